@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# agentd_flags: the warnings, hardening and sanitizers that every target of this project gets.
+add_library(agentd_flags INTERFACE)
+target_compile_options(agentd_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:Clang>>:-Wthread-safety>
+  -fno-plt -fstack-protector-strong)
+if(AGENTD_WERROR)
+  target_compile_options(agentd_flags INTERFACE -Werror)
+endif()
+target_include_directories(agentd_flags INTERFACE ${PROJECT_SOURCE_DIR})
+if(AGENTD_SANITIZE)
+  target_compile_options(agentd_flags INTERFACE "-fsanitize=${AGENTD_SANITIZE}" -fno-omit-frame-pointer
+    -fno-sanitize-recover=undefined)
+  target_link_options(agentd_flags INTERFACE "-fsanitize=${AGENTD_SANITIZE}")
+else()
+  target_compile_options(agentd_flags INTERFACE $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+  target_link_options(agentd_flags INTERFACE -Wl,-z,relro,-z,now -Wl,--gc-sections)
+  target_compile_options(agentd_flags INTERFACE -ffunction-sections -fdata-sections)
+endif()

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// agent.h - the runtime: sessions, runs, turns, tools, compaction, and the services that hooks get.
+//
+// Life of a run: session_start - user_message_send - (turn_start - automatic compaction? -
+// before_model_call - model - after_model_call - tools - turn_end) until no tool is asked for -
+// agent_stop - continue or stop. What is recorded is durable before its effect is shown; user message
+// and settings are one commit before the request, answer and usage one commit after it.
+//
+// Threading: one Session is used by one thread at a time; Agent and its services are thread-safe.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/agent/events.h"
+#include "core/base/clock.h"
+#include "core/base/ids.h"
+#include "core/base/log.h"
+#include "core/base/result.h"
+#include "core/compaction/compaction.h"
+#include "core/hooks/dispatcher.h"
+#include "core/hooks/services.h"
+#include "core/hooks/slot.h"
+#include "core/model/provider.h"
+#include "core/store/store.h"
+#include "core/tokens/tokens.h"
+#include "core/tools/tool.h"
+
+namespace agentd {
+
+struct AgentOptions {
+  std::string provider, model;
+  std::string system_prompt;     // the base; instructions are appended
+  std::string instructions;      // AGENTS.md and the like, outside summarised history
+  std::string cwd, project_id;
+  BudgetPolicy budget;
+  std::optional<std::uint64_t> window_override;  // tokens; for models that the table does not know
+  std::uint64_t max_output_tokens = 16'384;
+  std::uint64_t thinking_tokens = 0;
+  std::uint32_t max_turns = 0;   // 0 = no limit
+  std::string summary_model;     // empty = the model table's cheap one
+  std::uint32_t compaction_strategy = AGENTD_STRATEGY_DEFAULT;
+  bool auto_compact = true;
+  bool offer_tools = true;
+  std::string recipe;
+  Milliseconds hook_deadline{30'000};
+};
+
+// What the agent is built from; everything outlives it.
+struct AgentParts {
+  Store& store;
+  ModelProvider& provider;
+  const ModelTable& models;
+  const TokenEstimator& estimator;
+  Dispatcher& dispatcher;
+  ToolSource& tools;
+  PermissionRules permissions;
+  Approver* approver = nullptr;  // null: what must be asked is denied
+  PromptSource& prompts;
+  SlotSource& slots;             // the table of tokens that plugins share
+  const Clock& clock;
+  IdSource& ids;
+  EventSink& events;
+  Log& log;
+  bool trace_hooks = true;       // kHookAnswer events; costs two clock readings per call
+};
+
+// Why a run, a compaction or a session ended without success, with the exit code's class.
+struct RunError {
+  enum class Kind { kFailure, kBlocked, kNotFound, kProvider, kStore, kBusy, kCancelled };
+  Kind kind = Kind::kFailure;
+  std::string message;
+};
+
+struct RunReport {
+  std::string final_text;
+  std::string outcome;  // stop, max_turns, compacted
+  std::uint32_t turns = 0;
+  Usage usage;          // of this run
+  Gauge gauge;          // after it
+};
+
+struct CompactionReport {
+  std::uint32_t outcome = AGENTD_RESULT_FAILED;  // AGENTD_RESULT_
+  std::uint64_t messages_before = 0, messages_after = 0;
+  std::uint64_t pre_tokens = 0, post_tokens = 0;
+  std::string summary, boundary_id, text;  // text: the reason of a veto or a failure, or what was planned
+};
+
+// One process attached to one conversation: from session_start to session_end, under its lease.
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual const std::string& conversation_id() const = 0;
+  virtual const std::string& session_id() const = 0;
+
+  // One run: from a user message to the stop.
+  virtual Result<RunReport, RunError> run(std::string_view user_text, const CancelToken& cancel) = 0;
+
+  // The standalone door: compacts the whole view, or the strategy's part of it.
+  virtual Result<CompactionReport, RunError> compact(const CompactOptions& options, bool dry_run,
+                                                     const CancelToken& cancel) = 0;
+
+  virtual Gauge gauge() const = 0;
+
+  // Fires session_end and releases the lease; also done by the destructor, with reason "exit".
+  virtual void end(std::string_view reason) = 0;
+};
+
+class Agent {
+ public:
+  virtual ~Agent() = default;
+  // A new conversation, or an existing one (then source is AGENTD_SOURCE_RESUME). Takes the lease.
+  virtual Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> conversation) = 0;
+};
+
+// Builds the agent. The services object is made first, since plugins are loaded with it in hand.
+class AgentServices;
+struct DeleteServices {
+  void operator()(AgentServices* services) const;
+};
+using AgentServicesPtr = std::unique_ptr<AgentServices, DeleteServices>;
+AgentServicesPtr make_services(AgentParts parts, AgentOptions options);
+// The interface that the host hands to plugins.
+Services& as_services(AgentServices& services);
+std::unique_ptr<Agent> make_agent(AgentServices& services);
+
+}  // namespace agentd

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// events.h - what a run tells its surface: the terminal, `--json`, later ACP and HTTP.
+//
+// One stream, in order. The views in an event are borrowed for the length of the call.
+//
+// Threading: called on the run's thread.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/conversation/message.h"
+#include "core/tokens/tokens.h"
+
+namespace agentd {
+
+struct RunEvent {
+  enum class Type {
+    kRunStarted,         // conversation_id, run_id, provider, model
+    kUserMessage,        // text
+    kTurnStarted,        // turn
+    kTextDelta,          // text
+    kThinkingDelta,      // text
+    kMessageReplaced,    // text: a hook rewrote the answer after it was shown
+    kToolCall,           // call_id, name, text = input JSON
+    kToolResult,         // call_id, name, text = what the model reads, ok, duration_us, detail = status
+    kTurnEnded,          // turn, usage, gauge, detail = stop reason
+    kHookAnswer,         // name = hook, detail = event, text = answer, effect, duration_us
+    kHookConflict,       // name = loser, detail = event, text = winner
+    kHookFailure,        // name = hook, detail = event, text = why
+    kStatus,             // text: compacting, idle
+    kCompactBoundary,    // boundary (JSON of the compact_boundary message), text = id
+    kCompactionOutcome,  // detail = applied|noop|degraded|failed|vetoed, text = error or reason
+    kNotice,             // text; from hooks' system messages and the runtime
+    kWarning,            // text
+    kError,              // text, detail = code
+    kRunEnded,           // turn, detail = outcome, gauge, usage
+  };
+  RunEvent() = default;
+  explicit RunEvent(Type what) : type(what) {}
+
+  Type type = Type::kNotice;
+  std::string_view conversation_id, run_id, provider, model;
+  std::string_view call_id, name, text, detail, effect, boundary_json;
+  std::uint32_t turn = 0;
+  bool ok = true;
+  std::uint64_t duration_us = 0;
+  const Usage* usage = nullptr;
+  const Gauge* gauge = nullptr;
+};
+
+// "text_delta", ...: the "type" of the JSON form.
+std::string_view name_of(RunEvent::Type type);
+// One JSON object, no newline. compact_boundary and hook events have the shapes of PRODUCT 6.
+std::string event_json(const RunEvent& event, std::string_view session_id);
+
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void on_event(const RunEvent& event) = 0;
+};
+
+}  // namespace agentd

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// loading.h - from a store's records to a conversation in memory. Private to this room.
+//
+// Threading: pure functions over a thread-safe store.
+
+#include <memory>
+
+#include "core/base/ids.h"
+#include "core/conversation/view.h"
+#include "core/store/store.h"
+
+namespace agentd {
+
+// The conversation at its head: reads no more of the log than the view needs. kNotFound, kCorrupt.
+Result<std::unique_ptr<Conversation>> load_conversation(const Store& store, const Ulid& id,
+                                                        const Rows::Count& count);
+// The same at an earlier revision, from the first record on.
+Result<std::unique_ptr<Conversation>> load_conversation_at(const Store& store, const Ulid& id,
+                                                           std::uint64_t revision,
+                                                           const Rows::Count& count);
+// Every message of the log from sequence `from`, at most `limit`, up to `revision` (0 = head).
+Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision,
+                               std::uint64_t from, std::uint32_t limit);
+
+}  // namespace agentd

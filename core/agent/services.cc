@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/agent/services.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kThreadBudgetTokens = 1'000'000;
+constexpr std::string_view kSummarySystem =
+    "You summarise conversations between a user and a coding agent, so that the work can go on from the "
+    "summary alone.";
+
+Error no_conversation(std::string_view id) {
+  return {Code::kNotFound, "there is no conversation " + std::string(id)};
+}
+
+}  // namespace
+
+Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& wanted,
+                                  const CancelToken& cancel) {
+  ModelRequest request;
+  request.model = wanted.model;
+  request.system = wanted.system;
+  request.messages = wanted.messages;
+  request.closing_text = wanted.closing_text;
+  request.max_output_tokens = wanted.max_output_tokens;
+  request.purpose = wanted.purpose;
+  request.conversation_id = wanted.conversation_id;
+  NullModelSink sink;
+  ModelResult answer =
+      parts.provider.complete(request, sink, cancel, Deadline::after(parts.clock, std::chrono::minutes(10)));
+  if (!answer) {
+    const Code code = answer.error().kind == ModelErrorKind::kCancelled ? Code::kCancelled
+                                                                        : Code::kUnavailable;
+    return Error{code, answer.error().message};
+  }
+  return std::move(*answer);
+}
+
+ModelInfo AgentServices::model_info(std::string_view model) const {
+  ModelInfo info = parts_.models.find(model);
+  if (options_.window_override) info.window = *options_.window_override;
+  return info;
+}
+
+std::string AgentServices::summary_model(std::string_view asked) const {
+  if (!asked.empty()) return std::string(asked);
+  if (!options_.summary_model.empty()) return options_.summary_model;
+  const ModelInfo info = parts_.models.find(options_.model);
+  const bool same_provider = info.provider.empty() || info.provider == options_.provider;
+  return info.summary_model.empty() || !same_provider ? options_.model : info.summary_model;
+}
+
+Rows::Count AgentServices::row_count() const {
+  const TokenEstimator& estimator = parts_.estimator;
+  return [&estimator](const agentd_message& row) { return estimator.count_row(row); };
+}
+
+agentd_conv AgentServices::add_session(SessionImpl* session) {
+  const std::lock_guard lock(mutex_);
+  sessions_[++last_handle_] = session;
+  return last_handle_;
+}
+
+void AgentServices::remove_session(agentd_conv handle) {
+  const std::lock_guard lock(mutex_);
+  sessions_.erase(handle);
+}
+
+SessionImpl* AgentServices::session(agentd_conv handle) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(handle);
+  return found == sessions_.end() ? nullptr : found->second;
+}
+
+// ---- compactor
+
+std::uint64_t AgentServices::count_text(std::string_view, std::string_view text) {
+  return parts_.estimator.count_text(text);
+}
+
+std::uint64_t AgentServices::count_messages(std::string_view, const agentd_list& messages) {
+  std::uint64_t tokens = 0;
+  for (std::uint32_t i = 0; i < messages.count; ++i)
+    tokens += parts_.estimator.count_row(messages_of(messages)[i]);
+  return tokens;
+}
+
+Result<std::string> AgentServices::compaction_prompt(const CompactOptions& options) {
+  return parts_.prompts.compaction_prompt({}, {options.instructions});
+}
+
+Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const SeqRange> view,
+                                               const CompactOptions& options, SessionImpl* session) {
+  CompactionRequest request;
+  request.reason = AGENTD_REASON_HOOK;
+  request.phase = AGENTD_PHASE_POST_TURN;
+  request.strategy = options.strategy;
+  request.keep_tokens = options.keep_tokens;
+  const std::string model = session == nullptr ? options_.model : session->model();
+  const ModelInfo info = model_info(model);
+  Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, rows.tokens(), 0);
+  const CompactionPlan plan = plan_compaction(rows, view, request, gauge, options_.budget);
+  if (plan.nothing_to_do()) return Error{Code::kInvalid, "there is nothing to compact"};
+  const std::string id = session == nullptr ? std::string() : session->conversation_id();
+  AGENTD_TRY(const std::string prompt,
+             parts_.prompts.compaction_prompt(id, {options.instructions}));
+  UtilityRequest ask;
+  ask.model = summary_model(options.model);
+  ask.system = kSummarySystem;
+  ask.closing_text = prompt;
+  ask.purpose = "summary";
+  ask.conversation_id = id;
+  ask.messages = {rows.begin(), plan.split};
+  ask.max_output_tokens = options.max_summary_tokens;
+  const CancelToken cancel = session == nullptr ? CancelToken() : session->cancel();
+  AGENTD_TRY(const ModelResponse answer, ask_utility(parts_, ask, cancel));
+  CompactAnswer out;
+  out.summary = answer.message.text();
+  out.usage = answer.usage.value_or(Usage{});
+  if (session != nullptr) session->charge(out.usage, "summary");
+  if (out.summary.find_first_not_of(" \t\r\n") == std::string::npos)
+    return Error{Code::kUnavailable, "the model's summary is empty"};
+  out.outcome = AGENTD_RESULT_APPLIED;
+  out.pre_tokens = plan.summarized_tokens + plan.kept_tokens;
+  out.post_tokens = parts_.estimator.count_text(render_summary(out.summary)) + plan.kept_tokens;
+  out.kept_first = plan.kept_first;
+  out.kept_last = plan.kept_last;
+  return out;
+}
+
+Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const CompactSource& source,
+                                             const CompactOptions& options) {
+  if (caller.event == AGENTD_EVENT_BEFORE_COMPACTION)
+    return Error{Code::kBusy, "a compaction is running already"};
+  SessionImpl* const charged = session(source.conversation != 0 ? source.conversation : caller.conversation);
+  if (source.conversation == 0) {
+    Rows rows(row_count());
+    for (std::uint32_t i = 0; i < source.messages.count; ++i)
+      rows.append_copy(messages_of(source.messages)[i]);
+    return summarise(rows, {}, options, charged);
+  }
+  if (charged == nullptr) return Error{Code::kNotFound, "there is no conversation with that handle"};
+  const Conversation& conversation = charged->conversation();
+  Rows rows = conversation.pin();
+  if (source.first != 0 || source.last != 0) {
+    Rows part(row_count());
+    for (const agentd_message& row : rows)
+      if (row.seq >= source.first && (source.last == 0 || row.seq <= source.last)) part.append_copy(row);
+    rows = std::move(part);
+  }
+  AGENTD_TRY_VOID(check_pairs(rows.list(), true));
+  AGENTD_TRY(CompactAnswer out, summarise(rows, conversation.state().ranges(), options, charged));
+  out.base_revision = conversation.revision();
+  return out;
+}
+
+Result<void> AgentServices::request_compaction(const ServiceCaller& caller,
+                                               std::string_view conversation_id,
+                                               const CompactOptions& options) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [handle, open] : sessions_) {
+    const bool meant = conversation_id.empty() ? handle == caller.conversation
+                                               : open->conversation_id() == conversation_id;
+    if (!meant) continue;
+    open->queue_compaction(options);
+    return {};
+  }
+  return Error{Code::kUnavailable, "conversation " + std::string(conversation_id) +
+                                       " is not open in this process: use agentd compact -c ID"};
+}
+
+// ---- thread factory
+
+Result<agentd_thread> AgentServices::open_thread(const ServiceCaller& caller, ThreadOptions options) {
+  auto thread = std::make_shared<Thread>();
+  thread->plugin_id = caller.plugin_id;
+  thread->history = Rows(row_count());
+  for (const Message& message : options.history) thread->history.append(message, 0, 0);
+  if (options.budget_tokens == 0) options.budget_tokens = kThreadBudgetTokens;
+  if (options.charge_to == 0) options.charge_to = caller.conversation;
+  if (options.model.empty()) options.model = options_.model;
+  thread->options = std::move(options);
+  const std::lock_guard lock(mutex_);
+  const agentd_thread handle = (++last_handle_ << 32) | 1;
+  threads_[handle] = std::move(thread);
+  return handle;
+}
+
+Result<std::shared_ptr<AgentServices::Thread>> AgentServices::find_thread(std::string_view plugin_id,
+                                                                          agentd_thread handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = threads_.find(handle);
+  if (found == threads_.end() || found->second->plugin_id != plugin_id)
+    return Error{Code::kNotFound, "there is no open thread with that handle"};
+  return found->second;
+}
+
+Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thread handle,
+                                        std::string_view text) {
+  AGENTD_TRY(const std::shared_ptr<Thread> thread, find_thread(caller.plugin_id, handle));
+  const std::lock_guard lock(thread->mutex);
+  const ThreadOptions& options = thread->options;
+  const std::uint64_t spent = thread->usage.prompt_tokens() + thread->usage.output;
+  if (spent >= options.budget_tokens)
+    return Error{Code::kDenied, "the thread's budget of " + with_commas(options.budget_tokens) +
+                                    " tokens is spent"};
+  Rows rows = thread->history;
+  rows.append(Message::of_text(Role::kUser, to_utf8(text)), 0, parts_.clock.wall_ms());
+  UtilityRequest ask;
+  ask.model = options.model;
+  ask.system = options.system;
+  ask.purpose = "thread";
+  ask.messages = {rows.begin(), rows.size()};
+  ask.max_output_tokens = options.max_tokens;
+  SessionImpl* const charged = session(options.charge_to);
+  if (charged != nullptr) ask.conversation_id = charged->conversation_id();
+  AGENTD_TRY(ModelResponse answer,
+             ask_utility(parts_, ask, charged == nullptr ? caller.cancel : charged->cancel()));
+  ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
+  // Without a report what was sent and received is counted, so that budgets hold.
+  out.usage = answer.usage.value_or(
+      Usage{rows.tokens(), parts_.estimator.count_text(out.message.text()), 0, 0, 0, 0});
+  rows.append(out.message, 0, parts_.clock.wall_ms());
+  thread->history = std::move(rows);
+  thread->usage += out.usage;
+  if (charged != nullptr) charged->charge(out.usage, "thread");
+  return out;
+}
+
+Result<Usage> AgentServices::thread_usage(const ServiceCaller& caller, agentd_thread handle) {
+  AGENTD_TRY(const std::shared_ptr<Thread> thread, find_thread(caller.plugin_id, handle));
+  const std::lock_guard lock(thread->mutex);
+  return thread->usage;
+}
+
+Result<void> AgentServices::close_thread(std::string_view plugin_id, agentd_thread handle) {
+  AGENTD_TRY(const std::shared_ptr<Thread> thread, find_thread(plugin_id, handle));
+  const std::lock_guard lock(mutex_);
+  threads_.erase(handle);
+  return {};
+}
+
+// ---- store
+
+Result<PluginKey> AgentServices::get(const ServiceCaller& caller, std::string_view key) {
+  AGENTD_TRY(StoredKey found, parts_.store.get_key(caller.plugin_id, key));
+  return PluginKey{std::move(found.key), std::move(found.value), found.version};
+}
+
+Result<std::vector<PluginKey>> AgentServices::scan(const ServiceCaller& caller, std::string_view prefix,
+                                                   std::string_view after, std::uint32_t limit) {
+  AGENTD_TRY(std::vector<StoredKey> found,
+             parts_.store.scan_keys(caller.plugin_id, prefix, after, limit));
+  std::vector<PluginKey> out;
+  for (StoredKey& key : found) out.push_back({std::move(key.key), std::move(key.value), key.version});
+  return out;
+}
+
+Result<std::uint64_t> AgentServices::commit(const ServiceCaller& caller,
+                                            std::span<const PluginKeyOp> ops) {
+  std::vector<KeyOp> wanted;
+  for (const PluginKeyOp& op : ops) {
+    const KeyOp::Kind kind = op.kind == AGENTD_KV_PUT     ? KeyOp::Kind::kPut
+                             : op.kind == AGENTD_KV_ERASE ? KeyOp::Kind::kErase
+                                                          : KeyOp::Kind::kCheck;
+    wanted.push_back({kind, op.key, op.value, op.expect});
+  }
+  return parts_.store.commit_keys(caller.plugin_id, wanted);
+}
+
+Result<std::vector<ConversationInfo>> AgentServices::conversations(const agentd_conv_query& query) {
+  ConversationQuery wanted;
+  wanted.project_id = std::string(view_of(query.project_id));
+  wanted.text = std::string(view_of(query.text));
+  wanted.after = std::string(view_of(query.after));
+  wanted.since_ms = query.since_ms;
+  wanted.until_ms = query.until_ms;
+  if (query.limit != 0) wanted.limit = query.limit;
+  return parts_.store.list(wanted);
+}
+
+Result<Rows> AgentServices::messages(std::string_view conversation_id, std::uint32_t scope,
+                                     std::uint64_t at, std::uint64_t from, std::uint32_t limit) {
+  AGENTD_TRY(const Ulid id, Ulid::parse(conversation_id));
+  if (scope == AGENTD_SCOPE_LOG) return load_log_messages(parts_.store, id, at, from, limit);
+  AGENTD_TRY(const auto conversation,
+             at == 0 ? load_conversation(parts_.store, id, row_count())
+                     : load_conversation_at(parts_.store, id, at, row_count()));
+  Rows out(row_count());
+  for (const agentd_message& row : conversation->rows()) {
+    if (row.seq < from) continue;
+    if (out.size() >= limit) break;
+    out.append_copy(row);
+  }
+  return out;
+}
+
+Result<std::string> AgentServices::read_blob(std::string_view blob, std::uint64_t offset,
+                                             std::uint64_t limit) {
+  const std::size_t first = blob.find(':');
+  const std::size_t second = first == std::string_view::npos ? first : blob.find(':', first + 1);
+  std::uint64_t seq = 0;
+  std::size_t block = 0;
+  if (second == std::string_view::npos ||
+      std::from_chars(blob.data() + first + 1, blob.data() + second, seq).ec != std::errc() ||
+      std::from_chars(blob.data() + second + 1, blob.data() + blob.size(), block).ec != std::errc())
+    return Error{Code::kInvalid, "'" + std::string(blob.substr(0, 64)) + "' is no blob of a message"};
+  AGENTD_TRY(const Ulid id, Ulid::parse(blob.substr(0, first)));
+  AGENTD_TRY(const Rows rows, load_log_messages(parts_.store, id, seq, seq, 1));
+  if (rows.empty() || rows[0].seq != seq || block >= rows[0].blocks.count) return no_conversation(blob);
+  const std::string_view text = full_text(blocks_of(rows[0])[block]);
+  if (offset >= text.size()) return std::string();
+  return std::string(text.substr(offset, limit == 0 ? text.size() : limit));
+}
+
+Result<std::vector<ConversationInfo>> AgentServices::changes(std::uint64_t cursor, std::uint32_t limit,
+                                                             std::uint64_t* next) {
+  AGENTD_TRY(Store::Changes found, parts_.store.changes(cursor, limit));
+  *next = found.next;
+  return std::move(found.changed);
+}
+
+// ---- the agent
+
+namespace {
+
+RunError open_error(const Error& error) {
+  if (error.code == Code::kBusy) return {RunError::Kind::kBusy, error.message};
+  if (error.code == Code::kNotFound) return {RunError::Kind::kNotFound, error.message};
+  return store_error(error);
+}
+
+class AgentImpl final : public Agent {
+ public:
+  explicit AgentImpl(AgentServices& services) : services_(services) {}
+
+  Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> wanted) override {
+    const AgentParts& parts = services_.parts();
+    const Ulid id = wanted ? *wanted : parts.ids.next();
+    if (wanted)
+      if (auto info = parts.store.info(id); !info) return open_error(info.error());
+    auto lease = parts.store.lease(id);
+    if (!lease) return open_error(lease.error());
+    auto conversation = std::make_unique<Conversation>(id.text(), services_.row_count());
+    if (wanted) {
+      auto loaded = load_conversation(parts.store, id, services_.row_count());
+      if (!loaded) return open_error(loaded.error());
+      conversation = std::move(*loaded);
+    }
+    auto session = std::make_unique<SessionImpl>(services_, id, std::move(*lease),
+                                                 std::move(conversation), wanted.has_value());
+    session->start();
+    return std::unique_ptr<Session>(std::move(session));
+  }
+
+ private:
+  AgentServices& services_;
+};
+
+}  // namespace
+
+void DeleteServices::operator()(AgentServices* services) const { delete services; }
+
+AgentServicesPtr make_services(AgentParts parts, AgentOptions options) {
+  return AgentServicesPtr(new AgentServices(std::move(parts), std::move(options)));
+}
+
+Services& as_services(AgentServices& services) { return services; }
+
+std::unique_ptr<Agent> make_agent(AgentServices& services) {
+  return std::make_unique<AgentImpl>(services);
+}
+
+}  // namespace agentd

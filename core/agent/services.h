@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// services.h - what hooks get from the agent, and the sessions that it knows. Private to this room.
+//
+// Threading: thread-safe.
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "core/agent/session.h"
+
+namespace agentd {
+
+class AgentServices final : public Services {
+ public:
+  AgentServices(AgentParts parts, AgentOptions options)
+      : parts_(std::move(parts)), options_(std::move(options)) {}
+
+  const AgentParts& parts() const { return parts_; }
+  const AgentOptions& options() const { return options_; }
+  // The table's entry for a model, with the user's window in its place.
+  ModelInfo model_info(std::string_view model) const;
+  std::string summary_model(std::string_view asked) const;
+  Rows::Count row_count() const;
+
+  agentd_conv add_session(SessionImpl* session);
+  void remove_session(agentd_conv handle);
+  SessionImpl* session(agentd_conv handle) const;
+
+  std::uint64_t count_text(std::string_view model, std::string_view text) override;
+  std::uint64_t count_messages(std::string_view model, const agentd_list& messages) override;
+  Result<std::string> compaction_prompt(const CompactOptions& options) override;
+  Result<CompactAnswer> compact(const ServiceCaller& caller, const CompactSource& source,
+                                const CompactOptions& options) override;
+  Result<void> request_compaction(const ServiceCaller& caller, std::string_view conversation_id,
+                                  const CompactOptions& options) override;
+  Result<agentd_thread> open_thread(const ServiceCaller& caller, ThreadOptions options) override;
+  Result<ThreadReply> send(const ServiceCaller& caller, agentd_thread thread,
+                           std::string_view text) override;
+  Result<Usage> thread_usage(const ServiceCaller& caller, agentd_thread thread) override;
+  Result<void> close_thread(std::string_view plugin_id, agentd_thread thread) override;
+  Result<PluginKey> get(const ServiceCaller& caller, std::string_view key) override;
+  Result<std::vector<PluginKey>> scan(const ServiceCaller& caller, std::string_view prefix,
+                                      std::string_view after, std::uint32_t limit) override;
+  Result<std::uint64_t> commit(const ServiceCaller& caller, std::span<const PluginKeyOp> ops) override;
+  Result<std::vector<ConversationInfo>> conversations(const agentd_conv_query& query) override;
+  Result<Rows> messages(std::string_view conversation_id, std::uint32_t scope, std::uint64_t at,
+                        std::uint64_t from, std::uint32_t limit) override;
+  Result<std::string> read_blob(std::string_view blob, std::uint64_t offset,
+                                std::uint64_t limit) override;
+  Result<std::vector<ConversationInfo>> changes(std::uint64_t cursor, std::uint32_t limit,
+                                                std::uint64_t* next) override;
+
+ private:
+  struct Thread {
+    std::string plugin_id;
+    ThreadOptions options;
+    Rows history;
+    Usage usage;
+    std::mutex mutex;
+  };
+  Result<std::shared_ptr<Thread>> find_thread(std::string_view plugin_id, agentd_thread handle);
+  Result<CompactAnswer> summarise(const Rows& rows, std::span<const SeqRange> view,
+                                  const CompactOptions& options, SessionImpl* session);
+
+  const AgentParts parts_;
+  const AgentOptions options_;
+  mutable std::mutex mutex_;
+  std::map<agentd_conv, SessionImpl*> sessions_;                 // guarded by mutex_
+  // Shared with a send() that runs while the thread is closed.
+  std::map<agentd_thread, std::shared_ptr<Thread>> threads_;     // guarded by mutex_
+  std::uint64_t last_handle_ = 0;                                // guarded by mutex_
+};
+
+}  // namespace agentd

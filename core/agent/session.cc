@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: Apache-2.0
+// session.cc - a session and its runs: from the user's message to the stop.
+#include "core/agent/session.h"
+
+#include "core/agent/services.h"
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint32_t kContinuesMax = 8;
+
+}  // namespace
+
+RunError store_error(const Error& error) { return {RunError::Kind::kStore, error.message}; }
+
+SessionImpl::SessionImpl(AgentServices& services, Ulid id, std::unique_ptr<Lease> lease,
+                         std::unique_ptr<Conversation> conversation, bool resumed)
+    : services_(services),
+      parts_(services.parts()),
+      options_(services.options()),
+      id_(id),
+      session_id_(parts_.ids.next().text()),
+      resumed_(resumed),
+      lease_(std::move(lease)),
+      conversation_(std::move(conversation)),
+      handle_(services.add_session(this)),
+      slot_(parts_.slots),
+      snapshot_(parts_.dispatcher.pin()) {}
+
+SessionImpl::~SessionImpl() {
+  end("exit");
+  services_.remove_session(handle_);
+}
+
+const std::string& SessionImpl::model() const { return options_.model; }
+
+void SessionImpl::start() {
+  if (!wants(AGENTD_EVENT_SESSION_START)) return;
+  agentd_session_start payload{};
+  payload.size = sizeof payload;
+  payload.source = resumed_ ? AGENTD_SOURCE_RESUME : AGENTD_SOURCE_STARTUP;
+  const auto outcome = fire(AGENTD_EVENT_SESSION_START, &payload);
+  if (!outcome) return;
+  for (const Outcome::Attributed& context : outcome->contexts)
+    session_contexts_.push_back(context.action.text);
+  if (const Action* const title = outcome->set_of(AGENTD_KEY_TITLE))
+    add(write_meta({title->text}));
+}
+
+void SessionImpl::end(std::string_view reason) {
+  if (ended_) return;
+  ended_ = true;
+  snapshot_ = parts_.dispatcher.pin();
+  if (!wants(AGENTD_EVENT_SESSION_END)) return;
+  agentd_session_end payload{};
+  payload.size = sizeof payload;
+  payload.outcome = AGENTD_OUTCOME_UNKNOWN;
+  payload.reason = to_abi(reason);
+  fire(AGENTD_EVENT_SESSION_END, &payload);
+}
+
+void SessionImpl::charge(const Usage& usage, std::string purpose) {
+  const std::lock_guard lock(mutex_);
+  charges_.push_back({usage, 0, std::move(purpose)});
+}
+
+void SessionImpl::queue_compaction(const CompactOptions& options) {
+  const std::lock_guard lock(mutex_);
+  queued_.push_back(options);
+}
+
+// ---- records
+
+void SessionImpl::add(Record record) {
+  record.run = run_number_;
+  record.turn = turn_;
+  pending_.push_back(std::move(record));
+}
+
+void SessionImpl::take_charges() {
+  std::vector<UsageRecord> charges;
+  {
+    const std::lock_guard lock(mutex_);
+    charges.swap(charges_);
+  }
+  for (const UsageRecord& charge : charges)
+    if (!(charge.usage == Usage{})) add(write_usage(charge));
+}
+
+Result<void, RunError> SessionImpl::commit() {
+  take_charges();
+  if (pending_.empty()) return {};
+  auto stored = parts_.store.append(id_, conversation_->revision(), pending_, pending_blobs_);
+  if (!stored) return store_error(stored.error());
+  pending_.clear();
+  pending_blobs_.clear();
+  if (auto applied = conversation_->apply(*stored); !applied) return store_error(applied.error());
+  return {};
+}
+
+void SessionImpl::begin_conversation() {
+  if (conversation_->revision() != 0 || !pending_.empty()) return;
+  GenesisRecord genesis;
+  genesis.conversation_id = conversation_->id();
+  genesis.project_id = options_.project_id;
+  genesis.cwd = options_.cwd;
+  genesis.provider = options_.provider;
+  genesis.model = options_.model;
+  add(write_genesis(genesis));
+}
+
+// A process that died between an intent and its result leaves a call without one: the model is told
+// that nobody knows, and nothing is run again.
+void SessionImpl::recover_open_calls() {
+  for (const auto& [call_id, name] : conversation_->open_calls()) {
+    ToolResultRecord result;
+    result.call_id = call_id;
+    result.name = name;
+    result.status = "unknown";
+    result.text = "The call was interrupted and its outcome is unknown; it was not run again.";
+    add(write_tool_result(result));
+  }
+}
+
+std::string SessionImpl::system_text() const {
+  std::string text = options_.system_prompt;
+  const auto append = [&](std::string_view more) {
+    if (more.empty()) return;
+    if (!text.empty()) text += "\n\n";
+    text += more;
+  };
+  append(options_.instructions);
+  for (const std::string& context : session_contexts_) append(context);
+  return text;
+}
+
+std::vector<ToolSpec> SessionImpl::tool_specs() const {
+  std::vector<ToolSpec> specs;
+  if (!options_.offer_tools) return specs;
+  for (const Tool& tool : tools_)
+    specs.push_back({tool.name, tool.description, tool.input_schema_json, tool.flags, tool.origin});
+  return specs;
+}
+
+std::uint64_t SessionImpl::floor_tokens() const {
+  std::uint64_t bytes = options_.system_prompt.size() + options_.instructions.size();
+  for (const std::string& context : session_contexts_) bytes += context.size();
+  if (options_.offer_tools)
+    for (const Tool& tool : tools_)
+      bytes += tool.name.size() + tool.description.size() + tool.input_schema_json.size();
+  return (bytes + 3) / 4;
+}
+
+Gauge SessionImpl::gauge() const {
+  const ModelInfo info = services_.model_info(options_.model);
+  const Rows& rows = conversation_->rows();
+  const std::uint64_t floor = floor_tokens();
+  const std::uint64_t reported = conversation_->reported_seq();
+  std::uint64_t used = floor + rows.tokens();
+  if (reported != 0) {
+    used = conversation_->last_report().prompt_tokens() + conversation_->last_report().output;
+    for (std::uint32_t i = rows.size(); i-- > 0 && rows[i].seq > reported;) used += rows[i].tokens;
+  }
+  Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, used, floor);
+  gauge.reported = reported != 0;
+  gauge.compactions = conversation_->compactions();
+  return gauge;
+}
+
+// ---- a run
+
+Result<void, RunError> SessionImpl::send_user_message(std::string text, std::string_view source) {
+  std::string original = text;
+  std::unique_ptr<Outcome> outcome;
+  if (wants(AGENTD_EVENT_USER_MESSAGE_SEND)) {
+    struct Payload {
+      agentd_user_message record{};
+      std::string* text = nullptr;
+    } payload;
+    payload.record.size = sizeof payload.record;
+    payload.record.source = source == "user"     ? AGENTD_MESSAGE_SOURCE_USER
+                            : source == "recipe" ? AGENTD_MESSAGE_SOURCE_RECIPE
+                                                 : AGENTD_MESSAGE_SOURCE_HOOK;
+    payload.text = &text;
+    payload.record.text = to_abi(text);
+    outcome = fire(AGENTD_EVENT_USER_MESSAGE_SEND, &payload.record, nullptr,
+                   [](void* context, std::uint32_t, std::string_view rewritten) {
+                     auto& mine = *static_cast<Payload*>(context);
+                     *mine.text = std::string(rewritten);
+                     mine.record.text = to_abi(*mine.text);
+                   },
+                   &payload);
+  }
+  if (outcome && outcome->blocked)
+    return RunError{RunError::Kind::kBlocked, "the message was blocked by " + outcome->blocked_by.hook +
+                                                  ": " + outcome->reason};
+  add(write_message({Message::of_text(Role::kUser, text), StopReason::kEndTurn, std::string(source), {}}));
+  RunEvent told{RunEvent::Type::kUserMessage};
+  told.text = text;
+  told.detail = source;
+  tell(told);
+  if (!outcome) return {};
+  // The digests are of what was not kept as well: the original itself is stored nowhere.
+  if (!outcome->rewrites.empty())
+    record_effect(AGENTD_EVENT_USER_MESSAGE_SEND, outcome->rewrites.back().by, "rewrite", original, text,
+                  {});
+  add_contexts(*outcome);
+  return {};
+}
+
+Result<RunReport, RunError> SessionImpl::run(std::string_view user_text, const CancelToken& cancel) {
+  cancel_ = cancel;
+  const CancelBinding binding(*slot_, cancel);
+  snapshot_ = parts_.dispatcher.pin();
+  texts_.run_id = parts_.ids.next().text();
+  turn_ = 0;
+  run_number_ = conversation_->runs() + 1;
+  continuation_ = 0;
+  stop_hook_active_ = false;
+  run_usage_ = {};
+  final_text_.clear();
+  tools_ = parts_.tools.tools();
+  begin_conversation();
+  recover_open_calls();
+  RunBeginRecord begin{session_id_,       texts_.run_id,  options_.cwd,
+                       options_.provider, options_.model, options_.recipe};
+  add(write_run_begin(begin));
+  RunEvent told{RunEvent::Type::kRunStarted};
+  told.run_id = texts_.run_id;
+  told.provider = options_.provider;
+  told.model = options_.model;
+  tell(told);
+  if (auto sent = send_user_message(to_utf8(user_text), "user"); !sent) {
+    // A blocked message leaves nothing behind but the fact.
+    std::erase_if(pending_, [](const Record& record) { return carries_message(record.type); });
+    return fail_run(sent.error());
+  }
+  return run_turns();
+}
+
+Result<RunReport, RunError> SessionImpl::run_turns() {
+  std::string outcome = "stop";
+  bool go_on = true;
+  while (go_on) {
+    if (options_.max_turns != 0 && turn_ >= options_.max_turns) {
+      outcome = "max_turns";
+      break;
+    }
+    ++turn_;
+    texts_.turn_id = parts_.ids.next().text();
+    snapshot_ = parts_.dispatcher.pin();
+    tools_ = parts_.tools.tools();
+    auto more = Turn(*this).take();
+    if (!more) return fail_run(more.error());
+    if (*more) continue;
+    auto decided = agent_stop();
+    if (!decided) return fail_run(decided.error());
+    go_on = decided->go_on;
+    outcome = decided->outcome;
+  }
+  if (auto done = finish_run(outcome, {}); !done) return done.error();
+  if (auto queued = run_queued_compactions(); !queued) return queued.error();
+  RunReport report{final_text_, outcome, turn_, run_usage_, gauge()};
+  RunEvent told{RunEvent::Type::kRunEnded};
+  told.run_id = texts_.run_id;
+  told.detail = outcome;
+  told.usage = &report.usage;
+  told.gauge = &report.gauge;
+  tell(told);
+  return report;
+}
+
+Result<void, RunError> SessionImpl::finish_run(std::string_view outcome, std::string_view error) {
+  RunEndRecord end;
+  end.run_id = texts_.run_id;
+  end.outcome = std::string(outcome);
+  end.error = one_line(error, 500);
+  end.turns = turn_;
+  add(write_run_end(end));
+  return commit();
+}
+
+// What was said so far stays: the log gets the end of the run, whatever ended it.
+RunError SessionImpl::fail_run(RunError error) {
+  std::string_view outcome = "error";
+  if (error.kind == RunError::Kind::kBlocked) outcome = "blocked";
+  if (error.kind == RunError::Kind::kCancelled) outcome = "cancelled";
+  if (error.kind != RunError::Kind::kStore)
+    if (auto done = finish_run(outcome, error.message); !done)
+      parts_.log.write(LogLevel::kError, "agent", done.error().message);
+  RunEvent told{RunEvent::Type::kRunEnded};
+  told.run_id = texts_.run_id;
+  told.detail = outcome;
+  tell(told);
+  return error;
+}
+
+// ---- the stop
+
+Result<SessionImpl::StopDecision, RunError> SessionImpl::agent_stop() {
+  if (!wants(AGENTD_EVENT_AGENT_STOP)) return StopDecision{};
+  // Hooks see the answer in the view: it is committed before they are asked.
+  if (auto done = commit(); !done) return done.error();
+  const agentd_usage usage = to_abi(conversation_->usage());
+  const Gauge now = gauge();
+  const agentd_gauge context = to_abi(now);
+  agentd_agent_stop payload{};
+  payload.size = sizeof payload;
+  payload.flags = stop_hook_active_ ? AGENTD_AGENT_STOP_HOOK_ACTIVE : 0;
+  payload.continuation = continuation_;
+  payload.stop_reason = static_cast<std::uint32_t>(stop_reason_);
+  payload.response = to_abi(final_text_);
+  payload.usage = &usage;
+  payload.context = &context;
+  payload.max_context_window = now.window;
+  agentd_agent_stop bare = payload;
+  const Rows pinned = conversation_->pin();
+  payload.messages = pinned.list();
+  bare.messages = {nullptr, 0, sizeof(agentd_message)};
+  const auto outcome = fire(AGENTD_EVENT_AGENT_STOP, &payload, &bare);
+  if (!outcome) return StopDecision{};
+  return apply_stop_answer(*outcome);
+}
+
+Result<SessionImpl::StopDecision, RunError> SessionImpl::apply_stop_answer(const Outcome& outcome) {
+  StopDecision decision;
+  std::vector<std::pair<std::string, std::string>> next;  // text, source
+  for (const Outcome::Attributed& text : outcome.continues)
+    if (!text.action.text.empty()) next.emplace_back(text.action.text, "hook");
+  if (const Action* const title = outcome.set_of(AGENTD_KEY_TITLE)) add(write_meta({title->text}));
+  add_contexts(outcome);
+  if (!outcome.exclusive.empty()) {
+    const Outcome::Attributed& asked = outcome.exclusive[0];
+    if (asked.action.kind == AGENTD_ACT_COMPACT) {
+      CompactionRequest request;
+      request.reason = AGENTD_REASON_HOOK;
+      request.phase = AGENTD_PHASE_POST_TURN;
+      request.strategy = asked.action.code;
+      request.keep_tokens = asked.action.number;
+      request.model = asked.action.model;
+      request.instructions = {asked.action.text};
+      auto done = Compaction(*this, request).attempt();
+      if (!done) return done.error();
+      decision.outcome = "compacted";
+    } else if (asked.action.kind == AGENTD_ACT_REPLACE_MESSAGES) {
+      auto done = Compaction(*this, {AGENTD_TRIGGER_AUTO, AGENTD_REASON_HOOK, AGENTD_PHASE_POST_TURN,
+                                     AGENTD_STRATEGY_DEFAULT, 0, 4096, {}, {}})
+                      .replace(asked);
+      if (!done) return done.error();
+      decision.outcome = "compacted";
+    } else if (asked.action.kind == AGENTD_ACT_SUMMARY) {
+      if (auto stored = store_summary(asked.action); !stored) return stored.error();
+    } else {
+      auto text = run_callback(asked.action);
+      if (!text) return text.error();
+      if (!text->empty()) next.emplace_back(std::move(*text), "recipe");
+    }
+  }
+  if (next.empty()) return decision;
+  if (continuation_ >= kContinuesMax) {
+    RunEvent told{RunEvent::Type::kWarning};
+    const std::string text = "hooks have continued this run " + std::to_string(kContinuesMax) +
+                             " times in a row; it stops here";
+    told.text = text;
+    tell(told);
+    return decision;
+  }
+  ++continuation_;
+  stop_hook_active_ = true;
+  for (auto& [text, source] : next)
+    if (auto sent = send_user_message(std::move(text), source); !sent) return sent.error();
+  decision.go_on = true;
+  decision.outcome = "stop";
+  return decision;
+}
+
+// Made and stored; the view stays as it is.
+Result<void, RunError> SessionImpl::store_summary(const Action& action) {
+  std::string text = action.text;
+  if (text.empty()) {
+    ServiceCaller caller;
+    caller.conversation = handle_;
+    auto answer = services_.compact(caller, {handle_, 0, 0, {nullptr, 0, 0}}, {});
+    if (!answer) {
+      RunEvent told{RunEvent::Type::kWarning};
+      const std::string why = "no summary was stored: " + answer.error().message;
+      told.text = why;
+      tell(told);
+      return {};
+    }
+    text = std::move(answer->summary);
+  }
+  add(write_message({Message::of_text(Role::kSummary, text), StopReason::kEndTurn, "hook", {}}));
+  return commit();
+}
+
+Result<std::string, RunError> SessionImpl::run_callback(const Action& action) {
+  std::map<std::string, std::string> values{{"conversation_id", conversation_->id()}};
+  if (auto arguments = JsonDocument::parse(action.json); arguments)
+    for (std::size_t i = 0; i < arguments->root().size(); ++i)
+      values[std::string(arguments->root().key_at(i))] =
+          std::string(arguments->root().at(i).string_or({}));
+  auto prompt = parts_.prompts.recipe_prompt(action.text, values);
+  std::string why;
+  if (prompt) {
+    UtilityRequest ask;
+    ask.model = options_.model;
+    ask.system = system_text();
+    ask.closing_text = *prompt;
+    ask.purpose = "thread";
+    ask.conversation_id = conversation_->id();
+    ask.messages = {conversation_->rows().begin(), conversation_->rows().size()};
+    ask.max_output_tokens = options_.max_output_tokens;
+    auto answer = ask_utility(parts_, ask, cancel_);
+    if (answer) {
+      charge(answer->usage.value_or(Usage{}), "thread");
+      return answer->message.text();
+    }
+    why = answer.error().message;
+  } else {
+    why = prompt.error().message;
+  }
+  RunEvent told{RunEvent::Type::kWarning};
+  const std::string text = "the callback to the recipe '" + action.text + "' failed: " + why;
+  told.text = text;
+  tell(told);
+  return std::string();
+}
+
+Result<void, RunError> SessionImpl::run_queued_compactions() {
+  std::vector<CompactOptions> queued;
+  {
+    const std::lock_guard lock(mutex_);
+    queued.swap(queued_);
+  }
+  if (queued.empty()) return {};
+  // Several requests of one turn ask for the same thing: the first is done.
+  const CompactOptions& options = queued.front();
+  CompactionRequest request;
+  request.reason = AGENTD_REASON_HOOK;
+  request.phase = AGENTD_PHASE_POST_TURN;
+  request.strategy = options.strategy;
+  request.keep_tokens = options.keep_tokens;
+  request.max_summary_tokens = options.max_summary_tokens;
+  request.model = options.model;
+  request.instructions = {options.instructions};
+  auto done = Compaction(*this, request).attempt();
+  if (!done) return done.error();
+  return {};
+}
+
+// ---- the threshold and the standalone door
+
+void SessionImpl::check_threshold() {
+  const Gauge now = gauge();
+  const bool above = now.checkpoint_at != 0 && now.used >= now.checkpoint_at;
+  const bool crossed = above && !above_checkpoint_;
+  above_checkpoint_ = above;
+  if (!crossed || !wants(AGENTD_EVENT_CONTEXT_THRESHOLD)) return;
+  agentd_context_threshold payload{};
+  payload.size = sizeof payload;
+  payload.percent = now.percent();
+  payload.threshold = static_cast<std::uint32_t>(options_.budget.checkpoint_at * 100 + 0.5);
+  const auto outcome = fire(AGENTD_EVENT_CONTEXT_THRESHOLD, &payload);
+  if (!outcome) return;
+  add_contexts(*outcome);
+  const Action* const asked = outcome->exclusive_action();
+  if (asked == nullptr || asked->kind != AGENTD_ACT_COMPACT) return;
+  CompactOptions options;
+  options.strategy = asked->code;
+  options.keep_tokens = asked->number;
+  options.model = asked->model;
+  options.instructions = asked->text;
+  queue_compaction(options);
+}
+
+Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& options, bool dry_run,
+                                                        const CancelToken& cancel) {
+  cancel_ = cancel;
+  const CancelBinding binding(*slot_, cancel);
+  snapshot_ = parts_.dispatcher.pin();
+  tools_ = parts_.tools.tools();
+  texts_.run_id.clear();
+  turn_ = 0;
+  run_number_ = 0;
+  recover_open_calls();
+  if (auto done = commit(); !done) return done.error();
+  CompactionRequest request;
+  request.trigger = AGENTD_TRIGGER_MANUAL;
+  request.reason = AGENTD_REASON_MANUAL;
+  request.phase = AGENTD_PHASE_STANDALONE;
+  request.strategy =
+      options.strategy == AGENTD_STRATEGY_DEFAULT ? options_.compaction_strategy : options.strategy;
+  request.keep_tokens = options.keep_tokens;
+  request.max_summary_tokens = options.max_summary_tokens;
+  request.model = options.model;
+  request.instructions = {options.instructions};
+  if (dry_run) return Compaction(*this, request).plan_only();
+  return Compaction(*this, request).attempt();
+}
+
+}  // namespace agentd

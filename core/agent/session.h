@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// session.h - the working parts of a session: what is pending, the gauge, events, turns, compaction.
+// Private to this room.
+//
+// Threading: one thread at a time, but for charge() and queue_compaction(), which hooks' threads call.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/agent/agent.h"
+#include "core/agent/loading.h"
+
+namespace agentd {
+
+class AgentServices;
+
+// Texts that an envelope borrows; filled once per session, touched at each turn.
+struct EnvelopeTexts {
+  std::string event_id, run_id, turn_id;
+};
+
+class SessionImpl final : public Session, private TraceSink {
+ public:
+  SessionImpl(AgentServices& services, Ulid id, std::unique_ptr<Lease> lease,
+              std::unique_ptr<Conversation> conversation, bool resumed);
+  ~SessionImpl() override;
+
+  const std::string& conversation_id() const override { return conversation_->id(); }
+  const std::string& session_id() const override { return session_id_; }
+  Result<RunReport, RunError> run(std::string_view user_text, const CancelToken& cancel) override;
+  Result<CompactionReport, RunError> compact(const CompactOptions& options, bool dry_run,
+                                             const CancelToken& cancel) override;
+  Gauge gauge() const override;
+  void end(std::string_view reason) override;
+
+  // Fires session_start; its context goes with every request from here on.
+  void start();
+
+  // ---- for the services
+
+  agentd_conv handle() const { return handle_; }
+  const Conversation& conversation() const { return *conversation_; }
+  const std::string& model() const;
+  const CancelToken& cancel() const { return cancel_; }
+  // Usage of a hook's own model calls, recorded with the next commit.
+  void charge(const Usage& usage, std::string purpose);
+  void queue_compaction(const CompactOptions& options);
+
+ private:
+  friend class Turn;
+  friend class Compaction;
+
+  // ---- records (session.cc)
+  void add(Record record);
+  // The sequence that the next added record will have.
+  std::uint64_t next_seq() const { return conversation_->revision() + pending_.size() + 1; }
+  Result<void, RunError> commit();
+  void take_charges();
+  void recover_open_calls();
+  void begin_conversation();
+  Result<void, RunError> send_user_message(std::string text, std::string_view source);
+
+  // ---- run (session.cc)
+  Result<RunReport, RunError> run_turns();
+  struct StopDecision {
+    bool go_on = false;
+    std::string outcome = "stop";
+  };
+  Result<StopDecision, RunError> agent_stop();
+  Result<StopDecision, RunError> apply_stop_answer(const Outcome& outcome);
+  Result<void, RunError> store_summary(const Action& action);
+  Result<std::string, RunError> run_callback(const Action& action);
+  Result<void, RunError> finish_run(std::string_view outcome, std::string_view error);
+  Result<void, RunError> run_queued_compactions();
+  RunError fail_run(RunError error);
+
+  // ---- context (session.cc)
+  std::string system_text() const;
+  std::vector<ToolSpec> tool_specs() const;
+  std::uint64_t floor_tokens() const;
+  void check_threshold();
+
+  // ---- events (firing.cc)
+  std::unique_ptr<Outcome> fire(std::uint32_t event, const void* payload,
+                                const void* payload_bare = nullptr,
+                                void (*rewrite)(void*, std::uint32_t, std::string_view) = nullptr,
+                                void* context = nullptr);
+  void report(const Outcome& outcome, std::uint32_t event);
+  void on_hook(const HookTrace& trace) override;
+  void add_contexts(const Outcome& outcome);
+  void record_effect(std::uint32_t event, const Outcome::By& by, std::string_view effect,
+                     std::string_view before, std::string_view after, std::string_view reason);
+  void tell(RunEvent event) const;
+  void notify_error(std::string_view code, std::string_view message, std::string_view phase,
+                    bool retryable);
+  bool wants(std::uint32_t event) const { return snapshot_->wants(event); }
+
+  AgentServices& services_;
+  const AgentParts& parts_;
+  const AgentOptions& options_;
+  const Ulid id_;
+  const std::string session_id_;
+  const bool resumed_;
+  std::unique_ptr<Lease> lease_;
+  std::unique_ptr<Conversation> conversation_;
+  const agentd_conv handle_;
+  SlotLease slot_;
+  std::shared_ptr<const Snapshot> snapshot_;  // pinned for a turn
+  CancelToken cancel_;
+  std::vector<Record> pending_;
+  std::vector<std::string> pending_blobs_;
+  std::vector<std::string> session_contexts_;  // from session_start; outside summarised history
+  std::vector<Tool> tools_;                    // of this turn
+  std::set<std::string> allowed_;              // tools that the user allowed for this session
+  // Context from after_tool_call: recorded behind the batch's results, which follow their calls directly.
+  std::vector<Outcome> late_contexts_;
+  EnvelopeTexts texts_;
+  std::uint32_t run_number_ = 0;  // 0 = outside a run
+  std::uint32_t turn_ = 0;
+  std::uint32_t continuation_ = 0;
+  bool stop_hook_active_ = false;
+  bool ended_ = false;
+  bool above_checkpoint_ = false;
+  std::uint64_t vetoed_at_ = 0;   // tokens at the last veto of an automatic door
+  std::uint32_t vetoes_ = 0;
+  std::uint64_t failed_at_ = 0;   // tokens when automatic compaction last brought nothing
+  std::string final_text_;
+  StopReason stop_reason_ = StopReason::kEndTurn;
+  Usage run_usage_;
+
+  mutable std::mutex mutex_;
+  std::vector<UsageRecord> charges_;             // guarded by mutex_
+  std::vector<CompactOptions> queued_;           // guarded by mutex_
+};
+
+// One model exchange and the tools that it asks for.
+class Turn {
+ public:
+  explicit Turn(SessionImpl& session) : session_(session), parts_(session.parts_) {}
+  // True when the run goes on with another turn.
+  Result<bool, RunError> take();
+
+ private:
+  Result<void, RunError> make_room();
+  Result<ModelResponse, RunError> ask_model();
+  ModelResult send(const ModelRequest& request, bool withhold);
+  Result<ModelResponse, RunError> after_model(ModelResponse response, std::uint64_t started_ns);
+  RunError provider_failed(const ModelError& error);
+  Result<bool, RunError> settle(ModelResponse response);
+  void end_turn(const ModelResponse& response, bool final_turn);
+  Result<void, RunError> before_model(ModelRequest& request, std::vector<ToolSpec>& tools, Rows& rows);
+  void apply_before_model(const Outcome& outcome, ModelRequest& request, std::vector<ToolSpec>& tools,
+                          Rows& rows);
+  void replace_for_request(const Outcome::Attributed& asked, Rows& rows);
+
+  // ---- tools (tools.cc)
+  struct Prepared {
+    ToolCall call;
+    Tool tool;
+    std::string denied;  // the reason; empty = may run
+    std::string status;  // of a call that does not run: denied, error
+  };
+  Result<void, RunError> run_call(const Block& use);
+  Prepared prepare(const Block& use);
+  bool gate(Prepared& prepared);
+  void decide_permission(Prepared& prepared, const Outcome* outcome);
+  void ask_permission(Prepared& prepared);
+  void add_intent(const Prepared& prepared);
+  ToolResultRecord run_tool(const Prepared& prepared);
+  void after_tool(const Prepared& prepared, ToolResultRecord& result, std::uint64_t duration_ns);
+
+  SessionImpl& session_;
+  const AgentParts& parts_;
+  std::uint64_t assistant_seq_ = 0;
+};
+
+// One attempt to compact, whichever door asked.
+class Compaction {
+ public:
+  Compaction(SessionImpl& session, CompactionRequest request)
+      : session_(session), parts_(session.parts_), request_(std::move(request)) {}
+
+  // Exactly one compaction_outcome is told. An Error is a store that failed; everything else is an
+  // outcome.
+  Result<CompactionReport, RunError> attempt();
+  // What attempt() would do, without asking hooks or the model.
+  CompactionReport plan_only();
+  // The replace action of agent_stop: no before_compaction, an undoable boundary.
+  Result<CompactionReport, RunError> replace(const Outcome::Attributed& asked);
+
+ private:
+  struct Summary {
+    std::string text;
+    Usage usage;
+    std::uint32_t method = AGENTD_METHOD_SUMMARY;
+  };
+  bool vetoed(const CompactionPlan& plan);
+  Result<Summary> summarise(const CompactionPlan& plan);
+  Result<CompactionReport, RunError> apply_summary(const CompactionPlan& plan, Summary summary);
+  Result<CompactionReport, RunError> degrade(const CompactionPlan& plan, const Error& why);
+  Result<CompactionReport, RunError> commit_boundary(BoundaryRecord boundary,
+                                                     std::uint32_t summary_index,
+                                                     std::string_view summary);
+  CompactionReport finish(std::uint32_t outcome, std::string text);
+  BoundaryRecord boundary_of(const CompactionPlan& plan) const;
+  agentd_before_compaction payload_of(const CompactionPlan& plan);
+  void after(const BoundaryRecord& boundary, const CompactionReport& report, std::string_view summary);
+
+  SessionImpl& session_;
+  const AgentParts& parts_;
+  CompactionRequest request_;
+  CompactionPlan plan_;
+  std::uint64_t pre_tokens_ = 0;
+  std::uint64_t started_ns_ = 0;
+  Usage spent_;
+  std::string hook_summary_, author_, instructions_;
+  agentd_gauge gauge_{};
+  agentd_before_compaction payload_{};
+};
+
+// The model calls of compaction and of hooks: no tools, no hooks, nothing saved.
+struct UtilityRequest {
+  std::string model, system, closing_text, purpose, conversation_id;
+  std::span<const agentd_message> messages;
+  std::uint64_t max_output_tokens = 4096;
+};
+Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
+                                  const CancelToken& cancel);
+RunError store_error(const Error& error);
+
+}  // namespace agentd

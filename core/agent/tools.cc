@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// tools.cc - a tool call from the model's wish to the recorded result.
+//
+// Order: hooks gate and rewrite, rules and the user permit, the intent is committed, the tool runs, hooks
+// see the output, the result is recorded. The one way to any tool.
+#include <algorithm>
+
+#include "core/agent/services.h"
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::size_t kOutputBytesMax = 256 * 1024;
+
+std::string_view effects_of(const Tool& tool) {
+  if (tool.read_only()) return "read_only";
+  return (tool.flags & AGENTD_TOOL_IDEMPOTENT) != 0 ? "idempotent" : "effects";
+}
+
+// Head and tail of an output over the cap.
+std::string capped(std::string text) {
+  if (text.size() <= kOutputBytesMax) return text;
+  const std::string_view head = utf8_prefix(text, kOutputBytesMax / 2);
+  const std::string_view tail = utf8_suffix(text, kOutputBytesMax / 2);
+  return std::string(head) + "\n[... " + with_commas(text.size() - head.size() - tail.size()) +
+         " bytes left out ...]\n" + std::string(tail);
+}
+
+// The record that hooks see, and the texts that it borrows.
+struct CallPayload {
+  agentd_tool_call record{};
+  agentd_tool_result result{};
+  std::string text;  // the text that hooks may rewrite
+
+  CallPayload(const ToolCall& call, const Tool& tool) {
+    record.size = sizeof record;
+    record.flags = tool.flags;
+    record.name = to_abi(call.name);
+    record.call_id = to_abi(call.call_id);
+    record.input_json = to_abi(call.input_json);
+    record.origin = to_abi(tool.origin);
+  }
+};
+
+void rewrite_input(void* context, std::uint32_t, std::string_view text) {
+  auto& payload = *static_cast<CallPayload*>(context);
+  payload.text = std::string(text);
+  payload.record.input_json = to_abi(payload.text);
+}
+
+void rewrite_output(void* context, std::uint32_t, std::string_view text) {
+  auto& payload = *static_cast<CallPayload*>(context);
+  payload.text = std::string(text);
+  payload.result.content = to_abi(payload.text);
+}
+
+bool is_object(std::string_view json) {
+  auto parsed = JsonDocument::parse(json);
+  return parsed && parsed->root().is_object();
+}
+
+}  // namespace
+
+Turn::Prepared Turn::prepare(const Block& use) {
+  Prepared out;
+  out.call = {use.call_id, use.name, use.json.empty() ? "{}" : use.json};
+  const auto found = std::find_if(session_.tools_.begin(), session_.tools_.end(),
+                                  [&](const Tool& tool) { return tool.name == use.name; });
+  if (found == session_.tools_.end() || !session_.options_.offer_tools) {
+    out.tool.name = use.name;
+    out.denied = "there is no tool named " + use.name;
+    out.status = "error";
+    return out;
+  }
+  out.tool = *found;
+  if (!is_object(out.call.input_json)) {
+    out.denied = "the input of " + use.name + " is no JSON object";
+    out.status = "error";
+  }
+  return out;
+}
+
+// Hooks first. False when one of them refused.
+bool Turn::gate(Prepared& prepared) {
+  std::unique_ptr<Outcome> outcome;
+  if (session_.wants(AGENTD_EVENT_BEFORE_TOOL_CALL)) {
+    CallPayload payload(prepared.call, prepared.tool);
+    outcome = session_.fire(AGENTD_EVENT_BEFORE_TOOL_CALL, &payload.record, nullptr, rewrite_input,
+                            &payload);
+    if (outcome && !outcome->rewrites.empty() && !outcome->blocked) {
+      const std::string before = prepared.call.input_json;
+      prepared.call.input_json = payload.text;
+      session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, outcome->rewrites.back().by, "rewrite",
+                             before, payload.text, {});
+      if (!is_object(prepared.call.input_json)) {
+        outcome->blocked = true;
+        outcome->reason = "its rewritten input is no JSON object";
+        outcome->blocked_by = outcome->rewrites.back().by;
+      } else {
+        // The gates see the final bytes once more, and may only deny.
+        CallPayload final_payload(prepared.call, prepared.tool);
+        auto again = session_.fire(AGENTD_EVENT_BEFORE_TOOL_CALL, &final_payload.record);
+        if (again && again->blocked) outcome = std::move(again);
+      }
+    }
+  }
+  if (outcome) session_.late_contexts_.push_back(*outcome);
+  if (outcome && outcome->blocked) {
+    prepared.denied = "blocked by the hook " + outcome->blocked_by.hook +
+                      (outcome->reason.empty() ? "" : ": " + outcome->reason);
+    prepared.status = "denied";
+    session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, outcome->blocked_by, "block", {}, {},
+                           outcome->reason);
+    return false;
+  }
+  decide_permission(prepared, outcome.get());
+  return prepared.denied.empty();
+}
+
+void Turn::decide_permission(Prepared& prepared, const Outcome* outcome) {
+  const std::uint32_t hooks = outcome == nullptr ? 0 : outcome->permission;
+  const Permission rules = parts_.permissions.decide(prepared.tool);
+  if (rules == Permission::kDeny) {
+    prepared.denied = "the permission rules do not allow " + prepared.tool.name;
+    prepared.status = "denied";
+    session_.add(write_permission({prepared.call.call_id, prepared.tool.name, "deny", "rules", {}}));
+    return;
+  }
+  if (hooks == AGENTD_PERMISSION_ASK || (rules == Permission::kAsk && hooks != AGENTD_PERMISSION_ALLOW))
+    ask_permission(prepared);
+}
+
+void Turn::ask_permission(Prepared& prepared) {
+  PermissionAnswer answer;
+  std::string by = "user";
+  if (session_.allowed_.contains(prepared.tool.name)) return;
+  if (session_.wants(AGENTD_EVENT_PERMISSION_REQUEST)) {
+    CallPayload payload(prepared.call, prepared.tool);
+    const std::string suggestions = "[\"" + prepared.tool.name + "\"]";
+    payload.record.suggestions_json = to_abi(suggestions);
+    const auto outcome = session_.fire(AGENTD_EVENT_PERMISSION_REQUEST, &payload.record);
+    if (outcome && outcome->blocked) {
+      prepared.denied = "blocked by the hook " + outcome->blocked_by.hook + ": " + outcome->reason;
+      prepared.status = "denied";
+      return;
+    }
+    if (outcome && outcome->permission == AGENTD_PERMISSION_ALLOW) {
+      answer = {true, outcome->remember, {}};
+      by = outcome->permission_by.hook;
+    }
+  }
+  if (!answer.allowed) {
+    if (parts_.approver != nullptr)
+      answer = parts_.approver->ask(prepared.tool, prepared.call);
+    else
+      answer.reason = "nobody is there to be asked";
+  }
+  if (answer.allowed && answer.remember) session_.allowed_.insert(prepared.tool.name);
+  session_.add(write_permission({prepared.call.call_id, prepared.tool.name,
+                                 answer.allowed ? "allow" : "deny", by, answer.reason}));
+  if (answer.allowed) return;
+  prepared.denied = "not permitted" + (answer.reason.empty() ? std::string() : ": " + answer.reason);
+  prepared.status = "denied";
+}
+
+void Turn::add_intent(const Prepared& prepared) {
+  ToolIntentRecord intent;
+  intent.call_id = prepared.call.call_id;
+  intent.name = prepared.call.name;
+  intent.input_digest = hex(sha256(prepared.call.input_json));
+  intent.effects = std::string(effects_of(prepared.tool));
+  session_.add(write_tool_intent(intent));
+}
+
+ToolResultRecord Turn::run_tool(const Prepared& prepared) {
+  ToolResultRecord out;
+  out.call_id = prepared.call.call_id;
+  out.name = prepared.call.name;
+  auto outcome = parts_.tools.call(prepared.call, session_.handle_, session_.cancel_,
+                                   Deadline::after(parts_.clock, prepared.tool.timeout));
+  if (!outcome) {
+    out.status = outcome.error().code == Code::kCancelled ? "cancelled" : "error";
+    out.text = outcome.error().message;
+    return out;
+  }
+  out.status = outcome->success ? "ok" : "error";
+  out.full_bytes = std::max<std::uint64_t>(outcome->full_bytes, outcome->content.size());
+  out.text = capped(to_utf8(outcome->content));
+  out.parts = std::move(outcome->parts);
+  return out;
+}
+
+void Turn::after_tool(const Prepared& prepared, ToolResultRecord& result, std::uint64_t duration_ns) {
+  const bool ok = result.status == "ok";
+  const std::uint32_t event = ok ? AGENTD_EVENT_AFTER_TOOL_CALL : AGENTD_EVENT_TOOL_CALL_FAILED;
+  if (!session_.wants(event)) return;
+  CallPayload payload(prepared.call, prepared.tool);
+  payload.text = result.text;
+  payload.result.size = sizeof payload.result;
+  payload.result.success = ok ? 1 : 0;
+  payload.result.content = to_abi(payload.text);
+  if (!ok) payload.result.error = to_abi(result.text);
+  payload.result.full_len = result.full_bytes;
+  payload.result.duration_ns = duration_ns;
+  payload.record.result = &payload.result;
+  const auto outcome = session_.fire(event, &payload.record, nullptr, rewrite_output, &payload);
+  if (!outcome) return;
+  if (!outcome->rewrites.empty()) {
+    session_.record_effect(event, outcome->rewrites.back().by, "rewrite", result.text, payload.text, {});
+    result.text = payload.text;
+    result.full_bytes = result.text.size();
+  }
+  session_.late_contexts_.push_back(*outcome);
+}
+
+Result<void, RunError> Turn::run_call(const Block& use) {
+  Prepared prepared = prepare(use);
+  RunEvent called{RunEvent::Type::kToolCall};
+  called.call_id = prepared.call.call_id;
+  called.name = prepared.call.name;
+  if (is_object(prepared.call.input_json)) called.text = prepared.call.input_json;
+  session_.tell(called);
+  ToolResultRecord result{prepared.call.call_id, prepared.call.name, prepared.denied, prepared.status,
+                          {},                    0,                  0};
+  if (prepared.denied.empty() && session_.cancel_.cancelled()) {
+    result.status = "cancelled";
+    result.text = "the run was interrupted before this call";
+  } else if (prepared.denied.empty() && gate(prepared)) {
+    add_intent(prepared);
+    if (auto done = session_.commit(); !done) return done.error();
+    const std::uint64_t started = parts_.clock.monotonic_ns();
+    result = run_tool(prepared);
+    const std::uint64_t duration = parts_.clock.monotonic_ns() - started;
+    result.duration_ms = static_cast<std::int64_t>(duration / 1'000'000);
+    after_tool(prepared, result, duration);
+  } else {
+    result.status = prepared.status;
+    result.text = prepared.denied;
+  }
+  session_.add(write_tool_result(result));
+  RunEvent told{RunEvent::Type::kToolResult};
+  told.call_id = result.call_id;
+  told.name = result.name;
+  told.text = result.text;
+  told.detail = result.status;
+  told.ok = result.status == "ok";
+  told.duration_us = static_cast<std::uint64_t>(result.duration_ms) * 1000;
+  session_.tell(told);
+  return {};
+}
+
+}  // namespace agentd

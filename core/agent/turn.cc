@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// turn.cc - one model exchange: make room, ask, take the answer in, hand over to the tools.
+#include "core/agent/services.h"
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+constexpr Milliseconds kModelDeadline = std::chrono::hours(1);
+
+// Streams the answer to the surface and to hooks that observe deltas.
+class StreamSink final : public ModelSink {
+ public:
+  using Tell = std::function<void(RunEvent)>;
+  using Delta = std::function<void(std::string_view)>;
+  // `withhold`: a hook redacts answers, so nothing is shown before it has spoken.
+  StreamSink(Tell tell, Delta delta, bool withhold)
+      : tell_(std::move(tell)), delta_(std::move(delta)), withhold_(withhold) {}
+
+  void on_text(std::string_view delta) override {
+    if (!withhold_) say(RunEvent::Type::kTextDelta, delta);
+    if (delta_ && !withhold_) delta_(delta);
+  }
+  void on_thinking(std::string_view delta) override {
+    if (!withhold_) say(RunEvent::Type::kThinkingDelta, delta);
+  }
+  void on_tool_call(std::string_view, std::string_view) override {}
+
+ private:
+  void say(RunEvent::Type type, std::string_view text) {
+    RunEvent event{type};
+    event.text = text;
+    tell_(event);
+  }
+
+  const Tell tell_;
+  const Delta delta_;
+  const bool withhold_;
+};
+
+RunError::Kind kind_of(ModelErrorKind kind) {
+  return kind == ModelErrorKind::kCancelled ? RunError::Kind::kCancelled : RunError::Kind::kProvider;
+}
+
+bool has_tool_calls(const Message& message) {
+  for (const Block& block : message.blocks)
+    if (block.kind == BlockKind::kToolUse) return true;
+  return false;
+}
+
+bool redacts_answers(const Snapshot& snapshot) {
+  for (const Snapshot::Entry& entry : snapshot.entries(AGENTD_EVENT_AFTER_MODEL_CALL))
+    if ((entry.flags & AGENTD_HOOK_REDACTS) != 0) return true;
+  return false;
+}
+
+// Puts a rewritten answer in place of the text blocks; tool calls and thinking stay.
+void replace_text(Message& message, const std::string& text) {
+  std::vector<Block> blocks;
+  bool placed = false;
+  for (Block& block : message.blocks) {
+    if (block.kind != BlockKind::kText) {
+      blocks.push_back(std::move(block));
+    } else if (!placed && !text.empty()) {
+      blocks.push_back(Block::of_text(text));
+      placed = true;
+    }
+  }
+  message.blocks = std::move(blocks);
+}
+
+}  // namespace
+
+Result<bool, RunError> Turn::take() {
+  RunEvent told{RunEvent::Type::kTurnStarted};
+  session_.tell(told);
+  if (session_.wants(AGENTD_EVENT_TURN_START)) {
+    agentd_turn payload{};
+    payload.size = sizeof payload;
+    payload.turn_number = session_.turn_;
+    session_.fire(AGENTD_EVENT_TURN_START, &payload);
+  }
+  if (auto done = session_.commit(); !done) return done.error();
+  if (auto room = make_room(); !room) return room.error();
+  auto answer = ask_model();
+  if (!answer) return answer.error();
+  return settle(std::move(*answer));
+}
+
+// The automatic doors: before the first request of a run, or between two turns of it.
+Result<void, RunError> Turn::make_room() {
+  session_.check_threshold();
+  if (auto queued = session_.run_queued_compactions(); !queued) return queued.error();
+  const Gauge gauge = session_.gauge();
+  if (!session_.options_.auto_compact || gauge.compact_at == 0 || gauge.used < gauge.compact_at) return {};
+  const bool forced = gauge.used >= gauge.force_at;
+  // Asked again only after some growth, whether hooks refused or there was nothing to win.
+  const std::uint64_t growth = gauge.limit / 50;
+  const std::uint64_t last = std::max(session_.vetoed_at_, session_.failed_at_);
+  if (!forced && last != 0 && gauge.used < last + growth) return {};
+  CompactionRequest request;
+  request.phase = session_.turn_ == 1 ? AGENTD_PHASE_PRE_REQUEST : AGENTD_PHASE_MID_TURN;
+  request.strategy = session_.options_.compaction_strategy;
+  auto done = Compaction(session_, request).attempt();
+  if (!done) return done.error();
+  return {};
+}
+
+ModelResult Turn::send(const ModelRequest& request, bool withhold) {
+  StreamSink::Delta delta;
+  if (session_.wants(AGENTD_EVENT_MODEL_DELTA))
+    delta = [this](std::string_view text) {
+      const agentd_str one = to_abi(text);
+      agentd_model_delta payload{sizeof(agentd_model_delta), 0, {&one, 1, sizeof one}};
+      session_.fire(AGENTD_EVENT_MODEL_DELTA, &payload);
+    };
+  StreamSink sink([this](RunEvent event) { session_.tell(event); }, delta, withhold);
+  return parts_.provider.complete(request, sink, session_.cancel_,
+                                  Deadline::after(parts_.clock, kModelDeadline));
+}
+
+Result<ModelResponse, RunError> Turn::ask_model() {
+  const bool withhold = redacts_answers(*session_.snapshot_);
+  for (int overflow_retries = 0;; ++overflow_retries) {
+    ModelRequest request;
+    request.model = session_.options_.model;
+    request.system = session_.system_text();
+    std::vector<ToolSpec> tools = session_.tool_specs();
+    request.max_output_tokens = session_.options_.max_output_tokens;
+    request.thinking_tokens = session_.options_.thinking_tokens;
+    request.conversation_id = session_.conversation_id();
+    Rows rows = session_.conversation_->pin();
+    if (auto asked = before_model(request, tools, rows); !asked) return asked.error();
+    request.tools = tools;
+    request.messages = {rows.begin(), rows.size()};
+    const std::uint64_t started = parts_.clock.monotonic_ns();
+    ModelResult answer = send(request, withhold);
+    if (answer) return after_model(std::move(*answer), started);
+    if (answer.error().kind != ModelErrorKind::kContextLength || overflow_retries > 0)
+      return provider_failed(answer.error());
+    CompactionRequest compaction;
+    compaction.reason = AGENTD_REASON_OVERFLOW;
+    compaction.phase = AGENTD_PHASE_OVERFLOW;
+    auto done = Compaction(session_, compaction).attempt();
+    if (!done) return done.error();
+    if (done->outcome != AGENTD_RESULT_APPLIED && done->outcome != AGENTD_RESULT_DEGRADED)
+      return provider_failed(answer.error());
+  }
+}
+
+Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<ToolSpec>& tools,
+                                          Rows& rows) {
+  if (!session_.wants(AGENTD_EVENT_BEFORE_MODEL_CALL)) return {};
+  const agentd_gauge gauge = to_abi(session_.gauge());
+  std::vector<agentd_tool_info> infos;
+  for (const ToolSpec& tool : tools)
+    infos.push_back({sizeof(agentd_tool_info), tool.flags, to_abi(tool.name), to_abi(tool.description),
+                     to_abi(tool.origin)});
+  agentd_model_call payload{};
+  payload.size = sizeof payload;
+  payload.model = to_abi(request.model);
+  payload.message_count = rows.size();
+  payload.max_output_tokens = request.max_output_tokens;
+  payload.context = &gauge;
+  payload.tools = {infos.data(), static_cast<std::uint32_t>(infos.size()), sizeof(agentd_tool_info)};
+  payload.messages = rows.list();
+  payload.system = to_abi(request.system);
+  agentd_model_call bare = payload;
+  bare.messages = {nullptr, 0, sizeof(agentd_message)};
+  const auto outcome = session_.fire(AGENTD_EVENT_BEFORE_MODEL_CALL, &payload, &bare);
+  if (!outcome) return {};
+  if (outcome->blocked)
+    return RunError{RunError::Kind::kBlocked, "the model call was blocked by " +
+                                                  outcome->blocked_by.hook + ": " + outcome->reason};
+  apply_before_model(*outcome, request, tools, rows);
+  return {};
+}
+
+void Turn::apply_before_model(const Outcome& outcome, ModelRequest& request,
+                              std::vector<ToolSpec>& tools, Rows& rows) {
+  if (const Action* const model = outcome.set_of(AGENTD_KEY_MODEL)) request.model = model->text;
+  for (const Outcome::Attributed& change : outcome.tools) {
+    const std::string names = "," + change.action.text + ",";
+    const auto named = [&](const ToolSpec& tool) {
+      return names.find("," + tool.name + ",") != std::string::npos;
+    };
+    const bool disable = change.action.kind == AGENTD_ACT_TOOLS_DISABLE;
+    std::erase_if(tools, [&](const ToolSpec& tool) { return named(tool) == disable; });
+  }
+  if (!outcome.exclusive.empty() && outcome.exclusive[0].action.kind == AGENTD_ACT_REPLACE_MESSAGES)
+    replace_for_request(outcome.exclusive[0], rows);
+  for (const Outcome::Attributed& context : outcome.contexts) {
+    Message message = Message::of_text(Role::kUser, context.action.text);
+    message.flags = AGENTD_MESSAGE_CONTEXT;
+    rows.append(message, 0, parts_.clock.wall_ms());
+  }
+}
+
+// A replacement before a model call changes that one request; log and view stay.
+void Turn::replace_for_request(const Outcome::Attributed& asked, Rows& rows) {
+  auto planned = plan_replacement(rows, asked.action, asked.by.hook);
+  if (!planned) {
+    RunEvent told{RunEvent::Type::kHookFailure};
+    const std::string why = "its replacement was refused: " + planned.error().message;
+    told.name = asked.by.hook;
+    told.detail = "before_model_call";
+    told.text = why;
+    session_.tell(told);
+    return;
+  }
+  Rows fresh(session_.services_.row_count());
+  for (const ReplacePart& part : asked.action.parts) {
+    if (part.is_literal()) {
+      fresh.append(part.literal, 0, parts_.clock.wall_ms());
+      continue;
+    }
+    for (const agentd_message& row : rows)
+      if (row.seq >= part.first && row.seq <= part.last) fresh.append_copy(row);
+  }
+  rows = std::move(fresh);
+}
+
+Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::uint64_t started_ns) {
+  if (!session_.wants(AGENTD_EVENT_AFTER_MODEL_CALL)) return response;
+  struct Payload {
+    agentd_model_response record{};
+    std::string text;
+  } payload;
+  payload.text = response.message.text();
+  const std::string original = payload.text;
+  Rows rows;
+  rows.append(response.message, 0, parts_.clock.wall_ms());
+  const agentd_usage usage = to_abi(response.usage.value_or(Usage{}));
+  payload.record.size = sizeof payload.record;
+  payload.record.stop_reason = static_cast<std::uint32_t>(response.stop_reason);
+  payload.record.text = to_abi(payload.text);
+  payload.record.message = &rows[0];
+  payload.record.usage = &usage;
+  payload.record.duration_ns = parts_.clock.monotonic_ns() - started_ns;
+  const auto outcome = session_.fire(
+      AGENTD_EVENT_AFTER_MODEL_CALL, &payload.record, nullptr,
+      [](void* context, std::uint32_t, std::string_view rewritten) {
+        auto& mine = *static_cast<Payload*>(context);
+        mine.text = std::string(rewritten);
+        mine.record.text = to_abi(mine.text);
+      },
+      &payload);
+  const bool withheld = redacts_answers(*session_.snapshot_);
+  const bool rewritten = outcome && !outcome->rewrites.empty();
+  if (rewritten) {
+    replace_text(response.message, payload.text);
+    session_.record_effect(AGENTD_EVENT_AFTER_MODEL_CALL, outcome->rewrites.back().by, "rewrite",
+                           original, payload.text, {});
+  }
+  if (withheld || rewritten) {
+    RunEvent told{withheld ? RunEvent::Type::kTextDelta : RunEvent::Type::kMessageReplaced};
+    told.text = payload.text;
+    session_.tell(told);
+  }
+  return response;
+}
+
+RunError Turn::provider_failed(const ModelError& error) {
+  // What arrived stays, marked; a half-received tool call is not part of it.
+  if (!error.partial.blocks.empty() && !error.partial.text().empty()) {
+    Message partial = error.partial;
+    partial.role = Role::kAssistant;
+    partial.flags |= AGENTD_MESSAGE_INTERRUPTED;
+    std::erase_if(partial.blocks, [](const Block& block) { return block.kind != BlockKind::kText; });
+    session_.add(write_message({partial, StopReason::kInterrupted, {}, {}}));
+  }
+  session_.notify_error(name_of(error.kind), error.message, "model", error.retryable);
+  return {kind_of(error.kind), error.message};
+}
+
+Result<bool, RunError> Turn::settle(ModelResponse response) {
+  const bool tools = has_tool_calls(response.message);
+  session_.stop_reason_ = response.stop_reason;
+  session_.final_text_ = response.message.text();
+  if (response.message.blocks.empty()) response.message.blocks.push_back(Block::of_text({}));
+  assistant_seq_ = session_.next_seq();
+  session_.add(write_message({response.message, response.stop_reason, {}, {}}));
+  if (response.usage) {
+    session_.run_usage_ += *response.usage;
+    session_.add(write_usage({*response.usage, assistant_seq_, "turn"}));
+  }
+  if (tools) {
+    for (const Block& block : response.message.blocks) {
+      if (block.kind != BlockKind::kToolUse) continue;
+      if (auto done = run_call(block); !done) return done.error();
+    }
+    for (const Outcome& late : session_.late_contexts_) session_.add_contexts(late);
+    session_.late_contexts_.clear();
+  }
+  end_turn(response, !tools);
+  if (tools) {
+    if (auto done = session_.commit(); !done) return done.error();
+    if (session_.cancel_.cancelled())
+      return RunError{RunError::Kind::kCancelled, "the run was interrupted"};
+  }
+  return tools;
+}
+
+void Turn::end_turn(const ModelResponse& response, bool final_turn) {
+  const Usage usage = response.usage.value_or(Usage{});
+  if (session_.wants(AGENTD_EVENT_TURN_END)) {
+    Rows rows;
+    rows.append(response.message, assistant_seq_, parts_.clock.wall_ms());
+    std::vector<agentd_block> calls;
+    for (std::uint32_t i = 0; i < rows[0].blocks.count; ++i)
+      if (blocks_of(rows[0])[i].kind == AGENTD_BLOCK_TOOL_USE) calls.push_back(blocks_of(rows[0])[i]);
+    const agentd_usage abi_usage = to_abi(usage);
+    agentd_turn payload{};
+    payload.size = sizeof payload;
+    payload.flags = final_turn ? AGENTD_TURN_FINAL : 0;
+    payload.turn_number = session_.turn_;
+    payload.stop_reason = static_cast<std::uint32_t>(response.stop_reason);
+    payload.response = to_abi(session_.final_text_);
+    payload.tool_calls = {calls.data(), static_cast<std::uint32_t>(calls.size()), sizeof(agentd_block)};
+    payload.usage = &abi_usage;
+    if (const auto outcome = session_.fire(AGENTD_EVENT_TURN_END, &payload))
+      session_.add_contexts(*outcome);
+  }
+  const Gauge gauge = session_.gauge();
+  RunEvent told{RunEvent::Type::kTurnEnded};
+  told.detail = name_of(response.stop_reason);
+  told.usage = &usage;
+  told.gauge = &gauge;
+  session_.tell(told);
+}
+
+}  // namespace agentd

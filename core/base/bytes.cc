@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/bytes.h"
+
+#include <cstring>
+
+namespace agentd {
+namespace {
+
+// Length of the well-formed sequence at `at`; 0 when it is ill-formed.
+std::size_t sequence_bytes(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
+  const unsigned first = byte(at);
+  if (first < 0x80) return 1;
+  if (first < 0xC2) return 0;
+  if (first < 0xE0) return follows(at + 1) ? 2 : 0;
+  if (first < 0xF0) {
+    const unsigned second = byte(at + 1);
+    if (first == 0xE0 && second < 0xA0) return 0;
+    if (first == 0xED && second > 0x9F) return 0;
+    return follows(at + 1) && follows(at + 2) ? 3 : 0;
+  }
+  if (first > 0xF4) return 0;
+  const unsigned second = byte(at + 1);
+  if (first == 0xF0 && second < 0x90) return 0;
+  if (first == 0xF4 && second > 0x8F) return 0;
+  return follows(at + 1) && follows(at + 2) && follows(at + 3) ? 4 : 0;
+}
+
+// Skips plain ASCII eight bytes at a time.
+std::size_t skip_ascii(std::string_view text, std::size_t at) {
+  while (at + 8 <= text.size()) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, 8);
+    if ((word & 0x8080808080808080u) != 0) break;
+    at += 8;
+  }
+  return at;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; (at = skip_ascii(text, at)) < text.size();) {
+    const std::size_t step = sequence_bytes(text, at);
+    if (step == 0) return false;
+    at += step;
+  }
+  return true;
+}
+
+std::string to_utf8(std::string_view bytes) {
+  if (is_utf8(bytes)) return std::string(bytes);
+  std::string out;
+  out.reserve(bytes.size() + 16);
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t step = sequence_bytes(bytes, at);
+    if (step == 0) {
+      out += "\xEF\xBF\xBD";
+      ++at;
+    } else {
+      out.append(bytes, at, step);
+      at += step;
+    }
+  }
+  return out;
+}
+
+std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  std::size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
+  return text.substr(0, end);
+}
+
+std::string_view utf8_suffix(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  std::size_t begin = text.size() - bytes_max;
+  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0u) == 0x80u) ++begin;
+  return text.substr(begin);
+}
+
+std::string one_line(std::string_view text, std::size_t bytes_max) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  const std::string clean = to_utf8(text.substr(0, bytes_max + 4));
+  for (const char c : clean) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n' || c == '\t' || c == '\r') {
+      if (!out.empty() && out.back() != ' ') out.push_back(' ');
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out += "\\x";
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15u];
+    } else {
+      out.push_back(c);
+    }
+  }
+  if (out.size() <= bytes_max && text.size() <= bytes_max) return out;
+  return std::string(utf8_prefix(out, bytes_max > 3 ? bytes_max - 3 : 0)) + "...";
+}
+
+std::string hex(std::span<const std::uint8_t> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const std::uint8_t byte : bytes) {
+    out.push_back(kDigits[byte >> 4]);
+    out.push_back(kDigits[byte & 15u]);
+  }
+  return out;
+}
+
+void put_be32(std::string& out, std::uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
+}
+
+void put_be64(std::string& out, std::uint64_t value) {
+  for (int shift = 56; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
+}
+
+std::uint32_t get_be32(const char* at) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value = (value << 8) | static_cast<unsigned char>(at[i]);
+  return value;
+}
+
+std::uint64_t get_be64(const char* at) {
+  std::uint64_t value = 0;
+  for (int i = 0; i < 8; ++i) value = (value << 8) | static_cast<unsigned char>(at[i]);
+  return value;
+}
+
+std::string with_commas(std::uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+}  // namespace agentd

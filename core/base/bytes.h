@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// bytes.h - text and bytes: UTF-8 that is valid, hexadecimal, big-endian numbers.
+//
+// Threading: pure functions.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace agentd {
+
+// True for well-formed UTF-8: no overlong forms, no surrogates (Unicode 15, table 3-7).
+bool is_utf8(std::string_view text);
+// The text with every ill-formed sequence replaced by U+FFFD; the same bytes when it is valid.
+std::string to_utf8(std::string_view bytes);
+// The longest prefix of at most `bytes_max` bytes that ends between two characters.
+std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max);
+// The longest suffix of at most `bytes_max` bytes that starts at a character.
+std::string_view utf8_suffix(std::string_view text, std::size_t bytes_max);
+// The text on one line for a person: control characters become spaces or \xNN, cut at `bytes_max`.
+std::string one_line(std::string_view text, std::size_t bytes_max);
+
+std::string hex(std::span<const std::uint8_t> bytes);
+
+void put_be32(std::string& out, std::uint32_t value);
+void put_be64(std::string& out, std::uint64_t value);
+std::uint32_t get_be32(const char* at);
+std::uint64_t get_be64(const char* at);
+
+// "1,234,567".
+std::string with_commas(std::uint64_t value);
+
+}  // namespace agentd

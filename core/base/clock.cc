@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/clock.h"
+
+#include <time.h>
+
+namespace agentd {
+
+std::uint64_t SystemClock::monotonic_ns() const {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::int64_t SystemClock::wall_ms() const {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+void ManualClock::advance(Milliseconds by) {
+  monotonic_ns_ += static_cast<std::uint64_t>(by.count()) * 1'000'000u;
+  wall_ms_ += by.count();
+}
+
+void CancelToken::cancel(std::uint32_t reason) const {
+  state_->reason.store(reason, std::memory_order_release);
+  for (auto& link : state_->links)
+    if (std::uint32_t* const word = link.load()) std::atomic_ref(*word).store(reason);
+}
+
+void CancelToken::link(std::uint32_t* word) const {
+  for (auto& link : state_->links) {
+    std::uint32_t* expected = nullptr;
+    if (link.compare_exchange_strong(expected, word)) break;
+  }
+  // After the link is in place, so that a cancel() at the same moment is not missed.
+  std::atomic_ref(*word).store(reason());
+}
+
+void CancelToken::unlink(std::uint32_t* word) const {
+  for (auto& link : state_->links) {
+    std::uint32_t* expected = word;
+    if (link.compare_exchange_strong(expected, nullptr)) break;
+  }
+  std::atomic_ref(*word).store(0);
+}
+
+Deadline Deadline::after(const Clock& clock, Milliseconds time) {
+  return {clock.monotonic_ns() + static_cast<std::uint64_t>(time.count()) * 1'000'000u};
+}
+
+Milliseconds Deadline::left(const Clock& clock) const {
+  if (at_ns == kNever) return std::chrono::hours(24 * 365);
+  const std::uint64_t now = clock.monotonic_ns();
+  if (now >= at_ns) return Milliseconds(0);
+  return Milliseconds(static_cast<std::int64_t>((at_ns - now + 999'999) / 1'000'000));
+}
+
+}  // namespace agentd

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/hash.h"
+
+// The low-level calls need none of OpenSSL's start-up, which would cost more than the sums themselves.
+#define OPENSSL_API_COMPAT 0x10100000L
+#include <openssl/sha.h>
+
+#include <boost/crc.hpp>
+
+#include "core/base/bytes.h"
+
+namespace agentd {
+
+struct Sha256::State {
+  SHA256_CTX context;
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) { SHA256_Init(&state_->context); }
+Sha256::~Sha256() = default;
+
+Sha256& Sha256::add(std::string_view bytes) {
+  SHA256_Update(&state_->context, bytes.data(), bytes.size());
+  return *this;
+}
+
+Sha256& Sha256::add(const Digest& digest) {
+  SHA256_Update(&state_->context, digest.data(), digest.size());
+  return *this;
+}
+
+Digest Sha256::finish() {
+  Digest out{};
+  SHA256_Final(out.data(), &state_->context);
+  return out;
+}
+
+Digest sha256(std::string_view bytes) { return Sha256().add(bytes).finish(); }
+
+std::string hex(const Digest& digest) { return hex(std::span<const std::uint8_t>(digest)); }
+
+std::uint32_t crc32c(std::string_view bytes) {
+  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> sum;
+  sum.process_bytes(bytes.data(), bytes.size());
+  return sum.checksum();
+}
+
+}  // namespace agentd

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// ids.h - ULIDs: 48 bits of milliseconds, 80 of randomness, sortable, 26 characters of Crockford base 32.
+//
+// Source: the ULID specification (github.com/ulid/spec).
+// Threading: values are immutable; IdSource is thread-safe.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "core/base/clock.h"
+#include "core/base/result.h"
+
+namespace agentd {
+
+class Ulid {
+ public:
+  static constexpr std::size_t kTextBytes = 26;
+  Ulid() = default;
+  explicit Ulid(const std::array<std::uint8_t, 16>& bytes) : bytes_(bytes) {}
+
+  // kInvalid for anything but 26 characters of the alphabet, either case.
+  static Result<Ulid> parse(std::string_view text);
+
+  std::string text() const;
+  const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
+  std::uint64_t time_ms() const;
+  bool is_nil() const { return bytes_ == std::array<std::uint8_t, 16>{}; }
+  auto operator<=>(const Ulid&) const = default;
+
+ private:
+  std::array<std::uint8_t, 16> bytes_{};
+};
+
+// Makes ids that grow: within one millisecond the random part counts up.
+class IdSource {
+ public:
+  using Random = std::function<void(std::uint8_t* out, std::size_t bytes)>;
+  // `clock` must outlive the source. Randomness from the kernel unless given.
+  explicit IdSource(const Clock& clock, Random random = {});
+  Ulid next();
+
+ private:
+  const Clock& clock_;
+  const Random random_;
+  std::mutex mutex_;
+  std::array<std::uint8_t, 16> last_{};  // guarded by mutex_
+};
+
+}  // namespace agentd

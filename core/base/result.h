@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// result.h - a value or the reason why there is none.
+//
+// Expected failures (the world, the user, a peer, a plugin, the disk) travel as Result; bugs assert. The
+// member names are those of std::expected. A code says what the caller can do next, the message what
+// failed on what: lower case, no full stop, no secrets.
+//
+// Threading: immutable values.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace agentd {
+
+enum class Code : std::uint8_t {
+  kInvalid,      // fix the call, the flag or the file
+  kNotFound,     // ask for something else
+  kUnavailable,  // try again later
+  kBusy,         // somebody else holds it
+  kConflict,     // read again, then retry
+  kDenied,       // ask the user
+  kCancelled,    // stop quietly
+  kCorrupt,      // treat the data as broken
+  kInternal,     // report a bug
+};
+
+std::string_view name_of(Code code);
+
+struct Error {
+  Code code = Code::kInternal;
+  std::string message;
+
+  // The same error, told from one level up: "opening the store: no space left".
+  [[nodiscard]] Error with_context(std::string_view doing) const;
+};
+
+// "reading /x: No such file or directory", with the code that errno stands for.
+[[nodiscard]] Error errno_error(std::string_view doing, int error_number);
+
+template <typename T, typename E = Error>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit, as in expected
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+
+  bool has_value() const { return state_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+  T& value() & { return std::get<0>(state_); }
+  const T& value() const& { return std::get<0>(state_); }
+  T&& value() && { return std::get<0>(std::move(state_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::get<0>(std::move(state_)); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  const E& error() const { return std::get<1>(state_); }
+  T value_or(T other) const { return has_value() ? value() : std::move(other); }
+
+ private:
+  std::variant<T, E> state_;
+};
+
+template <typename E>
+class [[nodiscard]] Result<void, E> {
+ public:
+  Result() = default;
+  Result(E error) : error_(std::move(error)), failed_(true) {}  // NOLINT
+
+  bool has_value() const { return !failed_; }
+  explicit operator bool() const { return has_value(); }
+  const E& error() const { return error_; }
+
+ private:
+  E error_{};
+  bool failed_ = false;
+};
+
+// Bugs: prints the condition and aborts, in release builds too.
+[[noreturn]] void assertion_failed(const char* condition, const char* file, int line);
+
+}  // namespace agentd
+
+#define AGENTD_ASSERT(condition) \
+  ((condition) ? (void)0 : ::agentd::assertion_failed(#condition, __FILE__, __LINE__))
+
+#define AGENTD_CONCAT_(a, b) a##b
+#define AGENTD_CONCAT(a, b) AGENTD_CONCAT_(a, b)
+// AGENTD_TRY(auto line, reader.next()): declares `line`, or returns the error from this function.
+#define AGENTD_TRY(declaration, expression)                   \
+  auto AGENTD_CONCAT(try_, __LINE__) = (expression);          \
+  if (!AGENTD_CONCAT(try_, __LINE__))                         \
+    return AGENTD_CONCAT(try_, __LINE__).error();             \
+  declaration = std::move(*AGENTD_CONCAT(try_, __LINE__))
+#define AGENTD_TRY_VOID(expression)                            \
+  do {                                                         \
+    auto try_void = (expression);                              \
+    if (!try_void) return try_void.error();                    \
+  } while (false)

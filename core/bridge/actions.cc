@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/bridge/actions.h"
+
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint32_t kListMax = 1'000'000;
+constexpr std::uint64_t kTextMax = 256ull << 20;
+
+Error bad(std::string what) { return {Code::kInvalid, std::move(what)}; }
+
+Result<std::string> copy_text(const agentd_str& from) {
+  if (from.len > kTextMax) return bad("a text of " + std::to_string(from.len) + " bytes is over the limit");
+  if (from.ptr == nullptr && from.len != 0) return bad("a text without memory has a length");
+  return to_utf8(view_of(from));
+}
+
+Result<void> check_list(const agentd_list& from, std::size_t least) {
+  if (from.count == 0) return {};
+  if (from.first == nullptr || from.stride < least || from.stride > 4096 || from.count > kListMax)
+    return bad("a list has an impossible address, count or stride");
+  return {};
+}
+
+template <typename T>
+const T* element(const agentd_list& list, std::uint32_t index) {
+  return reinterpret_cast<const T*>(static_cast<const char*>(list.first) +
+                                    static_cast<std::size_t>(index) * list.stride);
+}
+
+Result<Block> copy_block(const agentd_block* raw, int depth) {
+  if (raw->size < 8) return bad("a block has an impossible size");
+  const agentd_block from = normalised(raw);
+  if (from.kind < AGENTD_BLOCK_TEXT || from.kind > AGENTD_BLOCK_IMAGE)
+    return bad("a block has the unknown kind " + std::to_string(from.kind));
+  Block out;
+  out.kind = static_cast<BlockKind>(from.kind);
+  out.flags = static_cast<std::uint16_t>(from.flags & AGENTD_BLOCK_ERROR);
+  AGENTD_TRY(out.text, copy_text(from.text));
+  AGENTD_TRY(out.name, copy_text(from.name));
+  AGENTD_TRY(out.call_id, copy_text(from.call_id));
+  AGENTD_TRY(out.json, copy_text(from.json));
+  AGENTD_TRY(out.opaque, copy_text(from.opaque));
+  if (depth > 0) return out;
+  AGENTD_TRY_VOID(check_list(from.parts, 8));
+  for (std::uint32_t i = 0; i < from.parts.count; ++i) {
+    AGENTD_TRY(Block part, copy_block(element<agentd_block>(from.parts, i), depth + 1));
+    out.parts.push_back(std::move(part));
+  }
+  return out;
+}
+
+Result<Message> copy_message(const agentd_message* raw) {
+  if (raw == nullptr || raw->size < 8) return bad("a message has an impossible size");
+  const agentd_message from = normalised(raw);
+  if (from.role < AGENTD_ROLE_USER || from.role > AGENTD_ROLE_SUMMARY)
+    return bad("a message has the unknown role " + std::to_string(from.role));
+  Message out;
+  out.role = static_cast<Role>(from.role);
+  out.flags = from.flags;
+  AGENTD_TRY(out.blocks, copy_blocks(from.blocks));
+  return out;
+}
+
+Result<Action> copy_replace(const agentd_action* raw, Action out) {
+  const auto from = *reinterpret_cast<const agentd_act_replace*>(raw);
+  out.base_revision = from.base_revision;
+  AGENTD_TRY_VOID(check_list(from.parts, 24));
+  for (std::uint32_t i = 0; i < from.parts.count; ++i) {
+    const agentd_part part = normalised(element<agentd_part>(from.parts, i));
+    ReplacePart copy;
+    if (part.kind == AGENTD_PART_KEEP) {
+      copy.first = part.first;
+      copy.last = part.last;
+      if (copy.first == 0 || copy.last < copy.first) return bad("a part keeps a range that is none");
+    } else if (part.kind == AGENTD_PART_LITERAL) {
+      AGENTD_TRY(copy.literal, copy_message(part.message));
+    } else {
+      return bad("a part has the unknown kind " + std::to_string(part.kind));
+    }
+    out.parts.push_back(std::move(copy));
+  }
+  return out;
+}
+
+std::size_t least_size(std::uint32_t kind) {
+  switch (kind) {
+    case AGENTD_ACT_COMPACT: return sizeof(agentd_act_compact);
+    case AGENTD_ACT_REPLACE_MESSAGES: return sizeof(agentd_act_replace);
+    case AGENTD_ACT_SET: return sizeof(agentd_act_set);
+    case AGENTD_ACT_PERMISSION: return sizeof(agentd_act_permission);
+    case AGENTD_ACT_CALLBACK: return sizeof(agentd_act_recipe);
+    case AGENTD_ACT_TOOL_RESULT: return sizeof(agentd_act_tool_result);
+    default: return sizeof(agentd_act_text);
+  }
+}
+
+Result<Action> copy_structured(const agentd_action* raw, Action out) {
+  switch (out.kind) {
+    case AGENTD_ACT_COMPACT: {
+      const auto& from = *reinterpret_cast<const agentd_act_compact*>(raw);
+      out.code = from.strategy;
+      out.number = from.keep_tokens;
+      AGENTD_TRY(out.model, copy_text(from.model));
+      AGENTD_TRY(out.text, copy_text(from.instructions));
+      return out;
+    }
+    case AGENTD_ACT_SET: {
+      const auto& from = *reinterpret_cast<const agentd_act_set*>(raw);
+      out.target = from.key;
+      out.number = from.number;
+      AGENTD_TRY(out.text, copy_text(from.text));
+      return out;
+    }
+    case AGENTD_ACT_PERMISSION: {
+      const auto& from = *reinterpret_cast<const agentd_act_permission*>(raw);
+      out.code = from.decision;
+      out.remember = from.remember;
+      if (out.code < AGENTD_PERMISSION_ALLOW || out.code > AGENTD_PERMISSION_ASK)
+        return bad("the permission " + std::to_string(out.code) + " is none");
+      AGENTD_TRY(out.text, copy_text(from.reason));
+      return out;
+    }
+    case AGENTD_ACT_CALLBACK: {
+      const auto& from = *reinterpret_cast<const agentd_act_recipe*>(raw);
+      AGENTD_TRY(out.text, copy_text(from.name));
+      AGENTD_TRY(out.json, copy_text(from.arguments_json));
+      return out;
+    }
+    case AGENTD_ACT_TOOL_RESULT: {
+      const auto& from = *reinterpret_cast<const agentd_act_tool_result*>(raw);
+      out.code = from.is_error;
+      AGENTD_TRY(out.json, copy_text(from.structured_json));
+      AGENTD_TRY(out.blocks, copy_blocks(from.blocks));
+      return out;
+    }
+    default: {
+      const auto& from = *reinterpret_cast<const agentd_act_text*>(raw);
+      out.target = from.target;
+      AGENTD_TRY(out.text, copy_text(from.text));
+      return out;
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Block>> copy_blocks(const agentd_list& from) {
+  AGENTD_TRY_VOID(check_list(from, 8));
+  std::vector<Block> out;
+  for (std::uint32_t i = 0; i < from.count; ++i) {
+    AGENTD_TRY(Block block, copy_block(element<agentd_block>(from, i), 0));
+    out.push_back(std::move(block));
+  }
+  return out;
+}
+
+Result<std::vector<Message>> copy_messages(const agentd_list& from) {
+  AGENTD_TRY_VOID(check_list(from, 8));
+  std::vector<Message> out;
+  for (std::uint32_t i = 0; i < from.count; ++i) {
+    AGENTD_TRY(Message message, copy_message(element<agentd_message>(from, i)));
+    out.push_back(std::move(message));
+  }
+  return out;
+}
+
+Result<Action> copy_action(const agentd_action* from) {
+  if (from == nullptr) return bad("no action was given");
+  Action out;
+  out.kind = from->kind;
+  if (out.kind < AGENTD_ACT_BLOCK || out.kind > AGENTD_ACT_TOOL_RESULT)
+    return bad("the action " + std::to_string(out.kind) + " is not known to this agentd");
+  if (from->size < least_size(out.kind) || from->size > 4096)
+    return bad("an action of kind " + std::to_string(out.kind) + " has the impossible size " +
+               std::to_string(from->size));
+  if (out.kind == AGENTD_ACT_REPLACE_MESSAGES) return copy_replace(from, std::move(out));
+  return copy_structured(from, std::move(out));
+}
+
+}  // namespace agentd

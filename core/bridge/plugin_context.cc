@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/bridge/plugin_context.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/bytes.h"
+#include "core/bridge/actions.h"
+#include "core/bridge/context_state.h"
+#include "core/codec/json.h"
+#include "core/hooks/payload_json.h"
+
+namespace agentd {
+namespace {
+
+using State = PluginContext::State;
+
+State& state_of(const agentd_core* core) { return *reinterpret_cast<const CoreTable*>(core)->state; }
+
+void AGENTD_CALL core_fail(const agentd_core* core, agentd_token token, agentd_status status,
+                           agentd_str what) noexcept {
+  State& state = state_of(core);
+  std::string text = one_line(view_of(what), 2'000);
+  state.log.write(LogLevel::kWarning, state.identity.name, text);
+  if (CallSlot* const slot = state.tokens.find(token)) slot->fail(token, status, std::move(text));
+}
+
+void AGENTD_CALL core_log(const agentd_core* core, agentd_token, int32_t level,
+                          agentd_str text) noexcept {
+  State& state = state_of(core);
+  const int clamped = std::clamp(level, AGENTD_LEVEL_DEBUG, AGENTD_LEVEL_ERROR);
+  state.log.write(static_cast<LogLevel>(clamped), state.identity.name, one_line(view_of(text), 2'000));
+}
+
+const void* AGENTD_CALL core_query(const agentd_core* core, agentd_str id, uint32_t min_size) noexcept {
+  State& state = state_of(core);
+  const std::lock_guard lock(state.mutex);
+  const auto found = state.interfaces.find(std::string(view_of(id)));
+  if (found == state.interfaces.end()) return nullptr;
+  std::uint32_t size = 0;
+  std::memcpy(&size, found->second, sizeof size);
+  return size >= min_size ? found->second : nullptr;
+}
+
+uint32_t AGENTD_CALL core_event_id(const agentd_core*, agentd_str name) noexcept {
+  const EventTraits* const event = find_event(view_of(name));
+  return event == nullptr ? 0 : event->id;
+}
+
+// What may be emitted in a control call, which is no event of the table.
+bool legal_in_control(std::uint32_t event, std::uint32_t kind) {
+  if (event == AGENTD_EVENT_SAVE_STATE) return kind == AGENTD_ACT_STATE;
+  return event == AGENTD_EVENT_TOOL_INVOKE &&
+         (kind == AGENTD_ACT_TOOL_OUTPUT || kind == AGENTD_ACT_TOOL_RESULT);
+}
+
+agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token,
+                                    const agentd_action* action) noexcept {
+  State& state = state_of(core);
+  CallSlot* const slot = state.tokens.find(token);
+  if (slot == nullptr) return AGENTD_E_NOT_FOUND;
+  const Dispatch* const dispatch = slot->dispatch();
+  if (dispatch == nullptr) return AGENTD_E_UNSUPPORTED;  // a scope: no event is waiting for an answer
+  auto copied = copy_action(action);
+  if (!copied) {
+    state.log.write(LogLevel::kWarning, state.identity.name, copied.error().message);
+    return AGENTD_E_ARG;
+  }
+  if (!is_legal(dispatch->event, copied->kind) && !legal_in_control(dispatch->event, copied->kind)) {
+    const EventTraits* const event = find_event(dispatch->event);
+    const std::string what = "the action " + std::string(action_name(copied->kind)) + " is not legal for " +
+                             (event == nullptr ? "this call" : std::string(event->name)) +
+                             "; it was ignored";
+    state.log.write(LogLevel::kWarning, state.identity.name, what);
+    slot->fail(token, AGENTD_E_UNSUPPORTED, what);
+    return AGENTD_E_UNSUPPORTED;
+  }
+  return slot->emit(token, std::move(*copied)) ? AGENTD_OK : AGENTD_E_NOT_FOUND;
+}
+
+void* AGENTD_CALL core_arena(const agentd_core* core, agentd_token token, size_t bytes,
+                             size_t align) noexcept {
+  if (align == 0 || align > 64 || (align & (align - 1)) != 0) return nullptr;
+  CallSlot* const slot = state_of(core).tokens.find(token);
+  return slot == nullptr ? nullptr : slot->allocate(token, bytes, align);
+}
+
+agentd_status AGENTD_CALL core_complete(const agentd_core* core, agentd_token token,
+                                        agentd_status status) noexcept {
+  CallSlot* const slot = state_of(core).tokens.find(token);
+  if (slot == nullptr || status == AGENTD_PENDING) return AGENTD_E_NOT_FOUND;
+  return slot->complete(token, status) ? AGENTD_OK : AGENTD_E_NOT_FOUND;
+}
+
+agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv, uint64_t deadline_ns,
+                                          agentd_token* out, const agentd_live** live) noexcept {
+  if (out == nullptr) return AGENTD_E_ARG;
+  State& state = state_of(core);
+  SlotLease lease(state.tokens);
+  lease->live().deadline_ns = deadline_ns;
+  *out = lease->open(nullptr);
+  if (live != nullptr) *live = &lease->live();
+  const std::lock_guard lock(state.mutex);
+  state.scopes.emplace(*out, std::move(lease));
+  return AGENTD_OK;
+}
+
+void AGENTD_CALL core_scope_close(const agentd_core* core, agentd_token token) noexcept {
+  State& state = state_of(core);
+  const std::lock_guard lock(state.mutex);
+  state.scopes.erase(token);
+}
+
+uint64_t AGENTD_CALL core_now_ns(const agentd_core* core) noexcept {
+  return state_of(core).clock.monotonic_ns();
+}
+
+// ---- agentd.tools/1
+
+Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) {
+  if (raw == nullptr || raw->size < sizeof(agentd_tool))
+    return Error{Code::kInvalid, "a tool record has an impossible size"};
+  const agentd_tool from = normalised(raw);
+  PluginTool out;
+  out.tool.name = to_utf8(view_of(from.name));
+  out.tool.title = to_utf8(view_of(from.title));
+  out.tool.description = to_utf8(view_of(from.description));
+  out.tool.input_schema_json = std::string(view_of(from.input_schema_json));
+  out.tool.origin = origin;
+  out.tool.flags = from.flags;
+  if (from.timeout_ms != 0) out.tool.timeout = Milliseconds(from.timeout_ms);
+  out.fn = from.fn;
+  out.tag = from.tag;
+  if (out.tool.name.empty() || out.tool.name.size() > 64 || from.fn == nullptr)
+    return Error{Code::kInvalid, "a tool needs a name of 1 to 64 bytes and a function"};
+  auto schema = JsonDocument::parse(out.tool.input_schema_json);
+  if (!schema || !schema->root().is_object())
+    return Error{Code::kInvalid, "the input schema of the tool " + out.tool.name + " is no JSON object"};
+  return out;
+}
+
+agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token token,
+                                    const agentd_tool* tool) noexcept {
+  State& state = *reinterpret_cast<const ToolsTable*>(table)->state;
+  auto copied = copy_tool(tool, state.identity.id);
+  if (!copied) {
+    if (CallSlot* const slot = state.tokens.find(token))
+      slot->fail(token, AGENTD_E_ARG, copied.error().message);
+    return AGENTD_E_ARG;
+  }
+  const std::lock_guard lock(state.mutex);
+  for (const PluginTool& other : state.tools)
+    if (other.tool.name == copied->tool.name) return AGENTD_E_CONFLICT;
+  state.tools.push_back(std::move(*copied));
+  return AGENTD_OK;
+}
+
+agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token, agentd_str name) noexcept {
+  State& state = *reinterpret_cast<const ToolsTable*>(table)->state;
+  const std::lock_guard lock(state.mutex);
+  const auto gone = std::erase_if(
+      state.tools, [&](const PluginTool& tool) { return tool.tool.name == view_of(name); });
+  return gone == 0 ? AGENTD_E_NOT_FOUND : AGENTD_OK;
+}
+
+// ---- agentd.json/1 and agentd.field/1
+
+// The payload's JSON, made once for all hooks of a dispatch; null when there is no event.
+const std::string* json_of(State& state, agentd_token token) {
+  CallSlot* const slot = state.tokens.find(token);
+  if (slot == nullptr || slot->dispatch() == nullptr) return nullptr;
+  const Dispatch& dispatch = *slot->dispatch();
+  if (find_event(dispatch.event) == nullptr) return nullptr;
+  // A rewrite by an earlier hook changes the payload: the text is made again for each call then.
+  if (slot->json.empty() || slot->json_generation != (token >> CallSlot::kIndexBits)) {
+    slot->json = payload_json(dispatch.event, dispatch.envelope, dispatch.payload);
+    slot->json_generation = token >> CallSlot::kIndexBits;
+    slot->copy(token, " ");  // marks the slot as used, so that the text is dropped with it
+  }
+  return &slot->json;
+}
+
+agentd_status AGENTD_CALL json_payload(const agentd_json* table, agentd_token token,
+                                       agentd_str* out) noexcept {
+  if (out == nullptr) return AGENTD_E_ARG;
+  const std::string* const json = json_of(*reinterpret_cast<const JsonTable*>(table)->state, token);
+  if (json == nullptr) return AGENTD_E_UNSUPPORTED;
+  *out = to_abi(*json);
+  return AGENTD_OK;
+}
+
+uint32_t AGENTD_CALL field_key(const agentd_field* table, agentd_str path) noexcept {
+  State& state = *reinterpret_cast<const FieldTable*>(table)->state;
+  const std::string wanted(view_of(path));
+  if (wanted.empty() || wanted.front() == '.' || wanted.back() == '.') return 0;
+  const std::lock_guard lock(state.mutex);
+  const auto found = std::find(state.fields.begin(), state.fields.end(), wanted);
+  const auto index = static_cast<std::uint32_t>(found - state.fields.begin());
+  if (found == state.fields.end()) state.fields.push_back(wanted);
+  return index + 1;
+}
+
+JsonView follow(JsonView view, std::string_view path) {
+  while (!path.empty()) {
+    const std::size_t dot = path.find('.');
+    view = view[path.substr(0, dot)];
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return view;
+}
+
+agentd_status AGENTD_CALL field_get(const agentd_field* table, agentd_token token, uint32_t key,
+                                    agentd_str* out) noexcept {
+  State& state = *reinterpret_cast<const FieldTable*>(table)->state;
+  if (out == nullptr) return AGENTD_E_ARG;
+  std::string path;
+  {
+    const std::lock_guard lock(state.mutex);
+    if (key == 0 || key > state.fields.size()) return AGENTD_E_ARG;
+    path = state.fields[key - 1];
+  }
+  const std::string* const json = json_of(state, token);
+  if (json == nullptr) return AGENTD_E_UNSUPPORTED;
+  auto document = JsonDocument::parse(*json);
+  if (!document) return AGENTD_E_INTERNAL;
+  const JsonView found = follow(document->root(), path);
+  if (!found.exists()) return AGENTD_E_NOT_FOUND;
+  CallSlot* const slot = state.tokens.find(token);
+  if (slot == nullptr) return AGENTD_E_NOT_FOUND;
+  *out = slot->copy(token, found.is_string() ? std::string(found.string_or({})) : found.text());
+  return AGENTD_OK;
+}
+
+constexpr agentd_core kCore{sizeof(agentd_core), AGENTD_ABI_MINOR, core_fail,     core_log,
+                            core_query,          core_event_id,    core_emit,     core_arena,
+                            core_complete,       core_scope_open,  core_scope_close, core_now_ns};
+
+}  // namespace
+
+PluginContext::State::State(PluginIdentity who, Grants granted, TokenTable& token_table,
+                            Services& backend_services, const Clock& clock_source, Log& log_sink)
+    : identity(std::move(who)),
+      grants(std::move(granted)),
+      tokens(token_table),
+      backend(backend_services),
+      clock(clock_source),
+      log(log_sink),
+      core{kCore, this},
+      tools_table{{sizeof(agentd_tools), 0, tools_add, tools_remove}, this},
+      json_table{{sizeof(agentd_json), 0, json_payload}, this},
+      field_table{{sizeof(agentd_field), 0, field_key, field_get}, this},
+      stopped(std::make_shared<std::atomic<std::uint32_t>>(0)) {
+  fill_service_tables(*this);
+}
+
+PluginContext::PluginContext(PluginIdentity identity, Grants grants, TokenTable& tokens,
+                             Services& services, const Clock& clock, Log& log)
+    : state_(std::make_unique<State>(std::move(identity), std::move(grants), tokens, services, clock,
+                                     log)) {
+  offer(AGENTD_TOOLS_ID, &state_->tools_table);
+  offer(AGENTD_JSON_ID, &state_->json_table);
+  offer(AGENTD_FIELD_ID, &state_->field_table);
+}
+
+PluginContext::~PluginContext() = default;
+
+void PluginContext::offer(std::string id, const void* table) {
+  if (!state_->grants.interfaces.contains(id)) return;
+  const std::lock_guard lock(state_->mutex);
+  state_->interfaces[std::move(id)] = table;
+}
+
+const PluginIdentity& PluginContext::identity() const { return state_->identity; }
+const agentd_core* PluginContext::core() const { return &state_->core.table; }
+const agentd_services* PluginContext::services() const { return &state_->services; }
+const std::shared_ptr<std::atomic<std::uint32_t>>& PluginContext::stopped() const {
+  return state_->stopped;
+}
+
+std::vector<PluginTool> PluginContext::tools() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->tools;
+}
+
+namespace {
+
+// Runs a function as a call of `event` in a slot of its own.
+agentd_status run_call(State& state, CallSlot& slot, const Dispatch& dispatch,
+                       const std::function<agentd_status(const agentd_call*)>& fn) {
+  slot.live().deadline_ns = dispatch.deadline_ns;
+  agentd_call call{sizeof(agentd_call),
+                   dispatch.event,
+                   slot.open(&dispatch),
+                   dispatch.conversation,
+                   &slot.live(),
+                   &state.core.table,
+                   &state.services,
+                   nullptr,
+                   dispatch.payload};
+  agentd_status status = fn(&call);
+  if (status == AGENTD_PENDING) status = slot.wait_completed(state.clock.monotonic_ns());
+  return status;
+}
+
+Error call_error(agentd_status status, std::string failure, const std::string& name) {
+  if (status == AGENTD_E_DEADLINE && failure.empty()) failure = "it did not answer before its deadline";
+  if (failure.empty()) failure = "it answered with status " + std::to_string(status);
+  const Code code = status == AGENTD_E_CANCELLED   ? Code::kCancelled
+                    : status == AGENTD_E_DEADLINE  ? Code::kUnavailable
+                    : status == AGENTD_E_DENIED    ? Code::kDenied
+                    : status == AGENTD_E_NOT_FOUND ? Code::kNotFound
+                                                   : Code::kInvalid;
+  return {code, name + ": " + failure};
+}
+
+}  // namespace
+
+Result<std::vector<Action>> PluginContext::control(
+    std::uint32_t event, const void* payload, Deadline deadline,
+    const std::function<agentd_status(const agentd_call*)>& fn) {
+  SlotLease slot(state_->tokens);
+  Dispatch dispatch;
+  dispatch.event = event;
+  dispatch.payload = payload;
+  dispatch.deadline_ns = deadline.at_ns;
+  const agentd_status status = run_call(*state_, *slot, dispatch, fn);
+  std::vector<Action> actions = slot->take_actions();
+  if (status < 0) return call_error(status, slot->take_failure(), state_->identity.name);
+  return actions;
+}
+
+Result<ToolOutcome> PluginContext::call_tool(const PluginTool& tool, void* self, const ToolCall& call,
+                                             agentd_conv conversation, const CancelToken& cancel,
+                                             Deadline deadline) {
+  SlotLease slot(state_->tokens);
+  const CancelBinding binding(*slot, cancel);
+  agentd_tool_call payload{};
+  payload.size = sizeof payload;
+  payload.name = to_abi(call.name);
+  payload.call_id = to_abi(call.call_id);
+  payload.input_json = to_abi(call.input_json);
+  payload.origin = to_abi(tool.tool.origin);
+  payload.tool = tool.tag;
+  Dispatch dispatch;
+  dispatch.event = AGENTD_EVENT_TOOL_INVOKE;
+  dispatch.conversation = conversation;
+  dispatch.payload = &payload;
+  dispatch.deadline_ns = deadline.at_ns;
+  const agentd_status status = run_call(
+      *state_, *slot, dispatch, [&](const agentd_call* c) { return tool.fn(self, c); });
+  std::vector<Action> actions = slot->take_actions();
+  if (status < 0) return call_error(status, slot->take_failure(), call.name);
+  ToolOutcome out;
+  for (Action& action : actions) {
+    if (action.kind == AGENTD_ACT_TOOL_OUTPUT) {
+      out.content += action.text;
+    } else if (action.kind == AGENTD_ACT_TOOL_RESULT) {
+      out.success = action.code == 0;
+      out.structured_json = std::move(action.json);
+      for (Block& block : action.blocks) {
+        if (block.kind == BlockKind::kText)
+          out.content += block.text;
+        else
+          out.parts.push_back(std::move(block));
+      }
+    }
+  }
+  out.full_bytes = out.content.size();
+  return out;
+}
+
+}  // namespace agentd

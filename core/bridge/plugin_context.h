@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// plugin_context.h - the C tables that one plugin instance sees: core, services, tools, json, field.
+//
+// The pointer to the core table is the identity of the instance: there is no global table, and two hosts
+// can live in one process. Everything that a plugin emits is copied here, everything that it is given
+// lives in the memory of its token.
+//
+// Threading: the tables may be called from any thread.
+
+#include <agentd/ext/field.h>
+#include <agentd/ext/json.h>
+#include <agentd/ext/tools.h>
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/bridge/token_table.h"
+#include "core/hooks/dispatcher.h"
+#include "core/hooks/services.h"
+#include "core/tools/tool.h"
+
+namespace agentd {
+
+// What a plugin may reach; the manifest asks, the user grants.
+struct Grants {
+  bool compactor = false, threads = false, store = false;
+  std::set<std::string> interfaces;  // ids that query() answers: "agentd.tools/1", ...
+};
+
+struct PluginIdentity {
+  std::string id, version, name, bytes_digest;  // name: "auto_compact", as in hooks.NAME of the config
+};
+
+// A tool that a plugin added.
+struct PluginTool {
+  Tool tool;
+  agentd_fn fn = nullptr;
+  std::uint64_t tag = 0;
+};
+
+class PluginContext {
+ public:
+  // `tokens`, `services`, `clock` and `log` must outlive the context.
+  PluginContext(PluginIdentity identity, Grants grants, TokenTable& tokens, Services& services,
+                const Clock& clock, Log& log);
+  ~PluginContext();
+  PluginContext(const PluginContext&) = delete;
+  PluginContext& operator=(const PluginContext&) = delete;
+
+  // Offers an interface of the host's own under `id`, if it is granted. `table` begins with its size.
+  void offer(std::string id, const void* table);
+
+  const PluginIdentity& identity() const;
+  const agentd_core* core() const;
+  const agentd_services* services() const;
+  std::vector<PluginTool> tools() const;
+  // Set to make every entry of the plugin be skipped from now on.
+  const std::shared_ptr<std::atomic<std::uint32_t>>& stopped() const;
+
+  // A control call (CREATE, DESTROY, SAVE_STATE, LOAD_STATE): runs `fn` in a slot of its own. The text
+  // of fail() becomes the error; actions that it emitted are returned.
+  Result<std::vector<Action>> control(std::uint32_t event, const void* payload, Deadline deadline,
+                                      const std::function<agentd_status(const agentd_call*)>& fn);
+
+  // Runs one of the plugin's tools and waits for its result.
+  Result<ToolOutcome> call_tool(const PluginTool& tool, void* self, const ToolCall& call,
+                                agentd_conv conversation, const CancelToken& cancel, Deadline deadline);
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace agentd

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/codec/json.h"
+
+#include <rapidjson/document.h>
+#include <rapidjson/encodedstream.h>
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/writer.h>
+
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+using Value = rapidjson::Value;
+
+const Value* as(const void* value) { return static_cast<const Value*>(value); }
+
+std::string_view text_of(const Value& value) { return {value.GetString(), value.GetStringLength()}; }
+
+bool hex4(std::string_view text, std::size_t at, unsigned& out) {
+  if (at + 4 > text.size()) return false;
+  out = 0;
+  for (std::size_t i = at; i < at + 4; ++i) {
+    const char c = text[i];
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
+    if (digit < 0) return false;
+    out = out * 16 + static_cast<unsigned>(digit);
+  }
+  return true;
+}
+
+// Streams may cut an escaped pair in two; what stands alone has no character and becomes U+FFFD.
+std::string without_lone_surrogates(std::string_view text) {
+  std::string out(text);
+  for (std::size_t at = 0; at + 6 <= out.size(); ++at) {
+    if (out[at] != '\\') continue;
+    if (out[at + 1] != 'u') {
+      ++at;
+      continue;
+    }
+    unsigned unit = 0;
+    if (!hex4(out, at + 2, unit) || unit < 0xD800 || unit > 0xDFFF) continue;
+    unsigned next = 0;
+    const bool pair = unit < 0xDC00 && at + 12 <= out.size() && out[at + 6] == '\\' &&
+                      out[at + 7] == 'u' && hex4(out, at + 8, next) && next >= 0xDC00 && next <= 0xDFFF;
+    if (pair)
+      at += 11;
+    else
+      out.replace(at + 2, 4, "FFFD");
+  }
+  return out;
+}
+
+constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
+                            rapidjson::kParseFullPrecisionFlag;
+constexpr int kDepthMax = 1000;
+
+// RapidJSON takes a low surrogate that stands alone and makes bytes of it that are no UTF-8.
+bool names_surrogate(std::string_view text) {
+  return text.find("\\ud") != std::string_view::npos || text.find("\\uD") != std::string_view::npos;
+}
+
+// Builds the document up to a depth that can be walked again by recursion.
+class DepthGuard {
+ public:
+  explicit DepthGuard(rapidjson::Document& to) : to_(to) {}
+  bool Null() { return to_.Null(); }
+  bool Bool(bool value) { return to_.Bool(value); }
+  bool Int(int value) { return to_.Int(value); }
+  bool Uint(unsigned value) { return to_.Uint(value); }
+  bool Int64(std::int64_t value) { return to_.Int64(value); }
+  bool Uint64(std::uint64_t value) { return to_.Uint64(value); }
+  bool Double(double value) { return to_.Double(value); }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool copy) {
+    return to_.RawNumber(text, size, copy);
+  }
+  bool String(const char* text, rapidjson::SizeType size, bool copy) { return to_.String(text, size, copy); }
+  bool Key(const char* text, rapidjson::SizeType size, bool copy) { return to_.Key(text, size, copy); }
+  bool StartObject() { return ++depth_ <= kDepthMax && to_.StartObject(); }
+  bool StartArray() { return ++depth_ <= kDepthMax && to_.StartArray(); }
+  bool EndObject(rapidjson::SizeType members) { return --depth_ >= 0 && to_.EndObject(members); }
+  bool EndArray(rapidjson::SizeType elements) { return --depth_ >= 0 && to_.EndArray(elements); }
+
+ private:
+  rapidjson::Document& to_;
+  int depth_ = 0;
+};
+
+rapidjson::ParseResult read_into(rapidjson::Document& document, std::string_view text) {
+  rapidjson::MemoryStream memory(text.data(), text.size());
+  rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> bytes(memory);
+  rapidjson::Reader reader;
+  rapidjson::ParseResult result;
+  auto generate = [&](rapidjson::Document& to) {
+    DepthGuard guard(to);
+    result = reader.Parse<kFlags>(bytes, guard);
+    return !result.IsError();
+  };
+  document.Populate(generate);
+  return result;
+}
+
+std::string mistake(const rapidjson::ParseResult& result) {
+  if (result.Code() == rapidjson::kParseErrorTermination)
+    return "more than " + std::to_string(kDepthMax) + " levels";
+  return rapidjson::GetParseError_En(result.Code());
+}
+
+}  // namespace
+
+struct JsonDocument::State {
+  rapidjson::Document document;
+};
+
+bool JsonView::is_null() const { return value_ == nullptr || as(value_)->IsNull(); }
+bool JsonView::is_object() const { return value_ != nullptr && as(value_)->IsObject(); }
+bool JsonView::is_array() const { return value_ != nullptr && as(value_)->IsArray(); }
+bool JsonView::is_string() const { return value_ != nullptr && as(value_)->IsString(); }
+bool JsonView::is_number() const { return value_ != nullptr && as(value_)->IsNumber(); }
+bool JsonView::is_bool() const { return value_ != nullptr && as(value_)->IsBool(); }
+
+JsonView JsonView::operator[](std::string_view key) const {
+  if (!is_object()) return {};
+  const Value name(rapidjson::StringRef(key.data(), static_cast<rapidjson::SizeType>(key.size())));
+  const auto found = as(value_)->FindMember(name);
+  return found == as(value_)->MemberEnd() ? JsonView() : JsonView(&found->value);
+}
+
+std::size_t JsonView::size() const {
+  if (is_array()) return as(value_)->Size();
+  return is_object() ? as(value_)->MemberCount() : 0;
+}
+
+JsonView JsonView::at(std::size_t index) const {
+  if (index >= size()) return {};
+  const auto offset = static_cast<rapidjson::SizeType>(index);
+  if (is_array()) return JsonView(&(*as(value_))[offset]);
+  return JsonView(&(as(value_)->MemberBegin() + offset)->value);
+}
+
+std::string_view JsonView::key_at(std::size_t index) const {
+  if (!is_object() || index >= size()) return {};
+  return text_of((as(value_)->MemberBegin() + static_cast<rapidjson::SizeType>(index))->name);
+}
+
+std::string_view JsonView::string_or(std::string_view otherwise) const {
+  return is_string() ? text_of(*as(value_)) : otherwise;
+}
+std::int64_t JsonView::int_or(std::int64_t otherwise) const {
+  return value_ != nullptr && as(value_)->IsInt64() ? as(value_)->GetInt64() : otherwise;
+}
+std::uint64_t JsonView::uint_or(std::uint64_t otherwise) const {
+  return value_ != nullptr && as(value_)->IsUint64() ? as(value_)->GetUint64() : otherwise;
+}
+double JsonView::number_or(double otherwise) const {
+  return is_number() ? as(value_)->GetDouble() : otherwise;
+}
+bool JsonView::bool_or(bool otherwise) const { return is_bool() ? as(value_)->GetBool() : otherwise; }
+
+std::string JsonView::text() const {
+  if (value_ == nullptr) return "null";
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  as(value_)->Accept(writer);
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+JsonDocument::JsonDocument(std::unique_ptr<State> state) : state_(std::move(state)) {}
+JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
+JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
+JsonDocument::~JsonDocument() = default;
+JsonView JsonDocument::root() const { return JsonView(&state_->document); }
+
+Result<JsonDocument> JsonDocument::parse(std::string_view text) {
+  auto state = std::make_unique<State>();
+  const auto result = names_surrogate(text) ? read_into(state->document, without_lone_surrogates(text))
+                                            : read_into(state->document, text);
+  if (result.IsError())
+    return Error{Code::kInvalid,
+                 "bad JSON at byte " + std::to_string(result.Offset()) + ": " + mistake(result)};
+  return JsonDocument(std::move(state));
+}
+
+struct JsonWriter::State {
+  rapidjson::StringBuffer buffer;
+  // One of the two writes; the pretty one derives from the plain one and hides its functions.
+  rapidjson::Writer<rapidjson::StringBuffer> plain{buffer};
+  rapidjson::PrettyWriter<rapidjson::StringBuffer> pretty{buffer};
+  bool indent = false;
+
+  template <typename Action>
+  void with(Action action) {
+    if (indent)
+      action(pretty);
+    else
+      action(plain);
+  }
+};
+
+JsonWriter::JsonWriter(Layout layout) : state_(std::make_unique<State>()) {
+  state_->indent = layout == Layout::kPretty;
+  state_->pretty.SetIndent(' ', 2);
+}
+JsonWriter::~JsonWriter() = default;
+
+JsonWriter& JsonWriter::begin_object() {
+  state_->with([](auto& out) { out.StartObject(); });
+  return *this;
+}
+JsonWriter& JsonWriter::end_object() {
+  state_->with([](auto& out) { out.EndObject(); });
+  return *this;
+}
+JsonWriter& JsonWriter::begin_array() {
+  state_->with([](auto& out) { out.StartArray(); });
+  return *this;
+}
+JsonWriter& JsonWriter::end_array() {
+  state_->with([](auto& out) { out.EndArray(); });
+  return *this;
+}
+JsonWriter& JsonWriter::key(std::string_view name) {
+  state_->with([&](auto& out) { out.Key(name.data(), static_cast<rapidjson::SizeType>(name.size())); });
+  return *this;
+}
+JsonWriter& JsonWriter::string(std::string_view value) {
+  if (!is_utf8(value)) return string(to_utf8(value));
+  const char* const text = value.data() == nullptr ? "" : value.data();
+  state_->with([&](auto& out) { out.String(text, static_cast<rapidjson::SizeType>(value.size())); });
+  return *this;
+}
+JsonWriter& JsonWriter::number(std::int64_t value) {
+  state_->with([&](auto& out) { out.Int64(value); });
+  return *this;
+}
+JsonWriter& JsonWriter::number(std::uint64_t value) {
+  state_->with([&](auto& out) { out.Uint64(value); });
+  return *this;
+}
+JsonWriter& JsonWriter::real(double value) {
+  state_->with([&](auto& out) { out.Double(value); });
+  return *this;
+}
+JsonWriter& JsonWriter::boolean(bool value) {
+  state_->with([&](auto& out) { out.Bool(value); });
+  return *this;
+}
+JsonWriter& JsonWriter::null() {
+  state_->with([](auto& out) { out.Null(); });
+  return *this;
+}
+JsonWriter& JsonWriter::raw(std::string_view json) {
+  state_->with([&](auto& out) { out.RawValue(json.data(), json.size(), rapidjson::kObjectType); });
+  return *this;
+}
+JsonWriter& JsonWriter::value(JsonView value) {
+  if (!value.exists()) return null();
+  state_->with([&](auto& out) { as(value.value_)->Accept(out); });
+  return *this;
+}
+std::string_view JsonWriter::text() const {
+  return {state_->buffer.GetString(), state_->buffer.GetSize()};
+}
+
+}  // namespace agentd

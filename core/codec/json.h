@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// json.h - reading and writing JSON; the only user of RapidJSON.
+//
+// Threading: JsonDocument is immutable after parse; JsonWriter is thread-compatible; views borrow from
+// their document.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace agentd {
+
+// A value inside a JsonDocument; an absent one answers as null does. Cheap to copy.
+class JsonView {
+ public:
+  JsonView() = default;
+  bool exists() const { return value_ != nullptr; }
+  bool is_null() const;
+  bool is_object() const;
+  bool is_array() const;
+  bool is_string() const;
+  bool is_number() const;
+  bool is_bool() const;
+
+  // A member of an object; absent for anything else.
+  JsonView operator[](std::string_view key) const;
+  // Elements of an array or members of an object.
+  std::size_t size() const;
+  JsonView at(std::size_t index) const;
+  std::string_view key_at(std::size_t index) const;
+
+  // The value if it has that type, else `otherwise`.
+  std::string_view string_or(std::string_view otherwise) const;
+  std::int64_t int_or(std::int64_t otherwise) const;
+  std::uint64_t uint_or(std::uint64_t otherwise) const;
+  double number_or(double otherwise) const;
+  bool bool_or(bool otherwise) const;
+
+  // The value as compact JSON; "null" when absent.
+  std::string text() const;
+
+ private:
+  friend class JsonDocument;
+  friend class JsonWriter;
+  explicit JsonView(const void* value) : value_(value) {}
+  const void* value_ = nullptr;
+};
+
+class JsonDocument {
+ public:
+  // One JSON value, at most 1,000 levels, valid UTF-8. kInvalid names the byte and what is wrong there.
+  // Unpaired \uD800-\uDFFF escapes become U+FFFD.
+  static Result<JsonDocument> parse(std::string_view text);
+  JsonDocument(JsonDocument&&) noexcept;
+  JsonDocument& operator=(JsonDocument&&) noexcept;
+  ~JsonDocument();
+  JsonView root() const;
+
+ private:
+  struct State;
+  explicit JsonDocument(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Writes one value from left to right; every string is made valid UTF-8.
+class JsonWriter {
+ public:
+  enum class Layout { kCompact, kPretty };
+  explicit JsonWriter(Layout layout = Layout::kCompact);
+  ~JsonWriter();
+  JsonWriter(const JsonWriter&) = delete;
+  JsonWriter& operator=(const JsonWriter&) = delete;
+
+  JsonWriter& begin_object();
+  JsonWriter& end_object();
+  JsonWriter& begin_array();
+  JsonWriter& end_array();
+  JsonWriter& key(std::string_view name);
+  JsonWriter& string(std::string_view value);
+  JsonWriter& number(std::int64_t value);
+  JsonWriter& number(std::uint64_t value);
+  JsonWriter& number(int value) { return number(static_cast<std::int64_t>(value)); }
+  JsonWriter& number(unsigned value) { return number(static_cast<std::uint64_t>(value)); }
+  JsonWriter& real(double value);
+  JsonWriter& boolean(bool value);
+  JsonWriter& null();
+  // JSON text as it is. REQUIRES: valid JSON.
+  JsonWriter& raw(std::string_view json);
+  JsonWriter& value(JsonView value);
+
+  // Shorthand for a member.
+  JsonWriter& member(std::string_view name, std::string_view value) { return key(name).string(value); }
+  JsonWriter& member(std::string_view name, const char* value) { return key(name).string(value); }
+  JsonWriter& member(std::string_view name, const std::string& value) { return key(name).string(value); }
+  JsonWriter& member(std::string_view name, std::uint64_t value) { return key(name).number(value); }
+  JsonWriter& member(std::string_view name, std::int64_t value) { return key(name).number(value); }
+  JsonWriter& member(std::string_view name, unsigned value) { return key(name).number(value); }
+  JsonWriter& member(std::string_view name, int value) { return key(name).number(value); }
+  JsonWriter& member(std::string_view name, bool value) { return key(name).boolean(value); }
+  // Writes nothing when the value is empty.
+  JsonWriter& optional(std::string_view name, std::string_view value) {
+    return value.empty() ? *this : member(name, value);
+  }
+
+  // What was written so far; until the writer changes.
+  std::string_view text() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace agentd

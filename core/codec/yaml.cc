@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/codec/yaml.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "core/codec/json.h"
+
+namespace agentd {
+namespace {
+
+constexpr int kNodesMax = 100'000;
+constexpr int kDepthMax = 64;
+
+std::string place(std::string_view name, int line, int column) {
+  return std::string(name) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": ";
+}
+
+struct Walker {
+  std::string_view name;
+  int nodes = 0;
+
+  Result<YamlNode> walk(const YAML::Node& from, int depth) {
+    YamlNode node;
+    node.line = from.Mark().line + 1;
+    node.column = from.Mark().column + 1;
+    if (++nodes > kNodesMax || depth > kDepthMax)
+      return Error{Code::kInvalid, place(name, node.line, node.column) + "more than " +
+                                       std::to_string(kNodesMax) + " values or " +
+                                       std::to_string(kDepthMax) + " levels"};
+    switch (from.Type()) {
+      case YAML::NodeType::Undefined:
+      case YAML::NodeType::Null: break;
+      case YAML::NodeType::Scalar:
+        node.kind = YamlNode::Kind::kScalar;
+        node.scalar = from.Scalar();
+        node.quoted = from.Tag() == "!";
+        break;
+      case YAML::NodeType::Sequence: {
+        node.kind = YamlNode::Kind::kList;
+        for (const auto& item : from) {
+          AGENTD_TRY(YamlNode child, walk(item, depth + 1));
+          node.items.push_back(std::move(child));
+        }
+        break;
+      }
+      case YAML::NodeType::Map: return walk_map(from, std::move(node), depth);
+    }
+    return node;
+  }
+
+  Result<YamlNode> walk_map(const YAML::Node& from, YamlNode node, int depth) {
+    node.kind = YamlNode::Kind::kMap;
+    for (const auto& member : from) {
+      const int line = member.first.Mark().line + 1;
+      const int column = member.first.Mark().column + 1;
+      if (!member.first.IsScalar())
+        return Error{Code::kInvalid, place(name, line, column) + "a key must be plain text"};
+      if (node.find(member.first.Scalar()) != nullptr)
+        return Error{Code::kInvalid,
+                     place(name, line, column) + "'" + member.first.Scalar() + "' stands here twice"};
+      AGENTD_TRY(YamlNode child, walk(member.second, depth + 1));
+      // An unknown key is reported where the key stands, not its value.
+      child.line = line;
+      child.column = column;
+      node.members.emplace_back(member.first.Scalar(), std::move(child));
+    }
+    return node;
+  }
+};
+
+bool looks_null(const std::string& text) { return text.empty() || text == "~" || text == "null"; }
+
+void write_scalar(JsonWriter& out, const YamlNode& node) {
+  const std::string& text = node.scalar;
+  if (node.quoted) {
+    out.string(text);
+    return;
+  }
+  std::int64_t whole = 0;
+  double real = 0;
+  const char* const end = text.data() + text.size();
+  if (looks_null(text)) {
+    out.null();
+  } else if (text == "true" || text == "false") {
+    out.boolean(text == "true");
+  } else if (const auto [at, error] = std::from_chars(text.data(), end, whole);
+             error == std::errc() && at == end) {
+    out.number(whole);
+  } else if (const auto [stop, failed] = std::from_chars(text.data(), end, real);
+             failed == std::errc() && stop == end && std::isfinite(real)) {
+    out.real(real);
+  } else {
+    out.string(text);
+  }
+}
+
+void write_json(JsonWriter& out, const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::kNull: out.null(); break;
+    case YamlNode::Kind::kScalar: write_scalar(out, node); break;
+    case YamlNode::Kind::kList:
+      out.begin_array();
+      for (const YamlNode& item : node.items) write_json(out, item);
+      out.end_array();
+      break;
+    case YamlNode::Kind::kMap:
+      out.begin_object();
+      for (const auto& [key, value] : node.members) {
+        out.key(key);
+        write_json(out, value);
+      }
+      out.end_object();
+      break;
+  }
+}
+
+}  // namespace
+
+const YamlNode* YamlNode::find(std::string_view key) const {
+  for (const auto& [name, value] : members)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+std::string YamlNode::json() const {
+  JsonWriter out;
+  write_json(out, *this);
+  return std::string(out.text());
+}
+
+Result<YamlNode> parse_yaml(std::string_view text, std::string_view name) {
+  try {
+    Walker walker{name};
+    return walker.walk(YAML::Load(std::string(text)), 0);
+  } catch (const YAML::Exception& error) {
+    return Error{Code::kInvalid,
+                 place(name, error.mark.line + 1, error.mark.column + 1) + error.msg};
+  }
+}
+
+Result<FrontMatter> parse_front_matter(std::string_view text, std::string_view name) {
+  FrontMatter out;
+  if (text.substr(0, 4) != "---\n" && text.substr(0, 5) != "---\r\n") {
+    out.body = std::string(text);
+    return out;
+  }
+  const std::size_t begin = text.find('\n') + 1;
+  std::size_t end = begin;
+  while (end < text.size()) {
+    const std::size_t line_end = std::min(text.find('\n', end), text.size());
+    std::string_view line = text.substr(end, line_end - end);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (line == "---") {
+      // The empty first line keeps the numbers of the lines those of the file.
+      AGENTD_TRY(out.head, parse_yaml("\n" + std::string(text.substr(begin, end - begin)), name));
+      out.body = std::string(text.substr(std::min(line_end + 1, text.size())));
+      return out;
+    }
+    end = line_end + 1;
+  }
+  return Error{Code::kInvalid, std::string(name) + ":1:1: the front matter has no closing line of ---"};
+}
+
+}  // namespace agentd

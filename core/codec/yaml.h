@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// yaml.h - YAML as a small tree with places, and front matter; the only user of yaml-cpp.
+//
+// Threading: values.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace agentd {
+
+struct YamlNode {
+  enum class Kind { kNull, kScalar, kList, kMap };
+  Kind kind = Kind::kNull;
+  std::string scalar;
+  bool quoted = false;  // "5" and '5' are text, 5 is a number
+  std::vector<YamlNode> items;
+  std::vector<std::pair<std::string, YamlNode>> members;  // in the order of the file
+  int line = 0;    // 1-based
+  int column = 0;  // 1-based
+
+  const YamlNode* find(std::string_view key) const;
+  // The tree as JSON; plain scalars that look like numbers, booleans or null become those.
+  std::string json() const;
+};
+
+// One document. kInvalid says "name:line:column: what". Aliases count as what they stand for; a tree of
+// more than 100,000 nodes or 64 levels is refused.
+Result<YamlNode> parse_yaml(std::string_view text, std::string_view name);
+
+// The front matter between two lines of "---" at the top, and the body after it.
+struct FrontMatter {
+  YamlNode head;  // kNull when there is none
+  std::string body;
+};
+Result<FrontMatter> parse_front_matter(std::string_view text, std::string_view name);
+
+}  // namespace agentd

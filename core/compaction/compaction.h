@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// compaction.h - what to summarise and what to keep; pure: the agent makes the model call and commits.
+//
+// plan() never parts a tool call from its result, parallel batches included; what it keeps is kept as
+// it is, by sequence. Prompt, model and clock come through interfaces.
+//
+// Threading: pure functions and immutable values.
+
+#include <agentd/hook_abi.h>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/conversation/record.h"
+#include "core/conversation/rows.h"
+#include "core/hooks/action.h"
+#include "core/hooks/services.h"
+#include "core/tokens/tokens.h"
+
+namespace agentd {
+
+// Where the prompt of a compaction comes from: the `compact` recipe.
+class PromptSource {
+ public:
+  virtual ~PromptSource() = default;
+  // `instructions` are appended, in order.
+  virtual Result<std::string> compaction_prompt(std::string_view conversation_id,
+                                                const std::vector<std::string>& instructions) const = 0;
+  // The text of another recipe, its variables filled in; kNotFound, kInvalid.
+  virtual Result<std::string> recipe_prompt(std::string_view name,
+                                            const std::map<std::string, std::string>& values) const = 0;
+};
+
+struct CompactionRequest {
+  std::uint32_t trigger = AGENTD_TRIGGER_AUTO;
+  std::uint32_t reason = AGENTD_REASON_THRESHOLD;
+  std::uint32_t phase = AGENTD_PHASE_PRE_REQUEST;
+  std::uint32_t strategy = AGENTD_STRATEGY_DEFAULT;
+  std::uint64_t keep_tokens = 0;  // 0 = keep_percent of the window
+  std::uint32_t max_summary_tokens = 4096;
+  std::string model;
+  std::vector<std::string> instructions;
+
+  bool automatic() const {
+    return phase == AGENTD_PHASE_PRE_REQUEST || phase == AGENTD_PHASE_MID_TURN ||
+           phase == AGENTD_PHASE_OVERFLOW;
+  }
+};
+
+struct CompactionPlan {
+  std::uint32_t strategy = AGENTD_STRATEGY_FULL;
+  std::uint32_t split = 0;  // rows before it are summarised, rows from it on are kept
+  std::uint64_t summarized_first = 0, summarized_last = 0;  // sequences; 0 = none
+  std::uint64_t kept_first = 0, kept_last = 0;
+  std::uint64_t summarized_tokens = 0, kept_tokens = 0;
+  std::vector<SeqRange> kept;  // for the boundary
+  bool nothing_to_do() const { return split == 0; }
+};
+
+// Splits the rows. FULL summarises all of them; TAIL keeps the newest within keep_tokens (or
+// keep_percent of the window), snapped so that no pair is parted; USERS keeps as TAIL does and all user
+// texts before it. An automatic door with everything inside the budget plans nothing; a manual one or a
+// hook's then plans everything. `view` are the ranges that the rows come from (ViewState::ranges): what
+// is kept of one of them in a row stays one range.
+CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
+                               const CompactionRequest& request, const Gauge& gauge,
+                               const BudgetPolicy& policy);
+
+// The first row at or after `index` where a split parts no tool call from its result: moves back to the
+// call, at most to 0.
+std::uint32_t snap_split(const Rows& rows, std::uint32_t index);
+
+// Every TOOL_USE has its result in the rows that follow directly, and no result stands without its call.
+// kInvalid names the first call id that breaks it. `complete` false: calls at the very end may be open.
+Result<void> check_pairs(const agentd_list& messages, bool complete);
+
+// The truncation fallback: rows to keep when no summary can be had: the first user message and the tail
+// of the plan, and the text that marks the gap.
+struct Truncation {
+  std::vector<SeqRange> kept;
+  std::string marker;
+};
+Truncation plan_truncation(const Rows& rows, std::span<const SeqRange> view, const CompactionPlan& plan);
+
+// The text under which a summary goes to the model.
+std::string render_summary(std::string_view summary);
+
+// A replacement that a hook asked for, checked: parts name rows of the view in order, roles and pairs
+// hold, the result is not empty. kInvalid says what is wrong.
+struct Replacement {
+  std::vector<Record> literals;  // to be appended before the boundary, in order of appearance
+  // Ranges in order; a literal is {0, index into literals}.
+  struct Piece {
+    bool literal = false;
+    SeqRange range;
+    std::size_t index = 0;
+  };
+  std::vector<Piece> pieces;
+  std::uint64_t messages = 0;
+};
+Result<Replacement> plan_replacement(const Rows& rows, const Action& action, std::string_view author);
+
+std::string_view trigger_name(std::uint32_t trigger);
+std::string_view reason_name(std::uint32_t reason);
+std::string_view phase_name(std::uint32_t phase);
+std::string_view strategy_name(std::uint32_t strategy);
+std::string_view result_name(std::uint32_t result);
+std::string_view method_name(std::uint32_t method);
+// AGENTD_STRATEGY_; kInvalid lists the names.
+Result<std::uint32_t> parse_strategy(std::string_view name);
+
+}  // namespace agentd

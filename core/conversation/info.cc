@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/conversation/info.h"
+
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::size_t kTitleBytes = 80;
+
+Result<void> fold_message(ConversationInfo& info, const StoredRecord& record) {
+  ++info.messages;
+  if (info.view_first_seq == 0) info.view_first_seq = record.seq;
+  if (record.record.type != RecordType::kUserMessage || !info.title.empty()) return {};
+  AGENTD_TRY(const MessageRecord message, read_message(record.record));
+  info.title = one_line(message.message.text(), kTitleBytes);
+  return {};
+}
+
+Result<void> fold_boundary(ConversationInfo& info, const StoredRecord& record) {
+  AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
+  ++info.compactions;
+  info.boundary_seq = record.seq;
+  info.view_first_seq = record.seq;
+  if (boundary.summary_seq != 0) info.view_first_seq = boundary.summary_seq;
+  for (const SeqRange& range : boundary.kept)
+    info.view_first_seq = std::min(info.view_first_seq, range.first);
+  return {};
+}
+
+}  // namespace
+
+Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
+  info.revision = record.seq;
+  info.updated_ms = record.time_ms;
+  const RecordType type = record.record.type;
+  if (type == RecordType::kGenesis) {
+    AGENTD_TRY(const GenesisRecord genesis, read_genesis(record.record));
+    info.id = genesis.conversation_id;
+    info.project_id = genesis.project_id;
+    info.cwd = genesis.cwd;
+    info.provider = genesis.provider;
+    info.model = genesis.model;
+    info.parent = genesis.parent;
+    info.created_ms = record.time_ms;
+  } else if (type == RecordType::kRunBegin) {
+    AGENTD_TRY(const RunBeginRecord begin, read_run_begin(record.record));
+    if (!begin.provider.empty()) info.provider = begin.provider;
+    if (!begin.model.empty()) info.model = begin.model;
+    info.runs = std::max(info.runs, record.record.run);
+  } else if (type == RecordType::kUsage) {
+    AGENTD_TRY(const UsageRecord usage, read_usage(record.record));
+    info.usage += usage.usage;
+  } else if (type == RecordType::kBoundary) {
+    return fold_boundary(info, record);
+  } else if (type == RecordType::kRevert) {
+    // What the boundary hid may start anywhere before it.
+    info.boundary_seq = 0;
+    info.view_first_seq = 1;
+    if (info.compactions > 0) --info.compactions;
+  } else if (type == RecordType::kMeta) {
+    AGENTD_TRY(const MetaRecord meta, read_meta(record.record));
+    if (meta.title) info.title = *meta.title;
+  } else if (carries_message(type)) {
+    return fold_message(info, record);
+  }
+  return {};
+}
+
+std::string write_info(const ConversationInfo& info) {
+  JsonWriter out;
+  out.begin_object().member("id", info.id).member("title", info.title);
+  out.member("project_id", info.project_id).member("cwd", info.cwd);
+  out.member("provider", info.provider).member("model", info.model).optional("parent", info.parent);
+  out.member("created_ms", info.created_ms).member("updated_ms", info.updated_ms);
+  out.member("revision", info.revision).member("messages", info.messages);
+  out.member("compactions", info.compactions).member("runs", static_cast<unsigned>(info.runs));
+  out.member("boundary_seq", info.boundary_seq).member("view_first_seq", info.view_first_seq);
+  out.key("usage").begin_object();
+  out.member("input", info.usage.input).member("output", info.usage.output);
+  out.member("cache_read", info.usage.cache_read).member("cache_write", info.usage.cache_write);
+  out.member("reasoning", info.usage.reasoning).member("cost_nano_usd", info.usage.cost_nano_usd);
+  out.end_object().end_object();
+  return std::string(out.text());
+}
+
+Result<ConversationInfo> read_info(std::string_view json) {
+  auto document = JsonDocument::parse(json);
+  if (!document || !document->root().is_object())
+    return Error{Code::kCorrupt, "the index of a conversation is no JSON object"};
+  const JsonView root = document->root();
+  const auto text = [&](std::string_view key) { return std::string(root[key].string_or({})); };
+  ConversationInfo info;
+  info.id = text("id");
+  info.title = text("title");
+  info.project_id = text("project_id");
+  info.cwd = text("cwd");
+  info.provider = text("provider");
+  info.model = text("model");
+  info.parent = text("parent");
+  info.created_ms = root["created_ms"].int_or(0);
+  info.updated_ms = root["updated_ms"].int_or(0);
+  info.revision = root["revision"].uint_or(0);
+  info.messages = root["messages"].uint_or(0);
+  info.compactions = root["compactions"].uint_or(0);
+  info.runs = static_cast<std::uint32_t>(root["runs"].uint_or(0));
+  info.boundary_seq = root["boundary_seq"].uint_or(0);
+  info.view_first_seq = root["view_first_seq"].uint_or(0);
+  const JsonView usage = root["usage"];
+  info.usage.input = usage["input"].uint_or(0);
+  info.usage.output = usage["output"].uint_or(0);
+  info.usage.cache_read = usage["cache_read"].uint_or(0);
+  info.usage.cache_write = usage["cache_write"].uint_or(0);
+  info.usage.reasoning = usage["reasoning"].uint_or(0);
+  info.usage.cost_nano_usd = usage["cost_nano_usd"].uint_or(0);
+  return info;
+}
+
+}  // namespace agentd

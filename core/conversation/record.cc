@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/conversation/record.h"
+
+#include <array>
+#include <utility>
+
+#include "core/codec/json.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::array<std::pair<RecordType, std::string_view>, 20> kTypes{{
+    {RecordType::kGenesis, "genesis"},
+    {RecordType::kSettings, "settings"},
+    {RecordType::kRunBegin, "run_begin"},
+    {RecordType::kUserMessage, "user_message"},
+    {RecordType::kContext, "context"},
+    {RecordType::kAssistantMessage, "assistant_message"},
+    {RecordType::kUsage, "usage"},
+    {RecordType::kToolIntent, "tool_intent"},
+    {RecordType::kToolResult, "tool_result"},
+    {RecordType::kPermission, "permission"},
+    {RecordType::kHookEffect, "hook_effect"},
+    {RecordType::kSummary, "summary"},
+    {RecordType::kBoundary, "boundary"},
+    {RecordType::kCompactionAttempt, "compaction_attempt"},
+    {RecordType::kRevert, "revert"},
+    {RecordType::kChild, "child"},
+    {RecordType::kCheckpoint, "checkpoint"},
+    {RecordType::kMeta, "meta"},
+    {RecordType::kErase, "erase"},
+    {RecordType::kRunEnd, "run_end"},
+}};
+
+constexpr std::array<std::pair<BlockKind, std::string_view>, 5> kKinds{{
+    {BlockKind::kText, "text"},
+    {BlockKind::kThinking, "thinking"},
+    {BlockKind::kToolUse, "tool_use"},
+    {BlockKind::kToolResult, "tool_result"},
+    {BlockKind::kImage, "image"},
+}};
+
+std::string_view name_of_kind(BlockKind kind) {
+  for (const auto& [value, name] : kKinds)
+    if (value == kind) return name;
+  return "text";
+}
+
+Record finish(RecordType type, JsonWriter& out, std::uint8_t flags = 0) {
+  out.end_object();
+  Record record;
+  record.type = type;
+  record.flags = flags;
+  record.payload = std::string(out.text());
+  return record;
+}
+
+Result<JsonDocument> open(const Record& from, RecordType type) {
+  if (from.type != type)
+    return Error{Code::kCorrupt, "a " + std::string(name_of(from.type)) + " record is read as " +
+                                     std::string(name_of(type))};
+  auto parsed = JsonDocument::parse(from.payload);
+  if (!parsed || !parsed->root().is_object())
+    return Error{Code::kCorrupt, "the payload of a " + std::string(name_of(type)) +
+                                     " record is no JSON object"};
+  return parsed;
+}
+
+std::string text(JsonView view, std::string_view key) {
+  return std::string(view[key].string_or({}));
+}
+
+void write_blocks(JsonWriter& out, const std::vector<Block>& blocks);
+
+// The text of a block is stored as it is; what is empty is left out.
+void write_block(JsonWriter& out, const Block& block) {
+  out.begin_object().member("kind", name_of_kind(block.kind));
+  out.optional("text", block.text).optional("name", block.name).optional("call_id", block.call_id);
+  out.optional("json", block.json).optional("opaque", block.opaque);
+  if (block.flags != 0) out.member("flags", static_cast<unsigned>(block.flags));
+  if (!block.parts.empty()) {
+    out.key("parts");
+    write_blocks(out, block.parts);
+  }
+  out.end_object();
+}
+
+void write_blocks(JsonWriter& out, const std::vector<Block>& blocks) {
+  out.begin_array();
+  for (const Block& block : blocks) write_block(out, block);
+  out.end_array();
+}
+
+std::vector<Block> read_blocks(JsonView from) {
+  std::vector<Block> out;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const JsonView view = from.at(i);
+    Block block;
+    for (const auto& [kind, name] : kKinds)
+      if (name == view["kind"].string_or({})) block.kind = kind;
+    block.flags = static_cast<std::uint16_t>(view["flags"].uint_or(0));
+    block.text = text(view, "text");
+    block.name = text(view, "name");
+    block.call_id = text(view, "call_id");
+    block.json = text(view, "json");
+    block.opaque = text(view, "opaque");
+    block.parts = read_blocks(view["parts"]);
+    out.push_back(std::move(block));
+  }
+  return out;
+}
+
+RecordType type_of(const Message& message) {
+  switch (message.role) {
+    case Role::kAssistant: return RecordType::kAssistantMessage;
+    case Role::kSummary: return RecordType::kSummary;
+    case Role::kUser: break;
+  }
+  return (message.flags & AGENTD_MESSAGE_CONTEXT) != 0 ? RecordType::kContext
+                                                       : RecordType::kUserMessage;
+}
+
+void write_usage_members(JsonWriter& out, const Usage& usage) {
+  out.member("input", usage.input).member("output", usage.output);
+  if (usage.cache_read != 0) out.member("cache_read", usage.cache_read);
+  if (usage.cache_write != 0) out.member("cache_write", usage.cache_write);
+  if (usage.reasoning != 0) out.member("reasoning", usage.reasoning);
+  if (usage.cost_nano_usd != 0) out.member("cost_nano_usd", usage.cost_nano_usd);
+}
+
+Usage read_usage_members(JsonView from) {
+  Usage usage;
+  usage.input = from["input"].uint_or(0);
+  usage.output = from["output"].uint_or(0);
+  usage.cache_read = from["cache_read"].uint_or(0);
+  usage.cache_write = from["cache_write"].uint_or(0);
+  usage.reasoning = from["reasoning"].uint_or(0);
+  usage.cost_nano_usd = from["cost_nano_usd"].uint_or(0);
+  return usage;
+}
+
+}  // namespace
+
+std::string_view name_of(RecordType type) {
+  for (const auto& [value, name] : kTypes)
+    if (value == type) return name;
+  return {};
+}
+
+Record write_genesis(const GenesisRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("conversation_id", from.conversation_id);
+  out.optional("project_id", from.project_id).optional("cwd", from.cwd);
+  out.optional("provider", from.provider).optional("model", from.model);
+  if (!from.parent.empty())
+    out.member("parent", from.parent).member("parent_seq", from.parent_seq).member("parent_chain",
+                                                                                   from.parent_chain);
+  return finish(RecordType::kGenesis, out, Record::kCritical);
+}
+
+Result<GenesisRecord> read_genesis(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kGenesis));
+  const JsonView root = document.root();
+  return GenesisRecord{text(root, "conversation_id"), text(root, "project_id"),
+                       text(root, "cwd"),             text(root, "provider"),
+                       text(root, "model"),           text(root, "parent"),
+                       root["parent_seq"].uint_or(0), text(root, "parent_chain")};
+}
+
+Record write_settings(const SettingsRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("provider", from.provider).member("model", from.model);
+  out.member("system_digest", hex(sha256(from.system)));
+  out.member("tools_digest", hex(sha256(from.tools_json)));
+  return finish(RecordType::kSettings, out);
+}
+
+Result<SettingsRecord> read_settings(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kSettings));
+  const JsonView root = document.root();
+  return SettingsRecord{text(root, "system_digest"), text(root, "tools_digest"),
+                        text(root, "provider"), text(root, "model")};
+}
+
+Record write_message(const MessageRecord& from) {
+  const RecordType type = type_of(from.message);
+  JsonWriter out;
+  out.begin_object().key("blocks");
+  write_blocks(out, from.message.blocks);
+  if (from.message.flags != 0) out.member("flags", static_cast<unsigned>(from.message.flags));
+  if (type == RecordType::kAssistantMessage) out.member("stop_reason", name_of(from.stop_reason));
+  if (from.message.role == Role::kAssistant && type != RecordType::kAssistantMessage)
+    out.member("role", "assistant");
+  out.optional("source", from.source).optional("author", from.author);
+  return finish(type, out, Record::kCritical);
+}
+
+bool carries_message(RecordType type) {
+  return type == RecordType::kUserMessage || type == RecordType::kContext ||
+         type == RecordType::kAssistantMessage || type == RecordType::kToolResult ||
+         type == RecordType::kSummary;
+}
+
+namespace {
+Result<MessageRecord> message_of_tool_result(const Record& from) {
+  AGENTD_TRY(ToolResultRecord result, read_tool_result(from));
+  MessageRecord out;
+  out.message.role = Role::kUser;
+  Block block = Block::tool_result(result.call_id, result.text, result.status != "ok");
+  block.name = result.name;
+  block.parts = std::move(result.parts);
+  out.message.blocks.push_back(std::move(block));
+  return out;
+}
+}  // namespace
+
+Result<MessageRecord> read_message(const Record& from) {
+  if (from.type == RecordType::kToolResult) return message_of_tool_result(from);
+  if (!carries_message(from.type))
+    return Error{Code::kCorrupt, "a " + std::string(name_of(from.type)) + " record is no message"};
+  AGENTD_TRY(const JsonDocument document, open(from, from.type));
+  const JsonView root = document.root();
+  MessageRecord out;
+  out.message.role = from.type == RecordType::kAssistantMessage ? Role::kAssistant
+                     : from.type == RecordType::kSummary        ? Role::kSummary
+                                                                : Role::kUser;
+  out.message.flags = static_cast<std::uint16_t>(root["flags"].uint_or(0));
+  out.message.blocks = read_blocks(root["blocks"]);
+  out.stop_reason = stop_reason_of(root["stop_reason"].string_or("end_turn"));
+  out.source = text(root, "source");
+  out.author = text(root, "author");
+  return out;
+}
+
+Record write_usage(const UsageRecord& from) {
+  JsonWriter out;
+  out.begin_object();
+  write_usage_members(out, from.usage);
+  out.member("for_seq", from.for_seq).member("purpose", from.purpose);
+  return finish(RecordType::kUsage, out);
+}
+
+Result<UsageRecord> read_usage(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kUsage));
+  const JsonView root = document.root();
+  return UsageRecord{read_usage_members(root), root["for_seq"].uint_or(0), text(root, "purpose")};
+}
+
+Record write_tool_intent(const ToolIntentRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("call_id", from.call_id).member("name", from.name);
+  out.member("input_digest", from.input_digest).member("effects", from.effects);
+  out.member("attempt", static_cast<unsigned>(from.attempt));
+  return finish(RecordType::kToolIntent, out);
+}
+
+Result<ToolIntentRecord> read_tool_intent(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kToolIntent));
+  const JsonView root = document.root();
+  return ToolIntentRecord{text(root, "call_id"), text(root, "name"), text(root, "input_digest"),
+                          text(root, "effects"),
+                          static_cast<std::uint32_t>(root["attempt"].uint_or(1))};
+}
+
+Record write_tool_result(const ToolResultRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("call_id", from.call_id).member("name", from.name);
+  out.member("status", from.status).member("text", from.text);
+  if (!from.parts.empty()) {
+    out.key("parts");
+    write_blocks(out, from.parts);
+  }
+  if (from.full_bytes > from.text.size()) out.member("full_bytes", from.full_bytes);
+  out.member("duration_ms", from.duration_ms);
+  return finish(RecordType::kToolResult, out, Record::kCritical);
+}
+
+Result<ToolResultRecord> read_tool_result(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kToolResult));
+  const JsonView root = document.root();
+  ToolResultRecord out;
+  out.call_id = text(root, "call_id");
+  out.name = text(root, "name");
+  out.text = text(root, "text");
+  out.status = text(root, "status");
+  out.parts = read_blocks(root["parts"]);
+  out.full_bytes = root["full_bytes"].uint_or(out.text.size());
+  out.duration_ms = root["duration_ms"].int_or(0);
+  return out;
+}
+
+Record write_boundary(const BoundaryRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("id", from.id).member("session_id", from.session_id);
+  out.member("trigger", from.trigger).member("reason", from.reason).member("phase", from.phase);
+  out.member("strategy", from.strategy).member("method", from.method).member("result", from.result);
+  out.optional("instructions", from.instructions).optional("model", from.model);
+  out.optional("author", from.author);
+  out.member("base_seq", from.base_seq).member("summary_seq", from.summary_seq);
+  out.key("kept").begin_array();
+  for (const SeqRange& range : from.kept)
+    out.begin_array().number(range.first).number(range.last).end_array();
+  out.end_array();
+  if (!from.prunes.empty()) {
+    out.key("prunes").begin_array();
+    for (const Prune& prune : from.prunes)
+      out.begin_array().number(prune.seq).number(prune.block).number(prune.prefix_bytes).end_array();
+    out.end_array();
+  }
+  out.member("pre_tokens", from.pre_tokens).member("post_tokens", from.post_tokens);
+  out.member("duration_ms", from.duration_ms);
+  return finish(RecordType::kBoundary, out, Record::kCritical);
+}
+
+Result<BoundaryRecord> read_boundary(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kBoundary));
+  const JsonView root = document.root();
+  BoundaryRecord out;
+  out.id = text(root, "id");
+  out.session_id = text(root, "session_id");
+  out.trigger = text(root, "trigger");
+  out.reason = text(root, "reason");
+  out.phase = text(root, "phase");
+  out.strategy = text(root, "strategy");
+  out.method = text(root, "method");
+  out.result = text(root, "result");
+  out.instructions = text(root, "instructions");
+  out.model = text(root, "model");
+  out.author = text(root, "author");
+  out.base_seq = root["base_seq"].uint_or(0);
+  out.summary_seq = root["summary_seq"].uint_or(0);
+  for (std::size_t i = 0; i < root["kept"].size(); ++i) {
+    const JsonView range = root["kept"].at(i);
+    out.kept.push_back({range.at(0).uint_or(0), range.at(1).uint_or(0)});
+    if (out.kept.back().first == 0 || out.kept.back().last < out.kept.back().first)
+      return Error{Code::kCorrupt, "a boundary record keeps a range that is none"};
+  }
+  for (std::size_t i = 0; i < root["prunes"].size(); ++i) {
+    const JsonView prune = root["prunes"].at(i);
+    out.prunes.push_back({prune.at(0).uint_or(0), static_cast<std::uint32_t>(prune.at(1).uint_or(0)),
+                          prune.at(2).uint_or(0)});
+  }
+  out.pre_tokens = root["pre_tokens"].uint_or(0);
+  out.post_tokens = root["post_tokens"].uint_or(0);
+  out.duration_ms = root["duration_ms"].int_or(0);
+  return out;
+}
+
+Record write_compaction_attempt(const CompactionAttemptRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("trigger", from.trigger).member("reason", from.reason);
+  out.member("phase", from.phase).member("outcome", from.outcome);
+  out.optional("method", from.method).optional("error", from.error);
+  return finish(RecordType::kCompactionAttempt, out);
+}
+
+Result<CompactionAttemptRecord> read_compaction_attempt(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kCompactionAttempt));
+  const JsonView root = document.root();
+  return CompactionAttemptRecord{text(root, "trigger"), text(root, "reason"), text(root, "phase"),
+                                 text(root, "outcome"), text(root, "method"), text(root, "error")};
+}
+
+Record write_revert(const RevertRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("to_seq", from.to_seq);
+  return finish(RecordType::kRevert, out, Record::kCritical);
+}
+
+Result<RevertRecord> read_revert(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kRevert));
+  return RevertRecord{document.root()["to_seq"].uint_or(0)};
+}
+
+Record write_hook_effect(const HookEffectRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("event", from.event).member("plugin", from.plugin);
+  out.optional("plugin_digest", from.plugin_digest).member("effect", from.effect);
+  out.optional("before_digest", from.before_digest).optional("after_digest", from.after_digest);
+  out.optional("reason", from.reason);
+  return finish(RecordType::kHookEffect, out);
+}
+
+Result<HookEffectRecord> read_hook_effect(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kHookEffect));
+  const JsonView root = document.root();
+  return HookEffectRecord{text(root, "event"),         text(root, "plugin"),
+                          text(root, "plugin_digest"), text(root, "effect"),
+                          text(root, "before_digest"), text(root, "after_digest"),
+                          text(root, "reason")};
+}
+
+Record write_permission(const PermissionRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("call_id", from.call_id).member("tool", from.tool);
+  out.member("decision", from.decision).member("by", from.by).optional("reason", from.reason);
+  return finish(RecordType::kPermission, out);
+}
+
+Result<PermissionRecord> read_permission(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kPermission));
+  const JsonView root = document.root();
+  return PermissionRecord{text(root, "call_id"), text(root, "tool"), text(root, "decision"),
+                          text(root, "by"), text(root, "reason")};
+}
+
+Record write_run_begin(const RunBeginRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("session_id", from.session_id).member("run_id", from.run_id);
+  out.member("cwd", from.cwd).member("provider", from.provider).member("model", from.model);
+  out.optional("recipe", from.recipe);
+  return finish(RecordType::kRunBegin, out);
+}
+
+Result<RunBeginRecord> read_run_begin(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kRunBegin));
+  const JsonView root = document.root();
+  return RunBeginRecord{text(root, "session_id"), text(root, "run_id"), text(root, "cwd"),
+                        text(root, "provider"), text(root, "model"), text(root, "recipe")};
+}
+
+Record write_run_end(const RunEndRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("run_id", from.run_id).member("outcome", from.outcome);
+  out.member("turns", static_cast<unsigned>(from.turns)).optional("error", from.error);
+  return finish(RecordType::kRunEnd, out);
+}
+
+Result<RunEndRecord> read_run_end(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kRunEnd));
+  const JsonView root = document.root();
+  return RunEndRecord{text(root, "run_id"), text(root, "outcome"), text(root, "error"),
+                      static_cast<std::uint32_t>(root["turns"].uint_or(0))};
+}
+
+Record write_meta(const MetaRecord& from) {
+  JsonWriter out;
+  out.begin_object();
+  if (from.title) out.member("title", *from.title);
+  return finish(RecordType::kMeta, out);
+}
+
+Result<MetaRecord> read_meta(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kMeta));
+  const JsonView title = document.root()["title"];
+  MetaRecord out;
+  if (title.is_string()) out.title = std::string(title.string_or({}));
+  return out;
+}
+
+}  // namespace agentd

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// record.h - the records of a conversation's log: kinds, payloads, and how they read and write.
+//
+// A record is a header and a payload of compact JSON. Kinds and their numbers are for ever; a reader
+// skips a kind that it does not know unless the record is CRITICAL, which means "written by a newer
+// agentd". docs/internals/log.md has the invariants.
+//
+// Threading: values and pure functions.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/hash.h"
+#include "core/base/result.h"
+#include "core/conversation/message.h"
+
+namespace agentd {
+
+enum class RecordType : std::uint16_t {
+  kGenesis = 1,
+  kSettings = 2,
+  kRunBegin = 3,
+  kUserMessage = 4,
+  kContext = 5,
+  kAssistantMessage = 6,
+  kUsage = 7,
+  kToolIntent = 8,
+  kToolResult = 9,
+  kPermission = 10,
+  kHookEffect = 11,
+  kSummary = 12,
+  kBoundary = 13,
+  kCompactionAttempt = 14,
+  kRevert = 15,
+  kChild = 16,
+  kCheckpoint = 17,
+  kMeta = 18,
+  kErase = 19,
+  kRunEnd = 20,
+};
+// "user_message"; empty for a number that is not known.
+std::string_view name_of(RecordType type);
+
+// What is handed to Store::append.
+struct Record {
+  static constexpr std::uint8_t kCritical = 1;  // a reader that does not know the type must stop
+  static constexpr std::uint8_t kBlob = 2;      // the payload lies in a blob; set by stores alone
+  RecordType type = RecordType::kMeta;
+  std::uint8_t version = 1;
+  std::uint8_t flags = 0;
+  std::uint32_t run = 0;   // 1-based within the conversation; 0 = outside a run
+  std::uint32_t turn = 0;  // 1-based within the run; 0 = outside a turn
+  std::string payload;     // one JSON object
+};
+
+// What Store::read gives back.
+struct StoredRecord {
+  std::uint64_t seq = 0;
+  std::int64_t time_ms = 0;
+  Digest digest{};  // SHA-256 of the payload
+  Record record;
+};
+
+// ---- payloads. write_x makes a record, read_x understands one of that type; kCorrupt otherwise.
+
+struct GenesisRecord {
+  std::string conversation_id, project_id, cwd, provider, model;
+  std::string parent;  // id of the conversation it was forked from; empty = none
+  std::uint64_t parent_seq = 0;
+  std::string parent_chain;  // hex
+};
+Record write_genesis(const GenesisRecord& from);
+Result<GenesisRecord> read_genesis(const Record& from);
+
+// The settings of a run, as digests of what was sent; the texts are blobs.
+struct SettingsRecord {
+  std::string system, tools_json, provider, model;
+};
+Record write_settings(const SettingsRecord& from);
+Result<SettingsRecord> read_settings(const Record& from);
+
+// user_message, context, assistant_message and summary carry one message each.
+struct MessageRecord {
+  Message message;
+  StopReason stop_reason = StopReason::kEndTurn;  // assistant_message
+  std::string source;                             // user_message: user, hook, recipe, client
+  std::string author;                             // context, summary: who wrote it
+};
+// The type follows from the role and the flags. kAssistant: assistant_message; kSummary: summary;
+// kUser with AGENTD_MESSAGE_CONTEXT: context; else user_message.
+Record write_message(const MessageRecord& from);
+// Also reads a tool_result, as a user message with one TOOL_RESULT block.
+Result<MessageRecord> read_message(const Record& from);
+// True for the types that read_message reads.
+bool carries_message(RecordType type);
+
+struct UsageRecord {
+  Usage usage;
+  std::uint64_t for_seq = 0;  // the assistant_message; 0 = a side call
+  std::string purpose;        // turn, summary, thread
+};
+Record write_usage(const UsageRecord& from);
+Result<UsageRecord> read_usage(const Record& from);
+
+struct ToolIntentRecord {
+  std::string call_id, name, input_digest;  // hex
+  std::string effects;                      // read_only, idempotent, effects
+  std::uint32_t attempt = 1;
+};
+Record write_tool_intent(const ToolIntentRecord& from);
+Result<ToolIntentRecord> read_tool_intent(const Record& from);
+
+struct ToolResultRecord {
+  std::string call_id, name, text;
+  std::string status;  // ok, error, denied, cancelled, unknown
+  std::vector<Block> parts;
+  std::uint64_t full_bytes = 0;
+  std::int64_t duration_ms = 0;
+};
+Record write_tool_result(const ToolResultRecord& from);
+Result<ToolResultRecord> read_tool_result(const Record& from);
+
+struct SeqRange {
+  std::uint64_t first = 0, last = 0;  // inclusive
+  bool operator==(const SeqRange&) const = default;
+};
+struct Prune {
+  std::uint64_t seq = 0;
+  std::uint32_t block = 0;
+  std::uint64_t prefix_bytes = 0;
+  bool operator==(const Prune&) const = default;
+};
+
+// The view after a boundary: the summary, then the kept ranges in this order (literal messages of a
+// replacement are records of their own, and listed as ranges), then everything after the boundary.
+struct BoundaryRecord {
+  std::string id;  // ULID; "uuid" on the event stream
+  std::string session_id, trigger, reason, phase, strategy, method, result, instructions, model, author;
+  std::uint64_t base_seq = 0;     // the revision it was planned on
+  std::uint64_t summary_seq = 0;  // 0 = none
+  std::vector<SeqRange> kept;
+  std::vector<Prune> prunes;
+  std::uint64_t pre_tokens = 0, post_tokens = 0;
+  std::int64_t duration_ms = 0;
+};
+Record write_boundary(const BoundaryRecord& from);
+Result<BoundaryRecord> read_boundary(const Record& from);
+
+struct CompactionAttemptRecord {
+  std::string trigger, reason, phase, outcome, method, error;
+};
+Record write_compaction_attempt(const CompactionAttemptRecord& from);
+Result<CompactionAttemptRecord> read_compaction_attempt(const Record& from);
+
+// Cancels the boundary at to_seq: the view becomes what it hid, then everything since.
+struct RevertRecord {
+  std::uint64_t to_seq = 0;
+};
+Record write_revert(const RevertRecord& from);
+Result<RevertRecord> read_revert(const Record& from);
+
+struct HookEffectRecord {
+  std::string event, plugin, plugin_digest, effect, before_digest, after_digest, reason;
+};
+Record write_hook_effect(const HookEffectRecord& from);
+Result<HookEffectRecord> read_hook_effect(const Record& from);
+
+struct PermissionRecord {
+  std::string call_id, tool, decision, by, reason;
+};
+Record write_permission(const PermissionRecord& from);
+Result<PermissionRecord> read_permission(const Record& from);
+
+struct RunBeginRecord {
+  std::string session_id, run_id, cwd, provider, model, recipe;
+};
+Record write_run_begin(const RunBeginRecord& from);
+Result<RunBeginRecord> read_run_begin(const Record& from);
+
+struct RunEndRecord {
+  std::string run_id, outcome, error;  // outcome: stop, max_turns, error, cancelled, blocked
+  std::uint32_t turns = 0;
+};
+Record write_run_end(const RunEndRecord& from);
+Result<RunEndRecord> read_run_end(const Record& from);
+
+// Title and the like; keys that are absent stay as they were.
+struct MetaRecord {
+  std::optional<std::string> title;
+};
+Record write_meta(const MetaRecord& from);
+Result<MetaRecord> read_meta(const Record& from);
+
+}  // namespace agentd

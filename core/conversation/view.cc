@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/conversation/view.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+Result<void> refuse_unknown(const StoredRecord& record) {
+  if (!name_of(record.record.type).empty() || (record.record.flags & Record::kCritical) == 0) return {};
+  return Error{Code::kCorrupt, "record " + std::to_string(record.seq) + " is of a kind (" +
+                                   std::to_string(static_cast<unsigned>(record.record.type)) +
+                                   ") that was written by a newer agentd: update agentd to read it"};
+}
+
+}  // namespace
+
+void ViewState::append(std::uint64_t seq) {
+  // Records that carry no message stand between messages; a range may span them, the rows skip them.
+  if (!ranges_.empty() && ranges_.back().last < seq && boundary_seq() < ranges_.back().first)
+    ranges_.back().last = seq;
+  else
+    ranges_.push_back({seq, seq});
+}
+
+void ViewState::apply_boundary(std::uint64_t seq, const BoundaryRecord& boundary) {
+  // Literal messages of a replacement stand between its base and the boundary: they belong to the new
+  // view alone, not to what an undo brings back.
+  std::erase_if(ranges_, [&](const SeqRange& range) { return range.first > boundary.base_seq; });
+  if (!ranges_.empty()) ranges_.back().last = std::min(ranges_.back().last, boundary.base_seq);
+  hidden_.push_back({seq, std::move(ranges_), std::move(prunes_)});
+  ranges_.clear();
+  if (boundary.summary_seq != 0) ranges_.push_back({boundary.summary_seq, boundary.summary_seq});
+  ranges_.insert(ranges_.end(), boundary.kept.begin(), boundary.kept.end());
+  prunes_ = boundary.prunes;
+}
+
+Result<void> ViewState::apply_revert(std::uint64_t seq, const RevertRecord& revert) {
+  if (hidden_.empty() || hidden_.back().boundary_seq != revert.to_seq)
+    return Error{Code::kCorrupt, "record " + std::to_string(seq) + " reverts boundary " +
+                                     std::to_string(revert.to_seq) + ", which is not the last one"};
+  std::vector<SeqRange> since;
+  for (const SeqRange& range : ranges_)
+    if (range.first > revert.to_seq) since.push_back(range);
+  ranges_ = std::move(hidden_.back().ranges);
+  prunes_ = std::move(hidden_.back().prunes);
+  ranges_.insert(ranges_.end(), since.begin(), since.end());
+  hidden_.pop_back();
+  return {};
+}
+
+Result<void> ViewState::apply(const StoredRecord& record) {
+  AGENTD_TRY_VOID(refuse_unknown(record));
+  const RecordType type = record.record.type;
+  if (type == RecordType::kBoundary) {
+    AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
+    apply_boundary(record.seq, boundary);
+  } else if (type == RecordType::kRevert) {
+    AGENTD_TRY(const RevertRecord revert, read_revert(record.record));
+    return apply_revert(record.seq, revert);
+  } else if (carries_message(type) && type != RecordType::kSummary) {
+    append(record.seq);
+  }
+  return {};
+}
+
+std::uint64_t ViewState::first_seq() const {
+  std::uint64_t first = 0;
+  for (const SeqRange& range : ranges_)
+    if (first == 0 || range.first < first) first = range.first;
+  return first;
+}
+
+Conversation::Conversation(std::string id, Rows::Count count)
+    : id_(std::move(id)), count_(std::move(count)), rows_(count_) {}
+
+void Conversation::restore_totals(const Usage& usage, std::uint32_t runs, std::uint32_t compactions) {
+  usage_ = usage;
+  runs_ = runs;
+  compactions_before_ = compactions - std::min(compactions, state_.compactions());
+}
+
+Result<void> Conversation::apply(const std::vector<StoredRecord>& records) {
+  // A boundary names literal messages and its summary, which stand before it in the same batch: they
+  // are kept aside, since as plain messages they are not part of the view that it replaces.
+  const bool bounded = std::any_of(records.begin(), records.end(), [](const StoredRecord& record) {
+    return record.record.type == RecordType::kBoundary;
+  });
+  recent_.clear();
+  for (const StoredRecord& record : records) {
+    if (bounded && carries_message(record.record.type)) recent_[record.seq] = record;
+    AGENTD_TRY_VOID(apply_one(record));
+  }
+  return {};
+}
+
+Result<void> Conversation::apply_totals(const StoredRecord& record) {
+  revision_ = std::max(revision_, record.seq);
+  if (record.record.type == RecordType::kUsage) {
+    AGENTD_TRY(const UsageRecord usage, read_usage(record.record));
+    usage_ += usage.usage;
+    if (usage.for_seq != 0) {
+      last_report_ = usage.usage;
+      reported_seq_ = usage.for_seq;
+    }
+  } else if (record.record.type == RecordType::kRunBegin) {
+    runs_ = std::max(runs_, record.record.run);
+  } else if (record.record.type == RecordType::kBoundary || record.record.type == RecordType::kRevert) {
+    // The provider's report was about the view that is gone.
+    reported_seq_ = 0;
+  }
+  return {};
+}
+
+Result<void> Conversation::apply_one(const StoredRecord& record) {
+  AGENTD_TRY_VOID(state_.apply(record));
+  AGENTD_TRY_VOID(apply_totals(record));
+  const RecordType type = record.record.type;
+  if (type == RecordType::kRevert)
+    return Error{Code::kConflict, "conversation " + id_ + " was reverted and must be loaded again"};
+  if (type == RecordType::kBoundary) {
+    AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
+    return rebuild(boundary);
+  }
+  if (carries_message(type) && type != RecordType::kSummary) return add_row(rows_, record);
+  return {};
+}
+
+namespace {
+
+constexpr std::string_view kPruned = "\n[... shortened; the log keeps the whole output ...]";
+
+void shorten(Message& message, const std::vector<Prune>& prunes, std::uint64_t seq) {
+  for (const Prune& prune : prunes) {
+    if (prune.seq != seq || prune.block >= message.blocks.size()) continue;
+    Block& block = message.blocks[prune.block];
+    if (block.text.size() <= prune.prefix_bytes) continue;
+    block.text.resize(utf8_prefix(block.text, prune.prefix_bytes).size());
+    block.text += kPruned;
+    block.flags |= AGENTD_BLOCK_PRUNED;
+  }
+}
+
+}  // namespace
+
+Result<void> Conversation::add_row(Rows& rows, const StoredRecord& record) const {
+  AGENTD_TRY(MessageRecord message, read_message(record.record));
+  shorten(message.message, state_.prunes(), record.seq);
+  rows.append(message.message, record.seq, record.time_ms, id_);
+  return {};
+}
+
+Result<void> Conversation::load(const std::vector<StoredRecord>& records) {
+  std::map<std::uint64_t, const StoredRecord*> messages;
+  for (const StoredRecord& record : records) {
+    AGENTD_TRY_VOID(state_.apply(record));
+    AGENTD_TRY_VOID(apply_totals(record));
+    if (carries_message(record.record.type)) messages[record.seq] = &record;
+  }
+  for (const SeqRange& range : state_.ranges()) {
+    for (auto at = messages.lower_bound(range.first); at != messages.end() && at->first <= range.last;
+         ++at) {
+      // A stored summary that no boundary names is no part of the view.
+      if (at->second->record.type == RecordType::kSummary && range.first != range.last) continue;
+      AGENTD_TRY_VOID(add_row(rows_, *at->second));
+    }
+  }
+  return {};
+}
+
+Result<void> Conversation::rebuild(const BoundaryRecord&) {
+  Rows fresh(count_);
+  const auto add = [&](const agentd_message& row) {
+    Message message = to_message(row);
+    shorten(message, state_.prunes(), row.seq);
+    fresh.append(message, row.seq, row.time_ms, id_);
+  };
+  for (const SeqRange& range : state_.ranges()) {
+    const auto found = recent_.find(range.first);
+    if (found != recent_.end() && range.first == range.last) {
+      AGENTD_TRY_VOID(add_row(fresh, found->second));
+      continue;
+    }
+    for (const agentd_message& row : rows_)
+      if (row.seq >= range.first && row.seq <= range.last) add(row);
+  }
+  rows_ = std::move(fresh);
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> Conversation::open_calls() const {
+  std::vector<std::pair<std::string, std::string>> open;
+  for (const agentd_message& row : rows_) {
+    for (std::uint32_t i = 0; i < row.blocks.count; ++i) {
+      const agentd_block& block = blocks_of(row)[i];
+      if (block.kind == AGENTD_BLOCK_TOOL_USE)
+        open.emplace_back(view_of(block.call_id), view_of(block.name));
+      else if (block.kind == AGENTD_BLOCK_TOOL_RESULT)
+        std::erase_if(open, [&](const auto& call) { return call.first == view_of(block.call_id); });
+    }
+  }
+  return open;
+}
+
+}  // namespace agentd

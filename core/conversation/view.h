@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// view.h - what the next model request will see: a pure function of the log up to a revision.
+//
+// ViewState folds records into ordered ranges of sequences; Conversation keeps the rows that those
+// ranges name, so that a request or a hook reads them without copying.
+//
+// Threading: thread-compatible; pinned rows may be read on any thread.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/conversation/record.h"
+#include "core/conversation/rows.h"
+
+namespace agentd {
+
+// Which records the view consists of, in order.
+class ViewState {
+ public:
+  // Records must come in order of sequence, starting anywhere at or before the last boundary that still
+  // counts. kCorrupt: an unknown critical record, or one that does not read.
+  Result<void> apply(const StoredRecord& record);
+
+  const std::vector<SeqRange>& ranges() const { return ranges_; }
+  const std::vector<Prune>& prunes() const { return prunes_; }
+  // Sequence of the boundary that made the view; 0 = none.
+  std::uint64_t boundary_seq() const { return hidden_.empty() ? 0 : hidden_.back().boundary_seq; }
+  std::uint32_t compactions() const { return static_cast<std::uint32_t>(hidden_.size()); }
+  // The lowest sequence that the view needs; 0 when it is empty.
+  std::uint64_t first_seq() const;
+
+ private:
+  struct Hidden {
+    std::uint64_t boundary_seq = 0;
+    std::vector<SeqRange> ranges;
+    std::vector<Prune> prunes;
+  };
+  void append(std::uint64_t seq);
+  void apply_boundary(std::uint64_t seq, const BoundaryRecord& boundary);
+  Result<void> apply_revert(std::uint64_t seq, const RevertRecord& revert);
+
+  std::vector<SeqRange> ranges_;
+  std::vector<Prune> prunes_;
+  std::vector<Hidden> hidden_;  // what each boundary that still counts has hidden, oldest first
+};
+
+// A conversation as a running process holds it.
+class Conversation {
+ public:
+  // `id` the ULID's text. `count` estimates the tokens of a row.
+  Conversation(std::string id, Rows::Count count);
+
+  // Takes a whole log, or its end from ConversationInfo::view_first_seq on; once, before anything else.
+  // The ranges are folded first and rows made only for what the view names.
+  Result<void> load(const std::vector<StoredRecord>& records);
+
+  // Takes records that were just committed, in order. A boundary puts new rows in place;
+  // rows that were pinned stay as they were. kConflict after a revert: the rows it brings back are not
+  // here, load the conversation again.
+  Result<void> apply(const std::vector<StoredRecord>& records);
+
+  // Totals of the whole log, when only its end was read: call it after the first apply().
+  void restore_totals(const Usage& usage, std::uint32_t runs, std::uint32_t compactions);
+
+  const std::string& id() const { return id_; }
+  // Boundaries that count, of the whole log.
+  std::uint32_t compactions() const { return compactions_before_ + state_.compactions(); }
+  std::uint64_t revision() const { return revision_; }
+  const Rows& rows() const { return rows_; }
+  // A copy that stays whole whatever happens to the conversation; constant time.
+  Rows pin() const { return rows_; }
+  const ViewState& state() const { return state_; }
+  // Totals of all usage records that were applied, and of the last turn.
+  const Usage& usage() const { return usage_; }
+  // The provider's report for the last turn, and the sequence of its answer; 0 = none in this view.
+  const Usage& last_report() const { return last_report_; }
+  std::uint64_t reported_seq() const { return reported_seq_; }
+  std::uint32_t runs() const { return runs_; }
+  // Tool calls of the view that have no result, in order: call id and tool name.
+  std::vector<std::pair<std::string, std::string>> open_calls() const;
+
+ private:
+  Result<void> apply_one(const StoredRecord& record);
+  Result<void> apply_totals(const StoredRecord& record);
+  Result<void> add_row(Rows& rows, const StoredRecord& record) const;
+  Result<void> rebuild(const BoundaryRecord& boundary);
+
+  const std::string id_;
+  const Rows::Count count_;
+  ViewState state_;
+  Rows rows_;
+  std::map<std::uint64_t, StoredRecord> recent_;  // messages since the last boundary that no range names yet
+  Usage usage_, last_report_;
+  std::uint64_t reported_seq_ = 0;
+  std::uint64_t revision_ = 0;
+  std::uint32_t runs_ = 0;
+  std::uint32_t compactions_before_ = 0;
+};
+
+}  // namespace agentd

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/hooks/dispatcher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+
+namespace agentd {
+namespace {
+
+constexpr std::uint32_t kExclusive =
+    action_bit(AGENTD_ACT_COMPACT) | action_bit(AGENTD_ACT_SUMMARY) |
+    action_bit(AGENTD_ACT_REPLACE_MESSAGES) | action_bit(AGENTD_ACT_CALLBACK);
+
+// Place of a name in hooks.order; the "*" stands for every name that is not listed.
+std::size_t place(const std::vector<std::string>& order, const std::string& name) {
+  const auto found = std::find(order.begin(), order.end(), name);
+  if (found != order.end()) return static_cast<std::size_t>(found - order.begin());
+  const auto star = std::find(order.begin(), order.end(), "*");
+  return static_cast<std::size_t>(star - order.begin());
+}
+
+bool observes(const Subscription& subscription) {
+  return (subscription.flags & AGENTD_HOOK_OBSERVES) != 0;
+}
+
+}  // namespace
+
+// SERIAL and PER_CONVERSATION hooks: a queue with a deadline in front of the function.
+struct Snapshot::Serial {
+  agentd_fn fn = nullptr;
+  void* self = nullptr;
+  const Clock* clock = nullptr;
+  // Shared by all entries of one instance; owned by the snapshot's first entry of it.
+  std::shared_ptr<std::timed_mutex> turn;
+
+  static agentd_status AGENTD_CALL call(void* me, const agentd_call* call) noexcept {
+    auto& serial = *static_cast<Serial*>(me);
+    if (!serial.turn->try_lock()) {
+      const Milliseconds left = Deadline{call->live->deadline_ns}.left(*serial.clock);
+      if (!serial.turn->try_lock_for(left)) return AGENTD_E_DEADLINE;
+    }
+    const std::lock_guard lock(*serial.turn, std::adopt_lock);
+    return serial.fn(serial.self, call);
+  }
+};
+
+Snapshot::Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order,
+                   const Clock& clock)
+    : subscriptions_(std::move(subscriptions)), clock_(clock) {
+  std::erase_if(subscriptions_, [](const Subscription& s) { return s.event == 0 || s.event >= 64; });
+  std::stable_sort(subscriptions_.begin(), subscriptions_.end(),
+                   [&](const Subscription& a, const Subscription& b) {
+                     const auto key = [&](const Subscription& s) {
+                       return std::make_tuple(s.event, observes(s), place(order, s.name), -s.priority,
+                                              s.precedence, std::string_view(s.name));
+                     };
+                     return key(a) < key(b);
+                   });
+  for (std::uint32_t i = 0; i < subscriptions_.size(); ++i) add_entry(i);
+  std::uint32_t at = 0;
+  for (std::uint32_t event = 0; event < first_.size(); ++event) {
+    while (at < subscriptions_.size() && subscriptions_[at].event < event) ++at;
+    first_[event] = at;
+  }
+}
+
+Snapshot::~Snapshot() = default;
+
+void Snapshot::add_entry(std::uint32_t index) {
+  const Subscription& from = subscriptions_[index];
+  Entry entry{from.fn,
+              from.self,
+              from.core,
+              from.services,
+              from.stopped.get(),
+              index,
+              from.flags,
+              static_cast<std::uint16_t>(from.wants)};
+  if (from.concurrency != AGENTD_CONCURRENT) {
+    auto serial = std::make_unique<Serial>();
+    serial->fn = from.fn;
+    serial->self = from.self;
+    serial->clock = &clock_;
+    serial->turn = from.turn;
+    for (const auto& other : serials_)
+      if (!serial->turn && other->self == from.self) serial->turn = other->turn;
+    if (!serial->turn) serial->turn = std::make_shared<std::timed_mutex>();
+    entry.fn = Serial::call;
+    entry.self = serial.get();
+    serials_.push_back(std::move(serial));
+  }
+  entries_.push_back(entry);
+  mask_ |= event_bit(from.event);
+  if ((from.wants & AGENTD_WANTS_MESSAGES) != 0) messages_mask_ |= event_bit(from.event);
+}
+
+Dispatcher::Dispatcher(const Clock& clock)
+    : clock_(clock),
+      current_(std::make_shared<const Snapshot>(std::vector<Subscription>{},
+                                                std::vector<std::string>{}, clock)) {}
+
+void Dispatcher::publish(std::vector<Subscription> subscriptions,
+                         const std::vector<std::string>& order) {
+  auto next = std::make_shared<const Snapshot>(std::move(subscriptions), order, clock_);
+  const std::lock_guard lock(mutex_);
+  current_ = std::move(next);
+  mask_.store(current_->mask(), std::memory_order_relaxed);
+}
+
+std::shared_ptr<const Snapshot> Dispatcher::pin() const {
+  const std::lock_guard lock(mutex_);
+  return current_;
+}
+
+const Action* Outcome::set_of(std::uint32_t key) const {
+  for (auto it = sets.rbegin(); it != sets.rend(); ++it)
+    if (it->action.target == key) return &it->action;
+  return nullptr;
+}
+
+namespace {
+
+class Merger {
+ public:
+  Merger(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event)
+      : snapshot_(snapshot), slot_(slot), event_(event) {}
+
+  // Takes the answer of one hook; returns what became of it.
+  std::string_view take(const Snapshot::Entry& entry, agentd_status status,
+                        const std::vector<Action>& actions, const std::string& failure) {
+    const Subscription& from = snapshot_.subscription(entry);
+    if (status < 0) return take_failure(from, status, failure);
+    if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0) return actions.empty() ? "none" : "ignored";
+    std::string_view effect = "none";
+    for (const Action& action : actions) effect = apply(from, action);
+    return effect;
+  }
+
+  std::unique_ptr<Outcome> finish() { return std::move(outcome_); }
+  bool blocked() const { return outcome_ && outcome_->blocked; }
+
+ private:
+  Outcome& outcome() {
+    if (!outcome_) outcome_ = std::make_unique<Outcome>();
+    return *outcome_;
+  }
+  static Outcome::By by(const Subscription& from) { return {from.name, from.plugin}; }
+
+  std::string_view take_failure(const Subscription& from, agentd_status status,
+                                const std::string& failure) {
+    outcome().failures.push_back({by(from), status, failure});
+    const EventTraits* const traits = find_event(event_.event);
+    if (from.on_failure == FailurePolicy::kOpen || traits == nullptr || !traits->blocking ||
+        observes(from))
+      return "failed";
+    block(from, "the guard " + from.name + " failed" + (failure.empty() ? "" : ": " + failure));
+    outcome().blocked_by_failure = true;
+    return "blocked";
+  }
+
+  void block(const Subscription& from, std::string reason) {
+    outcome().blocked = true;
+    outcome().reason = std::move(reason);
+    outcome().blocked_by = by(from);
+  }
+
+  std::string_view apply(const Subscription& from, const Action& action) {
+    if ((action_bit(action.kind) & kExclusive) != 0) return apply_exclusive(from, action);
+    switch (action.kind) {
+      case AGENTD_ACT_BLOCK: block(from, action.text); return "blocked";
+      case AGENTD_ACT_CONTINUE: outcome().continues.push_back({by(from), action}); return "applied";
+      case AGENTD_ACT_INJECT_CONTEXT: outcome().contexts.push_back({by(from), action}); return "applied";
+      case AGENTD_ACT_SYSTEM_MESSAGE: outcome().notices.push_back({by(from), action}); return "applied";
+      case AGENTD_ACT_SET: outcome().sets.push_back({by(from), action}); return "applied";
+      case AGENTD_ACT_TOOLS_ENABLE:
+      case AGENTD_ACT_TOOLS_DISABLE: outcome().tools.push_back({by(from), action}); return "applied";
+      case AGENTD_ACT_PERMISSION: return apply_permission(from, action);
+      case AGENTD_ACT_REPLACE_TEXT: return apply_rewrite(from, action);
+    }
+    return "ignored";
+  }
+
+  std::string_view apply_exclusive(const Subscription& from, const Action& action) {
+    if (outcome().exclusive.empty()) {
+      outcome().exclusive.push_back({by(from), action});
+      return "applied";
+    }
+    outcome().conflicts.push_back({outcome().exclusive[0].by, by(from), action.kind});
+    return "conflict";
+  }
+
+  std::string_view apply_permission(const Subscription& from, const Action& action) {
+    const auto rank = [](std::uint32_t decision) {
+      return decision == AGENTD_PERMISSION_DENY ? 3 : decision == AGENTD_PERMISSION_ASK ? 2 : 1;
+    };
+    // A project hook may tighten, never loosen (PRODUCT 15.4).
+    if (action.code == AGENTD_PERMISSION_ALLOW && from.precedence == Precedence::kProject)
+      return "ignored";
+    if (action.code == AGENTD_PERMISSION_DENY) {
+      block(from, action.text);
+      outcome().permission = AGENTD_PERMISSION_DENY;
+      return "blocked";
+    }
+    if (outcome().permission != 0 && rank(outcome().permission) >= rank(action.code)) return "none";
+    outcome().permission = action.code;
+    outcome().remember = action.remember != 0;
+    outcome().permission_by = by(from);
+    return "applied";
+  }
+
+  std::string_view apply_rewrite(const Subscription& from, const Action& action) {
+    const EventTraits* const traits = find_event(event_.event);
+    const std::uint32_t target =
+        action.target == AGENTD_TEXT_DEFAULT && traits != nullptr ? traits->text_target : action.target;
+    if (event_.rewrite == nullptr || traits == nullptr || target != traits->text_target)
+      return "ignored";
+    event_.rewrite(event_.context, target, action.text);
+    outcome().rewrites.push_back({by(from), action});
+    return "applied";
+  }
+
+  const Snapshot& snapshot_;
+  CallSlot& slot_;
+  const Dispatch& event_;
+  std::unique_ptr<Outcome> outcome_;
+};
+
+// The path of a hook that said something, failed, or is traced. Returns whether to go on.
+bool settle(Merger& merger, const Snapshot& snapshot, CallSlot& slot, const Snapshot::Entry& entry,
+            agentd_status status, std::uint64_t started_ns, TraceSink* trace) {
+  if (status == AGENTD_PENDING) status = slot.wait_completed(snapshot.clock().monotonic_ns());
+  const std::vector<Action> actions = slot.take_actions();
+  std::string failure = slot.take_failure();
+  if (failure.empty() && status == AGENTD_E_DEADLINE) failure = "it did not answer before its deadline";
+  const std::string_view effect = merger.take(entry, status, actions, failure);
+  if (trace != nullptr) {
+    const Subscription& from = snapshot.subscription(entry);
+    trace->on_hook({from.name, from.plugin, from.bytes_digest, from.event,
+                    snapshot.clock().monotonic_ns() - started_ns, status, failure, actions, effect});
+  }
+  return !merger.blocked();
+}
+
+}  // namespace
+
+std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+                                  TraceSink* trace) {
+  const auto entries = snapshot.entries(event.event);
+  if (entries.empty()) return nullptr;
+  if (slot.touched()) slot.clean();
+  slot.live().deadline_ns = event.deadline_ns;
+  const void* const bare = event.payload_bare == nullptr ? event.payload : event.payload_bare;
+  agentd_call call{sizeof(agentd_call), event.event,    0, event.conversation, &slot.live(),
+                   nullptr,             nullptr,        event.envelope, nullptr};
+  Merger merger(snapshot, slot, event);
+  bool open = true;
+  for (const Snapshot::Entry& entry : entries) {
+    // After a deny only observers still hear of the event.
+    if (!open && (entry.flags & AGENTD_HOOK_OBSERVES) == 0) continue;
+    if (entry.stopped != nullptr && entry.stopped->load(std::memory_order_relaxed) != 0) continue;
+    call.token = slot.open(&event);
+    call.core = entry.core;
+    call.services = entry.services;
+    call.payload = (entry.wants & AGENTD_WANTS_MESSAGES) != 0 ? event.payload : bare;
+    const std::uint64_t started = trace == nullptr ? 0 : snapshot.clock().monotonic_ns();
+    const agentd_status status = entry.fn(entry.self, &call);
+    if (status != AGENTD_OK || slot.touched() || trace != nullptr)
+      open = settle(merger, snapshot, slot, entry, status, started, trace) && open;
+  }
+  slot.close();
+  return merger.finish();
+}
+
+}  // namespace agentd

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// dispatcher.h - every event passes here: who is subscribed, in which order, and how answers merge.
+//
+// Subscriptions live in immutable snapshots. Ordering, gating and wrapping are decided when a snapshot
+// is published; a turn pins one snapshot; an event costs a bit test when nobody is subscribed and one
+// indirect call for each subscriber otherwise. The rules of merging are those of hook_actions.h.
+//
+// Threading: publish() and pin() are thread-safe; dispatch() runs on the thread that owns the slot. No
+// lock is held while a hook runs.
+
+#include <agentd/hook_abi.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/result.h"
+#include "core/hooks/action.h"
+#include "core/hooks/event.h"
+#include "core/hooks/slot.h"
+
+namespace agentd {
+
+enum class Precedence : std::uint8_t { kSystem = 0, kProject = 1, kUser = 2, kRecipe = 3 };
+enum class FailurePolicy : std::uint8_t { kOpen, kClosed };
+
+// One subscription, as it is handed to publish().
+struct Subscription {
+  std::uint32_t event = 0;
+  std::uint16_t flags = 0;  // AGENTD_HOOK_
+  std::int16_t priority = 0;
+  std::uint64_t wants = 0;  // AGENTD_WANTS_
+  Precedence precedence = Precedence::kUser;
+  FailurePolicy on_failure = FailurePolicy::kOpen;
+  std::uint32_t concurrency = AGENTD_SERIAL;
+  std::string name;          // qualified: "auto_compact"
+  std::string plugin;        // id
+  std::string bytes_digest;  // hex; empty = unknown
+  agentd_fn fn = nullptr;
+  void* self = nullptr;
+  const agentd_core* core = nullptr;
+  const agentd_services* services = nullptr;
+  // The queue of an instance that is not concurrent: shared by its subscriptions, by the snapshots that
+  // follow each other and by its tools. Null = the snapshot makes one.
+  std::shared_ptr<std::timed_mutex> turn;
+  // Shared with the plugin that it belongs to: 0 = in use, anything else = skipped from now on.
+  std::shared_ptr<std::atomic<std::uint32_t>> stopped;
+};
+
+// What a hook did in one call; for traces and receipts.
+struct HookTrace {
+  std::string_view hook, plugin, bytes_digest;
+  std::uint32_t event = 0;
+  std::uint64_t duration_ns = 0;
+  agentd_status status = AGENTD_OK;
+  std::string_view failure;          // text of fail()
+  std::span<const Action> actions;   // what it emitted
+  std::string_view effect;           // "none", "applied", "conflict", "ignored", "failed", "blocked"
+};
+
+class TraceSink {
+ public:
+  virtual ~TraceSink() = default;
+  virtual void on_hook(const HookTrace& trace) = 0;
+};
+
+// One event to be dispatched.
+struct Dispatch {
+  std::uint32_t event = 0;
+  agentd_conv conversation = 0;
+  const agentd_envelope* envelope = nullptr;
+  const void* payload = nullptr;
+  // The same without messages, for hooks that do not want them; null = payload.
+  const void* payload_bare = nullptr;
+  std::uint64_t deadline_ns = UINT64_MAX;
+  // Puts a rewritten text into the payload, so that the next hook sees it. Null = no text to rewrite.
+  void (*rewrite)(void* context, std::uint32_t target, std::string_view text) = nullptr;
+  void* context = nullptr;
+};
+
+// The merged answer of an event. Absent (null) when no hook had an opinion.
+struct Outcome {
+  struct By {
+    std::string hook, plugin;
+  };
+  struct Attributed {
+    By by;
+    Action action;
+  };
+  struct Conflict {
+    By winner, loser;
+    std::uint32_t kind = 0;  // AGENTD_ACT_ of the loser
+  };
+  struct Failure {
+    By by;
+    agentd_status status = AGENTD_OK;
+    std::string text;
+  };
+
+  bool blocked = false;
+  bool blocked_by_failure = false;  // a guard that broke, not one that said no
+  std::string reason;
+  By blocked_by;
+  std::vector<Attributed> exclusive;  // at most one: COMPACT, SUMMARY, REPLACE_MESSAGES or CALLBACK
+  std::vector<Attributed> continues, contexts, notices, sets, tools;
+  std::vector<Attributed> rewrites;   // in order; already put into the payload
+  std::uint32_t permission = 0;       // AGENTD_PERMISSION_; deny beats ask beats allow
+  bool remember = false;
+  By permission_by;
+  std::vector<Conflict> conflicts;
+  std::vector<Failure> failures;
+
+  const Action* exclusive_action() const { return exclusive.empty() ? nullptr : &exclusive[0].action; }
+  // The last value that a hook set for the key; null when none did.
+  const Action* set_of(std::uint32_t key) const;
+};
+
+// The subscriptions of one configuration, sorted. Immutable.
+class Snapshot {
+ public:
+  struct Entry {
+    agentd_fn fn = nullptr;
+    void* self = nullptr;
+    const agentd_core* core = nullptr;
+    const agentd_services* services = nullptr;
+    const std::atomic<std::uint32_t>* stopped = nullptr;
+    std::uint32_t subscription = 0;
+    std::uint16_t flags = 0;
+    std::uint16_t wants = 0;
+  };
+
+  // `order` names hooks or "*"; it beats priority (PRODUCT 15.7). `clock` must outlive the snapshot.
+  Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order,
+           const Clock& clock);
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+  std::uint64_t mask() const { return mask_; }
+  bool wants(std::uint32_t event) const { return (mask_ & event_bit(event)) != 0; }
+  // True when a subscriber of the event reads the history.
+  bool wants_messages(std::uint32_t event) const { return (messages_mask_ & event_bit(event)) != 0; }
+  std::span<const Entry> entries(std::uint32_t event) const {
+    return {entries_.data() + first_[event], entries_.data() + first_[event + 1]};
+  }
+  const Subscription& subscription(const Entry& entry) const { return subscriptions_[entry.subscription]; }
+  std::span<const Subscription> subscriptions() const { return subscriptions_; }
+  const Clock& clock() const { return clock_; }
+
+ private:
+  struct Serial;
+  void add_entry(std::uint32_t index);
+
+  std::vector<Subscription> subscriptions_;  // in order of dispatch within each event
+  std::vector<Entry> entries_;
+  std::array<std::uint32_t, 65> first_{};
+  std::uint64_t mask_ = 0, messages_mask_ = 0;
+  std::vector<std::unique_ptr<Serial>> serials_;
+  const Clock& clock_;
+};
+
+class Dispatcher {
+ public:
+  explicit Dispatcher(const Clock& clock);
+
+  // Replaces the snapshot; turns that pinned the old one finish on it.
+  void publish(std::vector<Subscription> subscriptions, const std::vector<std::string>& order = {});
+  // The current snapshot, alive as long as the pointer. Shared by the dispatcher and running turns.
+  std::shared_ptr<const Snapshot> pin() const;
+  // A hint for callers that have pinned nothing yet.
+  bool wants(std::uint32_t event) const {
+    return (mask_.load(std::memory_order_relaxed) & event_bit(event)) != 0;
+  }
+
+ private:
+  const Clock& clock_;
+  std::atomic<std::uint64_t> mask_{0};
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Snapshot> current_;  // guarded by mutex_
+};
+
+// Calls the event's hooks in order and merges what they answer; null = no opinion, no failure.
+// `trace`, if any, hears of every call.
+// REQUIRES: the slot belongs to this thread and no other dispatch runs on it.
+std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+                                  TraceSink* trace = nullptr);
+
+}  // namespace agentd

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// slot.h - the place of one running call: its token, its deadline, what it emitted, its scratch memory.
+//
+// A thread of execution that dispatches events owns one slot and reuses it. Each call of each hook opens
+// the slot under a new generation, so that a token kept for too long names nothing. The owner touches
+// nothing but a few words unless a hook emits, asks for memory or stays pending.
+//
+// Threading: open(), close() and the accessors without a lock belong to the owner; what other threads
+// may do (emit, complete, arena) takes the mutex.
+
+#include <agentd/hook_abi.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/conversation/rows.h"
+#include "core/hooks/action.h"
+
+namespace agentd {
+
+struct Dispatch;
+
+class CallSlot {
+ public:
+  static constexpr std::uint32_t kIndexBits = 24;
+  static constexpr std::uint64_t kGenerationMask = (1ull << 40) - 1;
+
+  // `index` is the slot's place in the table of tokens.
+  explicit CallSlot(std::uint32_t index) : index_(index) {}
+  CallSlot(const CallSlot&) = delete;
+  CallSlot& operator=(const CallSlot&) = delete;
+
+  // ---- owner
+
+  // Starts a call and returns its token. `dispatch` outlives the call; null for control calls.
+  agentd_token open(const Dispatch* dispatch) {
+    const std::uint64_t next = (generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask;
+    dispatch_ = dispatch;
+    generation_.store(next, std::memory_order_release);
+    return next << kIndexBits | index_;
+  }
+  // Ends the call: its token is stale from here on.
+  void close() {
+    generation_.store((generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask,
+                      std::memory_order_release);
+  }
+  // True when a hook emitted, failed with a text or used memory since clean().
+  bool touched() const { return touched_.load(std::memory_order_relaxed); }
+  // Forgets answers and memory of the calls so far.
+  void clean();
+  std::vector<Action> take_actions();
+  std::string take_failure();
+  // Waits for complete(); AGENTD_E_DEADLINE or AGENTD_E_CANCELLED when it does not come in time.
+  agentd_status wait_completed(std::uint64_t now_ns);
+
+  agentd_live& live() { return live_; }
+  const Dispatch* dispatch() const { return dispatch_; }
+  std::uint32_t index() const { return index_; }
+  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  // ---- any thread, while the token is current; false or null when it is stale
+
+  bool emit(agentd_token token, Action action);
+  bool fail(agentd_token token, agentd_status status, std::string text);
+  bool complete(agentd_token token, agentd_status status);
+  void* allocate(agentd_token token, std::size_t bytes, std::size_t align);
+  // Copies into the call's memory; the same text when it is empty.
+  agentd_str copy(agentd_token token, std::string_view text);
+  bool is_current(agentd_token token) const {
+    return (token >> kIndexBits) == generation() && (token & ((1u << kIndexBits) - 1)) == index_;
+  }
+
+  // The token that a CancelBinding bound, for host services that wait on behalf of the call.
+  CancelToken cancel_token() {
+    const std::lock_guard lock(mutex_);
+    return cancel_.value_or(CancelToken());
+  }
+
+  // The payload as JSON, made once per dispatch: kept by whoever makes it (bridge).
+  std::string json;
+  std::uint64_t json_generation = 0;
+
+ private:
+  friend class CancelBinding;
+  void bind(std::optional<CancelToken> cancel) {
+    const std::lock_guard lock(mutex_);
+    cancel_ = std::move(cancel);
+  }
+
+  const std::uint32_t index_;
+  std::atomic<std::uint64_t> generation_{0};
+  std::atomic<bool> touched_{false};
+  const Dispatch* dispatch_ = nullptr;
+  agentd_live live_{0, 0, UINT64_MAX};
+
+  std::mutex mutex_;
+  std::condition_variable completed_;
+  std::vector<Action> actions_;    // guarded by mutex_
+  std::string failure_;            // guarded by mutex_
+  std::unique_ptr<Arena> arena_;   // guarded by mutex_
+  std::optional<CancelToken> cancel_;  // guarded by mutex_
+  bool done_ = false;              // guarded by mutex_
+  agentd_status done_status_ = 0;  // guarded by mutex_
+};
+
+// Lends slots whose tokens plugins can use; implemented by bridge.
+class SlotSource {
+ public:
+  virtual ~SlotSource() = default;
+  virtual CallSlot* acquire() = 0;
+  virtual void release(CallSlot* slot) = 0;
+};
+
+// A slot for as long as this lives.
+class SlotLease {
+ public:
+  explicit SlotLease(SlotSource& source) : source_(&source), slot_(source.acquire()) {}
+  SlotLease(SlotLease&& other) noexcept
+      : source_(other.source_), slot_(std::exchange(other.slot_, nullptr)) {}
+  SlotLease& operator=(SlotLease&&) = delete;
+  ~SlotLease() {
+    if (slot_ != nullptr) source_->release(slot_);
+  }
+  CallSlot& operator*() const { return *slot_; }
+  CallSlot* operator->() const { return slot_; }
+
+ private:
+  SlotSource* source_;
+  CallSlot* slot_;
+};
+
+// The slot's cancel word follows `cancel` while this lives.
+class CancelBinding {
+ public:
+  CancelBinding(CallSlot& slot, CancelToken cancel)
+      : slot_(slot), word_(&slot.live().cancel), cancel_(std::move(cancel)) {
+    cancel_.link(word_);
+    slot_.bind(cancel_);
+  }
+  ~CancelBinding() {
+    slot_.bind(std::nullopt);
+    cancel_.unlink(word_);
+  }
+  CancelBinding(const CancelBinding&) = delete;
+  CancelBinding& operator=(const CancelBinding&) = delete;
+
+ private:
+  CallSlot& slot_;
+  std::uint32_t* word_;
+  CancelToken cancel_;
+};
+
+}  // namespace agentd

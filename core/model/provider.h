@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// provider.h - what a model provider must offer: one request, a stream of events, one answer or error.
+//
+// Scenario: the agent hands over a Request whose messages are rows of the view; the provider writes its
+// wire format, streams what arrives into the sink, and returns the whole answer. A tool call counts only
+// in an answer that came whole: an interrupted stream is an error that carries what arrived.
+//
+// Threading: complete() may be called from several threads at once; the sink is called on the caller's.
+
+#include <agentd/hook_abi.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/result.h"
+#include "core/conversation/message.h"
+
+namespace agentd {
+
+struct ToolSpec {
+  std::string name, description, input_schema_json;
+  std::uint32_t flags = 0;  // AGENTD_TOOL_ of ext/tools.h
+  std::string origin;       // plugin id, "mcp:server", "core"
+};
+
+struct ModelRequest {
+  std::string model;
+  std::string system;
+  std::span<const ToolSpec> tools;  // empty: no tools are offered
+  // Rows in order. Neighbours of one role are one message on the wire; AGENTD_ROLE_SUMMARY is a user
+  // message. Texts are read with full_text().
+  std::span<const agentd_message> messages;
+  // One more user message after the rows; empty = none. Compaction's prompt travels here.
+  std::string_view closing_text;
+  std::uint64_t max_output_tokens = 16'384;
+  std::uint64_t thinking_tokens = 0;  // 0 = no thinking
+  std::string purpose = "turn";       // turn, summary, thread: for traces and the scripted provider
+  std::string conversation_id;
+};
+
+// Called while the answer streams in; must not throw and must return soon.
+class ModelSink {
+ public:
+  virtual ~ModelSink() = default;
+  virtual void on_text(std::string_view delta) = 0;
+  virtual void on_thinking(std::string_view delta) = 0;
+  // The model begins to write a tool call; its input is not complete yet.
+  virtual void on_tool_call(std::string_view call_id, std::string_view name) = 0;
+};
+
+// Ignores everything.
+class NullModelSink final : public ModelSink {
+ public:
+  void on_text(std::string_view) override {}
+  void on_thinking(std::string_view) override {}
+  void on_tool_call(std::string_view, std::string_view) override {}
+};
+
+struct ModelResponse {
+  Message message;  // role assistant; TOOL_USE blocks only when the answer came whole
+  StopReason stop_reason = StopReason::kEndTurn;
+  std::optional<Usage> usage;  // absent when the provider reported none
+  std::string request_id;
+};
+
+enum class ModelErrorKind : std::uint8_t {
+  kAuth,           // key missing, wrong or without rights: never retried
+  kBilling,        // spend limit: never retried
+  kInvalid,        // the provider refuses the request (400, 404, 413, 422)
+  kContextLength,  // the prompt is longer than the window
+  kRateLimit,      // 429
+  kOverloaded,     // 529, 503
+  kServer,         // other 5xx
+  kNetwork,        // no connection, no answer, bad TLS
+  kInterrupted,    // the stream ended before its stop reason
+  kProtocol,       // the answer is not what the wire format says
+  kCancelled,
+  kScript,         // the scripted provider's file is broken or has no turn left
+};
+std::string_view name_of(ModelErrorKind kind);
+
+struct ModelError {
+  ModelErrorKind kind = ModelErrorKind::kServer;
+  std::string message;  // one sentence: provider, status, what it said, what to do
+  int http_status = 0;  // 0 = none
+  std::optional<Milliseconds> retry_after;
+  bool retryable = false;   // decided by the provider; attempts were already made
+  std::uint32_t attempts = 1;
+  Message partial;          // what arrived before an interruption; no tool calls
+};
+
+using ModelResult = Result<ModelResponse, ModelError>;
+
+// What the provider says of one of its models; absent = unknown.
+class ModelProvider {
+ public:
+  virtual ~ModelProvider() = default;
+  virtual std::string_view name() const = 0;  // "anthropic"
+  // Blocks until the answer is whole, the deadline passed or cancel is set.
+  virtual ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
+                               Deadline deadline) = 0;
+};
+
+}  // namespace agentd

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// http.h - an HTTP client over libcurl, which is loaded when the first request needs it.
+//
+// TLS is always verified, proxies of the environment are honoured, redirects are never followed.
+//
+// Threading: HttpClient is thread-safe; send() blocks its caller and calls `on_body` on that thread.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/result.h"
+
+namespace agentd {
+
+struct HttpRequest {
+  std::string method = "POST";
+  std::string url;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string_view body;
+  Milliseconds connect_timeout{10'000};
+  Milliseconds idle_timeout{300'000};              // no byte for that long: kUnavailable
+  std::uint64_t body_bytes_max = 64ull << 20;      // of the response, after decompression
+};
+
+struct HttpResponse {
+  int status = 0;
+  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+  // The first value of a header, empty when absent.
+  std::string_view header(std::string_view lower_case_name) const;
+};
+
+class HttpClient {
+ public:
+  // Called with the body as it arrives, once the status is known. False ends the transfer: kCancelled.
+  using OnBody = std::function<bool(const HttpResponse& so_far, std::string_view bytes)>;
+
+  virtual ~HttpClient() = default;
+  // Failures of the network: kUnavailable with one sentence (host, what failed, what to do) before the
+  // answer's headers are whole, kCorrupt after that and for an answer over its limits; kDenied when the
+  // server's certificate is not accepted; kCancelled; kInvalid for a bad URL or header. A status of any
+  // kind, 3xx included, is an answer.
+  virtual Result<HttpResponse> send(const HttpRequest& request, const OnBody& on_body,
+                                    const CancelToken& cancel, Deadline deadline) = 0;
+  // Starts loading the library on another thread, so that the first request need not wait for it.
+  virtual void warm_up() = 0;
+};
+
+std::unique_ptr<HttpClient> make_http_client(const Clock& clock);
+
+// Whether libcurl can be loaded, and its version; for `agentd doctor`.
+Result<std::string> http_library_version();
+
+}  // namespace agentd

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// workspace.h - the files below the workspace roots, and none beside them.
+//
+// Every access goes through openat2 with RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS on a root's
+// descriptor: "..", symbolic links that lead out and races cannot leave it. No path is compared as text.
+//
+// Threading: thread-safe.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace agentd {
+
+struct FileEntry {
+  enum class Kind { kRegular, kDirectory, kSymlink, kOther };
+  Kind kind = Kind::kRegular;
+  std::string path;  // relative to the directory that was listed
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;
+};
+
+struct FileListing {
+  std::vector<FileEntry> entries;
+  bool more = false;
+};
+
+class Workspace {
+ public:
+  virtual ~Workspace() = default;
+  virtual const std::vector<std::string>& roots() const = 0;
+  // Paths are absolute, or relative to the first root. kNotFound; kDenied outside the roots; kInvalid
+  // for a directory, FIFO or device, or a NUL in the path.
+  virtual Result<std::string> read(const std::string& path, std::uint64_t offset, std::uint64_t limit,
+                                   std::uint64_t* total) const = 0;
+  // Written beside it, synced, renamed; keeps the mode of a file that was there; makes parents.
+  virtual Result<void> write(const std::string& path, std::string_view bytes) = 0;
+  // kConflict when the file is no longer byte for byte `expected`.
+  virtual Result<void> replace(const std::string& path, std::string_view expected,
+                               std::string_view bytes) = 0;
+  // Depth first, names in byte order, links reported and not followed; depth 0 = without limit.
+  virtual Result<FileListing> list(const std::string& path, std::uint32_t depth,
+                                   std::uint32_t limit) const = 0;
+};
+
+// `roots` absolute directories; the first is where relative paths start.
+Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots);
+
+}  // namespace agentd

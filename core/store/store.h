@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// store.h - where conversations are kept: append-only logs, an index of them, and plugins' keys.
+//
+// What append() and commit_keys() acknowledge is durable. A log is a chain of commit batches
+// (docs/internals/log.md); several processes may work on one store at once.
+//
+// Threading: thread-safe. No function blocks on anything but the disk and other writers.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/result.h"
+#include "core/conversation/info.h"
+#include "core/conversation/record.h"
+
+namespace agentd {
+
+struct ConversationQuery {
+  std::string project_id;  // empty = all
+  std::string text;        // substring of title or id, ASCII case ignored; empty = all
+  std::string after;       // id of the last one of the page before
+  std::int64_t since_ms = 0, until_ms = 0;  // of updated_ms; 0 = open
+  std::uint32_t limit = 100;
+};
+
+// Held for the length of a run; nobody else appends to that conversation meanwhile. Released when it is
+// destroyed or its process dies.
+class Lease {
+ public:
+  virtual ~Lease() = default;
+};
+
+struct StoredKey {
+  std::string key, value;
+  std::uint64_t version = 0;
+};
+struct KeyOp {
+  enum class Kind { kPut, kErase, kCheck };
+  static constexpr std::uint64_t kAbsent = 0;
+  static constexpr std::uint64_t kAny = UINT64_MAX;
+  Kind kind = Kind::kPut;
+  std::string key, value;
+  std::uint64_t expect = kAny;
+};
+
+struct StoreStats {
+  std::string path;  // empty for one in memory
+  std::uint64_t conversations = 0, bytes = 0, map_bytes = 0;
+  std::uint32_t format = 0;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Adds `records` after `expected_revision` (0 = the conversation is new, and the first record a
+  // genesis) as one commit batch, all or none. Returns them with their sequences, times and digests.
+  // kConflict: the revision is another one, nothing was written. kUnavailable: disk full or failing,
+  // nothing was written. `blobs` are stored by their SHA-256 in the same commit.
+  virtual Result<std::vector<StoredRecord>> append(const Ulid& conversation,
+                                                   std::uint64_t expected_revision,
+                                                   std::span<const Record> records,
+                                                   std::span<const std::string> blobs = {}) = 0;
+
+  // Records first..last (0 = the head) in order, each batch checked against its CRC and digests.
+  // Stops early when `visit` returns false. kNotFound, kCorrupt.
+  virtual Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
+                            const std::function<bool(const StoredRecord&)>& visit) const = 0;
+
+  // The chain from the first batch to the head: every hash recomputed. kCorrupt names the batch.
+  virtual Result<void> verify(const Ulid& conversation) const = 0;
+
+  virtual Result<ConversationInfo> info(const Ulid& conversation) const = 0;  // kNotFound
+  // Newest update first.
+  virtual Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const = 0;
+  // Removes log and index; blobs that nobody else names go too. kNotFound. kBusy while another holds
+  // the lease.
+  virtual Result<void> remove(const Ulid& conversation) = 0;
+
+  virtual Result<std::string> blob(const Digest& digest) const = 0;  // kNotFound
+
+  // kBusy: the message names the process that holds it.
+  virtual Result<std::unique_ptr<Lease>> lease(const Ulid& conversation) = 0;
+
+  // ---- key spaces, one per plugin id
+
+  virtual Result<StoredKey> get_key(std::string_view space, std::string_view key) const = 0;
+  // Keys with the prefix after `after`, in byte order, from one snapshot.
+  virtual Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix,
+                                                   std::string_view after,
+                                                   std::uint32_t limit) const = 0;
+  // All or none; returns the version that the changed keys now have. kConflict changes nothing.
+  virtual Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) = 0;
+
+  // Conversations that changed after `cursor`, oldest change first, and the cursor after them.
+  struct Changes {
+    std::vector<ConversationInfo> changed;
+    std::uint64_t next = 0;
+  };
+  virtual Result<Changes> changes(std::uint64_t cursor, std::uint32_t limit) const = 0;
+
+  virtual Result<StoreStats> stats() const = 0;
+};
+
+// Keeps everything in this process; for tests, and for `run --no-save`.
+std::unique_ptr<Store> make_memory_store(const Clock& clock);
+
+}  // namespace agentd

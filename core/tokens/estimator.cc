@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core/conversation/rows.h"
+#include "core/tokens/tokens.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kBytesPerToken = 4;
+constexpr std::uint64_t kMessageOverhead = 4;
+// A picture of about a megapixel, as the providers count it.
+constexpr std::uint64_t kImageTokens = 1'600;
+
+std::uint64_t block_bytes(const agentd_block& block, std::uint64_t& images) {
+  if (block.kind == AGENTD_BLOCK_IMAGE) {
+    ++images;
+    return 0;
+  }
+  std::uint64_t bytes = full_text(block).size() + block.name.len + block.json.len;
+  if (block.kind == AGENTD_BLOCK_THINKING) bytes += block.opaque.len;
+  const auto* const parts = static_cast<const agentd_block*>(block.parts.first);
+  for (std::uint32_t i = 0; i < block.parts.count; ++i) bytes += block_bytes(parts[i], images);
+  return bytes;
+}
+
+}  // namespace
+
+std::uint64_t SimpleEstimator::count_text(std::string_view text) const {
+  return (text.size() + kBytesPerToken - 1) / kBytesPerToken;
+}
+
+std::uint64_t SimpleEstimator::count_row(const agentd_message& row) const {
+  std::uint64_t bytes = 0;
+  std::uint64_t images = 0;
+  for (std::uint32_t i = 0; i < row.blocks.count; ++i) bytes += block_bytes(blocks_of(row)[i], images);
+  return (bytes + kBytesPerToken - 1) / kBytesPerToken + kMessageOverhead + images * kImageTokens;
+}
+
+Gauge make_gauge(const BudgetPolicy& policy, std::uint64_t window, std::uint64_t max_output,
+                 std::uint64_t used, std::uint64_t floor) {
+  Gauge gauge;
+  gauge.window = window;
+  const std::uint64_t reserve = std::min({policy.output_reserve, max_output, window / 4});
+  gauge.limit = window - reserve;
+  gauge.used = used;
+  gauge.floor = floor;
+  const auto part = [&](double fraction) {
+    return static_cast<std::uint64_t>(fraction * static_cast<double>(gauge.limit));
+  };
+  gauge.checkpoint_at = part(policy.checkpoint_at);
+  gauge.compact_at = part(policy.compact_at);
+  gauge.force_at = part(policy.force_at);
+  return gauge;
+}
+
+agentd_gauge to_abi(const Gauge& gauge) {
+  return {sizeof(agentd_gauge),
+          gauge.reported ? AGENTD_GAUGE_PROVIDER : AGENTD_GAUGE_ESTIMATE,
+          gauge.used,
+          gauge.limit,
+          gauge.compact_at,
+          gauge.force_at,
+          gauge.floor,
+          gauge.compactions,
+          0};
+}
+
+}  // namespace agentd

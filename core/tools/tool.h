@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// tool.h - what the model may call: tools, where they come from, and who may allow them.
+//
+// Threading: ToolSource and Approver are called on the run's thread.
+
+#include <agentd/ext/tools.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/result.h"
+#include "core/conversation/message.h"
+
+namespace agentd {
+
+struct Tool {
+  std::string name, title, description, input_schema_json, origin;
+  std::uint32_t flags = 0;  // AGENTD_TOOL_
+  Milliseconds timeout{600'000};
+
+  bool read_only() const { return (flags & AGENTD_TOOL_READ_ONLY) != 0; }
+};
+
+struct ToolCall {
+  std::string call_id, name;
+  std::string input_json;  // one JSON object
+};
+
+struct ToolOutcome {
+  bool success = true;
+  std::string content;           // what the model reads; valid UTF-8
+  std::string structured_json;
+  std::vector<Block> parts;      // images and the like
+  std::uint64_t full_bytes = 0;  // what the tool wrote; more than content when it was cut
+};
+
+class ToolSource {
+ public:
+  virtual ~ToolSource() = default;
+  // The tools as of now, names unique.
+  virtual std::vector<Tool> tools() const = 0;
+  // Runs one and waits. A failing tool is an outcome with success = false; an Error means that it could
+  // not be run at all: kNotFound (no such tool), kCancelled, kUnavailable (deadline), kDenied.
+  // `conversation` is the handle that plugins see.
+  virtual Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation,
+                                   const CancelToken& cancel, Deadline deadline) = 0;
+};
+
+enum class Permission { kAllow, kDeny, kAsk };
+
+// Rules by tool name; deny beats allow, what no rule names follows the mode.
+struct PermissionRules {
+  enum class Mode { kAsk, kAllow, kDeny };
+  Mode mode = Mode::kAsk;
+  std::vector<std::string> allow;  // names or globs; "*" = all
+  std::vector<std::string> deny;
+
+  // Read-only tools need no question unless a deny rule names them.
+  Permission decide(const Tool& tool) const;
+};
+
+struct PermissionAnswer {
+  bool allowed = false;
+  bool remember = false;  // for the rest of the session
+  std::string reason;     // for the model when it was denied
+};
+
+// Asks the user. A run without one denies.
+class Approver {
+ public:
+  virtual ~Approver() = default;
+  virtual PermissionAnswer ask(const Tool& tool, const ToolCall& call) = 0;
+};
+
+}  // namespace agentd

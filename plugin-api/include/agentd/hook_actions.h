@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hook_actions.h - what a hook may ask for.
+ *
+ * An action is pushed with core->emit(token, &action.h); the host copies it before emit() returns. A
+ * hook that emits nothing has no opinion. An action that is not legal for the event is refused with
+ * AGENTD_E_UNSUPPORTED and reported; it changes nothing.
+ *
+ * Merging: rewrites chain in order of priority; the first BLOCK wins and stops the chain; of the
+ * exclusive actions (COMPACT, SUMMARY, REPLACE_MESSAGES, CALLBACK) the first wins and each loser is
+ * reported as a conflict; CONTINUE messages add up in order. What an observer emits is ignored.
+ */
+#ifndef AGENTD_HOOK_ACTIONS_H
+#define AGENTD_HOOK_ACTIONS_H
+#include "hook_events.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define AGENTD_ACT_BLOCK 1            /* agentd_act_text: the reason                                         */
+#define AGENTD_ACT_CONTINUE 2         /* agentd_act_text: the next user message                              */
+#define AGENTD_ACT_COMPACT 3          /* agentd_act_compact                                                  */
+#define AGENTD_ACT_SUMMARY 4          /* agentd_act_text: before_compaction: applied verbatim; agent_stop:
+                                         stored, the view stays; empty text = the host makes one            */
+#define AGENTD_ACT_REPLACE_MESSAGES 5 /* agentd_act_replace                                                  */
+#define AGENTD_ACT_REPLACE_TEXT 6     /* agentd_act_text: the text of the payload that `target` names        */
+#define AGENTD_ACT_INJECT_CONTEXT 7   /* agentd_act_text: context for the model, outside summarised history  */
+#define AGENTD_ACT_SYSTEM_MESSAGE 8   /* agentd_act_text: shown to the user, not to the model                */
+#define AGENTD_ACT_SET 9              /* agentd_act_set                                                      */
+#define AGENTD_ACT_TOOLS_ENABLE 10    /* agentd_act_text: names, separated by commas                         */
+#define AGENTD_ACT_TOOLS_DISABLE 11   /* agentd_act_text: names, separated by commas                         */
+#define AGENTD_ACT_PERMISSION 12      /* agentd_act_permission                                               */
+#define AGENTD_ACT_CALLBACK 13        /* agentd_act_recipe                                                   */
+#define AGENTD_ACT_STATE 14           /* agentd_act_text: the answer to SAVE_STATE                           */
+#define AGENTD_ACT_TOOL_OUTPUT 15     /* agentd_act_text: one piece of a tool's output, in order             */
+#define AGENTD_ACT_TOOL_RESULT 16     /* agentd_act_tool_result: ends a TOOL_INVOKE                          */
+
+/* FROZEN header of every action. */
+typedef struct agentd_action {
+  uint32_t size; /* of the whole action */
+  uint16_t kind; /* AGENTD_ACT_         */
+  uint16_t flags;
+} agentd_action;
+
+/* agentd_act_text.target for REPLACE_TEXT. 0 = the event's own text. */
+#define AGENTD_TEXT_DEFAULT 0u
+#define AGENTD_TEXT_MESSAGE 1u     /* user_message_send: the message      */
+#define AGENTD_TEXT_TOOL_INPUT 2u  /* before_tool_call: input_json        */
+#define AGENTD_TEXT_TOOL_OUTPUT 3u /* after_tool_call, tool_call_failed   */
+#define AGENTD_TEXT_RESPONSE 4u    /* after_model_call: the answer's text */
+
+typedef struct agentd_act_text {
+  agentd_action h;
+  uint32_t target; /* AGENTD_TEXT_ */
+  uint32_t reserved0;
+  agentd_str text;
+} agentd_act_text;
+
+typedef struct agentd_act_compact {
+  agentd_action h;
+  uint32_t strategy; /* AGENTD_STRATEGY_ */
+  uint32_t reserved0;
+  uint64_t keep_tokens; /* 0 = the strategy's own */
+  agentd_str model, instructions;
+} agentd_act_compact;
+
+#define AGENTD_PART_KEEP 1u    /* messages first..last of the view, by log sequence, inclusive */
+#define AGENTD_PART_LITERAL 2u /* a new message                                                */
+
+typedef struct agentd_part {
+  uint32_t size;
+  uint32_t kind; /* AGENTD_PART_ */
+  uint64_t first, last;
+  const agentd_message* message;
+} agentd_part;
+
+typedef struct agentd_act_replace {
+  agentd_action h;
+  uint64_t base_revision; /* the revision that the parts were made from; a stale one is refused */
+  agentd_list parts;      /* agentd_part */
+} agentd_act_replace;
+
+#define AGENTD_KEY_MODEL 1u               /* text   before_model_call, before_compaction */
+#define AGENTD_KEY_CUSTOM_INSTRUCTIONS 2u /* text   before_compaction: appended          */
+#define AGENTD_KEY_STRATEGY 3u            /* number before_compaction: AGENTD_STRATEGY_  */
+#define AGENTD_KEY_KEEP_TOKENS 4u         /* number before_compaction                    */
+#define AGENTD_KEY_THEN 5u                /* number agent_stop: 0 stop, 1 continue       */
+#define AGENTD_KEY_TITLE 6u               /* text   session_start, agent_stop            */
+
+typedef struct agentd_act_set {
+  agentd_action h;
+  uint32_t key; /* AGENTD_KEY_ */
+  uint32_t reserved0;
+  uint64_t number;
+  agentd_str text;
+} agentd_act_set;
+
+#define AGENTD_PERMISSION_ALLOW 1u
+#define AGENTD_PERMISSION_DENY 2u
+#define AGENTD_PERMISSION_ASK 3u
+
+typedef struct agentd_act_permission {
+  agentd_action h;
+  uint32_t decision; /* AGENTD_PERMISSION_                    */
+  uint32_t remember; /* 0 = this call, 1 = this session       */
+  agentd_str reason;
+} agentd_act_permission;
+
+typedef struct agentd_act_recipe {
+  agentd_action h;
+  agentd_str name, arguments_json;
+} agentd_act_recipe;
+
+typedef struct agentd_act_tool_result {
+  agentd_action h;
+  uint32_t is_error; /* 1 or 0 */
+  uint32_t reserved0;
+  agentd_str structured_json;
+  agentd_list blocks; /* agentd_block; added after the pieces of TOOL_OUTPUT */
+} agentd_act_tool_result;
+
+AGENTD_LAYOUT(agentd_action, 8);
+AGENTD_LAYOUT(agentd_act_text, 32);
+AGENTD_LAYOUT(agentd_act_compact, 56);
+AGENTD_LAYOUT(agentd_part, 32);
+AGENTD_LAYOUT(agentd_act_replace, 32);
+AGENTD_LAYOUT(agentd_act_set, 40);
+AGENTD_LAYOUT(agentd_act_permission, 32);
+AGENTD_LAYOUT(agentd_act_recipe, 40);
+AGENTD_LAYOUT(agentd_act_tool_result, 48);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
