@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# Thin over the CMake presets. `make help` lists the targets.
+.DEFAULT_GOAL := build
+PRESET ?= dev
+SHELL := /bin/bash
+.PHONY: help deps build test demo release asan tsan clang lint bench bench-macro interop ci clean
+
+help:       ## this list
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
+
+deps:       ## installs what is missing of Debian's packages (asks sudo unless root)
+	@bash cmake/deps.sh
+
+build: deps ## builds the dev preset (PRESET=release for another)
+	@cmake --preset $(PRESET) > build-$(PRESET).log 2>&1 || { cat build-$(PRESET).log; exit 1; }; rm -f build-$(PRESET).log
+	@cmake --build --preset $(PRESET)
+
+test: build ## builds and passes the tests
+	@ctest --preset $(PRESET)
+
+demo: deps  ## builds and runs the main job: a native hook compacts a real conversation
+	@cmake --preset $(PRESET) -DAGENTD_TESTS=OFF -B build/demo > build-demo.log 2>&1 || { cat build-demo.log; exit 1; }; rm -f build-demo.log
+	@cmake --build build/demo
+	@bash docs/demo/run.sh build/demo
+
+release: deps ## builds the release preset
+	@$(MAKE) --no-print-directory build PRESET=release
+
+asan tsan clang: deps ## the tests under that preset
+	@$(MAKE) --no-print-directory test PRESET=$@
+
+lint: deps  ## clang-tidy over the sources of the dev preset
+	@cmake --preset clang > /dev/null && run-clang-tidy -quiet -p build/clang '/(core|plugins|providers)/'
+
+bench: release ## micro benchmarks, each next to its limit
+	@build/release/bench/micro/bench_micro
+
+bench-macro: release ## whole processes: a turn next to curl and to the floor program
+	@build/release/bench/macro/bench_macro
+
+interop: build ## the official SDK parses the streams that the tests use (needs npm)
+	@bash tests/interop/run.sh build/$(PRESET)
+
+ci: ## what .ci/run does
+	@bash .ci/run
+
+clean: ## removes the build trees
+	@rm -rf build

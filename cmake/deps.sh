@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian packages that the build needs and that are missing. With CI set also the compilers
+# that the proofs name, since a skipped proof is a failure there.
+set -euo pipefail
+
+packages=(
+  build-essential cmake ninja-build git ca-certificates
+  libboost1.81-dev libboost-program-options1.81-dev rapidjson-dev liblmdb-dev libyaml-cpp-dev
+  libspdlog-dev libre2-dev libssl-dev libcurl4-openssl-dev libgtest-dev libbenchmark-dev
+)
+if [ -n "${CI:-}" ]; then
+  packages+=(clang tcc rustc ccache curl binutils)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+done
+# A compiler that is there without its package (a toolchain of the user's own) is as good.
+if [ -n "${CI:-}" ] && command -v rustc > /dev/null; then
+  missing=("${missing[@]/rustc/}")
+fi
+read -r -a missing <<< "${missing[*]:-}"
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if ! command -v apt-get > /dev/null; then
+  echo "these Debian packages are missing and there is no apt-get to install them: ${missing[*]}" >&2
+  exit 1
+fi
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+echo "installing: ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends \
+  "${missing[@]}" > /dev/null
