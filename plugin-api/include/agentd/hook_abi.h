@@ -25,7 +25,7 @@ typedef struct agentd_call {
   agentd_conv conversation;
   const agentd_live* live;
   const struct agentd_core* core;      /* one per plugin instance: the pointer is the identity */
-  const agentd_services* services;
+  const agentd_services* services;     /* the tables in it live as long as the instance        */
   const agentd_envelope* envelope;     /* NULL in control calls                                */
   const void* payload;                 /* the event's record                                   */
 } agentd_call;

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// drafts.hpp - the draft interfaces as C++ objects: files of the workspace, and commands.
+//
+// A draft may still change, so it is not part of hook.hpp. The manifest must list its id:
+//   static constexpr std::string_view hook_drafts[] = {agentd::id::workspace, agentd::id::process};
+// and the constructor gets the object: `explicit X(agentd::init& from) : files_(from) {}`. Without
+// the grant it answers AGENTD_E_DENIED.
+//
+// Threading: constructed on the thread that loads the plugin; every function may be called from any
+// thread while the token lives.
+
+#include <agentd/ext/draft/process.h>
+#include <agentd/ext/draft/workspace.h>
+#include <agentd/hook.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace agentd {
+
+class file_entry_view : public record_view<agentd_file_entry> {
+ public:
+  using record_view<agentd_file_entry>::record_view;
+  [[nodiscard]] std::uint32_t kind() const noexcept { return member(&agentd_file_entry::kind); }
+  [[nodiscard]] std::string_view path() const noexcept { return text_of(&agentd_file_entry::path); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return member(&agentd_file_entry::bytes); }
+  [[nodiscard]] std::int64_t modified_ns() const noexcept {
+    return member(&agentd_file_entry::modified_ns);
+  }
+  [[nodiscard]] bool is_regular() const noexcept { return kind() == AGENTD_FILE_REGULAR; }
+  [[nodiscard]] bool is_directory() const noexcept { return kind() == AGENTD_FILE_DIRECTORY; }
+  [[nodiscard]] bool is_symlink() const noexcept { return kind() == AGENTD_FILE_SYMLINK; }
+};
+using file_entry_list = list_view<file_entry_view, agentd_file_entry>;
+
+// A part of a file, and the size of the whole.
+struct file_part {
+  std::string_view bytes;
+  std::uint64_t total = 0;
+};
+
+// Entries of a directory; `more` when the limit cut them off.
+struct file_listing {
+  file_entry_list entries;
+  bool more = false;
+};
+
+class workspace {
+ public:
+  workspace() noexcept = default;
+  explicit workspace(const agentd_workspace* table) noexcept : table_(table) {}
+  explicit workspace(const init& from) noexcept
+      : table_(from.query<agentd_workspace>(AGENTD_WORKSPACE_ID)) {}
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+
+  // Bytes offset..offset+limit of a regular file; limit 0 = 16 MiB.
+  [[nodiscard]] result<file_part> read(const context& c, std::string_view path,
+                                       std::uint64_t offset = 0, std::uint64_t limit = 0) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    agentd_str bytes{};
+    std::uint64_t total = 0;
+    const agentd_status status =
+        table_->read(table_, c.token(), as_str(path), offset, limit, &bytes, &total);
+    return {status, file_part{as_view(bytes), total}};
+  }
+  // Replaces or makes a file, whole or not at all.
+  [[nodiscard]] agentd_status write(const context& c, std::string_view path,
+                                    std::string_view bytes) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    return table_->write(table_, c.token(), as_str(path), as_str(bytes));
+  }
+  // As write(), if the file still is `expected`; AGENTD_E_CONFLICT otherwise.
+  [[nodiscard]] agentd_status replace(const context& c, std::string_view path,
+                                      std::string_view expected, std::string_view bytes) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    return table_->replace(table_, c.token(), as_str(path), as_str(expected), as_str(bytes));
+  }
+  // Entries below `path`, depth first, names in byte order; depth 0 = all, limit 0 = 10000.
+  [[nodiscard]] result<file_listing> list(const context& c, std::string_view path,
+                                          std::uint32_t depth = 0, std::uint32_t limit = 0) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    agentd_list found{};
+    std::uint32_t more = 0;
+    const agentd_status status =
+        table_->list(table_, c.token(), as_str(path), depth, limit, &found, &more);
+    return {status, file_listing{file_entry_list(found), more != 0}};
+  }
+
+ private:
+  const agentd_workspace* table_ = nullptr;
+};
+
+class process_result_view : public record_view<agentd_process_result> {
+  using self = agentd_process_result;
+
+ public:
+  using record_view<agentd_process_result>::record_view;
+  [[nodiscard]] std::int32_t exit_code() const noexcept { return member(&self::exit_code); }
+  [[nodiscard]] std::int32_t signal() const noexcept { return member(&self::signal); }
+  [[nodiscard]] std::string_view output() const noexcept { return text_of(&self::output); }
+  [[nodiscard]] std::uint64_t output_bytes() const noexcept { return member(&self::output_bytes); }
+  [[nodiscard]] std::uint64_t duration_ns() const noexcept { return member(&self::duration_ns); }
+  [[nodiscard]] bool timed_out() const noexcept {
+    return has_bit(&self::flags, AGENTD_PROCESS_TIMED_OUT);
+  }
+  [[nodiscard]] bool cancelled() const noexcept {
+    return has_bit(&self::flags, AGENTD_PROCESS_CANCELLED);
+  }
+  [[nodiscard]] bool truncated() const noexcept {
+    return has_bit(&self::flags, AGENTD_PROCESS_TRUNCATED);
+  }
+};
+
+struct process_options {
+  std::string_view cwd{};
+  std::string_view input{};
+  std::uint32_t timeout_ms = 0;
+  std::uint64_t output_bytes_max = 0;
+};
+
+class process {
+ public:
+  process() noexcept = default;
+  explicit process(const agentd_process* table) noexcept : table_(table) {}
+  explicit process(const init& from) noexcept
+      : table_(from.query<agentd_process>(AGENTD_PROCESS_ID)) {}
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+
+  // Runs a command and waits for it; argv[0] is looked up in PATH.
+  [[nodiscard]] result<process_result_view> run(const context& c,
+                                                std::span<const std::string_view> argv,
+                                                const process_options& options = {}) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    std::vector<agentd_str> words;
+    for (std::string_view each : argv) words.push_back(as_str(each));
+    auto record = sized<agentd_process_options>();
+    record.timeout_ms = options.timeout_ms;
+    record.argv = as_list(words);
+    record.cwd = as_str(options.cwd);
+    record.input = as_str(options.input);
+    record.output_bytes_max = options.output_bytes_max;
+    const agentd_process_result* made = nullptr;
+    const agentd_status status = table_->run(table_, c.token(), &record, &made);
+    return {status, process_result_view(made)};
+  }
+  // One line of the shell: sh -c LINE.
+  [[nodiscard]] result<process_result_view> shell(const context& c, std::string_view line,
+                                                  const process_options& options = {}) const {
+    const std::string_view argv[] = {"sh", "-c", line};
+    return run(c, argv, options);
+  }
+
+ private:
+  const agentd_process* table_ = nullptr;
+};
+
+}  // namespace agentd

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// services.hpp - the host's compactor, thread factory and store as C++ objects.
+//
+// Each wrapper is a table and a token. A service that the user did not grant is an ordinary object
+// that answers AGENTD_E_DENIED, so a plugin may ask without checking first. What a service answers
+// is borrowed until the token ends.
+//
+// Threading: every function may be called from any thread while the token lives.
+
+#include <agentd/build.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace agentd {
+
+// A value, or the status that says why there is none. Reading the value of a failed result gives
+// the empty one: a view over NULL, an empty text, zero.
+template <typename T>
+class [[nodiscard]] result {
+ public:
+  result(agentd_status status)
+      : status_(status) {}  // NOLINT: implicit, so that `return status;` reads well
+  result(agentd_status status, T value) : status_(status), value_(std::move(value)) {}
+
+  explicit operator bool() const noexcept { return status_ == AGENTD_OK; }
+  [[nodiscard]] agentd_status status() const noexcept { return status_; }
+  T& operator*() noexcept { return value_; }
+  const T& operator*() const noexcept { return value_; }
+  T* operator->() noexcept { return &value_; }
+  const T* operator->() const noexcept { return &value_; }
+  [[nodiscard]] T value_or(T other) const {
+    return status_ == AGENTD_OK ? value_ : std::move(other);
+  }
+
+ private:
+  agentd_status status_;
+  T value_{};
+};
+
+// A status in words: "not found".
+[[nodiscard]] constexpr std::string_view status_text(agentd_status status) noexcept {
+  constexpr std::string_view texts[] = {"ok",
+                                        "an argument breaks its contract",
+                                        "out of memory",
+                                        "unsupported",
+                                        "cancelled",
+                                        "the deadline passed",
+                                        "not found",
+                                        "busy",
+                                        "conflict",
+                                        "too big",
+                                        "wrong thread",
+                                        "internal error",
+                                        "denied",
+                                        "input or output failed"};
+  if (status == AGENTD_PENDING) return "pending";
+  if (status > 0 || status < AGENTD_E_IO) return "unknown status";
+  return texts[-status];
+}
+
+// ---- compactor
+
+struct compact_options {
+  std::uint32_t strategy = AGENTD_STRATEGY_DEFAULT;
+  std::uint64_t keep_tokens = 0;
+  std::uint32_t max_summary_tokens = 0;
+  std::string_view model{};
+  std::string_view instructions{};
+
+  [[nodiscard]] agentd_compact_options record() const noexcept {
+    auto made = sized<agentd_compact_options>();
+    made.strategy = strategy;
+    made.keep_tokens = keep_tokens;
+    made.max_summary_tokens = max_summary_tokens;
+    made.model = as_str(model);
+    made.instructions = as_str(instructions);
+    return made;
+  }
+};
+
+class compactor_service {
+ public:
+  compactor_service(const agentd_compactor* table, agentd_token token,
+                    agentd_conv conversation) noexcept
+      : table_(table), token_(token), conversation_(conversation) {}
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+
+  // Tokens of a text; empty model = the call's own.
+  [[nodiscard]] result<std::uint64_t> count(std::string_view text,
+                                            std::string_view model = {}) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    std::uint64_t tokens = 0;
+    return {table_->count_text(table_, token_, as_str(model), as_str(text), &tokens), tokens};
+  }
+  [[nodiscard]] result<std::uint64_t> count(message_list messages,
+                                            std::string_view model = {}) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    std::uint64_t tokens = 0;
+    return {table_->count_messages(table_, token_, as_str(model), messages.raw(), &tokens), tokens};
+  }
+  // The prompt that compact() would send.
+  [[nodiscard]] result<std::string_view> prompt(const compact_options& options = {}) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    const agentd_compact_options record = options.record();
+    agentd_str text{};
+    const agentd_status status = table_->prompt(table_, token_, &record, &text);
+    return {status, as_view(text)};
+  }
+  // Summarises the whole view of the call's conversation; applies nothing.
+  [[nodiscard]] result<compact_result_view> compact(const compact_options& options = {}) const {
+    return compact(source(conversation_), options);
+  }
+  // Summarises the messages first..last of the call's conversation, by log sequence.
+  [[nodiscard]] result<compact_result_view> compact(std::uint64_t first, std::uint64_t last,
+                                                    const compact_options& options = {}) const {
+    agentd_compact_source range = source(conversation_);
+    range.first = first;
+    range.last = last;
+    return compact(range, options);
+  }
+  // Summarises messages of the caller's own.
+  [[nodiscard]] result<compact_result_view> compact(message_list messages,
+                                                    const compact_options& options = {}) const {
+    agentd_compact_source own = source(0);
+    own.messages = messages.raw();
+    return compact(own, options);
+  }
+  [[nodiscard]] result<compact_result_view> compact(const agentd_compact_source& from,
+                                                    const compact_options& options) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    const agentd_compact_options record = options.record();
+    const agentd_compact_result* made = nullptr;
+    const agentd_status status = table_->compact(table_, token_, &from, &record, &made);
+    return {status, compact_result_view(made)};
+  }
+  // Queues a compaction of any conversation.
+  agentd_status request(std::string_view conversation_id,
+                        const compact_options& options = {}) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    const agentd_compact_options record = options.record();
+    return table_->request(table_, token_, as_str(conversation_id), &record);
+  }
+
+ private:
+  static agentd_compact_source source(agentd_conv conversation) noexcept {
+    auto made = sized<agentd_compact_source>();
+    made.conversation = conversation;
+    return made;
+  }
+
+  const agentd_compactor* table_;
+  agentd_token token_;
+  agentd_conv conversation_;
+};
+
+// ---- thread factory
+
+struct thread_options {
+  std::string_view model{};
+  std::string_view system{};
+  std::uint32_t max_tokens = 0;
+  std::uint64_t budget_tokens = 0;
+  agentd_conv charge_to = 0;
+  message_list history{};
+
+  [[nodiscard]] agentd_thread_options record() const noexcept {
+    auto made = sized<agentd_thread_options>();
+    made.model = as_str(model);
+    made.system = as_str(system);
+    made.max_tokens = max_tokens;
+    made.budget_tokens = budget_tokens;
+    made.charge_to = charge_to;
+    made.history = history.raw();
+    return made;
+  }
+};
+
+// A conversation with a model; closes when it goes out of scope. It may outlive the call that
+// opened it: then send() needs the token of a later call.
+class model_thread {
+ public:
+  model_thread() noexcept = default;
+  model_thread(const agentd_thread_factory* table, agentd_token token, agentd_thread id) noexcept
+      : table_(table), token_(token), id_(id) {}
+  model_thread(model_thread&& other) noexcept
+      : table_(other.table_), token_(other.token_), id_(std::exchange(other.id_, 0)) {}
+  model_thread& operator=(model_thread&& other) noexcept {
+    if (this != &other) {
+      close();
+      table_ = other.table_;
+      token_ = other.token_;
+      id_ = std::exchange(other.id_, 0);
+    }
+    return *this;
+  }
+  model_thread(const model_thread&) = delete;
+  model_thread& operator=(const model_thread&) = delete;
+  ~model_thread() { close(); }
+
+  explicit operator bool() const noexcept { return id_ != 0; }
+  [[nodiscard]] agentd_thread id() const noexcept { return id_; }
+  // Sends one user message and waits for the whole answer.
+  [[nodiscard]] result<reply_view> send(std::string_view text) const { return send(token_, text); }
+  [[nodiscard]] result<reply_view> send(agentd_token token, std::string_view text) const {
+    if (id_ == 0) return AGENTD_E_NOT_FOUND;
+    const agentd_reply* reply = nullptr;
+    const agentd_status status = table_->send(table_, token, id_, as_str(text), &reply);
+    return {status, reply_view(reply)};
+  }
+  [[nodiscard]] result<usage_view> usage() const { return usage(token_); }
+  [[nodiscard]] result<usage_view> usage(agentd_token token) const {
+    if (id_ == 0) return AGENTD_E_NOT_FOUND;
+    const agentd_usage* spent = nullptr;
+    const agentd_status status = table_->usage(table_, token, id_, &spent);
+    return {status, usage_view(spent)};
+  }
+  void close() noexcept {
+    if (id_ != 0) table_->close(table_, std::exchange(id_, 0));
+  }
+
+ private:
+  const agentd_thread_factory* table_ = nullptr;
+  agentd_token token_ = 0;
+  agentd_thread id_ = 0;
+};
+
+class thread_service {
+ public:
+  thread_service(const agentd_thread_factory* table, agentd_token token) noexcept
+      : table_(table), token_(token) {}
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+
+  [[nodiscard]] result<model_thread> open(const thread_options& options = {}) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    const agentd_thread_options record = options.record();
+    agentd_thread id = 0;
+    const agentd_status status = table_->open(table_, token_, &record, &id);
+    if (status != AGENTD_OK) return status;
+    return {status, model_thread(table_, token_, id)};
+  }
+
+ private:
+  const agentd_thread_factory* table_;
+  agentd_token token_;
+};
+
+// ---- store
+
+// One step of an all-or-nothing commit; its texts are borrowed.
+[[nodiscard]] inline agentd_kv_op kv_put(std::string_view key, std::string_view value,
+                                         std::uint64_t expect = AGENTD_KV_ANY) noexcept {
+  return {static_cast<std::uint32_t>(sizeof(agentd_kv_op)), AGENTD_KV_PUT, as_str(key),
+          as_str(value), expect};
+}
+[[nodiscard]] inline agentd_kv_op kv_erase(std::string_view key,
+                                           std::uint64_t expect = AGENTD_KV_ANY) noexcept {
+  return {
+      static_cast<std::uint32_t>(sizeof(agentd_kv_op)), AGENTD_KV_ERASE, as_str(key), {}, expect};
+}
+[[nodiscard]] inline agentd_kv_op kv_check(std::string_view key, std::uint64_t expect) noexcept {
+  return {
+      static_cast<std::uint32_t>(sizeof(agentd_kv_op)), AGENTD_KV_CHECK, as_str(key), {}, expect};
+}
+
+struct conv_query {
+  std::string_view project_id{};
+  std::string_view text{};
+  std::string_view after{};
+  std::int64_t since_ms = 0;
+  std::int64_t until_ms = 0;
+  std::uint32_t limit = 0;
+};
+
+// A page of what changed, and the cursor that continues it.
+struct change_page {
+  conv_info_list changed;
+  std::uint64_t next = 0;
+};
+
+class store_service {
+ public:
+  store_service(const agentd_store* table, agentd_token token) noexcept
+      : table_(table), token_(token) {}
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+
+  [[nodiscard]] result<kv_view> get(std::string_view key) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    const agentd_kv* found = nullptr;
+    const agentd_status status = table_->get(table_, token_, as_str(key), &found);
+    return {status, kv_view(found)};
+  }
+  [[nodiscard]] result<kv_list> scan(std::string_view prefix, std::string_view after = {},
+                                     std::uint32_t limit = 0) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    agentd_list found{};
+    const agentd_status status =
+        table_->scan(table_, token_, as_str(prefix), as_str(after), limit, &found);
+    return {status, kv_list(found)};
+  }
+  // Puts one key; answers its new version.
+  result<std::uint64_t> put(std::string_view key, std::string_view value,
+                            std::uint64_t expect = AGENTD_KV_ANY) const {
+    return commit({kv_put(key, value, expect)});
+  }
+  result<std::uint64_t> erase(std::string_view key, std::uint64_t expect = AGENTD_KV_ANY) const {
+    return commit({kv_erase(key, expect)});
+  }
+  result<std::uint64_t> commit(const std::vector<agentd_kv_op>& ops) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    std::uint64_t version = 0;
+    const agentd_status status = table_->commit(table_, token_, as_list(ops), &version);
+    return {status, version};
+  }
+  [[nodiscard]] result<conv_info_list> conversations(const conv_query& query = {}) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    auto record = sized<agentd_conv_query>();
+    record.limit = query.limit;
+    record.project_id = as_str(query.project_id);
+    record.text = as_str(query.text);
+    record.after = as_str(query.after);
+    record.since_ms = query.since_ms;
+    record.until_ms = query.until_ms;
+    agentd_list found{};
+    const agentd_status status = table_->conversations(table_, token_, &record, &found);
+    return {status, conv_info_list(found)};
+  }
+  // Messages of the view (or, with AGENTD_SCOPE_LOG, of the log) at revision `at` (0 = head).
+  [[nodiscard]] result<message_list> messages(std::string_view conversation_id,
+                                              std::uint32_t scope = AGENTD_SCOPE_VIEW,
+                                              std::uint64_t at = 0, std::uint64_t from = 0,
+                                              std::uint32_t limit = 0) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    agentd_list found{};
+    const agentd_status status =
+        table_->messages(table_, token_, as_str(conversation_id), scope, at, from, limit, &found);
+    return {status, message_list(found)};
+  }
+  [[nodiscard]] result<std::string_view> read_blob(std::string_view blob, std::uint64_t offset,
+                                                   std::uint64_t limit) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    agentd_str bytes{};
+    const agentd_status status =
+        table_->read_blob(table_, token_, as_str(blob), offset, limit, &bytes);
+    return {status, as_view(bytes)};
+  }
+  [[nodiscard]] result<change_page> changes(std::uint64_t cursor, std::uint32_t limit = 0) const {
+    if (table_ == nullptr) return AGENTD_E_DENIED;
+    agentd_list found{};
+    std::uint64_t next = cursor;
+    const agentd_status status = table_->changes(table_, token_, cursor, limit, &found, &next);
+    return {status, change_page{conv_info_list(found), next}};
+  }
+
+ private:
+  const agentd_store* table_;
+  agentd_token token_;
+};
+
+// The three together, as agentd_services.
+struct services {
+  compactor_service compactor;
+  thread_service threads;
+  store_service store;
+};
+
+}  // namespace agentd
