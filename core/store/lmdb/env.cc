@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/store/lmdb/env.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+
+#include "core/store/lmdb/home.h"
+
+namespace agentd {
+namespace {
+
+static_assert(usable_lmdb(MDB_VERSION_MAJOR, MDB_VERSION_MINOR, MDB_VERSION_PATCH),
+              "build with LMDB 0.9.24 or 0.9.32 and later");
+
+constexpr unsigned kReadersMax = 510;  // transactions that read at one moment, of all processes
+constexpr MDB_dbi kTablesMax = 16;
+constexpr std::uint64_t kMapBytesMin = 256 * 1024;
+constexpr std::uint64_t kReaderCheckNs = 60'000'000'000;
+// Pages at the end of the file that a crash may have left unwritten without harm: LMDB counts pages
+// that a transaction took and gave back, and does not write them.
+constexpr std::uint64_t kUnwrittenMax = 1 << 20;
+
+std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 65'535) / 65'536 * 65'536; }
+
+MDB_val to_val(std::string_view text) {
+  return {text.size(), const_cast<char*>(text.data())};  // LMDB does not write to it
+}
+
+std::string_view to_view(const MDB_val& value) {
+  return {static_cast<const char*>(value.mv_data), value.mv_size};
+}
+
+Result<void> check_library() {
+  int major = 0, minor = 0, patch = 0;
+  const char* text = mdb_version(&major, &minor, &patch);
+  if (usable_lmdb(major, minor, patch)) return {};
+  return Error{Code::kInvalid, "this machine's " + std::string(text) +
+                                   " has a faulty lock table: install 0.9.24, or 0.9.32 and later"};
+}
+
+}  // namespace
+
+Error lmdb_error(std::string_view doing, int status) {
+  const std::string what = std::string(doing) + ": ";
+  switch (status) {
+    case MDB_MAP_FULL:
+      return {Code::kUnavailable,
+              what + "it has reached its largest size: delete conversations or raise the limit"};
+    case MDB_PANIC:
+      return {Code::kUnavailable,
+              what + "an earlier write to its file failed: close the store and open it again"};
+    case MDB_READERS_FULL:
+      return {Code::kUnavailable, what + "too many readers at this moment"};
+    case MDB_TXN_FULL:
+      return {Code::kInvalid, what + "the change is too large for one commit"};
+    case MDB_VERSION_MISMATCH:
+      return {Code::kInvalid, what + "it was written by another major version of LMDB"};
+    case MDB_INVALID:
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+      return {Code::kCorrupt, what + "it is damaged (" + mdb_strerror(status) + ")"};
+    default:
+      break;
+  }
+  if (status > 0) return errno_error(doing, status);
+  return {Code::kInternal, what + mdb_strerror(status)};
+}
+
+// ---- Txn
+
+Txn::Txn(const Env& env, std::shared_lock<std::shared_mutex> lock, MDB_txn* txn)
+    : env_(&env), lock_(std::move(lock)), txn_(txn) {}
+
+Error Txn::failed(int status) const {
+  status_ = status;
+  return lmdb_error(env_->doing(false), status);
+}
+
+Result<MDB_dbi> Txn::open_table(const char* name, bool create) {
+  MDB_dbi table = 0;
+  const int status = mdb_dbi_open(txn_.get(), name, create ? MDB_CREATE : 0, &table);
+  if (status == MDB_NOTFOUND)
+    return Error{Code::kNotFound, "the store " + env_->directory() + " has no table " + name};
+  if (status != MDB_SUCCESS) return failed(status);
+  return table;
+}
+
+Result<std::optional<std::string_view>> Txn::get(MDB_dbi table, std::string_view key) const {
+  MDB_val k = to_val(key), value{};
+  const int status = mdb_get(txn_.get(), table, &k, &value);
+  if (status == MDB_NOTFOUND) return std::optional<std::string_view>{};
+  if (status != MDB_SUCCESS) return failed(status);
+  return std::optional(to_view(value));
+}
+
+Result<void> Txn::put(MDB_dbi table, std::string_view key, std::string_view value) {
+  MDB_val k = to_val(key), v = to_val(value);
+  const int status = mdb_put(txn_.get(), table, &k, &v, 0);
+  if (status != MDB_SUCCESS) return failed(status);
+  return {};
+}
+
+Result<void> Txn::erase(MDB_dbi table, std::string_view key) {
+  MDB_val k = to_val(key);
+  const int status = mdb_del(txn_.get(), table, &k, nullptr);
+  if (status != MDB_SUCCESS && status != MDB_NOTFOUND) return failed(status);
+  return {};
+}
+
+Result<std::uint64_t> Txn::count(MDB_dbi table) const {
+  MDB_stat stat{};
+  const int status = mdb_stat(txn_.get(), table, &stat);
+  if (status != MDB_SUCCESS) return failed(status);
+  return std::uint64_t{stat.ms_entries};
+}
+
+Result<std::uint64_t> Txn::tables() const {
+  MDB_dbi names = 0;
+  const int status = mdb_dbi_open(txn_.get(), nullptr, 0, &names);
+  if (status != MDB_SUCCESS) return failed(status);
+  return count(names);
+}
+
+Result<void> Txn::keep_tables() {
+  const int status = mdb_txn_commit(txn_.release());
+  if (status != MDB_SUCCESS) return failed(status);
+  return {};
+}
+
+// ---- Cursor
+
+Result<Cursor> Cursor::open(const Txn& txn, MDB_dbi table) {
+  MDB_cursor* cursor = nullptr;
+  const int status = mdb_cursor_open(txn.txn_.get(), table, &cursor);
+  if (status != MDB_SUCCESS) return txn.failed(status);
+  return Cursor(txn, cursor);
+}
+
+Result<std::optional<Row>> Cursor::move(MDB_cursor_op op, std::string_view key) {
+  MDB_val k = to_val(key), value{};
+  const int status = mdb_cursor_get(cursor_.get(), &k, &value, op);
+  if (status == MDB_NOTFOUND) return std::optional<Row>{};
+  if (status != MDB_SUCCESS) return txn_->failed(status);
+  return std::optional(Row{to_view(k), to_view(value)});
+}
+
+Result<std::optional<Row>> Cursor::at_or_after(std::string_view key) {
+  return move(MDB_SET_RANGE, key);
+}
+
+Result<std::optional<Row>> Cursor::before(std::string_view key) {
+  AGENTD_TRY(const std::optional<Row> row, at_or_after(key));
+  return row ? previous() : last();
+}
+
+Result<void> Cursor::erase() {
+  const int status = mdb_cursor_del(cursor_.get(), 0);
+  if (status != MDB_SUCCESS) return txn_->failed(status);
+  return {};
+}
+
+// ---- Env
+
+Result<std::unique_ptr<Env>> Env::open(const LmdbOptions& options, const Clock& clock, bool fresh) {
+  AGENTD_TRY_VOID(check_library());
+  std::unique_ptr<Env> env(new Env(options, clock));
+  AGENTD_TRY_VOID(env->start(fresh));
+  return env;
+}
+
+Env::~Env() {
+  if (env_ != nullptr) mdb_env_close(env_);
+}
+
+std::string Env::doing(bool writing) const {
+  return (writing ? "writing the store " : "reading the store ") + options_.directory;
+}
+
+Result<void> Env::start(bool fresh) {
+  const std::string opening = "opening the store " + options_.directory;
+  auto claimed = claim_process(options_.directory);
+  // On a medium that cannot be written LMDB takes no locks either, so there are none to break.
+  if (!claimed && (!options_.read_only || claimed.error().code != Code::kDenied))
+    return claimed.error();
+  if (claimed) claim_ = std::move(*claimed);
+  if (const int status = mdb_env_create(&env_); status != MDB_SUCCESS)
+    return lmdb_error(opening, status);
+  mdb_env_set_maxdbs(env_, kTablesMax);
+  mdb_env_set_maxreaders(env_, kReadersMax);
+  // A store that exists brings its own size.
+  if (fresh)
+    mdb_env_set_mapsize(env_, round_up(std::clamp(options_.map_bytes, kMapBytesMin,
+                                                  std::max(kMapBytesMin, options_.map_bytes_max))));
+  const unsigned flags = MDB_NOTLS | (options_.read_only ? MDB_RDONLY : 0u);
+  if (const int status = mdb_env_open(env_, options_.directory.c_str(), flags, 0600);
+      status != MDB_SUCCESS)
+    return lmdb_error(opening, status);
+  int fd = -1;
+  mdb_env_get_fd(env_, &fd);
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  clear_dead_readers();
+  return check_length();
+}
+
+Result<void> Env::check_length() {
+  const std::uint64_t has = file_bytes(), needs = used_bytes();
+  if (has >= needs) return {};
+  int fd = -1;
+  mdb_env_get_fd(env_, &fd);
+  // Allocating never shortens the file, whatever another process does to it meanwhile.
+  if (needs - has <= kUnwrittenMax && !options_.read_only &&
+      ::fallocate(fd, 0, static_cast<off_t>(has), static_cast<off_t>(needs - has)) == 0)
+    return {};
+  return Error{Code::kCorrupt, "the store " + options_.directory + " was cut: data.mdb has " +
+                                   std::to_string(has) + " bytes and needs " +
+                                   std::to_string(needs) + ": restore a copy"};
+}
+
+void Env::clear_dead_readers() const {
+  int dead = 0;
+  mdb_reader_check(env_, &dead);
+  readers_checked_ns_ = clock_.monotonic_ns();
+}
+
+MDB_envinfo Env::usage() const {
+  MDB_envinfo info{};
+  if (!unmapped_) mdb_env_info(env_, &info);
+  return info;
+}
+
+std::uint64_t Env::used_bytes(const MDB_envinfo& usage) const {
+  MDB_stat stat{};
+  if (!unmapped_) mdb_env_stat(env_, &stat);
+  return (std::uint64_t{usage.me_last_pgno} + 1) * stat.ms_psize;
+}
+
+std::uint64_t Env::map_bytes() const {
+  const std::shared_lock lock(map_mutex_);
+  return usage().me_mapsize;
+}
+
+std::uint64_t Env::used_bytes() const {
+  const std::shared_lock lock(map_mutex_);
+  return used_bytes(usage());
+}
+
+std::uint64_t Env::file_bytes() const {
+  int fd = -1;
+  struct stat info {};
+  mdb_env_get_fd(env_, &fd);
+  return ::fstat(fd, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+// With map_mutex_ held exclusively. 0 = what the file says, after another process made it grow.
+Result<void> Env::resize(std::uint64_t bytes) const {
+  const int status = mdb_env_set_mapsize(env_, bytes);
+  if (status == MDB_SUCCESS) return {};
+  // LMDB has let go of the old map and could not make the new one.
+  unmapped_ = status != EINVAL;
+  return lmdb_error("resizing the store " + options_.directory, status);
+}
+
+Result<Txn> Env::begin(unsigned flags) const {
+  const std::string what = doing(flags == 0);
+  for (int attempt = 0;; ++attempt) {
+    std::shared_lock lock(map_mutex_);
+    if (unmapped_)
+      return Error{Code::kUnavailable,
+                   what + ": no memory for its map: close it and open it again"};
+    MDB_txn* txn = nullptr;
+    const int status = mdb_txn_begin(env_, nullptr, flags, &txn);
+    if (status == MDB_SUCCESS) return Txn(*this, std::move(lock), txn);
+    if (attempt == 8) return lmdb_error(what, status);
+    if (status == MDB_MAP_RESIZED) {
+      lock.unlock();
+      const std::unique_lock alone(map_mutex_);
+      AGENTD_TRY_VOID(resize(0));
+    } else if (status == MDB_READERS_FULL && attempt == 0) {
+      clear_dead_readers();
+    } else {
+      return lmdb_error(what, status);
+    }
+  }
+}
+
+Result<Txn> Env::begin_read() const { return begin(MDB_RDONLY); }
+
+std::uint64_t Env::map_limit(Room room) const {
+  const std::uint64_t most = round_up(std::max(options_.map_bytes_max, kMapBytesMin));
+  return room == Room::kOrdinary ? most : round_up(most + most / 10 + (1 << 20));
+}
+
+// Before a write: grows ahead while a tenth is left, so that the write after a full map is not the
+// one that must grow; takes back the reserve that a deletion used.
+Result<void> Env::make_room(Room room) {
+  std::uint64_t map = 0, used = 0;
+  {
+    const std::shared_lock lock(map_mutex_);
+    const MDB_envinfo now = usage();
+    map = now.me_mapsize;
+    used = used_bytes(now);
+  }
+  const std::uint64_t most = map_limit(Room::kOrdinary);
+  if (used > map - map / 10 && map < most) {
+    AGENTD_TRY([[maybe_unused]] const bool grew, grow(Room::kOrdinary, map));
+  } else if (room == Room::kOrdinary && map > std::max(most, round_up(used))) {
+    const std::unique_lock alone(map_mutex_);
+    return resize(std::max(most, round_up(used)));
+  }
+  return {};
+}
+
+// True when the map is larger than it was when it had `seen` bytes.
+Result<bool> Env::grow(Room room, std::uint64_t seen) {
+  const std::unique_lock alone(map_mutex_);
+  if (usage().me_mapsize > seen) return true;
+  const std::uint64_t target = std::min(seen * 2, map_limit(room));
+  if (target <= seen) return false;
+  AGENTD_TRY_VOID(resize(target));
+  return true;
+}
+
+// False: the map is full.
+Result<bool> Env::try_write(const std::function<Result<void>(Txn&)>& change) {
+  AGENTD_TRY(Txn txn, begin(0));
+  if (auto changed = change(txn); !changed) {
+    if (txn.status_ == MDB_MAP_FULL) return false;
+    return changed.error();
+  }
+  const int status = mdb_txn_commit(txn.txn_.release());
+  if (status == MDB_MAP_FULL) return false;
+  if (status != MDB_SUCCESS) return lmdb_error(doing(true), status);
+  return true;
+}
+
+Result<void> Env::write(Room room, const std::function<Result<void>(Txn&)>& change) {
+  if (options_.read_only)
+    return Error{Code::kDenied, doing(true) + ": it was opened for reading only"};
+  if (clock_.monotonic_ns() - readers_checked_ns_ > kReaderCheckNs) clear_dead_readers();
+  AGENTD_TRY_VOID(make_room(room));
+  for (;;) {
+    const std::uint64_t seen = map_bytes();
+    AGENTD_TRY(const bool written, try_write(change));
+    if (written) return {};
+    AGENTD_TRY(const bool grew, grow(room, seen));
+    if (!grew) return lmdb_error(doing(true), MDB_MAP_FULL);
+  }
+}
+
+}  // namespace agentd

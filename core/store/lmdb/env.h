@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// env.h - LMDB behind two classes: the environment that grows, and transactions that cannot be left
+// open.
+//
+// Rules that LMDB leaves to its callers and that are kept here: the map is resized only while no
+// transaction of this process runs; a write that does not fit is run again on a larger map; a file
+// that was cut is refused before it is mapped; its descriptor is not inherited; dead readers are
+// cleared.
+//
+// Threading: Env is thread-safe; a Txn belongs to the thread that began it, and a thread has one at
+// most.
+
+#include <lmdb.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/result.h"
+#include "core/store/lmdb/lmdb_store.h"
+
+namespace agentd {
+
+// 0.9.26 to 0.9.31 carry a patch of the lock table that 0.9.32 takes back as racy (ITS#10095).
+constexpr bool usable_lmdb(int major, int minor, int patch) {
+  return major == 0 && minor == 9 && (patch == 24 || patch >= 32);
+}
+
+// The error that LMDB's return value stands for; `doing` such as "writing the store /x".
+Error lmdb_error(std::string_view doing, int status);
+
+struct Row {
+  std::string_view key, value;  // valid until the next write of the transaction, or its end
+};
+
+class Env;
+
+class Txn {
+ public:
+  Txn(Txn&&) = default;
+  Txn& operator=(Txn&&) = delete;
+
+  Result<MDB_dbi> open_table(const char* name, bool create);
+  Result<std::optional<std::string_view>> get(MDB_dbi table, std::string_view key) const;
+  Result<void> put(MDB_dbi table, std::string_view key, std::string_view value);
+  // Fine when it is not there.
+  Result<void> erase(MDB_dbi table, std::string_view key);
+  Result<std::uint64_t> count(MDB_dbi table) const;
+  // How many tables the file has, whoever made them.
+  Result<std::uint64_t> tables() const;
+  // Ends a read transaction so that the tables it opened stay open for the environment.
+  Result<void> keep_tables();
+
+ private:
+  friend class Env;
+  friend class Cursor;
+  struct Abort {
+    void operator()(MDB_txn* txn) const { mdb_txn_abort(txn); }
+  };
+  Txn(const Env& env, std::shared_lock<std::shared_mutex> lock, MDB_txn* txn);
+  Error failed(int status) const;
+
+  const Env* env_;
+  std::shared_lock<std::shared_mutex> lock_;  // no resize meanwhile
+  std::unique_ptr<MDB_txn, Abort> txn_;
+  mutable int status_ = MDB_SUCCESS;  // of the call that failed
+};
+
+// A place in one table. Ends before its transaction does.
+class Cursor {
+ public:
+  static Result<Cursor> open(const Txn& txn, MDB_dbi table);
+  // nullopt: there is no such row.
+  Result<std::optional<Row>> at_or_after(std::string_view key);
+  // The last row before `key`.
+  Result<std::optional<Row>> before(std::string_view key);
+  Result<std::optional<Row>> next() { return move(MDB_NEXT); }
+  Result<std::optional<Row>> previous() { return move(MDB_PREV); }
+  Result<std::optional<Row>> last() { return move(MDB_LAST); }
+  // The row that the cursor stands on; the cursor then stands on the one after it.
+  Result<void> erase();
+
+ private:
+  struct Close {
+    void operator()(MDB_cursor* cursor) const { mdb_cursor_close(cursor); }
+  };
+  Cursor(const Txn& txn, MDB_cursor* cursor) : txn_(&txn), cursor_(cursor) {}
+  Result<std::optional<Row>> move(MDB_cursor_op op, std::string_view key = {});
+
+  const Txn* txn_;
+  std::unique_ptr<MDB_cursor, Close> cursor_;
+};
+
+class Env {
+ public:
+  // Of a write: whether it may use what is kept free above map_bytes_max, so that deleting works in
+  // a store that is full.
+  enum class Room { kOrdinary, kReserve };
+
+  // The directory has been prepared (home.h). `fresh`: nothing is there yet.
+  static Result<std::unique_ptr<Env>> open(const LmdbOptions& options, const Clock& clock,
+                                           bool fresh);
+  ~Env();
+  Env(const Env&) = delete;
+  Env& operator=(const Env&) = delete;
+
+  Result<Txn> begin_read() const;
+  // Runs `change` in a write transaction and commits it, durable when this returns. `change` may
+  // run several times, each in a new transaction. When it fails, nothing was written.
+  Result<void> write(Room room, const std::function<Result<void>(Txn&)>& change);
+
+  const std::string& directory() const { return options_.directory; }
+  std::uint64_t map_bytes() const;
+  std::uint64_t used_bytes() const;
+  std::uint64_t file_bytes() const;
+
+ private:
+  friend class Txn;
+  Env(const LmdbOptions& options, const Clock& clock) : options_(options), clock_(clock) {}
+  Result<void> start(bool fresh);
+  Result<void> check_length();
+  MDB_envinfo usage() const;  // with map_mutex_ held in either way
+  std::uint64_t used_bytes(const MDB_envinfo& usage) const;
+  Result<Txn> begin(unsigned flags) const;
+  Result<bool> try_write(const std::function<Result<void>(Txn&)>& change);
+  Result<void> make_room(Room room);
+  Result<bool> grow(Room room, std::uint64_t seen);
+  Result<void> resize(std::uint64_t bytes) const;
+  std::uint64_t map_limit(Room room) const;
+  void clear_dead_readers() const;
+  std::string doing(bool writing) const;
+
+  const LmdbOptions options_;
+  const Clock& clock_;
+  UniqueFd claim_;
+  MDB_env* env_ = nullptr;
+  mutable std::shared_mutex map_mutex_;  // shared: a transaction runs; exclusive: the map changes
+  mutable std::atomic<bool> unmapped_ = false;
+  mutable std::atomic<std::uint64_t> readers_checked_ns_ = 0;
+};
+
+}  // namespace agentd

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/store/lmdb/lmdb_store.h"
+
+#include <array>
+#include <utility>
+
+#include "core/store/lmdb/env.h"
+#include "core/store/lmdb/home.h"
+#include "core/store/lmdb/lease.h"
+#include "core/store/lmdb/tables.h"
+#include "core/store/log_rules.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::string_view kFormat = "format";
+// What one read transaction copies out at most, unless one batch is longer.
+constexpr std::size_t kCopyBytes = 256 * 1024;
+
+class LmdbStore final : public Store {
+ public:
+  LmdbStore(std::unique_ptr<Env> env, const Tables& tables, const Clock& clock, bool read_only)
+      : env_(std::move(env)), tables_(tables), clock_(clock), read_only_(read_only) {}
+
+  Result<std::vector<StoredRecord>> append(const Ulid& conversation,
+                                           std::uint64_t expected_revision,
+                                           std::span<const Record> records,
+                                           std::span<const std::string> blobs) override;
+  Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
+                    const std::function<bool(const StoredRecord&)>& visit) const override;
+  Result<void> verify(const Ulid& conversation) const override;
+  Result<ConversationInfo> info(const Ulid& conversation) const override;
+  Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
+  Result<void> remove(const Ulid& conversation) override;
+  Result<std::string> blob(const Digest& digest) const override;
+  Result<std::unique_ptr<Lease>> lease(const Ulid& conversation) override;
+  Result<StoredKey> get_key(std::string_view space, std::string_view key) const override;
+  Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix,
+                                           std::string_view after,
+                                           std::uint32_t limit) const override;
+  Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) override;
+  Result<Changes> changes(std::uint64_t cursor, std::uint32_t limit) const override;
+  Result<StoreStats> stats() const override;
+
+ private:
+  class Source;
+  // nullopt: there is no such conversation.
+  Result<std::optional<HeadRow>> head_in(const Txn& txn, const Ulid& conversation) const;
+  Result<LogHead> head(const Ulid& conversation) const;
+  Result<ConversationInfo> info_in(const Txn& txn, std::string_view conversation) const;
+  Result<void> append_in(Txn& txn, const Ulid& conversation, PreparedAppend& append) const;
+  Result<void> remove_in(Txn& txn, const Ulid& conversation) const;
+  Result<void> remove_batches(Txn& txn, const Ulid& conversation) const;
+  Result<void> put_keys(Txn& txn, std::string_view space, const KeyChanges& changes,
+                        std::uint64_t version) const;
+  // A conversation that was removed while its log was read is not there, rather than broken.
+  Result<void> unless_removed(const Ulid& conversation, Result<void> result) const;
+
+  const std::unique_ptr<Env> env_;
+  const Tables tables_;
+  const Clock& clock_;
+  const bool read_only_;
+};
+
+// ---- reading a log
+
+class LmdbStore::Source final : public BatchSource {
+ public:
+  Source(const LmdbStore& store, const Ulid& conversation)
+      : store_(store), conversation_(conversation) {}
+
+  Result<std::vector<std::string>> batches(std::uint64_t seq) const override {
+    AGENTD_TRY(const Txn txn, store_.env_->begin_read());
+    AGENTD_TRY(Cursor cursor, Cursor::open(txn, store_.tables_.log));
+    // The batch that holds `seq` is the last one that starts before seq + 1.
+    AGENTD_TRY(std::optional<Row> row, cursor.before(log_key(conversation_, seq + 1)));
+    std::vector<std::string> out;
+    std::size_t bytes = 0;
+    while (row && row->key.starts_with(key_of(conversation_)) &&
+           (out.empty() || bytes + row->value.size() <= kCopyBytes)) {
+      bytes += out.emplace_back(row->value).size();
+      AGENTD_TRY(row, cursor.next());
+    }
+    return out;
+  }
+
+  Result<std::string> blob(const Digest& digest) const override { return store_.blob(digest); }
+
+ private:
+  const LmdbStore& store_;
+  const Ulid conversation_;
+};
+
+Result<std::optional<HeadRow>> LmdbStore::head_in(const Txn& txn, const Ulid& conversation) const {
+  AGENTD_TRY(const std::optional<std::string_view> value,
+             txn.get(tables_.head, key_of(conversation)));
+  if (!value) return std::optional<HeadRow>{};
+  AGENTD_TRY(const HeadRow row, read_head(*value));
+  return std::optional(row);
+}
+
+Result<LogHead> LmdbStore::head(const Ulid& conversation) const {
+  AGENTD_TRY(const Txn txn, env_->begin_read());
+  AGENTD_TRY(const std::optional<HeadRow> row, head_in(txn, conversation));
+  if (!row) return no_such_conversation(conversation);
+  return row->head;
+}
+
+Result<void> LmdbStore::unless_removed(const Ulid& conversation, Result<void> result) const {
+  if (result || result.error().code != Code::kCorrupt) return result;
+  if (auto now = head(conversation); !now && now.error().code == Code::kNotFound)
+    return now.error();
+  return result;
+}
+
+Result<void> LmdbStore::read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
+                             const std::function<bool(const StoredRecord&)>& visit) const {
+  AGENTD_TRY(const LogHead at, head(conversation));
+  const Source source(*this, conversation);
+  return unless_removed(conversation, read_log(source, conversation, at, first, last, visit));
+}
+
+Result<void> LmdbStore::verify(const Ulid& conversation) const {
+  AGENTD_TRY(const LogHead at, head(conversation));
+  const Source source(*this, conversation);
+  return unless_removed(conversation, verify_log(source, conversation, at));
+}
+
+Result<std::string> LmdbStore::blob(const Digest& digest) const {
+  AGENTD_TRY(const Txn txn, env_->begin_read());
+  AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables_.blob, key_of(digest)));
+  if (!value) return no_such_blob(digest);
+  return std::string(*value);
+}
+
+// ---- appending and removing
+
+Result<void> LmdbStore::append_in(Txn& txn, const Ulid& conversation,
+                                  PreparedAppend& append) const {
+  const std::uint64_t expected = append.batch.first_seq - 1;
+  AGENTD_TRY(const std::optional<HeadRow> found, head_in(txn, conversation));
+  const HeadRow row = found.value_or(HeadRow{});
+  if (row.head.revision != expected)
+    return stale_revision(conversation, row.head.revision, expected);
+  ConversationInfo info;
+  if (found) {
+    AGENTD_TRY(info, info_in(txn, key_of(conversation)));
+  }
+  AGENTD_TRY_VOID(fold_all(info, append.stored));
+  append.batch.previous = row.head.chain;
+  for (const auto& [digest, bytes] : append.blobs)
+    AGENTD_TRY_VOID(add_blob(txn, tables_, digest, bytes));
+  AGENTD_TRY_VOID(txn.put(tables_.log, log_key(conversation, append.batch.first_seq),
+                          encode_batch(append.batch)));
+  HeadRow next;
+  next.head = {append.batch.last_seq(), chain_of(append.batch)};
+  AGENTD_TRY(next.cursor, push_change(txn, tables_, conversation, row.cursor));
+  AGENTD_TRY_VOID(txn.put(tables_.head, key_of(conversation), write_head(next)));
+  return txn.put(tables_.info, key_of(conversation), write_info(info));
+}
+
+Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation,
+                                                    std::uint64_t expected_revision,
+                                                    std::span<const Record> records,
+                                                    std::span<const std::string> blobs) {
+  AGENTD_TRY(PreparedAppend append,
+             prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
+  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary,
+                              [&](Txn& txn) { return append_in(txn, conversation, append); }));
+  return std::move(append.stored);
+}
+
+Result<void> LmdbStore::remove_batches(Txn& txn, const Ulid& conversation) const {
+  for (;;) {
+    std::string key;
+    Batch batch;
+    {
+      AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.log));
+      AGENTD_TRY(const std::optional<Row> row, cursor.at_or_after(key_of(conversation)));
+      if (!row || !row->key.starts_with(key_of(conversation))) return {};
+      key = row->key;
+      // What is broken can be removed all the same; its blobs stay.
+      if (auto decoded = decode_batch(row->value); decoded) batch = std::move(*decoded);
+    }
+    for (const BatchRecord& record : batch.records)
+      if (record.in_blob()) AGENTD_TRY_VOID(drop_blob(txn, tables_, record.digest));
+    for (const Digest& digest : batch.attached) AGENTD_TRY_VOID(drop_blob(txn, tables_, digest));
+    AGENTD_TRY_VOID(txn.erase(tables_.log, key));
+  }
+}
+
+Result<void> LmdbStore::remove_in(Txn& txn, const Ulid& conversation) const {
+  AGENTD_TRY(const std::optional<HeadRow> row, head_in(txn, conversation));
+  if (!row) return no_such_conversation(conversation);
+  AGENTD_TRY_VOID(remove_batches(txn, conversation));
+  AGENTD_TRY_VOID(remove_change(txn, tables_, row->cursor));
+  AGENTD_TRY_VOID(txn.erase(tables_.head, key_of(conversation)));
+  return txn.erase(tables_.info, key_of(conversation));
+}
+
+Result<void> LmdbStore::remove(const Ulid& conversation) {
+  AGENTD_TRY(const std::unique_ptr<Lease> held, lease(conversation));
+  return env_->write(Env::Room::kReserve, [&](Txn& txn) { return remove_in(txn, conversation); });
+}
+
+Result<std::unique_ptr<Lease>> LmdbStore::lease(const Ulid& conversation) {
+  if (read_only_)
+    return Error{Code::kDenied, "the store " + env_->directory() + " was opened for reading only"};
+  return take_lease(env_->directory(), conversation);
+}
+
+// ---- the index
+
+Result<ConversationInfo> LmdbStore::info_in(const Txn& txn, std::string_view conversation) const {
+  AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables_.info, conversation));
+  if (!value) return Error{Code::kCorrupt, "a conversation is missing in the index of the store"};
+  return read_info(*value);
+}
+
+Result<ConversationInfo> LmdbStore::info(const Ulid& conversation) const {
+  AGENTD_TRY(const Txn txn, env_->begin_read());
+  AGENTD_TRY(const std::optional<HeadRow> row, head_in(txn, conversation));
+  if (!row) return no_such_conversation(conversation);
+  return info_in(txn, key_of(conversation));
+}
+
+// The change table, read backwards, has the newest update first, and a short list reads few rows.
+Result<std::vector<ConversationInfo>> LmdbStore::list(const ConversationQuery& query) const {
+  AGENTD_TRY(const Txn txn, env_->begin_read());
+  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.changes));
+  std::optional<Row> row;
+  if (query.after.empty()) {
+    AGENTD_TRY(row, cursor.last());
+  } else {
+    AGENTD_TRY(const Ulid after, Ulid::parse(query.after));
+    AGENTD_TRY(const std::optional<HeadRow> at, head_in(txn, after));
+    if (!at) return no_such_conversation(after);
+    AGENTD_TRY(row, cursor.before(number(at->cursor)));
+  }
+  std::vector<ConversationInfo> out;
+  while (row && out.size() < limit_or_default(query.limit)) {
+    AGENTD_TRY(ConversationInfo info, info_in(txn, row->value));
+    if (matches(info, query)) out.push_back(std::move(info));
+    AGENTD_TRY(row, cursor.previous());
+  }
+  return out;
+}
+
+Result<Store::Changes> LmdbStore::changes(std::uint64_t cursor, std::uint32_t limit) const {
+  Changes out{{}, cursor};
+  if (cursor == UINT64_MAX) return out;
+  AGENTD_TRY(const Txn txn, env_->begin_read());
+  AGENTD_TRY(Cursor rows, Cursor::open(txn, tables_.changes));
+  AGENTD_TRY(std::optional<Row> row, rows.at_or_after(number(cursor + 1)));
+  while (row && out.changed.size() < limit_or_default(limit)) {
+    AGENTD_TRY(out.next, read_number(row->key));
+    AGENTD_TRY(ConversationInfo info, info_in(txn, row->value));
+    out.changed.push_back(std::move(info));
+    AGENTD_TRY(row, rows.next());
+  }
+  return out;
+}
+
+Result<StoreStats> LmdbStore::stats() const {
+  StoreStats out;
+  {
+    AGENTD_TRY(const Txn txn, env_->begin_read());
+    AGENTD_TRY(out.conversations, txn.count(tables_.head));
+    AGENTD_TRY(const std::uint64_t format, number_at(txn, tables_.meta, kFormat));
+    out.format = static_cast<std::uint32_t>(format);
+  }
+  out.path = env_->directory();
+  out.bytes = env_->file_bytes();
+  out.map_bytes = env_->map_bytes();
+  return out;
+}
+
+// ---- keys
+
+Result<StoredKey> read_key(std::string_view key, std::string_view value) {
+  if (value.size() < 8) return Error{Code::kCorrupt, "a plugin's key has no version"};
+  AGENTD_TRY(const std::uint64_t version, read_number(value.substr(0, 8)));
+  return StoredKey{std::string(key), std::string(value.substr(8)), version};
+}
+
+Result<StoredKey> LmdbStore::get_key(std::string_view space, std::string_view key) const {
+  AGENTD_TRY_VOID(check_key(space, key));
+  AGENTD_TRY(const Txn txn, env_->begin_read());
+  AGENTD_TRY(const std::optional<std::string_view> value,
+             txn.get(tables_.keys, space_key(space, key)));
+  if (!value) return no_such_key(space, key);
+  return read_key(key, *value);
+}
+
+Result<std::vector<StoredKey>> LmdbStore::scan_keys(std::string_view space, std::string_view prefix,
+                                                    std::string_view after,
+                                                    std::uint32_t limit) const {
+  AGENTD_TRY_VOID(check_key(space, "k"));
+  std::vector<StoredKey> out;
+  // No key is as long as either, and LMDB takes no longer ones to look for.
+  if (space.size() + prefix.size() > kSpaceAndKeyBytesMax) return out;
+  if (space.size() + after.size() > kSpaceAndKeyBytesMax)
+    return Error{Code::kInvalid, "the key to go on after is longer than a key can be"};
+  const bool go_on = !after.empty() && after >= prefix;
+  const std::string start = space_key(space, go_on ? after : prefix);
+  const std::string wanted = space_key(space, prefix);
+  AGENTD_TRY(const Txn txn, env_->begin_read());
+  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.keys));
+  AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(start));
+  if (go_on && row && row->key == start) {
+    AGENTD_TRY(row, cursor.next());
+  }
+  while (row && row->key.starts_with(wanted) && out.size() < limit_or_default(limit)) {
+    AGENTD_TRY(StoredKey key, read_key(row->key.substr(space.size() + 1), row->value));
+    out.push_back(std::move(key));
+    AGENTD_TRY(row, cursor.next());
+  }
+  return out;
+}
+
+Result<void> LmdbStore::put_keys(Txn& txn, std::string_view space, const KeyChanges& changes,
+                                 std::uint64_t version) const {
+  for (const auto& [key, value] : changes) {
+    const std::string name = space_key(space, key);
+    AGENTD_TRY_VOID(value ? txn.put(tables_.keys, name, number(version).append(*value))
+                          : txn.erase(tables_.keys, name));
+  }
+  // The counter of the space outlives its keys: a version never comes back.
+  return txn.put(tables_.keys, space, number(version));
+}
+
+Result<std::uint64_t> LmdbStore::commit_keys(std::string_view space, std::span<const KeyOp> ops) {
+  AGENTD_TRY_VOID(check_key(space, "k"));
+  std::uint64_t version = 0;
+  const auto change = [&](Txn& txn) -> Result<void> {
+    const auto version_of = [&](std::string_view key) -> Result<std::uint64_t> {
+      AGENTD_TRY(const auto value, txn.get(tables_.keys, space_key(space, key)));
+      if (!value) return KeyOp::kAbsent;
+      return read_number(value->substr(0, 8));
+    };
+    AGENTD_TRY(const KeyChanges changes, plan_keys(space, ops, version_of));
+    AGENTD_TRY(version, number_at(txn, tables_.keys, space));
+    if (changes.empty()) return {};
+    return put_keys(txn, space, changes, ++version);
+  };
+  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary, change));
+  return version;
+}
+
+// ---- opening
+
+Error newer_format(const std::string& directory, std::uint64_t format) {
+  return {Code::kInvalid, "store " + directory + " was written by a newer agentd (format " +
+                              std::to_string(format) + ", this one reads up to " +
+                              std::to_string(kStoreFormat) + "): update agentd"};
+}
+
+Result<void> check_format(const Txn& txn, const Tables& tables, const std::string& directory) {
+  AGENTD_TRY(const std::uint64_t format, number_at(txn, tables.meta, kFormat));
+  if (format > kStoreFormat) return newer_format(directory, format);
+  if (format == 0)
+    return Error{Code::kCorrupt, "the store " + directory + " does not say which format it has"};
+  return {};
+}
+
+// The tables of a store that has them; kNotFound while it is empty. A newer store may lack tables
+// that this agentd knows, so its format is asked before the others are opened.
+Result<Tables> find_tables(Txn& txn, const std::string& directory) {
+  Tables only_meta;
+  auto meta = txn.open_table("meta", false);
+  if (!meta && meta.error().code == Code::kNotFound) {
+    AGENTD_TRY(const std::uint64_t others, txn.tables());
+    if (others == 0) return Error{Code::kNotFound, "there is no store in " + directory};
+    return Error{Code::kCorrupt, "the store " + directory +
+                                     " holds a database that agentd did not write: choose another "
+                                     "directory"};
+  }
+  AGENTD_TRY(only_meta.meta, std::move(meta));
+  AGENTD_TRY_VOID(check_format(txn, only_meta, directory));
+  return Tables::open(txn, false);
+}
+
+Result<Tables> existing_tables(Env& env) {
+  AGENTD_TRY(Txn txn, env.begin_read());
+  AGENTD_TRY(const Tables tables, find_tables(txn, env.directory()));
+  AGENTD_TRY_VOID(txn.keep_tables());
+  return tables;
+}
+
+// Several processes may come here at once: the first makes the tables, the others find them.
+Result<Tables> create_tables(Env& env) {
+  Tables tables;
+  const auto change = [&](Txn& txn) -> Result<void> {
+    auto found = find_tables(txn, env.directory());
+    if (!found && found.error().code != Code::kNotFound) return found.error();
+    if (found) {
+      tables = *found;
+      return {};
+    }
+    AGENTD_TRY(tables, Tables::open(txn, true));
+    return txn.put(tables.meta, kFormat, number(kStoreFormat));
+  };
+  AGENTD_TRY_VOID(env.write(Env::Room::kOrdinary, change));
+  AGENTD_TRY_VOID(sync_directory(env.directory()));
+  return tables;
+}
+
+Result<Tables> open_tables(Env& env, const LmdbOptions& options) {
+  auto tables = existing_tables(env);
+  const bool missing = !tables && tables.error().code == Code::kNotFound;
+  if (!missing || !options.create || options.read_only) return tables;
+  return create_tables(env);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_lmdb_store(const LmdbOptions& options, const Clock& clock) {
+  AGENTD_TRY(const HomeState state, prepare_home(options));
+  AGENTD_TRY(std::unique_ptr<Env> env, Env::open(options, clock, state == HomeState::kEmpty));
+  AGENTD_TRY(const Tables tables, open_tables(*env, options));
+  return std::unique_ptr<Store>(
+      std::make_unique<LmdbStore>(std::move(env), tables, clock, options.read_only));
+}
+
+}  // namespace agentd

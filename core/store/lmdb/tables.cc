@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/store/lmdb/tables.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::string_view kChangeFloor = "change_floor";
+constexpr std::size_t kHeadBytes = 8 + 32 + 8;
+
+}  // namespace
+
+Result<Tables> Tables::open(Txn& txn, bool create) {
+  Tables out;
+  const std::array<std::pair<const char*, MDB_dbi*>, 8> all{{{"meta", &out.meta},
+                                                             {"log", &out.log},
+                                                             {"head", &out.head},
+                                                             {"info", &out.info},
+                                                             {"changes", &out.changes},
+                                                             {"kv", &out.keys},
+                                                             {"blob", &out.blob},
+                                                             {"mentions", &out.mentions}}};
+  for (const auto& [name, table] : all) {
+    AGENTD_TRY(*table, txn.open_table(name, create));
+  }
+  return out;
+}
+
+std::string write_head(const HeadRow& row) {
+  std::string out;
+  put_be64(out, row.head.revision);
+  out.append(key_of(row.head.chain));
+  put_be64(out, row.cursor);
+  return out;
+}
+
+Result<HeadRow> read_head(std::string_view value) {
+  if (value.size() != kHeadBytes)
+    return Error{Code::kCorrupt, "the head of a conversation has " + std::to_string(value.size()) +
+                                     " bytes, not " + std::to_string(kHeadBytes)};
+  HeadRow out;
+  out.head.revision = get_be64(value.data());
+  std::copy_n(value.data() + 8, 32, reinterpret_cast<char*>(out.head.chain.data()));
+  out.cursor = get_be64(value.data() + 40);
+  return out;
+}
+
+std::string_view key_of(const Ulid& conversation) {
+  return {reinterpret_cast<const char*>(conversation.bytes().data()), 16};
+}
+
+std::string_view key_of(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+std::string number(std::uint64_t value) {
+  std::string out;
+  put_be64(out, value);
+  return out;
+}
+
+Result<std::uint64_t> read_number(std::string_view value) {
+  if (value.size() == 8) return get_be64(value.data());
+  return Error{Code::kCorrupt,
+               "a number of the store has " + std::to_string(value.size()) + " bytes, not 8"};
+}
+
+std::string log_key(const Ulid& conversation, std::uint64_t first_seq) {
+  std::string out(key_of(conversation));
+  put_be64(out, first_seq);
+  return out;
+}
+
+std::string space_key(std::string_view space, std::string_view key) {
+  return std::string(space).append(1, '\0').append(key);
+}
+
+std::optional<Ulid> read_ulid(std::string_view key) {
+  std::array<std::uint8_t, 16> bytes{};
+  if (key.size() != bytes.size()) return std::nullopt;
+  std::copy(key.begin(), key.end(), reinterpret_cast<char*>(bytes.data()));
+  return Ulid(bytes);
+}
+
+Result<std::uint64_t> number_at(const Txn& txn, MDB_dbi table, std::string_view key) {
+  AGENTD_TRY(const std::optional<std::string_view> value, txn.get(table, key));
+  return value ? read_number(*value) : 0;
+}
+
+Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& conversation,
+                                  std::uint64_t old_cursor) {
+  AGENTD_TRY(std::uint64_t newest, number_at(txn, tables.meta, kChangeFloor));
+  {
+    AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables.changes));
+    AGENTD_TRY(const std::optional<Row> row, cursor.last());
+    AGENTD_TRY(const std::uint64_t last, row ? read_number(row->key) : Result<std::uint64_t>(0));
+    newest = std::max(newest, last);
+  }
+  if (old_cursor != 0) AGENTD_TRY_VOID(txn.erase(tables.changes, number(old_cursor)));
+  AGENTD_TRY_VOID(txn.put(tables.changes, number(newest + 1), key_of(conversation)));
+  return newest + 1;
+}
+
+Result<void> remove_change(Txn& txn, const Tables& tables, std::uint64_t cursor) {
+  AGENTD_TRY_VOID(txn.erase(tables.changes, number(cursor)));
+  AGENTD_TRY(const std::uint64_t floor, number_at(txn, tables.meta, kChangeFloor));
+  if (cursor <= floor) return {};
+  return txn.put(tables.meta, kChangeFloor, number(cursor));
+}
+
+Result<void> add_blob(Txn& txn, const Tables& tables, const Digest& digest,
+                      std::string_view bytes) {
+  AGENTD_TRY(const std::uint64_t mentions, number_at(txn, tables.mentions, key_of(digest)));
+  if (mentions == 0) AGENTD_TRY_VOID(txn.put(tables.blob, key_of(digest), bytes));
+  return txn.put(tables.mentions, key_of(digest), number(mentions + 1));
+}
+
+Result<void> drop_blob(Txn& txn, const Tables& tables, const Digest& digest) {
+  AGENTD_TRY(const std::uint64_t mentions, number_at(txn, tables.mentions, key_of(digest)));
+  if (mentions > 1) return txn.put(tables.mentions, key_of(digest), number(mentions - 1));
+  AGENTD_TRY_VOID(txn.erase(tables.mentions, key_of(digest)));
+  return txn.erase(tables.blob, key_of(digest));
+}
+
+}  // namespace agentd

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// tables.h - the tables of the store on disk and what their keys and values look like.
+//
+// All numbers are big-endian, so that rows lie in the order of what they count.
+//
+// Threading: values and pure functions.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/hash.h"
+#include "core/base/ids.h"
+#include "core/base/result.h"
+#include "core/store/lmdb/env.h"
+#include "core/store/log_rules.h"
+
+namespace agentd {
+
+struct Tables {
+  MDB_dbi meta = 0;      // "format" -> u64; "change_floor" -> u64, see remove_change
+  MDB_dbi log = 0;       // ULID, u64 first sequence -> batch
+  MDB_dbi head = 0;      // ULID -> Head
+  MDB_dbi info = 0;      // ULID -> JSON of ConversationInfo; can be rebuilt from the log
+  MDB_dbi changes = 0;   // u64 cursor -> ULID; one row per conversation
+  MDB_dbi keys = 0;      // space -> u64 version; space, 0, key -> u64 version, value
+  MDB_dbi blob = 0;      // SHA-256 -> bytes
+  MDB_dbi mentions = 0;  // SHA-256 -> u64, how often batches name the blob
+
+  // kNotFound when the first one is missing and `create` is not set.
+  static Result<Tables> open(Txn& txn, bool create);
+};
+
+// One row of the head table.
+struct HeadRow {
+  LogHead head;
+  std::uint64_t cursor = 0;  // of the conversation's row in the change table
+};
+std::string write_head(const HeadRow& row);
+Result<HeadRow> read_head(std::string_view value);
+
+std::string_view key_of(const Ulid& conversation);
+std::string_view key_of(const Digest& digest);
+std::string log_key(const Ulid& conversation, std::uint64_t first_seq);
+std::string number(std::uint64_t value);
+// kCorrupt for anything but the eight bytes of number().
+Result<std::uint64_t> read_number(std::string_view value);
+std::string space_key(std::string_view space, std::string_view key);
+// nullopt for a key of another length.
+std::optional<Ulid> read_ulid(std::string_view key);
+
+// Reads a number that is 0 while its row is missing.
+Result<std::uint64_t> number_at(const Txn& txn, MDB_dbi table, std::string_view key);
+
+// Gives the conversation the newest place in the change table, in place of `old_cursor`.
+Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& conversation,
+                                  std::uint64_t old_cursor);
+// Takes the conversation's row out; the cursor is never given again, so that nobody who reads on
+// from it misses a change.
+Result<void> remove_change(Txn& txn, const Tables& tables, std::uint64_t cursor);
+
+// Stores the bytes unless they are there, and counts one mention more.
+Result<void> add_blob(Txn& txn, const Tables& tables, const Digest& digest, std::string_view bytes);
+// Counts one mention less; the last one takes the bytes along.
+Result<void> drop_blob(Txn& txn, const Tables& tables, const Digest& digest);
+
+}  // namespace agentd

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/store/log_rules.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
+
+Result<void> check_genesis(const Ulid& conversation, const Record& record) {
+  auto genesis = read_genesis(record);
+  if (!genesis) return invalid(genesis.error().message);
+  if (genesis->conversation_id != conversation.text())
+    return invalid("the genesis names conversation " + genesis->conversation_id + ", not " +
+                   conversation.text());
+  return {};
+}
+
+Result<void> check_records(const Ulid& conversation, std::uint64_t expected_revision,
+                           std::span<const Record> records) {
+  if (records.empty()) return invalid("an append needs at least one record");
+  if (records.size() > kBatchRecordsMax)
+    return invalid("an append of " + std::to_string(records.size()) + " records, more than " +
+                   std::to_string(kBatchRecordsMax));
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record& record = records[i];
+    const bool first = expected_revision == 0 && i == 0;
+    if (first != (record.type == RecordType::kGenesis))
+      return invalid(first ? "the first record of a conversation must be a genesis"
+                           : "only the first record of a conversation is a genesis");
+    if (first) AGENTD_TRY_VOID(check_genesis(conversation, record));
+    if (record.payload.size() > kPayloadBytesMax)
+      return invalid("a record of " + std::to_string(record.payload.size()) +
+                     " bytes is longer than a log takes");
+    if (record.payload.size() <= kInlinePayloadMax) bytes += record.payload.size();
+  }
+  if (bytes > kBatchBytesMax) return invalid("an append is longer than a log takes; part it");
+  return {};
+}
+
+BatchRecord header_of(const StoredRecord& stored) {
+  BatchRecord out;
+  out.type = stored.record.type;
+  out.version = stored.record.version;
+  out.flags = stored.record.flags;
+  out.length = static_cast<std::uint32_t>(stored.record.payload.size());
+  out.run = stored.record.run;
+  out.turn = stored.record.turn;
+  out.digest = stored.digest;
+  if (out.length > kInlinePayloadMax)
+    out.flags |= Record::kBlob;
+  else
+    out.payload = stored.record.payload;
+  return out;
+}
+
+std::string batch_name(const Ulid& conversation, std::uint64_t seq) {
+  return "conversation " + conversation.text() + ", batch at sequence " + std::to_string(seq);
+}
+
+Error broken(const Ulid& conversation, std::uint64_t seq, std::string why) {
+  return {Code::kCorrupt, batch_name(conversation, seq) + ": " + std::move(why)};
+}
+
+// The payload, wherever it lies, checked against its digest.
+Result<std::string> payload_of(const BatchSource& source, const BatchRecord& record) {
+  std::string payload(record.payload);
+  if (record.in_blob()) {
+    auto blob = source.blob(record.digest);
+    if (!blob && blob.error().code == Code::kNotFound)
+      return Error{Code::kCorrupt, "the blob " + hex(record.digest) + " is missing"};
+    if (!blob) return blob.error();
+    payload = std::move(*blob);
+  }
+  if (payload.size() != record.length || sha256(payload) != record.digest)
+    return Error{Code::kCorrupt, "a payload does not match its digest"};
+  return payload;
+}
+
+Result<StoredRecord> unpack(const BatchSource& source, const Batch& batch, std::size_t index) {
+  const BatchRecord& from = batch.records[index];
+  StoredRecord out;
+  out.seq = batch.first_seq + index;
+  out.time_ms = batch.time_ms;
+  out.digest = from.digest;
+  out.record.type = from.type;
+  out.record.version = from.version;
+  out.record.flags = static_cast<std::uint8_t>(from.flags & ~Record::kBlob);
+  out.record.run = from.run;
+  out.record.turn = from.turn;
+  AGENTD_TRY(out.record.payload, payload_of(source, from));
+  return out;
+}
+
+// Calls `visit` for each batch from the one that holds `seq` to the one that holds `last`; batches
+// must follow each other without a gap.
+Result<void> walk(const BatchSource& source, const Ulid& conversation, std::uint64_t seq,
+                  std::uint64_t last, const std::function<Result<bool>(const Batch&)>& visit) {
+  bool started = false;
+  while (seq <= last) {
+    AGENTD_TRY(const std::vector<std::string> chunk, source.batches(seq));
+    if (chunk.empty())
+      return broken(conversation, seq,
+                    "it is missing, the log should end at " + std::to_string(last));
+    for (const std::string& bytes : chunk) {
+      if (seq > last) break;
+      auto batch = decode_batch(bytes);
+      if (!batch) return batch.error().with_context(batch_name(conversation, seq));
+      const bool fits =
+          started ? batch->first_seq == seq : batch->first_seq <= seq && batch->last_seq() >= seq;
+      if (!fits)
+        return broken(conversation, seq,
+                      "the log goes on with sequence " + std::to_string(batch->first_seq));
+      started = true;
+      seq = batch->last_seq() + 1;
+      AGENTD_TRY(const bool go_on, visit(*batch));
+      if (!go_on) return {};
+    }
+  }
+  return {};
+}
+
+Result<void> verify_blobs(const BatchSource& source, const Batch& batch) {
+  for (const Digest& digest : batch.attached) {
+    auto blob = source.blob(digest);
+    if (!blob && blob.error().code != Code::kNotFound) return blob.error();
+    if (!blob || sha256(*blob) != digest)
+      return Error{Code::kCorrupt, "the blob " + hex(digest) +
+                                       (blob ? " does not match its digest" : " is missing")};
+  }
+  return {};
+}
+
+Result<void> verify_batch(const BatchSource& source, const Batch& batch, const Digest& previous) {
+  if (batch.previous != previous)
+    return Error{Code::kCorrupt, "its link to the batch before is broken"};
+  for (const BatchRecord& record : batch.records) AGENTD_TRY_VOID(payload_of(source, record));
+  return verify_blobs(source, batch);
+}
+
+bool contains_ignoring_case(std::string_view text, std::string_view part) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  const auto same = [&](char a, char b) { return lower(a) == lower(b); };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+Result<void> check_op(std::string_view space, const KeyOp& op, const VersionOf& version_of) {
+  AGENTD_TRY_VOID(check_key(space, op.key));
+  if (op.kind == KeyOp::Kind::kPut && op.value.size() > kKeyValueBytesMax)
+    return invalid("the value of key " + one_line(op.key, 100) + " has " +
+                   std::to_string(op.value.size()) + " bytes, more than " +
+                   std::to_string(kKeyValueBytesMax));
+  if (op.expect == KeyOp::kAny) return {};
+  AGENTD_TRY(const std::uint64_t version, version_of(op.key));
+  if (version == op.expect) return {};
+  const auto told = [](std::uint64_t v) {
+    return v == KeyOp::kAbsent ? std::string("absent") : "at version " + std::to_string(v);
+  };
+  return Error{Code::kConflict, "key " + one_line(op.key, 100) + " of " + one_line(space, 100) +
+                                    " is " + told(version) + ", not " + told(op.expect)};
+}
+
+}  // namespace
+
+Result<PreparedAppend> prepare_append(const Ulid& conversation, std::uint64_t expected_revision,
+                                      std::span<const Record> records,
+                                      std::span<const std::string> blobs, std::int64_t time_ms) {
+  AGENTD_TRY_VOID(check_records(conversation, expected_revision, records));
+  PreparedAppend out;
+  out.batch.first_seq = expected_revision + 1;
+  out.batch.time_ms = time_ms;
+  out.stored.reserve(records.size());
+  out.batch.records.reserve(records.size());
+  for (const Record& record : records) {
+    StoredRecord& stored = out.stored.emplace_back();
+    stored.seq = expected_revision + out.stored.size();
+    stored.time_ms = time_ms;
+    stored.digest = sha256(record.payload);
+    stored.record = record;
+    stored.record.flags = static_cast<std::uint8_t>(record.flags & ~Record::kBlob);
+    const BatchRecord& header = out.batch.records.emplace_back(header_of(stored));
+    if (header.in_blob()) out.blobs.emplace_back(stored.digest, stored.record.payload);
+  }
+  for (const std::string& blob : blobs) {
+    if (blob.size() > kPayloadBytesMax) return invalid("a blob is longer than a log takes");
+    out.batch.attached.push_back(sha256(blob));
+    out.blobs.emplace_back(out.batch.attached.back(), blob);
+  }
+  return out;
+}
+
+Result<void> fold_all(ConversationInfo& info, std::span<const StoredRecord> records) {
+  for (const StoredRecord& record : records)
+    if (auto folded = fold(info, record); !folded) return invalid(folded.error().message);
+  return {};
+}
+
+Error stale_revision(const Ulid& conversation, std::uint64_t is, std::uint64_t expected) {
+  const std::string name = "conversation " + conversation.text();
+  if (is == 0) return {Code::kConflict, name + " does not exist (any more)"};
+  if (expected == 0) return {Code::kConflict, name + " exists already"};
+  return {Code::kConflict, name + " is at revision " + std::to_string(is) + ", not " +
+                               std::to_string(expected) + ": read it again"};
+}
+
+Error no_such_conversation(const Ulid& conversation) {
+  return {Code::kNotFound, "there is no conversation " + conversation.text()};
+}
+
+Error no_such_blob(const Digest& digest) {
+  return {Code::kNotFound, "there is no blob " + hex(digest)};
+}
+
+Error no_such_key(std::string_view space, std::string_view key) {
+  return {Code::kNotFound, "there is no key " + one_line(key, 100) + " of " + one_line(space, 100)};
+}
+
+Result<void> read_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
+                      std::uint64_t first, std::uint64_t last,
+                      const std::function<bool(const StoredRecord&)>& visit) {
+  first = std::max<std::uint64_t>(first, 1);
+  last = last == 0 ? head.revision : std::min(last, head.revision);
+  const auto visit_batch = [&](const Batch& batch) -> Result<bool> {
+    for (std::size_t i = 0; i < batch.records.size(); ++i) {
+      auto record = unpack(source, batch, i);
+      if (!record) return record.error().with_context(batch_name(conversation, batch.first_seq));
+      if (record->seq >= first && record->seq <= last && !visit(*record)) return false;
+    }
+    return true;
+  };
+  return walk(source, conversation, first, last, visit_batch);
+}
+
+Result<void> verify_log(const BatchSource& source, const Ulid& conversation, const LogHead& head) {
+  Digest chain{};
+  std::uint64_t revision = 0;
+  const auto visit_batch = [&](const Batch& batch) -> Result<bool> {
+    auto verified = verify_batch(source, batch, chain);
+    if (!verified) return verified.error().with_context(batch_name(conversation, batch.first_seq));
+    chain = chain_of(batch);
+    revision = batch.last_seq();
+    return true;
+  };
+  AGENTD_TRY_VOID(walk(source, conversation, 1, head.revision, visit_batch));
+  if (revision != head.revision || chain != head.chain)
+    return broken(conversation, revision, "the log does not end where its head says");
+  return {};
+}
+
+bool matches(const ConversationInfo& info, const ConversationQuery& query) {
+  if (!query.project_id.empty() && info.project_id != query.project_id) return false;
+  if (query.since_ms != 0 && info.updated_ms < query.since_ms) return false;
+  if (query.until_ms != 0 && info.updated_ms > query.until_ms) return false;
+  return query.text.empty() || contains_ignoring_case(info.title, query.text) ||
+         contains_ignoring_case(info.id, query.text);
+}
+
+std::uint32_t limit_or_default(std::uint32_t limit) {
+  return limit == 0 ? ConversationQuery{}.limit : limit;
+}
+
+Result<void> check_key(std::string_view space, std::string_view key) {
+  if (space.empty() || space.find('\0') != std::string_view::npos)
+    return invalid("a key space needs a name without zero bytes");
+  if (key.empty()) return invalid("a key of " + one_line(space, 100) + " is empty");
+  if (space.size() + key.size() > kSpaceAndKeyBytesMax)
+    return invalid("the key " + one_line(key, 40) + "... of " + one_line(space, 100) + " has " +
+                   std::to_string(key.size()) + " bytes; with its space it may have " +
+                   std::to_string(kSpaceAndKeyBytesMax));
+  return {};
+}
+
+Result<KeyChanges> plan_keys(std::string_view space, std::span<const KeyOp> ops,
+                             const VersionOf& version_of) {
+  for (const KeyOp& op : ops) AGENTD_TRY_VOID(check_op(space, op, version_of));
+  KeyChanges out;
+  for (const KeyOp& op : ops) {
+    if (op.kind == KeyOp::Kind::kPut) out[op.key] = op.value;
+    if (op.kind == KeyOp::Kind::kErase) out[op.key] = std::nullopt;
+  }
+  for (auto at = out.begin(); at != out.end();) {
+    AGENTD_TRY(const std::uint64_t version, version_of(at->first));
+    at = !at->second && version == KeyOp::kAbsent ? out.erase(at) : std::next(at);
+  }
+  return out;
+}
+
+}  // namespace agentd

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// log_rules.h - what every store has in common: what may be appended, how a log is read and
+// verified, which conversations a query names, and when a change of keys is a conflict.
+//
+// A store keeps bytes; these functions give them their meaning, so that two stores cannot differ in
+// it.
+//
+// Threading: pure functions.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/result.h"
+#include "core/store/batch.h"
+#include "core/store/store.h"
+
+namespace agentd {
+
+// What a store on disk says of itself; a higher one is refused.
+inline constexpr std::uint32_t kStoreFormat = 1;
+
+// ---- appending
+
+// An append whose hashing is done and that only lacks the hash of the batch before.
+struct PreparedAppend {
+  std::vector<StoredRecord> stored;
+  Batch batch;                                             // payloads borrow from `stored`
+  std::vector<std::pair<Digest, std::string_view>> blobs;  // one per mention; borrow likewise
+  PreparedAppend() = default;
+  PreparedAppend(PreparedAppend&&) = default;
+  PreparedAppend& operator=(PreparedAppend&&) = default;
+};
+
+// `blobs` must outlive the result. kInvalid: no records, too many or too long ones, a log that does
+// not start with a genesis of this conversation, or a genesis elsewhere.
+Result<PreparedAppend> prepare_append(const Ulid& conversation, std::uint64_t expected_revision,
+                                      std::span<const Record> records,
+                                      std::span<const std::string> blobs, std::int64_t time_ms);
+
+// Folds the records into the index. kInvalid for a record that does not read: it must not get into
+// a log.
+Result<void> fold_all(ConversationInfo& info, std::span<const StoredRecord> records);
+
+Error stale_revision(const Ulid& conversation, std::uint64_t is, std::uint64_t expected);
+Error no_such_conversation(const Ulid& conversation);
+Error no_such_blob(const Digest& digest);
+Error no_such_key(std::string_view space, std::string_view key);
+
+// ---- reading
+
+struct LogHead {
+  std::uint64_t revision = 0;
+  Digest chain{};
+};
+
+// Where the batches of one conversation are copied from.
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+  // Some batches in order, starting with the one that holds `seq`; none when no batch does.
+  virtual Result<std::vector<std::string>> batches(std::uint64_t seq) const = 0;
+  virtual Result<std::string> blob(const Digest& digest) const = 0;
+};
+
+// Records first..last (0 = the head), each batch checked. `last` beyond the head means the head.
+Result<void> read_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
+                      std::uint64_t first, std::uint64_t last,
+                      const std::function<bool(const StoredRecord&)>& visit);
+
+// Every hash of the log, up to the head's chain.
+Result<void> verify_log(const BatchSource& source, const Ulid& conversation, const LogHead& head);
+
+// ---- lists
+
+bool matches(const ConversationInfo& info, const ConversationQuery& query);
+// 0 means the default of 100, as in the plugin ABI.
+std::uint32_t limit_or_default(std::uint32_t limit);
+
+// ---- keys
+
+inline constexpr std::size_t kSpaceAndKeyBytesMax = 510;
+inline constexpr std::size_t kKeyValueBytesMax = 64u << 20;
+
+// kInvalid: an empty space or one with a zero byte, or names that are too long.
+Result<void> check_key(std::string_view space, std::string_view key);
+
+// What a commit does to each key in the end; nullopt erases.
+using KeyChanges = std::map<std::string, std::optional<std::string_view>, std::less<>>;
+// The version that a key has now; 0 = it is absent.
+using VersionOf = std::function<Result<std::uint64_t>(std::string_view key)>;
+// All expectations are against what is there before the commit; of two changes the later one
+// counts. kConflict names the key. Erasing what is absent is no change.
+Result<KeyChanges> plan_keys(std::string_view space, std::span<const KeyOp> ops,
+                             const VersionOf& version_of);
+
+}  // namespace agentd

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// memory_store.cc - the Store that lives and dies with its process. It keeps the same encoded
+// batches as the store on disk, so that a run without saving walks the same paths.
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "core/base/clock.h"
+#include "core/store/log_rules.h"
+#include "core/store/store.h"
+
+namespace agentd {
+namespace {
+
+struct Log {
+  std::map<std::uint64_t, std::string> batches;  // by first sequence
+  LogHead head;
+  std::uint64_t cursor = 0;
+  ConversationInfo info;
+};
+
+struct Blob {
+  std::string bytes;
+  std::uint64_t mentions = 0;
+};
+
+struct Space {
+  std::map<std::string, StoredKey, std::less<>> keys;
+  std::uint64_t version = 0;
+};
+
+// Shared by the store and its leases, which may outlive it.
+struct Held {
+  std::mutex mutex;
+  std::set<Ulid> conversations;  // guarded by mutex
+};
+
+class MemoryLease final : public Lease {
+ public:
+  MemoryLease(std::shared_ptr<Held> held, const Ulid& conversation)
+      : held_(std::move(held)), conversation_(conversation) {}
+  ~MemoryLease() override {
+    const std::lock_guard lock(held_->mutex);
+    held_->conversations.erase(conversation_);
+  }
+
+ private:
+  const std::shared_ptr<Held> held_;
+  const Ulid conversation_;
+};
+
+class MemoryStore final : public Store {
+ public:
+  explicit MemoryStore(const Clock& clock) : clock_(clock) {}
+
+  Result<std::vector<StoredRecord>> append(const Ulid& conversation,
+                                           std::uint64_t expected_revision,
+                                           std::span<const Record> records,
+                                           std::span<const std::string> blobs) override;
+  Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
+                    const std::function<bool(const StoredRecord&)>& visit) const override;
+  Result<void> verify(const Ulid& conversation) const override;
+  Result<ConversationInfo> info(const Ulid& conversation) const override;
+  Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
+  Result<void> remove(const Ulid& conversation) override;
+  Result<std::string> blob(const Digest& digest) const override;
+  Result<std::unique_ptr<Lease>> lease(const Ulid& conversation) override;
+  Result<StoredKey> get_key(std::string_view space, std::string_view key) const override;
+  Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix,
+                                           std::string_view after,
+                                           std::uint32_t limit) const override;
+  Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) override;
+  Result<Changes> changes(std::uint64_t cursor, std::uint32_t limit) const override;
+  Result<StoreStats> stats() const override;
+
+ private:
+  class Source;
+  Result<LogHead> head(const Ulid& conversation) const;
+  void forget(const Digest& digest);
+  void commit(const Ulid& conversation, Log& log, const PreparedAppend& append);
+  // The cursor of the conversation that ended the page before; the end when there was none.
+  Result<std::uint64_t> page_start(const std::string& after) const;
+
+  const Clock& clock_;
+  const std::shared_ptr<Held> held_ = std::make_shared<Held>();  // with leases
+  mutable std::mutex mutex_;
+  // Everything below is guarded by mutex_.
+  std::map<Ulid, Log> logs_;
+  std::map<std::uint64_t, Ulid> changes_;
+  std::uint64_t cursor_ = 0;
+  std::map<Digest, Blob> blobs_;
+  std::map<std::string, Space, std::less<>> spaces_;
+};
+
+class MemoryStore::Source final : public BatchSource {
+ public:
+  Source(const MemoryStore& store, const Ulid& conversation)
+      : store_(store), conversation_(conversation) {}
+
+  Result<std::vector<std::string>> batches(std::uint64_t seq) const override {
+    const std::lock_guard lock(store_.mutex_);
+    const auto log = store_.logs_.find(conversation_);
+    if (log == store_.logs_.end()) return no_such_conversation(conversation_);
+    auto at = log->second.batches.upper_bound(seq);
+    if (at == log->second.batches.begin()) return std::vector<std::string>{};
+    return std::vector<std::string>{(--at)->second};
+  }
+  Result<std::string> blob(const Digest& digest) const override { return store_.blob(digest); }
+
+ private:
+  const MemoryStore& store_;
+  const Ulid conversation_;
+};
+
+Result<LogHead> MemoryStore::head(const Ulid& conversation) const {
+  const std::lock_guard lock(mutex_);
+  const auto log = logs_.find(conversation);
+  if (log == logs_.end()) return no_such_conversation(conversation);
+  return log->second.head;
+}
+
+void MemoryStore::commit(const Ulid& conversation, Log& log, const PreparedAppend& append) {
+  for (const auto& [digest, bytes] : append.blobs) {
+    Blob& blob = blobs_[digest];
+    if (blob.mentions++ == 0) blob.bytes = bytes;
+  }
+  log.batches[append.batch.first_seq] = encode_batch(append.batch);
+  log.head = {append.batch.last_seq(), chain_of(append.batch)};
+  changes_.erase(log.cursor);
+  log.cursor = ++cursor_;
+  changes_[log.cursor] = conversation;
+}
+
+Result<std::vector<StoredRecord>> MemoryStore::append(const Ulid& conversation,
+                                                      std::uint64_t expected_revision,
+                                                      std::span<const Record> records,
+                                                      std::span<const std::string> blobs) {
+  AGENTD_TRY(PreparedAppend append,
+             prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
+  const std::lock_guard lock(mutex_);
+  const auto found = logs_.find(conversation);
+  const std::uint64_t revision = found == logs_.end() ? 0 : found->second.head.revision;
+  if (revision != expected_revision)
+    return stale_revision(conversation, revision, expected_revision);
+  ConversationInfo info = found == logs_.end() ? ConversationInfo{} : found->second.info;
+  AGENTD_TRY_VOID(fold_all(info, append.stored));
+  Log& log = logs_[conversation];
+  append.batch.previous = log.head.chain;
+  log.info = std::move(info);
+  commit(conversation, log, append);
+  return std::move(append.stored);
+}
+
+Result<void> MemoryStore::read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
+                               const std::function<bool(const StoredRecord&)>& visit) const {
+  AGENTD_TRY(const LogHead at, head(conversation));
+  return read_log(Source(*this, conversation), conversation, at, first, last, visit);
+}
+
+Result<void> MemoryStore::verify(const Ulid& conversation) const {
+  AGENTD_TRY(const LogHead at, head(conversation));
+  return verify_log(Source(*this, conversation), conversation, at);
+}
+
+Result<ConversationInfo> MemoryStore::info(const Ulid& conversation) const {
+  const std::lock_guard lock(mutex_);
+  const auto log = logs_.find(conversation);
+  if (log == logs_.end()) return no_such_conversation(conversation);
+  return log->second.info;
+}
+
+Result<std::uint64_t> MemoryStore::page_start(const std::string& after) const {
+  if (after.empty()) return cursor_ + 1;
+  AGENTD_TRY(const Ulid id, Ulid::parse(after));
+  const auto log = logs_.find(id);
+  if (log == logs_.end()) return no_such_conversation(id);
+  return log->second.cursor;
+}
+
+Result<std::vector<ConversationInfo>> MemoryStore::list(const ConversationQuery& query) const {
+  const std::lock_guard lock(mutex_);
+  AGENTD_TRY(const std::uint64_t start, page_start(query.after));
+  std::vector<ConversationInfo> out;
+  auto at = changes_.lower_bound(start);
+  while (at != changes_.begin() && out.size() < limit_or_default(query.limit)) {
+    const ConversationInfo& info = logs_.at((--at)->second).info;
+    if (matches(info, query)) out.push_back(info);
+  }
+  return out;
+}
+
+void MemoryStore::forget(const Digest& digest) {
+  const auto blob = blobs_.find(digest);
+  if (blob != blobs_.end() && --blob->second.mentions == 0) blobs_.erase(blob);
+}
+
+Result<void> MemoryStore::remove(const Ulid& conversation) {
+  AGENTD_TRY(const std::unique_ptr<Lease> held, lease(conversation));
+  const std::lock_guard lock(mutex_);
+  const auto log = logs_.find(conversation);
+  if (log == logs_.end()) return no_such_conversation(conversation);
+  for (const auto& [first, bytes] : log->second.batches) {
+    AGENTD_TRY(const Batch batch, decode_batch(bytes));
+    for (const BatchRecord& record : batch.records)
+      if (record.in_blob()) forget(record.digest);
+    for (const Digest& digest : batch.attached) forget(digest);
+  }
+  changes_.erase(log->second.cursor);
+  logs_.erase(log);
+  return {};
+}
+
+Result<std::string> MemoryStore::blob(const Digest& digest) const {
+  const std::lock_guard lock(mutex_);
+  const auto blob = blobs_.find(digest);
+  if (blob == blobs_.end()) return no_such_blob(digest);
+  return blob->second.bytes;
+}
+
+Result<std::unique_ptr<Lease>> MemoryStore::lease(const Ulid& conversation) {
+  const std::lock_guard lock(held_->mutex);
+  if (!held_->conversations.insert(conversation).second)
+    return Error{Code::kBusy, "conversation " + conversation.text() + " is in use by this process"};
+  return std::unique_ptr<Lease>(std::make_unique<MemoryLease>(held_, conversation));
+}
+
+Result<StoredKey> MemoryStore::get_key(std::string_view space, std::string_view key) const {
+  AGENTD_TRY_VOID(check_key(space, key));
+  const std::lock_guard lock(mutex_);
+  const auto in = spaces_.find(space);
+  if (in != spaces_.end())
+    if (const auto found = in->second.keys.find(key); found != in->second.keys.end())
+      return found->second;
+  return no_such_key(space, key);
+}
+
+Result<std::vector<StoredKey>> MemoryStore::scan_keys(std::string_view space,
+                                                      std::string_view prefix,
+                                                      std::string_view after,
+                                                      std::uint32_t limit) const {
+  AGENTD_TRY_VOID(check_key(space, "k"));
+  const std::lock_guard lock(mutex_);
+  std::vector<StoredKey> out;
+  const auto in = spaces_.find(space);
+  if (in == spaces_.end()) return out;
+  const auto& keys = in->second.keys;
+  auto at = !after.empty() && after >= prefix ? keys.upper_bound(after) : keys.lower_bound(prefix);
+  for (; at != keys.end() && at->first.starts_with(prefix) && out.size() < limit_or_default(limit);
+       ++at)
+    out.push_back(at->second);
+  return out;
+}
+
+Result<std::uint64_t> MemoryStore::commit_keys(std::string_view space, std::span<const KeyOp> ops) {
+  AGENTD_TRY_VOID(check_key(space, "k"));
+  const std::lock_guard lock(mutex_);
+  const auto in = spaces_.find(space);
+  const auto version_of = [&](std::string_view key) -> Result<std::uint64_t> {
+    if (in == spaces_.end()) return KeyOp::kAbsent;
+    const auto found = in->second.keys.find(key);
+    return found == in->second.keys.end() ? KeyOp::kAbsent : found->second.version;
+  };
+  AGENTD_TRY(const KeyChanges changes, plan_keys(space, ops, version_of));
+  if (changes.empty()) return in == spaces_.end() ? 0 : in->second.version;
+  Space& to = spaces_[std::string(space)];
+  ++to.version;
+  for (const auto& [key, value] : changes) {
+    if (value)
+      to.keys[key] = {key, std::string(*value), to.version};
+    else
+      to.keys.erase(key);
+  }
+  return to.version;
+}
+
+Result<Store::Changes> MemoryStore::changes(std::uint64_t cursor, std::uint32_t limit) const {
+  const std::lock_guard lock(mutex_);
+  Changes out{{}, cursor};
+  for (auto at = changes_.upper_bound(cursor);
+       at != changes_.end() && out.changed.size() < limit_or_default(limit); ++at) {
+    out.changed.push_back(logs_.at(at->second).info);
+    out.next = at->first;
+  }
+  return out;
+}
+
+Result<StoreStats> MemoryStore::stats() const {
+  const std::lock_guard lock(mutex_);
+  StoreStats out;
+  out.conversations = logs_.size();
+  for (const auto& [id, log] : logs_)
+    for (const auto& [first, bytes] : log.batches) out.bytes += bytes.size();
+  for (const auto& [digest, blob] : blobs_) out.bytes += blob.bytes.size();
+  out.format = kStoreFormat;
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Store> make_memory_store(const Clock& clock) {
+  return std::make_unique<MemoryStore>(clock);
+}
+
+}  // namespace agentd
