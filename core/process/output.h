@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// output.h - the head and the tail of an output that may be endless, in bounded memory.
+//
+// The head says how a command began, the tail how it ended; what a reader misses least is the
+// middle.
+//
+// Threading: thread-compatible.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace agentd {
+
+class BoundedOutput {
+ public:
+  // Keeps at most `bytes_max` bytes: the first half as head, the last half as tail.
+  explicit BoundedOutput(std::uint64_t bytes_max);
+
+  void append(std::string_view bytes);
+  std::uint64_t total() const { return total_; }
+  bool truncated() const { return total_ > bytes_max_; }
+  // Everything; when it was too much: head, "[... N bytes left out ...]" on a line of its own,
+  // tail. The cuts move inwards to the next UTF-8 character, so that none is torn.
+  std::string text() const;
+
+ private:
+  std::string tail_in_order() const;
+
+  const std::uint64_t bytes_max_;
+  const std::uint64_t head_max_;
+  const std::uint64_t tail_max_;
+  std::uint64_t total_ = 0;
+  std::uint64_t tail_at_ = 0;  // where the ring's next byte goes, once it is full
+  std::string head_;
+  std::string tail_;  // a ring of at most tail_max_ bytes
+};
+
+}  // namespace agentd

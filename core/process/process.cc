@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/process/process.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "core/process/family.h"
+#include "core/process/output.h"
+#include "core/process/spawn.h"
+
+extern char** environ;
+
+namespace agentd {
+namespace {
+
+constexpr int kSliceMs = 20;        // how often the cancel word and the clock are looked at
+constexpr int kDrainQuietMs = 100;  // after the command's end, with its pipe held by a descendant
+constexpr int kDrainWakeups = 50;   // and if that one keeps writing: at most a second
+constexpr int kKillRounds = 500;
+constexpr int kReapSlices =
+    100;  // a process stuck in the kernel may outlive SIGKILL: not our caller
+constexpr std::size_t kReadBytes = 64 * 1024;
+
+bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+Result<void> check(const ProcessRequest& request) {
+  if (request.argv.empty() || request.argv[0].empty())
+    return Error{Code::kInvalid, "a command needs the name of a program"};
+  if (std::any_of(request.argv.begin(), request.argv.end(), has_nul))
+    return Error{Code::kInvalid, "a command's arguments may not hold NUL bytes"};
+  if (std::any_of(request.environment.begin(), request.environment.end(), has_nul))
+    return Error{Code::kInvalid, "a command's environment may not hold NUL bytes"};
+  if (request.cwd.empty()) return {};
+  struct stat info {};
+  if (has_nul(request.cwd) || ::stat(request.cwd.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+    return Error{Code::kInvalid, "the working directory " + request.cwd + " is not a directory"};
+  return {};
+}
+
+// One command from its start to its answer.
+class Run {
+ public:
+  Run(Child child, const ProcessRequest& request, const Clock& clock, std::uint64_t started_ns)
+      : child_(std::move(child)),
+        request_(request),
+        clock_(clock),
+        started_ns_(started_ns),
+        output_(request.output_bytes_max),
+        buffer_(kReadBytes, '\0') {}
+
+  Result<ProcessResult> finish(const CancelToken& cancel, Deadline deadline) {
+    while (!ended_) {
+      if (deadline.passed(clock_)) result_.timed_out = true;
+      if (cancel.cancelled()) result_.cancelled = true;
+      if (result_.timed_out || result_.cancelled) break;
+      wait(slice(deadline));
+    }
+    if (!ended_) stop();
+    drain();
+    return answer();
+  }
+
+ private:
+  // Takes what came within `milliseconds`; false when there was nothing.
+  bool wait(int milliseconds) {
+    pollfd wait_for[2] = {{ended_ ? -1 : child_.pidfd.get(), POLLIN, 0},
+                          {child_.output.get(), POLLIN, 0}};  // -1 is ignored
+    if (::poll(wait_for, 2, milliseconds) <= 0) return false;
+    if (wait_for[0].revents != 0) ended_ = true;
+    if (wait_for[1].revents != 0) read_some();
+    return true;
+  }
+
+  void read_some() {
+    const ssize_t got = ::read(child_.output.get(), buffer_.data(), buffer_.size());
+    if (got > 0) {
+      output_.append(std::string_view(buffer_).substr(0, static_cast<std::size_t>(got)));
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+      child_.output.reset();
+    }
+  }
+
+  int slice(Deadline deadline) const {
+    const auto left =
+        static_cast<int>(std::min<std::int64_t>(deadline.left(clock_).count(), kSliceMs));
+    return std::max(left, 1);
+  }
+
+  // SIGTERM, grace, SIGKILL, to all of the family. The output is read on meanwhile: who is stuck in
+  // a full pipe could not end.
+  void stop() {
+    Family family(child_.pid, child_.output.get());
+    family.gather();
+    family.signal(SIGTERM);
+    const Deadline grace = Deadline::after(clock_, request_.grace);
+    while (!(ended_ && family.gone()) && !grace.passed(clock_)) {
+      const bool idle = !wait(ended_ ? 0 : slice(grace));
+      if (ended_ && idle) ::poll(nullptr, 0, 1);
+    }
+    family.kill_all(kKillRounds);
+    for (int round = 0; round < kReapSlices && !ended_; ++round) wait(kSliceMs);
+  }
+
+  // Ends at the end of the pipe. A descendant that holds it open gets no more than a moment.
+  void drain() {
+    int quiet_ms = 0;
+    for (int wakeups = 0; wakeups < kDrainWakeups && child_.output.valid(); ++wakeups) {
+      quiet_ms = wait(kSliceMs) ? 0 : quiet_ms + kSliceMs;
+      if (quiet_ms >= kDrainQuietMs) return;
+    }
+  }
+
+  Result<ProcessResult> answer() {
+    siginfo_t info{};
+    info.si_status = SIGKILL;  // stays when the process cannot be reaped yet
+    const int options = WEXITED | (ended_ ? 0 : WNOHANG);
+    while (::waitid(P_PID, static_cast<id_t>(child_.pid), &info, options) != 0) {
+      if (errno == EINTR) continue;
+      return errno_error("waiting for " + request_.argv[0], errno);
+    }
+    if (info.si_code == CLD_EXITED) {
+      result_.exit_code = info.si_status;
+    } else {
+      result_.signal = info.si_status;
+    }
+    result_.truncated = output_.truncated();
+    result_.output = output_.text();
+    result_.output_bytes = output_.total();
+    result_.duration = std::chrono::duration_cast<Milliseconds>(
+        std::chrono::nanoseconds(clock_.monotonic_ns() - started_ns_));
+    return std::move(result_);
+  }
+
+  Child child_;
+  const ProcessRequest& request_;
+  const Clock& clock_;
+  const std::uint64_t started_ns_;
+  BoundedOutput output_;
+  std::string buffer_;
+  bool ended_ = false;
+  ProcessResult result_;
+};
+
+bool is_clean(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL",
+                                                "LANG", "TERM", "TZ",   "TMPDIR"};
+  return name.starts_with("LC_") ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+}  // namespace
+
+std::vector<std::string> clean_environment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (is_clean(text.substr(0, text.find('=')))) out.emplace_back(text);
+  }
+  return out;
+}
+
+Result<ProcessResult> run_process(const ProcessRequest& request, const Clock& clock,
+                                  const CancelToken& cancel, Deadline deadline) {
+  AGENTD_TRY_VOID(check(request));
+  if (cancel.cancelled())
+    return Error{Code::kCancelled, "the command was cancelled before it began"};
+  const std::vector<std::string> environment =
+      request.environment.empty() ? clean_environment() : request.environment;
+  const std::uint64_t started_ns = clock.monotonic_ns();
+  AGENTD_TRY(Child child, spawn({request.argv, environment, request.cwd, request.input}));
+  return Run(std::move(child), request, clock, started_ns).finish(cancel, deadline);
+}
+
+}  // namespace agentd
