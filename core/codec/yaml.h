@@ -16,6 +16,14 @@ namespace agentd {
 
 struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap };
+  // Defined where the class is complete: its members hold nodes again.
+  YamlNode();
+  ~YamlNode();
+  YamlNode(const YamlNode&);
+  YamlNode(YamlNode&&) noexcept;
+  YamlNode& operator=(const YamlNode&);
+  YamlNode& operator=(YamlNode&&) noexcept;
+
   Kind kind = Kind::kNull;
   std::string scalar;
   bool quoted = false;  // "5" and '5' are text, 5 is a number

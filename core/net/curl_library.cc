@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/net/curl_library.h"
+
+#include <dlfcn.h>
+
+namespace agentd {
+namespace {
+
+Error cannot_load(const std::string& why) {
+  return {Code::kUnavailable, "libcurl cannot be loaded (" + why +
+                                  "); install it, on Debian with: apt install libcurl4"};
+}
+
+// Fills slots one after another and remembers the first name that is missing.
+struct Resolver {
+  void* library;
+  const char* missing = nullptr;
+
+  template <typename Function>
+  void get(Function& slot, const char* name) {
+    slot = reinterpret_cast<Function>(::dlsym(library, name));
+    if (slot == nullptr && missing == nullptr) missing = name;
+  }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<const CurlLibrary>> CurlLibrary::load(const char* file) {
+  // Lazy, which saves resolving what is never called. Never closed: OpenSSL below it registers exit
+  // handlers, and unloading at exit is time for nothing.
+  void* const library = ::dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const why = ::dlerror();
+    return cannot_load(why == nullptr ? file : why);
+  }
+  auto curl = std::make_unique<CurlLibrary>();
+  Resolver resolve{library};
+  resolve.get(curl->global_init, "curl_global_init");
+  resolve.get(curl->version, "curl_version");
+  resolve.get(curl->easy_init, "curl_easy_init");
+  resolve.get(curl->easy_cleanup, "curl_easy_cleanup");
+  resolve.get(curl->easy_reset, "curl_easy_reset");
+  resolve.get(curl->easy_setopt, "curl_easy_setopt");
+  resolve.get(curl->easy_strerror, "curl_easy_strerror");
+  resolve.get(curl->multi_init, "curl_multi_init");
+  resolve.get(curl->multi_cleanup, "curl_multi_cleanup");
+  resolve.get(curl->multi_add_handle, "curl_multi_add_handle");
+  resolve.get(curl->multi_remove_handle, "curl_multi_remove_handle");
+  resolve.get(curl->multi_perform, "curl_multi_perform");
+  resolve.get(curl->multi_poll, "curl_multi_poll");
+  resolve.get(curl->multi_info_read, "curl_multi_info_read");
+  resolve.get(curl->multi_strerror, "curl_multi_strerror");
+  resolve.get(curl->slist_append, "curl_slist_append");
+  resolve.get(curl->slist_free_all, "curl_slist_free_all");
+  if (resolve.missing != nullptr)
+    return cannot_load(std::string(file) + " is too old: it has no " + resolve.missing);
+  const CURLcode failed = curl->global_init(CURL_GLOBAL_SSL);
+  if (failed != CURLE_OK) return cannot_load(curl->easy_strerror(failed));
+  return std::unique_ptr<const CurlLibrary>(std::move(curl));
+}
+
+}  // namespace agentd

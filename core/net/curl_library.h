@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// curl_library.h - the functions of libcurl, loaded when they are needed.
+//
+// Loading libcurl and what it depends on costs several milliseconds, which a command that talks to nobody
+// must not pay; so the program does not link it.
+//
+// Threading: immutable after load(); libcurl's own rules hold for the handles.
+
+#include <curl/curl.h>
+
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace agentd {
+
+struct CurlLibrary {
+  decltype(&::curl_global_init) global_init = nullptr;
+  decltype(&::curl_version) version = nullptr;
+  decltype(&::curl_easy_init) easy_init = nullptr;
+  decltype(&::curl_easy_cleanup) easy_cleanup = nullptr;
+  decltype(&::curl_easy_reset) easy_reset = nullptr;
+  decltype(&::curl_easy_setopt) easy_setopt = nullptr;
+  decltype(&::curl_easy_strerror) easy_strerror = nullptr;
+  decltype(&::curl_multi_init) multi_init = nullptr;
+  decltype(&::curl_multi_cleanup) multi_cleanup = nullptr;
+  decltype(&::curl_multi_add_handle) multi_add_handle = nullptr;
+  decltype(&::curl_multi_remove_handle) multi_remove_handle = nullptr;
+  decltype(&::curl_multi_perform) multi_perform = nullptr;
+  decltype(&::curl_multi_poll) multi_poll = nullptr;
+  decltype(&::curl_multi_info_read) multi_info_read = nullptr;
+  decltype(&::curl_multi_strerror) multi_strerror = nullptr;
+  decltype(&::curl_slist_append) slist_append = nullptr;
+  decltype(&::curl_slist_free_all) slist_free_all = nullptr;
+
+  // Loads and initialises the library, which then stays until the process ends. kUnavailable names the
+  // package to install. `file` differs in tests only.
+  static Result<std::unique_ptr<const CurlLibrary>> load(const char* file = "libcurl.so.4");
+};
+
+}  // namespace agentd

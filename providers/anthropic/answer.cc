@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "providers/anthropic/answer.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "providers/anthropic/redacted.h"
+
+namespace agentd {
+namespace {
+
+Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
+
+// Whether the reason says that the model wrote all it wanted to. Otherwise the last tool call may have
+// been cut in a way that still reads as JSON, such as an empty input.
+bool finished_by_itself(StopReason reason) {
+  switch (reason) {
+    case StopReason::kEndTurn:
+    case StopReason::kToolUse:
+    case StopReason::kSequence:
+    case StopReason::kPause: return true;
+    case StopReason::kMaxTokens:
+    case StopReason::kRefusal:
+    case StopReason::kContextLength:
+    case StopReason::kInterrupted: return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+StopReason anthropic_stop_reason(std::string_view name) {
+  if (name == "tool_use") return StopReason::kToolUse;
+  if (name == "max_tokens") return StopReason::kMaxTokens;
+  if (name == "stop_sequence") return StopReason::kSequence;
+  if (name == "refusal") return StopReason::kRefusal;
+  if (name == "pause_turn") return StopReason::kPause;
+  if (name == "model_context_window_exceeded") return StopReason::kContextLength;
+  return StopReason::kEndTurn;
+}
+
+Result<void> AnthropicAnswer::take(const SseEvent& event) {
+  if (event.data.empty() || event.type == "ping") return {};
+  auto document = JsonDocument::parse(event.data);
+  if (!document) return broken("an event of the stream is broken: " + document.error().message);
+  const JsonView root = document->root();
+  const std::string_view type = root["type"].string_or(event.type);
+  if (type == "error") return on_error(root["error"]);
+  if (whole_) return {};
+  if (type == "message_start") return on_message_start(root["message"]);
+  if (type == "content_block_start") return on_block_start(root);
+  if (type == "content_block_delta") return on_delta(root);
+  if (type == "content_block_stop") return on_block_stop(root);
+  if (type == "message_delta") on_message_delta(root);
+  if (type == "message_stop") {
+    if (stop_reason_.empty()) return broken("the answer ended without a stop reason");
+    whole_ = true;
+  }
+  return {};
+}
+
+Result<void> AnthropicAnswer::on_message_start(JsonView message) {
+  if (began_) return broken("the stream holds a second message_start");
+  began_ = true;
+  read_usage(message["usage"]);
+  return {};
+}
+
+Result<void> AnthropicAnswer::on_error(JsonView error) {
+  reported_ = Reported{std::string(error["type"].string_or("error")),
+                       std::string(error["message"].string_or(""))};
+  return broken("the provider reports " + reported_->type + ": " + reported_->message);
+}
+
+AnthropicAnswer::Part* AnthropicAnswer::find(JsonView event) {
+  const std::int64_t index = event["index"].int_or(-1);
+  const auto found = std::find_if(parts_.rbegin(), parts_.rend(),
+                                  [&](const Part& part) { return part.index == index; });
+  return found == parts_.rend() ? nullptr : &*found;
+}
+
+Result<void> AnthropicAnswer::on_block_start(JsonView event) {
+  if (!began_) return broken("a content block came before message_start");
+  if (parts_.size() >= kBlocksMax)
+    return broken("the answer has more than " + std::to_string(kBlocksMax) + " content blocks");
+  if (find(event) != nullptr || event["index"].int_or(-1) < 0)
+    return broken("a content block began with a wrong or used index");
+  const JsonView start = event["content_block"];
+  Part part;
+  part.index = event["index"].int_or(-1);
+  part.type = std::string(start["type"].string_or(""));
+  part.known = true;
+  Block& block = part.block;
+  if (part.type == "text") {
+    block.text = std::string(start["text"].string_or(""));
+    if (!block.text.empty()) sink_.on_text(block.text);
+  } else if (part.type == "thinking") {
+    block.kind = BlockKind::kThinking;
+    block.text = std::string(start["thinking"].string_or(""));
+    block.opaque = std::string(start["signature"].string_or(""));
+    if (!block.text.empty()) sink_.on_thinking(block.text);
+  } else if (part.type == "redacted_thinking") {
+    block.kind = BlockKind::kThinking;
+    block.name = std::string(kRedactedThinking);
+    block.opaque = std::string(start["data"].string_or(""));
+  } else if (part.type == "tool_use") {
+    block = Block::tool_use(std::string(start["id"].string_or("")),
+                            std::string(start["name"].string_or("")), {});
+    if (block.call_id.empty() || block.name.empty())
+      return broken("a tool call came without an id or a name");
+    // Deltas bring the input; a server that sends it whole puts it here.
+    if (start["input"].size() != 0) block.json = start["input"].text();
+    sink_.on_tool_call(block.call_id, block.name);
+  } else {
+    part.known = false;
+  }
+  parts_.push_back(std::move(part));
+  return {};
+}
+
+Result<void> AnthropicAnswer::on_delta(JsonView event) {
+  Part* const part = find(event);
+  if (part == nullptr || !part->open) return broken("a delta belongs to no open content block");
+  const JsonView delta = event["delta"];
+  return part->known ? apply_delta(*part, delta["type"].string_or(""), delta) : Result<void>();
+}
+
+Result<void> AnthropicAnswer::apply_delta(Part& part, std::string_view type, JsonView delta) {
+  if (type == "text_delta" && part.type == "text") {
+    const std::string_view text = delta["text"].string_or("");
+    part.block.text += text;
+    if (!text.empty()) sink_.on_text(text);
+  } else if (type == "thinking_delta" && part.type == "thinking") {
+    const std::string_view text = delta["thinking"].string_or("");
+    part.block.text += text;
+    if (!text.empty()) sink_.on_thinking(text);
+  } else if (type == "signature_delta" && part.type == "thinking") {
+    part.block.opaque += delta["signature"].string_or("");
+  } else if (type == "input_json_delta" && part.type == "tool_use") {
+    part.block.json += delta["partial_json"].string_or("");
+  } else if (type == "text_delta" || type == "thinking_delta" || type == "signature_delta" ||
+             type == "input_json_delta") {
+    return broken("a " + std::string(type) + " came for a " + part.type + " block");
+  }
+  return {};
+}
+
+Result<void> AnthropicAnswer::on_block_stop(JsonView event) {
+  Part* const part = find(event);
+  if (part == nullptr || !part->open) return broken("a content block ended that was not open");
+  part->open = false;
+  return {};
+}
+
+void AnthropicAnswer::on_message_delta(JsonView event) {
+  const std::string_view reason = event["delta"]["stop_reason"].string_or("");
+  if (!reason.empty()) stop_reason_ = std::string(reason);
+  read_usage(event["usage"]);
+}
+
+// Numbers are totals so far: a later one replaces the earlier, an absent or null one leaves it.
+void AnthropicAnswer::read_usage(JsonView usage) {
+  if (!usage.is_object()) return;
+  Usage sum = usage_.value_or(Usage{});
+  sum.input = usage["input_tokens"].uint_or(sum.input);
+  sum.output = usage["output_tokens"].uint_or(sum.output);
+  sum.cache_read = usage["cache_read_input_tokens"].uint_or(sum.cache_read);
+  sum.cache_write = usage["cache_creation_input_tokens"].uint_or(sum.cache_write);
+  sum.reasoning = usage["output_tokens_details"]["thinking_tokens"].uint_or(sum.reasoning);
+  usage_ = sum;
+}
+
+Result<void> AnthropicAnswer::close_tool_call(Block& block) const {
+  if (block.json.empty()) block.json = "{}";
+  const auto input = JsonDocument::parse(block.json);
+  if (input && input->root().is_object()) return {};
+  const std::string why = input ? "not an object" : input.error().message;
+  return broken("the input of tool call '" + one_line(block.name, 80) + "' is no JSON object: " + why);
+}
+
+Result<ModelResponse> AnthropicAnswer::finish() {
+  AGENTD_ASSERT(whole_);
+  ModelResponse response;
+  response.message.role = Role::kAssistant;
+  response.stop_reason = anthropic_stop_reason(stop_reason_);
+  response.usage = usage_;
+  const bool complete = finished_by_itself(response.stop_reason);
+  bool calls = false;
+  for (Part& part : parts_) {
+    if (!part.known) continue;
+    if (part.block.kind == BlockKind::kToolUse) {
+      if (!complete) continue;
+      if (part.open) return broken("the answer ended inside a tool call");
+      AGENTD_TRY_VOID(close_tool_call(part.block));
+      calls = true;
+    }
+    if (part.type == "text" && part.block.text.empty()) continue;
+    response.message.blocks.push_back(part.block);
+  }
+  // Some servers that speak this format say end_turn beside a call.
+  if (calls && response.stop_reason == StopReason::kEndTurn) response.stop_reason = StopReason::kToolUse;
+  return response;
+}
+
+Message AnthropicAnswer::partial() const {
+  Message message;
+  message.role = Role::kAssistant;
+  message.flags = AGENTD_MESSAGE_INTERRUPTED;
+  for (const Part& part : parts_) {
+    const bool empty = part.block.text.empty() && part.block.opaque.empty();
+    if (part.known && part.block.kind != BlockKind::kToolUse && !empty)
+      message.blocks.push_back(part.block);
+  }
+  return message;
+}
+
+}  // namespace agentd

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// answer.h - the event stream of one answer, put together.
+//
+// Events as in docs.anthropic.com/en/docs/build-with-claude/streaming. Types that are not known are
+// skipped, as that page asks. A tool call leaves here only in an answer that came whole: its
+// content_block_stop, the stop reason and message_stop were seen.
+//
+// Threading: thread-compatible.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/codec/json.h"
+#include "core/codec/sse.h"
+#include "core/model/provider.h"
+
+namespace agentd {
+
+class AnthropicAnswer {
+ public:
+  static constexpr std::size_t kBlocksMax = 4096;
+
+  explicit AnthropicAnswer(ModelSink& sink) : sink_(sink) {}
+
+  // Takes the next event. kCorrupt when it is not what the format says, or when the provider reports an
+  // error, which reported_error() then holds; nothing may be fed after that.
+  Result<void> take(const SseEvent& event);
+
+  // message_stop was seen.
+  bool whole() const { return whole_; }
+  // message_start was seen.
+  bool began() const { return began_; }
+  // Of an error event: its type and message.
+  struct Reported {
+    std::string type, message;
+  };
+  const std::optional<Reported>& reported_error() const { return reported_; }
+
+  // The answer. REQUIRES whole(). kCorrupt when a tool call's input is not a JSON object.
+  Result<ModelResponse> finish();
+  // What arrived, without tool calls.
+  Message partial() const;
+
+ private:
+  struct Part {
+    std::int64_t index = 0;
+    std::string type;  // on the wire
+    Block block;
+    bool known = false;
+    bool open = true;
+  };
+  Result<void> on_message_start(JsonView message);
+  Result<void> on_block_start(JsonView event);
+  Result<void> on_delta(JsonView event);
+  Result<void> apply_delta(Part& part, std::string_view type, JsonView delta);
+  Result<void> on_block_stop(JsonView event);
+  Result<void> on_error(JsonView error);
+  void on_message_delta(JsonView event);
+  void read_usage(JsonView usage);
+  Part* find(JsonView event);
+  Result<void> close_tool_call(Block& block) const;
+
+  ModelSink& sink_;
+  std::vector<Part> parts_;
+  std::optional<Usage> usage_;
+  std::string stop_reason_;
+  std::optional<Reported> reported_;
+  bool began_ = false;
+  bool whole_ = false;
+};
+
+// kEndTurn for a reason of a newer API.
+StopReason anthropic_stop_reason(std::string_view name);
+
+}  // namespace agentd

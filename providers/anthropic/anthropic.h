@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// anthropic.h - Anthropic's Messages API as a ModelProvider.
+//
+// Wire format: docs.anthropic.com/en/api/messages and /en/docs/build-with-claude/streaming.
+//
+// Threading: the provider is thread-safe when its HttpClient is.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/model/provider.h"
+#include "core/net/http.h"
+#include "providers/common/retry.h"
+
+namespace agentd {
+
+struct AnthropicOptions {
+  std::string api_key;     // header x-api-key
+  std::string auth_token;  // header Authorization: Bearer; used when there is no api_key
+  std::string base_url = "https://api.anthropic.com";  // with or without a last "/v1"
+  std::string version = "2023-06-01";                  // header anthropic-version
+  std::vector<std::string> betas;                      // header anthropic-beta
+  std::string user_agent = "agentd";
+  bool cache = true;  // marks the stable beginning of each request for the provider's prompt cache
+  RetryPolicy retry;
+  Milliseconds connect_timeout{10'000};
+  Milliseconds idle_timeout{300'000};
+  std::uint64_t answer_bytes_max = 64ull << 20;
+};
+
+// `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth, so that
+// commands which ask no model work without one. `sleeper` waits between retries; the clock's own unless
+// given.
+std::unique_ptr<ModelProvider> make_anthropic_provider(AnthropicOptions options, HttpClient& http,
+                                                       const Clock& clock,
+                                                       std::unique_ptr<Sleeper> sleeper = nullptr);
+
+}  // namespace agentd

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "providers/anthropic/request.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "providers/anthropic/redacted.h"
+#include "providers/common/wire.h"
+
+namespace agentd {
+namespace {
+
+// The provider's least budget (docs.anthropic.com/en/docs/build-with-claude/extended-thinking).
+constexpr std::uint64_t kThinkingTokensMin = 1024;
+
+bool sendable(const agentd_block& block) {
+  switch (static_cast<BlockKind>(block.kind)) {
+    case BlockKind::kText: return block.text.len != 0;
+    case BlockKind::kThinking:
+    case BlockKind::kImage: return block.opaque.len != 0;
+    case BlockKind::kToolUse:
+    case BlockKind::kToolResult: return true;
+  }
+  return false;  // a kind of a newer log
+}
+
+// Braces at both ends of valid UTF-8: what was received as JSON is not parsed again for every request.
+bool looks_like_object(std::string_view json) {
+  const std::size_t first = json.find_first_not_of(" \t\r\n");
+  const std::size_t last = json.find_last_not_of(" \t\r\n");
+  return first != std::string_view::npos && json[first] == '{' && json[last] == '}' && is_utf8(json);
+}
+
+class Writer {
+ public:
+  Writer(JsonWriter& out, bool cache) : out_(out), cache_(cache) {}
+
+  Result<void> write(const ModelRequest& request) {
+    const std::vector<WireGroup> groups = group_rows(request.messages, sendable);
+    if (groups.empty() && request.closing_text.empty())
+      return Error{Code::kInvalid, "the request has no message to send"};
+    out_.begin_object();
+    out_.member("model", request.model);
+    write_limits(request);
+    out_.member("stream", true);
+    write_system(request.system);
+    AGENTD_TRY_VOID(write_tools(request.tools));
+    write_messages(groups, request.closing_text);
+    out_.end_object();
+    return {};
+  }
+
+ private:
+  void cache_mark() {
+    if (cache_) out_.key("cache_control").begin_object().member("type", "ephemeral").end_object();
+  }
+
+  void write_limits(const ModelRequest& request) {
+    std::uint64_t output = std::max<std::uint64_t>(request.max_output_tokens, 1);
+    const std::uint64_t thinking = std::max(request.thinking_tokens, kThinkingTokensMin);
+    // The budget of thinking is a part of max_tokens: the answer must find room beside it.
+    if (request.thinking_tokens != 0 && output <= thinking) output += thinking;
+    out_.member("max_tokens", output);
+    if (request.thinking_tokens == 0) return;
+    out_.key("thinking").begin_object();
+    out_.member("type", "enabled").member("budget_tokens", thinking).end_object();
+  }
+
+  void write_text(std::string_view text, bool mark) {
+    out_.begin_object().member("type", "text").member("text", text);
+    if (mark) cache_mark();
+    out_.end_object();
+  }
+
+  void write_system(std::string_view system) {
+    if (system.empty()) return;
+    out_.key("system").begin_array();
+    write_text(system, true);
+    out_.end_array();
+  }
+
+  Result<void> write_tools(std::span<const ToolSpec> tools) {
+    if (tools.empty()) return {};
+    out_.key("tools").begin_array();
+    for (const ToolSpec& tool : tools) {
+      // Schemas come from plugins and servers: a bad one must not spoil the whole body.
+      const auto schema = JsonDocument::parse(tool.input_schema_json);
+      if (!tool.input_schema_json.empty() && (!schema || !schema->root().is_object()))
+        return Error{Code::kInvalid, "the input schema of tool '" + one_line(tool.name, 80) + "' from " +
+                                         one_line(tool.origin, 80) + " is not a JSON object"};
+      out_.begin_object().member("name", tool.name).optional("description", tool.description);
+      out_.key("input_schema");
+      if (tool.input_schema_json.empty())
+        out_.begin_object().member("type", "object").end_object();
+      else
+        out_.raw(tool.input_schema_json);
+      if (&tool == &tools.back()) cache_mark();
+      out_.end_object();
+    }
+    out_.end_array();
+    return {};
+  }
+
+  void write_messages(const std::vector<WireGroup>& groups, std::string_view closing) {
+    out_.key("messages").begin_array();
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const bool last = i + 1 == groups.size();
+      const bool joined = last && !groups[i].assistant;
+      write_group(groups[i], last && closing.empty(), joined ? closing : std::string_view());
+    }
+    const bool apart = groups.empty() || groups.back().assistant;
+    if (apart && !closing.empty()) write_group({}, false, closing);
+    out_.end_array();
+  }
+
+  // `closing` is the last text of a user message, empty for none.
+  void write_group(const WireGroup& group, bool mark_last, std::string_view closing) {
+    std::vector<const agentd_block*> blocks;
+    // Results of tools come first in their message: the provider refuses text before them.
+    for (const bool results : {true, false})
+      for (const agentd_message* row : group.rows)
+        for (const agentd_block& block : block_span(*row))
+          if ((block.kind == AGENTD_BLOCK_TOOL_RESULT) == results && sendable(block))
+            blocks.push_back(&block);
+    out_.begin_object().member("role", group.assistant ? "assistant" : "user");
+    out_.key("content").begin_array();
+    for (const agentd_block* block : blocks) write_block(*block, mark_last && block == blocks.back());
+    if (!closing.empty()) write_text(closing, true);
+    out_.end_array().end_object();
+  }
+
+  void write_block(const agentd_block& block, bool mark) {
+    switch (static_cast<BlockKind>(block.kind)) {
+      case BlockKind::kText: return write_text(full_text(block), mark);
+      case BlockKind::kThinking: return write_thinking(block);
+      case BlockKind::kToolUse: return write_tool_use(block, mark);
+      case BlockKind::kToolResult: return write_tool_result(block, mark);
+      case BlockKind::kImage: return write_image(block, mark);
+    }
+  }
+
+  // Thinking cannot carry a cache mark.
+  void write_thinking(const agentd_block& block) {
+    out_.begin_object();
+    if (view_of(block.name) == kRedactedThinking) {
+      out_.member("type", "redacted_thinking").member("data", view_of(block.opaque));
+    } else {
+      out_.member("type", "thinking").member("thinking", full_text(block));
+      out_.member("signature", view_of(block.opaque));
+    }
+    out_.end_object();
+  }
+
+  void write_tool_use(const agentd_block& block, bool mark) {
+    out_.begin_object().member("type", "tool_use").member("id", view_of(block.call_id));
+    out_.member("name", view_of(block.name)).key("input");
+    const std::string_view input = view_of(block.json);
+    if (input.empty() || looks_like_object(input))
+      out_.raw(input.empty() ? "{}" : input);
+    else  // from a log that something else wrote; the provider takes objects only
+      out_.begin_object().member("raw", input).end_object();
+    if (mark) cache_mark();
+    out_.end_object();
+  }
+
+  void write_tool_result(const agentd_block& block, bool mark) {
+    out_.begin_object().member("type", "tool_result").member("tool_use_id", view_of(block.call_id));
+    const auto parts = part_span(block);
+    if (std::none_of(parts.begin(), parts.end(), sendable)) {
+      out_.optional("content", full_text(block));
+    } else {
+      out_.key("content").begin_array();
+      if (block.text.len != 0) write_text(full_text(block), false);
+      for (const agentd_block& part : parts)
+        if (sendable(part)) write_part(part);
+      out_.end_array();
+    }
+    if ((block.flags & AGENTD_BLOCK_ERROR) != 0) out_.member("is_error", true);
+    if (mark) cache_mark();
+    out_.end_object();
+  }
+
+  void write_part(const agentd_block& part) {
+    if (part.kind == AGENTD_BLOCK_IMAGE) return write_image(part, false);
+    if (part.kind == AGENTD_BLOCK_TEXT) return write_text(full_text(part), false);
+  }
+
+  void write_image(const agentd_block& block, bool mark) {
+    out_.begin_object().member("type", "image").key("source").begin_object();
+    out_.member("type", "base64").member("media_type", view_of(block.name));
+    out_.member("data", view_of(block.opaque)).end_object();
+    if (mark) cache_mark();
+    out_.end_object();
+  }
+
+  JsonWriter& out_;
+  const bool cache_;
+};
+
+}  // namespace
+
+Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, bool cache) {
+  return Writer(out, cache).write(request);
+}
+
+}  // namespace agentd

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// request.h - a ModelRequest as the body of POST /v1/messages, written in one pass.
+//
+// Threading: pure function.
+
+#include "core/base/result.h"
+#include "core/codec/json.h"
+#include "core/model/provider.h"
+
+namespace agentd {
+
+// Writes into an empty `out`. kInvalid when there is no message to send or a tool's schema is no JSON
+// object. Blocks with nothing to say (empty text, thinking without its signature) are left out: the
+// provider refuses them.
+Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, bool cache);
+
+}  // namespace agentd

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "providers/common/errors.h"
+
+namespace agentd {
+
+ModelErrorKind kind_of_status(int status) {
+  if (status == 401 || status == 403) return ModelErrorKind::kAuth;
+  if (status == 402) return ModelErrorKind::kBilling;
+  if (status == 429) return ModelErrorKind::kRateLimit;
+  if (status == 503 || status == 529) return ModelErrorKind::kOverloaded;
+  if (status == 408 || status >= 500) return ModelErrorKind::kServer;
+  return ModelErrorKind::kInvalid;
+}
+
+bool may_pass(ModelErrorKind kind) {
+  switch (kind) {
+    case ModelErrorKind::kRateLimit:
+    case ModelErrorKind::kOverloaded:
+    case ModelErrorKind::kServer:
+    case ModelErrorKind::kNetwork:
+    case ModelErrorKind::kInterrupted: return true;
+    case ModelErrorKind::kAuth:
+    case ModelErrorKind::kBilling:
+    case ModelErrorKind::kInvalid:
+    case ModelErrorKind::kContextLength:
+    case ModelErrorKind::kProtocol:
+    case ModelErrorKind::kCancelled:
+    case ModelErrorKind::kScript: return false;
+  }
+  return false;
+}
+
+std::string_view advice_for(ModelErrorKind kind) {
+  switch (kind) {
+    case ModelErrorKind::kAuth: return "check the API key and its rights";
+    case ModelErrorKind::kBilling: return "check the credit and spend limits of the account";
+    case ModelErrorKind::kContextLength: return "compact the conversation";
+    case ModelErrorKind::kRateLimit:
+    case ModelErrorKind::kOverloaded:
+    case ModelErrorKind::kServer: return "try again later";
+    case ModelErrorKind::kInterrupted: return "send the message again";
+    case ModelErrorKind::kInvalid:
+    case ModelErrorKind::kNetwork:
+    case ModelErrorKind::kProtocol:
+    case ModelErrorKind::kCancelled:
+    case ModelErrorKind::kScript: return {};
+  }
+  return {};
+}
+
+namespace {
+
+ModelErrorKind kind_of(Code code, bool answer_began) {
+  if (code == Code::kCancelled) return ModelErrorKind::kCancelled;
+  if (code == Code::kInvalid) return ModelErrorKind::kInvalid;
+  // Broken or over its limits: the answer was on its way, whatever of it was read.
+  if (code == Code::kCorrupt) return ModelErrorKind::kInterrupted;
+  return answer_began ? ModelErrorKind::kInterrupted : ModelErrorKind::kNetwork;
+}
+
+}  // namespace
+
+ModelError from_http_error(std::string_view provider, const Error& error, bool answer_began) {
+  ModelError out;
+  out.kind = kind_of(error.code, answer_began);
+  out.message = std::string(provider) + ": " + error.message;
+  out.retryable = may_pass(out.kind) && error.code != Code::kDenied;
+  return out;
+}
+
+std::string without_secret(std::string text, std::string_view secret) {
+  if (secret.empty()) return text;
+  std::size_t at = 0;
+  while ((at = text.find(secret, at)) != std::string::npos) {
+    text.replace(at, secret.size(), "***");
+    at += 3;
+  }
+  return text;
+}
+
+}  // namespace agentd

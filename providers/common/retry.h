@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// retry.h - when a failed request is made again, and how long to wait before that.
+//
+// Bounded and polite: a provider that asks for time gets it, up to a limit; what a repetition cannot mend
+// (key, spend limit, a bad request) is never repeated, and nothing is after the answer began.
+//
+// Threading: values are immutable; Sleeper and Retrier are thread-safe when their parts are.
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "core/base/clock.h"
+#include "core/model/provider.h"
+#include "core/net/http.h"
+
+namespace agentd {
+
+struct RetryPolicy {
+  std::uint32_t retries = 2;
+  Milliseconds first_delay{500};  // doubles with each retry
+  Milliseconds delay_max{8'000};
+  Milliseconds retry_after_max{60'000};  // the longest wait that a provider can ask for
+};
+
+// Waits; tests and the simulator have their own.
+class Sleeper {
+ public:
+  virtual ~Sleeper() = default;
+  // False when `cancel` was set before the time was over.
+  virtual bool sleep(Milliseconds time, const CancelToken& cancel) = 0;
+};
+std::unique_ptr<Sleeper> make_sleeper(const Clock& clock);
+
+// What the answer says about the time to wait: retry-after-ms, retry-after in seconds or as an HTTP date
+// (RFC 9110, section 10.2.3). Absent for nonsense and for the past.
+std::optional<Milliseconds> retry_after_of(const HttpResponse& response, std::int64_t wall_ms);
+
+// True for 408, 409, 429 and 5xx.
+bool retryable_status(int status);
+
+// One attempt's outcome, as seen by the loop below.
+struct Attempt {
+  ModelResult result;
+  bool again = false;  // whether a repetition may help; never after the answer began
+};
+
+class Retrier {
+ public:
+  // `random` gives numbers in [0, 1). References must outlive the retrier.
+  Retrier(RetryPolicy policy, Sleeper& sleeper, const Clock& clock, std::function<double()> random = {});
+
+  // Calls `attempt` once and then at most `retries` times more. The error says how many attempts there
+  // were. A deadline that would pass during the wait ends it at once.
+  ModelResult run(const std::function<Attempt()>& attempt, const CancelToken& cancel,
+                  Deadline deadline) const;
+  // The wait before retry number `retry` (0 = the first): what the provider asked for, up to the limit;
+  // else exponential, with up to a quarter taken off at random.
+  Milliseconds delay(std::uint32_t retry, const std::optional<Milliseconds>& asked) const;
+
+ private:
+  RetryPolicy policy_;
+  Sleeper& sleeper_;
+  const Clock& clock_;
+  std::function<double()> random_;
+};
+
+}  // namespace agentd

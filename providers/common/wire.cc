@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "providers/common/wire.h"
+
+#include <algorithm>
+
+namespace agentd {
+
+std::span<const agentd_block> block_span(const agentd_message& row) {
+  return {static_cast<const agentd_block*>(row.blocks.first), row.blocks.count};
+}
+
+std::span<const agentd_block> part_span(const agentd_block& block) {
+  return {static_cast<const agentd_block*>(block.parts.first), block.parts.count};
+}
+
+std::vector<WireGroup> group_rows(std::span<const agentd_message> rows, const WireFilter& sendable) {
+  std::vector<WireGroup> groups;
+  for (const agentd_message& row : rows) {
+    const auto blocks = block_span(row);
+    if (std::none_of(blocks.begin(), blocks.end(), sendable)) continue;
+    const bool assistant = row.role == AGENTD_ROLE_ASSISTANT;
+    if (groups.empty() || groups.back().assistant != assistant) groups.push_back({assistant, {}});
+    groups.back().rows.push_back(&row);
+  }
+  return groups;
+}
+
+}  // namespace agentd

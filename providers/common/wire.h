@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// wire.h - rows of a view as the messages of a wire format.
+//
+// Every provider's format knows two speakers in turn, while a view may hold neighbours of one role (a tool
+// result and the context a hook added, a summary and the user's next question).
+//
+// Threading: pure functions.
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/conversation/rows.h"
+
+namespace agentd {
+
+// Neighbouring rows that become one message.
+struct WireGroup {
+  bool assistant = false;
+  std::vector<const agentd_message*> rows;
+};
+
+// True when the block has something to say on the wire.
+using WireFilter = std::function<bool(const agentd_block&)>;
+
+// The rows in order, joined by role; rows of which no block passes `sendable` are left out, and so are no
+// reason to part their neighbours. SUMMARY counts as user.
+std::vector<WireGroup> group_rows(std::span<const agentd_message> rows, const WireFilter& sendable);
+
+std::span<const agentd_block> block_span(const agentd_message& row);
+std::span<const agentd_block> part_span(const agentd_block& block);
+
+}  // namespace agentd

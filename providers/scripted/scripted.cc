@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "providers/scripted/scripted.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <map>
+#include <mutex>
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/codec/json.h"
+#include "providers/common/errors.h"
+#include "providers/scripted/render.h"
+#include "providers/scripted/script.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kStateBytesMax = 64 * 1024;
+// Text reaches the sink in pieces of about a word, as from a model that writes.
+constexpr std::size_t kDeltaBytes = 24;
+
+// How many turns of each purpose were played.
+using Positions = std::map<std::string, std::uint64_t, std::less<>>;
+
+Result<Positions> read_positions(const std::string& path) {
+  auto text = read_file(path, kStateBytesMax);
+  if (!text && text.error().code == Code::kNotFound) return Positions();
+  if (!text) return text.error();
+  const auto document = JsonDocument::parse(*text);
+  if (!document || !document->root().is_object())
+    return Error{Code::kCorrupt, path + ":1:1: the state of the script is broken; delete the file to begin "
+                                        "the script anew"};
+  Positions out;
+  const JsonView root = document->root();
+  for (std::size_t i = 0; i < root.size(); ++i)
+    out[std::string(root.key_at(i))] = root.at(i).uint_or(0);
+  return out;
+}
+
+Result<void> write_positions(const std::string& path, const Positions& positions) {
+  JsonWriter out;
+  out.begin_object();
+  for (const auto& [purpose, played] : positions) out.member(purpose, played);
+  out.end_object();
+  return write_file_atomically(path, std::string(out.text()) + "\n", 0600);
+}
+
+Result<void> append_line(const std::string& path, std::string line) {
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!fd.valid()) return errno_error("recording a request in " + path, errno);
+  return write_all(fd.get(), line += '\n');
+}
+
+void stream(std::string_view text, ModelSink& sink, void (ModelSink::*to)(std::string_view)) {
+  while (!text.empty()) {
+    std::string_view piece = utf8_prefix(text, kDeltaBytes);
+    if (piece.empty()) piece = text.substr(0, kDeltaBytes);  // not UTF-8
+    (sink.*to)(piece);
+    text.remove_prefix(piece.size());
+  }
+}
+
+class Scripted final : public ModelProvider {
+ public:
+  Scripted(ScriptedOptions options, Script script, Positions played, std::unique_ptr<Sleeper> sleeper)
+      : options_(std::move(options)),
+        script_(std::move(script)),
+        sleeper_(std::move(sleeper)),
+        played_(std::move(played)) {}
+
+  std::string_view name() const override { return "scripted"; }
+
+  ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
+                       Deadline deadline) override {
+    (void)deadline;  // a turn waits for its delay_ms and for nothing else
+    if (cancel.cancelled()) return failed(ModelErrorKind::kCancelled, "the request was cancelled");
+    std::uint64_t number = 0;
+    auto turn = take(request, number);
+    if (!turn) return turn.error();
+    if (auto unmet = check((*turn)->expect, request); !unmet.empty())
+      return failed(ModelErrorKind::kScript, place(**turn) + unmet);
+    return play(**turn, number, sink, cancel);
+  }
+
+ private:
+  static ModelError failed(ModelErrorKind kind, std::string message) {
+    ModelError error;
+    error.kind = kind;
+    error.message = std::move(message);
+    error.retryable = may_pass(kind);
+    return error;
+  }
+
+  std::string place(const ScriptedTurn& turn) const {
+    return script_.path + ":" + std::to_string(turn.line) + ": ";
+  }
+
+  // Turn `index` of a purpose; null when there are not so many. `count` = how many there are.
+  const ScriptedTurn* find(std::string_view purpose, std::uint64_t index, std::uint64_t& count) const {
+    const ScriptedTurn* found = nullptr;
+    count = 0;
+    for (const ScriptedTurn& turn : script_.turns) {
+      if (turn.purpose != purpose) continue;
+      if (count == index) found = &turn;
+      ++count;
+    }
+    return found;
+  }
+
+  // The next turn of the request's purpose; it counts as played from here on. `number` counts from 1.
+  Result<const ScriptedTurn*, ModelError> take(const ModelRequest& request, std::uint64_t& number) {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t& played = played_[request.purpose];
+    number = played + 1;
+    if (!options_.record_path.empty())
+      if (auto kept = append_line(options_.record_path, record_request(request, number)); !kept)
+        return failed(ModelErrorKind::kScript, kept.error().message);
+    std::uint64_t count = 0;
+    const ScriptedTurn* const turn = find(request.purpose, played, count);
+    if (turn == nullptr)
+      return failed(ModelErrorKind::kScript,
+                    script_.path + ": the script has no turn left for '" + one_line(request.purpose, 40) +
+                        "': it has " + std::to_string(count) + " and this is request " +
+                        std::to_string(number));
+    ++played;
+    if (!options_.state_path.empty())
+      if (auto kept = write_positions(options_.state_path, played_); !kept)
+        return failed(ModelErrorKind::kScript, kept.error().message);
+    return turn;
+  }
+
+  // What the request lacks of what the turn expects; empty when all is well.
+  static std::string check(const ScriptedExpect& expect, const ModelRequest& request) {
+    if (expect.contains.empty() && expect.not_contains.empty()) return {};
+    const std::string text = render_request(request);
+    for (const std::string& part : expect.contains)
+      if (text.find(part) == std::string::npos)
+        return "the request does not hold '" + one_line(part, 120) + "', which this turn expects";
+    for (const std::string& part : expect.not_contains)
+      if (text.find(part) != std::string::npos)
+        return "the request holds '" + one_line(part, 120) + "', which this turn says it must not";
+    return {};
+  }
+
+  ModelResult play(const ScriptedTurn& turn, std::uint64_t number, ModelSink& sink,
+                   const CancelToken& cancel) {
+    if (turn.delay.count() != 0 && !sleeper_->sleep(turn.delay, cancel))
+      return failed(ModelErrorKind::kCancelled, "the request was cancelled");
+    ModelResponse response;
+    response.message.role = Role::kAssistant;
+    response.request_id = "scripted_" + turn.purpose + "_" + std::to_string(number);
+    say(turn, response.message, sink);
+    if (turn.error) return fail(turn, std::move(response.message));
+    call(turn, number, response.message, sink);
+    response.stop_reason = turn.stop_reason.value_or(turn.calls.empty() ? StopReason::kEndTurn
+                                                                        : StopReason::kToolUse);
+    response.usage = turn.usage;
+    return response;
+  }
+
+  static void say(const ScriptedTurn& turn, Message& message, ModelSink& sink) {
+    if (!turn.thinking.empty()) {
+      Block block;
+      block.kind = BlockKind::kThinking;
+      block.text = turn.thinking;
+      block.opaque = turn.signature;
+      message.blocks.push_back(std::move(block));
+      stream(turn.thinking, sink, &ModelSink::on_thinking);
+    }
+    if (turn.text.empty()) return;
+    message.blocks.push_back(Block::of_text(turn.text));
+    stream(turn.text, sink, &ModelSink::on_text);
+  }
+
+  static void call(const ScriptedTurn& turn, std::uint64_t number, Message& message, ModelSink& sink) {
+    for (std::size_t i = 0; i < turn.calls.size(); ++i) {
+      const ScriptedCall& one = turn.calls[i];
+      const std::string made = "call_" + (turn.purpose == "turn" ? "" : turn.purpose + "_") +
+                               std::to_string(number) + "_" + std::to_string(i + 1);
+      message.blocks.push_back(Block::tool_use(one.id.empty() ? made : one.id, one.name, one.input_json));
+      sink.on_tool_call(message.blocks.back().call_id, one.name);
+    }
+  }
+
+  ModelError fail(const ScriptedTurn& turn, Message partial) const {
+    const std::string_view advice = advice_for(turn.error->kind);
+    std::string said = turn.error->message.empty() ? "scripted error: " + std::string(name_of(turn.error->kind))
+                                                   : turn.error->message;
+    if (turn.error->message.empty() && !advice.empty()) said += "; " + std::string(advice);
+    ModelError error = failed(turn.error->kind, std::move(said));
+    error.http_status = turn.error->status;
+    error.partial = std::move(partial);
+    error.partial.flags = AGENTD_MESSAGE_INTERRUPTED;
+    return error;
+  }
+
+  const ScriptedOptions options_;
+  const Script script_;
+  const std::unique_ptr<Sleeper> sleeper_;
+  std::mutex mutex_;
+  Positions played_;  // guarded by mutex_
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ModelProvider>> make_scripted_provider(ScriptedOptions options, const Clock& clock,
+                                                              std::unique_ptr<Sleeper> sleeper) {
+  AGENTD_TRY(Script script, load_script(options.script_path));
+  Positions played;
+  if (!options.state_path.empty()) {
+    AGENTD_TRY(played, read_positions(options.state_path));
+  }
+  if (played.empty() && options.start_turn != 0) played["turn"] = options.start_turn;
+  if (!sleeper) sleeper = make_sleeper(clock);
+  return std::unique_ptr<ModelProvider>(std::make_unique<Scripted>(
+      std::move(options), std::move(script), std::move(played), std::move(sleeper)));
+}
+
+}  // namespace agentd

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// fixture_server - shows another client what the tests play.
+//
+//   fixture_server serve      serves every fixture: POST /v1/messages whose model is a fixture's name, and
+//                             GET /fixtures with what a client must read; prints its URL, ends with stdin
+//   fixture_server requests   prints request bodies as the provider writes them, one JSON line each
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "core/codec/json.h"
+#include "providers/anthropic/request.h"
+#include "tests/support/anthropic_wire.h"
+#include "tests/support/loopback_server.h"
+#include "tests/support/model_fakes.h"
+
+namespace agentd::testing {
+namespace {
+
+std::string expectations() {
+  JsonWriter out;
+  out.begin_array();
+  for (const AnthropicFixture& fixture : anthropic_fixtures()) {
+    out.begin_object().member("name", fixture.name).member("page", fixture.page);
+    out.member("text", fixture.text).member("thinking", fixture.thinking);
+    out.member("stop_reason", fixture.stop_reason).key("calls").begin_array();
+    for (const auto& [name, input] : fixture.calls)
+      out.begin_object().member("name", name).key("input").raw(input).end_object();
+    out.end_array().end_object();
+  }
+  out.end_array();
+  return std::string(out.text());
+}
+
+Reply answer(const RecordedRequest& request) {
+  if (request.target == "/fixtures")
+    return Reply::http(200, {{"content-type", "application/json"}}, expectations());
+  const auto body = JsonDocument::parse(request.body);
+  const std::string_view wanted = body ? body->root()["model"].string_or("") : "";
+  for (const AnthropicFixture& fixture : anthropic_fixtures())
+    if (fixture.name == wanted) return Reply::chunked({fixture.bytes});
+  return Reply::http(404, {{"content-type", "application/json"}},
+                     anthropic_error_body("not_found_error", "no such fixture"));
+}
+
+int serve() {
+  LoopbackServer server{LoopbackServer::Handler(answer)};
+  std::printf("%s\n", server.url().c_str());
+  std::fflush(stdout);
+  char ignored[64];
+  while (::read(STDIN_FILENO, ignored, sizeof ignored) > 0) {
+  }
+  return 0;
+}
+
+Message tool_turn() {
+  Message message;
+  message.role = Role::kAssistant;
+  Block thinking;
+  thinking.kind = BlockKind::kThinking;
+  thinking.text = "I should look";
+  thinking.opaque = "sig";
+  Block redacted;
+  redacted.kind = BlockKind::kThinking;
+  redacted.name = "redacted";
+  redacted.opaque = "enc";
+  message.blocks = {thinking, redacted, Block::of_text("Looking."),
+                    Block::tool_use("toolu_1", "bash", R"({"command":"ls"})"),
+                    Block::tool_use("toolu_2", "list", "")};
+  return message;
+}
+
+Message tool_results() {
+  Block image;
+  image.kind = BlockKind::kImage;
+  image.name = "image/png";
+  image.opaque = "aGk=";
+  Block with_image = Block::tool_result("toolu_1", "a picture", false);
+  with_image.parts = {image};
+  Message message;
+  message.blocks = {with_image, Block::tool_result("toolu_2", "failed", true), image};
+  return message;
+}
+
+bool print(TestRequest& request) {
+  JsonWriter out;
+  if (!write_anthropic_request(out, request.value(), true)) return false;
+  std::printf("%.*s\n", static_cast<int>(out.text().size()), out.text().data());
+  return true;
+}
+
+int requests() {
+  TestRequest plain;
+  plain.user("hello");
+  TestRequest full;
+  full.user("go").add(tool_turn()).add(tool_results()).user("and then?");
+  full.tool("bash").tool("list", "");
+  full.value().system = "Be brief.";
+  full.value().thinking_tokens = 2000;
+  full.value().closing_text = "Sum up.";
+  TestRequest summary;
+  summary.add(Message::of_text(Role::kSummary, "before")).add(Message::of_text(Role::kAssistant, "ok"));
+  summary.value().closing_text = "Go on.";
+  return print(plain) && print(full) && print(summary) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace agentd::testing
+
+int main(int argc, char** argv) {
+  const std::string command = argc == 2 ? argv[1] : "";
+  if (command == "serve") return agentd::testing::serve();
+  if (command == "requests") return agentd::testing::requests();
+  std::fprintf(stderr, "usage: fixture_server serve|requests\n");
+  return 2;
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/net/http.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <thread>
+
+#include "core/net/curl_library.h"
+#include "core/net/url.h"
+#include "tests/support/loopback_server.h"
+
+namespace agentd {
+namespace {
+
+using testing::LoopbackServer;
+using testing::RecordedRequest;
+using testing::Reply;
+
+class HttpTest : public ::testing::Test {
+ protected:
+  SystemClock clock_;
+  std::unique_ptr<HttpClient> client_ = make_http_client(clock_);
+  CancelToken cancel_;
+  std::string body_;
+
+  Result<HttpResponse> send(HttpRequest request, Deadline deadline = {}) {
+    return client_->send(
+        request,
+        [this](const HttpResponse&, std::string_view bytes) {
+          body_ += bytes;
+          return true;
+        },
+        cancel_, deadline);
+  }
+  Result<HttpResponse> post(const std::string& url, std::string_view body = "hello") {
+    HttpRequest request;
+    request.url = url;
+    request.body = body;
+    return send(request);
+  }
+};
+
+TEST_F(HttpTest, SendsTheRequestAndGivesStatusHeadersAndBody) {
+  LoopbackServer server({Reply::http(201, {{"X-Thing", " value "}}, "answer")});
+  HttpRequest request;
+  request.url = server.url() + "/path?q=1";
+  request.headers = {{"x-api-key", "secret"}, {"x-empty", ""}};
+  request.body = "question";
+  const auto response = send(request);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 201);
+  EXPECT_EQ(response->header("x-thing"), "value");
+  EXPECT_EQ(body_, "answer");
+  const RecordedRequest got = server.requests().at(0);
+  EXPECT_EQ(got.method, "POST");
+  EXPECT_EQ(got.target, "/path?q=1");
+  EXPECT_EQ(got.body, "question");
+  EXPECT_EQ(got.header("x-api-key"), "secret");
+  EXPECT_EQ(got.header("expect"), "");
+}
+
+TEST_F(HttpTest, SendsALargeBodyWithoutWaitingForLeave) {
+  LoopbackServer server({Reply::http(200, {}, "ok")});
+  const std::string large(3u << 20, 'x');
+  ASSERT_TRUE(post(server.url(), large));
+  EXPECT_EQ(server.requests().at(0).body.size(), large.size());
+}
+
+TEST_F(HttpTest, ReusesTheConnection) {
+  LoopbackServer server({Reply::http(200, {}, "1"), Reply::http(200, {}, "2"), Reply::http(200, {}, "3")});
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(post(server.url()));
+  EXPECT_EQ(body_, "123");
+  EXPECT_EQ(server.connections(), 1u);
+}
+
+TEST_F(HttpTest, RepeatsOnAConnectionThatWentStale) {
+  // The server closes after its first answer although it promised to go on.
+  LoopbackServer server([](const RecordedRequest&) {
+    Reply reply = Reply::http(200, {}, "x");
+    reply.keep_alive = false;
+    return reply;
+  });
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(post(server.url()));
+  EXPECT_EQ(server.requests().size(), 3u);
+}
+
+TEST_F(HttpTest, ServesSeveralThreadsAtOnce) {
+  LoopbackServer server([](const RecordedRequest& request) { return Reply::http(200, {}, request.body); });
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        const std::string mine = std::to_string(t * 100 + i);
+        std::string got;
+        HttpRequest request;
+        request.url = server.url();
+        request.body = mine;
+        const auto sent = client_->send(
+            request,
+            [&](const HttpResponse&, std::string_view bytes) {
+              got += bytes;
+              return true;
+            },
+            {}, {});
+        if (sent && got == mine) ++right;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right.load(), 160);
+}
+
+TEST_F(HttpTest, DoesNotFollowARedirect) {
+  LoopbackServer target([](const RecordedRequest&) { return Reply::http(200, {}, "stolen"); });
+  LoopbackServer server({Reply::http(307, {{"location", target.url() + "/x"}}, "")});
+  const auto response = post(server.url());
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 307);
+  EXPECT_TRUE(target.requests().empty());
+  EXPECT_EQ(target.connections(), 0u);
+}
+
+TEST_F(HttpTest, SaysThatNobodyListens) {
+  std::string url;
+  { url = LoopbackServer(std::deque<Reply>{}).url(); }
+  const auto response = post(url);
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, Code::kUnavailable);
+  EXPECT_NE(response.error().message.find("no connection to 127.0.0.1:"), std::string::npos)
+      << response.error().message;
+}
+
+TEST_F(HttpTest, SaysThatTheNameIsUnknown) {
+  const auto response = post("http://no-such-host.invalid/");
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, Code::kUnavailable);
+  EXPECT_NE(response.error().message.find("no-such-host.invalid"), std::string::npos);
+}
+
+TEST_F(HttpTest, TellsAConnectionLostBeforeTheHeadersFromOneLostAfter) {
+  LoopbackServer server({Reply().send("HTTP/1.1 20"), Reply().reset(),
+                         Reply().send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n123"),
+                         Reply::chunked({"123"}, false)});
+  EXPECT_EQ(post(server.url()).error().code, Code::kUnavailable);
+  EXPECT_EQ(post(server.url()).error().code, Code::kUnavailable);
+  EXPECT_EQ(post(server.url()).error().code, Code::kCorrupt);
+  EXPECT_EQ(post(server.url()).error().code, Code::kCorrupt);
+  EXPECT_EQ(body_, "123123");
+}
+
+TEST_F(HttpTest, StopsWhenCancelledBeforeAndDuringTheAnswer) {
+  LoopbackServer server({Reply().stall(), Reply::chunked({"begun"}, false).stall()});
+  for (int i = 0; i < 2; ++i) {
+    CancelToken cancel;
+    std::thread later([&cancel] {
+      std::this_thread::sleep_for(Milliseconds(30));
+      cancel.cancel(1);
+    });
+    HttpRequest request;
+    request.url = server.url();
+    const auto response = client_->send(request, {}, cancel, {});
+    later.join();
+    ASSERT_FALSE(response);
+    EXPECT_EQ(response.error().code, Code::kCancelled);
+  }
+}
+
+TEST_F(HttpTest, IsNotSentWhenCancelledFromTheStart) {
+  LoopbackServer server({Reply::http(200, {}, "x")});
+  cancel_.cancel(1);
+  EXPECT_EQ(post(server.url()).error().code, Code::kCancelled);
+  EXPECT_EQ(server.connections(), 0u);
+}
+
+TEST_F(HttpTest, EndsAtItsDeadline) {
+  LoopbackServer server({Reply().stall()});
+  HttpRequest request;
+  request.url = server.url();
+  const auto response = send(request, Deadline::after(clock_, Milliseconds(60)));
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, Code::kUnavailable);
+  EXPECT_NE(response.error().message.find("within the time allowed"), std::string::npos);
+}
+
+TEST_F(HttpTest, GivesUpOnAServerThatFallsSilent) {
+  LoopbackServer server({Reply().stall(), Reply::chunked({"begun"}, false).stall()});
+  HttpRequest request;
+  request.url = server.url();
+  request.idle_timeout = Milliseconds(60);
+  const auto before = send(request);
+  ASSERT_FALSE(before);
+  EXPECT_EQ(before.error().code, Code::kUnavailable);
+  EXPECT_NE(before.error().message.find("has sent nothing for 60 ms"), std::string::npos);
+  EXPECT_EQ(send(request).error().code, Code::kCorrupt);
+}
+
+TEST_F(HttpTest, EndsWhenTheReaderHasEnough) {
+  LoopbackServer server({Reply::chunked({"one", "two"})});
+  HttpRequest request;
+  request.url = server.url();
+  const auto response =
+      client_->send(request, [](const HttpResponse&, std::string_view) { return false; }, {}, {});
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, Code::kCancelled);
+}
+
+TEST_F(HttpTest, CapsTheBody) {
+  LoopbackServer server([](const RecordedRequest&) { return Reply::http(200, {}, std::string(100'000, 'x')); });
+  HttpRequest request;
+  request.url = server.url();
+  request.body_bytes_max = 50'000;
+  const auto response = send(request);
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, Code::kCorrupt);
+  EXPECT_NE(response.error().message.find("more than 50000 bytes"), std::string::npos);
+  EXPECT_LE(body_.size(), 50'000u);
+  request.body_bytes_max = 100'000;
+  EXPECT_TRUE(send(request));
+}
+
+TEST_F(HttpTest, CapsTheHeaders) {
+  testing::Headers many, wide;
+  for (int i = 0; i < 600; ++i) many.emplace_back("h" + std::to_string(i), "x");
+  for (int i = 0; i < 10; ++i) wide.emplace_back("h" + std::to_string(i), std::string(40'000, 'x'));
+  LoopbackServer server({Reply::http(200, many, ""), Reply::http(200, wide, "")});
+  for (int i = 0; i < 2; ++i) {
+    const auto response = post(server.url());
+    ASSERT_FALSE(response);
+    EXPECT_EQ(response.error().code, Code::kCorrupt) << response.error().message;
+  }
+}
+
+// gzip of 1,000,000 zero bytes: 1,003 bytes, almost all of them zero.
+std::string gzip_bomb() {
+  const unsigned char head[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xed, 0xc1, 0x01,
+                                0x01, 0x00, 0x00, 0x00, 0x82, 0x20, 0xff, 0xaf,
+                                0x6e, 0x48, 0x40, 0x01};
+  const unsigned char tail[] = {0xaf, 0x06, 0x9e, 0xcb, 0x79, 0x12, 0x40, 0x42, 0x0f, 0x00};
+  return std::string(reinterpret_cast<const char*>(head), sizeof head) + std::string(968, '\0') +
+         std::string(reinterpret_cast<const char*>(tail), sizeof tail);
+}
+
+TEST_F(HttpTest, CapsWhatDecompressionMakesOfABody) {
+  LoopbackServer server({Reply::http(200, {{"content-encoding", "gzip"}}, gzip_bomb())});
+  HttpRequest request;
+  request.url = server.url();
+  request.body_bytes_max = 10'000;
+  const auto response = send(request);
+  ASSERT_FALSE(response);
+  EXPECT_NE(response.error().message.find("more than 10000 bytes"), std::string::npos)
+      << response.error().message;
+  EXPECT_LE(body_.size(), 10'000u);
+  EXPECT_NE(server.requests().at(0).header("accept-encoding").find("gzip"), std::string::npos);
+}
+
+TEST_F(HttpTest, DoesNotAskForCompressionOfAnEventStream) {
+  LoopbackServer server({Reply::stream("data: x\n\n")});
+  HttpRequest request;
+  request.url = server.url();
+  request.headers = {{"Accept", "text/event-stream"}};
+  ASSERT_TRUE(send(request));
+  EXPECT_EQ(server.requests().at(0).header("accept-encoding"), "");
+}
+
+TEST_F(HttpTest, RefusesAHeaderThatWouldBecomeTwo) {
+  LoopbackServer server({Reply::http(200, {}, "x")});
+  for (const std::string& value : {std::string("a\r\nx-evil: 1"), std::string("a\n"), std::string("a\0b", 3)}) {
+    HttpRequest request;
+    request.url = server.url();
+    request.headers = {{"x-api-key", value}};
+    const auto response = send(request);
+    ASSERT_FALSE(response);
+    EXPECT_EQ(response.error().code, Code::kInvalid);
+    EXPECT_EQ(response.error().message.find(value), std::string::npos);
+  }
+  EXPECT_EQ(server.connections(), 0u);
+}
+
+TEST_F(HttpTest, RefusesWhatIsNoHttpUrl) {
+  for (const char* url : {"", "localhost:80", "file:///etc/passwd", "ftp://x/", "http://", "http://a b/",
+                          "http://host:port/", "http://h\nx/", "gopher://127.0.0.1/"}) {
+    const auto response = post(url);
+    ASSERT_FALSE(response) << url;
+    EXPECT_EQ(response.error().code, Code::kInvalid) << url;
+  }
+}
+
+TEST_F(HttpTest, SkipsInterimAnswers) {
+  LoopbackServer server({Reply().send("HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"
+                                      "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nlast: yes\r\n\r\nok")});
+  const auto response = post(server.url());
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(response->header("link"), "");
+  EXPECT_EQ(response->header("last"), "yes");
+}
+
+TEST_F(HttpTest, GoesPastTheProxyOfTheEnvironmentOnLoopback) {
+  LoopbackServer proxy({Reply::http(200, {}, "proxy")});
+  LoopbackServer server({Reply::http(200, {}, "direct")});
+  ::setenv("http_proxy", proxy.url().c_str(), 1);
+  ::unsetenv("no_proxy");
+  const auto direct = post(server.url());
+  const auto proxied = post("http://example.invalid/");
+  ::unsetenv("http_proxy");
+  ASSERT_TRUE(direct);
+  ASSERT_TRUE(proxied) << proxied.error().message;
+  EXPECT_EQ(body_, "directproxy");
+}
+
+TEST_F(HttpTest, WarmsUpBesideARequest) {
+  LoopbackServer server({Reply::http(200, {}, "x")});
+  client_->warm_up();
+  client_->warm_up();
+  EXPECT_TRUE(post(server.url()));
+  // A client that is destroyed while it warms up waits for its thread.
+  make_http_client(clock_)->warm_up();
+}
+
+// The handshake fails before any byte of the request leaves.
+TEST_F(HttpTest, SendsNothingToAServerThatSpeaksNoTls) {
+  LoopbackServer server({Reply::http(200, {}, "x")});
+  HttpRequest request;
+  request.url = "https://127.0.0.1:" + std::to_string(server.port());
+  request.headers = {{"x-api-key", "secret"}};
+  request.connect_timeout = Milliseconds(300);
+  const auto response = send(request);
+  ASSERT_FALSE(response);
+  EXPECT_TRUE(server.requests().empty());
+}
+
+TEST(CurlLibrary, NamesThePackageWhenItIsMissing) {
+  const auto missing = CurlLibrary::load("libcurl-that-is-not-there.so.4");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kUnavailable);
+  EXPECT_NE(missing.error().message.find("apt install libcurl4"), std::string::npos);
+}
+
+TEST(CurlLibrary, NamesTheFunctionThatALibraryLacks) {
+  const auto other = CurlLibrary::load("libm.so.6");
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().message.find("it has no curl_global_init"), std::string::npos)
+      << other.error().message;
+}
+
+TEST(CurlLibrary, TellsItsVersion) {
+  const auto version = http_library_version();
+  ASSERT_TRUE(version);
+  EXPECT_EQ(version->substr(0, 8), "libcurl/");
+}
+
+TEST(HttpUrl, FindsHostAndPort) {
+  const auto url = parse_http_url("HTTPS://user:pw@Api.Example.COM:8443/v1?x=@");
+  ASSERT_TRUE(url);
+  EXPECT_TRUE(url->secure);
+  EXPECT_EQ(url->place(), "api.example.com:8443");
+  EXPECT_FALSE(url->loopback());
+  EXPECT_EQ(parse_http_url("http://[::1]:80/")->place(), "[::1]:80");
+}
+
+TEST(HttpUrl, KnowsLoopback) {
+  for (const char* url : {"http://127.0.0.1/", "http://127.9.9.9:1", "http://localhost", "http://[::1]/"})
+    EXPECT_TRUE(parse_http_url(url)->loopback()) << url;
+  for (const char* url : {"http://127.0.0.1.nip.io/", "http://localhost.evil.com", "http://10.0.0.1"})
+    EXPECT_FALSE(parse_http_url(url)->loopback()) << url;
+}
+
+TEST(HttpUrl, ShowsNoPasswordInItsErrors) {
+  const auto url = parse_http_url("ftp://user:hunter2@host/");
+  ASSERT_FALSE(url);
+  EXPECT_EQ(url.error().message.find("hunter2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace agentd
