@@ -123,8 +123,9 @@ namespace {
 
 class Merger {
  public:
-  Merger(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event)
-      : snapshot_(snapshot), slot_(slot), event_(event) {}
+  // `outcome` is made when the first hook has something to say.
+  Merger(const Snapshot& snapshot, const Dispatch& event, std::unique_ptr<Outcome>& outcome)
+      : snapshot_(snapshot), event_(event), outcome_(outcome) {}
 
   // Takes the answer of one hook; returns what became of it.
   std::string_view take(const Snapshot::Entry& entry, agentd_status status,
@@ -137,7 +138,6 @@ class Merger {
     return effect;
   }
 
-  std::unique_ptr<Outcome> finish() { return std::move(outcome_); }
   bool blocked() const { return outcome_ && outcome_->blocked; }
 
  private:
@@ -221,18 +221,21 @@ class Merger {
   }
 
   const Snapshot& snapshot_;
-  CallSlot& slot_;
   const Dispatch& event_;
-  std::unique_ptr<Outcome> outcome_;
+  std::unique_ptr<Outcome>& outcome_;
 };
 
-// The path of a hook that said something, failed, or is traced. Returns whether to go on.
-bool settle(Merger& merger, const Snapshot& snapshot, CallSlot& slot, const Snapshot::Entry& entry,
-            agentd_status status, std::uint64_t started_ns, TraceSink* trace) {
+// The path of a hook that said something, failed, or is traced. Returns whether hooks that may still
+// decide are asked. Kept out of the loop below, whose registers and stack frame stay small without it.
+[[gnu::noinline, gnu::cold]] bool settle(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+                                         const Snapshot::Entry& entry, agentd_status status,
+                                         std::uint64_t started_ns, TraceSink* trace,
+                                         std::unique_ptr<Outcome>& outcome) {
   if (status == AGENTD_PENDING) status = slot.wait_completed(snapshot.clock().monotonic_ns());
   const std::vector<Action> actions = slot.take_actions();
   std::string failure = slot.take_failure();
   if (failure.empty() && status == AGENTD_E_DEADLINE) failure = "it did not answer before its deadline";
+  Merger merger(snapshot, event, outcome);
   const std::string_view effect = merger.take(entry, status, actions, failure);
   if (trace != nullptr) {
     const Subscription& from = snapshot.subscription(entry);
@@ -242,34 +245,48 @@ bool settle(Merger& merger, const Snapshot& snapshot, CallSlot& slot, const Snap
   return !merger.blocked();
 }
 
-}  // namespace
-
-std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
-                                  TraceSink* trace) {
+// A hook without an opinion costs what stands here and no more: no lock, no allocation, no clock.
+template <bool kTraced>
+inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& slot,
+                                           const Dispatch& event, TraceSink* trace) {
+  std::unique_ptr<Outcome> outcome;
   const auto entries = snapshot.entries(event.event);
-  if (entries.empty()) return nullptr;
+  if (entries.empty()) return outcome;
   if (slot.touched()) slot.clean();
   slot.live().deadline_ns = event.deadline_ns;
   const void* const bare = event.payload_bare == nullptr ? event.payload : event.payload_bare;
   agentd_call call{sizeof(agentd_call), event.event,    0, event.conversation, &slot.live(),
                    nullptr,             nullptr,        event.envelope, nullptr};
-  Merger merger(snapshot, slot, event);
-  bool open = true;
-  for (const Snapshot::Entry& entry : entries) {
-    // After a deny only observers still hear of the event.
-    if (!open && (entry.flags & AGENTD_HOOK_OBSERVES) == 0) continue;
-    if (entry.stopped != nullptr && entry.stopped->load(std::memory_order_relaxed) != 0) continue;
+  const Snapshot::Entry* entry = entries.data();
+  const Snapshot::Entry* const end = entry + entries.size();
+  do {
+    if (entry->stopped != nullptr && entry->stopped->load(std::memory_order_relaxed) != 0) continue;
     call.token = slot.open(&event);
-    call.core = entry.core;
-    call.services = entry.services;
-    call.payload = (entry.wants & AGENTD_WANTS_MESSAGES) != 0 ? event.payload : bare;
-    const std::uint64_t started = trace == nullptr ? 0 : snapshot.clock().monotonic_ns();
-    const agentd_status status = entry.fn(entry.self, &call);
-    if (status != AGENTD_OK || slot.touched() || trace != nullptr)
-      open = settle(merger, snapshot, slot, entry, status, started, trace) && open;
-  }
+    call.core = entry->core;
+    call.services = entry->services;
+    call.payload = (entry->wants & AGENTD_WANTS_MESSAGES) != 0 ? event.payload : bare;
+    const std::uint64_t started = kTraced ? snapshot.clock().monotonic_ns() : 0;
+    const agentd_status status = entry->fn(entry->self, &call);
+    if (!kTraced && status == AGENTD_OK && !slot.touched()) continue;
+    if (settle(snapshot, slot, event, *entry, status, started, trace, outcome)) continue;
+    // After a deny only observers still hear of the event; they stand last.
+    while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
+  } while (++entry != end);
   slot.close();
-  return merger.finish();
+  return outcome;
+}
+
+[[gnu::noinline]] std::unique_ptr<Outcome> call_hooks_traced(const Snapshot& snapshot, CallSlot& slot,
+                                                             const Dispatch& event, TraceSink* trace) {
+  return call_hooks<true>(snapshot, slot, event, trace);
+}
+
+}  // namespace
+
+std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+                                  TraceSink* trace) {
+  if (trace != nullptr) return call_hooks_traced(snapshot, slot, event, trace);
+  return call_hooks<false>(snapshot, slot, event, nullptr);
 }
 
 }  // namespace agentd

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// hook_directories.h - which hooks there are: the directories, in order, and what may be read in them.
+//
+// A file is told by its name first: .so and .dll are native, .yaml and .yml declarative; dotfiles,
+// *.disable and *.hook.json are passed over; only then does the executable bit count. Files of a
+// directory come in order of name.
+//
+// Threading: pure functions.
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/base/result.h"
+#include "core/hooks/dispatcher.h"
+
+namespace agentd {
+
+struct HookDirectory {
+  std::string path;  // absolute
+  Precedence precedence = Precedence::kUser;
+  bool on_by_default = true;  // false: a hook of it runs only when the config enables it by name
+};
+
+enum class HookKind : std::uint8_t { kNative, kDeclarative, kExecutable };
+
+struct HookFile {
+  HookKind kind = HookKind::kNative;
+  std::string name;  // "auto_compact"; of a project's directory "project/auto_compact"
+  std::string path;
+  Precedence precedence = Precedence::kUser;
+  bool on_by_default = true;  // as its directory
+  UniqueFd fd;              // the file that was checked
+  struct stat info {};
+  std::string sidecar;      // text of NAME.hook.json; empty = none
+  std::string sidecar_problem;
+};
+
+// Something that was not used, and what to do about it; one sentence that names the file.
+struct HookProblem {
+  std::string path;
+  std::string name;  // of the hook; empty for a directory
+  std::string message;
+};
+
+struct HookScan {
+  std::vector<HookFile> files;
+  std::vector<HookProblem> problems;
+  std::vector<std::string> disabled;  // names that a glob switched off
+};
+
+// Directories that do not exist are none. `user` is whose files are trusted beside root's.
+HookScan scan_hook_directories(std::span<const HookDirectory> directories,
+                               std::span<const std::string> disable_globs, uid_t user);
+
+}  // namespace agentd

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/native_plugin.h"
+
+#include "core/conversation/rows.h"
+
+namespace agentd {
+namespace {
+
+Error at(const std::string& path, const Error& error) {
+  return {error.code, path + " " + error.message};
+}
+
+}  // namespace
+
+NativePlugin::NativePlugin(const HookFile& file, Manifest manifest, const PluginConfig& config,
+                           const PluginEnvironment& environment)
+    : path_(file.path),
+      precedence_(file.precedence),
+      manifest_(std::move(manifest)),
+      on_failure_(config.on_failure),
+      clock_(environment.clock) {}
+
+NativePlugin::~NativePlugin() { (void)destroy(); }
+
+Result<std::unique_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, std::string_view bytes,
+                                                         Manifest manifest, Grants grants,
+                                                         const PluginConfig& config,
+                                                         const PluginEnvironment& environment) {
+  auto sealed = seal(bytes, file.path, environment.private_copy_directory, environment.log);
+  if (!sealed) return sealed.error();
+  const std::string digest = sealed->digest;
+  auto entry = open_module(std::move(*sealed));
+  if (!entry) return at(file.path, entry.error());
+  std::unique_ptr<NativePlugin> plugin(new NativePlugin(file, std::move(manifest), config, environment));
+  auto record = read_plugin(*entry);
+  if (!record) return at(file.path, record.error());
+  plugin->record_ = std::move(*record);
+  if (plugin->record_.id != plugin->manifest_.id)
+    return Error{Code::kInvalid, file.path + " says it is " + plugin->record_.id + ", its manifest says " +
+                                     plugin->manifest_.id + ": give both the same id and rebuild it"};
+  if (plugin->record_.plugin.concurrency != AGENTD_CONCURRENT)
+    plugin->turn_ = std::make_shared<std::timed_mutex>();
+  plugin->context_ = std::make_unique<PluginContext>(
+      PluginIdentity{plugin->record_.id, plugin->record_.version, file.name, digest}, std::move(grants),
+      environment.tokens, environment.services, environment.clock, environment.log);
+  for (const auto& [id, table] : environment.interfaces) plugin->context_->offer(id, table);
+  auto created = plugin->create(config);
+  if (!created)
+    return Error{created.error().code, file.path + " could not start: " + created.error().message};
+  return plugin;
+}
+
+Result<void> NativePlugin::create(const PluginConfig& config) {
+  agentd_create_info info{};
+  info.size = sizeof(info);
+  info.isolation = AGENTD_ISOLATION_IN_PROCESS;
+  info.config_json = to_abi(config.config_json);
+  auto answer = context_->control(
+      AGENTD_EVENT_CREATE, &info, Deadline::after(clock_, kControlTime),
+      [this](const agentd_call* call) { return record_.plugin.create(call, &self_); });
+  if (!answer) return answer.error();
+  created_ = true;
+  return {};
+}
+
+FailurePolicy NativePlugin::failure_policy(const agentd_hook& row) const {
+  if (on_failure_) return *on_failure_;
+  const bool guards = (row.flags & (AGENTD_HOOK_GATES | AGENTD_HOOK_REDACTS)) != 0 ||
+                      manifest_.has_capability("gate") || manifest_.has_capability("redact");
+  return guards ? FailurePolicy::kClosed : FailurePolicy::kOpen;
+}
+
+std::vector<Subscription> NativePlugin::subscriptions() const {
+  std::vector<Subscription> out;
+  for (const agentd_hook& row : record_.rows) {
+    Subscription each;
+    each.event = row.event;
+    each.flags = row.flags;
+    each.priority = row.priority;
+    each.wants = row.wants;
+    each.precedence = precedence_;
+    each.on_failure = failure_policy(row);
+    each.concurrency = record_.plugin.concurrency;
+    each.name = identity().name;
+    each.plugin = identity().id;
+    each.bytes_digest = identity().bytes_digest;
+    each.fn = row.fn;
+    each.self = self_;
+    each.core = context_->core();
+    each.services = context_->services();
+    each.stopped = context_->stopped();
+    each.turn = turn_;
+    out.push_back(std::move(each));
+  }
+  return out;
+}
+
+bool NativePlugin::has_interface(std::string_view id) const {
+  return context_->core()->query(context_->core(), to_abi(id), 0) != nullptr;
+}
+
+Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCall& call,
+                                            agentd_conv conversation, const CancelToken& cancel,
+                                            Deadline deadline) {
+  if (!turn_) return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
+  std::unique_lock lock(*turn_, std::defer_lock);
+  // In slices, so that a cancelled call does not stand in the queue.
+  constexpr Milliseconds kSlice{20};
+  while (!lock.try_lock_for(std::min(kSlice, deadline.left(clock_)))) {
+    if (cancel.cancelled()) return Error{Code::kCancelled, call.name + " was cancelled"};
+    if (deadline.passed(clock_))
+      return Error{Code::kUnavailable,
+                   call.name + ": the plugin " + identity().name + " was busy until the deadline"};
+  }
+  return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
+}
+
+Result<void> NativePlugin::destroy() {
+  if (!created_) return {};
+  created_ = false;
+  context_->stopped()->store(1);
+  if (record_.plugin.destroy == nullptr) return {};
+  auto answer = context_->control(
+      AGENTD_EVENT_DESTROY, nullptr, Deadline::after(clock_, kControlTime),
+      [this](const agentd_call* call) { return record_.plugin.destroy(self_, call); });
+  if (!answer) return answer.error();
+  return {};
+}
+
+}  // namespace agentd

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/plugin_host.h"
+
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+#include "core/host/elf_note.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kModuleBytesMax = 256u << 20;
+
+const HostOffer& host_offer() {
+  static const HostOffer offer{
+      {"agentd.compactor", "agentd.threads", "agentd.store", AGENTD_TOOLS_ID, AGENTD_JSON_ID,
+       AGENTD_FIELD_ID},
+      {AGENTD_WORKSPACE_ID, AGENTD_PROCESS_ID}};
+  return offer;
+}
+
+Error of_file(const HookFile& file, const std::string& predicate) {
+  return {Code::kInvalid, file.path + " " + predicate};
+}
+
+// The manifest of a module's bytes, or of the sidecar when the bytes have none.
+Result<Manifest> manifest_of(const HookFile& file, const ModuleBytes& bytes) {
+  auto scan = scan_module(bytes);
+  if (!scan) return of_file(file, scan.error().message);
+  if (!scan->obstacle.empty()) return of_file(file, scan->obstacle);
+  if (!scan->manifest && !file.sidecar_problem.empty()) return Error{Code::kDenied, file.sidecar_problem};
+  if (!scan->manifest && file.sidecar.empty())
+    return of_file(file, "has no manifest: rebuild it with AGENTD_HOOK or ship " +
+                             file.name.substr(file.name.rfind('/') + 1) + ".hook.json beside it");
+  auto manifest = parse_manifest(scan->manifest ? *scan->manifest : file.sidecar);
+  if (!manifest) return of_file(file, "has a " + manifest.error().message);
+  return manifest;
+}
+
+std::string not_native(HookKind kind) {
+  return kind == HookKind::kDeclarative
+             ? "is a declarative hook, which this version does not run: it is ignored"
+             : "is an executable, which this version does not run as a hook: it is ignored";
+}
+
+bool is_enabled(const PluginHostOptions& options, const HookFile& file) {
+  const auto config = options.plugins.find(file.name);
+  if (config != options.plugins.end() && config->second.enabled) return *config->second.enabled;
+  return file.on_by_default;
+}
+
+void describe_file(const PluginHostOptions& options, HookFile& file, HookDescription& out) {
+  if (file.kind != HookKind::kNative) {
+    out.verdict = file.path + " " + not_native(file.kind);
+    return;
+  }
+  auto manifest = manifest_of(file, FileBytes(file.fd.get(), static_cast<std::uint64_t>(file.info.st_size)));
+  if (!manifest) {
+    out.verdict = manifest.error().message;
+    return;
+  }
+  out.verdict = verdict_of(*manifest, host_offer());
+  if (out.ok() && !is_enabled(options, file)) out.verdict = "off: set hooks." + file.name + ".enabled";
+  out.manifest = std::move(*manifest);
+}
+
+}  // namespace
+
+std::vector<HookDescription> describe_hooks(const PluginHostOptions& options) {
+  HookScan scan = scan_hook_directories(options.directories, options.disable, options.user);
+  std::vector<HookDescription> out;
+  for (HookFile& file : scan.files) {
+    HookDescription each{file.name, file.path, file.kind, file.precedence, {}, ""};
+    describe_file(options, file, each);
+    each.verdict = one_line(each.verdict, 2000);
+    out.push_back(std::move(each));
+  }
+  for (const HookProblem& problem : scan.problems)
+    out.push_back({problem.name, problem.path, HookKind::kNative, Precedence::kUser, {}, problem.message});
+  for (const std::string& name : scan.disabled)
+    out.push_back({name, "", HookKind::kNative, Precedence::kUser, {}, "disabled"});
+  return out;
+}
+
+PluginHost::PluginHost(PluginHostOptions options, TokenTable& tokens, Services& services,
+                       const Clock& clock, Log& log)
+    : options_(std::move(options)),
+      environment_{tokens, services, clock, log, options_.private_copy_directory, {}},
+      tools_(plugins_, clock) {}
+
+PluginHost::~PluginHost() { shutdown(); }
+
+void PluginHost::problem(const HookFile& file, std::string message) {
+  message = one_line(message, 2000);
+  environment_.log.write(LogLevel::kWarning, "host", message);
+  problems_.push_back({file.path, file.name, std::move(message)});
+}
+
+const PluginConfig& PluginHost::config_of(const std::string& name) const {
+  static const PluginConfig none;
+  const auto found = options_.plugins.find(name);
+  return found == options_.plugins.end() ? none : found->second;
+}
+
+void PluginHost::open_roots() {
+  if (options_.roots.empty()) return;
+  auto workspace = open_workspace(options_.roots);
+  if (!workspace) {
+    environment_.log.write(LogLevel::kWarning, "host", workspace.error().message);
+    problems_.push_back({options_.roots.front(), "", workspace.error().message});
+    return;
+  }
+  workspace_ = std::move(*workspace);
+  ext_tables_ = std::make_unique<ExtTables>(environment_.tokens, *workspace_, environment_.clock);
+  environment_.interfaces.emplace_back(AGENTD_WORKSPACE_ID, ext_tables_->workspace());
+  environment_.interfaces.emplace_back(AGENTD_PROCESS_ID, ext_tables_->process());
+}
+
+void PluginHost::load_all() {
+  AGENTD_ASSERT(plugins_.empty());
+  open_roots();
+  HookScan scan = scan_hook_directories(options_.directories, options_.disable, options_.user);
+  for (HookProblem& each : scan.problems) {
+    environment_.log.write(LogLevel::kWarning, "host", each.message);
+    problems_.push_back(std::move(each));
+  }
+  for (HookFile& file : scan.files) load_one(file);
+  for (std::string& message : tools_.duplicates()) problems_.push_back({"", "", std::move(message)});
+}
+
+void PluginHost::load_one(HookFile& file) {
+  if (!is_enabled(options_, file)) return;
+  if (file.kind != HookKind::kNative) {
+    problem(file, file.path + " " + not_native(file.kind));
+    return;
+  }
+  auto plugin = load_native(file);
+  if (!plugin) {
+    problem(file, plugin.error().message);
+    return;
+  }
+  for (const std::string& note : (*plugin)->notes())
+    environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
+  plugins_.push_back(std::move(*plugin));
+}
+
+Result<std::unique_ptr<NativePlugin>> PluginHost::load_native(HookFile& file) {
+  AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kModuleBytesMax, file.path));
+  file.fd.reset();
+  AGENTD_TRY(Manifest manifest, manifest_of(file, MemoryBytes(bytes)));
+  if (const std::string verdict = verdict_of(manifest, host_offer()); verdict != "ok")
+    return of_file(file, verdict);
+  for (const auto& other : plugins_)
+    if (other->identity().id == manifest.id)
+      return of_file(file, "has the same id " + manifest.id + " as " + other->path() +
+                               ", which is loaded: disable one of the two");
+  const PluginConfig& config = config_of(file.name);
+  const auto json = JsonDocument::parse(config.config_json);
+  if (!json || !json->root().is_object())
+    return of_file(file, "is not loaded: hooks." + file.name + ".config must be a mapping");
+  AGENTD_TRY(Grants grants, grants_for(file, manifest));
+  return NativePlugin::load(file, bytes, std::move(manifest), std::move(grants), config, environment_);
+}
+
+Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& manifest) const {
+  const PluginConfig& config = config_of(file.name);
+  const auto granted = [&](const std::string& id) {
+    if (!manifest.asks_for(id)) return false;
+    if (config.grants) return config.grants->contains(id);
+    // What a repository brings gets nothing that reaches outside of the call, unless the user says so.
+    const bool harmless = id == AGENTD_TOOLS_ID || id == AGENTD_JSON_ID || id == AGENTD_FIELD_ID;
+    return harmless || file.precedence != Precedence::kProject;
+  };
+  Grants out;
+  out.compactor = granted("agentd.compactor");
+  out.threads = granted("agentd.threads");
+  out.store = granted("agentd.store");
+  for (const auto* const offered : {&host_offer().services, &host_offer().drafts})
+    for (const std::string& id : *offered)
+      if (granted(id)) out.interfaces.insert(id);
+  for (const std::string& id : manifest.required) {
+    if (!granted(id))
+      return of_file(file, "requires " + id + ", which is not granted: add it to hooks." + file.name +
+                               ".grant");
+    if (host_offer().drafts.contains(id) && !ext_tables_)
+      return of_file(file, "requires " + id + ", which needs a workspace: start agentd in a directory");
+  }
+  return out;
+}
+
+std::vector<Subscription> PluginHost::subscriptions() const {
+  std::vector<Subscription> out;
+  for (const auto& plugin : plugins_)
+    for (Subscription& each : plugin->subscriptions()) out.push_back(std::move(each));
+  return out;
+}
+
+void PluginHost::shutdown() {
+  for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin) {
+    auto destroyed = (*plugin)->destroy();
+    if (!destroyed)
+      environment_.log.write(LogLevel::kWarning, "host",
+                             (*plugin)->path() + " did not end well: " + destroyed.error().message);
+  }
+}
+
+}  // namespace agentd

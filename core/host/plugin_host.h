@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// plugin_host.h - all native hooks of a process: found, checked, loaded, and told apart by name.
+//
+// What cannot be used is a problem with one sentence; it never stops the others.
+//
+// Threading: load_all() and shutdown() on one thread; the rest is immutable between them.
+
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/host/ext_tables.h"
+#include "core/host/hook_directories.h"
+#include "core/host/manifest.h"
+#include "core/host/native_plugin.h"
+#include "core/host/plugin_tools.h"
+
+namespace agentd {
+
+struct PluginHostOptions {
+  std::vector<HookDirectory> directories;  // in order: system, project, user
+  std::vector<std::string> disable;        // globs of names
+  std::map<std::string, PluginConfig> plugins;  // by name, as in hooks.NAME
+  std::vector<std::string> roots;          // of the workspace; empty = no files and no commands for hooks
+  std::string private_copy_directory;      // for kernels that do not run memory files; empty = refuse
+  uid_t user = ::geteuid();                // whose files are trusted beside root's
+};
+
+// What is known of a hook without running a byte of it.
+struct HookDescription {
+  std::string name, path;
+  HookKind kind = HookKind::kNative;
+  Precedence precedence = Precedence::kUser;
+  std::optional<Manifest> manifest;
+  std::string verdict;  // "ok", "disabled", or why it is not used and what to do; one line
+  bool ok() const { return verdict == "ok"; }
+};
+
+// Every hook of the directories in the order in which they are loaded, unsafe and unreadable ones
+// included; directories that are unsafe themselves are entries without a name. Reads only what the
+// manifests need.
+std::vector<HookDescription> describe_hooks(const PluginHostOptions& options);
+
+class PluginHost {
+ public:
+  // All of them outlive the host, and the host outlives every snapshot with its subscriptions.
+  PluginHost(PluginHostOptions options, TokenTable& tokens, Services& services, const Clock& clock,
+             Log& log);
+  ~PluginHost();
+  PluginHost(const PluginHost&) = delete;
+  PluginHost& operator=(const PluginHost&) = delete;
+
+  // Loads every enabled module. Once.
+  void load_all();
+
+  const std::vector<std::unique_ptr<NativePlugin>>& plugins() const { return plugins_; }
+  // What was not loaded, and tools that are hidden.
+  const std::vector<HookProblem>& problems() const { return problems_; }
+  std::vector<Subscription> subscriptions() const;
+  ToolSource& tools() { return tools_; }
+
+  // Ends every instance, the last loaded first. REQUIRES: no call is running.
+  void shutdown();
+
+ private:
+  void open_roots();
+  void load_one(HookFile& file);
+  Result<std::unique_ptr<NativePlugin>> load_native(HookFile& file);
+  Result<Grants> grants_for(const HookFile& file, const Manifest& manifest) const;
+  void problem(const HookFile& file, std::string message);
+  const PluginConfig& config_of(const std::string& name) const;
+
+  const PluginHostOptions options_;
+  std::unique_ptr<Workspace> workspace_;
+  std::unique_ptr<ExtTables> ext_tables_;
+  PluginEnvironment environment_;
+  std::vector<std::unique_ptr<NativePlugin>> plugins_;
+  std::vector<HookProblem> problems_;
+  PluginTools tools_;
+};
+
+}  // namespace agentd
