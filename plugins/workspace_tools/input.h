@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// input.h - a tool's input: one JSON object, checked key by key before anything is done with it.
+//
+// A model reads the answer, so every refusal names the key and says what it must be.
+//
+// Threading: immutable once made.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/codec/json.h"
+
+namespace workspace_tools {
+
+struct Key {
+  enum class Type { kText, kFilledText, kInteger, kBoolean, kChoice };
+  std::string_view name;
+  Type type = Type::kText;
+  bool required = false;
+  std::int64_t least = 0, most = 0;  // kInteger
+  std::string_view choices{};        // kChoice: "a, b, c"
+};
+
+class Input {
+ public:
+  // kInvalid with a sentence. A null is an absent key.
+  static agentd::Result<Input> parse(std::string_view json, std::span<const Key> keys);
+
+  bool has(std::string_view key) const;
+  std::string_view text(std::string_view key, std::string_view otherwise = {}) const;
+  std::int64_t integer(std::string_view key, std::int64_t otherwise) const;
+  bool boolean(std::string_view key) const;
+
+ private:
+  explicit Input(agentd::JsonDocument document) : document_(std::move(document)) {}
+  agentd::JsonDocument document_;
+};
+
+}  // namespace workspace_tools

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// search.cc - the tools glob and grep.
+
+#include <algorithm>
+
+#include "plugins/workspace_tools/pattern.h"
+#include "plugins/workspace_tools/regex.h"
+#include "plugins/workspace_tools/text.h"
+#include "plugins/workspace_tools/walk.h"
+#include "plugins/workspace_tools/workspace_tools.h"
+
+namespace workspace_tools {
+namespace {
+
+constexpr std::size_t kGlobMost = 100;
+constexpr std::int64_t kGrepLimit = 200;
+constexpr std::int64_t kGrepLimitMax = 5'000;
+constexpr std::uint64_t kFileBytesMax = 16u << 20;
+constexpr std::uint64_t kSearchBytesMax = 512u
+                                          << 20;  // of one call: what is read lives as long as it
+
+constexpr Key kGlobKeys[] = {{"pattern", Key::Type::kFilledText, true},
+                             {"path", Key::Type::kFilledText}};
+constexpr Key kGrepKeys[] = {
+    {"pattern", Key::Type::kFilledText, true},
+    {"path", Key::Type::kFilledText},
+    {"glob", Key::Type::kFilledText},
+    {"ignore_case", Key::Type::kBoolean},
+    {"output_mode", Key::Type::kChoice, false, 0, 0, "files, content, count"},
+    {"context", Key::Type::kInteger, false, 0, 50},
+    {"limit", Key::Type::kInteger, false, 1, kGrepLimitMax}};
+
+struct Hit {
+  std::string path;
+  std::int64_t modified_ns = 0;
+};
+
+void newest_first(std::vector<Hit>& hits) {
+  std::stable_sort(hits.begin(), hits.end(),
+                   [](const Hit& a, const Hit& b) { return a.modified_ns > b.modified_ns; });
+}
+
+std::string paths_of(const std::vector<Hit>& hits, std::size_t most) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(hits.size(), most); ++i)
+    out += shortened(hits[i].path) + "\n";
+  if (hits.size() > most)
+    out += "[" + counted(hits.size() - most, "more file") + ": narrow the pattern or the path]\n";
+  return out;
+}
+
+// What grep was asked for, and what it has found so far.
+class Search {
+ public:
+  Search(const Input& input, Regex expression, const agentd::context& c,
+         const agentd::workspace& files)
+      : c_(c),
+        files_(files),
+        expression_(std::move(expression)),
+        mode_(input.text("output_mode", "files")),
+        context_(static_cast<std::size_t>(input.integer("context", 0))),
+        limit_(static_cast<std::size_t>(input.integer("limit", kGrepLimit))) {
+    const std::string_view glob = input.text("glob");
+    const bool name_only = glob.find('/') == std::string_view::npos;
+    if (!glob.empty()) filter_.emplace_back((name_only ? "**/" : "") + std::string(glob));
+  }
+
+  // False when enough was found.
+  bool file(const FoundFile& found) {
+    if (!filter_.empty() && !filter_.front().matches(found.below)) return true;
+    if (found.bytes > kFileBytesMax) {
+      ++too_big_;
+      return true;
+    }
+    if (searched_ + found.bytes > kSearchBytesMax) {
+      exhausted_ = true;
+      return false;
+    }
+    const auto content = files_.read(c_, found.path, 0, kFileBytesMax);
+    if (!content || is_binary(content->bytes)) return true;
+    searched_ += content->bytes.size();
+    search(found, content->bytes);
+    return mode_ == "files" || !full();
+  }
+
+  std::string result(bool incomplete) {
+    std::string out;
+    if (mode_ == "files") newest_first(files_hit_);
+    out = mode_ == "files" ? paths_of(files_hit_, limit_) : std::move(text_);
+    if (out.empty()) out = "(no match)\n";
+    if (mode_ != "files" && full())
+      out += "[stopped after " + std::to_string(limit_) +
+             " results: narrow the search or raise limit]\n";
+    if (too_big_ != 0) out += "[" + counted(too_big_, "file") + " over 16 MiB not searched]\n";
+    if (exhausted_ || incomplete)
+      out += "[the search ended early, there is too much to look through: narrow path or glob]\n";
+    return out;
+  }
+
+ private:
+  bool full() const { return results_ >= limit_; }
+
+  // The next line at or behind `from` that matches; false when there is none.
+  bool next_line(std::string_view text, std::size_t from, std::size_t* start,
+                 std::size_t* end) const {
+    const std::size_t at = expression_.find(text, from);
+    if (at >= text.size()) return false;  // none, or an empty one behind the last line
+    *start = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    *end = std::min(text.find('\n', at), text.size());
+    return true;
+  }
+
+  void search(const FoundFile& found, std::string_view text) {
+    std::size_t start = 0;
+    std::size_t end = 0;
+    if (mode_ == "files") {
+      if (next_line(text, 0, &start, &end)) files_hit_.push_back({found.path, found.modified_ns});
+      return;
+    }
+    std::vector<std::size_t> hits;  // where the matching lines start
+    for (std::size_t from = 0; next_line(text, from, &start, &end); from = end + 1) {
+      if (mode_ == "content" && full()) break;
+      hits.push_back(start);
+      if (mode_ == "content") ++results_;
+    }
+    if (hits.empty()) return;
+    if (mode_ == "count") {
+      ++results_;
+      text_ += shortened(found.path) + ":" + std::to_string(hits.size()) + "\n";
+    } else {
+      show(found.path, text, hits);
+    }
+  }
+
+  // "path:12:line" for matches, "path-11-line" for context, "--" between pieces, as grep has it.
+  void show(const std::string& path, std::string_view text, const std::vector<std::size_t>& hits) {
+    const std::vector<std::string_view> lines = lines_of(text);
+    std::vector<std::size_t> numbers;
+    std::size_t number = 0;
+    for (const std::size_t hit : hits) {
+      while (number < lines.size() && lines[number].data() < text.data() + hit) ++number;
+      numbers.push_back(number);
+    }
+    std::size_t next = 0;  // the first line that is not shown yet
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const std::size_t first = std::max(next, numbers[i] - std::min(numbers[i], context_));
+      if (context_ != 0 && !text_.empty() && (next == 0 || first > next)) text_ += "--\n";
+      const std::size_t following = i + 1 < numbers.size() ? numbers[i + 1] : lines.size();
+      const std::size_t stop = std::min(numbers[i] + context_ + 1, following);
+      for (next = first; next < stop; ++next) {
+        const char mark = next == numbers[i] ? ':' : '-';
+        text_ += path + mark + std::to_string(next + 1) + mark + shortened(lines[next]) + "\n";
+      }
+    }
+  }
+
+  const agentd::context& c_;
+  const agentd::workspace& files_;
+  const Regex expression_;
+  const std::string mode_;
+  const std::size_t context_, limit_;
+  std::vector<Glob> filter_;  // none or one
+  std::vector<Hit> files_hit_;
+  std::string text_;
+  std::size_t results_ = 0;
+  std::uint64_t searched_ = 0, too_big_ = 0;
+  bool exhausted_ = false;
+};
+
+}  // namespace
+
+agentd_status WorkspaceTools::glob(agentd::call& c, agentd::tool_view tool) {
+  const auto input = Input::parse(tool.input_json(), kGlobKeys);
+  if (!input) return refuse(c, input.error().message);
+  const std::string_view pattern = input->text("pattern");
+  if (pattern.starts_with('/'))
+    return refuse(c,
+                  "\"pattern\" is relative to the folder that is searched, which \"path\" names");
+  const std::string path(input->text("path", "."));
+  const Glob wanted(pattern);
+  std::vector<Hit> hits;
+  Walk walk(c, files_);
+  const agentd_status status = walk.run(path, cwd_of(c), [&](const FoundFile& found) {
+    if (wanted.matches(found.below)) hits.push_back({found.path, found.modified_ns});
+    return true;
+  });
+  if (status == AGENTD_E_ARG) return refuse(c, path + " is not a directory");
+  if (status != AGENTD_OK) return refuse(c, status, path);
+  newest_first(hits);
+  std::string text = hits.empty() ? "(no file matches)\n" : paths_of(hits, kGlobMost);
+  if (walk.incomplete())
+    text += "[the search ended early, there is too much to look through: narrow path]\n";
+  return answer(c, capped(std::move(text)));
+}
+
+agentd_status WorkspaceTools::grep(agentd::call& c, agentd::tool_view tool) {
+  const auto input = Input::parse(tool.input_json(), kGrepKeys);
+  if (!input) return refuse(c, input.error().message);
+  const std::string path(input->text("path", "."));
+  auto expression = regexes_.compile(input->text("pattern"), input->boolean("ignore_case"));
+  if (!expression && expression.error().code == agentd::Code::kInvalid)
+    return refuse(c, "\"pattern\" is no RE2 expression: " + expression.error().message);
+  if (!expression) return refuse(c, expression.error().message);
+  Search search(*input, std::move(*expression), c, files_);
+  Walk walk(c, files_);
+  agentd_status status =
+      walk.run(path, cwd_of(c), [&](const FoundFile& found) { return search.file(found); });
+  if (status == AGENTD_E_ARG || status == AGENTD_E_NOT_FOUND) {  // a file, perhaps
+    const auto one = files_.read(c, path, 0, 1);
+    status = one.status();
+    if (one) search.file({path, path.substr(path.rfind('/') + 1), one->total, 0});
+  }
+  if (status != AGENTD_OK) return refuse(c, status, path);
+  return answer(c, capped(search.result(walk.incomplete())));
+}
+
+}  // namespace workspace_tools

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// walk.h - all files below a folder that a person would want to see: glob and grep walk the same
+// way.
+//
+// Left out: what .gitignore files say (of the folder, of those below it, and of those between it
+// and the working directory); the folders .git, .hg, .svn, node_modules, __pycache__, .venv, .tox
+// and .mypy_cache; folders that a build tool marked as its own with CACHEDIR.TAG or CMakeCache.txt.
+// A folder that is named by the caller is always walked. Links are not followed.
+//
+// Threading: thread-compatible; one walk at a time.
+
+#include <agentd/drafts.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugins/workspace_tools/pattern.h"
+
+namespace workspace_tools {
+
+struct FoundFile {
+  std::string path;   // to open it: as the workspace takes it
+  std::string below;  // relative to the folder of the walk
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;
+};
+
+class Walk {
+ public:
+  static constexpr std::uint64_t kEntriesMax = 500'000;
+
+  Walk(const agentd::context& c, const agentd::workspace& files) : c_(c), files_(files) {}
+
+  // Calls `each` for every file, folder by folder in byte order, until it answers false. A status
+  // when `folder` cannot be listed or the call was cancelled; folders below that cannot be are
+  // passed over.
+  agentd_status run(const std::string& folder, std::string_view cwd,
+                    const std::function<bool(const FoundFile&)>& each);
+  // True when it ended early, at kEntriesMax.
+  bool incomplete() const { return entries_ > kEntriesMax; }
+
+ private:
+  // One folder's ignore file and the folder around it.
+  struct Level {
+    IgnoreRules rules;
+    std::string folder;  // where the rules are anchored, relative to the top of the rules
+    std::shared_ptr<const Level> outer;  // shared by all folders below it
+  };
+  using Levels = std::shared_ptr<const Level>;
+  struct Folder {
+    std::string path, below, in_rules;
+    Levels levels;
+  };
+
+  Levels with_ignore_file(const std::string& path, const std::string& in_rules, Levels outer) const;
+  Levels rules_around(const std::string& folder, std::string_view cwd, std::string* in_rules) const;
+  static bool ignored(const Levels& levels, const std::string& in_rules, bool is_directory);
+  bool walk_folder(const Folder& at, agentd::file_entry_list entries, std::vector<Folder>& todo,
+                   const std::function<bool(const FoundFile&)>& each);
+
+  const agentd::context& c_;
+  const agentd::workspace& files_;
+  std::uint64_t entries_ = 0;
+};
+
+}  // namespace workspace_tools

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// plugin_fixture.h - a bundled plugin, loaded as a user's agentd would load it, in the fake host.
+//
+// Threading: one test thread.
+
+#include <agentd/ext/draft/process.h>
+#include <agentd/ext/draft/workspace.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <agentd/fake_host.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "core/base/clock.h"
+#include "core/codec/json.h"
+#include "core/process/process.h"
+#include "core/process/workspace.h"
+
+namespace agentd::testing {
+
+inline agentd_entry load_plugin(const std::string& name) {
+  const std::string path = std::string(AGENTD_HOOKS_DIR) + "/" + name + ".so";
+  void* module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) {
+    ADD_FAILURE() << ::dlerror();
+    std::abort();
+  }
+  return reinterpret_cast<agentd_entry>(::dlsym(module, AGENTD_ENTRY_SYMBOL));
+}
+
+// A folder of the test's own.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "plugins.XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+    path = std::filesystem::canonical(pattern).string();
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  void put(const std::string& name, std::string_view text) const {
+    const std::filesystem::path full = std::filesystem::path(path) / name;
+    std::filesystem::create_directories(full.parent_path());
+    std::ofstream(full, std::ios::binary) << text;
+  }
+  std::string get(const std::string& name) const {
+    std::ifstream in(path + "/" + name, std::ios::binary);
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+
+  std::string path;
+};
+
+// agentd.workspace/1 over core's own workspace, agentd.process/1 over core's own run_process: what
+// the tools do here is what they do in agentd.
+class RealServices {
+ public:
+  RealServices(fake_host& host, const std::string& root) : root_(root) {
+    auto opened = open_workspace({root});
+    EXPECT_TRUE(opened) << opened.error().message;
+    if (opened) workspace_ = std::move(*opened);
+    files_.table = {sizeof(agentd_workspace), 0, read, write, replace, list};
+    files_.owner = this;
+    commands_.table = {sizeof(agentd_process), 0, run};
+    commands_.owner = this;
+    host.offer(AGENTD_WORKSPACE_ID, &files_.table, sizeof files_.table);
+    host.offer(AGENTD_PROCESS_ID, &commands_.table, sizeof commands_.table);
+    host.conversation.cwd = root;
+  }
+  CancelToken cancel;
+  int reads = 0;
+
+ private:
+  template <typename Table>
+  struct Owned {
+    Table table{};
+    RealServices* owner = nullptr;
+  };
+  static RealServices& of(const agentd_workspace* table) {
+    return *reinterpret_cast<const Owned<agentd_workspace>*>(table)->owner;
+  }
+  static agentd_status status_of(Code code) {
+    switch (code) {
+      case Code::kInvalid:
+        return AGENTD_E_ARG;
+      case Code::kNotFound:
+        return AGENTD_E_NOT_FOUND;
+      case Code::kBusy:
+        return AGENTD_E_BUSY;
+      case Code::kConflict:
+        return AGENTD_E_CONFLICT;
+      case Code::kDenied:
+        return AGENTD_E_DENIED;
+      case Code::kCancelled:
+        return AGENTD_E_CANCELLED;
+      case Code::kUnavailable:
+      case Code::kCorrupt:
+        return AGENTD_E_IO;
+      case Code::kInternal:
+        return AGENTD_E_INTERNAL;
+    }
+    return AGENTD_E_INTERNAL;
+  }
+  static std::string text(agentd_str from) { return std::string(as_view(from)); }
+
+  static agentd_status read(const agentd_workspace* table, agentd_token, agentd_str path,
+                            std::uint64_t offset, std::uint64_t limit, agentd_str* out,
+                            std::uint64_t* total) noexcept {
+    ++of(table).reads;
+    auto got = of(table).workspace_->read(text(path), offset, limit, total);
+    if (!got) return status_of(got.error().code);
+    *out = of(table).memory_.text(*got);
+    return AGENTD_OK;
+  }
+  static agentd_status write(const agentd_workspace* table, agentd_token, agentd_str path,
+                             agentd_str bytes) noexcept {
+    const auto wrote = of(table).workspace_->write(text(path), as_view(bytes));
+    return wrote ? AGENTD_OK : status_of(wrote.error().code);
+  }
+  static agentd_status replace(const agentd_workspace* table, agentd_token, agentd_str path,
+                               agentd_str expected, agentd_str bytes) noexcept {
+    const auto wrote = of(table).workspace_->replace(text(path), as_view(expected), as_view(bytes));
+    return wrote ? AGENTD_OK : status_of(wrote.error().code);
+  }
+  static agentd_status list(const agentd_workspace* table, agentd_token, agentd_str path,
+                            std::uint32_t depth, std::uint32_t limit, agentd_list* out,
+                            std::uint32_t* more) noexcept {
+    auto got = of(table).workspace_->list(text(path), depth, limit);
+    if (!got) return status_of(got.error().code);
+    std::vector<agentd_file_entry> rows;
+    for (const FileEntry& entry : got->entries) {
+      auto row = sized<agentd_file_entry>();
+      row.kind = static_cast<std::uint32_t>(entry.kind) + 1;
+      row.path = of(table).memory_.text(entry.path);
+      row.bytes = entry.bytes;
+      row.modified_ns = entry.modified_ns;
+      rows.push_back(row);
+    }
+    *out = of(table).memory_.list(std::move(rows));
+    *more = got->more ? 1 : 0;
+    return AGENTD_OK;
+  }
+  static agentd_status run(const agentd_process* table, agentd_token,
+                           const agentd_process_options* options,
+                           const agentd_process_result** out) noexcept {
+    RealServices& self = *reinterpret_cast<const Owned<agentd_process>*>(table)->owner;
+    ProcessRequest request;
+    for (std::string_view word : text_list(options->argv)) request.argv.emplace_back(word);
+    request.cwd = self.root_;
+    request.output_bytes_max = options->output_bytes_max;
+    request.grace = Milliseconds(100);
+    const auto got = run_process(request, self.clock_, self.cancel,
+                                 Deadline::after(self.clock_, Milliseconds(options->timeout_ms)));
+    if (!got) return status_of(got.error().code);
+    auto made = sized<agentd_process_result>();
+    made.flags = (got->timed_out ? AGENTD_PROCESS_TIMED_OUT : 0u) |
+                 (got->cancelled ? AGENTD_PROCESS_CANCELLED : 0u) |
+                 (got->truncated ? AGENTD_PROCESS_TRUNCATED : 0u);
+    made.exit_code = got->exit_code;
+    made.signal = got->signal;
+    made.output = self.memory_.text(got->output);
+    made.output_bytes = got->output_bytes;
+    *out = self.memory_.keep(made);
+    return AGENTD_OK;
+  }
+
+  const std::string root_;
+  std::unique_ptr<Workspace> workspace_;
+  SystemClock clock_;
+  keeper memory_;
+  Owned<agentd_workspace> files_;
+  Owned<agentd_process> commands_;
+};
+
+}  // namespace agentd::testing
