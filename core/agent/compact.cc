@@ -336,7 +336,8 @@ Result<CompactionReport, RunError> Compaction::replace(const Outcome::Attributed
   if (asked.action.base_revision != seen)
     return refuse("it was made from revision " + std::to_string(asked.action.base_revision) +
                   ", the conversation is at " + std::to_string(seen));
-  auto planned = plan_replacement(session_.conversation_->rows(), asked.action, author_);
+  auto planned = plan_replacement(session_.conversation_->rows(),
+                                  session_.conversation_->state().ranges(), asked.action, author_);
   if (!planned) return refuse(planned.error().message);
   BoundaryRecord boundary = boundary_of(plan_);
   boundary.strategy = "full";

@@ -198,7 +198,8 @@ void Turn::apply_before_model(const Outcome& outcome, ModelRequest& request,
 
 // A replacement before a model call changes that one request; log and view stay.
 void Turn::replace_for_request(const Outcome::Attributed& asked, Rows& rows) {
-  auto planned = plan_replacement(rows, asked.action, asked.by.hook);
+  auto planned =
+      plan_replacement(rows, session_.conversation_->state().ranges(), asked.action, asked.by.hook);
   if (!planned) {
     RunEvent told{RunEvent::Type::kHookFailure};
     const std::string why = "its replacement was refused: " + planned.error().message;
@@ -208,16 +209,7 @@ void Turn::replace_for_request(const Outcome::Attributed& asked, Rows& rows) {
     session_.tell(told);
     return;
   }
-  Rows fresh(session_.services_.row_count());
-  for (const ReplacePart& part : asked.action.parts) {
-    if (part.is_literal()) {
-      fresh.append(part.literal, 0, parts_.clock.wall_ms());
-      continue;
-    }
-    for (const agentd_message& row : rows)
-      if (row.seq >= part.first && row.seq <= part.last) fresh.append_copy(row);
-  }
-  rows = std::move(fresh);
+  rows = std::move(planned->rows);
 }
 
 Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::uint64_t started_ns) {

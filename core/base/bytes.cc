@@ -85,7 +85,7 @@ std::string_view utf8_suffix(std::string_view text, std::size_t bytes_max) {
 std::string one_line(std::string_view text, std::size_t bytes_max) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
-  const std::string clean = to_utf8(text.substr(0, bytes_max + 4));
+  const std::string clean = to_utf8(utf8_prefix(text, bytes_max + 4));
   for (const char c : clean) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '\n' || c == '\t' || c == '\r') {

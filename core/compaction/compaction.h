@@ -76,7 +76,8 @@ CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
 // call, at most to 0.
 std::uint32_t snap_split(const Rows& rows, std::uint32_t index);
 
-// Every TOOL_USE has its result in the rows that follow directly, and no result stands without its call.
+// Every TOOL_USE stands in an assistant's message and has its result in the rows of the user that follow
+// directly, and no result stands without its call.
 // kInvalid names the first call id that breaks it. `complete` false: calls at the very end may be open.
 Result<void> check_pairs(const agentd_list& messages, bool complete);
 
@@ -91,8 +92,9 @@ Truncation plan_truncation(const Rows& rows, std::span<const SeqRange> view, con
 // The text under which a summary goes to the model.
 std::string render_summary(std::string_view summary);
 
-// A replacement that a hook asked for, checked: parts name rows of the view in order, roles and pairs
-// hold, the result is not empty. kInvalid says what is wrong.
+// A replacement that a hook asked for, checked: parts name rows of the view in their order, roles and
+// pairs hold, the result is not empty. kInvalid says what is wrong. `view` as for plan_compaction: a kept
+// part becomes as many ranges as it takes to name the rows of the view and nothing between them.
 struct Replacement {
   std::vector<Record> literals;  // to be appended before the boundary, in order of appearance
   // Ranges in order; a literal is {0, index into literals}.
@@ -102,9 +104,10 @@ struct Replacement {
     std::size_t index = 0;
   };
   std::vector<Piece> pieces;
-  std::uint64_t messages = 0;
+  Rows rows;  // the result: kept rows as they are, literals with sequence 0
 };
-Result<Replacement> plan_replacement(const Rows& rows, const Action& action, std::string_view author);
+Result<Replacement> plan_replacement(const Rows& rows, std::span<const SeqRange> view,
+                                     const Action& action, std::string_view author);
 
 std::string_view trigger_name(std::uint32_t trigger);
 std::string_view reason_name(std::uint32_t reason);

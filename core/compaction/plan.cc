@@ -92,6 +92,18 @@ std::uint32_t snap_split(const Rows& rows, std::uint32_t index) {
   return split;
 }
 
+namespace {
+
+// Where the message starts that the next request is to answer: a call with its results, or what the user
+// wrote, with the context that hooks added to it.
+std::uint32_t newest_message(const Rows& rows) {
+  std::uint32_t first = rows.empty() ? 0 : rows.size() - 1;
+  while (first > 0 && (rows[first].flags & AGENTD_MESSAGE_CONTEXT) != 0) --first;
+  return snap_split(rows, first);
+}
+
+}  // namespace
+
 CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
                                const CompactionRequest& request, const Gauge& gauge,
                                const BudgetPolicy& policy) {
@@ -103,12 +115,12 @@ CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
     const std::uint64_t budget =
         request.keep_tokens != 0 ? request.keep_tokens : gauge.window * policy.keep_percent / 100;
     plan.split = snap_split(rows, tail_within(rows, budget));
-    // Everything fits: an automatic door has nothing to do, a request compacts everything. Inside a
-    // running turn the newest call may be without its result, and must stay.
+    // Everything fits: an automatic door has nothing to do, a request compacts everything.
     if (plan.split == 0 && !request.automatic()) plan.split = rows.size();
   }
-  if (request.phase == AGENTD_PHASE_MID_TURN && plan.split == rows.size() && !rows.empty())
-    plan.split = snap_split(rows, rows.size() - 1);
+  const bool answering =
+      request.phase == AGENTD_PHASE_PRE_REQUEST || request.phase == AGENTD_PHASE_MID_TURN;
+  if (answering && plan.split == rows.size()) plan.split = newest_message(rows);
   fill_ranges(plan, rows, view);
   return plan;
 }
@@ -122,6 +134,9 @@ Result<void> check_pairs(const agentd_list& messages, bool complete) {
     for (std::uint32_t b = 0; b < row.blocks.count; ++b) {
       const agentd_block& block = blocks_of(row)[b];
       if (block.kind != AGENTD_BLOCK_TOOL_RESULT) continue;
+      if (row.role != AGENTD_ROLE_USER)
+        return Error{Code::kInvalid, "the tool result " + std::string(view_of(block.call_id)) +
+                                         " stands in a message that is not the user's"};
       results = true;
       if (open.erase(view_of(block.call_id)) == 0)
         return Error{Code::kInvalid, "the tool result " + std::string(view_of(block.call_id)) +
@@ -133,6 +148,9 @@ Result<void> check_pairs(const agentd_list& messages, bool complete) {
     for (std::uint32_t b = 0; b < row.blocks.count; ++b) {
       const agentd_block& block = blocks_of(row)[b];
       if (block.kind != AGENTD_BLOCK_TOOL_USE) continue;
+      if (row.role != AGENTD_ROLE_ASSISTANT)
+        return Error{Code::kInvalid, "the tool call " + std::string(view_of(block.call_id)) +
+                                         " stands in a message that is not the assistant's"};
       if (!open.insert(view_of(block.call_id)).second)
         return Error{Code::kInvalid,
                      "the tool call " + std::string(view_of(block.call_id)) + " stands twice"};
@@ -176,30 +194,32 @@ std::string render_summary(std::string_view summary) {
 
 namespace {
 
-Result<void> add_kept(const Rows& rows, const ReplacePart& part, std::uint64_t& last_kept,
-                      Replacement& out, Rows& result) {
-  if (part.first <= last_kept)
-    return Error{Code::kInvalid, "the kept ranges are not in order at sequence " +
-                                     std::to_string(part.first)};
+Result<void> add_kept(const Rows& rows, std::span<const SeqRange> view, const ReplacePart& part,
+                      std::uint32_t& next, Replacement& out) {
   const std::uint32_t first = rows.index_of(part.first);
   const std::uint32_t last = rows.index_of(part.last);
+  const std::string range = std::to_string(part.first) + ".." + std::to_string(part.last);
   if (first == rows.size() || last == rows.size())
-    return Error{Code::kInvalid, "the range " + std::to_string(part.first) + ".." +
-                                     std::to_string(part.last) + " is not in the view"};
-  out.pieces.push_back({false, {part.first, part.last}, 0});
-  for (std::uint32_t i = first; i <= last; ++i) result.append_copy(rows[i]);
-  last_kept = part.last;
+    return Error{Code::kInvalid, "the range " + range + " is not in the view"};
+  if (first < next || last < first)
+    return Error{Code::kInvalid, "the kept range " + range + " is not in the order of the view"};
+  Kept kept(view);
+  for (std::uint32_t i = first; i <= last; ++i) {
+    kept.add(rows[i].seq, i > first);
+    out.rows.append_copy(rows[i]);
+  }
+  for (const SeqRange& piece : kept.take()) out.pieces.push_back({false, piece, 0});
+  next = last + 1;
   return {};
 }
 
-Result<void> add_literal(const ReplacePart& part, std::string_view author, Replacement& out,
-                         Rows& result) {
+Result<void> add_literal(const ReplacePart& part, std::string_view author, Replacement& out) {
   Message message = part.literal;
   if (message.role == Role::kSummary) message.role = Role::kUser;
   if (message.blocks.empty() ||
       (message.text().empty() && message.blocks[0].kind == BlockKind::kText))
     return Error{Code::kInvalid, "a literal message is empty"};
-  result.append(message, 0, 0);
+  out.rows.append(message, 0, 0);
   if (message.role == Role::kUser) message.flags |= AGENTD_MESSAGE_CONTEXT;
   out.pieces.push_back({true, {}, out.literals.size()});
   out.literals.push_back(write_message({message, StopReason::kEndTurn, "hook", std::string(author)}));
@@ -208,21 +228,20 @@ Result<void> add_literal(const ReplacePart& part, std::string_view author, Repla
 
 }  // namespace
 
-Result<Replacement> plan_replacement(const Rows& rows, const Action& action, std::string_view author) {
+Result<Replacement> plan_replacement(const Rows& rows, std::span<const SeqRange> view,
+                                     const Action& action, std::string_view author) {
   if (action.parts.empty()) return Error{Code::kInvalid, "the replacement has no parts"};
   Replacement out;
-  Rows result;
-  std::uint64_t last_kept = 0;
+  std::uint32_t next = 0;  // index of the first row that may still be kept
   for (const ReplacePart& part : action.parts) {
     if (part.is_literal())
-      AGENTD_TRY_VOID(add_literal(part, author, out, result));
+      AGENTD_TRY_VOID(add_literal(part, author, out));
     else
-      AGENTD_TRY_VOID(add_kept(rows, part, last_kept, out, result));
+      AGENTD_TRY_VOID(add_kept(rows, view, part, next, out));
   }
-  if (result[0].role == AGENTD_ROLE_ASSISTANT)
+  if (out.rows[0].role == AGENTD_ROLE_ASSISTANT)
     return Error{Code::kInvalid, "the replacement begins with an assistant message"};
-  AGENTD_TRY_VOID(check_pairs(result.list(), true));
-  out.messages = result.size();
+  AGENTD_TRY_VOID(check_pairs(out.rows.list(), true));
   return out;
 }
 

@@ -32,6 +32,7 @@ Result<void> fold_boundary(ConversationInfo& info, const StoredRecord& record) {
 }  // namespace
 
 Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
+  AGENTD_TRY_VOID(refuse_unknown(record));
   info.revision = record.seq;
   info.updated_ms = record.time_ms;
   const RecordType type = record.record.type;

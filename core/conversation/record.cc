@@ -147,6 +147,13 @@ std::string_view name_of(RecordType type) {
   return {};
 }
 
+Result<void> refuse_unknown(const StoredRecord& record) {
+  if (!name_of(record.record.type).empty() || (record.record.flags & Record::kCritical) == 0) return {};
+  return Error{Code::kCorrupt, "record " + std::to_string(record.seq) + " is of a kind (" +
+                                   std::to_string(static_cast<unsigned>(record.record.type)) +
+                                   ") that was written by a newer agentd: update agentd to read it"};
+}
+
 Record write_genesis(const GenesisRecord& from) {
   JsonWriter out;
   out.begin_object().member("conversation_id", from.conversation_id);

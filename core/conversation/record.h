@@ -64,6 +64,8 @@ struct StoredRecord {
   Digest digest{};  // SHA-256 of the payload
   Record record;
 };
+// kCorrupt for a critical record of a kind that is not known here.
+Result<void> refuse_unknown(const StoredRecord& record);
 
 // ---- payloads. write_x makes a record, read_x understands one of that type; kCorrupt otherwise.
 
@@ -143,7 +145,7 @@ struct BoundaryRecord {
   std::uint64_t base_seq = 0;     // the revision it was planned on
   std::uint64_t summary_seq = 0;  // 0 = none
   std::vector<SeqRange> kept;
-  std::vector<Prune> prunes;
+  std::vector<Prune> prunes;      // all that hold in the new view, those of earlier boundaries too
   std::uint64_t pre_tokens = 0, post_tokens = 0;
   std::int64_t duration_ms = 0;
 };

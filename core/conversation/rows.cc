@@ -2,6 +2,7 @@
 #include "core/conversation/rows.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -36,7 +37,7 @@ Arena::~Arena() {
 }
 
 void* Arena::allocate(std::size_t bytes, std::size_t align) {
-  AGENTD_ASSERT(align != 0 && align <= 64 && (align & (align - 1)) == 0);
+  AGENTD_ASSERT(align != 0 && align <= 64 && (align & (align - 1)) == 0 && bytes < SIZE_MAX / 4);
   if (chunk_ != nullptr) {
     const std::size_t base = reinterpret_cast<std::size_t>(chunk_->data()) + chunk_->used;
     const std::size_t pad = (align - base % align) % align;
@@ -64,15 +65,19 @@ agentd_str Arena::copy(std::string_view text) {
 Rows::Rows(Count count) : arena_(std::make_shared<Arena>()), token_count_(std::move(count)) {}
 
 agentd_message& Rows::grow() {
-  if (count_ == capacity_) {
-    // The old rows stay where they are: a hook or a request may be reading them.
-    const std::uint32_t wider = capacity_ == 0 ? kRowsFirst : capacity_ * 2;
+  if (count_ == capacity_ || *used_ != count_) {
+    // The old rows stay where they are: a hook or a request may be reading them. A place that a copy of
+    // this list has written is the copy's.
+    const std::uint32_t wider = count_ < capacity_ ? capacity_ : std::max(capacity_ * 2, kRowsFirst);
     auto* const rows = static_cast<agentd_message*>(
         arena_->allocate(sizeof(agentd_message) * wider, alignof(agentd_message)));
     if (count_ != 0) std::memcpy(rows, rows_, sizeof(agentd_message) * count_);
     rows_ = rows;
     capacity_ = wider;
+    used_ = static_cast<std::uint32_t*>(arena_->allocate(sizeof(std::uint32_t), alignof(std::uint32_t)));
+    *used_ = count_;
   }
+  ++*used_;
   return rows_[count_];
 }
 
@@ -141,8 +146,8 @@ void Rows::append(const Message& message, std::uint64_t seq, std::int64_t time_m
 }
 
 void Rows::append_copy(const agentd_message& row) {
-  const agentd_block* const blocks = blocks_of(row);
-  const std::string_view blob = row.blocks.count == 0 ? std::string_view() : view_of(blocks[0].blob);
+  std::string_view blob;
+  for (std::uint32_t i = 0; i < row.blocks.count && blob.empty(); ++i) blob = view_of(blocks_of(row)[i].blob);
   append(to_message(row), row.seq, row.time_ms, blob.substr(0, blob.find(':')));
 }
 

@@ -8,7 +8,10 @@
 // A text over kElideBytes appears as a prefix with ELIDED; the host itself reads the whole with
 // full_text(), since the rest follows the prefix in memory.
 //
-// Threading: one appender; copies made before an append may be read on any thread meanwhile.
+// Copies share their memory; a copy may be appended to, too: the rows that it adds are its own.
+//
+// Threading: one thread appends to a list and its copies; copies made before an append may be read on any
+// thread meanwhile.
 
 #include <agentd/hook_abi.h>
 
@@ -73,6 +76,7 @@ class Rows {
   std::shared_ptr<Arena> arena_;
   Count token_count_;
   agentd_message* rows_ = nullptr;
+  std::uint32_t* used_ = nullptr;  // rows of the buffer that this list or a copy of it has written
   std::uint32_t count_ = 0;
   std::uint32_t capacity_ = 0;
   std::uint64_t tokens_ = 0;

@@ -6,23 +6,14 @@
 #include "core/base/bytes.h"
 
 namespace agentd {
-namespace {
-
-Result<void> refuse_unknown(const StoredRecord& record) {
-  if (!name_of(record.record.type).empty() || (record.record.flags & Record::kCritical) == 0) return {};
-  return Error{Code::kCorrupt, "record " + std::to_string(record.seq) + " is of a kind (" +
-                                   std::to_string(static_cast<unsigned>(record.record.type)) +
-                                   ") that was written by a newer agentd: update agentd to read it"};
-}
-
-}  // namespace
 
 void ViewState::append(std::uint64_t seq) {
   // Records that carry no message stand between messages; a range may span them, the rows skip them.
-  if (!ranges_.empty() && ranges_.back().last < seq && boundary_seq() < ranges_.back().first)
+  if (extends_)
     ranges_.back().last = seq;
   else
     ranges_.push_back({seq, seq});
+  extends_ = true;
 }
 
 void ViewState::apply_boundary(std::uint64_t seq, const BoundaryRecord& boundary) {
@@ -35,9 +26,12 @@ void ViewState::apply_boundary(std::uint64_t seq, const BoundaryRecord& boundary
   if (boundary.summary_seq != 0) ranges_.push_back({boundary.summary_seq, boundary.summary_seq});
   ranges_.insert(ranges_.end(), boundary.kept.begin(), boundary.kept.end());
   prunes_ = boundary.prunes;
+  extends_ = false;
 }
 
 Result<void> ViewState::apply_revert(std::uint64_t seq, const RevertRecord& revert) {
+  // Its boundary was not read: a later one, which starts from nothing, made the view.
+  if (hidden_.empty() && revert.to_seq < start_) return {};
   if (hidden_.empty() || hidden_.back().boundary_seq != revert.to_seq)
     return Error{Code::kCorrupt, "record " + std::to_string(seq) + " reverts boundary " +
                                      std::to_string(revert.to_seq) + ", which is not the last one"};
@@ -48,11 +42,14 @@ Result<void> ViewState::apply_revert(std::uint64_t seq, const RevertRecord& reve
   prunes_ = std::move(hidden_.back().prunes);
   ranges_.insert(ranges_.end(), since.begin(), since.end());
   hidden_.pop_back();
+  // What comes next must not be joined to what was hidden: literals of the boundary lie between them.
+  extends_ = false;
   return {};
 }
 
 Result<void> ViewState::apply(const StoredRecord& record) {
   AGENTD_TRY_VOID(refuse_unknown(record));
+  if (start_ == 0) start_ = record.seq;
   const RecordType type = record.record.type;
   if (type == RecordType::kBoundary) {
     AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
@@ -64,6 +61,12 @@ Result<void> ViewState::apply(const StoredRecord& record) {
     append(record.seq);
   }
   return {};
+}
+
+bool ViewState::shows(std::uint64_t seq) const {
+  return std::any_of(ranges_.begin(), ranges_.end(), [seq](const SeqRange& range) {
+    return seq >= range.first && seq <= range.last;
+  });
 }
 
 std::uint64_t ViewState::first_seq() const {
@@ -136,11 +139,24 @@ void shorten(Message& message, const std::vector<Prune>& prunes, std::uint64_t s
   for (const Prune& prune : prunes) {
     if (prune.seq != seq || prune.block >= message.blocks.size()) continue;
     Block& block = message.blocks[prune.block];
-    if (block.text.size() <= prune.prefix_bytes) continue;
+    // A row of the view before may be shortened already.
+    const bool again = (block.flags & AGENTD_BLOCK_PRUNED) != 0 && block.text.ends_with(kPruned);
+    if (again) block.text.resize(block.text.size() - kPruned.size());
+    if (!again && block.text.size() <= prune.prefix_bytes) continue;
     block.text.resize(utf8_prefix(block.text, prune.prefix_bytes).size());
     block.text += kPruned;
     block.flags |= AGENTD_BLOCK_PRUNED;
   }
+}
+
+// True when a row that was shortened by `before` can be made to show what `now` says.
+bool still_pruned(std::uint64_t seq, const std::vector<Prune>& before, const std::vector<Prune>& now) {
+  return std::all_of(before.begin(), before.end(), [&](const Prune& old) {
+    return old.seq != seq || std::any_of(now.begin(), now.end(), [&](const Prune& prune) {
+             return prune.seq == old.seq && prune.block == old.block &&
+                    prune.prefix_bytes <= old.prefix_bytes;
+           });
+  });
 }
 
 }  // namespace
@@ -172,6 +188,11 @@ Result<void> Conversation::load(const std::vector<StoredRecord>& records) {
 
 Result<void> Conversation::rebuild(const BoundaryRecord&) {
   Rows fresh(count_);
+  // A row that was shortened no longer has what a weaker prune would show.
+  for (const agentd_message& row : rows_)
+    if (state_.shows(row.seq) && !still_pruned(row.seq, state_.prunes_before(), state_.prunes()))
+      return Error{Code::kConflict,
+                   "conversation " + id_ + " shows whole texts again and must be loaded again"};
   const auto add = [&](const agentd_message& row) {
     Message message = to_message(row);
     shorten(message, state_.prunes(), row.seq);

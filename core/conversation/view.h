@@ -21,8 +21,8 @@ namespace agentd {
 // Which records the view consists of, in order.
 class ViewState {
  public:
-  // Records must come in order of sequence, starting anywhere at or before the last boundary that still
-  // counts. kCorrupt: an unknown critical record, or one that does not read.
+  // Records must come in order of sequence, starting anywhere at or before the lowest sequence that the
+  // last boundary names. kCorrupt: an unknown critical record, or one that does not read.
   Result<void> apply(const StoredRecord& record);
 
   const std::vector<SeqRange>& ranges() const { return ranges_; }
@@ -30,6 +30,10 @@ class ViewState {
   // Sequence of the boundary that made the view; 0 = none.
   std::uint64_t boundary_seq() const { return hidden_.empty() ? 0 : hidden_.back().boundary_seq; }
   std::uint32_t compactions() const { return static_cast<std::uint32_t>(hidden_.size()); }
+  // Those of the view that the last boundary hid.
+  const std::vector<Prune>& prunes_before() const { return hidden_.empty() ? prunes_ : hidden_.back().prunes; }
+  // True when a range names the sequence.
+  bool shows(std::uint64_t seq) const;
   // The lowest sequence that the view needs; 0 when it is empty.
   std::uint64_t first_seq() const;
 
@@ -46,6 +50,8 @@ class ViewState {
   std::vector<SeqRange> ranges_;
   std::vector<Prune> prunes_;
   std::vector<Hidden> hidden_;  // what each boundary that still counts has hidden, oldest first
+  std::uint64_t start_ = 0;     // sequence of the first record that was applied
+  bool extends_ = false;        // the last range ends with the newest message, and may grow
 };
 
 // A conversation as a running process holds it.
@@ -59,8 +65,8 @@ class Conversation {
   Result<void> load(const std::vector<StoredRecord>& records);
 
   // Takes records that were just committed, in order. A boundary puts new rows in place;
-  // rows that were pinned stay as they were. kConflict after a revert: the rows it brings back are not
-  // here, load the conversation again.
+  // rows that were pinned stay as they were. kConflict after a revert, or when a boundary takes a prune
+  // back: what it brings back is not here, load the conversation again.
   Result<void> apply(const std::vector<StoredRecord>& records);
 
   // Totals of the whole log, when only its end was read: call it after the first apply().
