@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/app.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "core/app/commands/commands.h"
+#include "core/app/exit_codes.h"
+#include "core/app/nearest.h"
+#include "core/app/version.h"
+
+namespace agentd::app {
+namespace {
+
+bool is_help(const std::string& word) { return word == "--help" || word == "-h" || word == "help"; }
+
+std::vector<std::string> after(const std::vector<std::string>& words, std::size_t count) {
+  return {words.begin() + static_cast<std::ptrdiff_t>(std::min(count, words.size())), words.end()};
+}
+
+}  // namespace
+
+int App::fail(int code, std::string_view message) {
+  out_.flush();
+  err_.fresh_line();
+  err_.line("agentd: " + neutral_line(message, 4096));
+  err_.flush();
+  return code;
+}
+
+int App::print(std::string_view text) {
+  out_.print(text);
+  return kExitOk;
+}
+
+Result<std::string> App::home() const {
+  const auto given = surroundings_.environment("AGENTD_HOME");
+  if (given && !given->empty()) return (*given)[0] == '/' ? *given : surroundings_.cwd + "/" + *given;
+  const auto user = surroundings_.environment("HOME");
+  if (user && !user->empty()) return *user + "/.agent";
+  return Error{Code::kInvalid, "neither AGENTD_HOME nor HOME is set: set AGENTD_HOME to a directory"};
+}
+
+Result<ConfigSources> App::config_sources() const {
+  AGENTD_TRY(const std::string directory, home());
+  ConfigSources sources;
+  sources.system_file = surroundings_.system_directory + "/config.yaml";
+  sources.user_file = directory + "/config.yaml";
+  sources.environment = surroundings_.environment;
+  return sources;
+}
+
+Result<Config> App::config(const Arguments& arguments) const {
+  AGENTD_TRY(ConfigSources sources, config_sources());
+  sources.flags = arguments.flags();
+  return Config::load(sources);
+}
+
+int App::main(const std::vector<std::string>& words) {
+  const int code = dispatch(words);
+  out_.flush();
+  const int failure = out_.failure();
+  // A reader that had enough ("| head") is no news.
+  if (failure != 0 && failure != EPIPE)
+    return fail(kExitFailure, "writing the output: " + std::generic_category().message(failure));
+  return failure != 0 && code == kExitOk ? static_cast<int>(kExitFailure) : code;
+}
+
+int App::dispatch(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    err_.print(program_help());
+    return kExitUsage;
+  }
+  const std::string& first = words[0];
+  // These two must cost no more than a process costs; nothing is read before them.
+  if (first == "--version" || first == "-V") return print("agentd " AGENTD_VERSION "\n");
+  if (first == "--plugins" || first == "--plugins=json") return plugins_command(*this, first != "--plugins");
+  if (is_help(first)) return help(after(words, 1));
+  if (first.substr(0, 10) == "--plugins=")
+    return fail(kExitUsage, "--plugins prints text, or with --plugins=json JSON; '" + first + "' is neither");
+  if (first[0] == '-' && first.size() > 1)
+    return fail(kExitUsage, "unknown option '" + first + "'" +
+                                did_you_mean(first, {"--help", "--version", "--plugins"}) +
+                                "; options of a command stand after its name");
+  if (const CommandSpec* command = find_command(first)) return run(*command, after(words, 1));
+  if (!second_words(first).empty()) return group(first, after(words, 1));
+  const std::string mean = did_you_mean(first, first_words());
+  return fail(kExitUsage, "unknown command '" + first + "'" + (mean.empty() ? "; see 'agentd --help'" : mean));
+}
+
+int App::group(const std::string& first, const std::vector<std::string>& words) {
+  if (words.empty()) {
+    err_.print(group_help(first));
+    return kExitUsage;
+  }
+  if (is_help(words[0])) return words.size() > 1 ? help({first, words[1]}) : print(group_help(first));
+  const CommandSpec* command = find_command(first + " " + words[0]);
+  if (command != nullptr) return run(*command, after(words, 1));
+  const std::string mean = did_you_mean(words[0], second_words(first));
+  return fail(kExitUsage, "unknown command '" + first + " " + words[0] + "'" +
+                              (mean.empty() ? "; see 'agentd " + first + " --help'" : mean));
+}
+
+int App::help(const std::vector<std::string>& words) {
+  if (words.empty()) return print(program_help());
+  if (const CommandSpec* command = find_command(words[0])) return print(command_help(*command));
+  if (words.size() > 1)
+    if (const CommandSpec* command = find_command(words[0] + " " + words[1])) return print(command_help(*command));
+  if (!second_words(words[0]).empty()) return print(group_help(words[0]));
+  return fail(kExitUsage, "unknown command '" + words[0] + "'" + did_you_mean(words[0], first_words()));
+}
+
+int App::run(const CommandSpec& command, const std::vector<std::string>& words) {
+  const Result<Arguments> arguments = parse_arguments(command, words);
+  if (!arguments) return fail(kExitUsage, arguments.error().message);
+  if (arguments->has("help")) return print(command_help(command));
+  return command.run(*this, *arguments);
+}
+
+Result<std::string> read_all(int fd, std::size_t bytes_max) {
+  std::string out;
+  for (;;) {
+    char buffer[16384];
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno_error("reading standard input", errno);
+    if (got == 0) return out;
+    out.append(buffer, static_cast<std::size_t>(got));
+    if (out.size() > bytes_max)
+      return Error{Code::kInvalid,
+                   "standard input has more than " + std::to_string(bytes_max) + " bytes, too many for a message"};
+  }
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// app.h - the program as a value: its words, its surroundings, and which command they name.
+//
+// Threading: one thread.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/app/config.h"
+#include "core/app/options.h"
+#include "core/app/terminal.h"
+#include "core/base/clock.h"
+#include "core/base/result.h"
+
+namespace agentd::app {
+
+// What the program is given from outside; tests make their own.
+struct Surroundings {
+  Environment environment;
+  std::string cwd;         // empty: it is gone
+  std::string executable;  // the path of the running program; empty = unknown
+  std::string system_directory = "/etc/agentd";
+  int input = 0;           // descriptor of standard input
+  bool input_tty = false;
+};
+
+class App {
+ public:
+  App(Surroundings surroundings, Output& out, Output& err)
+      : surroundings_(std::move(surroundings)), out_(out), err_(err) {}
+
+  // Runs the command that the words (without the program's name) give. Returns the exit code.
+  int main(const std::vector<std::string>& words);
+
+  Output& out() { return out_; }
+  Output& err() { return err_; }
+  const Clock& clock() const { return clock_; }
+  const Surroundings& surroundings() const { return surroundings_; }
+
+  // AGENTD_HOME, else .agent in HOME. kInvalid when neither is set.
+  Result<std::string> home() const;
+  // The files that are read, weakest first.
+  Result<ConfigSources> config_sources() const;
+  Result<Config> config(const Arguments& arguments) const;
+
+  // Says "agentd: MESSAGE" and gives the code back.
+  int fail(int code, std::string_view message);
+
+ private:
+  int dispatch(const std::vector<std::string>& words);
+  int group(const std::string& first, const std::vector<std::string>& words);
+  int run(const CommandSpec& command, const std::vector<std::string>& words);
+  int help(const std::vector<std::string>& words);
+  int print(std::string_view text);
+
+  const Surroundings surroundings_;
+  Output& out_;
+  Output& err_;
+  const SystemClock clock_;
+};
+
+// All of a descriptor. kInvalid when there is more than `bytes_max`.
+Result<std::string> read_all(int fd, std::size_t bytes_max);
+
+}  // namespace agentd::app

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// cli.h - the one table of commands and options: parsing, help, completion and docs/reference/cli.md
+// all follow it.
+//
+// Threading: immutable data.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace agentd::app {
+
+class App;
+class Arguments;
+
+struct OptionSpec {
+  std::string_view name;        // "model": --model
+  char letter = 0;              // 'm': -m
+  std::string_view value{};     // "MODEL"; empty = a switch
+  std::string_view help{};
+  std::string_view choices{};   // "a|b", for completion and checking
+  std::string_view key{};       // the configuration key that it sets; a switch sets "true"
+  std::string_view key_value{};  // what a switch sets instead
+  bool repeats = false;
+};
+
+struct CommandSpec {
+  std::string_view name;       // "conversation show"
+  std::string_view arguments;  // "[QUERY...|-]"
+  std::string_view summary;    // one line
+  std::string_view details;    // paragraphs for --help
+  std::vector<OptionSpec> options;
+  std::vector<std::string_view> examples;  // "agentd run \"...\"   # what it does"
+  std::size_t arguments_min = 0, arguments_max = 0;
+  std::string_view argument_choices{};     // "bash|zsh|fish", for completion and checking
+  int (*run)(App& app, const Arguments& arguments) = nullptr;
+};
+
+// All commands in the order of the help.
+const std::vector<CommandSpec>& all_commands();
+// Null when there is none of that name.
+const CommandSpec* find_command(std::string_view name);
+// The words that may stand first; or after `first`, for a command of two words.
+std::vector<std::string> first_words();
+std::vector<std::string> second_words(std::string_view first);
+
+// `agentd --help`, `agentd run --help`, and docs/reference/cli.md.
+std::string program_help();
+std::string command_help(const CommandSpec& command);
+std::string group_help(std::string_view first);
+std::string cli_reference();
+
+// A completion script. REQUIRES: shell is bash, zsh or fish.
+std::string completion_script(std::string_view shell);
+
+// "a|b" as text for people: "a, b or c".
+std::string choices_sentence(std::string_view choices);
+
+}  // namespace agentd::app

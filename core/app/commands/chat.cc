@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <csignal>
+
+#include "core/app/commands/commands.h"
+#include "core/app/exit_codes.h"
+#include "core/app/nearest.h"
+#include "core/app/signals.h"
+#include "core/app/talk.h"
+#include "core/base/bytes.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::string_view kHelp =
+    "/help             this help\n"
+    "/compact [text]   replace the history by a summary that heeds the text\n"
+    "/status           conversation, model and context\n"
+    "/clear            begin a new conversation\n"
+    "/exit             end the chat (so does Ctrl-D)\n"
+    "A line that ends with a backslash goes on in the next one. Ctrl-C ends an answer.\n";
+
+class Chat {
+ public:
+  Chat(App& app, Talk& talk, SignalScope& signals) : app_(app), talk_(talk), signals_(signals) {}
+
+  int loop() {
+    while (!over_) {
+      const std::optional<std::string> line = ask();
+      if (!line) break;
+      handle(*line);
+    }
+    return code_;
+  }
+
+ private:
+  // nullopt at the end of input, or at the second Ctrl-C in a row.
+  std::optional<std::string> ask() {
+    bool interrupted = false;
+    for (;;) {
+      signals_.next();
+      prompt();
+      std::optional<std::string> line = read_message();
+      if (line) return line;
+      if (app_.surroundings().input_tty) app_.out().line("");
+      if (signals_.caught() == 0) return std::nullopt;
+      if (signals_.caught() != SIGINT || interrupted) {
+        code_ = 128 + signals_.caught();
+        return std::nullopt;
+      }
+      interrupted = true;
+      app_.out().line("(Ctrl-C once more, or /exit, ends the chat)");
+    }
+  }
+
+  void prompt() {
+    if (!app_.surroundings().input_tty) return;
+    const Gauge gauge = talk_.session().gauge();
+    const std::string percent = gauge.limit == 0 ? "" : std::to_string(gauge.percent()) + " % ";
+    app_.out().print(app_.out().styled("1", percent + "> "));
+    app_.out().flush();
+  }
+
+  std::optional<std::string> read_message() {
+    std::string text;
+    for (;;) {
+      const std::optional<std::string> line = read_line(app_.surroundings().input);
+      if (!line) return std::nullopt;
+      text += *line;
+      if (text.empty() || text.back() != '\\') return text;
+      text.back() = '\n';
+    }
+  }
+
+  void handle(const std::string& line) {
+    const std::size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string::npos) return;
+    if (line[begin] != '/') return send(line);
+    const std::size_t end = std::min(line.find_first_of(" \t\r", begin), line.size());
+    const std::size_t rest = line.find_first_not_of(" \t\r", end);
+    command(line.substr(begin, end - begin), rest == std::string::npos ? "" : line.substr(rest));
+  }
+
+  void command(const std::string& name, const std::string& rest) {
+    if (name == "/exit" || name == "/quit") {
+      over_ = true;
+    } else if (name == "/help") {
+      app_.out().print(kHelp);
+    } else if (name == "/compact") {
+      compact(rest);
+    } else if (name == "/status") {
+      status();
+    } else if (name == "/clear") {
+      clear();
+    } else if (name.find('/', 1) != std::string::npos) {
+      send(rest.empty() ? name : name + " " + rest);  // a path, not a command
+    } else {
+      const std::string mean = did_you_mean(name, {"/help", "/compact", "/status", "/clear", "/exit"});
+      app_.fail(kExitUsage, "unknown command '" + name + "'" + (mean.empty() ? "; /help lists them" : mean));
+    }
+    app_.out().flush();
+  }
+
+  void send(const std::string& text) {
+    const auto report = talk_.session().run(to_utf8(text), signals_.next());
+    talk_.settle();
+    if (!report) return failed(report.error());
+    code_ = kExitOk;
+    if (!app_.surroundings().input_tty) talk_.footer(*report);
+  }
+
+  void compact(const std::string& instructions) {
+    CompactOptions options;
+    options.instructions = instructions;
+    const auto report = talk_.session().compact(options, false, signals_.next());
+    talk_.settle();
+    if (!report) return failed(report.error());
+    if (report->outcome == AGENTD_RESULT_APPLIED || report->outcome == AGENTD_RESULT_DEGRADED)
+      app_.out().line("Reduced from " + with_commas(report->messages_before) + " messages to " +
+                      with_commas(report->messages_after));
+    else
+      app_.out().line("Not compacted (" + std::string(result_name(report->outcome)) + ")" +
+                      (report->text.empty() ? "" : ": " + neutral(report->text)));
+  }
+
+  void status() {
+    const Gauge gauge = talk_.session().gauge();
+    app_.out().line("conversation " + talk_.session().conversation_id());
+    app_.out().line("context " + with_commas(gauge.used) + " of " + with_commas(gauge.limit) + " tokens (" +
+                    std::to_string(gauge.percent()) + " %), " + std::to_string(gauge.compactions) + " compactions");
+  }
+
+  void clear() {
+    talk_.end("clear");
+    const auto opened = talk_.attach_new();
+    if (!opened) {
+      code_ = app_.fail(opened.error().code, opened.error().message);
+      over_ = true;
+      return;
+    }
+    app_.out().line("A new conversation. The old one is kept: agentd conversation list");
+  }
+
+  void failed(const RunError& error) {
+    const Failure failure = failure_of(error);
+    const bool cancelled = error.kind == RunError::Kind::kCancelled;
+    code_ = cancelled ? static_cast<int>(kExitOk) : failure.code;
+    app_.fail(failure.code, cancelled ? "interrupted" : failure.message);
+    if (cancelled && signals_.caught() != SIGINT) over_ = true;
+  }
+
+  App& app_;
+  Talk& talk_;
+  SignalScope& signals_;
+  int code_ = kExitOk;  // of the last message: a script that pipes messages in wants to know
+  bool over_ = false;
+};
+
+}  // namespace
+
+int chat_command(App& app, const Arguments& arguments) {
+  SignalScope signals;
+  auto talk = Talk::begin(app, arguments, true);
+  if (!talk) return app.fail(talk.error().code, talk.error().message);
+  if (auto attached = (*talk)->attach(); !attached) return app.fail(attached.error().code, attached.error().message);
+  if (app.surroundings().input_tty) app.out().line("agentd chat; /help lists commands, Ctrl-D ends it");
+  const int code = Chat(app, **talk, signals).loop();
+  (*talk)->end("exit");
+  return code;
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// commands.h - the commands of the program, one file each. All return an exit code (exit_codes.h).
+//
+// Threading: called once, on the main thread.
+
+namespace agentd::app {
+
+class App;
+class Arguments;
+
+int run_command(App& app, const Arguments& arguments);
+int chat_command(App& app, const Arguments& arguments);
+int compact_command(App& app, const Arguments& arguments);
+int list_command(App& app, const Arguments& arguments);
+int show_command(App& app, const Arguments& arguments);
+int delete_command(App& app, const Arguments& arguments);
+int config_show_command(App& app, const Arguments& arguments);
+int config_explain_command(App& app, const Arguments& arguments);
+int config_path_command(App& app, const Arguments& arguments);
+int config_reference_command(App& app, const Arguments& arguments);
+int doctor_command(App& app, const Arguments& arguments);
+int completion_command(App& app, const Arguments& arguments);
+
+// `agentd --plugins[=json]`: manifests only; no byte of a plugin runs.
+int plugins_command(App& app, bool json);
+
+}  // namespace agentd::app

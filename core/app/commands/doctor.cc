@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <linux/landlock.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "core/app/commands/commands.h"
+#include "core/app/exit_codes.h"
+#include "core/app/hook_setup.h"
+#include "core/app/version.h"
+#include "core/app/wiring.h"
+#include "core/base/bytes.h"
+#include "core/net/http.h"
+
+extern char** environ;
+
+namespace agentd::app {
+namespace {
+
+enum class Verdict { kOk, kNote, kWarn, kBroken };
+
+// Prints one finding a line and remembers whether anything needed is broken.
+class Report {
+ public:
+  explicit Report(Output& out) : out_(out) {}
+
+  void section(std::string_view name) { out_.print((first_ ? "" : "\n") + std::string(name) + "\n"), first_ = false; }
+
+  void say(Verdict verdict, std::string_view text) {
+    if (verdict == Verdict::kBroken) broken_ = true;
+    out_.print("  " + mark(verdict) + "  " + neutral_line(text, 2000) + "\n");
+  }
+  // What to do about the line before.
+  void advise(std::string_view text) { out_.print("          → " + neutral_line(text, 2000) + "\n"); }
+  bool broken() const { return broken_; }
+
+ private:
+  std::string mark(Verdict verdict) const {
+    switch (verdict) {
+      case Verdict::kOk: return out_.styled("32", "ok    ");
+      case Verdict::kNote: return "note  ";
+      case Verdict::kWarn: return out_.styled("33", "warn  ");
+      case Verdict::kBroken: return out_.styled("31", "BROKEN");
+    }
+    return "note  ";
+  }
+
+  Output& out_;
+  bool broken_ = false, first_ = true;
+};
+
+std::string mode_text(mode_t mode) {
+  char text[8];
+  std::snprintf(text, sizeof text, "%04o", static_cast<unsigned>(mode & 07777));
+  return text;
+}
+
+void check_directory(Report& report, const std::string& path, bool holds_hooks) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return report.say(Verdict::kNote, path + " does not exist yet");
+  if (!S_ISDIR(info.st_mode)) {
+    report.say(Verdict::kBroken, path + " is not a directory");
+    return report.advise("move it away");
+  }
+  if ((info.st_mode & 022) != 0) {
+    report.say(holds_hooks ? Verdict::kBroken : Verdict::kWarn,
+               path + " may be written by others (mode " + mode_text(info.st_mode) + ")");
+    return report.advise("chmod go-w " + path);
+  }
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    report.say(Verdict::kWarn, path + " belongs to another user");
+    return report.advise("chown it, or set AGENTD_HOME to a directory of your own");
+  }
+  if (::access(path.c_str(), W_OK) != 0 && !holds_hooks) {
+    report.say(Verdict::kBroken, path + " may not be written");
+    return report.advise("chmod u+w " + path + ", or set AGENTD_HOME");
+  }
+  report.say(Verdict::kOk, path + " (mode " + mode_text(info.st_mode) + ")");
+}
+
+void check_store(Report& report, const App& app, const std::string& home) {
+  const auto store = open_store(home, false, app.clock());
+  if (!store && store.error().code == Code::kNotFound)
+    return report.say(Verdict::kNote, "no store yet; the first run makes " + home + "/store");
+  if (!store) {
+    report.say(Verdict::kBroken, store.error().message);
+    return report.advise("until that is mended, 'agentd run --no-save' works without a store");
+  }
+  const auto stats = (*store)->stats();
+  if (!stats) return report.say(Verdict::kBroken, stats.error().message);
+  report.say(Verdict::kOk, "store " + stats->path + ", format " + std::to_string(stats->format) + ", " +
+                               with_commas(stats->conversations) + " conversations, " +
+                               with_commas(stats->bytes) + " bytes");
+}
+
+void check_configuration(Report& report, const App& app, const ConfigSources& sources) {
+  for (const std::string& file : {sources.system_file, sources.user_file}) {
+    const bool there = ::access(file.c_str(), F_OK) == 0;
+    report.say(there ? Verdict::kOk : Verdict::kNote, file + (there ? "" : " does not exist; defaults hold"));
+  }
+  if (::access((app.surroundings().cwd + "/.agent/config.yaml").c_str(), F_OK) == 0)
+    report.say(Verdict::kNote, "./.agent/config.yaml is not read: this version cannot record trust in a project");
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text(*entry);
+    const std::string name = text.substr(0, text.find('='));
+    if (name.rfind("AGENTD_", 0) != 0 || name == "AGENTD_HOME") continue;
+    bool known = false;
+    for (const KeySpec& key : config_keys()) known = known || environment_name(key) == name;
+    report.say(known ? Verdict::kOk : Verdict::kWarn, name + (known ? " is set" : " is set, but no key has that name"));
+  }
+}
+
+void check_hooks(Report& report, const HookSetup& setup) {
+  for (const HookDirectory& directory : setup.options.directories)
+    if (directory.path != setup.bundled) check_directory(report, directory.path, true);
+  if (setup.bundled.empty()) {
+    report.say(Verdict::kWarn, "the bundled hooks were not found: the agent has no tools");
+    report.advise("keep lib/agentd/hooks, or hooks, beside the program");
+  } else {
+    report.say(Verdict::kOk, setup.bundled + " (bundled)");
+  }
+  for (const HookDescription& hook : describe_hooks(setup.options)) {
+    const bool off = hook.verdict == "disabled" || hook.verdict.rfind("off", 0) == 0 ||
+                     is_replaced(setup, hook.path, hook.name);
+    const std::string name = hook.name.empty() ? hook.path : hook.name;
+    report.say(hook.ok() ? Verdict::kOk : off ? Verdict::kNote : Verdict::kWarn, name + ": " + hook.verdict);
+  }
+}
+
+void check_provider(Report& report, const App& app, const Config& config) {
+  const std::string variable = config.text("providers.anthropic.api_key_env");
+  const bool key = !app.surroundings().environment(variable).value_or("").empty() ||
+                   !app.surroundings().environment("ANTHROPIC_AUTH_TOKEN").value_or("").empty();
+  const bool needed = config.text("provider") == "anthropic";
+  report.say(Verdict::kNote, "provider in force: " + config.text("provider") + " (" + config.origin("provider") + ")");
+  report.say(key ? Verdict::kOk : needed ? Verdict::kBroken : Verdict::kNote,
+             "anthropic: " + variable + (key ? " is set (not checked: nobody was asked)" : " is not set"));
+  if (!key && needed) report.advise("export " + variable + "=..., or use --script FILE, which needs no key");
+  const Result<std::string> library = http_library_version();
+  report.say(library ? Verdict::kOk : needed ? Verdict::kBroken : Verdict::kWarn,
+             library ? "libcurl " + *library : library.error().message);
+  if (!library) report.advise("install libcurl (Debian: apt install libcurl4)");
+  if (needed) return;
+  const std::string script = config.text("scripted.file");
+  const bool readable = !script.empty() && ::access(script.c_str(), R_OK) == 0;
+  report.say(readable ? Verdict::kOk : Verdict::kWarn,
+             script.empty() ? "scripted: no file is set; give --script FILE" : "scripted: " + script +
+                                                                                   (readable ? "" : " cannot be read"));
+}
+
+bool in_path(const App& app, const std::string& program) {
+  for (const std::string& directory : split(app.surroundings().environment("PATH").value_or(""), ':'))
+    if (!directory.empty() && ::access((directory + "/" + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+void check_sandbox(Report& report, const App& app) {
+  report.say(Verdict::kWarn, "commands of tools run unsandboxed in this version: with your rights, after the "
+                             "permission question");
+  const bool bubblewrap = in_path(app, "bwrap");
+  report.say(Verdict::kNote, std::string("bubblewrap: ") + (bubblewrap ? "installed" : "not installed") + ", not used");
+  const long landlock = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  report.say(Verdict::kNote, landlock > 0 ? "Landlock: offered by this kernel (ABI " + std::to_string(landlock) + "), not used"
+                                          : std::string("Landlock: not offered by this kernel"));
+  const bool seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
+  report.say(Verdict::kNote, std::string("seccomp: ") + (seccomp ? "offered by this kernel, not used" : "not offered by this kernel"));
+  report.say(Verdict::kOk, "file tools cannot leave the workspace roots");
+}
+
+}  // namespace
+
+int doctor_command(App& app, const Arguments& arguments) {
+  Report report(app.out());
+  app.out().print("agentd " AGENTD_VERSION "\n\n");
+  report.section("Configuration");
+  const Result<std::string> home = app.home();
+  Result<ConfigSources> sources = app.config_sources();
+  if (!home || !sources) return app.fail(kExitFailure, home.error().message);
+  check_configuration(report, app, *sources);
+  Result<Config> config = app.config(arguments);
+  if (!config) {
+    report.say(Verdict::kBroken, config.error().message);
+    report.advise("mend it; the rest of this report takes the defaults");
+    config = Config::load({});
+    if (!config) return app.fail(kExitFailure, config.error().message);
+  }
+  report.section("Home and store");
+  check_directory(report, *home, false);
+  check_store(report, app, *home);
+  report.section("Hooks");
+  check_hooks(report, hook_setup(app, *config, *home, true));
+  report.section("Provider");
+  check_provider(report, app, *config);
+  report.section("Sandbox");
+  check_sandbox(report, app);
+  app.out().print(report.broken() ? "\nSomething needed is broken; see above.\n" : "\nWhat is needed works.\n");
+  return report.broken() ? kExitFailure : kExitOk;
+}
+
+}  // namespace agentd::app

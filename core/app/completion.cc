@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/cli.h"
+#include "core/app/config_keys.h"
+
+namespace agentd::app {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+std::string option_words(const CommandSpec& command) {
+  std::vector<std::string> out;
+  for (const OptionSpec& option : command.options) {
+    out.push_back("--" + std::string(option.name));
+    if (option.letter != 0) out.push_back(std::string("-") + option.letter);
+  }
+  out.emplace_back("--help");
+  return joined(out);
+}
+
+std::string key_words() {
+  std::vector<std::string> out;
+  for (const KeySpec& key : config_keys())
+    if (key.name.find('*') == std::string_view::npos) out.emplace_back(key.name);
+  return joined(out);
+}
+
+// What may stand after the command, beside options.
+std::string argument_words(const CommandSpec& command) {
+  if (command.name == "config explain") return key_words();
+  return joined(split(command.argument_choices, '|'));
+}
+
+// The values of an option: its own choices, or those of the key that it sets.
+std::string value_words(const OptionSpec& option) {
+  if (!option.choices.empty()) return joined(split(option.choices, '|'));
+  const KeySpec* key = option.key.empty() ? nullptr : find_key(option.key);
+  return key == nullptr ? "" : joined(split(key->choices, '|'));
+}
+
+// "  'run|--provider') offer='anthropic scripted' ;;" for every option that takes a value.
+std::string bash_values() {
+  std::string out;
+  for (const CommandSpec& command : all_commands()) {
+    for (const OptionSpec& option : command.options) {
+      if (option.value.empty()) continue;
+      const std::string words = value_words(option);
+      const bool file = option.value == "FILE";
+      out += "    '" + std::string(command.name) + "|--" + std::string(option.name) + "'";
+      if (option.letter != 0) out += "|'" + std::string(command.name) + "|-" + option.letter + "'";
+      out += file ? ") offer='@files' ;;\n" : ") offer='" + (words.empty() ? "@none" : words) + "' ;;\n";
+    }
+  }
+  return out;
+}
+
+// What is offered, told by command: a function of shell that both bash and zsh read.
+std::string shell_tables() {
+  std::string options, arguments, seconds;
+  for (const CommandSpec& command : all_commands()) {
+    options += "    '" + std::string(command.name) + "') offer='" + option_words(command) + "' ;;\n";
+    const std::string words = argument_words(command);
+    if (!words.empty()) arguments += "    '" + std::string(command.name) + "') offer='" + words + "' ;;\n";
+  }
+  for (const std::string& first : first_words())
+    if (!second_words(first).empty())
+      seconds += "    '" + first + "') offer='" + joined(second_words(first)) + "' ;;\n";
+  return "_agentd_words() {  # command, word before, word so far; the answer is in $offer\n"
+         "  offer=''\n"
+         "  case \"$1|$2\" in\n" + bash_values() + "  esac\n"
+         "  [ -n \"$offer\" ] && return\n"
+         "  if [ -z \"$1\" ]; then offer='" + joined(first_words()) + " --plugins --version --help'; return; fi\n"
+         "  case \"$3\" in\n  -*) case \"$1\" in\n" + options + "    esac; return ;;\n  esac\n"
+         "  case \"$1\" in\n" + seconds + arguments + "  esac\n}\n";
+}
+
+std::string bash_script() {
+  return "# bash completion for agentd\n" + shell_tables() +
+         "_agentd() {\n"
+         "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous='' command='' offer=''\n"
+         "  [ \"$COMP_CWORD\" -gt 1 ] && previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+         "  [ \"$COMP_CWORD\" -gt 1 ] && command=\"${COMP_WORDS[1]}\"\n"
+         "  case \"$command\" in conversation|config)\n"
+         "    [ \"$COMP_CWORD\" -gt 2 ] && command=\"$command ${COMP_WORDS[2]}\" ;;\n"
+         "  esac\n"
+         "  _agentd_words \"$command\" \"$previous\" \"$current\"\n"
+         "  case \"$offer\" in\n"
+         "    @files) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
+         "    @none) COMPREPLY=() ;;\n"
+         "    *) COMPREPLY=($(compgen -W \"$offer\" -- \"$current\")) ;;\n"
+         "  esac\n}\n"
+         "complete -F _agentd agentd\n";
+}
+
+std::string zsh_script() {
+  return "#compdef agentd\n# zsh completion for agentd\n" + shell_tables() +
+         "_agentd() {\n"
+         "  local current=\"${words[CURRENT]}\" previous='' command=''\n"
+         "  [ \"$CURRENT\" -gt 2 ] && previous=\"${words[CURRENT-1]}\"\n"
+         "  [ \"$CURRENT\" -gt 2 ] && command=\"${words[2]}\"\n"
+         "  case \"$command\" in conversation|config)\n"
+         "    [ \"$CURRENT\" -gt 3 ] && command=\"$command ${words[3]}\" ;;\n"
+         "  esac\n"
+         "  local offer=''\n"
+         "  _agentd_words \"$command\" \"$previous\" \"$current\"\n"
+         "  case \"$offer\" in\n"
+         "    @files) _files ;;\n"
+         "    @none|'') ;;\n"
+         "    *) compadd -- ${=offer} ;;\n"
+         "  esac\n}\n"
+         "if [ \"$funcstack[1]\" = _agentd ]; then _agentd \"$@\"; else compdef _agentd agentd; fi\n";
+}
+
+std::string fish_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '\'' ? std::string("\\'") : std::string(1, c);
+  return "'" + out + "'";
+}
+
+std::string fish_condition(const CommandSpec& command) {
+  const std::vector<std::string> words = split(command.name, ' ');
+  std::string out = "__fish_seen_subcommand_from " + words[0];
+  if (words.size() == 2) out += "; and __fish_seen_subcommand_from " + words[1];
+  return fish_text(out);
+}
+
+std::string fish_options(const CommandSpec& command) {
+  std::string out;
+  for (const OptionSpec& option : command.options) {
+    out += "complete -c agentd -n " + fish_condition(command) + " -l " + std::string(option.name);
+    if (option.letter != 0) out += std::string(" -s ") + option.letter;
+    if (!option.value.empty()) out += option.value == "FILE" ? " -r -F" : " -x";
+    const std::string words = value_words(option);
+    if (!words.empty()) out += " -a " + fish_text(words);
+    out += " -d " + fish_text(option.help) + "\n";
+  }
+  return out;
+}
+
+std::string fish_script() {
+  std::string out = "# fish completion for agentd\ncomplete -c agentd -f\n";
+  for (const std::string& first : first_words()) {
+    const CommandSpec* command = find_command(first);
+    out += "complete -c agentd -n '__fish_use_subcommand' -a " + first;
+    if (command != nullptr) out += " -d " + fish_text(command->summary);
+    out += "\n";
+    for (const std::string& second : second_words(first))
+      out += "complete -c agentd -n '__fish_seen_subcommand_from " + first +
+             "; and not __fish_seen_subcommand_from " + joined(second_words(first)) + "' -a " + second + " -d " +
+             fish_text(find_command(first + " " + second)->summary) + "\n";
+  }
+  out += "complete -c agentd -n '__fish_use_subcommand' -l plugins -l version -l help\n";
+  for (const CommandSpec& command : all_commands()) {
+    out += fish_options(command);
+    const std::string words = argument_words(command);
+    if (!words.empty())
+      out += "complete -c agentd -n " + fish_condition(command) + " -a " + fish_text(words) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string completion_script(std::string_view shell) {
+  if (shell == "bash") return bash_script();
+  return shell == "zsh" ? zsh_script() : fish_script();
+}
+
+}  // namespace agentd::app

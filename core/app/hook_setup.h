@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// hook_setup.h - from the configuration to what the plugin host needs: directories, switches, grants.
+//
+// Directories in order: /etc/agentd/hooks, hooks in the home directory, hooks.dirs, and last the bundled
+// ones, of which only workspace_tools runs unless hooks.NAME.enabled says so. A file that somebody
+// dropped in wins over the bundled one of the same name.
+//
+// Threading: pure functions on the file system.
+
+#include <string>
+#include <vector>
+
+#include "core/app/app.h"
+#include "core/app/config.h"
+#include "core/host/plugin_host.h"
+
+namespace agentd::app {
+
+// Where the bundled hooks lie, seen from the executable: ../lib/agentd/hooks, hooks, ../../hooks. Empty
+// when there are none.
+std::string bundled_hooks(const std::string& executable);
+
+struct HookSetup {
+  PluginHostOptions options;
+  std::string bundled;  // directory; empty = none
+};
+// `dropped`: whether hooks beside the bundled ones are looked for.
+HookSetup hook_setup(const App& app, const Config& config, const std::string& home, bool dropped);
+
+// True when the file is a bundled one that another of its name replaces.
+bool is_replaced(const HookSetup& setup, const std::string& path, const std::string& name);
+
+}  // namespace agentd::app

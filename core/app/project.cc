@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/project.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/process/workspace.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::uint64_t kGitConfigBytesMax = 1u << 20;
+constexpr std::uint64_t kInstructionBytesMax = 128u << 10;
+
+std::string parent_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+std::string trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
+}
+
+std::string absolute(const std::string& base, const std::string& path) {
+  return path.empty() || path[0] == '/' ? path : base + "/" + path;
+}
+
+// The directory with the configuration of the repository whose work tree is `root`: .git itself, or for
+// a worktree what its .git file and then "commondir" point at.
+std::string git_directory(const std::string& root) {
+  const std::string git = root + "/.git";
+  struct stat info {};
+  if (::stat(git.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return git;
+  const std::string text = read_file(git, 4096).value_or("");
+  if (text.substr(0, 8) != "gitdir: ") return {};
+  const std::string directory = absolute(root, trimmed(std::string_view(text).substr(8)));
+  const std::string common = trimmed(read_file(directory + "/commondir", 4096).value_or(""));
+  return common.empty() ? directory : absolute(directory, common);
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// The value of "url = x", without a comment and quotes.
+std::string value_of(std::string_view line) {
+  std::string out;
+  bool quoted = false;
+  for (std::size_t i = line.find('=') + 1; i < line.size(); ++i) {
+    if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (line[i] == '#' || line[i] == ';')) {
+      break;
+    } else {
+      if (line[i] == '\\' && i + 1 < line.size()) ++i;
+      out += line[i];
+    }
+  }
+  return trimmed(out);
+}
+
+
+void add_file(Instructions& out, const std::string& name, std::string text) {
+  out.files.push_back(name);
+  if (!out.text.empty()) out.text += "\n\n";
+  out.text += "Instructions from " + name + ":\n\n" + to_utf8(trimmed(text));
+}
+
+// The first of the two names that is there.
+void add_directory(Instructions& out, const Workspace& workspace, const std::string& directory) {
+  for (const char* name : {"AGENTS.md", "CLAUDE.md"}) {
+    const std::string path = directory + "/" + name;
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) continue;
+    std::uint64_t total = 0;
+    Result<std::string> text = workspace.read(path, 0, kInstructionBytesMax, &total);
+    if (!text) {
+      out.warnings.push_back(path + " is left out: " + text.error().message);
+      continue;
+    }
+    if (total > kInstructionBytesMax)
+      out.warnings.push_back(path + " is long: only its first " + with_commas(kInstructionBytesMax) +
+                             " bytes are sent");
+    if (!trimmed(*text).empty()) add_file(out, path, std::string(utf8_prefix(*text, text->size())));
+    return;
+  }
+}
+
+bool has_instructions(const std::string& directory) {
+  struct stat info {};
+  return ::lstat((directory + "/AGENTS.md").c_str(), &info) == 0 ||
+         ::lstat((directory + "/CLAUDE.md").c_str(), &info) == 0;
+}
+
+// From the root down to the cwd.
+std::vector<std::string> directories_of(const Project& project) {
+  std::vector<std::string> out;
+  for (std::string at = project.cwd;; at = parent_of(at)) {
+    out.push_back(at);
+    if (at == project.root || at.size() <= 1) break;
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+void add_tree(Instructions& out, const std::string& root, const std::vector<std::string>& directories) {
+  if (std::none_of(directories.begin(), directories.end(), has_instructions)) return;
+  const auto workspace = open_workspace({root});
+  if (!workspace) return out.warnings.push_back(workspace.error().message);
+  for (const std::string& directory : directories) add_directory(out, **workspace, directory);
+}
+
+}  // namespace
+
+std::string project_id_of(std::string_view url) {
+  std::string out(url);
+  // sed is greedy: the last host that still has ".git" behind it, and the last ".git".
+  const std::size_t git = out.rfind(".git");
+  for (std::size_t at = out.size(); git != std::string::npos && at-- > 0;) {
+    const bool host = out.compare(at, 6, "github") == 0 && out.compare(at + 7, 3, "com") == 0 &&
+                      at + 10 < out.size() && (out[at + 10] == ':' || out[at + 10] == '/');
+    if (!host || git < at + 11) continue;
+    out = out.substr(at + 11, git - at - 11) + out.substr(git + 4);
+    break;
+  }
+  std::replace(out.begin(), out.end(), '/', '_');
+  return out;
+}
+
+std::string origin_url(std::string_view config) {
+  bool inside = false;
+  while (!config.empty()) {
+    const std::size_t end = std::min(config.find('\n'), config.size());
+    const std::string line = trimmed(config.substr(0, end));
+    config.remove_prefix(std::min(end + 1, config.size()));
+    if (!line.empty() && line[0] == '[') inside = lower(line.substr(0, 7)) == "[remote" && line.find("\"origin\"") != std::string::npos;
+    else if (inside && lower(line.substr(0, 3)) == "url" && line.find_first_not_of(" \t", 3) == line.find('='))
+      return value_of(line);
+  }
+  return {};
+}
+
+Project find_project(const std::string& cwd) {
+  Project project{cwd, cwd, cwd};
+  struct stat info {};
+  for (std::string at = cwd;; at = parent_of(at)) {
+    if (::stat((at + "/.git").c_str(), &info) == 0) {
+      project.root = project.id = at;
+      const std::string directory = git_directory(at);
+      const std::string url =
+          directory.empty() ? "" : origin_url(read_file(directory + "/config", kGitConfigBytesMax).value_or(""));
+      if (!url.empty()) project.id = project_id_of(url);
+      return project;
+    }
+    if (at.size() <= 1) return project;
+  }
+}
+
+Instructions read_instructions(const Project& project, const std::string& home) {
+  Instructions out;
+  add_tree(out, home, {home});
+  add_tree(out, project.root, directories_of(project));
+  return out;
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/render.h"
+
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kLineBytes = 240;
+constexpr std::size_t kCallBytes = 100;
+constexpr std::string_view kDim = "2", kYellow = "33", kCyan = "36";
+
+std::string percent_text(std::uint64_t tokens, std::uint64_t limit) {
+  if (limit == 0) return with_commas(tokens) + " tokens";
+  return with_commas(tokens) + " tokens, " + std::to_string((tokens * 100 + limit / 2) / limit) + " %";
+}
+
+}  // namespace
+
+std::string call_summary(std::string_view input_json) {
+  const Result<JsonDocument> document = JsonDocument::parse(input_json);
+  if (document && document->root().is_object()) {
+    for (const char* key : {"command", "path", "file_path", "pattern", "query", "url"}) {
+      const JsonView value = document->root()[key];
+      if (value.is_string()) return neutral_line(value.string_or({}), kCallBytes);
+    }
+  }
+  return neutral_line(input_json, kCallBytes);
+}
+
+TerminalRenderer::TerminalRenderer(Output& out, Output& err, bool trace_hooks)
+    : out_(out), err_(err), trace_hooks_(trace_hooks), progress_(err) {}
+
+void TerminalRenderer::end_lines() {
+  progress_.stop();
+  if (!open_call_.empty()) {
+    open_call_.clear();
+    err_.fresh_line();
+  }
+  out_.print(answer_.finish());
+  out_.fresh_line();
+  out_.flush();
+}
+
+void TerminalRenderer::settle() {
+  end_lines();
+  err_.flush();
+}
+
+void TerminalRenderer::note(std::string_view sgr, std::string_view line) {
+  end_lines();
+  err_.line(err_.styled(sgr, line));
+  err_.flush();
+}
+
+void TerminalRenderer::text(const RunEvent& event) {
+  progress_.stop();
+  if (!open_call_.empty()) end_lines();
+  out_.print(answer_.feed(event.text));
+  out_.flush();
+}
+
+void TerminalRenderer::tool_call(const RunEvent& event) {
+  end_lines();
+  err_.print(err_.styled(kCyan, "• " + neutral_line(event.name, kCallBytes)) + " " + call_summary(event.text));
+  err_.flush();
+  open_call_ = std::string(event.call_id);
+}
+
+void TerminalRenderer::tool_result(const RunEvent& event) {
+  progress_.stop();
+  const bool same_line = !open_call_.empty() && open_call_ == event.call_id;
+  if (!same_line) {
+    end_lines();
+    err_.print("• " + neutral_line(event.name, kCallBytes));
+  }
+  const std::string_view status = !event.detail.empty() ? event.detail : event.ok ? "ok" : "error";
+  std::string line = " · " + neutral_line(status, kCallBytes) + " · " + duration_text(event.duration_us) +
+                     " · " + with_commas(event.text.size()) + " bytes";
+  // Why it failed is what a person wants to know; the rest of the output is the model's.
+  const std::string_view first = event.text.substr(0, event.text.find('\n'));
+  if (!event.ok && !first.empty()) line += " · " + neutral_line(first, kCallBytes);
+  open_call_.clear();
+  err_.line(err_.styled(event.ok ? kDim : kYellow, line));
+  err_.flush();
+}
+
+void TerminalRenderer::hook_answer(const RunEvent& event) {
+  if (!trace_hooks_) return;
+  std::string line = "  hook " + neutral_line(event.name, kCallBytes) + " · " + neutral_line(event.detail, kCallBytes) + " · " +
+                     (event.text.empty() ? "no opinion" : neutral_line(event.text, kLineBytes));
+  if (!event.effect.empty() && event.effect != "none") line += " (" + neutral_line(event.effect, kCallBytes) + ")";
+  note(kDim, line + " · " + duration_text(event.duration_us));
+}
+
+void TerminalRenderer::boundary(const RunEvent& event) {
+  const Result<JsonDocument> document = JsonDocument::parse(event.boundary_json);
+  const JsonView metadata = document ? document->root()["compact_metadata"] : JsonView();
+  const std::uint64_t limit = event.gauge == nullptr ? 0 : event.gauge->limit;
+  const std::string_view trigger = metadata["trigger"].string_or("auto");
+  note(kCyan, "── compacted (" + neutral_line(trigger, kCallBytes) +
+                  "): " + percent_text(metadata["pre_tokens"].uint_or(0), limit) + " → " +
+                  percent_text(metadata["post_tokens"].uint_or(0), limit) + " ──");
+}
+
+void TerminalRenderer::outcome(const RunEvent& event) {
+  const std::string why = event.text.empty() ? "" : ": " + neutral_line(event.text, kLineBytes);
+  if (event.detail == "degraded") note(kYellow, "warning: no summary could be made, history was cut" + why);
+  if (event.detail == "failed") note(kYellow, "warning: compaction failed" + why);
+  if (event.detail == "vetoed") note(kYellow, "warning: a hook refused the compaction" + why);
+}
+
+void TerminalRenderer::status(const RunEvent& event) {
+  if (event.text == "idle") return progress_.stop();
+  progress_.wait_for(neutral_line(event.text, kCallBytes));
+}
+
+void TerminalRenderer::on_event(const RunEvent& event) {
+  const auto line = [](std::string_view text) { return neutral_line(text, kLineBytes); };
+  switch (event.type) {
+    case RunEvent::Type::kRunStarted:
+    case RunEvent::Type::kUserMessage:
+    case RunEvent::Type::kThinkingDelta: break;
+    case RunEvent::Type::kTurnStarted: progress_.wait_for("waiting for the model"); break;
+    case RunEvent::Type::kTextDelta: text(event); break;
+    case RunEvent::Type::kMessageReplaced:
+      note(kYellow, "note: a hook rewrote the answer:");
+      text(event);
+      break;
+    case RunEvent::Type::kToolCall: tool_call(event); break;
+    case RunEvent::Type::kToolResult: tool_result(event); break;
+    case RunEvent::Type::kTurnEnded: end_lines(); break;
+    case RunEvent::Type::kHookAnswer: hook_answer(event); break;
+    case RunEvent::Type::kHookConflict:
+      note(kYellow, "warning: hook " + line(event.name) + " asked for something else at " + line(event.detail) +
+                        "; " + line(event.text) + " came first");
+      break;
+    case RunEvent::Type::kHookFailure:
+      note(kYellow, "warning: hook " + line(event.name) + " failed at " + line(event.detail) + ": " +
+                        line(event.text));
+      break;
+    case RunEvent::Type::kStatus: status(event); break;
+    case RunEvent::Type::kCompactBoundary: boundary(event); break;
+    case RunEvent::Type::kCompactionOutcome: outcome(event); break;
+    case RunEvent::Type::kNotice: note({}, "note: " + line(event.text)); break;
+    case RunEvent::Type::kWarning: note(kYellow, "warning: " + line(event.text)); break;
+    // The command tells the error that ended the run, with its exit code.
+    case RunEvent::Type::kError:
+    case RunEvent::Type::kRunEnded: settle(); break;
+  }
+}
+
+void JsonRenderer::on_event(const RunEvent& event) {
+  out_.print(event_json(event, session_id_) + "\n");
+  // A reader of the stream sees an event when it happens.
+  out_.flush();
+}
+
+void QuietRenderer::on_event(const RunEvent& event) {
+  if (event.type != RunEvent::Type::kWarning) return;
+  err_.line("warning: " + neutral_line(event.text, kLineBytes));
+  err_.flush();
+}
+
+}  // namespace agentd::app

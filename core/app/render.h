@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// render.h - what a run tells its surface, on a terminal, as JSON lines, or as the last answer alone.
+//
+// The model's text goes to standard output, everything else to standard error: `agentd run ... > file`
+// holds the answer. Text of models, tools and hooks is made harmless before a person sees it.
+//
+// Threading: called on the run's thread.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/agent/events.h"
+#include "core/app/terminal.h"
+
+namespace agentd::app {
+
+class TerminalRenderer final : public EventSink {
+ public:
+  TerminalRenderer(Output& out, Output& err, bool trace_hooks);
+  void on_event(const RunEvent& event) override;
+  // Ends lines and waiting; also done at the end of a run.
+  void settle();
+
+ private:
+  void text(const RunEvent& event);
+  void tool_call(const RunEvent& event);
+  void tool_result(const RunEvent& event);
+  void hook_answer(const RunEvent& event);
+  void boundary(const RunEvent& event);
+  void outcome(const RunEvent& event);
+  void status(const RunEvent& event);
+  // One line on standard error, after whatever was begun.
+  void note(std::string_view sgr, std::string_view line);
+  void end_lines();
+
+  Output& out_;
+  Output& err_;
+  const bool trace_hooks_;
+  Neutralizer answer_;
+  std::string open_call_;  // the tool call whose line is not ended
+  Progress progress_;
+};
+
+// One JSON object a line.
+class JsonRenderer final : public EventSink {
+ public:
+  explicit JsonRenderer(Output& out) : out_(out) {}
+  void on_event(const RunEvent& event) override;
+  void set_session(std::string session_id) { session_id_ = std::move(session_id); }
+
+ private:
+  Output& out_;
+  std::string session_id_;
+};
+
+// Only warnings, on standard error.
+class QuietRenderer final : public EventSink {
+ public:
+  explicit QuietRenderer(Output& err) : err_(err) {}
+  void on_event(const RunEvent& event) override;
+
+ private:
+  Output& err_;
+};
+
+// What a tool call does, for people: the value that says most ("ls -la"), or its JSON.
+std::string call_summary(std::string_view input_json);
+
+}  // namespace agentd::app

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// signals.h - Ctrl-C and its kin become a CancelToken; a second one ends the program.
+//
+// Threading: one SignalScope at a time; it belongs to the main thread.
+
+#include "core/base/clock.h"
+
+namespace agentd::app {
+
+// SIGPIPE off for the whole program: a closed pipe is an error of write().
+void ignore_broken_pipes();
+
+// While it lives, SIGINT, SIGTERM and SIGHUP cancel the token of the scope; the next signal after that
+// exits at once with 128 + signal. Blocking reads return with EINTR.
+class SignalScope {
+ public:
+  SignalScope();
+  ~SignalScope();
+  SignalScope(const SignalScope&) = delete;
+  SignalScope& operator=(const SignalScope&) = delete;
+
+  // A fresh token for the next piece of work; what was cancelled stays so for holders of the old one.
+  CancelToken next();
+  // The last signal since next(); 0 = none.
+  int caught() const;
+
+ private:
+  CancelToken token_;
+};
+
+}  // namespace agentd::app

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/talk.h"
+
+#include "core/app/exit_codes.h"
+
+namespace agentd::app {
+
+Talk::Talk(App& app, const Arguments& arguments, Config config)
+    : app_(app), arguments_(arguments), config_(std::move(config)) {
+  if (arguments.has("json")) style_ = Style::kJson;
+  if (arguments.has("result-only")) style_ = Style::kResultOnly;
+}
+
+Result<std::unique_ptr<Talk>, Failure> Talk::begin(App& app, const Arguments& arguments, bool needs_model) {
+  if (arguments.has("json") && arguments.has("result-only"))
+    return Failure{kExitUsage, "--json and --result-only exclude each other"};
+  Result<Config> config = app.config(arguments);
+  if (!config) return Failure{kExitUsage, config.error().message};
+  auto talk = std::unique_ptr<Talk>(new Talk(app, arguments, std::move(*config)));
+  if (auto started = talk->start(needs_model); !started) return started.error();
+  return talk;
+}
+
+Result<void, Failure> Talk::start(bool needs_model) {
+  const bool trace = config_.flag("hooks.trace");
+  EventSink* sink = nullptr;
+  switch (style_) {
+    case Style::kTerminal:
+      terminal_ = std::make_unique<TerminalRenderer>(app_.out(), app_.err(), trace);
+      sink = terminal_.get();
+      break;
+    case Style::kJson:
+      json_ = std::make_unique<JsonRenderer>(app_.out());
+      sink = json_.get();
+      break;
+    case Style::kResultOnly:
+      quiet_ = std::make_unique<QuietRenderer>(app_.err());
+      sink = quiet_.get();
+      break;
+  }
+  approver_ = make_approver(app_.err().tty(), [this] { settle(); });
+  EngineOptions options;
+  options.save = !arguments_.has("no-save");
+  options.hooks = !arguments_.has("no-hooks");
+  options.tools = !arguments_.has("no-tools");
+  options.trace_hooks = trace || style_ == Style::kJson;
+  options.needs_model = needs_model;
+  auto engine = Engine::build(app_, config_, options, *sink, *approver_);
+  if (!engine) return engine.error();
+  engine_ = std::move(*engine);
+  return {};
+}
+
+Result<std::optional<Ulid>, Failure> Talk::wanted() const {
+  const bool by_id = arguments_.has("resume") || arguments_.has("conversation-id");
+  if (by_id && arguments_.has("follow"))
+    return Failure{kExitUsage, "--follow and an id exclude each other: which conversation is meant?"};
+  if ((by_id || arguments_.has("follow")) && arguments_.has("no-save"))
+    return Failure{kExitUsage, "--no-save knows no earlier conversation; leave it out to go on with one"};
+  if (by_id) {
+    const std::string text = arguments_.value(arguments_.has("resume") ? "resume" : "conversation-id");
+    auto found = find_conversation(engine_->store(), text);
+    if (!found) return found.error();
+    return std::optional<Ulid>(*found);
+  }
+  if (!arguments_.has("follow")) return std::optional<Ulid>();
+  auto found = newest_conversation(engine_->store(), engine_->project());
+  if (!found) return found.error();
+  return std::optional<Ulid>(*found);
+}
+
+Result<void, Failure> Talk::open(std::optional<Ulid> id) {
+  session_.reset();  // its lease first
+  auto session = engine_->agent().open(id);
+  if (!session) return failure_of(session.error());
+  session_ = std::move(*session);
+  if (json_) json_->set_session(session_->session_id());
+  return {};
+}
+
+Result<void, Failure> Talk::attach() {
+  auto id = wanted();
+  if (!id) return id.error();
+  return open(*id);
+}
+
+Result<void, Failure> Talk::attach_new() { return open(std::nullopt); }
+
+void Talk::settle() {
+  if (terminal_) terminal_->settle();
+}
+
+void Talk::footer(const RunReport& report) {
+  settle();
+  if (style_ != Style::kTerminal) return;
+  std::string line = "conversation " + session_->conversation_id();
+  if (report.gauge.limit != 0) line += " · context " + std::to_string(report.gauge.percent()) + " %";
+  line += " · " + std::to_string(report.turns) + (report.turns == 1 ? " turn" : " turns");
+  if (report.outcome == "max_turns") line += " · stopped at the limit of turns";
+  app_.err().line(app_.err().styled("2", line));
+  app_.err().flush();
+}
+
+void Talk::end(std::string_view reason) {
+  if (!session_) return;
+  session_->end(reason);
+  settle();
+  session_.reset();
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// talk.h - what run, chat and compact share: renderer, approver, engine, and the session they work on.
+//
+// Threading: one thread.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/app/approver.h"
+#include "core/app/render.h"
+#include "core/app/wiring.h"
+
+namespace agentd::app {
+
+class Talk {
+ public:
+  enum class Style { kTerminal, kJson, kResultOnly };
+
+  // From --json, --result-only, --no-save, --no-hooks, --no-tools and the configuration.
+  static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments, bool needs_model);
+
+  // Opens what --resume, --follow or --conversation-id name; otherwise a new conversation.
+  Result<void, Failure> attach();
+  // A new conversation in place of the one before.
+  Result<void, Failure> attach_new();
+
+  const Config& config() const { return config_; }
+  Engine& engine() { return *engine_; }
+  Session& session() { return *session_; }
+  Style style() const { return style_; }
+  // Ends lines and waiting of the renderer.
+  void settle();
+  // "conversation 01J... · context 34 % · 3 turns", on standard error.
+  void footer(const RunReport& report);
+  // Ends the session.
+  void end(std::string_view reason);
+
+ private:
+  Talk(App& app, const Arguments& arguments, Config config);
+  Result<void, Failure> start(bool needs_model);
+  Result<std::optional<Ulid>, Failure> wanted() const;
+  Result<void, Failure> open(std::optional<Ulid> id);
+
+  App& app_;
+  const Arguments& arguments_;
+  const Config config_;
+  Style style_ = Style::kTerminal;
+  std::unique_ptr<TerminalRenderer> terminal_;
+  std::unique_ptr<JsonRenderer> json_;
+  std::unique_ptr<QuietRenderer> quiet_;
+  std::unique_ptr<Approver> approver_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace agentd::app

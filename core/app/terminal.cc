@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/terminal.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+
+#include "core/base/bytes.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kBufferBytes = 64 * 1024;
+
+// The length that the first byte of a character announces; 0 for none.
+std::size_t announced_length(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return 2;
+  if (first >= 0xE0 && first <= 0xEF) return 3;
+  return first >= 0xF0 && first <= 0xF4 ? 4 : 0;
+}
+
+std::uint32_t code_point(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i])); };
+  switch (character.size()) {
+    case 1: return byte(0);
+    case 2: return (byte(0) & 0x1Fu) << 6 | (byte(1) & 0x3Fu);
+    case 3: return (byte(0) & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
+    default:
+      return (byte(0) & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu);
+  }
+}
+
+bool is_harmful(std::uint32_t code) {
+  if (code == '\n' || code == '\t') return false;
+  const bool control = code < 0x20 || (code >= 0x7F && code <= 0x9F);
+  // Embeddings, overrides and isolates: what is read is not what stands there (Unicode TR 36).
+  const bool turns = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  return control || turns;
+}
+
+void append_neutral(std::string& out, std::string_view character) {
+  const std::uint32_t code = code_point(character);
+  if (!is_harmful(code)) {
+    out += character;
+    return;
+  }
+  char text[16];
+  std::snprintf(text, sizeof text, code < 0x100 ? "\\x%02x" : "\\u{%04x}", code);
+  out += text;
+}
+
+// Where a character at the end is not whole yet: the length of what is left over.
+std::size_t unfinished(std::string_view text) {
+  for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;
+    return announced_length(byte) > back ? back : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void Output::print(std::string_view text) {
+  if (text.empty()) return;
+  buffer_ += text;
+  at_line_start_ = text.back() == '\n';
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void Output::line(std::string_view text) {
+  print(text);
+  print("\n");
+  if (tty_) flush();
+}
+
+void Output::flush() {
+  std::string_view left = buffer_;
+  while (!left.empty() && failure_ == 0) {
+    const ssize_t wrote = ::write(fd_, left.data(), left.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) failure_ = errno;
+    if (wrote > 0) left.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  buffer_.clear();
+}
+
+void Output::fresh_line() {
+  if (!at_line_start_) print("\n");
+}
+
+std::string Output::styled(std::string_view sgr, std::string_view text) const {
+  if (!colour_ || sgr.empty()) return std::string(text);
+  return "\x1b[" + std::string(sgr) + "m" + std::string(text) + "\x1b[0m";
+}
+
+std::string Neutralizer::feed(std::string_view bytes) {
+  rest_ += bytes;
+  const std::size_t keep = unfinished(rest_);
+  const std::string whole = to_utf8(std::string_view(rest_).substr(0, rest_.size() - keep));
+  rest_.erase(0, rest_.size() - keep);
+  std::string out;
+  for (std::size_t at = 0; at < whole.size();) {
+    const std::size_t length = announced_length(static_cast<unsigned char>(whole[at]));
+    append_neutral(out, std::string_view(whole).substr(at, length));
+    at += length;
+  }
+  return out;
+}
+
+std::string Neutralizer::finish() {
+  const std::string out = to_utf8(rest_);
+  rest_.clear();
+  return out;
+}
+
+std::string neutral(std::string_view text) {
+  Neutralizer neutralizer;
+  std::string out = neutralizer.feed(text);
+  return out + neutralizer.finish();
+}
+
+std::string neutral_line(std::string_view text, std::size_t bytes_max) {
+  // Cut first: nobody pays for the megabytes that are not shown.
+  const std::string_view prefix = utf8_prefix(text, bytes_max);
+  std::string out = neutral(prefix);
+  for (char& c : out)
+    if (c == '\n' || c == '\t') c = ' ';
+  return prefix.size() < text.size() ? out + "…" : out;
+}
+
+Progress::Progress(Output& output) : output_(output) {
+  if (output_.tty()) thread_ = std::thread([this] { work(); });
+}
+
+Progress::~Progress() {
+  stop();
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Progress::wait_for(std::string what) {
+  if (!thread_.joinable()) return;
+  stop();
+  const std::lock_guard lock(mutex_);
+  what_ = std::move(what);
+  since_ = std::chrono::steady_clock::now();
+  changed_.notify_all();
+}
+
+void Progress::stop() {
+  if (!thread_.joinable()) return;
+  const std::lock_guard lock(mutex_);
+  what_.clear();
+  if (!shown_) return;
+  output_.print("\r\x1b[K");
+  output_.flush();
+  shown_ = false;
+}
+
+void Progress::show() {
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - since_).count();
+  output_.print("\r\x1b[K" + output_.styled("2", what_ + " " + std::to_string(seconds) + " s"));
+  output_.flush();
+  shown_ = true;
+}
+
+void Progress::work() {
+  std::unique_lock lock(mutex_);
+  while (!over_) {
+    if (what_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const auto tick = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    const bool changed = changed_.wait_until(lock, tick) == std::cv_status::no_timeout;
+    if (!changed && !what_.empty() && !over_ && (shown_ || output_.at_line_start())) show();
+  }
+}
+
+std::string duration_text(std::uint64_t microseconds) {
+  char text[32];
+  if (microseconds < 1000)
+    std::snprintf(text, sizeof text, "%llu µs", static_cast<unsigned long long>(microseconds));
+  else if (microseconds < 1'000'000)
+    std::snprintf(text, sizeof text, "%.*f ms", microseconds < 10'000 ? 1 : 0,
+                  static_cast<double>(microseconds) / 1e3);
+  else
+    std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(microseconds) / 1e6);
+  return text;
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// terminal.h - where output goes: descriptors with a buffer, text made harmless, waiting that shows.
+//
+// Threading: Output is thread-compatible; Progress is thread-safe.
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace agentd::app {
+
+// One descriptor. A peer that went away turns it off; other failures are kept for the end.
+class Output {
+ public:
+  // `colour`: whether escape sequences may be written; only ever true for a terminal.
+  Output(int fd, bool tty, bool colour) : fd_(fd), tty_(tty), colour_(colour) {}
+  ~Output() { flush(); }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void print(std::string_view text);  // buffered
+  void line(std::string_view text);   // ends the line, and flushes on a terminal
+  void flush();
+  // Ends a line that was begun, so that what comes next starts at the left.
+  void fresh_line();
+  bool at_line_start() const { return at_line_start_; }
+  bool tty() const { return tty_; }
+  // The text in a style (SGR parameters such as "2"), or as it is where no colour is wanted.
+  std::string styled(std::string_view sgr, std::string_view text) const;
+  // errno of the first write that failed; 0 = none.
+  int failure() const { return failure_; }
+
+ private:
+  const int fd_;
+  const bool tty_, colour_;
+  std::string buffer_;
+  bool at_line_start_ = true;
+  int failure_ = 0;
+};
+
+// Makes text of models, tools and hooks harmless: control characters (C0, DEL, C1) and characters that
+// turn the direction of writing appear as \xNN or \u{NNNN}. Newlines and tabs stay. Bytes may come in any
+// pieces.
+class Neutralizer {
+ public:
+  std::string feed(std::string_view bytes);
+  // What is left of an unfinished character.
+  std::string finish();
+
+ private:
+  std::string rest_;
+};
+std::string neutral(std::string_view text);
+// The same on one line, cut at `bytes_max` with a mark.
+std::string neutral_line(std::string_view text, std::size_t bytes_max);
+
+// "model 3 s" on a terminal's last line while something takes longer than a second. Does nothing when
+// the output is no terminal.
+class Progress {
+ public:
+  explicit Progress(Output& output);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Begins to wait for `what`.
+  void wait_for(std::string what);
+  // Ends it and clears what it showed. Call before any other output.
+  void stop();
+
+ private:
+  void work();
+  void show();
+
+  Output& output_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string what_;  // guarded by mutex_; empty = not waiting
+  std::chrono::steady_clock::time_point since_;
+  bool shown_ = false, over_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+// "12 ms", "3.4 s", "850 µs".
+std::string duration_text(std::uint64_t microseconds);
+
+}  // namespace agentd::app

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/wiring.h"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "core/app/exit_codes.h"
+#include "core/app/version.h"
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/bridge/token_table.h"
+#include "core/net/http.h"
+#include "core/recipes/recipes.h"
+#include "core/store/lmdb/lmdb_store.h"
+#include "embedded_system_prompt.h"
+#include "providers/anthropic/anthropic.h"
+#include "providers/scripted/scripted.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kPrefixMin = 4;
+constexpr std::uint64_t kPromptBytesMax = 1u << 20;
+constexpr std::string_view kDefaultModel = "claude-sonnet-4-5";
+
+Failure usage(const Error& error) { return {kExitUsage, error.message}; }
+
+// Nobody uses the tools before the plugins that bring them are loaded, and those want the agent's
+// services first.
+class LateTools final : public ToolSource {
+ public:
+  void set(ToolSource* source) { source_ = source; }
+  std::vector<Tool> tools() const override {
+    return source_ == nullptr ? std::vector<Tool>{} : source_->tools();
+  }
+  Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
+                           Deadline deadline) override {
+    if (source_ == nullptr) return Error{Code::kNotFound, "there is no tool " + call.name};
+    return source_->call(call, conversation, cancel, deadline);
+  }
+
+ private:
+  ToolSource* source_ = nullptr;
+};
+
+std::unique_ptr<Log> make_log(const Config& config, const std::string& home) {
+  const std::string level = config.text("log.level");
+  if (level == "off") return std::make_unique<NullLog>();
+  const std::string file = config.text("log.file");
+  const LogLevel at_least = level == "debug"     ? LogLevel::kDebug
+                            : level == "info"    ? LogLevel::kInfo
+                            : level == "warning" ? LogLevel::kWarning
+                                                 : LogLevel::kError;
+  return make_file_log(file.empty() ? home + "/agentd.log" : file, at_least);
+}
+
+PermissionRules permissions(const Config& config) {
+  const std::string mode = config.text("permissions.mode");
+  PermissionRules rules;
+  rules.mode = mode == "allow"  ? PermissionRules::Mode::kAllow
+               : mode == "deny" ? PermissionRules::Mode::kDeny
+                                : PermissionRules::Mode::kAsk;
+  rules.allow = config.list("permissions.allow");
+  rules.deny = config.list("permissions.deny");
+  return rules;
+}
+
+std::string today(const Clock& clock) {
+  const std::time_t now = clock.wall_ms() / 1000;
+  std::tm parts{};
+  ::localtime_r(&now, &parts);
+  char text[16];
+  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d", &parts));
+}
+
+Result<std::string> system_prompt(const Config& config, const Project& project, const Clock& clock) {
+  std::string text(kSystemPrompt);
+  if (const std::string file = config.text("system_prompt_file"); !file.empty()) {
+    auto own = read_file(file, kPromptBytesMax);
+    if (!own) return Error{Code::kInvalid, "system_prompt_file: " + own.error().message};
+    text = to_utf8(*own);
+  }
+  struct utsname system {};
+  ::uname(&system);
+  text += "\nWorking directory: " + project.cwd + "\n";
+  if (project.root != project.cwd) text += "Root of the project: " + project.root + "\n";
+  return text + "System: " + system.sysname + ", today is " + today(clock) + "\n";
+}
+
+std::string model_name(const Config& config) {
+  const std::string model = config.text("model");
+  if (!model.empty()) return model;
+  return config.text("provider") == "scripted" ? "scripted" : std::string(kDefaultModel);
+}
+
+class EngineImpl final : public Engine {
+ public:
+  EngineImpl(App& app, const Config& config, const EngineOptions& options, EventSink& events)
+      : app_(app), config_(config), options_(options), events_(events) {}
+
+  ~EngineImpl() override {
+    agent_.reset();
+    // The host outlives every snapshot that names its plugins.
+    dispatcher_.publish({});
+    tools_.set(nullptr);
+    host_.reset();
+  }
+
+  Result<void, Failure> start(Approver& approver) {
+    const Result<std::string> home = app_.home();
+    if (!home) return usage(home.error());
+    home_ = *home;
+    if (app_.surroundings().cwd.empty())
+      return Failure{kExitFailure, "the current directory is gone; go to one that exists"};
+    // First: the library loads on another thread while the rest is set up.
+    if (auto made = make_provider(); !made) return made.error();
+    if (auto opened = open(); !opened) return opened.error();
+    log_ = make_log(config_, home_);
+    project_ = find_project(app_.surroundings().cwd);
+    recipes_.emplace(std::vector<std::string>{home_ + "/recipes"}, *log_);
+    if (auto made = make_agent_services(approver); !made) return made.error();
+    load_hooks();
+    agent_ = make_agent(*services_);
+    return {};
+  }
+
+  Store& store() override { return *store_; }
+  Agent& agent() override { return *agent_; }
+  const Project& project() const override { return project_; }
+
+ private:
+  Result<void, Failure> make_provider() {
+    return config_.text("provider") == "scripted" ? make_scripted() : make_anthropic();
+  }
+
+  Result<void, Failure> make_scripted() {
+    ScriptedOptions options{config_.text("scripted.file"), config_.text("scripted.state"),
+                            config_.text("scripted.record"), 0};
+    if (options.script_path.empty() && !options_.needs_model) return make_anthropic();
+    if (options.script_path.empty())
+      return Failure{kExitUsage, "the scripted provider needs a file: --script FILE, or scripted.file in the "
+                                 "configuration"};
+    auto provider = make_scripted_provider(options, app_.clock());
+    // A broken or missing script is a mistake of the user, as a broken configuration is.
+    if (!provider) return usage(provider.error());
+    provider_ = std::move(*provider);
+    return {};
+  }
+
+  Result<void, Failure> make_anthropic() {
+    AnthropicOptions options;
+    const std::string variable = config_.text("providers.anthropic.api_key_env");
+    options.api_key = app_.surroundings().environment(variable).value_or("");
+    options.auth_token = app_.surroundings().environment("ANTHROPIC_AUTH_TOKEN").value_or("");
+    if (options_.needs_model && options.api_key.empty() && options.auth_token.empty())
+      return Failure{kExitProvider, "there is no key for Anthropic: set " + variable +
+                                        ", or replay a file with --script FILE"};
+    const std::string base_url = config_.text("base_url");
+    options.base_url = base_url.empty() ? config_.text("providers.anthropic.base_url") : base_url;
+    options.betas = config_.list("providers.anthropic.betas");
+    options.user_agent = "agentd/" AGENTD_VERSION;
+    options.retry.retries = static_cast<std::uint32_t>(config_.whole("providers.anthropic.max_retries"));
+    http_ = make_http_client(app_.clock());
+    if (options_.needs_model) http_->warm_up();
+    provider_ = make_anthropic_provider(std::move(options), *http_, app_.clock());
+    return {};
+  }
+
+  Result<void, Failure> open() {
+    if (!options_.save) {
+      store_ = make_memory_store(app_.clock());
+      return {};
+    }
+    auto store = open_store(home_, true, app_.clock());
+    if (!store) return Failure{kExitStore, store.error().message};
+    store_ = std::move(*store);
+    return {};
+  }
+
+  AgentOptions agent_options(std::string system, std::string instructions) const {
+    AgentOptions out;
+    out.provider = std::string(provider_->name());
+    out.model = model_name(config_);
+    out.system_prompt = std::move(system);
+    out.instructions = std::move(instructions);
+    out.cwd = project_.cwd;
+    out.project_id = project_.id;
+    out.budget = {config_.fraction("compaction.checkpoint_at"), config_.fraction("compaction.compact_at"),
+                  config_.fraction("compaction.force_at"),
+                  static_cast<std::uint32_t>(config_.whole("compaction.keep_percent")),
+                  config_.whole("compaction.output_reserve")};
+    const ModelInfo model = models_.find(out.model);
+    out.window_override = window(model);
+    out.max_output_tokens = config_.whole("max_output_tokens");
+    if (models_.knows(out.model)) out.max_output_tokens = std::min(out.max_output_tokens, model.max_output);
+    out.thinking_tokens = config_.whole("thinking_tokens");
+    out.max_turns = static_cast<std::uint32_t>(config_.whole("max_turns"));
+    out.summary_model = config_.text("compaction.model");
+    out.compaction_strategy =
+        parse_strategy(config_.text("compaction.strategy")).value_or(AGENTD_STRATEGY_DEFAULT);
+    out.auto_compact = config_.flag("compaction.auto");
+    out.offer_tools = options_.tools;
+    out.hook_deadline = Milliseconds(config_.whole("hooks.deadline_ms"));
+    return out;
+  }
+
+  std::optional<std::uint64_t> window(const ModelInfo& model) const {
+    if (const std::uint64_t own = config_.whole("context_window"); own != 0) return own;
+    for (const std::string& beta : config_.list("providers.anthropic.betas"))
+      if (!model.beta.empty() && beta == model.beta) return model.beta_window;
+    return std::nullopt;
+  }
+
+  Result<void, Failure> make_agent_services(Approver& approver) {
+    auto system = system_prompt(config_, project_, app_.clock());
+    if (!system) return usage(system.error());
+    std::string instructions;
+    if (config_.flag("instructions")) {
+      Instructions read = read_instructions(project_, home_);
+      for (const std::string& warning : read.warnings) warn(warning);
+      instructions = std::move(read.text);
+    }
+    AgentParts parts{*store_, *provider_, models_, estimator_, dispatcher_, tools_, permissions(config_),
+                     &approver, *recipes_, tokens_, app_.clock(), ids_, events_, *log_, options_.trace_hooks};
+    services_ = make_services(std::move(parts), agent_options(std::move(*system), std::move(instructions)));
+    return {};
+  }
+
+  void load_hooks() {
+    if (!options_.hooks && !options_.tools) return;
+    HookSetup setup = hook_setup(app_, config_, home_, options_.hooks);
+    setup.options.roots = config_.list("workspace.roots");
+    if (setup.options.roots.empty()) {
+      setup.options.roots.push_back(project_.cwd);
+      if (project_.root != project_.cwd) setup.options.roots.push_back(project_.root);
+    }
+    host_ = std::make_unique<PluginHost>(setup.options, tokens_, as_services(*services_), app_.clock(), *log_);
+    host_->load_all();
+    for (const HookProblem& problem : host_->problems())
+      if (!is_replaced(setup, problem.path, problem.name)) warn(problem.message);
+    tools_.set(&host_->tools());
+    if (options_.hooks) dispatcher_.publish(host_->subscriptions(), config_.list("hooks.order"));
+  }
+
+  void warn(const std::string& text) {
+    RunEvent event;
+    event.type = RunEvent::Type::kWarning;
+    event.text = text;
+    events_.on_event(event);
+  }
+
+  // In the order in which they need each other; taken down the other way round.
+  App& app_;
+  const Config& config_;
+  const EngineOptions options_;
+  EventSink& events_;
+  std::string home_;
+  std::unique_ptr<HttpClient> http_;
+  std::unique_ptr<ModelProvider> provider_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Log> log_;
+  Project project_;
+  std::optional<RecipeBook> recipes_;
+  const ModelTable models_ = ModelTable::embedded();
+  const SimpleEstimator estimator_;
+  TokenTable tokens_;
+  Dispatcher dispatcher_{app_.clock()};
+  LateTools tools_;
+  IdSource ids_{app_.clock()};
+  AgentServicesPtr services_;
+  std::unique_ptr<PluginHost> host_;
+  std::unique_ptr<Agent> agent_;
+};
+
+bool same_beginning(const std::string& id, const std::string& prefix) {
+  return id.compare(0, prefix.size(), prefix) == 0;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return text;
+}
+
+}  // namespace
+
+Failure failure_of(const RunError& error) {
+  switch (error.kind) {
+    case RunError::Kind::kFailure: return {kExitFailure, error.message};
+    case RunError::Kind::kBlocked: return {kExitBlocked, error.message};
+    case RunError::Kind::kNotFound: return {kExitNotFound, error.message};
+    case RunError::Kind::kProvider: return {kExitProvider, error.message};
+    case RunError::Kind::kStore: return {kExitStore, error.message};
+    case RunError::Kind::kBusy: return {kExitBusy, error.message};
+    case RunError::Kind::kCancelled: return {kExitInterrupted, error.message};
+  }
+  return {kExitFailure, error.message};
+}
+
+Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock) {
+  LmdbOptions options;
+  options.directory = home + "/store";
+  options.create = create;
+  auto store = open_lmdb_store(options, clock);
+  if (store || create || store.error().code != Code::kDenied) return store;
+  options.read_only = true;  // what may not be written can still be shown
+  return open_lmdb_store(options, clock);
+}
+
+Result<Ulid, Failure> find_conversation(const Store& store, const std::string& text) {
+  if (auto whole = Ulid::parse(text)) {
+    const auto info = store.info(*whole);
+    if (info) return *whole;
+    if (info.error().code != Code::kNotFound) return Failure{kExitStore, info.error().message};
+    return Failure{kExitNotFound, "there is no conversation " + upper(text) + "; 'agentd conversation list --all' "
+                                  "shows what there is"};
+  }
+  const std::string prefix = upper(text);
+  const std::string shown = "'" + one_line(text, 40) + "'";
+  if (prefix.size() < kPrefixMin || prefix.size() >= Ulid::kTextBytes)
+    return Failure{kExitNotFound, shown + " is no conversation: give an id, or at least " +
+                                      std::to_string(kPrefixMin) + " characters of its beginning"};
+  ConversationQuery query;
+  query.text = prefix;
+  query.limit = UINT32_MAX;
+  const auto found = store.list(query);
+  if (!found) return Failure{kExitStore, found.error().message};
+  const ConversationInfo* only = nullptr;
+  for (const ConversationInfo& info : *found) {
+    if (!same_beginning(info.id, prefix)) continue;
+    if (only != nullptr)
+      return Failure{kExitUsage, shown + " begins more than one conversation, such as " + only->id + " and " +
+                                     info.id + ": give more of it"};
+    only = &info;
+  }
+  if (only == nullptr)
+    return Failure{kExitNotFound, "no conversation begins with " + shown + "; 'agentd conversation list --all' "
+                                  "shows what there is"};
+  const auto id = Ulid::parse(only->id);
+  if (!id) return Failure{kExitStore, id.error().message};
+  return *id;
+}
+
+Result<Ulid, Failure> newest_conversation(const Store& store, const Project& project) {
+  ConversationQuery query;
+  query.project_id = project.id;
+  query.limit = 1;
+  const auto found = store.list(query);
+  if (!found) return Failure{kExitStore, found.error().message};
+  if (found->empty())
+    return Failure{kExitNotFound, "this project has no conversation to follow yet (project " +
+                                      one_line(project.id, 200) + "); leave out --follow to begin one"};
+  const auto id = Ulid::parse(found->front().id);
+  if (!id) return Failure{kExitStore, id.error().message};
+  return *id;
+}
+
+Result<std::unique_ptr<Engine>, Failure> Engine::build(App& app, const Config& config,
+                                                       const EngineOptions& options, EventSink& events,
+                                                       Approver& approver) {
+  auto engine = std::make_unique<EngineImpl>(app, config, options, events);
+  if (auto started = engine->start(approver); !started) return started.error();
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+}  // namespace agentd::app

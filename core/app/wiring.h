@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// wiring.h - builds everything from the configuration, in the order in which the parts need each other,
+// and takes it down again.
+//
+// Threading: one thread; the agent inside is as agent.h says.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/agent/agent.h"
+#include "core/app/app.h"
+#include "core/app/config.h"
+#include "core/app/hook_setup.h"
+#include "core/app/project.h"
+#include "core/store/store.h"
+
+namespace agentd::app {
+
+// An error and the exit code that it ends the program with.
+struct Failure {
+  int code = 1;
+  std::string message;
+};
+Failure failure_of(const RunError& error);
+
+// The store in the home directory. `create` false: kNotFound when there is none yet.
+Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock);
+
+// A conversation by its id, or by a beginning of it that no other has (4 characters at least).
+Result<Ulid, Failure> find_conversation(const Store& store, const std::string& text);
+// The newest one of the project.
+Result<Ulid, Failure> newest_conversation(const Store& store, const Project& project);
+
+struct EngineOptions {
+  bool save = true;
+  bool hooks = true;
+  bool tools = true;
+  bool trace_hooks = false;  // every answer of a hook is an event
+  bool needs_model = true;  // false: nothing will be asked, so no key is needed
+};
+
+// Everything that a run needs, owned in one place.
+class Engine {
+ public:
+  // `events` and `approver` outlive the engine. Warnings about instructions and hooks go to `events`.
+  static Result<std::unique_ptr<Engine>, Failure> build(App& app, const Config& config,
+                                                        const EngineOptions& options, EventSink& events,
+                                                        Approver& approver);
+  virtual ~Engine() = default;
+  virtual Store& store() = 0;
+  virtual Agent& agent() = 0;
+  virtual const Project& project() const = 0;
+};
+
+}  // namespace agentd::app
