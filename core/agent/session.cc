@@ -124,6 +124,22 @@ void SessionImpl::recover_open_calls() {
   }
 }
 
+// What the run is made with: digests in the log, the texts as blobs that many runs share.
+void SessionImpl::add_settings() {
+  SettingsRecord settings{system_text(), "[", options_.provider, options_.model};
+  for (const ToolSpec& tool : tool_specs()) {
+    if (settings.tools_json.size() > 1) settings.tools_json += ',';
+    JsonWriter out;
+    out.begin_object().member("name", tool.name).member("description", tool.description);
+    out.key("input_schema").raw(tool.input_schema_json).end_object();
+    settings.tools_json += out.text();
+  }
+  settings.tools_json += ']';
+  add(write_settings(settings));
+  pending_blobs_.push_back(std::move(settings.system));
+  pending_blobs_.push_back(std::move(settings.tools_json));
+}
+
 std::string SessionImpl::system_text() const {
   std::string text = options_.system_prompt;
   const auto append = [&](std::string_view more) {
@@ -227,6 +243,7 @@ Result<RunReport, RunError> SessionImpl::run(std::string_view user_text, const C
   RunBeginRecord begin{session_id_,       texts_.run_id,  options_.cwd,
                        options_.provider, options_.model, options_.recipe};
   add(write_run_begin(begin));
+  add_settings();
   RunEvent told{RunEvent::Type::kRunStarted};
   told.run_id = texts_.run_id;
   told.provider = options_.provider;

@@ -63,6 +63,7 @@ class SessionImpl final : public Session, private TraceSink {
   void take_charges();
   void recover_open_calls();
   void begin_conversation();
+  void add_settings();
   Result<void, RunError> send_user_message(std::string text, std::string_view source);
 
   // ---- run (session.cc)

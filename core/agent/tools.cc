@@ -222,6 +222,7 @@ Result<void, RunError> Turn::run_call(const Block& use) {
   called.name = prepared.call.name;
   if (is_object(prepared.call.input_json)) called.text = prepared.call.input_json;
   session_.tell(called);
+  std::uint64_t duration_ns = 0;
   ToolResultRecord result{prepared.call.call_id, prepared.call.name, prepared.denied, prepared.status,
                           {},                    0,                  0};
   if (prepared.denied.empty() && session_.cancel_.cancelled()) {
@@ -232,9 +233,9 @@ Result<void, RunError> Turn::run_call(const Block& use) {
     if (auto done = session_.commit(); !done) return done.error();
     const std::uint64_t started = parts_.clock.monotonic_ns();
     result = run_tool(prepared);
-    const std::uint64_t duration = parts_.clock.monotonic_ns() - started;
-    result.duration_ms = static_cast<std::int64_t>(duration / 1'000'000);
-    after_tool(prepared, result, duration);
+    duration_ns = parts_.clock.monotonic_ns() - started;
+    result.duration_ms = static_cast<std::int64_t>(duration_ns / 1'000'000);
+    after_tool(prepared, result, duration_ns);
   } else {
     result.status = prepared.status;
     result.text = prepared.denied;
@@ -246,7 +247,7 @@ Result<void, RunError> Turn::run_call(const Block& use) {
   told.text = result.text;
   told.detail = result.status;
   told.ok = result.status == "ok";
-  told.duration_us = static_cast<std::uint64_t>(result.duration_ms) * 1000;
+  told.duration_us = (duration_ns + 500) / 1000;
   session_.tell(told);
   return {};
 }

@@ -91,7 +91,7 @@ void TerminalRenderer::hook_answer(const RunEvent& event) {
   std::string line = "  hook " + neutral_line(event.name, kCallBytes) + " · " + neutral_line(event.detail, kCallBytes) + " · " +
                      (event.text.empty() ? "no opinion" : neutral_line(event.text, kLineBytes));
   if (!event.effect.empty() && event.effect != "none") line += " (" + neutral_line(event.effect, kCallBytes) + ")";
-  note(kDim, line + " · " + duration_text(event.duration_us));
+  note(kDim, line + " · " + with_commas(event.duration_us) + " µs");
 }
 
 void TerminalRenderer::boundary(const RunEvent& event) {

@@ -141,7 +141,7 @@ void check_provider(Report& report, const App& app, const Config& config) {
   if (!key && needed) report.advise("export " + variable + "=..., or use --script FILE, which needs no key");
   const Result<std::string> library = http_library_version();
   report.say(library ? Verdict::kOk : needed ? Verdict::kBroken : Verdict::kWarn,
-             library ? "libcurl " + *library : library.error().message);
+             library ? *library : library.error().message);
   if (!library) report.advise("install libcurl (Debian: apt install libcurl4)");
   if (needed) return;
   const std::string script = config.text("scripted.file");
