@@ -160,7 +160,8 @@ Result<CompactionReport, RunError> Compaction::attempt() {
   auto summary = summarise(plan_);
   if (summary) return apply_summary(plan_, std::move(*summary));
   const bool cancelled = summary.error().code == Code::kCancelled;
-  if (request_.automatic() && !cancelled) return degrade(plan_, summary.error());
+  if (request_.automatic() && request_.reason != AGENTD_REASON_HOOK && !cancelled)
+    return degrade(plan_, summary.error());
   return finish(AGENTD_RESULT_FAILED, summary.error().message);
 }
 

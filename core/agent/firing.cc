@@ -4,6 +4,9 @@
 #include "core/base/bytes.h"
 
 namespace agentd {
+namespace {
+constexpr Milliseconds kSessionEndTime{1'500};
+}  // namespace
 
 std::unique_ptr<Outcome> SessionImpl::fire(std::uint32_t event, const void* payload,
                                            const void* payload_bare,
@@ -37,7 +40,9 @@ std::unique_ptr<Outcome> SessionImpl::fire(std::uint32_t event, const void* payl
   dispatch.envelope = &envelope;
   dispatch.payload = payload;
   dispatch.payload_bare = payload_bare;
-  dispatch.deadline_ns = Deadline::after(parts_.clock, options_.hook_deadline).at_ns;
+  // What happens at the end must not keep the user waiting (PRODUCT 4.6).
+  const Milliseconds time = event == AGENTD_EVENT_SESSION_END ? kSessionEndTime : options_.hook_deadline;
+  dispatch.deadline_ns = Deadline::after(parts_.clock, time).at_ns;
   dispatch.rewrite = rewrite;
   dispatch.context = context;
   auto outcome =

@@ -237,6 +237,7 @@ Result<RunReport, RunError> SessionImpl::run(std::string_view user_text, const C
   stop_hook_active_ = false;
   run_usage_ = {};
   final_text_.clear();
+  late_contexts_.clear();
   tools_ = parts_.tools.tools();
   begin_conversation();
   recover_open_calls();
@@ -278,7 +279,7 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
     outcome = decided->outcome;
   }
   if (auto done = finish_run(outcome, {}); !done) return done.error();
-  if (auto queued = run_queued_compactions(); !queued) return queued.error();
+  if (auto queued = run_queued_compactions(AGENTD_PHASE_POST_TURN); !queued) return queued.error();
   RunReport report{final_text_, outcome, turn_, run_usage_, gauge()};
   RunEvent told{RunEvent::Type::kRunEnded};
   told.run_id = texts_.run_id;
@@ -446,7 +447,7 @@ Result<std::string, RunError> SessionImpl::run_callback(const Action& action) {
   return std::string();
 }
 
-Result<void, RunError> SessionImpl::run_queued_compactions() {
+Result<void, RunError> SessionImpl::run_queued_compactions(std::uint32_t phase) {
   std::vector<CompactOptions> queued;
   {
     const std::lock_guard lock(mutex_);
@@ -457,7 +458,7 @@ Result<void, RunError> SessionImpl::run_queued_compactions() {
   const CompactOptions& options = queued.front();
   CompactionRequest request;
   request.reason = AGENTD_REASON_HOOK;
-  request.phase = AGENTD_PHASE_POST_TURN;
+  request.phase = phase;
   request.strategy = options.strategy;
   request.keep_tokens = options.keep_tokens;
   request.max_summary_tokens = options.max_summary_tokens;

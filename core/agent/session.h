@@ -77,7 +77,7 @@ class SessionImpl final : public Session, private TraceSink {
   Result<void, RunError> store_summary(const Action& action);
   Result<std::string, RunError> run_callback(const Action& action);
   Result<void, RunError> finish_run(std::string_view outcome, std::string_view error);
-  Result<void, RunError> run_queued_compactions();
+  Result<void, RunError> run_queued_compactions(std::uint32_t phase);
   RunError fail_run(RunError error);
 
   // ---- context (session.cc)

@@ -90,7 +90,8 @@ Result<bool, RunError> Turn::take() {
 // The automatic doors: before the first request of a run, or between two turns of it.
 Result<void, RunError> Turn::make_room() {
   session_.check_threshold();
-  if (auto queued = session_.run_queued_compactions(); !queued) return queued.error();
+  const std::uint32_t phase = session_.turn_ == 1 ? AGENTD_PHASE_PRE_REQUEST : AGENTD_PHASE_MID_TURN;
+  if (auto queued = session_.run_queued_compactions(phase); !queued) return queued.error();
   const Gauge gauge = session_.gauge();
   if (!session_.options_.auto_compact || gauge.compact_at == 0 || gauge.used < gauge.compact_at) return {};
   const bool forced = gauge.used >= gauge.force_at;
@@ -99,7 +100,7 @@ Result<void, RunError> Turn::make_room() {
   const std::uint64_t last = std::max(session_.vetoed_at_, session_.failed_at_);
   if (!forced && last != 0 && gauge.used < last + growth) return {};
   CompactionRequest request;
-  request.phase = session_.turn_ == 1 ? AGENTD_PHASE_PRE_REQUEST : AGENTD_PHASE_MID_TURN;
+  request.phase = phase;
   request.strategy = session_.options_.compaction_strategy;
   auto done = Compaction(session_, request).attempt();
   if (!done) return done.error();

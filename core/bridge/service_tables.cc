@@ -18,8 +18,7 @@ class Ask {
   State& state() const { return state_; }
   CallSlot& slot() const { return *slot_; }
 
-  // A caller whose cancel token is the slot's cancel word, and whose time does not count against the
-  // hook: the deadline moves on by what the service took.
+  // Who cancels the run cancels the service that it waits for.
   ServiceCaller caller() const {
     ServiceCaller out;
     out.plugin_id = state_.identity.id;
@@ -27,8 +26,7 @@ class Ask {
       out.conversation = slot_->dispatch()->conversation;
       out.event = slot_->dispatch()->event;
     }
-    if (const std::uint32_t reason = std::atomic_ref(slot_->live().cancel).load(); reason != 0)
-      out.cancel.cancel(reason);
+    out.cancel = slot_->cancel_token();
     return out;
   }
 

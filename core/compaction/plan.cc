@@ -116,7 +116,8 @@ CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
         request.keep_tokens != 0 ? request.keep_tokens : gauge.window * policy.keep_percent / 100;
     plan.split = snap_split(rows, tail_within(rows, budget));
     // Everything fits: an automatic door has nothing to do, a request compacts everything.
-    if (plan.split == 0 && !request.automatic()) plan.split = rows.size();
+    const bool asked = !request.automatic() || request.reason == AGENTD_REASON_HOOK;
+    if (plan.split == 0 && asked) plan.split = rows.size();
   }
   const bool answering =
       request.phase == AGENTD_PHASE_PRE_REQUEST || request.phase == AGENTD_PHASE_MID_TURN;
