@@ -90,6 +90,8 @@ struct CompactionReport {
   std::uint64_t messages_before = 0, messages_after = 0;
   std::uint64_t pre_tokens = 0, post_tokens = 0;
   std::string summary, boundary_id, text;  // text: the reason of a veto or a failure, or what was planned
+  // True when the view is another one now.
+  bool changed() const { return outcome == AGENTD_RESULT_APPLIED || outcome == AGENTD_RESULT_DEGRADED; }
 };
 
 // One process attached to one conversation: from session_start to session_end, under its lease.

@@ -10,6 +10,8 @@
 namespace agentd {
 namespace {
 
+constexpr std::uint32_t kVetoesMax = 3;
+
 constexpr std::string_view kSystem =
     "You summarise conversations between a user and a coding agent, so that the work can go on from the "
     "summary alone.";
@@ -50,6 +52,8 @@ BoundaryRecord Compaction::boundary_of(const CompactionPlan& plan) const {
   out.author = author_;
   out.base_seq = session_.conversation_->revision();
   out.kept = plan.kept;
+  // What was shortened stays so; prunes of rows that are no longer shown are harmless.
+  out.prunes = session_.conversation_->state().prunes();
   out.pre_tokens = pre_tokens_;
   return out;
 }
@@ -89,14 +93,21 @@ bool Compaction::vetoed(const CompactionPlan& plan) {
   payload_.messages = {nullptr, 0, sizeof(agentd_message)};
   if (!outcome) return false;
   const Gauge gauge = session_.gauge();
+  // Past the force line the third veto in a row is one too many.
   const bool forced = request_.automatic() && request_.phase != AGENTD_PHASE_OVERFLOW &&
-                      gauge.used >= gauge.force_at;
+                      gauge.force_at != 0 && gauge.used >= gauge.force_at &&
+                      session_.vetoes_ + 1 >= kVetoesMax;
   if (outcome->blocked && !forced) {
     author_ = outcome->blocked_by.hook;
     hook_summary_ = outcome->reason;
     return true;
   }
-  for (const Outcome::Attributed& set : outcome->sets) {
+  take_settings(*outcome);
+  return false;
+}
+
+void Compaction::take_settings(const Outcome& outcome) {
+  for (const Outcome::Attributed& set : outcome.sets) {
     if (set.action.target == AGENTD_KEY_CUSTOM_INSTRUCTIONS)
       request_.instructions.push_back(set.action.text);
     if (set.action.target == AGENTD_KEY_STRATEGY)
@@ -104,12 +115,11 @@ bool Compaction::vetoed(const CompactionPlan& plan) {
     if (set.action.target == AGENTD_KEY_KEEP_TOKENS) request_.keep_tokens = set.action.number;
     if (set.action.target == AGENTD_KEY_MODEL) request_.model = set.action.text;
   }
-  if (const Action* const action = outcome->exclusive_action();
-      action != nullptr && action->kind == AGENTD_ACT_SUMMARY) {
-    hook_summary_ = action->text;
-    author_ = outcome->exclusive[0].by.hook;
-  }
-  return false;
+  const Action* const action = outcome.exclusive_action();
+  if (action == nullptr) return;
+  author_ = outcome.exclusive[0].by.hook;
+  if (action->kind == AGENTD_ACT_SUMMARY) hook_summary_ = action->text;
+  if (action->kind == AGENTD_ACT_REPLACE_MESSAGES) replacement_ = outcome.exclusive;
 }
 
 CompactionReport Compaction::plan_only() {
@@ -135,6 +145,7 @@ Result<CompactionReport, RunError> Compaction::attempt() {
   if (auto done = session_.commit(); !done) return done.error();
   const Rows& rows = session_.conversation_->rows();
   pre_tokens_ = session_.gauge().used;
+  before_ = session_.conversation_->usage();
   const auto plan = [&] {
     plan_ = plan_compaction(rows, session_.conversation_->state().ranges(), request_, session_.gauge(),
                             session_.options_.budget);
@@ -154,9 +165,22 @@ Result<CompactionReport, RunError> Compaction::attempt() {
   }
   session_.vetoes_ = 0;
   plan();
+  // Hooks may have changed model, strategy and instructions: the record borrows their texts.
+  payload_ = payload_of(plan_);
   RunEvent told{RunEvent::Type::kStatus};
   told.text = "compacting";
   session_.tell(told);
+  if (!replacement_.empty()) {
+    auto placed = put_in_place(replacement_[0], session_.conversation_->revision());
+    if (!placed) return placed.error();
+    if (*placed) return **placed;
+    RunEvent refused{RunEvent::Type::kHookFailure};
+    refused.name = author_;
+    refused.detail = "before_compaction";
+    refused.text = placed->error().message;
+    session_.tell(refused);
+    author_.clear();
+  }
   auto summary = summarise(plan_);
   if (summary) return apply_summary(plan_, std::move(*summary));
   const bool cancelled = summary.error().code == Code::kCancelled;
@@ -236,6 +260,10 @@ Result<CompactionReport, RunError> Compaction::commit_boundary(BoundaryRecord bo
   session_.add(write_boundary(boundary));
   const std::uint64_t seq = session_.next_seq() - 1;
   if (auto done = session_.commit(); !done) {
+    // A later commit must not bring what was told as failed.
+    std::erase_if(session_.pending_, [](const Record& record) {
+      return record.type == RecordType::kBoundary || carries_message(record.type);
+    });
     finish(AGENTD_RESULT_FAILED, done.error().message);
     return done.error();
   }
@@ -266,7 +294,7 @@ Result<CompactionReport, RunError> Compaction::commit_boundary(BoundaryRecord bo
 void Compaction::after(const BoundaryRecord& boundary, const CompactionReport& report,
                        std::string_view summary) {
   if (session_.wants(AGENTD_EVENT_AFTER_COMPACTION)) {
-    const agentd_usage before = to_abi(session_.conversation_->usage());
+    const agentd_usage before = to_abi(before_);
     const agentd_usage spent = to_abi(spent_);
     agentd_after_compaction payload{};
     payload.size = sizeof payload;
@@ -330,9 +358,19 @@ Result<CompactionReport, RunError> Compaction::replace(const Outcome::Attributed
   const std::uint64_t seen = session_.conversation_->revision();
   if (auto done = session_.commit(); !done) return done.error();
   pre_tokens_ = session_.gauge().used;
+  before_ = session_.conversation_->usage();
   payload_ = payload_of(plan_);
+  auto placed = put_in_place(asked, seen);
+  if (!placed) return placed.error();
+  if (*placed) return **placed;
+  return finish(AGENTD_RESULT_FAILED, placed->error().message);
+}
+
+Result<Result<CompactionReport>, RunError> Compaction::put_in_place(const Outcome::Attributed& asked,
+                                                                    std::uint64_t seen) {
+  using Placed = Result<CompactionReport>;
   const auto refuse = [&](const std::string& why) {
-    return finish(AGENTD_RESULT_FAILED, "the replacement of " + author_ + " was refused: " + why);
+    return Placed(Error{Code::kInvalid, "the replacement of " + author_ + " was refused: " + why});
   };
   if (asked.action.base_revision != seen)
     return refuse("it was made from revision " + std::to_string(asked.action.base_revision) +
@@ -344,27 +382,25 @@ Result<CompactionReport, RunError> Compaction::replace(const Outcome::Attributed
   boundary.strategy = "full";
   boundary.method = method_name(AGENTD_METHOD_REPLACE);
   boundary.kept.clear();
-  std::uint64_t tokens = 0;
-  std::string text;
   const std::uint64_t first_literal = session_.next_seq();
   for (const Replacement::Piece& piece : planned->pieces) {
-    if (!piece.literal) {
-      boundary.kept.push_back(piece.range);
-      continue;
-    }
     const std::uint64_t seq = first_literal + piece.index;
-    boundary.kept.push_back({seq, seq});
+    boundary.kept.push_back(piece.literal ? SeqRange{seq, seq} : piece.range);
   }
-  for (const ReplacePart& part : asked.action.parts)
-    if (part.is_literal()) {
-      tokens += parts_.estimator.count_text(part.literal.text());
-      if (text.empty()) text = part.literal.text();
-    }
+  std::uint64_t tokens = 0;
+  std::string text;
+  for (const ReplacePart& part : asked.action.parts) {
+    if (!part.is_literal()) continue;
+    tokens += parts_.estimator.count_text(part.literal.text());
+    if (text.empty()) text = part.literal.text();
+  }
   // A replacement that frees nothing would be asked for again at the next stop.
   if (tokens + session_.floor_tokens() >= pre_tokens_ && planned->pieces.size() == planned->literals.size())
     return refuse("it is not smaller than what it replaces");
   for (Record& literal : planned->literals) session_.add(std::move(literal));
-  return commit_boundary(std::move(boundary), 0, text);
+  auto done = commit_boundary(std::move(boundary), 0, text);
+  if (!done) return done.error();
+  return Placed(std::move(*done));
 }
 
 }  // namespace agentd

@@ -71,10 +71,18 @@ void AgentServices::remove_session(agentd_conv handle) {
   sessions_.erase(handle);
 }
 
-SessionImpl* AgentServices::session(agentd_conv handle) const {
+AgentServices::Charged AgentServices::charged(agentd_conv handle, const CancelToken& otherwise) const {
   const std::lock_guard lock(mutex_);
   const auto found = sessions_.find(handle);
-  return found == sessions_.end() ? nullptr : found->second;
+  if (found == sessions_.end()) return {0, {}, otherwise, std::nullopt};
+  const SessionImpl& session = *found->second;
+  return {handle, session.conversation_id(), session.cancel(), session.seen()};
+}
+
+void AgentServices::charge(const Charged& who, const Usage& usage, std::string purpose) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = sessions_.find(who.conversation); found != sessions_.end())
+    found->second->charge(usage, std::move(purpose));
 }
 
 // ---- compactor
@@ -95,34 +103,30 @@ Result<std::string> AgentServices::compaction_prompt(const CompactOptions& optio
 }
 
 Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const SeqRange> view,
-                                               const CompactOptions& options, SessionImpl* session) {
+                                               const CompactOptions& options, const Charged& who) {
   CompactionRequest request;
   request.reason = AGENTD_REASON_HOOK;
   request.phase = AGENTD_PHASE_POST_TURN;
   request.strategy = options.strategy;
   request.keep_tokens = options.keep_tokens;
-  const std::string model = session == nullptr ? options_.model : session->model();
-  const ModelInfo info = model_info(model);
+  const ModelInfo info = model_info(options_.model);
   Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, rows.tokens(), 0);
   const CompactionPlan plan = plan_compaction(rows, view, request, gauge, options_.budget);
   if (plan.nothing_to_do()) return Error{Code::kInvalid, "there is nothing to compact"};
-  const std::string id = session == nullptr ? std::string() : session->conversation_id();
-  AGENTD_TRY(const std::string prompt,
-             parts_.prompts.compaction_prompt(id, {options.instructions}));
+  AGENTD_TRY(const std::string prompt, parts_.prompts.compaction_prompt(who.id, {options.instructions}));
   UtilityRequest ask;
   ask.model = summary_model(options.model);
   ask.system = kSummarySystem;
   ask.closing_text = prompt;
   ask.purpose = "summary";
-  ask.conversation_id = id;
+  ask.conversation_id = who.id;
   ask.messages = {rows.begin(), plan.split};
   ask.max_output_tokens = options.max_summary_tokens;
-  const CancelToken cancel = session == nullptr ? CancelToken() : session->cancel();
-  AGENTD_TRY(const ModelResponse answer, ask_utility(parts_, ask, cancel));
+  AGENTD_TRY(const ModelResponse answer, ask_utility(parts_, ask, who.cancel));
   CompactAnswer out;
   out.summary = answer.message.text();
   out.usage = answer.usage.value_or(Usage{});
-  if (session != nullptr) session->charge(out.usage, "summary");
+  charge(who, out.usage, "summary");
   if (out.summary.find_first_not_of(" \t\r\n") == std::string::npos)
     return Error{Code::kUnavailable, "the model's summary is empty"};
   out.outcome = AGENTD_RESULT_APPLIED;
@@ -137,16 +141,17 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
                                              const CompactOptions& options) {
   if (caller.event == AGENTD_EVENT_BEFORE_COMPACTION)
     return Error{Code::kBusy, "a compaction is running already"};
-  SessionImpl* const charged = session(source.conversation != 0 ? source.conversation : caller.conversation);
+  const Charged who =
+      charged(source.conversation != 0 ? source.conversation : caller.conversation, caller.cancel);
   if (source.conversation == 0) {
     Rows rows(row_count());
     for (std::uint32_t i = 0; i < source.messages.count; ++i)
       rows.append_copy(messages_of(source.messages)[i]);
-    return summarise(rows, {}, options, charged);
+    AGENTD_TRY_VOID(check_pairs(rows.list(), true));
+    return summarise(rows, {}, options, who);
   }
-  if (charged == nullptr) return Error{Code::kNotFound, "there is no conversation with that handle"};
-  const Conversation& conversation = charged->conversation();
-  Rows rows = conversation.pin();
+  if (!who.seen) return Error{Code::kNotFound, "there is no conversation with that handle"};
+  Rows rows = who.seen->rows;
   if (source.first != 0 || source.last != 0) {
     Rows part(row_count());
     for (const agentd_message& row : rows)
@@ -154,8 +159,8 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
     rows = std::move(part);
   }
   AGENTD_TRY_VOID(check_pairs(rows.list(), true));
-  AGENTD_TRY(CompactAnswer out, summarise(rows, conversation.state().ranges(), options, charged));
-  out.base_revision = conversation.revision();
+  AGENTD_TRY(CompactAnswer out, summarise(rows, who.seen->ranges, options, who));
+  out.base_revision = who.seen->revision;
   return out;
 }
 
@@ -217,10 +222,9 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   ask.purpose = "thread";
   ask.messages = {rows.begin(), rows.size()};
   ask.max_output_tokens = options.max_tokens;
-  SessionImpl* const charged = session(options.charge_to);
-  if (charged != nullptr) ask.conversation_id = charged->conversation_id();
-  AGENTD_TRY(ModelResponse answer,
-             ask_utility(parts_, ask, charged == nullptr ? caller.cancel : charged->cancel()));
+  const Charged who = charged(options.charge_to, caller.cancel);
+  ask.conversation_id = who.id;
+  AGENTD_TRY(ModelResponse answer, ask_utility(parts_, ask, who.cancel));
   ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
   // Without a report what was sent and received is counted, so that budgets hold.
   out.usage = answer.usage.value_or(
@@ -228,7 +232,7 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   rows.append(out.message, 0, parts_.clock.wall_ms());
   thread->history = std::move(rows);
   thread->usage += out.usage;
-  if (charged != nullptr) charged->charge(out.usage, "thread");
+  charge(who, out.usage, "thread");
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "core/agent/session.h"
 
@@ -26,7 +27,16 @@ class AgentServices final : public Services {
 
   agentd_conv add_session(SessionImpl* session);
   void remove_session(agentd_conv handle);
-  SessionImpl* session(agentd_conv handle) const;
+  // What a model call on behalf of a conversation needs of it; sessions may end while the call lasts.
+  struct Charged {
+    agentd_conv conversation = 0;  // 0 = nobody is charged
+    std::string id;
+    CancelToken cancel;
+    std::optional<SessionImpl::Seen> seen;
+  };
+  Charged charged(agentd_conv handle, const CancelToken& otherwise) const;
+  // Adds to the conversation's bill, if its session is still there.
+  void charge(const Charged& who, const Usage& usage, std::string purpose) const;
 
   std::uint64_t count_text(std::string_view model, std::string_view text) override;
   std::uint64_t count_messages(std::string_view model, const agentd_list& messages) override;
@@ -62,7 +72,7 @@ class AgentServices final : public Services {
   };
   Result<std::shared_ptr<Thread>> find_thread(std::string_view plugin_id, agentd_thread handle);
   Result<CompactAnswer> summarise(const Rows& rows, std::span<const SeqRange> view,
-                                  const CompactOptions& options, SessionImpl* session);
+                                  const CompactOptions& options, const Charged& who);
 
   const AgentParts parts_;
   const AgentOptions options_;

@@ -34,8 +34,6 @@ SessionImpl::~SessionImpl() {
   services_.remove_session(handle_);
 }
 
-const std::string& SessionImpl::model() const { return options_.model; }
-
 void SessionImpl::start() {
   if (!wants(AGENTD_EVENT_SESSION_START)) return;
   agentd_session_start payload{};
@@ -53,12 +51,12 @@ void SessionImpl::end(std::string_view reason) {
   if (ended_) return;
   ended_ = true;
   snapshot_ = parts_.dispatcher.pin();
-  if (!wants(AGENTD_EVENT_SESSION_END)) return;
   agentd_session_end payload{};
   payload.size = sizeof payload;
   payload.outcome = AGENTD_OUTCOME_UNKNOWN;
   payload.reason = to_abi(reason);
   fire(AGENTD_EVENT_SESSION_END, &payload);
+  lease_.reset();
 }
 
 void SessionImpl::charge(const Usage& usage, std::string purpose) {
@@ -96,19 +94,37 @@ Result<void, RunError> SessionImpl::commit() {
   if (!stored) return store_error(stored.error());
   pending_.clear();
   pending_blobs_.clear();
+  const std::lock_guard lock(mutex_);
   if (auto applied = conversation_->apply(*stored); !applied) return store_error(applied.error());
   return {};
 }
 
+void SessionImpl::follow(const CancelToken& cancel) {
+  const std::lock_guard lock(mutex_);
+  cancel_ = cancel;
+}
+
+CancelToken SessionImpl::cancel() const {
+  const std::lock_guard lock(mutex_);
+  return cancel_;
+}
+
+SessionImpl::Seen SessionImpl::seen() const {
+  const std::lock_guard lock(mutex_);
+  return {conversation_->pin(), conversation_->state().ranges(), conversation_->revision()};
+}
+
 void SessionImpl::begin_conversation() {
-  if (conversation_->revision() != 0 || !pending_.empty()) return;
+  if (conversation_->revision() != 0) return;
+  if (!pending_.empty() && pending_.front().type == RecordType::kGenesis) return;
   GenesisRecord genesis;
   genesis.conversation_id = conversation_->id();
   genesis.project_id = options_.project_id;
   genesis.cwd = options_.cwd;
   genesis.provider = options_.provider;
   genesis.model = options_.model;
-  add(write_genesis(genesis));
+  // Before what session_start left: a log starts with its genesis.
+  pending_.insert(pending_.begin(), write_genesis(genesis));
 }
 
 // A process that died between an intent and its result leaves a call without one: the model is told
@@ -227,7 +243,7 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
 }
 
 Result<RunReport, RunError> SessionImpl::run(std::string_view user_text, const CancelToken& cancel) {
-  cancel_ = cancel;
+  follow(cancel);
   const CancelBinding binding(*slot_, cancel);
   snapshot_ = parts_.dispatcher.pin();
   texts_.run_id = parts_.ids.next().text();
@@ -347,8 +363,6 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::apply_stop_answer(const
   std::vector<std::pair<std::string, std::string>> next;  // text, source
   for (const Outcome::Attributed& text : outcome.continues)
     if (!text.action.text.empty()) next.emplace_back(text.action.text, "hook");
-  if (const Action* const title = outcome.set_of(AGENTD_KEY_TITLE)) add(write_meta({title->text}));
-  add_contexts(outcome);
   if (!outcome.exclusive.empty()) {
     const Outcome::Attributed& asked = outcome.exclusive[0];
     if (asked.action.kind == AGENTD_ACT_COMPACT) {
@@ -361,13 +375,13 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::apply_stop_answer(const
       request.instructions = {asked.action.text};
       auto done = Compaction(*this, request).attempt();
       if (!done) return done.error();
-      decision.outcome = "compacted";
+      if (done->changed()) decision.outcome = "compacted";
     } else if (asked.action.kind == AGENTD_ACT_REPLACE_MESSAGES) {
       auto done = Compaction(*this, {AGENTD_TRIGGER_AUTO, AGENTD_REASON_HOOK, AGENTD_PHASE_POST_TURN,
                                      AGENTD_STRATEGY_DEFAULT, 0, 4096, {}, {}})
                       .replace(asked);
       if (!done) return done.error();
-      decision.outcome = "compacted";
+      if (done->changed()) decision.outcome = "compacted";
     } else if (asked.action.kind == AGENTD_ACT_SUMMARY) {
       if (auto stored = store_summary(asked.action); !stored) return stored.error();
     } else {
@@ -376,6 +390,11 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::apply_stop_answer(const
       if (!text->empty()) next.emplace_back(std::move(*text), "recipe");
     }
   }
+  // After the view changed: what is added now is part of the new one.
+  if (const Action* const title = outcome.set_of(AGENTD_KEY_TITLE)) add(write_meta({title->text}));
+  add_contexts(outcome);
+  const Action* const then = outcome.set_of(AGENTD_KEY_THEN);
+  if (next.empty() && then != nullptr && then->number == 1) next.emplace_back("Continue.", "hook");
   if (next.empty()) return decision;
   if (continuation_ >= kContinuesMax) {
     RunEvent told{RunEvent::Type::kWarning};
@@ -496,7 +515,7 @@ void SessionImpl::check_threshold() {
 
 Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& options, bool dry_run,
                                                         const CancelToken& cancel) {
-  cancel_ = cancel;
+  follow(cancel);
   const CancelBinding binding(*slot_, cancel);
   snapshot_ = parts_.dispatcher.pin();
   tools_ = parts_.tools.tools();

@@ -3,7 +3,9 @@
 // session.h - the working parts of a session: what is pending, the gauge, events, turns, compaction.
 // Private to this room.
 //
-// Threading: one thread at a time, but for charge() and queue_compaction(), which hooks' threads call.
+// Threading: one thread at a time, but for what is marked "for the services", which hooks' threads call.
+// The conversation and the cancel token change under mutex_ alone; the session's own thread reads them
+// without it.
 
 #include <map>
 #include <memory>
@@ -44,9 +46,14 @@ class SessionImpl final : public Session, private TraceSink {
   // ---- for the services
 
   agentd_conv handle() const { return handle_; }
-  const Conversation& conversation() const { return *conversation_; }
-  const std::string& model() const;
-  const CancelToken& cancel() const { return cancel_; }
+  // What the next request would see; the run may go on meanwhile.
+  struct Seen {
+    Rows rows;
+    std::vector<SeqRange> ranges;
+    std::uint64_t revision = 0;
+  };
+  Seen seen() const;
+  CancelToken cancel() const;
   // Usage of a hook's own model calls, recorded with the next commit.
   void charge(const Usage& usage, std::string purpose);
   void queue_compaction(const CompactOptions& options);
@@ -54,6 +61,8 @@ class SessionImpl final : public Session, private TraceSink {
  private:
   friend class Turn;
   friend class Compaction;
+
+  void follow(const CancelToken& cancel);
 
   // ---- records (session.cc)
   void add(Record record);
@@ -178,6 +187,7 @@ class Turn {
   SessionImpl& session_;
   const AgentParts& parts_;
   std::uint64_t assistant_seq_ = 0;
+  std::set<std::string> offered_;  // names of the tools that the request had
 };
 
 // One attempt to compact, whichever door asked.
@@ -201,6 +211,10 @@ class Compaction {
     std::uint32_t method = AGENTD_METHOD_SUMMARY;
   };
   bool vetoed(const CompactionPlan& plan);
+  void take_settings(const Outcome& outcome);
+  // Commits the boundary of a replacement. The Error of the inner Result says why it was refused.
+  Result<Result<CompactionReport>, RunError> put_in_place(const Outcome::Attributed& asked,
+                                                          std::uint64_t seen);
   Result<Summary> summarise(const CompactionPlan& plan);
   Result<CompactionReport, RunError> apply_summary(const CompactionPlan& plan, Summary summary);
   Result<CompactionReport, RunError> degrade(const CompactionPlan& plan, const Error& why);
@@ -220,6 +234,8 @@ class Compaction {
   std::uint64_t started_ns_ = 0;
   Usage spent_;
   std::string hook_summary_, author_, instructions_;
+  std::vector<Outcome::Attributed> replacement_;  // at most one, of before_compaction
+  Usage before_;
   agentd_gauge gauge_{};
   agentd_before_compaction payload_{};
 };

@@ -68,7 +68,7 @@ Turn::Prepared Turn::prepare(const Block& use) {
   out.call = {use.call_id, use.name, use.json.empty() ? "{}" : use.json};
   const auto found = std::find_if(session_.tools_.begin(), session_.tools_.end(),
                                   [&](const Tool& tool) { return tool.name == use.name; });
-  if (found == session_.tools_.end() || !session_.options_.offer_tools) {
+  if (found == session_.tools_.end() || !offered_.contains(use.name)) {
     out.tool.name = use.name;
     out.denied = "there is no tool named " + use.name;
     out.status = "error";
@@ -142,8 +142,11 @@ void Turn::ask_permission(Prepared& prepared) {
     payload.record.suggestions_json = to_abi(suggestions);
     const auto outcome = session_.fire(AGENTD_EVENT_PERMISSION_REQUEST, &payload.record);
     if (outcome && outcome->blocked) {
-      prepared.denied = "blocked by the hook " + outcome->blocked_by.hook + ": " + outcome->reason;
+      prepared.denied = "blocked by the hook " + outcome->blocked_by.hook +
+                        (outcome->reason.empty() ? "" : ": " + outcome->reason);
       prepared.status = "denied";
+      session_.add(write_permission({prepared.call.call_id, prepared.tool.name, "deny",
+                                     outcome->blocked_by.hook, outcome->reason}));
       return;
     }
     if (outcome && outcome->permission == AGENTD_PERMISSION_ALLOW) {

@@ -66,6 +66,7 @@ void replace_text(Message& message, const std::string& text) {
       placed = true;
     }
   }
+  if (!placed && !text.empty()) blocks.insert(blocks.begin(), Block::of_text(text));
   message.blocks = std::move(blocks);
 }
 
@@ -94,7 +95,7 @@ Result<void, RunError> Turn::make_room() {
   if (auto queued = session_.run_queued_compactions(phase); !queued) return queued.error();
   const Gauge gauge = session_.gauge();
   if (!session_.options_.auto_compact || gauge.compact_at == 0 || gauge.used < gauge.compact_at) return {};
-  const bool forced = gauge.used >= gauge.force_at;
+  const bool forced = gauge.force_at != 0 && gauge.used >= gauge.force_at;
   // Asked again only after some growth, whether hooks refused or there was nothing to win.
   const std::uint64_t growth = gauge.limit / 50;
   const std::uint64_t last = std::max(session_.vetoed_at_, session_.failed_at_);
@@ -123,6 +124,8 @@ ModelResult Turn::send(const ModelRequest& request, bool withhold) {
 Result<ModelResponse, RunError> Turn::ask_model() {
   const bool withhold = redacts_answers(*session_.snapshot_);
   for (int overflow_retries = 0;; ++overflow_retries) {
+    // What hooks added while room was made is part of the request.
+    if (auto done = session_.commit(); !done) return done.error();
     ModelRequest request;
     request.model = session_.options_.model;
     request.system = session_.system_text();
@@ -132,6 +135,8 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     request.conversation_id = session_.conversation_id();
     Rows rows = session_.conversation_->pin();
     if (auto asked = before_model(request, tools, rows); !asked) return asked.error();
+    offered_.clear();
+    for (const ToolSpec& tool : tools) offered_.insert(tool.name);
     request.tools = tools;
     request.messages = {rows.begin(), rows.size()};
     const std::uint64_t started = parts_.clock.monotonic_ns();
@@ -181,7 +186,8 @@ void Turn::apply_before_model(const Outcome& outcome, ModelRequest& request,
                               std::vector<ToolSpec>& tools, Rows& rows) {
   if (const Action* const model = outcome.set_of(AGENTD_KEY_MODEL)) request.model = model->text;
   for (const Outcome::Attributed& change : outcome.tools) {
-    const std::string names = "," + change.action.text + ",";
+    std::string names = "," + change.action.text + ",";
+    std::erase(names, ' ');
     const auto named = [&](const ToolSpec& tool) {
       return names.find("," + tool.name + ",") != std::string::npos;
     };
@@ -245,7 +251,7 @@ Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::u
     session_.record_effect(AGENTD_EVENT_AFTER_MODEL_CALL, outcome->rewrites.back().by, "rewrite",
                            original, payload.text, {});
   }
-  if (withheld || rewritten) {
+  if (rewritten || (withheld && !payload.text.empty())) {
     RunEvent told{withheld ? RunEvent::Type::kTextDelta : RunEvent::Type::kMessageReplaced};
     told.text = payload.text;
     session_.tell(told);

@@ -38,10 +38,12 @@ int App::print(std::string_view text) {
 
 Result<std::string> App::home() const {
   const auto given = surroundings_.environment("AGENTD_HOME");
-  if (given && !given->empty()) return (*given)[0] == '/' ? *given : surroundings_.cwd + "/" + *given;
+  if (given && !given->empty())
+    return (*given)[0] == '/' ? *given : surroundings_.cwd + "/" + *given;
   const auto user = surroundings_.environment("HOME");
   if (user && !user->empty()) return *user + "/.agent";
-  return Error{Code::kInvalid, "neither AGENTD_HOME nor HOME is set: set AGENTD_HOME to a directory"};
+  return Error{Code::kInvalid,
+               "neither AGENTD_HOME nor HOME is set: set AGENTD_HOME to a directory"};
 }
 
 Result<ConfigSources> App::config_sources() const {
@@ -77,10 +79,12 @@ int App::dispatch(const std::vector<std::string>& words) {
   const std::string& first = words[0];
   // These two must cost no more than a process costs; nothing is read before them.
   if (first == "--version" || first == "-V") return print("agentd " AGENTD_VERSION "\n");
-  if (first == "--plugins" || first == "--plugins=json") return plugins_command(*this, first != "--plugins");
+  if (first == "--plugins" || first == "--plugins=json")
+    return plugins_command(*this, first != "--plugins");
   if (is_help(first)) return help(after(words, 1));
   if (first.substr(0, 10) == "--plugins=")
-    return fail(kExitUsage, "--plugins prints text, or with --plugins=json JSON; '" + first + "' is neither");
+    return fail(kExitUsage,
+                "--plugins prints text, or with --plugins=json JSON; '" + first + "' is neither");
   if (first[0] == '-' && first.size() > 1)
     return fail(kExitUsage, "unknown option '" + first + "'" +
                                 did_you_mean(first, {"--help", "--version", "--plugins"}) +
@@ -88,7 +92,8 @@ int App::dispatch(const std::vector<std::string>& words) {
   if (const CommandSpec* command = find_command(first)) return run(*command, after(words, 1));
   if (!second_words(first).empty()) return group(first, after(words, 1));
   const std::string mean = did_you_mean(first, first_words());
-  return fail(kExitUsage, "unknown command '" + first + "'" + (mean.empty() ? "; see 'agentd --help'" : mean));
+  return fail(kExitUsage,
+              "unknown command '" + first + "'" + (mean.empty() ? "; see 'agentd --help'" : mean));
 }
 
 int App::group(const std::string& first, const std::vector<std::string>& words) {
@@ -96,7 +101,8 @@ int App::group(const std::string& first, const std::vector<std::string>& words) 
     err_.print(group_help(first));
     return kExitUsage;
   }
-  if (is_help(words[0])) return words.size() > 1 ? help({first, words[1]}) : print(group_help(first));
+  if (is_help(words[0]))
+    return words.size() > 1 ? help({first, words[1]}) : print(group_help(first));
   const CommandSpec* command = find_command(first + " " + words[0]);
   if (command != nullptr) return run(*command, after(words, 1));
   const std::string mean = did_you_mean(words[0], second_words(first));
@@ -108,9 +114,11 @@ int App::help(const std::vector<std::string>& words) {
   if (words.empty()) return print(program_help());
   if (const CommandSpec* command = find_command(words[0])) return print(command_help(*command));
   if (words.size() > 1)
-    if (const CommandSpec* command = find_command(words[0] + " " + words[1])) return print(command_help(*command));
+    if (const CommandSpec* command = find_command(words[0] + " " + words[1]))
+      return print(command_help(*command));
   if (!second_words(words[0]).empty()) return print(group_help(words[0]));
-  return fail(kExitUsage, "unknown command '" + words[0] + "'" + did_you_mean(words[0], first_words()));
+  return fail(kExitUsage,
+              "unknown command '" + words[0] + "'" + did_you_mean(words[0], first_words()));
 }
 
 int App::run(const CommandSpec& command, const std::vector<std::string>& words) {
@@ -130,8 +138,8 @@ Result<std::string> read_all(int fd, std::size_t bytes_max) {
     if (got == 0) return out;
     out.append(buffer, static_cast<std::size_t>(got));
     if (out.size() > bytes_max)
-      return Error{Code::kInvalid,
-                   "standard input has more than " + std::to_string(bytes_max) + " bytes, too many for a message"};
+      return Error{Code::kInvalid, "standard input has more than " + std::to_string(bytes_max) +
+                                       " bytes, too many for a message"};
   }
 }
 

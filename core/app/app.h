@@ -22,7 +22,7 @@ struct Surroundings {
   std::string cwd;         // empty: it is gone
   std::string executable;  // the path of the running program; empty = unknown
   std::string system_directory = "/etc/agentd";
-  int input = 0;           // descriptor of standard input
+  int input = 0;  // descriptor of standard input
   bool input_tty = false;
 };
 

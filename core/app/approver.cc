@@ -37,7 +37,8 @@ std::string question_text(const Tool& tool, const ToolCall& call) {
   const JsonView root = document ? document->root() : JsonView();
   if (!root.is_object()) return neutral(out + "  " + call.input_json + "\n");
   for (std::size_t i = 0; i < root.size(); ++i) {
-    const std::string value = root.at(i).is_string() ? std::string(root.at(i).string_or({})) : root.at(i).text();
+    const std::string value =
+        root.at(i).is_string() ? std::string(root.at(i).string_or({})) : root.at(i).text();
     out += "  " + std::string(root.key_at(i)) + ": " + value.substr(0, kShownBytes);
     if (value.size() > kShownBytes) out += " … " + std::to_string(value.size()) + " bytes in all";
     out += "\n";
@@ -47,9 +48,11 @@ std::string question_text(const Tool& tool, const ToolCall& call) {
 
 PermissionAnswer TerminalApprover::ask(const Tool& tool, const ToolCall& call) {
   if (before_) before_();
-  std::string question = question_text(tool, call) + "Allow? [y]es, [n]o, [a]lways for " + neutral(tool.name) + ": ";
+  std::string question =
+      question_text(tool, call) + "Allow? [y]es, [n]o, [a]lways for " + neutral(tool.name) + ": ";
   for (;;) {
-    if (!write_all(terminal_.get(), question)) return denied("the terminal is gone, nobody could be asked");
+    if (!write_all(terminal_.get(), question))
+      return denied("the terminal is gone, nobody could be asked");
     const std::optional<std::string> line = read_line(terminal_.get());
     if (!line) return denied("the user interrupted the question");
     if (*line == "y" || *line == "yes") return {true, false, {}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// cli.h - the one table of commands and options: parsing, help, completion and docs/reference/cli.md
-// all follow it.
+// cli.h - the one table of commands and options: parsing, help, completion and
+// docs/reference/cli.md all follow it.
 //
 // Threading: immutable data.
 
@@ -16,12 +16,12 @@ class App;
 class Arguments;
 
 struct OptionSpec {
-  std::string_view name;        // "model": --model
-  char letter = 0;              // 'm': -m
-  std::string_view value{};     // "MODEL"; empty = a switch
+  std::string_view name;     // "model": --model
+  char letter = 0;           // 'm': -m
+  std::string_view value{};  // "MODEL"; empty = a switch
   std::string_view help{};
-  std::string_view choices{};   // "a|b", for completion and checking
-  std::string_view key{};       // the configuration key that it sets; a switch sets "true"
+  std::string_view choices{};    // "a|b", for completion and checking
+  std::string_view key{};        // the configuration key that it sets; a switch sets "true"
   std::string_view key_value{};  // what a switch sets instead
   bool repeats = false;
 };
@@ -34,7 +34,7 @@ struct CommandSpec {
   std::vector<OptionSpec> options;
   std::vector<std::string_view> examples;  // "agentd run \"...\"   # what it does"
   std::size_t arguments_min = 0, arguments_max = 0;
-  std::string_view argument_choices{};     // "bash|zsh|fish", for completion and checking
+  std::string_view argument_choices{};  // "bash|zsh|fish", for completion and checking
   int (*run)(App& app, const Arguments& arguments) = nullptr;
 };
 

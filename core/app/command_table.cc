@@ -10,137 +10,253 @@ namespace {
 
 constexpr std::size_t kManyWords = 100'000;
 
-constexpr OptionSpec kProvider{"provider", 'p', "NAME", "who answers: anthropic, or scripted", {}, "provider"};
+constexpr OptionSpec kProvider{"provider", 'p',       "NAME", "who answers: anthropic, or scripted",
+                               {},         "provider"};
 constexpr OptionSpec kModel{"model", 'm', "MODEL", "the model's name", {}, "model"};
-constexpr OptionSpec kScript{"script", 0, "FILE", "replay the answers of FILE (provider scripted)", {},
-                             "scripted.file"};
-constexpr OptionSpec kResume{"resume", 0, "ID", "go on with that conversation (a unique beginning is enough)"};
-constexpr OptionSpec kFollow{"follow", 'f', {}, "go on with the newest conversation of this project"};
-constexpr OptionSpec kNoSave{"no-save", 0, {}, "keep nothing: the conversation lives in memory only"};
+constexpr OptionSpec kScript{
+    "script", 0, "FILE", "replay the answers of FILE (provider scripted)", {}, "scripted.file"};
+constexpr OptionSpec kResume{"resume", 0, "ID",
+                             "go on with that conversation (a unique beginning is enough)"};
+constexpr OptionSpec kFollow{
+    "follow", 'f', {}, "go on with the newest conversation of this project"};
+constexpr OptionSpec kNoSave{
+    "no-save", 0, {}, "keep nothing: the conversation lives in memory only"};
 constexpr OptionSpec kNoHooks{"no-hooks", 0, {}, "no hook is asked; tools of bundled plugins stay"};
 constexpr OptionSpec kNoTools{"no-tools", 0, {}, "offer no tools to the model"};
 constexpr OptionSpec kMaxTurns{"max-turns", 0, "N", "stop after N turns", {}, "max_turns"};
-constexpr OptionSpec kNoAuto{"disable-auto-compact", 0, {}, "do not compact a full context by itself", {},
-                             "compaction.auto", "false"};
-constexpr OptionSpec kAllow{"allow", 0, "TOOL", "run TOOL without a question (a name or glob; repeats)", {},
-                            "permissions.allow", {}, true};
+constexpr OptionSpec kNoAuto{
+    "disable-auto-compact", 0,      {}, "do not compact a full context by itself", {},
+    "compaction.auto",      "false"};
+constexpr OptionSpec kAllow{"allow", 0,
+                            "TOOL",  "run TOOL without a question (a name or glob; repeats)",
+                            {},      "permissions.allow",
+                            {},      true};
 constexpr OptionSpec kTrace{"trace-hooks", 0, {}, "show every answer of a hook with its time", {},
                             "hooks.trace"};
-constexpr OptionSpec kSet{"set", 0, "KEY=VALUE", "set a configuration key for this call (repeats)", {}, {}, {},
-                          true};
+constexpr OptionSpec kSet{"set", 0,  "KEY=VALUE", "set a configuration key for this call (repeats)",
+                          {},    {}, {},          true};
 constexpr OptionSpec kJson{"json", 0, {}, "print JSON, one object a line"};
 
-std::vector<CommandSpec> make_commands() {
-  std::vector<CommandSpec> out;
-  out.push_back({"run",
-                 "[QUERY...|-]",
-                 "ask the agent to do something, and wait until it is done",
-                 "The words of QUERY are one message. \"-\", or no QUERY with a file or pipe as standard input, "
-                 "reads the\nmessage from there. The answer goes to standard output, everything else to "
-                 "standard error.\nThe first Ctrl-C ends the run and keeps what was said; the second ends the "
-                 "program.",
-                 {kResume, kFollow, kProvider, kModel, kScript, kJson,
-                  {"result-only", 0, {}, "print the final answer and nothing else"}, kNoSave, kNoHooks,
-                  kNoTools, kMaxTurns, kNoAuto, kAllow, kTrace, kSet},
-                 {"agentd run \"why does the build fail?\"",
-                  "agentd run --follow \"now fix it\"            # the same conversation",
-                  "git diff | agentd run --result-only -       # the message comes from a pipe",
-                  "agentd run --allow bash --max-turns 20 \"make the tests pass\""},
-                 0, kManyWords, {}, run_command});
-  out.push_back({"chat",
-                 "",
-                 "talk with the agent, line by line",
-                 "The prompt shows how full the context is. Lines that begin with a slash are commands: /help, "
-                 "/compact,\n/clear, /status, /exit. Ctrl-C ends the answer, Ctrl-D the chat.",
-                 {kResume, kFollow, kProvider, kModel, kScript, kNoSave, kNoHooks, kNoTools, kMaxTurns, kNoAuto,
-                  kAllow, kTrace, kSet},
-                 {"agentd chat", "agentd chat --follow"},
-                 0, 0, {}, chat_command});
-  out.push_back({"compact",
-                 "",
-                 "replace the history of a conversation by a summary",
-                 "The log keeps every message; only what the model reads gets shorter. A hook may say no: exit "
-                 "code 3.",
-                 {{"conversation-id", 'c', "ID", "the conversation (a unique beginning is enough)"}, kFollow,
-                  {"strategy", 's', "NAME", "what is kept beside the summary", "full|tail|users"},
-                  {"instructions", 'i', "TEXT", "what the summary should heed"},
-                  {"dry-run", 'n', {}, "say what would happen, and change nothing"}, kProvider, kModel, kScript,
-                  kNoHooks, kTrace, kJson, kSet},
-                 {"agentd compact --follow",
-                  "agentd compact -c 01JZ8 --instructions \"keep the list of open bugs\"",
-                  "agentd compact --follow --strategy tail --dry-run"},
-                 0, 0, {}, compact_command});
-  out.push_back({"conversation list",
-                 "",
-                 "list the conversations of this project, newest first",
-                 "",
-                 {{"search", 's', "TEXT", "those whose title or id has TEXT in it"},
-                  {"limit", 'n', "N", "at most N (default 20)"},
-                  {"all", 'a', {}, "those of all projects"}, kJson},
-                 {"agentd conversation list --all", "agentd conversation list --search deploy --limit 5"},
-                 0, 0, {}, list_command});
-  out.push_back({"conversation show",
-                 "ID",
-                 "print a conversation",
-                 "The whole history is shown, also what a compaction took out of the model's sight.",
-                 {{"format", 'F', "FORMAT", "how it is printed (default text)", "text|markdown|json"},
-                  {"view", 0, {}, "only what the next request to the model would hold"},
-                  {"log", 'l', {}, "the log's records, one a line"}},
-                 {"agentd conversation show 01JZ8", "agentd conversation show 01JZ8 --format markdown > talk.md"},
-                 1, 1, {}, show_command});
-  out.push_back({"conversation delete",
-                 "ID",
-                 "delete a conversation for good",
-                 "",
-                 {{"yes", 'y', {}, "do not ask"}},
-                 {"agentd conversation delete 01JZ8 --yes"},
-                 1, 1, {}, delete_command});
-  out.push_back({"config show",
-                 "",
-                 "print the configuration in force, and where each value comes from",
-                 "",
-                 {{"set-only", 0, {}, "leave out what nobody has set"}, kSet},
-                 {"agentd config show", "agentd config show --set-only"},
-                 0, 0, {}, config_show_command});
-  out.push_back({"config explain",
-                 "KEY",
-                 "say what a key means, who sets it, and who wins",
-                 "",
-                 {kSet},
-                 {"agentd config explain compaction.compact_at"},
-                 1, 1, {}, config_explain_command});
-  out.push_back({"config path", "", "print the files that are read", "", {}, {"agentd config path"}, 0, 0, {},
-                 config_path_command});
-  out.push_back({"config reference",
-                 "",
-                 "print all keys as a Markdown table",
-                 "",
-                 {},
-                 {"agentd config reference"},
-                 0, 0, {}, config_reference_command});
-  out.push_back({"doctor",
-                 "",
-                 "check what works here, what does not, and what to do",
-                 "Nothing is changed, and no provider is asked. Exit code 1 when something needed is broken.",
-                 {kSet},
-                 {"agentd doctor"},
-                 0, 0, {}, doctor_command});
-  out.push_back({"completion",
-                 "bash|zsh|fish",
-                 "print a completion script for a shell",
-                 "",
-                 {},
-                 {"source <(agentd completion bash)             # in ~/.bashrc",
-                  "agentd completion zsh > \"${fpath[1]}/_agentd\"",
-                  "agentd completion fish > ~/.config/fish/completions/agentd.fish"},
-                 1, 1, "bash|zsh|fish", completion_command});
-  return out;
+CommandSpec run_spec() {
+  return {
+      "run",
+      "[QUERY...|-]",
+      "ask the agent to do something, and wait until it is done",
+      "The words of QUERY are one message. \"-\", or no QUERY with a file or pipe as standard "
+      "input, "
+      "reads the\nmessage from there. The answer goes to standard output, everything else to "
+      "standard error.\nThe first Ctrl-C ends the run and keeps what was said; the second ends the "
+      "program.",
+      {kResume,
+       kFollow,
+       kProvider,
+       kModel,
+       kScript,
+       kJson,
+       {"result-only", 0, {}, "print the final answer and nothing else"},
+       kNoSave,
+       kNoHooks,
+       kNoTools,
+       kMaxTurns,
+       kNoAuto,
+       kAllow,
+       kTrace,
+       kSet},
+      {"agentd run \"why does the build fail?\"",
+       "agentd run --follow \"now fix it\"            # the same conversation",
+       "git diff | agentd run --result-only -       # the message comes from a pipe",
+       "agentd run --allow bash --max-turns 20 \"make the tests pass\""},
+      0,
+      kManyWords,
+      {},
+      run_command};
+}
+
+CommandSpec chat_spec() {
+  return {"chat",
+          "",
+          "talk with the agent, line by line",
+          "The prompt shows how full the context is. Lines that begin with a slash are commands: "
+          "/help, "
+          "/compact,\n/clear, /status, /exit. Ctrl-C ends the answer, Ctrl-D the chat.",
+          {kResume, kFollow, kProvider, kModel, kScript, kNoSave, kNoHooks, kNoTools, kMaxTurns,
+           kNoAuto, kAllow, kTrace, kSet},
+          {"agentd chat", "agentd chat --follow"},
+          0,
+          0,
+          {},
+          chat_command};
+}
+
+CommandSpec compact_spec() {
+  return {"compact",
+          "",
+          "replace the history of a conversation by a summary",
+          "The log keeps every message; only what the model reads gets shorter. A hook may say no: "
+          "exit "
+          "code 3.",
+          {{"conversation-id", 'c', "ID", "the conversation (a unique beginning is enough)"},
+           kFollow,
+           {"strategy", 's', "NAME", "what is kept beside the summary", "full|tail|users"},
+           {"instructions", 'i', "TEXT", "what the summary should heed"},
+           {"dry-run", 'n', {}, "say what would happen, and change nothing"},
+           kProvider,
+           kModel,
+           kScript,
+           kNoHooks,
+           kTrace,
+           kJson,
+           kSet},
+          {"agentd compact --follow",
+           "agentd compact -c 01JZ8 --instructions \"keep the list of open bugs\"",
+           "agentd compact --follow --strategy tail --dry-run"},
+          0,
+          0,
+          {},
+          compact_command};
+}
+
+CommandSpec conversation_list_spec() {
+  return {"conversation list",
+          "",
+          "list the conversations of this project, newest first",
+          "",
+          {{"search", 's', "TEXT", "those whose title or id has TEXT in it"},
+           {"limit", 'n', "N", "at most N (default 20)"},
+           {"all", 'a', {}, "those of all projects"},
+           kJson},
+          {"agentd conversation list --all", "agentd conversation list --search deploy --limit 5"},
+          0,
+          0,
+          {},
+          list_command};
+}
+
+CommandSpec conversation_show_spec() {
+  return {"conversation show",
+          "ID",
+          "print a conversation",
+          "The whole history is shown, also what a compaction took out of the model's sight.",
+          {{"format", 'F', "FORMAT", "how it is printed (default text)", "text|markdown|json"},
+           {"view", 0, {}, "only what the next request to the model would hold"},
+           {"log", 'l', {}, "the log's records, one a line"}},
+          {"agentd conversation show 01JZ8",
+           "agentd conversation show 01JZ8 --format markdown > talk.md"},
+          1,
+          1,
+          {},
+          show_command};
+}
+
+CommandSpec conversation_delete_spec() {
+  return {"conversation delete",
+          "ID",
+          "delete a conversation for good",
+          "",
+          {{"yes", 'y', {}, "do not ask"}},
+          {"agentd conversation delete 01JZ8 --yes"},
+          1,
+          1,
+          {},
+          delete_command};
+}
+
+CommandSpec config_show_spec() {
+  return {"config show",
+          "",
+          "print the configuration in force, and where each value comes from",
+          "",
+          {{"set-only", 0, {}, "leave out what nobody has set"}, kSet},
+          {"agentd config show", "agentd config show --set-only"},
+          0,
+          0,
+          {},
+          config_show_command};
+}
+
+CommandSpec config_explain_spec() {
+  return {"config explain",
+          "KEY",
+          "say what a key means, who sets it, and who wins",
+          "",
+          {kSet},
+          {"agentd config explain compaction.compact_at"},
+          1,
+          1,
+          {},
+          config_explain_command};
+}
+
+CommandSpec config_path_spec() {
+  return {"config path",
+          "",
+          "print the files that are read",
+          "",
+          {},
+          {"agentd config path"},
+          0,
+          0,
+          {},
+          config_path_command};
+}
+
+CommandSpec config_reference_spec() {
+  return {"config reference",
+          "",
+          "print all keys as a Markdown table",
+          "",
+          {},
+          {"agentd config reference"},
+          0,
+          0,
+          {},
+          config_reference_command};
+}
+
+CommandSpec doctor_spec() {
+  return {
+      "doctor",
+      "",
+      "check what works here, what does not, and what to do",
+      "Nothing is changed, and no provider is asked. Exit code 1 when something needed is broken.",
+      {kSet},
+      {"agentd doctor"},
+      0,
+      0,
+      {},
+      doctor_command};
+}
+
+CommandSpec completion_spec() {
+  return {"completion",
+          "bash|zsh|fish",
+          "print a completion script for a shell",
+          "",
+          {},
+          {"source <(agentd completion bash)             # in ~/.bashrc",
+           "agentd completion zsh > \"${fpath[1]}/_agentd\"",
+           "agentd completion fish > ~/.config/fish/completions/agentd.fish"},
+          1,
+          1,
+          "bash|zsh|fish",
+          completion_command};
 }
 
 }  // namespace
 
 const std::vector<CommandSpec>& all_commands() {
-  static const std::vector<CommandSpec> commands = make_commands();
+  static const std::vector<CommandSpec> commands{run_spec(),
+                                                 chat_spec(),
+                                                 compact_spec(),
+                                                 conversation_list_spec(),
+                                                 conversation_show_spec(),
+                                                 conversation_delete_spec(),
+                                                 config_show_spec(),
+                                                 config_explain_spec(),
+                                                 config_path_spec(),
+                                                 config_reference_spec(),
+                                                 doctor_spec(),
+                                                 completion_spec()};
   return commands;
 }
 

@@ -51,7 +51,8 @@ std::string bash_values() {
       const bool file = option.value == "FILE";
       out += "    '" + std::string(command.name) + "|--" + std::string(option.name) + "'";
       if (option.letter != 0) out += "|'" + std::string(command.name) + "|-" + option.letter + "'";
-      out += file ? ") offer='@files' ;;\n" : ") offer='" + (words.empty() ? "@none" : words) + "' ;;\n";
+      out += file ? ") offer='@files' ;;\n"
+                  : ") offer='" + (words.empty() ? "@none" : words) + "' ;;\n";
     }
   }
   return out;
@@ -61,20 +62,29 @@ std::string bash_values() {
 std::string shell_tables() {
   std::string options, arguments, seconds;
   for (const CommandSpec& command : all_commands()) {
-    options += "    '" + std::string(command.name) + "') offer='" + option_words(command) + "' ;;\n";
+    options +=
+        "    '" + std::string(command.name) + "') offer='" + option_words(command) + "' ;;\n";
     const std::string words = argument_words(command);
-    if (!words.empty()) arguments += "    '" + std::string(command.name) + "') offer='" + words + "' ;;\n";
+    if (!words.empty())
+      arguments += "    '" + std::string(command.name) + "') offer='" + words + "' ;;\n";
   }
   for (const std::string& first : first_words())
     if (!second_words(first).empty())
       seconds += "    '" + first + "') offer='" + joined(second_words(first)) + "' ;;\n";
   return "_agentd_words() {  # command, word before, word so far; the answer is in $offer\n"
          "  offer=''\n"
-         "  case \"$1|$2\" in\n" + bash_values() + "  esac\n"
+         "  case \"$1|$2\" in\n" +
+         bash_values() +
+         "  esac\n"
          "  [ -n \"$offer\" ] && return\n"
-         "  if [ -z \"$1\" ]; then offer='" + joined(first_words()) + " --plugins --version --help'; return; fi\n"
-         "  case \"$3\" in\n  -*) case \"$1\" in\n" + options + "    esac; return ;;\n  esac\n"
-         "  case \"$1\" in\n" + seconds + arguments + "  esac\n}\n";
+         "  if [ -z \"$1\" ]; then offer='" +
+         joined(first_words()) +
+         " --plugins --version --help'; return; fi\n"
+         "  case \"$3\" in\n  -*) case \"$1\" in\n" +
+         options +
+         "    esac; return ;;\n  esac\n"
+         "  case \"$1\" in\n" +
+         seconds + arguments + "  esac\n}\n";
 }
 
 std::string bash_script() {
@@ -111,7 +121,8 @@ std::string zsh_script() {
          "    @none|'') ;;\n"
          "    *) compadd -- ${=offer} ;;\n"
          "  esac\n}\n"
-         "if [ \"$funcstack[1]\" = _agentd ]; then _agentd \"$@\"; else compdef _agentd agentd; fi\n";
+         "if [ \"$funcstack[1]\" = _agentd ]; then _agentd \"$@\"; else compdef _agentd agentd; "
+         "fi\n";
 }
 
 std::string fish_text(std::string_view text) {
@@ -149,8 +160,8 @@ std::string fish_script() {
     out += "\n";
     for (const std::string& second : second_words(first))
       out += "complete -c agentd -n '__fish_seen_subcommand_from " + first +
-             "; and not __fish_seen_subcommand_from " + joined(second_words(first)) + "' -a " + second + " -d " +
-             fish_text(find_command(first + " " + second)->summary) + "\n";
+             "; and not __fish_seen_subcommand_from " + joined(second_words(first)) + "' -a " +
+             second + " -d " + fish_text(find_command(first + " " + second)->summary) + "\n";
   }
   out += "complete -c agentd -n '__fish_use_subcommand' -l plugins -l version -l help\n";
   for (const CommandSpec& command : all_commands()) {

@@ -26,7 +26,8 @@ bool is_whole(const KeySpec& key, std::string_view text) {
   std::uint64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const auto real = static_cast<double>(value);
-  return error == std::errc() && stop == text.data() + text.size() && real >= key.low && real <= key.high;
+  return error == std::errc() && stop == text.data() + text.size() && real >= key.low &&
+         real <= key.high;
 }
 
 bool is_fraction(const KeySpec& key, std::string_view text) {
@@ -38,10 +39,12 @@ bool is_fraction(const KeySpec& key, std::string_view text) {
 
 Result<ConfigValue> parse_choice(const KeySpec& key, std::string_view name, std::string_view text) {
   const std::vector<std::string> names = split(key.choices, '|');
-  if (std::find(names.begin(), names.end(), text) != names.end()) return ConfigValue{std::string(text), {}, {}};
+  if (std::find(names.begin(), names.end(), text) != names.end())
+    return ConfigValue{std::string(text), {}, {}};
   Error error = wrong_value(key, name, text);
   if (key.name == "hooks.isolation" && text.substr(0, 7) == "process")
-    error.message = std::string(name) + ": this version runs hooks inside the process only; set it to " +
+    error.message = std::string(name) +
+                    ": this version runs hooks inside the process only; set it to " +
                     "'in-process'";
   else
     error.message += did_you_mean(text, names);
@@ -68,7 +71,8 @@ std::vector<std::string> names_below(std::string_view section) {
   for (const KeySpec& key : config_keys()) {
     const std::vector<std::string> parts = split(key.name, '.'), above = split(section, '.');
     bool below = parts.size() > above.size();
-    for (std::size_t i = 0; below && i < above.size(); ++i) below = parts[i] == above[i] || parts[i] == "*";
+    for (std::size_t i = 0; below && i < above.size(); ++i)
+      below = parts[i] == above[i] || parts[i] == "*";
     if (below && parts[above.size()] != "*") names.insert(parts[above.size()]);
   }
   return {names.begin(), names.end()};
@@ -112,7 +116,8 @@ class ConfigReader {
   Result<void> read_flag(const ConfigSources::Flag& flag) {
     const KeySpec* key = find_key(flag.key);
     if (key == nullptr) return unknown_flag_key(flag);
-    AGENTD_TRY(ConfigValue value, parse_value(*key, flag.flag == "--set" ? flag.key : flag.flag, flag.value));
+    AGENTD_TRY(ConfigValue value,
+               parse_value(*key, flag.flag == "--set" ? flag.key : flag.flag, flag.value));
     add(flag.key, {Layer::kFlag, flag.flag, std::move(value)});
     return {};
   }
@@ -121,8 +126,8 @@ class ConfigReader {
     const double compact = config_.fraction("compaction.compact_at");
     const double force = config_.fraction("compaction.force_at");
     if (force >= compact) return {};
-    return Error{Code::kInvalid, "compaction.force_at (" + config_.text("compaction.force_at") + ", " +
-                                     config_.origin("compaction.force_at") +
+    return Error{Code::kInvalid, "compaction.force_at (" + config_.text("compaction.force_at") +
+                                     ", " + config_.origin("compaction.force_at") +
                                      ") lies below compaction.compact_at (" +
                                      config_.text("compaction.compact_at") + ", " +
                                      config_.origin("compaction.compact_at") + ")"};
@@ -147,12 +152,14 @@ class ConfigReader {
       const KeySpec* key = find_key(full);
       if (key != nullptr) {
         AGENTD_TRY_VOID(read_value(layer, path, full, *key, value));
-      } else if (!is_section(full) || (!is_listed(section, name) && value.kind != YamlNode::Kind::kMap)) {
+      } else if (!is_section(full) ||
+                 (!is_listed(section, name) && value.kind != YamlNode::Kind::kMap)) {
         return unknown(path, section, name, value);
       } else if (value.kind == YamlNode::Kind::kMap) {
         AGENTD_TRY_VOID(read_section(layer, path, full, value));
       } else if (value.kind != YamlNode::Kind::kNull) {
-        return Error{Code::kInvalid, place(path, value) + "'" + full + "' is a section with keys of its own"};
+        return Error{Code::kInvalid,
+                     place(path, value) + "'" + full + "' is a section with keys of its own"};
       }
     }
     return {};
@@ -166,8 +173,8 @@ class ConfigReader {
   static Error unknown(const std::string& path, const std::string& section, const std::string& name,
                        const YamlNode& node) {
     const std::string in = section.empty() ? "" : " in '" + section + "'";
-    return {Code::kInvalid, place(path, node) + "unknown key '" + one_line(name, kShownBytes) + "'" + in +
-                                did_you_mean(name, names_below(section))};
+    return {Code::kInvalid, place(path, node) + "unknown key '" + one_line(name, kShownBytes) +
+                                "'" + in + did_you_mean(name, names_below(section))};
   }
 
   Result<void> read_value(Layer layer, const std::string& path, const std::string& name,
@@ -180,7 +187,8 @@ class ConfigReader {
     return {};
   }
 
-  static Result<ConfigValue> value_of(const KeySpec& key, const std::string& name, const YamlNode& node) {
+  static Result<ConfigValue> value_of(const KeySpec& key, const std::string& name,
+                                      const YamlNode& node) {
     if (key.type == ValueType::kAny) return ConfigValue{{}, {}, node.json()};
     if (key.type == ValueType::kList) return list_of(key, name, node);
     if (node.kind == YamlNode::Kind::kList) return wrong_value(key, name, "a list");
@@ -190,7 +198,8 @@ class ConfigReader {
     return parse_value(key, name, node.scalar);
   }
 
-  static Result<ConfigValue> list_of(const KeySpec& key, const std::string& name, const YamlNode& node) {
+  static Result<ConfigValue> list_of(const KeySpec& key, const std::string& name,
+                                     const YamlNode& node) {
     if (node.kind == YamlNode::Kind::kMap) return wrong_value(key, name, "a section");
     ConfigValue out;
     if (node.kind == YamlNode::Kind::kScalar) out.items.push_back(node.scalar);
@@ -211,11 +220,16 @@ class ConfigReader {
 
 std::string_view name_of(Layer layer) {
   switch (layer) {
-    case Layer::kDefault: return "default";
-    case Layer::kSystem: return "system";
-    case Layer::kUser: return "user";
-    case Layer::kEnvironment: return "environment";
-    case Layer::kFlag: return "flag";
+    case Layer::kDefault:
+      return "default";
+    case Layer::kSystem:
+      return "system";
+    case Layer::kUser:
+      return "user";
+    case Layer::kEnvironment:
+      return "environment";
+    case Layer::kFlag:
+      return "flag";
   }
   return "default";
 }
@@ -224,7 +238,8 @@ Result<ConfigValue> parse_value(const KeySpec& key, std::string_view name, std::
   ConfigValue value;
   value.text = std::string(text);
   switch (key.type) {
-    case ValueType::kText: return value;
+    case ValueType::kText:
+      return value;
     case ValueType::kBool:
       if (text != "true" && text != "false") return wrong_value(key, name, text);
       return value;
@@ -234,8 +249,10 @@ Result<ConfigValue> parse_value(const KeySpec& key, std::string_view name, std::
     case ValueType::kFraction:
       if (!is_fraction(key, text)) return wrong_value(key, name, text);
       return value;
-    case ValueType::kChoice: return parse_choice(key, name, text);
-    case ValueType::kList: return ConfigValue{{}, parse_items(text), {}};
+    case ValueType::kChoice:
+      return parse_choice(key, name, text);
+    case ValueType::kList:
+      return ConfigValue{{}, parse_items(text), {}};
     case ValueType::kAny: {
       AGENTD_TRY(const YamlNode node, parse_yaml(text, name));
       return ConfigValue{{}, {}, node.json()};
@@ -307,7 +324,8 @@ std::vector<Candidate> Config::candidates(std::string_view key) const {
   AGENTD_ASSERT(spec != nullptr);
   std::vector<Candidate> out;
   if (spec->name.find('*') == std::string_view::npos)
-    out.push_back({Layer::kDefault, "default",
+    out.push_back({Layer::kDefault,
+                   "default",
                    {std::string(spec->standard), parse_items(spec->standard), {}}});
   const auto found = said_.find(key);
   if (found != said_.end()) out.insert(out.end(), found->second.begin(), found->second.end());
@@ -352,8 +370,10 @@ std::string mask_url(const std::string& text) {
 bool is_plain(const std::string& text) {
   const bool starts = !text.empty() && (std::isalnum(static_cast<unsigned char>(text[0])) != 0 ||
                                         text[0] == '/' || text[0] == '_' || text[0] == '.');
-  return starts && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                          "_-./:+@") == std::string::npos &&
+  return starts &&
+         text.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+             "_-./:+@") == std::string::npos &&
          text.back() != ':';
 }
 

@@ -4,8 +4,8 @@
 //
 // Layers from weak to strong: defaults, /etc/agentd/config.yaml, config.yaml in the home directory,
 // environment (AGENTD_...), flags. A project's own ./.agent/config.yaml is not read: nothing of a
-// repository counts as a setting before it is trusted, and this version has no trust store. Every value
-// remembers where it came from. A file that does not exist costs one failed open.
+// repository counts as a setting before it is trusted, and this version has no trust store. Every
+// value remembers where it came from. A file that does not exist costs one failed open.
 //
 // Threading: immutable after load.
 

@@ -12,72 +12,150 @@ constexpr double kMany = 1e12;
 constexpr KeySpec kKeys[] = {
     {"provider", ValueType::kChoice, "anthropic",
      "Who answers: a model provider, or a file that replays answers.", "anthropic|scripted"},
-    {"model", ValueType::kText, "",
-     "The model's name; empty means the provider's default."},
+    {"model", ValueType::kText, "", "The model's name; empty means the provider's default."},
     {"base_url", ValueType::kText, "",
      "Where the provider is reached; empty means its public address."},
-    {"max_output_tokens", ValueType::kWhole, "16384", "The longest answer that is asked for.", {}, 1, kMany},
-    {"thinking_tokens", ValueType::kWhole, "0", "Budget for extended thinking; 0 switches it off.", {}, 0,
+    {"max_output_tokens",
+     ValueType::kWhole,
+     "16384",
+     "The longest answer that is asked for.",
+     {},
+     1,
      kMany},
-    {"context_window", ValueType::kWhole, "0",
-     "The model's window in tokens; 0 means what the model table says.", {}, 0, kMany},
+    {"thinking_tokens",
+     ValueType::kWhole,
+     "0",
+     "Budget for extended thinking; 0 switches it off.",
+     {},
+     0,
+     kMany},
+    {"context_window",
+     ValueType::kWhole,
+     "0",
+     "The model's window in tokens; 0 means what the model table says.",
+     {},
+     0,
+     kMany},
     {"system_prompt_file", ValueType::kText, "",
      "A file whose text replaces the built-in system prompt."},
     {"instructions", ValueType::kBool, "true",
-     "Whether AGENTS.md (or CLAUDE.md) from the project's root down to the current directory is sent along."},
+     "Whether AGENTS.md (or CLAUDE.md) from the project's root down to the current directory is "
+     "sent along."},
     {"max_turns", ValueType::kWhole, "0", "Turns of one run; 0 means no limit.", {}, 0, 1e6},
 
     {"compaction.auto", ValueType::kBool, "true",
      "Whether a full context is compacted by itself; off leaves `agentd compact` and overflow."},
-    {"compaction.checkpoint_at", ValueType::kFraction, "0.70",
-     "The fill at which hooks hear context_threshold.", {}, 0.01, 1},
-    {"compaction.compact_at", ValueType::kFraction, "0.80", "The fill at which the context is compacted.",
-     {}, 0.01, 1},
-    {"compaction.force_at", ValueType::kFraction, "0.95",
-     "The fill at which a hook's veto no longer counts.", {}, 0.01, 1},
+    {"compaction.checkpoint_at",
+     ValueType::kFraction,
+     "0.70",
+     "The fill at which hooks hear context_threshold.",
+     {},
+     0.01,
+     1},
+    {"compaction.compact_at",
+     ValueType::kFraction,
+     "0.80",
+     "The fill at which the context is compacted.",
+     {},
+     0.01,
+     1},
+    {"compaction.force_at",
+     ValueType::kFraction,
+     "0.95",
+     "The fill at which a hook's veto no longer counts.",
+     {},
+     0.01,
+     1},
     {"compaction.strategy", ValueType::kChoice, "default",
-     "full: one summary; tail: a summary and the newest messages; users: also all user texts; default: tail "
+     "full: one summary; tail: a summary and the newest messages; users: also all user texts; "
+     "default: tail "
      "when automatic, full on request.",
      "default|full|tail|users"},
-    {"compaction.keep_percent", ValueType::kWhole, "40",
-     "How much of the window the newest messages may keep, in percent.", {}, 1, 90},
+    {"compaction.keep_percent",
+     ValueType::kWhole,
+     "40",
+     "How much of the window the newest messages may keep, in percent.",
+     {},
+     1,
+     90},
     {"compaction.model", ValueType::kText, "",
      "The model that summarises; empty means the provider's cheap one."},
-    {"compaction.output_reserve", ValueType::kWhole, "16384",
-     "Tokens of the window that are kept free for the answer.", {}, 0, kMany},
+    {"compaction.output_reserve",
+     ValueType::kWhole,
+     "16384",
+     "Tokens of the window that are kept free for the answer.",
+     {},
+     0,
+     kMany},
 
-    {"hooks.dirs", ValueType::kList, "",
-     "More directories with hooks, beside /etc/agentd/hooks and hooks in the home directory.", {}, 0, 0, true},
-    {"hooks.disable", ValueType::kList, "", "Names or globs of hooks that are not loaded.", {}, 0, 0, true},
+    {"hooks.dirs",
+     ValueType::kList,
+     "",
+     "More directories with hooks, beside /etc/agentd/hooks and hooks in the home directory.",
+     {},
+     0,
+     0,
+     true},
+    {"hooks.disable",
+     ValueType::kList,
+     "",
+     "Names or globs of hooks that are not loaded.",
+     {},
+     0,
+     0,
+     true},
     {"hooks.order", ValueType::kList, "",
      "Names in the order in which they are asked; \"*\" stands for the others. Beats priority."},
-    {"hooks.trace", ValueType::kBool, "false", "Whether every answer of a hook is shown with its time."},
+    {"hooks.trace", ValueType::kBool, "false",
+     "Whether every answer of a hook is shown with its time."},
     {"hooks.isolation", ValueType::kChoice, "in-process",
      "Where native hooks run. This version runs them inside the process only.", "in-process"},
-    {"hooks.deadline_ms", ValueType::kWhole, "30000", "How long one event may wait for its hooks.", {}, 1,
+    {"hooks.deadline_ms",
+     ValueType::kWhole,
+     "30000",
+     "How long one event may wait for its hooks.",
+     {},
+     1,
      3.6e6},
-    {"hooks.*.enabled", ValueType::kBool, "", "Switches one hook on or off; bundled hooks need it to run."},
+    {"hooks.*.enabled", ValueType::kBool, "",
+     "Switches one hook on or off; bundled hooks need it to run."},
     {"hooks.*.config", ValueType::kAny, "", "What the hook gets as its own configuration."},
     {"hooks.*.grant", ValueType::kList, "", "Services that the hook gets beyond the usual ones."},
     {"hooks.*.on_failure", ValueType::kChoice, "",
      "What a failure of the hook means: open goes on, closed blocks.", "open|closed"},
 
     {"permissions.mode", ValueType::kChoice, "ask",
-     "What happens to a tool call that changes something and that no rule names.", "ask|allow|deny"},
-    {"permissions.allow", ValueType::kList, "", "Names or globs of tools that run without a question.", {},
-     0, 0, true},
-    {"permissions.deny", ValueType::kList, "", "Names or globs of tools that never run; beats allow.", {},
-     0, 0, true},
+     "What happens to a tool call that changes something and that no rule names.",
+     "ask|allow|deny"},
+    {"permissions.allow",
+     ValueType::kList,
+     "",
+     "Names or globs of tools that run without a question.",
+     {},
+     0,
+     0,
+     true},
+    {"permissions.deny",
+     ValueType::kList,
+     "",
+     "Names or globs of tools that never run; beats allow.",
+     {},
+     0,
+     0,
+     true},
     {"workspace.roots", ValueType::kList, "",
-     "Directories that tools may touch, the first is where they start; empty means the current one and the "
+     "Directories that tools may touch, the first is where they start; empty means the current one "
+     "and the "
      "project's root."},
 
     {"log.level", ValueType::kChoice, "warning", "The least that the diagnostic log takes.",
      "debug|info|warning|error|off"},
-    {"log.file", ValueType::kText, "", "The diagnostic log; empty means agentd.log in the home directory."},
+    {"log.file", ValueType::kText, "",
+     "The diagnostic log; empty means agentd.log in the home directory."},
 
     {"scripted.file", ValueType::kText, "", "The file that the scripted provider replays."},
-    {"scripted.record", ValueType::kText, "", "A file to which the scripted provider writes each request."},
+    {"scripted.record", ValueType::kText, "",
+     "A file to which the scripted provider writes each request."},
     {"scripted.state", ValueType::kText, "",
      "A file in which the scripted provider keeps its place from run to run."},
     {"providers.anthropic.base_url", ValueType::kText, "https://api.anthropic.com",
@@ -85,8 +163,13 @@ constexpr KeySpec kKeys[] = {
     {"providers.anthropic.api_key_env", ValueType::kText, "ANTHROPIC_API_KEY",
      "The environment variable that holds the key."},
     {"providers.anthropic.betas", ValueType::kList, "", "Names for the anthropic-beta header."},
-    {"providers.anthropic.max_retries", ValueType::kWhole, "2",
-     "Attempts after the first for rate limits, overload and network failures.", {}, 0, 20},
+    {"providers.anthropic.max_retries",
+     ValueType::kWhole,
+     "2",
+     "Attempts after the first for rate limits, overload and network failures.",
+     {},
+     0,
+     20},
 };
 
 bool part_matches(std::string_view pattern, std::string_view part) {
@@ -153,13 +236,20 @@ std::vector<std::string> split(std::string_view text, char separator) {
 
 std::string type_text(const KeySpec& key) {
   switch (key.type) {
-    case ValueType::kText: return "text";
-    case ValueType::kBool: return "true or false";
-    case ValueType::kWhole: return "a whole number" + range_text(key);
-    case ValueType::kFraction: return "a number" + range_text(key);
-    case ValueType::kChoice: return choices_text(key);
-    case ValueType::kList: return "a list";
-    case ValueType::kAny: return "anything";
+    case ValueType::kText:
+      return "text";
+    case ValueType::kBool:
+      return "true or false";
+    case ValueType::kWhole:
+      return "a whole number" + range_text(key);
+    case ValueType::kFraction:
+      return "a number" + range_text(key);
+    case ValueType::kChoice:
+      return choices_text(key);
+    case ValueType::kList:
+      return "a list";
+    case ValueType::kAny:
+      return "anything";
   }
   return "text";
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// config_keys.h - the one table of configuration keys: reading, checking, `config show`, `config explain`,
-// completion and docs/reference/config.md all follow it.
+// config_keys.h - the one table of configuration keys: reading, checking, `config show`, `config
+// explain`, completion and docs/reference/config.md all follow it.
 //
 // Threading: immutable data.
 
@@ -26,11 +26,11 @@ struct KeySpec {
   // Dotted. A part "*" stands for a name that the user gives: hooks.*.enabled.
   std::string_view name;
   ValueType type = ValueType::kText;
-  std::string_view standard;  // the default as text; lists with commas
-  std::string_view help;      // one sentence
+  std::string_view standard;   // the default as text; lists with commas
+  std::string_view help;       // one sentence
   std::string_view choices{};  // "a|b"
   double low = 0, high = 0;
-  bool accumulates = false;   // a list to which every layer adds
+  bool accumulates = false;  // a list to which every layer adds
 };
 
 std::span<const KeySpec> config_keys();

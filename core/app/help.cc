@@ -8,7 +8,8 @@ namespace agentd::app {
 namespace {
 
 constexpr std::string_view kExitCodes =
-    "Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 blocked by a hook, 4 not found, 5 provider,\n"
+    "Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 blocked by a hook, 4 not found, 5 "
+    "provider,\n"
     "6 store, 75 another process works on that conversation, 130 interrupted.\n";
 
 std::string padded(std::string text, std::size_t width) {
@@ -38,7 +39,8 @@ std::string usage_line(const CommandSpec& command) {
 
 std::string option_lines(const CommandSpec& command) {
   std::size_t width = 0;
-  for (const OptionSpec& option : command.options) width = std::max(width, option_text(option).size());
+  for (const OptionSpec& option : command.options)
+    width = std::max(width, option_text(option).size());
   width = std::max(width, std::string_view("-h, --help").size());
   std::string out;
   for (const OptionSpec& option : command.options)
@@ -51,7 +53,8 @@ std::string command_lines(const std::vector<const CommandSpec*>& commands) {
   for (const CommandSpec* command : commands) width = std::max(width, command->name.size());
   std::string out;
   for (const CommandSpec* command : commands)
-    out += "  " + padded(std::string(command->name), width + 2) + std::string(command->summary) + "\n";
+    out +=
+        "  " + padded(std::string(command->name), width + 2) + std::string(command->summary) + "\n";
   return out;
 }
 
@@ -74,25 +77,30 @@ std::string choices_sentence(std::string_view choices) {
 std::string program_help() {
   std::vector<const CommandSpec*> commands;
   for (const CommandSpec& command : all_commands()) commands.push_back(&command);
-  return "agentd runs an agent: a model that works with tools, and hooks that watch and steer it.\n\n"
+  return "agentd runs an agent: a model that works with tools, and hooks that watch and steer "
+         "it.\n\n"
          "Usage: agentd COMMAND [options]\n\n"
          "Commands:\n" +
          command_lines(commands) +
          "\nOptions:\n"
-         "  --plugins[=json]  list the native hooks with id, version, events and verdict; runs none of them\n"
+         "  --plugins[=json]  list the native hooks with id, version, events and verdict; runs "
+         "none of them\n"
          "  --version         print the version\n"
          "  --help            print this help; 'agentd COMMAND --help' says more about one\n\n"
          "First steps:\n"
-         "  export ANTHROPIC_API_KEY=...                 # or: agentd run --script FILE, which needs no key\n"
+         "  export ANTHROPIC_API_KEY=...                 # or: agentd run --script FILE, which "
+         "needs no key\n"
          "  agentd run \"what does this project do?\"\n"
          "  agentd run --follow \"and how is it tested?\"\n"
          "  agentd doctor\n\n"
-         "Files are kept in ~/.agent (AGENTD_HOME moves it): config.yaml, hooks/, recipes/, store/.\n\n" +
+         "Files are kept in ~/.agent (AGENTD_HOME moves it): config.yaml, hooks/, recipes/, "
+         "store/.\n\n" +
          std::string(kExitCodes);
 }
 
 std::string command_help(const CommandSpec& command) {
-  std::string out = "agentd " + std::string(command.name) + " - " + std::string(command.summary) + "\n\n";
+  std::string out =
+      "agentd " + std::string(command.name) + " - " + std::string(command.summary) + "\n\n";
   out += "Usage: " + usage_line(command) + "\n\n";
   if (!command.details.empty()) out += std::string(command.details) + "\n\n";
   out += "Options:\n" + option_lines(command);
@@ -104,17 +112,20 @@ std::string group_help(std::string_view first) {
   std::vector<const CommandSpec*> commands;
   for (const CommandSpec& command : all_commands())
     if (split(command.name, ' ')[0] == first) commands.push_back(&command);
-  return "Usage: agentd " + std::string(first) + " COMMAND [options]\n\nCommands:\n" + command_lines(commands);
+  return "Usage: agentd " + std::string(first) + " COMMAND [options]\n\nCommands:\n" +
+         command_lines(commands);
 }
 
 std::string cli_reference() {
   std::string out =
       "# The command line\n\n"
-      "This page is printed from the table that the program itself reads (`core/app/command_table.cc`); a test\n"
+      "This page is printed from the table that the program itself reads "
+      "(`core/app/command_table.cc`); a test\n"
       "compares the two.\n\n```\n" +
       program_help() + "```\n";
   for (const CommandSpec& command : all_commands())
-    out += "\n## agentd " + std::string(command.name) + "\n\n```\n" + command_help(command) + "```\n";
+    out +=
+        "\n## agentd " + std::string(command.name) + "\n\n```\n" + command_help(command) + "```\n";
   return out;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hook_setup.h - from the configuration to what the plugin host needs: directories, switches, grants.
+// hook_setup.h - from the configuration to what the plugin host needs: directories, switches,
+// grants.
 //
-// Directories in order: /etc/agentd/hooks, hooks in the home directory, hooks.dirs, and last the bundled
-// ones, of which only workspace_tools runs unless hooks.NAME.enabled says so. A file that somebody
-// dropped in wins over the bundled one of the same name.
+// Directories in order: /etc/agentd/hooks, hooks in the home directory, hooks.dirs, and last the
+// bundled ones, of which only workspace_tools runs unless hooks.NAME.enabled says so. A file that
+// somebody dropped in wins over the bundled one of the same name.
 //
 // Threading: pure functions on the file system.
 
@@ -17,8 +18,8 @@
 
 namespace agentd::app {
 
-// Where the bundled hooks lie, seen from the executable: ../lib/agentd/hooks, hooks, ../../hooks. Empty
-// when there are none.
+// Where the bundled hooks lie, seen from the executable: ../lib/agentd/hooks, hooks, ../../hooks.
+// Empty when there are none.
 std::string bundled_hooks(const std::string& executable);
 
 struct HookSetup {

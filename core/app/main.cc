@@ -41,9 +41,10 @@ int main(int argc, char** argv) {
   ignore_broken_pipes();
   const bool out_tty = ::isatty(STDOUT_FILENO) != 0, err_tty = ::isatty(STDERR_FILENO) != 0;
   const bool colour = (out_tty || err_tty) && wants_colour();
-  Output out(STDOUT_FILENO, out_tty, out_tty && colour), err(STDERR_FILENO, err_tty, err_tty && colour);
-  Surroundings surroundings{environment, current_directory(), executable(), "/etc/agentd", STDIN_FILENO,
-                            ::isatty(STDIN_FILENO) != 0};
+  Output out(STDOUT_FILENO, out_tty, out_tty && colour),
+      err(STDERR_FILENO, err_tty, err_tty && colour);
+  Surroundings surroundings{environment,   current_directory(), executable(),
+                            "/etc/agentd", STDIN_FILENO,        ::isatty(STDIN_FILENO) != 0};
   App app(std::move(surroundings), out, err);
   return app.main(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// options.h - a command line, read by the table of its command; the only user of Boost.Program_options.
+// options.h - a command line, read by the table of its command; the only user of
+// Boost.Program_options.
 //
 // Threading: Arguments is immutable.
 
@@ -35,7 +36,8 @@ class Arguments {
 };
 
 // `words` are those after the command's name. kInvalid: one sentence with the nearest name.
-Result<Arguments> parse_arguments(const CommandSpec& command, const std::vector<std::string>& words);
+Result<Arguments> parse_arguments(const CommandSpec& command,
+                                  const std::vector<std::string>& words);
 
 // A whole number of an option, 1 or more.
 Result<std::uint64_t> parse_count(std::string_view option, const std::string& text);

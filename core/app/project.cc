@@ -31,8 +31,8 @@ std::string absolute(const std::string& base, const std::string& path) {
   return path.empty() || path[0] == '/' ? path : base + "/" + path;
 }
 
-// The directory with the configuration of the repository whose work tree is `root`: .git itself, or for
-// a worktree what its .git file and then "commondir" point at.
+// The directory with the configuration of the repository whose work tree is `root`: .git itself, or
+// for a worktree what its .git file and then "commondir" point at.
 std::string git_directory(const std::string& root) {
   const std::string git = root + "/.git";
   struct stat info {};
@@ -67,7 +67,6 @@ std::string value_of(std::string_view line) {
   return trimmed(out);
 }
 
-
 void add_file(Instructions& out, const std::string& name, std::string text) {
   out.files.push_back(name);
   if (!out.text.empty()) out.text += "\n\n";
@@ -87,8 +86,8 @@ void add_directory(Instructions& out, const Workspace& workspace, const std::str
       continue;
     }
     if (total > kInstructionBytesMax)
-      out.warnings.push_back(path + " is long: only its first " + with_commas(kInstructionBytesMax) +
-                             " bytes are sent");
+      out.warnings.push_back(path + " is long: only its first " +
+                             with_commas(kInstructionBytesMax) + " bytes are sent");
     if (!trimmed(*text).empty()) add_file(out, path, std::string(utf8_prefix(*text, text->size())));
     return;
   }
@@ -111,7 +110,8 @@ std::vector<std::string> directories_of(const Project& project) {
   return out;
 }
 
-void add_tree(Instructions& out, const std::string& root, const std::vector<std::string>& directories) {
+void add_tree(Instructions& out, const std::string& root,
+              const std::vector<std::string>& directories) {
   if (std::none_of(directories.begin(), directories.end(), has_instructions)) return;
   const auto workspace = open_workspace({root});
   if (!workspace) return out.warnings.push_back(workspace.error().message);
@@ -141,8 +141,11 @@ std::string origin_url(std::string_view config) {
     const std::size_t end = std::min(config.find('\n'), config.size());
     const std::string line = trimmed(config.substr(0, end));
     config.remove_prefix(std::min(end + 1, config.size()));
-    if (!line.empty() && line[0] == '[') inside = lower(line.substr(0, 7)) == "[remote" && line.find("\"origin\"") != std::string::npos;
-    else if (inside && lower(line.substr(0, 3)) == "url" && line.find_first_not_of(" \t", 3) == line.find('='))
+    if (!line.empty() && line[0] == '[')
+      inside =
+          lower(line.substr(0, 7)) == "[remote" && line.find("\"origin\"") != std::string::npos;
+    else if (inside && lower(line.substr(0, 3)) == "url" &&
+             line.find_first_not_of(" \t", 3) == line.find('='))
       return value_of(line);
   }
   return {};
@@ -156,7 +159,9 @@ Project find_project(const std::string& cwd) {
       project.root = project.id = at;
       const std::string directory = git_directory(at);
       const std::string url =
-          directory.empty() ? "" : origin_url(read_file(directory + "/config", kGitConfigBytesMax).value_or(""));
+          directory.empty()
+              ? ""
+              : origin_url(read_file(directory + "/config", kGitConfigBytesMax).value_or(""));
       if (!url.empty()) project.id = project_id_of(url);
       return project;
     }

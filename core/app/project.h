@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// project.h - which project a directory belongs to, and what it tells the model. No git process is run.
+// project.h - which project a directory belongs to, and what it tells the model. No git process is
+// run.
 //
 // Threading: pure functions on the file system.
 
@@ -19,20 +20,21 @@ struct Project {
 // Looks for .git from `cwd` upward; also a .git file, as worktrees and submodules have.
 Project find_project(const std::string& cwd);
 
-// The id that `git remote get-url origin | sed 's/.*github.com[:/]\(.*\)\.git/\1/' | tr '/' '_'` prints:
-// "git@github.com:ann/tool.git" gives "ann_tool".
+// The id that `git remote get-url origin | sed 's/.*github.com[:/]\(.*\)\.git/\1/' | tr '/' '_'`
+// prints: "git@github.com:ann/tool.git" gives "ann_tool".
 std::string project_id_of(std::string_view origin_url);
 
 // The url of remote "origin" in a git configuration; empty when there is none.
 std::string origin_url(std::string_view git_config);
 
 struct Instructions {
-  std::string text;                   // each file under a line with its path
+  std::string text;  // each file under a line with its path
   std::vector<std::string> files;
   std::vector<std::string> warnings;  // files that could not be read
 };
-// AGENTS.md, else CLAUDE.md, of `home` and of every directory from the project's root down to the cwd.
-// A link that leads out of the project is not followed: a repository must not send other files away.
+// AGENTS.md, else CLAUDE.md, of `home` and of every directory from the project's root down to the
+// cwd. A link that leads out of the project is not followed: a repository must not send other files
+// away.
 Instructions read_instructions(const Project& project, const std::string& home);
 
 }  // namespace agentd::app

@@ -13,7 +13,8 @@ constexpr std::string_view kDim = "2", kYellow = "33", kCyan = "36";
 
 std::string percent_text(std::uint64_t tokens, std::uint64_t limit) {
   if (limit == 0) return with_commas(tokens) + " tokens";
-  return with_commas(tokens) + " tokens, " + std::to_string((tokens * 100 + limit / 2) / limit) + " %";
+  return with_commas(tokens) + " tokens, " + std::to_string((tokens * 100 + limit / 2) / limit) +
+         " %";
 }
 
 }  // namespace
@@ -63,7 +64,8 @@ void TerminalRenderer::text(const RunEvent& event) {
 
 void TerminalRenderer::tool_call(const RunEvent& event) {
   end_lines();
-  err_.print(err_.styled(kCyan, "• " + neutral_line(event.name, kCallBytes)) + " " + call_summary(event.text));
+  err_.print(err_.styled(kCyan, "• " + neutral_line(event.name, kCallBytes)) + " " +
+             call_summary(event.text));
   err_.flush();
   open_call_ = std::string(event.call_id);
 }
@@ -76,8 +78,9 @@ void TerminalRenderer::tool_result(const RunEvent& event) {
     err_.print("• " + neutral_line(event.name, kCallBytes));
   }
   const std::string_view status = !event.detail.empty() ? event.detail : event.ok ? "ok" : "error";
-  std::string line = " · " + neutral_line(status, kCallBytes) + " · " + duration_text(event.duration_us) +
-                     " · " + with_commas(event.text.size()) + " bytes";
+  std::string line = " · " + neutral_line(status, kCallBytes) + " · " +
+                     duration_text(event.duration_us) + " · " + with_commas(event.text.size()) +
+                     " bytes";
   // Why it failed is what a person wants to know; the rest of the output is the model's.
   const std::string_view first = event.text.substr(0, event.text.find('\n'));
   if (!event.ok && !first.empty()) line += " · " + neutral_line(first, kCallBytes);
@@ -88,9 +91,11 @@ void TerminalRenderer::tool_result(const RunEvent& event) {
 
 void TerminalRenderer::hook_answer(const RunEvent& event) {
   if (!trace_hooks_) return;
-  std::string line = "  hook " + neutral_line(event.name, kCallBytes) + " · " + neutral_line(event.detail, kCallBytes) + " · " +
+  std::string line = "  hook " + neutral_line(event.name, kCallBytes) + " · " +
+                     neutral_line(event.detail, kCallBytes) + " · " +
                      (event.text.empty() ? "no opinion" : neutral_line(event.text, kLineBytes));
-  if (!event.effect.empty() && event.effect != "none") line += " (" + neutral_line(event.effect, kCallBytes) + ")";
+  if (!event.effect.empty() && event.effect != "none")
+    line += " (" + neutral_line(event.effect, kCallBytes) + ")";
   note(kDim, line + " · " + with_commas(event.duration_us) + " µs");
 }
 
@@ -106,7 +111,8 @@ void TerminalRenderer::boundary(const RunEvent& event) {
 
 void TerminalRenderer::outcome(const RunEvent& event) {
   const std::string why = event.text.empty() ? "" : ": " + neutral_line(event.text, kLineBytes);
-  if (event.detail == "degraded") note(kYellow, "warning: no summary could be made, history was cut" + why);
+  if (event.detail == "degraded")
+    note(kYellow, "warning: no summary could be made, history was cut" + why);
   if (event.detail == "failed") note(kYellow, "warning: compaction failed" + why);
   if (event.detail == "vetoed") note(kYellow, "warning: a hook refused the compaction" + why);
 }
@@ -121,33 +127,58 @@ void TerminalRenderer::on_event(const RunEvent& event) {
   switch (event.type) {
     case RunEvent::Type::kRunStarted:
     case RunEvent::Type::kUserMessage:
-    case RunEvent::Type::kThinkingDelta: break;
-    case RunEvent::Type::kTurnStarted: progress_.wait_for("waiting for the model"); break;
-    case RunEvent::Type::kTextDelta: text(event); break;
+    case RunEvent::Type::kThinkingDelta:
+      break;
+    case RunEvent::Type::kTurnStarted:
+      progress_.wait_for("waiting for the model");
+      break;
+    case RunEvent::Type::kTextDelta:
+      text(event);
+      break;
     case RunEvent::Type::kMessageReplaced:
       note(kYellow, "note: a hook rewrote the answer:");
       text(event);
       break;
-    case RunEvent::Type::kToolCall: tool_call(event); break;
-    case RunEvent::Type::kToolResult: tool_result(event); break;
-    case RunEvent::Type::kTurnEnded: end_lines(); break;
-    case RunEvent::Type::kHookAnswer: hook_answer(event); break;
+    case RunEvent::Type::kToolCall:
+      tool_call(event);
+      break;
+    case RunEvent::Type::kToolResult:
+      tool_result(event);
+      break;
+    case RunEvent::Type::kTurnEnded:
+      end_lines();
+      break;
+    case RunEvent::Type::kHookAnswer:
+      hook_answer(event);
+      break;
     case RunEvent::Type::kHookConflict:
-      note(kYellow, "warning: hook " + line(event.name) + " asked for something else at " + line(event.detail) +
-                        "; " + line(event.text) + " came first");
+      note(kYellow, "warning: hook " + line(event.name) + " asked for something else at " +
+                        line(event.detail) + "; " + line(event.text) + " came first");
       break;
     case RunEvent::Type::kHookFailure:
-      note(kYellow, "warning: hook " + line(event.name) + " failed at " + line(event.detail) + ": " +
-                        line(event.text));
+      note(kYellow, "warning: hook " + line(event.name) + " failed at " + line(event.detail) +
+                        ": " + line(event.text));
       break;
-    case RunEvent::Type::kStatus: status(event); break;
-    case RunEvent::Type::kCompactBoundary: boundary(event); break;
-    case RunEvent::Type::kCompactionOutcome: outcome(event); break;
-    case RunEvent::Type::kNotice: note({}, "note: " + line(event.text)); break;
-    case RunEvent::Type::kWarning: note(kYellow, "warning: " + line(event.text)); break;
+    case RunEvent::Type::kStatus:
+      status(event);
+      break;
+    case RunEvent::Type::kCompactBoundary:
+      boundary(event);
+      break;
+    case RunEvent::Type::kCompactionOutcome:
+      outcome(event);
+      break;
+    case RunEvent::Type::kNotice:
+      note({}, "note: " + line(event.text));
+      break;
+    case RunEvent::Type::kWarning:
+      note(kYellow, "warning: " + line(event.text));
+      break;
     // The command tells the error that ended the run, with its exit code.
     case RunEvent::Type::kError:
-    case RunEvent::Type::kRunEnded: settle(); break;
+    case RunEvent::Type::kRunEnded:
+      settle();
+      break;
   }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// render.h - what a run tells its surface, on a terminal, as JSON lines, or as the last answer alone.
+// render.h - what a run tells its surface, on a terminal, as JSON lines, or as the last answer
+// alone.
 //
-// The model's text goes to standard output, everything else to standard error: `agentd run ... > file`
-// holds the answer. Text of models, tools and hooks is made harmless before a person sees it.
+// The model's text goes to standard output, everything else to standard error: `agentd run ... >
+// file` holds the answer. Text of models, tools and hooks is made harmless before a person sees it.
 //
 // Threading: called on the run's thread.
 

@@ -11,8 +11,8 @@ namespace agentd::app {
 // SIGPIPE off for the whole program: a closed pipe is an error of write().
 void ignore_broken_pipes();
 
-// While it lives, SIGINT, SIGTERM and SIGHUP cancel the token of the scope; the next signal after that
-// exits at once with 128 + signal. Blocking reads return with EINTR.
+// While it lives, SIGINT, SIGTERM and SIGHUP cancel the token of the scope; the next signal after
+// that exits at once with 128 + signal. Blocking reads return with EINTR.
 class SignalScope {
  public:
   SignalScope();
@@ -20,7 +20,8 @@ class SignalScope {
   SignalScope(const SignalScope&) = delete;
   SignalScope& operator=(const SignalScope&) = delete;
 
-  // A fresh token for the next piece of work; what was cancelled stays so for holders of the old one.
+  // A fresh token for the next piece of work; what was cancelled stays so for holders of the old
+  // one.
   CancelToken next();
   // The last signal since next(); 0 = none.
   int caught() const;

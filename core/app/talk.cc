@@ -11,7 +11,8 @@ Talk::Talk(App& app, const Arguments& arguments, Config config)
   if (arguments.has("result-only")) style_ = Style::kResultOnly;
 }
 
-Result<std::unique_ptr<Talk>, Failure> Talk::begin(App& app, const Arguments& arguments, bool needs_model) {
+Result<std::unique_ptr<Talk>, Failure> Talk::begin(App& app, const Arguments& arguments,
+                                                   bool needs_model) {
   if (arguments.has("json") && arguments.has("result-only"))
     return Failure{kExitUsage, "--json and --result-only exclude each other"};
   Result<Config> config = app.config(arguments);
@@ -54,11 +55,14 @@ Result<void, Failure> Talk::start(bool needs_model) {
 Result<std::optional<Ulid>, Failure> Talk::wanted() const {
   const bool by_id = arguments_.has("resume") || arguments_.has("conversation-id");
   if (by_id && arguments_.has("follow"))
-    return Failure{kExitUsage, "--follow and an id exclude each other: which conversation is meant?"};
+    return Failure{kExitUsage,
+                   "--follow and an id exclude each other: which conversation is meant?"};
   if ((by_id || arguments_.has("follow")) && arguments_.has("no-save"))
-    return Failure{kExitUsage, "--no-save knows no earlier conversation; leave it out to go on with one"};
+    return Failure{kExitUsage,
+                   "--no-save knows no earlier conversation; leave it out to go on with one"};
   if (by_id) {
-    const std::string text = arguments_.value(arguments_.has("resume") ? "resume" : "conversation-id");
+    const std::string text =
+        arguments_.value(arguments_.has("resume") ? "resume" : "conversation-id");
     auto found = find_conversation(engine_->store(), text);
     if (!found) return found.error();
     return std::optional<Ulid>(*found);
@@ -94,7 +98,8 @@ void Talk::footer(const RunReport& report) {
   settle();
   if (style_ != Style::kTerminal) return;
   std::string line = "conversation " + session_->conversation_id();
-  if (report.gauge.limit != 0) line += " · context " + std::to_string(report.gauge.percent()) + " %";
+  if (report.gauge.limit != 0)
+    line += " · context " + std::to_string(report.gauge.percent()) + " %";
   line += " · " + std::to_string(report.turns) + (report.turns == 1 ? " turn" : " turns");
   if (report.outcome == "max_turns") line += " · stopped at the limit of turns";
   app_.err().line(app_.err().styled("2", line));

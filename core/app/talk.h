@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// talk.h - what run, chat and compact share: renderer, approver, engine, and the session they work on.
+// talk.h - what run, chat and compact share: renderer, approver, engine, and the session they work
+// on.
 //
 // Threading: one thread.
 
@@ -19,7 +20,8 @@ class Talk {
   enum class Style { kTerminal, kJson, kResultOnly };
 
   // From --json, --result-only, --no-save, --no-hooks, --no-tools and the configuration.
-  static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments, bool needs_model);
+  static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments,
+                                                      bool needs_model);
 
   // Opens what --resume, --follow or --conversation-id name; otherwise a new conversation.
   Result<void, Failure> attach();

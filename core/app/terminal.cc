@@ -23,13 +23,19 @@ std::size_t announced_length(unsigned char first) {
 }
 
 std::uint32_t code_point(std::string_view character) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i])); };
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i]));
+  };
   switch (character.size()) {
-    case 1: return byte(0);
-    case 2: return (byte(0) & 0x1Fu) << 6 | (byte(1) & 0x3Fu);
-    case 3: return (byte(0) & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
+    case 1:
+      return byte(0);
+    case 2:
+      return (byte(0) & 0x1Fu) << 6 | (byte(1) & 0x3Fu);
+    case 3:
+      return (byte(0) & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
     default:
-      return (byte(0) & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu);
+      return (byte(0) & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 |
+             (byte(3) & 0x3Fu);
   }
 }
 
@@ -167,7 +173,8 @@ void Progress::stop() {
 
 void Progress::show() {
   const auto seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - since_).count();
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - since_)
+          .count();
   output_.print("\r\x1b[K" + output_.styled("2", what_ + " " + std::to_string(seconds) + " s"));
   output_.flush();
   shown_ = true;

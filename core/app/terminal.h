@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// terminal.h - where output goes: descriptors with a buffer, text made harmless, waiting that shows.
+// terminal.h - where output goes: descriptors with a buffer, text made harmless, waiting that
+// shows.
 //
 // Threading: Output is thread-compatible; Progress is thread-safe.
 
@@ -43,9 +44,9 @@ class Output {
   int failure_ = 0;
 };
 
-// Makes text of models, tools and hooks harmless: control characters (C0, DEL, C1) and characters that
-// turn the direction of writing appear as \xNN or \u{NNNN}. Newlines and tabs stay. Bytes may come in any
-// pieces.
+// Makes text of models, tools and hooks harmless: control characters (C0, DEL, C1) and characters
+// that turn the direction of writing appear as \xNN or \u{NNNN}. Newlines and tabs stay. Bytes may
+// come in any pieces.
 class Neutralizer {
  public:
   std::string feed(std::string_view bytes);
@@ -59,8 +60,8 @@ std::string neutral(std::string_view text);
 // The same on one line, cut at `bytes_max` with a mark.
 std::string neutral_line(std::string_view text, std::size_t bytes_max);
 
-// "model 3 s" on a terminal's last line while something takes longer than a second. Does nothing when
-// the output is no terminal.
+// "model 3 s" on a terminal's last line while something takes longer than a second. Does nothing
+// when the output is no terminal.
 class Progress {
  public:
   explicit Progress(Output& output);

@@ -15,18 +15,25 @@ constexpr std::size_t kResultBytes = 2000;
 
 std::string speaker(const StoredRecord& record) {
   switch (record.record.type) {
-    case RecordType::kUserMessage: return "user";
-    case RecordType::kContext: return "context";
-    case RecordType::kAssistantMessage: return "assistant";
-    case RecordType::kSummary: return "summary";
-    case RecordType::kToolResult: return "tool";
-    default: return std::string(name_of(record.record.type));
+    case RecordType::kUserMessage:
+      return "user";
+    case RecordType::kContext:
+      return "context";
+    case RecordType::kAssistantMessage:
+      return "assistant";
+    case RecordType::kSummary:
+      return "summary";
+    case RecordType::kToolResult:
+      return "tool";
+    default:
+      return std::string(name_of(record.record.type));
   }
 }
 
 std::string boundary_text(const BoundaryRecord& boundary) {
-  return "compacted (" + boundary.trigger + ", " + boundary.method + "): " + with_commas(boundary.pre_tokens) +
-         " → " + with_commas(boundary.post_tokens) + " tokens";
+  return "compacted (" + boundary.trigger + ", " + boundary.method +
+         "): " + with_commas(boundary.pre_tokens) + " → " + with_commas(boundary.post_tokens) +
+         " tokens";
 }
 
 std::string cut(const std::string& text) {
@@ -37,11 +44,16 @@ std::string cut(const std::string& text) {
 
 std::string block_text(const Block& block) {
   switch (block.kind) {
-    case BlockKind::kText: return block.text;
-    case BlockKind::kThinking: return "(thinking)\n" + block.text;
-    case BlockKind::kToolUse: return "• " + block.name + " " + call_summary(block.json);
-    case BlockKind::kToolResult: return cut(block.text);
-    case BlockKind::kImage: return "(an image, " + block.name + ")";
+    case BlockKind::kText:
+      return block.text;
+    case BlockKind::kThinking:
+      return "(thinking)\n" + block.text;
+    case BlockKind::kToolUse:
+      return "• " + block.name + " " + call_summary(block.json);
+    case BlockKind::kToolResult:
+      return cut(block.text);
+    case BlockKind::kImage:
+      return "(an image, " + block.name + ")";
   }
   return {};
 }
@@ -54,16 +66,22 @@ std::string fenced(const std::string& text, std::string_view language) {
     longest = std::max(longest, run);
   }
   const std::string fence(longest + 1, '`');
-  return fence + std::string(language) + "\n" + text + (text.empty() || text.back() == '\n' ? "" : "\n") + fence;
+  return fence + std::string(language) + "\n" + text +
+         (text.empty() || text.back() == '\n' ? "" : "\n") + fence;
 }
 
 std::string block_markdown(const Block& block) {
   switch (block.kind) {
-    case BlockKind::kText: return block.text;
-    case BlockKind::kThinking: return fenced(block.text, "thinking");
-    case BlockKind::kToolUse: return "Calls `" + block.name + "`:\n\n" + fenced(block.json, "json");
-    case BlockKind::kToolResult: return fenced(block.text, "");
-    case BlockKind::kImage: return "*(an image, " + block.name + ")*";
+    case BlockKind::kText:
+      return block.text;
+    case BlockKind::kThinking:
+      return fenced(block.text, "thinking");
+    case BlockKind::kToolUse:
+      return "Calls `" + block.name + "`:\n\n" + fenced(block.json, "json");
+    case BlockKind::kToolResult:
+      return fenced(block.text, "");
+    case BlockKind::kImage:
+      return "*(an image, " + block.name + ")*";
   }
   return {};
 }
@@ -84,8 +102,12 @@ void write_json_message(JsonWriter& out, const StoredRecord& record, const Messa
   for (const Block& block : message.message.blocks) {
     out.begin_object();
     switch (block.kind) {
-      case BlockKind::kText: out.member("type", "text").member("text", block.text); break;
-      case BlockKind::kThinking: out.member("type", "thinking").member("text", block.text); break;
+      case BlockKind::kText:
+        out.member("type", "text").member("text", block.text);
+        break;
+      case BlockKind::kThinking:
+        out.member("type", "thinking").member("text", block.text);
+        break;
       case BlockKind::kToolUse: {
         out.member("type", "tool_use").member("call_id", block.call_id).member("name", block.name);
         const auto input = JsonDocument::parse(block.json);
@@ -94,25 +116,41 @@ void write_json_message(JsonWriter& out, const StoredRecord& record, const Messa
         break;
       }
       case BlockKind::kToolResult:
-        out.member("type", "tool_result").member("call_id", block.call_id).member("text", block.text);
+        out.member("type", "tool_result")
+            .member("call_id", block.call_id)
+            .member("text", block.text);
         out.member("error", (block.flags & AGENTD_BLOCK_ERROR) != 0);
         break;
-      case BlockKind::kImage: out.member("type", "image").member("media_type", block.name); break;
+      case BlockKind::kImage:
+        out.member("type", "image").member("media_type", block.name);
+        break;
     }
     out.end_object();
   }
   out.end_array().end_object();
 }
 
-void write_json_boundary(JsonWriter& out, const StoredRecord& record, const BoundaryRecord& boundary) {
-  out.begin_object().member("seq", record.seq).member("role", "boundary").member("time_ms", record.time_ms);
-  out.member("id", boundary.id).member("trigger", boundary.trigger).member("method", boundary.method);
-  out.member("pre_tokens", boundary.pre_tokens).member("post_tokens", boundary.post_tokens).end_object();
+void write_json_boundary(JsonWriter& out, const StoredRecord& record,
+                         const BoundaryRecord& boundary) {
+  out.begin_object()
+      .member("seq", record.seq)
+      .member("role", "boundary")
+      .member("time_ms", record.time_ms);
+  out.member("id", boundary.id)
+      .member("trigger", boundary.trigger)
+      .member("method", boundary.method);
+  out.member("pre_tokens", boundary.pre_tokens)
+      .member("post_tokens", boundary.post_tokens)
+      .end_object();
 }
 
 Result<std::string> as_json(const Transcript& transcript) {
   JsonWriter out(JsonWriter::Layout::kPretty);
-  out.begin_object().key("conversation").raw(write_info(transcript.info)).key("messages").begin_array();
+  out.begin_object()
+      .key("conversation")
+      .raw(write_info(transcript.info))
+      .key("messages")
+      .begin_array();
   for (const StoredRecord& record : transcript.records) {
     if (record.record.type == RecordType::kBoundary) {
       AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
@@ -128,7 +166,8 @@ Result<std::string> as_json(const Transcript& transcript) {
 
 std::string head_text(const ConversationInfo& info) {
   std::string out = info.title.empty() ? "(no title)" : info.title;
-  out += "\n" + info.id + " · " + time_text(info.created_ms) + " · " + with_commas(info.messages) + " messages";
+  out += "\n" + info.id + " · " + time_text(info.created_ms) + " · " + with_commas(info.messages) +
+         " messages";
   if (!info.model.empty()) out += " · " + info.model;
   if (info.compactions != 0) out += " · " + std::to_string(info.compactions) + " compactions";
   return out + "\n" + info.cwd + "\n";
@@ -151,15 +190,17 @@ Result<std::string> as_text(const Transcript& transcript) {
 
 Result<std::string> as_markdown(const Transcript& transcript) {
   const ConversationInfo& info = transcript.info;
-  std::string out = "# " + (info.title.empty() ? info.id : info.title) + "\n\nConversation `" + info.id + "`, " +
-                    time_text(info.created_ms) + ", model `" + info.model + "`.\n";
+  std::string out = "# " + (info.title.empty() ? info.id : info.title) + "\n\nConversation `" +
+                    info.id + "`, " + time_text(info.created_ms) + ", model `" + info.model +
+                    "`.\n";
   for (const StoredRecord& record : transcript.records) {
     if (record.record.type == RecordType::kBoundary) {
       AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
       out += "\n---\n\n*" + boundary_text(boundary) + "*\n";
     } else if (carries_message(record.record.type)) {
       AGENTD_TRY(const MessageRecord message, read_message(record.record));
-      out += "\n## " + speaker(record) + "\n\n" + join_blocks(message.message, block_markdown) + "\n";
+      out +=
+          "\n## " + speaker(record) + "\n\n" + join_blocks(message.message, block_markdown) + "\n";
     }
   }
   return out;
@@ -169,9 +210,12 @@ Result<std::string> as_markdown(const Transcript& transcript) {
 
 Result<std::string> write_transcript(const Transcript& transcript, Format format) {
   switch (format) {
-    case Format::kText: return as_text(transcript);
-    case Format::kMarkdown: return as_markdown(transcript);
-    case Format::kJson: return as_json(transcript);
+    case Format::kText:
+      return as_text(transcript);
+    case Format::kMarkdown:
+      return as_markdown(transcript);
+    case Format::kJson:
+      return as_json(transcript);
   }
   return as_text(transcript);
 }
@@ -180,7 +224,8 @@ std::string record_line(const StoredRecord& record) {
   JsonWriter out;
   out.begin_object().member("seq", record.seq).member("time_ms", record.time_ms);
   const std::string_view name = name_of(record.record.type);
-  out.member("type", name.empty() ? std::to_string(static_cast<unsigned>(record.record.type)) : std::string(name));
+  out.member("type", name.empty() ? std::to_string(static_cast<unsigned>(record.record.type))
+                                  : std::string(name));
   if (record.record.run != 0) out.member("run", record.record.run);
   if (record.record.turn != 0) out.member("turn", record.record.turn);
   const auto payload = JsonDocument::parse(record.record.payload);

@@ -21,8 +21,8 @@ struct Transcript {
   std::vector<StoredRecord> records;  // of the log, in order; those that are to be shown
 };
 
-// kText is made harmless for a terminal; the others keep every byte. kCorrupt for a record that does not
-// read.
+// kText is made harmless for a terminal; the others keep every byte. kCorrupt for a record that
+// does not read.
 Result<std::string> write_transcript(const Transcript& transcript, Format format);
 
 // One record as one line of JSON, newline included.

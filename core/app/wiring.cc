@@ -35,8 +35,8 @@ class LateTools final : public ToolSource {
   std::vector<Tool> tools() const override {
     return source_ == nullptr ? std::vector<Tool>{} : source_->tools();
   }
-  Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
-                           Deadline deadline) override {
+  Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation,
+                           const CancelToken& cancel, Deadline deadline) override {
     if (source_ == nullptr) return Error{Code::kNotFound, "there is no tool " + call.name};
     return source_->call(call, conversation, cancel, deadline);
   }
@@ -75,7 +75,8 @@ std::string today(const Clock& clock) {
   return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d", &parts));
 }
 
-Result<std::string> system_prompt(const Config& config, const Project& project, const Clock& clock) {
+Result<std::string> system_prompt(const Config& config, const Project& project,
+                                  const Clock& clock) {
   std::string text(kSystemPrompt);
   if (const std::string file = config.text("system_prompt_file"); !file.empty()) {
     auto own = read_file(file, kPromptBytesMax);
@@ -140,8 +141,9 @@ class EngineImpl final : public Engine {
                             config_.text("scripted.record"), 0};
     if (options.script_path.empty() && !options_.needs_model) return make_anthropic();
     if (options.script_path.empty())
-      return Failure{kExitUsage, "the scripted provider needs a file: --script FILE, or scripted.file in the "
-                                 "configuration"};
+      return Failure{kExitUsage,
+                     "the scripted provider needs a file: --script FILE, or scripted.file in the "
+                     "configuration"};
     auto provider = make_scripted_provider(options, app_.clock());
     // A broken or missing script is a mistake of the user, as a broken configuration is.
     if (!provider) return usage(provider.error());
@@ -161,7 +163,8 @@ class EngineImpl final : public Engine {
     options.base_url = base_url.empty() ? config_.text("providers.anthropic.base_url") : base_url;
     options.betas = config_.list("providers.anthropic.betas");
     options.user_agent = "agentd/" AGENTD_VERSION;
-    options.retry.retries = static_cast<std::uint32_t>(config_.whole("providers.anthropic.max_retries"));
+    options.retry.retries =
+        static_cast<std::uint32_t>(config_.whole("providers.anthropic.max_retries"));
     http_ = make_http_client(app_.clock());
     if (options_.needs_model) http_->warm_up();
     provider_ = make_anthropic_provider(std::move(options), *http_, app_.clock());
@@ -187,14 +190,16 @@ class EngineImpl final : public Engine {
     out.instructions = std::move(instructions);
     out.cwd = project_.cwd;
     out.project_id = project_.id;
-    out.budget = {config_.fraction("compaction.checkpoint_at"), config_.fraction("compaction.compact_at"),
+    out.budget = {config_.fraction("compaction.checkpoint_at"),
+                  config_.fraction("compaction.compact_at"),
                   config_.fraction("compaction.force_at"),
                   static_cast<std::uint32_t>(config_.whole("compaction.keep_percent")),
                   config_.whole("compaction.output_reserve")};
     const ModelInfo model = models_.find(out.model);
     out.window_override = window(model);
     out.max_output_tokens = config_.whole("max_output_tokens");
-    if (models_.knows(out.model)) out.max_output_tokens = std::min(out.max_output_tokens, model.max_output);
+    if (models_.knows(out.model))
+      out.max_output_tokens = std::min(out.max_output_tokens, model.max_output);
     out.thinking_tokens = config_.whole("thinking_tokens");
     out.max_turns = static_cast<std::uint32_t>(config_.whole("max_turns"));
     out.summary_model = config_.text("compaction.model");
@@ -222,9 +227,23 @@ class EngineImpl final : public Engine {
       for (const std::string& warning : read.warnings) warn(warning);
       instructions = std::move(read.text);
     }
-    AgentParts parts{*store_, *provider_, models_, estimator_, dispatcher_, tools_, permissions(config_),
-                     &approver, *recipes_, tokens_, app_.clock(), ids_, events_, *log_, options_.trace_hooks};
-    services_ = make_services(std::move(parts), agent_options(std::move(*system), std::move(instructions)));
+    AgentParts parts{*store_,
+                     *provider_,
+                     models_,
+                     estimator_,
+                     dispatcher_,
+                     tools_,
+                     permissions(config_),
+                     &approver,
+                     *recipes_,
+                     tokens_,
+                     app_.clock(),
+                     ids_,
+                     events_,
+                     *log_,
+                     options_.trace_hooks};
+    services_ =
+        make_services(std::move(parts), agent_options(std::move(*system), std::move(instructions)));
     return {};
   }
 
@@ -236,7 +255,8 @@ class EngineImpl final : public Engine {
       setup.options.roots.push_back(project_.cwd);
       if (project_.root != project_.cwd) setup.options.roots.push_back(project_.root);
     }
-    host_ = std::make_unique<PluginHost>(setup.options, tokens_, as_services(*services_), app_.clock(), *log_);
+    host_ = std::make_unique<PluginHost>(setup.options, tokens_, as_services(*services_),
+                                         app_.clock(), *log_);
     host_->load_all();
     for (const HookProblem& problem : host_->problems())
       if (!is_replaced(setup, problem.path, problem.name)) warn(problem.message);
@@ -288,18 +308,26 @@ std::string upper(std::string text) {
 
 Failure failure_of(const RunError& error) {
   switch (error.kind) {
-    case RunError::Kind::kFailure: return {kExitFailure, error.message};
-    case RunError::Kind::kBlocked: return {kExitBlocked, error.message};
-    case RunError::Kind::kNotFound: return {kExitNotFound, error.message};
-    case RunError::Kind::kProvider: return {kExitProvider, error.message};
-    case RunError::Kind::kStore: return {kExitStore, error.message};
-    case RunError::Kind::kBusy: return {kExitBusy, error.message};
-    case RunError::Kind::kCancelled: return {kExitInterrupted, error.message};
+    case RunError::Kind::kFailure:
+      return {kExitFailure, error.message};
+    case RunError::Kind::kBlocked:
+      return {kExitBlocked, error.message};
+    case RunError::Kind::kNotFound:
+      return {kExitNotFound, error.message};
+    case RunError::Kind::kProvider:
+      return {kExitProvider, error.message};
+    case RunError::Kind::kStore:
+      return {kExitStore, error.message};
+    case RunError::Kind::kBusy:
+      return {kExitBusy, error.message};
+    case RunError::Kind::kCancelled:
+      return {kExitInterrupted, error.message};
   }
   return {kExitFailure, error.message};
 }
 
-Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock) {
+Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create,
+                                          const Clock& clock) {
   LmdbOptions options;
   options.directory = home + "/store";
   options.create = create;
@@ -314,8 +342,9 @@ Result<Ulid, Failure> find_conversation(const Store& store, const std::string& t
     const auto info = store.info(*whole);
     if (info) return *whole;
     if (info.error().code != Code::kNotFound) return Failure{kExitStore, info.error().message};
-    return Failure{kExitNotFound, "there is no conversation " + upper(text) + "; 'agentd conversation list --all' "
-                                  "shows what there is"};
+    return Failure{kExitNotFound, "there is no conversation " + upper(text) +
+                                      "; 'agentd conversation list --all' "
+                                      "shows what there is"};
   }
   const std::string prefix = upper(text);
   const std::string shown = "'" + one_line(text, 40) + "'";
@@ -331,13 +360,14 @@ Result<Ulid, Failure> find_conversation(const Store& store, const std::string& t
   for (const ConversationInfo& info : *found) {
     if (!same_beginning(info.id, prefix)) continue;
     if (only != nullptr)
-      return Failure{kExitUsage, shown + " begins more than one conversation, such as " + only->id + " and " +
-                                     info.id + ": give more of it"};
+      return Failure{kExitUsage, shown + " begins more than one conversation, such as " + only->id +
+                                     " and " + info.id + ": give more of it"};
     only = &info;
   }
   if (only == nullptr)
-    return Failure{kExitNotFound, "no conversation begins with " + shown + "; 'agentd conversation list --all' "
-                                  "shows what there is"};
+    return Failure{kExitNotFound, "no conversation begins with " + shown +
+                                      "; 'agentd conversation list --all' "
+                                      "shows what there is"};
   const auto id = Ulid::parse(only->id);
   if (!id) return Failure{kExitStore, id.error().message};
   return *id;
@@ -351,15 +381,16 @@ Result<Ulid, Failure> newest_conversation(const Store& store, const Project& pro
   if (!found) return Failure{kExitStore, found.error().message};
   if (found->empty())
     return Failure{kExitNotFound, "this project has no conversation to follow yet (project " +
-                                      one_line(project.id, 200) + "); leave out --follow to begin one"};
+                                      one_line(project.id, 200) +
+                                      "); leave out --follow to begin one"};
   const auto id = Ulid::parse(found->front().id);
   if (!id) return Failure{kExitStore, id.error().message};
   return *id;
 }
 
 Result<std::unique_ptr<Engine>, Failure> Engine::build(App& app, const Config& config,
-                                                       const EngineOptions& options, EventSink& events,
-                                                       Approver& approver) {
+                                                       const EngineOptions& options,
+                                                       EventSink& events, Approver& approver) {
   auto engine = std::make_unique<EngineImpl>(app, config, options, events);
   if (auto started = engine->start(approver); !started) return started.error();
   return std::unique_ptr<Engine>(std::move(engine));

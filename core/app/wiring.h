@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// wiring.h - builds everything from the configuration, in the order in which the parts need each other,
-// and takes it down again.
+// wiring.h - builds everything from the configuration, in the order in which the parts need each
+// other, and takes it down again.
 //
 // Threading: one thread; the agent inside is as agent.h says.
 
@@ -38,16 +38,17 @@ struct EngineOptions {
   bool hooks = true;
   bool tools = true;
   bool trace_hooks = false;  // every answer of a hook is an event
-  bool needs_model = true;  // false: nothing will be asked, so no key is needed
+  bool needs_model = true;   // false: nothing will be asked, so no key is needed
 };
 
 // Everything that a run needs, owned in one place.
 class Engine {
  public:
-  // `events` and `approver` outlive the engine. Warnings about instructions and hooks go to `events`.
+  // `events` and `approver` outlive the engine. Warnings about instructions and hooks go to
+  // `events`.
   static Result<std::unique_ptr<Engine>, Failure> build(App& app, const Config& config,
-                                                        const EngineOptions& options, EventSink& events,
-                                                        Approver& approver);
+                                                        const EngineOptions& options,
+                                                        EventSink& events, Approver& approver);
   virtual ~Engine() = default;
   virtual Store& store() = 0;
   virtual Agent& agent() = 0;

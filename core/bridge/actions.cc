@@ -7,6 +7,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint32_t kListMax = 1'000'000;
+constexpr std::uint32_t kRecordMax = 4096;
 constexpr std::uint64_t kTextMax = 256ull << 20;
 
 Error bad(std::string what) { return {Code::kInvalid, std::move(what)}; }
@@ -19,7 +20,7 @@ Result<std::string> copy_text(const agentd_str& from) {
 
 Result<void> check_list(const agentd_list& from, std::size_t least) {
   if (from.count == 0) return {};
-  if (from.first == nullptr || from.stride < least || from.stride > 4096 || from.count > kListMax)
+  if (from.first == nullptr || from.stride < least || from.stride > kRecordMax || from.count > kListMax)
     return bad("a list has an impossible address, count or stride");
   return {};
 }
@@ -31,7 +32,7 @@ const T* element(const agentd_list& list, std::uint32_t index) {
 }
 
 Result<Block> copy_block(const agentd_block* raw, int depth) {
-  if (raw->size < 8) return bad("a block has an impossible size");
+  if (raw->size < 8 || raw->size > kRecordMax) return bad("a block has an impossible size");
   const agentd_block from = normalised(raw);
   if (from.kind < AGENTD_BLOCK_TEXT || from.kind > AGENTD_BLOCK_IMAGE)
     return bad("a block has the unknown kind " + std::to_string(from.kind));
@@ -53,13 +54,15 @@ Result<Block> copy_block(const agentd_block* raw, int depth) {
 }
 
 Result<Message> copy_message(const agentd_message* raw) {
-  if (raw == nullptr || raw->size < 8) return bad("a message has an impossible size");
+  if (raw == nullptr || raw->size < 8 || raw->size > kRecordMax)
+    return bad("a message has an impossible size");
   const agentd_message from = normalised(raw);
   if (from.role < AGENTD_ROLE_USER || from.role > AGENTD_ROLE_SUMMARY)
     return bad("a message has the unknown role " + std::to_string(from.role));
   Message out;
   out.role = static_cast<Role>(from.role);
-  out.flags = from.flags;
+  out.flags =
+      static_cast<std::uint16_t>(from.flags & (AGENTD_MESSAGE_INTERRUPTED | AGENTD_MESSAGE_CONTEXT));
   AGENTD_TRY(out.blocks, copy_blocks(from.blocks));
   return out;
 }
@@ -173,7 +176,7 @@ Result<Action> copy_action(const agentd_action* from) {
   out.kind = from->kind;
   if (out.kind < AGENTD_ACT_BLOCK || out.kind > AGENTD_ACT_TOOL_RESULT)
     return bad("the action " + std::to_string(out.kind) + " is not known to this agentd");
-  if (from->size < least_size(out.kind) || from->size > 4096)
+  if (from->size < least_size(out.kind) || from->size > kRecordMax)
     return bad("an action of kind " + std::to_string(out.kind) + " has the impossible size " +
                std::to_string(from->size));
   if (out.kind == AGENTD_ACT_REPLACE_MESSAGES) return copy_replace(from, std::move(out));

@@ -59,15 +59,15 @@ agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token,
   State& state = state_of(core);
   CallSlot* const slot = state.tokens.find(token);
   if (slot == nullptr) return AGENTD_E_NOT_FOUND;
-  const Dispatch* const dispatch = slot->dispatch();
-  if (dispatch == nullptr) return AGENTD_E_UNSUPPORTED;  // a scope: no event is waiting for an answer
+  const std::uint32_t during = slot->event();
+  if (during == 0) return AGENTD_E_UNSUPPORTED;  // a scope: no event is waiting for an answer
   auto copied = copy_action(action);
   if (!copied) {
     state.log.write(LogLevel::kWarning, state.identity.name, copied.error().message);
     return AGENTD_E_ARG;
   }
-  if (!is_legal(dispatch->event, copied->kind) && !legal_in_control(dispatch->event, copied->kind)) {
-    const EventTraits* const event = find_event(dispatch->event);
+  if (!is_legal(during, copied->kind) && !legal_in_control(during, copied->kind)) {
+    const EventTraits* const event = find_event(during);
     const std::string what = "the action " + std::string(action_name(copied->kind)) + " is not legal for " +
                              (event == nullptr ? "this call" : std::string(event->name)) +
                              "; it was ignored";
@@ -78,9 +78,12 @@ agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token,
   return slot->emit(token, std::move(*copied)) ? AGENTD_OK : AGENTD_E_NOT_FOUND;
 }
 
+// No hook needs more in one piece; beyond it a wrong length would take the machine's memory.
+constexpr std::size_t kArenaBytesMax = std::size_t{1} << 30;
+
 void* AGENTD_CALL core_arena(const agentd_core* core, agentd_token token, size_t bytes,
                              size_t align) noexcept {
-  if (align == 0 || align > 64 || (align & (align - 1)) != 0) return nullptr;
+  if (align == 0 || align > 64 || (align & (align - 1)) != 0 || bytes > kArenaBytesMax) return nullptr;
   CallSlot* const slot = state_of(core).tokens.find(token);
   return slot == nullptr ? nullptr : slot->allocate(token, bytes, align);
 }
@@ -92,12 +95,14 @@ agentd_status AGENTD_CALL core_complete(const agentd_core* core, agentd_token to
   return slot->complete(token, status) ? AGENTD_OK : AGENTD_E_NOT_FOUND;
 }
 
-agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv, uint64_t deadline_ns,
+agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv conversation,
+                                          uint64_t deadline_ns,
                                           agentd_token* out, const agentd_live** live) noexcept {
   if (out == nullptr) return AGENTD_E_ARG;
   State& state = state_of(core);
   SlotLease lease(state.tokens);
   lease->live().deadline_ns = deadline_ns;
+  lease->announce(0, conversation);
   *out = lease->open(nullptr);
   if (live != nullptr) *live = &lease->live();
   const std::lock_guard lock(state.mutex);
@@ -171,6 +176,7 @@ const std::string* json_of(State& state, agentd_token token) {
   if (slot == nullptr || slot->dispatch() == nullptr) return nullptr;
   const Dispatch& dispatch = *slot->dispatch();
   if (find_event(dispatch.event) == nullptr) return nullptr;
+  const std::lock_guard lock(state.mutex);
   // A rewrite by an earlier hook changes the payload: the text is made again for each call then.
   if (slot->json.empty() || slot->json_generation != (token >> CallSlot::kIndexBits)) {
     slot->json = payload_json(dispatch.event, dispatch.envelope, dispatch.payload);
@@ -288,6 +294,7 @@ namespace {
 agentd_status run_call(State& state, CallSlot& slot, const Dispatch& dispatch,
                        const std::function<agentd_status(const agentd_call*)>& fn) {
   slot.live().deadline_ns = dispatch.deadline_ns;
+  slot.announce(dispatch.event, dispatch.conversation);
   agentd_call call{sizeof(agentd_call),
                    dispatch.event,
                    slot.open(&dispatch),

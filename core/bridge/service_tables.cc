@@ -22,10 +22,8 @@ class Ask {
   ServiceCaller caller() const {
     ServiceCaller out;
     out.plugin_id = state_.identity.id;
-    if (slot_->dispatch() != nullptr) {
-      out.conversation = slot_->dispatch()->conversation;
-      out.event = slot_->dispatch()->event;
-    }
+    out.conversation = slot_->conversation();
+    out.event = slot_->event();
     out.cancel = slot_->cancel_token();
     return out;
   }
@@ -215,7 +213,10 @@ agentd_status AGENTD_CALL thread_send(const agentd_thread_factory* me, agentd_to
   if (out == nullptr) return AGENTD_E_ARG;
   const HostTime host_time(ask);
   auto reply = ask.state().backend.send(ask.caller(), thread, view_of(text));
-  if (!reply) return ask.fail(reply.error());
+  if (!reply) {
+    const agentd_status status = ask.fail(reply.error());
+    return status == AGENTD_E_DENIED ? AGENTD_E_TOO_BIG : status;  // the budget is spent
+  }
   auto* const result = ask.make<agentd_reply>();
   if (result == nullptr) return AGENTD_E_NOMEM;
   *result = {sizeof(agentd_reply), static_cast<std::uint32_t>(reply->stop_reason),

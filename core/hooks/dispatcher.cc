@@ -150,6 +150,8 @@ class Merger {
   std::string_view take_failure(const Subscription& from, agentd_status status,
                                 const std::string& failure) {
     outcome().failures.push_back({by(from), status, failure});
+    if (from.on_failure == FailurePolicy::kClosed && (from.flags & AGENTD_HOOK_REDACTS) != 0)
+      withhold(from);
     const EventTraits* const traits = find_event(event_.event);
     if (from.on_failure == FailurePolicy::kOpen || traits == nullptr || !traits->blocking ||
         observes(from))
@@ -157,6 +159,14 @@ class Merger {
     block(from, "the guard " + from.name + " failed" + (failure.empty() ? "" : ": " + failure));
     outcome().blocked_by_failure = true;
     return "blocked";
+  }
+
+  // What a redactor did not see must not be seen by anybody.
+  void withhold(const Subscription& from) {
+    Action action;
+    action.kind = AGENTD_ACT_REPLACE_TEXT;
+    action.text = "[withheld: the hook " + from.name + ", which redacts it, failed]";
+    apply_rewrite(from, action);
   }
 
   void block(const Subscription& from, std::string reason) {
@@ -254,6 +264,7 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
   if (entries.empty()) return outcome;
   if (slot.touched()) slot.clean();
   slot.live().deadline_ns = event.deadline_ns;
+  slot.announce(event.event, event.conversation);
   const void* const bare = event.payload_bare == nullptr ? event.payload : event.payload_bare;
   agentd_call call{sizeof(agentd_call), event.event,    0, event.conversation, &slot.live(),
                    nullptr,             nullptr,        event.envelope, nullptr};

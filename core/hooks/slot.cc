@@ -11,7 +11,7 @@ void CallSlot::clean() {
   actions_.clear();
   failure_.clear();
   arena_.reset();
-  done_ = false;
+  done_generation_ = UINT64_MAX;
   json.clear();
   touched_.store(false, std::memory_order_relaxed);
 }
@@ -36,9 +36,11 @@ agentd_status CallSlot::wait_completed(std::uint64_t now_ns) {
   // Woken often enough to see a cancel word that nobody signals.
   constexpr auto kSlice = std::chrono::milliseconds(20);
   const auto start = std::chrono::steady_clock::now();
-  while (!done_) {
+  // A completion that an earlier call of this slot got without having been pending is not this one's.
+  const auto done = [this] { return done_generation_ == generation(); };
+  while (!done()) {
     completed_.wait_for(lock, kSlice);
-    if (done_) break;
+    if (done()) break;
     if (std::atomic_ref(live_.cancel).load() != 0) return AGENTD_E_CANCELLED;
     const auto waited = std::chrono::steady_clock::now() - start;
     const auto now =
@@ -46,7 +48,6 @@ agentd_status CallSlot::wait_completed(std::uint64_t now_ns) {
                      std::chrono::duration_cast<std::chrono::nanoseconds>(waited).count());
     if (now >= std::atomic_ref(live_.deadline_ns).load()) return AGENTD_E_DEADLINE;
   }
-  done_ = false;
   return done_status_;
 }
 
@@ -70,8 +71,8 @@ bool CallSlot::fail(agentd_token token, agentd_status, std::string text) {
 bool CallSlot::complete(agentd_token token, agentd_status status) {
   {
     const std::lock_guard lock(mutex_);
-    if (!is_current(token) || done_) return false;
-    done_ = true;
+    if (!is_current(token) || done_generation_ == token >> kIndexBits) return false;
+    done_generation_ = token >> kIndexBits;
     done_status_ = status;
     touched_.store(true, std::memory_order_relaxed);
   }

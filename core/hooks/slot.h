@@ -41,6 +41,12 @@ class CallSlot {
 
   // ---- owner
 
+  // What the calls until the next announce() are about. Kept beside `dispatch`, so that who holds a stale
+  // token on another thread reads nothing that has ended.
+  void announce(std::uint32_t event, agentd_conv conversation) {
+    event_.store(event, std::memory_order_relaxed);
+    conversation_.store(conversation, std::memory_order_relaxed);
+  }
   // Starts a call and returns its token. `dispatch` outlives the call; null for control calls.
   agentd_token open(const Dispatch* dispatch) {
     const std::uint64_t next = (generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask;
@@ -63,7 +69,10 @@ class CallSlot {
   agentd_status wait_completed(std::uint64_t now_ns);
 
   agentd_live& live() { return live_; }
+  // For who is inside the call; null for a scope.
   const Dispatch* dispatch() const { return dispatch_; }
+  std::uint32_t event() const { return event_.load(std::memory_order_relaxed); }  // 0 = a scope
+  agentd_conv conversation() const { return conversation_.load(std::memory_order_relaxed); }
   std::uint32_t index() const { return index_; }
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
@@ -99,6 +108,8 @@ class CallSlot {
   const std::uint32_t index_;
   std::atomic<std::uint64_t> generation_{0};
   std::atomic<bool> touched_{false};
+  std::atomic<std::uint32_t> event_{0};
+  std::atomic<agentd_conv> conversation_{0};
   const Dispatch* dispatch_ = nullptr;
   agentd_live live_{0, 0, UINT64_MAX};
 
@@ -108,7 +119,7 @@ class CallSlot {
   std::string failure_;            // guarded by mutex_
   std::unique_ptr<Arena> arena_;   // guarded by mutex_
   std::optional<CancelToken> cancel_;  // guarded by mutex_
-  bool done_ = false;              // guarded by mutex_
+  std::uint64_t done_generation_ = UINT64_MAX;  // of the call that was completed; guarded by mutex_
   agentd_status done_status_ = 0;  // guarded by mutex_
 };
 

@@ -22,14 +22,12 @@ NativePlugin::NativePlugin(const HookFile& file, Manifest manifest, const Plugin
 
 NativePlugin::~NativePlugin() { (void)destroy(); }
 
-Result<std::unique_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, std::string_view bytes,
+Result<std::unique_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, SealedFile sealed,
                                                          Manifest manifest, Grants grants,
                                                          const PluginConfig& config,
                                                          const PluginEnvironment& environment) {
-  auto sealed = seal(bytes, file.path, environment.private_copy_directory, environment.log);
-  if (!sealed) return sealed.error();
-  const std::string digest = sealed->digest;
-  auto entry = open_module(std::move(*sealed));
+  const std::string digest = sealed.digest;
+  auto entry = open_module(std::move(sealed));
   if (!entry) return at(file.path, entry.error());
   std::unique_ptr<NativePlugin> plugin(new NativePlugin(file, std::move(manifest), config, environment));
   auto record = read_plugin(*entry);

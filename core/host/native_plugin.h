@@ -19,6 +19,7 @@
 #include "core/host/hook_directories.h"
 #include "core/host/manifest.h"
 #include "core/host/module.h"
+#include "core/host/sealed_file.h"
 
 namespace agentd {
 
@@ -45,9 +46,9 @@ class NativePlugin {
  public:
   static constexpr Milliseconds kControlTime{5'000};
 
-  // Loads the module of `bytes`, which were read from `file`, and makes an instance. Errors are whole
-  // sentences that name the file; after one of them nothing of the plugin is subscribed.
-  static Result<std::unique_ptr<NativePlugin>> load(const HookFile& file, std::string_view bytes,
+  // Loads the module of `sealed`, the bytes of `file`, and makes an instance. Errors are whole sentences
+  // that name the file; after one of them nothing of the plugin is subscribed.
+  static Result<std::unique_ptr<NativePlugin>> load(const HookFile& file, SealedFile sealed,
                                                     Manifest manifest, Grants grants,
                                                     const PluginConfig& config,
                                                     const PluginEnvironment& environment);

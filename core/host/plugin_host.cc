@@ -123,42 +123,57 @@ void PluginHost::load_all() {
     environment_.log.write(LogLevel::kWarning, "host", each.message);
     problems_.push_back(std::move(each));
   }
-  for (HookFile& file : scan.files) load_one(file);
+  // First everything that needs no dynamic linker: it works for one thread at a time, and another one may
+  // be loading libcurl meanwhile.
+  std::vector<Ready> ready;
+  for (HookFile& file : scan.files) {
+    if (!is_enabled(options_, file)) continue;
+    auto prepared = prepare(file);
+    if (prepared)
+      ready.push_back(std::move(*prepared));
+    else
+      problem(file, prepared.error().message);
+  }
+  for (Ready& each : ready) {
+    const HookFile& file = *each.file;
+    auto plugin = load_one(std::move(each));
+    if (!plugin) {
+      problem(file, plugin.error().message);
+      continue;
+    }
+    for (const std::string& note : (*plugin)->notes())
+      environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
+    plugins_.push_back(std::move(*plugin));
+  }
   for (std::string& message : tools_.duplicates()) problems_.push_back({"", "", std::move(message)});
 }
 
-void PluginHost::load_one(HookFile& file) {
-  if (!is_enabled(options_, file)) return;
-  if (file.kind != HookKind::kNative) {
-    problem(file, file.path + " " + not_native(file.kind));
-    return;
-  }
-  auto plugin = load_native(file);
-  if (!plugin) {
-    problem(file, plugin.error().message);
-    return;
-  }
-  for (const std::string& note : (*plugin)->notes())
-    environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
-  plugins_.push_back(std::move(*plugin));
-}
-
-Result<std::unique_ptr<NativePlugin>> PluginHost::load_native(HookFile& file) {
+Result<PluginHost::Ready> PluginHost::prepare(HookFile& file) const {
+  if (file.kind != HookKind::kNative) return of_file(file, not_native(file.kind));
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kModuleBytesMax, file.path));
   file.fd.reset();
   AGENTD_TRY(Manifest manifest, manifest_of(file, MemoryBytes(bytes)));
   if (const std::string verdict = verdict_of(manifest, host_offer()); verdict != "ok")
     return of_file(file, verdict);
-  for (const auto& other : plugins_)
-    if (other->identity().id == manifest.id)
-      return of_file(file, "has the same id " + manifest.id + " as " + other->path() +
-                               ", which is loaded: disable one of the two");
-  const PluginConfig& config = config_of(file.name);
-  const auto json = JsonDocument::parse(config.config_json);
+  const auto json = JsonDocument::parse(config_of(file.name).config_json);
   if (!json || !json->root().is_object())
     return of_file(file, "is not loaded: hooks." + file.name + ".config must be a mapping");
   AGENTD_TRY(Grants grants, grants_for(file, manifest));
-  return NativePlugin::load(file, bytes, std::move(manifest), std::move(grants), config, environment_);
+  AGENTD_TRY(SealedFile sealed,
+             seal(bytes, file.path, environment_.private_copy_directory, environment_.log));
+  return Ready{&file, std::move(manifest), std::move(grants), std::move(sealed)};
+}
+
+Result<std::unique_ptr<NativePlugin>> PluginHost::load_one(Ready ready) const {
+  const HookFile& file = *ready.file;
+  for (const auto& other : plugins_) {
+    if (other->identity().id != ready.manifest.id) continue;
+    discard(ready.sealed);
+    return of_file(file, "has the same id " + ready.manifest.id + " as " + other->path() +
+                             ", which is loaded: disable one of the two");
+  }
+  return NativePlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
+                            std::move(ready.grants), config_of(file.name), environment_);
 }
 
 Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& manifest) const {

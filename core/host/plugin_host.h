@@ -69,8 +69,15 @@ class PluginHost {
 
  private:
   void open_roots();
-  void load_one(HookFile& file);
-  Result<std::unique_ptr<NativePlugin>> load_native(HookFile& file);
+  // A module that may be loaded: read, judged, hashed and sealed.
+  struct Ready {
+    HookFile* file = nullptr;
+    Manifest manifest;
+    Grants grants;
+    SealedFile sealed;
+  };
+  Result<Ready> prepare(HookFile& file) const;
+  Result<std::unique_ptr<NativePlugin>> load_one(Ready ready) const;
   Result<Grants> grants_for(const HookFile& file, const Manifest& manifest) const;
   void problem(const HookFile& file, std::string message);
   const PluginConfig& config_of(const std::string& name) const;

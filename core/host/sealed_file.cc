@@ -77,6 +77,10 @@ Result<SealedFile> make_private_copy(std::string_view bytes, const std::string& 
   return out;
 }
 
+void discard(const SealedFile& file) {
+  if (file.private_copy) ::unlink(file.path.c_str());
+}
+
 Result<SealedFile> seal(std::string_view bytes, const std::string& name,
                         const std::string& private_directory, Log& log) {
   auto sealed = seal_in_memory(bytes, name);

@@ -30,6 +30,9 @@ struct SealedFile {
 Result<SealedFile> seal(std::string_view bytes, const std::string& name,
                         const std::string& private_directory, Log& log);
 
+// Removes the private copy, if there is one, of a module that is not going to be opened.
+void discard(const SealedFile& file);
+
 // The second way alone.
 Result<SealedFile> make_private_copy(std::string_view bytes, const std::string& name,
                                      const std::string& private_directory);

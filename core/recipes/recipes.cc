@@ -54,6 +54,8 @@ Result<Recipe> parse_recipe(std::string_view text, std::string_view path) {
   if (parts.head.kind != YamlNode::Kind::kNull && parts.head.kind != YamlNode::Kind::kMap)
     return at(parts.head, path, "the front matter must be a map");
   for (const auto& [key, value] : parts.head.members) {
+    const bool plain = value.kind == YamlNode::Kind::kScalar || value.kind == YamlNode::Kind::kNull;
+    if ((key == "name" || key == "description") && !plain) return at(value, path, key + " must be text");
     if (key == "name") {
       out.name = value.scalar;
     } else if (key == "description") {
@@ -94,18 +96,21 @@ Result<Recipe> RecipeBook::find(std::string_view name) const {
 
 Result<std::string> RecipeBook::compaction_prompt(std::string_view conversation_id,
                                                   const std::vector<std::string>& instructions) const {
-  auto recipe = find("compact");
-  if (!recipe) {
+  const std::map<std::string, std::string> values{{"conversation_id", std::string(conversation_id)}};
+  const auto render = [&](const Recipe& recipe) {
+    return render_template(recipe.body, values, recipe.path.empty() ? "compact.md" : recipe.path);
+  };
+  const auto recipe = find("compact");
+  Result<std::string> prompt = recipe ? render(*recipe) : Result<std::string>(recipe.error());
+  if (!prompt) {
     log_.write(LogLevel::kWarning, "recipes",
-               recipe.error().message + "; the embedded compact recipe is used");
-    recipe = parse_recipe(kCompactRecipe, "compact.md");
+               prompt.error().message + "; the embedded compact recipe is used");
+    AGENTD_TRY(const Recipe embedded, parse_recipe(kCompactRecipe, "compact.md"));
+    prompt = render(embedded);
   }
-  if (!recipe) return recipe.error();
-  AGENTD_TRY(std::string prompt,
-             render_template(recipe->body, {{"conversation_id", std::string(conversation_id)}},
-                             recipe->path.empty() ? "compact.md" : recipe->path));
+  if (!prompt) return prompt;
   for (const std::string& more : instructions)
-    if (!more.empty()) prompt += "\n\nAdditional instructions: " + more;
+    if (!more.empty()) *prompt += "\n\nAdditional instructions: " + more;
   return prompt;
 }
 

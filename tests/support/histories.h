@@ -29,7 +29,7 @@ class RandomLog {
   std::uint32_t below(std::uint32_t limit) {
     return static_cast<std::uint32_t>(random_() % (limit == 0 ? 1 : limit));
   }
-  std::string text() { return std::string(1 + below(600), static_cast<char>('a' + below(26))); }
+  std::string text() { return std::string(1 + below(200), static_cast<char>('a' + below(26))); }
 
   // The next piece of a dialogue: a user's turn, or an answer with up to five calls and their results.
   void step() {
@@ -63,7 +63,6 @@ class RandomLog {
     StoredRecord stored;
     stored.seq = records_.size() + 1;
     stored.time_ms = 1'700'000'000'000 + static_cast<std::int64_t>(stored.seq);
-    stored.digest = sha256(record.payload);
     stored.record = std::move(record);
     records_.push_back(std::move(stored));
     return records_.size();

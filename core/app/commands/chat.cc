@@ -94,8 +94,10 @@ class Chat {
     } else if (name.find('/', 1) != std::string::npos) {
       send(rest.empty() ? name : name + " " + rest);  // a path, not a command
     } else {
-      const std::string mean = did_you_mean(name, {"/help", "/compact", "/status", "/clear", "/exit"});
-      app_.fail(kExitUsage, "unknown command '" + name + "'" + (mean.empty() ? "; /help lists them" : mean));
+      const std::string mean =
+          did_you_mean(name, {"/help", "/compact", "/status", "/clear", "/exit"});
+      app_.fail(kExitUsage,
+                "unknown command '" + name + "'" + (mean.empty() ? "; /help lists them" : mean));
     }
     app_.out().flush();
   }
@@ -125,8 +127,9 @@ class Chat {
   void status() {
     const Gauge gauge = talk_.session().gauge();
     app_.out().line("conversation " + talk_.session().conversation_id());
-    app_.out().line("context " + with_commas(gauge.used) + " of " + with_commas(gauge.limit) + " tokens (" +
-                    std::to_string(gauge.percent()) + " %), " + std::to_string(gauge.compactions) + " compactions");
+    app_.out().line("context " + with_commas(gauge.used) + " of " + with_commas(gauge.limit) +
+                    " tokens (" + std::to_string(gauge.percent()) + " %), " +
+                    std::to_string(gauge.compactions) + " compactions");
   }
 
   void clear() {
@@ -161,8 +164,10 @@ int chat_command(App& app, const Arguments& arguments) {
   SignalScope signals;
   auto talk = Talk::begin(app, arguments, true);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
-  if (auto attached = (*talk)->attach(); !attached) return app.fail(attached.error().code, attached.error().message);
-  if (app.surroundings().input_tty) app.out().line("agentd chat; /help lists commands, Ctrl-D ends it");
+  if (auto attached = (*talk)->attach(); !attached)
+    return app.fail(attached.error().code, attached.error().message);
+  if (app.surroundings().input_tty)
+    app.out().line("agentd chat; /help lists commands, Ctrl-D ends it");
   const int code = Chat(app, **talk, signals).loop();
   (*talk)->end("exit");
   return code;

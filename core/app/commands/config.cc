@@ -26,7 +26,8 @@ std::vector<std::string> shown_keys(const Config& config, bool set_only) {
   std::vector<std::string> out;
   for (const KeySpec& key : config_keys()) {
     const std::string name(key.name);
-    if (name.find('*') == std::string::npos && (!set_only || config.is_set(name))) out.push_back(name);
+    if (name.find('*') == std::string::npos && (!set_only || config.is_set(name)))
+      out.push_back(name);
   }
   // Beside their section, where a reader looks for them.
   std::size_t at = out.size();
@@ -45,7 +46,8 @@ std::string yaml_lines(const Config& config, bool set_only) {
     std::size_t same = 0;
     while (same < open.size() && same + 1 < parts.size() && open[same] == parts[same]) ++same;
     open.assign(parts.begin(), parts.end() - 1);
-    for (std::size_t i = same; i < open.size(); ++i) out += std::string(2 * i, ' ') + open[i] + ":\n";
+    for (std::size_t i = same; i < open.size(); ++i)
+      out += std::string(2 * i, ' ') + open[i] + ":\n";
     const KeySpec& key = *find_key(name);
     const std::string indent(2 * open.size(), ' ');
     out += with_comment(indent + parts.back() + ": " + display(key, value_of(config, key, name)),
@@ -55,7 +57,8 @@ std::string yaml_lines(const Config& config, bool set_only) {
 }
 
 std::string explain(const Config& config, const KeySpec& key, const std::string& name) {
-  std::string out = name + " = " + display(key, value_of(config, key, name)) + "\n\n" + std::string(key.help) + "\n";
+  std::string out = name + " = " + display(key, value_of(config, key, name)) + "\n\n" +
+                    std::string(key.help) + "\n";
   out += "Type: " + type_text(key) + ".";
   if (key.accumulates) out += " Every layer adds to the list.";
   const std::string variable = environment_name(key);
@@ -125,24 +128,32 @@ int config_reference_command(App& app, const Arguments&) {
   Output& out = app.out();
   out.print(
       "# Configuration\n\n"
-      "This page is printed by `agentd config reference` from the table that the program itself reads\n"
+      "This page is printed by `agentd config reference` from the table that the program itself "
+      "reads\n"
       "(`core/app/config_keys.cc`); a test compares the two.\n\n"
-      "Layers, from weak to strong: defaults, `/etc/agentd/config.yaml`, `~/.agent/config.yaml`, environment,\n"
-      "flags (`--model`, `--set KEY=VALUE`). `AGENTD_HOME` moves `~/.agent`. `agentd config show` prints the\n"
+      "Layers, from weak to strong: defaults, `/etc/agentd/config.yaml`, `~/.agent/config.yaml`, "
+      "environment,\n"
+      "flags (`--model`, `--set KEY=VALUE`). `AGENTD_HOME` moves `~/.agent`. `agentd config show` "
+      "prints the\n"
       "values in force, `agentd config explain KEY` who said what.\n\n"
-      "A `.agent/config.yaml` inside a project is not read: what a repository brings counts as nothing until\n"
+      "A `.agent/config.yaml` inside a project is not read: what a repository brings counts as "
+      "nothing until\n"
       "it is trusted, and this version cannot record trust.\n\n"
       "An unknown key or a wrong value is an error with file, line and column, and exit code 2.\n\n"
-      "In the environment, lists are written with commas. A key with `*` stands for the name of a hook and can\n"
-      "be set in files and by `--set`. API keys are never part of the configuration: they are read from the\n"
+      "In the environment, lists are written with commas. A key with `*` stands for the name of a "
+      "hook and can\n"
+      "be set in files and by `--set`. API keys are never part of the configuration: they are read "
+      "from the\n"
       "environment variable that `providers.anthropic.api_key_env` names.\n\n"
       "| key | value | default | environment | meaning |\n|---|---|---|---|---|\n");
   for (const KeySpec& key : config_keys()) {
     const std::string variable = environment_name(key);
     const std::string standard = standard_text(key);
-    out.print("| `" + std::string(key.name) + "` | " + cell(type_text(key)) + (key.accumulates ? "; layers add up" : "") +
-              " | " + (standard.empty() ? "" : "`" + standard + "`") + " | " +
-              (variable.empty() ? "" : "`" + variable + "`") + " | " + cell(std::string(key.help)) + " |\n");
+    out.print("| `" + std::string(key.name) + "` | " + cell(type_text(key)) +
+              (key.accumulates ? "; layers add up" : "") + " | " +
+              (standard.empty() ? "" : "`" + standard + "`") + " | " +
+              (variable.empty() ? "" : "`" + variable + "`") + " | " + cell(std::string(key.help)) +
+              " |\n");
   }
   return kExitOk;
 }

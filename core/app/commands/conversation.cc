@@ -35,7 +35,8 @@ Result<Found, Failure> existing_conversation(const App& app, const std::string& 
   auto store = existing_store(app);
   if (!store) return store.error();
   if (*store == nullptr)
-    return Failure{kExitNotFound, "there is no conversation " + one_line(text, 60) + ": nothing was saved yet"};
+    return Failure{kExitNotFound,
+                   "there is no conversation " + one_line(text, 60) + ": nothing was saved yet"};
   const auto id = find_conversation(**store, text);
   if (!id) return id.error();
   return Found{std::move(*store), *id};
@@ -64,11 +65,13 @@ Result<ConversationQuery> query_of(const App& app, const Arguments& arguments) {
 }
 
 // Records that the next request would hold, in the order of the view.
-std::vector<StoredRecord> view_records(const std::vector<StoredRecord>& log, const ViewState& view) {
+std::vector<StoredRecord> view_records(const std::vector<StoredRecord>& log,
+                                       const ViewState& view) {
   std::vector<StoredRecord> out;
   for (const SeqRange& range : view.ranges())
     for (const StoredRecord& record : log)
-      if (record.seq >= range.first && record.seq <= range.last && carries_message(record.record.type))
+      if (record.seq >= range.first && record.seq <= range.last &&
+          carries_message(record.record.type))
         out.push_back(record);
   return out;
 }

@@ -27,23 +27,31 @@ class Report {
  public:
   explicit Report(Output& out) : out_(out) {}
 
-  void section(std::string_view name) { out_.print((first_ ? "" : "\n") + std::string(name) + "\n"), first_ = false; }
+  void section(std::string_view name) {
+    out_.print((first_ ? "" : "\n") + std::string(name) + "\n"), first_ = false;
+  }
 
   void say(Verdict verdict, std::string_view text) {
     if (verdict == Verdict::kBroken) broken_ = true;
     out_.print("  " + mark(verdict) + "  " + neutral_line(text, 2000) + "\n");
   }
   // What to do about the line before.
-  void advise(std::string_view text) { out_.print("          → " + neutral_line(text, 2000) + "\n"); }
+  void advise(std::string_view text) {
+    out_.print("          → " + neutral_line(text, 2000) + "\n");
+  }
   bool broken() const { return broken_; }
 
  private:
   std::string mark(Verdict verdict) const {
     switch (verdict) {
-      case Verdict::kOk: return out_.styled("32", "ok    ");
-      case Verdict::kNote: return "note  ";
-      case Verdict::kWarn: return out_.styled("33", "warn  ");
-      case Verdict::kBroken: return out_.styled("31", "BROKEN");
+      case Verdict::kOk:
+        return out_.styled("32", "ok    ");
+      case Verdict::kNote:
+        return "note  ";
+      case Verdict::kWarn:
+        return out_.styled("33", "warn  ");
+      case Verdict::kBroken:
+        return out_.styled("31", "BROKEN");
     }
     return "note  ";
   }
@@ -60,7 +68,8 @@ std::string mode_text(mode_t mode) {
 
 void check_directory(Report& report, const std::string& path, bool holds_hooks) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return report.say(Verdict::kNote, path + " does not exist yet");
+  if (::stat(path.c_str(), &info) != 0)
+    return report.say(Verdict::kNote, path + " does not exist yet");
   if (!S_ISDIR(info.st_mode)) {
     report.say(Verdict::kBroken, path + " is not a directory");
     return report.advise("move it away");
@@ -91,25 +100,28 @@ void check_store(Report& report, const App& app, const std::string& home) {
   }
   const auto stats = (*store)->stats();
   if (!stats) return report.say(Verdict::kBroken, stats.error().message);
-  report.say(Verdict::kOk, "store " + stats->path + ", format " + std::to_string(stats->format) + ", " +
-                               with_commas(stats->conversations) + " conversations, " +
+  report.say(Verdict::kOk, "store " + stats->path + ", format " + std::to_string(stats->format) +
+                               ", " + with_commas(stats->conversations) + " conversations, " +
                                with_commas(stats->bytes) + " bytes");
 }
 
 void check_configuration(Report& report, const App& app, const ConfigSources& sources) {
   for (const std::string& file : {sources.system_file, sources.user_file}) {
     const bool there = ::access(file.c_str(), F_OK) == 0;
-    report.say(there ? Verdict::kOk : Verdict::kNote, file + (there ? "" : " does not exist; defaults hold"));
+    report.say(there ? Verdict::kOk : Verdict::kNote,
+               file + (there ? "" : " does not exist; defaults hold"));
   }
   if (::access((app.surroundings().cwd + "/.agent/config.yaml").c_str(), F_OK) == 0)
-    report.say(Verdict::kNote, "./.agent/config.yaml is not read: this version cannot record trust in a project");
+    report.say(Verdict::kNote,
+               "./.agent/config.yaml is not read: this version cannot record trust in a project");
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);
     const std::string name = text.substr(0, text.find('='));
     if (name.rfind("AGENTD_", 0) != 0 || name == "AGENTD_HOME") continue;
     bool known = false;
     for (const KeySpec& key : config_keys()) known = known || environment_name(key) == name;
-    report.say(known ? Verdict::kOk : Verdict::kWarn, name + (known ? " is set" : " is set, but no key has that name"));
+    report.say(known ? Verdict::kOk : Verdict::kWarn,
+               name + (known ? " is set" : " is set, but no key has that name"));
   }
 }
 
@@ -126,7 +138,10 @@ void check_hooks(Report& report, const HookSetup& setup) {
     const bool off = hook.verdict == "disabled" || hook.verdict.rfind("off", 0) == 0 ||
                      is_replaced(setup, hook.path, hook.name);
     const std::string name = hook.name.empty() ? hook.path : hook.name;
-    report.say(hook.ok() ? Verdict::kOk : off ? Verdict::kNote : Verdict::kWarn, name + ": " + hook.verdict);
+    report.say(hook.ok() ? Verdict::kOk
+               : off     ? Verdict::kNote
+                         : Verdict::kWarn,
+               name + ": " + hook.verdict);
   }
 }
 
@@ -135,38 +150,52 @@ void check_provider(Report& report, const App& app, const Config& config) {
   const bool key = !app.surroundings().environment(variable).value_or("").empty() ||
                    !app.surroundings().environment("ANTHROPIC_AUTH_TOKEN").value_or("").empty();
   const bool needed = config.text("provider") == "anthropic";
-  report.say(Verdict::kNote, "provider in force: " + config.text("provider") + " (" + config.origin("provider") + ")");
-  report.say(key ? Verdict::kOk : needed ? Verdict::kBroken : Verdict::kNote,
-             "anthropic: " + variable + (key ? " is set (not checked: nobody was asked)" : " is not set"));
-  if (!key && needed) report.advise("export " + variable + "=..., or use --script FILE, which needs no key");
+  report.say(Verdict::kNote, "provider in force: " + config.text("provider") + " (" +
+                                 config.origin("provider") + ")");
+  report.say(
+      key      ? Verdict::kOk
+      : needed ? Verdict::kBroken
+               : Verdict::kNote,
+      "anthropic: " + variable + (key ? " is set (not checked: nobody was asked)" : " is not set"));
+  if (!key && needed)
+    report.advise("export " + variable + "=..., or use --script FILE, which needs no key");
   const Result<std::string> library = http_library_version();
-  report.say(library ? Verdict::kOk : needed ? Verdict::kBroken : Verdict::kWarn,
+  report.say(library  ? Verdict::kOk
+             : needed ? Verdict::kBroken
+                      : Verdict::kWarn,
              library ? *library : library.error().message);
   if (!library) report.advise("install libcurl (Debian: apt install libcurl4)");
   if (needed) return;
   const std::string script = config.text("scripted.file");
   const bool readable = !script.empty() && ::access(script.c_str(), R_OK) == 0;
   report.say(readable ? Verdict::kOk : Verdict::kWarn,
-             script.empty() ? "scripted: no file is set; give --script FILE" : "scripted: " + script +
-                                                                                   (readable ? "" : " cannot be read"));
+             script.empty() ? "scripted: no file is set; give --script FILE"
+                            : "scripted: " + script + (readable ? "" : " cannot be read"));
 }
 
 bool in_path(const App& app, const std::string& program) {
-  for (const std::string& directory : split(app.surroundings().environment("PATH").value_or(""), ':'))
+  for (const std::string& directory :
+       split(app.surroundings().environment("PATH").value_or(""), ':'))
     if (!directory.empty() && ::access((directory + "/" + program).c_str(), X_OK) == 0) return true;
   return false;
 }
 
 void check_sandbox(Report& report, const App& app) {
-  report.say(Verdict::kWarn, "commands of tools run unsandboxed in this version: with your rights, after the "
-                             "permission question");
+  report.say(Verdict::kWarn,
+             "commands of tools run unsandboxed in this version: with your rights, after the "
+             "permission question");
   const bool bubblewrap = in_path(app, "bwrap");
-  report.say(Verdict::kNote, std::string("bubblewrap: ") + (bubblewrap ? "installed" : "not installed") + ", not used");
-  const long landlock = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  report.say(Verdict::kNote, landlock > 0 ? "Landlock: offered by this kernel (ABI " + std::to_string(landlock) + "), not used"
+  report.say(Verdict::kNote, std::string("bubblewrap: ") +
+                                 (bubblewrap ? "installed" : "not installed") + ", not used");
+  const long landlock =
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  report.say(Verdict::kNote, landlock > 0 ? "Landlock: offered by this kernel (ABI " +
+                                                std::to_string(landlock) + "), not used"
                                           : std::string("Landlock: not offered by this kernel"));
   const bool seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
-  report.say(Verdict::kNote, std::string("seccomp: ") + (seccomp ? "offered by this kernel, not used" : "not offered by this kernel"));
+  report.say(Verdict::kNote,
+             std::string("seccomp: ") +
+                 (seccomp ? "offered by this kernel, not used" : "not offered by this kernel"));
   report.say(Verdict::kOk, "file tools cannot leave the workspace roots");
 }
 
@@ -196,7 +225,8 @@ int doctor_command(App& app, const Arguments& arguments) {
   check_provider(report, app, *config);
   report.section("Sandbox");
   check_sandbox(report, app);
-  app.out().print(report.broken() ? "\nSomething needed is broken; see above.\n" : "\nWhat is needed works.\n");
+  app.out().print(report.broken() ? "\nSomething needed is broken; see above.\n"
+                                  : "\nWhat is needed works.\n");
   return report.broken() ? kExitFailure : kExitOk;
 }
 

@@ -9,9 +9,12 @@ namespace {
 
 std::string_view kind_name(HookKind kind) {
   switch (kind) {
-    case HookKind::kNative: return "native";
-    case HookKind::kDeclarative: return "declarative";
-    case HookKind::kExecutable: return "executable";
+    case HookKind::kNative:
+      return "native";
+    case HookKind::kDeclarative:
+      return "declarative";
+    case HookKind::kExecutable:
+      return "executable";
   }
   return "native";
 }
@@ -48,12 +51,13 @@ void write_text(Output& out, const std::vector<HookDescription>& hooks) {
   for (const HookDescription& hook : hooks) {
     out.print(neutral_line(hook.name.empty() ? hook.path : hook.name, 200));
     if (hook.manifest)
-      out.print("  " + neutral_line(hook.manifest->id + " " + hook.manifest->version, 200) + "  abi " +
-                abi_text(*hook.manifest));
+      out.print("  " + neutral_line(hook.manifest->id + " " + hook.manifest->version, 200) +
+                "  abi " + abi_text(*hook.manifest));
     out.print("\n");
     if (hook.manifest && !hook.manifest->events.empty())
       out.print("  events:  " + neutral_line(joined(hook.manifest->events), 1000) + "\n");
-    if (!hook.path.empty() && !hook.name.empty()) out.print("  file:    " + neutral_line(hook.path, 1000) + "\n");
+    if (!hook.path.empty() && !hook.name.empty())
+      out.print("  file:    " + neutral_line(hook.path, 1000) + "\n");
     out.print("  verdict: " + neutral_line(hook.verdict, 2000) + "\n");
   }
 }

@@ -16,7 +16,9 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
 
 // The user's message: the words, or standard input.
 Result<std::string> message_of(App& app, const Arguments& arguments) {
@@ -40,7 +42,8 @@ int ended(App& app, Talk& talk, const RunError& error, int signal) {
   const std::string id = talk.session().conversation_id();
   app.fail(code, failure.message.empty() ? "the run was interrupted" : failure.message);
   // What was said is in the log: say how to go on.
-  if (talk.style() == Talk::Style::kTerminal && !id.empty() && error.kind != RunError::Kind::kStore) {
+  if (talk.style() == Talk::Style::kTerminal && !id.empty() &&
+      error.kind != RunError::Kind::kStore) {
     app.err().line("conversation " + id + "; go on with: agentd run --resume " + id + " \"...\"");
     app.err().flush();
   }
@@ -57,7 +60,8 @@ int run_command(App& app, const Arguments& arguments) {
   const CancelToken cancel = signals.next();
   auto talk = Talk::begin(app, arguments, true);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
-  if (auto attached = (*talk)->attach(); !attached) return app.fail(attached.error().code, attached.error().message);
+  if (auto attached = (*talk)->attach(); !attached)
+    return app.fail(attached.error().code, attached.error().message);
   const auto report = (*talk)->session().run(*message, cancel);
   int code = kExitOk;
   if (!report) {

@@ -400,9 +400,11 @@ INSTANTIATE_TEST_SUITE_P(
         // double fork within the session
         "(sh -c 'echo $$ >$F; exec sleep 600 >/dev/null 2>&1' &) ; sleep 600",
         // a group of its own within the session, parent gone, nothing of the output held
-        "sh -c 'set -m; sh -c \"echo \\$\\$ >$F; exec sleep 600\" >/dev/null 2>&1 &'; sleep 600",
+        "bash -c 'set -m; sh -c \"echo \\$\\$ >$F; exec sleep 600\" >/dev/null 2>&1 &'; sleep 600",
         // a group of its own within the session
-        "set -m; sh -c 'echo $$ >$F; exec sleep 600' & wait"));
+        "bash -c 'set -m; sh -c \"echo \\$\\$ >$F; exec sleep 600\" & wait'",
+        // a session of its own, nothing of the output held, parent alive
+        "setsid sh -c 'echo $$ >$F; exec sleep 600' >/dev/null 2>&1 & sleep 600"));
 
 TEST_F(Process, ReturnsTheAnswerWhileAGrandchildHoldsThePipe) {
   const auto got = shell("sleep 600 & echo $! >" + folder_ + "/pid; echo answer");

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/micro/summary.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace agentd::bench {
+namespace {
+
+constexpr double kEmptyAimNs = 1.0;
+constexpr double kSubscriberRatio = 3.0, kSubscriberExtraNs = 3.0;
+// Flat: the payload of 100,000 messages costs at most half more than that of 10, or 20 ns more.
+constexpr double kFlatRatio = 1.5, kFlatExtraNs = 20.0;
+// Two medians of calls that miss the caches a hundred times differ by a few per cent of themselves.
+constexpr double kFlatNoise = 0.05;
+
+const char* verdict(bool met) { return met ? "met" : "MISSED"; }
+
+}  // namespace
+
+void Summary::ReportRuns(const std::vector<Run>& runs) {
+  for (const Run& run : runs) {
+    if (run.error_occurred) {
+      std::printf("%s failed: %s\n", run.benchmark_name().c_str(), run.error_message.c_str());
+      failed_ = true;
+    }
+    if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
+    std::string name = run.run_name.function_name;
+    if (!run.run_name.args.empty()) name.append("/").append(run.run_name.args);
+    times_[name].push_back(run.GetAdjustedCPUTime());
+    for (const auto& [counter, value] : run.counters) {
+      std::string key = name;
+      times_[key.append("/").append(counter)].push_back(value.value);
+    }
+  }
+}
+
+double Summary::best(const std::string& name) const {
+  const auto found = times_.find(name);
+  if (found == times_.end()) return -1;
+  return *std::min_element(found->second.begin(), found->second.end());
+}
+
+void Summary::print_event() const {
+  const double loop = best("EmptyLoop"), test = best("EmptyEvent");
+  if (loop < 0 || test < 0) return;
+  const double own = std::max(0.0, test - loop);
+  std::printf("%-42s %9.2f ns %7.2f x   <= %6.2f ns  %s\n", "event without a subscriber", own,
+              own / best("BareCall/1"), kEmptyAimNs, verdict(own <= kEmptyAimNs));
+}
+
+void Summary::print_subscribers(const Variant& variant) const {
+  for (const int count : {1, 10, 100}) {
+    const std::string size = std::to_string(count);
+    const double bare = best("BareCall/" + size) / count;
+    const double each = best(variant.bench + size) / count;
+    if (bare < 0 || each < 0) continue;
+    const std::string label = size + " " + variant.label + ", each";
+    std::printf("%-42s %9.2f ns %7.2f x   ", label.c_str(), each, each / bare);
+    const double limit = kSubscriberRatio * bare + kSubscriberExtraNs;
+    if (variant.aimed)
+      std::printf("<= %6.2f ns  %s\n", limit, verdict(each <= limit));
+    else
+      std::printf("for information\n");
+  }
+}
+
+void Summary::print_payload(const Variant& variant) const {
+  double least = -1;
+  for (const char* const size : {"10", "1000", "100000"}) {
+    const std::string bench = std::string("AgentStop/") + size + "/";
+    const double all = best(bench + variant.bench);
+    if (all < 0) continue;
+    // The clock is read twice around each call; what the reads alone cost is the hook's own.
+    const double own = std::max(0.0, all - best(bench + (variant.reads ? "bare_ns" : "clock_ns")));
+    if (least < 0) least = own;
+    const double limit = std::max(least * kFlatRatio, least + kFlatExtraNs + kFlatNoise * (all - own));
+    const std::string label = variant.label + (", " + std::string(size)) + " messages";
+    std::printf("%-42s %9.0f ns, own %6.0f ns <= %6.0f ns  %s\n", label.c_str(), all, own, limit,
+                verdict(own <= limit));
+  }
+}
+
+void Summary::print_first_call() const {
+  for (const char* const size : {"10", "1000", "100000"}) {
+    const std::string bench = std::string("FirstCallAfterLoad/") + size + "/";
+    if (best(bench + "first_ns") < 0) continue;
+    const std::string label = "first call after a load, " + std::string(size) + " messages";
+    std::printf("%-42s %9.0f ns, the load %.0f us\n", label.c_str(), best(bench + "first_ns"),
+                best(bench + "load_ns") / 1000);
+  }
+}
+
+void Summary::print() const {
+  std::printf("bare indirect call %.2f ns; best of the repetitions, processor time; x = ratio to the same number "
+              "of bare calls\n\n", best("BareCall/1"));
+  print_event();
+  print_subscribers({"Subscribers/", "subscribers", true, false});
+  print_subscribers({"SerialSubscribers/", "serial subscribers", false, false});
+  print_subscribers({"TracedSubscribers/", "traced subscribers", false, false});
+  std::printf("\nagent_stop after one append; own = without what the hook's reads cost by a bare call\n\n");
+  print_payload({"nothing_ns", "hook reads nothing", true, false});
+  print_payload({"emit_ns", "hook emits", true, false});
+  print_payload({"read_ns", "hook reads 102", true, true});
+  print_payload({"read_emit_ns", "hook reads 102, emits", true, true});
+  print_first_call();
+}
+
+}  // namespace agentd::bench

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// summary.h - collects what Google Benchmark measured and sets it against the aims, as ratios within
+// the one run.
+//
+// Threading: one thread.
+
+#include <benchmark/benchmark.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace agentd::bench {
+
+// Keeps every repetition and prints none of them.
+class Summary final : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override;
+  // The table of aims, to standard output. What a filter left out is left out here.
+  void print() const;
+  // A bench could not run, or a hook did not answer as it does.
+  bool failed() const { return failed_; }
+
+ private:
+  // The best repetition of "Bench/size", or of its counter "Bench/size/counter"; ns, -1 = not measured.
+  // The best, since everything that disturbs a bench makes it slower.
+  double best(const std::string& name) const;
+  // A family of benches, or a counter of AgentStop, and its line in the table.
+  struct Variant {
+    std::string bench, label;
+    bool aimed = false;
+    bool reads = false;
+  };
+  void print_event() const;
+  void print_subscribers(const Variant& variant) const;
+  void print_payload(const Variant& variant) const;
+  void print_first_call() const;
+
+  std::map<std::string, std::vector<double>> times_;
+  bool failed_ = false;
+};
+
+}  // namespace agentd::bench

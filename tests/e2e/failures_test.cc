@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bad input and bad surroundings: one sentence, the documented exit code, nothing lost.
+#include <gtest/gtest.h>
+#include <lmdb.h>
+#include <unistd.h>
+
+#include "tests/e2e/program.h"
+#include "tests/support/anthropic_wire.h"
+#include "tests/support/loopback_server.h"
+
+namespace agentd::testing {
+namespace {
+
+// One line that begins with "agentd: ".
+void expect_one_sentence(const Finished& ran) {
+  const std::size_t at = ran.err.find("agentd: ");
+  EXPECT_NE(at, std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find("agentd: ", at + 8), std::string::npos) << ran.err;
+}
+
+TEST(Failures, UnknownCommandAndFlagExitTwo) {
+  Program program;
+  const Finished command = program.run({"comapct"});
+  EXPECT_EQ(command.code, 2);
+  EXPECT_EQ(command.err, "agentd: unknown command 'comapct': did you mean 'compact'?\n");
+  const Finished flag = program.run({"run", "--jsno", "x"});
+  EXPECT_EQ(flag.code, 2);
+  EXPECT_EQ(flag.err, "agentd: 'agentd run' has no option '--jsno': did you mean '--json'?\n");
+}
+
+TEST(Failures, ABadConfigurationExitsTwoWithItsPlace) {
+  Program program;
+  program.config("provider: anthropic\ncompaction:\n  strategi: full\n");
+  const Finished ran = program.run({"run", "x"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(
+      ran.err,
+      "agentd: " + program.home() +
+          "/config.yaml:3:3: unknown key 'strategi' in 'compaction': did you mean 'strategy'?\n");
+}
+
+TEST(Failures, GarbageInPlaceOfTheConfigurationExitsTwo) {
+  Program program;
+  program.config(std::string("\x00\xff\x1b{[", 5));
+  const Finished ran = program.run({"config", "show"});
+  EXPECT_EQ(ran.code, 2);
+  expect_one_sentence(ran);
+  EXPECT_EQ(ran.err.find('\x1b'), std::string::npos);
+}
+
+TEST(Failures, AMissingConversationExitsFour) {
+  Program program;
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"conversation", "show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"},
+           {"conversation", "delete", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--yes"},
+           {"compact", "-c", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--dry-run"}}) {
+    const Finished ran = program.run(words);
+    EXPECT_EQ(ran.code, 4) << words[0] << ran.err;
+    expect_one_sentence(ran);
+  }
+}
+
+TEST(Failures, AHomeThatCannotBeMadeExitsSix) {
+  Program program;
+  const std::string file = program.file("file", "");
+  const std::string script = program.script("- text: a\n");
+  program.set_home(file + "/below");
+  const Finished ran = program.run({"run", "--script", script, "x"});
+  EXPECT_EQ(ran.code, 6) << ran.err;
+  expect_one_sentence(ran);
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST(Failures, AStoreOfANewerVersionExitsSixAndIsLeftAlone) {
+  Program program;
+  ASSERT_EQ(program.run({"run", "--script", program.script("- text: a\n"), "x"}).code, 0);
+  MDB_env* env = nullptr;
+  MDB_txn* txn = nullptr;
+  MDB_dbi meta = 0;
+  ASSERT_EQ(mdb_env_create(&env), 0);
+  mdb_env_set_maxdbs(env, 16);
+  mdb_env_set_mapsize(env, 64u << 20);
+  ASSERT_EQ(mdb_env_open(env, (program.home() + "/store").c_str(), 0, 0600), 0);
+  ASSERT_EQ(mdb_txn_begin(env, nullptr, 0, &txn), 0);
+  ASSERT_EQ(mdb_dbi_open(txn, "meta", 0, &meta), 0);
+  char key_text[] = "format", value_bytes[8] = {0, 0, 0, 0, 0, 0, 0, 99};
+  MDB_val key{6, key_text}, value{8, value_bytes};
+  ASSERT_EQ(mdb_put(txn, meta, &key, &value, 0), 0);
+  ASSERT_EQ(mdb_txn_commit(txn), 0);
+  mdb_env_close(env);
+
+  const Finished ran = program.run({"run", "--script", program.script("- text: a\n"), "x"});
+  EXPECT_EQ(ran.code, 6) << ran.err;
+  EXPECT_NE(ran.err.find("newer agentd"), std::string::npos) << ran.err;
+  EXPECT_EQ(program.run({"conversation", "list"}).code, 6);
+  EXPECT_EQ(program.run({"doctor"}).code, 1);
+}
+
+TEST(Failures, ABrokenScriptExitsTwoWithItsPlace) {
+  Program program;
+  const Finished broken = program.run({"run", "--script", program.script("- txet: a\n"), "x"});
+  EXPECT_EQ(broken.code, 2) << broken.err;
+  EXPECT_NE(broken.err.find("script.yaml:1:3: "), std::string::npos) << broken.err;
+  EXPECT_EQ(program.run({"run", "--script", "/nowhere/script", "x"}).code, 2);
+  EXPECT_EQ(program.run({"run", "--provider", "scripted", "x"}).code, 2);
+  EXPECT_EQ(program.newest(), "");
+}
+
+TEST(Failures, WithoutAKeyExitsFiveAndSaysWhatToSet) {
+  Program program;
+  const Finished ran = program.run({"run", "x"});
+  EXPECT_EQ(ran.code, 5);
+  EXPECT_NE(ran.err.find("set ANTHROPIC_API_KEY"), std::string::npos) << ran.err;
+  EXPECT_EQ(program.newest(), "");
+}
+
+// ---- the provider over HTTP
+
+class ProviderFailures : public ::testing::Test {
+ protected:
+  Finished run(LoopbackServer& server, std::vector<std::string> words) {
+    words.insert(words.end(), {"--set", "base_url=" + server.url(), "--set",
+                               "providers.anthropic.max_retries=0"});
+    return program_.run(words);
+  }
+  ProviderFailures() {
+    program_.set("ANTHROPIC_API_KEY=sk-test-123");
+    program_.set("NO_PROXY=127.0.0.1");
+  }
+  // The message is in the log, and the next run goes on with it.
+  void expect_nothing_lost(const std::string& question) {
+    const std::string id = program_.newest();
+    ASSERT_NE(id, "");
+    EXPECT_NE(program_.record_types(id).find("user_message"), std::string::npos);
+    const Finished next =
+        program_.run({"run", "--follow", "again", "--script",
+                      program_.script("- text: fine\n  expect: {contains: " + question + "}\n")});
+    EXPECT_EQ(next.code, 0) << next.err;
+    EXPECT_EQ(program_.newest(), id);
+  }
+  Program program_;
+};
+
+TEST_F(ProviderFailures, AnAnswerStreamsThrough) {
+  LoopbackServer server(std::deque<Reply>{
+      Reply::stream(AnthropicWire().start().text({"Good ", "day."}).finish("end_turn").bytes())});
+  const Finished ran = run(server, {"run", "hello"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "Good day.\n");
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_EQ(server.requests()[0].header("x-api-key"), "sk-test-123");
+}
+
+TEST_F(ProviderFailures, ARefusedKeyExitsFiveAndLosesNothing) {
+  LoopbackServer server(std::deque<Reply>{
+      Reply::http(401, {{"content-type", "application/json"}},
+                  anthropic_error_body("authentication_error", "invalid x-api-key"))});
+  const Finished ran = run(server, {"run", "question one"});
+  EXPECT_EQ(ran.code, 5) << ran.err;
+  expect_one_sentence(ran);
+  EXPECT_EQ(ran.err.find("sk-test-123"), std::string::npos);
+  expect_nothing_lost("question one");
+}
+
+TEST_F(ProviderFailures, ARateLimitExitsFiveAndLosesNothing) {
+  LoopbackServer server(
+      std::deque<Reply>{Reply::http(429, {{"content-type", "application/json"}},
+                                    anthropic_error_body("rate_limit_error", "slow down"))});
+  const Finished ran = run(server, {"run", "question two"});
+  EXPECT_EQ(ran.code, 5) << ran.err;
+  EXPECT_NE(ran.err.find("slow down"), std::string::npos) << ran.err;
+  expect_nothing_lost("question two");
+}
+
+TEST_F(ProviderFailures, AServerErrorExitsFiveAndLosesNothing) {
+  LoopbackServer server(std::deque<Reply>{Reply::http(500, {}, "oops")});
+  const Finished ran = run(server, {"run", "question three"});
+  EXPECT_EQ(ran.code, 5) << ran.err;
+  expect_one_sentence(ran);
+  expect_nothing_lost("question three");
+}
+
+TEST_F(ProviderFailures, ACutStreamKeepsWhatArrivedAndRunsNoTool) {
+  const std::string whole = AnthropicWire()
+                                .start()
+                                .text({"Half an ", "answer"})
+                                .tool_use("t1", "bash", {R"({"command":"touch made.txt"})"})
+                                .finish("tool_use")
+                                .bytes();
+  LoopbackServer server(
+      std::deque<Reply>{Reply::stream(whole.substr(0, whole.find("message_delta")))});
+  const Finished ran = run(server, {"run", "--allow", "bash", "question four"});
+  EXPECT_EQ(ran.code, 5) << ran.err;
+  EXPECT_EQ(ran.out, "Half an answer\n");
+  EXPECT_NE(::access((program_.project() + "/made.txt").c_str(), F_OK), 0);
+  expect_nothing_lost("question four");
+}
+
+TEST_F(ProviderFailures, NobodyListeningExitsFive) {
+  std::string url;
+  {
+    LoopbackServer gone{std::deque<Reply>{}};
+    url = gone.url();
+  }
+  const Finished ran = program_.run(
+      {"run", "x", "--set", "base_url=" + url, "--set", "providers.anthropic.max_retries=0"});
+  EXPECT_EQ(ran.code, 5) << ran.err;
+  expect_one_sentence(ran);
+}
+
+}  // namespace
+}  // namespace agentd::testing

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/e2e/program.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "core/base/file.h"
+
+namespace agentd::testing {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(60);
+
+std::string contents(const std::string& path) { return read_file(path, 64u << 20).value_or(""); }
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+int exit_code(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Polls until the condition holds; the program that is tested decides when, not the clock.
+template <typename Condition>
+bool eventually(Condition condition) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+[[noreturn]] void become(std::vector<std::string> words, std::vector<std::string> environment,
+                         const std::string& cwd) {
+  const char* other = std::getenv("AGENTD_E2E_BINARY");  // a broken build, to see the tests fail
+  const std::string binary = other == nullptr ? AGENTD_BINARY : other;
+  words.insert(words.begin(), binary);
+  if (::chdir(cwd.c_str()) == 0)
+    ::execve(binary.c_str(), pointers(words).data(), pointers(environment).data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+Running::Running(Running&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      out_path_(std::move(other.out_path_)),
+      err_path_(std::move(other.err_path_)),
+      input_(std::exchange(other.input_, -1)) {}
+
+Running::~Running() {
+  if (input_ >= 0) ::close(input_);
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
+
+void Running::signal(int number) const { ::kill(pid_, number); }
+
+Finished Running::wait() {
+  int status = 0;
+  const bool ended = eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
+  EXPECT_TRUE(ended) << "the program did not end; it wrote\n" << out() << err();
+  if (!ended) return {-1, out(), err()};
+  pid_ = -1;
+  return {exit_code(status), out(), err()};
+}
+
+std::string Running::out() const { return contents(out_path_); }
+std::string Running::err() const { return contents(err_path_); }
+bool Running::wait_for_out(const std::string& text) const {
+  return eventually([&] { return out().find(text) != std::string::npos; });
+}
+bool Running::wait_for_err(const std::string& text) const {
+  return eventually([&] { return err().find(text) != std::string::npos; });
+}
+
+Program::Program() { AGENTD_ASSERT(make_directories(project_)); }
+
+void Program::config(const std::string& yaml) const {
+  AGENTD_ASSERT(make_directories(home_));
+  AGENTD_ASSERT(write_file_atomically(home_ + "/config.yaml", yaml, 0600));
+}
+
+std::string Program::script(const std::string& yaml) {
+  return directory_.write("script.yaml", yaml);
+}
+
+std::string Program::file(const std::string& name, const std::string& text) const {
+  AGENTD_ASSERT(write_file_atomically(project_ + "/" + name, text, 0600));
+  return project_ + "/" + name;
+}
+
+void Program::drop_hook(const std::string& module) const {
+  const std::string name = module.substr(module.rfind('/') + 1);
+  AGENTD_ASSERT(make_directories(home_ + "/hooks"));
+  AGENTD_ASSERT(write_file_atomically(home_ + "/hooks/" + name, contents(module), 0600));
+}
+
+std::vector<std::string> Program::full_environment() const {
+  std::vector<std::string> out{"PATH=/usr/bin:/bin", "HOME=" + directory_.path(),
+                               "AGENTD_HOME=" + home_, "LC_ALL=C.UTF-8", "TERM=dumb"};
+  // Sanitizers of the test's own build; nothing of the user's.
+  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"})
+    if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
+  out.insert(out.end(), environment_.begin(), environment_.end());
+  return out;
+}
+
+Running Program::start(const std::vector<std::string>& words, const std::string& input) {
+  const std::string number = std::to_string(++runs_);
+  const std::string out = directory_.file("out." + number), err = directory_.file("err." + number);
+  const std::string in = directory_.write("in." + number, input);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::setsid();
+    ::dup2(::open(in.c_str(), O_RDONLY), 0);
+    ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), 1);
+    ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), 2);
+    become(words, full_environment(), project_);
+  }
+  return {pid, out, err};
+}
+
+Finished Program::run(const std::vector<std::string>& words, const std::string& input) {
+  return start(words, input).wait();
+}
+
+Finished Program::on_terminal(const std::vector<std::string>& words,
+                              const std::vector<std::pair<std::string, std::string>>& dialogue) {
+  int terminal = -1;
+  const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (pid == 0) become(words, full_environment(), project_);
+  const UniqueFd owned(terminal);
+  Finished finished;
+  std::size_t next = 0, seen = 0;
+  for (const auto until = std::chrono::steady_clock::now() + kPatience;;) {
+    if (std::chrono::steady_clock::now() > until) break;
+    pollfd ready{terminal, POLLIN, 0};
+    if (::poll(&ready, 1, 100) <= 0) continue;
+    char buffer[4096];
+    const ssize_t got = ::read(terminal, buffer, sizeof buffer);
+    if (got <= 0) break;  // EIO: the program is gone
+    finished.out.append(buffer, static_cast<std::size_t>(got));
+    while (next < dialogue.size()) {
+      const std::size_t at = finished.out.find(dialogue[next].first, seen);
+      if (at == std::string::npos) break;
+      seen = at + dialogue[next].first.size();
+      EXPECT_TRUE(write_all(terminal, dialogue[next].second));
+      ++next;
+    }
+  }
+  EXPECT_EQ(next, dialogue.size())
+      << "was not shown: " << (next < dialogue.size() ? dialogue[next].first : "");
+  if (next < dialogue.size()) ::kill(pid, SIGKILL);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  finished.code = exit_code(status);
+  return finished;
+}
+
+std::string Program::newest() {
+  const Finished list = run({"conversation", "list", "--all", "--limit", "1", "--json"});
+  const auto line = JsonDocument::parse(list.out.substr(0, list.out.find('\n')));
+  return line ? std::string(line->root()["id"].string_or("")) : "";
+}
+
+std::string Program::record_types(const std::string& id) {
+  std::string out;
+  for (const JsonDocument& record : json_lines(run({"conversation", "show", id, "--log"}).out))
+    out += (out.empty() ? "" : " ") + std::string(record.root()["type"].string_or("?"));
+  return out;
+}
+
+std::vector<JsonDocument> json_lines(const std::string& text) {
+  std::vector<JsonDocument> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    auto document = JsonDocument::parse(line);
+    EXPECT_TRUE(document && document->root().is_object()) << line;
+    if (document) out.push_back(std::move(*document));
+  }
+  return out;
+}
+
+}  // namespace agentd::testing

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs with the scripted provider on a store on disk.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+class RunTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> scripted(std::vector<std::string> words, const std::string& yaml) {
+    words.push_back("--script");
+    words.push_back(program_.script(yaml));
+    return words;
+  }
+  Program program_;
+};
+
+TEST_F(RunTest, PrintsTheAnswerOnStandardOutputAndTheRestBeside) {
+  const Finished ran = program_.run(scripted({"run", "hello"}, "- text: Good day.\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "Good day.\n");
+  EXPECT_NE(ran.err.find("conversation " + program_.newest()), std::string::npos) << ran.err;
+}
+
+TEST_F(RunTest, ResultOnlyPrintsTheFinalAnswerAlone) {
+  program_.file("a.txt", "alpha\n");
+  const Finished ran =
+      program_.run(scripted({"run", "--result-only", "hello"},
+                            "- text: I look.\n  calls: [{name: read_file, input: {path: a.txt}}]\n"
+                            "- text: It says alpha.\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "It says alpha.\n");
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST_F(RunTest, ToolsReallyRun) {
+  program_.file("a.txt", "alpha beta\n");
+  const std::string record = program_.directory().file("requests");
+  const Finished ran = program_.run(
+      scripted({"run", "--allow", "bash", "--set", "scripted.record=" + record, "look"},
+               "- calls:\n  - {name: read_file, input: {path: a.txt}}\n"
+               "  - {name: bash, input: {command: 'echo $((6*7)) > made.txt; cat made.txt'}}\n"
+               "- text: done\n  expect: {contains: [alpha beta, '42']}\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "done\n");
+  EXPECT_NE(ran.err.find("• bash echo $((6*7))"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("• read_file a.txt"), std::string::npos) << ran.err;
+}
+
+TEST_F(RunTest, AToolThatNobodyAllowedIsDeniedAndTheModelIsTold) {
+  const Finished ran =
+      program_.run(scripted({"run", "look"},
+                            "- calls: [{name: bash, input: {command: 'touch made.txt'}}]\n"
+                            "- text: a pity\n  expect: {contains: --allow bash}\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("denied"), std::string::npos) << ran.err;
+  EXPECT_EQ(program_.run({"conversation", "list"}).code, 0);
+}
+
+TEST_F(RunTest, ADenyRuleBeatsTheFlag) {
+  program_.config("permissions: {deny: [bash]}\n");
+  const Finished ran =
+      program_.run(scripted({"run", "--allow", "*", "look"},
+                            "- calls: [{name: bash, input: {command: 'echo reached'}}]\n"
+                            "- text: ok\n  expect: {not_contains: reached\\n}\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("denied"), std::string::npos) << ran.err;
+}
+
+TEST_F(RunTest, FollowGoesOnWithTheNewestConversationOfTheProject) {
+  ASSERT_EQ(program_.run(scripted({"run", "first question"}, "- text: first answer\n")).code, 0);
+  const std::string id = program_.newest();
+  const Finished ran =
+      program_.run(scripted({"run", "--follow", "second"},
+                            "- text: second answer\n"
+                            "  expect: {contains: [first question, first answer]}\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(program_.newest(), id);
+}
+
+TEST_F(RunTest, FollowWithoutAConversationExitsFour) {
+  const Finished ran = program_.run(scripted({"run", "-f", "x"}, "- text: no\n"));
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_NE(ran.err.find("no conversation to follow"), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(RunTest, ResumeTakesABeginningOfTheIdInEitherCase) {
+  ASSERT_EQ(program_.run(scripted({"run", "one"}, "- text: a\n")).code, 0);
+  std::string id = program_.newest();
+  for (char& c : id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto again = scripted({"run", "two"}, "- text: b\n  expect: {contains: one}\n");
+  auto words = again;
+  words.insert(words.end(), {"--resume", id});
+  EXPECT_EQ(program_.run(words).code, 0);
+  words = again;
+  words.insert(words.end(), {"--resume", id.substr(0, 12)});
+  EXPECT_EQ(program_.run(words).code, 0);
+}
+
+TEST_F(RunTest, ResumeOfWhatIsNotThereExitsFour) {
+  for (const char* id : {"01ARZ3NDEKTSV4RRFFQ69G5FAV", "01ARZ", "x"}) {
+    const Finished ran = program_.run(scripted({"run", "--resume", id, "x"}, "- text: no\n"));
+    EXPECT_EQ(ran.code, 4) << id << ran.err;
+    EXPECT_EQ(ran.err.substr(0, 8), "agentd: ") << ran.err;
+  }
+  EXPECT_EQ(program_.newest(), "");
+}
+
+TEST_F(RunTest, AnAmbiguousBeginningIsRefused) {
+  ASSERT_EQ(program_.run(scripted({"run", "one"}, "- text: a\n")).code, 0);
+  ASSERT_EQ(program_.run(scripted({"run", "two"}, "- text: a\n")).code, 0);
+  const Finished ran = program_.run(
+      scripted({"run", "--resume", program_.newest().substr(0, 4), "x"}, "- text: no\n"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("more than one"), std::string::npos) << ran.err;
+}
+
+TEST_F(RunTest, TheMessageMayComeFromStandardInput) {
+  const std::string yaml = "- text: read\n  expect: {contains: from the pipe}\n";
+  EXPECT_EQ(program_.run(scripted({"run", "-"}, yaml), "from the pipe\n").code, 0);
+  EXPECT_EQ(program_.run(scripted({"run"}, yaml), "from the pipe\n").code, 0);
+}
+
+TEST_F(RunTest, AnEmptyMessageIsAUsageError) {
+  const Finished ran = program_.run(scripted({"run"}, "- text: no\n"), " \n");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.err, "agentd: the message is empty\n");
+}
+
+TEST_F(RunTest, JsonLinesParseAndTellTheRun) {
+  const Finished ran = program_.run(scripted(
+      {"run", "--json", "--allow", "bash", "hello"},
+      "- text: |-\n    two\n    lines\n  calls: [{name: bash, input: {command: echo hi}}]\n"
+      "- text: done\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  std::vector<std::string> types;
+  std::string text;
+  for (const JsonDocument& line : json_lines(ran.out)) {
+    const std::string type(line.root()["type"].string_or(""));
+    if (type != "hook_answer") types.push_back(type);  // hooks are asked until the session ends
+    if (type == "text_delta") text += line.root()["text"].string_or("");
+  }
+  ASSERT_FALSE(types.empty());
+  EXPECT_NE(std::find(types.begin(), types.end(), "tool_call"), types.end());
+  EXPECT_NE(std::find(types.begin(), types.end(), "tool_result"), types.end());
+  EXPECT_EQ(types.back(), "run_ended");
+  EXPECT_EQ(text, "two\nlinesdone");
+}
+
+TEST_F(RunTest, NoSaveLeavesNothing) {
+  EXPECT_EQ(program_.run(scripted({"run", "--no-save", "x"}, "- text: a\n")).code, 0);
+  EXPECT_EQ(program_.run({"conversation", "list", "--all"}).out, "no conversations\n");
+}
+
+TEST_F(RunTest, NoToolsOffersNone) {
+  const std::string record = program_.directory().file("requests");
+  ASSERT_EQ(program_
+                .run(scripted({"run", "--no-tools", "--set", "scripted.record=" + record, "x"},
+                              "- text: a\n"))
+                .code,
+            0);
+  const auto lines = json_lines(program_.directory().read("requests"));
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].root()["tools"].size(), 0u);
+}
+
+TEST_F(RunTest, NoHooksAsksNoHookButKeepsTheTools) {
+  program_.drop_hook(AGENTD_REFUSE_HOOK);
+  const std::string record = program_.directory().file("requests");
+  EXPECT_EQ(program_.run(scripted({"run", "forbidden"}, "- text: a\n")).code, 3);
+  const Finished ran = program_.run(scripted(
+      {"run", "--no-hooks", "--set", "scripted.record=" + record, "forbidden"}, "- text: a\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const auto lines = json_lines(program_.directory().read("requests"));
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_GT(lines[0].root()["tools"].size(), 0u);
+}
+
+TEST_F(RunTest, AHooksBlockExitsThreeWithItsReason) {
+  program_.drop_hook(AGENTD_REFUSE_HOOK);
+  const Finished ran = program_.run(scripted({"run", "a forbidden word"}, "- text: a\n"));
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_NE(ran.err.find("that word is forbidden"), std::string::npos) << ran.err;
+}
+
+TEST_F(RunTest, TraceHooksShowsAnswersWithTheirTime) {
+  program_.drop_hook(AGENTD_REFUSE_HOOK);
+  const Finished ran =
+      program_.run(scripted({"run", "--trace-hooks", "a forbidden word"}, "- text: a\n"));
+  EXPECT_NE(ran.err.find("hook refuse · user_message_send · block"), std::string::npos) << ran.err;
+  EXPECT_TRUE(ran.err.find("µs") != std::string::npos || ran.err.find(" ms") != std::string::npos);
+}
+
+TEST_F(RunTest, MaxTurnsStopsTheRun) {
+  const Finished ran =
+      program_.run(scripted({"run", "--max-turns", "1", "x"},
+                            "- calls: [{name: glob, input: {pattern: '*'}}]\n- text: never\n"));
+  EXPECT_EQ(ran.out.find("never"), std::string::npos);
+  EXPECT_NE(ran.err.find("limit of turns"), std::string::npos) << ran.err;
+  EXPECT_EQ(program_.run(scripted({"run", "--max-turns", "none", "x"}, "- text: a\n")).code, 2);
+}
+
+TEST_F(RunTest, InstructionsOfTheProjectAreSentAlong) {
+  program_.file("AGENTS.md", "always say please");
+  EXPECT_EQ(
+      program_.run(scripted({"run", "x"}, "- text: a\n  expect: {contains: always say please}\n"))
+          .code,
+      0);
+  EXPECT_EQ(program_
+                .run(scripted({"run", "--set", "instructions=false", "x"},
+                              "- text: a\n  expect: {not_contains: always say please}\n"))
+                .code,
+            0);
+}
+
+TEST_F(RunTest, AnInterruptKeepsWhatWasSaid) {
+  Running running = program_.start(
+      scripted({"run", "--allow", "bash", "wait"},
+               "- text: I wait now.\n  calls: [{name: bash, input: {command: sleep 600}}]\n"
+               "- text: never\n"));
+  ASSERT_TRUE(running.wait_for_err("• bash"));
+  running.signal(SIGINT);
+  const Finished ran = running.wait();
+  EXPECT_EQ(ran.code, 130) << ran.err;
+  EXPECT_EQ(ran.out, "I wait now.\n");
+  const std::string id = program_.newest();
+  EXPECT_NE(program_.record_types(id).find("user_message"), std::string::npos);
+  EXPECT_EQ(program_
+                .run(scripted({"run", "--follow", "go on"},
+                              "- text: b\n  expect: {contains: I wait now}\n"))
+                .code,
+            0);
+}
+
+TEST_F(RunTest, ASecondRunOnTheSameConversationExits75AndNamesTheProcess) {
+  ASSERT_EQ(program_.run(scripted({"run", "one"}, "- text: a\n")).code, 0);
+  Running running =
+      program_.start(scripted({"run", "--follow", "--allow", "bash", "wait"},
+                              "- calls: [{name: bash, input: {command: sleep 600}}]\n"));
+  ASSERT_TRUE(running.wait_for_err("• bash"));
+  const Finished second = program_.run(scripted({"run", "--follow", "x"}, "- text: no\n"));
+  EXPECT_EQ(second.code, 75) << second.err;
+  EXPECT_NE(second.err.find(std::to_string(running.pid())), std::string::npos) << second.err;
+  running.signal(SIGINT);
+  EXPECT_EQ(running.wait().code, 130);
+}
+
+}  // namespace
+}  // namespace agentd::testing

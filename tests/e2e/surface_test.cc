@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Version, plugins, doctor, help, and the program on a terminal.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+TEST(Surface, VersionIsOneLine) {
+  Program program;
+  const Finished ran = program.run({"--version"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, "agentd " AGENTD_VERSION_TEXT "\n");
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST(Surface, PluginsTellsIdVersionAbiEventsAndVerdict) {
+  Program program;
+  program.drop_hook(AGENTD_REFUSE_HOOK);
+  const Finished ran = program.run({"--plugins"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("refuse  test.refuse 1.2.3  abi 1."), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("events:"), std::string::npos);
+  EXPECT_NE(ran.out.find("before_compaction"), std::string::npos);
+  EXPECT_NE(ran.out.find("verdict: ok"), std::string::npos);
+  EXPECT_NE(ran.out.find("workspace_tools"), std::string::npos);
+}
+
+TEST(Surface, PluginsRunsNoByteOfAPlugin) {
+  Program program;
+  program.drop_hook(AGENTD_NOISY_HOOK);
+  const std::string mark = program.directory().file("noisy");
+  program.set("NOISY_MARK=" + mark);
+  const Finished ran = program.run({"--plugins=json"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const auto list = JsonDocument::parse(ran.out);
+  ASSERT_TRUE(list) << list.error().message;
+  bool found = false;
+  for (std::size_t i = 0; i < list->root().size(); ++i)
+    found = found || list->root().at(i)["id"].string_or("") == "test.noisy";
+  EXPECT_TRUE(found) << ran.out;
+  struct stat info {};
+  EXPECT_NE(::stat(mark.c_str(), &info), 0) << "a constructor ran";
+  // The module does leave its mark when it is loaded, so that the test above can fail.
+  program.run({"run", "x", "--script", program.script("- text: a\n")});
+  EXPECT_EQ(::stat(mark.c_str(), &info), 0);
+}
+
+TEST(Surface, AFileOfGarbageInTheHooksDirectoryGetsAVerdictAndTheRunGoesOn) {
+  Program program;
+  ASSERT_TRUE(make_directories(program.home() + "/hooks"));
+  ASSERT_TRUE(write_file_atomically(program.home() + "/hooks/junk.so", "no module", 0600));
+  EXPECT_NE(program.run({"--plugins"}).out.find("junk"), std::string::npos);
+  const Finished ran = program.run({"run", "x", "--script", program.script("- text: a\n")});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("junk.so"), std::string::npos) << ran.err;
+}
+
+TEST(Surface, ADroppedHookReplacesTheBundledOneOfItsName) {
+  Program program;
+  program.drop_hook(AGENTD_BUNDLED_TOOLS);
+  const Finished plugins = program.run({"--plugins"});
+  EXPECT_NE(plugins.out.find("replaced by another of this name"), std::string::npos) << plugins.out;
+  const Finished ran =
+      program.run({"run", "--result-only", "x", "--script", program.script("- text: a\n")});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST(Surface, ABundledHookRunsOnceItIsEnabled) {
+  Program program;
+  const std::string log = program.directory().file("audit.jsonl");
+  const std::string script = program.script("- text: a\n");
+  ASSERT_EQ(
+      program.run({"run", "x", "--trace-hooks", "--script", script}).err.find("hook audit_log"),
+      std::string::npos);
+  program.config("hooks: {audit_log: {enabled: true, config: {path: " + log + "}}}\n");
+  const Finished ran = program.run({"run", "x", "--trace-hooks", "--script", script});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("hook audit_log · session_start"), std::string::npos) << ran.err;
+}
+
+TEST(Surface, DoctorSaysWhatIsMissingAndNeverShowsTheKey) {
+  Program program;
+  const Finished without = program.run({"doctor"});
+  EXPECT_EQ(without.code, 1);
+  EXPECT_NE(without.out.find("ANTHROPIC_API_KEY is not set"), std::string::npos) << without.out;
+  program.set("ANTHROPIC_API_KEY=sk-secret-456");
+  const Finished with = program.run({"doctor"});
+  EXPECT_EQ(with.code, 0) << with.out;
+  EXPECT_NE(with.out.find("ANTHROPIC_API_KEY is set"), std::string::npos);
+  EXPECT_EQ(with.out.find("sk-secret-456"), std::string::npos);
+  EXPECT_NE(with.out.find("unsandboxed"), std::string::npos);
+}
+
+TEST(Surface, DoctorFindsAHooksDirectoryThatOthersMayWrite) {
+  Program program;
+  program.set("ANTHROPIC_API_KEY=x");
+  ASSERT_TRUE(make_directories(program.home() + "/hooks"));
+  ASSERT_EQ(::chmod((program.home() + "/hooks").c_str(), 0777), 0);
+  const Finished ran = program.run({"doctor"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.out.find("chmod go-w"), std::string::npos) << ran.out;
+}
+
+TEST(Surface, DoctorReportsAProblemOfTheConfigurationAndGoesOn) {
+  Program program;
+  program.config("modle: x\n");
+  const Finished ran = program.run({"doctor"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.out.find("did you mean 'model'?"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("Sandbox"), std::string::npos);
+}
+
+// ---- on a terminal
+
+TEST(Terminal, ChatTalksShowsTheGaugeAndEndsAtEndOfInput) {
+  Program program;
+  const Finished ran =
+      program.on_terminal({"chat", "--script", program.script("- text: Good day.\n- text: Bye.\n")},
+                          {{" % > ", "hello\n"},
+                           {"Good day.", ""},
+                           {" % > ", "/status\n"},
+                           {"conversation ", ""},
+                           {" % > ", "bye\n"},
+                           {"Bye.", ""},
+                           {" % > ", "\x04"}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+}
+
+TEST(Terminal, ChatKnowsItsCommands) {
+  Program program;
+  const Finished ran = program.on_terminal(
+      {"chat", "--script",
+       program.script("- text: one\n- text: two\n- {for: summary, text: in short}\n")},
+      {{" % > ", "/hlep\n"},
+       {"did you mean '/help'?", ""},
+       {" % > ", "hello\n"},
+       {"one", ""},
+       {" % > ", "/compact heed the rest\n"},
+       {"Reduced from 2 messages to 1", ""},
+       {" % > ", "/clear\n"},
+       {"A new conversation", ""},
+       {" % > ", "/exit\n"}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+}
+
+TEST(Terminal, ATwiceInterruptedPromptEndsTheChat) {
+  Program program;
+  const Finished ran = program.on_terminal({"chat", "--script", program.script("- text: one\n")},
+                                           {{" % > ", "\x03"}, {" % > ", "\x03"}});
+  EXPECT_EQ(ran.code, 130) << ran.out;
+}
+
+TEST(Terminal, AToolIsAllowedOnceByY) {
+  Program program;
+  const Finished ran = program.on_terminal(
+      {"run", "look", "--script",
+       program.script(
+           "- calls: [{name: bash, input: {command: 'echo reached > made.txt'}}]\n- text: done\n")},
+      {{"Allow?", "y\n"}, {"done", ""}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_NE(ran.out.find("command: echo reached > made.txt"), std::string::npos) << ran.out;
+  struct stat info {};
+  EXPECT_EQ(::stat((program.project() + "/made.txt").c_str(), &info), 0);
+}
+
+TEST(Terminal, AReasonInPlaceOfYesReachesTheModel) {
+  Program program;
+  const Finished ran = program.on_terminal(
+      {"run", "look", "--script",
+       program.script("- calls: [{name: bash, input: {command: 'touch made.txt'}}]\n"
+                      "- text: understood\n  expect: {contains: use another directory}\n")},
+      {{"Allow?", "use another directory\n"}, {"understood", ""}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  struct stat info {};
+  EXPECT_NE(::stat((program.project() + "/made.txt").c_str(), &info), 0);
+}
+
+TEST(Terminal, AlwaysAsksOnlyOnce) {
+  Program program;
+  const Finished ran = program.on_terminal(
+      {"run", "look", "--script",
+       program.script("- calls: [{name: bash, input: {command: 'echo 1'}}]\n"
+                      "- calls: [{name: bash, input: {command: 'echo 2'}}]\n- text: done\n")},
+      {{"Allow?", "a\n"}, {"done", ""}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_EQ(ran.out.find("Allow?"), ran.out.rfind("Allow?"));
+}
+
+}  // namespace
+}  // namespace agentd::testing

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/agent_fixture.h"
+
+namespace agentd {
+namespace {
+
+using testing::action;
+using testing::AgentTest;
+using testing::set_action;
+using testing::TestCall;
+
+class Run : public AgentTest {};
+
+TEST_F(Run, TextTurnIsTwoCommits) {
+  open();
+  model_.say("hello");
+  EXPECT_EQ(text_of(run("hi")), "hello");
+  EXPECT_EQ(store_.appends, 2);
+  EXPECT_EQ(kinds(), "genesis run_begin settings user_message assistant_message run_end");
+}
+
+TEST_F(Run, UserMessageIsDurableBeforeTheModelIsAsked) {
+  open();
+  model_.say("hello");
+  std::string seen;
+  model_.during = [&](const ModelRequest&) { seen = kinds(); };
+  ASSERT_TRUE(run("hi"));
+  EXPECT_EQ(seen, "genesis run_begin settings user_message");
+}
+
+TEST_F(Run, RequestHoldsSystemPromptInstructionsAndHistory) {
+  options_.instructions = "never push";
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  ASSERT_TRUE(run("second"));
+  ASSERT_EQ(model_.requests.size(), 2u);
+  EXPECT_EQ(model_.requests[1].system, "be good\n\nnever push");
+  EXPECT_EQ(model_.requests[1].all_text(), "first\none\nsecond\n");
+}
+
+TEST_F(Run, ConversationGoesOnInAnotherProcess) {
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  reopen();
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(model_.requests[1].all_text(), "first\none\nsecond\n");
+  EXPECT_EQ(log().back().record.run, 2u);
+}
+
+TEST_F(Run, SecondSessionOfOneConversationIsBusy) {
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run("first"));
+  const auto second = agent_->open(id());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, RunError::Kind::kBusy);
+}
+
+TEST_F(Run, MissingConversationIsNotFound) {
+  open();
+  const auto opened = agent_->open(ids_.next());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().kind, RunError::Kind::kNotFound);
+}
+
+TEST_F(Run, UsageIsChargedToTheConversationAndTheRun) {
+  open();
+  model_.say("one", Usage{100, 20, 5, 0, 0, 0});
+  const auto report = run("first");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->usage.input, 100u);
+  EXPECT_EQ(store_.info(id())->usage.output, 20u);
+}
+
+TEST_F(Run, GaugeComesFromTheReportAndWhatCameSince) {
+  open();
+  model_.say("one", Usage{4'000, 100, 50, 0, 0, 0});
+  ASSERT_TRUE(run("first"));
+  const Gauge gauge = session_->gauge();
+  EXPECT_TRUE(gauge.reported);
+  EXPECT_EQ(gauge.used, 4'150u);
+  EXPECT_EQ(gauge.limit, 8'000u);
+  EXPECT_EQ(gauge.compact_at, 6'400u);
+}
+
+TEST_F(Run, GaugeIsAnEstimateOfTheBytesWithoutAReport) {
+  open();
+  model_.say(std::string(400, 'x'));
+  ASSERT_TRUE(run(std::string(800, 'y')));
+  const Gauge gauge = session_->gauge();
+  EXPECT_FALSE(gauge.reported);
+  // 2 for the system prompt, 100 + 4 and 200 + 4 for the messages.
+  EXPECT_EQ(gauge.used, 310u);
+  EXPECT_EQ(gauge.floor, 2u);
+}
+
+TEST_F(Run, ModelErrorIsRecordedAndTheNextRunGoesOn) {
+  open();
+  model_.fail(ModelErrorKind::kOverloaded, "it is overloaded").say("fine");
+  const auto failed = run("first");
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind, RunError::Kind::kProvider);
+  EXPECT_EQ(failed.error().message, "it is overloaded");
+  EXPECT_EQ(read_run_end(log().back().record)->outcome, "error");
+  reopen();
+  EXPECT_EQ(text_of(run("again")), "fine");
+  EXPECT_EQ(model_.requests[1].all_text(), "first\nagain\n");
+}
+
+TEST_F(Run, AnswerThatWasCutOffStaysMarkedAndWithoutItsCalls) {
+  open();
+  ModelError cut;
+  cut.kind = ModelErrorKind::kInterrupted;
+  cut.message = "the stream ended";
+  cut.partial = Message::of_text(Role::kAssistant, "half an ans");
+  cut.partial.blocks.push_back(Block::tool_use("c", "bash", "{"));
+  model_.answers.emplace_back(cut);
+  EXPECT_FALSE(run("first"));
+  const Conversation view = stored_view();
+  ASSERT_EQ(view.rows().size(), 2u);
+  EXPECT_NE(view.rows()[1].flags & AGENTD_MESSAGE_INTERRUPTED, 0);
+  EXPECT_EQ(view.rows()[1].blocks.count, 1u);
+  EXPECT_TRUE(view.open_calls().empty());
+}
+
+TEST_F(Run, ErrorsAreToldToHooks) {
+  std::string code;
+  on(AGENTD_EVENT_AGENT_ERROR, "watch", [&](const TestCall& call) {
+    code = std::string(view_of(call.payload<agentd_agent_error>().code));
+    return AGENTD_OK;
+  });
+  open();
+  model_.fail(ModelErrorKind::kRateLimit, "slow down");
+  EXPECT_FALSE(run("first"));
+  EXPECT_EQ(code, name_of(ModelErrorKind::kRateLimit));
+}
+
+TEST_F(Run, TurnLimitEndsTheRun) {
+  options_.max_turns = 2;
+  tools_.offer("bash");
+  open();
+  model_.ask_tools({{"bash", "{}"}}).ask_tools({{"bash", "{}"}}).say("never");
+  const auto report = run("go");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->outcome, "max_turns");
+  EXPECT_EQ(report->turns, 2u);
+  EXPECT_EQ(model_.requests.size(), 2u);
+}
+
+TEST_F(Run, CancelledRunSaysSoAndIsRecorded) {
+  open();
+  model_.say("never");
+  cancel_.cancel(AGENTD_CANCEL_USER);
+  const auto report = run("go");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, RunError::Kind::kCancelled);
+  EXPECT_EQ(read_run_end(log().back().record)->outcome, "cancelled");
+}
+
+TEST_F(Run, FullDiskIsAStoreError) {
+  open();
+  store_.refuses = [](auto) { return true; };
+  const auto report = run("go");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, RunError::Kind::kStore);
+  EXPECT_TRUE(model_.requests.empty());
+}
+
+// ---- hooks of a run
+
+TEST_F(Run, BlockedMessageLeavesNothingButTheFact) {
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "guard", [](const TestCall& call) {
+    EXPECT_EQ(view_of(call.payload<agentd_user_message>().text), "the secret");
+    return call.answer(action(AGENTD_ACT_BLOCK, "no secrets"));
+  });
+  open();
+  const auto report = run("the secret");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, RunError::Kind::kBlocked);
+  EXPECT_NE(report.error().message.find("guard: no secrets"), std::string::npos);
+  EXPECT_EQ(kinds(), "genesis run_begin settings run_end");
+  EXPECT_TRUE(model_.requests.empty());
+  for (const StoredRecord& record : log())
+    EXPECT_EQ(record.record.payload.find("the secret"), std::string::npos);
+}
+
+TEST_F(Run, RewrittenMessageIsTheOnlyOneThatIsStored) {
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "redact", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "clean"));
+  });
+  open();
+  model_.say("ok");
+  ASSERT_TRUE(run("the secret"));
+  EXPECT_EQ(model_.requests[0].all_text(), "clean\n");
+  for (const StoredRecord& record : log())
+    EXPECT_EQ(record.record.payload.find("the secret"), std::string::npos);
+  EXPECT_NE(kinds().find("hook_effect"), std::string::npos);
+}
+
+TEST_F(Run, SessionStartContextGoesWithEveryRequestAndIsNoMessage) {
+  on(AGENTD_EVENT_SESSION_START, "memory", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "remember this"));
+  });
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(model_.requests[1].system, "be good\n\nremember this");
+  EXPECT_EQ(model_.requests[1].all_text(), "first\none\nsecond\n");
+}
+
+TEST_F(Run, TitleFromSessionStartDoesNotPreventANewConversation) {
+  on(AGENTD_EVENT_SESSION_START, "namer",
+     [](const TestCall& call) { return call.answer(set_action(AGENTD_KEY_TITLE, "my title")); });
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run("first"));
+  EXPECT_EQ(store_.info(id())->title, "my title");
+  EXPECT_TRUE(kinds().starts_with("genesis "));
+}
+
+TEST_F(Run, ModelCallCanBeBlocked) {
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "guard",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_BLOCK, "budget")); });
+  open();
+  const auto report = run("go");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, RunError::Kind::kBlocked);
+  EXPECT_EQ(read_run_end(log().back().record)->outcome, "blocked");
+}
+
+TEST_F(Run, ContextForOneRequestIsNotRecorded) {
+  int calls = 0;
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "rag", [&](const TestCall& call) {
+    if (++calls > 1) return AGENTD_OK;
+    return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "only now"));
+  });
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(model_.requests[0].all_text(), "first\nonly now\n");
+  EXPECT_EQ(model_.requests[1].all_text(), "first\none\nsecond\n");
+}
+
+TEST_F(Run, ModelAndToolsOfARequestCanBeChosen) {
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "router", [](const TestCall& call) {
+    call.emit(set_action(AGENTD_KEY_MODEL, "m-2"));
+    return call.answer(action(AGENTD_ACT_TOOLS_DISABLE, "bash, grep"));
+  });
+  for (const char* const name : {"bash", "read_file", "grep"}) tools_.offer(name);
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run("first"));
+  EXPECT_EQ(model_.requests[0].model, "m-2");
+  EXPECT_EQ(model_.requests[0].tools, std::vector<std::string>{"read_file"});
+}
+
+TEST_F(Run, ReplacementBeforeAModelCallChangesThatRequestOnly) {
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "shorten", [](const TestCall& call) {
+    Action replace = action(AGENTD_ACT_REPLACE_MESSAGES);
+    replace.base_revision = call.raw.envelope->revision;
+    ReplacePart part;
+    part.literal = Message::of_text(Role::kUser, "instead");
+    replace.parts = {part};
+    return call.answer(replace);
+  });
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run("first"));
+  EXPECT_EQ(model_.requests[0].all_text(), "instead\n");
+  EXPECT_EQ(stored_view().rows().size(), 2u);
+}
+
+TEST_F(Run, RedactedAnswerIsTheOneThatIsShownAndStored) {
+  on(AGENTD_EVENT_AFTER_MODEL_CALL, "redact", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "the code is ***"));
+  }).what.flags = AGENTD_HOOK_REDACTS;
+  open();
+  model_.say("the code is 1234");
+  EXPECT_EQ(text_of(run("go")), "the code is ***");
+  for (const auto& told : events_.told) EXPECT_EQ(told.text.find("1234"), std::string::npos);
+  for (const StoredRecord& record : log()) EXPECT_EQ(record.record.payload.find("1234"), std::string::npos);
+}
+
+TEST_F(Run, AnswerIsWithheldWhenItsRedactorFails) {
+  auto& hook = on(AGENTD_EVENT_AFTER_MODEL_CALL, "redact", [](const TestCall&) { return AGENTD_E_INTERNAL; });
+  hook.what.flags = AGENTD_HOOK_REDACTS;
+  hook.what.on_failure = FailurePolicy::kClosed;
+  open();
+  model_.say("the code is 1234");
+  (void)run("go");
+  for (const auto& told : events_.told) EXPECT_EQ(told.text.find("1234"), std::string::npos);
+  for (const StoredRecord& record : log()) EXPECT_EQ(record.record.payload.find("1234"), std::string::npos);
+}
+
+TEST_F(Run, HookThatDoesNotAnswerInTimeIsAFailureNotARefusal) {
+  on(AGENTD_EVENT_TURN_START, "slow", [](const TestCall&) { return AGENTD_E_DEADLINE; });
+  open();
+  model_.say("ok");
+  EXPECT_EQ(text_of(run("go")), "ok");
+  const auto failures = events_.of(RunEvent::Type::kHookFailure);
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_NE(failures[0].text.find("deadline"), std::string::npos);
+}
+
+TEST_F(Run, EveryEventCarriesTheGaugeAndTheIds) {
+  on(AGENTD_EVENT_TURN_END, "look", [&](const TestCall& call) {
+    const agentd_envelope& envelope = *call.raw.envelope;
+    EXPECT_EQ(view_of(envelope.conversation_id), session_->conversation_id());
+    EXPECT_EQ(view_of(envelope.session_id), session_->session_id());
+    EXPECT_EQ(view_of(envelope.project_id), "u/p");
+    EXPECT_EQ(view_of(envelope.model), "m-1");
+    EXPECT_EQ(envelope.turn_number, 1u);
+    EXPECT_EQ(envelope.context->limit, 8'000u);
+    EXPECT_EQ(call.payload<agentd_turn>().flags, AGENTD_TURN_FINAL);
+    return AGENTD_OK;
+  });
+  open();
+  model_.say("ok");
+  ASSERT_TRUE(run("go"));
+}
+
+TEST_F(Run, EndOfASessionIsToldOnceAndFreesTheConversation) {
+  std::string reasons;
+  std::uint64_t left_ms = 0;
+  on(AGENTD_EVENT_SESSION_END, "end", [&](const TestCall& call) {
+    reasons += std::string(view_of(call.payload<agentd_session_end>().reason)) + ";";
+    left_ms = (call.raw.live->deadline_ns - clock_.monotonic_ns()) / 1'000'000;
+    return AGENTD_OK;
+  });
+  open();
+  model_.say("ok");
+  ASSERT_TRUE(run("go"));
+  session_->end("clear");
+  EXPECT_TRUE(store_.lease(id()));
+  const Ulid same = id();
+  session_.reset();
+  EXPECT_EQ(reasons, "clear;");
+  EXPECT_EQ(left_ms, 1'500u);
+  EXPECT_TRUE(store_.lease(same));
+}
+
+TEST_F(Run, NoHooksMeansNoHookEvents) {
+  open();
+  model_.say("ok");
+  ASSERT_TRUE(run("go"));
+  EXPECT_TRUE(events_.of(RunEvent::Type::kHookAnswer).empty());
+}
+
+}  // namespace
+}  // namespace agentd

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "tests/support/agent_fixture.h"
+
+namespace agentd {
+namespace {
+
+using testing::action;
+using testing::AgentTest;
+using testing::TestCall;
+
+class AgentServicesTest : public AgentTest {
+ protected:
+  static ServiceCaller caller(agentd_conv conversation = 0) {
+    ServiceCaller out;
+    out.plugin_id = "org.test.p";
+    out.conversation = conversation;
+    return out;
+  }
+  // What `ask` says inside agent_stop of a run that answers "one".
+  void at_stop(std::function<void(const TestCall&)> ask) {
+    on(AGENTD_EVENT_AGENT_STOP, "asks", [ask](const TestCall& call) {
+      ask(call);
+      return AGENTD_OK;
+    });
+    open();
+  }
+};
+
+TEST_F(AgentServicesTest, CompactIsPureAndItsModelCallIsCharged) {
+  Result<CompactAnswer> answer = Error{};
+  std::uint64_t seen = 0;
+  at_stop([&](const TestCall& call) {
+    ServiceCaller who = caller(call.raw.conversation);
+    who.event = call.raw.event;
+    CompactOptions options;
+    options.instructions = "keep names";
+    seen = call.raw.envelope->revision;
+    answer = services().compact(who, {call.raw.conversation, 0, 0, {nullptr, 0, 0}}, options);
+  });
+  model_.say("one").say("a summary", Usage{40, 4, 0, 0, 0, 0});
+  ASSERT_TRUE(run("go"));
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->summary, "a summary");
+  EXPECT_EQ(answer->base_revision, seen);
+  EXPECT_NE(model_.requests[1].closing_text.find("keep names"), std::string::npos);
+  EXPECT_EQ(stored_view().rows().size(), 2u);
+  EXPECT_EQ(stored_view().compactions(), 0u);
+  EXPECT_EQ(store_.info(id())->usage.input, 40u);
+  EXPECT_EQ(events_.outcomes(), "");
+}
+
+TEST_F(AgentServicesTest, CompactInsideBeforeCompactionIsBusy) {
+  Result<CompactAnswer> answer = Error{};
+  on(AGENTD_EVENT_BEFORE_COMPACTION, "recursive", [&](const TestCall& call) {
+    ServiceCaller who = caller(call.raw.conversation);
+    who.event = call.raw.event;
+    answer = services().compact(who, {call.raw.conversation, 0, 0, {nullptr, 0, 0}}, {});
+    return AGENTD_OK;
+  });
+  open();
+  model_.say("one").say("summary");
+  ASSERT_TRUE(run("go"));
+  ASSERT_TRUE(session_->compact({}, false, cancel_));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kBusy);
+}
+
+TEST_F(AgentServicesTest, CompactRefusesPartedPairs) {
+  open();
+  Rows rows;
+  Message orphan;
+  orphan.blocks = {Block::tool_result("x", "out", false)};
+  rows.append(orphan, 0, 0);
+  const auto answer = services().compact(caller(), {0, 0, 0, rows.list()}, {});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kInvalid);
+  EXPECT_TRUE(model_.requests.empty());
+}
+
+TEST_F(AgentServicesTest, CompactOfOwnMessagesAndOfNothing) {
+  open();
+  Rows rows;
+  rows.append(Message::of_text(Role::kUser, "hello"), 0, 0);
+  model_.say("short");
+  EXPECT_EQ(services().compact(caller(), {0, 0, 0, rows.list()}, {})->summary, "short");
+  EXPECT_EQ(services().compact(caller(), {0, 0, 0, {nullptr, 0, 0}}, {}).error().code, Code::kInvalid);
+  EXPECT_EQ(services().compact(caller(), {99, 0, 0, {nullptr, 0, 0}}, {}).error().code, Code::kNotFound);
+}
+
+TEST_F(AgentServicesTest, EmptySummaryOfTheModelIsUnavailable) {
+  open();
+  Rows rows;
+  rows.append(Message::of_text(Role::kUser, "hello"), 0, 0);
+  model_.say(" \n");
+  EXPECT_EQ(services().compact(caller(), {0, 0, 0, rows.list()}, {}).error().code, Code::kUnavailable);
+}
+
+TEST_F(AgentServicesTest, QueuedCompactionIsDoneAfterTheRun) {
+  at_stop([&](const TestCall& call) {
+    EXPECT_TRUE(services().request_compaction(caller(call.raw.conversation), {}, {}));
+    EXPECT_TRUE(services().request_compaction(caller(), session_->conversation_id(), {}));
+  });
+  model_.say("one").say("a summary");
+  ASSERT_TRUE(run("go"));
+  EXPECT_EQ(events_.outcomes(), "applied");
+  EXPECT_EQ(stored_view().rows().size(), 1u);
+}
+
+TEST_F(AgentServicesTest, RequestForAConversationThatIsNotOpenSaysWhatToDo) {
+  open();
+  const auto asked = services().request_compaction(caller(), "01ARYZ6S41TSV4RRFFQ69G5FAV", {});
+  ASSERT_FALSE(asked);
+  EXPECT_NE(asked.error().message.find("agentd compact -c"), std::string::npos);
+}
+
+// ---- threads
+
+TEST_F(AgentServicesTest, ThreadKeepsItsHistoryAndCountsItsUsage) {
+  open();
+  ThreadOptions options;
+  options.system = "you judge";
+  options.model = "m-judge";
+  const auto thread = services().open_thread(caller(), options);
+  ASSERT_TRUE(thread);
+  EXPECT_TRUE(model_.requests.empty());
+  model_.say("A", Usage{10, 1, 0, 0, 0, 0}).say("B", Usage{20, 2, 0, 0, 0, 0});
+  EXPECT_EQ(services().send(caller(), *thread, "first")->message.text(), "A");
+  EXPECT_EQ(services().send(caller(), *thread, "second")->message.text(), "B");
+  EXPECT_EQ(model_.requests[1].all_text(), "first\nA\nsecond\n");
+  EXPECT_EQ(model_.requests[1].system, "you judge");
+  EXPECT_EQ(model_.requests[1].model, "m-judge");
+  EXPECT_EQ(model_.requests[1].purpose, "thread");
+  EXPECT_EQ(services().thread_usage(caller(), *thread)->input, 30u);
+}
+
+TEST_F(AgentServicesTest, ThreadStopsWhenItsBudgetIsSpent) {
+  open();
+  ThreadOptions options;
+  options.budget_tokens = 15;
+  const auto thread = services().open_thread(caller(), options);
+  model_.say("A", Usage{10, 10, 0, 0, 0, 0}).say("never");
+  ASSERT_TRUE(services().send(caller(), *thread, "first"));
+  const auto over = services().send(caller(), *thread, "second");
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().code, Code::kDenied);
+  EXPECT_EQ(model_.requests.size(), 1u);
+}
+
+TEST_F(AgentServicesTest, BudgetHoldsWithoutAReportOfTheProvider) {
+  open();
+  ThreadOptions options;
+  options.budget_tokens = 50;
+  const auto thread = services().open_thread(caller(), options);
+  model_.say(std::string(400, 'x')).say("never");
+  ASSERT_TRUE(services().send(caller(), *thread, "first"));
+  EXPECT_FALSE(services().send(caller(), *thread, "second"));
+}
+
+TEST_F(AgentServicesTest, FailedSendLeavesTheHistoryAsItWas) {
+  open();
+  const auto thread = services().open_thread(caller(), {});
+  model_.fail(ModelErrorKind::kServer, "500").say("fine");
+  EXPECT_EQ(services().send(caller(), *thread, "lost").error().code, Code::kUnavailable);
+  ASSERT_TRUE(services().send(caller(), *thread, "kept"));
+  EXPECT_EQ(model_.requests[1].all_text(), "kept\n");
+}
+
+TEST_F(AgentServicesTest, ThreadBelongsToThePluginThatOpenedIt) {
+  open();
+  const auto thread = services().open_thread(caller(), {});
+  ServiceCaller other;
+  other.plugin_id = "org.test.other";
+  EXPECT_EQ(services().send(other, *thread, "x").error().code, Code::kNotFound);
+  EXPECT_EQ(services().close_thread("org.test.other", *thread).error().code, Code::kNotFound);
+  EXPECT_TRUE(services().close_thread("org.test.p", *thread));
+  EXPECT_EQ(services().close_thread("org.test.p", *thread).error().code, Code::kNotFound);
+  EXPECT_EQ(services().send(caller(), *thread, "x").error().code, Code::kNotFound);
+}
+
+TEST_F(AgentServicesTest, ModelCallsOfAHookAreChargedToTheConversation) {
+  at_stop([&](const TestCall& call) {
+    const auto thread = services().open_thread(caller(call.raw.conversation), {});
+    EXPECT_TRUE(services().send(caller(call.raw.conversation), *thread, "judge"));
+  });
+  model_.say("one").say("fine", Usage{30, 3, 0, 0, 0, 0});
+  ASSERT_TRUE(run("go"));
+  EXPECT_EQ(store_.info(id())->usage.input, 30u);
+  EXPECT_FALSE(session_->gauge().reported);
+}
+
+TEST_F(AgentServicesTest, SessionMayEndWhileAThreadWaitsForItsModel) {
+  agentd_conv conversation = 0;
+  at_stop([&](const TestCall& call) { conversation = call.raw.conversation; });
+  model_.say("one");
+  ASSERT_TRUE(run("go"));
+  ThreadOptions options;
+  options.charge_to = conversation;
+  const auto thread = services().open_thread(caller(), options);
+  model_.say("late", Usage{1, 1, 0, 0, 0, 0});
+  model_.during = [&](const ModelRequest&) { session_.reset(); };
+  EXPECT_EQ(services().send(caller(), *thread, "x")->message.text(), "late");
+}
+
+// ---- store
+
+TEST_F(AgentServicesTest, KeysArePrivateToThePlugin) {
+  open();
+  const PluginKeyOp put{AGENTD_KV_PUT, "k", "v", AGENTD_KV_ABSENT};
+  ASSERT_TRUE(services().commit(caller(), {&put, 1}));
+  EXPECT_EQ(services().get(caller(), "k")->value, "v");
+  ServiceCaller other;
+  other.plugin_id = "org.test.other";
+  EXPECT_EQ(services().get(other, "k").error().code, Code::kNotFound);
+  EXPECT_EQ(services().commit(caller(), {&put, 1}).error().code, Code::kConflict);
+  EXPECT_EQ(services().scan(caller(), "", "", 10)->size(), 1u);
+}
+
+TEST_F(AgentServicesTest, MessagesOfTheViewAndOfTheLogAndAtARevision) {
+  open();
+  model_.say("one").say("summary");
+  ASSERT_TRUE(run("go"));
+  const std::uint64_t answered = stored_view().rows()[1].seq;
+  ASSERT_TRUE(session_->compact({}, false, cancel_));
+  const std::string name = session_->conversation_id();
+  EXPECT_EQ(services().messages(name, AGENTD_SCOPE_VIEW, 0, 0, 100)->size(), 1u);
+  EXPECT_EQ(services().messages(name, AGENTD_SCOPE_LOG, 0, 0, 100)->size(), 3u);
+  EXPECT_EQ(services().messages(name, AGENTD_SCOPE_VIEW, answered, 0, 100)->size(), 2u);
+  EXPECT_EQ(services().messages(name, AGENTD_SCOPE_VIEW, answered, answered, 100)->size(), 1u);
+  EXPECT_EQ(services().messages(name, AGENTD_SCOPE_LOG, 0, 0, 2)->size(), 2u);
+  EXPECT_EQ(services().messages("nonsense", AGENTD_SCOPE_LOG, 0, 0, 2).error().code, Code::kInvalid);
+  EXPECT_EQ(services().messages("01ARYZ6S41TSV4RRFFQ69G5FAV", AGENTD_SCOPE_VIEW, 0, 0, 2).error().code,
+            Code::kNotFound);
+}
+
+TEST_F(AgentServicesTest, ElidedTextIsReadOnWithItsBlob) {
+  const std::string whole = std::string(70'000, 'x') + "the end";
+  std::string blob;
+  at_stop([&](const TestCall& call) {
+    const auto* const rows = messages_of(call.payload<agentd_agent_stop>().messages);
+    const agentd_block& block = blocks_of(rows[0])[0];
+    EXPECT_NE(block.flags & AGENTD_BLOCK_ELIDED, 0);
+    blob = std::string(view_of(block.blob));
+  });
+  model_.say("one");
+  ASSERT_TRUE(run(whole));
+  EXPECT_EQ(*services().read_blob(blob, 70'000, 0), "the end");
+  EXPECT_EQ(*services().read_blob(blob, 0, 3), "xxx");
+  EXPECT_EQ(*services().read_blob(blob, 1'000'000, 3), "");
+  for (const char* const bad : {"", "x", "a:b:c", "01ARYZ6S41TSV4RRFFQ69G5FAV:x:0"})
+    EXPECT_FALSE(services().read_blob(bad, 0, 0)) << bad;
+  EXPECT_FALSE(services().read_blob(session_->conversation_id() + ":3:9", 0, 0));
+  EXPECT_FALSE(services().read_blob(session_->conversation_id() + ":1:0", 0, 0));
+}
+
+TEST_F(AgentServicesTest, ConversationsAndChangesAreListed) {
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run("go"));
+  agentd_conv_query query{};
+  query.size = sizeof query;
+  EXPECT_EQ(services().conversations(query)->size(), 1u);
+  std::uint64_t next = 0;
+  EXPECT_EQ(services().changes(0, 10, &next)->size(), 1u);
+  EXPECT_EQ(services().changes(next, 10, &next)->size(), 0u);
+}
+
+TEST_F(AgentServicesTest, CountsFollowTheEstimator) {
+  open();
+  EXPECT_EQ(services().count_text("", "12345678"), 2u);
+  Rows rows;
+  rows.append(Message::of_text(Role::kUser, "12345678"), 0, 0);
+  EXPECT_EQ(services().count_messages("", rows.list()), 6u);
+  EXPECT_NE(services().compaction_prompt({})->find("summar"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace agentd

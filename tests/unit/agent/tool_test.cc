@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/base/hash.h"
+#include "tests/support/agent_fixture.h"
+
+namespace agentd {
+namespace {
+
+using testing::action;
+using testing::AgentTest;
+using testing::FakeApprover;
+using testing::permission_action;
+using testing::TestCall;
+
+class ToolCalls : public AgentTest {
+ protected:
+  ToolCalls() {
+    tools_.offer("bash");
+    tools_.offer("grep");
+  }
+  // One turn with one call of bash, then the end; the tool's result as the model saw it.
+  Block result_of_one_call(std::string json = R"({"command":"ls"})") {
+    open();
+    model_.ask_tools({{"bash", std::move(json)}}).say("done");
+    EXPECT_EQ(text_of(run("go")), "done");
+    return model_.requests.at(1).messages.back().blocks.at(0);
+  }
+  std::string status_of_one_call() {
+    for (const StoredRecord& record : log())
+      if (record.record.type == RecordType::kToolResult) return read_tool_result(record.record)->status;
+    return "none";
+  }
+};
+
+TEST_F(ToolCalls, ToolTurnGoesFromCallToAnswer) {
+  const Block result = result_of_one_call();
+  EXPECT_EQ(result.kind, BlockKind::kToolResult);
+  EXPECT_EQ(result.text, "output of bash");
+  EXPECT_EQ(result.call_id, "c1");
+  EXPECT_EQ(result.flags, 0);
+  EXPECT_EQ(tools_.calls.at(0).input_json, R"({"command":"ls"})");
+  EXPECT_EQ(kinds(),
+            "genesis run_begin settings user_message assistant_message tool_intent tool_result "
+            "assistant_message run_end");
+  EXPECT_TRUE(tools_.offered.size() == 2 && model_.requests[0].tools.size() == 2);
+}
+
+TEST_F(ToolCalls, IntentIsDurableBeforeTheToolRuns) {
+  std::string seen;
+  tools_.handler = [&](const ToolCall& call) {
+    seen = kinds();
+    const auto intent = read_tool_intent(log().back().record);
+    EXPECT_TRUE(intent);
+    EXPECT_EQ(intent->call_id, call.call_id);
+    EXPECT_EQ(intent->input_digest, hex(sha256(call.input_json)));
+    return Result<ToolOutcome>(ToolOutcome{});
+  };
+  result_of_one_call();
+  EXPECT_EQ(seen, "genesis run_begin settings user_message assistant_message tool_intent");
+}
+
+TEST_F(ToolCalls, ToolDoesNotRunWhenItsIntentCannotBeWritten) {
+  store_.refuses = [](std::span<const Record> records) {
+    return records.back().type == RecordType::kToolIntent;
+  };
+  open();
+  model_.ask_tools({{"bash", "{}"}});
+  const auto report = run("go");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, RunError::Kind::kStore);
+  EXPECT_TRUE(tools_.calls.empty());
+}
+
+TEST_F(ToolCalls, ParallelCallsAllGetTheirResultsInOrder) {
+  open();
+  model_.ask_tools({{"bash", R"({"n":1})"}, {"grep", R"({"n":2})"}, {"bash", R"({"n":3})"}}).say("done");
+  EXPECT_EQ(text_of(run("go")), "done");
+  ASSERT_EQ(tools_.calls.size(), 3u);
+  const auto& seen = model_.requests[1].messages;
+  ASSERT_EQ(seen.size(), 5u);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(seen[2 + i].blocks[0].call_id, "c" + std::to_string(i + 1));
+  EXPECT_TRUE(stored_view().open_calls().empty());
+}
+
+TEST_F(ToolCalls, UnknownToolIsAnErrorForTheModel) {
+  open();
+  model_.ask_tools({{"bsh", "{}"}}).say("done");
+  EXPECT_EQ(text_of(run("go")), "done");
+  const Block& result = model_.requests[1].messages.back().blocks[0];
+  EXPECT_EQ(result.text, "there is no tool named bsh");
+  EXPECT_NE(result.flags & AGENTD_BLOCK_ERROR, 0);
+  EXPECT_TRUE(tools_.calls.empty());
+}
+
+TEST_F(ToolCalls, InputThatIsNoObjectIsAnErrorForTheModel) {
+  for (const char* const json : {"[1]", "{\"a\":", "7", "nonsense"}) {
+    const Block result = result_of_one_call(json);
+    EXPECT_NE(result.text.find("is no JSON object"), std::string::npos) << json;
+    EXPECT_TRUE(tools_.calls.empty());
+    model_.requests.clear();
+  }
+}
+
+TEST_F(ToolCalls, EmptyInputIsAnEmptyObject) {
+  result_of_one_call("");
+  EXPECT_EQ(tools_.calls.at(0).input_json, "{}");
+}
+
+TEST_F(ToolCalls, FailedToolIsToldAsAnError) {
+  tools_.handler = [](const ToolCall&) {
+    ToolOutcome out;
+    out.success = false;
+    out.content = "exit 1";
+    return Result<ToolOutcome>(out);
+  };
+  const Block result = result_of_one_call();
+  EXPECT_EQ(result.text, "exit 1");
+  EXPECT_NE(result.flags & AGENTD_BLOCK_ERROR, 0);
+  EXPECT_EQ(status_of_one_call(), "error");
+}
+
+TEST_F(ToolCalls, ToolThatCannotRunIsToldAsAnError) {
+  tools_.handler = [](const ToolCall&) {
+    return Result<ToolOutcome>(Error{Code::kUnavailable, "bash did not answer in time"});
+  };
+  EXPECT_EQ(result_of_one_call().text, "bash did not answer in time");
+}
+
+TEST_F(ToolCalls, OutputIsMadeValidAndCappedWithAMark) {
+  tools_.handler = [](const ToolCall&) {
+    ToolOutcome out;
+    out.content = "\xFF" + std::string(600'000, 'x') + "end";
+    return Result<ToolOutcome>(out);
+  };
+  options_.auto_compact = false;
+  options_.window_override = 1'000'000;
+  const Block result = result_of_one_call();
+  EXPECT_LT(result.text.size(), 300'000u);
+  EXPECT_TRUE(result.text.starts_with("\xEF\xBF\xBD"));
+  EXPECT_TRUE(result.text.ends_with("end"));
+  EXPECT_NE(result.text.find("bytes left out"), std::string::npos);
+}
+
+TEST_F(ToolCalls, BlockedCallIsAnErrorForTheModelAndARecord) {
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_BLOCK, "not today")); });
+  const Block result = result_of_one_call();
+  EXPECT_EQ(result.text, "blocked by the hook guard: not today");
+  EXPECT_TRUE(tools_.calls.empty());
+  EXPECT_EQ(status_of_one_call(), "denied");
+  EXPECT_EQ(kinds().find("tool_intent"), std::string::npos);
+  EXPECT_NE(kinds().find("hook_effect"), std::string::npos);
+}
+
+TEST_F(ToolCalls, GuardThatFailsBlocksTheCall) {
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [](const TestCall&) { return AGENTD_E_INTERNAL; })
+      .what.on_failure = FailurePolicy::kClosed;
+  EXPECT_NE(result_of_one_call().text.find("the guard guard failed"), std::string::npos);
+  EXPECT_TRUE(tools_.calls.empty());
+}
+
+TEST_F(ToolCalls, RewrittenInputReachesTheToolAndIsSeenByTheGatesAgain) {
+  std::vector<std::string> seen;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "rewrite", [&](const TestCall& call) {
+    seen.emplace_back(view_of(call.payload<agentd_tool_call>().input_json));
+    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"ls -l"})"));
+  });
+  result_of_one_call();
+  EXPECT_EQ(tools_.calls.at(0).input_json, R"({"command":"ls -l"})");
+  EXPECT_EQ(seen, (std::vector<std::string>{R"({"command":"ls"})", R"({"command":"ls -l"})"}));
+}
+
+TEST_F(ToolCalls, GateMayDenyTheRewrittenInput) {
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "a_gate", [](const TestCall& call) {
+    const bool bad = view_of(call.payload<agentd_tool_call>().input_json).find("rm") != std::string_view::npos;
+    return bad ? call.answer(action(AGENTD_ACT_BLOCK, "no rm")) : AGENTD_OK;
+  });
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "b_rewrite", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"rm"})"));
+  });
+  EXPECT_NE(result_of_one_call().text.find("a_gate: no rm"), std::string::npos);
+  EXPECT_TRUE(tools_.calls.empty());
+}
+
+TEST_F(ToolCalls, RewriteToWhatIsNoObjectBlocksTheCall) {
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "rewrite",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "oops")); });
+  EXPECT_NE(result_of_one_call().text.find("no JSON object"), std::string::npos);
+  EXPECT_TRUE(tools_.calls.empty());
+}
+
+TEST_F(ToolCalls, RewrittenOutputReachesModelLogAndSurface) {
+  on(AGENTD_EVENT_AFTER_TOOL_CALL, "redact",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "***")); });
+  EXPECT_EQ(result_of_one_call().text, "***");
+  EXPECT_EQ(events_.of(RunEvent::Type::kToolResult).at(0).text, "***");
+  for (const StoredRecord& record : log())
+    EXPECT_EQ(record.record.payload.find("output of bash"), std::string::npos);
+}
+
+TEST_F(ToolCalls, FailedCallFiresItsOwnEvent) {
+  tools_.handler = [](const ToolCall&) { return Result<ToolOutcome>(Error{Code::kDenied, "no"}); };
+  int failed = 0, after = 0;
+  on(AGENTD_EVENT_TOOL_CALL_FAILED, "f", [&](const TestCall&) { return ++failed, AGENTD_OK; });
+  on(AGENTD_EVENT_AFTER_TOOL_CALL, "a", [&](const TestCall&) { return ++after, AGENTD_OK; });
+  result_of_one_call();
+  EXPECT_EQ(failed, 1);
+  EXPECT_EQ(after, 0);
+}
+
+TEST_F(ToolCalls, ContextOfAHookStandsBehindTheResultsOfTheBatch) {
+  on(AGENTD_EVENT_AFTER_TOOL_CALL, "advise",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "advice")); });
+  open();
+  model_.ask_tools({{"bash", "{}"}, {"grep", "{}"}}).say("done");
+  ASSERT_TRUE(run("go"));
+  const auto& seen = model_.requests[1].messages;
+  ASSERT_EQ(seen.size(), 6u);
+  EXPECT_EQ(seen[2].blocks[0].kind, BlockKind::kToolResult);
+  EXPECT_EQ(seen[3].blocks[0].kind, BlockKind::kToolResult);
+  EXPECT_EQ(seen[4].text(), "advice");
+  EXPECT_EQ(seen[5].text(), "advice");
+}
+
+// ---- permission
+
+TEST_F(ToolCalls, WhatMustBeAskedIsDeniedWhenNobodyIsThere) {
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  EXPECT_EQ(result_of_one_call().text, "not permitted: nobody is there to be asked");
+  EXPECT_TRUE(tools_.calls.empty());
+  EXPECT_EQ(status_of_one_call(), "denied");
+  EXPECT_NE(kinds().find("permission"), std::string::npos);
+}
+
+TEST_F(ToolCalls, UserIsAskedOnceWhenTheAnswerIsToBeRemembered) {
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  FakeApprover approver;
+  approver.answer = {true, true, {}};
+  approver_ = &approver;
+  open();
+  model_.ask_tools({{"bash", "{}"}}).ask_tools({{"bash", "{}"}}).say("done");
+  ASSERT_TRUE(run("go"));
+  EXPECT_EQ(approver.asked.size(), 1u);
+  EXPECT_EQ(tools_.calls.size(), 2u);
+}
+
+TEST_F(ToolCalls, HookMayAllowWhatWouldBeAsked) {
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "allow",
+     [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
+  EXPECT_EQ(result_of_one_call().text, "output of bash");
+}
+
+TEST_F(ToolCalls, AllowOfAProjectHookIsIgnored) {
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "allow", [](const TestCall& call) {
+    return call.answer(permission_action(AGENTD_PERMISSION_ALLOW));
+  }).what.precedence = Precedence::kProject;
+  EXPECT_NE(result_of_one_call().text.find("not permitted"), std::string::npos);
+}
+
+TEST_F(ToolCalls, DenyRuleBeatsAHooksAllow) {
+  permissions_.deny = {"bash"};
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "allow",
+     [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
+  EXPECT_EQ(result_of_one_call().text, "the permission rules do not allow bash");
+  EXPECT_TRUE(tools_.calls.empty());
+}
+
+TEST_F(ToolCalls, HookMayAskAboutWhatTheRulesAllow) {
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "ask",
+     [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ASK)); });
+  FakeApprover approver;
+  approver.answer = {false, false, "too risky"};
+  approver_ = &approver;
+  EXPECT_EQ(result_of_one_call().text, "not permitted: too risky");
+  EXPECT_EQ(approver.asked.size(), 1u);
+}
+
+TEST_F(ToolCalls, PermissionRequestMayBeAnsweredByAHook) {
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  FakeApprover approver;
+  approver_ = &approver;
+  on(AGENTD_EVENT_PERMISSION_REQUEST, "bot",
+     [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
+  EXPECT_EQ(result_of_one_call().text, "output of bash");
+  EXPECT_TRUE(approver.asked.empty());
+}
+
+TEST_F(ToolCalls, PermissionThatAHookDeniesIsRecorded) {
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  on(AGENTD_EVENT_PERMISSION_REQUEST, "bot",
+     [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_DENY, "no")); });
+  EXPECT_EQ(result_of_one_call().text, "blocked by the hook bot: no");
+  EXPECT_NE(kinds().find("permission"), std::string::npos);
+}
+
+TEST_F(ToolCalls, ToolThatAHookTookAwayDoesNotRun) {
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "no_bash",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_TOOLS_DISABLE, "bash")); });
+  EXPECT_EQ(result_of_one_call().text, "there is no tool named bash");
+  EXPECT_TRUE(tools_.calls.empty());
+}
+
+// ---- interruption
+
+TEST_F(ToolCalls, InterruptedRunGivesTheOtherCallsTheirResults) {
+  tools_.handler = [&](const ToolCall&) {
+    cancel_.cancel(AGENTD_CANCEL_USER);
+    return Result<ToolOutcome>(Error{Code::kCancelled, "interrupted"});
+  };
+  open();
+  model_.ask_tools({{"bash", "{}"}, {"bash", "{}"}}).say("never");
+  const auto report = run("go");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, RunError::Kind::kCancelled);
+  EXPECT_EQ(tools_.calls.size(), 1u);
+  EXPECT_TRUE(stored_view().open_calls().empty());
+}
+
+TEST_F(ToolCalls, CallThatDiedWithItsProcessIsUnknownAndNotRunAgain) {
+  bool died = false;
+  store_.refuses = [&](std::span<const Record>) { return died; };
+  tools_.handler = [&](const ToolCall&) {
+    died = true;
+    return Result<ToolOutcome>(ToolOutcome{});
+  };
+  open();
+  model_.ask_tools({{"bash", "{}"}});
+  EXPECT_FALSE(run("go"));
+  died = false;
+  EXPECT_EQ(stored_view().open_calls().size(), 1u);
+  reopen();
+  model_.say("done");
+  EXPECT_EQ(text_of(run("go on")), "done");
+  EXPECT_EQ(tools_.calls.size(), 1u);
+  const auto& seen = model_.requests.back().messages;
+  ASSERT_EQ(seen.size(), 4u);
+  EXPECT_NE(seen[2].blocks[0].text.find("outcome is unknown"), std::string::npos);
+  EXPECT_EQ(status_of_one_call(), "unknown");
+}
+
+}  // namespace
+}  // namespace agentd

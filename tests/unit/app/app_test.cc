@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/app.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "core/app/exit_codes.h"
+#include "tests/unit/app/app_support.h"
+
+namespace agentd::app {
+namespace {
+
+using testing::Ran;
+using testing::TestApp;
+
+std::string file(const std::string& path) {
+  std::ifstream in(std::string(AGENTD_SOURCE_DIR) + "/" + path);
+  std::stringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+TEST(AppTest, WithoutWordsPrintsHelpAndFails) {
+  const Ran ran = TestApp().run({});
+  EXPECT_EQ(ran.code, kExitUsage);
+  EXPECT_NE(ran.err.find("Usage: agentd COMMAND"), std::string::npos);
+}
+
+TEST(AppTest, HelpIsPrintedForProgramGroupAndCommand) {
+  EXPECT_NE(TestApp().run({"--help"}).out.find("Commands:"), std::string::npos);
+  EXPECT_NE(TestApp().run({"run", "--help"}).out.find("Examples:"), std::string::npos);
+  EXPECT_NE(TestApp().run({"help", "compact"}).out.find("--dry-run"), std::string::npos);
+  EXPECT_NE(TestApp().run({"conversation", "--help"}).out.find("conversation list"),
+            std::string::npos);
+  EXPECT_EQ(TestApp().run({"conversation", "show", "-h"}).code, kExitOk);
+}
+
+TEST(AppTest, AnUnknownCommandNamesTheNearest) {
+  const Ran ran = TestApp().run({"conversatoin"});
+  EXPECT_EQ(ran.code, kExitUsage);
+  EXPECT_EQ(ran.err, "agentd: unknown command 'conversatoin': did you mean 'conversation'?\n");
+  EXPECT_EQ(TestApp().run({"conversation", "lst"}).err,
+            "agentd: unknown command 'conversation lst': did you mean 'list'?\n");
+  EXPECT_EQ(TestApp().run({"zebra"}).err, "agentd: unknown command 'zebra'; see 'agentd --help'\n");
+}
+
+TEST(AppTest, AnUnknownOptionOfTheProgramIsRefused) {
+  const Ran ran = TestApp().run({"--verson"});
+  EXPECT_EQ(ran.code, kExitUsage);
+  EXPECT_NE(ran.err.find("did you mean '--version'?"), std::string::npos) << ran.err;
+  EXPECT_EQ(TestApp().run({"--plugins=xml"}).code, kExitUsage);
+}
+
+TEST(AppTest, VersionReadsNoConfiguration) {
+  TestApp app;
+  app.user_config("nonsense: true\n");
+  EXPECT_EQ(app.run({"--version"}).code, kExitOk);
+  EXPECT_EQ(app.run({"--version"}).out.substr(0, 7), "agentd ");
+}
+
+TEST(AppTest, ABadConfigurationIsAUsageError) {
+  TestApp app;
+  app.user_config("compactions: {}\n");
+  const Ran ran = app.run({"config", "show"});
+  EXPECT_EQ(ran.code, kExitUsage);
+  EXPECT_EQ(ran.err,
+            "agentd: " + app.home +
+                "/config.yaml:1:1: unknown key 'compactions': did you mean 'compaction'?\n");
+}
+
+TEST(AppTest, ConfigShowNamesTheOriginOfEachValue) {
+  TestApp app;
+  app.user_config(
+      "compaction:\n  compact_at: 0.6\nhooks: {guard: {enabled: true, config: {token: s3cret}}}\n");
+  app.environment["AGENTD_MODEL"] = "m1";
+  const Ran ran = app.run({"config", "show"});
+  ASSERT_EQ(ran.code, kExitOk) << ran.err;
+  EXPECT_NE(ran.out.find("  # AGENTD_MODEL\n"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("  # " + app.home + "/config.yaml:2\n"), std::string::npos);
+  EXPECT_EQ(ran.out.find("s3cret"), std::string::npos);
+}
+
+TEST(AppTest, ConfigShowIsItselfAConfiguration) {
+  TestApp app;
+  app.user_config(
+      "compaction:\n  compact_at: 0.6\npermissions: {allow: [bash, \"mcp:*\"]}\nmodel: \"x y\"\n");
+  const std::string shown = app.run({"config", "show"}).out;
+  app.user_config(shown);
+  const Ran again = app.run({"config", "show", "--set-only"});
+  EXPECT_EQ(again.code, kExitOk) << again.err;
+  EXPECT_NE(again.out.find("\"mcp:*\""), std::string::npos) << again.out;
+}
+
+TEST(AppTest, ExplainTellsWhoWon) {
+  TestApp app;
+  app.system_config("model: low\n");
+  app.user_config("model: high\n");
+  const Ran ran = app.run({"config", "explain", "model"});
+  ASSERT_EQ(ran.code, kExitOk);
+  EXPECT_EQ(ran.out.substr(0, 13), "model = high\n");
+  EXPECT_NE(ran.out.find("    system (" + app.etc + "/config.yaml:1): low\n  * user (" + app.home +
+                         "/config.yaml:1): high\n"),
+            std::string::npos)
+      << ran.out;
+}
+
+TEST(AppTest, ExplainOfAnUnknownKeyNamesTheNearest) {
+  const Ran ran = TestApp().run({"config", "explain", "modle"});
+  EXPECT_EQ(ran.code, kExitUsage);
+  EXPECT_EQ(ran.err, "agentd: unknown key 'modle': did you mean 'model'?\n");
+}
+
+TEST(AppTest, HomelessIsToldWhatToSet) {
+  TestApp app;
+  app.home = "";
+  const Ran ran = app.run({"config", "path"});
+  EXPECT_EQ(ran.code, kExitUsage);
+  EXPECT_NE(ran.err.find("set AGENTD_HOME"), std::string::npos);
+}
+
+TEST(Documents, TheConfigurationPageIsTheTable) {
+  EXPECT_EQ(file("docs/reference/config.md"), TestApp().run({"config", "reference"}).out)
+      << "print it anew: agentd config reference > docs/reference/config.md";
+}
+
+TEST(Documents, TheCommandLinePageIsTheTable) {
+  if (const char* path = std::getenv("AGENTD_UPDATE_DOCS")) std::ofstream(path) << cli_reference();
+  EXPECT_EQ(file("docs/reference/cli.md"), cli_reference())
+      << "write it anew: AGENTD_UPDATE_DOCS=docs/reference/cli.md unit_app";
+}
+
+}  // namespace
+}  // namespace agentd::app

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "core/app/cli.h"
+#include "core/process/process.h"
+#include "tests/support/temp_dir.h"
+
+namespace agentd::app {
+namespace {
+
+using testing::TempDir;
+
+ProcessResult bash(const std::string& script) {
+  const SystemClock clock;
+  const auto result =
+      run_process({{"bash", "--norc", "-c", script}, "/", {"PATH=/usr/bin:/bin"}, ""}, clock,
+                  CancelToken(), Deadline::after(clock, Milliseconds(20'000)));
+  return result ? *result : ProcessResult{};
+}
+
+// What bash offers for these words, the last one being typed.
+std::string completed(const std::string& words) {
+  const TempDir directory;
+  const std::string script = directory.write("agentd.bash", completion_script("bash"));
+  return bash("source " + script + "; COMP_WORDS=(" + words +
+              "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _agentd; echo \"${COMPREPLY[*]}\"")
+      .output;
+}
+
+TEST(Completion, BashAcceptsItsScript) {
+  const TempDir directory;
+  const ProcessResult result =
+      bash("bash -n " + directory.write("a.bash", completion_script("bash")));
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(result.output, "");
+}
+
+TEST(Completion, BashOffersCommands) {
+  EXPECT_EQ(completed("agentd co"), "compact conversation config completion\n");
+  EXPECT_EQ(completed("agentd conversation ''"), "list show delete\n");
+}
+
+TEST(Completion, BashOffersOptionsOfTheCommand) {
+  EXPECT_EQ(completed("agentd run --re"), "--resume --result-only\n");
+  EXPECT_EQ(completed("agentd conversation show --f"), "--format\n");
+  EXPECT_EQ(completed("agentd chat --json"), "\n");
+}
+
+TEST(Completion, BashOffersValues) {
+  EXPECT_EQ(completed("agentd run --provider s"), "scripted\n");
+  EXPECT_EQ(completed("agentd compact -s ''"), "full tail users\n");
+  EXPECT_EQ(completed("agentd config explain compaction.c"),
+            "compaction.checkpoint_at compaction.compact_at\n");
+  EXPECT_EQ(completed("agentd completion z"), "zsh\n");
+}
+
+TEST(Completion, EveryShellKnowsEveryCommand) {
+  for (const char* shell : {"bash", "zsh", "fish"})
+    for (const std::string& word : first_words())
+      EXPECT_NE(completion_script(shell).find(word), std::string::npos) << shell << " " << word;
+}
+
+}  // namespace
+}  // namespace agentd::app

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/render.h"
+
+#include <gtest/gtest.h>
+
+#include "core/codec/json.h"
+#include "tests/unit/app/app_support.h"
+
+namespace agentd::app {
+namespace {
+
+using testing::Sink;
+using Type = RunEvent::Type;
+
+class RenderTest : public ::testing::Test {
+ protected:
+  static RunEvent event(Type type, std::string_view text = {}, std::string_view detail = {}) {
+    RunEvent out;
+    out.type = type;
+    out.text = text;
+    out.detail = detail;
+    return out;
+  }
+  std::string out() {
+    out_.flush();
+    return out_sink_.text();
+  }
+  std::string err() {
+    err_.flush();
+    return err_sink_.text();
+  }
+  Sink out_sink_, err_sink_;
+  Output out_{out_sink_.fd(), false, false}, err_{err_sink_.fd(), false, false};
+};
+
+TEST_F(RenderTest, TextGoesToStandardOutputAndEndsItsLine) {
+  TerminalRenderer renderer(out_, err_, false);
+  renderer.on_event(event(Type::kTextDelta, "Hel"));
+  renderer.on_event(event(Type::kTextDelta, "lo"));
+  renderer.on_event(event(Type::kTurnEnded));
+  EXPECT_EQ(out(), "Hello\n");
+  EXPECT_EQ(err(), "");
+}
+
+TEST_F(RenderTest, ControlCharactersAreMadeHarmlessAlsoAcrossDeltas) {
+  TerminalRenderer renderer(out_, err_, false);
+  renderer.on_event(event(Type::kTextDelta, "a\x1b]0;owned\x07 caf\xC3"));
+  renderer.on_event(event(Type::kTextDelta, "\xA9 \xC2"));
+  renderer.on_event(event(Type::kTextDelta,
+                          "\x9B"
+                          "2J \xE2\x80\xAE!"));
+  renderer.settle();
+  EXPECT_EQ(out(), "a\\x1b]0;owned\\x07 café \\x9b2J \\u{202e}!\n");
+}
+
+TEST_F(RenderTest, AToolCallIsOneLine) {
+  TerminalRenderer renderer(out_, err_, false);
+  RunEvent call = event(Type::kToolCall, R"({"command":"ls -la\n\u001b[31m"})");
+  call.name = "bash";
+  call.call_id = "c1";
+  renderer.on_event(call);
+  RunEvent result = event(Type::kToolResult, "total 0\n", "ok");
+  result.name = "bash";
+  result.call_id = "c1";
+  result.duration_us = 12'345;
+  renderer.on_event(result);
+  EXPECT_EQ(err(), "• bash ls -la \\x1b[31m · ok · 12 ms · 8 bytes\n");
+}
+
+TEST_F(RenderTest, AFailedToolCallShowsItsFirstLine) {
+  TerminalRenderer renderer(out_, err_, false);
+  RunEvent result = event(Type::kToolResult, "no such file\nmore", "error");
+  result.name = "read_file";
+  result.call_id = "c9";
+  result.ok = false;
+  renderer.on_event(result);
+  EXPECT_EQ(err(), "• read_file · error · 0 µs · 17 bytes · no such file\n");
+}
+
+TEST_F(RenderTest, HookAnswersAreShownOnlyWhenTraced) {
+  RunEvent answer = event(Type::kHookAnswer, "replace", "agent_stop");
+  answer.name = "auto_compact";
+  answer.effect = "applied";
+  answer.duration_us = 42;
+  TerminalRenderer(out_, err_, false).on_event(answer);
+  EXPECT_EQ(err(), "");
+  TerminalRenderer(out_, err_, true).on_event(answer);
+  EXPECT_EQ(err(), "  hook auto_compact · agent_stop · replace (applied) · 42 µs\n");
+}
+
+TEST_F(RenderTest, ABoundaryShowsTheGaugeBeforeAndAfter) {
+  TerminalRenderer renderer(out_, err_, false);
+  RunEvent boundary = event(Type::kCompactBoundary, "01J");
+  boundary.boundary_json =
+      R"({"compact_metadata":{"trigger":"manual","pre_tokens":7100,"post_tokens":900}})";
+  Gauge gauge;
+  gauge.limit = 10'000;
+  boundary.gauge = &gauge;
+  renderer.on_event(boundary);
+  EXPECT_EQ(err(), "── compacted (manual): 7,100 tokens, 71 % → 900 tokens, 9 % ──\n");
+}
+
+TEST_F(RenderTest, FailuresOfHooksAreAlwaysShown) {
+  RunEvent failure = event(Type::kHookFailure, "it threw\x07", "agent_stop");
+  failure.name = "bad";
+  TerminalRenderer(out_, err_, false).on_event(failure);
+  EXPECT_EQ(err(), "warning: hook bad failed at agent_stop: it threw\\x07\n");
+}
+
+TEST_F(RenderTest, JsonIsOneObjectALine) {
+  JsonRenderer renderer(out_);
+  renderer.set_session("s1");
+  renderer.on_event(event(Type::kTextDelta, "two\nlines"));
+  renderer.on_event(event(Type::kNotice, "\x1b"));
+  const std::string text = out();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  const auto first = JsonDocument::parse(text.substr(0, text.find('\n')));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->root()["text"].string_or(""), "two\nlines");
+}
+
+TEST_F(RenderTest, ResultOnlyIsQuietButForWarnings) {
+  QuietRenderer renderer(err_);
+  renderer.on_event(event(Type::kTextDelta, "x"));
+  renderer.on_event(event(Type::kNotice, "x"));
+  renderer.on_event(event(Type::kWarning, "hooks are off"));
+  EXPECT_EQ(err(), "warning: hooks are off\n");
+}
+
+TEST(Output, AClosedReaderIsRememberedAndNotFatal) {
+  Output out(-1, false, false);
+  out.print("x");
+  out.flush();
+  EXPECT_EQ(out.failure(), EBADF);
+}
+
+TEST(Output, WritesNoEscapesWithoutColour) {
+  EXPECT_EQ(Output(-1, true, false).styled("31", "x"), "x");
+  EXPECT_EQ(Output(-1, true, true).styled("31", "x"), "\x1b[31mx\x1b[0m");
+}
+
+TEST(Durations, HaveTheirUnit) {
+  EXPECT_EQ(duration_text(850), "850 µs");
+  EXPECT_EQ(duration_text(3'400), "3.4 ms");
+  EXPECT_EQ(duration_text(34'000), "34 ms");
+  EXPECT_EQ(duration_text(3'400'000), "3.4 s");
+}
+
+TEST(NeutralLine, CutsLongTextsWithAMark) {
+  EXPECT_EQ(neutral_line("a\nb\tc", 100), "a b c");
+  EXPECT_EQ(neutral_line(std::string(50, 'x'), 10), std::string(10, 'x') + "…");
+}
+
+}  // namespace
+}  // namespace agentd::app

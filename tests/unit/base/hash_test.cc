@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/hash.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace agentd {
+namespace {
+
+TEST(Sha256, KnownAnswers) {
+  // FIPS 180-4 examples.
+  EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(hex(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
+TEST(Sha256, PiecesAreTheWhole) {
+  EXPECT_EQ(Sha256().add("a").add("").add("bc").finish(), sha256("abc"));
+  const Digest inner = sha256("x");
+  const std::string bytes(reinterpret_cast<const char*>(inner.data()), inner.size());
+  EXPECT_EQ(Sha256().add(inner).finish(), sha256(bytes));
+}
+
+TEST(Crc32c, KnownAnswers) {
+  // RFC 3720, B.4, and the check value of the polynomial.
+  EXPECT_EQ(crc32c("123456789"), 0xE3069283u);
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAu);
+  EXPECT_EQ(crc32c(std::string(32, '\xFF')), 0x62A8AB43u);
+  EXPECT_EQ(crc32c(""), 0u);
+}
+
+TEST(Crc32c, OneBitMakesADifference) { EXPECT_NE(crc32c("abc"), crc32c("abb")); }
+
+}  // namespace
+}  // namespace agentd
