@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// floor.cc - what one durable turn costs at least with the libraries that agentd uses: the store opened,
-// one commit before the request (genesis, run, settings, user message), the request over libcurl, one
-// commit after it (answer, usage, end of the run). No hooks, no tools, no configuration, no parsing of
-// the stream.
+// floor.cc - what one durable turn costs at least with the libraries that agentd uses: the store
+// opened, one commit before the request (genesis, run, settings, user message), the request over
+// libcurl, one commit after it (answer, usage, end of the run). No hooks, no tools, no
+// configuration, no parsing of the stream.
 //
 // bench_floor URL STORE BODY_FILE
 #include <cstdio>
@@ -27,12 +27,14 @@ std::vector<Record> before_request(const std::string& id, const std::string& bod
   run.run_id = run.session_id = id;
   run.provider = "anthropic";
   run.model = "floor";
-  return {write_genesis(genesis), write_run_begin(run),
-          write_settings({hex(sha256(body)), hex(sha256("tools")), "anthropic", "floor"}),
-          write_message({Message::of_text(Role::kUser, "hello"), StopReason::kEndTurn, "user", {}})};
+  return {
+      write_genesis(genesis), write_run_begin(run),
+      write_settings({hex(sha256(body)), hex(sha256("tools")), "anthropic", "floor"}),
+      write_message({Message::of_text(Role::kUser, "hello"), StopReason::kEndTurn, "user", {}})};
 }
 
-std::vector<Record> after_request(const std::string& id, const std::string& answer, std::uint64_t seq) {
+std::vector<Record> after_request(const std::string& id, const std::string& answer,
+                                  std::uint64_t seq) {
   UsageRecord usage;
   usage.usage.input = 25;
   usage.for_seq = seq;
@@ -41,7 +43,8 @@ std::vector<Record> after_request(const std::string& id, const std::string& answ
           write_usage(usage), write_run_end({id, "stop", {}, 1})};
 }
 
-Result<void> turn(const std::string& url, const std::string& directory, const std::string& body_file) {
+Result<void> turn(const std::string& url, const std::string& directory,
+                  const std::string& body_file) {
   const SystemClock clock;
   const auto http = make_http_client(clock);
   http->warm_up();
@@ -55,8 +58,10 @@ Result<void> turn(const std::string& url, const std::string& directory, const st
   AGENTD_TRY(const auto first, store->append(id, 0, before_request(id.text(), body)));
   HttpRequest request;
   request.url = url + "/v1/messages";
-  request.headers = {{"content-type", "application/json"}, {"accept", "text/event-stream"},
-                     {"anthropic-version", "2023-06-01"}, {"x-api-key", "floor"}};
+  request.headers = {{"content-type", "application/json"},
+                     {"accept", "text/event-stream"},
+                     {"anthropic-version", "2023-06-01"},
+                     {"x-api-key", "floor"}};
   request.body = body;
   std::string answer;
   const auto take = [&](const HttpResponse&, std::string_view bytes) {
@@ -64,7 +69,8 @@ Result<void> turn(const std::string& url, const std::string& directory, const st
     return true;
   };
   AGENTD_TRY(const HttpResponse response, http->send(request, take, CancelToken(), Deadline()));
-  if (response.status != 200) return Error{Code::kUnavailable, "the server did not answer with 200"};
+  if (response.status != 200)
+    return Error{Code::kUnavailable, "the server did not answer with 200"};
   const std::uint64_t seq = first.back().seq;
   AGENTD_TRY_VOID(store->append(id, seq, after_request(id.text(), answer, seq + 1)));
   return {};

@@ -31,33 +31,58 @@ struct Options {
 class Setting {
  public:
   explicit Setting(const Options& options) : options_(options) {
-    for (const char* const name : {"home", "work", "floor"}) std::filesystem::create_directory(dir_.file(name));
-    std::filesystem::permissions(dir_.file("home"), std::filesystem::perms::owner_all);
-    // Bundled hooks are installed beside the binary; these two run only when they are switched on.
-    dir_.write("home/config.yaml",
-               "base_url: " + server_.url() + "\n"
-               "model: claude-sonnet-4-5\n"
-               "permissions:\n  mode: allow\n"
-               "workspace:\n  roots: [" + dir_.file("work") + "]\n"
-               "hooks:\n  auto_compact:\n    enabled: true\n  audit_log:\n    enabled: true\n");
+    for (const char* const name : {"home", "all", "work", "floor"})
+      std::filesystem::create_directory(dir_.file(name));
+    for (const char* const home : {"home", "all"})
+      std::filesystem::permissions(dir_.file(home), std::filesystem::perms::owner_all);
+    const std::string common = "base_url: " + server_.url() +
+                               "\n"
+                               "model: claude-sonnet-4-5\n"
+                               "permissions:\n  mode: allow\n"
+                               "workspace:\n  roots: [" +
+                               dir_.file("work") + "]\n";
+    // The bundled hooks lie beside the binary; two of them run only when they are switched on.
+    dir_.write("home/config.yaml", common);
+    dir_.write(
+        "all/config.yaml",
+        common + "hooks:\n  auto_compact:\n    enabled: true\n  audit_log:\n    enabled: true\n");
   }
 
   ModelServer& server() { return server_; }
   std::string errors() const { return dir_.file("stderr"); }
-  Program agentd(const std::vector<std::string>& words) const {
+  // `home`: "home" as it is installed, "all" with every bundled hook switched on.
+  Program agentd(const std::vector<std::string>& words, const char* home = "all") const {
     Program program{{options_.agentd}, environment()};
+    program.environment.push_back("AGENTD_HOME=" + dir_.file(home));
     program.argv.insert(program.argv.end(), words.begin(), words.end());
     return program;
   }
-  Program turn() const { return agentd({"run", "hello"}); }
+  Program turn(const char* home = "all") const { return agentd({"run", "hello"}, home); }
   Program floor() const {
-    return {{options_.floor, server_.url(), dir_.file("floor/store"), dir_.file("body.json")}, environment()};
+    return {{options_.floor, server_.url(), dir_.file("floor/store"), dir_.file("body.json")},
+            environment()};
   }
   Program curl() const {
-    return {{options_.curl, "--silent", "--show-error", "--fail", "--no-buffer", "--noproxy", "*",
-             "-H", "content-type: application/json", "-H", "accept: text/event-stream",
-             "-H", "anthropic-version: 2023-06-01", "-H", "x-api-key: bench", "-H", "Expect:",
-             "--data-binary", "@" + dir_.file("body.json"), server_.url() + "/v1/messages"},
+    return {{options_.curl,
+             "--silent",
+             "--show-error",
+             "--fail",
+             "--no-buffer",
+             "--noproxy",
+             "*",
+             "-H",
+             "content-type: application/json",
+             "-H",
+             "accept: text/event-stream",
+             "-H",
+             "anthropic-version: 2023-06-01",
+             "-H",
+             "x-api-key: bench",
+             "-H",
+             "Expect:",
+             "--data-binary",
+             "@" + dir_.file("body.json"),
+             server_.url() + "/v1/messages"},
             environment()};
   }
   Program tool() const { return {{"/bin/bash", "-c", kToolCommand}, environment()}; }
@@ -66,8 +91,8 @@ class Setting {
 
  private:
   std::vector<std::string> environment() const {
-    return {"HOME=" + dir_.path(), "PATH=/usr/local/bin:/usr/bin:/bin", "AGENTD_HOME=" + dir_.file("home"),
-            "ANTHROPIC_API_KEY=bench", "LANG=C.UTF-8"};
+    return {"HOME=" + dir_.path(), "PATH=/usr/local/bin:/usr/bin:/bin", "ANTHROPIC_API_KEY=bench",
+            "LANG=C.UTF-8"};
   }
 
   const Options& options_;
@@ -99,12 +124,19 @@ void print_times(const char* title, const std::vector<Timed>& programs) {
 
 Result<void> bench_turn(Setting& setting, int rounds) {
   setting.server().set_mode(ModelServer::Mode::kText);
-  std::vector<Timed> programs{{"curl", setting.curl()}, {"floor", setting.floor()}, {"agentd run", setting.turn()}};
+  std::vector<Timed> programs{{"curl", setting.curl()},
+                              {"floor", setting.floor()},
+                              {"agentd run, as installed", setting.turn("home")},
+                              {"agentd run, all bundled hooks on", setting.turn()}};
   AGENTD_TRY_VOID(interleave(programs, rounds, setting.errors()));
   print_times("one text turn of a fresh process", programs);
-  const Samples &curl = programs[0].ms, &floor = programs[1].ms, &agentd = programs[2].ms;
-  print_aim("agentd / curl, median of the pairs", ratios(agentd, curl).median(), kTurnRatio, "x");
-  print_aim("agentd - floor, median of the pairs", differences(agentd, floor).median(), kTurnExtraMs, "ms");
+  const Samples &curl = programs[0].ms, &floor = programs[1].ms;
+  for (const std::size_t index : {2u, 3u}) {
+    const Samples& agentd = programs[index].ms;
+    std::printf(" %s, medians of the pairs\n", programs[index].name);
+    print_aim("agentd / curl", ratios(agentd, curl).median(), kTurnRatio, "x");
+    print_aim("agentd - floor", differences(agentd, floor).median(), kTurnExtraMs, "ms");
+  }
   print_samples("floor / curl", ratios(floor, curl), "x");
   return {};
 }
@@ -123,8 +155,8 @@ Result<Memory> held_memory(Setting& setting, const Program& program) {
 
 void print_memory(const char* name, const Memory& memory) {
   std::printf("  %-20s %2d process%s %10.2f %10.2f %10.2f\n", name, memory.processes,
-              memory.processes == 1 ? "  " : "es", memory.private_dirty_kb / 1024, memory.pss_kb / 1024,
-              memory.rss_kb / 1024);
+              memory.processes == 1 ? "  " : "es", memory.private_dirty_kb / 1024,
+              memory.pss_kb / 1024, memory.rss_kb / 1024);
 }
 
 Result<void> bench_memory(Setting& setting) {
@@ -137,11 +169,12 @@ Result<void> bench_memory(Setting& setting) {
               "priv.dirty", "PSS", "RSS");
   print_memory("curl", curl);
   print_memory("floor", floor);
-  print_memory("agentd run", agentd);
+  print_memory("agentd, all hooks on", agentd);
   print_aim("agentd, private dirty", agentd.private_dirty_kb / 1024, kPrivateDirtyMb, "MB");
   print_aim("agentd / curl, PSS", agentd.pss_kb / curl.pss_kb, kPssRatio, "x");
   // A process that shares nothing has its whole resident set for itself.
-  print_aim("the same when nothing else maps the libraries", agentd.rss_kb / curl.rss_kb, kPssRatio, "x");
+  print_aim("the same when nothing else maps the libraries", agentd.rss_kb / curl.rss_kb, kPssRatio,
+            "x");
   return {};
 }
 
@@ -152,16 +185,19 @@ Result<void> bench_tool(Setting& setting, int rounds) {
     AGENTD_TRY_VOID(time_program(setting.turn(), setting.errors()));
     const auto arrivals = setting.server().arrivals();
     if (arrivals.size() != 2 || setting.server().last_body().find(kToolOutput) == std::string::npos)
-      return Error{Code::kUnavailable, "the run did not send the tool's output with a second request: " +
-                                           setting.server().last_body().substr(0, 2000)};
+      return Error{Code::kUnavailable,
+                   "the run did not send the tool's output with a second request: " +
+                       setting.server().last_body().substr(0, 2000)};
     gap.add(std::chrono::duration<double, std::milli>(arrivals[1] - arrivals[0]).count());
     AGENTD_TRY(const double ms, time_program(setting.tool(), setting.errors()));
     bare.add(ms);
   }
-  std::printf("\nfrom a tool call to the next request\n  %-44s %8s %8s %8s\n", "", "min", "median", "max");
+  std::printf("\nfrom a tool call to the next request\n  %-44s %8s %8s %8s\n", "", "min", "median",
+              "max");
   print_samples("request to request, with a bash command", gap, "ms");
   print_samples("the same command by posix_spawn", bare, "ms");
-  print_aim("beyond the tool, median of the pairs", differences(gap, bare).median(), kToolExtraMs, "ms");
+  print_aim("beyond the tool, median of the pairs", differences(gap, bare).median(), kToolExtraMs,
+            "ms");
   return {};
 }
 
@@ -173,7 +209,8 @@ Result<void> bench_no_request(Setting& setting, int rounds) {
   print_times("commands that talk to nobody", programs);
   for (const std::size_t index : {1u, 2u}) {
     const std::string label = std::string(programs[index].name) + " / true, median of the pairs";
-    print_aim(label.c_str(), ratios(programs[index].ms, programs[0].ms).median(), kNoRequestRatio, "x");
+    print_aim(label.c_str(), ratios(programs[index].ms, programs[0].ms).median(), kNoRequestRatio,
+              "x");
   }
   return {};
 }
@@ -181,6 +218,7 @@ Result<void> bench_no_request(Setting& setting, int rounds) {
 Result<void> bench_all(const Options& options) {
   Setting setting(options);
   // Makes the stores and the request's body, and warms the page cache.
+  AGENTD_TRY_VOID(time_program(setting.turn("home"), setting.errors()));
   AGENTD_TRY_VOID(time_program(setting.turn(), setting.errors()));
   setting.keep_body();
   AGENTD_TRY_VOID(time_program(setting.floor(), setting.errors()));
@@ -236,7 +274,9 @@ int main(int argc, char** argv) {
     return agentd::bench::serve(agentd::bench::ModelServer::Mode::kHold);
   agentd::bench::Options options;
   if (!agentd::bench::parse(argc, argv, options)) {
-    std::fprintf(stderr, "usage: bench_macro [--rounds N] [--agentd FILE] [--curl FILE] | --serve | --hold\n");
+    std::fprintf(
+        stderr,
+        "usage: bench_macro [--rounds N] [--agentd FILE] [--curl FILE] | --serve | --hold\n");
     return 2;
   }
   const auto done = agentd::bench::bench_all(options);

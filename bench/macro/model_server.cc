@@ -30,13 +30,16 @@ std::string text_stream() {
 
 std::string tool_stream() {
   AnthropicWire wire;
-  wire.start().tool_use("toolu_bench", "bash", {R"({"command":)", R"("printf bench-%s ran"})"}).finish("tool_use");
+  wire.start()
+      .tool_use("toolu_bench", "bash", {R"({"command":)", R"("printf bench-%s ran"})"})
+      .finish("tool_use");
   return wire.bytes();
 }
 
 Reply held() {
   const std::string stream = text_stream();
-  Reply reply = Reply::chunked(events(std::string_view(stream).substr(0, stream.find(kEnd))), false);
+  Reply reply =
+      Reply::chunked(events(std::string_view(stream).substr(0, stream.find(kEnd))), false);
   return reply.stall();
 }
 
@@ -54,9 +57,12 @@ Reply ModelServer::answer(const testing::RecordedRequest& request) {
   arrivals_.push_back(now);
   last_body_ = request.body;
   switch (mode_) {
-    case Mode::kText: return text_;
-    case Mode::kHold: return hold_;
-    case Mode::kTool: return request.body.find("toolu_bench") == std::string::npos ? tool_ : text_;
+    case Mode::kText:
+      return text_;
+    case Mode::kHold:
+      return hold_;
+    case Mode::kTool:
+      return request.body.find("toolu_bench") == std::string::npos ? tool_ : text_;
   }
   return text_;
 }

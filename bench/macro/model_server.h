@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// model_server.h - a server on loopback that speaks Anthropic's wire format: it answers with a text, asks
-// for a tool first, or stops before the end of its answer.
+// model_server.h - a server on loopback that speaks Anthropic's wire format: it answers with a
+// text, asks for a tool first, or stops before the end of its answer.
 //
 // Threading: thread-safe.
 
@@ -39,9 +39,9 @@ class ModelServer {
 
   const testing::Reply text_, tool_, hold_;
   mutable std::mutex mutex_;
-  Mode mode_ = Mode::kText;      // guarded by mutex_
-  std::vector<Time> arrivals_;   // guarded by mutex_
-  std::string last_body_;        // guarded by mutex_
+  Mode mode_ = Mode::kText;         // guarded by mutex_
+  std::vector<Time> arrivals_;      // guarded by mutex_
+  std::string last_body_;           // guarded by mutex_
   testing::LoopbackServer server_;  // last: its threads use the others
 };
 

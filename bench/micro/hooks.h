@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hooks.h - the hooks that the benches call. They live in a translation unit of their own that is never
-// optimised together with the caller, as a plugin's code would be.
+// hooks.h - the hooks that the benches call. They live in a translation unit of their own that is
+// never optimised together with the caller, as a plugin's code would be.
 //
 // Threading: `read_history` keeps its random numbers in `self`; the others have no state.
 

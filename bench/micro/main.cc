@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the micro benches interleaved, so that the ratios are of one run. Flags are Google Benchmark's.
+// Runs the micro benches interleaved, so that the ratios are of one run. Flags are Google
+// Benchmark's.
 #include <benchmark/benchmark.h>
 
 #include <vector>

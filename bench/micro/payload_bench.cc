@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What agent_stop costs over histories of 10, 1,000 and 100,000 messages: one message is appended before
-// each call, and the hook reads nothing, or the first, the last and 100 random messages, and emits or
-// not, through the tables that a plugin has. The same reads by a bare call are measured beside it.
+// What agent_stop costs over histories of 10, 1,000 and 100,000 messages: one message is appended
+// before each call, and the hook reads nothing, or the first, the last and 100 random messages, and
+// emits or not, through the tables that a plugin has. The same reads by a bare call are measured
+// beside it.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -49,7 +50,8 @@ class Stop {
   // A history that has doubled is another history: starts again from the records.
   bool is_full() const { return conversation_->rows().size() >= 2 * records_.size(); }
   bool append() {
-    return loaded_ && conversation_->apply({message_at(conversation_->rows().size() + 1)}).has_value();
+    return loaded_ &&
+           conversation_->apply({message_at(conversation_->rows().size() + 1)}).has_value();
   }
 
   // As the agent builds it: the gauge, the envelope, the payload with and without messages.
@@ -98,7 +100,8 @@ class Stop {
     return one;
   }
 
-  static agentd_agent_stop record(const agentd_usage& usage, const agentd_gauge& gauge, agentd_list messages) {
+  static agentd_agent_stop record(const agentd_usage& usage, const agentd_gauge& gauge,
+                                  agentd_list messages) {
     agentd_agent_stop payload{};
     payload.size = sizeof payload;
     payload.stop_reason = AGENTD_STOP_END_TURN;
@@ -115,7 +118,8 @@ class Stop {
   testing::UnavailableServices services_;
   TokenTable tokens_;
   SlotLease slot_{tokens_};
-  PluginContext context_{{"org.example.reader", "1.0.0", "reader", ""}, {}, tokens_, services_, clock_, log_};
+  PluginContext context_{
+      {"org.example.reader", "1.0.0", "reader", ""}, {}, tokens_, services_, clock_, log_};
   std::map<agentd_fn, std::unique_ptr<Snapshot>> snapshots_;  // with that one hook
   std::vector<StoredRecord> records_;
   std::unique_ptr<Conversation> conversation_;
@@ -135,7 +139,8 @@ class Samples {
     ns_.push_back(std::chrono::duration<double, std::nano>(Steady::now() - from).count());
   }
   double median() {
-    std::nth_element(ns_.begin(), ns_.begin() + static_cast<std::ptrdiff_t>(ns_.size() / 2), ns_.end());
+    std::nth_element(ns_.begin(), ns_.begin() + static_cast<std::ptrdiff_t>(ns_.size() / 2),
+                     ns_.end());
     return ns_[ns_.size() / 2];
   }
 
@@ -169,9 +174,11 @@ void AgentStop(benchmark::State& state) {
   std::array<Samples, kKinds> samples;
   for (auto _ : state) {
     if (stop.is_full()) stop.load();
-    if (!round(stop, samples)) state.SkipWithError("a history could not be read, or a hook was not heard");
+    if (!round(stop, samples))
+      state.SkipWithError("a history could not be read, or a hook was not heard");
   }
-  for (std::size_t kind = 0; kind < kKinds; ++kind) state.counters[kNames[kind]] = samples[kind].median();
+  for (std::size_t kind = 0; kind < kKinds; ++kind)
+    state.counters[kNames[kind]] = samples[kind].median();
 }
 
 void FirstCallAfterLoad(benchmark::State& state) {

@@ -74,7 +74,8 @@ void Summary::print_payload(const Variant& variant) const {
     // The clock is read twice around each call; what the reads alone cost is the hook's own.
     const double own = std::max(0.0, all - best(bench + (variant.reads ? "bare_ns" : "clock_ns")));
     if (least < 0) least = own;
-    const double limit = std::max(least * kFlatRatio, least + kFlatExtraNs + kFlatNoise * (all - own));
+    const double limit =
+        std::max(least * kFlatRatio, least + kFlatExtraNs + kFlatNoise * (all - own));
     const std::string label = variant.label + (", " + std::string(size)) + " messages";
     std::printf("%-42s %9.0f ns, own %6.0f ns <= %6.0f ns  %s\n", label.c_str(), all, own, limit,
                 verdict(own <= limit));
@@ -92,13 +93,17 @@ void Summary::print_first_call() const {
 }
 
 void Summary::print() const {
-  std::printf("bare indirect call %.2f ns; best of the repetitions, processor time; x = ratio to the same number "
-              "of bare calls\n\n", best("BareCall/1"));
+  std::printf(
+      "bare indirect call %.2f ns; best of the repetitions, processor time; x = ratio to the same "
+      "number "
+      "of bare calls\n\n",
+      best("BareCall/1"));
   print_event();
   print_subscribers({"Subscribers/", "subscribers", true, false});
   print_subscribers({"SerialSubscribers/", "serial subscribers", false, false});
   print_subscribers({"TracedSubscribers/", "traced subscribers", false, false});
-  std::printf("\nagent_stop after one append; own = without what the hook's reads cost by a bare call\n\n");
+  std::printf(
+      "\nagent_stop after one append; own = without what the hook's reads cost by a bare call\n\n");
   print_payload({"nothing_ns", "hook reads nothing", true, false});
   print_payload({"emit_ns", "hook emits", true, false});
   print_payload({"read_ns", "hook reads 102", true, true});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// summary.h - collects what Google Benchmark measured and sets it against the aims, as ratios within
-// the one run.
+// summary.h - collects what Google Benchmark measured and sets it against the aims, as ratios
+// within the one run.
 //
 // Threading: one thread.
 
@@ -24,8 +24,8 @@ class Summary final : public benchmark::BenchmarkReporter {
   bool failed() const { return failed_; }
 
  private:
-  // The best repetition of "Bench/size", or of its counter "Bench/size/counter"; ns, -1 = not measured.
-  // The best, since everything that disturbs a bench makes it slower.
+  // The best repetition of "Bench/size", or of its counter "Bench/size/counter"; ns, -1 = not
+  // measured. The best, since everything that disturbs a bench makes it slower.
   double best(const std::string& name) const;
   // A family of benches, or a counter of AgentStop, and its line in the table.
   struct Variant {

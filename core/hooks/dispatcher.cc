@@ -268,11 +268,12 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
   const void* const bare = event.payload_bare == nullptr ? event.payload : event.payload_bare;
   agentd_call call{sizeof(agentd_call), event.event,    0, event.conversation, &slot.live(),
                    nullptr,             nullptr,        event.envelope, nullptr};
+  agentd_token token = slot.last_token();
   const Snapshot::Entry* entry = entries.data();
   const Snapshot::Entry* const end = entry + entries.size();
   do {
     if (entry->stopped != nullptr && entry->stopped->load(std::memory_order_relaxed) != 0) continue;
-    call.token = slot.open(&event);
+    call.token = token = slot.open_after(token, &event);
     call.core = entry->core;
     call.services = entry->services;
     call.payload = (entry->wants & AGENTD_WANTS_MESSAGES) != 0 ? event.payload : bare;
@@ -283,7 +284,7 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
     // After a deny only observers still hear of the event; they stand last.
     while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
   } while (++entry != end);
-  slot.close();
+  slot.close_after(token);
   return outcome;
 }
 

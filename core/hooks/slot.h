@@ -54,6 +54,19 @@ class CallSlot {
     generation_.store(next, std::memory_order_release);
     return next << kIndexBits | index_;
   }
+  // open() and close() for the calls of one dispatch, which hands on the token of the call before: reading the slot again would make each call wait for the one before it.
+  agentd_token last_token() const {
+    return generation_.load(std::memory_order_relaxed) << kIndexBits | index_;
+  }
+  agentd_token open_after(agentd_token last, const Dispatch* dispatch) {
+    const agentd_token next = last + (1ull << kIndexBits);  // wraps as kGenerationMask does
+    dispatch_ = dispatch;
+    generation_.store(next >> kIndexBits, std::memory_order_release);
+    return next;
+  }
+  void close_after(agentd_token last) {
+    generation_.store((last + (1ull << kIndexBits)) >> kIndexBits, std::memory_order_release);
+  }
   // Ends the call: its token is stale from here on.
   void close() {
     generation_.store((generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask,
