@@ -74,7 +74,8 @@ function(agentd_plugin name)
   target_link_libraries(plugin_${name} PRIVATE agentd_flags agentd_sdk ${PLUGIN_LIBS})
   if(NOT AGENTD_SANITIZE)
     target_link_options(plugin_${name} PRIVATE -static-libstdc++ -static-libgcc
-      -Wl,--version-script=${PROJECT_SOURCE_DIR}/plugin-api/template/hook.map)
+      -Wl,--version-script=${PROJECT_SOURCE_DIR}/plugin-api/template/hook.map
+      $<$<NOT:$<CONFIG:Debug>>:-s>)  # every byte of a module is hashed when it is loaded
   endif()
 endfunction()
 

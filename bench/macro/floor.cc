@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // floor.cc - what one durable turn costs at least with the libraries that agentd uses: the store
 // opened, one commit before the request (genesis, run, settings, user message), the request over
-// libcurl, one commit after it (answer, usage, end of the run). No hooks, no tools, no
-// configuration, no parsing of the stream.
+// libcurl, and after it the commits that agentd makes: one (answer, usage, end of the run), or two where
+// a hook at agent_stop sees the answer before the run ends. No hooks, no tools, no configuration, no
+// parsing of the stream.
 //
-// bench_floor URL STORE BODY_FILE
+// bench_floor URL STORE BODY_FILE COMMITS        COMMITS in all: 2 or 3
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -44,7 +45,7 @@ std::vector<Record> after_request(const std::string& id, const std::string& answ
 }
 
 Result<void> turn(const std::string& url, const std::string& directory,
-                  const std::string& body_file) {
+                  const std::string& body_file, bool end_apart) {
   const SystemClock clock;
   const auto http = make_http_client(clock);
   http->warm_up();
@@ -72,7 +73,15 @@ Result<void> turn(const std::string& url, const std::string& directory,
   if (response.status != 200)
     return Error{Code::kUnavailable, "the server did not answer with 200"};
   const std::uint64_t seq = first.back().seq;
-  AGENTD_TRY_VOID(store->append(id, seq, after_request(id.text(), answer, seq + 1)));
+  std::vector<Record> after = after_request(id.text(), answer, seq + 1);
+  if (!end_apart) {
+    AGENTD_TRY_VOID(store->append(id, seq, after));
+    return {};
+  }
+  const std::vector<Record> end{std::move(after.back())};
+  after.pop_back();
+  AGENTD_TRY(const auto second, store->append(id, seq, after));
+  AGENTD_TRY_VOID(store->append(id, second.back().seq, end));
   return {};
 }
 
@@ -80,11 +89,12 @@ Result<void> turn(const std::string& url, const std::string& directory,
 }  // namespace agentd::bench
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: bench_floor URL STORE BODY_FILE\n");
+  const std::string commits = argc == 5 ? argv[4] : "";
+  if (commits != "2" && commits != "3") {
+    std::fprintf(stderr, "usage: bench_floor URL STORE BODY_FILE COMMITS (2 or 3)\n");
     return 2;
   }
-  const auto done = agentd::bench::turn(argv[1], argv[2], argv[3]);
+  const auto done = agentd::bench::turn(argv[1], argv[2], argv[3], commits == "3");
   if (done) return 0;
   std::fprintf(stderr, "bench_floor: %s\n", done.error().message.c_str());
   return 1;

@@ -58,8 +58,9 @@ class Setting {
     return program;
   }
   Program turn(const char* home = "all") const { return agentd({"run", "hello"}, home); }
-  Program floor() const {
-    return {{options_.floor, server_.url(), dir_.file("floor/store"), dir_.file("body.json")},
+  // `commits`: as many as the agentd makes that it is held against.
+  Program floor(const char* commits = "2") const {
+    return {{options_.floor, server_.url(), dir_.file("floor/store"), dir_.file("body.json"), commits},
             environment()};
   }
   Program curl() const {
@@ -125,19 +126,20 @@ void print_times(const char* title, const std::vector<Timed>& programs) {
 Result<void> bench_turn(Setting& setting, int rounds) {
   setting.server().set_mode(ModelServer::Mode::kText);
   std::vector<Timed> programs{{"curl", setting.curl()},
-                              {"floor", setting.floor()},
+                              {"floor, two commits", setting.floor("2")},
                               {"agentd run, as installed", setting.turn("home")},
+                              {"floor, three commits", setting.floor("3")},
                               {"agentd run, all bundled hooks on", setting.turn()}};
   AGENTD_TRY_VOID(interleave(programs, rounds, setting.errors()));
   print_times("one text turn of a fresh process", programs);
-  const Samples &curl = programs[0].ms, &floor = programs[1].ms;
-  for (const std::size_t index : {2u, 3u}) {
-    const Samples& agentd = programs[index].ms;
+  const Samples& curl = programs[0].ms;
+  for (const std::size_t index : {2u, 4u}) {
+    const Samples &floor = programs[index - 1].ms, &agentd = programs[index].ms;
     std::printf(" %s, medians of the pairs\n", programs[index].name);
     print_aim("agentd / curl", ratios(agentd, curl).median(), kTurnRatio, "x");
     print_aim("agentd - floor", differences(agentd, floor).median(), kTurnExtraMs, "ms");
   }
-  print_samples("floor / curl", ratios(floor, curl), "x");
+  print_samples("floor / curl", ratios(programs[1].ms, curl), "x");
   return {};
 }
 
