@@ -45,4 +45,4 @@ ci: ## what .ci/run does
 	@bash .ci/run
 
 clean: ## removes the build trees
-	@rm -rf build
+	@rm -rf build build-*.log

@@ -5,7 +5,7 @@ target_compile_options(agentd_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:Clang>>:-Wthread-safety>
-  -fno-plt -fstack-protector-strong)
+  -fno-plt -fstack-protector-strong -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # gcc 12 warns of `"x" + std::string` when it optimises (its bug 105651).
   target_compile_options(agentd_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)

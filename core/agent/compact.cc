@@ -12,15 +12,7 @@ namespace {
 
 constexpr std::uint32_t kVetoesMax = 3;
 
-constexpr std::string_view kSystem =
-    "You summarise conversations between a user and a coding agent, so that the work can go on from the "
-    "summary alone.";
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
-
-// The message that the SDK of the field's first agent calls compact_boundary; PRODUCT 6 has its shape.
+// The compact_boundary message, in the shape that the Claude Agent SDK documents.
 std::string boundary_json(const BoundaryRecord& boundary, std::uint64_t seq) {
   JsonWriter out;
   out.begin_object().member("type", "system").member("subtype", "compact_boundary");
@@ -192,22 +184,13 @@ Result<CompactionReport, RunError> Compaction::attempt() {
 Result<Compaction::Summary> Compaction::summarise(const CompactionPlan& plan) {
   if (!is_blank(hook_summary_)) return Summary{hook_summary_, {}, AGENTD_METHOD_HOOK};
   const Rows& rows = session_.conversation_->rows();
-  AGENTD_TRY(const std::string prompt, parts_.prompts.compaction_prompt(
-                                           session_.conversation_id(), request_.instructions));
-  UtilityRequest ask;
-  ask.model = session_.services_.summary_model(request_.model);
-  ask.system = kSystem;
-  ask.closing_text = prompt;
-  ask.purpose = "summary";
-  ask.conversation_id = session_.conversation_id();
-  ask.messages = {rows.begin(), plan.split};
-  ask.max_output_tokens = request_.max_summary_tokens;
-  AGENTD_TRY(const ModelResponse answer, ask_utility(parts_, ask, session_.cancel_));
-  spent_ = answer.usage.value_or(Usage{});
+  const SummaryRequest ask{session_.conversation_id(),
+                           session_.services_.summary_model(request_.model), request_.instructions,
+                           {rows.begin(), plan.split}, request_.max_summary_tokens};
+  auto summary = ask_summary(parts_, ask, session_.cancel_, spent_);
   session_.charge(spent_, "summary");
-  Summary out{answer.message.text(), spent_, AGENTD_METHOD_SUMMARY};
-  if (is_blank(out.text)) return Error{Code::kUnavailable, "the model's summary is empty"};
-  return out;
+  if (!summary) return summary.error();
+  return Summary{std::move(*summary), spent_, AGENTD_METHOD_SUMMARY};
 }
 
 Result<CompactionReport, RunError> Compaction::apply_summary(const CompactionPlan& plan,
@@ -254,9 +237,10 @@ Result<CompactionReport, RunError> Compaction::commit_boundary(BoundaryRecord bo
   for (const agentd_message& row : session_.conversation_->rows())
     for (const SeqRange& range : boundary.kept)
       if (row.seq >= range.first && row.seq <= range.last) kept += row.tokens;
+  Rows fresh(session_.services_.row_count());
   for (const Record& literal : session_.pending_)
-    if (carries_message(literal.type)) kept += parts_.estimator.count_text(literal.payload);
-  boundary.post_tokens = session_.floor_tokens() + kept;
+    if (auto message = read_message(literal)) fresh.append(message->message, 0, 0);
+  boundary.post_tokens = session_.floor_tokens() + kept + fresh.tokens();
   session_.add(write_boundary(boundary));
   const std::uint64_t seq = session_.next_seq() - 1;
   if (auto done = session_.commit(); !done) {

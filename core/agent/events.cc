@@ -55,12 +55,12 @@ Names names_of(RunEvent::Type type) {
 
 std::string_view name_of(RunEvent::Type type) { return names_of(type).type; }
 
-std::string event_json(const RunEvent& event, std::string_view session_id) {
+std::string event_json(const RunEvent& event) {
   // The boundary message has its whole documented shape already.
   if (event.type == RunEvent::Type::kCompactBoundary) return std::string(event.boundary_json);
   const Names names = names_of(event.type);
   JsonWriter out;
-  out.begin_object().member("type", names.type).member("session_id", session_id);
+  out.begin_object().member("type", names.type).member("session_id", event.session_id);
   out.optional("conv_id", event.conversation_id).optional("run_id", event.run_id);
   out.optional("provider", event.provider).optional("model", event.model);
   if (event.turn != 0) out.member("turn", static_cast<unsigned>(event.turn));

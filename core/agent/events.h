@@ -41,7 +41,7 @@ struct RunEvent {
   explicit RunEvent(Type what) : type(what) {}
 
   Type type = Type::kNotice;
-  std::string_view conversation_id, run_id, provider, model;
+  std::string_view session_id, conversation_id, run_id, provider, model;
   std::string_view call_id, name, text, detail, effect, boundary_json;
   std::uint32_t turn = 0;
   bool ok = true;
@@ -52,8 +52,8 @@ struct RunEvent {
 
 // "text_delta", ...: the "type" of the JSON form.
 std::string_view name_of(RunEvent::Type type);
-// One JSON object, no newline. compact_boundary and hook events have the shapes of PRODUCT 6.
-std::string event_json(const RunEvent& event, std::string_view session_id);
+// One JSON object, no newline; compact_boundary has the shape that the Claude Agent SDK documents.
+std::string event_json(const RunEvent& event);
 
 class EventSink {
  public:

@@ -40,7 +40,7 @@ std::unique_ptr<Outcome> SessionImpl::fire(std::uint32_t event, const void* payl
   dispatch.envelope = &envelope;
   dispatch.payload = payload;
   dispatch.payload_bare = payload_bare;
-  // What happens at the end must not keep the user waiting (PRODUCT 4.6).
+  // What happens at the end must not keep the user waiting.
   const Milliseconds time = event == AGENTD_EVENT_SESSION_END ? kSessionEndTime : options_.hook_deadline;
   dispatch.deadline_ns = Deadline::after(parts_.clock, time).at_ns;
   dispatch.rewrite = rewrite;
@@ -128,6 +128,7 @@ void SessionImpl::record_effect(std::uint32_t event, const Outcome::By& by, std:
 }
 
 void SessionImpl::tell(RunEvent event) const {
+  event.session_id = session_id_;
   event.conversation_id = conversation_->id();
   if (event.turn == 0) event.turn = turn_;
   parts_.events.on_event(event);

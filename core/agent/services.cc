@@ -41,6 +41,29 @@ Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest&
   return std::move(*answer);
 }
 
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+Result<std::string> ask_summary(const AgentParts& parts, const SummaryRequest& request,
+                                const CancelToken& cancel, Usage& spent) {
+  AGENTD_TRY(const std::string prompt,
+             parts.prompts.compaction_prompt(request.conversation_id, request.instructions));
+  UtilityRequest ask;
+  ask.model = request.model;
+  ask.system = kSummarySystem;
+  ask.closing_text = prompt;
+  ask.purpose = "summary";
+  ask.conversation_id = request.conversation_id;
+  ask.messages = request.messages;
+  ask.max_output_tokens = request.max_summary_tokens;
+  AGENTD_TRY(const ModelResponse answer, ask_utility(parts, ask, cancel));
+  spent = answer.usage.value_or(Usage{});
+  std::string text = answer.message.text();
+  if (is_blank(text)) return Error{Code::kUnavailable, "the model's summary is empty"};
+  return text;
+}
+
 ModelInfo AgentServices::model_info(std::string_view model) const {
   ModelInfo info = parts_.models.find(model);
   if (options_.window_override) info.window = *options_.window_override;
@@ -113,22 +136,13 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, rows.tokens(), 0);
   const CompactionPlan plan = plan_compaction(rows, view, request, gauge, options_.budget);
   if (plan.nothing_to_do()) return Error{Code::kInvalid, "there is nothing to compact"};
-  AGENTD_TRY(const std::string prompt, parts_.prompts.compaction_prompt(who.id, {options.instructions}));
-  UtilityRequest ask;
-  ask.model = summary_model(options.model);
-  ask.system = kSummarySystem;
-  ask.closing_text = prompt;
-  ask.purpose = "summary";
-  ask.conversation_id = who.id;
-  ask.messages = {rows.begin(), plan.split};
-  ask.max_output_tokens = options.max_summary_tokens;
-  AGENTD_TRY(const ModelResponse answer, ask_utility(parts_, ask, who.cancel));
   CompactAnswer out;
-  out.summary = answer.message.text();
-  out.usage = answer.usage.value_or(Usage{});
+  const SummaryRequest ask{who.id, summary_model(options.model), {options.instructions},
+                           {rows.begin(), plan.split}, options.max_summary_tokens};
+  auto summary = ask_summary(parts_, ask, who.cancel, out.usage);
   charge(who, out.usage, "summary");
-  if (out.summary.find_first_not_of(" \t\r\n") == std::string::npos)
-    return Error{Code::kUnavailable, "the model's summary is empty"};
+  if (!summary) return summary.error();
+  out.summary = std::move(*summary);
   out.outcome = AGENTD_RESULT_APPLIED;
   out.pre_tokens = plan.summarized_tokens + plan.kept_tokens;
   out.post_tokens = parts_.estimator.count_text(render_summary(out.summary)) + plan.kept_tokens;

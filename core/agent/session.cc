@@ -254,6 +254,7 @@ Result<RunReport, RunError> SessionImpl::run(std::string_view user_text, const C
   run_usage_ = {};
   final_text_.clear();
   late_contexts_.clear();
+  told_full_ = false;
   tools_ = parts_.tools.tools();
   begin_conversation();
   recover_open_calls();
@@ -294,6 +295,7 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
     go_on = decided->go_on;
     outcome = decided->outcome;
   }
+  tell_short_stop(outcome);
   if (auto done = finish_run(outcome, {}); !done) return done.error();
   if (auto queued = run_queued_compactions(AGENTD_PHASE_POST_TURN); !queued) return queued.error();
   RunReport report{final_text_, outcome, turn_, run_usage_, gauge()};
@@ -304,6 +306,22 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
   told.gauge = &report.gauge;
   tell(told);
   return report;
+}
+
+// A run may end without the answer that was asked for: that is not left to be guessed.
+void SessionImpl::tell_short_stop(std::string_view outcome) {
+  std::string text;
+  if (outcome == "max_turns")
+    text = "the run was stopped after " + std::to_string(turn_) + " turns: --follow goes on from here";
+  else if (stop_reason_ == StopReason::kRefusal)
+    text = "the model declined to answer";
+  else if (stop_reason_ == StopReason::kMaxTokens)
+    text = "the answer was cut at the limit of " + with_commas(options_.max_output_tokens) +
+           " output tokens: raise max_output_tokens, or ask it to go on";
+  if (text.empty()) return;
+  RunEvent told{RunEvent::Type::kWarning};
+  told.text = text;
+  tell(told);
 }
 
 Result<void, RunError> SessionImpl::finish_run(std::string_view outcome, std::string_view error) {

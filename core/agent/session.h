@@ -88,6 +88,7 @@ class SessionImpl final : public Session, private TraceSink {
   Result<void, RunError> finish_run(std::string_view outcome, std::string_view error);
   Result<void, RunError> run_queued_compactions(std::uint32_t phase);
   RunError fail_run(RunError error);
+  void tell_short_stop(std::string_view outcome);
 
   // ---- context (session.cc)
   std::string system_text() const;
@@ -136,6 +137,7 @@ class SessionImpl final : public Session, private TraceSink {
   bool stop_hook_active_ = false;
   bool ended_ = false;
   bool above_checkpoint_ = false;
+  bool told_full_ = false;        // in this run
   std::uint64_t vetoed_at_ = 0;   // tokens at the last veto of an automatic door
   std::uint32_t vetoes_ = 0;
   std::uint64_t failed_at_ = 0;   // tokens when automatic compaction last brought nothing
@@ -157,6 +159,7 @@ class Turn {
 
  private:
   Result<void, RunError> make_room();
+  void warn_when_full();
   Result<ModelResponse, RunError> ask_model();
   ModelResult send(const ModelRequest& request, bool withhold);
   Result<ModelResponse, RunError> after_model(ModelResponse response, std::uint64_t started_ns);
@@ -248,6 +251,17 @@ struct UtilityRequest {
 };
 Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
                                   const CancelToken& cancel);
+// The one way to a summary: the compact recipe's prompt behind the messages, without tools. `spent` is set
+// whether or not the answer can be used. kUnavailable when the model failed or its summary is blank.
+struct SummaryRequest {
+  std::string conversation_id, model;
+  std::vector<std::string> instructions;
+  std::span<const agentd_message> messages;
+  std::uint32_t max_summary_tokens = 4096;
+};
+Result<std::string> ask_summary(const AgentParts& parts, const SummaryRequest& request,
+                                const CancelToken& cancel, Usage& spent);
+bool is_blank(std::string_view text);
 RunError store_error(const Error& error);
 
 }  // namespace agentd

@@ -158,7 +158,7 @@ void Turn::ask_permission(Prepared& prepared) {
     if (parts_.approver != nullptr)
       answer = parts_.approver->ask(prepared.tool, prepared.call);
     else
-      answer.reason = "nobody is there to be asked";
+      answer.reason = by = "nobody is there to be asked";
   }
   if (answer.allowed && answer.remember) session_.allowed_.insert(prepared.tool.name);
   session_.add(write_permission({prepared.call.call_id, prepared.tool.name,

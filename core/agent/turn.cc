@@ -83,6 +83,7 @@ Result<bool, RunError> Turn::take() {
   }
   if (auto done = session_.commit(); !done) return done.error();
   if (auto room = make_room(); !room) return room.error();
+  warn_when_full();
   auto answer = ask_model();
   if (!answer) return answer.error();
   return settle(std::move(*answer));
@@ -106,6 +107,19 @@ Result<void, RunError> Turn::make_room() {
   auto done = Compaction(session_, request).attempt();
   if (!done) return done.error();
   return {};
+}
+
+// What no compaction could bring below the limit goes out as it is, but not unremarked.
+void Turn::warn_when_full() {
+  const Gauge gauge = session_.gauge();
+  if (gauge.limit == 0 || gauge.used <= gauge.limit || session_.told_full_) return;
+  session_.told_full_ = true;
+  const std::string text = "the next request has about " + with_commas(gauge.used) + " tokens and only " +
+                           with_commas(gauge.limit) + " fit the window (" + with_commas(gauge.floor) +
+                           " of them are the system prompt and the tools)";
+  RunEvent told{RunEvent::Type::kWarning};
+  told.text = text;
+  session_.tell(told);
 }
 
 ModelResult Turn::send(const ModelRequest& request, bool withhold) {

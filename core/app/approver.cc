@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "core/app/signals.h"
 #include "core/codec/json.h"
 
 namespace agentd::app {
@@ -23,6 +24,7 @@ std::optional<std::string> read_line(int fd) {
   while (out.size() < kLineBytesMax) {
     char c = 0;
     // Byte by byte: what follows the line belongs to the next reader.
+    if (!wait_for_input(fd)) return std::nullopt;
     const ssize_t got = ::read(fd, &c, 1);
     if (got < 0 || (got == 0 && out.empty())) return std::nullopt;
     if (got == 0 || c == '\n') break;

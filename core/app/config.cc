@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/config.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -83,6 +86,20 @@ bool is_section(std::string_view name) {
   return false;
 }
 
+// The configuration permits tools and names directories of hooks: what anybody else could have written
+// is not read.
+Result<void> refuse_foreign(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  if (info.st_uid != 0 && info.st_uid != ::geteuid())
+    return Error{Code::kInvalid, path + " belongs to another user (uid " + std::to_string(info.st_uid) +
+                                     "), and is not read: chown it to yourself"};
+  if ((info.st_mode & S_IWOTH) != 0)
+    return Error{Code::kInvalid,
+                 path + " may be written by anybody, and is not read: chmod o-w " + path};
+  return {};
+}
+
 }  // namespace
 
 // Builds a Config layer by layer.
@@ -90,6 +107,7 @@ class ConfigReader {
  public:
   Result<void> read_file_layer(Layer layer, const std::string& path) {
     if (path.empty()) return {};
+    AGENTD_TRY_VOID(refuse_foreign(path));
     Result<std::string> text = read_file(path, kConfigBytesMax);
     if (!text && text.error().code == Code::kNotFound) return {};
     if (!text) return Error{Code::kInvalid, text.error().message};

@@ -183,7 +183,7 @@ void TerminalRenderer::on_event(const RunEvent& event) {
 }
 
 void JsonRenderer::on_event(const RunEvent& event) {
-  out_.print(event_json(event, session_id_) + "\n");
+  out_.print(event_json(event) + "\n");
   // A reader of the stream sees an event when it happens.
   out_.flush();
 }

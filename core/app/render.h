@@ -49,11 +49,9 @@ class JsonRenderer final : public EventSink {
  public:
   explicit JsonRenderer(Output& out) : out_(out) {}
   void on_event(const RunEvent& event) override;
-  void set_session(std::string session_id) { session_id_ = std::move(session_id); }
 
  private:
   Output& out_;
-  std::string session_id_;
 };
 
 // Only warnings, on standard error.

@@ -2,6 +2,7 @@
 #include "core/app/signals.h"
 
 #include <agentd/hook_abi.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -52,6 +53,7 @@ SignalScope::SignalScope() {
 SignalScope::~SignalScope() {
   install(SIG_DFL);
   current_token.store(nullptr);
+  last_signal.store(0);
 }
 
 CancelToken SignalScope::next() {
@@ -63,5 +65,18 @@ CancelToken SignalScope::next() {
 }
 
 int SignalScope::caught() const { return last_signal.load(); }
+
+bool wait_for_input(int fd) {
+  sigset_t blocked;
+  sigset_t before;
+  sigemptyset(&blocked);
+  for (const int signal : kSignals) sigaddset(&blocked, signal);
+  ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  pollfd input{fd, POLLIN, 0};
+  // From here to ppoll() signals are held back, so that none falls between the look and the wait.
+  const bool ready = last_signal.load() == 0 && ::ppoll(&input, 1, nullptr, &before) > 0;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return ready;
+}
 
 }  // namespace agentd::app

@@ -30,4 +30,8 @@ class SignalScope {
   CancelToken token_;
 };
 
+// Waits until a read of `fd` would not block. False when a signal was caught since next(), also one that
+// came just before the call: a read alone would sleep through it.
+bool wait_for_input(int fd);
+
 }  // namespace agentd::app

@@ -78,7 +78,6 @@ Result<void, Failure> Talk::open(std::optional<Ulid> id) {
   auto session = engine_->agent().open(id);
   if (!session) return failure_of(session.error());
   session_ = std::move(*session);
-  if (json_) json_->set_session(session_->session_id());
   return {};
 }
 

@@ -376,14 +376,16 @@ Result<Ulid, Failure> find_conversation(const Store& store, const std::string& t
 Result<Ulid, Failure> newest_conversation(const Store& store, const Project& project) {
   ConversationQuery query;
   query.project_id = project.id;
-  query.limit = 1;
   const auto found = store.list(query);
   if (!found) return Failure{kExitStore, found.error().message};
-  if (found->empty())
+  // A message that a hook blocked leaves a conversation without one: there is nothing to follow in it.
+  const auto newest = std::find_if(found->begin(), found->end(),
+                                   [](const ConversationInfo& info) { return info.messages != 0; });
+  if (newest == found->end())
     return Failure{kExitNotFound, "this project has no conversation to follow yet (project " +
                                       one_line(project.id, 200) +
                                       "); leave out --follow to begin one"};
-  const auto id = Ulid::parse(found->front().id);
+  const auto id = Ulid::parse(newest->id);
   if (!id) return Failure{kExitStore, id.error().message};
   return *id;
 }

@@ -122,6 +122,8 @@ CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
   const bool answering =
       request.phase == AGENTD_PHASE_PRE_REQUEST || request.phase == AGENTD_PHASE_MID_TURN;
   if (answering && plan.split == rows.size()) plan.split = newest_message(rows);
+  // To summarise a summary alone costs a call and wins nothing.
+  if (plan.split == 1 && rows.size() == 1 && rows[0].role == AGENTD_ROLE_SUMMARY) plan.split = 0;
   fill_ranges(plan, rows, view);
   return plan;
 }

@@ -204,7 +204,7 @@ class Merger {
     const auto rank = [](std::uint32_t decision) {
       return decision == AGENTD_PERMISSION_DENY ? 3 : decision == AGENTD_PERMISSION_ASK ? 2 : 1;
     };
-    // A project hook may tighten, never loosen (PRODUCT 15.4).
+    // A project hook may tighten, never loosen.
     if (action.code == AGENTD_PERMISSION_ALLOW && from.precedence == Precedence::kProject)
       return "ignored";
     if (action.code == AGENTD_PERMISSION_DENY) {

@@ -137,7 +137,7 @@ class Snapshot {
     std::uint16_t wants = 0;
   };
 
-  // `order` names hooks or "*"; it beats priority (PRODUCT 15.7). `clock` must outlive the snapshot.
+  // `order` names hooks or "*"; it beats priority. `clock` must outlive the snapshot.
   Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order,
            const Clock& clock);
   ~Snapshot();

@@ -109,14 +109,16 @@ TEST_F(RenderTest, FailuresOfHooksAreAlwaysShown) {
 
 TEST_F(RenderTest, JsonIsOneObjectALine) {
   JsonRenderer renderer(out_);
-  renderer.set_session("s1");
-  renderer.on_event(event(Type::kTextDelta, "two\nlines"));
+  RunEvent delta = event(Type::kTextDelta, "two\nlines");
+  delta.session_id = "s1";
+  renderer.on_event(delta);
   renderer.on_event(event(Type::kNotice, "\x1b"));
   const std::string text = out();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
   const auto first = JsonDocument::parse(text.substr(0, text.find('\n')));
   ASSERT_TRUE(first);
   EXPECT_EQ(first->root()["text"].string_or(""), "two\nlines");
+  EXPECT_EQ(first->root()["session_id"].string_or(""), "s1");
 }
 
 TEST_F(RenderTest, ResultOnlyIsQuietButForWarnings) {
