@@ -3,10 +3,13 @@
 
 #include <agentd/hook_abi.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
 
 #include "core/base/result.h"
 
@@ -16,6 +19,9 @@ namespace {
 // A handler of a signal can reach nothing but static storage: the one global of the program.
 std::atomic<const CancelToken*> current_token{nullptr};
 std::atomic<int> last_signal{0};
+// Readable once a signal was caught. A signal may be handled on any thread, so that it need not interrupt
+// the one that waits.
+std::atomic<int> wake_fd{-1};
 static_assert(std::atomic<const CancelToken*>::is_always_lock_free, "used in a signal handler");
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -24,6 +30,10 @@ extern "C" void on_signal(int signal) {
   const CancelToken* token = current_token.load();
   if (token == nullptr || last_signal.exchange(signal) != 0) ::_exit(128 + signal);
   token->cancel(AGENTD_CANCEL_USER);
+  const int saved = errno;
+  const std::uint64_t one = 1;
+  if (::write(wake_fd.load(), &one, sizeof one) < 0) errno = 0;
+  errno = saved;
 }
 
 void install(void (*handler)(int)) {
@@ -46,6 +56,7 @@ void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
 SignalScope::SignalScope() {
   AGENTD_ASSERT(current_token.load() == nullptr);
   last_signal.store(0);
+  wake_fd.store(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   current_token.store(&token_);
   install(on_signal);
 }
@@ -54,11 +65,14 @@ SignalScope::~SignalScope() {
   install(SIG_DFL);
   current_token.store(nullptr);
   last_signal.store(0);
+  ::close(wake_fd.exchange(-1));
 }
 
 CancelToken SignalScope::next() {
   current_token.store(nullptr);
   token_ = CancelToken();
+  std::uint64_t caught = 0;
+  while (::read(wake_fd.load(), &caught, sizeof caught) > 0) continue;
   last_signal.store(0);
   current_token.store(&token_);
   return token_;
@@ -67,16 +81,10 @@ CancelToken SignalScope::next() {
 int SignalScope::caught() const { return last_signal.load(); }
 
 bool wait_for_input(int fd) {
-  sigset_t blocked;
-  sigset_t before;
-  sigemptyset(&blocked);
-  for (const int signal : kSignals) sigaddset(&blocked, signal);
-  ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  pollfd input{fd, POLLIN, 0};
-  // From here to ppoll() signals are held back, so that none falls between the look and the wait.
-  const bool ready = last_signal.load() == 0 && ::ppoll(&input, 1, nullptr, &before) > 0;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return ready;
+  pollfd waits[2] = {{fd, POLLIN, 0}, {wake_fd.load(), POLLIN, 0}};
+  while (::poll(waits, 2, -1) < 0)
+    if (errno != EINTR) return false;
+  return last_signal.load() == 0;
 }
 
 }  // namespace agentd::app
