@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Rooms: one target per second-level folder, with the layers of docs/internals/layers.md.
+# Rooms: one target per second-level folder, with the layers of ARCHITECTURE.md.
 #
 # agentd_room(NAME SOURCES ... USES room ... LIBS target ...) makes the static library agentd_NAME of the
 # calling folder. USES may name only rooms that the table below allows; a wrong one stops configuring.
