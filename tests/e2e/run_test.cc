@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "tests/e2e/program.h"
 
@@ -35,6 +36,18 @@ TEST_F(RunTest, ResultOnlyPrintsTheFinalAnswerAlone) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "It says alpha.\n");
   EXPECT_EQ(ran.err, "");
+}
+
+TEST_F(RunTest, FollowPassesOverAConversationWhoseMessageWasBlocked) {
+  ASSERT_EQ(program_.run(scripted({"run", "first"}, "- text: one\n")).code, 0);
+  const std::string first = program_.newest();
+  program_.drop_hook(AGENTD_REFUSE_HOOK);
+  const int blocked = program_.run(scripted({"run", "a forbidden word"}, "- text: two\n")).code;
+  EXPECT_EQ(blocked, 3);
+  std::filesystem::remove_all(program_.home() + "/hooks");
+  const Finished ran = program_.run(scripted({"run", "--follow", "third"}, "- text: three\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("conversation " + first), std::string::npos) << ran.err;
 }
 
 TEST_F(RunTest, ToolsReallyRun) {

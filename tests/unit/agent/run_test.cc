@@ -151,6 +151,20 @@ TEST_F(Run, TurnLimitEndsTheRun) {
   EXPECT_EQ(report->outcome, "max_turns");
   EXPECT_EQ(report->turns, 2u);
   EXPECT_EQ(model_.requests.size(), 2u);
+  const auto warnings = events_.of(RunEvent::Type::kWarning);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].text, "the run was stopped after 2 turns: --follow goes on from here");
+}
+
+TEST_F(Run, RequestOverTheWindowIsToldOncePerRun) {
+  options_.window_override = 2'000;
+  options_.auto_compact = false;
+  open();
+  model_.say("a");
+  ASSERT_TRUE(run(std::string(40'000, 'q')));
+  const auto warnings = events_.of(RunEvent::Type::kWarning);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].text.find("only 1,500 fit the window"), std::string::npos) << warnings[0].text;
 }
 
 TEST_F(Run, CancelledRunSaysSoAndIsRecorded) {

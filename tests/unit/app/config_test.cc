@@ -2,6 +2,7 @@
 #include "core/app/config.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/support/temp_dir.h"
 
@@ -42,6 +43,16 @@ TEST_F(ConfigTest, AFileThatDoesNotExistLeavesTheDefaults) {
   EXPECT_DOUBLE_EQ(config->fraction("compaction.compact_at"), 0.8);
   EXPECT_TRUE(config->flag("compaction.auto"));
   EXPECT_FALSE(config->is_set("provider"));
+}
+
+TEST_F(ConfigTest, AFileThatAnybodyMayWriteIsNotRead) {
+  ASSERT_EQ(error("permissions: {mode: allow}\n"), "no error");
+  const std::string path = directory_.file("config.yaml");
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  const auto config = Config::load(sources_);
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().message,
+            path + " may be written by anybody, and is not read: chmod o-w " + path);
 }
 
 TEST_F(ConfigTest, AnEmptyFileIsFine) {

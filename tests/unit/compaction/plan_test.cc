@@ -69,6 +69,14 @@ TEST(Plan, RequestForATailThatHoldsEverythingCompactsEverything) {
   EXPECT_TRUE(plan.kept.empty());
 }
 
+TEST(Plan, ASummaryAloneIsNotSummarisedAgain) {
+  Rows rows(testing::simple_count());
+  rows.append(Message::of_text(Role::kSummary, std::string(384, 's')), 1, 0);
+  EXPECT_TRUE(planned(rows, door(AGENTD_PHASE_STANDALONE)).nothing_to_do());
+  rows.append(Message::of_text(Role::kUser, "more"), 2, 0);
+  EXPECT_EQ(planned(rows, door(AGENTD_PHASE_STANDALONE)).split, 2u);
+}
+
 TEST(Plan, EmptyViewHasNothingToDoAtEveryDoor) {
   for (int phase = AGENTD_PHASE_PRE_REQUEST; phase <= AGENTD_PHASE_OVERFLOW; ++phase)
     for (int strategy = 0; strategy <= AGENTD_STRATEGY_USERS; ++strategy)
