@@ -97,7 +97,7 @@ class LineWriter {
 };
 
 // What is always short enough: when, what and where.
-std::string stub(JsonView root, std::string_view time, std::size_t payload_bytes) {
+std::string shortest_line(JsonView root, std::string_view time, std::size_t payload_bytes) {
   JsonWriter out;
   out.begin_object().member("time", time);
   for (const char* name : {"id", "event", "conv_id", "session_id"})
@@ -122,7 +122,7 @@ std::string make_line(std::string_view payload, std::string_view time, const Lin
     }
   }
   std::string line = LineWriter(false, kIdBytes).write(root, time, options.bodies);
-  return line.size() <= options.max_bytes ? line : stub(root, time, payload.size());
+  return line.size() <= options.max_bytes ? line : shortest_line(root, time, payload.size());
 }
 
 std::string utc_time(long long wall_ms) {

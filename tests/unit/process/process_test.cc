@@ -270,7 +270,7 @@ TEST_F(Process, GivesTheChildDefaultSignalsAndItsOwnSession) {
   ::sigemptyset(&block);
   ::sigaddset(&block, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &block, &old_mask);
-  const auto got = shell("grep -E 'SigBlk|SigIgn' /proc/self/status; ps -o sid= -p $$; echo $$");
+  const auto got = shell("grep -E 'SigBlk|SigIgn' /proc/self/status; cut -d ' ' -f 6 /proc/$$/stat; echo $$");
   ::pthread_sigmask(SIG_SETMASK, &old_mask, nullptr);
   ::sigaction(SIGPIPE, &before, nullptr);
   ASSERT_TRUE(got);
@@ -281,7 +281,7 @@ TEST_F(Process, GivesTheChildDefaultSignalsAndItsOwnSession) {
   // 32 and 33 belong to the C library's threads; its posix_spawn ignores them in every child.
   const std::uint64_t library_own = std::uint64_t{3} << 31;
   EXPECT_EQ(std::stoull(ignored, nullptr, 16) & ~library_own, 0u);
-  if (pid.empty()) GTEST_SKIP() << "no ps here: the session was not compared";
+  EXPECT_FALSE(pid.empty());
   EXPECT_EQ(session, pid);
 }
 
