@@ -8,7 +8,6 @@
 #include "core/bridge/actions.h"
 #include "core/bridge/context_state.h"
 #include "core/codec/json.h"
-#include "core/hooks/payload_json.h"
 
 namespace agentd {
 namespace {
@@ -170,20 +169,13 @@ agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token, 
 
 // ---- agentd.json/1 and agentd.field/1
 
-// The payload's JSON, made once for all hooks of a dispatch; null when there is no event.
+// The payload's JSON, made once for all hooks of a dispatch and alive until the call returns; null when
+// there is no event.
 const std::string* json_of(State& state, agentd_token token) {
   CallSlot* const slot = state.tokens.find(token);
   if (slot == nullptr || slot->dispatch() == nullptr) return nullptr;
-  const Dispatch& dispatch = *slot->dispatch();
-  if (find_event(dispatch.event) == nullptr) return nullptr;
-  const std::lock_guard lock(state.mutex);
-  // A rewrite by an earlier hook changes the payload: the text is made again for each call then.
-  if (slot->json.empty() || slot->json_generation != (token >> CallSlot::kIndexBits)) {
-    slot->json = payload_json(dispatch.event, dispatch.envelope, dispatch.payload);
-    slot->json_generation = token >> CallSlot::kIndexBits;
-    slot->copy(token, " ");  // marks the slot as used, so that the text is dropped with it
-  }
-  return &slot->json;
+  if (find_event(slot->dispatch()->event) == nullptr) return nullptr;
+  return slot->payload_text(true).get();
 }
 
 agentd_status AGENTD_CALL json_payload(const agentd_json* table, agentd_token token,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
+#include <thread>
 #include <tuple>
 
 namespace agentd {
@@ -76,7 +78,8 @@ void Snapshot::add_entry(std::uint32_t index) {
               from.stopped.get(),
               index,
               from.flags,
-              static_cast<std::uint16_t>(from.wants)};
+              static_cast<std::uint16_t>((from.wants & 0xff) | (from.shadow ? kShadow : 0) |
+                                         (from.waits ? kWaits : 0))};
   if (from.concurrency != AGENTD_CONCURRENT) {
     auto serial = std::make_unique<Serial>();
     serial->fn = from.fn;
@@ -121,6 +124,21 @@ const Action* Outcome::set_of(std::uint32_t key) const {
 
 namespace {
 
+// What one call of a hook left behind.
+struct HookAnswer {
+  agentd_status status = AGENTD_OK;
+  std::vector<Action> actions;
+  std::string failure, note;
+  std::uint64_t duration_ns = 0;
+};
+
+HookAnswer take_answer(CallSlot& slot, agentd_status status) {
+  HookAnswer out{status, slot.take_actions(), slot.take_failure(), slot.take_note(), 0};
+  if (out.failure.empty() && status == AGENTD_E_DEADLINE)
+    out.failure = "it did not answer before its deadline";
+  return out;
+}
+
 class Merger {
  public:
   // `outcome` is made when the first hook has something to say.
@@ -128,13 +146,15 @@ class Merger {
       : snapshot_(snapshot), event_(event), outcome_(outcome) {}
 
   // Takes the answer of one hook; returns what became of it.
-  std::string_view take(const Snapshot::Entry& entry, agentd_status status,
-                        const std::vector<Action>& actions, const std::string& failure) {
+  std::string_view take(const Snapshot::Entry& entry, const HookAnswer& answer) {
     const Subscription& from = snapshot_.subscription(entry);
-    if (status < 0) return take_failure(from, status, failure);
-    if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0) return actions.empty() ? "none" : "ignored";
+    if (answer.status == kHookSkipped) return "skipped";
+    if ((entry.wants & Snapshot::kShadow) != 0)
+      return answer.status < 0 || !answer.actions.empty() ? "shadow" : "none";
+    if (answer.status < 0) return take_failure(from, answer.status, answer.failure);
+    if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0) return answer.actions.empty() ? "none" : "ignored";
     std::string_view effect = "none";
-    for (const Action& action : actions) effect = apply(from, action);
+    for (const Action& action : answer.actions) effect = apply(from, action);
     return effect;
   }
 
@@ -235,27 +255,139 @@ class Merger {
   std::unique_ptr<Outcome>& outcome_;
 };
 
-// The path of a hook that said something, failed, or is traced. Returns whether hooks that may still
-// decide are asked. Kept out of the loop below, whose registers and stack frame stay small without it.
+// Takes what a hook said into the outcome and tells the trace. Returns whether hooks that may still decide
+// are asked.
+bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapshot::Entry& entry,
+                   const HookAnswer& answer, TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
+  Merger merger(snapshot, event, outcome);
+  const std::string_view effect = merger.take(entry, answer);
+  if (trace != nullptr) {
+    const Subscription& from = snapshot.subscription(entry);
+    const agentd_status status = answer.status == kHookSkipped ? AGENTD_OK : answer.status;
+    trace->on_hook({from.name, from.plugin, from.bytes_digest, from.event, answer.duration_ns, status,
+                    answer.failure, answer.actions, effect, answer.note});
+  }
+  return !merger.blocked();
+}
+
+// The path of a hook that said something, failed, or is traced. Kept out of the loop below, whose
+// registers and stack frame stay small without it.
 [[gnu::noinline, gnu::cold]] bool settle(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                          const Snapshot::Entry& entry, agentd_status status,
                                          std::uint64_t started_ns, TraceSink* trace,
                                          std::unique_ptr<Outcome>& outcome) {
   if (status == AGENTD_PENDING) status = slot.wait_completed(snapshot.clock().monotonic_ns());
-  const std::vector<Action> actions = slot.take_actions();
-  std::string failure = slot.take_failure();
-  if (failure.empty() && status == AGENTD_E_DEADLINE) failure = "it did not answer before its deadline";
-  Merger merger(snapshot, event, outcome);
-  const std::string_view effect = merger.take(entry, status, actions, failure);
-  if (trace != nullptr) {
-    const Subscription& from = snapshot.subscription(entry);
-    trace->on_hook({from.name, from.plugin, from.bytes_digest, from.event,
-                    snapshot.clock().monotonic_ns() - started_ns, status, failure, actions, effect});
-  }
-  return !merger.blocked();
+  HookAnswer answer = take_answer(slot, status);
+  if (trace != nullptr) answer.duration_ns = snapshot.clock().monotonic_ns() - started_ns;
+  const std::size_t rewrites = outcome ? outcome->rewrites.size() : 0;
+  const bool open = settle_answer(snapshot, event, entry, answer, trace, outcome);
+  // The next hook sees what this one made.
+  if (outcome && outcome->rewrites.size() != rewrites) slot.forget_payload_text();
+  return open;
 }
 
-// A hook without an opinion costs what stands here and no more: no lock, no allocation, no clock.
+const void* payload_for(const Dispatch& event, const Snapshot::Entry& entry) {
+  const bool bare = event.payload_bare != nullptr && (entry.wants & AGENTD_WANTS_MESSAGES) == 0;
+  return bare ? event.payload_bare : event.payload;
+}
+
+// The observers of an event from `first` on, when one of them waits for something outside: those run at
+// the same time, each on a thread of its own, the others on this one meanwhile.
+class ObserverGroup {
+ public:
+  ObserverGroup(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+                std::span<const Snapshot::Entry> entries)
+      : snapshot_(snapshot), slot_(slot), event_(event), entries_(entries), answers_(entries.size()) {}
+
+  void run(TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
+    std::vector<std::size_t> waiting;
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      if (is_asked(entries_[i]) && (entries_[i].wants & Snapshot::kWaits) != 0) waiting.push_back(i);
+    make_payload_texts(waiting);
+    call_together(waiting);
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      if (is_asked(entries_[i]))
+        settle_answer(snapshot_, event_, entries_[i], answers_[i], trace, outcome);
+  }
+
+ private:
+  static constexpr std::size_t kThreadsMax = 32;
+
+  bool is_asked(const Snapshot::Entry& entry) const {
+    return entry.stopped == nullptr || entry.stopped->load(std::memory_order_relaxed) == 0;
+  }
+
+  // Once for all, on this thread.
+  void make_payload_texts(const std::vector<std::size_t>& waiting) {
+    slot_.open(&event_);
+    for (const std::size_t i : waiting)
+      slot_.payload_text((entries_[i].wants & AGENTD_WANTS_MESSAGES) != 0);
+    slot_.close();
+  }
+
+  void call_together(const std::vector<std::size_t>& waiting) {
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      for (std::size_t i = next.fetch_add(1); i < waiting.size(); i = next.fetch_add(1))
+        call_apart(waiting[i]);
+    };
+    std::vector<std::jthread> threads;
+    try {
+      while (threads.size() < std::min(waiting.size(), kThreadsMax)) threads.emplace_back(work);
+    } catch (const std::system_error&) {
+      // No more threads now: those that there are, and this one, do the work.
+    }
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      if (is_asked(entries_[i]) && (entries_[i].wants & Snapshot::kWaits) == 0)
+        answers_[i] = call(slot_, entries_[i]);
+    work();
+  }
+
+  void call_apart(std::size_t index) {
+    const SlotLease lease(*event_.slots);
+    if (lease->touched()) lease->clean();
+    const CancelBinding cancel(*lease, slot_.cancel_token());
+    lease->live().deadline_ns = event_.deadline_ns;
+    lease->announce(event_.event, event_.conversation);
+    lease->share_payload_text(slot_);
+    answers_[index] = call(*lease, entries_[index]);
+    lease->clean();
+  }
+
+  HookAnswer call(CallSlot& slot, const Snapshot::Entry& entry) const {
+    const std::uint64_t started = snapshot_.clock().monotonic_ns();
+    const agentd_call call{sizeof(agentd_call), event_.event, slot.open(&event_),
+                           event_.conversation,  &slot.live(), entry.core,
+                           entry.services,       event_.envelope, payload_for(event_, entry)};
+    agentd_status status = entry.fn(entry.self, &call);
+    if (status == AGENTD_PENDING) status = slot.wait_completed(snapshot_.clock().monotonic_ns());
+    HookAnswer answer = take_answer(slot, status);
+    slot.close();
+    answer.duration_ns = snapshot_.clock().monotonic_ns() - started;
+    return answer;
+  }
+
+  const Snapshot& snapshot_;
+  CallSlot& slot_;
+  const Dispatch& event_;
+  const std::span<const Snapshot::Entry> entries_;
+  std::vector<HookAnswer> answers_;
+};
+
+// Whether the observers from here on are worth threads: two or more, of which one waits.
+[[gnu::noinline, gnu::cold]] bool run_together(const Snapshot& snapshot, CallSlot& slot,
+                                               const Dispatch& event,
+                                               std::span<const Snapshot::Entry> entries,
+                                               TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
+  const auto waits = [](const Snapshot::Entry& entry) { return (entry.wants & Snapshot::kWaits) != 0; };
+  if (event.slots == nullptr || entries.size() < 2 || std::none_of(entries.begin(), entries.end(), waits))
+    return false;
+  ObserverGroup(snapshot, slot, event, entries).run(trace, outcome);
+  return true;
+}
+
+// A hook without an opinion costs what stands here and no more: no lock, no allocation, no clock. Only
+// the traced form heeds `only`.
 template <bool kTraced>
 inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& slot,
                                            const Dispatch& event, TraceSink* trace) {
@@ -273,6 +405,12 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
   const Snapshot::Entry* const end = entry + entries.size();
   do {
     if (entry->stopped != nullptr && entry->stopped->load(std::memory_order_relaxed) != 0) continue;
+    if (kTraced && event.only != 0 && (entry->flags & event.only) == 0) continue;
+    if ((entry->flags & AGENTD_HOOK_OBSERVES) != 0 && (entry->wants & Snapshot::kWaits) != 0 &&
+        run_together(snapshot, slot, event, {entry, end}, trace, outcome)) {
+      token = slot.last_token();
+      break;
+    }
     call.token = token = slot.open_after(token, &event);
     call.core = entry->core;
     call.services = entry->services;
@@ -297,7 +435,7 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
 
 std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                   TraceSink* trace) {
-  if (trace != nullptr) return call_hooks_traced(snapshot, slot, event, trace);
+  if (trace != nullptr || event.only != 0) return call_hooks_traced(snapshot, slot, event, trace);
   return call_hooks<false>(snapshot, slot, event, nullptr);
 }
 

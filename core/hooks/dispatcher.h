@@ -6,8 +6,12 @@
 // is published; a turn pins one snapshot; an event costs a bit test when nobody is subscribed and one
 // indirect call for each subscriber otherwise. The rules of merging are those of hook_actions.h.
 //
-// Threading: publish() and pin() are thread-safe; dispatch() runs on the thread that owns the slot. No
-// lock is held while a hook runs.
+// Gating and mutating hooks are asked one after another. Observers come after them; those that wait for
+// something outside of the process (`waits`) run at the same time, each on a thread and in a slot of its
+// own, and dispatch() returns when the slowest is done.
+//
+// Threading: publish() and pin() are thread-safe; dispatch() runs on the thread that owns the slot, and
+// calls `trace` on that thread alone. No lock is held while a hook runs.
 
 #include <agentd/hook_abi.h>
 
@@ -44,6 +48,8 @@ struct Subscription {
   std::string name;          // qualified: "auto_compact"
   std::string plugin;        // id
   std::string bytes_digest;  // hex; empty = unknown
+  bool waits = false;        // it spends its time outside of this process: a program, a server
+  bool shadow = false;       // its verdict is traced and not used
   agentd_fn fn = nullptr;
   void* self = nullptr;
   const agentd_core* core = nullptr;
@@ -63,7 +69,10 @@ struct HookTrace {
   agentd_status status = AGENTD_OK;
   std::string_view failure;          // text of fail()
   std::span<const Action> actions;   // what it emitted
-  std::string_view effect;           // "none", "applied", "conflict", "ignored", "failed", "blocked"
+  // "none", "applied", "conflict", "ignored", "failed", "blocked"; "skipped" = it was not asked;
+  // "shadow" = what it said was not used.
+  std::string_view effect;
+  std::string_view note;             // why it was skipped, or what it was warned of
 };
 
 class TraceSink {
@@ -84,6 +93,10 @@ struct Dispatch {
   // Puts a rewritten text into the payload, so that the next hook sees it. Null = no text to rewrite.
   void (*rewrite)(void* context, std::uint32_t target, std::string_view text) = nullptr;
   void* context = nullptr;
+  // Where observers that run at the same time get their slots; null = they run one after another.
+  SlotSource* slots = nullptr;
+  // AGENTD_HOOK_ flags: hooks without one of them are not asked; 0 = all are.
+  std::uint16_t only = 0;
 };
 
 // The merged answer of an event. Absent (null) when no hook had an opinion.
@@ -134,8 +147,9 @@ class Snapshot {
     const std::atomic<std::uint32_t>* stopped = nullptr;
     std::uint32_t subscription = 0;
     std::uint16_t flags = 0;
-    std::uint16_t wants = 0;
+    std::uint16_t wants = 0;  // AGENTD_WANTS_, and kShadow, kWaits
   };
+  static constexpr std::uint16_t kShadow = 0x4000, kWaits = 0x8000;
 
   // `order` names hooks or "*"; it beats priority. `clock` must outlive the snapshot.
   Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order,

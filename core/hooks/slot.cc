@@ -4,6 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include "core/hooks/dispatcher.h"
+#include "core/hooks/payload_json.h"
+
 namespace agentd {
 
 void CallSlot::clean() {
@@ -11,8 +14,10 @@ void CallSlot::clean() {
   actions_.clear();
   failure_.clear();
   arena_.reset();
+  note_.clear();
   done_generation_ = UINT64_MAX;
-  json.clear();
+  text_.reset();
+  bare_text_.reset();
   touched_.store(false, std::memory_order_relaxed);
 }
 
@@ -28,6 +33,11 @@ std::vector<Action> CallSlot::take_actions() {
 std::string CallSlot::take_failure() {
   const std::lock_guard lock(mutex_);
   return std::exchange(failure_, {});
+}
+
+std::string CallSlot::take_note() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(note_, {});
 }
 
 agentd_status CallSlot::wait_completed(std::uint64_t now_ns) {
@@ -66,6 +76,48 @@ bool CallSlot::fail(agentd_token token, agentd_status, std::string text) {
   failure_ = std::move(text);
   touched_.store(true, std::memory_order_relaxed);
   return true;
+}
+
+bool CallSlot::note(agentd_token token, std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (!is_current(token)) return false;
+  if (!note_.empty()) note_ += "; ";
+  note_ += text;
+  touched_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+std::shared_ptr<const std::string> CallSlot::payload_text(bool messages) {
+  const Dispatch* const about = dispatch_;
+  if (about == nullptr) return nullptr;
+  const bool bare = !messages && about->payload_bare != nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto& made = bare ? bare_text_ : text_) return made;
+  }
+  auto text = std::make_shared<const std::string>(
+      payload_json(about->event, about->envelope, bare ? about->payload_bare : about->payload));
+  const std::lock_guard lock(mutex_);
+  touched_.store(true, std::memory_order_relaxed);
+  return (bare ? bare_text_ : text_) = std::move(text);
+}
+
+void CallSlot::forget_payload_text() {
+  const std::lock_guard lock(mutex_);
+  text_.reset();
+  bare_text_.reset();
+}
+
+void CallSlot::share_payload_text(CallSlot& from) {
+  std::shared_ptr<const std::string> text, bare;
+  {
+    const std::lock_guard lock(from.mutex_);
+    text = from.text_;
+    bare = from.bare_text_;
+  }
+  const std::lock_guard lock(mutex_);
+  text_ = std::move(text);
+  bare_text_ = std::move(bare);
 }
 
 bool CallSlot::complete(agentd_token token, agentd_status status) {

@@ -29,6 +29,9 @@ namespace agentd {
 
 struct Dispatch;
 
+// What a host's own hook returns when it was not asked at all: its matcher said no. A note says why.
+constexpr agentd_status kHookSkipped = 0x5c1d;
+
 class CallSlot {
  public:
   static constexpr std::uint32_t kIndexBits = 24;
@@ -78,6 +81,7 @@ class CallSlot {
   void clean();
   std::vector<Action> take_actions();
   std::string take_failure();
+  std::string take_note();
   // Waits for complete(); AGENTD_E_DEADLINE or AGENTD_E_CANCELLED when it does not come in time.
   agentd_status wait_completed(std::uint64_t now_ns);
 
@@ -94,6 +98,9 @@ class CallSlot {
   bool emit(agentd_token token, Action action);
   bool fail(agentd_token token, agentd_status status, std::string text);
   bool complete(agentd_token token, agentd_status status);
+  // Why a hook was not asked, or what it was warned of: for traces, without effect. One sentence; several
+  // are joined.
+  bool note(agentd_token token, std::string_view text);
   void* allocate(agentd_token token, std::size_t bytes, std::size_t align);
   // Copies into the call's memory; the same text when it is empty.
   agentd_str copy(agentd_token token, std::string_view text);
@@ -107,9 +114,12 @@ class CallSlot {
     return cancel_.value_or(CancelToken());
   }
 
-  // The payload as JSON, made once per dispatch: kept by whoever makes it (bridge).
-  std::string json;
-  std::uint64_t json_generation = 0;
+  // The payload of the running call as JSON (payload_json.h), with or without the history. Made by the first
+  // who asks and kept for the calls of the same dispatch until a rewrite changes it. Null outside a dispatch.
+  std::shared_ptr<const std::string> payload_text(bool messages);
+  void forget_payload_text();
+  // Takes over what another slot of the same dispatch has made.
+  void share_payload_text(CallSlot& from);
 
  private:
   friend class CancelBinding;
@@ -130,6 +140,9 @@ class CallSlot {
   std::condition_variable completed_;
   std::vector<Action> actions_;    // guarded by mutex_
   std::string failure_;            // guarded by mutex_
+  std::string note_;               // guarded by mutex_
+  // Shared by the slots of one dispatch and by hooks that still read it; guarded by mutex_.
+  std::shared_ptr<const std::string> text_, bare_text_;
   std::unique_ptr<Arena> arena_;   // guarded by mutex_
   std::optional<CancelToken> cancel_;  // guarded by mutex_
   std::uint64_t done_generation_ = UINT64_MAX;  // of the call that was completed; guarded by mutex_

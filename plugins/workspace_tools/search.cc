@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "core/codec/regex.h"
 #include "plugins/workspace_tools/pattern.h"
-#include "plugins/workspace_tools/regex.h"
 #include "plugins/workspace_tools/text.h"
 #include "plugins/workspace_tools/walk.h"
 #include "plugins/workspace_tools/workspace_tools.h"
@@ -52,7 +52,7 @@ std::string paths_of(const std::vector<Hit>& hits, std::size_t most) {
 // What grep was asked for, and what it has found so far.
 class Search {
  public:
-  Search(const Input& input, Regex expression, const agentd::context& c,
+  Search(const Input& input, agentd::Regex expression, const agentd::context& c,
          const agentd::workspace& files)
       : c_(c),
         files_(files),
@@ -103,8 +103,9 @@ class Search {
   // The next line at or behind `from` that matches; false when there is none.
   bool next_line(std::string_view text, std::size_t from, std::size_t* start,
                  std::size_t* end) const {
-    const std::size_t at = expression_.find(text, from);
-    if (at >= text.size()) return false;  // none, or an empty one behind the last line
+    const auto match = expression_.find(text, from);
+    if (!match || match->at >= text.size()) return false;  // none, or an empty one behind the last line
+    const std::size_t at = match->at;
     *start = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
     *end = std::min(text.find('\n', at), text.size());
     return true;
@@ -156,7 +157,7 @@ class Search {
 
   const agentd::context& c_;
   const agentd::workspace& files_;
-  const Regex expression_;
+  const agentd::Regex expression_;
   const std::string mode_;
   const std::size_t context_, limit_;
   std::vector<Glob> filter_;  // none or one
@@ -197,7 +198,7 @@ agentd_status WorkspaceTools::grep(agentd::call& c, agentd::tool_view tool) {
   const auto input = Input::parse(tool.input_json(), kGrepKeys);
   if (!input) return refuse(c, input.error().message);
   const std::string path(input->text("path", "."));
-  auto expression = regexes_.compile(input->text("pattern"), input->boolean("ignore_case"));
+  auto expression = agentd::Regex::compile(input->text("pattern"), {input->boolean("ignore_case"), true});
   if (!expression && expression.error().code == agentd::Code::kInvalid)
     return refuse(c, "\"pattern\" is no RE2 expression: " + expression.error().message);
   if (!expression) return refuse(c, expression.error().message);

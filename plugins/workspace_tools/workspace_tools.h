@@ -16,7 +16,6 @@
 
 #include "plugins/workspace_tools/input.h"
 #include "plugins/workspace_tools/memory.h"
-#include "plugins/workspace_tools/regex.h"
 
 namespace workspace_tools {
 
@@ -49,7 +48,6 @@ class WorkspaceTools {
   agentd::workspace files_;
   agentd::process commands_;
   Memory memory_;
-  RegexLibrary regexes_;
 };
 
 // The tool did its work: `text` is the result, valid UTF-8 already or made so.

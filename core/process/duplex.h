@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// duplex.h - a program that stays: written to and read from over pipes until it is ended.
+//
+// Threading: read() and write() may be used by two threads at once, one each; the rest by the owner.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/result.h"
+
+namespace agentd {
+
+struct DuplexRequest {
+  std::string program;  // as in FilterRequest
+  std::vector<std::string> argv;
+  std::string cwd;
+  std::vector<std::string> environment;
+  std::uint64_t error_bytes_max = 64u << 10;  // kept of standard error, head and tail
+};
+
+class DuplexProcess {
+ public:
+  // The child has its own session and descriptors 0 to 2 alone, as filter.h says.
+  static Result<std::unique_ptr<DuplexProcess>> start(const DuplexRequest& request, const Clock& clock);
+  virtual ~DuplexProcess() = default;  // ends it: SIGTERM, a grace of 200 ms, SIGKILL to all it started
+
+  // All of `bytes`, or kTimeout, kCancelled, kUnavailable (it has ended or closed its input).
+  virtual Result<void> write(std::string_view bytes, const CancelToken& cancel, Deadline deadline) = 0;
+  // At least one byte and at most `bytes_max`; an empty text is the end of its output. Errors as above.
+  virtual Result<std::string> read(std::size_t bytes_max, const CancelToken& cancel,
+                                   Deadline deadline) = 0;
+  virtual bool running() = 0;
+  virtual std::string error_text() const = 0;  // standard error so far
+};
+
+}  // namespace agentd
