@@ -8,7 +8,7 @@
 set(AGENTD_MAY_base "")
 set(AGENTD_MAY_codec base)
 set(AGENTD_MAY_process base)
-set(AGENTD_MAY_scrub base)
+set(AGENTD_MAY_scrub base codec)
 set(AGENTD_MAY_net base codec)
 set(AGENTD_MAY_conversation base codec)
 set(AGENTD_MAY_model conversation)

@@ -14,6 +14,8 @@ constexpr double kFlatRatio = 1.5, kFlatExtraNs = 20.0;
 // Two medians of calls that miss the caches a hundred times differ by a few per cent of themselves.
 constexpr double kFlatNoise = 0.05;
 
+constexpr double kSpawnRatio = 1.15;
+
 const char* verdict(bool met) { return met ? "met" : "MISSED"; }
 
 }  // namespace
@@ -39,6 +41,14 @@ double Summary::best(const std::string& name) const {
   const auto found = times_.find(name);
   if (found == times_.end()) return -1;
   return *std::min_element(found->second.begin(), found->second.end());
+}
+
+double Summary::middle(const std::string& name) const {
+  const auto found = times_.find(name);
+  if (found == times_.end()) return -1;
+  std::vector<double> values = found->second;
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
 }
 
 void Summary::print_event() const {
@@ -92,6 +102,15 @@ void Summary::print_first_call() const {
   }
 }
 
+void Summary::print_spawn(const std::string& bench, const std::string& label) const {
+  const double ratio = middle(bench + "/ratio");
+  if (ratio < 0) return;
+  std::printf("%-42s %9.1f us %7.2f x   <= %6.2f x   %s; medians %.2f x, %.2f x with a session\n",
+              label.c_str(), best(bench + "/filter_ns") / 1000, ratio, kSpawnRatio,
+              verdict(ratio <= kSpawnRatio), middle(bench + "/median_ratio"),
+              middle(bench + "/session_ratio"));
+}
+
 void Summary::print() const {
   std::printf(
       "bare indirect call %.2f ns; best of the repetitions, processor time; x = ratio to the same "
@@ -109,6 +128,9 @@ void Summary::print() const {
   print_payload({"read_ns", "hook reads 102", true, true});
   print_payload({"read_emit_ns", "hook reads 102, emits", true, true});
   print_first_call();
+  std::printf("\na filter, next to a bare posix_spawn, pipes and waitpid of the same program\n\n");
+  print_spawn("FilterTrue", "/bin/true");
+  print_spawn("FilterShell", "sh -c 'cat; echo {}', 1 KiB");
 }
 
 }  // namespace agentd::bench

@@ -27,6 +27,8 @@ class Summary final : public benchmark::BenchmarkReporter {
   // The best repetition of "Bench/size", or of its counter "Bench/size/counter"; ns, -1 = not
   // measured. The best, since everything that disturbs a bench makes it slower.
   double best(const std::string& name) const;
+  // The middle one, for what noise can make smaller too.
+  double middle(const std::string& name) const;
   // A family of benches, or a counter of AgentStop, and its line in the table.
   struct Variant {
     std::string bench, label;
@@ -37,6 +39,7 @@ class Summary final : public benchmark::BenchmarkReporter {
   void print_subscribers(const Variant& variant) const;
   void print_payload(const Variant& variant) const;
   void print_first_call() const;
+  void print_spawn(const std::string& bench, const std::string& label) const;
 
   std::map<std::string, std::vector<double>> times_;
   bool failed_ = false;

@@ -2,6 +2,9 @@
 #pragma once
 // agent.h - the runtime: sessions, runs, turns, tools, compaction, and the services that hooks get.
 //
+// A subagent is a session of its own that the tool `task` starts: the same hooks, rules and tools, another
+// conversation, whose usage is charged to the one that started it.
+//
 // Life of a run: session_start - user_message_send - (turn_start - automatic compaction? -
 // before_model_call - model - after_model_call - tools - turn_end) until no tool is asked for -
 // agent_stop - continue or stop. What is recorded is durable before its effect is shown; user message
@@ -47,6 +50,7 @@ struct AgentOptions {
   std::uint32_t compaction_strategy = AGENTD_STRATEGY_DEFAULT;
   bool auto_compact = true;
   bool offer_tools = true;
+  bool subagents = false;        // offers the tool `task`
   std::string recipe;
   Milliseconds hook_deadline{30'000};
 };
@@ -67,7 +71,9 @@ struct AgentParts {
   IdSource& ids;
   EventSink& events;
   Log& log;
-  bool trace_hooks = true;       // kHookAnswer events; costs two clock readings per call
+  bool trace_hooks = true;       // kHookAnswer events, and a receipt for every hook that is asked
+  // "native", "claude", ...: what kind the hook with that name is, for receipts. Empty = a guess.
+  std::function<std::string(std::string_view hook)> hook_kind{};
 };
 
 // Why a run, a compaction or a session ended without success, with the exit code's class.
@@ -119,6 +125,11 @@ class Agent {
   virtual ~Agent() = default;
   // A new conversation, or an existing one (then source is AGENTD_SOURCE_RESUME). Takes the lease.
   virtual Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> conversation) = 0;
+  // A new conversation in place of `session`'s: asks before_clear, ends `session` with reason "clear",
+  // opens the new one (source AGENTD_SOURCE_CLEAR), tells after_clear. kBlocked: a hook refused, and
+  // `session` goes on; after any other error it has ended.
+  // REQUIRES: `session` comes from this agent and has not ended.
+  virtual Result<std::unique_ptr<Session>, RunError> clear(Session& session) = 0;
 };
 
 // Builds the agent. The services object is made first, since plugins are loaded with it in hand.

@@ -209,11 +209,8 @@ Result<CompactionReport, RunError> Compaction::apply_summary(const CompactionPla
 
 // No summary could be had, and the next request must fit: what is cut is marked, and the log keeps it.
 Result<CompactionReport, RunError> Compaction::degrade(const CompactionPlan& plan, const Error& why) {
-  RunEvent told{RunEvent::Type::kWarning};
-  const std::string text = "no summary could be made (" + why.message +
-                           "); older messages are left out of the view, the log keeps them";
-  told.text = text;
-  session_.tell(told);
+  session_.warn("no summary could be made (" + why.message +
+                "); older messages are left out of the view, the log keeps them");
   const Truncation cut = plan_truncation(session_.conversation_->rows(),
                                          session_.conversation_->state().ranges(), plan);
   BoundaryRecord boundary = boundary_of(plan);
@@ -302,12 +299,8 @@ void Compaction::after(const BoundaryRecord& boundary, const CompactionReport& r
   agentd_session_start start{};
   start.size = sizeof start;
   start.source = AGENTD_SOURCE_COMPACT;
-  const auto outcome = session_.fire(AGENTD_EVENT_SESSION_START, &start);
-  if (!outcome || outcome->contexts.empty()) return;
-  // The context of a session stands outside its history: a new one takes the old one's place.
-  session_.session_contexts_.clear();
-  for (const Outcome::Attributed& context : outcome->contexts)
-    session_.session_contexts_.push_back(context.action.text);
+  if (const auto outcome = session_.fire(AGENTD_EVENT_SESSION_START, &start))
+    session_.take_session_start(*outcome);
 }
 
 CompactionReport Compaction::finish(std::uint32_t outcome, std::string text) {
@@ -333,6 +326,8 @@ CompactionReport Compaction::finish(std::uint32_t outcome, std::string text) {
   told.detail = result_name(outcome);
   told.text = report.text;
   session_.tell(told);
+  if (outcome == AGENTD_RESULT_FAILED)
+    session_.fire_error("compaction_failed", report.text, "compaction", false);
   return report;
 }
 

@@ -21,6 +21,11 @@ void write_usage(JsonWriter& out, const Usage& usage) {
   out.end_object();
 }
 
+void write_agent(JsonWriter& out, const RunEvent& event) {
+  out.key("agent").begin_object().member("id", event.agent_id).member("type", event.agent_type);
+  out.member("depth", unsigned{event.agent_depth}).end_object();
+}
+
 // What each type calls its text and its detail; empty = it has none.
 struct Names {
   std::string_view type, text, detail;
@@ -63,6 +68,7 @@ std::string event_json(const RunEvent& event) {
   out.begin_object().member("type", names.type).member("session_id", event.session_id);
   out.optional("conv_id", event.conversation_id).optional("run_id", event.run_id);
   out.optional("provider", event.provider).optional("model", event.model);
+  if (event.agent_depth != 0) write_agent(out, event);
   if (event.turn != 0) out.member("turn", static_cast<unsigned>(event.turn));
   out.optional("call_id", event.call_id).optional("name", event.name);
   if (!names.detail.empty()) out.member(names.detail, event.detail);

@@ -43,6 +43,9 @@ struct RunEvent {
   Type type = Type::kNotice;
   std::string_view session_id, conversation_id, run_id, provider, model;
   std::string_view call_id, name, text, detail, effect, boundary_json;
+  // Of a subagent; depth 0 = the user's agent.
+  std::string_view agent_id, agent_type;
+  std::uint32_t agent_depth = 0;
   std::uint32_t turn = 0;
   bool ok = true;
   std::uint64_t duration_us = 0;

@@ -1,20 +1,167 @@
 // SPDX-License-Identifier: Apache-2.0
 // firing.cc - from the session to its hooks and back to its surface.
+#include "core/agent/firing.h"
+
+#include "core/agent/receipts.h"
 #include "core/agent/services.h"
 #include "core/base/bytes.h"
 
 namespace agentd {
 namespace {
+
 constexpr Milliseconds kSessionEndTime{1'500};
+
+std::string_view event_name(std::uint32_t event) {
+  const EventTraits* const traits = find_event(event);
+  return traits == nullptr ? std::string_view("?") : traits->name;
+}
+
+// Texts that the log has only in the form in which hooks leave them.
+bool is_private(std::uint32_t event) {
+  return event == AGENTD_EVENT_USER_MESSAGE_SEND || event == AGENTD_EVENT_AFTER_MODEL_CALL ||
+         event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
+}
+
+// One kept payload per piece of a streamed answer would be the answer many times over.
+bool is_stream(std::uint32_t event) { return event == AGENTD_EVENT_MODEL_DELTA; }
+
+bool redacts_messages(const Snapshot& snapshot) {
+  for (const Snapshot::Entry& entry : snapshot.entries(AGENTD_EVENT_USER_MESSAGE_SEND))
+    if ((entry.flags & AGENTD_HOOK_REDACTS) != 0) return true;
+  return false;
+}
+
+std::string joined(std::string_view first, std::string_view second) {
+  std::string out(first);
+  if (!out.empty() && !second.empty()) out += "; ";
+  return out.append(second);
+}
+
+// Why the action has no effect at the event; empty = it has one.
+std::string why_illegal(std::uint32_t event, const Action& action) {
+  const std::string at = std::string(" is not legal for ") + std::string(event_name(event)) +
+                         "; it was ignored";
+  if (!is_legal(event, action.kind)) return "the action " + std::string(action_name(action.kind)) + at;
+  if (action.kind == AGENTD_ACT_SET && !is_legal_key(event, action.target))
+    return "the key " + std::to_string(action.target) + at;
+  return {};
+}
+
 }  // namespace
 
-std::unique_ptr<Outcome> SessionImpl::fire(std::uint32_t event, const void* payload,
-                                           const void* payload_bare,
-                                           void (*rewrite)(void*, std::uint32_t, std::string_view),
-                                           void* context) {
-  if (!snapshot_->wants(event)) return nullptr;
+// ---- one dispatch
+
+void Firing::rewrite(void* me, std::uint32_t target, std::string_view text) {
+  auto& firing = *static_cast<Firing*>(me);
+  if (!firing.before_rewrite_) {
+    firing.before_rewrite_ = firing.slot_.payload_text(false);
+    firing.version_before_ = firing.version_;
+  }
+  ++firing.version_;
+  firing.fired_.rewrite(firing.fired_.context, target, text);
+}
+
+void Firing::find_problems(const HookTrace& trace) {
+  if (trace.effect == "skipped") return;
+  const std::string hook(trace.hook);
+  for (const Action& action : trace.actions)
+    if (std::string why = why_illegal(trace.event, action); !why.empty())
+      problems_.push_back({hook, std::move(why), false});
+  // What the host refused to take from a hook that is content with itself otherwise.
+  if (trace.status >= 0 && !trace.failure.empty())
+    problems_.push_back({hook, std::string(trace.failure), true});
+  // Observers also note what they did; nobody waits for what they say.
+  const Snapshot::Entry* const entry = entry_of(trace);
+  const bool observes = entry != nullptr && (entry->flags & AGENTD_HOOK_OBSERVES) != 0;
+  if (!trace.note.empty() && !observes) problems_.push_back({hook, std::string(trace.note), true});
+}
+
+const Snapshot::Entry* Firing::entry_of(const HookTrace& trace) const {
+  for (const Snapshot::Entry& entry : frame_.snapshot.entries(trace.event))
+    if (frame_.snapshot.subscription(entry).name == trace.hook) return &entry;
+  return nullptr;
+}
+
+std::string Firing::kind_of(const HookTrace& trace) const {
+  if (frame_.kind_of) return frame_.kind_of(trace.hook);
+  const Snapshot::Entry* const entry = entry_of(trace);
+  return entry != nullptr && (entry->wants & Snapshot::kWaits) != 0 ? "external" : "native";
+}
+
+void Firing::on_hook(const HookTrace& trace) {
+  if (frame_.tell) frame_.tell(trace);
+  find_problems(trace);
+  const bool spoke = !trace.actions.empty() || trace.status < 0;
+  const bool worth_it = is_stream(fired_.event)
+                            ? trace.status < 0
+                            : frame_.all || spoke || !trace.note.empty() || !trace.failure.empty();
+  answered_ = answered_ || spoke;
+  if (worth_it) keep(trace);
+  before_rewrite_.reset();
+}
+
+void Firing::keep(const HookTrace& trace) {
+  Seen& seen = seen_.emplace_back();
+  seen.payload = before_rewrite_ ? before_rewrite_ : slot_.payload_text(false);
+  seen.version = before_rewrite_ ? version_before_ : version_;
+  seen.receipt = frame_.receipt;
+  HookReceipt& receipt = seen.receipt;
+  receipt.attempt = fired_.attempt;
+  receipt.hook = std::string(trace.hook);
+  receipt.plugin = std::string(trace.plugin);
+  receipt.kind = kind_of(trace);
+  receipt.bytes_digest = std::string(trace.bytes_digest);
+  if (seen.payload) receipt.payload_digest = digest_of(seen.payload);
+  receipt.answer = answer_json(trace.actions, fired_.event, redacts_messages(frame_.snapshot));
+  receipt.effect = std::string(trace.effect);
+  receipt.note = joined(trace.failure, trace.note);
+  receipt.duration_us = (trace.duration_ns + 500) / 1000;
+}
+
+const Digest& Firing::digest_of(const std::shared_ptr<const std::string>& text) {
+  if (digested_ != text) {
+    digested_ = text;
+    digest_ = sha256(*text);
+  }
+  return digest_;
+}
+
+// What a hook rewrote or refused is stored nowhere: such a payload is known by its digest alone.
+std::vector<HookReceipt> Firing::take_receipts(const Outcome* outcome) {
+  const bool refused =
+      fired_.event == AGENTD_EVENT_USER_MESSAGE_SEND && outcome != nullptr && outcome->blocked;
+  const bool kept = (answered_ || frame_.all) && !refused && !is_stream(fired_.event);
+  std::vector<HookReceipt> out;
+  for (Seen& seen : seen_) {
+    if (kept && (!is_private(fired_.event) || seen.version == version_))
+      seen.receipt.payload = std::move(seen.payload);
+    out.push_back(std::move(seen.receipt));
+  }
+  seen_.clear();
+  return out;
+}
+
+void drop_illegal(Outcome& outcome, std::uint32_t event) {
+  const bool may_block = is_legal(event, AGENTD_ACT_BLOCK) || is_legal(event, AGENTD_ACT_PERMISSION);
+  if (!may_block && !outcome.blocked_by_failure) outcome.blocked = false;
+  const auto keep_legal = [&](std::vector<Outcome::Attributed>& asked) {
+    std::erase_if(asked, [&](const Outcome::Attributed& one) {
+      return !why_illegal(event, one.action).empty();
+    });
+  };
+  for (auto* const list : {&outcome.exclusive, &outcome.continues, &outcome.contexts,
+                           &outcome.notices, &outcome.sets, &outcome.tools})
+    keep_legal(*list);
+  if (is_legal(event, AGENTD_ACT_PERMISSION)) return;
+  if (outcome.permission == AGENTD_PERMISSION_DENY && !outcome.blocked_by_failure)
+    outcome.blocked = false;
+  outcome.permission = 0;
+}
+
+// ---- the session
+
+agentd_envelope SessionImpl::envelope_of(const Fired& fired, const agentd_gauge& gauge) {
   texts_.event_id = parts_.ids.next().text();
-  const agentd_gauge gauge = to_abi(this->gauge());
   agentd_envelope envelope{};
   envelope.size = sizeof envelope;
   envelope.turn_number = turn_;
@@ -28,31 +175,67 @@ std::unique_ptr<Outcome> SessionImpl::fire(std::uint32_t event, const void* payl
   envelope.recipe = to_abi(options_.recipe);
   envelope.provider = to_abi(options_.provider);
   envelope.model = to_abi(options_.model);
-  envelope.agent_id = to_abi(std::string_view("main"));
-  envelope.agent_type = to_abi(std::string_view("main"));
-  envelope.invoked_by = AGENTD_INVOKED_BY_MAIN;
-  envelope.attempt = 1;
+  envelope.agent_id = to_abi(agent_.id);
+  envelope.agent_type = to_abi(agent_.type);
+  envelope.agent_depth = agent_.depth;
+  envelope.invoked_by = agent_.depth == 0 ? AGENTD_INVOKED_BY_MAIN : AGENTD_INVOKED_BY_SUBAGENT;
+  envelope.attempt = fired.attempt;
   envelope.revision = conversation_->revision();
   envelope.context = &gauge;
+  return envelope;
+}
+
+Firing::Frame SessionImpl::frame_of(std::uint32_t event) {
+  Firing::Frame frame{*snapshot_};
+  frame.all = parts_.trace_hooks;
+  frame.receipt.event_id = texts_.event_id;
+  frame.receipt.event = std::string(event_name(event));
+  frame.receipt.revision = conversation_->revision();
+  frame.receipt.run = run_number_;
+  frame.receipt.turn = turn_;
+  frame.receipt.time_ms = parts_.clock.wall_ms();
+  frame.kind_of = parts_.hook_kind;
+  if (parts_.trace_hooks) frame.tell = [this](const HookTrace& trace) { tell_hook(trace); };
+  return frame;
+}
+
+std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
+  if (!wants(fired.event)) return nullptr;
+  const agentd_gauge gauge = to_abi(this->gauge());
+  const agentd_envelope envelope = envelope_of(fired, gauge);
+  Firing firing(fired, *slot_, frame_of(fired.event));
   Dispatch dispatch;
-  dispatch.event = event;
+  dispatch.event = fired.event;
   dispatch.conversation = handle_;
   dispatch.envelope = &envelope;
-  dispatch.payload = payload;
-  dispatch.payload_bare = payload_bare;
+  dispatch.payload = fired.payload;
+  dispatch.payload_bare = fired.bare;
   // What happens at the end must not keep the user waiting.
-  const Milliseconds time = event == AGENTD_EVENT_SESSION_END ? kSessionEndTime : options_.hook_deadline;
+  const Milliseconds time =
+      fired.event == AGENTD_EVENT_SESSION_END ? kSessionEndTime : options_.hook_deadline;
   dispatch.deadline_ns = Deadline::after(parts_.clock, time).at_ns;
-  dispatch.rewrite = rewrite;
-  dispatch.context = context;
-  auto outcome =
-      agentd::dispatch(*snapshot_, *slot_, dispatch, parts_.trace_hooks ? this : nullptr);
-  if (outcome) report(*outcome, event);
+  if (fired.rewrite != nullptr) dispatch.rewrite = &Firing::rewrite;
+  dispatch.context = &firing;
+  dispatch.slots = &parts_.slots;
+  dispatch.only = fired.only;
+  auto outcome = agentd::dispatch(*snapshot_, *slot_, dispatch, &firing);
+  if (outcome) drop_illegal(*outcome, fired.event);
+  for (HookReceipt& receipt : firing.take_receipts(outcome.get()))
+    receipts_.push_back(std::move(receipt));
+  for (const Firing::Problem& problem : firing.problems()) report_problem(fired.event, problem);
+  if (outcome) report(*outcome, fired.event);
   return outcome;
 }
 
-void SessionImpl::on_hook(const HookTrace& trace) {
-  const EventTraits* const event = find_event(trace.event);
+std::unique_ptr<Outcome> SessionImpl::fire(std::uint32_t event, const void* payload, const void* bare) {
+  Fired fired;
+  fired.event = event;
+  fired.payload = payload;
+  fired.bare = bare;
+  return fire(fired);
+}
+
+void SessionImpl::tell_hook(const HookTrace& trace) {
   std::string answer;
   for (const Action& action : trace.actions) {
     if (!answer.empty()) answer += ", ";
@@ -61,7 +244,7 @@ void SessionImpl::on_hook(const HookTrace& trace) {
   if (answer.empty()) answer = trace.status < 0 ? "failed" : "none";
   RunEvent out{RunEvent::Type::kHookAnswer};
   out.name = trace.hook;
-  out.detail = event == nullptr ? std::string_view("?") : event->name;
+  out.detail = event_name(trace.event);
   out.text = answer;
   out.effect = trace.effect;
   out.ok = trace.status >= 0;
@@ -69,9 +252,20 @@ void SessionImpl::on_hook(const HookTrace& trace) {
   tell(out);
 }
 
+// Once for each hook and cause: a mistake that is made at every event is one mistake.
+void SessionImpl::report_problem(std::uint32_t event, const Firing::Problem& problem) {
+  const std::string text =
+      "the hook " + problem.hook + " at " + std::string(event_name(event)) + ": " + problem.text;
+  if (!told_problems_.insert(text).second) return;
+  RunEvent told{RunEvent::Type::kWarning};
+  told.name = problem.hook;
+  told.text = text;
+  tell(told);
+  if (!problem.logged) parts_.log.write(LogLevel::kWarning, "hooks", text);
+}
+
 void SessionImpl::report(const Outcome& outcome, std::uint32_t event) {
-  const EventTraits* const traits = find_event(event);
-  const std::string_view name = traits == nullptr ? std::string_view("?") : traits->name;
+  const std::string_view name = event_name(event);
   for (const Outcome::Conflict& conflict : outcome.conflicts) {
     RunEvent told{RunEvent::Type::kHookConflict};
     told.name = conflict.loser.hook;
@@ -114,9 +308,8 @@ void SessionImpl::add_contexts(const Outcome& outcome) {
 void SessionImpl::record_effect(std::uint32_t event, const Outcome::By& by, std::string_view effect,
                                 std::string_view before, std::string_view after,
                                 std::string_view reason) {
-  const EventTraits* const traits = find_event(event);
   HookEffectRecord record;
-  record.event = traits == nullptr ? "" : std::string(traits->name);
+  record.event = find_event(event) == nullptr ? "" : std::string(event_name(event));
   record.plugin = by.plugin;
   for (const Subscription& subscription : snapshot_->subscriptions())
     if (subscription.name == by.hook) record.plugin_digest = subscription.bytes_digest;
@@ -130,8 +323,29 @@ void SessionImpl::record_effect(std::uint32_t event, const Outcome::By& by, std:
 void SessionImpl::tell(RunEvent event) const {
   event.session_id = session_id_;
   event.conversation_id = conversation_->id();
+  if (agent_.depth != 0) {
+    event.agent_id = agent_.id;
+    event.agent_type = agent_.type;
+    event.agent_depth = agent_.depth;
+  }
   if (event.turn == 0) event.turn = turn_;
   parts_.events.on_event(event);
+}
+
+void SessionImpl::warn(std::string_view text) {
+  RunEvent told{RunEvent::Type::kWarning};
+  told.text = text;
+  tell(told);
+  notify(AGENTD_LEVEL_WARNING, text);
+}
+
+void SessionImpl::notify(std::uint32_t level, std::string_view text) {
+  if (!wants(AGENTD_EVENT_NOTIFICATION)) return;
+  agentd_notification payload{};
+  payload.size = sizeof payload;
+  payload.level = level;
+  payload.text = to_abi(text);
+  fire(AGENTD_EVENT_NOTIFICATION, &payload);
 }
 
 void SessionImpl::notify_error(std::string_view code, std::string_view message, std::string_view phase,
@@ -140,6 +354,11 @@ void SessionImpl::notify_error(std::string_view code, std::string_view message, 
   told.detail = code;
   told.text = message;
   tell(told);
+  fire_error(code, message, phase, retryable);
+}
+
+void SessionImpl::fire_error(std::string_view code, std::string_view message, std::string_view phase,
+                             bool retryable) {
   if (!wants(AGENTD_EVENT_AGENT_ERROR)) return;
   agentd_agent_error payload{};
   payload.size = sizeof payload;

@@ -186,7 +186,10 @@ Result<void> AgentServices::request_compaction(const ServiceCaller& caller,
     const bool meant = conversation_id.empty() ? handle == caller.conversation
                                                : open->conversation_id() == conversation_id;
     if (!meant) continue;
-    open->queue_compaction(options);
+    if (!open->queue_compaction(options))
+      parts_.log.write(LogLevel::kInfo, "hooks",
+                       "a compaction of conversation " + open->conversation_id() +
+                           " was asked for between two runs; the next one begins with it");
     return {};
   }
   return Error{Code::kUnavailable, "conversation " + std::string(conversation_id) +
@@ -358,6 +361,22 @@ class AgentImpl final : public Agent {
   explicit AgentImpl(AgentServices& services) : services_(services) {}
 
   Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> wanted) override {
+    return open_as(wanted, AGENTD_SOURCE_STARTUP);
+  }
+
+  Result<std::unique_ptr<Session>, RunError> clear(Session& session) override {
+    auto& old = static_cast<SessionImpl&>(session);  // an agent makes no other kind
+    if (auto asked = old.before_clear(kClearReason); !asked) return asked.error();
+    old.end("clear");
+    auto opened = open_as(std::nullopt, AGENTD_SOURCE_CLEAR);
+    if (opened) old.after_clear(kClearReason, (*opened)->conversation_id());
+    return opened;
+  }
+
+ private:
+  static constexpr std::string_view kClearReason = "user";
+
+  Result<std::unique_ptr<Session>, RunError> open_as(std::optional<Ulid> wanted, std::uint32_t source) {
     const AgentParts& parts = services_.parts();
     const Ulid id = wanted ? *wanted : parts.ids.next();
     if (wanted)
@@ -370,13 +389,13 @@ class AgentImpl final : public Agent {
       if (!loaded) return open_error(loaded.error());
       conversation = std::move(*loaded);
     }
-    auto session = std::make_unique<SessionImpl>(services_, id, std::move(*lease),
-                                                 std::move(conversation), wanted.has_value());
+    SessionSeed seed{id, std::move(*lease), std::move(conversation)};
+    seed.source = wanted ? AGENTD_SOURCE_RESUME : source;
+    auto session = std::make_unique<SessionImpl>(services_, std::move(seed));
     session->start();
     return std::unique_ptr<Session>(std::move(session));
   }
 
- private:
   AgentServices& services_;
 };
 

@@ -15,16 +15,18 @@ constexpr std::uint32_t kContinuesMax = 8;
 
 RunError store_error(const Error& error) { return {RunError::Kind::kStore, error.message}; }
 
-SessionImpl::SessionImpl(AgentServices& services, Ulid id, std::unique_ptr<Lease> lease,
-                         std::unique_ptr<Conversation> conversation, bool resumed)
+SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
     : services_(services),
       parts_(services.parts()),
       options_(services.options()),
-      id_(id),
+      id_(seed.id),
       session_id_(parts_.ids.next().text()),
-      resumed_(resumed),
-      lease_(std::move(lease)),
-      conversation_(std::move(conversation)),
+      source_(seed.source),
+      agent_(std::move(seed.agent)),
+      parent_(std::move(seed.parent)),
+      parent_seq_(seed.parent_seq),
+      lease_(std::move(seed.lease)),
+      conversation_(std::move(seed.conversation)),
       handle_(services.add_session(this)),
       slot_(parts_.slots),
       snapshot_(parts_.dispatcher.pin()) {}
@@ -38,25 +40,78 @@ void SessionImpl::start() {
   if (!wants(AGENTD_EVENT_SESSION_START)) return;
   agentd_session_start payload{};
   payload.size = sizeof payload;
-  payload.source = resumed_ ? AGENTD_SOURCE_RESUME : AGENTD_SOURCE_STARTUP;
-  const auto outcome = fire(AGENTD_EVENT_SESSION_START, &payload);
-  if (!outcome) return;
-  for (const Outcome::Attributed& context : outcome->contexts)
-    session_contexts_.push_back(context.action.text);
-  if (const Action* const title = outcome->set_of(AGENTD_KEY_TITLE))
-    add(write_meta({title->text}));
+  payload.source = source_;
+  if (const auto outcome = fire(AGENTD_EVENT_SESSION_START, &payload)) take_session_start(*outcome);
+}
+
+// The context of a session stands outside its history: a new one takes the old one's place.
+void SessionImpl::take_session_start(const Outcome& outcome) {
+  if (!outcome.contexts.empty()) session_contexts_.clear();
+  for (const Outcome::Attributed& context : outcome.contexts)
+    if (!context.action.text.empty()) session_contexts_.push_back(context.action.text);
+  if (const Action* const title = outcome.set_of(AGENTD_KEY_TITLE)) add(write_meta({title->text}));
+}
+
+// What follows is outside of every run and turn.
+void SessionImpl::leave_run() {
+  snapshot_ = parts_.dispatcher.pin();
+  texts_.run_id.clear();
+  texts_.turn_id.clear();
+  turn_ = 0;
+  run_number_ = 0;
 }
 
 void SessionImpl::end(std::string_view reason) {
   if (ended_) return;
   ended_ = true;
-  snapshot_ = parts_.dispatcher.pin();
-  agentd_session_end payload{};
-  payload.size = sizeof payload;
-  payload.outcome = AGENTD_OUTCOME_UNKNOWN;
-  payload.reason = to_abi(reason);
-  fire(AGENTD_EVENT_SESSION_END, &payload);
+  leave_run();
+  // What hooks left after the last run, such as a title. A conversation in which nothing was said is none.
+  if (conversation_->revision() != 0)
+    if (auto done = commit(); !done) parts_.log.write(LogLevel::kError, "agent", done.error().message);
+  // A subagent ends with subagent_stop.
+  if (agent_.depth == 0 && wants(AGENTD_EVENT_SESSION_END)) {
+    agentd_session_end payload{};
+    payload.size = sizeof payload;
+    payload.outcome = outcome_;
+    payload.reason = to_abi(reason);
+    payload.task = to_abi(task_);
+    fire(AGENTD_EVENT_SESSION_END, &payload);
+  }
+  flush_receipts();
   lease_.reset();
+}
+
+Result<void, RunError> SessionImpl::before_clear(std::string_view reason) {
+  leave_run();
+  if (!wants(AGENTD_EVENT_BEFORE_CLEAR)) return {};
+  agentd_clear payload{};
+  payload.size = sizeof payload;
+  payload.reason = to_abi(reason);
+  const auto outcome = fire(AGENTD_EVENT_BEFORE_CLEAR, &payload);
+  if (!outcome || !outcome->blocked) return {};
+  return RunError{RunError::Kind::kBlocked,
+                  "clearing was blocked by " + outcome->blocked_by.hook +
+                      (outcome->reason.empty() ? "" : ": " + outcome->reason)};
+}
+
+void SessionImpl::after_clear(std::string_view reason, std::string_view new_conversation_id) {
+  if (!wants(AGENTD_EVENT_AFTER_CLEAR)) return;
+  agentd_clear payload{};
+  payload.size = sizeof payload;
+  payload.reason = to_abi(reason);
+  payload.new_conversation_id = to_abi(new_conversation_id);
+  fire(AGENTD_EVENT_AFTER_CLEAR, &payload);
+  flush_receipts();
+}
+
+// What came after the last commit. Receipts of a conversation in which nothing was said belong to none.
+void SessionImpl::flush_receipts() {
+  std::vector<HookReceipt> receipts;
+  receipts.swap(receipts_);
+  if (receipts.empty() || conversation_->revision() == 0) return;
+  if (auto done = parts_.store.append_receipts(id_, receipts); !done)
+    parts_.log.write(LogLevel::kError, "agent",
+                     "the receipts of hooks could not be kept: " + done.error().message);
 }
 
 void SessionImpl::charge(const Usage& usage, std::string purpose) {
@@ -64,9 +119,15 @@ void SessionImpl::charge(const Usage& usage, std::string purpose) {
   charges_.push_back({usage, 0, std::move(purpose)});
 }
 
-void SessionImpl::queue_compaction(const CompactOptions& options) {
+bool SessionImpl::queue_compaction(const CompactOptions& options) {
   const std::lock_guard lock(mutex_);
   queued_.push_back(options);
+  return running_;
+}
+
+void SessionImpl::set_running(bool running) {
+  const std::lock_guard lock(mutex_);
+  running_ = running;
 }
 
 // ---- records
@@ -90,10 +151,12 @@ void SessionImpl::take_charges() {
 Result<void, RunError> SessionImpl::commit() {
   take_charges();
   if (pending_.empty()) return {};
-  auto stored = parts_.store.append(id_, conversation_->revision(), pending_, pending_blobs_);
+  auto stored =
+      parts_.store.append(id_, conversation_->revision(), pending_, pending_blobs_, receipts_);
   if (!stored) return store_error(stored.error());
   pending_.clear();
   pending_blobs_.clear();
+  receipts_.clear();
   const std::lock_guard lock(mutex_);
   if (auto applied = conversation_->apply(*stored); !applied) return store_error(applied.error());
   return {};
@@ -123,6 +186,9 @@ void SessionImpl::begin_conversation() {
   genesis.cwd = options_.cwd;
   genesis.provider = options_.provider;
   genesis.model = options_.model;
+  genesis.parent = parent_;
+  genesis.parent_seq = parent_seq_;
+  if (agent_.depth != 0) genesis.agent_type = agent_.type;
   // Before what session_start left: a log starts with its genesis.
   pending_.insert(pending_.begin(), write_genesis(genesis));
 }
@@ -164,6 +230,7 @@ std::string SessionImpl::system_text() const {
     text += more;
   };
   append(options_.instructions);
+  if (agent_.depth != 0) append(subagent_system_text());
   for (const std::string& context : session_contexts_) append(context);
   return text;
 }
@@ -176,8 +243,20 @@ std::vector<ToolSpec> SessionImpl::tool_specs() const {
   return specs;
 }
 
+// The tools as of now, and the one that starts subagents. A tool of that name that somebody else brings
+// stays what it is.
+void SessionImpl::refresh_tools() {
+  tools_ = parts_.tools.tools();
+  if (!options_.subagents || agent_.depth >= kSubagentDepthMax) return;
+  Tool task = subagent_tool();
+  for (const Tool& tool : tools_)
+    if (tool.name == task.name) return;
+  tools_.push_back(std::move(task));
+}
+
 std::uint64_t SessionImpl::floor_tokens() const {
   std::uint64_t bytes = options_.system_prompt.size() + options_.instructions.size();
+  if (agent_.depth != 0) bytes += subagent_system_text().size();
   for (const std::string& context : session_contexts_) bytes += context.size();
   if (options_.offer_tools)
     for (const Tool& tool : tools_)
@@ -217,22 +296,21 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
                                                  : AGENTD_MESSAGE_SOURCE_HOOK;
     payload.text = &text;
     payload.record.text = to_abi(text);
-    outcome = fire(AGENTD_EVENT_USER_MESSAGE_SEND, &payload.record, nullptr,
-                   [](void* context, std::uint32_t, std::string_view rewritten) {
-                     auto& mine = *static_cast<Payload*>(context);
-                     *mine.text = std::string(rewritten);
-                     mine.record.text = to_abi(*mine.text);
-                   },
-                   &payload);
+    Fired fired;
+    fired.event = AGENTD_EVENT_USER_MESSAGE_SEND;
+    fired.payload = &payload.record;
+    fired.context = &payload;
+    fired.rewrite = [](void* context, std::uint32_t, std::string_view rewritten) {
+      auto& mine = *static_cast<Payload*>(context);
+      *mine.text = std::string(rewritten);
+      mine.record.text = to_abi(*mine.text);
+    };
+    outcome = fire(fired);
   }
   if (outcome && outcome->blocked)
     return RunError{RunError::Kind::kBlocked, "the message was blocked by " + outcome->blocked_by.hook +
                                                   ": " + outcome->reason};
-  add(write_message({Message::of_text(Role::kUser, text), StopReason::kEndTurn, std::string(source), {}}));
-  RunEvent told{RunEvent::Type::kUserMessage};
-  told.text = text;
-  told.detail = source;
-  tell(told);
+  add_user_message(text, source);
   if (!outcome) return {};
   // The digests are of what was not kept as well: the original itself is stored nowhere.
   if (!outcome->rewrites.empty())
@@ -242,9 +320,17 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
   return {};
 }
 
-Result<RunReport, RunError> SessionImpl::run(std::string_view user_text, const CancelToken& cancel) {
+void SessionImpl::add_user_message(const std::string& text, std::string_view source) {
+  if (task_.empty() && source != "hook" && source != "recipe") task_ = text;
+  add(write_message({Message::of_text(Role::kUser, text), StopReason::kEndTurn, std::string(source), {}}));
+  RunEvent told{RunEvent::Type::kUserMessage};
+  told.text = text;
+  told.detail = source;
+  tell(told);
+}
+
+void SessionImpl::begin_run(const CancelToken& cancel) {
   follow(cancel);
-  const CancelBinding binding(*slot_, cancel);
   snapshot_ = parts_.dispatcher.pin();
   texts_.run_id = parts_.ids.next().text();
   turn_ = 0;
@@ -255,7 +341,8 @@ Result<RunReport, RunError> SessionImpl::run(std::string_view user_text, const C
   final_text_.clear();
   late_contexts_.clear();
   told_full_ = false;
-  tools_ = parts_.tools.tools();
+  stop_reason_ = StopReason::kEndTurn;
+  refresh_tools();
   begin_conversation();
   recover_open_calls();
   RunBeginRecord begin{session_id_,       texts_.run_id,  options_.cwd,
@@ -267,12 +354,32 @@ Result<RunReport, RunError> SessionImpl::run(std::string_view user_text, const C
   told.provider = options_.provider;
   told.model = options_.model;
   tell(told);
-  if (auto sent = send_user_message(to_utf8(user_text), "user"); !sent) {
-    // A blocked message leaves nothing behind but the fact.
+}
+
+Result<RunReport, RunError> SessionImpl::run(std::string_view user_text, const CancelToken& cancel) {
+  const CancelBinding binding(*slot_, cancel);
+  begin_run(cancel);
+  set_running(true);
+  auto sent = send_user_message(to_utf8(user_text), "user");
+  // A blocked message leaves nothing behind but the fact.
+  if (!sent)
     std::erase_if(pending_, [](const Record& record) { return carries_message(record.type); });
-    return fail_run(sent.error());
-  }
-  return run_turns();
+  auto report = sent ? run_turns() : Result<RunReport, RunError>(fail_run(sent.error()));
+  set_running(false);
+  return report;
+}
+
+// A subagent's run. subagent_start has seen the prompt already.
+Result<RunReport, RunError> SessionImpl::run_task(std::string_view prompt, const Outcome* started,
+                                                  const CancelToken& cancel) {
+  const CancelBinding binding(*slot_, cancel);
+  begin_run(cancel);
+  set_running(true);
+  add_user_message(std::string(prompt), "agent");
+  if (started != nullptr) add_contexts(*started);
+  auto report = run_turns();
+  set_running(false);
+  return report;
 }
 
 Result<RunReport, RunError> SessionImpl::run_turns() {
@@ -286,7 +393,7 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
     ++turn_;
     texts_.turn_id = parts_.ids.next().text();
     snapshot_ = parts_.dispatcher.pin();
-    tools_ = parts_.tools.tools();
+    refresh_tools();
     auto more = Turn(*this).take();
     if (!more) return fail_run(more.error());
     if (*more) continue;
@@ -296,8 +403,10 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
     outcome = decided->outcome;
   }
   tell_short_stop(outcome);
-  if (auto done = finish_run(outcome, {}); !done) return done.error();
+  if (auto done = finish_run(outcome, {}); !done) return fail_run(done.error());
   if (auto queued = run_queued_compactions(AGENTD_PHASE_POST_TURN); !queued) return queued.error();
+  // What the compaction's hooks added must not wait for a run that may never come.
+  if (auto done = commit(); !done) return done.error();
   RunReport report{final_text_, outcome, turn_, run_usage_, gauge()};
   RunEvent told{RunEvent::Type::kRunEnded};
   told.run_id = texts_.run_id;
@@ -318,10 +427,10 @@ void SessionImpl::tell_short_stop(std::string_view outcome) {
   else if (stop_reason_ == StopReason::kMaxTokens)
     text = "the answer was cut at the limit of " + with_commas(options_.max_output_tokens) +
            " output tokens: raise max_output_tokens, or ask it to go on";
-  if (text.empty()) return;
-  RunEvent told{RunEvent::Type::kWarning};
-  told.text = text;
-  tell(told);
+  outcome_ = outcome == "max_turns" || stop_reason_ == StopReason::kMaxTokens ? AGENTD_OUTCOME_PARTIAL
+             : stop_reason_ == StopReason::kRefusal                          ? AGENTD_OUTCOME_FAILURE
+                                                                             : AGENTD_OUTCOME_SUCCESS;
+  if (!text.empty()) warn(text);
 }
 
 Result<void, RunError> SessionImpl::finish_run(std::string_view outcome, std::string_view error) {
@@ -339,9 +448,15 @@ RunError SessionImpl::fail_run(RunError error) {
   std::string_view outcome = "error";
   if (error.kind == RunError::Kind::kBlocked) outcome = "blocked";
   if (error.kind == RunError::Kind::kCancelled) outcome = "cancelled";
-  if (error.kind != RunError::Kind::kStore)
-    if (auto done = finish_run(outcome, error.message); !done)
-      parts_.log.write(LogLevel::kError, "agent", done.error().message);
+  outcome_ = error.kind == RunError::Kind::kCancelled ? AGENTD_OUTCOME_PARTIAL : AGENTD_OUTCOME_FAILURE;
+  if (error.kind == RunError::Kind::kStore) {
+    // What could not be written did not happen: a later commit must not bring half of it.
+    pending_.clear();
+    pending_blobs_.clear();
+    fire_error("store", error.message, "store", false);
+  } else if (auto done = finish_run(outcome, error.message); !done) {
+    parts_.log.write(LogLevel::kError, "agent", done.error().message);
+  }
   RunEvent told{RunEvent::Type::kRunEnded};
   told.run_id = texts_.run_id;
   told.detail = outcome;
@@ -352,7 +467,9 @@ RunError SessionImpl::fail_run(RunError error) {
 // ---- the stop
 
 Result<SessionImpl::StopDecision, RunError> SessionImpl::agent_stop() {
-  if (!wants(AGENTD_EVENT_AGENT_STOP)) return StopDecision{};
+  const std::uint32_t event =
+      agent_.depth == 0 ? AGENTD_EVENT_AGENT_STOP : AGENTD_EVENT_SUBAGENT_STOP;
+  if (!wants(event)) return StopDecision{};
   // Hooks see the answer in the view: it is committed before they are asked.
   if (auto done = commit(); !done) return done.error();
   const agentd_usage usage = to_abi(conversation_->usage());
@@ -371,64 +488,79 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::agent_stop() {
   const Rows pinned = conversation_->pin();
   payload.messages = pinned.list();
   bare.messages = {nullptr, 0, sizeof(agentd_message)};
-  const auto outcome = fire(AGENTD_EVENT_AGENT_STOP, &payload, &bare);
+  const auto outcome = fire(event, &payload, &bare);
   if (!outcome) return StopDecision{};
   return apply_stop_answer(*outcome);
 }
 
+Result<void, RunError> SessionImpl::apply_exclusive(const Outcome::Attributed& asked,
+                                                    StopDecision& decision, NextMessages& next) {
+  if (asked.action.kind == AGENTD_ACT_SUMMARY) return store_summary(asked.action);
+  if (asked.action.kind == AGENTD_ACT_CALLBACK) {
+    auto text = run_callback(asked.action);
+    if (!text) return text.error();
+    if (!is_blank(*text)) next.emplace_back(std::move(*text), "recipe");
+    return {};
+  }
+  CompactionRequest request;
+  request.reason = AGENTD_REASON_HOOK;
+  request.phase = AGENTD_PHASE_POST_TURN;
+  const bool compact = asked.action.kind == AGENTD_ACT_COMPACT;
+  if (compact) {
+    request.strategy = asked.action.code;
+    request.keep_tokens = asked.action.number;
+    request.model = asked.action.model;
+    request.instructions = {asked.action.text};
+  }
+  Compaction compaction(*this, request);
+  auto done = compact ? compaction.attempt() : compaction.replace(asked);
+  if (!done) return done.error();
+  if (done->changed()) decision.outcome = "compacted";
+  return {};
+}
+
 Result<SessionImpl::StopDecision, RunError> SessionImpl::apply_stop_answer(const Outcome& outcome) {
   StopDecision decision;
-  std::vector<std::pair<std::string, std::string>> next;  // text, source
+  NextMessages next;
   for (const Outcome::Attributed& text : outcome.continues)
     if (!text.action.text.empty()) next.emplace_back(text.action.text, "hook");
-  if (!outcome.exclusive.empty()) {
-    const Outcome::Attributed& asked = outcome.exclusive[0];
-    if (asked.action.kind == AGENTD_ACT_COMPACT) {
-      CompactionRequest request;
-      request.reason = AGENTD_REASON_HOOK;
-      request.phase = AGENTD_PHASE_POST_TURN;
-      request.strategy = asked.action.code;
-      request.keep_tokens = asked.action.number;
-      request.model = asked.action.model;
-      request.instructions = {asked.action.text};
-      auto done = Compaction(*this, request).attempt();
-      if (!done) return done.error();
-      if (done->changed()) decision.outcome = "compacted";
-    } else if (asked.action.kind == AGENTD_ACT_REPLACE_MESSAGES) {
-      auto done = Compaction(*this, {AGENTD_TRIGGER_AUTO, AGENTD_REASON_HOOK, AGENTD_PHASE_POST_TURN,
-                                     AGENTD_STRATEGY_DEFAULT, 0, 4096, {}, {}})
-                      .replace(asked);
-      if (!done) return done.error();
-      if (done->changed()) decision.outcome = "compacted";
-    } else if (asked.action.kind == AGENTD_ACT_SUMMARY) {
-      if (auto stored = store_summary(asked.action); !stored) return stored.error();
-    } else {
-      auto text = run_callback(asked.action);
-      if (!text) return text.error();
-      if (!text->empty()) next.emplace_back(std::move(*text), "recipe");
-    }
-  }
+  if (!outcome.exclusive.empty())
+    if (auto done = apply_exclusive(outcome.exclusive[0], decision, next); !done) return done.error();
   // After the view changed: what is added now is part of the new one.
   if (const Action* const title = outcome.set_of(AGENTD_KEY_TITLE)) add(write_meta({title->text}));
   add_contexts(outcome);
   const Action* const then = outcome.set_of(AGENTD_KEY_THEN);
   if (next.empty() && then != nullptr && then->number == 1) next.emplace_back("Continue.", "hook");
-  if (next.empty()) return decision;
+  if (auto done = go_on(std::move(next), decision); !done) return done.error();
+  return decision;
+}
+
+// Sends what hooks want to be said next. A message that another hook blocks is not sent; the run that was
+// good until here ends well, or goes on with the other messages.
+Result<void, RunError> SessionImpl::go_on(NextMessages next, StopDecision& decision) {
+  if (next.empty()) return {};
   if (continuation_ >= kContinuesMax) {
-    RunEvent told{RunEvent::Type::kWarning};
     const std::string text = "hooks have continued this run " + std::to_string(kContinuesMax) +
                              " times in a row; it stops here";
-    told.text = text;
-    tell(told);
-    return decision;
+    parts_.log.write(LogLevel::kWarning, "hooks", text);
+    warn(text);
+    return {};
   }
+  for (auto& [text, source] : next) {
+    auto sent = send_user_message(std::move(text), source);
+    if (sent) {
+      decision.go_on = true;
+    } else if (sent.error().kind == RunError::Kind::kBlocked) {
+      warn("the run does not go on: " + sent.error().message);
+    } else {
+      return sent.error();
+    }
+  }
+  if (!decision.go_on) return {};
   ++continuation_;
   stop_hook_active_ = true;
-  for (auto& [text, source] : next)
-    if (auto sent = send_user_message(std::move(text), source); !sent) return sent.error();
-  decision.go_on = true;
   decision.outcome = "stop";
-  return decision;
+  return {};
 }
 
 // Made and stored; the view stays as it is.
@@ -439,10 +571,7 @@ Result<void, RunError> SessionImpl::store_summary(const Action& action) {
     caller.conversation = handle_;
     auto answer = services_.compact(caller, {handle_, 0, 0, {nullptr, 0, 0}}, {});
     if (!answer) {
-      RunEvent told{RunEvent::Type::kWarning};
-      const std::string why = "no summary was stored: " + answer.error().message;
-      told.text = why;
-      tell(told);
+      warn("no summary was stored: " + answer.error().message);
       return {};
     }
     text = std::move(answer->summary);
@@ -477,10 +606,7 @@ Result<std::string, RunError> SessionImpl::run_callback(const Action& action) {
   } else {
     why = prompt.error().message;
   }
-  RunEvent told{RunEvent::Type::kWarning};
-  const std::string text = "the callback to the recipe '" + action.text + "' failed: " + why;
-  told.text = text;
-  tell(told);
+  warn("the callback to the recipe '" + action.text + "' failed: " + why);
   return std::string();
 }
 
@@ -535,11 +661,8 @@ Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& op
                                                         const CancelToken& cancel) {
   follow(cancel);
   const CancelBinding binding(*slot_, cancel);
-  snapshot_ = parts_.dispatcher.pin();
-  tools_ = parts_.tools.tools();
-  texts_.run_id.clear();
-  turn_ = 0;
-  run_number_ = 0;
+  leave_run();
+  refresh_tools();
   recover_open_calls();
   if (auto done = commit(); !done) return done.error();
   CompactionRequest request;
@@ -553,7 +676,10 @@ Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& op
   request.model = options.model;
   request.instructions = {options.instructions};
   if (dry_run) return Compaction(*this, request).plan_only();
-  return Compaction(*this, request).attempt();
+  auto report = Compaction(*this, request).attempt();
+  // What after_compaction added is part of the conversation now, not only when somebody goes on with it.
+  if (auto done = commit(); report && !done) return done.error();
+  return report;
 }
 
 }  // namespace agentd

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/agent/agent.h"
+#include "core/agent/firing.h"
 #include "core/agent/loading.h"
 
 namespace agentd {
@@ -26,10 +27,26 @@ struct EnvelopeTexts {
   std::string event_id, run_id, turn_id;
 };
 
-class SessionImpl final : public Session, private TraceSink {
+// Who works in a session: the user's agent, or one that another agent started.
+struct AgentIdentity {
+  std::string id = "main", type = "main";
+  std::uint32_t depth = 0;
+};
+
+// What a session starts with.
+struct SessionSeed {
+  Ulid id;
+  std::unique_ptr<Lease> lease;
+  std::unique_ptr<Conversation> conversation;
+  std::uint32_t source = AGENTD_SOURCE_STARTUP;
+  AgentIdentity agent{};
+  std::string parent{};  // the conversation whose agent started this one
+  std::uint64_t parent_seq = 0;
+};
+
+class SessionImpl final : public Session {
  public:
-  SessionImpl(AgentServices& services, Ulid id, std::unique_ptr<Lease> lease,
-              std::unique_ptr<Conversation> conversation, bool resumed);
+  SessionImpl(AgentServices& services, SessionSeed seed);
   ~SessionImpl() override;
 
   const std::string& conversation_id() const override { return conversation_->id(); }
@@ -42,6 +59,9 @@ class SessionImpl final : public Session, private TraceSink {
 
   // Fires session_start; its context goes with every request from here on.
   void start();
+  // The two sides of clearing; kBlocked when a hook refuses.
+  Result<void, RunError> before_clear(std::string_view reason);
+  void after_clear(std::string_view reason, std::string_view new_conversation_id);
 
   // ---- for the services
 
@@ -56,7 +76,8 @@ class SessionImpl final : public Session, private TraceSink {
   CancelToken cancel() const;
   // Usage of a hook's own model calls, recorded with the next commit.
   void charge(const Usage& usage, std::string purpose);
-  void queue_compaction(const CompactOptions& options);
+  // True when a run takes it up; otherwise it waits for the next one.
+  bool queue_compaction(const CompactOptions& options);
 
  private:
   friend class Turn;
@@ -74,49 +95,75 @@ class SessionImpl final : public Session, private TraceSink {
   void begin_conversation();
   void add_settings();
   Result<void, RunError> send_user_message(std::string text, std::string_view source);
+  void add_user_message(const std::string& text, std::string_view source);
+  void flush_receipts();
 
   // ---- run (session.cc)
+  void begin_run(const CancelToken& cancel);
+  Result<RunReport, RunError> run_task(std::string_view prompt, const Outcome* started,
+                                       const CancelToken& cancel);
   Result<RunReport, RunError> run_turns();
+  void leave_run();
+  void take_session_start(const Outcome& outcome);
   struct StopDecision {
     bool go_on = false;
     std::string outcome = "stop";
   };
   Result<StopDecision, RunError> agent_stop();
   Result<StopDecision, RunError> apply_stop_answer(const Outcome& outcome);
+  using NextMessages = std::vector<std::pair<std::string, std::string>>;  // text, source
+  Result<void, RunError> apply_exclusive(const Outcome::Attributed& asked, StopDecision& decision,
+                                         NextMessages& next);
+  Result<void, RunError> go_on(NextMessages next, StopDecision& decision);
   Result<void, RunError> store_summary(const Action& action);
   Result<std::string, RunError> run_callback(const Action& action);
   Result<void, RunError> finish_run(std::string_view outcome, std::string_view error);
   Result<void, RunError> run_queued_compactions(std::uint32_t phase);
   RunError fail_run(RunError error);
   void tell_short_stop(std::string_view outcome);
+  void set_running(bool running);
 
   // ---- context (session.cc)
   std::string system_text() const;
   std::vector<ToolSpec> tool_specs() const;
+  void refresh_tools();
   std::uint64_t floor_tokens() const;
   void check_threshold();
 
   // ---- events (firing.cc)
-  std::unique_ptr<Outcome> fire(std::uint32_t event, const void* payload,
-                                const void* payload_bare = nullptr,
-                                void (*rewrite)(void*, std::uint32_t, std::string_view) = nullptr,
-                                void* context = nullptr);
+  std::unique_ptr<Outcome> fire(const Fired& fired);
+  std::unique_ptr<Outcome> fire(std::uint32_t event, const void* payload, const void* bare = nullptr);
+  agentd_envelope envelope_of(const Fired& fired, const agentd_gauge& gauge);
+  Firing::Frame frame_of(std::uint32_t event);
   void report(const Outcome& outcome, std::uint32_t event);
-  void on_hook(const HookTrace& trace) override;
+  void report_problem(std::uint32_t event, const Firing::Problem& problem);
+  void tell_hook(const HookTrace& trace);
   void add_contexts(const Outcome& outcome);
   void record_effect(std::uint32_t event, const Outcome::By& by, std::string_view effect,
                      std::string_view before, std::string_view after, std::string_view reason);
   void tell(RunEvent event) const;
+  // A warning of the runtime: to the surface, and as a notification to the hooks. Never inside a dispatch.
+  void warn(std::string_view text);
+  void notify(std::uint32_t level, std::string_view text);
+  void fire_error(std::string_view code, std::string_view message, std::string_view phase,
+                  bool retryable);
   void notify_error(std::string_view code, std::string_view message, std::string_view phase,
                     bool retryable);
+#ifdef AGENTD_NO_HOOKS  // a test's build without hooks: what it does not do must not be missed
+  bool wants(std::uint32_t) const { return false; }
+#else
   bool wants(std::uint32_t event) const { return snapshot_->wants(event); }
+#endif
 
   AgentServices& services_;
   const AgentParts& parts_;
   const AgentOptions& options_;
   const Ulid id_;
   const std::string session_id_;
-  const bool resumed_;
+  const std::uint32_t source_;  // AGENTD_SOURCE_
+  const AgentIdentity agent_;
+  const std::string parent_;    // conversation that started this one; empty = the user did
+  const std::uint64_t parent_seq_;
   std::unique_ptr<Lease> lease_;
   std::unique_ptr<Conversation> conversation_;
   const agentd_conv handle_;
@@ -125,6 +172,8 @@ class SessionImpl final : public Session, private TraceSink {
   CancelToken cancel_;
   std::vector<Record> pending_;
   std::vector<std::string> pending_blobs_;
+  std::vector<HookReceipt> receipts_;          // since the last commit
+  std::set<std::string> told_problems_;        // of hooks, told once each
   std::vector<std::string> session_contexts_;  // from session_start; outside summarised history
   std::vector<Tool> tools_;                    // of this turn
   std::set<std::string> allowed_;              // tools that the user allowed for this session
@@ -144,8 +193,11 @@ class SessionImpl final : public Session, private TraceSink {
   std::string final_text_;
   StopReason stop_reason_ = StopReason::kEndTurn;
   Usage run_usage_;
+  std::string task_;              // the first user text, as hooks left it
+  std::uint32_t outcome_ = AGENTD_OUTCOME_UNKNOWN;  // of the last run
 
   mutable std::mutex mutex_;
+  bool running_ = false;                         // guarded by mutex_
   std::vector<UsageRecord> charges_;             // guarded by mutex_
   std::vector<CompactOptions> queued_;           // guarded by mutex_
 };
@@ -166,7 +218,8 @@ class Turn {
   RunError provider_failed(const ModelError& error);
   Result<bool, RunError> settle(ModelResponse response);
   void end_turn(const ModelResponse& response, bool final_turn);
-  Result<void, RunError> before_model(ModelRequest& request, std::vector<ToolSpec>& tools, Rows& rows);
+  Result<void, RunError> before_model(ModelRequest& request, std::vector<ToolSpec>& tools, Rows& rows,
+                                      std::uint32_t attempt);
   void apply_before_model(const Outcome& outcome, ModelRequest& request, std::vector<ToolSpec>& tools,
                           Rows& rows);
   void replace_for_request(const Outcome::Attributed& asked, Rows& rows);
@@ -181,10 +234,15 @@ class Turn {
   Result<void, RunError> run_call(const Block& use);
   Prepared prepare(const Block& use);
   bool gate(Prepared& prepared);
+  void take_rewritten_input(Prepared& prepared, std::string rewritten, Outcome& outcome);
+  bool allowed_final_input(const Outcome& outcome) const;
+  void deny(Prepared& prepared, const Outcome& outcome);
   void decide_permission(Prepared& prepared, const Outcome* outcome);
   void ask_permission(Prepared& prepared);
   void add_intent(const Prepared& prepared);
   ToolResultRecord run_tool(const Prepared& prepared);
+  // ---- subagent.cc
+  Result<ToolOutcome> run_subagent(const ToolCall& call);
   void after_tool(const Prepared& prepared, ToolResultRecord& result, std::uint64_t duration_ns);
 
   SessionImpl& session_;
@@ -263,5 +321,13 @@ Result<std::string> ask_summary(const AgentParts& parts, const SummaryRequest& r
                                 const CancelToken& cancel, Usage& spent);
 bool is_blank(std::string_view text);
 RunError store_error(const Error& error);
+
+// ---- subagents (subagent.cc)
+
+inline constexpr std::uint32_t kSubagentDepthMax = 2;
+// What a subagent is told beside the system prompt.
+std::string_view subagent_system_text();
+Tool subagent_tool();
+bool is_subagent_tool(const Tool& tool);
 
 }  // namespace agentd

@@ -54,6 +54,17 @@ void rewrite_output(void* context, std::uint32_t, std::string_view text) {
   auto& payload = *static_cast<CallPayload*>(context);
   payload.text = std::string(text);
   payload.result.content = to_abi(payload.text);
+  if (payload.result.error.len != 0) payload.result.error = payload.result.content;
+}
+
+std::string_view status_of_failed(Code code) {
+  if (code == Code::kCancelled) return "cancelled";
+  return code == Code::kDenied ? "denied" : "error";
+}
+
+std::string refusal_of(const Outcome& outcome) {
+  return "blocked by the hook " + outcome.blocked_by.hook +
+         (outcome.reason.empty() ? "" : ": " + outcome.reason);
 }
 
 bool is_object(std::string_view json) {
@@ -87,30 +98,18 @@ bool Turn::gate(Prepared& prepared) {
   std::unique_ptr<Outcome> outcome;
   if (session_.wants(AGENTD_EVENT_BEFORE_TOOL_CALL)) {
     CallPayload payload(prepared.call, prepared.tool);
-    outcome = session_.fire(AGENTD_EVENT_BEFORE_TOOL_CALL, &payload.record, nullptr, rewrite_input,
-                            &payload);
-    if (outcome && !outcome->rewrites.empty() && !outcome->blocked) {
-      const std::string before = prepared.call.input_json;
-      prepared.call.input_json = payload.text;
-      session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, outcome->rewrites.back().by, "rewrite",
-                             before, payload.text, {});
-      if (!is_object(prepared.call.input_json)) {
-        outcome->blocked = true;
-        outcome->reason = "its rewritten input is no JSON object";
-        outcome->blocked_by = outcome->rewrites.back().by;
-      } else {
-        // The gates see the final bytes once more, and may only deny.
-        CallPayload final_payload(prepared.call, prepared.tool);
-        auto again = session_.fire(AGENTD_EVENT_BEFORE_TOOL_CALL, &final_payload.record);
-        if (again && again->blocked) outcome = std::move(again);
-      }
-    }
+    Fired fired;
+    fired.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
+    fired.payload = &payload.record;
+    fired.rewrite = rewrite_input;
+    fired.context = &payload;
+    outcome = session_.fire(fired);
+    if (outcome && !outcome->rewrites.empty() && !outcome->blocked)
+      take_rewritten_input(prepared, std::move(payload.text), *outcome);
   }
   if (outcome) session_.late_contexts_.push_back(*outcome);
   if (outcome && outcome->blocked) {
-    prepared.denied = "blocked by the hook " + outcome->blocked_by.hook +
-                      (outcome->reason.empty() ? "" : ": " + outcome->reason);
-    prepared.status = "denied";
+    deny(prepared, *outcome);
     session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, outcome->blocked_by, "block", {}, {},
                            outcome->reason);
     return false;
@@ -119,9 +118,64 @@ bool Turn::gate(Prepared& prepared) {
   return prepared.denied.empty();
 }
 
+void Turn::deny(Prepared& prepared, const Outcome& outcome) {
+  prepared.denied = refusal_of(outcome);
+  prepared.status = "denied";
+}
+
+// The gates see the final bytes once more, and may only tighten.
+void Turn::take_rewritten_input(Prepared& prepared, std::string rewritten, Outcome& outcome) {
+  const Outcome::By by = outcome.rewrites.back().by;
+  session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, by, "rewrite", prepared.call.input_json,
+                         rewritten, {});
+  prepared.call.input_json = std::move(rewritten);
+  if (!is_object(prepared.call.input_json)) {
+    outcome.blocked = true;
+    outcome.reason = "its rewritten input is no JSON object";
+    outcome.blocked_by = by;
+    return;
+  }
+  if (outcome.permission == AGENTD_PERMISSION_ALLOW && !allowed_final_input(outcome)) {
+    parts_.log.write(LogLevel::kWarning, "hooks",
+                     outcome.permission_by.hook + " allowed an input that " + by.hook +
+                         " rewrote afterwards; the rules decide");
+    outcome.permission = 0;
+  }
+  CallPayload payload(prepared.call, prepared.tool);
+  Fired fired;
+  fired.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
+  fired.payload = &payload.record;
+  fired.attempt = 2;
+  fired.only = AGENTD_HOOK_GATES;
+  const auto again = session_.fire(fired);
+  if (!again) return;
+  if (again->blocked) {
+    outcome.blocked = true;
+    outcome.reason = again->reason;
+    outcome.blocked_by = again->blocked_by;
+  } else if (again->permission == AGENTD_PERMISSION_ASK) {
+    outcome.permission = AGENTD_PERMISSION_ASK;
+  }
+}
+
+// Whether the hook that said "allow" has seen what will run, or sees it as a gate.
+bool Turn::allowed_final_input(const Outcome& outcome) const {
+  bool rewritten = false;
+  const Snapshot& snapshot = *session_.snapshot_;
+  for (const Snapshot::Entry& entry : snapshot.entries(AGENTD_EVENT_BEFORE_TOOL_CALL)) {
+    const std::string& name = snapshot.subscription(entry).name;
+    rewritten = rewritten || name == outcome.rewrites.back().by.hook;
+    if (name == outcome.permission_by.hook)
+      return rewritten || (entry.flags & AGENTD_HOOK_GATES) != 0;
+  }
+  return false;
+}
+
 void Turn::decide_permission(Prepared& prepared, const Outcome* outcome) {
   const std::uint32_t hooks = outcome == nullptr ? 0 : outcome->permission;
-  const Permission rules = parts_.permissions.decide(prepared.tool);
+  Permission rules = parts_.permissions.decide(prepared.tool);
+  // A subagent does nothing itself: its tools are asked about one by one.
+  if (rules == Permission::kAsk && is_subagent_tool(prepared.tool)) rules = Permission::kAllow;
   if (rules == Permission::kDeny) {
     prepared.denied = "the permission rules do not allow " + prepared.tool.name;
     prepared.status = "denied";
@@ -142,9 +196,7 @@ void Turn::ask_permission(Prepared& prepared) {
     payload.record.suggestions_json = to_abi(suggestions);
     const auto outcome = session_.fire(AGENTD_EVENT_PERMISSION_REQUEST, &payload.record);
     if (outcome && outcome->blocked) {
-      prepared.denied = "blocked by the hook " + outcome->blocked_by.hook +
-                        (outcome->reason.empty() ? "" : ": " + outcome->reason);
-      prepared.status = "denied";
+      deny(prepared, *outcome);
       session_.add(write_permission({prepared.call.call_id, prepared.tool.name, "deny",
                                      outcome->blocked_by.hook, outcome->reason}));
       return;
@@ -155,10 +207,12 @@ void Turn::ask_permission(Prepared& prepared) {
     }
   }
   if (!answer.allowed) {
-    if (parts_.approver != nullptr)
+    if (parts_.approver != nullptr) {
+      session_.notify(AGENTD_LEVEL_INFO, "agentd needs your permission to use " + prepared.tool.name);
       answer = parts_.approver->ask(prepared.tool, prepared.call);
-    else
+    } else {
       answer.reason = by = "nobody is there to be asked";
+    }
   }
   if (answer.allowed && answer.remember) session_.allowed_.insert(prepared.tool.name);
   session_.add(write_permission({prepared.call.call_id, prepared.tool.name,
@@ -181,10 +235,12 @@ ToolResultRecord Turn::run_tool(const Prepared& prepared) {
   ToolResultRecord out;
   out.call_id = prepared.call.call_id;
   out.name = prepared.call.name;
-  auto outcome = parts_.tools.call(prepared.call, session_.handle_, session_.cancel_,
-                                   Deadline::after(parts_.clock, prepared.tool.timeout));
+  auto outcome = is_subagent_tool(prepared.tool)
+                     ? run_subagent(prepared.call)
+                     : parts_.tools.call(prepared.call, session_.handle_, session_.cancel_,
+                                         Deadline::after(parts_.clock, prepared.tool.timeout));
   if (!outcome) {
-    out.status = outcome.error().code == Code::kCancelled ? "cancelled" : "error";
+    out.status = status_of_failed(outcome.error().code);
     out.text = outcome.error().message;
     return out;
   }
@@ -208,7 +264,12 @@ void Turn::after_tool(const Prepared& prepared, ToolResultRecord& result, std::u
   payload.result.full_len = result.full_bytes;
   payload.result.duration_ns = duration_ns;
   payload.record.result = &payload.result;
-  const auto outcome = session_.fire(event, &payload.record, nullptr, rewrite_output, &payload);
+  Fired fired;
+  fired.event = event;
+  fired.payload = &payload.record;
+  fired.rewrite = rewrite_output;
+  fired.context = &payload;
+  const auto outcome = session_.fire(fired);
   if (!outcome) return;
   if (!outcome->rewrites.empty()) {
     session_.record_effect(event, outcome->rewrites.back().by, "rewrite", result.text, payload.text, {});

@@ -48,6 +48,12 @@ bool has_tool_calls(const Message& message) {
   return false;
 }
 
+std::uint64_t tokens_of(const Rows& rows, const TokenEstimator& estimator) {
+  std::uint64_t tokens = 0;
+  for (const agentd_message& row : rows) tokens += estimator.count_row(row);
+  return tokens;
+}
+
 bool redacts_answers(const Snapshot& snapshot) {
   for (const Snapshot::Entry& entry : snapshot.entries(AGENTD_EVENT_AFTER_MODEL_CALL))
     if ((entry.flags & AGENTD_HOOK_REDACTS) != 0) return true;
@@ -117,9 +123,7 @@ void Turn::warn_when_full() {
   const std::string text = "the next request has about " + with_commas(gauge.used) + " tokens and only " +
                            with_commas(gauge.limit) + " fit the window (" + with_commas(gauge.floor) +
                            " of them are the system prompt and the tools)";
-  RunEvent told{RunEvent::Type::kWarning};
-  told.text = text;
-  session_.tell(told);
+  session_.warn(text);
 }
 
 ModelResult Turn::send(const ModelRequest& request, bool withhold) {
@@ -148,7 +152,8 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     request.thinking_tokens = session_.options_.thinking_tokens;
     request.conversation_id = session_.conversation_id();
     Rows rows = session_.conversation_->pin();
-    if (auto asked = before_model(request, tools, rows); !asked) return asked.error();
+    const auto attempt = static_cast<std::uint32_t>(overflow_retries + 1);
+    if (auto asked = before_model(request, tools, rows, attempt); !asked) return asked.error();
     offered_.clear();
     for (const ToolSpec& tool : tools) offered_.insert(tool.name);
     request.tools = tools;
@@ -169,7 +174,7 @@ Result<ModelResponse, RunError> Turn::ask_model() {
 }
 
 Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<ToolSpec>& tools,
-                                          Rows& rows) {
+                                          Rows& rows, std::uint32_t attempt) {
   if (!session_.wants(AGENTD_EVENT_BEFORE_MODEL_CALL)) return {};
   const agentd_gauge gauge = to_abi(session_.gauge());
   std::vector<agentd_tool_info> infos;
@@ -187,7 +192,12 @@ Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<Too
   payload.system = to_abi(request.system);
   agentd_model_call bare = payload;
   bare.messages = {nullptr, 0, sizeof(agentd_message)};
-  const auto outcome = session_.fire(AGENTD_EVENT_BEFORE_MODEL_CALL, &payload, &bare);
+  Fired fired;
+  fired.event = AGENTD_EVENT_BEFORE_MODEL_CALL;
+  fired.payload = &payload;
+  fired.bare = &bare;
+  fired.attempt = attempt;
+  const auto outcome = session_.fire(fired);
   if (!outcome) return {};
   if (outcome->blocked)
     return RunError{RunError::Kind::kBlocked, "the model call was blocked by " +
@@ -219,17 +229,26 @@ void Turn::apply_before_model(const Outcome& outcome, ModelRequest& request,
 
 // A replacement before a model call changes that one request; log and view stay.
 void Turn::replace_for_request(const Outcome::Attributed& asked, Rows& rows) {
-  auto planned =
-      plan_replacement(rows, session_.conversation_->state().ranges(), asked.action, asked.by.hook);
-  if (!planned) {
+  const auto refuse = [&](const std::string& reason) {
     RunEvent told{RunEvent::Type::kHookFailure};
-    const std::string why = "its replacement was refused: " + planned.error().message;
+    const std::string why = "its replacement was refused: " + reason;
     told.name = asked.by.hook;
     told.detail = "before_model_call";
     told.text = why;
     session_.tell(told);
-    return;
-  }
+    parts_.log.write(LogLevel::kWarning, "hooks", asked.by.hook + " at before_model_call: " + why);
+  };
+  const std::uint64_t revision = session_.conversation_->revision();
+  if (asked.action.base_revision != revision)
+    return refuse("it was made from revision " + std::to_string(asked.action.base_revision) +
+                  ", the conversation is at " + std::to_string(revision));
+  auto planned =
+      plan_replacement(rows, session_.conversation_->state().ranges(), asked.action, asked.by.hook);
+  if (!planned) return refuse(planned.error().message);
+  const std::uint64_t limit = session_.gauge().limit;
+  const std::uint64_t tokens = tokens_of(planned->rows, parts_.estimator);
+  if (limit != 0 && tokens + session_.floor_tokens() > limit && tokens > rows.tokens())
+    return refuse("its " + with_commas(tokens) + " tokens do not fit the window");
   rows = std::move(planned->rows);
 }
 
@@ -238,26 +257,37 @@ Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::u
   struct Payload {
     agentd_model_response record{};
     std::string text;
+    Message message;
+    Rows rows;
+    // The whole answer as hooks have left it so far.
+    void show_message() {
+      rows = Rows();
+      rows.append(message, 0, 0);
+      record.message = &rows[0];
+    }
   } payload;
   payload.text = response.message.text();
+  payload.message = response.message;
+  payload.show_message();
   const std::string original = payload.text;
-  Rows rows;
-  rows.append(response.message, 0, parts_.clock.wall_ms());
   const agentd_usage usage = to_abi(response.usage.value_or(Usage{}));
   payload.record.size = sizeof payload.record;
   payload.record.stop_reason = static_cast<std::uint32_t>(response.stop_reason);
   payload.record.text = to_abi(payload.text);
-  payload.record.message = &rows[0];
   payload.record.usage = &usage;
   payload.record.duration_ns = parts_.clock.monotonic_ns() - started_ns;
-  const auto outcome = session_.fire(
-      AGENTD_EVENT_AFTER_MODEL_CALL, &payload.record, nullptr,
-      [](void* context, std::uint32_t, std::string_view rewritten) {
-        auto& mine = *static_cast<Payload*>(context);
-        mine.text = std::string(rewritten);
-        mine.record.text = to_abi(mine.text);
-      },
-      &payload);
+  Fired fired;
+  fired.event = AGENTD_EVENT_AFTER_MODEL_CALL;
+  fired.payload = &payload.record;
+  fired.context = &payload;
+  fired.rewrite = [](void* context, std::uint32_t, std::string_view rewritten) {
+    auto& mine = *static_cast<Payload*>(context);
+    mine.text = std::string(rewritten);
+    mine.record.text = to_abi(mine.text);
+    replace_text(mine.message, mine.text);
+    mine.show_message();
+  };
+  const auto outcome = session_.fire(fired);
   const bool withheld = redacts_answers(*session_.snapshot_);
   const bool rewritten = outcome && !outcome->rewrites.empty();
   if (rewritten) {

@@ -9,8 +9,8 @@
 
 #include "core/app/commands/commands.h"
 #include "core/app/exit_codes.h"
-#include "core/app/nearest.h"
 #include "core/app/version.h"
+#include "core/base/nearest.h"
 
 namespace agentd::app {
 namespace {

@@ -22,6 +22,8 @@ constexpr OptionSpec kFollow{
 constexpr OptionSpec kNoSave{
     "no-save", 0, {}, "keep nothing: the conversation lives in memory only"};
 constexpr OptionSpec kNoHooks{"no-hooks", 0, {}, "no hook is asked; tools of bundled plugins stay"};
+constexpr OptionSpec kSafeMode{
+    "safe-mode", 0, {}, "no hook is asked, and of the bundled plugins only workspace_tools is loaded"};
 constexpr OptionSpec kNoTools{"no-tools", 0, {}, "offer no tools to the model"};
 constexpr OptionSpec kMaxTurns{"max-turns", 0, "N", "stop after N turns", {}, "max_turns"};
 constexpr OptionSpec kNoAuto{
@@ -49,6 +51,8 @@ CommandSpec run_spec() {
       "program.",
       {kResume,
        kFollow,
+       {"recipe", 'r', "NAME", "send that recipe's text; QUERY, if any, stands behind it"},
+       {"arg", 0, "NAME=VALUE", "fill in a variable of the recipe (repeats)", {}, {}, {}, true},
        kProvider,
        kModel,
        kScript,
@@ -56,6 +60,7 @@ CommandSpec run_spec() {
        {"result-only", 0, {}, "print the final answer and nothing else"},
        kNoSave,
        kNoHooks,
+       kSafeMode,
        kNoTools,
        kMaxTurns,
        kNoAuto,
@@ -79,8 +84,8 @@ CommandSpec chat_spec() {
           "The prompt shows how full the context is. Lines that begin with a slash are commands: "
           "/help, "
           "/compact,\n/clear, /status, /exit. Ctrl-C ends the answer, Ctrl-D the chat.",
-          {kResume, kFollow, kProvider, kModel, kScript, kNoSave, kNoHooks, kNoTools, kMaxTurns,
-           kNoAuto, kAllow, kTrace, kSet},
+          {kResume, kFollow, kProvider, kModel, kScript, kNoSave, kNoHooks, kSafeMode, kNoTools,
+           kMaxTurns, kNoAuto, kAllow, kTrace, kSet},
           {"agentd chat", "agentd chat --follow"},
           0,
           0,
@@ -104,6 +109,7 @@ CommandSpec compact_spec() {
            kModel,
            kScript,
            kNoHooks,
+           kSafeMode,
            kTrace,
            kJson,
            kSet},
@@ -213,6 +219,184 @@ CommandSpec config_reference_spec() {
           config_reference_command};
 }
 
+constexpr OptionSpec kConversation{"conversation", 'c', "ID",
+                                   "the conversation (a unique beginning is enough; default: the "
+                                   "newest of this project)"};
+constexpr OptionSpec kEvent{"event", 'e', "EVENT", "the event, as 'agentd hooks contract' names it"};
+constexpr OptionSpec kPayload{"payload", 0, "FILE",
+                              "the event's JSON, \"-\" from standard input; without it a made-up one"};
+
+CommandSpec hooks_list_spec() {
+  return {"hooks list",
+          "",
+          "list all hooks: what they listen to, whether they may run, and why not",
+          "Nothing is run and nothing is recorded. A hook waits when a project brings it, or when its "
+          "bytes changed.",
+          {kJson, kSet},
+          {"agentd hooks list", "agentd hooks list --json | jq 'select(.state != \"on\")'"},
+          0,
+          0,
+          {},
+          hooks_list_command};
+}
+
+CommandSpec hooks_trust_spec() {
+  return {"hooks trust",
+          "[NAME|PATH...]",
+          "let hooks run as they are now",
+          "Shows the file, its bytes' hash, what it listens to and what it runs, and asks. What is "
+          "recorded are the\nbytes: a changed file waits again. What a project brings is trusted for "
+          "that project at that place only.",
+          {{"all", 'a', {}, "every hook that waits"}, {"yes", 'y', {}, "do not ask"}, kSet},
+          {"agentd hooks trust project/lint", "agentd hooks trust --all"},
+          0,
+          kManyWords,
+          {},
+          hooks_trust_command};
+}
+
+CommandSpec hooks_untrust_spec() {
+  return {"hooks untrust",
+          "NAME|PATH",
+          "forget that a hook is trusted",
+          "A guard that is gone for good is taken out of the guards so, and stops blocking.",
+          {kSet},
+          {"agentd hooks untrust project/lint"},
+          1,
+          1,
+          {},
+          hooks_untrust_command};
+}
+
+CommandSpec hooks_contract_spec() {
+  return {"hooks contract",
+          "[EVENT]",
+          "say what an event carries and what it may be answered",
+          "Without an event: all of them in short.",
+          {{"json", 0, {}, "print JSON"}},
+          {"agentd hooks contract", "agentd hooks contract before_tool_call"},
+          0,
+          1,
+          {},
+          hooks_contract_command};
+}
+
+CommandSpec hooks_test_spec() {
+  return {"hooks test",
+          "NAME|PATH",
+          "ask one hook about an event, and do nothing that it says",
+          "Shows whether it is asked and why not, what it gets, what it prints, and how that is read. "
+          "The hook itself\nruns; it gets no services, and nothing is recorded. A file outside of the "
+          "hooks directories may be named\nby its path.",
+          {kEvent, kPayload, kJson, kSet},
+          {"agentd hooks test ./guard --event before_tool_call",
+           "agentd hooks test guard --payload call.json --json"},
+          1,
+          1,
+          {},
+          hooks_test_command};
+}
+
+CommandSpec hooks_run_spec() {
+  return {"hooks run",
+          "NAME|PATH",
+          "ask one hook about an event for real: with services and its own state",
+          "As 'hooks test', but the hook may use the model and the store, and what it keeps is kept. "
+          "Exit code 3 when it\nblocks, for use in scripts.",
+          {kEvent, kPayload, kProvider, kModel, kScript, kJson, kSet},
+          {"agentd hooks run guard --event before_tool_call --payload call.json || echo refused"},
+          1,
+          1,
+          {},
+          hooks_run_command};
+}
+
+CommandSpec hooks_trace_spec() {
+  return {"hooks trace",
+          "",
+          "show what hooks were asked and answered in a conversation",
+          "One line for each hook that answered, failed or was not asked, in order: time, event, hook, "
+          "microseconds,\nanswer, effect. Runs with --trace-hooks keep those without an opinion too.",
+          {kConversation,
+           {"event", 'e', "EVENT", "at that event only"},
+           {"hook", 0, "NAME", "of that hook only"},
+           kJson},
+          {"agentd hooks trace", "agentd hooks trace -c 01JZ8 --event before_tool_call --json"},
+          0,
+          0,
+          {},
+          hooks_trace_command};
+}
+
+CommandSpec hooks_why_spec() {
+  return {"hooks why",
+          "ID",
+          "say who decided: which hooks were asked, which not and why, what each said",
+          "ID is that of an event or of a tool call; the newest conversation of the project is looked at "
+          "first, then others.",
+          {kConversation, kJson},
+          {"agentd hooks why call_1_1", "agentd hooks why 01JZ8Q4T6Y -c 01JZ8"},
+          1,
+          1,
+          {},
+          hooks_why_command};
+}
+
+CommandSpec hooks_replay_spec() {
+  return {"hooks replay",
+          "[ID]",
+          "ask today's hooks about a recorded conversation, and do nothing that they say",
+          "Goes over the messages, tool calls and stops of the log and tells what would have been blocked "
+          "or changed.\nHooks that decide run for real, without services; observers are not asked. "
+          "Without an ID: the newest\nconversation of the project.",
+          {{"hook", 0, "NAME", "that hook only (repeats)", {}, {}, {}, true},
+           {"event", 'e', "EVENT", "at that event only"},
+           kJson,
+           kSet},
+          {"agentd hooks replay", "agentd hooks replay 01JZ8 --hook guard --json"},
+          0,
+          1,
+          {},
+          hooks_replay_command};
+}
+
+CommandSpec hooks_import_spec() {
+  return {"hooks import",
+          "FILE",
+          "carry hooks over from another tool's settings",
+          "Writes them as agentd's own YAML, says what could not be carried over, and records their "
+          "trust. To use such\na file in place instead, name it in hooks.adapt.",
+          {{"dialect", 'd', "NAME", "whose settings they are; without it the file tells",
+            "claude|gemini|docker"},
+           {"output", 'o', "FILE", "where to write (default: hooks/DIALECT.yaml in the home directory)"},
+           {"force", 0, {}, "replace the file that is there"},
+           {"dry-run", 'n', {}, "print the YAML, and write nothing"},
+           kSet},
+          {"agentd hooks import ~/.claude/settings.json --dry-run",
+           "agentd hooks import agent.yaml --dialect docker --output hooks.yaml"},
+          1,
+          1,
+          {},
+          hooks_import_command};
+}
+
+CommandSpec hooks_new_spec() {
+  return {"hooks new",
+          "NAME",
+          "begin a hook of your own that works",
+          "Writes the files and says what to do next. A native one carries the headers that it is "
+          "built with.",
+          {{"lang", 'l', "LANGUAGE", "what it is written in", "c++|c|bash|python|yaml"},
+           kEvent,
+           {"dir", 0, "DIR", "where to write (default: here)"}},
+          {"agentd hooks new no-root --lang bash",
+           "agentd hooks new trimmer --lang c++ --event agent_stop --dir ~/src"},
+          1,
+          1,
+          {},
+          hooks_new_command};
+}
+
 CommandSpec doctor_spec() {
   return {
       "doctor",
@@ -255,6 +439,17 @@ const std::vector<CommandSpec>& all_commands() {
                                                  config_explain_spec(),
                                                  config_path_spec(),
                                                  config_reference_spec(),
+                                                 hooks_list_spec(),
+                                                 hooks_trust_spec(),
+                                                 hooks_untrust_spec(),
+                                                 hooks_contract_spec(),
+                                                 hooks_test_spec(),
+                                                 hooks_run_spec(),
+                                                 hooks_trace_spec(),
+                                                 hooks_why_spec(),
+                                                 hooks_replay_spec(),
+                                                 hooks_import_spec(),
+                                                 hooks_new_spec(),
                                                  doctor_spec(),
                                                  completion_spec()};
   return commands;

@@ -9,9 +9,9 @@
 #include <cmath>
 #include <set>
 
-#include "core/app/nearest.h"
 #include "core/base/bytes.h"
 #include "core/base/file.h"
+#include "core/base/nearest.h"
 #include "core/codec/yaml.h"
 
 namespace agentd::app {
@@ -26,7 +26,7 @@ Error wrong_value(const KeySpec& key, std::string_view name, std::string_view te
 }
 
 bool is_whole(const KeySpec& key, std::string_view text) {
-  std::uint64_t value = 0;
+  std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const auto real = static_cast<double>(value);
   return error == std::errc() && stop == text.data() + text.size() && real >= key.low &&
@@ -68,11 +68,18 @@ std::string place(const std::string& file, const YamlNode& node) {
   return file + ":" + std::to_string(node.line) + ":" + std::to_string(node.column) + ": ";
 }
 
+// The names of a section from the top down; one of a hook may hold dots.
+std::vector<std::string> parts_of(std::string_view section) {
+  constexpr std::string_view kHooks = "hooks.";
+  if (section.substr(0, kHooks.size()) != kHooks) return split(section, '.');
+  return {"hooks", std::string(section.substr(kHooks.size()))};
+}
+
 // What may stand directly below a section ("" = the top), for "did you mean".
 std::vector<std::string> names_below(std::string_view section) {
   std::set<std::string> names;
   for (const KeySpec& key : config_keys()) {
-    const std::vector<std::string> parts = split(key.name, '.'), above = split(section, '.');
+    const std::vector<std::string> parts = split(key.name, '.'), above = parts_of(section);
     bool below = parts.size() > above.size();
     for (std::size_t i = 0; below && i < above.size(); ++i)
       below = parts[i] == above[i] || parts[i] == "*";
@@ -165,8 +172,9 @@ class ConfigReader {
                             const YamlNode& node) {
     for (const auto& [name, value] : node.members) {
       const std::string full = section.empty() ? name : section + "." + name;
-      // A dot inside one name would stand for another key's path.
-      if (name.find('.') != std::string::npos) return unknown(path, section, name, value);
+      // A dot inside one name would stand for another key's path; hooks may have one in theirs.
+      if (name.find('.') != std::string::npos && section != "hooks")
+        return unknown(path, section, name, value);
       const KeySpec* key = find_key(full);
       if (key != nullptr) {
         AGENTD_TRY_VOID(read_value(layer, path, full, *key, value));
@@ -311,6 +319,13 @@ std::uint64_t Config::whole(std::string_view key) const {
   return out;
 }
 
+std::int64_t Config::integer(std::string_view key) const {
+  const std::string value = text(key);
+  std::int64_t out = 0;
+  std::from_chars(value.data(), value.data() + value.size(), out);
+  return out;
+}
+
 double Config::fraction(std::string_view key) const {
   const std::string value = text(key);
   double out = 0;
@@ -371,7 +386,7 @@ std::vector<std::string> Config::free_keys() const {
 
 std::vector<std::string> Config::hook_names() const {
   std::set<std::string> names;
-  for (const std::string& key : free_keys()) names.insert(split(key, '.')[1]);
+  for (const std::string& key : free_keys()) names.emplace(free_part(key));
   return {names.begin(), names.end()};
 }
 

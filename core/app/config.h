@@ -4,8 +4,8 @@
 //
 // Layers from weak to strong: defaults, /etc/agentd/config.yaml, config.yaml in the home directory,
 // environment (AGENTD_...), flags. A project's own ./.agent/config.yaml is not read: nothing of a
-// repository counts as a setting before it is trusted, and this version has no trust store. Every
-// value remembers where it came from. A file that does not exist costs one failed open.
+// repository counts as a setting. Every value remembers where it came from. A file that does not exist
+// costs one failed open.
 //
 // Threading: immutable after load.
 
@@ -60,6 +60,7 @@ class Config {
   std::string text(std::string_view key) const;
   bool flag(std::string_view key) const;
   std::uint64_t whole(std::string_view key) const;
+  std::int64_t integer(std::string_view key) const;  // a whole one that may be negative
   double fraction(std::string_view key) const;
   std::vector<std::string> list(std::string_view key) const;
   std::string json(std::string_view key) const;  // empty = not set

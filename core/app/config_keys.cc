@@ -117,12 +117,30 @@ constexpr KeySpec kKeys[] = {
      {},
      1,
      3.6e6},
+    {"hooks.guards", ValueType::kList, "",
+     "Names of hooks that must be there: one that is missing, broken or not trusted blocks.", {}, 0, 0,
+     true},
+    {"hooks.adapt", ValueType::kList, "",
+     "Settings of other tools whose hooks run in place: PATH, or DIALECT:PATH.", {}, 0, 0, true},
+    {"hooks.allow_hosts", ValueType::kList, "",
+     "Hosts beside this machine that webhooks may reach: name, *.domain or name:port.", {}, 0, 0, true},
+    {"hooks.dev", ValueType::kBool, "false",
+     "Whether changed hooks in your own directories run without 'agentd hooks trust'."},
     {"hooks.*.enabled", ValueType::kBool, "",
      "Switches one hook on or off; bundled hooks need it to run."},
     {"hooks.*.config", ValueType::kAny, "", "What the hook gets as its own configuration."},
     {"hooks.*.grant", ValueType::kList, "", "Services that the hook gets beyond the usual ones."},
     {"hooks.*.on_failure", ValueType::kChoice, "",
      "What a failure of the hook means: open goes on, closed blocks.", "open|closed"},
+    {"hooks.*.shadow", ValueType::kBool, "",
+     "Whether the hook is asked and traced, and its verdict not used."},
+    {"hooks.*.priority", ValueType::kWhole, "",
+     "The hook's place among the others: a higher one is asked earlier.", {}, -32768, 32767},
+    {"hooks.*.timeout_ms", ValueType::kWhole, "",
+     "How long the hook may take, whatever the event allows.", {}, 1, 3.6e6},
+
+    {"agents.enabled", ValueType::kBool, "false",
+     "Whether the model is offered the tool task, which runs a subagent."},
 
     {"permissions.mode", ValueType::kChoice, "ask",
      "What happens to a tool call that changes something and that no rule names.",
@@ -172,16 +190,12 @@ constexpr KeySpec kKeys[] = {
      20},
 };
 
-bool part_matches(std::string_view pattern, std::string_view part) {
-  return pattern == part || (pattern == "*" && !part.empty());
-}
-
+// "*" stands for at least one character and may hold dots: hooks of one file are called "guard.1".
 bool matches(std::string_view pattern, std::string_view name) {
-  const std::vector<std::string> a = split(pattern, '.'), b = split(name, '.');
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!part_matches(a[i], b[i])) return false;
-  return true;
+  const std::size_t star = pattern.find('*');
+  const std::string_view head = pattern.substr(0, star), tail = pattern.substr(star + 1);
+  return name.size() > head.size() + tail.size() && name.substr(0, head.size()) == head &&
+         name.substr(name.size() - tail.size()) == tail;
 }
 
 std::string number_text(double value) {
@@ -213,6 +227,24 @@ const KeySpec* find_key(std::string_view name) {
   for (const KeySpec& key : kKeys)
     if (key.name.find('*') != std::string_view::npos && matches(key.name, name)) return &key;
   return nullptr;
+}
+
+std::string_view free_part(std::string_view name) {
+  const KeySpec* const key = find_key(name);
+  const std::size_t star = key == nullptr ? std::string_view::npos : key->name.find('*');
+  if (star == std::string_view::npos) return {};
+  return name.substr(star, name.size() - (key->name.size() - 1));
+}
+
+std::vector<std::string> key_parts(std::string_view name) {
+  const std::string_view free = free_part(name);
+  if (free.empty()) return split(name, '.');
+  const auto at = static_cast<std::size_t>(free.data() - name.data());
+  std::vector<std::string> out = split(name.substr(0, at - 1), '.');
+  out.emplace_back(free);
+  for (std::string& part : split(name.substr(at + free.size() + 1), '.'))
+    out.push_back(std::move(part));
+  return out;
 }
 
 std::string environment_name(const KeySpec& key) {

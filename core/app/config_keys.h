@@ -35,11 +35,15 @@ struct KeySpec {
 
 std::span<const KeySpec> config_keys();
 
-// The spec of a dotted key; "*" parts match any one name. Null when there is none.
+// The spec of a dotted key; "*" matches any name. Null when there is none.
 const KeySpec* find_key(std::string_view name);
+// What stands at the "*" of its spec: "guard.1" of "hooks.guard.1.shadow"; empty when there is none.
+std::string_view free_part(std::string_view name);
 
 // "AGENTD_COMPACTION_COMPACT_AT"; empty for keys with a free part.
 std::string environment_name(const KeySpec& key);
+// The names on the way down to a key; a hook's name is one, dots and all.
+std::vector<std::string> key_parts(std::string_view name);
 
 std::vector<std::string> split(std::string_view text, char separator);
 // "a whole number from 1 to 10".

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 namespace agentd::app {
 namespace {
@@ -14,6 +16,13 @@ constexpr const char* kOnByDefault[] = {"workspace_tools"};
 bool is_directory(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool is_same_directory(const std::string& a, const std::string& b) {
+  struct stat first {}, second {};
+  if (a == b) return true;
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 std::string absolute(const std::string& path, const std::string& cwd,
@@ -39,6 +48,18 @@ PluginConfig plugin_config(const Config& config, const std::string& name) {
   return out;
 }
 
+HookSettings hook_settings(const Config& config, const std::string& name, const PluginConfig& plugin) {
+  const std::string key = "hooks." + name + ".";
+  HookSettings out;
+  out.enabled = plugin.enabled;
+  out.on_failure = plugin.on_failure;
+  if (config.is_set(key + "shadow")) out.shadow = config.flag(key + "shadow");
+  if (config.is_set(key + "priority"))
+    out.priority = static_cast<std::int16_t>(config.integer(key + "priority"));
+  if (config.is_set(key + "timeout_ms")) out.timeout = Milliseconds(config.whole(key + "timeout_ms"));
+  return out;
+}
+
 }  // namespace
 
 std::string bundled_hooks(const std::string& executable) {
@@ -51,13 +72,17 @@ std::string bundled_hooks(const std::string& executable) {
   return {};
 }
 
-HookSetup hook_setup(const App& app, const Config& config, const std::string& home, bool dropped) {
+HookSetup hook_setup(const App& app, const Config& config, const std::string& home,
+                     const Project& project, bool dropped) {
   HookSetup setup;
-  PluginHostOptions& options = setup.options;
+  PluginHostOptions& options = setup.options.native;
   const std::string user_home = app.surroundings().environment("HOME").value_or("");
   if (dropped) {
     options.directories.push_back(
         {app.surroundings().system_directory + "/hooks", Precedence::kSystem, true});
+    // A project around the home directory has the user's own hooks there, not those of a repository.
+    if (!is_same_directory(project.root + "/.agent", home))
+      options.directories.push_back({project.root + "/.agent/hooks", Precedence::kProject, true});
     options.directories.push_back({home + "/hooks", Precedence::kUser, true});
     for (const std::string& path : config.list("hooks.dirs"))
       options.directories.push_back(
@@ -67,20 +92,38 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
   if (!setup.bundled.empty())
     options.directories.push_back({setup.bundled, Precedence::kSystem, false});
   options.disable = config.list("hooks.disable");
-  for (const std::string& name : config.hook_names())
+  for (const std::string& name : config.hook_names()) {
     options.plugins[name] = plugin_config(config, name);
+    setup.options.settings[name] = hook_settings(config, name, options.plugins[name]);
+  }
   for (const char* name : kOnByDefault) {
     PluginConfig& plugin = options.plugins[name];
     if (!plugin.enabled) plugin.enabled = true;
   }
   options.private_copy_directory = home + "/private";
+  setup.options.project_root = project.root;
+  setup.options.consent.dev = config.flag("hooks.dev");
+  if (!dropped) return setup;  // nor is a guard of the user's missed then
+  setup.options.trust_file = home + "/trust.json";
+  setup.options.guards = config.list("hooks.guards");
+  for (const std::string& text : config.list("hooks.adapt")) {
+    AdaptedSource source = parse_adapted(text);
+    source.path = absolute(source.path, app.surroundings().cwd, user_home);
+    setup.options.adapted.push_back(std::move(source));
+  }
   return setup;
+}
+
+void keep_tools_only(HookSetup& setup) {
+  for (auto& [name, plugin] : setup.options.native.plugins)
+    plugin.enabled = std::find(std::begin(kOnByDefault), std::end(kOnByDefault), name) !=
+                     std::end(kOnByDefault);
 }
 
 bool is_replaced(const HookSetup& setup, const std::string& path, const std::string& name) {
   if (setup.bundled.empty() || name.empty() || path.rfind(setup.bundled + "/", 0) != 0)
     return false;
-  for (const HookDirectory& directory : setup.options.directories)
+  for (const HookDirectory& directory : setup.options.native.directories)
     if (directory.path != setup.bundled &&
         ::access((directory.path + "/" + name + ".so").c_str(), F_OK) == 0)
       return true;

@@ -3,8 +3,8 @@
 // hook_setup.h - from the configuration to what the plugin host needs: directories, switches,
 // grants.
 //
-// Directories in order: /etc/agentd/hooks, hooks in the home directory, hooks.dirs, and last the
-// bundled ones, of which only workspace_tools runs unless hooks.NAME.enabled says so. A file that
+// Directories in order: /etc/agentd/hooks, the project's .agent/hooks, hooks in the home directory,
+// hooks.dirs, and last the bundled ones, of which only workspace_tools runs unless hooks.NAME.enabled says so. A file that
 // somebody dropped in wins over the bundled one of the same name.
 //
 // Threading: pure functions on the file system.
@@ -14,7 +14,8 @@
 
 #include "core/app/app.h"
 #include "core/app/config.h"
-#include "core/host/plugin_host.h"
+#include "core/app/project.h"
+#include "core/host/hook_host.h"
 
 namespace agentd::app {
 
@@ -23,11 +24,15 @@ namespace agentd::app {
 std::string bundled_hooks(const std::string& executable);
 
 struct HookSetup {
-  PluginHostOptions options;
+  HookHostOptions options;
   std::string bundled;  // directory; empty = none
 };
 // `dropped`: whether hooks beside the bundled ones are looked for.
-HookSetup hook_setup(const App& app, const Config& config, const std::string& home, bool dropped);
+HookSetup hook_setup(const App& app, const Config& config, const std::string& home,
+                     const Project& project, bool dropped);
+
+// Switches off every plugin but those that are on by default.
+void keep_tools_only(HookSetup& setup);
 
 // True when the file is a bundled one that another of its name replaces.
 bool is_replaced(const HookSetup& setup, const std::string& path, const std::string& name);

@@ -5,8 +5,8 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 
-#include "core/app/nearest.h"
 #include "core/base/bytes.h"
+#include "core/base/nearest.h"
 
 namespace agentd::app {
 namespace {

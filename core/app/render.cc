@@ -22,7 +22,8 @@ std::string percent_text(std::uint64_t tokens, std::uint64_t limit) {
 std::string call_summary(std::string_view input_json) {
   const Result<JsonDocument> document = JsonDocument::parse(input_json);
   if (document && document->root().is_object()) {
-    for (const char* key : {"command", "path", "file_path", "pattern", "query", "url"}) {
+    for (const char* key :
+         {"command", "path", "file_path", "pattern", "query", "url", "description"}) {
       const JsonView value = document->root()[key];
       if (value.is_string()) return neutral_line(value.string_or({}), kCallBytes);
     }
@@ -64,7 +65,8 @@ void TerminalRenderer::text(const RunEvent& event) {
 
 void TerminalRenderer::tool_call(const RunEvent& event) {
   end_lines();
-  err_.print(err_.styled(kCyan, "• " + neutral_line(event.name, kCallBytes)) + " " +
+  const std::string indent(2 * event.agent_depth, ' ');
+  err_.print(indent + err_.styled(kCyan, "• " + neutral_line(event.name, kCallBytes)) + " " +
              call_summary(event.text));
   err_.flush();
   open_call_ = std::string(event.call_id);
@@ -75,7 +77,7 @@ void TerminalRenderer::tool_result(const RunEvent& event) {
   const bool same_line = !open_call_.empty() && open_call_ == event.call_id;
   if (!same_line) {
     end_lines();
-    err_.print("• " + neutral_line(event.name, kCallBytes));
+    err_.print(std::string(2 * event.agent_depth, ' ') + "• " + neutral_line(event.name, kCallBytes));
   }
   const std::string_view status = !event.detail.empty() ? event.detail : event.ok ? "ok" : "error";
   std::string line = " · " + neutral_line(status, kCallBytes) + " · " +
@@ -122,7 +124,38 @@ void TerminalRenderer::status(const RunEvent& event) {
   progress_.wait_for(neutral_line(event.text, kCallBytes));
 }
 
+// Of what a subagent does its tools, its warnings and its compactions are of interest; its text goes to
+// the agent that asked for it, and standard output holds the answer to the user alone.
+bool TerminalRenderer::is_shown(const RunEvent& event) {
+  if (event.agent_depth == 0) return true;
+  switch (event.type) {
+    case RunEvent::Type::kRunStarted:
+    case RunEvent::Type::kUserMessage:
+    case RunEvent::Type::kTextDelta:
+    case RunEvent::Type::kThinkingDelta:
+    case RunEvent::Type::kMessageReplaced:
+    case RunEvent::Type::kTurnEnded:
+    case RunEvent::Type::kError:
+    case RunEvent::Type::kRunEnded:
+      return false;
+    case RunEvent::Type::kTurnStarted:
+    case RunEvent::Type::kToolCall:
+    case RunEvent::Type::kToolResult:
+    case RunEvent::Type::kHookAnswer:
+    case RunEvent::Type::kHookConflict:
+    case RunEvent::Type::kHookFailure:
+    case RunEvent::Type::kStatus:
+    case RunEvent::Type::kCompactBoundary:
+    case RunEvent::Type::kCompactionOutcome:
+    case RunEvent::Type::kNotice:
+    case RunEvent::Type::kWarning:
+      return true;
+  }
+  return true;
+}
+
 void TerminalRenderer::on_event(const RunEvent& event) {
+  if (!is_shown(event)) return;
   const auto line = [](std::string_view text) { return neutral_line(text, kLineBytes); };
   switch (event.type) {
     case RunEvent::Type::kRunStarted:

@@ -25,6 +25,7 @@ class TerminalRenderer final : public EventSink {
   void settle();
 
  private:
+  static bool is_shown(const RunEvent& event);
   void text(const RunEvent& event);
   void tool_call(const RunEvent& event);
   void tool_result(const RunEvent& event);

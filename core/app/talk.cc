@@ -42,10 +42,12 @@ Result<void, Failure> Talk::start(bool needs_model) {
   approver_ = make_approver(app_.err().tty(), [this] { settle(); });
   EngineOptions options;
   options.save = !arguments_.has("no-save");
-  options.hooks = !arguments_.has("no-hooks");
+  options.safe_mode = arguments_.has("safe-mode");
+  options.hooks = !arguments_.has("no-hooks") && !options.safe_mode;
   options.tools = !arguments_.has("no-tools");
   options.trace_hooks = trace || style_ == Style::kJson;
   options.needs_model = needs_model;
+  options.recipe = arguments_.value("recipe");
   auto engine = Engine::build(app_, config_, options, *sink, *approver_);
   if (!engine) return engine.error();
   engine_ = std::move(*engine);
@@ -87,7 +89,14 @@ Result<void, Failure> Talk::attach() {
   return open(*id);
 }
 
-Result<void, Failure> Talk::attach_new() { return open(std::nullopt); }
+Result<void, Failure> Talk::clear() {
+  auto fresh = engine_->agent().clear(*session_);
+  settle();
+  if (!fresh && fresh.error().kind != RunError::Kind::kBlocked) session_.reset();
+  if (!fresh) return failure_of(fresh.error());
+  session_ = std::move(*fresh);
+  return {};
+}
 
 void Talk::settle() {
   if (terminal_) terminal_->settle();

@@ -19,14 +19,16 @@ class Talk {
  public:
   enum class Style { kTerminal, kJson, kResultOnly };
 
-  // From --json, --result-only, --no-save, --no-hooks, --no-tools and the configuration.
+  // From --json, --result-only, --no-save, --no-hooks, --safe-mode, --no-tools and the
+  // configuration.
   static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments,
                                                       bool needs_model);
 
   // Opens what --resume, --follow or --conversation-id name; otherwise a new conversation.
   Result<void, Failure> attach();
-  // A new conversation in place of the one before.
-  Result<void, Failure> attach_new();
+  // A new conversation in place of the one before. A hook may refuse (exit code kExitBlocked): the session
+  // goes on then; after any other failure there is none.
+  Result<void, Failure> clear();
 
   const Config& config() const { return config_; }
   Engine& engine() { return *engine_; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <mutex>
 
 #include "core/app/exit_codes.h"
 #include "core/app/version.h"
@@ -12,6 +13,8 @@
 #include "core/base/file.h"
 #include "core/bridge/token_table.h"
 #include "core/net/http.h"
+#include "core/process/workspace.h"
+#include "core/recipes/handlers.h"
 #include "core/recipes/recipes.h"
 #include "core/store/lmdb/lmdb_store.h"
 #include "embedded_system_prompt.h"
@@ -32,17 +35,26 @@ Failure usage(const Error& error) { return {kExitUsage, error.message}; }
 class LateTools final : public ToolSource {
  public:
   void set(ToolSource* source) { source_ = source; }
+  // From here on those tools alone are there.
+  void only(std::vector<std::string> names) { only_ = std::move(names); }
+  bool has(std::string_view name) const {
+    return !only_ || std::find(only_->begin(), only_->end(), name) != only_->end();
+  }
   std::vector<Tool> tools() const override {
-    return source_ == nullptr ? std::vector<Tool>{} : source_->tools();
+    std::vector<Tool> out = source_ == nullptr ? std::vector<Tool>{} : source_->tools();
+    std::erase_if(out, [&](const Tool& tool) { return !has(tool.name); });
+    return out;
   }
   Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation,
                            const CancelToken& cancel, Deadline deadline) override {
-    if (source_ == nullptr) return Error{Code::kNotFound, "there is no tool " + call.name};
+    if (source_ == nullptr || !has(call.name))
+      return Error{Code::kNotFound, "there is no tool " + call.name};
     return source_->call(call, conversation, cancel, deadline);
   }
 
  private:
   ToolSource* source_ = nullptr;
+  std::optional<std::vector<std::string>> only_;
 };
 
 std::unique_ptr<Log> make_log(const Config& config, const std::string& home) {
@@ -106,6 +118,7 @@ class EngineImpl final : public Engine {
     // The host outlives every snapshot that names its plugins.
     dispatcher_.publish({});
     tools_.set(nullptr);
+    handlers_.reset();
     host_.reset();
   }
 
@@ -121,8 +134,9 @@ class EngineImpl final : public Engine {
     log_ = make_log(config_, home_);
     project_ = find_project(app_.surroundings().cwd);
     recipes_.emplace(std::vector<std::string>{home_ + "/recipes"}, *log_);
+    if (auto found = find_recipe(); !found) return found.error();
     if (auto made = make_agent_services(approver); !made) return made.error();
-    load_hooks();
+    if (auto loaded = load_hooks(); !loaded) return loaded.error();
     agent_ = make_agent(*services_);
     return {};
   }
@@ -130,6 +144,30 @@ class EngineImpl final : public Engine {
   Store& store() override { return *store_; }
   Agent& agent() override { return *agent_; }
   const Project& project() const override { return project_; }
+  Result<std::string> recipe_text(const std::map<std::string, std::string>& values) override {
+    return render_template(recipe_->body, values,
+                           recipe_->path.empty() ? recipe_->name : recipe_->path);
+  }
+  std::optional<std::string> recipe_failure() const override {
+    return handlers_ ? handlers_->failure() : std::nullopt;
+  }
+  ExternalEnvironment external_environment() override {
+    return {tokens_,
+            as_services(*services_),
+            app_.clock(),
+            *log_,
+            [this]() -> HttpClient& {
+              std::call_once(webhook_client_made_,
+                             [this] { webhook_client_ = make_http_client(app_.clock()); });
+              return *webhook_client_;
+            },
+            app_.surroundings().environment,
+            {config_.list("hooks.allow_hosts")},
+            project_.root,
+            home_ + "/transcripts",
+            "default",
+            {}};
+  }
 
  private:
   Result<void, Failure> make_provider() {
@@ -207,6 +245,8 @@ class EngineImpl final : public Engine {
         parse_strategy(config_.text("compaction.strategy")).value_or(AGENTD_STRATEGY_DEFAULT);
     out.auto_compact = config_.flag("compaction.auto");
     out.offer_tools = options_.tools;
+    out.subagents = config_.flag("agents.enabled") && tools_.has("task");
+    if (recipe_) out.recipe = recipe_->name.empty() ? options_.recipe : recipe_->name;
     out.hook_deadline = Milliseconds(config_.whole("hooks.deadline_ms"));
     return out;
   }
@@ -241,27 +281,69 @@ class EngineImpl final : public Engine {
                      ids_,
                      events_,
                      *log_,
-                     options_.trace_hooks};
+                     options_.trace_hooks,
+                     [this](std::string_view hook) { return hook_kind(hook); }};
     services_ =
         make_services(std::move(parts), agent_options(std::move(*system), std::move(instructions)));
     return {};
   }
 
-  void load_hooks() {
-    if (!options_.hooks && !options_.tools) return;
-    HookSetup setup = hook_setup(app_, config_, home_, options_.hooks);
-    setup.options.roots = config_.list("workspace.roots");
-    if (setup.options.roots.empty()) {
-      setup.options.roots.push_back(project_.cwd);
-      if (project_.root != project_.cwd) setup.options.roots.push_back(project_.root);
+  Result<void, Failure> find_recipe() {
+    if (options_.recipe.empty()) return {};
+    auto recipe = recipes_->find(options_.recipe);
+    if (!recipe)
+      return Failure{recipe.error().code == Code::kNotFound ? kExitNotFound : kExitUsage,
+                     recipe.error().message};
+    recipe_ = std::move(*recipe);
+    if (recipe_->restricts_tools) tools_.only(recipe_->allowed_tools);
+    return {};
+  }
+
+  Result<void, Failure> load_handlers(const std::vector<std::string>& roots) {
+    if (!recipe_ || recipe_->hooks.empty()) return {};
+    auto workspace = open_workspace(roots);
+    if (!workspace) return Failure{kExitFailure, workspace.error().message};
+    workspace_ = std::move(*workspace);
+    auto handlers = RecipeHandlers::make(
+        *recipe_, {as_services(*services_), *log_, app_.clock(),
+                   [this](const std::string& path, std::string_view text) {
+                     return workspace_->write(path, text);
+                   },
+                   [this](agentd_token token) { return tokens_.find(token); }});
+    if (!handlers) return usage(handlers.error());
+    handlers_ = std::move(*handlers);
+    return {};
+  }
+
+  Result<void, Failure> load_hooks() {
+    if (!options_.hooks && !options_.tools) return {};
+    HookSetup setup = hook_setup(app_, config_, home_, project_, options_.hooks);
+    if (options_.safe_mode) keep_tools_only(setup);
+    std::vector<std::string>& roots = setup.options.native.roots;
+    roots = config_.list("workspace.roots");
+    if (roots.empty()) {
+      roots.push_back(project_.cwd);
+      if (project_.root != project_.cwd) roots.push_back(project_.root);
     }
-    host_ = std::make_unique<PluginHost>(setup.options, tokens_, as_services(*services_),
-                                         app_.clock(), *log_);
+    host_ = std::make_unique<HookHost>(setup.options, external_environment());
     host_->load_all();
     for (const HookProblem& problem : host_->problems())
       if (!is_replaced(setup, problem.path, problem.name)) warn(problem.message);
+    for (const std::string& note : host_->notes()) warn(note);
     tools_.set(&host_->tools());
-    if (options_.hooks) dispatcher_.publish(host_->subscriptions(), config_.list("hooks.order"));
+    if (!options_.hooks) return {};
+    if (auto loaded = load_handlers(roots); !loaded) return loaded.error();
+    std::vector<Subscription> all = host_->subscriptions();
+    if (handlers_)
+      for (Subscription& each : handlers_->subscriptions()) all.push_back(std::move(each));
+    dispatcher_.publish(std::move(all), config_.list("hooks.order"));
+    return {};
+  }
+
+  // For receipts; asked while the hooks are loaded.
+  std::string hook_kind(std::string_view hook) const {
+    if (hook.starts_with("recipe/")) return "recipe";
+    return host_ ? std::string(host_->kind_of(hook)) : std::string();
   }
 
   void warn(const std::string& text) {
@@ -283,6 +365,7 @@ class EngineImpl final : public Engine {
   std::unique_ptr<Log> log_;
   Project project_;
   std::optional<RecipeBook> recipes_;
+  std::optional<Recipe> recipe_;
   const ModelTable models_ = ModelTable::embedded();
   const SimpleEstimator estimator_;
   TokenTable tokens_;
@@ -290,7 +373,11 @@ class EngineImpl final : public Engine {
   LateTools tools_;
   IdSource ids_{app_.clock()};
   AgentServicesPtr services_;
-  std::unique_ptr<PluginHost> host_;
+  std::once_flag webhook_client_made_;
+  std::unique_ptr<HttpClient> webhook_client_;
+  std::unique_ptr<HookHost> host_;
+  std::unique_ptr<Workspace> workspace_;
+  std::unique_ptr<RecipeHandlers> handlers_;
   std::unique_ptr<Agent> agent_;
 };
 

@@ -5,6 +5,7 @@
 //
 // Threading: one thread; the agent inside is as agent.h says.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ Result<Ulid, Failure> newest_conversation(const Store& store, const Project& pro
 struct EngineOptions {
   bool save = true;
   bool hooks = true;
+  std::string recipe;        // its tools and its handlers; empty = none
+  bool safe_mode = false;  // of the bundled plugins only the file tools are loaded
   bool tools = true;
   bool trace_hooks = false;  // every answer of a hook is an event
   bool needs_model = true;   // false: nothing will be asked, so no key is needed
@@ -53,6 +56,12 @@ class Engine {
   virtual Store& store() = 0;
   virtual Agent& agent() = 0;
   virtual const Project& project() const = 0;
+  // The recipe's text with its variables filled in. REQUIRES: EngineOptions.recipe is not empty.
+  virtual Result<std::string> recipe_text(const std::map<std::string, std::string>& values) = 0;
+  // Why the recipe says that the run failed although it came to its end.
+  virtual std::optional<std::string> recipe_failure() const = 0;
+  // For a hook that is asked outside of a run.
+  virtual ExternalEnvironment external_environment() = 0;
 };
 
 }  // namespace agentd::app

@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include <cstdio>
+
 namespace agentd {
 
 std::uint64_t SystemClock::monotonic_ns() const {
@@ -16,6 +18,17 @@ std::int64_t SystemClock::wall_ms() const {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+std::string iso_time(std::int64_t wall_ms) {
+  const std::int64_t millis = ((wall_ms % 1000) + 1000) % 1000;
+  const time_t seconds = static_cast<time_t>((wall_ms - millis) / 1000);
+  tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[64];
+  std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", parts.tm_year + 1900, parts.tm_mon + 1,
+                parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, static_cast<int>(millis));
+  return text;
 }
 
 void ManualClock::advance(Milliseconds by) {

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace agentd {
 
@@ -32,6 +33,9 @@ class SystemClock final : public Clock {
   std::uint64_t monotonic_ns() const override;
   std::int64_t wall_ms() const override;
 };
+
+// "2026-01-31T09:05:07.123Z" of milliseconds since 1970.
+std::string iso_time(std::int64_t wall_ms);
 
 // For tests: moves only when told.
 class ManualClock final : public Clock {

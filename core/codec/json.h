@@ -46,6 +46,7 @@ class JsonView {
 
  private:
   friend class JsonDocument;
+  friend class JsonSchema;
   friend class JsonWriter;
   explicit JsonView(const void* value) : value_(value) {}
   const void* value_ = nullptr;

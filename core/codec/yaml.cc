@@ -26,6 +26,8 @@ struct Walker {
     YamlNode node;
     node.line = from.Mark().line + 1;
     node.column = from.Mark().column + 1;
+    node.value_line = node.line;
+    node.value_column = node.column;
     if (++nodes > kNodesMax || depth > kDepthMax)
       return Error{Code::kInvalid, place(name, node.line, node.column) + "more than " +
                                        std::to_string(kNodesMax) + " values or " +

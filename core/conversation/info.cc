@@ -44,6 +44,7 @@ Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
     info.provider = genesis.provider;
     info.model = genesis.model;
     info.parent = genesis.parent;
+    info.agent_type = genesis.agent_type;
     info.created_ms = record.time_ms;
   } else if (type == RecordType::kRunBegin) {
     AGENTD_TRY(const RunBeginRecord begin, read_run_begin(record.record));
@@ -74,6 +75,7 @@ std::string write_info(const ConversationInfo& info) {
   out.begin_object().member("id", info.id).member("title", info.title);
   out.member("project_id", info.project_id).member("cwd", info.cwd);
   out.member("provider", info.provider).member("model", info.model).optional("parent", info.parent);
+  out.optional("agent_type", info.agent_type);
   out.member("created_ms", info.created_ms).member("updated_ms", info.updated_ms);
   out.member("revision", info.revision).member("messages", info.messages);
   out.member("compactions", info.compactions).member("runs", static_cast<unsigned>(info.runs));
@@ -100,6 +102,7 @@ Result<ConversationInfo> read_info(std::string_view json) {
   info.provider = text("provider");
   info.model = text("model");
   info.parent = text("parent");
+  info.agent_type = text("agent_type");
   info.created_ms = root["created_ms"].int_or(0);
   info.updated_ms = root["updated_ms"].int_or(0);
   info.revision = root["revision"].uint_or(0);

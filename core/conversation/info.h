@@ -14,6 +14,7 @@ namespace agentd {
 
 struct ConversationInfo {
   std::string id, title, project_id, cwd, provider, model, parent;
+  std::string agent_type;          // of a subagent's conversation; empty = the user's own
   std::int64_t created_ms = 0, updated_ms = 0;
   std::uint64_t revision = 0;
   std::uint64_t messages = 0;      // records that carry a message, of the whole log

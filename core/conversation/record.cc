@@ -162,6 +162,7 @@ Record write_genesis(const GenesisRecord& from) {
   if (!from.parent.empty())
     out.member("parent", from.parent).member("parent_seq", from.parent_seq).member("parent_chain",
                                                                                    from.parent_chain);
+  out.optional("agent_type", from.agent_type);
   return finish(RecordType::kGenesis, out, Record::kCritical);
 }
 
@@ -171,7 +172,8 @@ Result<GenesisRecord> read_genesis(const Record& from) {
   return GenesisRecord{text(root, "conversation_id"), text(root, "project_id"),
                        text(root, "cwd"),             text(root, "provider"),
                        text(root, "model"),           text(root, "parent"),
-                       root["parent_seq"].uint_or(0), text(root, "parent_chain")};
+                       root["parent_seq"].uint_or(0), text(root, "parent_chain"),
+                       text(root, "agent_type")};
 }
 
 Record write_settings(const SettingsRecord& from) {
@@ -409,6 +411,21 @@ Result<PermissionRecord> read_permission(const Record& from) {
   const JsonView root = document.root();
   return PermissionRecord{text(root, "call_id"), text(root, "tool"), text(root, "decision"),
                           text(root, "by"), text(root, "reason")};
+}
+
+Record write_child(const ChildRecord& from) {
+  JsonWriter out;
+  out.begin_object().member("conversation_id", from.conversation_id);
+  out.member("relation", from.relation).optional("agent_type", from.agent_type);
+  out.optional("call_id", from.call_id);
+  return finish(RecordType::kChild, out);
+}
+
+Result<ChildRecord> read_child(const Record& from) {
+  AGENTD_TRY(const JsonDocument document, open(from, RecordType::kChild));
+  const JsonView root = document.root();
+  return ChildRecord{text(root, "conversation_id"), text(root, "relation"), text(root, "agent_type"),
+                     text(root, "call_id")};
 }
 
 Record write_run_begin(const RunBeginRecord& from) {

@@ -71,9 +71,10 @@ Result<void> refuse_unknown(const StoredRecord& record);
 
 struct GenesisRecord {
   std::string conversation_id, project_id, cwd, provider, model;
-  std::string parent;  // id of the conversation it was forked from; empty = none
+  std::string parent;  // id of the conversation it was forked from, or whose agent started it; empty = none
   std::uint64_t parent_seq = 0;
-  std::string parent_chain;  // hex
+  std::string parent_chain;   // hex; of a fork
+  std::string agent_type{};   // of a subagent's conversation; empty = the user's own
 };
 Record write_genesis(const GenesisRecord& from);
 Result<GenesisRecord> read_genesis(const Record& from);
@@ -89,7 +90,7 @@ Result<SettingsRecord> read_settings(const Record& from);
 struct MessageRecord {
   Message message;
   StopReason stop_reason = StopReason::kEndTurn;  // assistant_message
-  std::string source;                             // user_message: user, hook, recipe, client
+  std::string source;                             // user_message: user, hook, recipe, client, agent
   std::string author;                             // context, summary: who wrote it
 };
 // The type follows from the role and the flags. kAssistant: assistant_message; kSummary: summary;
@@ -103,7 +104,7 @@ bool carries_message(RecordType type);
 struct UsageRecord {
   Usage usage;
   std::uint64_t for_seq = 0;  // the assistant_message; 0 = a side call
-  std::string purpose;        // turn, summary, thread
+  std::string purpose;        // turn, summary, thread, subagent
 };
 Record write_usage(const UsageRecord& from);
 Result<UsageRecord> read_usage(const Record& from);
@@ -176,6 +177,14 @@ struct PermissionRecord {
 };
 Record write_permission(const PermissionRecord& from);
 Result<PermissionRecord> read_permission(const Record& from);
+
+// A conversation that this one's agent started; `relation` says what for.
+struct ChildRecord {
+  std::string conversation_id, relation;  // relation: subagent
+  std::string agent_type, call_id;
+};
+Record write_child(const ChildRecord& from);
+Result<ChildRecord> read_child(const Record& from);
 
 struct RunBeginRecord {
   std::string session_id, run_id, cwd, provider, model, recipe;

@@ -154,7 +154,9 @@ class Merger {
     if (answer.status < 0) return take_failure(from, answer.status, answer.failure);
     if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0) return answer.actions.empty() ? "none" : "ignored";
     std::string_view effect = "none";
-    for (const Action& action : answer.actions) effect = apply(from, action);
+    // What the event does not take has no effect, whoever let it through.
+    for (const Action& action : answer.actions)
+      effect = is_legal(event_.event, action.kind) ? apply(from, action) : "ignored";
     return effect;
   }
 

@@ -6,62 +6,31 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint32_t kContext = action_bit(AGENTD_ACT_INJECT_CONTEXT);
-constexpr std::uint32_t kNotice = action_bit(AGENTD_ACT_SYSTEM_MESSAGE);
-constexpr std::uint32_t kBlock = action_bit(AGENTD_ACT_BLOCK);
-constexpr std::uint32_t kRewrite = action_bit(AGENTD_ACT_REPLACE_TEXT);
-constexpr std::uint32_t kSet = action_bit(AGENTD_ACT_SET);
-constexpr std::uint32_t kReplace = action_bit(AGENTD_ACT_REPLACE_MESSAGES);
-constexpr std::uint32_t kCompact = action_bit(AGENTD_ACT_COMPACT);
-constexpr std::uint32_t kSummary = action_bit(AGENTD_ACT_SUMMARY);
-constexpr std::uint32_t kPermission = action_bit(AGENTD_ACT_PERMISSION);
-constexpr std::uint32_t kTools =
-    action_bit(AGENTD_ACT_TOOLS_ENABLE) | action_bit(AGENTD_ACT_TOOLS_DISABLE);
-constexpr std::uint32_t kStop = action_bit(AGENTD_ACT_CONTINUE) | kCompact | kSummary | kReplace |
-                                action_bit(AGENTD_ACT_CALLBACK) | kContext | kNotice | kSet;
+constexpr EventTraits kEvents[] = {
+#define AGENTD_TRAITS(NAME, name, id, payload, blocking, continues, actions, text, fires, carries) \
+  {id, #name, (blocking) != 0, (continues) != 0, actions, text, carries, fires},
+    AGENTD_EVENT_TABLE(AGENTD_TRAITS)
+#undef AGENTD_TRAITS
+};
 
-constexpr std::array<EventTraits, 22> kEvents{{
-    {AGENTD_EVENT_SESSION_START, "session_start", false, false, kContext | kNotice | kSet, 0,
-     "source, checkpoint offer, primed memories"},
-    {AGENTD_EVENT_SESSION_END, "session_end", false, false, 0, 0,
-     "reason, outcome, task, approach, tags, notes"},
-    {AGENTD_EVENT_USER_MESSAGE_SEND, "user_message_send", true, false,
-     kBlock | kRewrite | kContext | kNotice, AGENTD_TEXT_MESSAGE, "message, source"},
-    {AGENTD_EVENT_TURN_START, "turn_start", false, false, 0, 0, "turn_number"},
-    {AGENTD_EVENT_BEFORE_MODEL_CALL, "before_model_call", true, false,
-     kBlock | kReplace | kContext | kNotice | kSet | kTools, 0,
-     "model, counts, budget; messages by view"},
-    {AGENTD_EVENT_MODEL_DELTA, "model_delta", false, false, 0, 0, "batch of text deltas"},
-    {AGENTD_EVENT_AFTER_MODEL_CALL, "after_model_call", false, false, kRewrite | kNotice,
-     AGENTD_TEXT_RESPONSE, "response, usage, stop_reason"},
-    {AGENTD_EVENT_TURN_END, "turn_end", false, false, kContext | kNotice, 0,
-     "response, turn_number, final, tool_calls, usage"},
-    {AGENTD_EVENT_BEFORE_TOOL_CALL, "before_tool_call", true, false,
-     kBlock | kRewrite | kPermission | kContext | kNotice, AGENTD_TEXT_TOOL_INPUT,
-     "tool{name, call_id, input}"},
-    {AGENTD_EVENT_PERMISSION_REQUEST, "permission_request", true, false,
-     kBlock | kPermission | kNotice, 0, "tool, suggestions"},
-    {AGENTD_EVENT_AFTER_TOOL_CALL, "after_tool_call", false, false, kRewrite | kContext | kNotice,
-     AGENTD_TEXT_TOOL_OUTPUT, "tool, output{content, success, error}, duration"},
-    {AGENTD_EVENT_TOOL_CALL_FAILED, "tool_call_failed", false, false, kRewrite | kContext | kNotice,
-     AGENTD_TEXT_TOOL_OUTPUT, "tool, output{content, success, error}, duration"},
-    {AGENTD_EVENT_AGENT_STOP, "agent_stop", false, true, kStop, 0,
-     "usage, gauge, messages, continuation, stop_hook_active"},
-    {AGENTD_EVENT_CONTEXT_THRESHOLD, "context_threshold", false, false, kCompact | kContext | kNotice,
-     0, "percent, threshold, checkpoint_id"},
-    {AGENTD_EVENT_BEFORE_COMPACTION, "before_compaction", true, false,
-     kBlock | kSummary | kSet | kReplace | kNotice, 0,
-     "trigger, reason, phase, tokens, ranges, strategy, model, custom_instructions"},
-    {AGENTD_EVENT_AFTER_COMPACTION, "after_compaction", false, false, kContext | kNotice, 0,
-     "the request, result, method, tokens before and after, summary, boundary_id"},
-    {AGENTD_EVENT_BEFORE_CLEAR, "before_clear", true, false, kBlock | kNotice, 0, "reason"},
-    {AGENTD_EVENT_AFTER_CLEAR, "after_clear", false, false, kNotice, 0, "new conversation id"},
-    {AGENTD_EVENT_SUBAGENT_START, "subagent_start", true, false, kBlock | kContext | kNotice, 0,
-     "agent{id, type, depth}, prompt"},
-    {AGENTD_EVENT_SUBAGENT_STOP, "subagent_stop", false, true, kStop, 0, "as agent_stop"},
-    {AGENTD_EVENT_AGENT_ERROR, "agent_error", false, false, 0, 0, "code, message, phase, retryable"},
-    {AGENTD_EVENT_NOTIFICATION, "notification", false, false, 0, 0, "level, text"},
-}};
+// Where each id stands in the table, plus one; ids that the list leaves out are 0.
+constexpr std::array<std::uint8_t, 64> places() {
+  std::array<std::uint8_t, 64> made{};
+  std::uint8_t place = 0;
+  for (const EventTraits& event : kEvents) made[event.id] = ++place;
+  return made;
+}
+constexpr std::array<std::uint8_t, 64> kPlaces = places();
+
+constexpr bool rises() {
+  std::uint32_t last = 0;
+  for (const EventTraits& event : kEvents) {
+    if (event.id <= last || event.id >= kPlaces.size()) return false;
+    last = event.id;
+  }
+  return true;
+}
+static_assert(rises(), "the ids of AGENTD_EVENT_ROWS rise and are below 64");
 
 constexpr std::array<std::string_view, 17> kActionNames{
     "none",           "block",          "continue",       "compact",       "summary",    "replace",
@@ -74,7 +43,7 @@ constexpr std::array<std::string_view, 17> kActionNames{
 std::span<const EventTraits> all_events() { return kEvents; }
 
 const EventTraits* find_event(std::uint32_t id) {
-  return id >= 1 && id <= kEvents.size() ? &kEvents[id - 1] : nullptr;
+  return id < kPlaces.size() && kPlaces[id] != 0 ? &kEvents[kPlaces[id] - 1] : nullptr;
 }
 
 const EventTraits* find_event(std::string_view name) {
@@ -86,6 +55,24 @@ const EventTraits* find_event(std::string_view name) {
 bool is_legal(std::uint32_t event, std::uint32_t action_kind) {
   const EventTraits* const traits = find_event(event);
   return traits != nullptr && action_kind < 32 && (traits->actions & action_bit(action_kind)) != 0;
+}
+
+bool is_legal_key(std::uint32_t event, std::uint32_t key) {
+  if (!is_legal(event, AGENTD_ACT_SET)) return false;
+  switch (key) {
+    case AGENTD_KEY_MODEL:
+      return event == AGENTD_EVENT_BEFORE_MODEL_CALL || event == AGENTD_EVENT_BEFORE_COMPACTION;
+    case AGENTD_KEY_CUSTOM_INSTRUCTIONS:
+    case AGENTD_KEY_STRATEGY:
+    case AGENTD_KEY_KEEP_TOKENS:
+      return event == AGENTD_EVENT_BEFORE_COMPACTION;
+    case AGENTD_KEY_THEN:
+      return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP;
+    case AGENTD_KEY_TITLE:
+      return event == AGENTD_EVENT_SESSION_START || event == AGENTD_EVENT_AGENT_STOP ||
+             event == AGENTD_EVENT_SUBAGENT_STOP;
+  }
+  return false;
 }
 
 std::string_view action_name(std::uint32_t kind) {

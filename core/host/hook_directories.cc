@@ -66,7 +66,12 @@ class DirectoryScan {
   void run() {
     auto opened = open_safe_directory(directory_.path, user_);
     if (!opened) {
-      if (opened.error().code != Code::kNotFound) problem(directory_.path, "", opened.error().message);
+      // What is not there holds no hooks, however unsafe the way to it is.
+      struct stat info {};
+      const bool is_there = !directory_.path.starts_with('/') ||
+                            ::stat(directory_.path.c_str(), &info) == 0 || errno != ENOENT;
+      if (opened.error().code != Code::kNotFound && is_there)
+        problem(directory_.path, "", opened.error().message);
       return;
     }
     fd_ = std::move(*opened);

@@ -119,6 +119,7 @@ void PluginHost::load_all() {
   AGENTD_ASSERT(plugins_.empty());
   open_roots();
   HookScan scan = scan_hook_directories(options_.directories, options_.disable, options_.user);
+  disabled_ = std::move(scan.disabled);
   for (HookProblem& each : scan.problems) {
     environment_.log.write(LogLevel::kWarning, "host", each.message);
     problems_.push_back(std::move(each));
@@ -127,7 +128,14 @@ void PluginHost::load_all() {
   // be loading libcurl meanwhile.
   std::vector<Ready> ready;
   for (HookFile& file : scan.files) {
-    if (!is_enabled(options_, file)) continue;
+    if (file.kind != HookKind::kNative) {
+      others_.push_back(std::move(file));
+      continue;
+    }
+    if (!is_enabled(options_, file)) {
+      disabled_.push_back(file.name);
+      continue;
+    }
     auto prepared = prepare(file);
     if (prepared)
       ready.push_back(std::move(*prepared));
@@ -149,7 +157,6 @@ void PluginHost::load_all() {
 }
 
 Result<PluginHost::Ready> PluginHost::prepare(HookFile& file) const {
-  if (file.kind != HookKind::kNative) return of_file(file, not_native(file.kind));
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kModuleBytesMax, file.path));
   file.fd.reset();
   AGENTD_TRY(Manifest manifest, manifest_of(file, MemoryBytes(bytes)));
@@ -161,6 +168,12 @@ Result<PluginHost::Ready> PluginHost::prepare(HookFile& file) const {
   AGENTD_TRY(Grants grants, grants_for(file, manifest));
   AGENTD_TRY(SealedFile sealed,
              seal(bytes, file.path, environment_.private_copy_directory, environment_.log));
+  if (options_.consent) {
+    if (auto given = options_.consent(file, sealed.digest); !given) {
+      discard(sealed);
+      return given.error();
+    }
+  }
   return Ready{&file, std::move(manifest), std::move(grants), std::move(sealed)};
 }
 

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,6 +30,8 @@ struct PluginHostOptions {
   std::vector<std::string> roots;          // of the workspace; empty = no files and no commands for hooks
   std::string private_copy_directory;      // for kernels that do not run memory files; empty = refuse
   uid_t user = ::geteuid();                // whose files are trusted beside root's
+  // Asked with the digest of a module's bytes before they are mapped; an error keeps it out. Empty = all may.
+  std::function<Result<void>(const HookFile&, const std::string& digest)> consent;
 };
 
 // What is known of a hook without running a byte of it.
@@ -59,6 +62,10 @@ class PluginHost {
   void load_all();
 
   const std::vector<std::unique_ptr<NativePlugin>>& plugins() const { return plugins_; }
+  // Files of the directories that are no modules, in order; once.
+  std::vector<HookFile> take_others() { return std::move(others_); }
+  // Names that a glob of the config switched off.
+  const std::vector<std::string>& disabled() const { return disabled_; }
   // What was not loaded, and tools that are hidden.
   const std::vector<HookProblem>& problems() const { return problems_; }
   std::vector<Subscription> subscriptions() const;
@@ -87,6 +94,8 @@ class PluginHost {
   std::unique_ptr<ExtTables> ext_tables_;
   PluginEnvironment environment_;
   std::vector<std::unique_ptr<NativePlugin>> plugins_;
+  std::vector<HookFile> others_;
+  std::vector<std::string> disabled_;
   std::vector<HookProblem> problems_;
   PluginTools tools_;
 };

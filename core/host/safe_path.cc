@@ -125,6 +125,8 @@ Result<UniqueFd> open_safe_directory(const std::string& path, uid_t user) {
 
 Result<SafeFile> open_safe_file(int directory, const std::string& name, const std::string& path,
                                 uid_t user) {
+  if (name.empty() || name.find('/') != std::string::npos)
+    return Error{Code::kInvalid, path + " is not a name in its directory"};
   // O_NONBLOCK: a FIFO of that name must not stop the scan.
   UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid() && errno == ELOOP)

@@ -2,7 +2,8 @@
 #pragma once
 // duplex.h - a program that stays: written to and read from over pipes until it is ended.
 //
-// Threading: read() and write() may be used by two threads at once, one each; the rest by the owner.
+// Threading: read() and write() may be used by two threads at once, one each; the rest by the
+// owner.
 
 #include <cstdint>
 #include <memory>
@@ -25,13 +26,19 @@ struct DuplexRequest {
 
 class DuplexProcess {
  public:
-  // The child has its own session and descriptors 0 to 2 alone, as filter.h says.
-  static Result<std::unique_ptr<DuplexProcess>> start(const DuplexRequest& request, const Clock& clock);
-  virtual ~DuplexProcess() = default;  // ends it: SIGTERM, a grace of 200 ms, SIGKILL to all it started
+  // The child has its own session and descriptors 0 to 2 alone, as filter.h says. `clock` outlives
+  // it.
+  static Result<std::unique_ptr<DuplexProcess>> start(const DuplexRequest& request,
+                                                      const Clock& clock);
+  virtual ~DuplexProcess() =
+      default;  // ends it: SIGTERM, a grace of 200 ms, SIGKILL to all it started
 
-  // All of `bytes`, or kTimeout, kCancelled, kUnavailable (it has ended or closed its input).
-  virtual Result<void> write(std::string_view bytes, const CancelToken& cancel, Deadline deadline) = 0;
-  // At least one byte and at most `bytes_max`; an empty text is the end of its output. Errors as above.
+  // All of `bytes`, or kBusy (the deadline), kCancelled, kUnavailable (it has ended or closed its
+  // input). After an error a part may have been written: the stream is of no more use.
+  virtual Result<void> write(std::string_view bytes, const CancelToken& cancel,
+                             Deadline deadline) = 0;
+  // At least one byte and at most `bytes_max`; an empty text is the end of its output. kBusy and
+  // kCancelled as above; nothing is lost then.
   virtual Result<std::string> read(std::size_t bytes_max, const CancelToken& cancel,
                                    Deadline deadline) = 0;
   virtual bool running() = 0;

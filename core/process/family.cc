@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -20,6 +22,12 @@
 
 namespace agentd {
 namespace {
+
+constexpr int kKillRounds = 500;
+constexpr int kSliceMs = 20;      // how often the clock is looked at
+constexpr int kReapSlices = 100;  // who is stuck in the kernel may outlive SIGKILL: not our caller
+constexpr int kBirthTries = 3;    // milliseconds
+constexpr std::size_t kEnvironmentBytesMax = std::size_t{8} << 20;
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -48,6 +56,26 @@ std::string slurp(const std::string& path) {
   return got > 0 ? std::string(buffer, static_cast<std::size_t>(got)) : std::string();
 }
 
+// All of a file of /proc that may be large, within reason.
+std::string slurp_all(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string out;
+  char buffer[16 * 1024];
+  while (fd.valid() && out.size() < kEnvironmentBytesMax) {
+    const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
+    if (got <= 0) break;
+    out.append(buffer, static_cast<std::size_t>(got));
+  }
+  return out;
+}
+
+// Where a link of /proc leads; empty when it does not.
+std::string link_of(const std::string& path) {
+  char target[4096];
+  const ssize_t bytes = ::readlink(path.c_str(), target, sizeof target);
+  return bytes > 0 ? std::string(target, static_cast<std::size_t>(bytes)) : std::string();
+}
+
 std::string proc(pid_t pid, std::string_view leaf) {
   return "/proc/" + std::to_string(pid) + "/" + std::string(leaf);
 }
@@ -61,11 +89,30 @@ int send(const UniqueFd& pidfd, int number) {
   return static_cast<int>(::syscall(SYS_pidfd_send_signal, pidfd.get(), number, nullptr, 0));
 }
 
+// A child of ours that has not executed its program yet holds a copy of every descriptor of ours,
+// pipes of others included.
+bool is_unborn(pid_t pid, pid_t parent) {
+  return parent == ::getpid() && link_of(proc(pid, "exe")) == link_of("/proc/self/exe");
+}
+
 }  // namespace
 
-Family::Family(pid_t leader, int output) : leader_(leader) {
+std::string make_mark() {
+  unsigned char random[16];
+  std::string out = "AGENTD_RUN=";
+  if (::getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return {};
+  for (const unsigned byte : random) {
+    out += "0123456789abcdef"[byte >> 4u];
+    out += "0123456789abcdef"[byte & 15u];
+  }
+  return out;
+}
+
+Family::Family(pid_t leader, const std::vector<int>& pipes, std::string mark)
+    : leader_(leader), mark_(std::move(mark)) {
   struct stat info {};
-  if (::fstat(output, &info) == 0) pipe_ = info.st_ino;
+  for (const int fd : pipes)
+    if (::fstat(fd, &info) == 0) pipes_.push_back("pipe:[" + std::to_string(info.st_ino) + "]");
 }
 
 // proc(5), /proc/pid/stat: the name stands in parentheses and may itself hold any of them.
@@ -81,12 +128,9 @@ bool Family::read_row(pid_t pid, Row* out) {
 }
 
 bool Family::writes_to_pipe(pid_t pid) const {
-  const std::string wanted = "pipe:[" + std::to_string(pipe_) + "]";
   for (const int fd : numbers_in(proc(pid, "fd"))) {
-    char target[64];
-    const ssize_t bytes =
-        ::readlink(proc(pid, "fd/" + std::to_string(fd)).c_str(), target, sizeof target);
-    if (bytes < 0 || std::string_view(target, static_cast<std::size_t>(bytes)) != wanted) continue;
+    const std::string target = link_of(proc(pid, "fd/" + std::to_string(fd)));
+    if (std::find(pipes_.begin(), pipes_.end(), target) == pipes_.end()) continue;
     unsigned flags = 0;
     const std::string info = slurp(proc(pid, "fdinfo/" + std::to_string(fd)));
     const std::size_t at = info.find("flags:");
@@ -97,11 +141,25 @@ bool Family::writes_to_pipe(pid_t pid) const {
   return false;
 }
 
+// A program that is just being executed has no environment for a moment; one that has really none,
+// a thread of the kernel for example, has no program or stays without.
+bool Family::carries_mark(pid_t pid) const {
+  std::string environment = slurp_all(proc(pid, "environ"));
+  for (int tries = 0; tries < kBirthTries && environment.empty(); ++tries) {
+    if (link_of(proc(pid, "exe")).empty()) return false;
+    ::poll(nullptr, 0, 1);
+    environment = slurp_all(proc(pid, "environ"));
+  }
+  return environment.find(mark_) != std::string::npos;
+}
+
 bool Family::belongs(pid_t pid, const Row& row) const {
   if (row.session == leader_ || row.group == leader_) return true;
   const auto parent = members_.find(row.parent);
-  if (row.parent == leader_ || (parent != members_.end() && !ended(parent->second))) return true;
-  return pipe_ != 0 && writes_to_pipe(pid);
+  if (row.parent == leader_ || (parent != members_.end() && !ended(parent->second.pidfd)))
+    return true;
+  if (!mark_.empty() && carries_mark(pid)) return true;
+  return !pipes_.empty() && writes_to_pipe(pid) && !is_unborn(pid, row.parent);
 }
 
 bool Family::remember(pid_t pid) {
@@ -109,7 +167,7 @@ bool Family::remember(pid_t pid) {
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   Row row;
   if (!pidfd.valid() || !read_row(pid, &row) || row.zombie || !belongs(pid, row)) return false;
-  members_.emplace(pid, std::move(pidfd));
+  members_.emplace(pid, Member{std::move(pidfd), row.group == leader_});
   return true;
 }
 
@@ -125,17 +183,20 @@ bool Family::gather() {
   return any;
 }
 
-void Family::signal(int number) const {
+void Family::send_to_all(int number) const {
   ::kill(-leader_, number);
-  for (const auto& [pid, pidfd] : members_) send(pidfd, number);
-  if (number == SIGKILL) return;
-  ::kill(-leader_, SIGCONT);
-  for (const auto& [pid, pidfd] : members_) send(pidfd, SIGCONT);
+  for (const auto& [pid, member] : members_)
+    if (!member.in_group || number == SIGKILL) send(member.pidfd, number);
+}
+
+void Family::signal(int number) const {
+  send_to_all(number);
+  if (number != SIGKILL) send_to_all(SIGCONT);
 }
 
 bool Family::gone() const {
-  for (const auto& [pid, pidfd] : members_)
-    if (!ended(pidfd)) return false;
+  for (const auto& [pid, member] : members_)
+    if (!ended(member.pidfd)) return false;
   return true;
 }
 
@@ -143,10 +204,29 @@ void Family::kill_all(int rounds) {
   gather();
   for (int round = 0; round < rounds; ++round) {
     signal(SIGKILL);
-    std::erase_if(members_, [](const auto& member) { return ended(member.second); });
+    std::erase_if(members_, [](const auto& member) { return ended(member.second.pidfd); });
     if (!gather() && members_.empty()) return;
     if (!members_.empty()) ::poll(nullptr, 0, 2);  // the kernel is still taking them down
   }
+}
+
+void Family::end(const UniqueFd& leader, const Clock& clock, Milliseconds grace, const Pump& pump) {
+  gather();
+  signal(SIGTERM);
+  const Deadline last = Deadline::after(clock, grace);
+  while (!last.passed(clock)) {
+    const bool leader_ended = ended(leader);
+    if (leader_ended && gone()) break;
+    const std::int64_t slice = std::clamp<std::int64_t>(last.left(clock).count(), 1, kSliceMs);
+    const bool idle = !pump(leader_ended ? 0 : static_cast<int>(slice));
+    if (leader_ended && idle) ::poll(nullptr, 0, 1);
+  }
+  end_now(leader, pump);
+}
+
+void Family::end_now(const UniqueFd& leader, const Pump& pump) {
+  kill_all(kKillRounds);
+  for (int round = 0; round < kReapSlices && !ended(leader); ++round) pump(kSliceMs);
 }
 
 }  // namespace agentd

@@ -3,9 +3,10 @@
 // family.h - everything that a command has started, to end it at the deadline.
 //
 // A process belongs to the family when it is in the command's session or process group, when its
-// chain of parents leads to the command, or when it holds the write end of the command's output
-// pipe. What escapes: a process that made a session of its own, lost its parents and closed the
-// output - a proper daemon. Only a cgroup would hold it.
+// chain of parents leads to the command, when it holds the write end of one of the command's pipes,
+// or when it carries the command's mark: a variable of its environment that nobody else has. What
+// escapes a mark: a process that made a session of its own, lost its parents, closed the pipes and
+// was executed with another environment. Only a cgroup would hold it.
 //
 // Every signal goes through a pidfd that was opened before the membership was checked, so that a
 // number that the kernel has given to somebody else is never hit.
@@ -15,42 +16,64 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <set>
+#include <string>
+#include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
 
 namespace agentd {
 
+// "AGENTD_RUN=" and 128 random bits: what marks a command and all that it starts.
+std::string make_mark();
+
 class Family {
  public:
   // `leader` must not have been waited for yet: its zombie keeps the numbers of session and group.
-  // `output` is the read end of its pipe.
-  Family(pid_t leader, int output);
+  // `pipes` are the read ends of what it writes to; one that is -1 is left out. `mark` is a
+  // variable that was added to its environment, "NAME=value"; empty = none.
+  Family(pid_t leader, const std::vector<int>& pipes, std::string mark = {});
 
   // Finds members that are alive and remembers them; true when there were new ones.
   bool gather();
-  // To the group and to everybody remembered. SIGCONT is sent after it, so that stopped ones
-  // notice.
+  // To the group and to everybody remembered, once each: a second SIGTERM means "at once" to some.
+  // SIGCONT is sent after it, so that stopped ones notice.
   void signal(int number) const;
   // True when everybody remembered has ended.
   bool gone() const;
   // SIGKILL until nobody is left who could make new ones, or `rounds` are over.
   void kill_all(int rounds);
 
+  // Reads the command's pipes for at most that many milliseconds; false when nothing happened.
+  using Pump = std::function<bool(int)>;
+  // SIGTERM, at most `grace`, SIGKILL, to all of them. The pipes are read on meanwhile: who is
+  // stuck in a full one could not end. `leader` is the command's pidfd.
+  void end(const UniqueFd& leader, const Clock& clock, Milliseconds grace, const Pump& pump);
+  // SIGKILL at once.
+  void end_now(const UniqueFd& leader, const Pump& pump);
+
  private:
   struct Row {
     pid_t parent = 0, group = 0, session = 0;
     bool zombie = false;
   };
+  struct Member {
+    UniqueFd pidfd;
+    bool in_group = false;  // the leader's, when it was found
+  };
+  void send_to_all(int number) const;
   static bool read_row(pid_t pid, Row* out);
   bool writes_to_pipe(pid_t pid) const;
+  bool carries_mark(pid_t pid) const;
   bool belongs(pid_t pid, const Row& row) const;
   bool remember(pid_t pid);
 
   const pid_t leader_;
-  std::uint64_t pipe_ = 0;  // the pipe's inode; 0 = unknown
-  std::map<pid_t, UniqueFd> members_;
+  const std::string mark_;
+  std::vector<std::string> pipes_;  // as /proc names them: "pipe:[123]"
+  std::map<pid_t, Member> members_;
 };
 
 }  // namespace agentd

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// filter.h - a program as a filter: a text in, its standard output back, a deadline over all it starts.
+// filter.h - a program as a filter: a text in, its standard output back, a deadline over all it
+// starts.
 //
-// Unlike run_process(), standard output and standard error stay apart, since the one is an answer and the other
-// a complaint. The child gets its own session, descriptors 0 to 2 and no others, default signals, and
-// the environment that the request names. At the deadline everybody dies that it has started: who is in its
-// session or group, who descends from it, who holds its pipes, and who carries the run's mark in its
-// environment, a daemon of its own session included.
+// Unlike run_process(), standard output and standard error stay apart, since the one is an answer
+// and the other a complaint. The child gets its own session, descriptors 0 to 2 and no others,
+// default signals, and the environment that the request names. At the deadline everybody dies that
+// it has started: who is in its session or group, who descends from it, who holds its pipes, and
+// who carries the run's mark in its environment, a daemon of its own session included.
 //
 // Threading: thread-safe; run_filter() blocks its caller.
 
@@ -20,16 +21,17 @@
 namespace agentd {
 
 struct FilterRequest {
-  // What is executed: empty = argv[0], looked up in the environment's PATH. A sealed copy of a file is
-  // named by "/proc/PID/fd/N" of this process, so that the child needs no descriptor for it.
+  // What is executed: empty = argv[0], looked up in the environment's PATH. A sealed copy of a file
+  // is named by "/proc/PID/fd/N" of this process, so that the child needs no descriptor for it.
   std::string program;
   std::vector<std::string> argv;
   std::string cwd;
-  std::vector<std::string> environment;  // all of it: "NAME=value"
-  std::string input;                     // a reader may leave it unread
+  // All of it: "NAME=value". AGENTD_RUN, the mark of this run, is added.
+  std::vector<std::string> environment;
+  std::string input;                          // a reader may leave it unread
   std::uint64_t output_bytes_max = 1u << 20;  // of standard output
   std::uint64_t error_bytes_max = 64u << 10;  // of standard error: head and tail
-  Milliseconds grace{500};               // between SIGTERM and SIGKILL
+  Milliseconds grace{500};                    // between SIGTERM and SIGKILL
   // How long the answer may still come when the program has ended and a child of it holds the pipe.
   Milliseconds settle{50};
 };
@@ -43,9 +45,10 @@ struct FilterResult {
   std::uint64_t duration_us = 0;
 };
 
-// Returns when the program has ended and its output is read, at the latest `grace` and the time of the kill after the
-// deadline. A program that ends well may leave children behind: they go on. kNotFound, kDenied: there is no such program,
-// interpreter or permission; kInvalid: empty argv or a cwd that is none; kUnavailable: no processes.
+// Returns when the program has ended and its output is read, at the latest `grace` and the time of
+// the kill after the deadline. A program that ends well may leave children behind: they go on.
+// kNotFound, kDenied: there is no such program, interpreter or permission; kInvalid: empty argv or
+// a cwd that is none; kUnavailable: no processes.
 Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock,
                                 const CancelToken& cancel, Deadline deadline);
 

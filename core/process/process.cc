@@ -2,9 +2,6 @@
 #include "core/process/process.h"
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,26 +20,7 @@ namespace {
 constexpr int kSliceMs = 20;        // how often the cancel word and the clock are looked at
 constexpr int kDrainQuietMs = 100;  // after the command's end, with its pipe held by a descendant
 constexpr int kDrainWakeups = 50;   // and if that one keeps writing: at most a second
-constexpr int kKillRounds = 500;
-constexpr int kReapSlices =
-    100;  // a process stuck in the kernel may outlive SIGKILL: not our caller
 constexpr std::size_t kReadBytes = 64 * 1024;
-
-bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
-
-Result<void> check(const ProcessRequest& request) {
-  if (request.argv.empty() || request.argv[0].empty())
-    return Error{Code::kInvalid, "a command needs the name of a program"};
-  if (std::any_of(request.argv.begin(), request.argv.end(), has_nul))
-    return Error{Code::kInvalid, "a command's arguments may not hold NUL bytes"};
-  if (std::any_of(request.environment.begin(), request.environment.end(), has_nul))
-    return Error{Code::kInvalid, "a command's environment may not hold NUL bytes"};
-  if (request.cwd.empty()) return {};
-  struct stat info {};
-  if (has_nul(request.cwd) || ::stat(request.cwd.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
-    return Error{Code::kInvalid, "the working directory " + request.cwd + " is not a directory"};
-  return {};
-}
 
 // One command from its start to its answer.
 class Run {
@@ -93,19 +71,10 @@ class Run {
     return std::max(left, 1);
   }
 
-  // SIGTERM, grace, SIGKILL, to all of the family. The output is read on meanwhile: who is stuck in
-  // a full pipe could not end.
   void stop() {
-    Family family(child_.pid, child_.output.get());
-    family.gather();
-    family.signal(SIGTERM);
-    const Deadline grace = Deadline::after(clock_, request_.grace);
-    while (!(ended_ && family.gone()) && !grace.passed(clock_)) {
-      const bool idle = !wait(ended_ ? 0 : slice(grace));
-      if (ended_ && idle) ::poll(nullptr, 0, 1);
-    }
-    family.kill_all(kKillRounds);
-    for (int round = 0; round < kReapSlices && !ended_; ++round) wait(kSliceMs);
+    Family family(child_.pid, {child_.output.get()});
+    family.end(child_.pidfd, clock_, request_.grace,
+               [this](int limit_ms) { return wait(limit_ms); });
   }
 
   // Ends at the end of the pipe. A descendant that holds it open gets no more than a moment.
@@ -118,18 +87,9 @@ class Run {
   }
 
   Result<ProcessResult> answer() {
-    siginfo_t info{};
-    info.si_status = SIGKILL;  // stays when the process cannot be reaped yet
-    const int options = WEXITED | (ended_ ? 0 : WNOHANG);
-    while (::waitid(P_PID, static_cast<id_t>(child_.pid), &info, options) != 0) {
-      if (errno == EINTR) continue;
-      return errno_error("waiting for " + request_.argv[0], errno);
-    }
-    if (info.si_code == CLD_EXITED) {
-      result_.exit_code = info.si_status;
-    } else {
-      result_.signal = info.si_status;
-    }
+    AGENTD_TRY(const Exit exit, reap(child_, request_.argv[0], ended_));
+    result_.exit_code = exit.code;
+    result_.signal = exit.signal;
     result_.truncated = output_.truncated();
     result_.output = output_.text();
     result_.output_bytes = output_.total();
@@ -168,7 +128,7 @@ std::vector<std::string> clean_environment() {
 
 Result<ProcessResult> run_process(const ProcessRequest& request, const Clock& clock,
                                   const CancelToken& cancel, Deadline deadline) {
-  AGENTD_TRY_VOID(check(request));
+  AGENTD_TRY_VOID(check_command(request.argv, request.environment, request.cwd));
   if (cancel.cancelled())
     return Error{Code::kCancelled, "the command was cancelled before it began"};
   const std::vector<std::string> environment =

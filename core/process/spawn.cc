@@ -46,7 +46,7 @@ class SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  int prepare(const std::string& cwd, int input, int output) {
+  int prepare(const std::string& cwd, const int (&standard)[3]) {
     sigset_t none;
     sigset_t all;
     ::sigemptyset(&none);
@@ -55,9 +55,9 @@ class SpawnPlan {
     ::posix_spawnattr_setsigdefault(&attributes_, &all);
     ::posix_spawnattr_setflags(&attributes_,
                                POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int failed = ::posix_spawn_file_actions_adddup2(&actions_, input, 0);
-    if (failed == 0) failed = ::posix_spawn_file_actions_adddup2(&actions_, output, 1);
-    if (failed == 0) failed = ::posix_spawn_file_actions_adddup2(&actions_, output, 2);
+    int failed = 0;
+    for (int to = 0; to < 3 && failed == 0; ++to)
+      failed = ::posix_spawn_file_actions_adddup2(&actions_, standard[to], to);
     if (failed == 0) failed = ::posix_spawn_file_actions_addclosefrom_np(&actions_, 3);
     if (failed == 0 && !cwd.empty())
       failed = ::posix_spawn_file_actions_addchdir_np(&actions_, cwd.c_str());
@@ -73,10 +73,11 @@ class SpawnPlan {
   posix_spawn_file_actions_t actions_;
 };
 
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
+std::vector<char*> pointers(const std::vector<std::string>& texts, const std::string& more = {}) {
   std::vector<char*> out;
-  out.reserve(texts.size() + 1);
+  out.reserve(texts.size() + 2);
   for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  if (!more.empty()) out.push_back(const_cast<char*>(more.c_str()));
   out.push_back(nullptr);
   return out;
 }
@@ -98,7 +99,8 @@ int make_memory_file() {
   return ::memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING);  // before Linux 6.3
 }
 
-Result<UniqueFd> open_input(const std::string& input) {
+// The sealed file that the child reads.
+Result<UniqueFd> open_input(std::string_view input) {
   if (input.empty())
     return above_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC), "opening /dev/null");
   AGENTD_TRY(UniqueFd fd, above_standard(make_memory_file(), "making room for standard input"));
@@ -108,24 +110,79 @@ Result<UniqueFd> open_input(const std::string& input) {
   return fd;
 }
 
-Error spawn_error(const std::string& program, int error_number) {
-  if (error_number == E2BIG)
-    return {Code::kInvalid, "starting " + program + ": the command line is too long"};
-  if (error_number == EAGAIN || error_number == ENOMEM)
-    return {Code::kUnavailable, "starting " + program + ": no more processes can be made now"};
-  if (error_number == EACCES) return {Code::kDenied, program + " may not be executed"};
-  if (error_number == ENOENT)
-    return {Code::kNotFound, program + " or the interpreter that it names does not exist"};
-  return errno_error("starting " + program, error_number);
+struct Pipe {
+  UniqueFd read_end, write_end;
+};
+
+Result<Pipe> make_pipe() {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("making a pipe", errno);
+  UniqueFd raw_write(ends[1]);
+  AGENTD_TRY(UniqueFd read_end, above_standard(ends[0], "making a pipe"));
+  AGENTD_TRY(UniqueFd write_end, above_standard(raw_write.release(), "making a pipe"));
+  return Pipe{std::move(read_end), std::move(write_end)};
 }
 
-Result<pid_t> start(const SpawnRequest& request, const std::string& program, int input,
-                    int output) {
+// The child's three descriptors, until it has them; ours go to `child`.
+struct Standard {
+  UniqueFd input, output, error;
+
+  Result<void> open(const SpawnRequest& request, Child* child) {
+    if (request.pipes == Pipes::kDuplex) {
+      AGENTD_TRY(Pipe in, make_pipe());
+      child->input = std::move(in.write_end);
+      input = std::move(in.read_end);
+    } else {
+      AGENTD_TRY(input, open_input(request.input));
+    }
+    AGENTD_TRY(Pipe out, make_pipe());
+    child->output = std::move(out.read_end);
+    output = std::move(out.write_end);
+    if (request.pipes == Pipes::kTogether) return {};
+    AGENTD_TRY(Pipe complaints, make_pipe());
+    child->error = std::move(complaints.read_end);
+    error = std::move(complaints.write_end);
+    return {};
+  }
+};
+
+// The kernel does not say whether the program or its interpreter was meant. A relative path is the
+// child's, in its working directory.
+Error missing(const std::string& program, const std::string& name) {
+  if (!program.starts_with('/'))
+    return {Code::kNotFound, name + " or the interpreter that it names does not exist"};
+  if (::access(program.c_str(), F_OK) != 0) return {Code::kNotFound, name + " does not exist"};
+  return {Code::kNotFound, "the interpreter that " + name + " names does not exist"};
+}
+
+Error denied(const std::string& program, const std::string& name) {
+  if (program.starts_with('/') && is_regular(program) && ::access(program.c_str(), X_OK) == 0)
+    return {Code::kDenied, "the interpreter that " + name + " names may not be executed"};
+  return {Code::kDenied, name + " may not be executed"};
+}
+
+// A program that is named by a descriptor is told about by the name that it was given.
+Error spawn_error(const SpawnRequest& request, const std::string& program, int error_number) {
+  const std::string& name = program.starts_with("/proc/") ? request.argv[0] : program;
+  if (error_number == E2BIG)
+    return {Code::kInvalid, "starting " + name + ": the command line is too long"};
+  if (error_number == EAGAIN || error_number == ENOMEM)
+    return {Code::kUnavailable, "starting " + name + ": no more processes can be made now"};
+  if (error_number == EACCES) return denied(program, name);
+  if (error_number == ENOENT) return missing(program, name);
+  return errno_error("starting " + name, error_number);
+}
+
+Result<pid_t> start(const SpawnRequest& request, const std::string& program,
+                    const Standard& standard) {
   SpawnPlan plan;
-  if (const int failed = plan.prepare(request.cwd, input, output); failed != 0)
-    return spawn_error(program, failed);
+  const int output = standard.output.get();
+  const int error = standard.error.valid() ? standard.error.get() : output;
+  if (const int failed = plan.prepare(request.cwd, {standard.input.get(), output, error});
+      failed != 0)
+    return spawn_error(request, program, failed);
   std::vector<char*> argv = pointers(request.argv);
-  std::vector<char*> environment = pointers(request.environment);
+  std::vector<char*> environment = pointers(request.environment, request.mark);
   pid_t pid = -1;
   int failed = plan.start(&pid, program, argv.data(), environment.data());
   if (failed == ENOEXEC) {  // a script without "#!": the shell runs it, as execvp would
@@ -135,11 +192,28 @@ Result<pid_t> start(const SpawnRequest& request, const std::string& program, int
     argv.insert(argv.begin(), shell.data());
     failed = plan.start(&pid, shell, argv.data(), environment.data());
   }
-  if (failed != 0) return spawn_error(program, failed);
+  if (failed != 0) return spawn_error(request, program, failed);
   return pid;
 }
 
+bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
 }  // namespace
+
+Result<void> check_command(const std::vector<std::string>& argv,
+                           const std::vector<std::string>& environment, const std::string& cwd) {
+  if (argv.empty() || argv[0].empty())
+    return Error{Code::kInvalid, "a command needs the name of a program"};
+  if (std::any_of(argv.begin(), argv.end(), has_nul))
+    return Error{Code::kInvalid, "a command's arguments may not hold NUL bytes"};
+  if (std::any_of(environment.begin(), environment.end(), has_nul))
+    return Error{Code::kInvalid, "a command's environment may not hold NUL bytes"};
+  if (cwd.empty()) return {};
+  struct stat info {};
+  if (has_nul(cwd) || ::stat(cwd.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+    return Error{Code::kInvalid, "the working directory " + cwd + " is not a directory"};
+  return {};
+}
 
 Result<std::string> find_program(const std::string& name,
                                  const std::vector<std::string>& environment) {
@@ -160,23 +234,33 @@ Result<std::string> find_program(const std::string& name,
 }
 
 Result<Child> spawn(const SpawnRequest& request) {
-  AGENTD_TRY(const std::string program, find_program(request.argv[0], request.environment));
-  AGENTD_TRY(UniqueFd input, open_input(request.input));
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("making a pipe", errno);
-  UniqueFd raw_write(ends[1]);
-  AGENTD_TRY(UniqueFd read_end, above_standard(ends[0], "making a pipe"));
-  AGENTD_TRY(UniqueFd write_end, above_standard(raw_write.release(), "making a pipe"));
-  ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
-  AGENTD_TRY(const pid_t pid, start(request, program, input.get(), write_end.get()));
-  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!pidfd.valid()) {
+  AGENTD_TRY(const std::string program, request.program.empty()
+                                            ? find_program(request.argv[0], request.environment)
+                                            : Result<std::string>(request.program));
+  Child child;
+  Standard standard;
+  AGENTD_TRY_VOID(standard.open(request, &child));
+  AGENTD_TRY(child.pid, start(request, program, standard));
+  child.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
+  if (!child.pidfd.valid()) {
     const int why = errno;
-    ::kill(-pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    return errno_error("watching " + program, why);
+    ::kill(-child.pid, SIGKILL);
+    ::waitpid(child.pid, nullptr, 0);
+    return errno_error("watching " + request.argv[0], why);
   }
-  return Child{pid, std::move(pidfd), std::move(read_end)};
+  return child;
+}
+
+Result<Exit> reap(const Child& child, const std::string& name, bool ended) {
+  siginfo_t info{};
+  info.si_status = SIGKILL;  // stays when the process cannot be reaped yet
+  const int options = WEXITED | (ended ? 0 : WNOHANG);
+  while (::waitid(P_PID, static_cast<id_t>(child.pid), &info, options) != 0) {
+    if (errno == EINTR) continue;
+    return errno_error("waiting for " + name, errno);
+  }
+  if (info.si_code == CLD_EXITED) return Exit{info.si_status, 0};
+  return Exit{-1, info.si_status};
 }
 
 }  // namespace agentd

@@ -6,7 +6,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/file.h"
@@ -14,18 +16,39 @@
 
 namespace agentd {
 
+// Our ends of its pipes block: whoever reads polls first.
 struct Child {
   pid_t pid = -1;   // also its session and its process group
   UniqueFd pidfd;   // readable once it has ended
-  UniqueFd output;  // stdout and stderr, non-blocking
+  UniqueFd output;  // its standard output; its standard error too, unless that has its own
+  UniqueFd error;
+  UniqueFd input;  // what it reads, when it is fed by a pipe
+};
+
+enum class Pipes : std::uint8_t {
+  kTogether,  // one for standard output and standard error
+  kApart,     // one each
+  kDuplex,    // one each, and one for standard input
 };
 
 struct SpawnRequest {
   const std::vector<std::string>& argv;
   const std::vector<std::string>& environment;
   const std::string& cwd;
-  const std::string& input;
+  std::string_view input = {};  // not with kDuplex
+  Pipes pipes = Pipes::kTogether;
+  std::string program = {};  // what is executed; empty = argv[0], looked up
+  std::string mark = {};     // one more variable of its environment; empty = none
 };
+
+struct Exit {
+  int code = -1;  // -1 when a signal ended it
+  int signal = 0;
+};
+
+// kInvalid: no argv[0], a NUL byte in argv or environment, a cwd that is no directory.
+Result<void> check_command(const std::vector<std::string>& argv,
+                           const std::vector<std::string>& environment, const std::string& cwd);
 
 // The absolute path of `name` by the PATH in `environment`; relative parts of PATH are skipped,
 // since they would mean whatever the working directory holds. A name with a '/' is taken as it is.
@@ -35,6 +58,12 @@ Result<std::string> find_program(const std::string& name,
 
 // Starts it with the costs of vfork: own session, descriptors 0 to 2, no signal blocked or ignored.
 // The input is a sealed file in memory, so that nobody has to feed it and no SIGPIPE can happen.
+// kNotFound, kDenied: there is no such program, interpreter or permission; kUnavailable: no
+// processes.
 Result<Child> spawn(const SpawnRequest& request);
+
+// Waits for a child that has `ended` and tells how. One that a kill could not end yet is not waited
+// for: it counts as killed.
+Result<Exit> reap(const Child& child, const std::string& name, bool ended);
 
 }  // namespace agentd

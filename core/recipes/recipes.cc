@@ -63,7 +63,9 @@ Result<Recipe> parse_recipe(std::string_view text, std::string_view path) {
     } else if (key == "allowed_tools") {
       AGENTD_TRY(out.allowed_tools, words(value, path));
       out.restricts_tools = true;
-    } else if (key != "allowed_commands" && key != "arguments" && key != "defaults" && key != "hooks") {
+    } else if (key == "hooks") {
+      AGENTD_TRY(out.hooks, read_recipe_hooks(value, path));
+    } else if (key != "allowed_commands" && key != "arguments" && key != "defaults") {
       return at(value, path, "unknown key '" + key +
                                  "': a recipe has name, description, allowed_tools, allowed_commands, "
                                  "arguments, defaults and hooks");

@@ -16,6 +16,7 @@
 #include "core/base/log.h"
 #include "core/base/result.h"
 #include "core/compaction/compaction.h"
+#include "core/recipes/hooks.h"
 
 namespace agentd {
 
@@ -23,6 +24,7 @@ struct Recipe {
   std::string name, description, body, path;  // path empty = embedded
   std::vector<std::string> allowed_tools;
   bool restricts_tools = false;  // allowed_tools was given, even if empty
+  std::vector<RecipeHook> hooks;  // in order; see handlers.h
 };
 
 // One file's text. kInvalid says file:line:column.

@@ -193,6 +193,32 @@ Result<PreparedAppend> prepare_append(const Ulid& conversation, std::uint64_t ex
   return out;
 }
 
+Result<std::vector<PreparedReceipt>> prepare_receipts(std::span<const HookReceipt> receipts) {
+  std::vector<PreparedReceipt> out;
+  const std::string* checked = nullptr;  // the receipts of one dispatch share their bytes
+  Digest digest{};
+  for (const HookReceipt& receipt : receipts) {
+    PreparedReceipt& prepared = out.emplace_back();
+    prepared.json = write_receipt(receipt);
+    if (!receipt.payload) continue;
+    if (receipt.payload.get() != checked) {
+      checked = receipt.payload.get();
+      digest = sha256(*checked);
+    }
+    if (digest != receipt.payload_digest)
+      return invalid("the payload of a receipt of " + one_line(receipt.hook, 100) +
+                     " does not match its digest");
+    prepared.payload.emplace(digest, *receipt.payload);
+  }
+  return out;
+}
+
+std::optional<Digest> payload_of_receipt(std::string_view json) {
+  const auto receipt = read_receipt(json);
+  if (!receipt || !receipt->payload_kept) return std::nullopt;
+  return receipt->payload_digest;
+}
+
 Result<void> fold_all(ConversationInfo& info, std::span<const StoredRecord> records) {
   for (const StoredRecord& record : records)
     if (auto folded = fold(info, record); !folded) return invalid(folded.error().message);

@@ -46,6 +46,16 @@ Result<PreparedAppend> prepare_append(const Ulid& conversation, std::uint64_t ex
                                       std::span<const Record> records,
                                       std::span<const std::string> blobs, std::int64_t time_ms);
 
+// A receipt as it is stored, and the payload that comes with it.
+struct PreparedReceipt {
+  std::string json;
+  std::optional<std::pair<Digest, std::string_view>> payload;
+};
+// `receipts` must outlive the result. kInvalid: a payload does not match its digest.
+Result<std::vector<PreparedReceipt>> prepare_receipts(std::span<const HookReceipt> receipts);
+// The blob that a stored receipt names; nullopt when it names none or does not read.
+std::optional<Digest> payload_of_receipt(std::string_view json);
+
 // Folds the records into the index. kInvalid for a record that does not read: it must not get into
 // a log.
 Result<void> fold_all(ConversationInfo& info, std::span<const StoredRecord> records);

@@ -18,6 +18,7 @@ struct Log {
   LogHead head;
   std::uint64_t cursor = 0;
   ConversationInfo info;
+  std::vector<std::string> receipts;
 };
 
 struct Blob {
@@ -57,7 +58,12 @@ class MemoryStore final : public Store {
   Result<std::vector<StoredRecord>> append(const Ulid& conversation,
                                            std::uint64_t expected_revision,
                                            std::span<const Record> records,
-                                           std::span<const std::string> blobs) override;
+                                           std::span<const std::string> blobs,
+                                           std::span<const HookReceipt> receipts) override;
+  Result<void> append_receipts(const Ulid& conversation,
+                               std::span<const HookReceipt> receipts) override;
+  Result<void> receipts(const Ulid& conversation,
+                        const std::function<bool(const HookReceipt&)>& visit) const override;
   Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
                     const std::function<bool(const StoredRecord&)>& visit) const override;
   Result<void> verify(const Ulid& conversation) const override;
@@ -77,7 +83,9 @@ class MemoryStore final : public Store {
  private:
   class Source;
   Result<LogHead> head(const Ulid& conversation) const;
+  void keep(const Digest& digest, std::string_view bytes);
   void forget(const Digest& digest);
+  void keep_receipts(Log& log, std::vector<PreparedReceipt> receipts);
   void commit(const Ulid& conversation, Log& log, const PreparedAppend& append);
   // The cursor of the conversation that ended the page before; the end when there was none.
   Result<std::uint64_t> page_start(const std::string& after) const;
@@ -120,11 +128,20 @@ Result<LogHead> MemoryStore::head(const Ulid& conversation) const {
   return log->second.head;
 }
 
-void MemoryStore::commit(const Ulid& conversation, Log& log, const PreparedAppend& append) {
-  for (const auto& [digest, bytes] : append.blobs) {
-    Blob& blob = blobs_[digest];
-    if (blob.mentions++ == 0) blob.bytes = bytes;
+void MemoryStore::keep(const Digest& digest, std::string_view bytes) {
+  Blob& blob = blobs_[digest];
+  if (blob.mentions++ == 0) blob.bytes = bytes;
+}
+
+void MemoryStore::keep_receipts(Log& log, std::vector<PreparedReceipt> receipts) {
+  for (PreparedReceipt& receipt : receipts) {
+    if (receipt.payload) keep(receipt.payload->first, receipt.payload->second);
+    log.receipts.push_back(std::move(receipt.json));
   }
+}
+
+void MemoryStore::commit(const Ulid& conversation, Log& log, const PreparedAppend& append) {
+  for (const auto& [digest, bytes] : append.blobs) keep(digest, bytes);
   log.batches[append.batch.first_seq] = encode_batch(append.batch);
   log.head = {append.batch.last_seq(), chain_of(append.batch)};
   changes_.erase(log.cursor);
@@ -135,9 +152,11 @@ void MemoryStore::commit(const Ulid& conversation, Log& log, const PreparedAppen
 Result<std::vector<StoredRecord>> MemoryStore::append(const Ulid& conversation,
                                                       std::uint64_t expected_revision,
                                                       std::span<const Record> records,
-                                                      std::span<const std::string> blobs) {
+                                                      std::span<const std::string> blobs,
+                                                      std::span<const HookReceipt> receipts) {
   AGENTD_TRY(PreparedAppend append,
              prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
+  AGENTD_TRY(std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
   const std::lock_guard lock(mutex_);
   const auto found = logs_.find(conversation);
   const std::uint64_t revision = found == logs_.end() ? 0 : found->second.head.revision;
@@ -149,7 +168,34 @@ Result<std::vector<StoredRecord>> MemoryStore::append(const Ulid& conversation,
   append.batch.previous = log.head.chain;
   log.info = std::move(info);
   commit(conversation, log, append);
+  keep_receipts(log, std::move(answers));
   return std::move(append.stored);
+}
+
+Result<void> MemoryStore::append_receipts(const Ulid& conversation,
+                                          std::span<const HookReceipt> receipts) {
+  AGENTD_TRY(std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
+  const std::lock_guard lock(mutex_);
+  const auto log = logs_.find(conversation);
+  if (log == logs_.end()) return no_such_conversation(conversation);
+  keep_receipts(log->second, std::move(answers));
+  return {};
+}
+
+Result<void> MemoryStore::receipts(const Ulid& conversation,
+                                   const std::function<bool(const HookReceipt&)>& visit) const {
+  std::vector<std::string> texts;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto log = logs_.find(conversation);
+    if (log == logs_.end()) return no_such_conversation(conversation);
+    texts = log->second.receipts;
+  }
+  for (const std::string& text : texts) {
+    AGENTD_TRY(const HookReceipt receipt, read_receipt(text));
+    if (!visit(receipt)) return {};
+  }
+  return {};
 }
 
 Result<void> MemoryStore::read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
@@ -206,6 +252,8 @@ Result<void> MemoryStore::remove(const Ulid& conversation) {
       if (record.in_blob()) forget(record.digest);
     for (const Digest& digest : batch.attached) forget(digest);
   }
+  for (const std::string& receipt : log->second.receipts)
+    if (const auto digest = payload_of_receipt(receipt)) forget(*digest);
   changes_.erase(log->second.cursor);
   logs_.erase(log);
   return {};
@@ -289,8 +337,10 @@ Result<StoreStats> MemoryStore::stats() const {
   const std::lock_guard lock(mutex_);
   StoreStats out;
   out.conversations = logs_.size();
-  for (const auto& [id, log] : logs_)
+  for (const auto& [id, log] : logs_) {
     for (const auto& [first, bytes] : log.batches) out.bytes += bytes.size();
+    for (const std::string& receipt : log.receipts) out.bytes += receipt.size();
+  }
   for (const auto& [digest, blob] : blobs_) out.bytes += blob.bytes.size();
   out.format = kStoreFormat;
   return out;

@@ -19,6 +19,7 @@
 #include "core/base/ids.h"
 #include "core/base/result.h"
 #include "core/conversation/info.h"
+#include "core/conversation/receipt.h"
 #include "core/conversation/record.h"
 
 namespace agentd {
@@ -64,11 +65,23 @@ class Store {
   // Adds `records` after `expected_revision` (0 = the conversation is new, and the first record a
   // genesis) as one commit batch, all or none. Returns them with their sequences, times and digests.
   // kConflict: the revision is another one, nothing was written. kUnavailable: disk full or failing,
-  // nothing was written. `blobs` are stored by their SHA-256 in the same commit.
+  // nothing was written. `blobs` are stored by their SHA-256 in the same commit, and so are `receipts`
+  // as append_receipts() stores them.
   virtual Result<std::vector<StoredRecord>> append(const Ulid& conversation,
                                                    std::uint64_t expected_revision,
                                                    std::span<const Record> records,
-                                                   std::span<const std::string> blobs = {}) = 0;
+                                                   std::span<const std::string> blobs = {},
+                                                   std::span<const HookReceipt> receipts = {}) = 0;
+
+  // Adds to what receipts() gives, all or none; a payload that comes along is kept as a blob. Neither
+  // the revision nor the index nor the chain changes, and no lease is asked for. kNotFound: the
+  // conversation has no log. kInvalid: a payload that does not match its digest.
+  virtual Result<void> append_receipts(const Ulid& conversation,
+                                       std::span<const HookReceipt> receipts) = 0;
+  // All of them in the order of their appends. Stops early when `visit` returns false. kNotFound,
+  // kCorrupt.
+  virtual Result<void> receipts(const Ulid& conversation,
+                                const std::function<bool(const HookReceipt&)>& visit) const = 0;
 
   // Records first..last (0 = the head) in order, each batch checked against its CRC and digests.
   // Stops early when `visit` returns false. kNotFound, kCorrupt.
@@ -81,7 +94,7 @@ class Store {
   virtual Result<ConversationInfo> info(const Ulid& conversation) const = 0;  // kNotFound
   // Newest update first.
   virtual Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const = 0;
-  // Removes log and index; blobs that nobody else names go too. kNotFound. kBusy while another holds
+  // Removes log, receipts and index; blobs that nobody else names go too. kNotFound. kBusy while another holds
   // the lease.
   virtual Result<void> remove(const Ulid& conversation) = 0;
 

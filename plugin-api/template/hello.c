@@ -5,7 +5,8 @@
 
 #define TEXT(literal) {literal, sizeof(literal) - 1}
 
-AGENTD_MANIFEST("{\"id\":\"org.example.hello\",\"version\":\"1.0.0\",\"abi\":\"1.0\","
+AGENTD_MANIFEST("{\"id\":\"org.example.hello\","
+                "\"version\":\"1.0.0\",\"abi\":\"1.0\","
                 "\"events\":[\"before_tool_call\",\"agent_stop\"],\"concurrency\":\"concurrent\"}");
 
 static int is(agentd_str text, const char* name) {
@@ -39,8 +40,15 @@ static const agentd_hook hooks[] = {
 };
 
 static const agentd_plugin plugin = {
-    sizeof(agentd_plugin), AGENTD_CONCURRENT, TEXT("org.example.hello"), TEXT("1.0.0"), create,
-    NULL, NULL, NULL, {hooks, sizeof hooks / sizeof hooks[0], sizeof hooks[0]}};
+    sizeof(agentd_plugin),
+    AGENTD_CONCURRENT,
+    TEXT("org.example.hello"),
+    TEXT("1.0.0"),
+    create,
+    NULL,
+    NULL,
+    NULL,
+    {hooks, sizeof hooks / sizeof hooks[0], sizeof hooks[0]}};
 
 agentd_status AGENTD_CALL agentd_hook_entry_v1(agentd_negotiate* io) {
   static const char too_old[] = "this hook is built for another hook ABI than this agentd has";

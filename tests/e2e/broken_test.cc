@@ -44,7 +44,9 @@ TEST_F(BrokenHooks, AnUnknownOptionalRowIsNoReasonToRefuse) {
   drop("unknown_optional_row");
   const Finished ran = run();
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_TRUE(lines_with(ran.err, "unknown_optional_row.so").empty()) << ran.err;
+  const auto lines = lines_with(ran.err, "unknown_optional_row.so");
+  ASSERT_EQ(lines.size(), 1u) << ran.err;  // that it is new, and nothing else
+  EXPECT_TRUE(lines[0].starts_with("warning: new hook unknown_optional_row")) << ran.err;
 }
 
 TEST_F(BrokenHooks, BytesThatAreNoModuleAreNamed) {

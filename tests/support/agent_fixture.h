@@ -87,9 +87,7 @@ class FakeModel final : public ModelProvider {
   std::deque<ModelResult> answers;
   std::vector<Seen> requests;
   std::function<void(const ModelRequest&)> during;
-
- private:
-  std::uint64_t last_call_ = 0;
+  std::uint64_t last_call_ = 0;  // its id is "c" and this
 };
 
 class FakeTools final : public ToolSource {
@@ -120,10 +118,18 @@ class WatchedStore final : public Store {
   explicit WatchedStore(std::unique_ptr<Store> behind) : behind_(std::move(behind)) {}
   Result<std::vector<StoredRecord>> append(const Ulid& id, std::uint64_t revision,
                                            std::span<const Record> records,
-                                           std::span<const std::string> blobs) override {
+                                           std::span<const std::string> blobs,
+                                           std::span<const HookReceipt> receipts) override {
     if (refuses && refuses(records)) return Error{Code::kUnavailable, "the disk is full"};
     ++appends;
-    return behind_->append(id, revision, records, blobs);
+    return behind_->append(id, revision, records, blobs, receipts);
+  }
+  Result<void> append_receipts(const Ulid& id, std::span<const HookReceipt> receipts) override {
+    return behind_->append_receipts(id, receipts);
+  }
+  Result<void> receipts(const Ulid& id,
+                        const std::function<bool(const HookReceipt&)>& visit) const override {
+    return behind_->receipts(id, visit);
   }
   Result<void> read(const Ulid& id, std::uint64_t first, std::uint64_t last,
                     const std::function<bool(const StoredRecord&)>& visit) const override {
@@ -204,6 +210,8 @@ class AgentTest : public ::testing::Test {
     options_.project_id = "u/p";
     permissions_.mode = PermissionRules::Mode::kAllow;
   }
+  // The end of a session fires an event: its hooks may still use what the test's class has.
+  void TearDown() override { session_.reset(); }
 
   TestHook& on(std::uint32_t event, std::string name, TestHook::Fn fn) {
     hooks_.push_back(std::make_unique<TestHook>(slots_, event, std::move(name), std::move(fn)));
@@ -219,7 +227,8 @@ class AgentTest : public ::testing::Test {
     publish();
     if (!services_)
       services_ = make_services({store_, model_, models_, estimator_, dispatcher_, tools_, permissions_,
-                                 approver_, prompts_, slots_, clock_, ids_, events_, log_, true},
+                                 approver_, prompts_, slots_, clock_, ids_, events_, log_, trace_hooks_,
+                                 {}},
                                 options_);
     if (!agent_) agent_ = make_agent(*services_);
     session_.reset();
@@ -240,6 +249,15 @@ class AgentTest : public ::testing::Test {
     std::vector<StoredRecord> out;
     (void)store_.read(id(), 1, 0, [&](const StoredRecord& record) {
       out.push_back(record);
+      return true;
+    });
+    return out;
+  }
+  // All receipts of a conversation; nullopt = the session's.
+  std::vector<HookReceipt> receipts(std::optional<Ulid> of = {}) const {
+    std::vector<HookReceipt> out;
+    (void)store_.receipts(of ? *of : id(), [&](const HookReceipt& receipt) {
+      out.push_back(receipt);
       return true;
     });
     return out;
@@ -280,6 +298,7 @@ class AgentTest : public ::testing::Test {
   Dispatcher dispatcher_{clock_};
   FakeTools tools_;
   PermissionRules permissions_;
+  bool trace_hooks_ = true;
   Approver* approver_ = nullptr;
   RecordingLog log_;
   RecipeBook prompts_{{}, log_};

@@ -3,10 +3,10 @@
 
 #include "core/app/commands/commands.h"
 #include "core/app/exit_codes.h"
-#include "core/app/nearest.h"
 #include "core/app/signals.h"
 #include "core/app/talk.h"
 #include "core/base/bytes.h"
+#include "core/base/nearest.h"
 
 namespace agentd::app {
 namespace {
@@ -133,11 +133,9 @@ class Chat {
   }
 
   void clear() {
-    talk_.end("clear");
-    const auto opened = talk_.attach_new();
-    if (!opened) {
-      code_ = app_.fail(opened.error().code, opened.error().message);
-      over_ = true;
+    if (const auto cleared = talk_.clear(); !cleared) {
+      code_ = app_.fail(cleared.error().code, cleared.error().message);
+      over_ = cleared.error().code != kExitBlocked;
       return;
     }
     app_.out().line("A new conversation. The old one is kept: agentd conversation list");

@@ -20,6 +20,17 @@ int config_explain_command(App& app, const Arguments& arguments);
 int config_path_command(App& app, const Arguments& arguments);
 int config_reference_command(App& app, const Arguments& arguments);
 int doctor_command(App& app, const Arguments& arguments);
+int hooks_list_command(App& app, const Arguments& arguments);
+int hooks_trust_command(App& app, const Arguments& arguments);
+int hooks_untrust_command(App& app, const Arguments& arguments);
+int hooks_contract_command(App& app, const Arguments& arguments);
+int hooks_import_command(App& app, const Arguments& arguments);
+int hooks_new_command(App& app, const Arguments& arguments);
+int hooks_test_command(App& app, const Arguments& arguments);
+int hooks_run_command(App& app, const Arguments& arguments);
+int hooks_trace_command(App& app, const Arguments& arguments);
+int hooks_why_command(App& app, const Arguments& arguments);
+int hooks_replay_command(App& app, const Arguments& arguments);
 int completion_command(App& app, const Arguments& arguments);
 
 // `agentd --plugins[=json]`: manifests only; no byte of a plugin runs.

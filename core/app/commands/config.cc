@@ -4,7 +4,7 @@
 #include "core/app/app.h"
 #include "core/app/commands/commands.h"
 #include "core/app/exit_codes.h"
-#include "core/app/nearest.h"
+#include "core/base/nearest.h"
 
 namespace agentd::app {
 namespace {
@@ -42,7 +42,7 @@ std::string yaml_lines(const Config& config, bool set_only) {
   std::string out;
   std::vector<std::string> open;  // sections that the line before stood in
   for (const std::string& name : shown_keys(config, set_only)) {
-    const std::vector<std::string> parts = split(name, '.');
+    const std::vector<std::string> parts = key_parts(name);
     std::size_t same = 0;
     while (same < open.size() && same + 1 < parts.size() && open[same] == parts[same]) ++same;
     open.assign(parts.begin(), parts.end() - 1);
@@ -136,9 +136,9 @@ int config_reference_command(App& app, const Arguments&) {
       "flags (`--model`, `--set KEY=VALUE`). `AGENTD_HOME` moves `~/.agent`. `agentd config show` "
       "prints the\n"
       "values in force, `agentd config explain KEY` who said what.\n\n"
-      "A `.agent/config.yaml` inside a project is not read: what a repository brings counts as "
-      "nothing until\n"
-      "it is trusted, and this version cannot record trust.\n\n"
+      "A `.agent/config.yaml` inside a project is not read: what a repository brings is no setting. "
+      "Its hooks\n"
+      "wait for `agentd hooks trust`.\n\n"
       "An unknown key or a wrong value is an error with file, line and column, and exit code 2.\n\n"
       "In the environment, lists are written with commas. A key with `*` stands for the name of a "
       "hook and can\n"

@@ -8,8 +8,8 @@
 #include <cstdio>
 
 #include "core/app/commands/commands.h"
+#include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
-#include "core/app/hook_setup.h"
 #include "core/app/version.h"
 #include "core/app/wiring.h"
 #include "core/base/bytes.h"
@@ -113,7 +113,7 @@ void check_configuration(Report& report, const App& app, const ConfigSources& so
   }
   if (::access((app.surroundings().cwd + "/.agent/config.yaml").c_str(), F_OK) == 0)
     report.say(Verdict::kNote,
-               "./.agent/config.yaml is not read: this version cannot record trust in a project");
+               "./.agent/config.yaml is not read: what a project brings is no setting");
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);
     const std::string name = text.substr(0, text.find('='));
@@ -125,24 +125,49 @@ void check_configuration(Report& report, const App& app, const ConfigSources& so
   }
 }
 
-void check_hooks(Report& report, const HookSetup& setup) {
-  for (const HookDirectory& directory : setup.options.directories)
-    if (directory.path != setup.bundled) check_directory(report, directory.path, true);
+std::string hook_line(const HookSource& source) {
+  std::string out = source.name + ": " + source.kind;
+  if (source.guard) out += ", guard";
+  if (source.trust == "new") out += ", new: its bytes are recorded at the next run";
+  return out;
+}
+
+void check_hook(Report& report, const HookSource& source) {
+  const std::string why = source.name + ": " + source.why_not;
+  switch (source.state) {
+    case HookState::kOn:
+      report.say(Verdict::kOk, hook_line(source));
+      for (const std::string& problem : source.problems) report.say(Verdict::kNote, problem);
+      return;
+    case HookState::kOff:
+      return report.say(Verdict::kNote, why);
+    case HookState::kWaits:
+    case HookState::kBroken:
+    case HookState::kMissing:
+      if (!source.blocks()) return report.say(Verdict::kWarn, why);
+      report.say(Verdict::kBroken, "guard " + why);
+      report.advise("until it runs, it blocks " +
+                    (source.events.empty() ? "every tool call" : joined(source.events)));
+  }
+}
+
+void check_hooks(Report& report, const App& app, const HooksHere& here) {
+  const HookSetup& setup = here.setup;
+  // A project needs no hooks; what is wrong with its directory is told below.
+  for (const HookDirectory& directory : setup.options.native.directories)
+    if (directory.path != setup.bundled && directory.precedence != Precedence::kProject)
+      check_directory(report, directory.path, true);
   if (setup.bundled.empty()) {
     report.say(Verdict::kWarn, "the bundled hooks were not found: the agent has no tools");
     report.advise("keep lib/agentd/hooks, or hooks, beside the program");
   } else {
     report.say(Verdict::kOk, setup.bundled + " (bundled)");
   }
-  for (const HookDescription& hook : describe_hooks(setup.options)) {
-    const bool off = hook.verdict == "disabled" || hook.verdict.rfind("off", 0) == 0 ||
-                     is_replaced(setup, hook.path, hook.name);
-    const std::string name = hook.name.empty() ? hook.path : hook.name;
-    report.say(hook.ok() ? Verdict::kOk
-               : off     ? Verdict::kNote
-                         : Verdict::kWarn,
-               name + ": " + hook.verdict);
-  }
+  const Inventory inventory = inventory_of(app, here);
+  for (const HookProblem& problem : inventory.problems)
+    report.say(problem.path == setup.options.trust_file ? Verdict::kBroken : Verdict::kWarn,
+               problem.message);
+  for (const HookSource& source : inventory.sources) check_hook(report, source);
 }
 
 void check_provider(Report& report, const App& app, const Config& config) {
@@ -220,7 +245,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   check_directory(report, *home, false);
   check_store(report, app, *home);
   report.section("Hooks");
-  check_hooks(report, hook_setup(app, *config, *home, true));
+  check_hooks(report, app, hooks_here(app, *config, *home));
   report.section("Provider");
   check_provider(report, app, *config);
   report.section("Sandbox");

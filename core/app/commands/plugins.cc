@@ -1,65 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/commands/commands.h"
+#include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
-#include "core/app/hook_setup.h"
 #include "core/codec/json.h"
 
 namespace agentd::app {
 namespace {
 
-std::string_view kind_name(HookKind kind) {
-  switch (kind) {
-    case HookKind::kNative:
-      return "native";
-    case HookKind::kDeclarative:
-      return "declarative";
-    case HookKind::kExecutable:
-      return "executable";
-  }
-  return "native";
-}
-
 std::string abi_text(const Manifest& manifest) {
   return std::to_string(manifest.abi_major) + "." + std::to_string(manifest.abi_minor);
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
+std::string verdict_of(const HookSource& source) {
+  return source.state == HookState::kOn ? "ok" : source.why_not;
 }
 
-void write_json(Output& out, const std::vector<HookDescription>& hooks) {
+void write_json(Output& out, const Inventory& inventory) {
   JsonWriter json(JsonWriter::Layout::kPretty);
   json.begin_array();
-  for (const HookDescription& hook : hooks) {
-    json.begin_object().member("name", hook.name).member("path", hook.path);
-    json.member("kind", kind_name(hook.kind));
-    if (hook.manifest) {
-      json.member("id", hook.manifest->id).member("version", hook.manifest->version);
-      json.member("abi", abi_text(*hook.manifest)).key("events").begin_array();
-      for (const std::string& event : hook.manifest->events) json.string(event);
-      json.end_array();
+  for (const HookSource& source : inventory.sources) {
+    json.begin_object().member("name", source.name).member("path", source.path);
+    json.member("kind", source.kind);
+    if (source.manifest) {
+      json.member("id", source.manifest->id).member("version", source.manifest->version);
+      json.member("abi", abi_text(*source.manifest));
     }
-    json.member("ok", hook.ok()).member("verdict", hook.verdict).end_object();
+    json.key("events").begin_array();
+    for (const std::string& event : source.events) json.string(event);
+    json.end_array().member("trust", source.trust);
+    json.member("ok", source.state == HookState::kOn);
+    json.member("verdict", verdict_of(source)).end_object();
   }
+  for (const HookProblem& problem : inventory.problems)
+    json.begin_object().member("name", "").member("path", problem.path).member("ok", false)
+        .member("verdict", problem.message).end_object();
   json.end_array();
   out.print(std::string(json.text()) + "\n");
 }
 
-void write_text(Output& out, const std::vector<HookDescription>& hooks) {
-  for (const HookDescription& hook : hooks) {
-    out.print(neutral_line(hook.name.empty() ? hook.path : hook.name, 200));
-    if (hook.manifest)
-      out.print("  " + neutral_line(hook.manifest->id + " " + hook.manifest->version, 200) +
-                "  abi " + abi_text(*hook.manifest));
+void write_text(Output& out, const Inventory& inventory) {
+  for (const HookSource& source : inventory.sources) {
+    out.print(neutral_line(source.name, 200));
+    if (source.manifest)
+      out.print("  " + neutral_line(source.manifest->id + " " + source.manifest->version, 200) +
+                "  abi " + abi_text(*source.manifest));
+    else if (!source.kind.empty())
+      out.print("  " + source.kind);
     out.print("\n");
-    if (hook.manifest && !hook.manifest->events.empty())
-      out.print("  events:  " + neutral_line(joined(hook.manifest->events), 1000) + "\n");
-    if (!hook.path.empty() && !hook.name.empty())
-      out.print("  file:    " + neutral_line(hook.path, 1000) + "\n");
-    out.print("  verdict: " + neutral_line(hook.verdict, 2000) + "\n");
+    if (!source.events.empty())
+      out.print("  events:  " + neutral_line(joined(source.events, " "), 1000) + "\n");
+    if (!source.path.empty()) out.print("  file:    " + neutral_line(source.path, 1000) + "\n");
+    out.print("  verdict: " + neutral_line(verdict_of(source), 2000) + "\n");
   }
+  for (const HookProblem& problem : inventory.problems)
+    out.print(neutral_line(problem.path, 1000) + "\n  verdict: " +
+              neutral_line(problem.message, 2000) + "\n");
 }
 
 }  // namespace
@@ -71,16 +66,14 @@ int plugins_command(App& app, bool json) {
   if (!sources) return app.fail(kExitUsage, sources.error().message);
   const Result<Config> config = Config::load(*sources);
   if (!config) return app.fail(kExitUsage, config.error().message);
-  const HookSetup setup = hook_setup(app, *config, *home, true);
-  std::vector<HookDescription> hooks = describe_hooks(setup.options);
-  for (HookDescription& hook : hooks)
-    if (is_replaced(setup, hook.path, hook.name)) hook.verdict = "replaced by another of this name";
+  const HooksHere here = hooks_here(app, *config, *home);
+  const Inventory inventory = inventory_of(app, here);
   if (json)
-    write_json(app.out(), hooks);
-  else if (hooks.empty())
-    app.out().print("no hooks; drop a .so into " + *home + "/hooks\n");
+    write_json(app.out(), inventory);
+  else if (inventory.sources.empty() && inventory.problems.empty())
+    app.out().print("no hooks; put one into " + *home + "/hooks\n");
   else
-    write_text(app.out(), hooks);
+    write_text(app.out(), inventory);
   return kExitOk;
 }
 

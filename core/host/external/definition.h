@@ -75,6 +75,9 @@ struct HookDefinition {
   bool strict_output = false;
 };
 
+// For people: "executable", "yaml", "webhook", "extension", or the dialect's name.
+std::string_view kind_name(const HookDefinition& hook);
+
 // What a source could not carry over or does not know; a sentence with file:line.
 struct DefinitionSet {
   std::vector<HookDefinition> hooks;

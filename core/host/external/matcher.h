@@ -3,8 +3,9 @@
 // matcher.h - for which tools (sources, triggers) a hook is asked; parsed once.
 //
 // "" and "*" match everything. How the rest reads depends on whose rules it follows:
-//   agentd, claude  letters, digits, "_", "-", ":" and "." alone: that name exactly; names joined by "|" or
-//                   ",": one of them; anything else: RE2, found anywhere
+//   agentd, claude  letters, digits, "_", "-", ":" and "." alone: that name exactly; names joined by "|"
+//                   or "," (spaces around them do not count): one of them; anything else: RE2, found
+//                   anywhere
 //   docker          RE2 over the whole subject
 //   gemini          RE2 found anywhere, for tools; a text that is no regex, and every lifecycle event: exactly
 //

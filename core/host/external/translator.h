@@ -2,9 +2,9 @@
 #pragma once
 // translator.h - what each dialect brings (private to dialect.cc), and what they share.
 //
-// A dialect is a table of events and five functions; dialect.cc picks the table and never looks into it.
-// What all of them do alike - to read an output, to blame a key, to refuse an action that the event
-// does not know - is here, so that a trap is closed once and for all of them.
+// A dialect is a table of events and five functions; dialect.cc picks the table and never looks
+// into it. What all of them do alike - to read an output, to blame a key, to refuse an action that
+// the event does not know - is here, so that a trap is closed once and for all of them.
 //
 // Threading: pure functions and values.
 
@@ -20,8 +20,8 @@
 
 namespace agentd {
 
-// One name of a dialect; the first row of an event is its name going out. event 0 = the dialect has this
-// event and agentd has no counterpart.
+// One name of a dialect; the first row of an event is its name going out. event 0 = the dialect has
+// this event and agentd has no counterpart.
 struct EventName {
   std::string_view foreign;
   std::uint32_t event = 0;
@@ -49,7 +49,8 @@ const Translator& translator_of(Dialect dialect);
 
 // ---- what came back
 
-// A hook's standard output (or a webhook's body), white space at both ends and a byte order mark taken off.
+// A hook's standard output (or a webhook's body); white space at both ends and a byte order mark
+// are taken off.
 struct ParsedOutput {
   enum class Kind {
     kEmpty,   // nothing at all: no opinion
@@ -60,16 +61,17 @@ struct ParsedOutput {
   Kind kind = Kind::kEmpty;
   std::optional<JsonDocument> object;
   std::string_view text;  // trimmed; borrows from the output
-  // kBroken: one sentence. kText: set when a JSON object stands behind other text - a log line before the
-  // answer, which must not pass for "no opinion".
+  // kBroken: one sentence. kText: set when an answer stands behind other text - a log line before
+  // the JSON object, which must not pass for "no opinion".
   std::string problem;
 
   JsonView root() const { return object ? object->root() : JsonView(); }
 };
 ParsedOutput parse_output(std::string_view out, bool over_cap);
 
-// How a hook ended, if that alone is a failure: a signal, the deadline, no start, a webhook's status other
-// than 2xx. Exit codes are the dialect's. Empty = it ended by itself (or the webhook said 2xx).
+// How a hook ended, if that alone is a failure: a signal, the deadline, no start, a webhook's
+// status other than 2xx. Exit codes are the dialect's. Empty = it ended by itself (or the webhook
+// said 2xx).
 std::string broken_end(const HookDefinition& hook, const RawAnswer& answer);
 // "it exited with code 3: " and the first line of standard error.
 std::string exit_sentence(const RawAnswer& answer);
@@ -77,7 +79,8 @@ std::string exit_sentence(const RawAnswer& answer);
 std::string error_text(const RawAnswer& answer, std::size_t most = 16 * 1024);
 std::string first_line(std::string_view text, std::size_t most = 200);
 
-// A verdict while it is made: every action passes add(), which refuses what is not legal for the event.
+// A verdict while it is made: every action passes add(), which refuses what the event does not
+// know.
 class VerdictMaker {
  public:
   explicit VerdictMaker(std::uint32_t event) : event_(event) {}
@@ -92,18 +95,22 @@ class VerdictMaker {
   // The first failure stands; actions made so far or later are dropped by take().
   void fail(std::string sentence);
   void fail_by_deadline(std::string sentence);
+  // broken_end() as a failure; false = it ended by itself.
+  bool fails_by_end(const HookDefinition& hook, const RawAnswer& answer);
 
   // False and a warning that `what` cannot be used here when the event does not know the action.
   bool add(Action action, std::string_view what);
   bool block(std::string_view reason, std::string_view what);
-  bool go_on(std::string_view message, std::string_view what);     // CONTINUE
-  bool context(std::string_view text, std::string_view what);      // "" adds nothing
-  bool notice(std::string_view text, std::string_view what);       // SYSTEM_MESSAGE; "" adds nothing
-  bool rewrite(std::string_view text, std::string_view what);      // the event's own text
+  bool go_on(std::string_view message, std::string_view what);  // CONTINUE
+  bool context(std::string_view text, std::string_view what);   // "" adds nothing
+  bool notice(std::string_view text, std::string_view what);    // SYSTEM_MESSAGE; "": nothing
+  bool rewrite(std::string_view text, std::string_view what);   // the event's own text
   bool set(std::uint32_t key, std::uint64_t number, std::string_view text, std::string_view what);
   bool permission(std::uint32_t decision, std::string_view reason, bool remember,
                   std::string_view what);
 
+  // With `strict_output` the first warning is the failure.
+  Verdict take(const HookDefinition& hook);
   Verdict take();
 
  private:
@@ -111,9 +118,10 @@ class VerdictMaker {
   Verdict verdict_;
 };
 
-// One object of an answer. A key is read in both spellings (additionalContext, additional_context); null
-// is absent; a wrong type is a failure of the verdict. What was never asked for is blamed at the end, with
-// the nearest key that was - so ask for every key that the dialect knows, whatever the event.
+// One object of an answer. A key is read in both spellings (additionalContext, additional_context);
+// null is absent; a wrong type is a failure of the verdict. What was never asked for is blamed at
+// the end, with the nearest key that was - so ask for every key that the dialect knows, whatever
+// the event.
 class AnswerKeys {
  public:
   // `where` begins sentences: "" for the answer itself, "hookSpecificOutput." for an inner object.
@@ -156,6 +164,8 @@ std::string quoted(std::string_view name);  // 'name'
 std::string_view type_name(JsonView value);
 // AGENTD_PERMISSION_ of allow, approve, deny, block, ask; 0 = no such word.
 std::uint32_t permission_of(std::string_view word);
+// The hook's event as its dialect calls it.
+std::string event_label(const HookDefinition& hook);
 // The payload's tool, or empty.
 std::string_view tool_of(JsonView payload);
 JsonView tool_input_of(JsonView payload);
@@ -164,8 +174,8 @@ bool is_tool_event(std::uint32_t event);
 std::optional<std::uint32_t> strategy_of(std::string_view name);
 // The object with the members of `patch` put over those of `base` (one level deep): compact JSON.
 std::string merged_object(JsonView base, JsonView patch);
-// The rewritten input of a tool as the dialect wrote it, in agentd's keys: whole, or `patch` over the
-// payload's (as the dialect sees it). Compact JSON.
+// The rewritten input of a tool as the dialect wrote it, in agentd's keys: whole, or as a patch
+// over the payload's (in the dialect's keys). Compact JSON.
 std::string rewritten_input(Dialect dialect, JsonView payload, JsonView input, bool patch);
 
 }  // namespace agentd

@@ -2,6 +2,7 @@
 #include "core/store/lmdb/lmdb_store.h"
 
 #include <array>
+#include <mutex>
 #include <utility>
 
 #include "core/store/lmdb/env.h"
@@ -14,6 +15,7 @@ namespace agentd {
 namespace {
 
 constexpr std::string_view kFormat = "format";
+constexpr const char* kReceipts = "receipts";
 // What one read transaction copies out at most, unless one batch is longer.
 constexpr std::size_t kCopyBytes = 256 * 1024;
 
@@ -25,7 +27,12 @@ class LmdbStore final : public Store {
   Result<std::vector<StoredRecord>> append(const Ulid& conversation,
                                            std::uint64_t expected_revision,
                                            std::span<const Record> records,
-                                           std::span<const std::string> blobs) override;
+                                           std::span<const std::string> blobs,
+                                           std::span<const HookReceipt> receipts) override;
+  Result<void> append_receipts(const Ulid& conversation,
+                               std::span<const HookReceipt> receipts) override;
+  Result<void> receipts(const Ulid& conversation,
+                        const std::function<bool(const HookReceipt&)>& visit) const override;
   Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
                     const std::function<bool(const StoredRecord&)>& visit) const override;
   Result<void> verify(const Ulid& conversation) const override;
@@ -49,8 +56,14 @@ class LmdbStore final : public Store {
   Result<LogHead> head(const Ulid& conversation) const;
   Result<ConversationInfo> info_in(const Txn& txn, std::string_view conversation) const;
   Result<void> append_in(Txn& txn, const Ulid& conversation, PreparedAppend& append) const;
-  Result<void> remove_in(Txn& txn, const Ulid& conversation) const;
+  Result<std::optional<MDB_dbi>> receipts_table(bool create) const;
+  Result<void> append_receipts_in(Txn& txn, MDB_dbi table, const Ulid& conversation,
+                                  const std::vector<PreparedReceipt>& receipts) const;
+  Result<std::vector<std::string>> copy_receipts(MDB_dbi table, const Ulid& conversation,
+                                                 std::string& from) const;
+  Result<void> remove_in(Txn& txn, const Ulid& conversation, std::optional<MDB_dbi> receipts) const;
   Result<void> remove_batches(Txn& txn, const Ulid& conversation) const;
+  Result<void> remove_receipts(Txn& txn, MDB_dbi table, const Ulid& conversation) const;
   Result<void> put_keys(Txn& txn, std::string_view space, const KeyChanges& changes,
                         std::uint64_t version) const;
   // A conversation that was removed while its log was read is not there, rather than broken.
@@ -60,6 +73,8 @@ class LmdbStore final : public Store {
   const Tables tables_;
   const Clock& clock_;
   const bool read_only_;
+  mutable std::mutex receipts_mutex_;
+  mutable std::optional<MDB_dbi> receipts_;  // guarded by receipts_mutex_
 };
 
 // ---- reading a log
@@ -162,12 +177,128 @@ Result<void> LmdbStore::append_in(Txn& txn, const Ulid& conversation,
 Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation,
                                                     std::uint64_t expected_revision,
                                                     std::span<const Record> records,
-                                                    std::span<const std::string> blobs) {
+                                                    std::span<const std::string> blobs,
+                                                    std::span<const HookReceipt> receipts) {
   AGENTD_TRY(PreparedAppend append,
              prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
-  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary,
-                              [&](Txn& txn) { return append_in(txn, conversation, append); }));
+  AGENTD_TRY(const std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
+  std::optional<MDB_dbi> table;
+  if (!answers.empty()) {
+    AGENTD_TRY(table, receipts_table(true));
+  }
+  const auto change = [&](Txn& txn) -> Result<void> {
+    AGENTD_TRY_VOID(append_in(txn, conversation, append));
+    return table ? append_receipts_in(txn, *table, conversation, answers) : Result<void>();
+  };
+  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary, change));
   return std::move(append.stored);
+}
+
+// ---- receipts
+
+// Made by the first receipt, by whichever process: a store that has none has no such table. LMDB wants
+// one thread at a time to open tables, and no transaction that is older than the handle to use it.
+Result<std::optional<MDB_dbi>> LmdbStore::receipts_table(bool create) const {
+  const std::lock_guard lock(receipts_mutex_);
+  if (receipts_) return receipts_;
+  {
+    AGENTD_TRY(Txn txn, env_->begin_read());
+    auto found = txn.open_table(kReceipts, false);
+    if (found) {
+      AGENTD_TRY_VOID(txn.keep_tables());
+      receipts_ = *found;
+      return receipts_;
+    }
+    if (found.error().code != Code::kNotFound) return found.error();
+  }
+  if (!create) return std::optional<MDB_dbi>{};
+  MDB_dbi made = 0;
+  const auto change = [&](Txn& txn) -> Result<void> {
+    AGENTD_TRY(made, txn.open_table(kReceipts, true));
+    return {};
+  };
+  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary, change));
+  receipts_ = made;
+  return receipts_;
+}
+
+Result<void> LmdbStore::append_receipts_in(Txn& txn, MDB_dbi table, const Ulid& conversation,
+                                           const std::vector<PreparedReceipt>& receipts) const {
+  std::uint64_t last = 0;
+  {
+    AGENTD_TRY(Cursor cursor, Cursor::open(txn, table));
+    AGENTD_TRY(const std::optional<Row> row, cursor.before(log_key(conversation, UINT64_MAX)));
+    if (row && row->key.starts_with(key_of(conversation))) {
+      AGENTD_TRY(last, read_number(row->key.substr(key_of(conversation).size())));
+    }
+  }
+  for (const PreparedReceipt& receipt : receipts) {
+    if (receipt.payload)
+      AGENTD_TRY_VOID(add_blob(txn, tables_, receipt.payload->first, receipt.payload->second));
+    AGENTD_TRY_VOID(txn.put(table, log_key(conversation, ++last), receipt.json));
+  }
+  return {};
+}
+
+Result<void> LmdbStore::append_receipts(const Ulid& conversation,
+                                        std::span<const HookReceipt> receipts) {
+  AGENTD_TRY(const std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
+  AGENTD_TRY_VOID(head(conversation));
+  if (answers.empty()) return {};
+  AGENTD_TRY(const std::optional<MDB_dbi> table, receipts_table(true));
+  return env_->write(Env::Room::kOrdinary, [&](Txn& txn) -> Result<void> {
+    AGENTD_TRY(const std::optional<HeadRow> row, head_in(txn, conversation));
+    if (!row) return no_such_conversation(conversation);
+    return append_receipts_in(txn, *table, conversation, answers);
+  });
+}
+
+// Some receipts from the key `from` on, which becomes the key to go on with.
+Result<std::vector<std::string>> LmdbStore::copy_receipts(MDB_dbi table, const Ulid& conversation,
+                                                          std::string& from) const {
+  std::vector<std::string> out;
+  std::size_t bytes = 0;
+  AGENTD_TRY(const Txn txn, env_->begin_read());
+  AGENTD_TRY(Cursor cursor, Cursor::open(txn, table));
+  AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(from));
+  while (row && row->key.starts_with(key_of(conversation)) && bytes < kCopyBytes) {
+    bytes += out.emplace_back(row->value).size();
+    from = std::string(row->key) + '\0';
+    AGENTD_TRY(row, cursor.next());
+  }
+  return out;
+}
+
+Result<void> LmdbStore::receipts(const Ulid& conversation,
+                                 const std::function<bool(const HookReceipt&)>& visit) const {
+  AGENTD_TRY_VOID(head(conversation));
+  AGENTD_TRY(const std::optional<MDB_dbi> table, receipts_table(false));
+  if (!table) return {};
+  std::string from(key_of(conversation));
+  for (;;) {
+    AGENTD_TRY(const std::vector<std::string> texts, copy_receipts(*table, conversation, from));
+    if (texts.empty()) return {};
+    for (const std::string& text : texts) {
+      AGENTD_TRY(const HookReceipt receipt, read_receipt(text));
+      if (!visit(receipt)) return {};
+    }
+  }
+}
+
+Result<void> LmdbStore::remove_receipts(Txn& txn, MDB_dbi table, const Ulid& conversation) const {
+  for (;;) {
+    std::string key;
+    std::optional<Digest> payload;
+    {
+      AGENTD_TRY(Cursor cursor, Cursor::open(txn, table));
+      AGENTD_TRY(const std::optional<Row> row, cursor.at_or_after(key_of(conversation)));
+      if (!row || !row->key.starts_with(key_of(conversation))) return {};
+      key = row->key;
+      payload = payload_of_receipt(row->value);
+    }
+    if (payload) AGENTD_TRY_VOID(drop_blob(txn, tables_, *payload));
+    AGENTD_TRY_VOID(txn.erase(table, key));
+  }
 }
 
 Result<void> LmdbStore::remove_batches(Txn& txn, const Ulid& conversation) const {
@@ -189,10 +320,12 @@ Result<void> LmdbStore::remove_batches(Txn& txn, const Ulid& conversation) const
   }
 }
 
-Result<void> LmdbStore::remove_in(Txn& txn, const Ulid& conversation) const {
+Result<void> LmdbStore::remove_in(Txn& txn, const Ulid& conversation,
+                                  std::optional<MDB_dbi> receipts) const {
   AGENTD_TRY(const std::optional<HeadRow> row, head_in(txn, conversation));
   if (!row) return no_such_conversation(conversation);
   AGENTD_TRY_VOID(remove_batches(txn, conversation));
+  if (receipts) AGENTD_TRY_VOID(remove_receipts(txn, *receipts, conversation));
   AGENTD_TRY_VOID(remove_change(txn, tables_, row->cursor));
   AGENTD_TRY_VOID(txn.erase(tables_.head, key_of(conversation)));
   return txn.erase(tables_.info, key_of(conversation));
@@ -200,7 +333,9 @@ Result<void> LmdbStore::remove_in(Txn& txn, const Ulid& conversation) const {
 
 Result<void> LmdbStore::remove(const Ulid& conversation) {
   AGENTD_TRY(const std::unique_ptr<Lease> held, lease(conversation));
-  return env_->write(Env::Room::kReserve, [&](Txn& txn) { return remove_in(txn, conversation); });
+  AGENTD_TRY(const std::optional<MDB_dbi> receipts, receipts_table(false));
+  return env_->write(Env::Room::kReserve,
+                     [&](Txn& txn) { return remove_in(txn, conversation, receipts); });
 }
 
 Result<std::unique_ptr<Lease>> LmdbStore::lease(const Ulid& conversation) {

@@ -27,7 +27,8 @@ struct Tables {
   MDB_dbi changes = 0;   // u64 cursor -> ULID; one row per conversation
   MDB_dbi keys = 0;      // space -> u64 version; space, 0, key -> u64 version, value
   MDB_dbi blob = 0;      // SHA-256 -> bytes
-  MDB_dbi mentions = 0;  // SHA-256 -> u64, how often batches name the blob
+  MDB_dbi mentions = 0;  // SHA-256 -> u64, how often batches and receipts name the blob
+  // "receipts": ULID, u64 number -> JSON of HookReceipt; made with the first of them (lmdb_store.cc)
 
   // kNotFound when the first one is missing and `create` is not set.
   static Result<Tables> open(Txn& txn, bool create);

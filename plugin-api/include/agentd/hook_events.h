@@ -12,30 +12,131 @@
 extern "C" {
 #endif
 
-/* X(NAME, name, id, payload type). Ids 1 to 63 are the core's; third parties start at 0x10000. */
-#define AGENTD_EVENT_LIST(X)                                                 \
-  X(SESSION_START, session_start, 1, agentd_session_start)                   \
-  X(SESSION_END, session_end, 2, agentd_session_end)                         \
-  X(USER_MESSAGE_SEND, user_message_send, 3, agentd_user_message)            \
-  X(TURN_START, turn_start, 4, agentd_turn)                                  \
-  X(BEFORE_MODEL_CALL, before_model_call, 5, agentd_model_call)              \
-  X(MODEL_DELTA, model_delta, 6, agentd_model_delta)                         \
-  X(AFTER_MODEL_CALL, after_model_call, 7, agentd_model_response)            \
-  X(TURN_END, turn_end, 8, agentd_turn)                                      \
-  X(BEFORE_TOOL_CALL, before_tool_call, 9, agentd_tool_call)                 \
-  X(PERMISSION_REQUEST, permission_request, 10, agentd_tool_call)            \
-  X(AFTER_TOOL_CALL, after_tool_call, 11, agentd_tool_call)                  \
-  X(TOOL_CALL_FAILED, tool_call_failed, 12, agentd_tool_call)                \
-  X(AGENT_STOP, agent_stop, 13, agentd_agent_stop)                           \
-  X(CONTEXT_THRESHOLD, context_threshold, 14, agentd_context_threshold)      \
-  X(BEFORE_COMPACTION, before_compaction, 15, agentd_before_compaction)      \
-  X(AFTER_COMPACTION, after_compaction, 16, agentd_after_compaction)         \
-  X(BEFORE_CLEAR, before_clear, 17, agentd_clear)                            \
-  X(AFTER_CLEAR, after_clear, 18, agentd_clear)                              \
-  X(SUBAGENT_START, subagent_start, 19, agentd_subagent)                     \
-  X(SUBAGENT_STOP, subagent_stop, 20, agentd_agent_stop)                     \
-  X(AGENT_ERROR, agent_error, 21, agentd_agent_error)                        \
-  X(NOTIFICATION, notification, 22, agentd_notification)
+/* The one list of events. Each is a row:
+ *   ROW(X, NAME, name, id, payload type, blocking, continues, actions, text, fires, carries)
+ *     blocking   1: BLOCK stops what the event announces
+ *     continues  1: CONTINUE adds a user message and the run goes on
+ *     actions    what may be answered: a set of AGENTD_MAY(BLOCK), ...; needs hook_actions.h
+ *     text       what AGENTD_TEXT_DEFAULT rewrites: an AGENTD_TEXT_ of hook_actions.h; 0 = nothing
+ *     fires      when it fires, for people
+ *     carries    what its payload has, for people
+ * Ids 1 to 63 are the core's, in rising order; third parties start at 0x10000. To add an event is to
+ * add a row: the enumeration below, the C++ SDK, the JSON, the contract and the reference page
+ * follow. Use it as AGENTD_EVENT_LIST(X) or AGENTD_EVENT_TABLE(X). */
+#define AGENTD_EVENT_ROWS(ROW, X)                                                                  \
+  ROW(X, SESSION_START, session_start, 1, agentd_session_start, 0, 0,                              \
+      AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(SET), 0,                \
+      "a session begins: it is new, resumed or forked, or a clear or a compaction gave it a "      \
+      "new history",                                                                               \
+      "source, checkpoint offer, primed memories")                                                 \
+  ROW(X, SESSION_END, session_end, 2, agentd_session_end, 0, 0,                                    \
+      0, 0,                                                                                        \
+      "a session ends; its hooks have 1.5 s in all",                                               \
+      "reason, outcome, task, approach, tags, notes")                                              \
+  ROW(X, USER_MESSAGE_SEND, user_message_send, 3, agentd_user_message, 1, 0,                       \
+      AGENTD_MAY(BLOCK) | AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(INJECT_CONTEXT) |                  \
+          AGENTD_MAY(SYSTEM_MESSAGE), AGENTD_TEXT_MESSAGE,                                         \
+      "a message is about to enter the conversation as the user's",                                \
+      "message, source")                                                                           \
+  ROW(X, TURN_START, turn_start, 4, agentd_turn, 0, 0,                                             \
+      0, 0,                                                                                        \
+      "a turn begins: one request to the model, and the tool calls that it asks for",              \
+      "turn_number")                                                                               \
+  ROW(X, BEFORE_MODEL_CALL, before_model_call, 5, agentd_model_call, 1, 0,                         \
+      AGENTD_MAY(BLOCK) | AGENTD_MAY(REPLACE_MESSAGES) | AGENTD_MAY(INJECT_CONTEXT) |              \
+          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(SET) | AGENTD_MAY(TOOLS_ENABLE) |                \
+          AGENTD_MAY(TOOLS_DISABLE), 0,                                                            \
+      "a request to the model is about to be sent",                                                \
+      "model, counts, budget; messages by view")                                                   \
+  ROW(X, MODEL_DELTA, model_delta, 6, agentd_model_delta, 0, 0,                                    \
+      0, 0,                                                                                        \
+      "text of the answer has arrived; several pieces at a time",                                  \
+      "batch of text deltas")                                                                      \
+  ROW(X, AFTER_MODEL_CALL, after_model_call, 7, agentd_model_response, 0, 0,                       \
+      AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(SYSTEM_MESSAGE), AGENTD_TEXT_RESPONSE,                 \
+      "the model has answered",                                                                    \
+      "response, usage, stop_reason")                                                              \
+  ROW(X, TURN_END, turn_end, 8, agentd_turn, 0, 0,                                                 \
+      AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE), 0,                                  \
+      "the model has answered and its answer is recorded; tool calls follow unless `final` is "    \
+      "true",                                                                                      \
+      "response, turn_number, final, tool_calls, usage")                                           \
+  ROW(X, BEFORE_TOOL_CALL, before_tool_call, 9, agentd_tool_call, 1, 0,                            \
+      AGENTD_MAY(BLOCK) | AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(PERMISSION) |                      \
+          AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE), AGENTD_TEXT_TOOL_INPUT,         \
+      "a tool is about to run; gates are asked once more when the input changed after they "       \
+      "saw it",                                                                                    \
+      "tool{name, call_id, input}")                                                                \
+  ROW(X, PERMISSION_REQUEST, permission_request, 10, agentd_tool_call, 1, 0,                       \
+      AGENTD_MAY(BLOCK) | AGENTD_MAY(PERMISSION) | AGENTD_MAY(SYSTEM_MESSAGE), 0,                  \
+      "the user is about to be asked whether a tool may run",                                      \
+      "tool, suggestions")                                                                         \
+  ROW(X, AFTER_TOOL_CALL, after_tool_call, 11, agentd_tool_call, 0, 0,                             \
+      AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(INJECT_CONTEXT) |                                      \
+          AGENTD_MAY(SYSTEM_MESSAGE), AGENTD_TEXT_TOOL_OUTPUT,                                     \
+      "a tool has run and succeeded; the output that hooks leave is what the model, the log "      \
+      "and the screen get",                                                                        \
+      "tool, output{content, success, error}, duration")                                           \
+  ROW(X, TOOL_CALL_FAILED, tool_call_failed, 12, agentd_tool_call, 0, 0,                           \
+      AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(INJECT_CONTEXT) |                                      \
+          AGENTD_MAY(SYSTEM_MESSAGE), AGENTD_TEXT_TOOL_OUTPUT,                                     \
+      "a tool has failed; otherwise as after_tool_call",                                           \
+      "tool, output{content, success, error}, duration")                                           \
+  ROW(X, AGENT_STOP, agent_stop, 13, agentd_agent_stop, 0, 1,                                      \
+      AGENTD_MAY(CONTINUE) | AGENTD_MAY(COMPACT) | AGENTD_MAY(SUMMARY) |                           \
+          AGENTD_MAY(REPLACE_MESSAGES) | AGENTD_MAY(CALLBACK) | AGENTD_MAY(INJECT_CONTEXT) |       \
+          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(SET), 0,                                         \
+      "the agent has nothing more to do; an answer may make it go on, at most 8 times in a row",   \
+      "usage, gauge, messages, continuation, stop_hook_active")                                    \
+  ROW(X, CONTEXT_THRESHOLD, context_threshold, 14, agentd_context_threshold, 0, 0,                 \
+      AGENTD_MAY(COMPACT) | AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE), 0,            \
+      "the context has grown over the threshold; once for each crossing upwards",                  \
+      "percent, threshold, checkpoint_id")                                                         \
+  ROW(X, BEFORE_COMPACTION, before_compaction, 15, agentd_before_compaction, 1, 0,                 \
+      AGENTD_MAY(BLOCK) | AGENTD_MAY(SUMMARY) | AGENTD_MAY(SET) | AGENTD_MAY(REPLACE_MESSAGES) |   \
+          AGENTD_MAY(SYSTEM_MESSAGE), 0,                                                           \
+      "the history is about to be compacted",                                                      \
+      "trigger, reason, phase, tokens, ranges, strategy, model, custom_instructions")              \
+  ROW(X, AFTER_COMPACTION, after_compaction, 16, agentd_after_compaction, 0, 0,                    \
+      AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE), 0,                                  \
+      "the history has been compacted",                                                            \
+      "the request, result, method, tokens before and after, summary, boundary_id")                \
+  ROW(X, BEFORE_CLEAR, before_clear, 17, agentd_clear, 1, 0,                                       \
+      AGENTD_MAY(BLOCK) | AGENTD_MAY(SYSTEM_MESSAGE), 0,                                           \
+      "the conversation is about to be left for an empty one",                                     \
+      "reason")                                                                                    \
+  ROW(X, AFTER_CLEAR, after_clear, 18, agentd_clear, 0, 0,                                         \
+      AGENTD_MAY(SYSTEM_MESSAGE), 0,                                                               \
+      "an empty conversation has taken the place of the old one",                                  \
+      "new conversation id")                                                                       \
+  ROW(X, SUBAGENT_START, subagent_start, 19, agentd_subagent, 1, 0,                                \
+      AGENTD_MAY(BLOCK) | AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE), 0,              \
+      "a subagent is about to start",                                                              \
+      "agent{id, type, depth}, prompt")                                                            \
+  ROW(X, SUBAGENT_STOP, subagent_stop, 20, agentd_agent_stop, 0, 1,                                \
+      AGENTD_MAY(CONTINUE) | AGENTD_MAY(COMPACT) | AGENTD_MAY(SUMMARY) |                           \
+          AGENTD_MAY(REPLACE_MESSAGES) | AGENTD_MAY(CALLBACK) | AGENTD_MAY(INJECT_CONTEXT) |       \
+          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(SET), 0,                                         \
+      "a subagent has nothing more to do",                                                         \
+      "as agent_stop")                                                                             \
+  ROW(X, AGENT_ERROR, agent_error, 21, agentd_agent_error, 0, 0,                                   \
+      0, 0,                                                                                        \
+      "a run has met an error that it tells the user",                                             \
+      "code, message, phase, retryable")                                                           \
+  ROW(X, NOTIFICATION, notification, 22, agentd_notification, 0, 0,                                \
+      0, 0,                                                                                        \
+      "the user is told something beside the conversation",                                        \
+      "level, text")                                                                               \
+  /* the next event goes here */
+
+/* One action in the column `actions`: AGENTD_MAY(BLOCK). */
+#define AGENTD_MAY(ACTION) (1u << AGENTD_ACT_##ACTION)
+/* X(NAME, name, id, payload type). */
+#define AGENTD_EVENT_LIST(X) AGENTD_EVENT_ROWS(AGENTD_EVENT_SHORT_ROW, X)
+#define AGENTD_EVENT_SHORT_ROW(X, NAME, name, id, payload, ...) X(NAME, name, id, payload)
+/* X(NAME, name, id, payload type, blocking, continues, actions, text, fires, carries). */
+#define AGENTD_EVENT_TABLE(X) AGENTD_EVENT_ROWS(AGENTD_EVENT_WHOLE_ROW, X)
+#define AGENTD_EVENT_WHOLE_ROW(X, ...) X(__VA_ARGS__)
 
 #define AGENTD_EVENT_ENUM(NAME, name, id, payload) AGENTD_EVENT_##NAME = (id),
 enum {

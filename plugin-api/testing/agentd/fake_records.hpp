@@ -636,51 +636,16 @@ class action_copier {
 
 // Which actions an event allows, as bits 1 << AGENTD_ACT_; the table of the contract.
 [[nodiscard]] constexpr std::uint32_t legal_actions(std::uint32_t event) {
-  constexpr auto bit = [](std::uint32_t kind) { return 1u << kind; };
-  constexpr std::uint32_t block = bit(AGENTD_ACT_BLOCK), context = bit(AGENTD_ACT_INJECT_CONTEXT),
-                          notice = bit(AGENTD_ACT_SYSTEM_MESSAGE), set = bit(AGENTD_ACT_SET),
-                          rewrite = bit(AGENTD_ACT_REPLACE_TEXT), compact = bit(AGENTD_ACT_COMPACT),
-                          replace = bit(AGENTD_ACT_REPLACE_MESSAGES),
-                          summary = bit(AGENTD_ACT_SUMMARY), permit = bit(AGENTD_ACT_PERMISSION);
   switch (event) {
-    case AGENTD_EVENT_SESSION_START:
-      return context | notice | set;
-    case AGENTD_EVENT_USER_MESSAGE_SEND:
-      return block | rewrite | context | notice;
-    case AGENTD_EVENT_BEFORE_MODEL_CALL:
-      return block | replace | context | notice | set | bit(AGENTD_ACT_TOOLS_ENABLE) |
-             bit(AGENTD_ACT_TOOLS_DISABLE);
-    case AGENTD_EVENT_AFTER_MODEL_CALL:
-      return rewrite | notice;
-    case AGENTD_EVENT_TURN_END:
-      return context | notice;
-    case AGENTD_EVENT_BEFORE_TOOL_CALL:
-      return block | rewrite | permit | context | notice;
-    case AGENTD_EVENT_PERMISSION_REQUEST:
-      return block | permit | notice;
-    case AGENTD_EVENT_AFTER_TOOL_CALL:
-    case AGENTD_EVENT_TOOL_CALL_FAILED:
-      return rewrite | context | notice;
-    case AGENTD_EVENT_AGENT_STOP:
-    case AGENTD_EVENT_SUBAGENT_STOP:
-      return bit(AGENTD_ACT_CONTINUE) | compact | summary | replace | bit(AGENTD_ACT_CALLBACK) |
-             context | notice | set;
-    case AGENTD_EVENT_CONTEXT_THRESHOLD:
-      return compact | context | notice;
-    case AGENTD_EVENT_BEFORE_COMPACTION:
-      return block | summary | set | replace | notice;
-    case AGENTD_EVENT_AFTER_COMPACTION:
-      return context | notice;
-    case AGENTD_EVENT_BEFORE_CLEAR:
-      return block | notice;
-    case AGENTD_EVENT_AFTER_CLEAR:
-      return notice;
-    case AGENTD_EVENT_SUBAGENT_START:
-      return block | context | notice;
+#define AGENTD_FAKE_LEGAL(NAME, name, id, record, blocking, continues, actions, ...) \
+  case id:                                                                           \
+    return actions;
+    AGENTD_EVENT_TABLE(AGENTD_FAKE_LEGAL)
+#undef AGENTD_FAKE_LEGAL
     case AGENTD_EVENT_SAVE_STATE:
-      return bit(AGENTD_ACT_STATE);
+      return AGENTD_MAY(STATE);
     case AGENTD_EVENT_TOOL_INVOKE:
-      return bit(AGENTD_ACT_TOOL_OUTPUT) | bit(AGENTD_ACT_TOOL_RESULT);
+      return AGENTD_MAY(TOOL_OUTPUT) | AGENTD_MAY(TOOL_RESULT);
     default:
       return 0;
   }

@@ -292,6 +292,46 @@ TEST_F(Run, ReplacementBeforeAModelCallChangesThatRequestOnly) {
   EXPECT_EQ(stored_view().rows().size(), 2u);
 }
 
+TEST_F(Run, ReplacementFromAnotherRevisionOrOverTheWindowIsRefused) {
+  bool stale = true;
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "wrong", [&](const TestCall& call) {
+    Action replace = action(AGENTD_ACT_REPLACE_MESSAGES);
+    replace.base_revision = call.raw.envelope->revision - (stale ? 1 : 0);
+    ReplacePart part;
+    part.literal = Message::of_text(Role::kUser, stale ? "instead" : std::string(40'000, 'i'));
+    replace.parts = {part};
+    return call.answer(replace);
+  });
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  stale = false;
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(model_.requests[0].all_text(), "first\n");
+  EXPECT_EQ(model_.requests[1].all_text(), "first\none\nsecond\n");
+  const auto failures = events_.of(RunEvent::Type::kHookFailure);
+  ASSERT_EQ(failures.size(), 2u);
+  EXPECT_NE(failures[0].text.find("revision"), std::string::npos);
+  EXPECT_NE(failures[1].text.find("do not fit the window"), std::string::npos);
+  session_.reset();
+}
+
+TEST_F(Run, RewritersOfTheAnswerChainAndSeeTheSameMessage) {
+  std::string seen;
+  on(AGENTD_EVENT_AFTER_MODEL_CALL, "a", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "from a"));
+  });
+  on(AGENTD_EVENT_AFTER_MODEL_CALL, "b", [&](const TestCall& call) {
+    const auto& payload = call.payload<agentd_model_response>();
+    seen = std::string(view_of(payload.text)) + "," + to_message(*payload.message).text();
+    return AGENTD_OK;
+  });
+  open();
+  model_.say("the original");
+  EXPECT_EQ(text_of(run("go")), "from a");
+  EXPECT_EQ(seen, "from a,from a");
+}
+
 TEST_F(Run, RedactedAnswerIsTheOneThatIsShownAndStored) {
   on(AGENTD_EVENT_AFTER_MODEL_CALL, "redact", [](const TestCall& call) {
     return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "the code is ***"));

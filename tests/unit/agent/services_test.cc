@@ -111,6 +111,18 @@ TEST_F(AgentServicesTest, QueuedCompactionIsDoneAfterTheRun) {
   EXPECT_EQ(stored_view().rows().size(), 1u);
 }
 
+TEST_F(AgentServicesTest, CompactionAskedForBetweenRunsIsToldAndBeginsTheNextOne) {
+  open();
+  model_.say("one").say("a summary").say("two");
+  ASSERT_TRUE(run("first"));
+  ASSERT_TRUE(services().request_compaction(caller(), session_->conversation_id(), {}));
+  EXPECT_TRUE(log_.mentions("asked for between two runs"));
+  EXPECT_EQ(events_.outcomes(), "");
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(events_.outcomes(), "applied");
+  EXPECT_EQ(model_.requests[1].purpose, "summary");
+}
+
 TEST_F(AgentServicesTest, RequestForAConversationThatIsNotOpenSaysWhatToDo) {
   open();
   const auto asked = services().request_compaction(caller(), "01ARYZ6S41TSV4RRFFQ69G5FAV", {});

@@ -78,6 +78,58 @@ TEST_F(AgentStop, EightContinuesInARowAreTheMostAndTheCapIsLoud) {
   EXPECT_EQ(model_.requests.size(), 9u);
   ASSERT_EQ(events_.of(RunEvent::Type::kWarning).size(), 1u);
   EXPECT_NE(events_.of(RunEvent::Type::kWarning)[0].text.find("8 times"), std::string::npos);
+  EXPECT_TRUE(log_.mentions("8 times"));
+}
+
+TEST_F(AgentStop, BlockedContinuationEndsAGoodRunWell) {
+  on(AGENTD_EVENT_AGENT_STOP, "loop",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_CONTINUE, "the secret")); });
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "guard", [](const TestCall& call) {
+    const bool bad = call.payload<agentd_user_message>().source == AGENTD_MESSAGE_SOURCE_HOOK;
+    return bad ? call.answer(action(AGENTD_ACT_BLOCK, "no secrets")) : AGENTD_OK;
+  });
+  open();
+  model_.say("one");
+  const auto report = run("go");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->outcome, "stop");
+  EXPECT_EQ(report->final_text, "one");
+  EXPECT_EQ(read_run_end(log().back().record)->outcome, "stop");
+  ASSERT_EQ(events_.of(RunEvent::Type::kWarning).size(), 1u);
+  EXPECT_EQ(events_.of(RunEvent::Type::kWarning)[0].text,
+            "the run does not go on: the message was blocked by guard: no secrets");
+  for (const StoredRecord& record : log())
+    EXPECT_EQ(record.record.payload.find("the secret"), std::string::npos);
+}
+
+TEST_F(AgentStop, OneBlockedContinuationDoesNotStopTheOthers) {
+  for (const char* const text : {"bad", "good"})
+    on(AGENTD_EVENT_AGENT_STOP, text, [text](const TestCall& call) {
+      const bool first = call.payload<agentd_agent_stop>().continuation == 0;
+      return first ? call.answer(action(AGENTD_ACT_CONTINUE, text)) : AGENTD_OK;
+    });
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "guard", [](const TestCall& call) {
+    const bool bad = view_of(call.payload<agentd_user_message>().text) == "bad";
+    return bad ? call.answer(action(AGENTD_ACT_BLOCK, "no")) : AGENTD_OK;
+  });
+  open();
+  model_.say("one").say("two");
+  EXPECT_EQ(text_of(run("go")), "two");
+  EXPECT_EQ(model_.requests[1].all_text(), "go\none\ngood\n");
+}
+
+TEST_F(AgentStop, BlockedContinuationAfterACompactionIsStillCompacted) {
+  on(AGENTD_EVENT_AGENT_STOP, "compact", [](const TestCall& call) {
+    call.emit(action(AGENTD_ACT_COMPACT));
+    return call.answer(action(AGENTD_ACT_CONTINUE, "go on"));
+  });
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "guard", [](const TestCall& call) {
+    const bool own = call.payload<agentd_user_message>().source == AGENTD_MESSAGE_SOURCE_HOOK;
+    return own ? call.answer(action(AGENTD_ACT_BLOCK, "no")) : AGENTD_OK;
+  });
+  open();
+  model_.say("one").say("a summary");
+  EXPECT_EQ(run("go")->outcome, "compacted");
 }
 
 TEST_F(AgentStop, ReplaceLeavesABoundaryAndTheNextRequestSeesOnlyTheNewView) {

@@ -167,8 +167,9 @@ TEST_F(ToolCalls, RewrittenInputReachesTheToolAndIsSeenByTheGatesAgain) {
   std::vector<std::string> seen;
   on(AGENTD_EVENT_BEFORE_TOOL_CALL, "rewrite", [&](const TestCall& call) {
     seen.emplace_back(view_of(call.payload<agentd_tool_call>().input_json));
+    EXPECT_EQ(call.raw.envelope->attempt, seen.size());
     return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"ls -l"})"));
-  });
+  }).what.flags = AGENTD_HOOK_GATES;
   result_of_one_call();
   EXPECT_EQ(tools_.calls.at(0).input_json, R"({"command":"ls -l"})");
   EXPECT_EQ(seen, (std::vector<std::string>{R"({"command":"ls"})", R"({"command":"ls -l"})"}));
@@ -178,12 +179,90 @@ TEST_F(ToolCalls, GateMayDenyTheRewrittenInput) {
   on(AGENTD_EVENT_BEFORE_TOOL_CALL, "a_gate", [](const TestCall& call) {
     const bool bad = view_of(call.payload<agentd_tool_call>().input_json).find("rm") != std::string_view::npos;
     return bad ? call.answer(action(AGENTD_ACT_BLOCK, "no rm")) : AGENTD_OK;
-  });
+  }).what.flags = AGENTD_HOOK_GATES;
   on(AGENTD_EVENT_BEFORE_TOOL_CALL, "b_rewrite", [](const TestCall& call) {
     return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"rm"})"));
   });
   EXPECT_NE(result_of_one_call().text.find("a_gate: no rm"), std::string::npos);
   EXPECT_TRUE(tools_.calls.empty());
+}
+
+TEST_F(ToolCalls, OnlyGatesSeeARewrittenInputAgainAndTheyRewriteNothing) {
+  int gate = 0, rewriter = 0, observer = 0;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "gate", [&](const TestCall& call) {
+    ++gate;
+    if (call.raw.envelope->attempt == 2) call.emit(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"no"})"));
+    return AGENTD_OK;
+  }).what.flags = AGENTD_HOOK_GATES;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "rewriter", [&](const TestCall& call) {
+    ++rewriter;
+    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"yes"})"));
+  });
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "watch", [&](const TestCall&) { return ++observer, AGENTD_OK; })
+      .what.flags = AGENTD_HOOK_OBSERVES;
+  result_of_one_call();
+  EXPECT_EQ(tools_.calls.at(0).input_json, R"({"command":"yes"})");
+  EXPECT_EQ(gate, 2);
+  EXPECT_EQ(rewriter, 1);
+  EXPECT_EQ(observer, 1);
+}
+
+TEST_F(ToolCalls, GateThatAsksAboutTheFinalInputIsHeard) {
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "a_gate", [](const TestCall& call) {
+    const bool again = call.raw.envelope->attempt == 2;
+    return again ? call.answer(permission_action(AGENTD_PERMISSION_ASK)) : AGENTD_OK;
+  }).what.flags = AGENTD_HOOK_GATES;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "b_rewrite", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"rm"})"));
+  });
+  EXPECT_NE(result_of_one_call().text.find("not permitted"), std::string::npos);
+}
+
+TEST_F(ToolCalls, AllowOfAnInputThatWasRewrittenAfterwardsDoesNotCount) {
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "a_allow",
+     [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "b_rewrite", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"rm"})"));
+  });
+  EXPECT_NE(result_of_one_call().text.find("not permitted"), std::string::npos);
+  EXPECT_TRUE(log_.mentions("a_allow allowed an input that b_rewrite rewrote afterwards"));
+}
+
+TEST_F(ToolCalls, HookMayAllowWhatItRewroteItself) {
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "safe", [](const TestCall& call) {
+    call.emit(permission_action(AGENTD_PERMISSION_ALLOW));
+    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"ls -l"})"));
+  });
+  EXPECT_EQ(result_of_one_call().text, "output of bash");
+}
+
+TEST_F(ToolCalls, RewritersOfTheInputChain) {
+  for (const char* const add : {"a", "b"})
+    on(AGENTD_EVENT_BEFORE_TOOL_CALL, add, [add](const TestCall& call) {
+      std::string json(view_of(call.payload<agentd_tool_call>().input_json));
+      json.insert(json.size() - 1, std::string(",\"") + add + "\":1");
+      return call.answer(action(AGENTD_ACT_REPLACE_TEXT, json));
+    });
+  result_of_one_call();
+  EXPECT_EQ(tools_.calls.at(0).input_json, R"({"command":"ls","a":1,"b":1})");
+}
+
+TEST_F(ToolCalls, ErrorOfAFailedCallIsRewrittenForTheNextHookToo) {
+  tools_.handler = [](const ToolCall&) {
+    return Result<ToolOutcome>(Error{Code::kUnavailable, "the token 1234 is wrong"});
+  };
+  on(AGENTD_EVENT_TOOL_CALL_FAILED, "a_redact",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "***")); });
+  std::string seen;
+  on(AGENTD_EVENT_TOOL_CALL_FAILED, "b_look", [&](const TestCall& call) {
+    const auto& result = *call.payload<agentd_tool_call>().result;
+    seen = std::string(view_of(result.content)) + "," + std::string(view_of(result.error));
+    return AGENTD_OK;
+  });
+  EXPECT_EQ(result_of_one_call().text, "***");
+  EXPECT_EQ(seen, "***,***");
 }
 
 TEST_F(ToolCalls, RewriteToWhatIsNoObjectBlocksTheCall) {

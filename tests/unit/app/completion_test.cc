@@ -41,7 +41,7 @@ TEST(Completion, BashOffersCommands) {
 }
 
 TEST(Completion, BashOffersOptionsOfTheCommand) {
-  EXPECT_EQ(completed("agentd run --re"), "--resume --result-only\n");
+  EXPECT_EQ(completed("agentd run --re"), "--resume --recipe --result-only\n");
   EXPECT_EQ(completed("agentd conversation show --f"), "--format\n");
   EXPECT_EQ(completed("agentd chat --json"), "\n");
 }

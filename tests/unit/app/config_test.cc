@@ -173,6 +173,30 @@ TEST_F(ConfigTest, HooksHaveSettingsOfTheirOwn) {
   EXPECT_EQ(config->json("hooks.guardrail.config"), R"({"limit":5,"names":["a"]})");
 }
 
+TEST_F(ConfigTest, AHooksNameMayHaveDots) {
+  const auto config = user("hooks: {guard.1: {shadow: true}, project/x.y: {timeout_ms: 5}}\n");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->hook_names(), (std::vector<std::string>{"guard.1", "project/x.y"}));
+  EXPECT_TRUE(config->flag("hooks.guard.1.shadow"));
+  EXPECT_EQ(config->whole("hooks.project/x.y.timeout_ms"), 5u);
+  EXPECT_EQ(key_parts("hooks.guard.1.shadow"),
+            (std::vector<std::string>{"hooks", "guard.1", "shadow"}));
+  EXPECT_EQ(error("hooks: {guard.1: {shado: true}}\n"),
+            "config.yaml:1:19: unknown key 'shado' in 'hooks.guard.1': did you mean 'shadow'?");
+  EXPECT_FALSE(user("hooks: {guard.1: 5}\n"));
+}
+
+TEST_F(ConfigTest, APriorityMayBeNegative) {
+  const auto config = user("hooks: {low: {priority: -20}}\n");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->integer("hooks.low.priority"), -20);
+  EXPECT_EQ(error("hooks: {low: {priority: 40000}}\n"),
+            "config.yaml:1:15: hooks.low.priority must be a whole number from -32768 to 32767, not "
+            "'40000'");
+  EXPECT_EQ(error("max_turns: -1\n"),
+            "config.yaml:1:1: max_turns must be a whole number from 0 to 1000000, not '-1'");
+}
+
 TEST_F(ConfigTest, AHooksSettingWithATypoIsFound) {
   EXPECT_EQ(error("hooks: {guardrail: {enabld: true}}\n"),
             "config.yaml:1:21: unknown key 'enabld' in 'hooks.guardrail': did you mean 'enabled'?");

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "core/app/nearest.h"
+#include "core/base/nearest.h"
 
 namespace agentd::app {
 namespace {

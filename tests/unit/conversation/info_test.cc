@@ -45,6 +45,16 @@ TEST(ConversationInfo, TakesItsNamesFromTheGenesis) {
   EXPECT_EQ(log.info.created_ms, 1001);
 }
 
+TEST(ConversationInfo, TellsASubagentsConversation) {
+  Folded log;
+  GenesisRecord genesis;
+  genesis.conversation_id = "id";
+  genesis.agent_type = "scout";
+  log.add(write_genesis(genesis));
+  EXPECT_EQ(log.info.agent_type, "scout");
+  EXPECT_EQ(read_info(write_info(log.info))->agent_type, "scout");
+}
+
 TEST(ConversationInfo, TitleIsTheFirstUserMessageOnOneLine) {
   Folded log;
   log.user("fix the\nbuild  " + std::string(200, 'x')).user("another");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/conversation/receipt.h"
 #include "core/conversation/record.h"
 
 #include <gtest/gtest.h>
@@ -213,6 +214,34 @@ TEST(Record, SmallRecordsReadAsTheyWereWritten) {
   EXPECT_EQ(end->turns, 3u);
 }
 
+TEST(Record, ChildAndTheGenesisOfASubagentReadAsTheyWereWritten) {
+  const auto child = read_child(write_child({"id", "subagent", "scout", "c1"}));
+  ASSERT_TRUE(child);
+  EXPECT_EQ(child->conversation_id + child->relation + child->agent_type + child->call_id,
+            "idsubagentscoutc1");
+  GenesisRecord from;
+  from.conversation_id = "id";
+  from.parent = "parent";
+  from.parent_seq = 7;
+  from.agent_type = "scout";
+  const auto back = read_genesis(write_genesis(from));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->parent, "parent");
+  EXPECT_EQ(back->parent_seq, 7u);
+  EXPECT_EQ(back->agent_type, "scout");
+}
+
+TEST(Receipt, GarbageIsCorrupt) {
+  const std::string good = write_receipt(HookReceipt{});
+  ASSERT_TRUE(read_receipt(good));
+  for (const char* const bad : {"", "{", "[]", "null", "{}", R"({"payload_digest":"12"})",
+                                R"({"payload_digest":7})"})
+    EXPECT_EQ(read_receipt(bad).error().code, Code::kCorrupt) << bad;
+  std::string upper = good;
+  upper.replace(upper.find("payload_digest") + 17, 2, "zz");
+  EXPECT_FALSE(read_receipt(upper));
+}
+
 TEST(Record, MetaTellsAnAbsentTitleFromAnEmptyOne) {
   EXPECT_FALSE(read_meta(write_meta({}))->title.has_value());
   EXPECT_EQ(read_meta(write_meta({""}))->title, "");
@@ -239,7 +268,7 @@ Result<void> read_any(const Record& record) {
     case RecordType::kRevert: AGENTD_TRY_VOID(read_revert(record)); break;
     case RecordType::kMeta: AGENTD_TRY_VOID(read_meta(record)); break;
     case RecordType::kRunEnd: AGENTD_TRY_VOID(read_run_end(record)); break;
-    case RecordType::kChild:
+    case RecordType::kChild: AGENTD_TRY_VOID(read_child(record)); break;
     case RecordType::kCheckpoint:
     case RecordType::kErase: break;
   }
@@ -252,9 +281,7 @@ TEST(Record, GarbageIsCorruptForEveryType) {
       Record record;
       record.type = static_cast<RecordType>(type);
       record.payload = payload;
-      if (record.type == RecordType::kChild || record.type == RecordType::kCheckpoint ||
-          record.type == RecordType::kErase)
-        continue;
+      if (record.type == RecordType::kCheckpoint || record.type == RecordType::kErase) continue;
       const auto read = read_any(record);
       ASSERT_FALSE(read) << name_of(record.type) << " " << payload;
       EXPECT_EQ(read.error().code, Code::kCorrupt);

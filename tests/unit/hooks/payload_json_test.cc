@@ -29,6 +29,8 @@ agentd_gauge gauge() {
   made.used = 7000;
   made.limit = 10000;
   made.compact_at = 8000;
+  made.force_at = 9500;
+  made.floor = 1200;
   made.compactions = 2;
   return made;
 }
@@ -41,7 +43,9 @@ struct Envelope {
     record.event_id = to_abi("evt_1");
     record.conversation_id = to_abi("01ARZ3NDEKTSV4RRFFQ69G5FAV");
     record.session_id = to_abi("s1");
+    record.run_id = to_abi("r1");
     record.turn_id = to_abi("t1");
+    record.revision = 41;
     record.cwd = to_abi("/home/u");
     record.project_id = to_abi("u/p");
     record.recipe = to_abi("init");
@@ -74,9 +78,10 @@ std::vector<std::string> keys_of(JsonView object) {
 TEST(PayloadJson, EnvelopeKeysComeFirstInTheDocumentedOrder) {
   const auto turn = sized<agentd_turn>();
   const JsonDocument json = payload_of(AGENTD_EVENT_TURN_START, &turn);
-  const std::vector<std::string> expected{"v",        "id",          "event",    "conv_id", "session_id",
-                                          "turn_id",  "turn_number", "cwd",      "project_id", "invoked_by",
-                                          "agent",    "recipe_name", "provider", "model",   "context"};
+  const std::vector<std::string> expected{
+      "v",           "id",       "event",    "conv_id",    "session_id", "run_id", "turn_id",
+      "turn_number", "revision", "cwd",      "project_id", "invoked_by", "agent",  "recipe_name",
+      "provider",    "model",    "context"};
   EXPECT_EQ(keys_of(json.root()), expected);
 }
 
@@ -87,12 +92,16 @@ TEST(PayloadJson, EnvelopeValuesAreThoseOfTheRecord) {
   EXPECT_EQ(root["v"].int_or(0), 1);
   EXPECT_EQ(root["id"].string_or(""), "evt_1");
   EXPECT_EQ(root["event"].string_or(""), "turn_start");
+  EXPECT_EQ(root["run_id"].string_or(""), "r1");
   EXPECT_EQ(root["turn_number"].int_or(0), 3);
+  EXPECT_EQ(root["revision"].int_or(0), 41);
   EXPECT_EQ(root["invoked_by"].string_or(""), "main");
   EXPECT_EQ(root["agent"]["type"].string_or(""), "coder");
   EXPECT_EQ(root["recipe_name"].string_or(""), "init");
   EXPECT_DOUBLE_EQ(root["context"]["percent"].number_or(0), 70.0);
   EXPECT_EQ(root["context"]["source"].string_or(""), "provider");
+  EXPECT_EQ(root["context"]["force_at"].int_or(0), 9500);
+  EXPECT_EQ(root["context"]["floor"].int_or(0), 1200);
   EXPECT_EQ(root["context"]["compactions"].int_or(0), 2);
 }
 

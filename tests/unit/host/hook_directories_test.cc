@@ -138,6 +138,12 @@ TEST_F(HookDirectories, WritableParentIsNamed) {
   expect_refused(scan(), temp_.file("home") + " is world-writable");
 }
 
+TEST_F(HookDirectories, ADirectoryThatIsNotThereIsNoProblemOfItsParents) {
+  make("home", 0777);
+  const std::vector<HookDirectory> directories{{temp_.file("home/none"), Precedence::kProject}};
+  EXPECT_TRUE(scan_hook_directories(directories, {}, ::geteuid()).problems.empty());
+}
+
 TEST_F(HookDirectories, StickyParentOfRootIsPassedThrough) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to make such a directory";
   put("x.so");

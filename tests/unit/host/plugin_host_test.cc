@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/base/hash.h"
+
 #include "core/host/sealed_file.h"
 #include "tests/support/host_fixture.h"
 
@@ -111,11 +115,30 @@ TEST(PluginHost, UnsafeFileIsAProblemWithItsRemedy) {
   EXPECT_EQ(only_problem(fixture), path + " is world-writable, ignored: chmod go-w " + path);
 }
 
-TEST(PluginHost, HooksOfOtherKindsAreSaidToBeIgnored) {
+TEST(PluginHost, HooksOfOtherKindsAreHandedOnUnread) {
   HostFixture fixture(AGENTD_BROKEN_HOOKS);
-  fixture.put("x.yaml", "on: agent_stop");
+  fixture.put("x.yaml", "not: [even, yaml");
   fixture.load();
-  EXPECT_NE(only_problem(fixture).find("is a declarative hook"), std::string::npos);
+  EXPECT_TRUE(fixture.host->problems().empty());
+  const std::vector<HookFile> others = fixture.host->take_others();
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_EQ(others[0].name, "x");
+  EXPECT_EQ(others[0].kind, HookKind::kDeclarative);
+  EXPECT_TRUE(others[0].fd.valid());
+}
+
+TEST(PluginHost, ConsentIsAskedWithTheDigestOfTheBytesAndARefusalKeepsTheModuleOut) {
+  HostFixture fixture(AGENTD_BROKEN_HOOKS);
+  const std::string path = fixture.install("good");
+  std::string asked;
+  fixture.options.consent = [&](const HookFile& file, const std::string& digest) -> Result<void> {
+    asked = file.path + " " + digest;
+    return Error{Code::kDenied, "not agreed to"};
+  };
+  fixture.load();
+  EXPECT_TRUE(fixture.host->plugins().empty());
+  EXPECT_EQ(only_problem(fixture), "not agreed to");
+  EXPECT_EQ(asked, path + " " + hex(sha256(*read_file(path, 64u << 20))));
 }
 
 TEST(PluginHost, ConfigThatIsNoMappingIsSaid) {

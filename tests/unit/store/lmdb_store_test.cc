@@ -121,6 +121,51 @@ TEST_F(LmdbStoreTest, WithoutCreateAMissingStoreIsNotFoundAndNothingIsMade) {
   EXPECT_TRUE(std::filesystem::is_empty(options().directory));
 }
 
+TEST_F(LmdbStoreTest, TableOfReceiptsIsMadeWithTheFirstOfThem) {
+  const auto tables = [&] {
+    std::string names;
+    raw(nullptr, [&](MDB_txn* txn, MDB_dbi dbi) {
+      MDB_cursor* cursor = nullptr;
+      MDB_val key{}, value{};
+      ASSERT_EQ(mdb_cursor_open(txn, dbi, &cursor), 0);
+      while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0)
+        names += std::string(static_cast<char*>(key.mv_data), key.mv_size) + " ";
+      mdb_cursor_close(cursor);
+    });
+    return names;
+  };
+  int seen = 0;
+  const auto count = [&](const HookReceipt&) { return ++seen > 0; };
+  ASSERT_OK(open()->append(a_, 0, opening(a_)));
+  ASSERT_OK(open()->receipts(a_, count));
+  LmdbOptions read_only = options();
+  read_only.read_only = true;
+  ASSERT_OK((*try_open(read_only))->receipts(a_, count));
+  EXPECT_EQ(seen, 0);
+  EXPECT_EQ(tables().find("receipts"), std::string::npos);
+  HookReceipt receipt;
+  receipt.hook = "guard";
+  ASSERT_OK(open()->append_receipts(a_, {{receipt}}));
+  EXPECT_NE(tables().find("receipts"), std::string::npos);
+  ASSERT_OK((*try_open(read_only))->receipts(a_, count));
+  EXPECT_EQ(seen, 1);
+  EXPECT_CODE(Code::kDenied, (*try_open(read_only))->append_receipts(a_, {{receipt}}));
+}
+
+TEST_F(LmdbStoreTest, DamagedReceiptIsToldAndCanBeRemoved) {
+  HookReceipt receipt;
+  receipt.hook = "guard";
+  ASSERT_OK(open()->append(a_, 0, opening(a_), {}, {{receipt}}));
+  damage("receipts", [](std::string& value) {
+    value[0] = '?';
+    return true;
+  });
+  const auto store = open();
+  EXPECT_CODE(Code::kCorrupt, store->receipts(a_, [](const HookReceipt&) { return true; }));
+  EXPECT_OK(store->verify(a_));
+  EXPECT_OK(store->remove(a_));
+}
+
 TEST_F(LmdbStoreTest, OpeningAStoreThatExistsWritesNothing) {
   ASSERT_OK(open()->append(a_, 0, opening(a_)));
   const std::string before = *read_file(options().directory + "/data.mdb", 1 << 30);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace agentd::app {
+namespace agentd {
 
 // Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b);
@@ -20,4 +20,4 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
 // ": did you mean 'x'?", or nothing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
 
-}  // namespace agentd::app
+}  // namespace agentd

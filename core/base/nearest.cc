@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/app/nearest.h"
+#include "core/base/nearest.h"
 
 #include <algorithm>
 
-namespace agentd::app {
+namespace agentd {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -43,4 +43,4 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return name.empty() ? "" : ": did you mean '" + name + "'?";
 }
 
-}  // namespace agentd::app
+}  // namespace agentd

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// firing.h - one event on its way through its hooks: what they said becomes receipts, what they may not say
+// becomes a warning. Private to this room.
+//
+// Threading: the session's own thread.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/conversation/receipt.h"
+#include "core/hooks/dispatcher.h"
+
+namespace agentd {
+
+// What is fired.
+struct Fired {
+  std::uint32_t event = 0;
+  const void* payload = nullptr;
+  const void* bare = nullptr;  // the same without messages; null = payload
+  void (*rewrite)(void* context, std::uint32_t target, std::string_view text) = nullptr;
+  void* context = nullptr;
+  std::uint32_t attempt = 1;
+  std::uint16_t only = 0;  // AGENTD_HOOK_ flags; 0 = all hooks
+};
+
+class Firing final : public TraceSink {
+ public:
+  // What the session says of every receipt: event id, revision, run, turn, time.
+  struct Frame {
+    const Snapshot& snapshot;
+    HookReceipt receipt{};
+    bool all = false;  // a receipt for each hook, whatever it said
+    std::function<std::string(std::string_view hook)> kind_of{};  // empty = a guess
+    std::function<void(const HookTrace&)> tell{};  // each call, while it happens; may be empty
+  };
+  struct Problem {
+    std::string hook, text;
+    bool logged = false;  // by whoever found it
+  };
+
+  Firing(const Fired& fired, CallSlot& slot, Frame frame)
+      : fired_(fired), slot_(slot), frame_(std::move(frame)) {}
+
+  // For Dispatch::rewrite and its context: the hook's own view of the payload is kept first.
+  static void rewrite(void* me, std::uint32_t target, std::string_view text);
+  void on_hook(const HookTrace& trace) override;
+
+  // The receipts, with the payloads that may be kept.
+  std::vector<HookReceipt> take_receipts(const Outcome* outcome);
+  const std::vector<Problem>& problems() const { return problems_; }
+
+ private:
+  struct Seen {
+    HookReceipt receipt;
+    std::shared_ptr<const std::string> payload;
+    unsigned version = 0;  // of the payload: counts rewrites
+  };
+  const Snapshot::Entry* entry_of(const HookTrace& trace) const;
+  std::string kind_of(const HookTrace& trace) const;
+  void find_problems(const HookTrace& trace);
+  void keep(const HookTrace& trace);
+  const Digest& digest_of(const std::shared_ptr<const std::string>& text);
+
+  const Fired fired_;
+  CallSlot& slot_;
+  const Frame frame_;
+  std::vector<Seen> seen_;
+  std::vector<Problem> problems_;
+  // What the hook that is rewriting was asked with.
+  std::shared_ptr<const std::string> before_rewrite_;
+  unsigned version_ = 0, version_before_ = 0;
+  bool answered_ = false;
+  std::shared_ptr<const std::string> digested_;
+  Digest digest_{};
+};
+
+// Takes out what is not legal for the event, so that it has no effect whoever emitted it.
+void drop_illegal(Outcome& outcome, std::uint32_t event);
+
+}  // namespace agentd

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "core/app/commands/commands.h"
+#include "core/app/commands/hooks_shared.h"
+#include "core/app/exit_codes.h"
+#include "core/base/bytes.h"
+#include "core/host/external/declarative.h"
+#include "core/host/external/dialect.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::uint64_t kSettingsBytesMax = 4u << 20;
+constexpr std::size_t kShownBytes = 2000;
+
+std::string absolute(const App& app, const std::string& path) {
+  const std::filesystem::path out(path);
+  if (out.is_absolute()) return out.lexically_normal().string();
+  return (std::filesystem::path(app.surroundings().cwd) / out).lexically_normal().string();
+}
+
+struct Imported {
+  Dialect dialect = Dialect::kClaude;
+  DefinitionSet set;
+  std::string yaml;
+};
+
+Result<Imported> import_file(const std::string& path, const std::string& dialect) {
+  Imported out;
+  AGENTD_TRY(const std::string text, read_file(path, kSettingsBytesMax));
+  const auto found = dialect.empty() ? guess_dialect(path, text) : find_dialect(dialect);
+  if (!found && dialect.empty())
+    return Error{Code::kInvalid,
+                 path + ": cannot tell whose settings these are: say --dialect claude, gemini or "
+                        "docker"};
+  if (!found)
+    return Error{Code::kInvalid, "--dialect knows " + dialect_names() + ", not '" +
+                                     one_line(dialect, 60) + "'"};
+  out.dialect = *found;
+  AGENTD_TRY(out.set, read_settings(out.dialect, text, path, name_of(out.dialect)));
+  out.yaml = write_declarative(out.set, path);
+  return out;
+}
+
+// What was written is read again: a file that agentd itself would refuse is worth nothing.
+Result<void> check(const Imported& imported, const std::string& output) {
+  const std::string name = std::filesystem::path(output).stem().string();
+  auto read = read_declarative(imported.yaml, output, name, Precedence::kUser);
+  if (!read) return read.error().with_context("what was imported does not read");
+  return {};
+}
+
+void say_problems(App& app, const Imported& imported) {
+  app.out().flush();
+  for (const std::string& problem : imported.set.problems)
+    app.err().line("not carried over: " + neutral_line(problem, kShownBytes));
+  app.err().flush();
+}
+
+// A file in a hooks directory runs from now on: its bytes are those that were just made.
+Result<bool> record(App& app, const HooksHere& here, const std::string& output) {
+  const Inventory inventory = inventory_of(app, here);
+  const HookSource* const source = find_source(inventory, output);
+  if (source == nullptr || source->trust == "system") return source != nullptr;
+  NullLog log;
+  AGENTD_TRY(HookSource inside, look_inside(*source, here.setup.options, app.clock(), log));
+  AGENTD_TRY(TrustStore store,
+             TrustStore::open(here.setup.options.trust_file, here.setup.options.native.user,
+                              app.clock()));
+  AGENTD_TRY_VOID(store.record(std::move(inside.entry)));
+  return true;
+}
+
+Result<void> write(const std::string& output, const std::string& yaml, bool force) {
+  struct stat info {};
+  if (!force && ::lstat(output.c_str(), &info) == 0)
+    return Error{Code::kInvalid,
+                 output + " is there already: say --force to replace it, or --output FILE"};
+  AGENTD_TRY_VOID(make_directories(std::filesystem::path(output).parent_path().string()));
+  return write_file_atomically(output, yaml, 0600);
+}
+
+}  // namespace
+
+int hooks_import_command(App& app, const Arguments& arguments) {
+  const auto here = hooks_here(app, arguments);
+  if (!here) return app.fail(here.error().code, here.error().message);
+  const std::string path = absolute(app, arguments.words()[0]);
+  auto imported = import_file(path, arguments.value("dialect"));
+  if (!imported)
+    return app.fail(imported.error().code == Code::kNotFound ? kExitNotFound : kExitUsage,
+                    imported.error().message);
+  const std::string standard =
+      here->home + "/hooks/" + std::string(name_of(imported->dialect)) + ".yaml";
+  const std::string output =
+      arguments.has("output") ? absolute(app, arguments.value("output")) : standard;
+  if (imported->set.hooks.empty()) {
+    say_problems(app, *imported);
+    return app.fail(kExitFailure, path + " has no hook that could be carried over");
+  }
+  if (const auto reads = check(*imported, output); !reads)
+    return app.fail(kExitFailure, reads.error().message);
+  if (arguments.has("dry-run")) {
+    app.out().print(imported->yaml);
+    say_problems(app, *imported);
+    return kExitOk;
+  }
+  if (const auto wrote = write(output, imported->yaml, arguments.has("force")); !wrote)
+    return app.fail(kExitFailure, wrote.error().message);
+  app.out().print("wrote " + std::to_string(imported->set.hooks.size()) +
+                  (imported->set.hooks.size() == 1 ? " hook" : " hooks") + " to " +
+                  neutral_line(output, kShownBytes) + "\n");
+  for (const HookDefinition& hook : imported->set.hooks)
+    app.out().print("  " + neutral_line(hook.name + ": " + runs_text(hook), kShownBytes) + "\n");
+  say_problems(app, *imported);
+  const Result<bool> used = record(app, *here, output);
+  if (!used) return app.fail(kExitFailure, used.error().message);
+  app.out().print(*used ? "They run from now on; 'agentd hooks list' shows them\n"
+                        : "No hooks directory holds that file: move it to " + here->home +
+                              "/hooks to use it\n");
+  return kExitOk;
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core/app/commands/commands.h"
+#include "core/app/commands/hooks_shared.h"
+#include "core/app/exit_codes.h"
+#include "core/codec/json.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kShownBytes = 200;
+
+std::string priority_text(const HookRow& row) {
+  return row.priority ? std::to_string(*row.priority) : "-";
+}
+
+std::string state_text(const HookRow& row) {
+  std::string out(name_of(row.state));
+  if (row.state == HookState::kOn && row.shadow) out = "shadow";
+  if (row.source->blocks()) out += ", blocks";
+  return out;
+}
+
+std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
+
+std::vector<std::string> cells_of(const HookRow& row) {
+  return {neutral_line(row.name, kShownBytes),
+          or_dash(row.kind) + (row.source->guard ? " guard" : ""),
+          neutral_line(joined(row.events, ","), kShownBytes),
+          priority_text(row),
+          std::string(name_of(row.source->precedence)),
+          or_dash(row.source->trust),
+          state_text(row)};
+}
+
+// Under each line that says no, why.
+void print_table(Output& out, const std::vector<HookRow>& rows) {
+  std::vector<std::vector<std::string>> lines{
+      {"NAME", "KIND", "EVENTS", "PRIORITY", "SOURCE", "TRUST", "STATE"}};
+  for (const HookRow& row : rows) lines.push_back(cells_of(row));
+  std::vector<std::size_t> widths(lines[0].size(), 0);
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  for (std::size_t at = 0; at < lines.size(); ++at) {
+    std::string text;
+    for (std::size_t i = 0; i < lines[at].size(); ++i) {
+      std::string cell = lines[at][i];
+      if (i + 1 < lines[at].size()) cell.resize(widths[i] + 2, ' ');
+      text += cell;
+    }
+    out.print(text + "\n");
+    if (at == 0) continue;
+    const HookRow& row = rows[at - 1];
+    if (!row.why_not.empty()) out.print("    " + neutral_line(row.why_not, 2000) + "\n");
+    // Once for each file, after its last hook.
+    const bool last = at == rows.size() || rows[at].source != row.source;
+    if (!last) continue;
+    for (const std::string& problem : row.source->problems)
+      out.print("    " + neutral_line(problem, 2000) + "\n");
+  }
+}
+
+std::string json_of(const HookRow& row) {
+  const HookSource& source = *row.source;
+  JsonWriter json;
+  json.begin_object().member("name", row.name).member("kind", row.kind).key("events");
+  json.begin_array();
+  for (const std::string& event : row.events) json.string(event);
+  json.end_array();
+  if (row.priority) json.member("priority", *row.priority);
+  json.member("source", name_of(source.precedence)).member("path", source.path);
+  json.optional("sha256", source.entry.digest).member("trust", source.trust);
+  json.member("state", name_of(row.state)).member("guard", source.guard);
+  json.member("shadow", row.shadow).member("blocks", source.blocks());
+  json.optional("why_not", row.why_not);
+  if (source.manifest) json.member("id", source.manifest->id);
+  if (!source.problems.empty()) {
+    json.key("problems").begin_array();
+    for (const std::string& problem : source.problems) json.string(problem);
+    json.end_array();
+  }
+  json.end_object();
+  return std::string(json.text());
+}
+
+}  // namespace
+
+int hooks_list_command(App& app, const Arguments& arguments) {
+  const auto here = hooks_here(app, arguments);
+  if (!here) return app.fail(here.error().code, here.error().message);
+  const Inventory inventory = inventory_of(app, *here);
+  std::vector<HookRow> rows;
+  for (const HookSource& source : inventory.sources)
+    for (HookRow& row : rows_of(source, here->setup.options)) rows.push_back(std::move(row));
+  if (arguments.has("json")) {
+    for (const HookRow& row : rows) app.out().print(json_of(row) + "\n");
+  } else if (rows.empty()) {
+    app.out().print("no hooks; put one into " + here->home +
+                    "/hooks, or begin with 'agentd hooks new NAME --lang bash'\n");
+  } else {
+    print_table(app.out(), rows);
+  }
+  app.out().flush();
+  for (const HookProblem& problem : inventory.problems)
+    app.err().line("agentd: " + neutral_line(problem.message, 2000));
+  return kExitOk;
+}
+
+}  // namespace agentd::app

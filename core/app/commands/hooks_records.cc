@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/commands/hooks_records.h"
+
+#include "core/app/exit_codes.h"
+#include "core/app/project.h"
+
+namespace agentd::app {
+
+Result<RecordsHere, Failure> records_here(const App& app, const std::string& conversation) {
+  const Result<std::string> home = app.home();
+  if (!home) return Failure{kExitUsage, home.error().message};
+  auto store = open_store(*home, false, app.clock());
+  if (!store && store.error().code == Code::kNotFound)
+    return Failure{kExitNotFound, "there is no conversation yet: nothing was saved"};
+  if (!store) return Failure{kExitStore, store.error().message};
+  const auto id = conversation.empty()
+                      ? newest_conversation(**store, find_project(app.surroundings().cwd))
+                      : find_conversation(**store, conversation);
+  if (!id) return id.error();
+  return RecordsHere{std::move(*store), *id};
+}
+
+}  // namespace agentd::app

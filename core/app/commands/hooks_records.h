@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// hooks_records.h - the conversation that a command about past hooks looks at.
+//
+// Threading: one thread.
+
+#include <memory>
+#include <string>
+
+#include "core/app/app.h"
+#include "core/app/wiring.h"
+#include "core/base/ids.h"
+#include "core/store/store.h"
+
+namespace agentd::app {
+
+struct RecordsHere {
+  std::unique_ptr<Store> store;
+  Ulid id;
+};
+// The conversation of that id or beginning of one; of an empty text the newest of this project.
+Result<RecordsHere, Failure> records_here(const App& app, const std::string& conversation);
+
+}  // namespace agentd::app

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/commands/hooks_shared.h"
+
+#include "core/app/approver.h"
+#include "core/app/exit_codes.h"
+#include "core/base/bytes.h"
+#include "core/base/nearest.h"
+
+namespace agentd::app {
+
+HooksHere hooks_here(const App& app, Config config, std::string home) {
+  Project project = find_project(app.surroundings().cwd);
+  HookSetup setup = hook_setup(app, config, home, project, true);
+  return {std::move(config), std::move(home), std::move(project), std::move(setup)};
+}
+
+Result<HooksHere, Failure> hooks_here(const App& app, const Arguments& arguments) {
+  Result<std::string> home = app.home();
+  if (!home) return Failure{kExitUsage, home.error().message};
+  if (app.surroundings().cwd.empty())
+    return Failure{kExitFailure, "the current directory is gone; go to one that exists"};
+  Result<Config> config = app.config(arguments);
+  if (!config) return Failure{kExitUsage, config.error().message};
+  return hooks_here(app, std::move(*config), std::move(*home));
+}
+
+Inventory inventory_of(const App& app, const HooksHere& here) {
+  Inventory out = describe_all(here.setup.options, app.clock());
+  for (HookSource& source : out.sources) {
+    if (!is_replaced(here.setup, source.path, source.name)) continue;
+    source.replaced = true;
+    source.state = HookState::kOff;
+    source.why_not = "replaced by another of this name";
+  }
+  return out;
+}
+
+Result<const HookSource*, Failure> source_of(const Inventory& inventory, const std::string& name) {
+  if (const HookSource* const found = find_source(inventory, name)) return found;
+  std::vector<std::string> names;
+  for (const HookSource& source : inventory.sources) names.push_back(source.name);
+  const std::string mean = did_you_mean(name, names);
+  return Failure{kExitNotFound,
+                 "there is no hook '" + one_line(name, 200) + "'" +
+                     (mean.empty() ? "; 'agentd hooks list' shows what there is" : mean)};
+}
+
+bool says_yes(App& app, std::string_view question) {
+  app.out().print(question);
+  app.out().flush();
+  const std::optional<std::string> answer = read_line(app.surroundings().input);
+  return answer && (*answer == "y" || *answer == "yes");
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string out;
+  for (const std::string& word : words)
+    out += (out.empty() ? std::string() : std::string(separator)) + word;
+  return out.empty() ? "-" : out;
+}
+
+std::string runs_text(const HookDefinition& hook) {
+  switch (hook.runs) {
+    case HookRuns::kFile:
+      return hook.path + " run";
+    case HookRuns::kShell:
+      return "/bin/sh -c " + hook.command;
+    case HookRuns::kArgv:
+      return joined(hook.argv, " ");
+    case HookRuns::kWebhook:
+      return "POST " + hook.url;
+    case HookRuns::kAction:
+      return "answers " + hook.action_json;
+    case HookRuns::kExtension:
+      return joined(hook.argv, " ") + " (stays running)";
+  }
+  return {};
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// hooks trace, hooks why - what hooks were asked and answered, from the receipts beside the log.
+#include <algorithm>
+#include <map>
+
+#include "core/agent/receipts.h"
+#include "core/app/commands/commands.h"
+#include "core/app/commands/hooks_records.h"
+#include "core/app/exit_codes.h"
+#include "core/app/transcript.h"
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kShownBytes = 2000;
+constexpr std::uint32_t kSearchedConversations = 200;
+
+// "block: no shell here; inject_context: ...".
+std::string answer_text(const std::string& json) {
+  const auto parsed = JsonDocument::parse(json);
+  if (!parsed) return json;
+  std::string out;
+  for (std::size_t i = 0; i < parsed->root().size(); ++i) {
+    const JsonView action = parsed->root().at(i);
+    if (!out.empty()) out += "; ";
+    out += action["action"].string_or("?");
+    if (action["decision"].exists()) out += " " + std::string(action["decision"].string_or({}));
+    if (action["text"].exists()) out += ": " + std::string(action["text"].string_or({}));
+    if (action["sha256"].exists()) out += " (" + action["bytes"].text() + " bytes)";
+  }
+  return out.empty() ? "no opinion" : out;
+}
+
+std::string line_of(const HookReceipt& receipt) {
+  std::string out = time_text(receipt.time_ms) + "  run " + std::to_string(receipt.run) + " turn " +
+                    std::to_string(receipt.turn) + "  " + receipt.event + "  " + receipt.hook;
+  if (receipt.attempt > 1) out += " (again)";
+  out += "  " + with_commas(receipt.duration_us) + " µs  ";
+  out += receipt.effect == "skipped" ? "not asked" : answer_text(receipt.answer) + " → " + receipt.effect;
+  if (!receipt.note.empty()) out += "  [" + receipt.note + "]";
+  return out;
+}
+
+std::string json_of(const std::string& conversation, const HookReceipt& receipt) {
+  JsonWriter out;
+  out.begin_object().member("conversation_id", conversation).key("receipt").raw(write_receipt(receipt));
+  out.end_object();
+  return std::string(out.text());
+}
+
+bool wanted(const HookReceipt& receipt, const Arguments& arguments) {
+  const auto is = [&](const char* option, const std::string& value) {
+    return !arguments.has(option) || arguments.value(option) == value;
+  };
+  return is("event", receipt.event) && is("hook", receipt.hook);
+}
+
+// ---- why
+
+struct Decision {
+  std::string conversation;
+  std::vector<HookReceipt> receipts;  // of one dispatch, in order
+};
+
+// What a call id stands for: the dispatches whose payload names it.
+bool names_call(const Store& store, const Ulid& id, const HookReceipt& receipt, const std::string& call) {
+  if (!receipt.payload_kept) return false;
+  const auto text = rebuild_payload(store, id, receipt);
+  if (!text) return false;
+  const auto payload = JsonDocument::parse(*text);
+  return payload && payload->root()["tool"]["call_id"].string_or({}) == call;
+}
+
+Result<std::vector<Decision>, Failure> decisions(const Store& store, const Ulid& id,
+                                                 const std::string& asked) {
+  std::vector<Decision> out;
+  std::map<std::string, bool> calls;  // dispatch -> whether it is about that call
+  const auto read = store.receipts(id, [&](const HookReceipt& receipt) {
+    bool mine = receipt.event_id == asked ||
+                (asked.size() >= 6 && asked.size() < receipt.event_id.size() &&
+                 receipt.event_id.starts_with(asked));
+    if (!mine) {
+      const auto [known, fresh] = calls.try_emplace(receipt.event_id, false);
+      if (fresh || !known->second) known->second = known->second || names_call(store, id, receipt, asked);
+      mine = known->second;
+    }
+    if (!mine) return true;
+    if (out.empty() || out.back().receipts.front().event_id != receipt.event_id)
+      out.push_back({id.text(), {}});
+    out.back().receipts.push_back(receipt);
+    return true;
+  });
+  if (!read) return Failure{kExitStore, read.error().message};
+  return out;
+}
+
+std::string verdict_of(const Decision& decision) {
+  const auto found = [&](const char* effect) {
+    return std::find_if(decision.receipts.begin(), decision.receipts.end(),
+                        [&](const HookReceipt& each) { return each.effect == effect; });
+  };
+  const auto end = decision.receipts.end();
+  if (const auto by = found("blocked"); by != end) return by->hook + " blocked it; those after it were not asked";
+  std::string out;
+  for (const HookReceipt& each : decision.receipts)
+    if (each.effect == "applied") out += (out.empty() ? "" : ", ") + each.hook;
+  if (found("conflict") != end) return out + " won; what a later one asked for as well was not done";
+  if (!out.empty()) return "what " + out + " said was done";
+  if (found("failed") != end) return "nobody: a hook failed and fails open, so it went on";
+  return "nobody: no hook had an opinion, so it went on";
+}
+
+void print_decision(Output& out, const Store& store, const Ulid& id, const Decision& decision) {
+  const HookReceipt& first = decision.receipts.front();
+  out.print(first.event + " · " + first.event_id + " · " + time_text(first.time_ms) + " · run " +
+            std::to_string(first.run) + " turn " + std::to_string(first.turn) + "\n");
+  for (const HookReceipt& each : decision.receipts) {
+    std::string line = "  " + each.hook + " (" + (each.kind.empty() ? "hook" : each.kind) + ")";
+    if (each.attempt > 1) line += ", once more on the rewritten input";
+    if (each.effect == "skipped")
+      line += ": not asked";
+    else
+      line += ": " + answer_text(each.answer) + " → " + each.effect;
+    if (!each.note.empty()) line += ", " + each.note;
+    out.print(neutral_line(line, kShownBytes) + "\n");
+  }
+  out.print(neutral_line("  who decided: " + verdict_of(decision), kShownBytes) + "\n");
+  if (const auto payload = rebuild_payload(store, id, first))
+    out.print("  asked with: " + neutral_line(*payload, kShownBytes) + "\n");
+}
+
+void print_json(Output& out, const Decision& decision) {
+  JsonWriter json;
+  json.begin_object().member("conversation_id", decision.conversation);
+  json.member("event_id", decision.receipts.front().event_id);
+  json.member("event", decision.receipts.front().event).key("hooks").begin_array();
+  for (const HookReceipt& each : decision.receipts) json.raw(write_receipt(each));
+  json.end_array().member("decided", verdict_of(decision)).end_object();
+  out.print(std::string(json.text()) + "\n");
+}
+
+int tell(App& app, const Arguments& arguments, const Store& store, const Ulid& id,
+         const std::vector<Decision>& found) {
+  for (const Decision& decision : found) {
+    if (arguments.has("json"))
+      print_json(app.out(), decision);
+    else
+      print_decision(app.out(), store, id, decision);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+int hooks_trace_command(App& app, const Arguments& arguments) {
+  const auto records = records_here(app, arguments.value("conversation"));
+  if (!records) return app.fail(records.error().code, records.error().message);
+  const std::string id = records->id.text();
+  std::size_t shown = 0;
+  const auto read = records->store->receipts(records->id, [&](const HookReceipt& receipt) {
+    if (!wanted(receipt, arguments)) return true;
+    ++shown;
+    app.out().print((arguments.has("json") ? json_of(id, receipt)
+                                           : neutral_line(line_of(receipt), kShownBytes)) +
+                    "\n");
+    return true;
+  });
+  if (!read) return app.fail(kExitStore, read.error().message);
+  if (shown == 0 && !arguments.has("json"))
+    app.out().print("no hook answered in " + id +
+                    "; run with --trace-hooks to see those without an opinion too\n");
+  return kExitOk;
+}
+
+int hooks_why_command(App& app, const Arguments& arguments) {
+  const std::string asked = arguments.words()[0];
+  const auto records = records_here(app, arguments.value("conversation"));
+  if (!records) return app.fail(records.error().code, records.error().message);
+  auto found = decisions(*records->store, records->id, asked);
+  if (!found) return app.fail(found.error().code, found.error().message);
+  if (!found->empty()) return tell(app, arguments, *records->store, records->id, *found);
+  if (!arguments.has("conversation")) {
+    ConversationQuery query;
+    query.limit = kSearchedConversations;
+    const auto others = records->store->list(query);
+    if (!others) return app.fail(kExitStore, others.error().message);
+    for (const ConversationInfo& info : *others) {
+      const auto id = Ulid::parse(info.id);
+      if (!id || *id == records->id) continue;
+      found = decisions(*records->store, *id, asked);
+      if (found && !found->empty()) return tell(app, arguments, *records->store, *id, *found);
+    }
+  }
+  return app.fail(kExitNotFound,
+                  "no hook answered at '" + one_line(asked, 80) +
+                      "': name an event's id or a tool call's id, as 'agentd hooks trace --json' shows them");
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/commands/commands.h"
+#include "core/app/commands/hooks_shared.h"
+#include "core/app/exit_codes.h"
+#include "core/app/transcript.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kShownBytes = 2000;
+
+// What somebody who decides has to know: the file, its bytes, what it listens to and what it runs.
+void show(App& app, const HookSource& source, const TrustEntry* known) {
+  Output& out = app.out();
+  const auto line = [&](std::string_view what, const std::string& text) {
+    out.print("  " + std::string(what) + neutral_line(text, kShownBytes) + "\n");
+  };
+  out.print(neutral_line(source.name, kShownBytes) + " (" + source.kind + ", " +
+            std::string(name_of(source.precedence)) + ")\n");
+  line("file:    ", source.entry.path);
+  line("sha256:  ", source.entry.digest);
+  if (known != nullptr && known->digest != source.entry.digest)
+    line("before:  ", known->digest + ", trusted " + time_text(known->trusted_ms));
+  if (!source.entry.repository.empty()) line("of:      ", source.entry.repository);
+  if (source.kind == "executable" && source.events.empty())
+    line("events:  ", "it says so itself when it is asked, after you agree");
+  else
+    line("events:  ", joined(source.events));
+  if (source.manifest) line("id:      ", source.manifest->id + " " + source.manifest->version);
+  if (source.kind == "executable") line("runs:    ", source.path + " run");
+  for (const HookDefinition& hook : source.hooks) line("runs:    ", runs_text(hook));
+  if (source.guard) line("guard:   ", "yes: what it guards is blocked while it cannot run");
+  for (const std::string& problem : source.problems) line("note:    ", problem);
+}
+
+class Truster {
+ public:
+  Truster(App& app, const HooksHere& here, TrustStore& store, bool yes)
+      : app_(app), here_(here), store_(store), yes_(yes) {}
+
+  int trust(const HookSource& source) {
+    if (source.state == HookState::kMissing) return app_.fail(kExitNotFound, missing(source));
+    if (source.trust == "system") {
+      app_.out().print(source.name + " is the system's and needs no trust\n");
+      return kExitOk;
+    }
+    if (source.entry.digest.empty())
+      return app_.fail(kExitFailure, source.why_not.empty()
+                                         ? source.name + " cannot be trusted: it is switched off"
+                                         : source.why_not);
+    if (source.trust == "trusted") {
+      app_.out().print(source.name + " is trusted already\n");
+      return kExitOk;
+    }
+    return ask(source);
+  }
+
+ private:
+  static std::string missing(const HookSource& source) {
+    return source.name + " is not there: put it back, or 'agentd hooks untrust " + source.name +
+           "'";
+  }
+
+  int ask(const HookSource& source) {
+    // A program tells what it wants only when it runs: first the agreement.
+    const bool is_program = source.kind == "executable";
+    Result<HookSource> inside = source;
+    if (!is_program) inside = look_inside(source, here_.setup.options, app_.clock(), log_);
+    if (!inside) return app_.fail(kExitFailure, inside.error().message);
+    show(app_, *inside, store_.find(source.entry.path));
+    if (!yes_ && !says_yes(app_, "Trust it? [y/N] ")) {
+      app_.out().print(source.name + " was not trusted\n");
+      return kExitFailure;
+    }
+    if (is_program) inside = look_inside(source, here_.setup.options, app_.clock(), log_);
+    if (!inside) return app_.fail(kExitFailure, inside.error().message);
+    if (const auto kept = store_.record(inside->entry); !kept)
+      return app_.fail(kExitFailure, kept.error().message);
+    app_.out().print("trusted " + neutral_line(source.name, kShownBytes) + ", asked about " +
+                     joined(inside->events) + "\n");
+    return kExitOk;
+  }
+
+  App& app_;
+  const HooksHere& here_;
+  TrustStore& store_;
+  const bool yes_;
+  NullLog log_;
+};
+
+Result<std::vector<const HookSource*>, Failure> wanted(const Inventory& inventory,
+                                                       const Arguments& arguments) {
+  std::vector<const HookSource*> out;
+  if (arguments.has("all") != arguments.words().empty())
+    return Failure{kExitUsage, arguments.has("all")
+                                   ? "--all and names exclude each other: which hooks are meant?"
+                                   : "which hook? name one, or say --all for those that wait"};
+  if (arguments.has("all"))
+    for (const HookSource& source : inventory.sources)
+      if (source.state == HookState::kWaits) out.push_back(&source);
+  for (const std::string& name : arguments.words()) {
+    auto found = source_of(inventory, name);
+    if (!found) return found.error();
+    out.push_back(*found);
+  }
+  return out;
+}
+
+}  // namespace
+
+int hooks_trust_command(App& app, const Arguments& arguments) {
+  const auto here = hooks_here(app, arguments);
+  if (!here) return app.fail(here.error().code, here.error().message);
+  const Inventory inventory = inventory_of(app, *here);
+  const auto sources = wanted(inventory, arguments);
+  if (!sources) return app.fail(sources.error().code, sources.error().message);
+  if (sources->empty()) {
+    app.out().print("no hook waits for trust\n");
+    return kExitOk;
+  }
+  const bool yes = arguments.has("yes");
+  if (!yes && !app.surroundings().input_tty)
+    return app.fail(kExitUsage, "nobody can be asked here: say --yes to trust " +
+                                    neutral_line((*sources)[0]->name, kShownBytes));
+  auto store = TrustStore::open(here->setup.options.trust_file, here->setup.options.native.user,
+                                app.clock());
+  if (!store) return app.fail(kExitFailure, store.error().message);
+  Truster truster(app, *here, *store, yes);
+  int code = kExitOk;
+  for (const HookSource* const source : *sources)
+    if (const int each = truster.trust(*source); each != kExitOk) code = each;
+  return code;
+}
+
+int hooks_untrust_command(App& app, const Arguments& arguments) {
+  const auto here = hooks_here(app, arguments);
+  if (!here) return app.fail(here.error().code, here.error().message);
+  auto store = TrustStore::open(here->setup.options.trust_file, here->setup.options.native.user,
+                                app.clock());
+  if (!store) return app.fail(kExitFailure, store.error().message);
+  const Inventory inventory = inventory_of(app, *here);
+  // This project's "project/guard" is meant, not another's.
+  const std::string& name = arguments.words()[0];
+  const HookSource* const source = find_source(inventory, name);
+  const bool known = source != nullptr && store->find(source->entry.path) != nullptr;
+  const auto gone = store->forget(known ? source->entry.path : name);
+  if (!gone)
+    return app.fail(gone.error().code == Code::kNotFound ? kExitNotFound : kExitFailure,
+                    gone.error().message);
+  app.out().print("forgot " + neutral_line(gone->name, kShownBytes) + " (" +
+                  neutral_line(gone->path, kShownBytes) + ")\n");
+  const bool is_here = source != nullptr && source->state != HookState::kMissing;
+  if (is_here && gone->repository.empty())
+    app.out().print("It still lies in a directory of your own, where the next run takes it for a "
+                    "new hook: remove the file, or name it in hooks.disable\n");
+  return kExitOk;
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// json_slices.h - the text of each value of a JSON object or array, as it was written.
+//
+// A tool's input is passed on byte for byte, spaces and 1.50 included; a parsed value has lost
+// that.
+//
+// Threading: pure functions.
+
+#include <string_view>
+#include <vector>
+
+namespace agentd {
+
+// The values of the members or elements in order, with the white space around them.
+// REQUIRES: `json` is valid JSON (JsonDocument::parse); a text that is no object or array has none.
+std::vector<std::string_view> json_slices(std::string_view json);
+
+// Without the white space at both ends.
+std::string_view json_trimmed(std::string_view json);
+
+}  // namespace agentd

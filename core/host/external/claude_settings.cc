@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// claude_settings.cc - the `hooks` of a settings.json of Claude Code, or of a plugin's hooks.json.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+
+#include "core/host/external/claude.h"
+#include "core/host/external/settings_groups.h"
+
+namespace agentd {
+namespace {
+
+bool is_name_byte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// An argument as a word of the shell, its ${NAME} left to the shell. Arguments reach no shell in
+// Claude Code either, which puts its own variables in before it starts the program.
+std::string shell_word(std::string_view argument) {
+  std::string out = "'";
+  for (std::size_t i = 0; i < argument.size(); ++i) {
+    const std::size_t end =
+        argument.substr(i, 9) == "${CLAUDE_" ? argument.find('}', i) : std::string_view::npos;
+    if (end != std::string_view::npos) {
+      out += "'\"";
+      out += argument.substr(i, end + 1 - i);
+      out += "\"'";
+      i = end;
+    } else if (argument[i] == '\'') {
+      out += "'\\''";
+    } else {
+      out += argument[i];
+    }
+  }
+  return out + "'";
+}
+
+// "$NAME" of a header as "${NAME}", the one form that a definition knows.
+std::string with_braces(std::string_view value) {
+  std::string out;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    out += value[i];
+    if (value[i] != '$' || i + 1 == value.size() || !is_name_byte(value[i + 1])) continue;
+    out += '{';
+    while (i + 1 < value.size() && is_name_byte(value[i + 1])) out += value[++i];
+    out += '}';
+  }
+  return out;
+}
+
+class ClaudeSettings : public SettingsGroups {
+ public:
+  using SettingsGroups::SettingsGroups;
+
+ private:
+  MatcherRules rules(std::uint32_t) const override { return MatcherRules::kAgentd; }
+
+  bool fill(HookDefinition& hook, JsonView handler, const std::string& at) override {
+    const std::string type =
+        text(handler, "type", at).value_or(handler["url"].exists() ? "http" : "command");
+    if (type != "command" && type != "http") return refuse_type(type, at);
+    const bool good =
+        type == "http" ? fill_http(hook, handler, at) : fill_command(hook, handler, at);
+    if (!good) return false;
+    fill_rule(hook, handler, at);
+    if (const auto seconds = positive(handler, "timeout", at))
+      hook.timeout = Milliseconds(static_cast<std::int64_t>(std::llround(*seconds * 1000)));
+    if (boolean(handler, "once", at).value_or(false)) hook.once = HookOnce::kConversation;
+    fill_failure(hook, handler, at);
+    return true;
+  }
+
+  bool refuse_type(const std::string& type, const std::string& at) {
+    static constexpr std::array<std::string_view, 3> kTypes{"prompt", "agent", "mcp_tool"};
+    const bool known = std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
+    problem(at, "a handler of the " + std::string(known ? "type " : "unknown type ") +
+                    quoted(type) + " cannot be carried over");
+    return false;
+  }
+
+  bool fill_command(HookDefinition& hook, JsonView handler, const std::string& at) {
+    blame_unknown(handler,
+                  {"type", "command", "args", "shell", "async", "asyncRewake", "onFailure", "if",
+                   "timeout", "statusMessage", "once", "description"},
+                  at);
+    const auto command = text(handler, "command", at);
+    if (!command || trimmed(*command).empty()) {
+      problem(at, "a handler of the type 'command' needs a command");
+      return false;
+    }
+    hook.runs = HookRuns::kShell;
+    hook.command = *command;
+    if (handler["args"].exists()) fill_arguments(hook, handler, at);
+    fill_background(hook, handler, at);
+    return fill_shell(hook, handler, at);
+  }
+
+  void fill_arguments(HookDefinition& hook, JsonView handler, const std::string& at) {
+    std::vector<std::string> words{hook.command};
+    for (std::string& each : texts(handler, "args", at)) words.push_back(std::move(each));
+    const bool variables = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+      return word.find("${CLAUDE_") != std::string::npos;
+    });
+    hook.command.clear();
+    if (!variables) {
+      hook.runs = HookRuns::kArgv;
+      hook.argv = std::move(words);
+      return;
+    }
+    hook.command = "exec";
+    for (const std::string& word : words) (hook.command += ' ') += shell_word(word);
+  }
+
+  void fill_background(HookDefinition& hook, JsonView handler, const std::string& at) {
+    hook.async = boolean(handler, "async", at).value_or(false);
+    if (!boolean(handler, "asyncRewake", at).value_or(false)) return;
+    hook.async = true;
+    problem(at, "'asyncRewake' cannot wake the model; the hook runs as async");
+  }
+
+  bool fill_shell(HookDefinition& hook, JsonView handler, const std::string& at) {
+    const auto shell = text(handler, "shell", at);
+    if (!shell || hook.runs == HookRuns::kArgv) return true;
+    if (*shell == "bash") {
+      hook.runs = HookRuns::kArgv;
+      hook.argv = {"bash", "-c", hook.command};
+      hook.command.clear();
+      return true;
+    }
+    problem(at, "a hook for the shell " + quoted(*shell) + " cannot be carried over");
+    return false;
+  }
+
+  bool fill_http(HookDefinition& hook, JsonView handler, const std::string& at) {
+    blame_unknown(handler,
+                  {"type", "url", "headers", "allowedEnvVars", "onFailure", "if", "timeout",
+                   "statusMessage", "once", "description"},
+                  at);
+    const auto url = text(handler, "url", at);
+    if (!url || url->empty()) {
+      problem(at, "a handler of the type 'http' needs a url");
+      return false;
+    }
+    hook.runs = HookRuns::kWebhook;
+    hook.url = *url;
+    hook.headers = pairs(handler, "headers", at);
+    for (auto& [name, value] : hook.headers) value = with_braces(value);
+    hook.allowed_environment = texts(handler, "allowedEnvVars", at);
+    return true;
+  }
+
+  // A rule that cannot be read is dropped and the hook is asked always: nothing slips past a guard.
+  void fill_rule(HookDefinition& hook, JsonView handler, const std::string& at) {
+    hook.if_rule = text(handler, "if", at).value_or("");
+    const auto readable = if_rule_holds(hook, JsonView());
+    if (readable) return;
+    problem(at + "/if", readable.error().message + "; the hook is asked always");
+    hook.if_rule.clear();
+  }
+
+  void fill_failure(HookDefinition& hook, JsonView handler, const std::string& at) {
+    const auto policy = text(handler, "onFailure", at);
+    if (!policy) return;
+    if (*policy == "block")
+      hook.on_failure = FailurePolicy::kClosed;
+    else if (*policy == "continue")
+      hook.on_failure = FailurePolicy::kOpen;
+    else
+      problem(at + "/onFailure", "'onFailure' must be continue or block, not " + quoted(*policy));
+  }
+};
+
+}  // namespace
+
+Result<DefinitionSet> read_claude_settings(std::string_view text, std::string_view path,
+                                           std::string_view prefix) {
+  const auto json = JsonDocument::parse(text);
+  if (!json) return Error{Code::kInvalid, json_mistake(path, text, json.error().message)};
+  const JsonView root = json->root();
+  if (!root.is_object())
+    return Error{Code::kInvalid, std::string(path) + ":1:1: the settings must be an object, not " +
+                                     std::string(type_name(root))};
+  if (root["disableAllHooks"].bool_or(false)) return DefinitionSet{};
+  ClaudeSettings settings(Dialect::kClaude, text, path, prefix);
+  settings.read(root["hooks"], {});
+  return settings.take();
+}
+
+}  // namespace agentd

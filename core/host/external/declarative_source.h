@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// declarative_source.h - a YAML file of hooks while it is read: its values by type, its mistakes by
+// place (private to declarative.cc and declarative_answer.cc).
+//
+// Threading: pure functions.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/codec/yaml.h"
+
+namespace agentd {
+
+struct DeclarativeSource {
+  std::string_view text, path;
+
+  // kInvalid "FILE:LINE:COLUMN: what", at the key of a member, at its value, at a byte of its text.
+  Error at_key(const YamlNode& node, const std::string& what) const;
+  Error at_value(const YamlNode& node, const std::string& what) const;
+  Error at_byte(const YamlNode& node, std::size_t offset, const std::string& what) const;
+  // "unknown key 'x' in 'y': did you mean 'z'?"; `in` may be empty.
+  Error unknown_key(const YamlNode& node, std::string_view key, std::string_view in,
+                    const std::vector<std::string>& known) const;
+
+  // `key` is for the sentences. A text that is empty is one; a key without a value is a mistake.
+  Result<std::string> text_of(const YamlNode& node, std::string_view key) const;
+  Result<bool> boolean_of(const YamlNode& node, std::string_view key) const;
+  Result<std::int64_t> whole_of(const YamlNode& node, std::string_view key, std::int64_t low,
+                                std::int64_t high) const;
+  // One of the words, with the nearest one in the sentence otherwise.
+  Result<std::string> word_of(const YamlNode& node, std::string_view key,
+                              const std::vector<std::string>& words) const;
+  // At least one text; `alone`: a text by itself is a list of one.
+  Result<std::vector<std::string>> texts_of(const YamlNode& node, std::string_view key,
+                                            bool alone) const;
+  Result<void> must_be_mapping(const YamlNode& node, std::string_view key) const;
+  // The members of a mapping of texts, in order.
+  Result<std::vector<std::pair<std::string, std::string>>> pairs_of(const YamlNode& node,
+                                                                    std::string_view key) const;
+};
+
+}  // namespace agentd

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/external/dialect.h"
+
+#include <array>
+
+#include "core/hooks/event.h"
+#include "core/host/external/translator.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::array<std::pair<Dialect, std::string_view>, 5> kDialects{{
+    {Dialect::kAgentd, "agentd"},
+    {Dialect::kKodelet, "kodelet"},
+    {Dialect::kClaude, "claude"},
+    {Dialect::kDocker, "docker"},
+    {Dialect::kGemini, "gemini"},
+}};
+
+}  // namespace
+
+std::string_view name_of(Dialect dialect) {
+  for (const auto& [each, name] : kDialects)
+    if (each == dialect) return name;
+  return "agentd";
+}
+
+std::optional<Dialect> find_dialect(std::string_view name) {
+  for (const auto& [dialect, each] : kDialects)
+    if (each == name) return dialect;
+  return std::nullopt;
+}
+
+std::string dialect_names() {
+  std::string names;
+  for (const auto& [dialect, name] : kDialects) {
+    if (!names.empty()) names += ", ";
+    names += name;
+  }
+  return names;
+}
+
+const Translator& translator_of(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::kAgentd:
+      break;
+    case Dialect::kKodelet:
+      return kodelet_translator();
+    case Dialect::kClaude:
+      return claude_translator();
+    case Dialect::kDocker:
+      return docker_translator();
+    case Dialect::kGemini:
+      return gemini_translator();
+  }
+  return agentd_translator();
+}
+
+std::uint32_t canonical_event(Dialect dialect, std::string_view foreign) {
+  const Translator& translator = translator_of(dialect);
+  for (const EventName& each : translator.events)
+    if (each.foreign == foreign) return each.event;
+  if (!translator.events.empty()) return 0;
+  const EventTraits* const traits = find_event(foreign);
+  return traits == nullptr ? 0 : traits->id;
+}
+
+std::string_view foreign_event(Dialect dialect, std::uint32_t event) {
+  const Translator& translator = translator_of(dialect);
+  for (const EventName& each : translator.events)
+    if (each.event == event && event != 0) return each.foreign;
+  const EventTraits* const traits = find_event(event);
+  return !translator.events.empty() || traits == nullptr ? std::string_view() : traits->name;
+}
+
+std::string dialect_input(const HookDefinition& hook, JsonView payload,
+                          const DialectContext& context) {
+  return translator_of(hook.dialect).input(hook, payload, context);
+}
+
+std::string matcher_subject(const HookDefinition& hook, JsonView payload) {
+  const auto subject = translator_of(hook.dialect).subject;
+  return subject == nullptr ? "" : subject(hook, payload);
+}
+
+std::vector<std::string> dialect_environment(const HookDefinition& hook, JsonView payload,
+                                             const DialectContext& context) {
+  const auto environment = translator_of(hook.dialect).environment;
+  if (environment == nullptr) return {};
+  return environment(hook, payload, context);
+}
+
+Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
+  return translator_of(hook.dialect).interpret(hook, payload, answer);
+}
+
+Result<DefinitionSet> read_settings(Dialect dialect, std::string_view text, std::string_view path,
+                                    std::string_view prefix) {
+  const auto read = translator_of(dialect).read_settings;
+  if (read != nullptr) return read(text, path, prefix);
+  return Error{Code::kInvalid,
+               std::string(path) + ": the dialect " + std::string(name_of(dialect)) +
+                   " has no settings file with hooks; claude, docker and gemini have one"};
+}
+
+}  // namespace agentd

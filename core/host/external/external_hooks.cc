@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/external/external_hooks.h"
+
+#include <chrono>
+#include <thread>
+
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+#include "core/host/external/external_hook.h"
+#include "core/process/process.h"
+
+namespace agentd {
+namespace {
+
+constexpr Milliseconds kBackgroundPatience{2'000};
+constexpr std::string_view kKeySpace = "agentd.hooks";
+constexpr std::string_view kOncePrefix = "once/";
+
+std::uint16_t flags_of(const HookDefinition& definition) {
+  if (definition.observes || definition.async) return AGENTD_HOOK_OBSERVES;
+  return AGENTD_HOOK_GATES;
+}
+
+FailurePolicy policy_of(const HookDefinition& definition) {
+  if (definition.on_failure) return *definition.on_failure;
+  return definition.guard ? FailurePolicy::kClosed : FailurePolicy::kOpen;
+}
+
+ServiceCaller caller_of(agentd_conv conversation, std::uint32_t event, const CancelToken& cancel) {
+  return {kKeySpace, conversation, event, cancel, {}};
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : "; ") + text;
+  return out;
+}
+
+}  // namespace
+
+std::string_view kind_name(const HookDefinition& hook) {
+  if (hook.dialect != Dialect::kAgentd) return name_of(hook.dialect);
+  switch (hook.runs) {
+    case HookRuns::kFile: return "executable";
+    case HookRuns::kWebhook: return "webhook";
+    case HookRuns::kExtension: return "extension";
+    case HookRuns::kShell:
+    case HookRuns::kArgv:
+    case HookRuns::kAction: break;
+  }
+  return "yaml";
+}
+
+std::uint64_t wants_of(const HookDefinition& definition) {
+  switch (definition.event) {
+    case AGENTD_EVENT_AGENT_STOP:
+    case AGENTD_EVENT_SUBAGENT_STOP:
+    case AGENTD_EVENT_BEFORE_MODEL_CALL:
+    case AGENTD_EVENT_BEFORE_COMPACTION: break;
+    default: return 0;
+  }
+  if (definition.runs != HookRuns::kAction) return AGENTD_WANTS_MESSAGES;
+  const bool mentioned = definition.when.text().find("messages") != std::string::npos;
+  return mentioned ? AGENTD_WANTS_MESSAGES : 0;
+}
+
+std::vector<std::string> hook_environment(const HookDefinition& definition, JsonView payload) {
+  const JsonView context = payload["context"];
+  const EventTraits* const event = find_event(definition.event);
+  std::vector<std::string> out{
+      "AGENTD_EVENT=" + std::string(event == nullptr ? std::string_view() : event->name),
+      "AGENTD_CONV_ID=" + std::string(payload["conv_id"].string_or({})),
+      "AGENTD_HOOK=" + definition.name,
+      "AGENTD_HOOK_PATH=" + definition.path};
+  if (!context.is_object()) return out;
+  out.push_back("AGENTD_CONTEXT_USED=" + std::to_string(context["used"].uint_or(0)));
+  out.push_back("AGENTD_CONTEXT_MAX=" + std::to_string(context["limit"].uint_or(0)));
+  // Whole percent, so that a shell can compare it.
+  if (context["percent"].is_number())
+    out.push_back("AGENTD_CONTEXT_PERCENT=" +
+                  std::to_string(static_cast<std::uint64_t>(context["percent"].number_or(0))));
+  return out;
+}
+
+// ---- runs that nobody waits for
+
+bool BackgroundRuns::start(std::function<void(const CancelToken&)> run) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (running_ >= kRunsMax) return false;
+    ++running_;
+  }
+  const auto work = [this, cancel = cancel_, run = std::move(run)] {
+    run(cancel);
+    const std::lock_guard lock(mutex_);
+    --running_;
+    ended_.notify_all();
+  };
+  try {
+    std::thread(work).detach();  // finish() waits for it
+  } catch (const std::system_error&) {
+    const std::lock_guard lock(mutex_);
+    --running_;
+    return false;
+  }
+  return true;
+}
+
+void BackgroundRuns::finish(Milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  ended_.wait_for(lock, patience, [this] { return running_ == 0; });
+  cancel_.cancel(AGENTD_CANCEL_SHUTDOWN);
+  ended_.wait(lock, [this] { return running_ == 0; });
+}
+
+// ---- one hook
+
+ExternalHook::ExternalHook(HookDefinition definition, HookBytes bytes,
+                           const ExternalEnvironment& environment, BackgroundRuns& background,
+                           std::shared_ptr<KodeletExtension> extension)
+    : definition_(std::move(definition)),
+      bytes_(std::move(bytes)),
+      environment_(environment),
+      background_(background),
+      extension_(std::move(extension)) {}
+
+Subscription ExternalHook::subscription() {
+  Subscription out;
+  out.event = definition_.event;
+  out.flags = flags_of(definition_);
+  out.priority = static_cast<std::int16_t>(definition_.priority);
+  out.wants = wants_of(definition_);
+  out.precedence = definition_.precedence;
+  out.on_failure = policy_of(definition_);
+  out.concurrency = AGENTD_CONCURRENT;
+  out.name = definition_.name;
+  out.plugin = definition_.name;
+  out.bytes_digest = bytes_.digest;
+  out.waits = definition_.runs != HookRuns::kAction;
+  out.shadow = definition_.shadow;
+  out.fn = enter;
+  out.self = this;
+  return out;
+}
+
+agentd_status AGENTD_CALL ExternalHook::enter(void* self, const agentd_call* call) noexcept {
+  auto& hook = *static_cast<ExternalHook*>(self);
+  CallSlot* const slot = hook.environment_.tokens.find(call->token);
+  if (slot == nullptr) return AGENTD_E_NOT_FOUND;
+  return hook.ask({call->token, slot, call});
+}
+
+agentd_status ExternalHook::ask(const Asked& asked) {
+  const auto text = asked.slot->payload_text(wants_of(definition_) != 0);
+  if (text == nullptr) return AGENTD_E_UNSUPPORTED;
+  const auto payload = JsonDocument::parse(*text);
+  if (!payload) {
+    asked.slot->fail(asked.token, AGENTD_E_INTERNAL, "its payload cannot be read: " + payload.error().message);
+    return AGENTD_E_INTERNAL;
+  }
+  const auto reason = why_not(asked, payload->root());
+  if (!reason) {
+    asked.slot->fail(asked.token, AGENTD_E_ARG, reason.error().message);
+    return AGENTD_E_ARG;
+  }
+  if (!reason->empty()) {
+    asked.slot->note(asked.token, *reason);
+    return kHookSkipped;
+  }
+  if (definition_.async) return run_aside(asked, *text);
+  Verdict verdict = run(payload->root(), *text, asked.slot->cancel_token(),
+                        deadline_of(asked.call->live->deadline_ns));
+  if (!verdict.failed) mark_spent(asked);
+  return answer_with(asked, std::move(verdict));
+}
+
+Result<std::string> ExternalHook::why_not(const Asked& asked, JsonView payload) {
+  if (!definition_.matcher.matches_all()) {
+    const std::string subject = matcher_subject(definition_, payload);
+    if (!definition_.matcher.matches(subject))
+      return "its matcher '" + definition_.matcher.text() + "' does not match '" + subject + "'";
+  }
+  AGENTD_TRY(const bool rule, if_rule_holds(definition_, payload));
+  if (!rule) return "its rule '" + definition_.if_rule + "' does not hold";
+  AGENTD_TRY(const bool when, definition_.when.holds(payload));
+  if (!when) return "its condition '" + definition_.when.text() + "' does not hold";
+  return spent(asked);
+}
+
+std::string ExternalHook::once_key(const Asked& asked) const {
+  const agentd_envelope* const envelope = asked.call->envelope;
+  return envelope == nullptr ? std::string() : std::string(view_of(envelope->conversation_id));
+}
+
+Result<std::string> ExternalHook::spent(const Asked& asked) {
+  if (definition_.once == HookOnce::kAlways) return std::string();
+  const std::string conversation = once_key(asked);
+  if (definition_.once == HookOnce::kRun) {
+    const std::lock_guard lock(mutex_);
+    const auto found = spent_.find(conversation);
+    const bool this_run =
+        found != spent_.end() && found->second == view_of(asked.call->envelope->run_id);
+    return this_run ? std::string("it has run once in this run") : std::string();
+  }
+  const auto kept = environment_.services.get(
+      caller_of(asked.call->conversation, definition_.event, asked.slot->cancel_token()),
+      std::string(kOncePrefix) + conversation + "/" + definition_.name);
+  if (kept) return std::string("it has run once in this conversation");
+  if (kept.error().code == Code::kNotFound) return std::string();
+  return kept.error();
+}
+
+void ExternalHook::mark_spent(const Asked& asked) {
+  if (definition_.once == HookOnce::kAlways) return;
+  const std::string conversation = once_key(asked);
+  if (definition_.once == HookOnce::kRun) {
+    const std::lock_guard lock(mutex_);
+    spent_[conversation] = std::string(view_of(asked.call->envelope->run_id));
+    return;
+  }
+  PluginKeyOp op;
+  op.key = std::string(kOncePrefix) + conversation + "/" + definition_.name;
+  op.value = "1";
+  const auto kept = environment_.services.commit(
+      caller_of(asked.call->conversation, definition_.event, asked.slot->cancel_token()),
+      std::span(&op, 1));
+  if (!kept) asked.slot->note(asked.token, "that it has run was not kept: " + kept.error().message);
+}
+
+agentd_status ExternalHook::run_aside(const Asked& asked, const std::string& payload_text) {
+  const Deadline deadline = deadline_of(Deadline::after(environment_.clock, Milliseconds(600'000)).at_ns);
+  const bool started = background_.start([this, text = payload_text, deadline](const CancelToken& cancel) {
+    const auto payload = JsonDocument::parse(text);
+    if (!payload) return;
+    const Verdict verdict = run(payload->root(), text, cancel, deadline);
+    if (verdict.failed)
+      environment_.log.write(LogLevel::kWarning, "hooks",
+                             definition_.name + " failed in the background: " + verdict.failure);
+  });
+  if (!started) {
+    asked.slot->fail(asked.token, AGENTD_E_BUSY,
+                     "it was not started: too many hooks run in the background");
+    return AGENTD_E_BUSY;
+  }
+  mark_spent(asked);
+  asked.slot->note(asked.token, "started in the background");
+  return AGENTD_OK;
+}
+
+agentd_status ExternalHook::answer_with(const Asked& asked, Verdict verdict) {
+  if (!verdict.warnings.empty()) {
+    const std::string warnings = joined(verdict.warnings);
+    asked.slot->note(asked.token, warnings);
+    environment_.log.write(LogLevel::kWarning, "hooks", definition_.name + ": " + warnings);
+  }
+  if (verdict.failed) {
+    const agentd_status status = verdict.timed_out ? AGENTD_E_DEADLINE : AGENTD_E_IO;
+    asked.slot->fail(asked.token, status, std::move(verdict.failure));
+    return status;
+  }
+  for (Action& action : verdict.actions) asked.slot->emit(asked.token, std::move(action));
+  return AGENTD_OK;
+}
+
+// ---- all of them
+
+struct ExternalHooks::MissingGuard {
+  std::string name, why;
+  Precedence precedence = Precedence::kUser;
+  std::vector<std::uint32_t> events;
+  TokenTable& tokens;
+
+  static agentd_status AGENTD_CALL refuse(void* self, const agentd_call* call) noexcept {
+    const auto& guard = *static_cast<MissingGuard*>(self);
+    if (CallSlot* const slot = guard.tokens.find(call->token))
+      slot->fail(call->token, AGENTD_E_DENIED, guard.why);
+    return AGENTD_E_DENIED;
+  }
+};
+
+ExternalHooks::ExternalHooks(ExternalEnvironment environment)
+    : environment_(std::move(environment)), background_(std::make_unique<BackgroundRuns>()) {}
+
+ExternalHooks::~ExternalHooks() { shutdown(); }
+
+std::shared_ptr<KodeletExtension> ExternalHooks::extension_of(const HookDefinition& definition) {
+  if (definition.runs != HookRuns::kExtension) return nullptr;
+  std::string key = definition.path;
+  for (const std::string& argument : definition.argv) key += '\0' + argument;
+  auto& extension = extensions_[key];
+  if (extension) return extension;
+  KodeletExtensionRequest request;
+  request.name = definition.name;
+  request.process.argv = definition.argv;
+  request.process.cwd = definition.working_directory.empty() ? environment_.project_dir
+                                                             : definition.working_directory;
+  request.process.environment = clean_environment();
+  for (const auto& [name, value] : definition.environment)
+    request.process.environment.push_back(name + "=" + value);
+  extension = std::make_shared<KodeletExtension>(std::move(request), environment_.clock);
+  return extension;
+}
+
+void ExternalHooks::add(HookDefinition definition, HookBytes bytes) {
+  auto extension = extension_of(definition);
+  hooks_.push_back(std::make_unique<ExternalHook>(std::move(definition), std::move(bytes), environment_,
+                                                  *background_, std::move(extension)));
+}
+
+void ExternalHooks::add_missing_guard(const std::string& name, Precedence precedence,
+                                      const std::vector<std::uint32_t>& events, std::string why) {
+  missing_.push_back(std::make_unique<MissingGuard>(
+      MissingGuard{name, std::move(why), precedence, events, environment_.tokens}));
+}
+
+std::vector<Subscription> ExternalHooks::subscriptions() const {
+  std::vector<Subscription> out;
+  for (const auto& hook : hooks_) out.push_back(hook->subscription());
+  for (const auto& guard : missing_) {
+    for (const std::uint32_t event : guard->events) {
+      Subscription each;
+      each.event = event;
+      each.flags = AGENTD_HOOK_GATES;
+      each.precedence = guard->precedence;
+      each.on_failure = FailurePolicy::kClosed;
+      each.concurrency = AGENTD_CONCURRENT;
+      each.name = each.plugin = guard->name;
+      each.fn = MissingGuard::refuse;
+      each.self = guard.get();
+      out.push_back(std::move(each));
+    }
+  }
+  return out;
+}
+
+std::vector<const HookDefinition*> ExternalHooks::definitions() const {
+  std::vector<const HookDefinition*> out;
+  for (const auto& hook : hooks_) out.push_back(&hook->definition());
+  return out;
+}
+
+void ExternalHooks::shutdown() {
+  background_->finish(kBackgroundPatience);
+  hooks_.clear();
+  extensions_.clear();
+}
+
+}  // namespace agentd

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// gemini.h - the parts of Gemini CLI's dialect: its objects, its answers, its settings.
+//
+// As documented, not as built: a signal allows nothing, exit 3 denies nothing, exit 2 always
+// blocks.
+//
+// Threading: pure functions.
+
+#include "core/host/external/translator.h"
+
+namespace agentd {
+
+Verdict interpret_gemini(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);
+Result<DefinitionSet> read_gemini_settings(std::string_view text, std::string_view path,
+                                           std::string_view prefix);
+
+}  // namespace agentd

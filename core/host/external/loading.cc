@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/external/loading.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "core/base/hash.h"
+#include "core/host/external/declarative.h"
+#include "core/host/external/dialect.h"
+#include "core/host/safe_path.h"
+#include "core/process/filter.h"
+#include "core/process/process.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kProbeBytesMax = 4096;
+constexpr std::uint64_t kSettingsBytesMax = 4u << 20;
+constexpr std::size_t kEventsMax = 64;
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> out;
+  constexpr std::string_view kSpace = " \t\r\n,";
+  while (true) {
+    const std::size_t begin = text.find_first_not_of(kSpace);
+    if (begin == std::string_view::npos) return out;
+    const std::size_t end = std::min(text.find_first_of(kSpace, begin), text.size());
+    out.emplace_back(text.substr(begin, end - begin));
+    text.remove_prefix(end);
+  }
+}
+
+Error no_hook(const HookFile& file, const std::string& why) {
+  return {Code::kInvalid, file.path + " is no hook: '" + file.path + " hook' " + why +
+                              "; it must print the name of an event and exit with 0"};
+}
+
+// What the file says that it waits for.
+Result<std::vector<std::string>> probe(const HookFile& file, const SealedFile& sealed,
+                                       const ProbeOptions& options, const Clock& clock) {
+  FilterRequest request;
+  request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(sealed.fd.get());
+  request.argv = {file.path, "hook"};
+  request.cwd = options.cwd;
+  request.environment = clean_environment();
+  request.environment.push_back("AGENTD_HOOK_PATH=" + file.path);
+  request.output_bytes_max = kProbeBytesMax;
+  auto result = run_filter(request, clock, CancelToken(), Deadline::after(clock, options.time));
+  if (!result) return Error{result.error().code, file.path + " cannot be run: " + result.error().message};
+  if (result->timed_out)
+    return no_hook(file, "did not answer within " + std::to_string(options.time.count() / 1000) + " s");
+  if (result->output_over_cap) return no_hook(file, "printed more than an event's name");
+  if (result->signal != 0) return no_hook(file, "was ended by signal " + std::to_string(result->signal));
+  if (result->exit_code != 0)
+    return no_hook(file, "exited with code " + std::to_string(result->exit_code));
+  std::vector<std::string> events = words_of(result->output);
+  if (events.empty()) return no_hook(file, "printed nothing");
+  if (events.size() > kEventsMax) return no_hook(file, "printed more than an event's name");
+  for (const std::string& event : events)
+    if (canonical_event(Dialect::kAgentd, event) == 0)
+      return no_hook(file, "printed '" + one_line(event, 80) + "', which is no event");
+  return events;
+}
+
+}  // namespace
+
+Result<LoadedHooks> load_executable(const HookFile& file, const std::string& bytes,
+                                    const std::vector<std::string>& events, const ProbeOptions& options,
+                                    const Clock& clock, Log& log) {
+  LoadedHooks out;
+  AGENTD_TRY(SealedFile sealed, seal(bytes, file.path, options.private_copy_directory, log));
+  out.bytes.digest = sealed.digest;
+  out.bytes.program = std::make_shared<const SealedFile>(std::move(sealed));
+  std::vector<std::string> wanted = events;
+  if (wanted.empty()) {
+    AGENTD_TRY(wanted, probe(file, *out.bytes.program, options, clock));
+  }
+  for (const std::string& event : wanted) {
+    HookDefinition hook;
+    hook.name = file.name;
+    hook.path = file.path;
+    hook.precedence = file.precedence;
+    hook.event = canonical_event(Dialect::kAgentd, event);
+    hook.runs = HookRuns::kFile;
+    out.hooks.push_back(std::move(hook));
+  }
+  return out;
+}
+
+Result<LoadedHooks> load_declarative(const HookFile& file, const std::string& bytes) {
+  LoadedHooks out;
+  out.bytes.digest = hex(sha256(bytes));
+  AGENTD_TRY(out.hooks, read_declarative(bytes, file.path, file.name, file.precedence));
+  return out;
+}
+
+AdaptedSource parse_adapted(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return {std::string(text), std::nullopt};
+  const auto dialect = find_dialect(text.substr(0, colon));
+  if (!dialect) return {std::string(text), std::nullopt};
+  return {std::string(text.substr(colon + 1)), dialect};
+}
+
+Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
+  const std::size_t slash = source.path.rfind('/');
+  AGENTD_TRY(const UniqueFd directory, open_safe_directory(source.path.substr(0, slash), user));
+  AGENTD_TRY(const SafeFile file, open_safe_file(directory.get(), source.path.substr(slash + 1),
+                                                 source.path, user));
+  AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kSettingsBytesMax, source.path));
+  const auto dialect = source.dialect ? source.dialect : guess_dialect(source.path, bytes);
+  if (!dialect)
+    return Error{Code::kInvalid, source.path + ": cannot tell whose settings these are; write DIALECT:" +
+                                     source.path + " in hooks.adapt (" + dialect_names() + ")"};
+  AGENTD_TRY(DefinitionSet set, read_settings(*dialect, bytes, source.path, name_of(*dialect)));
+  LoadedHooks out;
+  out.hooks = std::move(set.hooks);
+  out.problems = std::move(set.problems);
+  for (HookDefinition& hook : out.hooks) hook.precedence = Precedence::kUser;
+  out.bytes.digest = hex(sha256(write_declarative({out.hooks, {}}, source.path)));
+  return out;
+}
+
+}  // namespace agentd

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// loading.h - from a file to the hooks that it holds: read, sealed, probed, parsed.
+//
+// Threading: pure functions on the file system; load_executable() runs the file.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/log.h"
+#include "core/host/external/external_hooks.h"
+#include "core/host/hook_directories.h"
+
+namespace agentd {
+
+struct LoadedHooks {
+  HookBytes bytes;
+  std::vector<HookDefinition> hooks;
+  std::vector<std::string> problems;  // what could not be carried over; whole sentences
+};
+
+// `FILE hook` prints the events that it wants, as words; an empty answer, an unknown word or an exit code other than
+// 0 is kInvalid. `events`, when there are some, are what these very bytes answered before: then nothing is run.
+// `bytes` are the file's, already trusted.
+struct ProbeOptions {
+  Milliseconds time{5'000};
+  std::string private_copy_directory;  // for kernels that do not run memory files
+  std::string cwd;
+};
+Result<LoadedHooks> load_executable(const HookFile& file, const std::string& bytes,
+                                    const std::vector<std::string>& events, const ProbeOptions& options,
+                                    const Clock& clock, Log& log);
+
+// A YAML file of a hooks directory.
+Result<LoadedHooks> load_declarative(const HookFile& file, const std::string& bytes);
+
+// Another tool's settings, used in place. The digest is that of what agentd understood, so that a change
+// elsewhere in the file is not a change of the hooks.
+struct AdaptedSource {
+  std::string path;
+  std::optional<Dialect> dialect;  // absent = told by the file
+};
+// "claude:~/.claude/settings.json" or a path alone.
+AdaptedSource parse_adapted(std::string_view text);
+Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user);
+
+}  // namespace agentd

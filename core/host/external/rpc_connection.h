@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// rpc_connection.h - one running program that answers JSON-RPC requests over its pipes.
+//
+// A thread of its own reads; requests are written by who makes them, one after another. What the
+// program asks of us is refused: agentd offers it nothing. Once the connection has ended it stays
+// so.
+//
+// Threading: thread-safe; the destructor's caller must be the last user.
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/codec/json.h"
+#include "core/process/duplex.h"
+
+namespace agentd {
+
+class RpcConnection {
+ public:
+  struct Reply {
+    enum class Kind { kResult, kError, kTimedOut, kCancelled, kEnded };
+    Kind kind = Kind::kEnded;
+    std::shared_ptr<const JsonDocument> message;  // kResult; shared by who asked and who waits
+    std::string sentence;                         // kError, kEnded
+
+    JsonView result() const { return message ? message->root()["result"] : JsonView(); }
+  };
+  // A request that was written and has no answer yet.
+  struct Pending {
+    std::int64_t id = 0;
+    bool answered = false;  // guarded by the connection's mutex, as the reply
+    Reply reply;
+  };
+
+  // `clock` outlives it. A frame of more than `frame_max` bytes ends it.
+  RpcConnection(std::unique_ptr<DuplexProcess> process, const Clock& clock, std::size_t frame_max);
+  ~RpcConnection();
+  RpcConnection(const RpcConnection&) = delete;
+  RpcConnection& operator=(const RpcConnection&) = delete;
+
+  // Writes a request. Null when it could not be written whole: `why` says how that ended.
+  std::shared_ptr<Pending> begin(std::string_view method, std::string_view params,
+                                 const CancelToken& cancel, Deadline deadline, Reply& why);
+  // The answer, or kTimedOut, kCancelled, kEnded; the request stays under way then.
+  Reply wait(const std::shared_ptr<Pending>& pending, const CancelToken& cancel, Deadline deadline);
+  // Gives a request up: its answer is dropped from now on, and the program is told so. The second
+  // one in a row that is `overdue`, without a word in between, ends the connection.
+  void abandon(const std::shared_ptr<Pending>& pending, bool overdue);
+  // Ends it with `why`, unless it has ended already.
+  void end(std::string why);
+
+  bool ended() const;
+  std::string why_ended() const;
+  std::uint64_t ended_at_ns() const;
+
+ private:
+  void read_all();
+  bool take(const std::string& body);
+  void take_answer(std::int64_t id, std::shared_ptr<const JsonDocument> message);
+  void refuse(JsonView id, std::string_view method);
+  void send_refusals();
+  std::string end_of_output() const;
+  // Locked by who writes; false when the deadline or the cancel came first.
+  bool lock_writing(const CancelToken& cancel, Deadline deadline);
+
+  const std::unique_ptr<DuplexProcess> process_;
+  const Clock& clock_;
+  const std::size_t frame_max_;
+  const CancelToken stop_;  // of the reader
+
+  std::timed_mutex writing_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::int64_t last_id_ = 0;  // this and the rest guarded by mutex_
+  // Shared by the connection and who waits for it.
+  std::map<std::int64_t, std::shared_ptr<Pending>> pending_;
+  std::vector<std::string> refusals_;
+  bool ended_ = false;
+  std::string why_;
+  std::uint64_t ended_at_ns_ = 0;
+  int unanswered_ = 0;  // overdue requests since it was heard of last
+  std::thread reader_;
+};
+
+}  // namespace agentd

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/external/settings_groups.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "core/host/external/translator.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::string_view kRoot = "/hooks";
+
+std::string step(const std::string& at, std::string_view key) {
+  return at + "/" + std::string(key);
+}
+
+std::vector<std::string> event_names(const Translator& translator) {
+  std::vector<std::string> names;
+  for (const EventName& each : translator.events) names.emplace_back(each.foreign);
+  return names;
+}
+
+}  // namespace
+
+void SettingsGroups::problem(const std::string& at, const std::string& sentence) {
+  set_.problems.push_back(path_ + ":" + std::to_string(places_.line(at)) + ": " + sentence);
+}
+
+void SettingsGroups::read(JsonView hooks, std::initializer_list<std::string_view> no_events) {
+  if (!hooks.exists() || hooks.is_null()) return;
+  if (!hooks.is_object())
+    return problem(std::string(kRoot),
+                   "'hooks' must be an object of events, not " + std::string(type_name(hooks)));
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    const std::string_view event = hooks.key_at(i);
+    if (std::find(no_events.begin(), no_events.end(), event) == no_events.end())
+      read_event(event, hooks.at(i));
+  }
+}
+
+void SettingsGroups::read_event(std::string_view event, JsonView groups) {
+  const Translator& translator = translator_of(dialect_);
+  const std::string at = step(std::string(kRoot), event);
+  const auto known = std::find_if(translator.events.begin(), translator.events.end(),
+                                  [&](const EventName& each) { return each.foreign == event; });
+  if (known == translator.events.end()) {
+    const std::string near = nearest_of(event, event_names(translator));
+    return problem(at, "unknown event " + quoted(event) +
+                           (near.empty() ? "" : ": did you mean '" + near + "'?"));
+  }
+  if (groups.is_array() && groups.size() == 0) return;
+  if (known->event == 0)
+    return problem(at, "agentd has no event like " + quoted(event) + "; its hooks are left out");
+  if (!groups.is_array())
+    return problem(
+        at, quoted(event) + " must be a list of groups, not " + std::string(type_name(groups)));
+  number_ = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    read_group(event, known->event, groups.at(i), step(at, std::to_string(i)));
+}
+
+void SettingsGroups::read_group(std::string_view event, std::uint32_t id, JsonView group,
+                                const std::string& at) {
+  if (!group.is_object())
+    return problem(at, "a group of " + quoted(event) + " must be an object, not " +
+                           std::string(type_name(group)));
+  const JsonView handlers = group["hooks"];
+  if (!handlers.is_array())
+    return problem(at, group["command"].exists()
+                           ? "a handler must stand in the list 'hooks' of a group"
+                           : "a group of " + quoted(event) + " needs a list 'hooks'");
+  std::vector<std::string> known = group_keys();
+  known.insert(known.end(), {"matcher", "hooks"});
+  blame_unknown(group, known, at);
+  auto matcher = Matcher::parse(text(group, "matcher", at).value_or(""), rules(id));
+  if (group["matcher"].exists() && !group["matcher"].is_null() && !group["matcher"].is_string())
+    return;
+  if (!matcher)
+    return problem(step(at, "matcher"), "the matcher cannot be read, its hooks are left out: " +
+                                            matcher.error().message);
+  for (std::size_t i = 0; i < handlers.size(); ++i) {
+    const std::string place = step(step(at, "hooks"), std::to_string(i));
+    HookDefinition hook;
+    hook.name = prefix_ + "/" + std::string(event) + "." + std::to_string(++number_);
+    hook.path = path_;
+    hook.line = places_.line(place);
+    hook.dialect = dialect_;
+    hook.event = id;
+    hook.foreign_event = std::string(event);
+    hook.matcher = *matcher;
+    if (!handlers.at(i).is_object())
+      problem(place, "a handler must be an object, not " + std::string(type_name(handlers.at(i))));
+    else if (fill(hook, handlers.at(i), place))
+      set_.hooks.push_back(std::move(hook));
+  }
+}
+
+// ---- members
+
+std::optional<std::string> SettingsGroups::text(JsonView object, std::string_view key,
+                                                const std::string& at) {
+  const JsonView value = object[key];
+  if (!value.exists() || value.is_null()) return std::nullopt;
+  if (value.is_string()) return std::string(value.string_or(""));
+  problem(step(at, key), quoted(key) + " must be a text, not " + std::string(type_name(value)));
+  return std::nullopt;
+}
+
+std::optional<bool> SettingsGroups::boolean(JsonView object, std::string_view key,
+                                            const std::string& at) {
+  const JsonView value = object[key];
+  if (!value.exists() || value.is_null()) return std::nullopt;
+  if (value.is_bool()) return value.bool_or(false);
+  problem(step(at, key),
+          quoted(key) + " must be true or false, not " + std::string(type_name(value)));
+  return std::nullopt;
+}
+
+std::optional<double> SettingsGroups::positive(JsonView object, std::string_view key,
+                                               const std::string& at) {
+  constexpr double kMost = 1e9;
+  const JsonView value = object[key];
+  if (!value.exists() || value.is_null()) return std::nullopt;
+  const double number = value.number_or(0);
+  if (value.is_number() && number > 0 && number < kMost) return number;
+  problem(step(at, key), quoted(key) + " must be a number above 0; it is ignored");
+  return std::nullopt;
+}
+
+std::vector<std::pair<std::string, std::string>> SettingsGroups::pairs(JsonView object,
+                                                                       std::string_view key,
+                                                                       const std::string& at) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const JsonView value = object[key];
+  if (!value.exists() || value.is_null()) return out;
+  bool good = value.is_object();
+  for (std::size_t i = 0; good && i < value.size(); ++i) {
+    good = value.at(i).is_string();
+    out.emplace_back(value.key_at(i), value.at(i).string_or(""));
+  }
+  if (good) return out;
+  problem(step(at, key), quoted(key) + " must be an object of texts; it is ignored");
+  return {};
+}
+
+std::vector<std::string> SettingsGroups::texts(JsonView object, std::string_view key,
+                                               const std::string& at) {
+  std::vector<std::string> out;
+  const JsonView value = object[key];
+  if (!value.exists() || value.is_null()) return out;
+  bool good = value.is_array();
+  for (std::size_t i = 0; good && i < value.size(); ++i) {
+    good = value.at(i).is_string();
+    out.emplace_back(value.at(i).string_or(""));
+  }
+  if (good) return out;
+  problem(step(at, key), quoted(key) + " must be a list of texts; it is ignored");
+  return {};
+}
+
+void SettingsGroups::blame_unknown(JsonView object, const std::vector<std::string>& known,
+                                   const std::string& at) {
+  for (std::size_t i = 0; i < object.size(); ++i) {
+    const std::string_view key = object.key_at(i);
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const std::string near = nearest_of(key, known);
+    problem(step(at, key), "unknown key " + quoted(key) + " is ignored" +
+                               (near.empty() ? "" : ": did you mean '" + near + "'?"));
+  }
+}
+
+}  // namespace agentd

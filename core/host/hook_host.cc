@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/hook_host.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kScriptBytesMax = 64u << 20;
+
+std::string canonical(const std::string& path) {
+  std::error_code failed;
+  const auto out = std::filesystem::canonical(path, failed);
+  return failed ? path : out.string();
+}
+
+std::vector<std::uint32_t> event_ids(const std::vector<std::string>& names) {
+  std::vector<std::uint32_t> out;
+  for (const std::string& name : names)
+    if (const EventTraits* const event = find_event(name)) out.push_back(event->id);
+  if (out.empty()) out.push_back(AGENTD_EVENT_BEFORE_TOOL_CALL);
+  return out;
+}
+
+bool is_guard(const HookDefinition& hook) {
+  return hook.on_failure ? *hook.on_failure == FailurePolicy::kClosed : hook.guard;
+}
+
+void add_event(std::vector<std::string>& names, std::uint32_t id) {
+  const EventTraits* const event = find_event(id);
+  if (event == nullptr) return;
+  if (std::find(names.begin(), names.end(), event->name) == names.end())
+    names.emplace_back(event->name);
+}
+
+template <typename Values>
+bool contains(const Values& values, const std::string& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+}  // namespace
+
+HookHost::HookHost(HookHostOptions options, ExternalEnvironment external)
+    : options_(std::move(options)),
+      clock_(external.clock),
+      log_(external.log),
+      natives_(
+          [this] {
+            PluginHostOptions native = options_.native;
+            native.consent = [this](const HookFile& file, const std::string& digest) {
+              return agree_native(file, digest);
+            };
+            return native;
+          }(),
+          external.tokens, external.services, external.clock, external.log),
+      externals_(std::move(external)) {}
+
+HookHost::~HookHost() { shutdown(); }
+
+void HookHost::problem(const std::string& path, const std::string& name, std::string message) {
+  message = one_line(message, 2000);
+  log_.write(LogLevel::kWarning, "hooks", message);
+  problems_.push_back({path, name, std::move(message)});
+}
+
+// ---- trust
+
+TrustStore* HookHost::trust() {
+  if (!trust_opened_) {
+    trust_opened_ = true;
+    auto opened = TrustStore::open(options_.trust_file, options_.native.user, clock_);
+    if (opened)
+      trust_ = std::move(*opened);
+    else
+      problem(options_.trust_file, "", trust_problem_ = opened.error().message);
+  }
+  return trust_ ? &*trust_ : nullptr;
+}
+
+Result<TrustEntry> HookHost::entry_of(const HookFile& file, const std::string& digest) {
+  TrustEntry out;
+  out.name = file.name;
+  out.path = canonical(file.path);
+  out.digest = digest;
+  if (file.precedence == Precedence::kProject) {
+    AGENTD_TRY(out.repository, TrustStore::repository_key(options_.project_root));
+  }
+  return out;
+}
+
+Result<void> HookHost::agree(const TrustEntry& asked, Precedence precedence) {
+  // The system's own directories need no file: who may write there may do anything.
+  TrustStore* const store = precedence == Precedence::kSystem ? nullptr : trust();
+  const Consent given = consent(store, asked, precedence, options_.consent);
+  if (!given.runs) return Error{Code::kDenied, asked.path + " does not run: " + given.why_not};
+  if (given.first_sight)
+    notes_.push_back("new hook " + asked.name + " (" + asked.path + ", sha256 " +
+                     asked.digest.substr(0, 12) + "): it lies in your own directory and runs from now on");
+  return {};
+}
+
+Result<void> HookHost::agree_native(const HookFile& file, const std::string& digest) {
+  if (file.precedence == Precedence::kSystem) return {};
+  AGENTD_TRY(const TrustEntry asked, entry_of(file, digest));
+  return agree(asked, file.precedence);
+}
+
+// Keeps what a trusted hook subscribes to, so that it is missed when it is gone.
+void HookHost::remember(TrustEntry entry, const std::vector<HookDefinition>& hooks) {
+  if (trust() == nullptr || !options_.consent.record) return;
+  for (const HookDefinition& hook : hooks) {
+    add_event(entry.events, hook.event);
+    entry.guard = entry.guard || is_guard(hook);
+  }
+  const TrustEntry* const known = trust()->find(entry.path);
+  if (known == nullptr || known->digest != entry.digest) return;
+  if (known->guard == entry.guard && known->events == entry.events) return;
+  if (auto kept = trust()->record(std::move(entry)); !kept) problem("", "", kept.error().message);
+}
+
+void HookHost::remember_native(const NativePlugin& plugin) {
+  if (plugin.precedence() == Precedence::kSystem || trust() == nullptr) return;
+  const TrustEntry* const known = trust()->find(canonical(plugin.path()));
+  if (known == nullptr) return;
+  std::vector<HookDefinition> rows;
+  for (const Subscription& row : plugin.subscriptions()) {
+    HookDefinition each;
+    each.event = row.event;
+    each.guard = row.on_failure == FailurePolicy::kClosed;
+    rows.push_back(std::move(each));
+  }
+  TrustEntry entry = *known;
+  entry.events.clear();
+  entry.guard = false;
+  remember(std::move(entry), rows);
+}
+
+// ---- loading
+
+void HookHost::load_all() {
+  natives_.load_all();
+  for (const HookProblem& each : natives_.problems()) problems_.push_back(each);
+  for (const auto& plugin : natives_.plugins()) {
+    loaded_.insert(plugin->identity().name);
+    remember_native(*plugin);
+  }
+  for (HookFile& file : natives_.take_others()) load_external(file);
+  for (const AdaptedSource& source : options_.adapted)
+    if (auto loaded = load_settings(source); !loaded) problem(source.path, "", loaded.error().message);
+  add_missing_guards();
+}
+
+void HookHost::load_external(HookFile& file) {
+  const auto settings = options_.settings.find(file.name);
+  const bool enabled = settings != options_.settings.end() && settings->second.enabled
+                           ? *settings->second.enabled
+                           : file.on_by_default;
+  if (!enabled) {
+    loaded_.insert(file.name);  // switched off by the user: not missing
+    return;
+  }
+  if (auto loaded = load_file(file); !loaded) problem(file.path, file.name, loaded.error().message);
+}
+
+Result<void> HookHost::load_file(HookFile& file) {
+  AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kScriptBytesMax, file.path));
+  file.fd.reset();
+  AGENTD_TRY(TrustEntry asked, entry_of(file, hex(sha256(bytes))));
+  AGENTD_TRY_VOID(agree(asked, file.precedence));
+  std::vector<std::string> events;
+  if (const TrustEntry* const known = trust_ ? trust_->find(asked.path) : nullptr;
+      known != nullptr && known->digest == asked.digest)
+    events = known->events;
+  const ProbeOptions probe{NativePlugin::kControlTime, options_.native.private_copy_directory,
+                           options_.project_root};
+  auto loaded = file.kind == HookKind::kDeclarative
+                    ? load_declarative(file, bytes)
+                    : load_executable(file, bytes, events, probe, clock_, log_);
+  if (!loaded) return loaded.error();
+  for (HookDefinition& hook : loaded->hooks) apply_settings(hook);
+  asked.trusted_ms = clock_.wall_ms();
+  if (file.precedence != Precedence::kSystem) remember(std::move(asked), loaded->hooks);
+  loaded_.insert(file.name);
+  take(std::move(*loaded));
+  return {};
+}
+
+Result<void> HookHost::load_settings(const AdaptedSource& source) {
+  AGENTD_TRY(LoadedHooks loaded, load_adapted(source, options_.native.user));
+  for (std::string& each : loaded.problems) problem(source.path, "", std::move(each));
+  TrustEntry asked;
+  asked.path = canonical(source.path);
+  asked.name = asked.path;
+  asked.digest = loaded.bytes.digest;
+  AGENTD_TRY_VOID(agree(asked, Precedence::kUser));
+  for (HookDefinition& hook : loaded.hooks) apply_settings(hook);
+  remember(asked, loaded.hooks);
+  loaded_.insert(asked.name);
+  take(std::move(loaded));
+  return {};
+}
+
+// What the user's config says beats what the hook says of itself.
+void HookHost::apply_settings(HookDefinition& hook) const {
+  if (const auto found = options_.settings.find(hook.name); found != options_.settings.end()) {
+    const HookSettings& settings = found->second;
+    if (settings.on_failure) hook.on_failure = settings.on_failure;
+    if (settings.shadow) hook.shadow = *settings.shadow;
+    if (settings.priority) hook.priority = *settings.priority;
+    if (settings.timeout) hook.timeout = settings.timeout;
+  }
+  if (contains(options_.guards, hook.name) && !hook.on_failure)
+    hook.on_failure = FailurePolicy::kClosed;
+}
+
+bool HookHost::is_off(const std::string& name) const {
+  const auto found = options_.settings.find(name);
+  if (found != options_.settings.end() && found->second.enabled && !*found->second.enabled) return true;
+  const auto& globs = options_.native.disable;
+  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+    return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
+void HookHost::take(LoadedHooks loaded) {
+  for (HookDefinition& hook : loaded.hooks) {
+    loaded_.insert(hook.name);
+    if (!is_off(hook.name)) externals_.add(std::move(hook), loaded.bytes);
+  }
+}
+
+// ---- guards that are not there
+
+std::string HookHost::why_missing(const std::string& name) const {
+  for (const HookProblem& each : problems_)
+    if (each.name == name || each.path == name) return each.message;
+  return "it is not there any more: put it back, or take it out of the guards with 'agentd hooks untrust " +
+         name + "'";
+}
+
+void HookHost::miss_guard(const std::string& name, const std::vector<std::string>& events,
+                          std::string why) {
+  problem("", name, "the guard " + name + " blocks what it guards: " + why);
+  externals_.add_missing_guard(name, Precedence::kUser, event_ids(events), std::move(why));
+  loaded_.insert(name);
+}
+
+void HookHost::add_missing_guards() {
+  const std::vector<std::string>& off = natives_.disabled();
+  for (const std::string& name : off) loaded_.insert(name);
+  std::vector<TrustEntry> known;
+  if (TrustStore* const store = options_.trust_file.empty() ? nullptr : trust()) known = store->entries();
+  const auto here = TrustStore::repository_key(options_.project_root);
+  for (const TrustEntry& entry : known) {
+    if (!entry.guard || loaded_.contains(entry.name)) continue;
+    if (!entry.repository.empty() && (!here || entry.repository != *here)) continue;
+    miss_guard(entry.name, entry.events, why_missing(entry.name));
+  }
+  for (const std::string& name : options_.guards) {
+    if (loaded_.contains(name)) continue;
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const TrustEntry& entry) { return entry.name == name; });
+    miss_guard(name, found == known.end() ? std::vector<std::string>{} : found->events,
+               why_missing(name));
+  }
+}
+
+std::vector<Subscription> HookHost::subscriptions() const {
+  std::vector<Subscription> out = natives_.subscriptions();
+  for (Subscription& each : out) {
+    const auto found = options_.settings.find(each.name);
+    if (found == options_.settings.end()) continue;
+    if (found->second.shadow) each.shadow = *found->second.shadow;
+    if (found->second.priority) each.priority = *found->second.priority;
+  }
+  for (Subscription& each : externals_.subscriptions()) out.push_back(std::move(each));
+  return out;
+}
+
+std::string_view HookHost::kind_of(std::string_view hook) const {
+  for (const auto& plugin : natives_.plugins())
+    if (plugin->identity().name == hook) return "native";
+  for (const HookDefinition* const each : externals_.definitions())
+    if (each->name == hook) return kind_name(*each);
+  return {};
+}
+
+void HookHost::shutdown() {
+  externals_.shutdown();
+  natives_.shutdown();
+}
+
+}  // namespace agentd

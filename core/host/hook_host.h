@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// hook_host.h - every hook of a process, of every kind: found, trusted, loaded, subscribed.
+//
+// The directories' files are told apart by hook_directories.h. Native modules go to the plugin host, the
+// rest to the external hooks; nothing is run or parsed before its bytes are trusted (trust_store.h). A
+// guard that was there and is missing, unrunnable or not trusted any more blocks what it guarded.
+//
+// Threading: load_all() and shutdown() on one thread; the rest is immutable between them.
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/host/external/external_hooks.h"
+#include "core/host/external/loading.h"
+#include "core/host/plugin_host.h"
+#include "core/host/trust/trust_store.h"
+
+namespace agentd {
+
+// What the config says of one hook, beside what a native one gets.
+struct HookSettings {
+  std::optional<bool> enabled;
+  std::optional<FailurePolicy> on_failure;
+  std::optional<bool> shadow;
+  std::optional<std::int16_t> priority;
+  std::optional<Milliseconds> timeout;
+};
+
+struct HookHostOptions {
+  PluginHostOptions native;            // directories, globs, grants: for all kinds
+  std::map<std::string, HookSettings> settings;  // by name, as in hooks.NAME
+  std::vector<AdaptedSource> adapted;  // hooks.adapt, absolute paths
+  std::vector<std::string> guards;     // hooks.guards
+  std::string trust_file;              // trust.json in the home directory
+  std::string project_root;            // whose hooks are keyed by their repository
+  ConsentRules consent;
+};
+
+class HookHost {
+ public:
+  // All of them outlive the host, and the host outlives every snapshot with its subscriptions.
+  HookHost(HookHostOptions options, ExternalEnvironment external);
+  ~HookHost();
+  HookHost(const HookHost&) = delete;
+  HookHost& operator=(const HookHost&) = delete;
+
+  // Loads every enabled hook that may run. Once.
+  void load_all();
+
+  std::vector<Subscription> subscriptions() const;
+  ToolSource& tools() { return natives_.tools(); }
+  // What was not loaded and why, what waits for trust, which guards are missing; loud, one sentence each.
+  const std::vector<HookProblem>& problems() const { return problems_; }
+  // What happened and need not be loud: a hash recorded at first sight.
+  const std::vector<std::string>& notes() const { return notes_; }
+  // "native", "executable", "yaml", "webhook", "claude" ...; empty for a name that is not loaded.
+  std::string_view kind_of(std::string_view hook) const;
+  const PluginHost& natives() const { return natives_; }
+  const ExternalHooks& externals() const { return externals_; }
+
+  // Ends everything. REQUIRES: no call is running.
+  void shutdown();
+
+ private:
+  TrustStore* trust();
+  Result<TrustEntry> entry_of(const HookFile& file, const std::string& digest);
+  Result<void> agree(const TrustEntry& asked, Precedence precedence);
+  Result<void> agree_native(const HookFile& file, const std::string& digest);
+  void remember(TrustEntry entry, const std::vector<HookDefinition>& hooks);
+  void remember_native(const NativePlugin& plugin);
+  void load_external(HookFile& file);
+  Result<void> load_file(HookFile& file);
+  Result<void> load_settings(const AdaptedSource& source);
+  void apply_settings(HookDefinition& hook) const;
+  bool is_off(const std::string& name) const;
+  void take(LoadedHooks loaded);
+  void add_missing_guards();
+  void miss_guard(const std::string& name, const std::vector<std::string>& events, std::string why);
+  void problem(const std::string& path, const std::string& name, std::string message);
+  std::string why_missing(const std::string& name) const;
+
+  const HookHostOptions options_;
+  const Clock& clock_;
+  Log& log_;
+  std::optional<TrustStore> trust_;
+  bool trust_opened_ = false;
+  std::string trust_problem_;
+  PluginHost natives_;
+  ExternalHooks externals_;
+  std::set<std::string> loaded_;  // names of external hooks' files and of hooks
+  std::vector<HookProblem> problems_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace agentd

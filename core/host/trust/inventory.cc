@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/trust/inventory.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "core/base/bytes.h"
+#include "core/base/hash.h"
+#include "core/host/external/dialect.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kHookBytesMax = 256u << 20;
+
+std::string canonical(const std::string& path) {
+  std::error_code failed;
+  const auto out = std::filesystem::canonical(path, failed);
+  return failed ? path : out.string();
+}
+
+std::string kind_text(HookKind kind) {
+  switch (kind) {
+    case HookKind::kNative:
+      return "native";
+    case HookKind::kDeclarative:
+      return "yaml";
+    case HookKind::kExecutable:
+      return "executable";
+  }
+  return "native";
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_disabled(const HookHostOptions& options, const std::string& name) {
+  const auto& globs = options.native.disable;
+  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+    return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
+const HookSettings& settings_of(const HookHostOptions& options, const std::string& name) {
+  static const HookSettings none;
+  const auto found = options.settings.find(name);
+  return found == options.settings.end() ? none : found->second;
+}
+
+bool fails_closed(const HookDefinition& hook) {
+  return hook.on_failure ? *hook.on_failure == FailurePolicy::kClosed : hook.guard;
+}
+
+void add_hooks(HookSource& out, std::vector<HookDefinition> hooks) {
+  out.hooks = std::move(hooks);
+  out.events.clear();
+  for (const HookDefinition& hook : out.hooks) {
+    const EventTraits* const event = find_event(hook.event);
+    if (event != nullptr && !contains(out.events, std::string(event->name)))
+      out.events.emplace_back(event->name);
+    out.guard = out.guard || fails_closed(hook);
+  }
+}
+
+std::string off_text(const std::string& name) { return "off: set hooks." + name + ".enabled"; }
+
+class Describer {
+ public:
+  Describer(const HookHostOptions& options, const Clock& clock) : options_(options) {
+    looking_.record = false;
+    looking_.dev = options.consent.dev;
+    if (options.trust_file.empty()) return;
+    auto store = TrustStore::open(options.trust_file, options.native.user, clock);
+    if (store)
+      trust_ = std::move(*store);
+    else
+      out_.problems.push_back({options.trust_file, "", one_line(store.error().message, 2000)});
+  }
+
+  Inventory run() {
+    for (HookDescription& each : describe_hooks(options_.native))
+      manifests_.emplace(each.path, std::move(each));
+    HookScan scan = scan_hook_directories(options_.native.directories, options_.native.disable,
+                                          options_.native.user);
+    for (HookFile& file : scan.files) add_file(file);
+    for (const AdaptedSource& source : options_.adapted) add_adapted(source);
+    for (HookProblem& each : scan.problems) add_problem(std::move(each));
+    for (const std::string& name : scan.disabled) add_disabled(name);
+    add_missing_guards();
+    for (HookSource& each : out_.sources) each.why_not = one_line(each.why_not, 2000);
+    return std::move(out_);
+  }
+
+  // What is known of a file once it may be parsed.
+  static Result<void> parse(HookSource& out, const HookFile& file, const std::string& bytes) {
+    if (file.kind != HookKind::kDeclarative) return {};
+    AGENTD_TRY(LoadedHooks loaded, load_declarative(file, bytes));
+    out.problems = std::move(loaded.problems);
+    add_hooks(out, std::move(loaded.hooks));
+    return {};
+  }
+
+ private:
+  void add_file(HookFile& file) {
+    HookSource out;
+    out.name = file.name;
+    out.path = file.path;
+    out.kind = kind_text(file.kind);
+    out.precedence = file.precedence;
+    out.guard = contains(options_.guards, file.name) ||
+                settings_of(options_, file.name).on_failure == FailurePolicy::kClosed;
+    if (auto described = describe(out, file); !described)
+      set(out, HookState::kBroken, described.error().message);
+    out_.sources.push_back(std::move(out));
+  }
+
+  static void set(HookSource& out, HookState state, std::string why_not) {
+    out.state = state;
+    out.why_not = std::move(why_not);
+  }
+
+  Result<void> describe(HookSource& out, HookFile& file) {
+    const bool off = !settings_of(options_, file.name)
+                          .enabled.value_or(is_enabled(file.name).value_or(file.on_by_default));
+    if (off) set(out, HookState::kOff, off_text(file.name));
+    std::string bytes;
+    // The system's own may be large, and need no digest here.
+    if (file.precedence != Precedence::kSystem || file.kind == HookKind::kDeclarative) {
+      AGENTD_TRY(bytes, read_fd(file.fd.get(), kHookBytesMax, file.path));
+    }
+    AGENTD_TRY_VOID(judge(out, file.path, file.precedence,
+                          file.precedence == Precedence::kSystem ? "" : hex(sha256(bytes))));
+    if (out.state == HookState::kWaits) return {};
+    if (file.kind == HookKind::kNative) return describe_native(out);
+    return parse(out, file, bytes);
+  }
+
+  std::optional<bool> is_enabled(const std::string& name) const {
+    const auto found = options_.native.plugins.find(name);
+    return found == options_.native.plugins.end() ? std::nullopt : found->second.enabled;
+  }
+
+  Result<void> describe_native(HookSource& out) {
+    const auto found = manifests_.find(out.path);
+    if (found == manifests_.end()) return {};
+    out.manifest = found->second.manifest;
+    if (out.manifest) {
+      out.events = out.manifest->events;
+      out.guard = out.guard || out.manifest->has_capability("gate") ||
+                  out.manifest->has_capability("redact");
+    }
+    if (out.state == HookState::kOn && !found->second.ok())
+      set(out, HookState::kBroken, found->second.verdict);
+    return {};
+  }
+
+  // What the trust store says of the bytes; `digest` is empty for the system's.
+  Result<void> judge(HookSource& out, const std::string& path, Precedence precedence,
+                     std::string digest) {
+    out.entry.name = out.name;
+    out.entry.path = canonical(path);
+    out.entry.digest = std::move(digest);
+    seen_.insert(out.entry.path);
+    if (precedence == Precedence::kSystem) {
+      out.trust = "system";
+      return {};
+    }
+    if (precedence == Precedence::kProject) {
+      AGENTD_TRY(out.entry.repository, TrustStore::repository_key(options_.project_root));
+    }
+    if (const TrustEntry* const known = trust_ ? trust_->find(out.entry.path) : nullptr;
+        known != nullptr && known->repository == out.entry.repository) {
+      out.guard = out.guard || known->guard;
+      out.events = known->events;
+    }
+    out.trust = trust_text(out.entry, precedence);
+    const Consent given =
+        consent(trust_ ? &*trust_ : nullptr, out.entry, precedence, looking_);
+    if (!given.runs && out.state == HookState::kOn) set(out, HookState::kWaits, given.why_not);
+    return {};
+  }
+
+  std::string trust_text(const TrustEntry& entry, Precedence precedence) const {
+    if (!trust_) return "unknown";
+    switch (trust_->judge(entry)) {
+      case Trust::kTrusted:
+        return "trusted";
+      case Trust::kChanged:
+        return "changed";
+      case Trust::kNew:
+        return precedence == Precedence::kProject ? "waits" : "new";
+    }
+    return "new";
+  }
+
+  void add_adapted(const AdaptedSource& source) {
+    HookSource out;
+    out.name = canonical(source.path);
+    out.path = source.path;
+    out.kind = source.dialect ? std::string(name_of(*source.dialect)) : "settings";
+    auto loaded = load_adapted(source, options_.native.user);
+    if (loaded) {
+      if (!loaded->hooks.empty()) out.kind = name_of(loaded->hooks[0].dialect);
+      out.problems = loaded->problems;
+      (void)!judge(out, source.path, Precedence::kUser, loaded->bytes.digest);
+      add_hooks(out, std::move(loaded->hooks));
+    } else {
+      set(out, HookState::kBroken, loaded.error().message);
+    }
+    out_.sources.push_back(std::move(out));
+  }
+
+  void add_problem(HookProblem problem) {
+    if (problem.name.empty()) return out_.problems.push_back(std::move(problem));
+    HookSource out;
+    out.name = problem.name;
+    out.path = problem.path;
+    out.kind = kind_of_path(problem.path);
+    out.entry.path = canonical(problem.path);
+    if (out.name.rfind("project/", 0) == 0) out.precedence = Precedence::kProject;
+    out.guard = contains(options_.guards, out.name) || is_known_guard(out.entry.path);
+    seen_.insert(out.entry.path);
+    set(out, HookState::kBroken, std::move(problem.message));
+    out_.sources.push_back(std::move(out));
+  }
+
+  static std::string kind_of_path(const std::string& path) {
+    const std::string end = std::filesystem::path(path).extension().string();
+    if (end == ".so" || end == ".dll") return "native";
+    return end == ".yaml" || end == ".yml" ? "yaml" : "executable";
+  }
+
+  bool is_known_guard(const std::string& path) const {
+    const TrustEntry* const known = trust_ ? trust_->find(path) : nullptr;
+    return known != nullptr && known->guard;
+  }
+
+  void add_disabled(const std::string& name) {
+    HookSource out;
+    out.name = name;
+    if (name.rfind("project/", 0) == 0) out.precedence = Precedence::kProject;
+    set(out, HookState::kOff, "switched off by hooks.disable");
+    out_.sources.push_back(std::move(out));
+  }
+
+  bool has(const std::string& name) const {
+    return std::any_of(out_.sources.begin(), out_.sources.end(), [&](const HookSource& source) {
+      return source.name == name ||
+             std::any_of(source.hooks.begin(), source.hooks.end(),
+                         [&](const HookDefinition& hook) { return hook.name == name; });
+    });
+  }
+
+  void add_missing(const std::string& name, const std::string& path,
+                   const std::vector<std::string>& events) {
+    if (has(name)) return;
+    HookSource out;
+    out.name = name;
+    out.path = path;
+    out.kind = path.empty() ? "" : kind_of_path(path);
+    out.events = events;
+    out.guard = true;
+    set(out, HookState::kMissing,
+        "it is not there any more, and what it guards is blocked: put it back, or take it out of "
+        "the guards with 'agentd hooks untrust " +
+            name + "'");
+    if (path.empty())
+      out.why_not = "hooks.guards names it, and there is no such hook: put it back, or take the "
+                    "name out of hooks.guards";
+    out_.sources.push_back(std::move(out));
+  }
+
+  void add_missing_guards() {
+    const auto here = TrustStore::repository_key(options_.project_root);
+    if (trust_)
+      for (const TrustEntry& entry : trust_->entries()) {
+        const bool foreign = !entry.repository.empty() && (!here || entry.repository != *here);
+        if (entry.guard && !foreign && !seen_.contains(entry.path))
+          add_missing(entry.name, entry.path, entry.events);
+      }
+    for (const std::string& name : options_.guards) add_missing(name, "", {});
+  }
+
+  const HookHostOptions& options_;
+  std::optional<TrustStore> trust_;
+  ConsentRules looking_;
+  std::map<std::string, HookDescription> manifests_;  // by path
+  std::set<std::string> seen_;                        // canonical paths
+  Inventory out_;
+};
+
+std::string row_kind(const HookSource& source, const HookDefinition& hook) {
+  return source.kind == "yaml" && hook.runs == HookRuns::kWebhook ? "webhook" : source.kind;
+}
+
+HookRow row_of(const HookSource& source, const HookHostOptions& options) {
+  HookRow out{source.name, source.kind,   source.events, std::nullopt,
+              false,       source.state, source.why_not, &source};
+  const HookSettings& settings = settings_of(options, source.name);
+  if (source.kind == "executable") out.priority = 0;
+  if (settings.priority) out.priority = *settings.priority;
+  out.shadow = settings.shadow.value_or(false);
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(HookState state) {
+  switch (state) {
+    case HookState::kOn:
+      return "on";
+    case HookState::kOff:
+      return "off";
+    case HookState::kWaits:
+      return "waits";
+    case HookState::kBroken:
+      return "broken";
+    case HookState::kMissing:
+      return "missing";
+  }
+  return "broken";
+}
+
+std::string_view name_of(Precedence precedence) {
+  switch (precedence) {
+    case Precedence::kSystem:
+      return "system";
+    case Precedence::kProject:
+      return "project";
+    case Precedence::kUser:
+      return "user";
+    case Precedence::kRecipe:
+      return "recipe";
+  }
+  return "user";
+}
+
+Inventory describe_all(const HookHostOptions& options, const Clock& clock) {
+  return Describer(options, clock).run();
+}
+
+std::vector<HookRow> rows_of(const HookSource& source, const HookHostOptions& options) {
+  if (source.hooks.empty()) return {row_of(source, options)};
+  std::vector<HookRow> out;
+  for (const HookDefinition& hook : source.hooks) {
+    HookRow row = row_of(source, options);
+    const HookSettings& settings = settings_of(options, hook.name);
+    const EventTraits* const event = find_event(hook.event);
+    row.name = hook.name;
+    row.kind = row_kind(source, hook);
+    row.events = {std::string(event == nullptr ? hook.foreign_event : event->name)};
+    row.priority = settings.priority ? *settings.priority : hook.priority;
+    row.shadow = settings.shadow.value_or(hook.shadow);
+    const bool off = !settings.enabled.value_or(true) || is_disabled(options, hook.name);
+    if (off && row.state == HookState::kOn) {
+      row.state = HookState::kOff;
+      row.why_not = is_disabled(options, hook.name) ? "switched off by hooks.disable"
+                                                    : off_text(hook.name);
+    }
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+const HookSource* find_source(const Inventory& inventory, std::string_view name_or_path) {
+  const std::string path = canonical(std::string(name_or_path));
+  for (const HookSource& source : inventory.sources)
+    if (source.name == name_or_path || source.path == name_or_path ||
+        (!source.entry.path.empty() && source.entry.path == path))
+      return &source;
+  for (const HookSource& source : inventory.sources)
+    for (const HookDefinition& hook : source.hooks)
+      if (hook.name == name_or_path) return &source;
+  return nullptr;
+}
+
+namespace {
+
+Result<HookFile> open_again(const HookSource& source, const HookHostOptions& options) {
+  HookScan scan = scan_hook_directories(options.native.directories, options.native.disable,
+                                        options.native.user);
+  for (HookFile& file : scan.files)
+    if (file.path == source.path) return std::move(file);
+  return Error{Code::kNotFound, source.path + " is gone"};
+}
+
+Error changed_meanwhile(const HookSource& source) {
+  return {Code::kConflict, source.path + " was changed just now: look at it again"};
+}
+
+}  // namespace
+
+Result<HookSource> look_inside(const HookSource& source, const HookHostOptions& options,
+                               const Clock& clock, Log& log) {
+  HookSource out = source;
+  if (out.entry.digest.empty())
+    return Error{Code::kInvalid, out.why_not.empty() ? out.name + " needs no trust" : out.why_not};
+  out.entry.guard = out.guard;
+  out.entry.events = out.events;
+  // Other tools' settings and modules have been read whole.
+  const bool is_file = out.kind == "yaml" || out.kind == "executable";
+  if (is_file) {
+    AGENTD_TRY(HookFile file, open_again(source, options));
+    AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kHookBytesMax, file.path));
+    if (hex(sha256(bytes)) != out.entry.digest) return changed_meanwhile(source);
+    if (out.kind == "executable") {
+      const ProbeOptions probe{NativePlugin::kControlTime, options.native.private_copy_directory,
+                               options.project_root};
+      AGENTD_TRY(LoadedHooks loaded, load_executable(file, bytes, {}, probe, clock, log));
+      add_hooks(out, std::move(loaded.hooks));
+    } else {
+      AGENTD_TRY_VOID(Describer::parse(out, file, bytes));
+    }
+  }
+  out.entry.guard = out.guard;
+  out.entry.events = out.events;
+  return out;
+}
+
+}  // namespace agentd

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/process/duplex.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+
+#include "core/process/family.h"
+#include "core/process/output.h"
+#include "core/process/spawn.h"
+
+namespace agentd {
+namespace {
+
+constexpr int kSliceMs = 20;         // how often the cancel word and the clock are looked at
+constexpr Milliseconds kGrace{200};  // between SIGTERM and SIGKILL
+// How long its output may pause when it has ended and a child of it holds the pipe.
+constexpr int kSettleMs = 50;
+constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr int kErrorReads = 64;  // at a time, so that an endless complaint does not keep the answer
+
+void set_non_blocking(const UniqueFd& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
+
+bool is_pending(int number) {
+  sigset_t pending;
+  ::sigpending(&pending);
+  return ::sigismember(&pending, number) == 1;
+}
+
+// write(2), without the signal that a closed pipe raises: it is blocked in this thread, where it is
+// raised, and taken away. One that was pending before stays.
+ssize_t write_quietly(int fd, std::string_view bytes) {
+  sigset_t broken_pipe;
+  sigset_t before;
+  ::sigemptyset(&broken_pipe);
+  ::sigaddset(&broken_pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+  const bool was_pending = is_pending(SIGPIPE);
+  const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+  const int why = errno;
+  const timespec at_once{};
+  if (wrote < 0 && why == EPIPE && !was_pending) ::sigtimedwait(&broken_pipe, nullptr, &at_once);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = why;
+  return wrote;
+}
+
+class Duplex final : public DuplexProcess {
+ public:
+  Duplex(Child child, std::string name, std::string mark, std::uint64_t error_bytes_max,
+         const Clock& clock)
+      : child_(std::move(child)),
+        name_(std::move(name)),
+        mark_(std::move(mark)),
+        clock_(clock),
+        error_(error_bytes_max) {
+    set_non_blocking(child_.input);
+    set_non_blocking(child_.error);
+  }
+
+  // The grace is real time: a clock of the caller that stands still keeps no process alive.
+  ~Duplex() override {
+    child_.input.reset();
+    const SystemClock clock;
+    Family family(child_.pid, {child_.output.get(), child_.error.get()}, mark_);
+    family.end(child_.pidfd, clock, kGrace, [this](int limit_ms) { return discard(limit_ms); });
+    (void)reap(child_, name_, !running());
+  }
+
+  Result<void> write(std::string_view bytes, const CancelToken& cancel,
+                     Deadline deadline) override {
+    while (!bytes.empty()) {
+      if (cancel.cancelled())
+        return Error{Code::kCancelled, "writing to " + name_ + " was cancelled"};
+      if (!running()) return Error{Code::kUnavailable, ending()};
+      const ssize_t wrote = write_quietly(child_.input.get(), bytes);
+      if (wrote >= 0) {
+        bytes.remove_prefix(static_cast<std::size_t>(wrote));
+        continue;
+      }
+      AGENTD_TRY_VOID(judge(errno));
+      if (deadline.passed(clock_))
+        return Error{Code::kBusy, name_ + " did not read its input before the deadline"};
+      wait(child_.input, POLLOUT, slice(deadline));
+    }
+    return {};
+  }
+
+  Result<std::string> read(std::size_t bytes_max, const CancelToken& cancel,
+                           Deadline deadline) override {
+    while (!output_ended_) {
+      if (cancel.cancelled())
+        return Error{Code::kCancelled, "reading from " + name_ + " was cancelled"};
+      if (!running()) {
+        if (poll_for(child_.output, POLLIN, kSettleMs)) return take(bytes_max);
+        output_ended_ = true;
+      } else if (wait(child_.output, POLLIN, slice(deadline))) {
+        return take(bytes_max);
+      } else if (deadline.passed(clock_)) {
+        return Error{Code::kBusy, name_ + " wrote nothing before the deadline"};
+      }
+    }
+    return std::string();
+  }
+
+  bool running() override { return !poll_for(child_.pidfd, POLLIN, 0); }
+
+  std::string error_text() const override {
+    const std::lock_guard lock(mutex_);
+    drain_error();
+    return error_.text();
+  }
+
+ private:
+  static bool poll_for(const UniqueFd& fd, short events, int limit_ms) {
+    pollfd one{fd.get(), events, 0};
+    int ready = 0;
+    do {
+      ready = ::poll(&one, 1, limit_ms);
+    } while (ready < 0 && errno == EINTR);
+    return ready == 1;
+  }
+
+  int slice(Deadline deadline) const {
+    return static_cast<int>(std::clamp<std::int64_t>(deadline.left(clock_).count(), 0, kSliceMs));
+  }
+
+  // Waits for `fd` or the program's end, and reads what it complains of: who is stuck in a full
+  // pipe answers nothing. True when `fd` is ready.
+  bool wait(const UniqueFd& fd, short events, int limit_ms) const {
+    pollfd wait_for[3] = {{fd.get(), events, 0},
+                          {error_ended_ ? -1 : child_.error.get(), POLLIN, 0},
+                          {child_.pidfd.get(), POLLIN, 0}};
+    if (::poll(wait_for, 3, limit_ms) <= 0) return false;
+    if (wait_for[1].revents != 0) {
+      const std::lock_guard lock(mutex_);
+      drain_error();
+    }
+    return wait_for[0].revents != 0;
+  }
+
+  // With mutex_ held.
+  void drain_error() const {
+    char buffer[kReadBytes];
+    for (int reads = 0; reads < kErrorReads && !error_ended_; ++reads) {
+      const ssize_t got = ::read(child_.error.get(), buffer, sizeof buffer);
+      if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+      error_ended_ = got <= 0;
+      if (got > 0) error_.append(std::string_view(buffer, static_cast<std::size_t>(got)));
+    }
+  }
+
+  Result<std::string> take(std::size_t bytes_max) {
+    std::string out(std::clamp<std::size_t>(bytes_max, 1, kReadBytes), '\0');
+    ssize_t got = 0;
+    do {
+      got = ::read(child_.output.get(), out.data(), out.size());
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return errno_error("reading from " + name_, errno);
+    output_ended_ = got == 0;
+    out.resize(static_cast<std::size_t>(got));
+    return out;
+  }
+
+  // What a failed write means; nothing when it is to be tried again.
+  Result<void> judge(int error_number) {
+    if (error_number == EAGAIN || error_number == EINTR) return {};
+    if (error_number != EPIPE) return errno_error("writing to " + name_, error_number);
+    // Its descriptors are closed a moment before its end can be seen.
+    const bool ended = poll_for(child_.pidfd, POLLIN, kSettleMs);
+    return Error{Code::kUnavailable, ended ? ending() : name_ + " has closed its input"};
+  }
+
+  // How it ended; it stays to be waited for.
+  std::string ending() const {
+    siginfo_t info{};
+    const int options = WEXITED | WNOHANG | WNOWAIT;
+    if (::waitid(P_PID, static_cast<id_t>(child_.pid), &info, options) != 0 || info.si_pid == 0)
+      return name_ + " has ended";
+    return name_ +
+           (info.si_code == CLD_EXITED ? " has ended with exit code " : " was ended by signal ") +
+           std::to_string(info.si_status);
+  }
+
+  // While it is being ended.
+  bool discard(int limit_ms) {
+    if (!wait(child_.output, POLLIN, limit_ms)) return false;
+    char buffer[kReadBytes];
+    const ssize_t got = ::read(child_.output.get(), buffer, sizeof buffer);
+    if (got == 0) child_.output.reset();
+    return got > 0;
+  }
+
+  Child child_;
+  const std::string name_;
+  const std::string mark_;
+  const Clock& clock_;
+  bool output_ended_ = false;  // the reader's
+  mutable std::mutex mutex_;
+  mutable std::atomic<bool> error_ended_{false};
+  mutable BoundedOutput error_;  // guarded by mutex_
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DuplexProcess>> DuplexProcess::start(const DuplexRequest& request,
+                                                            const Clock& clock) {
+  AGENTD_TRY_VOID(check_command(request.argv, request.environment, request.cwd));
+  std::string mark = make_mark();
+  AGENTD_TRY(Child child, spawn({request.argv, request.environment, request.cwd, std::string_view(),
+                                 Pipes::kDuplex, request.program, mark}));
+  return std::unique_ptr<DuplexProcess>(std::make_unique<Duplex>(
+      std::move(child), request.argv[0], std::move(mark), request.error_bytes_max, clock));
+}
+
+}  // namespace agentd

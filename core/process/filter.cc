@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/process/filter.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+#include "core/process/family.h"
+#include "core/process/output.h"
+#include "core/process/spawn.h"
+
+namespace agentd {
+namespace {
+
+constexpr int kSliceMs = 20;  // how often the cancel word and the clock are looked at
+// How long a child that never pauses may add to the answer of a program that has ended.
+constexpr Milliseconds kSettleMax{1'000};
+constexpr int kLateReads = 128;  // what a pipe may still hold when time is up
+constexpr std::size_t kReadBytes = 16 * 1024;
+
+// One program from its start to its answer.
+class Run {
+ public:
+  Run(Child child, const FilterRequest& request, std::string mark, const Clock& clock,
+      std::uint64_t started_ns)
+      : child_(std::move(child)),
+        request_(request),
+        mark_(std::move(mark)),
+        clock_(clock),
+        started_ns_(started_ns),
+        error_(request.error_bytes_max) {}
+
+  Result<FilterResult> finish(const CancelToken& cancel, Deadline deadline) {
+    while (!ended_ && !must_stop(cancel, deadline)) wait(slice(deadline));
+    if (ended_) settle(deadline);
+    if (result_.output_over_cap) {
+      family().end_now(child_.pidfd, pump());
+    } else if (!ended_) {
+      family().end(child_.pidfd, clock_, request_.grace, pump());
+    }
+    if (!ended_ || result_.timed_out || result_.cancelled) take_rest();
+    return answer();
+  }
+
+ private:
+  Family family() const {
+    return Family(child_.pid, {child_.output.get(), child_.error.get()}, mark_);
+  }
+  Family::Pump pump() {
+    return [this](int limit_ms) { return wait(limit_ms); };
+  }
+
+  bool must_stop(const CancelToken& cancel, Deadline deadline) {
+    if (result_.output_over_cap) return true;
+    result_.cancelled = cancel.cancelled();
+    if (result_.cancelled || !deadline.passed(clock_)) return result_.cancelled;
+    wait(0);  // who was kept from looking for long does not call late what had ended in time
+    result_.timed_out = !ended_;
+    return true;
+  }
+
+  int slice(Deadline deadline) const {
+    return static_cast<int>(std::clamp<std::int64_t>(deadline.left(clock_).count(), 1, kSliceMs));
+  }
+
+  bool open() const { return child_.output.valid() || child_.error.valid(); }
+
+  // Takes what came within `limit_ms`; false when there was nothing.
+  bool wait(int limit_ms) {
+    // A descriptor of -1 is ignored.
+    pollfd wait_for[3] = {{ended_ ? -1 : child_.pidfd.get(), POLLIN, 0},
+                          {child_.output.get(), POLLIN, 0},
+                          {child_.error.get(), POLLIN, 0}};
+    const int ready = ::poll(wait_for, 3, limit_ms);
+    if (ready <= 0) return ready < 0;  // a signal of ours is no silence of the program
+    if (wait_for[0].revents != 0) ended_ = true;
+    if (wait_for[1].revents != 0)
+      read_some(&child_.output, wait_for[1].revents, [this](std::string_view got) { keep(got); });
+    if (wait_for[2].revents != 0)
+      read_some(&child_.error, wait_for[2].revents,
+                [this](std::string_view got) { error_.append(got); });
+    return true;
+  }
+
+  // Closes the pipe at its end: when nobody holds the other side, less than was asked for is all.
+  template <typename Sink>
+  void read_some(UniqueFd* pipe, int events, const Sink& sink) {
+    char buffer[kReadBytes];
+    ssize_t got = 0;
+    if ((events & POLLIN) != 0) got = ::read(pipe->get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) return;
+    if (got > 0) sink(std::string_view(buffer, static_cast<std::size_t>(got)));
+    const bool more = got == static_cast<ssize_t>(sizeof buffer) || (events & POLLHUP) == 0;
+    if (got <= 0 || !more) pipe->reset();
+  }
+
+  // Of what is too much nothing is kept.
+  void keep(std::string_view got) {
+    const std::uint64_t room = request_.output_bytes_max - result_.output.size();
+    if (got.size() > room) result_.output_over_cap = true;
+    result_.output.append(got.substr(0, room));
+  }
+
+  // The program has ended: its answer is complete at the end of the pipes. A child of it that holds
+  // them open may add to it while it does not pause.
+  void settle(Deadline deadline) {
+    const Deadline latest = Deadline::after(clock_, std::max(request_.settle, kSettleMax));
+    const Deadline last{std::min(latest.at_ns, deadline.at_ns)};
+    for (int late_reads = 0; open() && !result_.output_over_cap;) {
+      const Milliseconds left = last.left(clock_);
+      if (left.count() == 0 && ++late_reads > kLateReads) return;
+      const auto quiet_ms = std::clamp<std::int64_t>(request_.settle.count(), 0, left.count());
+      if (!wait(static_cast<int>(quiet_ms))) return;
+    }
+  }
+
+  // After a kill.
+  void take_rest() {
+    for (int reads = 0; reads < kLateReads && open() && wait(0);) ++reads;
+  }
+
+  Result<FilterResult> answer() {
+    AGENTD_TRY(const Exit exit, reap(child_, request_.argv[0], ended_));
+    result_.exit_code = exit.code;
+    result_.signal = exit.signal;
+    result_.error = error_.text();
+    result_.duration_us = (clock_.monotonic_ns() - started_ns_) / 1'000;
+    return std::move(result_);
+  }
+
+  Child child_;
+  const FilterRequest& request_;
+  const std::string mark_;
+  const Clock& clock_;
+  const std::uint64_t started_ns_;
+  BoundedOutput error_;
+  bool ended_ = false;
+  FilterResult result_;
+};
+
+}  // namespace
+
+Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock,
+                                const CancelToken& cancel, Deadline deadline) {
+  AGENTD_TRY_VOID(check_command(request.argv, request.environment, request.cwd));
+  if (cancel.cancelled())
+    return Error{Code::kCancelled, "the command was cancelled before it began"};
+  FilterResult too_late;
+  too_late.timed_out = deadline.passed(clock);
+  if (too_late.timed_out) return too_late;
+  const std::uint64_t started_ns = clock.monotonic_ns();
+  const std::string mark = make_mark();
+  AGENTD_TRY(Child child, spawn({request.argv, request.environment, request.cwd, request.input,
+                                 Pipes::kApart, request.program, mark}));
+  return Run(std::move(child), request, mark, clock, started_ns).finish(cancel, deadline);
+}
+
+}  // namespace agentd

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/guardrail/command.h"
+
+#include <algorithm>
+
+namespace guardrail {
+namespace {
+
+constexpr int kDepthMax = 4;
+
+template <std::size_t N>
+bool holds(const std::string_view (&names)[N], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// They run what follows their own options.
+constexpr std::string_view kWrappers[] = {"sudo",   "doas",   "env",     "nohup",   "time",
+                                          "nice",   "ionice", "command", "exec",    "xargs",
+                                          "setsid", "stdbuf", "timeout", "builtin", "busybox"};
+// All of their paths may be changed.
+constexpr std::string_view kWriters[] = {"tee",      "mv",    "dd",     "chmod", "chown",  "chgrp",
+                                         "truncate", "touch", "rm",     "rmdir", "unlink", "shred",
+                                         "patch",    "mkdir", "vi",     "vim",   "nano",   "ed",
+                                         "ex",       "emacs", "setfacl"};
+// Only their last path is changed.
+constexpr std::string_view kCopiers[] = {"cp", "ln", "install", "rsync", "scp"};
+// Only what one of their options names is changed.
+constexpr std::string_view kNaming[] = {"curl", "wget",    "tar", "unzip",
+                                        "sort", "openssl", "git", "gpg"};
+constexpr std::string_view kNamedBy[] = {"-o", "-O",   "--output", "--output-document", "-P", "-C",
+                                         "-d", "-out", "-f"};
+// They change files with -i.
+constexpr std::string_view kEditors[] = {"sed", "perl", "ruby"};
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+}
+
+// What the shell would take for a space or for nothing.
+std::string evened(std::string_view command) {
+  std::string text(command);
+  constexpr std::string_view kSpaces[] = {"${IFS}", "$IFS$9", "$IFS",   "\u00a0", "\u2002",
+                                          "\u2003", "\u2009", "\u3000", "\t"};
+  constexpr std::string_view kNothing[] = {"\\\r\n", "\\\n", "$@", "$*", "\u200b", "\ufeff"};
+  for (const std::string_view space : kSpaces) replace_all(text, space, " ");
+  for (const std::string_view nothing : kNothing) replace_all(text, nothing, "");
+  return text;
+}
+
+int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+}
+
+// \x72, \162 and \n inside $'...'; `at` is behind the backslash and ends behind the escape.
+char escaped(std::string_view text, std::size_t& at) {
+  const bool hex = text[at] == 'x';
+  if (!hex && (text[at] < '0' || text[at] > '7')) {
+    const char c = text[at++];
+    return c == 'n' ? '\n' : c == 't' ? '\t' : c;
+  }
+  if (hex) ++at;
+  int value = 0;
+  for (int i = 0; i < (hex ? 2 : 3) && at < text.size() && digit_of(text[at]) < (hex ? 16 : 8); ++i)
+    value = value * (hex ? 16 : 8) + digit_of(text[at++]);
+  return static_cast<char>(value);
+}
+
+// {a,b,c} with neither blanks nor braces inside becomes a b c.
+std::string without_braces(const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t close =
+        text[at] == '{' ? text.find_first_of("{} \n", at + 1) : std::string::npos;
+    const bool list = close != std::string::npos && text[close] == '}' &&
+                      text.find(',', at) < close && (at == 0 || text[at - 1] != '$');
+    if (!list) {
+      out += text[at];
+      continue;
+    }
+    for (std::size_t i = at + 1; i < close; ++i) out += text[i] == ',' ? ' ' : text[i];
+    at = close;
+  }
+  return out;
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, std::vector<Word>& out, int depth)
+      : text_(text), out_(out), depth_(depth) {}
+
+  void read() {
+    while (at_ < text_.size()) step();
+    end_command();
+  }
+
+ private:
+  void step() {
+    const char c = text_[at_];
+    if (c == '\'' || c == '"') {
+      quoted(c, false);
+    } else if (c == '$' && at_ + 1 < text_.size() && text_[at_ + 1] == '\'') {
+      ++at_;
+      quoted('\'', true);
+    } else if (c == '\\' && at_ + 1 < text_.size()) {
+      word_ += text_[at_ + 1];
+      started_ = true;
+      at_ += 2;
+    } else if (is_blank(c)) {
+      end_word();
+      ++at_;
+    } else if (c == '>' || c == '<') {
+      redirection();
+    } else if (c == '#' && !started_) {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+    } else if (std::string_view(";&|\n()`").find(c) != std::string_view::npos) {
+      if (c == '(' && word_ == "$") word_.clear(), started_ = false;
+      end_command();
+      ++at_;
+    } else {
+      word_ += c;
+      started_ = true;
+      ++at_;
+    }
+  }
+
+  void quoted(char quote, bool escapes) {
+    started_ = true;
+    for (++at_; at_ < text_.size() && text_[at_] != quote;) {
+      const bool backslash = text_[at_] == '\\' && at_ + 1 < text_.size();
+      if (backslash && escapes) {
+        word_ += escaped(text_, ++at_);
+      } else if (backslash && quote == '"' &&
+                 std::string_view("\"\\$`\n").find(text_[at_ + 1]) != std::string_view::npos) {
+        word_ += text_[at_ + 1];
+        at_ += 2;
+      } else {
+        word_ += text_[at_++];
+      }
+    }
+    ++at_;
+  }
+
+  void redirection() {
+    if (word_.find_first_not_of("0123456789") == std::string::npos) word_.clear(), started_ = false;
+    end_word();
+    written_next_ = text_[at_] == '>' || text_.substr(at_, 2) == "<>";
+    while (at_ < text_.size() &&
+           std::string_view("<>&|").find(text_[at_]) != std::string_view::npos)
+      ++at_;
+  }
+
+  void end_word() {
+    if (!started_) return;
+    words_.push_back({std::move(word_), written_next_});
+    redirected_.push_back(written_next_);
+    word_.clear();
+    started_ = written_next_ = false;
+  }
+
+  void end_command() {
+    end_word();
+    std::size_t program = 0;
+    while (program < words_.size() && is_prefix(program)) ++program;
+    // An option of a wrapper may have taken a word: sudo -u root tee.
+    if (program > 0)
+      for (std::size_t i = program; i < words_.size(); ++i)
+        if (is_known(base_name(words_[i].text))) {
+          program = i;
+          break;
+        }
+    const std::string name = program < words_.size() ? base_name(words_[program].text) : "";
+    mark(name, program);
+    for (std::size_t i = 0; i < words_.size(); ++i) emit(words_[i]);
+    if ((name == "cd" || name == "pushd") && program + 1 < words_.size())
+      directory_ = words_[program + 1].text;
+    words_.clear();
+    redirected_.clear();
+  }
+
+  static bool is_known(const std::string& name) {
+    return holds(kWriters, name) || holds(kCopiers, name) || holds(kNaming, name) ||
+           holds(kEditors, name) || name == "cd" || name == "pushd";
+  }
+
+  // NAME=value, a wrapper, or an option or number of the wrapper before it.
+  bool is_prefix(std::size_t at) const {
+    const std::string& text = words_[at].text;
+    if (redirected_[at] || holds(kWrappers, base_name(text))) return true;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos && equals != 0 && text.find('/') > equals) return true;
+    const bool wrapped =
+        at > 0 && std::any_of(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(at),
+                              [](const Word& w) { return holds(kWrappers, base_name(w.text)); });
+    return wrapped &&
+           (text.starts_with('-') || (!text.empty() && text[0] >= '0' && text[0] <= '9'));
+  }
+
+  void mark(const std::string& name, std::size_t program) {
+    const bool in_place =
+        holds(kEditors, name) && std::any_of(words_.begin(), words_.end(), [](const Word& w) {
+          return w.text.starts_with("-i") || w.text.starts_with("-pi") ||
+                 w.text.starts_with("--in-place");
+        });
+    if (holds(kWriters, name) || in_place)
+      for (std::size_t i = program + 1; i < words_.size(); ++i) words_[i].written = true;
+    if (holds(kNaming, name))
+      for (std::size_t i = program + 1; i + 1 < words_.size(); ++i)
+        if (holds(kNamedBy, words_[i].text)) words_[i + 1].written = true;
+    if (holds(kCopiers, name)) {
+      words_.back().written = true;
+      for (std::size_t i = program + 1; i + 1 < words_.size(); ++i)
+        if (words_[i].text == "-t" || words_[i].text == "--target-directory")
+          words_[i + 1].written = true;
+      for (Word& word : words_)
+        if (word.text.starts_with("--target-directory=")) word.written = true;
+    }
+  }
+
+  static std::string base_name(const std::string& text) {
+    const std::size_t slash = text.rfind('/');
+    return slash == std::string::npos ? text : text.substr(slash + 1);
+  }
+
+  void emit(const Word& word) {
+    // A command in quotation marks, or one that a substitution runs.
+    const bool inner = word.text.find_first_of(" \t\n;|&`<>(") != std::string::npos;
+    if (inner && depth_ < kDepthMax) Reader(word.text, out_, depth_ + 1).read();
+    add(word);
+    const std::size_t equals = word.text.find('=');
+    if (equals != std::string::npos) add({word.text.substr(equals + 1), word.written});
+    if (word.text.starts_with('-') && word.text.size() > 2 && word.text.find('/') < 4)
+      add({word.text.substr(2), word.written});                         // -o/path
+    if (word.text.starts_with('@')) add({word.text.substr(1), false});  // curl -d @path
+  }
+
+  void add(const Word& word) {
+    if (word.text.empty()) return;
+    out_.push_back(word);
+    const bool relative = std::string_view("/~$").find(word.text[0]) == std::string_view::npos;
+    if (relative && !directory_.empty())
+      out_.push_back({directory_ + "/" + word.text, word.written});
+  }
+
+  const std::string_view text_;
+  std::vector<Word>& out_;
+  const int depth_;
+  std::size_t at_ = 0;
+  std::string word_, directory_;
+  bool started_ = false, written_next_ = false;
+  std::vector<Word> words_;       // of the simple command so far
+  std::vector<bool> redirected_;  // of each of them
+};
+
+}  // namespace
+
+std::vector<std::string> spellings_of(std::string_view command) {
+  std::vector<std::string> out{std::string(command)};
+  std::string plain;
+  const std::string even = without_braces(evened(command));
+  for (std::size_t at = 0; at < even.size();) {
+    const char c = even[at];
+    if (c == '$' && at + 1 < even.size() && even[at + 1] == '\'') {
+      for (at += 2; at < even.size() && even[at] != '\'';) {
+        if (even[at] == '\\' && at + 1 < even.size())
+          plain += escaped(even, ++at);
+        else
+          plain += even[at++];
+      }
+    } else if (c == ' ' && plain.ends_with(' ')) {
+      // one is enough
+    } else if (c != '\'' && c != '"' && c != '\\') {
+      plain += c;
+    }
+    ++at;
+  }
+  if (plain != out[0]) out.push_back(std::move(plain));
+  return out;
+}
+
+std::vector<Word> words_of(std::string_view command) {
+  std::vector<Word> out;
+  const std::string even = without_braces(evened(command));
+  Reader(even, out, 0).read();
+  return out;
+}
+
+bool is_simple(std::string_view command) {
+  return command.find_first_of(";&|<>$`(){}\\\n\r'\"*?[#!") == std::string_view::npos;
+}
+
+}  // namespace guardrail

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/guardrail/rules.h"
+
+namespace guardrail {
+namespace {
+
+using agentd::Code;
+using agentd::Error;
+using agentd::JsonView;
+using agentd::Result;
+
+constexpr std::size_t kRulesMax = 1'000;
+
+Error wrong(std::string what) { return {Code::kInvalid, std::move(what)}; }
+
+Result<void> read_action(JsonView value, const std::string& where, Rule& out) {
+  const std::string_view name = value.string_or("");
+  if (name == "deny") {
+    out.action = Verdict::kDeny;
+  } else if (name == "ask") {
+    out.action = Verdict::kAsk;
+  } else if (name == "allow") {
+    out.action = Verdict::kAllow;
+  } else {
+    return wrong(where + ".action must be deny, ask or allow, not " + value.text());
+  }
+  return {};
+}
+
+Result<void> read_input(JsonView value, const std::string& where, Rule& out) {
+  if (!value.is_object() || value.size() == 0)
+    return wrong(where + ".input must be an object of keys and expressions, not " + value.text());
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string key(value.key_at(i));
+    if (!value.at(i).is_string())
+      return wrong(where + ".input." + key + " must be an expression, not " + value.at(i).text());
+    auto made = agentd::Regex::compile(value.at(i).string_or(""));
+    if (!made)
+      return Error{made.error().code, where + ".input." + key + ": " + made.error().message};
+    out.input.emplace_back(key, std::move(*made));
+  }
+  return {};
+}
+
+Result<void> read_path(JsonView value, const std::string& where, Rule& out) {
+  if (value.is_string()) {
+    out.path.emplace_back(value.string_or(""));
+  } else if (!value.is_array() || value.size() == 0) {
+    return wrong(where + ".path must be a list of globs, not " + value.text());
+  }
+  for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) {
+    if (value.at(i).string_or("").empty())
+      return wrong(where + ".path[" + std::to_string(i) + "] must be a glob, not " +
+                   value.at(i).text());
+    out.path.emplace_back(value.at(i).string_or(""));
+  }
+  return {};
+}
+
+Result<void> read_text(JsonView value, const std::string& what, std::string& out) {
+  if (value.string_or("").empty()) return wrong(what + " must be a text, not " + value.text());
+  out = value.string_or("");
+  return {};
+}
+
+Result<void> read_key(std::string_view key, JsonView value, const std::string& where, Rule& out) {
+  if (key == "action") return read_action(value, where, out);
+  if (key == "input") return read_input(value, where, out);
+  if (key == "path") return read_path(value, where, out);
+  if (key == "tool") return read_text(value, where + ".tool", out.tool);
+  if (key == "name") return read_text(value, where + ".name", out.name);
+  if (key == "reason") return read_text(value, where + ".reason", out.reason);
+  if (key == "access") {
+    if (value.string_or("") != "write" && value.string_or("") != "any")
+      return wrong(where + ".access must be any or write, not " + value.text());
+    out.writes_only = value.string_or("") == "write";
+    return {};
+  }
+  return wrong(where + ": unknown key " + std::string(key) +
+               ": the keys are name, tool, input, path, access, action, reason");
+}
+
+}  // namespace
+
+Result<Rule> read_rule(JsonView from, const std::string& where) {
+  if (!from.is_object()) return wrong(where + " must be an object, not " + from.text());
+  Rule out;
+  out.name = where;
+  for (std::size_t i = 0; i < from.size(); ++i)
+    AGENTD_TRY_VOID(read_key(from.key_at(i), from.at(i), where, out));
+  if (!from["action"].exists()) return wrong(where + " has no action: deny, ask or allow");
+  if (!from["tool"].exists() && out.input.empty() && out.path.empty())
+    return wrong(where + " names neither tool, input nor path: it would hold for every call");
+  if (out.writes_only && out.path.empty()) return wrong(where + ".access needs a path");
+  return out;
+}
+
+Result<Rules> Rules::make(std::string_view config_json, Places places) {
+  const auto parsed = agentd::JsonDocument::parse(config_json.empty() ? "{}" : config_json);
+  if (!parsed) return wrong("the config is no JSON: " + parsed.error().message);
+  const JsonView root = parsed->root();
+  if (!root.is_object() && !root.is_null())
+    return wrong("the config must be an object with rules, defaults");
+  for (std::size_t i = 0; root.is_object() && i < root.size(); ++i)
+    if (root.key_at(i) != "rules" && root.key_at(i) != "defaults")
+      return wrong("unknown key " + std::string(root.key_at(i)) + ": the keys are rules, defaults");
+  const JsonView rules = root["rules"], defaults = root["defaults"];
+  if (rules.exists() && !rules.is_array())
+    return wrong("rules must be a list of rules, not " + rules.text());
+  if (defaults.exists() && !defaults.is_bool())
+    return wrong("defaults must be true or false, not " + defaults.text());
+  if (rules.size() > kRulesMax) return wrong("there are more than 1000 rules");
+  Rules out(std::move(places));
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    AGENTD_TRY(Rule rule, read_rule(rules.at(i), "rules[" + std::to_string(i) + "]"));
+    out.rules_.push_back(std::move(rule));
+  }
+  if (defaults.bool_or(true)) {
+    AGENTD_TRY(std::vector<Rule> ours, default_rules());
+    for (Rule& rule : ours) out.rules_.push_back(std::move(rule));
+  } else if (rules.size() == 0) {
+    return wrong("there is nothing to guard: defaults is false and there are no rules");
+  }
+  return out;
+}
+
+}  // namespace guardrail

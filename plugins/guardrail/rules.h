@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// rules.h - the rules of guardrail: read from the config, decided over one tool call.
+//
+// The strongest rule that holds wins, whatever the order: deny, then ask, then allow. All that a
+// rule names must hold. An allow rule is stricter than the others: its expressions must match whole
+// texts, and a command with anything but plain words in it is never allowed by one.
+//
+// Threading: immutable after make().
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/codec/json.h"
+#include "core/codec/regex.h"
+#include "plugins/guardrail/paths.h"
+
+namespace guardrail {
+
+enum class Verdict { kNone, kAllow, kAsk, kDeny };
+
+struct Rule {
+  std::string name;  // "rules[0]", or what the user calls it
+  std::string tool = "*";
+  std::vector<std::pair<std::string, agentd::Regex>> input;  // key, expression
+  std::vector<std::string> path;
+  bool writes_only = false;
+  Verdict action = Verdict::kDeny;
+  std::string reason;
+};
+
+struct Decision {
+  Verdict verdict = Verdict::kNone;
+  std::string rule, reason;
+};
+
+class Rules {
+ public:
+  // From the config's JSON; kInvalid: one sentence that names the rule by its index.
+  static agentd::Result<Rules> make(std::string_view config_json, Places places);
+  // `input` is the tool's input, an object.
+  Decision decide(std::string_view tool, agentd::JsonView input, std::string_view cwd) const;
+  std::size_t size() const { return rules_.size(); }
+
+ private:
+  explicit Rules(Places places) : places_(std::move(places)) {}
+  struct Call;
+  bool holds(const Rule& rule, const Call& call) const;
+  bool input_holds(const Rule& rule, const Call& call) const;
+  bool path_holds(const Rule& rule, const Call& call) const;
+
+  Places places_;
+  std::vector<Rule> rules_;
+};
+
+// One rule of the config at `where` ("rules[2]"); the sentence when it makes no sense.
+agentd::Result<Rule> read_rule(agentd::JsonView from, const std::string& where);
+// The rules that hold unless the config says `defaults: false`: what hardly anybody wants an agent
+// to do, and what would outlive the session: keys, start-up files, hooks of git and of agentd
+// itself. kUnavailable: the library of regular expressions is not installed.
+agentd::Result<std::vector<Rule>> default_rules();
+
+}  // namespace guardrail

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// settings.h - the configuration of redact.
+//
+// Threading: values and pure functions.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/scrub/scrubber.h"
+
+namespace redact {
+
+enum Target : std::uint32_t {
+  kToolOutput = 1,
+  kUserText = 2,
+  kResponse = 4,
+  kToolInput = 8,
+};
+
+struct Settings {
+  agentd::ScrubOptions rules;
+  std::uint32_t targets = kToolOutput | kUserText | kResponse;
+};
+
+// Fills `out` from the user's config; the sentence that says what is wrong otherwise.
+std::optional<std::string> read_settings(std::string_view json, Settings& out);
+
+}  // namespace redact

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// What hooks of other tools fall into: each trap once, through the built program.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <string>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+constexpr const char* kCall =
+    "- calls: [{name: bash, input: {command: \"echo it-ran > ran.txt\"}}]\n- text: done\n";
+
+class HookTraps : public ::testing::Test {
+ protected:
+  HookTraps() {
+    make_directories(program_.home() + "/hooks").has_value();
+    ::chmod(program_.home().c_str(), 0700);
+  }
+
+  std::string write(const std::string& path, const std::string& text, unsigned mode) const {
+    EXPECT_TRUE(write_file_atomically(path, text, mode));
+    return path;
+  }
+  // An executable of the hooks directory, in Kodelet's protocol.
+  void executable(const std::string& name, const std::string& event, const std::string& body,
+                  const std::string& interpreter = "#!/bin/sh\n") const {
+    write(program_.home() + "/hooks/" + name,
+          interpreter + "if [ \"$1\" = hook ]; then echo " + event + "; exit 0; fi\n" + body, 0755);
+  }
+  void yaml(const std::string& name, const std::string& text) const {
+    write(program_.home() + "/hooks/" + name + ".yaml", text, 0644);
+  }
+  // A claude hook at PreToolUse that runs this script; more of the handler in `extra`.
+  void claude(const std::string& body, const std::string& extra = {}) {
+    const std::string script = write(program_.directory().file("guard.sh"), "#!/bin/sh\n" + body, 0755);
+    write(program_.directory().file("settings.json"),
+          "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"" +
+              script + "\"" + extra + "}]}]}}",
+          0600);
+    program_.config("hooks:\n  adapt: [\"claude:" + program_.directory().file("settings.json") + "\"]\n");
+  }
+  Finished call_tool() {
+    return program_.run({"run", "x", "--allow", "bash", "--trace-hooks", "--script", program_.script(kCall)});
+  }
+  bool ran() const { return ::access((program_.project() + "/ran.txt").c_str(), F_OK) == 0; }
+
+  Program program_;
+};
+
+TEST_F(HookTraps, ExitTwoWithNothingOnStderrBlocks) {
+  claude("cat > /dev/null\nexit 2\n");
+  const Finished done = call_tool();
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_FALSE(ran()) << done.err;
+}
+
+TEST_F(HookTraps, ExitTwoBlocksWhateverStandsOnStdout) {
+  claude("echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}'\n"
+         "exit 2\n");
+  call_tool();
+  EXPECT_FALSE(ran());
+}
+
+TEST_F(HookTraps, ALogLineBeforeTheJsonIsAFailureAndNeverAnAllow) {
+  claude("echo checking...\n"
+         "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\"}}'\n",
+         ",\"onFailure\":\"block\"");
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+  EXPECT_NE(done.err.find("failed"), std::string::npos) << done.err;
+}
+
+TEST_F(HookTraps, DeathBySignalWithAnAllowOnStdoutIsNoAllow) {
+  executable("guard", "before_tool_call", "echo '{\"permission\":\"allow\"}'\nkill -9 $$\n");
+  program_.config("hooks:\n  guard: {on_failure: closed}\n");
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+  EXPECT_NE(done.err.find("signal 9"), std::string::npos) << done.err;
+}
+
+TEST_F(HookTraps, TheAnswerOfAHookWhoseChildHoldsThePipeIsUsed) {
+  executable("guard", "before_tool_call",
+             "echo '{\"action\":\"block\",\"reason\":\"answered\"}'\nsleep 20 &\nexit 0\n");
+  const auto from = std::chrono::steady_clock::now();
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+  EXPECT_NE(done.err.find("answered"), std::string::npos) << done.err;
+  // Not a figure, only that nobody waited for the child.
+  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(15));
+}
+
+TEST_F(HookTraps, AChildThatHoldsThePipePastTheLimitIsEndedWithTheHook) {
+  const std::string mark = program_.directory().file("survivor");
+  yaml("guard", "on: before_tool_call\ntimeout: 300ms\non_failure: closed\ncommand: \"(trap '' TERM; sleep 3; touch " +
+                    mark + ") & sleep 30\"\n");
+  const auto from = std::chrono::steady_clock::now();
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(15));
+  EXPECT_NE(done.err.find("deadline"), std::string::npos) << done.err;
+  EXPECT_NE(::access(mark.c_str(), F_OK), 0);
+}
+
+TEST_F(HookTraps, IgnoringTermDoesNotHelpAtTheDeadline) {
+  yaml("guard", "on: before_tool_call\ntimeout: 300ms\non_failure: closed\n"
+                "command: \"trap '' TERM; while :; do sleep 0.2; done\"\n");
+  const auto from = std::chrono::steady_clock::now();
+  call_tool();
+  EXPECT_FALSE(ran());
+  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(15));
+}
+
+TEST_F(HookTraps, AHookThatNeverReadsItsInputHarmsNobody) {
+  executable("silent", "before_tool_call", "exit 0\n");
+  program_.file("big.txt", std::string(200'000, 'x'));
+  const Finished done = call_tool();
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(ran()) << done.err;
+}
+
+TEST_F(HookTraps, AGigabyteOnStdoutIsCutAtTheCapAndIsAFailure) {
+  executable("guard", "before_tool_call", "head -c 1073741824 /dev/zero\n");
+  program_.config("hooks:\n  guard: {on_failure: closed}\n");
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+  EXPECT_NE(done.err.find("guard"), std::string::npos) << done.err;
+}
+
+TEST_F(HookTraps, TwoRewritersOfDifferentKeysBothCount) {
+  // Each adds a word to what it sees; the second sees the first one's.
+  yaml("a", "on: before_tool_call\npriority: 2\ncommand: |\n"
+            "  sed 's/.*\"input\":{\"command\":\"\\([^\"]*\\)\".*/{\"input\":{\"command\":\"\\1 \\&\\& echo a >> both.txt\"}}/'\n");
+  yaml("b", "on: before_tool_call\npriority: 1\ncommand: |\n"
+            "  sed 's/.*\"input\":{\"command\":\"\\([^\"]*\\)\".*/{\"input\":{\"command\":\"\\1 \\&\\& echo b >> both.txt\"}}/'\n");
+  const Finished done = call_tool();
+  EXPECT_EQ(done.code, 0) << done.err;
+  const auto both = read_file(program_.project() + "/both.txt", 100);
+  ASSERT_TRUE(both) << done.err;
+  EXPECT_EQ(*both, "a\nb\n");
+}
+
+TEST_F(HookTraps, ARedactorThenASilentLoggerLeavesTheModelTheRedactedText) {
+  yaml("a_redact", "on: after_tool_call\npriority: 5\ndo: {output: \"[redacted]\"}\n");
+  executable("b_logger", "after_tool_call", "cat >> \"$HOME/log.txt\"\n");
+  const Finished done = program_.run(
+      {"run", "x", "--allow", "bash", "--script",
+       program_.script("- calls: [{name: bash, input: {command: \"echo secret-word\"}}]\n"
+                       "- text: done\n  expect: {contains: \"[redacted]\", not_contains: [secret-word-]}\n")});
+  EXPECT_EQ(done.code, 0) << done.err;
+  const std::string log = program_.run({"conversation", "show", program_.newest(), "--log"}).out;
+  EXPECT_NE(log.find("[redacted]"), std::string::npos);
+  EXPECT_EQ(log.find("secret-word\\n"), std::string::npos) << log;
+}
+
+TEST_F(HookTraps, AGuardThatLostItsExecutableBitBlocks) {
+  executable("guard", "before_tool_call", "exit 0\n");
+  program_.config("hooks:\n  guard: {on_failure: closed}\n");
+  ASSERT_EQ(call_tool().code, 0);
+  ASSERT_TRUE(ran());
+  ASSERT_EQ(::unlink((program_.project() + "/ran.txt").c_str()), 0);
+  ::chmod((program_.home() + "/hooks/guard").c_str(), 0644);
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+  EXPECT_NE(done.err.find("guard"), std::string::npos) << done.err;
+}
+
+TEST_F(HookTraps, AGuardWhoseInterpreterIsMissingBlocks) {
+  yaml("guard", "on: before_tool_call\non_failure: closed\ncommand: [" +
+                    write(program_.directory().file("check"), "#!/no/such/interpreter\n", 0755) + "]\n");
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+  EXPECT_NE(done.err.find("interpreter"), std::string::npos) << done.err;
+}
+
+TEST_F(HookTraps, AGuardWhoseBytesChangedBlocksUntilItIsTrusted) {
+  executable("guard", "before_tool_call", "exit 0\n");
+  program_.config("hooks:\n  guard: {on_failure: closed}\n");
+  ASSERT_EQ(call_tool().code, 0);
+  ASSERT_EQ(::unlink((program_.project() + "/ran.txt").c_str()), 0);
+  executable("guard", "before_tool_call", "exit 0 # changed\n");
+  const Finished changed = call_tool();
+  EXPECT_FALSE(ran()) << changed.err;
+  EXPECT_NE(changed.err.find("hooks trust guard"), std::string::npos) << changed.err;
+  ASSERT_EQ(program_.run({"hooks", "trust", "guard", "--yes"}).code, 0);
+  call_tool();
+  EXPECT_TRUE(ran());
+}
+
+TEST_F(HookTraps, ADeletedGuardIsMissedUntilItIsUntrusted) {
+  executable("guard", "before_tool_call", "exit 0\n");
+  program_.config("hooks:\n  guard: {on_failure: closed}\n");
+  ASSERT_EQ(call_tool().code, 0);
+  ASSERT_EQ(::unlink((program_.project() + "/ran.txt").c_str()), 0);
+  ASSERT_EQ(::unlink((program_.home() + "/hooks/guard").c_str()), 0);
+  const Finished missing = call_tool();
+  EXPECT_FALSE(ran()) << missing.err;
+  ASSERT_EQ(program_.run({"hooks", "untrust", "guard"}).code, 0);
+  call_tool();
+  EXPECT_TRUE(ran());
+}
+
+TEST_F(HookTraps, AHookGetsNoKeysNoLoaderVariablesAndThreeDescriptors) {
+  program_.set("ANTHROPIC_API_KEY=not-for-hooks");
+  program_.set("LD_AUDIT=");
+  const std::string seen = program_.directory().file("seen");
+  executable("look", "before_tool_call",
+             "env > " + seen + "\nls /proc/self/fd >> " + seen + ".fd\n");
+  ASSERT_EQ(call_tool().code, 0);
+  const auto environment = read_file(seen, 100'000);
+  ASSERT_TRUE(environment);
+  EXPECT_EQ(environment->find("not-for-hooks"), std::string::npos);
+  EXPECT_EQ(environment->find("LD_"), std::string::npos) << *environment;
+  EXPECT_NE(environment->find("AGENTD_EVENT=before_tool_call"), std::string::npos) << *environment;
+  EXPECT_NE(environment->find("AGENTD_CONTEXT_PERCENT="), std::string::npos);
+  const auto descriptors = read_file(seen + ".fd", 1000);
+  ASSERT_TRUE(descriptors);
+  EXPECT_EQ(*descriptors, "0\n1\n2\n3\n");  // 3 is the directory that ls itself reads
+}
+
+TEST_F(HookTraps, TheSmartCompactScriptOfTheProposalRunsUnchanged) {
+  executable("smart_compact", "agent_stop",
+             "payload=$(cat)\n"
+             "current=$(echo \"$payload\" | jq '.usage.current_context_window')\n"
+             "max=$(echo \"$payload\" | jq '.usage.max_context_window')\n"
+             "ratio=$(echo \"scale=2; $current / $max\" | bc)\n"
+             "if (( $(echo \"$ratio > 0.05\" | bc -l) )); then echo '{\"action\": \"compact\"}'; fi\n",
+             "#!/bin/bash\n");
+  const Finished done = program_.run(
+      {"run", "x", "--set", "context_window=20000", "--trace-hooks", "--script",
+       program_.script("- text: " + std::string(8'000, 'y') + "\n- for: summary\n  text: in short\n")});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(program_.record_types(program_.newest()).find("boundary"), std::string::npos) << done.err;
+}
+
+}  // namespace
+}  // namespace agentd::testing

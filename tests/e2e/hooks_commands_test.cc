@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: Apache-2.0
+// `agentd hooks ...`: what there is, what may run, trying, importing and beginning hooks.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDeleteAll =
+    R"({"event":"before_tool_call","tool":{"name":"bash","call_id":"c1","input":{"command":"rm -rf /"}}})";
+constexpr const char* kListFiles =
+    R"({"event":"before_tool_call","tool":{"name":"bash","call_id":"c1","input":{"command":"ls"}}})";
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+class Hooks : public ::testing::Test {
+ protected:
+  std::string user(const std::string& name) const { return program_.home() + "/hooks/" + name; }
+  std::string project(const std::string& name) const {
+    return program_.project() + "/.agent/hooks/" + name;
+  }
+  std::string mark() const { return program_.directory().file("mark"); }
+  bool marked() const { return fs::exists(mark()); }
+
+  static void put(const std::string& path, const std::string& text, unsigned mode = 0755) {
+    ASSERT_TRUE(make_directories(fs::path(path).parent_path().string()));
+    ASSERT_TRUE(write_file_atomically(path, text, mode));
+  }
+  // Leaves the mark when it is asked.
+  std::string marker(const std::string& event, const std::string& answer = {}) const {
+    return "#!/bin/sh\ncase $1 in hook) echo " + event + ";; run) cat >/dev/null; touch " + mark() +
+           "\n" + (answer.empty() ? "" : "echo '" + answer + "'\n") + ";; esac\n";
+  }
+  Finished talk(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"run", "hello", "--script", program_.script("- text: a\n")});
+    return program_.run(more);
+  }
+  // The line of `hooks list --json` with that name.
+  JsonDocument line(const std::string& name) {
+    const Finished list = program_.run({"hooks", "list", "--json"});
+    EXPECT_EQ(list.code, 0) << list.err;
+    for (JsonDocument& each : json_lines(list.out))
+      if (each.root()["name"].string_or("") == name) return std::move(each);
+    ADD_FAILURE() << name << " is not listed:\n" << list.out;
+    return std::move(*JsonDocument::parse("{}"));
+  }
+  std::string state(const std::string& name) {
+    return std::string(line(name).root()["state"].string_or("?"));
+  }
+
+  Program program_;
+};
+
+// ---- list
+
+TEST_F(Hooks, ListShowsKindEventsTrustAndState) {
+  put(user("greeter"), marker("user_message_send"));
+  put(user("stop.yaml"), "on: agent_stop\nwhen: context.percent > 90\ndo: compact\npriority: 7\n",
+      0644);
+  put(project("lint"), marker("turn_end"));
+  const JsonDocument yaml = line("stop");
+  EXPECT_EQ(yaml.root()["kind"].string_or(""), "yaml");
+  EXPECT_EQ(yaml.root()["events"].at(0).string_or(""), "agent_stop");
+  EXPECT_EQ(yaml.root()["priority"].int_or(0), 7);
+  EXPECT_EQ(yaml.root()["source"].string_or(""), "user");
+  EXPECT_EQ(yaml.root()["trust"].string_or(""), "new");
+  EXPECT_EQ(yaml.root()["state"].string_or(""), "on");
+  const JsonDocument waits = line("project/lint");
+  EXPECT_EQ(waits.root()["kind"].string_or(""), "executable");
+  EXPECT_EQ(waits.root()["state"].string_or(""), "waits");
+  EXPECT_TRUE(has(std::string(waits.root()["why_not"].string_or("")),
+                  "agentd hooks trust project/lint"));
+  const Finished text = program_.run({"hooks", "list"});
+  EXPECT_TRUE(has(text.out, "NAME")) << text.out;
+  EXPECT_TRUE(has(text.out, "workspace_tools")) << text.out;
+  EXPECT_TRUE(has(text.out, "it waits for your trust")) << text.out;
+}
+
+TEST_F(Hooks, ListRunsAndRecordsNothing) {
+  put(user("greeter"), "#!/bin/sh\ntouch " + mark() + "\necho user_message_send\n");
+  EXPECT_EQ(state("greeter"), "on");
+  program_.run({"--plugins"});
+  program_.run({"doctor"});
+  EXPECT_FALSE(marked());
+  EXPECT_FALSE(fs::exists(program_.home() + "/trust.json"));
+  talk();  // this does
+  EXPECT_TRUE(marked());
+  EXPECT_EQ(line("greeter").root()["events"].at(0).string_or(""), "user_message_send");
+}
+
+TEST_F(Hooks, ListTellsWhatCannotBeUsed) {
+  put(user("broken.yaml"), "on: agent_stp\ndo: compact\n", 0644);
+  put(user("open"), marker("turn_end"));
+  ASSERT_EQ(::chmod(user("open").c_str(), 0777), 0);
+  EXPECT_EQ(state("broken"), "broken");
+  const JsonDocument open = line("open");
+  EXPECT_EQ(open.root()["state"].string_or(""), "broken");
+  EXPECT_TRUE(has(std::string(open.root()["why_not"].string_or("")), "chmod go-w"));
+}
+
+TEST_F(Hooks, AHookThatTheConfigurationSwitchesOffIsListedAsOff) {
+  put(user("a.yaml"), "on: agent_stop\ndo: none\n", 0644);
+  put(user("b.yaml"), "on: agent_stop\ndo: none\n", 0644);
+  program_.config("hooks: {a: {enabled: false}, disable: [b]}\n");
+  EXPECT_EQ(state("a"), "off");
+  EXPECT_EQ(state("b"), "off");
+}
+
+// ---- trust
+
+TEST_F(Hooks, AProjectsHookRunsOnlyAfterItWasTrusted) {
+  put(project("greeter"), marker("user_message_send"));
+  const Finished before = talk();
+  EXPECT_EQ(before.code, 0) << before.err;
+  EXPECT_FALSE(marked());
+  EXPECT_TRUE(has(before.err, "agentd hooks trust project/greeter")) << before.err;
+  const Finished trust = program_.run({"hooks", "trust", "project/greeter", "--yes"});
+  ASSERT_EQ(trust.code, 0) << trust.err;
+  EXPECT_TRUE(has(trust.out, "sha256:")) << trust.out;
+  EXPECT_TRUE(has(trust.out, "trusted project/greeter, asked about user_message_send"));
+  EXPECT_EQ(talk().code, 0);
+  EXPECT_TRUE(marked());
+}
+
+TEST_F(Hooks, OfAProjectsUntrustedYamlNothingIsParsed) {
+  put(project("x.yaml"), "on: [nonsense\n", 0644);
+  const JsonDocument waits = line("project/x");
+  EXPECT_EQ(waits.root()["state"].string_or(""), "waits");
+  EXPECT_FALSE(has(std::string(waits.root()["why_not"].string_or("")), ":1:"));
+  // Who is asked to trust it is told.
+  const Finished trust = program_.run({"hooks", "trust", "project/x", "--yes"});
+  EXPECT_EQ(trust.code, 1);
+  EXPECT_TRUE(has(trust.err, "x.yaml:")) << trust.err;
+}
+
+TEST_F(Hooks, TrustIsForBytesAndAChangeWaitsAgain) {
+  put(user("greeter"), marker("user_message_send"));
+  talk();
+  ASSERT_TRUE(marked());
+  EXPECT_EQ(line("greeter").root()["trust"].string_or(""), "trusted");
+  fs::remove(mark());
+  put(user("greeter"), marker("user_message_send") + "# changed\n");
+  const Finished changed = talk();
+  EXPECT_FALSE(marked());
+  EXPECT_TRUE(has(changed.err, "its bytes changed")) << changed.err;
+  EXPECT_EQ(line("greeter").root()["trust"].string_or(""), "changed");
+  const Finished trust = program_.run({"hooks", "trust", "greeter", "--yes"});
+  EXPECT_EQ(trust.code, 0) << trust.err;
+  EXPECT_TRUE(has(trust.out, "before:")) << trust.out;
+  talk();
+  EXPECT_TRUE(marked());
+}
+
+TEST_F(Hooks, ForAuthorsAChangeRunsAtOnce) {
+  put(user("greeter"), marker("user_message_send"));
+  talk();
+  put(user("greeter"), marker("user_message_send") + "# changed\n");
+  program_.config("hooks: {dev: true}\n");
+  fs::remove(mark());
+  talk();
+  EXPECT_TRUE(marked());
+}
+
+TEST_F(Hooks, TrustAsksOnATerminal) {
+  put(project("greeter"), marker("user_message_send"));
+  const Finished no = program_.on_terminal({"hooks", "trust", "project/greeter"},
+                                           {{"Trust it? [y/N] ", "n\n"}});
+  EXPECT_EQ(no.code, 1);
+  EXPECT_TRUE(has(no.out, "was not trusted")) << no.out;
+  EXPECT_EQ(state("project/greeter"), "waits");
+  EXPECT_FALSE(marked());
+  const Finished yes = program_.on_terminal({"hooks", "trust", "--all"},
+                                            {{"Trust it? [y/N] ", "y\n"}});
+  EXPECT_EQ(yes.code, 0) << yes.out;
+  EXPECT_EQ(state("project/greeter"), "on");
+}
+
+TEST_F(Hooks, TrustWithoutAnybodyToAskWantsAYes) {
+  put(project("greeter"), marker("user_message_send"));
+  const Finished ran = program_.run({"hooks", "trust", "project/greeter"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(has(ran.err, "--yes")) << ran.err;
+  EXPECT_EQ(program_.run({"hooks", "trust"}).code, 2);
+  EXPECT_EQ(program_.run({"hooks", "trust", "--all", "x"}).code, 2);
+}
+
+TEST_F(Hooks, TrustOfAnUnknownNameNamesTheNearest) {
+  put(user("greeter"), marker("user_message_send"));
+  const Finished ran = program_.run({"hooks", "trust", "greter", "--yes"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_TRUE(has(ran.err, "did you mean 'greeter'?")) << ran.err;
+}
+
+TEST_F(Hooks, TrustTakesPathsAndSaysWhatRuns) {
+  put(project("x.yaml"), "on: before_tool_call\ncommand: ./check.sh --strict\n", 0644);
+  const Finished ran = program_.run({"hooks", "trust", ".agent/hooks/x.yaml", "--yes"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.out, "/bin/sh -c ./check.sh --strict")) << ran.out;
+  EXPECT_TRUE(has(ran.out, "before_tool_call")) << ran.out;
+}
+
+TEST_F(Hooks, AProgramThatIsNoHookIsNotTrusted) {
+  put(project("noise"), "#!/bin/sh\necho hello world\n");
+  const Finished ran = program_.run({"hooks", "trust", "project/noise", "--yes"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_TRUE(has(ran.err, "is no hook")) << ran.err;
+  EXPECT_EQ(state("project/noise"), "waits");
+}
+
+TEST_F(Hooks, UntrustForgets) {
+  put(project("greeter"), marker("user_message_send"));
+  program_.run({"hooks", "trust", "project/greeter", "--yes"});
+  ASSERT_EQ(state("project/greeter"), "on");
+  const Finished gone = program_.run({"hooks", "untrust", "project/greeter"});
+  EXPECT_EQ(gone.code, 0) << gone.err;
+  EXPECT_EQ(state("project/greeter"), "waits");
+  const Finished again = program_.run({"hooks", "untrust", "project/greeter"});
+  EXPECT_EQ(again.code, 4);
+  EXPECT_TRUE(has(again.err, "nothing is trusted yet")) << again.err;
+}
+
+TEST_F(Hooks, ATrustStoreOfGarbageIsToldAndNoHookOfTheUserRuns) {
+  put(user("greeter"), marker("user_message_send"));
+  put(program_.home() + "/trust.json", "garbage", 0600);
+  program_.set("ANTHROPIC_API_KEY=x");
+  const Finished doctor = program_.run({"doctor"});
+  EXPECT_EQ(doctor.code, 1);
+  EXPECT_TRUE(has(doctor.out, "trust.json is not a trust store")) << doctor.out;
+  const Finished ran = talk();
+  EXPECT_FALSE(marked());
+  EXPECT_TRUE(has(ran.err, "trust.json")) << ran.err;
+}
+
+// ---- guards
+
+TEST_F(Hooks, AGuardThatIsMissingMakesTheDoctorLoud) {
+  program_.set("ANTHROPIC_API_KEY=x");
+  ASSERT_EQ(program_.run({"doctor"}).code, 0);
+  program_.config("hooks: {guards: [watchman]}\n");
+  const Finished doctor = program_.run({"doctor"});
+  EXPECT_EQ(doctor.code, 1);
+  EXPECT_TRUE(has(doctor.out, "guard watchman")) << doctor.out;
+  EXPECT_EQ(state("watchman"), "missing");
+}
+
+TEST_F(Hooks, AGuardThatWasThereIsMissedUntilItIsUntrusted) {
+  program_.set("ANTHROPIC_API_KEY=x");
+  put(user("watch.yaml"), "on: before_tool_call\nguard: true\nmatcher: nothing\ndo: block\n", 0644);
+  talk();
+  fs::remove(user("watch.yaml"));
+  EXPECT_EQ(program_.run({"doctor"}).code, 1);
+  const JsonDocument missing = line("watch");
+  EXPECT_EQ(missing.root()["state"].string_or(""), "missing");
+  EXPECT_TRUE(missing.root()["blocks"].bool_or(false));
+  EXPECT_EQ(missing.root()["events"].at(0).string_or(""), "before_tool_call");
+  EXPECT_EQ(program_.run({"hooks", "untrust", "watch"}).code, 0);
+  EXPECT_EQ(program_.run({"doctor"}).code, 0);
+}
+
+TEST_F(Hooks, TheDoctorWarnsOfHooksThatWait) {
+  program_.set("ANTHROPIC_API_KEY=x");
+  put(project("lint"), marker("turn_end"));
+  const Finished doctor = program_.run({"doctor"});
+  EXPECT_EQ(doctor.code, 0);  // nothing that is needed is broken
+  EXPECT_TRUE(has(doctor.out, "warn    project/lint: it waits for your trust")) << doctor.out;
+}
+
+// ---- contract
+
+TEST_F(Hooks, ContractPrintsAllEventsOrOne) {
+  const Finished all = program_.run({"hooks", "contract"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_TRUE(has(all.out, "before_tool_call") && has(all.out, "session_end")) << all.out;
+  const Finished one = program_.run({"hooks", "contract", "before_tool_call", "--json"});
+  EXPECT_EQ(one.code, 0);
+  EXPECT_TRUE(JsonDocument::parse(one.out)) << one.out;
+  const Finished unknown = program_.run({"hooks", "contract", "before_tol_call"});
+  EXPECT_EQ(unknown.code, 4);
+  EXPECT_TRUE(has(unknown.err, "did you mean 'before_tool_call'?")) << unknown.err;
+}
+
+// ---- test and run
+
+TEST_F(Hooks, TestShowsWhatWentInWhatCameOutAndTheVerdict) {
+  put(user("guard"), marker("before_tool_call", R"({"action":"block","reason":"not here"})"));
+  const Finished ran = program_.run({"hooks", "test", "guard", "--payload", "-"}, kListFiles);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.out, "guard · before_tool_call · ")) << ran.out;
+  EXPECT_TRUE(has(ran.out, "\"command\":\"ls\"")) << ran.out;
+  EXPECT_TRUE(has(ran.out, "answer:  {\"action\":\"block\",\"reason\":\"not here\"}")) << ran.out;
+  EXPECT_TRUE(has(ran.out, "verdict: block: not here")) << ran.out;
+  EXPECT_TRUE(has(ran.out, "would be blocked: not here")) << ran.out;
+  EXPECT_FALSE(fs::exists(program_.home() + "/trust.json"));
+}
+
+TEST_F(Hooks, TestTakesAMadeUpEventWhenNoneIsGiven) {
+  put(user("guard"), marker("before_tool_call"));
+  const Finished ran = program_.run({"hooks", "test", "guard"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(marked());
+  EXPECT_TRUE(has(ran.out, "no opinion")) << ran.out;
+}
+
+TEST_F(Hooks, TestSaysWhyAHookIsNotAsked) {
+  put(user("guard.yaml"), "on: before_tool_call\nmatcher: write_file\ndo: block\n", 0644);
+  const Finished ran = program_.run({"hooks", "test", "guard", "--payload", "-"}, kListFiles);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.out, "skipped")) << ran.out;
+  EXPECT_TRUE(has(ran.out, "its matcher 'write_file' does not match 'bash'")) << ran.out;
+}
+
+TEST_F(Hooks, TestPrintsJsonLines) {
+  put(user("guard"), marker("before_tool_call", R"({"action":"block","reason":"r"})"));
+  const Finished ran =
+      program_.run({"hooks", "test", "guard", "--payload", "-", "--json"}, kListFiles);
+  const auto lines = json_lines(ran.out);
+  ASSERT_EQ(lines.size(), 2u) << ran.out;
+  EXPECT_EQ(lines[0].root()["hook"].string_or(""), "guard");
+  EXPECT_EQ(lines[0].root()["verdict"].at(0)["action"].string_or(""), "block");
+  EXPECT_TRUE(lines[1].root()["outcome"]["blocked"].bool_or(false));
+}
+
+TEST_F(Hooks, TestRunsNoOtherHook) {
+  put(user("other"), marker("before_tool_call"));
+  put(user("guard.yaml"), "on: before_tool_call\ndo: block\n", 0644);
+  const Finished ran = program_.run({"hooks", "test", "guard", "--payload", "-"}, kListFiles);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(marked());
+  EXPECT_FALSE(has(ran.out, "other")) << ran.out;
+}
+
+TEST_F(Hooks, TestDoesNotRunWhatWaitsForTrust) {
+  put(project("guard"), marker("before_tool_call"));
+  for (const char* name : {"project/guard", ".agent/hooks/guard"}) {
+    const Finished ran = program_.run({"hooks", "test", name});
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_TRUE(has(ran.err, "waits for your trust")) << ran.err;
+  }
+  EXPECT_FALSE(marked());
+}
+
+TEST_F(Hooks, TestRefusesWhatItCannotAsk) {
+  put(user("guard"), marker("before_tool_call"));
+  const Finished other = program_.run({"hooks", "test", "guard", "--event", "agent_stop"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(has(other.err, "it listens to before_tool_call")) << other.err;
+  EXPECT_EQ(program_.run({"hooks", "test", "guard", "--event", "nonsense"}).code, 2);
+  EXPECT_EQ(program_.run({"hooks", "test", "guard", "--payload", "-"}, "{\"event\":").code, 2);
+  EXPECT_EQ(program_.run({"hooks", "test", "guard", "--payload", "none.json"}).code, 4);
+  EXPECT_EQ(program_.run({"hooks", "test", "gard"}).code, 4);
+}
+
+TEST_F(Hooks, TestShowsAFailureAndFailsItself) {
+  put(user("guard"), "#!/bin/sh\n[ $1 = hook ] && echo before_tool_call && exit 0\n"
+                     "echo oops >&2; exit 9\n");
+  const Finished ran = program_.run({"hooks", "test", "guard", "--payload", "-"}, kListFiles);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_TRUE(has(ran.out, "exit code 9")) << ran.out;
+  EXPECT_TRUE(has(ran.out, "oops")) << ran.out;
+}
+
+TEST_F(Hooks, RunExitsWithThreeWhenItBlocks) {
+  put(user("guard.yaml"),
+      "on: before_tool_call\nwhen: tool.input.command contains \"rm -rf\"\n"
+      "do: {action: block, reason: no}\n",
+      0644);
+  EXPECT_EQ(program_.run({"hooks", "run", "guard", "--payload", "-"}, kListFiles).code, 0);
+  const Finished ran = program_.run({"hooks", "run", "guard", "--payload", "-"}, kDeleteAll);
+  EXPECT_EQ(ran.code, 3) << ran.err;
+  EXPECT_TRUE(has(ran.out, "blocked: no")) << ran.out;
+}
+
+TEST_F(Hooks, ANativeHookIsTestedToo) {
+  program_.drop_hook(AGENTD_REFUSE_HOOK);
+  const Finished ran = program_.run({"hooks", "test", "refuse", "--event", "before_compaction"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.out, "would be blocked")) << ran.out;
+}
+
+// ---- import
+
+constexpr const char* kClaude = R"({"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[
+  {"type":"command","command":"touch MARK; echo no >&2; exit 2"}]}]}})";
+
+std::string claude_settings(const std::string& mark) {
+  std::string out(kClaude);
+  return out.replace(out.find("MARK"), 4, mark);
+}
+
+TEST_F(Hooks, ImportWritesYamlThatRunsAtOnce) {
+  const std::string file = program_.file("settings.json", claude_settings(mark()));
+  const Finished imported = program_.run({"hooks", "import", file, "--dialect", "claude"});
+  ASSERT_EQ(imported.code, 0) << imported.err;
+  EXPECT_TRUE(has(imported.out, "wrote 1 hook to " + user("claude.yaml"))) << imported.out;
+  EXPECT_TRUE(has(imported.out, "touch ")) << imported.out;
+  const Finished list = program_.run({"hooks", "list", "--json"});
+  EXPECT_TRUE(has(list.out, "\"trust\":\"trusted\"") && has(list.out, "claude")) << list.out;
+  const Finished tried =
+      program_.run({"hooks", "run", user("claude.yaml"), "--payload", "-"}, kListFiles);
+  EXPECT_EQ(tried.code, 3) << tried.out << tried.err;
+  EXPECT_TRUE(marked());
+  EXPECT_TRUE(has(tried.out, "\"tool_name\":\"Bash\"")) << tried.out;
+}
+
+TEST_F(Hooks, ImportReplacesNothingUnlessForced) {
+  const std::string file = program_.file("settings.json", claude_settings(mark()));
+  put(user("claude.yaml"), "# mine\n", 0644);
+  const Finished refused = program_.run({"hooks", "import", file, "--dialect", "claude"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_TRUE(has(refused.err, "--force")) << refused.err;
+  EXPECT_EQ(read_file(user("claude.yaml"), 100).value_or(""), "# mine\n");
+  EXPECT_EQ(program_.run({"hooks", "import", file, "--dialect", "claude", "--force"}).code, 0);
+}
+
+TEST_F(Hooks, ImportsDryRunWritesNothing) {
+  const std::string file = program_.file("settings.json", claude_settings(mark()));
+  const Finished ran = program_.run({"hooks", "import", file, "--dialect", "claude", "--dry-run"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.out, "hooks:")) << ran.out;
+  EXPECT_FALSE(fs::exists(program_.home() + "/hooks"));
+  EXPECT_FALSE(fs::exists(program_.home() + "/trust.json"));
+}
+
+TEST_F(Hooks, ImportRefusesWhatItCannotRead) {
+  EXPECT_EQ(program_.run({"hooks", "import", "none.json"}).code, 4);
+  const std::string odd = program_.file("odd.txt", "hello");
+  const Finished ran = program_.run({"hooks", "import", odd});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(has(ran.err, "--dialect")) << ran.err;
+  EXPECT_EQ(program_.run({"hooks", "import", odd, "--dialect", "claude"}).code, 2);
+  EXPECT_EQ(program_.run({"hooks", "import", odd, "--dialect", "word"}).code, 2);
+}
+
+// ---- new
+
+// Refuses the one command and says nothing to the other.
+void expect_guards(Program& program, const std::string& hook) {
+  const Finished bad = program.run({"hooks", "test", hook, "--payload", "-"}, kDeleteAll);
+  EXPECT_EQ(bad.code, 0) << bad.err;
+  EXPECT_TRUE(has(bad.out, "would be blocked: not the root directory")) << bad.out << bad.err;
+  const Finished good = program.run({"hooks", "test", hook, "--payload", "-"}, kListFiles);
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_TRUE(has(good.out, "nothing would change")) << good.out;
+}
+
+TEST_F(Hooks, NewScriptsWorkAsTheyAre) {
+  for (const auto& [language, file] : {std::pair<std::string, std::string>{"bash", "one"},
+                                       {"python", "two"},
+                                       {"yaml", "three"}}) {
+    const Finished made = program_.run({"hooks", "new", file, "--lang", language});
+    ASSERT_EQ(made.code, 0) << made.err;
+    const std::string name = language == "yaml" ? file + ".yaml" : file;
+    const std::string path = program_.project() + "/" + name;
+    EXPECT_TRUE(has(made.out, "wrote " + path)) << made.out;
+    EXPECT_TRUE(has(made.out, "agentd hooks test")) << made.out;
+    EXPECT_EQ(::access(path.c_str(), X_OK) == 0, language != "yaml");
+    expect_guards(program_, "./" + name);
+  }
+}
+
+TEST_F(Hooks, NewScriptsWorkForEveryEvent) {
+  const Finished contract = program_.run({"hooks", "contract", "--json"});
+  const auto json = JsonDocument::parse(contract.out);
+  ASSERT_TRUE(json);
+  int events = 0;
+  for (std::size_t i = 0; i < json->root()["events"].size(); ++i) {
+    const JsonView each = json->root()["events"].at(i);
+    const std::string event(each.is_string() ? each.string_or("") : each["event"].string_or(""));
+    ASSERT_NE(event, "") << contract.out.substr(0, 400);
+    ++events;
+    for (const std::string language : {"bash", "python", "yaml"}) {
+      const std::string name = language + "-" + event;
+      const Finished made =
+          program_.run({"hooks", "new", name, "--lang", language, "--event", event});
+      ASSERT_EQ(made.code, 0) << made.err;
+      const Finished tried =
+          program_.run({"hooks", "test", name + (language == "yaml" ? ".yaml" : "")});
+      EXPECT_EQ(tried.code, 0) << name << "\n" << tried.out << tried.err;
+    }
+  }
+  EXPECT_GE(events, 20);
+}
+
+int shell(const std::string& command) {
+  return std::system(("PATH=/usr/bin:/bin; (" + command + ") >/dev/null 2>&1").c_str());
+}
+
+TEST_F(Hooks, NewNativeHooksBuildWithWhatTheyBring) {
+  for (const std::string language : {"c", "c++"}) {
+    const std::string name = language == "c" ? "plain" : "classy";
+    const Finished made = program_.run({"hooks", "new", name, "--lang", language});
+    ASSERT_EQ(made.code, 0) << made.err;
+    const std::string directory = program_.project() + "/" + name;
+    ASSERT_EQ(shell("cmake -S " + directory + " -B " + directory + "/build && cmake --build " +
+                    directory + "/build"),
+              0)
+        << directory;
+    expect_guards(program_, name + "/build/" + name + ".so");
+  }
+}
+
+TEST_F(Hooks, NewCSourcesCompileForOtherEvents) {
+  for (const std::string event : {"agent_stop", "session_start", "context_threshold"}) {
+    const std::string c = "c_" + event, cpp = "cpp_" + event;
+    ASSERT_EQ(program_.run({"hooks", "new", c, "--lang", "c", "--event", event}).code, 0);
+    ASSERT_EQ(program_.run({"hooks", "new", cpp, "--lang", "c++", "--event", event}).code, 0);
+    const std::string in = "cd " + program_.project() + " && ";
+    EXPECT_EQ(shell(in + "cc -std=c11 -Wall -Wextra -Werror -fsyntax-only -I" + c +
+                    "/plugin-api/include " + c + "/" + c + ".c"),
+              0)
+        << c;
+    EXPECT_EQ(shell(in + "c++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I" + cpp +
+                    "/plugin-api/include -I" + cpp + "/plugin-api/cpp " + cpp + "/" + cpp + ".cpp"),
+              0)
+        << cpp;
+  }
+}
+
+TEST_F(Hooks, NewReplacesNothingAndWantsAName) {
+  ASSERT_EQ(program_.run({"hooks", "new", "one", "--lang", "bash"}).code, 0);
+  const Finished again = program_.run({"hooks", "new", "one", "--lang", "python"});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_TRUE(has(again.err, "is there already")) << again.err;
+  EXPECT_EQ(program_.run({"hooks", "new", "../one", "--lang", "bash"}).code, 2);
+  EXPECT_EQ(program_.run({"hooks", "new", "two"}).code, 2);
+  EXPECT_EQ(program_.run({"hooks", "new", "two", "--lang", "cobol"}).code, 2);
+  const Finished event = program_.run({"hooks", "new", "two", "--lang", "c", "--event", "agent_stp"});
+  EXPECT_EQ(event.code, 2);
+  EXPECT_TRUE(has(event.err, "did you mean 'agent_stop'?")) << event.err;
+}
+
+// ---- safe mode
+
+TEST_F(Hooks, SafeModeLoadsNoHookAndOnlyTheTools) {
+  put(user("greeter"), marker("user_message_send"));
+  const std::string audit = program_.directory().file("audit.jsonl");
+  program_.config("hooks: {audit_log: {enabled: true, config: {path: " + audit + "}}}\n");
+  const Finished safe = talk({"--safe-mode", "--trace-hooks"});
+  EXPECT_EQ(safe.code, 0) << safe.err;
+  EXPECT_FALSE(marked());
+  EXPECT_FALSE(fs::exists(audit));
+  EXPECT_FALSE(fs::exists(program_.home() + "/trust.json"));
+  const Finished usual = talk();
+  EXPECT_EQ(usual.code, 0) << usual.err;
+  EXPECT_TRUE(marked());
+  EXPECT_TRUE(fs::exists(audit));
+}
+
+TEST_F(Hooks, WithoutHooksNoGuardIsMissed) {
+  program_.config("hooks: {guards: [watchman]}\n");
+  EXPECT_TRUE(has(talk().err, "watchman"));
+  EXPECT_FALSE(has(talk({"--no-hooks"}).err, "watchman"));
+  EXPECT_FALSE(has(talk({"--safe-mode"}).err, "watchman"));
+}
+
+}  // namespace
+}  // namespace agentd::testing

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kind of hook x every action that it can ask for x fails open or closed x how it behaves: one real
+// hook of that kind, through trust, loading and the one dispatcher.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/host/hook_host.h"
+#include "core/hooks/payload_record.h"
+#include "tests/support/host_fixture.h"
+#include "tests/support/loopback_server.h"
+
+namespace agentd {
+namespace {
+
+using testing::LoopbackServer;
+using testing::RecordingLog;
+using testing::Reply;
+using testing::TempDir;
+using testing::UnavailableServices;
+
+// ---- the axes
+
+enum class Kind { kNative, kExecutable, kKodelet, kClaude, kDocker, kGemini, kYaml, kCommand, kWebhook };
+constexpr Kind kKinds[] = {Kind::kNative, Kind::kExecutable, Kind::kKodelet, Kind::kClaude, Kind::kDocker,
+                           Kind::kGemini, Kind::kYaml,       Kind::kCommand, Kind::kWebhook};
+constexpr const char* kKindNames[] = {"native", "executable", "kodelet", "claude", "docker",
+                                      "gemini", "yaml",       "command", "webhook"};
+constexpr const char* kBehaviours[] = {"ok", "crash", "timeout", "garbage", "huge", "utf8", "nul"};
+
+// What a hook of a kind writes to ask for an action, and at which event of its own.
+struct Wording {
+  std::string event;   // the dialect's name
+  std::string answer;  // standard output or body
+  int code = 0;
+};
+
+struct ActionCase {
+  const char* name;
+  std::uint32_t event;
+  std::map<Kind, Wording> wordings;  // of dialects; the others write `canonical`
+  std::string canonical;
+  std::function<bool(const Outcome&)> seen;
+};
+
+bool has(const std::vector<Outcome::Attributed>& list, std::string_view text) {
+  for (const auto& each : list)
+    if (each.action.text.find(text) != std::string::npos) return true;
+  return false;
+}
+bool exclusive(const Outcome& outcome, std::uint32_t kind) {
+  return outcome.exclusive_action() != nullptr && outcome.exclusive_action()->kind == kind;
+}
+
+std::vector<ActionCase> action_cases() {
+  const auto specific = [](const std::string& event, const std::string& inner) {
+    return "{\"hookSpecificOutput\":{\"hookEventName\":\"" + event + "\"," + inner + "}}";
+  };
+  const auto docker = [](const std::string& event, const std::string& inner) {
+    return "{\"hook_specific_output\":{\"hook_event_name\":\"" + event + "\"," + inner + "}}";
+  };
+  return {
+      {"block", AGENTD_EVENT_BEFORE_TOOL_CALL,
+       {{Kind::kKodelet, {"before_tool_call", R"({"blocked":true,"reason":"no"})"}},
+        {Kind::kClaude, {"PreToolUse", specific("PreToolUse", R"("permissionDecision":"deny","permissionDecisionReason":"no")")}},
+        {Kind::kDocker, {"pre_tool_use", R"({"decision":"block","reason":"no"})"}},
+        {Kind::kGemini, {"BeforeTool", R"({"decision":"deny","reason":"no"})"}}},
+       R"({"action":"block","reason":"no"})",
+       [](const Outcome& o) { return o.blocked && !o.blocked_by_failure && o.reason.find("no") != std::string::npos; }},
+      {"ask", AGENTD_EVENT_BEFORE_TOOL_CALL,
+       {{Kind::kClaude, {"PreToolUse", specific("PreToolUse", R"("permissionDecision":"ask")")}},
+        {Kind::kDocker, {"pre_tool_use", docker("pre_tool_use", R"("permission_decision":"ask")")}},
+        {Kind::kGemini, {"BeforeTool", R"({"decision":"ask"})"}}},
+       R"({"permission":"ask"})",
+       [](const Outcome& o) { return o.permission == AGENTD_PERMISSION_ASK; }},
+      {"allow", AGENTD_EVENT_PERMISSION_REQUEST,
+       {{Kind::kClaude, {"PermissionRequest", specific("PermissionRequest", R"("decision":{"behavior":"allow"})")}},
+        {Kind::kDocker, {"permission_request", docker("permission_request", R"("permission_decision":"allow")")}}},
+       R"({"permission":"allow"})",
+       [](const Outcome& o) { return o.permission == AGENTD_PERMISSION_ALLOW; }},
+      {"rewrite_input", AGENTD_EVENT_BEFORE_TOOL_CALL,
+       {{Kind::kKodelet, {"before_tool_call", R"({"input":{"command":"ls -l"}})"}},
+        {Kind::kClaude, {"PreToolUse", specific("PreToolUse", R"("updatedInput":{"command":"ls -l"})")}},
+        {Kind::kDocker, {"pre_tool_use", docker("pre_tool_use", R"("updated_input":{"cmd":"ls -l"})")}},
+        {Kind::kGemini, {"BeforeTool", specific("BeforeTool", R"("tool_input":{"command":"ls -l"})")}}},
+       R"({"input":{"command":"ls -l"}})",
+       [](const Outcome& o) { return has(o.rewrites, R"("command":"ls -l")"); }},
+      {"rewrite_output", AGENTD_EVENT_AFTER_TOOL_CALL,
+       {{Kind::kClaude, {"PostToolUse", specific("PostToolUse", R"("updatedToolOutput":"new output")")}},
+        {Kind::kDocker, {"tool_response_transform", docker("tool_response_transform", R"("updated_tool_response":"new output")")}}},
+       R"({"output":"new output"})",
+       [](const Outcome& o) { return has(o.rewrites, "new output"); }},
+      {"rewrite_message", AGENTD_EVENT_USER_MESSAGE_SEND,
+       {},
+       R"({"message":"new message"})",
+       [](const Outcome& o) { return has(o.rewrites, "new message"); }},
+      {"context", AGENTD_EVENT_USER_MESSAGE_SEND,
+       {{Kind::kClaude, {"UserPromptSubmit", specific("UserPromptSubmit", R"("additionalContext":"more context")")}},
+        {Kind::kDocker, {"user_prompt_submit", docker("user_prompt_submit", R"("additional_context":"more context")")}},
+        {Kind::kGemini, {"BeforeAgent", specific("BeforeAgent", R"("additionalContext":"more context")")}}},
+       R"({"additional_context":"more context"})",
+       [](const Outcome& o) { return has(o.contexts, "more context"); }},
+      {"notice", AGENTD_EVENT_BEFORE_TOOL_CALL,
+       {{Kind::kClaude, {"PreToolUse", R"({"systemMessage":"a notice"})"}},
+        {Kind::kDocker, {"pre_tool_use", R"({"system_message":"a notice"})"}},
+        {Kind::kGemini, {"BeforeTool", R"({"systemMessage":"a notice"})"}}},
+       R"({"system_message":"a notice"})",
+       [](const Outcome& o) { return has(o.notices, "a notice"); }},
+      {"continue", AGENTD_EVENT_AGENT_STOP,
+       {{Kind::kKodelet, {"agent_stop", R"({"follow_up_messages":["go on"]})"}},
+        {Kind::kClaude, {"Stop", R"({"decision":"block","reason":"go on"})"}},
+        {Kind::kGemini, {"AfterAgent", R"({"decision":"deny","reason":"go on"})"}}},
+       R"({"action":"continue","messages":["go on"]})",
+       [](const Outcome& o) { return has(o.continues, "go on"); }},
+      {"compact", AGENTD_EVENT_AGENT_STOP,
+       {{Kind::kKodelet, {"agent_stop", R"({"action":"compact"})"}}},
+       R"({"action":"compact"})",
+       [](const Outcome& o) { return exclusive(o, AGENTD_ACT_COMPACT); }},
+      {"summary", AGENTD_EVENT_BEFORE_COMPACTION,
+       {{Kind::kDocker, {"before_compaction", docker("before_compaction", R"("summary":"the summary")")}}},
+       R"({"action":"summary","summary":"the summary"})",
+       [](const Outcome& o) {
+         return exclusive(o, AGENTD_ACT_SUMMARY) && o.exclusive_action()->text == "the summary";
+       }},
+      {"instructions", AGENTD_EVENT_BEFORE_COMPACTION,
+       {{Kind::kClaude, {"PreCompact", "keep the paths"}}},
+       R"({"custom_instructions":"keep the paths"})",
+       [](const Outcome& o) {
+         const Action* const set = o.set_of(AGENTD_KEY_CUSTOM_INSTRUCTIONS);
+         return set != nullptr && set->text.find("keep the paths") != std::string::npos;
+       }},
+      {"replace", AGENTD_EVENT_AGENT_STOP,
+       {{Kind::kKodelet, {"agent_stop", R"({"action":"replace","replace_messages":[{"role":"user","content":"all"}]})"}}},
+       R"({"action":"replace","replace_messages":[{"role":"user","content":"all"}]})",
+       [](const Outcome& o) { return exclusive(o, AGENTD_ACT_REPLACE_MESSAGES); }},
+      {"callback", AGENTD_EVENT_AGENT_STOP,
+       {},
+       R"({"action":"callback","callback":{"recipe":"notes"}})",
+       [](const Outcome& o) { return exclusive(o, AGENTD_ACT_CALLBACK) && o.exclusive_action()->text == "notes"; }},
+      {"disable_tool", AGENTD_EVENT_BEFORE_MODEL_CALL,
+       {},
+       R"({"tools":{"disable":["bash"]}})",
+       [](const Outcome& o) { return !o.tools.empty(); }},
+  };
+}
+
+bool is_dialect(Kind kind) {
+  return kind == Kind::kKodelet || kind == Kind::kClaude || kind == Kind::kDocker || kind == Kind::kGemini;
+}
+
+std::optional<Wording> wording(Kind kind, const ActionCase& action) {
+  if (is_dialect(kind)) {
+    const auto found = action.wordings.find(kind);
+    if (found == action.wordings.end()) return std::nullopt;
+    return found->second;
+  }
+  if (kind == Kind::kNative && std::string_view(action.name) == "replace") return std::nullopt;
+  return Wording{std::string(find_event(action.event)->name), action.canonical, 0};
+}
+
+// ---- a hook of each kind
+
+std::string shell_quoted(const std::string& text) { return "'" + text + "'"; }
+
+std::string json_text(std::string_view text) {
+  JsonWriter out;
+  out.string(text);
+  return std::string(out.text());
+}
+
+class Cell {
+ public:
+  Cell(Kind kind, Wording said, const ActionCase& action, bool closed, std::string behaviour)
+      : kind_(kind),
+        said_(std::move(said)),
+        action_(action),
+        closed_(closed),
+        behaviour_(std::move(behaviour)),
+        server_([this](const testing::RecordedRequest&) { return reply(); }) {
+    ::mkdir(hooks().c_str(), 0700);
+    write_hook();
+  }
+
+  std::unique_ptr<Outcome> fire() {
+    load();
+    Dispatcher dispatcher(clock_);
+    dispatcher.publish(host_->subscriptions());
+    auto record = PayloadRecord::from_json(payload());
+    EXPECT_TRUE(record) << record.error().message;
+    const SlotLease slot(tokens_);
+    Dispatch event;
+    event.event = action_.event;
+    event.envelope = record->envelope();
+    event.payload = record->payload();
+    event.deadline_ns = Deadline::after(clock_, deadline()).at_ns;
+    event.context = &*record;
+    event.rewrite = [](void* me, std::uint32_t target, std::string_view text) {
+      EXPECT_TRUE(static_cast<PayloadRecord*>(me)->rewrite(target, text));
+    };
+    event.slots = &tokens_;
+    auto outcome = dispatch(*dispatcher.pin(), *slot, event);
+    dispatcher.publish({});
+    return outcome ? std::move(outcome) : std::make_unique<Outcome>();
+  }
+
+  std::string problems() const {
+    std::string out;
+    for (const HookProblem& each : host_->problems()) out += each.message + "\n";
+    return out;
+  }
+  std::size_t subscribed() const {
+    std::size_t out = 0;
+    for (const Subscription& each : host_->subscriptions()) out += each.event == action_.event;
+    return out;
+  }
+
+ private:
+  std::string hooks() const { return temp_.file("hooks"); }
+  Milliseconds deadline() const { return Milliseconds(behaviour_ == "timeout" ? 150 : 20'000); }
+
+  std::string payload() const {
+    const std::string head = "{\"event\":\"" + std::string(find_event(action_.event)->name) +
+                             "\",\"conv_id\":\"01JZ0000000000000000000000\",\"cwd\":" +
+                             json_text(temp_.path());
+    switch (action_.event) {
+      case AGENTD_EVENT_BEFORE_TOOL_CALL:
+      case AGENTD_EVENT_PERMISSION_REQUEST:
+        return head + R"(,"tool":{"name":"bash","call_id":"c1","input":{"command":"ls"},"origin":"t"}})";
+      case AGENTD_EVENT_AFTER_TOOL_CALL:
+        return head +
+               R"(,"tool":{"name":"bash","call_id":"c1","input":{"command":"ls"},"origin":"t"},)"
+               R"("output":{"content":"old","success":true,"error":""}})";
+      case AGENTD_EVENT_USER_MESSAGE_SEND: return head + R"(,"message":"hello"})";
+      default: return head + "}";
+    }
+  }
+
+  // What the hook writes in this cell.
+  std::string bytes() const {
+    if (behaviour_ == "garbage") return "{{{ not json";
+    if (behaviour_ == "huge") return said_.answer + std::string(2'000'000, ' ') + "x";
+    if (behaviour_ == "utf8") return "{\"system_message\":\"\xff\xfe\"}";
+    if (behaviour_ == "nul") return said_.answer + std::string(1, '\0') + "x";
+    return said_.answer;
+  }
+
+  Reply reply() const {
+    if (behaviour_ == "timeout") return Reply().stall();
+    return Reply::http(behaviour_ == "crash" ? 500 : 200, {}, bytes());
+  }
+
+  std::string program() {
+    temp_.write("answer", bytes());
+    std::string text = "cat > /dev/null\n";
+    text += "cat " + shell_quoted(temp_.file("answer")) + "\n";
+    if (behaviour_ == "crash") text += "kill -SEGV $$\n";
+    if (behaviour_ == "timeout") text += "sleep 30\n";
+    return text + "exit " + std::to_string(said_.code) + "\n";
+  }
+
+  void put(const std::string& file, const std::string& text, unsigned mode) {
+    temp_.write(file, text);
+    ::chmod(temp_.file(file).c_str(), mode);
+  }
+
+  void write_hook() {
+    const std::string event(said_.event);
+    const std::string script = temp_.file("script.sh");
+    switch (kind_) {
+      case Kind::kNative:
+        std::filesystem::copy_file(AGENTD_ANSWERS_HOOK, hooks() + "/hook.so");
+        ::chmod((hooks() + "/hook.so").c_str(), 0644);
+        break;
+      case Kind::kExecutable:
+        put("hooks/hook",
+            "#!/bin/sh\nif [ \"$1\" = hook ]; then echo " + event + "; exit; fi\n" + program(), 0755);
+        break;
+      case Kind::kKodelet:
+        put("script.sh", "#!/bin/sh\n" + program(), 0755);
+        put("hooks/hook.yaml", "on: " + event + "\ndialect: kodelet\ncommand: [" + script + ", run]\n", 0644);
+        break;
+      case Kind::kClaude:
+      case Kind::kGemini:
+        put("script.sh", "#!/bin/sh\n" + program(), 0755);
+        put("settings.json",
+            "{\"hooks\":{\"" + event + "\":[{\"hooks\":[{\"type\":\"command\",\"command\":" +
+                json_text(script) + "}]}]}}",
+            0644);
+        break;
+      case Kind::kDocker: {
+        put("script.sh", "#!/bin/sh\n" + program(), 0755);
+        const bool grouped = event.find("tool") != std::string::npos || event == "permission_request";
+        const std::string handler = "{type: command, command: " + json_text(script) + "}";
+        put("agent.yaml",
+            "hooks:\n  " + event + ":\n    - " +
+                (grouped ? "{matcher: \"*\", hooks: [" + handler + "]}" : handler) + "\n",
+            0644);
+        break;
+      }
+      case Kind::kYaml: put("hooks/hook.yaml", "on: " + event + "\ndo: " + said_.answer + "\n", 0644); break;
+      case Kind::kCommand:
+        put("hooks/hook.yaml", "on: " + event + "\ncommand: " + json_text(program()) + "\n", 0644);
+        break;
+      case Kind::kWebhook:
+        put("hooks/hook.yaml", "on: " + event + "\nurl: " + server_.url() + "/hook\n", 0644);
+        break;
+    }
+  }
+
+  HookHostOptions options() const {
+    HookHostOptions out;
+    out.native.directories = {{hooks(), Precedence::kUser}};
+    out.native.private_copy_directory = temp_.file("copies");
+    out.trust_file = temp_.file("trust.json");
+    out.project_root = temp_.path();
+    if (kind_ == Kind::kClaude) out.adapted = {{temp_.file("settings.json"), Dialect::kClaude}};
+    if (kind_ == Kind::kGemini) out.adapted = {{temp_.file("settings.json"), Dialect::kGemini}};
+    if (kind_ == Kind::kDocker) out.adapted = {{temp_.file("agent.yaml"), Dialect::kDocker}};
+    PluginConfig native;
+    native.config_json = "{\"action\":\"" + std::string(action_.name) + "\",\"behaviour\":\"" + behaviour_ + "\"}";
+    native.on_failure = policy();
+    out.native.plugins["hook"] = native;
+    return out;
+  }
+  FailurePolicy policy() const { return closed_ ? FailurePolicy::kClosed : FailurePolicy::kOpen; }
+
+  ExternalEnvironment environment() {
+    return {tokens_, services_, clock_, log_,
+            [this]() -> HttpClient& {
+              if (!http_) http_ = make_http_client(clock_);
+              return *http_;
+            },
+            [](const std::string&) { return std::optional<std::string>(); },
+            {}, temp_.path(), temp_.file("transcripts"), "default"};
+  }
+
+  // Loaded once to learn the names, and again with the failure policy that the user's config would give.
+  void load() {
+    HookHostOptions with = options();
+    host_ = std::make_unique<HookHost>(options(), environment());
+    host_->load_all();
+    for (const HookDefinition* hook : host_->externals().definitions()) {
+      with.settings[hook->name].on_failure = policy();
+      with.settings[hook->name].timeout = deadline();  // some dialects have a default of their own
+    }
+    host_ = std::make_unique<HookHost>(with, environment());
+    host_->load_all();
+  }
+
+  const Kind kind_;
+  const Wording said_;
+  const ActionCase& action_;
+  const bool closed_;
+  const std::string behaviour_;
+  TempDir temp_;
+  LoopbackServer server_;
+  SystemClock clock_;
+  RecordingLog log_;
+  UnavailableServices services_;
+  TokenTable tokens_;
+  std::unique_ptr<HttpClient> http_;
+  std::unique_ptr<HookHost> host_;
+};
+
+// A declarative action runs nothing: it can only be right. A module in this process that sends text of 2 MB,
+// with odd bytes, has said something legal.
+bool can_fail(Kind kind, std::string_view behaviour) {
+  if (kind == Kind::kYaml) return false;
+  if (kind != Kind::kNative) return true;
+  return behaviour == "crash" || behaviour == "timeout" || behaviour == "garbage";
+}
+
+std::string describe(const Outcome& outcome) {
+  std::string out = outcome.blocked ? "blocked: " + outcome.reason : "not blocked";
+  for (const auto& each : outcome.failures) out += "; failure of " + each.by.hook + ": " + each.text;
+  for (const auto& each : outcome.notices) out += "; notice " + each.action.text;
+  for (const auto& each : outcome.contexts) out += "; context " + each.action.text;
+  return out;
+}
+
+class HookMatrix : public ::testing::TestWithParam<Kind> {};
+
+TEST_P(HookMatrix, EveryActionInEveryBehaviourFailsAsItsPolicySays) {
+  const Kind kind = GetParam();
+  const std::vector<ActionCase> actions = action_cases();
+  int cells = 0;
+  for (const ActionCase& action : actions) {
+    const auto said = wording(kind, action);
+    if (!said) continue;
+    for (const bool closed : {false, true}) {
+      for (const char* const behaviour : kBehaviours) {
+        const bool broken = std::string_view(behaviour) != "ok";
+        if (broken && !can_fail(kind, behaviour)) continue;
+        SCOPED_TRACE(std::string(kKindNames[static_cast<int>(kind)]) + " " + action.name + " " +
+                     (closed ? "closed " : "open ") + behaviour);
+        Cell cell(kind, *said, action, closed, behaviour);
+        const auto outcome = cell.fire();
+        ++cells;
+        ASSERT_EQ(cell.subscribed(), 1u) << cell.problems();
+        if (!broken) {
+          EXPECT_TRUE(action.seen(*outcome)) << describe(*outcome);
+          EXPECT_TRUE(outcome->failures.empty()) << describe(*outcome);
+          continue;
+        }
+        // Whatever it wrote before it broke is not an answer.
+        const bool guards = closed && find_event(action.event)->blocking;
+        EXPECT_EQ(outcome->blocked, guards) << describe(*outcome);
+        EXPECT_EQ(outcome->blocked_by_failure, guards);
+        ASSERT_EQ(outcome->failures.size(), 1u) << describe(*outcome);
+        EXPECT_TRUE(kind == Kind::kNative || !outcome->failures[0].text.empty());
+        if (std::string_view(behaviour) == "timeout") {
+          EXPECT_EQ(outcome->failures[0].status, AGENTD_E_DEADLINE);
+        }
+        if (!guards) {
+          EXPECT_FALSE(action.seen(*outcome)) << describe(*outcome);
+        }
+      }
+    }
+  }
+  RecordProperty("cells", cells);
+  EXPECT_GE(cells, 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, HookMatrix, ::testing::ValuesIn(kKinds),
+                         [](const auto& each) { return std::string(kKindNames[static_cast<int>(each.param)]); });
+
+}  // namespace
+}  // namespace agentd

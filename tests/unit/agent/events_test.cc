@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events at the edges of a session: clearing, notifications, the end, and what every envelope carries.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "tests/support/agent_fixture.h"
+
+namespace agentd {
+namespace {
+
+using testing::action;
+using testing::AgentTest;
+using testing::FakeApprover;
+using testing::set_action;
+using testing::TestCall;
+
+class Events : public AgentTest {
+ protected:
+  Result<void, RunError> clear() {
+    auto fresh = agent_->clear(*session_);
+    if (!fresh) return fresh.error();
+    session_ = std::move(*fresh);
+    return {};
+  }
+  // Collects "level text" of every notification.
+  void watch_notifications() {
+    on(AGENTD_EVENT_NOTIFICATION, "watch", [&](const TestCall& call) {
+      const auto& payload = call.payload<agentd_notification>();
+      notifications_.push_back(std::to_string(payload.level) + " " + std::string(view_of(payload.text)));
+      return AGENTD_OK;
+    });
+  }
+  void watch_end() {
+    on(AGENTD_EVENT_SESSION_END, "watch", [&](const TestCall& call) {
+      const auto& payload = call.payload<agentd_session_end>();
+      ends_ += std::string(view_of(payload.reason)) + "/" + std::to_string(payload.outcome) + "/" +
+               std::string(view_of(payload.task)) + ";";
+      return AGENTD_OK;
+    });
+  }
+  std::vector<std::string> notifications_;
+  std::string ends_;
+};
+
+// ---- clearing
+
+TEST_F(Events, ClearingGoesFromQuestionToNewConversation) {
+  std::string order;
+  const auto note = [&](std::string what) {
+    order += std::move(what) + " ";
+    return AGENTD_OK;
+  };
+  on(AGENTD_EVENT_BEFORE_CLEAR, "b", [&](const TestCall& call) {
+    EXPECT_EQ(view_of(call.payload<agentd_clear>().reason), "user");
+    EXPECT_EQ(view_of(call.payload<agentd_clear>().new_conversation_id), "");
+    return note("before_clear");
+  });
+  on(AGENTD_EVENT_SESSION_END, "e", [&](const TestCall& call) {
+    return note("end:" + std::string(view_of(call.payload<agentd_session_end>().reason)));
+  });
+  on(AGENTD_EVENT_SESSION_START, "s", [&](const TestCall& call) {
+    return note("start:" + std::to_string(call.payload<agentd_session_start>().source));
+  });
+  std::string told_new, told_old;
+  on(AGENTD_EVENT_AFTER_CLEAR, "a", [&](const TestCall& call) {
+    told_new = std::string(view_of(call.payload<agentd_clear>().new_conversation_id));
+    told_old = std::string(view_of(call.raw.envelope->conversation_id));
+    return note("after_clear");
+  });
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  const Ulid old = id();
+  order.clear();
+  ASSERT_TRUE(clear());
+  EXPECT_EQ(order, "before_clear end:clear start:3 after_clear ");
+  EXPECT_EQ(told_new, session_->conversation_id());
+  EXPECT_EQ(told_old, old.text());
+  EXPECT_NE(id(), old);
+  EXPECT_TRUE(store_.lease(old));
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(model_.requests[1].all_text(), "second\n");
+  session_.reset();
+}
+
+TEST_F(Events, BlockedClearLeavesTheSessionAsItWas) {
+  on(AGENTD_EVENT_BEFORE_CLEAR, "guard",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_BLOCK, "unsaved work")); });
+  watch_end();
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("first"));
+  const auto cleared = clear();
+  ASSERT_FALSE(cleared);
+  EXPECT_EQ(cleared.error().kind, RunError::Kind::kBlocked);
+  EXPECT_EQ(cleared.error().message, "clearing was blocked by guard: unsaved work");
+  EXPECT_EQ(ends_, "");
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(model_.requests[1].all_text(), "first\none\nsecond\n");
+}
+
+TEST_F(Events, GuardOfClearingThatFailsBlocksIt) {
+  on(AGENTD_EVENT_BEFORE_CLEAR, "guard", [](const TestCall&) { return AGENTD_E_INTERNAL; })
+      .what.on_failure = FailurePolicy::kClosed;
+  open();
+  EXPECT_FALSE(clear());
+}
+
+TEST_F(Events, AnswersAtAfterClearLeaveTheirReceiptWithTheOldConversation) {
+  on(AGENTD_EVENT_AFTER_CLEAR, "a",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "cleared")); });
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run("first"));
+  const Ulid old = id();
+  ASSERT_TRUE(clear());
+  ASSERT_EQ(receipts(old).size(), 1u);
+  EXPECT_EQ(receipts(old)[0].event, "after_clear");
+}
+
+// ---- notifications
+
+TEST_F(Events, PermissionQuestionIsNotified) {
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  FakeApprover approver;
+  approver_ = &approver;
+  watch_notifications();
+  tools_.offer("bash");
+  open();
+  model_.ask_tools({{"bash", "{}"}}).say("done");
+  ASSERT_TRUE(run("go"));
+  EXPECT_EQ(notifications_, std::vector<std::string>{"1 agentd needs your permission to use bash"});
+}
+
+TEST_F(Events, NobodyIsNotifiedOfAQuestionThatIsNotAsked) {
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  watch_notifications();
+  tools_.offer("bash");
+  open();
+  model_.ask_tools({{"bash", "{}"}}).say("done");
+  ASSERT_TRUE(run("go"));
+  EXPECT_TRUE(notifications_.empty());
+}
+
+TEST_F(Events, EndByTheLimitOfTurnsIsNotified) {
+  options_.max_turns = 1;
+  watch_notifications();
+  tools_.offer("bash");
+  open();
+  model_.ask_tools({{"bash", "{}"}});
+  ASSERT_TRUE(run("go"));
+  ASSERT_EQ(notifications_.size(), 1u);
+  EXPECT_TRUE(notifications_[0].starts_with("2 the run was stopped after 1 turns"));
+}
+
+TEST_F(Events, FullWindowIsNotified) {
+  options_.window_override = 2'000;
+  options_.auto_compact = false;
+  watch_notifications();
+  open();
+  model_.say("a");
+  ASSERT_TRUE(run(std::string(40'000, 'q')));
+  ASSERT_EQ(notifications_.size(), 1u);
+  EXPECT_NE(notifications_[0].find("fit the window"), std::string::npos);
+}
+
+TEST_F(Events, FailedStoreAndFailedCompactionAreErrorsForHooks) {
+  std::string phases;
+  on(AGENTD_EVENT_AGENT_ERROR, "watch", [&](const TestCall& call) {
+    phases += std::string(view_of(call.payload<agentd_agent_error>().phase)) + " ";
+    return AGENTD_OK;
+  });
+  open();
+  model_.say("one").fail(ModelErrorKind::kServer, "broken");
+  ASSERT_TRUE(run("first"));
+  ASSERT_TRUE(session_->compact({}, false, cancel_));
+  store_.refuses = [](auto) { return true; };
+  EXPECT_FALSE(run("second"));
+  EXPECT_EQ(phases, "compaction store ");
+}
+
+// ---- the end of a session
+
+TEST_F(Events, EndTellsTheTaskAndHowItWent) {
+  watch_end();
+  open();
+  model_.say("one").say("two");
+  ASSERT_TRUE(run("the task"));
+  ASSERT_TRUE(run("more"));
+  session_->end("exit");
+  EXPECT_EQ(ends_, "exit/1/the task;");
+}
+
+TEST_F(Events, EndWithoutARunIsUnknown) {
+  watch_end();
+  open();
+  session_->end("exit");
+  EXPECT_EQ(ends_, "exit/0/;");
+}
+
+TEST_F(Events, FailedRunIsAFailureAndAnInterruptedOneIsPartial) {
+  watch_end();
+  open();
+  model_.fail(ModelErrorKind::kServer, "broken");
+  EXPECT_FALSE(run("a"));
+  session_->end("error");
+  open();
+  cancel_.cancel(AGENTD_CANCEL_USER);
+  EXPECT_FALSE(run("b"));
+  session_->end("interrupted");
+  EXPECT_EQ(ends_, "error/2/a;interrupted/3/b;");
+}
+
+TEST_F(Events, RunThatTheLimitOfTurnsEndedIsPartial) {
+  options_.max_turns = 1;
+  watch_end();
+  tools_.offer("bash");
+  open();
+  model_.ask_tools({{"bash", "{}"}});
+  ASSERT_TRUE(run("go"));
+  session_->end("exit");
+  EXPECT_EQ(ends_, "exit/3/go;");
+}
+
+TEST_F(Events, TaskIsToldAsHooksLeftIt) {
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "redact",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "clean")); });
+  watch_end();
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run("the secret"));
+  session_->end("exit");
+  EXPECT_EQ(ends_, "exit/1/clean;");
+}
+
+TEST_F(Events, BlockedMessageIsNoTask) {
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "guard",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_BLOCK, "no")); });
+  watch_end();
+  open();
+  EXPECT_FALSE(run("the secret"));
+  session_->end("exit");
+  EXPECT_EQ(ends_, "exit/2/;");
+}
+
+TEST_F(Events, WhatHooksLeaveAfterACompactionIsStoredWithoutAnotherRun) {
+  on(AGENTD_EVENT_AFTER_COMPACTION, "rules",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "read the rules")); });
+  open();
+  model_.say("one").say("a summary");
+  ASSERT_TRUE(run("first"));
+  ASSERT_TRUE(session_->compact({}, false, cancel_));
+  EXPECT_TRUE(kinds().ends_with("boundary context")) << kinds();
+}
+
+TEST_F(Events, TitleGivenAtTheStartOfAResumedSessionIsStoredWithoutARun) {
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run("first"));
+  on(AGENTD_EVENT_SESSION_START, "namer",
+     [](const TestCall& call) { return call.answer(set_action(AGENTD_KEY_TITLE, "named")); });
+  reopen();
+  session_->end("exit");
+  EXPECT_EQ(store_.info(id())->title, "named");
+}
+
+TEST_F(Events, CommitThatFailedIsNotMadeUpForLater) {
+  bool full = false;
+  store_.refuses = [&](std::span<const Record>) { return full; };
+  tools_.offer("bash");
+  tools_.handler = [&](const ToolCall&) {
+    full = true;
+    return Result<ToolOutcome>(ToolOutcome{});
+  };
+  open();
+  model_.say("one").ask_tools({{"bash", "{}"}});
+  ASSERT_TRUE(run("first"));
+  EXPECT_FALSE(run("second"));
+  full = false;
+  const std::string before = kinds();
+  session_->end("error");
+  EXPECT_EQ(kinds(), before);
+}
+
+// ---- every envelope
+
+TEST_F(Events, EveryEventCarriesWhoWhereAndHowFull) {
+  options_.recipe = "r";
+  options_.subagents = true;
+  tools_.offer("bash");
+  permissions_.mode = PermissionRules::Mode::kAsk;
+  FakeApprover approver;
+  approver.answer = {true, false, {}};
+  approver_ = &approver;
+  std::set<std::uint32_t> seen;
+  for (const EventTraits& event : all_events())
+    on(event.id, "look", [&, id = event.id](const TestCall& call) {
+      seen.insert(id);
+      const agentd_envelope& from = *call.raw.envelope;
+      EXPECT_TRUE(Ulid::parse(view_of(from.event_id))) << id;
+      EXPECT_TRUE(Ulid::parse(view_of(from.conversation_id))) << id;
+      EXPECT_TRUE(Ulid::parse(view_of(from.session_id))) << id;
+      EXPECT_EQ(view_of(from.cwd), "/work") << id;
+      EXPECT_EQ(view_of(from.recipe), "r") << id;
+      EXPECT_EQ(view_of(from.provider), "fake") << id;
+      EXPECT_FALSE(view_of(from.agent_id).empty()) << id;
+      EXPECT_EQ(from.agent_depth == 0, from.invoked_by == AGENTD_INVOKED_BY_MAIN) << id;
+      EXPECT_EQ(from.agent_depth == 0, view_of(from.agent_id) == "main") << id;
+      EXPECT_GE(from.attempt, 1u) << id;
+      EXPECT_NE(from.context, nullptr) << id;
+      EXPECT_EQ(from.context->limit, 8'000u) << id;
+      return AGENTD_OK;
+    });
+  open();
+  tools_.handler = [](const ToolCall& call) {
+    if (call.input_json != "{}") return Result<ToolOutcome>(Error{Code::kUnavailable, "no"});
+    ToolOutcome out;
+    out.content = std::string(26'400, 'x');
+    return Result<ToolOutcome>(out);
+  };
+  model_.ask_tools({{"bash", "{}"}, {"bash", "{\"a\":1}"}, {"task", R"({"prompt":"p"})"}});
+  model_.say("of the child").say("a summary").say("done");
+  ASSERT_TRUE(run("go"));
+  model_.fail(ModelErrorKind::kServer, "broken");
+  EXPECT_FALSE(run("again"));
+  ASSERT_TRUE(clear());
+  session_->end("exit");
+  for (const EventTraits& event : all_events())
+    EXPECT_TRUE(seen.contains(event.id)) << event.name << " did not fire";
+}
+
+TEST_F(Events, SecondAttemptAtAModelCallSaysSo) {
+  std::string attempts;
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "look", [&](const TestCall& call) {
+    attempts += std::to_string(call.raw.envelope->attempt) + " ";
+    return AGENTD_OK;
+  });
+  open();
+  fill(5);
+  attempts.clear();
+  model_.fail(ModelErrorKind::kContextLength, "too long").say("a summary").say("two");
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(attempts, "1 2 ");
+}
+
+}  // namespace
+}  // namespace agentd
