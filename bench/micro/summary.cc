@@ -111,6 +111,13 @@ void Summary::print_spawn(const std::string& bench, const std::string& label) co
               middle(bench + "/session_ratio"));
 }
 
+void Summary::print_observers() const {
+  const double ratio = middle("TenObservers/ratio");
+  if (ratio < 0) return;
+  std::printf("%-42s %9.1f us %7.2f x   of one that takes 50 ms\n", "ten observers at the same time",
+              middle("TenObservers/many_ns") / 1000, ratio);
+}
+
 void Summary::print() const {
   std::printf(
       "bare indirect call %.2f ns; best of the repetitions, processor time; x = ratio to the same "
@@ -131,6 +138,8 @@ void Summary::print() const {
   std::printf("\na filter, next to a bare posix_spawn, pipes and waitpid of the same program\n\n");
   print_spawn("FilterTrue", "/bin/true");
   print_spawn("FilterShell", "sh -c 'cat; echo {}', 1 KiB");
+  print_spawn("HookExecutable", "a hook in sh, through the dispatcher");
+  print_observers();
 }
 
 }  // namespace agentd::bench

@@ -39,6 +39,7 @@ class Summary final : public benchmark::BenchmarkReporter {
   void print_subscribers(const Variant& variant) const;
   void print_payload(const Variant& variant) const;
   void print_first_call() const;
+  void print_observers() const;
   void print_spawn(const std::string& bench, const std::string& label) const;
 
   std::map<std::string, std::vector<double>> times_;

@@ -202,6 +202,38 @@ TEST_F(Hooks, TrustOfAnUnknownNameNamesTheNearest) {
   EXPECT_TRUE(has(ran.err, "did you mean 'greeter'?")) << ran.err;
 }
 
+TEST_F(Hooks, AProjectsHookIsSuggestedByItsOwnName) {
+  put(project("lint"), marker("turn_end"));
+  const Finished ran = program_.run({"hooks", "trust", "lint", "--yes"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_TRUE(has(ran.err, "did you mean 'project/lint'?")) << ran.err;
+}
+
+TEST_F(Hooks, SettingsThatAreUsedInPlaceAreListedAndTrustedByTheirPath) {
+  const auto settings = [](const std::string& command) {
+    return R"({"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":")" + command +
+           R"("}]}]}})";
+  };
+  const std::string file = program_.file("settings.json", settings("true"));
+  program_.config("hooks: {adapt: [\"claude:" + file + "\"]}\n");
+  talk();
+  const auto listed = [&] {
+    for (JsonDocument& each : json_lines(program_.run({"hooks", "list", "--json"}).out))
+      if (each.root()["path"].string_or("") == file)
+        return std::string(each.root()["kind"].string_or("")) + " " +
+               std::string(each.root()["trust"].string_or("")) + " " +
+               std::string(each.root()["state"].string_or(""));
+    return std::string("nothing");
+  };
+  EXPECT_EQ(listed(), "claude trusted on");
+  program_.file("settings.json", settings("false"));
+  EXPECT_EQ(listed(), "claude changed waits");
+  const Finished trust = program_.run({"hooks", "trust", file, "--yes"});
+  EXPECT_EQ(trust.code, 0) << trust.err;
+  EXPECT_TRUE(has(trust.out, "/bin/sh -c false")) << trust.out;
+  EXPECT_EQ(listed(), "claude trusted on");
+}
+
 TEST_F(Hooks, TrustTakesPathsAndSaysWhatRuns) {
   put(project("x.yaml"), "on: before_tool_call\ncommand: ./check.sh --strict\n", 0644);
   const Finished ran = program_.run({"hooks", "trust", ".agent/hooks/x.yaml", "--yes"});

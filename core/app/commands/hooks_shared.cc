@@ -39,7 +39,10 @@ Result<const HookSource*, Failure> source_of(const Inventory& inventory, const s
   if (const HookSource* const found = find_source(inventory, name)) return found;
   std::vector<std::string> names;
   for (const HookSource& source : inventory.sources) names.push_back(source.name);
-  const std::string mean = did_you_mean(name, names);
+  // "lint" where only the project has one.
+  const bool of_project = find_source(inventory, "project/" + name) != nullptr;
+  const std::string mean =
+      of_project ? ": did you mean 'project/" + one_line(name, 200) + "'?" : did_you_mean(name, names);
   return Failure{kExitNotFound,
                  "there is no hook '" + one_line(name, 200) + "'" +
                      (mean.empty() ? "; 'agentd hooks list' shows what there is" : mean)};

@@ -46,7 +46,7 @@ class Canonical {
     action_ = keys_.text("action").value_or("none");
     if (std::find(kActions.begin(), kActions.end(), action_) != kActions.end()) return true;
     const std::string near = nearest_of(action_, {kActions.begin(), kActions.end()});
-    made_.fail("the action " + quoted(action_) +
+    made_.fail("the action " + in_quotes(action_) +
                (near.empty()
                     ? " is none of none, block, continue, compact, summary, replace, callback"
                     : " is not known: did you mean '" + near + "'?"));
@@ -59,7 +59,7 @@ class Canonical {
     message_ = keys_.text("message");
     then_ = keys_.text("then");
     if (then_ && *then_ != "stop" && *then_ != "continue")
-      made_.fail("the key 'then' must be stop or continue, not " + quoted(*then_));
+      made_.fail("the key 'then' must be stop or continue, not " + in_quotes(*then_));
   }
 
   void read_compaction() {
@@ -70,7 +70,7 @@ class Canonical {
     if (!name) return;
     strategy_ = strategy_of(*name);
     if (!strategy_)
-      made_.fail("the key 'strategy' must be default, full, tail or users, not " + quoted(*name));
+      made_.fail("the key 'strategy' must be default, full, tail or users, not " + in_quotes(*name));
   }
 
   void read_block() {

@@ -207,11 +207,15 @@ std::string subject(const HookDefinition& hook, JsonView payload) {
   return std::string(text);
 }
 
-std::vector<std::string> environment(const HookDefinition&, JsonView payload,
+// Scripts append `export` lines for later commands to CLAUDE_ENV_FILE, and stop when it is not set.
+// No command here reads them, so they go nowhere.
+std::vector<std::string> environment(const HookDefinition& hook, JsonView payload,
                                      const DialectContext& context) {
   const std::string project =
       context.project_dir.empty() ? std::string(text_of(payload["cwd"])) : context.project_dir;
-  return {"CLAUDE_PROJECT_DIR=" + project};
+  std::vector<std::string> out{"CLAUDE_PROJECT_DIR=" + project};
+  if (hook.event == AGENTD_EVENT_SESSION_START) out.emplace_back("CLAUDE_ENV_FILE=/dev/null");
+  return out;
 }
 
 constexpr Translator kClaude{

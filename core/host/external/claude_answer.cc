@@ -123,7 +123,7 @@ class ClaudeAnswer {
   void check_name() {
     const auto name = inner_.text("hookEventName");
     if (name && *name != event_label(hook_))
-      made_.warn("hookSpecificOutput is for " + quoted(*name) + ", but the event is " +
+      made_.warn("hookSpecificOutput is for " + in_quotes(*name) + ", but the event is " +
                  event_label(hook_));
   }
 
@@ -145,7 +145,7 @@ class ClaudeAnswer {
     if (!word) return;
     const std::uint32_t decision = permission_of(*word);
     if (decision == 0)
-      made_.fail("the key 'decision' must be approve or block, not " + quoted(*word));
+      made_.fail("the key 'decision' must be approve or block, not " + in_quotes(*word));
     else if (decision == AGENTD_PERMISSION_DENY && !ended)
       take_block(hook_, made_, reason_, "decision: " + *word);
     else if (decision != AGENTD_PERMISSION_DENY && made_.can(AGENTD_ACT_PERMISSION))
@@ -165,7 +165,7 @@ class ClaudeAnswer {
       decision = AGENTD_PERMISSION_ASK;
     }
     if (decision == 0)
-      made_.fail("the key '" + name + "' must be allow, deny or ask, not " + quoted(*word));
+      made_.fail("the key '" + name + "' must be allow, deny or ask, not " + in_quotes(*word));
     else if (decision == AGENTD_PERMISSION_DENY && can_block(made_.event()))
       made_.block(reason.empty() ? default_reason(hook_) : reason, name);
     else
@@ -187,7 +187,7 @@ class ClaudeAnswer {
       take_block(hook_, made_, message, keys.name("behavior"));
     else if (behavior != "allow")
       made_.fail("the key '" + keys.name("behavior") + "' must be allow or deny, not " +
-                 quoted(behavior));
+                 in_quotes(behavior));
     else if (rewrites)
       made_.warn("the allow of another input than the one asked for was ignored");
     else

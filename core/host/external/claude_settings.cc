@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 #include "core/host/external/claude.h"
 #include "core/host/external/settings_groups.h"
@@ -47,9 +49,20 @@ std::string with_braces(std::string_view value) {
   return out;
 }
 
+// The folder of the plugin that a hooks/hooks.json belongs to; empty for all other settings.
+std::string plugin_root(std::string_view path) {
+  std::error_code failed;
+  const auto file = std::filesystem::absolute(std::filesystem::path(path), failed);
+  if (failed) return {};
+  const std::filesystem::path folder = file.lexically_normal().parent_path();
+  if (file.filename() != "hooks.json" || folder.filename() != "hooks") return {};
+  return folder.parent_path().string();
+}
+
 class ClaudeSettings : public SettingsGroups {
  public:
-  using SettingsGroups::SettingsGroups;
+  ClaudeSettings(std::string_view json, std::string_view path, std::string_view prefix)
+      : SettingsGroups(Dialect::kClaude, json, path, prefix), plugin_(plugin_root(path)) {}
 
  private:
   MatcherRules rules(std::uint32_t) const override { return MatcherRules::kAgentd; }
@@ -73,14 +86,15 @@ class ClaudeSettings : public SettingsGroups {
     static constexpr std::array<std::string_view, 3> kTypes{"prompt", "agent", "mcp_tool"};
     const bool known = std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
     problem(at, "a handler of the " + std::string(known ? "type " : "unknown type ") +
-                    quoted(type) + " cannot be carried over");
+                    in_quotes(type) + " cannot be carried over");
     return false;
   }
 
   bool fill_command(HookDefinition& hook, JsonView handler, const std::string& at) {
     blame_unknown(handler,
-                  {"type", "command", "args", "shell", "async", "asyncRewake", "onFailure", "if",
-                   "timeout", "statusMessage", "once", "description"},
+                  {"type", "command", "args", "shell", "async", "asyncRewake", "rewakeMessage",
+                   "rewakeSummary", "onFailure", "if", "timeout", "statusMessage", "once",
+                   "description"},
                   at);
     const auto command = text(handler, "command", at);
     if (!command || trimmed(*command).empty()) {
@@ -91,6 +105,7 @@ class ClaudeSettings : public SettingsGroups {
     hook.command = *command;
     if (handler["args"].exists()) fill_arguments(hook, handler, at);
     fill_background(hook, handler, at);
+    fill_plugin(hook, at);
     return fill_shell(hook, handler, at);
   }
 
@@ -110,6 +125,15 @@ class ClaudeSettings : public SettingsGroups {
     for (const std::string& word : words) (hook.command += ' ') += shell_word(word);
   }
 
+  // The hooks of a plugin name its folder; elsewhere nobody can tell which one is meant.
+  void fill_plugin(HookDefinition& hook, const std::string& at) {
+    const std::string variable = "CLAUDE_PLUGIN_ROOT";
+    if (!plugin_.empty())
+      hook.environment.emplace_back(variable, plugin_);
+    else if (hook.command.find(variable) != std::string::npos)
+      problem(at, "'" + variable + "' is set only for the hooks/hooks.json of a plugin");
+  }
+
   void fill_background(HookDefinition& hook, JsonView handler, const std::string& at) {
     hook.async = boolean(handler, "async", at).value_or(false);
     if (!boolean(handler, "asyncRewake", at).value_or(false)) return;
@@ -126,7 +150,7 @@ class ClaudeSettings : public SettingsGroups {
       hook.command.clear();
       return true;
     }
-    problem(at, "a hook for the shell " + quoted(*shell) + " cannot be carried over");
+    problem(at, "a hook for the shell " + in_quotes(*shell) + " cannot be carried over");
     return false;
   }
 
@@ -165,8 +189,10 @@ class ClaudeSettings : public SettingsGroups {
     else if (*policy == "continue")
       hook.on_failure = FailurePolicy::kOpen;
     else
-      problem(at + "/onFailure", "'onFailure' must be continue or block, not " + quoted(*policy));
+      problem(at + "/onFailure", "'onFailure' must be continue or block, not " + in_quotes(*policy));
   }
+
+  std::string plugin_;  // its folder, when the file is a plugin's
 };
 
 }  // namespace
@@ -180,7 +206,7 @@ Result<DefinitionSet> read_claude_settings(std::string_view text, std::string_vi
     return Error{Code::kInvalid, std::string(path) + ":1:1: the settings must be an object, not " +
                                      std::string(type_name(root))};
   if (root["disableAllHooks"].bool_or(false)) return DefinitionSet{};
-  ClaudeSettings settings(Dialect::kClaude, text, path, prefix);
+  ClaudeSettings settings(text, path, prefix);
   settings.read(root["hooks"], {});
   return settings.take();
 }

@@ -266,7 +266,7 @@ class DockerAnswer {
     const std::string reason = inner_.text("permission_decision_reason").value_or("");
     if (word.empty()) return;
     if (word != "allow" && word != "ask" && word != "deny")
-      return verdict_.fail("the permission_decision " + quoted(word) +
+      return verdict_.fail("the permission_decision " + in_quotes(word) +
                            " is none of allow, ask, deny");
     if (!usable(true, event_.decision || event_.approval, "permission_decision")) return;
     if (word == "deny")
@@ -282,14 +282,15 @@ class DockerAnswer {
 
   void take_block() {
     const std::string decision = keys_.text("decision").value_or("");
-    if (!decision.empty() && decision != "block")
-      return verdict_.fail("the decision " + quoted(decision) + " is not known: only block is");
+    // Scripts of its older releases write "allow" for no opinion; it skips no question.
+    if (!decision.empty() && decision != "block" && decision != "allow")
+      return verdict_.fail("the decision " + in_quotes(decision) + " is not known: only block is");
     const bool goes_on = keys_.boolean("continue").value_or(true);
     std::string why = keys_.text("stop_reason").value_or("");
     if (goes_on) why.clear();
     const std::string reason = keys_.text("reason").value_or("");
     if (decision == "block" && !reason.empty()) why += (why.empty() ? "" : "\n") + reason;
-    if (goes_on && decision.empty()) return;
+    if (goes_on && decision != "block") return;
     const std::string_view what = goes_on ? "decision: block" : "continue: false";
     if (!event_.can_block || !verdict_.can(AGENTD_ACT_BLOCK))
       return verdict_.warn(cannot_block(event_.name, what, why));
@@ -311,7 +312,7 @@ class DockerAnswer {
     for (std::size_t i = 0; i < own_.size(); ++i) check_key(own_.key_at(i), kInnerKeys);
     const std::string named(inner_.text("hook_event_name").value_or(""));
     if (!named.empty() && named != event_.name)
-      verdict_.fail("hook_event_name " + quoted(named) + " is not " + std::string(event_.name));
+      verdict_.fail("hook_event_name " + in_quotes(named) + " is not " + std::string(event_.name));
     if (keys_.boolean("suppress_output").value_or(false))
       verdict_.fail("suppress_output is not supported; diagnostics go to standard error");
     const bool blocks =
@@ -347,7 +348,7 @@ class DockerAnswer {
   template <typename Names>
   void check_key(std::string_view key, const Names& names) {
     if (std::find(names.begin(), names.end(), snake_case(key)) == names.end())
-      verdict_.fail("unknown key " + quoted(key) + " in a strict output");
+      verdict_.fail("unknown key " + in_quotes(key) + " in a strict output");
   }
 
   const HookDefinition& hook_;
@@ -366,7 +367,7 @@ Verdict interpret_text(const HookDefinition& hook, const ParsedOutput& output) {
   VerdictMaker verdict(hook.event);
   if (hook.strict_output)
     verdict.fail("a strict output is one JSON object or nothing; this one begins with " +
-                 quoted(first_line(output.text, 60)));
+                 in_quotes(first_line(output.text, 60)));
   else if (event.context && hook.event == AGENTD_EVENT_BEFORE_COMPACTION)
     verdict.set(AGENTD_KEY_CUSTOM_INSTRUCTIONS, 0, output.text, "its output");
   else if (event.context)
@@ -375,7 +376,7 @@ Verdict interpret_text(const HookDefinition& hook, const ParsedOutput& output) {
     verdict.fail(output.problem);
   else if (event.can_block)
     verdict.warn("its output is plain text, which means nothing at " + std::string(event.name) +
-                 ": " + quoted(first_line(output.text, 60)));
+                 ": " + in_quotes(first_line(output.text, 60)));
   return verdict.take();
 }
 

@@ -221,7 +221,7 @@ class Rewritten {
       write_content(out, message);
       out.end_array().end_object();
     } else {
-      verdict_.fail("updated_messages[" + std::to_string(at) + "]: the role " + quoted(role) +
+      verdict_.fail("updated_messages[" + std::to_string(at) + "]: the role " + in_quotes(role) +
                     " is not system, user, assistant or tool");
     }
     return at + 1;

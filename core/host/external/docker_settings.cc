@@ -134,7 +134,7 @@ class DockerFile {
       std::vector<std::string> names;
       for (const DockerEvent& each : docker_events()) names.emplace_back(each.name);
       const std::string near = nearest_of(name, names);
-      return problem(list, "docker-agent has no event " + quoted(name) +
+      return problem(list, "docker-agent has no event " + in_quotes(name) +
                                (near.empty() ? "" : "; did you mean '" + near + "'?"));
     }
     if (event->events[0] == 0)
@@ -171,7 +171,7 @@ class DockerFile {
     const auto parsed = Matcher::parse(matcher, MatcherRules::kDocker);
     if (parsed) return true;
     const YamlNode& place = *item.find("matcher");
-    problem(place, "the matcher " + quoted(matcher) + " cannot be read: " + parsed.error().message +
+    problem(place, "the matcher " + in_quotes(matcher) + " cannot be read: " + parsed.error().message +
                        (event.fails_closed ? "; its guards are asked about every tool"
                                            : "; its hooks were left out"));
     matcher.clear();
@@ -199,14 +199,14 @@ class DockerFile {
     const std::string type = scalar_of(node, "type"), command = scalar_of(node, "command");
     const std::string event_name(event.name);
     if (type == "builtin" || type == "model") {
-      problem(node, "the hook of " + event_name + " was left out: its type " + quoted(type) +
+      problem(node, "the hook of " + event_name + " was left out: its type " + in_quotes(type) +
                         (command.empty() ? std::string() : " (" + first_line(command, 60) + ")") +
                         " is part of docker-agent itself" + instead_of(command));
       return false;
     }
     if (!type.empty() && type != "command") {
       problem(node, "the hook of " + event_name + " was left out: agentd does not know the type " +
-                        quoted(type));
+                        in_quotes(type));
       return false;
     }
     if (!trimmed(command).empty()) return true;
@@ -223,7 +223,7 @@ class DockerFile {
     for (const auto& [key, value] : node.members) {
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
       const std::string near = nearest_of(key, {known.begin(), known.end()});
-      problem(value, std::string(what) + " has no key " + quoted(key) + "; it was ignored" +
+      problem(value, std::string(what) + " has no key " + in_quotes(key) + "; it was ignored" +
                          (near.empty() ? "" : " (did you mean '" + near + "'?)"));
     }
   }
@@ -313,7 +313,7 @@ class DockerFile {
     std::int64_t seconds = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
     if (error != std::errc() || end != text.data() + text.size() || seconds > 86'400)
-      return problem(*node.find("timeout"), "the timeout " + quoted(text) +
+      return problem(*node.find("timeout"), "the timeout " + in_quotes(text) +
                                                 " is no number of seconds up to a day; 60 is used");
     if (seconds > 0) hook.timeout = Milliseconds(seconds * 1000);
   }
@@ -322,7 +322,7 @@ class DockerFile {
     const std::string policy = scalar_of(node, "on_error");
     if (!policy.empty() && policy != "warn" && policy != "ignore" && policy != "block")
       problem(*node.find("on_error"),
-              "on_error is none of warn, ignore, block: " + quoted(policy) + "; warn is used");
+              "on_error is none of warn, ignore, block: " + in_quotes(policy) + "; warn is used");
     hook.guard = event.fails_closed;
     const bool closed = event.fails_closed || (event.can_block && policy == "block");
     hook.on_failure = closed ? FailurePolicy::kClosed : FailurePolicy::kOpen;

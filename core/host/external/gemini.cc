@@ -29,6 +29,16 @@ std::string_view end_reason(JsonView payload) {
   return reason == "exit" || reason == "clear" ? reason : "other";
 }
 
+// The texts of a message; "" for one of tool calls or results alone.
+std::string texts_of(JsonView message) {
+  const JsonView blocks = message["blocks"];
+  if (!blocks.is_array()) return std::string(text_of(message["content"]));
+  std::string out;
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    if (text_of(blocks.at(i)["type"]) == "text") out += text_of(blocks.at(i)["text"]);
+  return out;
+}
+
 // ---- the objects
 
 void write_tool(JsonWriter& out, JsonView payload) {
@@ -53,12 +63,8 @@ void write_request(JsonWriter& out, JsonView payload) {
   out.member("model", text_of(payload["model"])).key("messages").begin_array();
   if (const std::string_view system = text_of(payload["system"]); !system.empty())
     out.begin_object().member("role", "system").member("content", system).end_object();
-  const JsonView messages = payload["messages"];
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    const bool model = text_of(messages.at(i)["role"]) == "assistant";
-    out.begin_object().member("role", model ? "model" : "user");
-    out.member("content", text_of(messages.at(i)["content"])).end_object();
-  }
+  for (const GeminiMessage& each : gemini_messages(payload))
+    out.begin_object().member("role", each.role).member("content", each.text).end_object();
   out.end_array().end_object();
 }
 
@@ -179,6 +185,22 @@ constexpr Translator kGemini{
     Dialect::kGemini, kEvents, input, subject, environment, interpret_gemini, read_gemini_settings};
 
 }  // namespace
+
+std::vector<GeminiMessage> gemini_messages(JsonView payload) {
+  std::vector<GeminiMessage> out;
+  const JsonView messages = payload["messages"];
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const JsonView message = messages.at(i);
+    std::string text = texts_of(message);
+    if (text.empty()) continue;
+    const std::string role = text_of(message["role"]) == "assistant" ? "model" : "user";
+    if (message["context"].bool_or(false) && !out.empty() && out.back().role == role)
+      out.back().text += "\n" + text;
+    else
+      out.push_back({role, std::move(text)});
+  }
+  return out;
+}
 
 const Translator& gemini_translator() { return kGemini; }
 

@@ -7,9 +7,21 @@
 //
 // Threading: pure functions.
 
+#include <string>
+#include <vector>
+
 #include "core/host/external/translator.h"
 
 namespace agentd {
+
+// A message of the request: its texts. What was called and what came back are not among them.
+struct GeminiMessage {
+  std::string role;  // "user", "model"
+  std::string text;
+};
+// What llm_request.messages holds beside the system prompt. Context that a hook gave stands in the
+// message of the user that it goes with.
+std::vector<GeminiMessage> gemini_messages(JsonView payload);
 
 Verdict interpret_gemini(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);
 Result<DefinitionSet> read_gemini_settings(std::string_view text, std::string_view path,

@@ -116,7 +116,7 @@ class GeminiAnswer {
     const std::uint32_t decision = permission_of(*word);
     if (decision == 0)
       made_.fail("the key 'decision' must be allow, approve, deny, block or ask, not " +
-                 quoted(*word));
+                 in_quotes(*word));
     else if (decision == AGENTD_PERMISSION_DENY && !ended)
       take_deny(hook_, made_, reason_, "decision: " + *word);
     else if (decision == AGENTD_PERMISSION_ASK)
@@ -181,10 +181,10 @@ class GeminiAnswer {
   }
 
   bool is_unchanged(JsonView messages) const {
-    const JsonView sent = payload_["messages"];
+    const std::vector<GeminiMessage> sent = gemini_messages(payload_);
     if (messages.size() != sent.size()) return false;
     for (std::size_t i = 0; i < sent.size(); ++i)
-      if (messages.at(i)["content"].string_or("") != sent.at(i)["content"].string_or("") ||
+      if (messages.at(i)["content"].string_or("") != sent[i].text ||
           !messages.at(i)["content"].is_string())
         return false;
     return true;
@@ -214,7 +214,7 @@ class GeminiAnswer {
     keys.blame_unknown();
     if (mode != "AUTO" && mode != "ANY" && mode != "NONE")
       return made_.fail("the key '" + keys.name("mode") + "' must be AUTO, ANY or NONE, not " +
-                        quoted(mode));
+                        in_quotes(mode));
     if (mode == "ANY") made_.warn(keys.name("mode") + ": ANY cannot make the model use a tool");
     Action action;
     action.kind = AGENTD_ACT_TOOLS_ENABLE;

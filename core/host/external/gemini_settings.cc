@@ -77,7 +77,7 @@ class GeminiSettings : public SettingsGroups {
   bool fill(HookDefinition& hook, JsonView handler, const std::string& at) override {
     const std::string type = text(handler, "type", at).value_or("command");
     if (type != "command") {
-      problem(at, "a handler of the type " + quoted(type) + " cannot be carried over");
+      problem(at, "a handler of the type " + in_quotes(type) + " cannot be carried over");
       return false;
     }
     blame_unknown(handler, {"type", "command", "name", "description", "timeout", "env", "source"},

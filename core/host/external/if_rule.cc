@@ -19,7 +19,7 @@ struct Rule {
 };
 
 Error bad(std::string_view rule, std::string_view why) {
-  return {Code::kInvalid, "the rule " + quoted(rule) + " cannot be read: " + std::string(why)};
+  return {Code::kInvalid, "the rule " + in_quotes(rule) + " cannot be read: " + std::string(why)};
 }
 
 Result<Rule> parse_rule(std::string_view text) {

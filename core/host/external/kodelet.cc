@@ -279,7 +279,7 @@ std::string joined(JsonView names, VerdictMaker& verdict, std::string_view what)
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!names.at(i).is_string()) {
-      verdict.fail(quoted(what) + " has " + std::string(type_name(names.at(i))) +
+      verdict.fail(in_quotes(what) + " has " + std::string(type_name(names.at(i))) +
                    " where a text belongs");
       return {};
     }

@@ -59,7 +59,7 @@ void read_subscription(JsonView from, Greeting& out) {
   ExtensionSubscription each;
   each.event = std::string(from["event"].string_or(""));
   if (event_of_extension(each.event) == 0) {
-    out.problems.push_back("it subscribes to " + quoted(each.event) +
+    out.problems.push_back("it subscribes to " + in_quotes(each.event) +
                            ", which is no event of agentd; it will never fire");
     return;
   }

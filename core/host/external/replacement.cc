@@ -92,7 +92,7 @@ Result<Block> block_of(JsonView from) {
   if (type == "tool_result") return tool_result_of(from);
   if (type == "image") return image_of(from);
   if (type != "thinking")
-    return bad("the block type " + quoted(type) +
+    return bad("the block type " + in_quotes(type) +
                " is not text, thinking, tool_use, tool_result or image");
   if (!has_text(from, {"text", "thinking"})) return bad("a thinking block needs a text");
   Block thinking = Block::of_text(std::string(text_of(from, {"text", "thinking"})));
@@ -144,7 +144,7 @@ Result<ReplacePart> part_of(JsonView from) {
   if (from["keep"].exists()) return kept(from["keep"]);
   const std::optional<Role> role = role_of(from);
   if (!role)
-    return bad("the role " + quoted(from["role"].string_or("")) +
+    return bad("the role " + in_quotes(from["role"].string_or("")) +
                " is not user, assistant or summary");
   ReplacePart part;
   part.literal.role = *role;

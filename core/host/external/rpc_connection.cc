@@ -90,7 +90,7 @@ void RpcConnection::read_all() {
 bool RpcConnection::take(const std::string& body) {
   auto parsed = JsonDocument::parse(body);
   if (!parsed || !parsed->root().is_object()) {
-    end("it wrote a frame that is no JSON object: " + quoted(first_line(body, 80)));
+    end("it wrote a frame that is no JSON object: " + in_quotes(first_line(body, 80)));
     return false;
   }
   // Shared with who waits for it.

@@ -20,7 +20,7 @@ bool is_length(std::string_view name) {
 }
 
 Error no_frame(std::string_view line) {
-  return {Code::kInvalid, "it wrote something that is no frame: " + quoted(first_line(line, 80)) +
+  return {Code::kInvalid, "it wrote something that is no frame: " + in_quotes(first_line(line, 80)) +
                               " (standard output is for the protocol, logs go to standard error)"};
 }
 
@@ -29,7 +29,7 @@ Result<std::size_t> length_of(std::string_view text, std::size_t most) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   if (error != std::errc() || end != text.data() + text.size())
     return Error{Code::kInvalid, "it wrote a frame whose Content-Length is " +
-                                     quoted(first_line(text, 80)) + ", which is no number"};
+                                     in_quotes(first_line(text, 80)) + ", which is no number"};
   if (length > most)
     return Error{Code::kInvalid, "it wrote a frame of " + std::to_string(length) +
                                      " bytes; at most " + std::to_string(most) + " are read"};

@@ -46,15 +46,15 @@ void SettingsGroups::read_event(std::string_view event, JsonView groups) {
                                   [&](const EventName& each) { return each.foreign == event; });
   if (known == translator.events.end()) {
     const std::string near = nearest_of(event, event_names(translator));
-    return problem(at, "unknown event " + quoted(event) +
+    return problem(at, "unknown event " + in_quotes(event) +
                            (near.empty() ? "" : ": did you mean '" + near + "'?"));
   }
   if (groups.is_array() && groups.size() == 0) return;
   if (known->event == 0)
-    return problem(at, "agentd has no event like " + quoted(event) + "; its hooks are left out");
+    return problem(at, "agentd has no event like " + in_quotes(event) + "; its hooks are left out");
   if (!groups.is_array())
     return problem(
-        at, quoted(event) + " must be a list of groups, not " + std::string(type_name(groups)));
+        at, in_quotes(event) + " must be a list of groups, not " + std::string(type_name(groups)));
   number_ = 0;
   for (std::size_t i = 0; i < groups.size(); ++i)
     read_group(event, known->event, groups.at(i), step(at, std::to_string(i)));
@@ -63,13 +63,13 @@ void SettingsGroups::read_event(std::string_view event, JsonView groups) {
 void SettingsGroups::read_group(std::string_view event, std::uint32_t id, JsonView group,
                                 const std::string& at) {
   if (!group.is_object())
-    return problem(at, "a group of " + quoted(event) + " must be an object, not " +
+    return problem(at, "a group of " + in_quotes(event) + " must be an object, not " +
                            std::string(type_name(group)));
   const JsonView handlers = group["hooks"];
   if (!handlers.is_array())
     return problem(at, group["command"].exists()
                            ? "a handler must stand in the list 'hooks' of a group"
-                           : "a group of " + quoted(event) + " needs a list 'hooks'");
+                           : "a group of " + in_quotes(event) + " needs a list 'hooks'");
   std::vector<std::string> known = group_keys();
   known.insert(known.end(), {"matcher", "hooks"});
   blame_unknown(group, known, at);
@@ -103,7 +103,7 @@ std::optional<std::string> SettingsGroups::text(JsonView object, std::string_vie
   const JsonView value = object[key];
   if (!value.exists() || value.is_null()) return std::nullopt;
   if (value.is_string()) return std::string(value.string_or(""));
-  problem(step(at, key), quoted(key) + " must be a text, not " + std::string(type_name(value)));
+  problem(step(at, key), in_quotes(key) + " must be a text, not " + std::string(type_name(value)));
   return std::nullopt;
 }
 
@@ -113,7 +113,7 @@ std::optional<bool> SettingsGroups::boolean(JsonView object, std::string_view ke
   if (!value.exists() || value.is_null()) return std::nullopt;
   if (value.is_bool()) return value.bool_or(false);
   problem(step(at, key),
-          quoted(key) + " must be true or false, not " + std::string(type_name(value)));
+          in_quotes(key) + " must be true or false, not " + std::string(type_name(value)));
   return std::nullopt;
 }
 
@@ -124,7 +124,7 @@ std::optional<double> SettingsGroups::positive(JsonView object, std::string_view
   if (!value.exists() || value.is_null()) return std::nullopt;
   const double number = value.number_or(0);
   if (value.is_number() && number > 0 && number < kMost) return number;
-  problem(step(at, key), quoted(key) + " must be a number above 0; it is ignored");
+  problem(step(at, key), in_quotes(key) + " must be a number above 0; it is ignored");
   return std::nullopt;
 }
 
@@ -140,7 +140,7 @@ std::vector<std::pair<std::string, std::string>> SettingsGroups::pairs(JsonView 
     out.emplace_back(value.key_at(i), value.at(i).string_or(""));
   }
   if (good) return out;
-  problem(step(at, key), quoted(key) + " must be an object of texts; it is ignored");
+  problem(step(at, key), in_quotes(key) + " must be an object of texts; it is ignored");
   return {};
 }
 
@@ -155,7 +155,7 @@ std::vector<std::string> SettingsGroups::texts(JsonView object, std::string_view
     out.emplace_back(value.at(i).string_or(""));
   }
   if (good) return out;
-  problem(step(at, key), quoted(key) + " must be a list of texts; it is ignored");
+  problem(step(at, key), in_quotes(key) + " must be a list of texts; it is ignored");
   return {};
 }
 
@@ -165,7 +165,7 @@ void SettingsGroups::blame_unknown(JsonView object, const std::vector<std::strin
     const std::string_view key = object.key_at(i);
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string near = nearest_of(key, known);
-    problem(step(at, key), "unknown key " + quoted(key) + " is ignored" +
+    problem(step(at, key), "unknown key " + in_quotes(key) + " is ignored" +
                                (near.empty() ? "" : ": did you mean '" + near + "'?"));
   }
 }

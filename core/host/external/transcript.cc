@@ -3,11 +3,23 @@
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
+#include "core/host/external/dialect.h"
 
 namespace agentd {
 namespace {
 
 constexpr unsigned kPrivate = 0600;
+
+// Who reads the file looks for Claude Code's tools: Bash, Edit, file_path.
+void write_call(JsonWriter& out, std::string_view id, std::string_view tool, JsonView input) {
+  out.begin_object().member("type", "tool_use").member("id", id);
+  out.member("name", foreign_tool(Dialect::kClaude, tool)).key("input");
+  if (input.is_object())
+    out.raw(foreign_input(Dialect::kClaude, tool, input));
+  else
+    out.value(input);
+  out.end_object();
+}
 
 // One block of the canonical payload in the words of the Messages API; false for what has no counterpart.
 bool write_block(JsonWriter& out, JsonView block) {
@@ -18,8 +30,7 @@ bool write_block(JsonWriter& out, JsonView block) {
     out.begin_object().member("type", "thinking").member("thinking", block["text"].string_or({}));
     out.optional("signature", block["signature"].string_or({})).end_object();
   } else if (type == "tool_use") {
-    out.begin_object().member("type", "tool_use").member("id", block["call_id"].string_or({}));
-    out.member("name", block["name"].string_or({})).key("input").value(block["input"]).end_object();
+    write_call(out, block["call_id"].string_or({}), block["name"].string_or({}), block["input"]);
   } else if (type == "tool_result") {
     out.begin_object().member("type", "tool_result").member("tool_use_id", block["call_id"].string_or({}));
     out.member("content", block["text"].string_or({}));

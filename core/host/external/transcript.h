@@ -3,7 +3,8 @@
 // transcript.h - the conversation as a file of JSON lines, for hooks of other tools that read one.
 //
 // One line a message: {"type":"user"|"assistant","sessionId","cwd","timestamp","uuid","message":{"role",
-// "content":[blocks]}} with the blocks of the Messages API. Written anew when an event carries the history.
+// "content":[blocks]}} with the blocks of the Messages API and Claude Code's names of tools and keys.
+// Written anew when an event carries the history.
 //
 // Threading: pure functions on the file system.
 

@@ -186,7 +186,7 @@ std::string nearest_of(std::string_view word, const std::vector<std::string>& na
   return nearest(word, names);
 }
 
-std::string quoted(std::string_view name) { return "'" + one_line(name, kShownBytes) + "'"; }
+std::string in_quotes(std::string_view name) { return "'" + one_line(name, kShownBytes) + "'"; }
 
 std::string_view type_name(JsonView value) {
   if (!value.exists() || value.is_null()) return "null";

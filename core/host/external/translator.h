@@ -159,7 +159,7 @@ std::string snake_case(std::string_view camel);
 std::string camel_case(std::string_view snake);
 // The nearest of `names` that `word` may be a slip of; empty = none.
 std::string nearest_of(std::string_view word, const std::vector<std::string>& names);
-std::string quoted(std::string_view name);  // 'name'
+std::string in_quotes(std::string_view name);  // 'name'
 // "an object", "a string"... of a JSON value.
 std::string_view type_name(JsonView value);
 // AGENTD_PERMISSION_ of allow, approve, deny, block, ask; 0 = no such word.

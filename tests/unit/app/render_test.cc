@@ -67,6 +67,30 @@ TEST_F(RenderTest, AToolCallIsOneLine) {
   EXPECT_EQ(err(), "• bash ls -la \\x1b[31m · ok · 12 ms · 8 bytes\n");
 }
 
+TEST_F(RenderTest, OfASubagentOnlyWhatItDoesIsShownAndNothingOnStandardOutput) {
+  TerminalRenderer renderer(out_, err_, false);
+  const auto of_child = [&](RunEvent what) {
+    what.agent_depth = 1;
+    what.name = "bash";
+    what.call_id = "c2";
+    renderer.on_event(what);
+  };
+  RunEvent task = event(Type::kToolCall, R"({"description":"look around","prompt":"p"})");
+  task.name = "task";
+  task.call_id = "c1";
+  renderer.on_event(task);
+  of_child(event(Type::kTextDelta, "of the child"));
+  of_child(event(Type::kToolCall, R"({"command":"ls"})"));
+  of_child(event(Type::kToolResult, "total 0\n", "ok"));
+  of_child(event(Type::kWarning, "mind this"));
+  of_child(event(Type::kTurnEnded));
+  of_child(event(Type::kRunEnded));
+  renderer.settle();
+  EXPECT_EQ(out(), "");
+  EXPECT_TRUE(err().starts_with("• task look around\n  • bash ls · ok")) << err();
+  EXPECT_NE(err().find("warning: mind this"), std::string::npos);
+}
+
 TEST_F(RenderTest, AFailedToolCallShowsItsFirstLine) {
   TerminalRenderer renderer(out_, err_, false);
   RunEvent result = event(Type::kToolResult, "no such file\nmore", "error");

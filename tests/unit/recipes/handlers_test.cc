@@ -319,6 +319,7 @@ TEST_F(Handlers, HandlersBehindARefusedAnswerDoNothingAtThatStop) {
   const auto first = stop("words");
   EXPECT_NE(continue_of(first), "");
   EXPECT_EQ(first->exclusive_action(), nullptr);
+  EXPECT_NE(continue_of(stop("more words")), "") << "a refused answer does not use up `once`";
   const auto second = stop("{}");
   ASSERT_TRUE(second);
   EXPECT_NE(second->exclusive_action(), nullptr);

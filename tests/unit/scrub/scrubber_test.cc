@@ -131,18 +131,6 @@ TEST(Scrubber, ScrubbingTwiceChangesNothing) {
   }
 }
 
-TEST(Scrubber, SecretThatAnotherOneHidGoesAsWell) {
-  Canaries canaries(6);
-  const auto first = canaries.make("AKIA{X16}");
-  const std::string key =
-      "-----BEGIN RSA PRIVATE KEY-----\n" + canaries.key_lines(6) + "-----END RSA PRIVATE KEY-----";
-  const auto jwt = canaries.make("eyJhbGciOiJIUzI1NiJ9.eyJ{w60}.{w43}");
-  const std::string text = key + first.secret + " " + first.secret + key + "x " + jwt.secret;
-  const Scrubbed got = scrubbed(text);
-  EXPECT_TRUE(is_gone(first.secret, got.text)) << got.text;
-  EXPECT_TRUE(scrubbed(got.text).findings.empty());
-}
-
 TEST(Scrubber, FindingsNameTheBytesOfTheTextAsItWas) {
   Canaries canaries(8);
   const auto made = canaries.make("ghp_{a36}");
@@ -154,21 +142,6 @@ TEST(Scrubber, FindingsNameTheBytesOfTheTextAsItWas) {
   EXPECT_EQ(text.substr(got.findings[0].at, got.findings[0].length), made.secret);
   EXPECT_EQ(text.substr(got.findings[1].at, got.findings[1].length), other.secret);
   EXPECT_EQ(got.text, "ä [redacted:github-token] ü [redacted:gitlab-token]");
-}
-
-TEST(Scrubber, FindingsOfALaterPassNameTheSameBytes) {
-  Canaries canaries(9);
-  const std::string key =
-      "-----BEGIN RSA PRIVATE KEY-----\n" + canaries.key_lines(6) + "-----END RSA PRIVATE KEY-----";
-  const auto made = canaries.make("ghp_{a36}");
-  // The first key is hidden from its rule by the word before it, which is a key itself.
-  const std::string text = "some words " + key + key + " and " + made.text + key;
-  const Scrubbed got = scrubbed(text);
-  for (const ScrubFinding& finding : got.findings) {
-    const std::string was = text.substr(finding.at, finding.length);
-    EXPECT_TRUE(was.find("PRIVATE KEY") != std::string::npos || was == made.secret) << was;
-  }
-  EXPECT_TRUE(is_gone(made.secret, got.text)) << got.text;
 }
 
 // ---- keys of many lines
@@ -373,6 +346,33 @@ TEST(ScrubOptions, RuleOfTheUserFindsItsGroupOrItsMatch) {
   EXPECT_EQ(got->text, "x [redacted:acme] badge [redacted:badge] badge [redacted:badge]");
   EXPECT_EQ(got->counts().at("badge"), 2u);
   EXPECT_EQ(more->scrub(got->text)->text, got->text);
+}
+
+TEST(ScrubOptions, OverlappingFindingsAreOneSoThatNoPartStays) {
+  auto more =
+      Scrubber::make({.disable = {}, .extra = {{"a", "ACME-[0-9]+X"}, {"b", "[0-9]+XYZ"}}});
+  ASSERT_TRUE(more);
+  const auto got = more->scrub("<ACME-123XYZ>");
+  EXPECT_EQ(got->text, "<[redacted:a]>");
+  ASSERT_EQ(got->findings.size(), 1u);
+  EXPECT_EQ(got->findings[0].at, 1u);
+  EXPECT_EQ(got->findings[0].length, 11u);
+}
+
+TEST(ScrubOptions, SecretThatOnlyItsNeighbourHidGoesInTheSameCall) {
+  Canaries canaries(21);
+  const auto made = canaries.make("npm_{a36}");
+  auto more = Scrubber::make({.disable = {}, .extra = {{"badge", "badge[0-9]+"}}});
+  ASSERT_TRUE(more);
+  // The token's last character must stand before something that is no letter.
+  const auto got = more->scrub("ä " + made.text + "badge77 z");
+  EXPECT_EQ(got->text, "ä [redacted:npm-token][redacted:badge] z");
+  ASSERT_EQ(got->findings.size(), 2u);
+  EXPECT_EQ(got->findings[0].rule, "npm-token");
+  EXPECT_EQ(got->findings[0].at, 3u);
+  EXPECT_EQ(got->findings[0].length, 40u);
+  EXPECT_EQ(got->findings[1].at, 43u);
+  EXPECT_EQ(got->findings[1].length, 7u);
 }
 
 TEST(ScrubOptions, RuleOfTheUserThatMatchesItsOwnMarkEnds) {
