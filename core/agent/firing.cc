@@ -39,9 +39,10 @@ std::string joined(std::string_view first, std::string_view second) {
 
 // Why the action has no effect at the event; empty = it has one.
 std::string why_illegal(std::uint32_t event, const Action& action) {
-  const std::string at = std::string(" is not legal for ") + std::string(event_name(event)) +
-                         "; it was ignored";
-  if (!is_legal(event, action.kind)) return "the action " + std::string(action_name(action.kind)) + at;
+  const std::string at =
+      std::string(" is not legal for ") + std::string(event_name(event)) + "; it was ignored";
+  if (!is_legal(event, action.kind))
+    return "the action " + std::string(action_name(action.kind)) + at;
   if (action.kind == AGENTD_ACT_SET && !is_legal_key(event, action.target))
     return "the key " + std::to_string(action.target) + at;
   return {};
@@ -142,7 +143,8 @@ std::vector<HookReceipt> Firing::take_receipts(const Outcome* outcome) {
 }
 
 void drop_illegal(Outcome& outcome, std::uint32_t event) {
-  const bool may_block = is_legal(event, AGENTD_ACT_BLOCK) || is_legal(event, AGENTD_ACT_PERMISSION);
+  const bool may_block =
+      is_legal(event, AGENTD_ACT_BLOCK) || is_legal(event, AGENTD_ACT_PERMISSION);
   if (!may_block && !outcome.blocked_by_failure) outcome.blocked = false;
   const auto keep_legal = [&](std::vector<Outcome::Attributed>& asked) {
     std::erase_if(asked, [&](const Outcome::Attributed& one) {
@@ -227,7 +229,8 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
   return outcome;
 }
 
-std::unique_ptr<Outcome> SessionImpl::fire(std::uint32_t event, const void* payload, const void* bare) {
+std::unique_ptr<Outcome> SessionImpl::fire(std::uint32_t event, const void* payload,
+                                           const void* bare) {
   Fired fired;
   fired.event = event;
   fired.payload = payload;
@@ -274,12 +277,13 @@ void SessionImpl::report(const Outcome& outcome, std::uint32_t event) {
     told.effect = action_name(conflict.kind);
     tell(told);
     parts_.log.write(LogLevel::kWarning, "hooks",
-                     std::string(action_name(conflict.kind)) + " of " + conflict.loser.hook + " at " +
-                         std::string(name) + " lost to " + conflict.winner.hook);
+                     std::string(action_name(conflict.kind)) + " of " + conflict.loser.hook +
+                         " at " + std::string(name) + " lost to " + conflict.winner.hook);
   }
   for (const Outcome::Failure& failure : outcome.failures) {
-    const std::string why =
-        failure.text.empty() ? "it answered with status " + std::to_string(failure.status) : failure.text;
+    const std::string why = failure.text.empty()
+                                ? "it answered with status " + std::to_string(failure.status)
+                                : failure.text;
     RunEvent told{RunEvent::Type::kHookFailure};
     told.name = failure.by.hook;
     told.detail = name;
@@ -348,8 +352,8 @@ void SessionImpl::notify(std::uint32_t level, std::string_view text) {
   fire(AGENTD_EVENT_NOTIFICATION, &payload);
 }
 
-void SessionImpl::notify_error(std::string_view code, std::string_view message, std::string_view phase,
-                               bool retryable) {
+void SessionImpl::notify_error(std::string_view code, std::string_view message,
+                               std::string_view phase, bool retryable) {
   RunEvent told{RunEvent::Type::kError};
   told.detail = code;
   told.text = message;
@@ -357,8 +361,8 @@ void SessionImpl::notify_error(std::string_view code, std::string_view message, 
   fire_error(code, message, phase, retryable);
 }
 
-void SessionImpl::fire_error(std::string_view code, std::string_view message, std::string_view phase,
-                             bool retryable) {
+void SessionImpl::fire_error(std::string_view code, std::string_view message,
+                             std::string_view phase, bool retryable) {
   if (!wants(AGENTD_EVENT_AGENT_ERROR)) return;
   agentd_agent_error payload{};
   payload.size = sizeof payload;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// firing.h - one event on its way through its hooks: what they said becomes receipts, what they may not say
-// becomes a warning. Private to this room.
+// firing.h - one event on its way through its hooks: what they said becomes receipts, what they may
+// not say becomes a warning. Private to this room.
 //
 // Threading: the session's own thread.
 

@@ -54,9 +54,11 @@ void write_members(JsonWriter& out, const Action& action) {
 
 void write_action(JsonWriter& out, const Action& action, std::uint32_t event, bool redacted) {
   out.begin_object().member("action", action_name(action.kind));
-  const bool rewritten = action.kind == AGENTD_ACT_REPLACE_TEXT && event != AGENTD_EVENT_BEFORE_TOOL_CALL;
+  const bool rewritten =
+      action.kind == AGENTD_ACT_REPLACE_TEXT && event != AGENTD_EVENT_BEFORE_TOOL_CALL;
   if (rewritten || (redacted && action.kind == AGENTD_ACT_CONTINUE))
-    out.member("sha256", hex(sha256(action.text))).member("bytes", std::uint64_t{action.text.size()});
+    out.member("sha256", hex(sha256(action.text)))
+        .member("bytes", std::uint64_t{action.text.size()});
   else
     write_members(out, action);
   out.end_object();

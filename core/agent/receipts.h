@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// receipts.h - from what hooks answered to receipts, and from receipts back to what hooks were asked.
+// receipts.h - from what hooks answered to receipts, and from receipts back to what hooks were
+// asked.
 //
 // Threading: pure functions over a thread-safe store.
 
@@ -15,14 +16,16 @@
 
 namespace agentd {
 
-// The actions that a hook asked for at `event` as a compact JSON array. Long texts are cut; of a rewritten
-// text, unless it is a tool's input, only digest and length are told, since a later hook may have taken
-// something out of it. `redacted`: so of what is to be said next, which a redactor sees first.
-std::string answer_json(std::span<const Action> actions, std::uint32_t event, bool redacted = false);
+// The actions that a hook asked for at `event` as a compact JSON array. Long texts are cut; of a
+// rewritten text, unless it is a tool's input, only digest and length are told, since a later hook
+// may have taken something out of it. `redacted`: so of what is to be said next, which a redactor
+// sees first.
+std::string answer_json(std::span<const Action> actions, std::uint32_t event,
+                        bool redacted = false);
 
-// The JSON that the hook of a receipt was asked with, byte for byte: the kept bytes, and the messages of
-// the view at the receipt's revision where the event carries them. kNotFound: the bytes were not kept.
-// kCorrupt, as Store::read.
+// The JSON that the hook of a receipt was asked with, byte for byte: the kept bytes, and the
+// messages of the view at the receipt's revision where the event carries them. kNotFound: the bytes
+// were not kept. kCorrupt, as Store::read.
 Result<std::string> rebuild_payload(const Store& store, const Ulid& conversation,
                                     const HookReceipt& receipt);
 

@@ -22,17 +22,21 @@ struct Task {
 };
 
 bool is_type(std::string_view text) {
-  return !text.empty() && text.size() <= kTypeBytesMax && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  });
+  return !text.empty() && text.size() <= kTypeBytesMax &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_';
+         });
 }
 
 Result<Task> read_task(std::string_view json) {
   AGENTD_TRY(const JsonDocument input, JsonDocument::parse(json));
-  const auto text = [&](std::string_view key) { return std::string(input.root()[key].string_or({})); };
+  const auto text = [&](std::string_view key) {
+    return std::string(input.root()[key].string_or({}));
+  };
   Task out{text("description"), text("prompt"), text("agent_type")};
-  if (is_blank(out.prompt)) return Error{Code::kInvalid, "task needs a prompt: what is to be done?"};
+  if (is_blank(out.prompt))
+    return Error{Code::kInvalid, "task needs a prompt: what is to be done?"};
   if (out.agent_type.empty()) out.agent_type = kGeneral;
   if (!is_type(out.agent_type))
     return Error{Code::kInvalid, "'" + one_line(out.agent_type, 80) +
@@ -50,9 +54,11 @@ ToolOutcome failed_with(std::string why) {
 Result<ToolOutcome> outcome_of(const Result<RunReport, RunError>& report) {
   ToolOutcome out;
   if (report) {
-    out.content = report->final_text.empty() ? "The agent ended without a text." : report->final_text;
+    out.content =
+        report->final_text.empty() ? "The agent ended without a text." : report->final_text;
     if (report->outcome == "max_turns")
-      out.content += "\n\n[The agent was stopped after " + std::to_string(report->turns) + " turns.]";
+      out.content +=
+          "\n\n[The agent was stopped after " + std::to_string(report->turns) + " turns.]";
     return out;
   }
   if (report.error().kind == RunError::Kind::kCancelled)
@@ -63,7 +69,8 @@ Result<ToolOutcome> outcome_of(const Result<RunReport, RunError>& report) {
 }  // namespace
 
 std::string_view subagent_system_text() {
-  return "You work on one task for another agent. It reads nothing of your work but your last message: put "
+  return "You work on one task for another agent. It reads nothing of your work but your last "
+         "message: put "
          "the whole result there.";
 }
 
@@ -72,8 +79,10 @@ Tool subagent_tool() {
   tool.name = kName;
   tool.title = "Start an agent";
   tool.description =
-      "Gives a task to another agent, which has the same tools, starts with an empty conversation and "
-      "works until it is done. The result is its last message. Say in the prompt everything that it needs "
+      "Gives a task to another agent, which has the same tools, starts with an empty conversation "
+      "and "
+      "works until it is done. The result is its last message. Say in the prompt everything that "
+      "it needs "
       "to know and what it shall report.";
   tool.input_schema_json =
       R"({"type":"object","properties":{"description":{"type":"string","description":"the task in three )"

@@ -25,11 +25,17 @@ bool is_same_directory(const std::string& a, const std::string& b) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-std::string absolute(const std::string& path, const std::string& cwd,
-                     const std::string& user_home) {
+// A relative path stays one, and is refused: it would mean whatever directory agentd is started in.
+std::string expanded(const std::string& path, const std::string& user_home) {
   if (path == "~") return user_home;
-  if (path.substr(0, 2) == "~/") return user_home + path.substr(1);
-  return path.empty() || path[0] == '/' ? path : cwd + "/" + path;
+  return path.starts_with("~/") ? user_home + path.substr(1) : path;
+}
+
+// What lies in the project is the project's, whoever named it; the home directory is the user's.
+Precedence precedence_of(const std::string& path, const Project& project, const std::string& home) {
+  const bool inside = path.starts_with(project.root + "/") && !path.starts_with(home + "/");
+  const bool own = home.starts_with(project.root + "/");  // the project is around the home directory
+  return inside && !own ? Precedence::kProject : Precedence::kUser;
 }
 
 PluginConfig plugin_config(const Config& config, const std::string& name) {
@@ -84,9 +90,10 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
     if (!is_same_directory(project.root + "/.agent", home))
       options.directories.push_back({project.root + "/.agent/hooks", Precedence::kProject, true});
     options.directories.push_back({home + "/hooks", Precedence::kUser, true});
-    for (const std::string& path : config.list("hooks.dirs"))
-      options.directories.push_back(
-          {absolute(path, app.surroundings().cwd, user_home), Precedence::kUser, true});
+    for (const std::string& text : config.list("hooks.dirs")) {
+      const std::string path = expanded(text, user_home);
+      options.directories.push_back({path, precedence_of(path, project, home), true});
+    }
   }
   setup.bundled = bundled_hooks(app.surroundings().executable);
   if (!setup.bundled.empty())
@@ -108,7 +115,8 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
   setup.options.guards = config.list("hooks.guards");
   for (const std::string& text : config.list("hooks.adapt")) {
     AdaptedSource source = parse_adapted(text);
-    source.path = absolute(source.path, app.surroundings().cwd, user_home);
+    source.path = expanded(source.path, user_home);
+    source.precedence = precedence_of(source.path, project, home);
     setup.options.adapted.push_back(std::move(source));
   }
   return setup;

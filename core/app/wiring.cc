@@ -246,7 +246,7 @@ class EngineImpl final : public Engine {
     out.auto_compact = config_.flag("compaction.auto");
     out.offer_tools = options_.tools;
     out.subagents = config_.flag("agents.enabled") && tools_.has("task");
-    if (recipe_) out.recipe = recipe_->name.empty() ? options_.recipe : recipe_->name;
+    out.recipe = options_.recipe;
     out.hook_deadline = Milliseconds(config_.whole("hooks.deadline_ms"));
     return out;
   }
@@ -295,6 +295,7 @@ class EngineImpl final : public Engine {
       return Failure{recipe.error().code == Code::kNotFound ? kExitNotFound : kExitUsage,
                      recipe.error().message};
     recipe_ = std::move(*recipe);
+    recipe_->name = options_.recipe;  // what hooks see is what the user asked for
     if (recipe_->restricts_tools) tools_.only(recipe_->allowed_tools);
     return {};
   }

@@ -155,8 +155,10 @@ class Merger {
     if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0) return answer.actions.empty() ? "none" : "ignored";
     std::string_view effect = "none";
     // What the event does not take has no effect, whoever let it through.
-    for (const Action& action : answer.actions)
-      effect = is_legal(event_.event, action.kind) ? apply(from, action) : "ignored";
+    for (const Action& action : answer.actions) {
+      const std::string_view now = is_legal(event_.event, action.kind) ? apply(from, action) : "ignored";
+      if (effect != "blocked") effect = now;  // a notice beside a block does not hide it
+    }
     return effect;
   }
 

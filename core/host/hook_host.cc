@@ -71,6 +71,7 @@ void HookHost::problem(const std::string& path, const std::string& name, std::st
 // ---- trust
 
 TrustStore* HookHost::trust() {
+  if (options_.trust_file.empty()) return nullptr;
   if (!trust_opened_) {
     trust_opened_ = true;
     auto opened = TrustStore::open(options_.trust_file, options_.native.user, clock_);
@@ -96,12 +97,26 @@ Result<TrustEntry> HookHost::entry_of(const HookFile& file, const std::string& d
 Result<void> HookHost::agree(const TrustEntry& asked, Precedence precedence) {
   // The system's own directories need no file: who may write there may do anything.
   TrustStore* const store = precedence == Precedence::kSystem ? nullptr : trust();
-  const Consent given = consent(store, asked, precedence, options_.consent);
+  // Nothing is written yet: what turns out not to load is not agreed to.
+  ConsentRules rules = options_.consent;
+  rules.record = false;
+  const Consent given = consent(store, asked, precedence, rules);
   if (!given.runs) return Error{Code::kDenied, asked.path + " does not run: " + given.why_not};
-  if (given.first_sight)
-    notes_.push_back("new hook " + asked.name + " (" + asked.path + ", sha256 " +
-                     asked.digest.substr(0, 12) + "): it lies in your own directory and runs from now on");
   return {};
+}
+
+// The bytes of a hook that has loaded, in the user's own directory or trusted there before.
+Result<void> HookHost::keep(const TrustEntry& entry) {
+  if (trust() == nullptr || !options_.consent.record) return {};
+  const TrustEntry* const known = trust()->find(entry.path);
+  if (known != nullptr && known->digest == entry.digest && known->guard == entry.guard &&
+      known->events == entry.events)
+    return {};
+  if (known == nullptr || known->digest != entry.digest)
+    notes_.push_back("new hook " + entry.name +
+                     (entry.name == entry.path ? " (sha256 " : " (" + entry.path + ", sha256 ") +
+                     entry.digest.substr(0, 12) + "): it lies in your own directory and runs from now on");
+  return trust()->record(entry);
 }
 
 Result<void> HookHost::agree_native(const HookFile& file, const std::string& digest) {
@@ -110,34 +125,38 @@ Result<void> HookHost::agree_native(const HookFile& file, const std::string& dig
   return agree(asked, file.precedence);
 }
 
-// Keeps what a trusted hook subscribes to, so that it is missed when it is gone.
-void HookHost::remember(TrustEntry entry, const std::vector<HookDefinition>& hooks) {
-  if (trust() == nullptr || !options_.consent.record) return;
+// Keeps what a hook subscribes to, so that it is missed when it is gone.
+Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefinition>& hooks) {
   for (const HookDefinition& hook : hooks) {
     add_event(entry.events, hook.event);
     entry.guard = entry.guard || is_guard(hook);
   }
-  const TrustEntry* const known = trust()->find(entry.path);
-  if (known == nullptr || known->digest != entry.digest) return;
-  if (known->guard == entry.guard && known->events == entry.events) return;
-  if (auto kept = trust()->record(std::move(entry)); !kept) problem("", "", kept.error().message);
+  entry.trusted_ms = clock_.wall_ms();
+  return keep(entry);
 }
 
 void HookHost::remember_native(const NativePlugin& plugin) {
-  if (plugin.precedence() == Precedence::kSystem || trust() == nullptr) return;
-  const TrustEntry* const known = trust()->find(canonical(plugin.path()));
-  if (known == nullptr) return;
   std::vector<HookDefinition> rows;
+  bool guards = false;
   for (const Subscription& row : plugin.subscriptions()) {
     HookDefinition each;
     each.event = row.event;
     each.guard = row.on_failure == FailurePolicy::kClosed;
+    guards = guards || each.guard;
     rows.push_back(std::move(each));
   }
-  TrustEntry entry = *known;
-  entry.events.clear();
-  entry.guard = false;
-  remember(std::move(entry), rows);
+  // Of the system's only guards are kept: so that one is missed when its file is gone.
+  if (plugin.precedence() == Precedence::kSystem && !guards) return;
+  TrustEntry entry;
+  entry.name = plugin.identity().name;
+  entry.path = canonical(plugin.path());
+  entry.digest = plugin.identity().bytes_digest;
+  if (plugin.precedence() == Precedence::kProject) {
+    auto key = TrustStore::repository_key(options_.project_root);
+    if (key) entry.repository = std::move(*key);
+  }
+  if (auto kept = remember(std::move(entry), rows); !kept)
+    problem(plugin.path(), plugin.identity().name, kept.error().message);
 }
 
 // ---- loading
@@ -167,6 +186,16 @@ void HookHost::load_external(HookFile& file) {
   if (auto loaded = load_file(file); !loaded) problem(file.path, file.name, loaded.error().message);
 }
 
+// A file that cannot be read, and means to be a guard as far as one can see.
+bool HookHost::says_guard(const HookFile& file, std::string_view bytes) const {
+  const auto found = options_.settings.find(file.name);
+  if (found != options_.settings.end() && found->second.on_failure)
+    return *found->second.on_failure == FailurePolicy::kClosed;
+  if (file.kind != HookKind::kDeclarative) return false;
+  return bytes.find("guard: true") != std::string_view::npos ||
+         bytes.find("on_failure: closed") != std::string_view::npos;
+}
+
 Result<void> HookHost::load_file(HookFile& file) {
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kScriptBytesMax, file.path));
   file.fd.reset();
@@ -181,10 +210,14 @@ Result<void> HookHost::load_file(HookFile& file) {
   auto loaded = file.kind == HookKind::kDeclarative
                     ? load_declarative(file, bytes)
                     : load_executable(file, bytes, events, probe, clock_, log_);
-  if (!loaded) return loaded.error();
+  if (!loaded) {
+    if (says_guard(file, bytes)) wanted_guards_.insert(file.name);
+    return loaded.error();
+  }
   for (HookDefinition& hook : loaded->hooks) apply_settings(hook);
-  asked.trusted_ms = clock_.wall_ms();
-  if (file.precedence != Precedence::kSystem) remember(std::move(asked), loaded->hooks);
+  if (file.precedence != Precedence::kSystem) {
+    AGENTD_TRY_VOID(remember(std::move(asked), loaded->hooks));
+  }
   loaded_.insert(file.name);
   take(std::move(*loaded));
   return {};
@@ -197,9 +230,12 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
   asked.path = canonical(source.path);
   asked.name = asked.path;
   asked.digest = loaded.bytes.digest;
-  AGENTD_TRY_VOID(agree(asked, Precedence::kUser));
+  if (source.precedence == Precedence::kProject) {
+    AGENTD_TRY(asked.repository, TrustStore::repository_key(options_.project_root));
+  }
+  AGENTD_TRY_VOID(agree(asked, source.precedence));
   for (HookDefinition& hook : loaded.hooks) apply_settings(hook);
-  remember(asked, loaded.hooks);
+  AGENTD_TRY_VOID(remember(asked, loaded.hooks));
   loaded_.insert(asked.name);
   take(std::move(loaded));
   return {};
@@ -251,6 +287,13 @@ void HookHost::miss_guard(const std::string& name, const std::vector<std::string
 }
 
 void HookHost::add_missing_guards() {
+  for (const PluginHost::BrokenGuard& each : natives_.broken_guards())
+    miss_guard(each.name, each.events, each.why);
+  for (const std::string& name : wanted_guards_)
+    if (!loaded_.contains(name)) miss_guard(name, {}, why_missing(name));
+  // Without the store nobody knows which guards there were.
+  if (!options_.trust_file.empty() && trust() == nullptr)
+    miss_guard("trust", {}, "which guards there are cannot be told: " + trust_problem_);
   const std::vector<std::string>& off = natives_.disabled();
   for (const std::string& name : off) loaded_.insert(name);
   std::vector<TrustEntry> known;

@@ -69,7 +69,9 @@ class HookHost {
   Result<TrustEntry> entry_of(const HookFile& file, const std::string& digest);
   Result<void> agree(const TrustEntry& asked, Precedence precedence);
   Result<void> agree_native(const HookFile& file, const std::string& digest);
-  void remember(TrustEntry entry, const std::vector<HookDefinition>& hooks);
+  Result<void> keep(const TrustEntry& entry);
+  Result<void> remember(TrustEntry entry, const std::vector<HookDefinition>& hooks);
+  bool says_guard(const HookFile& file, std::string_view bytes) const;
   void remember_native(const NativePlugin& plugin);
   void load_external(HookFile& file);
   Result<void> load_file(HookFile& file);
@@ -90,6 +92,7 @@ class HookHost {
   std::string trust_problem_;
   PluginHost natives_;
   ExternalHooks externals_;
+  std::set<std::string> wanted_guards_;  // files that could not be loaded and meant to guard
   std::set<std::string> loaded_;  // names of external hooks' files and of hooks
   std::vector<HookProblem> problems_;
   std::vector<std::string> notes_;

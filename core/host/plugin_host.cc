@@ -144,8 +144,10 @@ void PluginHost::load_all() {
   }
   for (Ready& each : ready) {
     const HookFile& file = *each.file;
+    const Manifest manifest = each.manifest;
     auto plugin = load_one(std::move(each));
     if (!plugin) {
+      note_guard(file, manifest, plugin.error().message);
       problem(file, plugin.error().message);
       continue;
     }
@@ -156,10 +158,25 @@ void PluginHost::load_all() {
   for (std::string& message : tools_.duplicates()) problems_.push_back({"", "", std::move(message)});
 }
 
-Result<PluginHost::Ready> PluginHost::prepare(HookFile& file) const {
+void PluginHost::note_guard(const HookFile& file, const Manifest& manifest, const std::string& why) {
+  const auto policy = config_of(file.name).on_failure;
+  const bool guards = policy ? *policy == FailurePolicy::kClosed
+                             : manifest.has_capability("gate") || manifest.has_capability("redact");
+  if (guards) broken_guards_.push_back({file.name, why, manifest.events});
+}
+
+Result<PluginHost::Ready> PluginHost::prepare(HookFile& file) {
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kModuleBytesMax, file.path));
   file.fd.reset();
   AGENTD_TRY(Manifest manifest, manifest_of(file, MemoryBytes(bytes)));
+  auto ready = prepare_module(file, bytes, manifest);
+  // What the repository brings says nothing before it is trusted, not even that it guards.
+  if (!ready && file.precedence != Precedence::kProject) note_guard(file, manifest, ready.error().message);
+  return ready;
+}
+
+Result<PluginHost::Ready> PluginHost::prepare_module(HookFile& file, const std::string& bytes,
+                                                     Manifest manifest) const {
   if (const std::string verdict = verdict_of(manifest, host_offer()); verdict != "ok")
     return of_file(file, verdict);
   const auto json = JsonDocument::parse(config_of(file.name).config_json);

@@ -64,6 +64,12 @@ class PluginHost {
   const std::vector<std::unique_ptr<NativePlugin>>& plugins() const { return plugins_; }
   // Files of the directories that are no modules, in order; once.
   std::vector<HookFile> take_others() { return std::move(others_); }
+  // Modules that guard, by what their manifest or the config says, and could not be loaded.
+  struct BrokenGuard {
+    std::string name, why;
+    std::vector<std::string> events;  // of the manifest
+  };
+  const std::vector<BrokenGuard>& broken_guards() const { return broken_guards_; }
   // Names that a glob of the config switched off.
   const std::vector<std::string>& disabled() const { return disabled_; }
   // What was not loaded, and tools that are hidden.
@@ -83,7 +89,8 @@ class PluginHost {
     Grants grants;
     SealedFile sealed;
   };
-  Result<Ready> prepare(HookFile& file) const;
+  Result<Ready> prepare(HookFile& file);
+  Result<Ready> prepare_module(HookFile& file, const std::string& bytes, Manifest manifest) const;
   Result<std::unique_ptr<NativePlugin>> load_one(Ready ready) const;
   Result<Grants> grants_for(const HookFile& file, const Manifest& manifest) const;
   void problem(const HookFile& file, std::string message);
@@ -94,6 +101,8 @@ class PluginHost {
   std::unique_ptr<ExtTables> ext_tables_;
   PluginEnvironment environment_;
   std::vector<std::unique_ptr<NativePlugin>> plugins_;
+  void note_guard(const HookFile& file, const Manifest& manifest, const std::string& why);
+  std::vector<BrokenGuard> broken_guards_;
   std::vector<HookFile> others_;
   std::vector<std::string> disabled_;
   std::vector<HookProblem> problems_;

@@ -115,13 +115,29 @@ bool is_clean(std::string_view name) {
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
+// An empty or relative part of PATH names programs of whatever directory one is in.
+std::string absolute_parts(std::string_view path) {
+  std::string out;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find(':'), path.size());
+    const std::string_view part = path.substr(0, end);
+    path.remove_prefix(std::min(end + 1, path.size()));
+    if (part.starts_with('/')) out += (out.empty() ? "" : ":") + std::string(part);
+  }
+  return out.empty() ? "/usr/local/bin:/usr/bin:/bin" : out;
+}
+
 }  // namespace
 
 std::vector<std::string> clean_environment() {
   std::vector<std::string> out;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
-    if (is_clean(text.substr(0, text.find('=')))) out.emplace_back(text);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (name == "PATH")
+      out.push_back("PATH=" + absolute_parts(text.substr(name.size() + 1)));
+    else if (is_clean(name))
+      out.emplace_back(text);
   }
   return out;
 }

@@ -76,7 +76,7 @@ class Guardrail {
 using guardrail::Guardrail;
 AGENTD_HOOK_MANIFEST(
     Guardrail, "agentd.guardrail", "1.0.0",
-    R"("license":"Apache-2.0","config_schema":{"type":"object","additionalProperties":false,)"
+    R"("license":"Apache-2.0","capabilities":["gate"],"config_schema":{"type":"object","additionalProperties":false,)"
     R"("properties":{"defaults":{"type":"boolean","default":true},"rules":{"type":"array",)"
     R"("maxItems":1000,"items":{"type":"object","additionalProperties":false,)"
     R"("required":["action"],"properties":{"name":{"type":"string"},"tool":{"type":"string"},)"

@@ -159,7 +159,7 @@ class Redact {
 using redact::Redact;
 AGENTD_HOOK_MANIFEST(
     Redact, "agentd.redact", "1.0.0",
-    R"("license":"Apache-2.0","config_schema":{"type":"object","additionalProperties":false,)"
+    R"("license":"Apache-2.0","capabilities":["redact"],"config_schema":{"type":"object","additionalProperties":false,)"
     R"("properties":{"targets":{"type":"array","minItems":1,"items":{"enum":["tool_output",)"
     R"("user_text","response","tool_input"]},"default":["tool_output","user_text","response"]},)"
     R"("rules":{"type":"object","additionalProperties":false,"properties":{"disable":)"

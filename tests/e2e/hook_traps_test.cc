@@ -204,6 +204,67 @@ TEST_F(HookTraps, ADeletedGuardIsMissedUntilItIsUntrusted) {
   EXPECT_TRUE(ran());
 }
 
+TEST_F(HookTraps, AGuardThatIsBrokenAtFirstSightBlocksAndIsNotAgreedTo) {
+  yaml("guard", "on: before_tool_call\nguard: true\nmacher: bash\ndo: {action: block, reason: no}\n");
+  const Finished broken = call_tool();
+  EXPECT_FALSE(ran()) << broken.err;
+  EXPECT_NE(broken.err.find("macher"), std::string::npos) << broken.err;
+  // Mended, it is new: nothing of the broken file was recorded.
+  yaml("guard", "on: before_tool_call\nguard: true\nmatcher: nothing\ndo: {action: block, reason: no}\n");
+  const Finished mended = call_tool();
+  EXPECT_TRUE(ran()) << mended.err;
+}
+
+TEST_F(HookTraps, AnExecutableGuardWithoutItsInterpreterBlocksFromTheBeginning) {
+  write(program_.home() + "/hooks/guard", "#!/no/such/interpreter\n", 0755);
+  program_.config("hooks:\n  guard: {on_failure: closed}\n");
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+}
+
+TEST_F(HookTraps, ABundledGuardThatCannotStartBlocks) {
+  program_.config("hooks:\n  guardrail: {enabled: true, config: {rules: [{tool: bash, action: dny}]}}\n");
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+  EXPECT_NE(done.err.find("dny"), std::string::npos) << done.err;
+}
+
+TEST_F(HookTraps, ATrustStoreThatCannotBeReadBlocksSinceNobodyKnowsTheGuards) {
+  yaml("guard", "on: before_tool_call\nguard: true\ndo: {action: block, reason: no}\n");
+  call_tool();
+  ASSERT_FALSE(ran());
+  write(program_.home() + "/trust.json", "garbage", 0600);
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+  EXPECT_NE(done.err.find("trust.json"), std::string::npos) << done.err;
+}
+
+TEST_F(HookTraps, SettingsInsideTheProjectAndRelativeOnesDoNotRunByThemselves) {
+  program_.file("hook.sh", "#!/bin/sh\ntouch ran.txt\n");
+  const std::string settings = program_.file(
+      "settings.json",
+      "{\"hooks\":{\"SessionStart\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"sh hook.sh\"}]}]}}");
+  for (const std::string& entry : {std::string("claude:settings.json"), "claude:" + settings}) {
+    program_.config("hooks:\n  adapt: [\"" + entry + "\"]\n");
+    const Finished done = program_.run({"run", "x", "--script", program_.script("- text: a\n")});
+    EXPECT_EQ(done.code, 0) << done.err;
+    EXPECT_FALSE(ran()) << entry << done.err;
+    EXPECT_NE(done.err.find("settings.json"), std::string::npos) << done.err;
+  }
+}
+
+TEST_F(HookTraps, ARelativeInterpreterIsRefusedAndPathNamesNothingRelative) {
+  program_.file("sh", "#!/bin/sh\ntouch ran.txt\n");
+  ::chmod((program_.project() + "/sh").c_str(), 0755);
+  program_.set("PATH=.:/usr/bin:/bin");
+  write(program_.home() + "/hooks/relative", "#!./sh\n", 0755);
+  executable("by_env", "user_message_send", "exit 0\n", "#!/usr/bin/env sh\n");
+  const Finished done = program_.run({"run", "x", "--script", program_.script("- text: a\n")});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_FALSE(ran()) << done.err;
+  EXPECT_NE(done.err.find("absolute path"), std::string::npos) << done.err;
+}
+
 TEST_F(HookTraps, AHookGetsNoKeysNoLoaderVariablesAndThreeDescriptors) {
   program_.set("ANTHROPIC_API_KEY=not-for-hooks");
   program_.set("LD_AUDIT=");

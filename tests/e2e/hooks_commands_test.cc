@@ -214,7 +214,11 @@ TEST_F(Hooks, SettingsThatAreUsedInPlaceAreListedAndTrustedByTheirPath) {
     return R"({"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":")" + command +
            R"("}]}]}})";
   };
-  const std::string file = program_.file("settings.json", settings("true"));
+  const std::string file = program_.directory().file("settings.json");
+  const auto write = [&](const std::string& command) {
+    ASSERT_TRUE(write_file_atomically(file, settings(command), 0600));
+  };
+  write("true");
   program_.config("hooks: {adapt: [\"claude:" + file + "\"]}\n");
   talk();
   const auto listed = [&] {
@@ -226,7 +230,7 @@ TEST_F(Hooks, SettingsThatAreUsedInPlaceAreListedAndTrustedByTheirPath) {
     return std::string("nothing");
   };
   EXPECT_EQ(listed(), "claude trusted on");
-  program_.file("settings.json", settings("false"));
+  write("false");
   EXPECT_EQ(listed(), "claude changed waits");
   const Finished trust = program_.run({"hooks", "trust", file, "--yes"});
   EXPECT_EQ(trust.code, 0) << trust.err;

@@ -175,6 +175,11 @@ agentd_status ExternalHook::ask(const Asked& asked) {
 }
 
 Result<std::string> ExternalHook::why_not(const Asked& asked, JsonView payload) {
+  // In those tools what a Stop hook says goes to the model as it is, and is no prompt of the user's.
+  const bool prompts = definition_.dialect == Dialect::kClaude || definition_.dialect == Dialect::kGemini;
+  if (prompts && definition_.event == AGENTD_EVENT_USER_MESSAGE_SEND &&
+      payload["source"].string_or({}) == "hook")
+    return std::string("the message is a hook's, not the user's");
   if (!definition_.matcher.matches_all()) {
     const std::string subject = matcher_subject(definition_, payload);
     if (!definition_.matcher.matches(subject))

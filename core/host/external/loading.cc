@@ -64,11 +64,22 @@ Result<std::vector<std::string>> probe(const HookFile& file, const SealedFile& s
   return events;
 }
 
+// A script is run by what its first line names; a relative name would be a file of the session's directory.
+Result<void> check_interpreter(const HookFile& file, std::string_view bytes) {
+  if (!bytes.starts_with("#!")) return {};
+  const std::string_view line = bytes.substr(2, bytes.find('\n') - 2);
+  const std::size_t begin = line.find_first_not_of(" \t");
+  if (begin != std::string_view::npos && line[begin] == '/') return {};
+  return Error{Code::kInvalid, file.path + " does not run: its first line must name an interpreter by an "
+                                           "absolute path, not " + one_line(line, 80)};
+}
+
 }  // namespace
 
 Result<LoadedHooks> load_executable(const HookFile& file, const std::string& bytes,
                                     const std::vector<std::string>& events, const ProbeOptions& options,
                                     const Clock& clock, Log& log) {
+  AGENTD_TRY_VOID(check_interpreter(file, bytes));
   LoadedHooks out;
   AGENTD_TRY(SealedFile sealed, seal(bytes, file.path, options.private_copy_directory, log));
   out.bytes.digest = sealed.digest;
@@ -98,15 +109,20 @@ Result<LoadedHooks> load_declarative(const HookFile& file, const std::string& by
 
 AdaptedSource parse_adapted(std::string_view text) {
   const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) return {std::string(text), std::nullopt};
+  if (colon == std::string_view::npos) return {std::string(text), std::nullopt, Precedence::kUser};
   const auto dialect = find_dialect(text.substr(0, colon));
-  if (!dialect) return {std::string(text), std::nullopt};
-  return {std::string(text.substr(colon + 1)), dialect};
+  if (!dialect) return {std::string(text), std::nullopt, Precedence::kUser};
+  return {std::string(text.substr(colon + 1)), dialect, Precedence::kUser};
 }
 
 Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
+  if (!source.path.starts_with('/'))
+    return Error{Code::kInvalid, "hooks.adapt: " + one_line(source.path, 200) +
+                                     " must be an absolute path or begin with ~/, with one of the dialects " +
+                                     dialect_names() + " and a colon before it, or nothing"};
   const std::size_t slash = source.path.rfind('/');
-  AGENTD_TRY(const UniqueFd directory, open_safe_directory(source.path.substr(0, slash), user));
+  AGENTD_TRY(const UniqueFd directory,
+             open_safe_directory(slash == 0 ? "/" : source.path.substr(0, slash), user));
   AGENTD_TRY(const SafeFile file, open_safe_file(directory.get(), source.path.substr(slash + 1),
                                                  source.path, user));
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kSettingsBytesMax, source.path));
@@ -118,7 +134,7 @@ Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   LoadedHooks out;
   out.hooks = std::move(set.hooks);
   out.problems = std::move(set.problems);
-  for (HookDefinition& hook : out.hooks) hook.precedence = Precedence::kUser;
+  for (HookDefinition& hook : out.hooks) hook.precedence = source.precedence;
   out.bytes.digest = hex(sha256(write_declarative({out.hooks, {}}, source.path)));
   return out;
 }

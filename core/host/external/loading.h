@@ -41,6 +41,8 @@ Result<LoadedHooks> load_declarative(const HookFile& file, const std::string& by
 struct AdaptedSource {
   std::string path;
   std::optional<Dialect> dialect;  // absent = told by the file
+  // kProject when it lies in the project: then it waits for trust, as all that a repository brings.
+  Precedence precedence = Precedence::kUser;
 };
 // "claude:~/.claude/settings.json" or a path alone.
 AdaptedSource parse_adapted(std::string_view text);

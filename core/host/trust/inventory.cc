@@ -203,11 +203,12 @@ class Describer {
     out.name = canonical(source.path);
     out.path = source.path;
     out.kind = source.dialect ? std::string(name_of(*source.dialect)) : "settings";
+    out.precedence = source.precedence;
     auto loaded = load_adapted(source, options_.native.user);
     if (loaded) {
       if (!loaded->hooks.empty()) out.kind = name_of(loaded->hooks[0].dialect);
       out.problems = loaded->problems;
-      (void)!judge(out, source.path, Precedence::kUser, loaded->bytes.digest);
+      (void)!judge(out, source.path, source.precedence, loaded->bytes.digest);
       add_hooks(out, std::move(loaded->hooks));
     } else {
       set(out, HookState::kBroken, loaded.error().message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole table of events and actions (core/hooks/event.h): what is legal has an effect that can be
-// seen, what is not is told and has none.
+// The whole table of events and actions (core/hooks/event.h): what is legal has an effect that can
+// be seen, what is not is told and has none.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -50,21 +50,26 @@ class Table : public AgentTest, public ::testing::WithParamInterface<Pair> {
         return replace;
       }
       case AGENTD_ACT_REPLACE_TEXT:
-        return action(AGENTD_ACT_REPLACE_TEXT,
-                      event == AGENTD_EVENT_BEFORE_TOOL_CALL ? R"({"text":"REWRITTEN"})" : "REWRITTEN");
+        return action(AGENTD_ACT_REPLACE_TEXT, event == AGENTD_EVENT_BEFORE_TOOL_CALL
+                                                   ? R"({"text":"REWRITTEN"})"
+                                                   : "REWRITTEN");
       case AGENTD_ACT_SET:
         if (event == AGENTD_EVENT_BEFORE_MODEL_CALL) return set_action(AGENTD_KEY_MODEL, "m-SET");
         if (event == AGENTD_EVENT_BEFORE_COMPACTION)
           return set_action(AGENTD_KEY_CUSTOM_INSTRUCTIONS, "SET instructions");
         return set_action(AGENTD_KEY_TITLE, "SET title");
-      case AGENTD_ACT_TOOLS_ENABLE: return action(AGENTD_ACT_TOOLS_ENABLE, "bash");
-      case AGENTD_ACT_TOOLS_DISABLE: return action(AGENTD_ACT_TOOLS_DISABLE, "bash");
+      case AGENTD_ACT_TOOLS_ENABLE:
+        return action(AGENTD_ACT_TOOLS_ENABLE, "bash");
+      case AGENTD_ACT_TOOLS_DISABLE:
+        return action(AGENTD_ACT_TOOLS_DISABLE, "bash");
       case AGENTD_ACT_PERMISSION:
         return permission_action(event == AGENTD_EVENT_PERMISSION_REQUEST ? AGENTD_PERMISSION_ALLOW
                                                                           : AGENTD_PERMISSION_DENY,
                                  "DENIED");
-      case AGENTD_ACT_CALLBACK: return action(AGENTD_ACT_CALLBACK, "compact");
-      default: return action(GetParam().kind, std::string("SAID by ") + "the hook");
+      case AGENTD_ACT_CALLBACK:
+        return action(AGENTD_ACT_CALLBACK, "compact");
+      default:
+        return action(GetParam().kind, std::string("SAID by ") + "the hook");
     }
   }
 
@@ -135,10 +140,13 @@ class Table : public AgentTest, public ::testing::WithParamInterface<Pair> {
   // Without the prompts of compactions, which name the conversation.
   std::string requested_texts() const {
     std::string out;
-    for (const auto& request : model_.requests) out += request.purpose + ": " + request.all_text() + "\n";
+    for (const auto& request : model_.requests)
+      out += request.purpose + ": " + request.all_text() + "\n";
     return out;
   }
-  bool requested_has(std::string_view text) const { return requested().find(text) != std::string::npos; }
+  bool requested_has(std::string_view text) const {
+    return requested().find(text) != std::string::npos;
+  }
   Conversation view_of_worker() const {
     for (const ConversationInfo& info : conversations()) {
       if (info.agent_type.empty() == of_subagent()) continue;
@@ -261,13 +269,27 @@ TEST_P(LegalAction, HasAnEffectThatCanBeSeen) {
   hook_up();
   play();
   switch (GetParam().kind) {
-    case AGENTD_ACT_BLOCK: check_block(); break;
-    case AGENTD_ACT_CONTINUE: EXPECT_TRUE(requested_has("SAID by the hook")); break;
-    case AGENTD_ACT_COMPACT: EXPECT_EQ(events_.outcomes(), "applied"); break;
-    case AGENTD_ACT_SUMMARY: check_summary(); break;
-    case AGENTD_ACT_REPLACE_MESSAGES: check_replace(); break;
-    case AGENTD_ACT_REPLACE_TEXT: check_rewrite(); break;
-    case AGENTD_ACT_INJECT_CONTEXT: check_context(); break;
+    case AGENTD_ACT_BLOCK:
+      check_block();
+      break;
+    case AGENTD_ACT_CONTINUE:
+      EXPECT_TRUE(requested_has("SAID by the hook"));
+      break;
+    case AGENTD_ACT_COMPACT:
+      EXPECT_EQ(events_.outcomes(), "applied");
+      break;
+    case AGENTD_ACT_SUMMARY:
+      check_summary();
+      break;
+    case AGENTD_ACT_REPLACE_MESSAGES:
+      check_replace();
+      break;
+    case AGENTD_ACT_REPLACE_TEXT:
+      check_rewrite();
+      break;
+    case AGENTD_ACT_INJECT_CONTEXT:
+      check_context();
+      break;
     case AGENTD_ACT_SYSTEM_MESSAGE: {
       const auto notices = events_.of(RunEvent::Type::kNotice);
       ASSERT_EQ(notices.size(), 1u);
@@ -275,15 +297,22 @@ TEST_P(LegalAction, HasAnEffectThatCanBeSeen) {
       EXPECT_FALSE(requested_has("SAID"));
       break;
     }
-    case AGENTD_ACT_SET: check_set(); break;
+    case AGENTD_ACT_SET:
+      check_set();
+      break;
     case AGENTD_ACT_TOOLS_ENABLE:
-    case AGENTD_ACT_TOOLS_DISABLE: check_tools(); break;
-    case AGENTD_ACT_PERMISSION: check_permission(); break;
+    case AGENTD_ACT_TOOLS_DISABLE:
+      check_tools();
+      break;
+    case AGENTD_ACT_PERMISSION:
+      check_permission();
+      break;
     case AGENTD_ACT_CALLBACK:
       EXPECT_TRUE(requested_has("thread: "));
       EXPECT_TRUE(stored_has(R"("source":"recipe")"));
       break;
-    default: ADD_FAILURE() << "no check for this action";
+    default:
+      ADD_FAILURE() << "no check for this action";
   }
   for (const auto& warning : events_.of(RunEvent::Type::kWarning))
     EXPECT_EQ(warning.text.find("not legal"), std::string::npos) << warning.text;
@@ -323,7 +352,8 @@ TEST_P(IllegalAction, IsToldAndHasNoEffect) {
                            " is not legal for " + std::string(find_event(GetParam().event)->name) +
                            "; it was ignored";
   int told = 0;
-  for (const auto& warning : events_.of(RunEvent::Type::kWarning)) told += warning.text == text ? 1 : 0;
+  for (const auto& warning : events_.of(RunEvent::Type::kWarning))
+    told += warning.text == text ? 1 : 0;
   EXPECT_EQ(told, 1) << text;
   EXPECT_TRUE(log_.mentions(text));
   EXPECT_TRUE(events_.of(RunEvent::Type::kNotice).empty());
@@ -349,7 +379,8 @@ TEST_F(SetKeys, KeyThatMeansNothingAtTheEventIsTold) {
 
 TEST_F(SetKeys, WhatTheHostRefusedToTakeIsTold) {
   on(AGENTD_EVENT_TURN_START, "loud", [](const TestCall& call) {
-    call.slot.fail(call.raw.token, AGENTD_E_UNSUPPORTED, "the action block is not legal for turn_start");
+    call.slot.fail(call.raw.token, AGENTD_E_UNSUPPORTED,
+                   "the action block is not legal for turn_start");
     return AGENTD_OK;
   });
   tools_.offer("bash");

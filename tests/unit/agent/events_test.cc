@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events at the edges of a session: clearing, notifications, the end, and what every envelope carries.
+// Events at the edges of a session: clearing, notifications, the end, and what every envelope
+// carries.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -28,7 +29,8 @@ class Events : public AgentTest {
   void watch_notifications() {
     on(AGENTD_EVENT_NOTIFICATION, "watch", [&](const TestCall& call) {
       const auto& payload = call.payload<agentd_notification>();
-      notifications_.push_back(std::to_string(payload.level) + " " + std::string(view_of(payload.text)));
+      notifications_.push_back(std::to_string(payload.level) + " " +
+                               std::string(view_of(payload.text)));
       return AGENTD_OK;
     });
   }
@@ -102,15 +104,17 @@ TEST_F(Events, BlockedClearLeavesTheSessionAsItWas) {
 }
 
 TEST_F(Events, GuardOfClearingThatFailsBlocksIt) {
-  on(AGENTD_EVENT_BEFORE_CLEAR, "guard", [](const TestCall&) { return AGENTD_E_INTERNAL; })
-      .what.on_failure = FailurePolicy::kClosed;
+  on(AGENTD_EVENT_BEFORE_CLEAR, "guard", [](const TestCall&) {
+    return AGENTD_E_INTERNAL;
+  }).what.on_failure = FailurePolicy::kClosed;
   open();
   EXPECT_FALSE(clear());
 }
 
 TEST_F(Events, AnswersAtAfterClearLeaveTheirReceiptWithTheOldConversation) {
-  on(AGENTD_EVENT_AFTER_CLEAR, "a",
-     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "cleared")); });
+  on(AGENTD_EVENT_AFTER_CLEAR, "a", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "cleared"));
+  });
   open();
   model_.say("one");
   ASSERT_TRUE(run("first"));
@@ -246,8 +250,9 @@ TEST_F(Events, BlockedMessageIsNoTask) {
 }
 
 TEST_F(Events, WhatHooksLeaveAfterACompactionIsStoredWithoutAnotherRun) {
-  on(AGENTD_EVENT_AFTER_COMPACTION, "rules",
-     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "read the rules")); });
+  on(AGENTD_EVENT_AFTER_COMPACTION, "rules", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "read the rules"));
+  });
   open();
   model_.say("one").say("a summary");
   ASSERT_TRUE(run("first"));

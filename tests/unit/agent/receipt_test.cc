@@ -174,9 +174,8 @@ TEST_F(Receipts, WithTracingEveryHookLeavesOne) {
 
 TEST_F(Receipts, HooksOfOneDispatchShareTheEventAndThePayload) {
   for (const char* const name : {"a", "b"})
-    on(AGENTD_EVENT_TURN_END, name, [](const TestCall& call) {
-      return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "seen"));
-    });
+    on(AGENTD_EVENT_TURN_END, name,
+       [](const TestCall& call) { return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "seen")); });
   open();
   model_.say("hello");
   ASSERT_TRUE(run("hi"));
@@ -204,8 +203,8 @@ TEST_F(Receipts, KindComesFromWhoeverKnowsTheHooks) {
   on(AGENTD_EVENT_TURN_END, "mine",
      [](const TestCall& call) { return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "x")); });
   publish();
-  services_ = make_services({store_, model_, models_, estimator_, dispatcher_, tools_, permissions_, approver_,
-                             prompts_, slots_, clock_, ids_, events_, log_, false,
+  services_ = make_services({store_, model_, models_, estimator_, dispatcher_, tools_, permissions_,
+                             approver_, prompts_, slots_, clock_, ids_, events_, log_, false,
                              [](std::string_view hook) { return "kind of " + std::string(hook); }},
                             options_);
   open();
@@ -237,7 +236,8 @@ TEST_F(Receipts, EveryPayloadIsRebuiltByteForByte) {
     on(event.id, "watch", [&, id = event.id](const TestCall& call) {
       asked[std::string(view_of(call.raw.envelope->event_id))] =
           payload_json(id, call.raw.envelope, call.raw.payload);
-      if (is_legal(id, AGENTD_ACT_SYSTEM_MESSAGE)) call.emit(action(AGENTD_ACT_SYSTEM_MESSAGE, "seen"));
+      if (is_legal(id, AGENTD_ACT_SYSTEM_MESSAGE))
+        call.emit(action(AGENTD_ACT_SYSTEM_MESSAGE, "seen"));
       return AGENTD_OK;
     });
   }
@@ -265,8 +265,8 @@ TEST_F(Receipts, EveryPayloadIsRebuiltByteForByte) {
   EXPECT_EQ(compared, asked.size());
   std::map<std::string, int> events;
   for (const HookReceipt& one : receipts()) ++events[one.event];
-  for (const char* const event : {"agent_stop", "before_model_call", "before_compaction", "after_tool_call",
-                                  "session_end", "after_compaction"})
+  for (const char* const event : {"agent_stop", "before_model_call", "before_compaction",
+                                  "after_tool_call", "session_end", "after_compaction"})
     EXPECT_GT(events[event], 0) << event;
 }
 
@@ -335,7 +335,8 @@ TEST_F(Receipts, ContinuationThatARedactorChangedIsKeptInNoAnswer) {
     return first ? call.answer(action(AGENTD_ACT_CONTINUE, "it says s3cret")) : AGENTD_OK;
   });
   on(AGENTD_EVENT_USER_MESSAGE_SEND, "redact", [](const TestCall& call) {
-    const bool bad = view_of(call.payload<agentd_user_message>().text).find("s3cret") != std::string_view::npos;
+    const bool bad =
+        view_of(call.payload<agentd_user_message>().text).find("s3cret") != std::string_view::npos;
     return bad ? call.answer(action(AGENTD_ACT_REPLACE_TEXT, "it says ***")) : AGENTD_OK;
   }).what.flags = AGENTD_HOOK_REDACTS;
   open();
@@ -362,7 +363,8 @@ TEST_F(Receipts, WithheldOutputOfAFailedRedactorIsNotKept) {
     out.content = "s3cret";
     return Result<ToolOutcome>(out);
   };
-  auto& hook = on(AGENTD_EVENT_AFTER_TOOL_CALL, "redact", [](const TestCall&) { return AGENTD_E_INTERNAL; });
+  auto& hook =
+      on(AGENTD_EVENT_AFTER_TOOL_CALL, "redact", [](const TestCall&) { return AGENTD_E_INTERNAL; });
   hook.what.flags = AGENTD_HOOK_REDACTS;
   hook.what.on_failure = FailurePolicy::kClosed;
   open();
@@ -399,7 +401,10 @@ TEST(AnswerJson, TellsWhatEachActionAsksFor) {
   replace.parts.resize(2);
   Action callback = action(AGENTD_ACT_CALLBACK, "review");
   callback.json = "{}";
-  const std::vector<Action> all{action(AGENTD_ACT_BLOCK, "no"), compact, replace, callback,
+  const std::vector<Action> all{action(AGENTD_ACT_BLOCK, "no"),
+                                compact,
+                                replace,
+                                callback,
                                 permission_action(AGENTD_PERMISSION_DENY, "never"),
                                 set_action(AGENTD_KEY_THEN, {}, 1)};
   EXPECT_EQ(answer_json(all, AGENTD_EVENT_AGENT_STOP),

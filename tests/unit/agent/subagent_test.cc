@@ -70,14 +70,17 @@ TEST_F(Subagents, LastTextOfTheChildIsTheResult) {
 
 TEST_F(Subagents, ChildHasAConversationOfItsOwnThatNamesItsParent) {
   open();
-  ask_task(R"({"description":"look around","prompt":"find it","agent_type":"scout"})").say("x").say("done");
+  ask_task(R"({"description":"look around","prompt":"find it","agent_type":"scout"})")
+      .say("x")
+      .say("done");
   ASSERT_TRUE(run("go"));
   const auto info = store_.info(child());
   ASSERT_TRUE(info);
   EXPECT_EQ(info->parent, session_->conversation_id());
   EXPECT_EQ(info->agent_type, "scout");
   EXPECT_EQ(info->title, "look around");
-  EXPECT_EQ(kinds_of_child(), "genesis meta run_begin settings user_message assistant_message run_end");
+  EXPECT_EQ(kinds_of_child(),
+            "genesis meta run_begin settings user_message assistant_message run_end");
   EXPECT_TRUE(store_.lease(child()));
   EXPECT_TRUE(store_.verify(child()));
   EXPECT_TRUE(store_.info(id())->agent_type.empty());
@@ -149,7 +152,8 @@ TEST_F(Subagents, GuardDeniesTheSubagentsCommandToo) {
   EXPECT_EQ(depths, std::vector<std::uint32_t>{1});
   EXPECT_TRUE(tools_.calls.empty());
   EXPECT_NE(kinds_of_child().find("hook_effect"), std::string::npos);
-  EXPECT_NE(model_.requests[2].all_text().find("blocked by the hook guard: no shell"), std::string::npos);
+  EXPECT_NE(model_.requests[2].all_text().find("blocked by the hook guard: no shell"),
+            std::string::npos);
 }
 
 TEST_F(Subagents, DenyRulesHoldForTheSubagent) {
@@ -194,8 +198,9 @@ TEST_F(Subagents, BlockedStartIsADeniedCallWithoutAConversation) {
 }
 
 TEST_F(Subagents, ContextOfTheStartIsInTheChildsConversation) {
-  on(AGENTD_EVENT_SUBAGENT_START, "rules",
-     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "mind the rules")); });
+  on(AGENTD_EVENT_SUBAGENT_START, "rules", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "mind the rules"));
+  });
   open();
   ask_task().say("x").say("done");
   ASSERT_TRUE(run("go"));
@@ -279,8 +284,8 @@ TEST_F(Subagents, BadInputIsToldInOneSentence) {
 
 TEST_F(Subagents, ChildrenHaveChildrenButNoGrandchildren) {
   open();
-  model_.ask_tools({{"task", R"({"prompt":"one"})"}});  // depth 0
-  model_.ask_tools({{"task", R"({"prompt":"two"})"}});  // depth 1
+  model_.ask_tools({{"task", R"({"prompt":"one"})"}});    // depth 0
+  model_.ask_tools({{"task", R"({"prompt":"two"})"}});    // depth 1
   model_.ask_tools({{"task", R"({"prompt":"three"})"}});  // depth 2: not offered
   model_.say("2").say("1").say("0");
   EXPECT_EQ(text_of(run("go")), "0");
@@ -309,14 +314,29 @@ TEST_F(Subagents, EventsOfTheChildSayWhoseTheyAre) {
     std::string lines;
   } sink;
   publish();
-  services_ = make_services({store_, model_, models_, estimator_, dispatcher_, tools_, permissions_,
-                             approver_, prompts_, slots_, clock_, ids_, sink, log_, false, {}},
+  services_ = make_services({store_,
+                             model_,
+                             models_,
+                             estimator_,
+                             dispatcher_,
+                             tools_,
+                             permissions_,
+                             approver_,
+                             prompts_,
+                             slots_,
+                             clock_,
+                             ids_,
+                             sink,
+                             log_,
+                             false,
+                             {}},
                             options_);
   open();
   ask_task(R"({"prompt":"p","agent_type":"scout"})").say("of the child").say("done");
   ASSERT_TRUE(run("go"));
   std::size_t of_child = 0;
-  for (std::size_t at = 0, end; (end = sink.lines.find('\n', at)) != std::string::npos; at = end + 1) {
+  for (std::size_t at = 0, end; (end = sink.lines.find('\n', at)) != std::string::npos;
+       at = end + 1) {
     const std::string line = sink.lines.substr(at, end - at);
     const bool names_child = line.find("\"conv_id\":\"" + child().text()) != std::string::npos;
     EXPECT_EQ(line.find(R"("type":"scout","depth":1)") != std::string::npos, names_child) << line;
