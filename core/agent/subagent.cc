@@ -85,9 +85,10 @@ Tool subagent_tool() {
       "it needs "
       "to know and what it shall report.";
   tool.input_schema_json =
-      R"({"type":"object","properties":{"description":{"type":"string","description":"the task in three )"
-      R"(to five words"},"prompt":{"type":"string","description":"the task, and what to report"},)"
-      R"("agent_type":{"type":"string","description":"a name for the kind of agent, such as reviewer"}},)"
+      R"({"type":"object","properties":{"description":{"type":"string",)"
+      R"("description":"the task in three to five words"},"prompt":{"type":"string",)"
+      R"("description":"the task, and what to report"},"agent_type":{"type":"string",)"
+      R"("description":"a name for the kind of agent, such as reviewer"}},)"
       R"("required":["description","prompt"]})";
   tool.origin = kOrigin;
   return tool;

@@ -466,9 +466,12 @@ Result<Ulid, Failure> newest_conversation(const Store& store, const Project& pro
   query.project_id = project.id;
   const auto found = store.list(query);
   if (!found) return Failure{kExitStore, found.error().message};
-  // A message that a hook blocked leaves a conversation without one: there is nothing to follow in it.
-  const auto newest = std::find_if(found->begin(), found->end(),
-                                   [](const ConversationInfo& info) { return info.messages != 0; });
+  // A message that a hook blocked leaves a conversation without one: there is nothing to follow in it. A
+  // subagent's is its parent's business.
+  const auto newest =
+      std::find_if(found->begin(), found->end(), [](const ConversationInfo& info) {
+        return info.messages != 0 && info.agent_type.empty();
+      });
   if (newest == found->end())
     return Failure{kExitNotFound, "this project has no conversation to follow yet (project " +
                                       one_line(project.id, 200) +

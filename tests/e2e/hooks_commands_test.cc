@@ -600,5 +600,31 @@ TEST_F(Hooks, WithoutHooksNoGuardIsMissed) {
   EXPECT_FALSE(has(talk({"--safe-mode"}).err, "watchman"));
 }
 
+TEST_F(Hooks, TrustUntrustImportAndNewSpeakJsonToo) {
+  const std::string hooks = program_.home() + "/hooks";
+  const Finished made = program_.run({"hooks", "new", "mine", "--lang", "bash", "--dir", hooks, "--json"});
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_TRUE(has(made.out, "\"hook\":")) << made.out;
+  const Finished trusted = program_.run({"hooks", "trust", hooks + "/mine", "--yes", "--json"});
+  EXPECT_EQ(trusted.code, 0) << trusted.err;
+  EXPECT_TRUE(trusted.out.starts_with("{\"trusted\":\"mine\"")) << trusted.out;
+  const Finished forgot = program_.run({"hooks", "untrust", "mine", "--json"});
+  EXPECT_TRUE(forgot.out.starts_with("{\"forgot\":\"mine\"")) << forgot.out << forgot.err;
+  const std::string settings = program_.directory().file("settings.json");
+  ASSERT_TRUE(write_file_atomically(
+      settings,
+      R"({"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"true"},{"type":"prompt","prompt":"?"}]}]}})",
+      0600));
+  const Finished imported = program_.run({"hooks", "import", settings, "--dialect", "claude", "--json"});
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  const auto json = JsonDocument::parse(imported.out);
+  ASSERT_TRUE(json) << imported.out;
+  EXPECT_EQ(json->root()["hooks"].size(), 1u);
+  EXPECT_EQ(json->root()["not_carried_over"].size(), 1u) << imported.out;
+  // The name is the one that `hooks list` shows.
+  const std::string name(json->root()["hooks"].at(0)["name"].string_or("?"));
+  EXPECT_TRUE(has(program_.run({"hooks", "list", "--json"}).out, name)) << name;
+}
+
 }  // namespace
 }  // namespace agentd::testing

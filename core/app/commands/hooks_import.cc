@@ -7,6 +7,7 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
 #include "core/base/bytes.h"
+#include "core/codec/json.h"
 #include "core/host/external/declarative.h"
 #include "core/host/external/dialect.h"
 
@@ -45,12 +46,27 @@ Result<Imported> import_file(const std::string& path, const std::string& dialect
   return out;
 }
 
-// What was written is read again: a file that agentd itself would refuse is worth nothing.
-Result<void> check(const Imported& imported, const std::string& output) {
+// What was written is read again: a file that agentd itself would refuse is worth nothing. The hooks as
+// they are called from now on.
+Result<std::vector<HookDefinition>> check(const Imported& imported, const std::string& output) {
   const std::string name = std::filesystem::path(output).stem().string();
   auto read = read_declarative(imported.yaml, output, name, Precedence::kUser);
   if (!read) return read.error().with_context("what was imported does not read");
-  return {};
+  return read;
+}
+
+std::string json_of(const std::string& output, const std::vector<HookDefinition>& hooks,
+                    const Imported& imported, bool used) {
+  JsonWriter json;
+  json.begin_object().member("file", output).member("used", used).key("hooks").begin_array();
+  for (const HookDefinition& hook : hooks) {
+    json.begin_object().member("name", hook.name).member("event", find_event(hook.event)->name);
+    json.member("runs", runs_text(hook)).end_object();
+  }
+  json.end_array().key("not_carried_over").begin_array();
+  for (const std::string& problem : imported.set.problems) json.string(problem);
+  json.end_array().end_object();
+  return std::string(json.text());
 }
 
 void say_problems(App& app, const Imported& imported) {
@@ -101,8 +117,8 @@ int hooks_import_command(App& app, const Arguments& arguments) {
     say_problems(app, *imported);
     return app.fail(kExitFailure, path + " has no hook that could be carried over");
   }
-  if (const auto reads = check(*imported, output); !reads)
-    return app.fail(kExitFailure, reads.error().message);
+  const auto hooks = check(*imported, output);
+  if (!hooks) return app.fail(kExitFailure, hooks.error().message);
   if (arguments.has("dry-run")) {
     app.out().print(imported->yaml);
     say_problems(app, *imported);
@@ -110,14 +126,17 @@ int hooks_import_command(App& app, const Arguments& arguments) {
   }
   if (const auto wrote = write(output, imported->yaml, arguments.has("force")); !wrote)
     return app.fail(kExitFailure, wrote.error().message);
-  app.out().print("wrote " + std::to_string(imported->set.hooks.size()) +
-                  (imported->set.hooks.size() == 1 ? " hook" : " hooks") + " to " +
-                  neutral_line(output, kShownBytes) + "\n");
-  for (const HookDefinition& hook : imported->set.hooks)
-    app.out().print("  " + neutral_line(hook.name + ": " + runs_text(hook), kShownBytes) + "\n");
-  say_problems(app, *imported);
   const Result<bool> used = record(app, *here, output);
   if (!used) return app.fail(kExitFailure, used.error().message);
+  if (arguments.has("json")) {
+    app.out().print(json_of(output, *hooks, *imported, *used) + "\n");
+    return kExitOk;
+  }
+  app.out().print("wrote " + std::to_string(hooks->size()) + (hooks->size() == 1 ? " hook" : " hooks") +
+                  " to " + neutral_line(output, kShownBytes) + "\n");
+  for (const HookDefinition& hook : *hooks)
+    app.out().print("  " + neutral_line(hook.name + ": " + runs_text(hook), kShownBytes) + "\n");
+  say_problems(app, *imported);
   app.out().print(*used ? "They run from now on; 'agentd hooks list' shows them\n"
                         : "No hooks directory holds that file: move it to " + here->home +
                               "/hooks to use it\n");

@@ -9,6 +9,7 @@
 #include "core/app/scaffold.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
+#include "core/codec/json.h"
 
 namespace agentd::app {
 namespace {
@@ -70,6 +71,16 @@ void print_steps(App& app, const std::string& home, const fs::path& directory,
   out.print("  agentd hooks list\n");
 }
 
+std::string json_of(const fs::path& directory, const Scaffold& scaffold) {
+  JsonWriter json;
+  json.begin_object().key("files").begin_array();
+  for (const ScaffoldFile& file : scaffold.files) json.string((directory / file.path).string());
+  json.end_array().member("hook", (directory / scaffold.built).string()).key("steps").begin_array();
+  for (const std::string& step : scaffold.steps) json.string(step);
+  json.end_array().end_object();
+  return std::string(json.text());
+}
+
 }  // namespace
 
 int hooks_new_command(App& app, const Arguments& arguments) {
@@ -87,7 +98,10 @@ int hooks_new_command(App& app, const Arguments& arguments) {
   if (const auto wrote = write(directory, *scaffold); !wrote)
     return app.fail(wrote.error().code == Code::kInvalid ? kExitUsage : kExitFailure,
                     wrote.error().message);
-  print_steps(app, *home, directory, *scaffold, **event);
+  if (arguments.has("json"))
+    app.out().print(json_of(directory, *scaffold) + "\n");
+  else
+    print_steps(app, *home, directory, *scaffold, **event);
   return kExitOk;
 }
 

@@ -3,6 +3,7 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
 #include "core/app/transcript.h"
+#include "core/codec/json.h"
 
 namespace agentd::app {
 namespace {
@@ -33,10 +34,20 @@ void show(App& app, const HookSource& source, const TrustEntry* known) {
   for (const std::string& problem : source.problems) line("note:    ", problem);
 }
 
+// {"trusted": NAME, ...}
+std::string json_of(std::string_view done, const TrustEntry& entry) {
+  JsonWriter json;
+  json.begin_object().member(done, entry.name).member("path", entry.path);
+  json.member("digest", entry.digest).member("guard", entry.guard).key("events").begin_array();
+  for (const std::string& event : entry.events) json.string(event);
+  json.end_array().end_object();
+  return std::string(json.text());
+}
+
 class Truster {
  public:
-  Truster(App& app, const HooksHere& here, TrustStore& store, bool yes)
-      : app_(app), here_(here), store_(store), yes_(yes) {}
+  Truster(App& app, const HooksHere& here, TrustStore& store, bool yes, bool json)
+      : app_(app), here_(here), store_(store), yes_(yes), json_(json) {}
 
   int trust(const HookSource& source) {
     if (source.state == HookState::kMissing) return app_.fail(kExitNotFound, missing(source));
@@ -67,7 +78,7 @@ class Truster {
     Result<HookSource> inside = source;
     if (!is_program) inside = look_inside(source, here_.setup.options, app_.clock(), log_);
     if (!inside) return app_.fail(kExitFailure, inside.error().message);
-    show(app_, *inside, store_.find(source.entry.path));
+    if (!json_) show(app_, *inside, store_.find(source.entry.path));
     if (!yes_ && !says_yes(app_, "Trust it? [y/N] ")) {
       app_.out().print(source.name + " was not trusted\n");
       return kExitFailure;
@@ -76,15 +87,18 @@ class Truster {
     if (!inside) return app_.fail(kExitFailure, inside.error().message);
     if (const auto kept = store_.record(inside->entry); !kept)
       return app_.fail(kExitFailure, kept.error().message);
-    app_.out().print("trusted " + neutral_line(source.name, kShownBytes) + ", asked about " +
-                     joined(inside->events) + "\n");
+    if (json_)
+      app_.out().print(json_of("trusted", inside->entry) + "\n");
+    else
+      app_.out().print("trusted " + neutral_line(source.name, kShownBytes) + ", asked about " +
+                       joined(inside->events) + "\n");
     return kExitOk;
   }
 
   App& app_;
   const HooksHere& here_;
   TrustStore& store_;
-  const bool yes_;
+  const bool yes_, json_;
   NullLog log_;
 };
 
@@ -125,7 +139,7 @@ int hooks_trust_command(App& app, const Arguments& arguments) {
   auto store = TrustStore::open(here->setup.options.trust_file, here->setup.options.native.user,
                                 app.clock());
   if (!store) return app.fail(kExitFailure, store.error().message);
-  Truster truster(app, *here, *store, yes);
+  Truster truster(app, *here, *store, yes, arguments.has("json"));
   int code = kExitOk;
   for (const HookSource* const source : *sources)
     if (const int each = truster.trust(*source); each != kExitOk) code = each;
@@ -147,6 +161,10 @@ int hooks_untrust_command(App& app, const Arguments& arguments) {
   if (!gone)
     return app.fail(gone.error().code == Code::kNotFound ? kExitNotFound : kExitFailure,
                     gone.error().message);
+  if (arguments.has("json")) {
+    app.out().print(json_of("forgot", *gone) + "\n");
+    return kExitOk;
+  }
   app.out().print("forgot " + neutral_line(gone->name, kShownBytes) + " (" +
                   neutral_line(gone->path, kShownBytes) + ")\n");
   const bool is_here = source != nullptr && source->state != HookState::kMissing;

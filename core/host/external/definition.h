@@ -32,7 +32,7 @@ std::string dialect_names();                                       // "agentd, k
 // How the hook answers.
 enum class HookRuns : std::uint8_t {
   kFile,       // the file itself, `FILE run`, from a sealed copy of its bytes
-  kShell,      // `command` by /bin/sh -c
+  kShell,      // `command` by a shell: bash for dialects that are written for it, else /bin/sh
   kArgv,       // `argv` without a shell
   kWebhook,    // POST to `url`
   kAction,     // nothing is run: `action_json` is the answer
