@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// bare_spawn.h - the least that can be done to ask a program something: posix_spawn, two pipes, write, read
-// to the end, waitpid.
+// bare_spawn.h - the least that can be done to ask a program something: posix_spawn, two pipes,
+// write, read to the end, waitpid.
 //
 // Threading: thread-compatible.
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an executable hook costs through the dispatcher - payload as JSON, the run, its answer read - next to
-// a bare posix_spawn of the same script with the same bytes; and ten observers that wait, next to one.
+// What an executable hook costs through the dispatcher - payload as JSON, the run, its answer read
+// - next to a bare posix_spawn of the same script with the same bytes; and ten observers that wait,
+// next to one.
 #include <benchmark/benchmark.h>
 #include <sys/stat.h>
 
@@ -10,9 +11,9 @@
 #include <vector>
 
 #include "bench/micro/bare_spawn.h"
-#include "core/host/hook_host.h"
 #include "core/hooks/contract.h"
 #include "core/hooks/payload_record.h"
+#include "core/host/hook_host.h"
 #include "core/process/process.h"
 #include "tests/support/host_fixture.h"
 
@@ -51,11 +52,21 @@ class Hooks {
     options.trust_file = temp_.file("trust.json");
     options.project_root = temp_.path();
     host_ = std::make_unique<HookHost>(
-        options, ExternalEnvironment{tokens_, services_, clock_, log_, {},
-                                     [](const std::string&) { return std::optional<std::string>(); },
-                                     {}, temp_.path(), "", "default", {}});
+        options,
+        ExternalEnvironment{tokens_,
+                            services_,
+                            clock_,
+                            log_,
+                            {},
+                            [](const std::string&) { return std::optional<std::string>(); },
+                            {},
+                            temp_.path(),
+                            "",
+                            "default",
+                            {}});
     host_->load_all();
-    snapshot_ = std::make_unique<Snapshot>(host_->subscriptions(), std::vector<std::string>{}, clock_);
+    snapshot_ =
+        std::make_unique<Snapshot>(host_->subscriptions(), std::vector<std::string>{}, clock_);
   }
   ~Hooks() { snapshot_.reset(); }
 

@@ -2,6 +2,7 @@
 #include "core/host/hook_host.h"
 
 #include <fnmatch.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -115,7 +116,8 @@ Result<void> HookHost::keep(const TrustEntry& entry) {
   if (known == nullptr || known->digest != entry.digest)
     notes_.push_back("new hook " + entry.name +
                      (entry.name == entry.path ? " (sha256 " : " (" + entry.path + ", sha256 ") +
-                     entry.digest.substr(0, 12) + "): it lies in your own directory and runs from now on");
+                     entry.digest.substr(0, 12) +
+                     "): it lies in your own directory and runs from now on");
   return trust()->record(entry);
 }
 
@@ -170,7 +172,8 @@ void HookHost::load_all() {
   }
   for (HookFile& file : natives_.take_others()) load_external(file);
   for (const AdaptedSource& source : options_.adapted)
-    if (auto loaded = load_settings(source); !loaded) problem(source.path, "", loaded.error().message);
+    if (auto loaded = load_settings(source); !loaded)
+      problem(source.path, "", loaded.error().message);
   add_missing_guards();
 }
 
@@ -256,7 +259,8 @@ void HookHost::apply_settings(HookDefinition& hook) const {
 
 bool HookHost::is_off(const std::string& name) const {
   const auto found = options_.settings.find(name);
-  if (found != options_.settings.end() && found->second.enabled && !*found->second.enabled) return true;
+  if (found != options_.settings.end() && found->second.enabled && !*found->second.enabled)
+    return true;
   const auto& globs = options_.native.disable;
   return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
     return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
@@ -272,10 +276,19 @@ void HookHost::take(LoadedHooks loaded) {
 
 // ---- guards that are not there
 
-std::string HookHost::why_missing(const std::string& name) const {
-  for (const HookProblem& each : problems_)
-    if (each.name == name || each.path == name) return each.message;
-  return "it is not there any more: put it back, or take it out of the guards with 'agentd hooks untrust " +
+std::string HookHost::why_missing(const std::string& name, const std::string& path) const {
+  const std::string directory = path.substr(0, path.rfind('/'));
+  for (const HookProblem& each : problems_) {
+    const bool of_directory = each.name.empty() && !path.empty() && each.path == directory;
+    if (each.name == name || each.path == name || of_directory) return each.message;
+  }
+  struct stat info {};
+  if (!path.empty() && ::stat(path.c_str(), &info) == 0)
+    return path +
+           " is there and is no hook any more: give it back its executable bit (chmod +x) or its "
+           "name";
+  return "it is not there any more: put it back, or take it out of the guards with 'agentd hooks "
+         "untrust " +
          name + "'";
 }
 
@@ -290,26 +303,27 @@ void HookHost::add_missing_guards() {
   for (const PluginHost::BrokenGuard& each : natives_.broken_guards())
     miss_guard(each.name, each.events, each.why);
   for (const std::string& name : wanted_guards_)
-    if (!loaded_.contains(name)) miss_guard(name, {}, why_missing(name));
+    if (!loaded_.contains(name)) miss_guard(name, {}, why_missing(name, {}));
   // Without the store nobody knows which guards there were.
   if (!options_.trust_file.empty() && trust() == nullptr)
     miss_guard("trust", {}, "which guards there are cannot be told: " + trust_problem_);
   const std::vector<std::string>& off = natives_.disabled();
   for (const std::string& name : off) loaded_.insert(name);
   std::vector<TrustEntry> known;
-  if (TrustStore* const store = options_.trust_file.empty() ? nullptr : trust()) known = store->entries();
+  if (TrustStore* const store = options_.trust_file.empty() ? nullptr : trust())
+    known = store->entries();
   const auto here = TrustStore::repository_key(options_.project_root);
   for (const TrustEntry& entry : known) {
     if (!entry.guard || loaded_.contains(entry.name)) continue;
     if (!entry.repository.empty() && (!here || entry.repository != *here)) continue;
-    miss_guard(entry.name, entry.events, why_missing(entry.name));
+    miss_guard(entry.name, entry.events, why_missing(entry.name, entry.path));
   }
   for (const std::string& name : options_.guards) {
     if (loaded_.contains(name)) continue;
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](const TrustEntry& entry) { return entry.name == name; });
     miss_guard(name, found == known.end() ? std::vector<std::string>{} : found->events,
-               why_missing(name));
+               why_missing(name, found == known.end() ? std::string() : found->path));
   }
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 // hook_host.h - every hook of a process, of every kind: found, trusted, loaded, subscribed.
 //
-// The directories' files are told apart by hook_directories.h. Native modules go to the plugin host, the
-// rest to the external hooks; nothing is run or parsed before its bytes are trusted (trust_store.h). A
-// guard that was there and is missing, unrunnable or not trusted any more blocks what it guarded.
+// The directories' files are told apart by hook_directories.h. Native modules go to the plugin
+// host, the rest to the external hooks; nothing is run or parsed before its bytes are trusted
+// (trust_store.h). A guard that was there and is missing, unrunnable or not trusted any more blocks
+// what it guarded.
 //
 // Threading: load_all() and shutdown() on one thread; the rest is immutable between them.
 
@@ -30,12 +31,12 @@ struct HookSettings {
 };
 
 struct HookHostOptions {
-  PluginHostOptions native;            // directories, globs, grants: for all kinds
+  PluginHostOptions native;                      // directories, globs, grants: for all kinds
   std::map<std::string, HookSettings> settings;  // by name, as in hooks.NAME
-  std::vector<AdaptedSource> adapted;  // hooks.adapt, absolute paths
-  std::vector<std::string> guards;     // hooks.guards
-  std::string trust_file;              // trust.json in the home directory
-  std::string project_root;            // whose hooks are keyed by their repository
+  std::vector<AdaptedSource> adapted;            // hooks.adapt, absolute paths
+  std::vector<std::string> guards;               // hooks.guards
+  std::string trust_file;                        // trust.json in the home directory
+  std::string project_root;                      // whose hooks are keyed by their repository
   ConsentRules consent;
 };
 
@@ -52,7 +53,8 @@ class HookHost {
 
   std::vector<Subscription> subscriptions() const;
   ToolSource& tools() { return natives_.tools(); }
-  // What was not loaded and why, what waits for trust, which guards are missing; loud, one sentence each.
+  // What was not loaded and why, what waits for trust, which guards are missing; loud, one sentence
+  // each.
   const std::vector<HookProblem>& problems() const { return problems_; }
   // What happened and need not be loud: a hash recorded at first sight.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -82,7 +84,7 @@ class HookHost {
   void add_missing_guards();
   void miss_guard(const std::string& name, const std::vector<std::string>& events, std::string why);
   void problem(const std::string& path, const std::string& name, std::string message);
-  std::string why_missing(const std::string& name) const;
+  std::string why_missing(const std::string& name, const std::string& path) const;
 
   const HookHostOptions options_;
   const Clock& clock_;
@@ -93,7 +95,7 @@ class HookHost {
   PluginHost natives_;
   ExternalHooks externals_;
   std::set<std::string> wanted_guards_;  // files that could not be loaded and meant to guard
-  std::set<std::string> loaded_;  // names of external hooks' files and of hooks
+  std::set<std::string> loaded_;         // names of external hooks' files and of hooks
   std::vector<HookProblem> problems_;
   std::vector<std::string> notes_;
 };

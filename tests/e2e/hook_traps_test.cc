@@ -37,15 +37,19 @@ class HookTraps : public ::testing::Test {
   }
   // A claude hook at PreToolUse that runs this script; more of the handler in `extra`.
   void claude(const std::string& body, const std::string& extra = {}) {
-    const std::string script = write(program_.directory().file("guard.sh"), "#!/bin/sh\n" + body, 0755);
+    const std::string script =
+        write(program_.directory().file("guard.sh"), "#!/bin/sh\n" + body, 0755);
     write(program_.directory().file("settings.json"),
-          "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"" +
+          "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\","
+          "\"command\":\"" +
               script + "\"" + extra + "}]}]}}",
           0600);
-    program_.config("hooks:\n  adapt: [\"claude:" + program_.directory().file("settings.json") + "\"]\n");
+    program_.config("hooks:\n  adapt: [\"claude:" + program_.directory().file("settings.json") +
+                    "\"]\n");
   }
   Finished call_tool() {
-    return program_.run({"run", "x", "--allow", "bash", "--trace-hooks", "--script", program_.script(kCall)});
+    return program_.run(
+        {"run", "x", "--allow", "bash", "--trace-hooks", "--script", program_.script(kCall)});
   }
   bool ran() const { return ::access((program_.project() + "/ran.txt").c_str(), F_OK) == 0; }
 
@@ -60,16 +64,22 @@ TEST_F(HookTraps, ExitTwoWithNothingOnStderrBlocks) {
 }
 
 TEST_F(HookTraps, ExitTwoBlocksWhateverStandsOnStdout) {
-  claude("echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}'\n"
-         "exit 2\n");
+  claude(
+      "echo "
+      "'{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}"
+      "}'\n"
+      "exit 2\n");
   call_tool();
   EXPECT_FALSE(ran());
 }
 
 TEST_F(HookTraps, ALogLineBeforeTheJsonIsAFailureAndNeverAnAllow) {
-  claude("echo checking...\n"
-         "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\"}}'\n",
-         ",\"onFailure\":\"block\"");
+  claude(
+      "echo checking...\n"
+      "echo "
+      "'{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\"}}"
+      "'\n",
+      ",\"onFailure\":\"block\"");
   const Finished done = call_tool();
   EXPECT_FALSE(ran()) << done.err;
   EXPECT_NE(done.err.find("failed"), std::string::npos) << done.err;
@@ -96,8 +106,10 @@ TEST_F(HookTraps, TheAnswerOfAHookWhoseChildHoldsThePipeIsUsed) {
 
 TEST_F(HookTraps, AChildThatHoldsThePipePastTheLimitIsEndedWithTheHook) {
   const std::string mark = program_.directory().file("survivor");
-  yaml("guard", "on: before_tool_call\ntimeout: 300ms\non_failure: closed\ncommand: \"(trap '' TERM; sleep 3; touch " +
-                    mark + ") & sleep 30\"\n");
+  yaml("guard",
+       "on: before_tool_call\ntimeout: 300ms\non_failure: closed\ncommand: \"(trap '' TERM; sleep "
+       "3; touch " +
+           mark + ") & sleep 30\"\n");
   const auto from = std::chrono::steady_clock::now();
   const Finished done = call_tool();
   EXPECT_FALSE(ran()) << done.err;
@@ -107,8 +119,9 @@ TEST_F(HookTraps, AChildThatHoldsThePipePastTheLimitIsEndedWithTheHook) {
 }
 
 TEST_F(HookTraps, IgnoringTermDoesNotHelpAtTheDeadline) {
-  yaml("guard", "on: before_tool_call\ntimeout: 300ms\non_failure: closed\n"
-                "command: \"trap '' TERM; while :; do sleep 0.2; done\"\n");
+  yaml("guard",
+       "on: before_tool_call\ntimeout: 300ms\non_failure: closed\n"
+       "command: \"trap '' TERM; while :; do sleep 0.2; done\"\n");
   const auto from = std::chrono::steady_clock::now();
   call_tool();
   EXPECT_FALSE(ran());
@@ -133,10 +146,14 @@ TEST_F(HookTraps, AGigabyteOnStdoutIsCutAtTheCapAndIsAFailure) {
 
 TEST_F(HookTraps, TwoRewritersOfDifferentKeysBothCount) {
   // Each adds a word to what it sees; the second sees the first one's.
-  yaml("a", "on: before_tool_call\npriority: 2\ncommand: |\n"
-            "  sed 's/.*\"input\":{\"command\":\"\\([^\"]*\\)\".*/{\"input\":{\"command\":\"\\1 \\&\\& echo a >> both.txt\"}}/'\n");
-  yaml("b", "on: before_tool_call\npriority: 1\ncommand: |\n"
-            "  sed 's/.*\"input\":{\"command\":\"\\([^\"]*\\)\".*/{\"input\":{\"command\":\"\\1 \\&\\& echo b >> both.txt\"}}/'\n");
+  yaml("a",
+       "on: before_tool_call\npriority: 2\ncommand: |\n"
+       "  sed 's/.*\"input\":{\"command\":\"\\([^\"]*\\)\".*/{\"input\":{\"command\":\"\\1 \\&\\& "
+       "echo a >> both.txt\"}}/'\n");
+  yaml("b",
+       "on: before_tool_call\npriority: 1\ncommand: |\n"
+       "  sed 's/.*\"input\":{\"command\":\"\\([^\"]*\\)\".*/{\"input\":{\"command\":\"\\1 \\&\\& "
+       "echo b >> both.txt\"}}/'\n");
   const Finished done = call_tool();
   EXPECT_EQ(done.code, 0) << done.err;
   const auto both = read_file(program_.project() + "/both.txt", 100);
@@ -149,8 +166,9 @@ TEST_F(HookTraps, ARedactorThenASilentLoggerLeavesTheModelTheRedactedText) {
   executable("b_logger", "after_tool_call", "cat >> \"$HOME/log.txt\"\n");
   const Finished done = program_.run(
       {"run", "x", "--allow", "bash", "--script",
-       program_.script("- calls: [{name: bash, input: {command: \"echo secret-word\"}}]\n"
-                       "- text: done\n  expect: {contains: \"[redacted]\", not_contains: [secret-word-]}\n")});
+       program_.script(
+           "- calls: [{name: bash, input: {command: \"echo secret-word\"}}]\n"
+           "- text: done\n  expect: {contains: \"[redacted]\", not_contains: [secret-word-]}\n")});
   EXPECT_EQ(done.code, 0) << done.err;
   const std::string log = program_.run({"conversation", "show", program_.newest(), "--log"}).out;
   EXPECT_NE(log.find("[redacted]"), std::string::npos);
@@ -166,12 +184,13 @@ TEST_F(HookTraps, AGuardThatLostItsExecutableBitBlocks) {
   ::chmod((program_.home() + "/hooks/guard").c_str(), 0644);
   const Finished done = call_tool();
   EXPECT_FALSE(ran()) << done.err;
-  EXPECT_NE(done.err.find("guard"), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("chmod +x"), std::string::npos) << done.err;
 }
 
 TEST_F(HookTraps, AGuardWhoseInterpreterIsMissingBlocks) {
   yaml("guard", "on: before_tool_call\non_failure: closed\ncommand: [" +
-                    write(program_.directory().file("check"), "#!/no/such/interpreter\n", 0755) + "]\n");
+                    write(program_.directory().file("check"), "#!/no/such/interpreter\n", 0755) +
+                    "]\n");
   const Finished done = call_tool();
   EXPECT_FALSE(ran()) << done.err;
   EXPECT_NE(done.err.find("interpreter"), std::string::npos) << done.err;
@@ -205,12 +224,14 @@ TEST_F(HookTraps, ADeletedGuardIsMissedUntilItIsUntrusted) {
 }
 
 TEST_F(HookTraps, AGuardThatIsBrokenAtFirstSightBlocksAndIsNotAgreedTo) {
-  yaml("guard", "on: before_tool_call\nguard: true\nmacher: bash\ndo: {action: block, reason: no}\n");
+  yaml("guard",
+       "on: before_tool_call\nguard: true\nmacher: bash\ndo: {action: block, reason: no}\n");
   const Finished broken = call_tool();
   EXPECT_FALSE(ran()) << broken.err;
   EXPECT_NE(broken.err.find("macher"), std::string::npos) << broken.err;
   // Mended, it is new: nothing of the broken file was recorded.
-  yaml("guard", "on: before_tool_call\nguard: true\nmatcher: nothing\ndo: {action: block, reason: no}\n");
+  yaml("guard",
+       "on: before_tool_call\nguard: true\nmatcher: nothing\ndo: {action: block, reason: no}\n");
   const Finished mended = call_tool();
   EXPECT_TRUE(ran()) << mended.err;
 }
@@ -223,7 +244,8 @@ TEST_F(HookTraps, AnExecutableGuardWithoutItsInterpreterBlocksFromTheBeginning) 
 }
 
 TEST_F(HookTraps, ABundledGuardThatCannotStartBlocks) {
-  program_.config("hooks:\n  guardrail: {enabled: true, config: {rules: [{tool: bash, action: dny}]}}\n");
+  program_.config(
+      "hooks:\n  guardrail: {enabled: true, config: {rules: [{tool: bash, action: dny}]}}\n");
   const Finished done = call_tool();
   EXPECT_FALSE(ran()) << done.err;
   EXPECT_NE(done.err.find("dny"), std::string::npos) << done.err;
@@ -241,9 +263,9 @@ TEST_F(HookTraps, ATrustStoreThatCannotBeReadBlocksSinceNobodyKnowsTheGuards) {
 
 TEST_F(HookTraps, SettingsInsideTheProjectAndRelativeOnesDoNotRunByThemselves) {
   program_.file("hook.sh", "#!/bin/sh\ntouch ran.txt\n");
-  const std::string settings = program_.file(
-      "settings.json",
-      "{\"hooks\":{\"SessionStart\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"sh hook.sh\"}]}]}}");
+  const std::string settings = program_.file("settings.json",
+                                             "{\"hooks\":{\"SessionStart\":[{\"hooks\":[{\"type\":"
+                                             "\"command\",\"command\":\"sh hook.sh\"}]}]}}");
   for (const std::string& entry : {std::string("claude:settings.json"), "claude:" + settings}) {
     program_.config("hooks:\n  adapt: [\"" + entry + "\"]\n");
     const Finished done = program_.run({"run", "x", "--script", program_.script("- text: a\n")});
@@ -284,18 +306,21 @@ TEST_F(HookTraps, AHookGetsNoKeysNoLoaderVariablesAndThreeDescriptors) {
 }
 
 TEST_F(HookTraps, TheSmartCompactScriptOfTheProposalRunsUnchanged) {
-  executable("smart_compact", "agent_stop",
-             "payload=$(cat)\n"
-             "current=$(echo \"$payload\" | jq '.usage.current_context_window')\n"
-             "max=$(echo \"$payload\" | jq '.usage.max_context_window')\n"
-             "ratio=$(echo \"scale=2; $current / $max\" | bc)\n"
-             "if (( $(echo \"$ratio > 0.05\" | bc -l) )); then echo '{\"action\": \"compact\"}'; fi\n",
-             "#!/bin/bash\n");
-  const Finished done = program_.run(
-      {"run", "x", "--set", "context_window=20000", "--trace-hooks", "--script",
-       program_.script("- text: " + std::string(8'000, 'y') + "\n- for: summary\n  text: in short\n")});
+  executable(
+      "smart_compact", "agent_stop",
+      "payload=$(cat)\n"
+      "current=$(echo \"$payload\" | jq '.usage.current_context_window')\n"
+      "max=$(echo \"$payload\" | jq '.usage.max_context_window')\n"
+      "ratio=$(echo \"scale=2; $current / $max\" | bc)\n"
+      "if (( $(echo \"$ratio > 0.05\" | bc -l) )); then echo '{\"action\": \"compact\"}'; fi\n",
+      "#!/bin/bash\n");
+  const Finished done =
+      program_.run({"run", "x", "--set", "context_window=20000", "--trace-hooks", "--script",
+                    program_.script("- text: " + std::string(8'000, 'y') +
+                                    "\n- for: summary\n  text: in short\n")});
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_NE(program_.record_types(program_.newest()).find("boundary"), std::string::npos) << done.err;
+  EXPECT_NE(program_.record_types(program_.newest()).find("boundary"), std::string::npos)
+      << done.err;
 }
 
 }  // namespace

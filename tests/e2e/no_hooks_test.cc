@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kUlid = 26;
 
 bool is_ulid_letter(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) || (c >= 'A' && c <= 'Z' && c != 'I' && c != 'L' &&
-                                                         c != 'O' && c != 'U');
+  return std::isdigit(static_cast<unsigned char>(c)) ||
+         (c >= 'A' && c <= 'Z' && c != 'I' && c != 'L' && c != 'O' && c != 'U');
 }
 
 // Ids by order of appearance, times and the temporary directory taken out; nothing else is touched.
@@ -25,18 +25,21 @@ class Normalised {
  public:
   std::string of(std::string text, const std::string& directory) {
     replace_all(text, directory, "<directory>");
-    for (const char* key : {"\"duration_us\":", "\"duration_ms\":", "\"time_ms\":", "\"timestamp_ms\":"})
+    for (const char* key :
+         {"\"duration_us\":", "\"duration_ms\":", "\"time_ms\":", "\"timestamp_ms\":"})
       drop_number(text, key);
     return number_ids(text);
   }
 
  private:
   static void replace_all(std::string& text, const std::string& from, const std::string& to) {
-    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    for (std::size_t at = text.find(from); at != std::string::npos;
+         at = text.find(from, at + to.size()))
       text.replace(at, from.size(), to);
   }
   static void drop_number(std::string& text, const std::string& key) {
-    for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + key.size())) {
+    for (std::size_t at = text.find(key); at != std::string::npos;
+         at = text.find(key, at + key.size())) {
       std::size_t end = at + key.size();
       while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
       text.erase(at + key.size(), end - at - key.size());
@@ -61,8 +64,8 @@ class Normalised {
   std::map<std::string, std::size_t> ids_;
 };
 
-// The tools' plugin hears of messages and ends, to forget which files were read; it never says anything. That
-// it was asked is the one line that a build without hooks cannot have.
+// The tools' plugin hears of messages and ends, to forget which files were read; it never says
+// anything. That it was asked is the one line that a build without hooks cannot have.
 std::string without_the_tools_own(const std::string& events) {
   std::string out;
   for (std::size_t at = 0; at < events.size();) {
@@ -95,7 +98,8 @@ std::string transcript(const char* binary) {
   run({"run", "--follow", "what do the notes say?"},
       "- calls: [{name: read_file, input: {path: notes.txt}}]\n- text: milk\n");
   const std::string long_text(30'000, 'x');
-  run({"run", "--follow", "fill it", "--set", "context_window=12000"}, "- text: " + long_text + "\n");
+  run({"run", "--follow", "fill it", "--set", "context_window=12000"},
+      "- text: " + long_text + "\n");
   run({"run", "--follow", "go on", "--set", "context_window=12000"},
       "- for: summary\n  text: what was said so far\n- text: done\n");
   run({"compact", "--follow"}, "- for: summary\n  text: all of it in short\n");

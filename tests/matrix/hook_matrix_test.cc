@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of hook x every action that it can ask for x fails open or closed x how it behaves: one real
-// hook of that kind, through trust, loading and the one dispatcher.
+// Every kind of hook x every action that it can ask for x fails open or closed x how it behaves:
+// one real hook of that kind, through trust, loading and the one dispatcher.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/host/hook_host.h"
 #include "core/hooks/payload_record.h"
+#include "core/host/hook_host.h"
 #include "tests/support/host_fixture.h"
 #include "tests/support/loopback_server.h"
 
@@ -28,9 +28,20 @@ using testing::UnavailableServices;
 
 // ---- the axes
 
-enum class Kind { kNative, kExecutable, kKodelet, kClaude, kDocker, kGemini, kYaml, kCommand, kWebhook };
-constexpr Kind kKinds[] = {Kind::kNative, Kind::kExecutable, Kind::kKodelet, Kind::kClaude, Kind::kDocker,
-                           Kind::kGemini, Kind::kYaml,       Kind::kCommand, Kind::kWebhook};
+enum class Kind {
+  kNative,
+  kExecutable,
+  kKodelet,
+  kClaude,
+  kDocker,
+  kGemini,
+  kYaml,
+  kCommand,
+  kWebhook
+};
+constexpr Kind kKinds[] = {Kind::kNative, Kind::kExecutable, Kind::kKodelet,
+                           Kind::kClaude, Kind::kDocker,     Kind::kGemini,
+                           Kind::kYaml,   Kind::kCommand,    Kind::kWebhook};
 constexpr const char* kKindNames[] = {"native", "executable", "kodelet", "claude", "docker",
                                       "gemini", "yaml",       "command", "webhook"};
 constexpr const char* kBehaviours[] = {"ok", "crash", "timeout", "garbage", "huge", "utf8", "nul"};
@@ -67,84 +78,123 @@ std::vector<ActionCase> action_cases() {
     return "{\"hook_specific_output\":{\"hook_event_name\":\"" + event + "\"," + inner + "}}";
   };
   return {
-      {"block", AGENTD_EVENT_BEFORE_TOOL_CALL,
+      {"block",
+       AGENTD_EVENT_BEFORE_TOOL_CALL,
        {{Kind::kKodelet, {"before_tool_call", R"({"blocked":true,"reason":"no"})"}},
-        {Kind::kClaude, {"PreToolUse", specific("PreToolUse", R"("permissionDecision":"deny","permissionDecisionReason":"no")")}},
+        {Kind::kClaude,
+         {"PreToolUse",
+          specific("PreToolUse",
+                   R"("permissionDecision":"deny","permissionDecisionReason":"no")")}},
         {Kind::kDocker, {"pre_tool_use", R"({"decision":"block","reason":"no"})"}},
         {Kind::kGemini, {"BeforeTool", R"({"decision":"deny","reason":"no"})"}}},
        R"({"action":"block","reason":"no"})",
-       [](const Outcome& o) { return o.blocked && !o.blocked_by_failure && o.reason.find("no") != std::string::npos; }},
-      {"ask", AGENTD_EVENT_BEFORE_TOOL_CALL,
+       [](const Outcome& o) {
+         return o.blocked && !o.blocked_by_failure && o.reason.find("no") != std::string::npos;
+       }},
+      {"ask",
+       AGENTD_EVENT_BEFORE_TOOL_CALL,
        {{Kind::kClaude, {"PreToolUse", specific("PreToolUse", R"("permissionDecision":"ask")")}},
         {Kind::kDocker, {"pre_tool_use", docker("pre_tool_use", R"("permission_decision":"ask")")}},
         {Kind::kGemini, {"BeforeTool", R"({"decision":"ask"})"}}},
        R"({"permission":"ask"})",
        [](const Outcome& o) { return o.permission == AGENTD_PERMISSION_ASK; }},
-      {"allow", AGENTD_EVENT_PERMISSION_REQUEST,
-       {{Kind::kClaude, {"PermissionRequest", specific("PermissionRequest", R"("decision":{"behavior":"allow"})")}},
-        {Kind::kDocker, {"permission_request", docker("permission_request", R"("permission_decision":"allow")")}}},
+      {"allow",
+       AGENTD_EVENT_PERMISSION_REQUEST,
+       {{Kind::kClaude,
+         {"PermissionRequest",
+          specific("PermissionRequest", R"("decision":{"behavior":"allow"})")}},
+        {Kind::kDocker,
+         {"permission_request", docker("permission_request", R"("permission_decision":"allow")")}}},
        R"({"permission":"allow"})",
        [](const Outcome& o) { return o.permission == AGENTD_PERMISSION_ALLOW; }},
-      {"rewrite_input", AGENTD_EVENT_BEFORE_TOOL_CALL,
+      {"rewrite_input",
+       AGENTD_EVENT_BEFORE_TOOL_CALL,
        {{Kind::kKodelet, {"before_tool_call", R"({"input":{"command":"ls -l"}})"}},
-        {Kind::kClaude, {"PreToolUse", specific("PreToolUse", R"("updatedInput":{"command":"ls -l"})")}},
-        {Kind::kDocker, {"pre_tool_use", docker("pre_tool_use", R"("updated_input":{"cmd":"ls -l"})")}},
-        {Kind::kGemini, {"BeforeTool", specific("BeforeTool", R"("tool_input":{"command":"ls -l"})")}}},
+        {Kind::kClaude,
+         {"PreToolUse", specific("PreToolUse", R"("updatedInput":{"command":"ls -l"})")}},
+        {Kind::kDocker,
+         {"pre_tool_use", docker("pre_tool_use", R"("updated_input":{"cmd":"ls -l"})")}},
+        {Kind::kGemini,
+         {"BeforeTool", specific("BeforeTool", R"("tool_input":{"command":"ls -l"})")}}},
        R"({"input":{"command":"ls -l"}})",
        [](const Outcome& o) { return has(o.rewrites, R"("command":"ls -l")"); }},
-      {"rewrite_output", AGENTD_EVENT_AFTER_TOOL_CALL,
-       {{Kind::kClaude, {"PostToolUse", specific("PostToolUse", R"("updatedToolOutput":"new output")")}},
-        {Kind::kDocker, {"tool_response_transform", docker("tool_response_transform", R"("updated_tool_response":"new output")")}}},
+      {"rewrite_output",
+       AGENTD_EVENT_AFTER_TOOL_CALL,
+       {{Kind::kClaude,
+         {"PostToolUse", specific("PostToolUse", R"("updatedToolOutput":"new output")")}},
+        {Kind::kDocker,
+         {"tool_response_transform",
+          docker("tool_response_transform", R"("updated_tool_response":"new output")")}}},
        R"({"output":"new output"})",
        [](const Outcome& o) { return has(o.rewrites, "new output"); }},
-      {"rewrite_message", AGENTD_EVENT_USER_MESSAGE_SEND,
+      {"rewrite_message",
+       AGENTD_EVENT_USER_MESSAGE_SEND,
        {},
        R"({"message":"new message"})",
        [](const Outcome& o) { return has(o.rewrites, "new message"); }},
-      {"context", AGENTD_EVENT_USER_MESSAGE_SEND,
-       {{Kind::kClaude, {"UserPromptSubmit", specific("UserPromptSubmit", R"("additionalContext":"more context")")}},
-        {Kind::kDocker, {"user_prompt_submit", docker("user_prompt_submit", R"("additional_context":"more context")")}},
-        {Kind::kGemini, {"BeforeAgent", specific("BeforeAgent", R"("additionalContext":"more context")")}}},
+      {"context",
+       AGENTD_EVENT_USER_MESSAGE_SEND,
+       {{Kind::kClaude,
+         {"UserPromptSubmit",
+          specific("UserPromptSubmit", R"("additionalContext":"more context")")}},
+        {Kind::kDocker,
+         {"user_prompt_submit",
+          docker("user_prompt_submit", R"("additional_context":"more context")")}},
+        {Kind::kGemini,
+         {"BeforeAgent", specific("BeforeAgent", R"("additionalContext":"more context")")}}},
        R"({"additional_context":"more context"})",
        [](const Outcome& o) { return has(o.contexts, "more context"); }},
-      {"notice", AGENTD_EVENT_BEFORE_TOOL_CALL,
+      {"notice",
+       AGENTD_EVENT_BEFORE_TOOL_CALL,
        {{Kind::kClaude, {"PreToolUse", R"({"systemMessage":"a notice"})"}},
         {Kind::kDocker, {"pre_tool_use", R"({"system_message":"a notice"})"}},
         {Kind::kGemini, {"BeforeTool", R"({"systemMessage":"a notice"})"}}},
        R"({"system_message":"a notice"})",
        [](const Outcome& o) { return has(o.notices, "a notice"); }},
-      {"continue", AGENTD_EVENT_AGENT_STOP,
+      {"continue",
+       AGENTD_EVENT_AGENT_STOP,
        {{Kind::kKodelet, {"agent_stop", R"({"follow_up_messages":["go on"]})"}},
         {Kind::kClaude, {"Stop", R"({"decision":"block","reason":"go on"})"}},
         {Kind::kGemini, {"AfterAgent", R"({"decision":"deny","reason":"go on"})"}}},
        R"({"action":"continue","messages":["go on"]})",
        [](const Outcome& o) { return has(o.continues, "go on"); }},
-      {"compact", AGENTD_EVENT_AGENT_STOP,
+      {"compact",
+       AGENTD_EVENT_AGENT_STOP,
        {{Kind::kKodelet, {"agent_stop", R"({"action":"compact"})"}}},
        R"({"action":"compact"})",
        [](const Outcome& o) { return exclusive(o, AGENTD_ACT_COMPACT); }},
-      {"summary", AGENTD_EVENT_BEFORE_COMPACTION,
-       {{Kind::kDocker, {"before_compaction", docker("before_compaction", R"("summary":"the summary")")}}},
+      {"summary",
+       AGENTD_EVENT_BEFORE_COMPACTION,
+       {{Kind::kDocker,
+         {"before_compaction", docker("before_compaction", R"("summary":"the summary")")}}},
        R"({"action":"summary","summary":"the summary"})",
        [](const Outcome& o) {
          return exclusive(o, AGENTD_ACT_SUMMARY) && o.exclusive_action()->text == "the summary";
        }},
-      {"instructions", AGENTD_EVENT_BEFORE_COMPACTION,
+      {"instructions",
+       AGENTD_EVENT_BEFORE_COMPACTION,
        {{Kind::kClaude, {"PreCompact", "keep the paths"}}},
        R"({"custom_instructions":"keep the paths"})",
        [](const Outcome& o) {
          const Action* const set = o.set_of(AGENTD_KEY_CUSTOM_INSTRUCTIONS);
          return set != nullptr && set->text.find("keep the paths") != std::string::npos;
        }},
-      {"replace", AGENTD_EVENT_AGENT_STOP,
-       {{Kind::kKodelet, {"agent_stop", R"({"action":"replace","replace_messages":[{"role":"user","content":"all"}]})"}}},
+      {"replace",
+       AGENTD_EVENT_AGENT_STOP,
+       {{Kind::kKodelet,
+         {"agent_stop",
+          R"({"action":"replace","replace_messages":[{"role":"user","content":"all"}]})"}}},
        R"({"action":"replace","replace_messages":[{"role":"user","content":"all"}]})",
        [](const Outcome& o) { return exclusive(o, AGENTD_ACT_REPLACE_MESSAGES); }},
-      {"callback", AGENTD_EVENT_AGENT_STOP,
+      {"callback",
+       AGENTD_EVENT_AGENT_STOP,
        {},
        R"({"action":"callback","callback":{"recipe":"notes"}})",
-       [](const Outcome& o) { return exclusive(o, AGENTD_ACT_CALLBACK) && o.exclusive_action()->text == "notes"; }},
-      {"disable_tool", AGENTD_EVENT_BEFORE_MODEL_CALL,
+       [](const Outcome& o) {
+         return exclusive(o, AGENTD_ACT_CALLBACK) && o.exclusive_action()->text == "notes";
+       }},
+      {"disable_tool",
+       AGENTD_EVENT_BEFORE_MODEL_CALL,
        {},
        R"({"tools":{"disable":["bash"]}})",
        [](const Outcome& o) { return !o.tools.empty(); }},
@@ -152,7 +202,8 @@ std::vector<ActionCase> action_cases() {
 }
 
 bool is_dialect(Kind kind) {
-  return kind == Kind::kKodelet || kind == Kind::kClaude || kind == Kind::kDocker || kind == Kind::kGemini;
+  return kind == Kind::kKodelet || kind == Kind::kClaude || kind == Kind::kDocker ||
+         kind == Kind::kGemini;
 }
 
 std::optional<Wording> wording(Kind kind, const ActionCase& action) {
@@ -226,19 +277,22 @@ class Cell {
   Milliseconds deadline() const { return Milliseconds(behaviour_ == "timeout" ? 150 : 20'000); }
 
   std::string payload() const {
-    const std::string head = "{\"event\":\"" + std::string(find_event(action_.event)->name) +
-                             "\",\"conv_id\":\"01JZ0000000000000000000000\",\"cwd\":" +
-                             json_text(temp_.path());
+    const std::string head =
+        "{\"event\":\"" + std::string(find_event(action_.event)->name) +
+        "\",\"conv_id\":\"01JZ0000000000000000000000\",\"cwd\":" + json_text(temp_.path());
     switch (action_.event) {
       case AGENTD_EVENT_BEFORE_TOOL_CALL:
       case AGENTD_EVENT_PERMISSION_REQUEST:
-        return head + R"(,"tool":{"name":"bash","call_id":"c1","input":{"command":"ls"},"origin":"t"}})";
+        return head +
+               R"(,"tool":{"name":"bash","call_id":"c1","input":{"command":"ls"},"origin":"t"}})";
       case AGENTD_EVENT_AFTER_TOOL_CALL:
         return head +
                R"(,"tool":{"name":"bash","call_id":"c1","input":{"command":"ls"},"origin":"t"},)"
                R"("output":{"content":"old","success":true,"error":""}})";
-      case AGENTD_EVENT_USER_MESSAGE_SEND: return head + R"(,"message":"hello"})";
-      default: return head + "}";
+      case AGENTD_EVENT_USER_MESSAGE_SEND:
+        return head + R"(,"message":"hello"})";
+      default:
+        return head + "}";
     }
   }
 
@@ -280,23 +334,26 @@ class Cell {
         break;
       case Kind::kExecutable:
         put("hooks/hook",
-            "#!/bin/sh\nif [ \"$1\" = hook ]; then echo " + event + "; exit; fi\n" + program(), 0755);
+            "#!/bin/sh\nif [ \"$1\" = hook ]; then echo " + event + "; exit; fi\n" + program(),
+            0755);
         break;
       case Kind::kKodelet:
         put("script.sh", "#!/bin/sh\n" + program(), 0755);
-        put("hooks/hook.yaml", "on: " + event + "\ndialect: kodelet\ncommand: [" + script + ", run]\n", 0644);
+        put("hooks/hook.yaml",
+            "on: " + event + "\ndialect: kodelet\ncommand: [" + script + ", run]\n", 0644);
         break;
       case Kind::kClaude:
       case Kind::kGemini:
         put("script.sh", "#!/bin/sh\n" + program(), 0755);
         put("settings.json",
-            "{\"hooks\":{\"" + event + "\":[{\"hooks\":[{\"type\":\"command\",\"command\":" +
-                json_text(script) + "}]}]}}",
+            "{\"hooks\":{\"" + event +
+                "\":[{\"hooks\":[{\"type\":\"command\",\"command\":" + json_text(script) + "}]}]}}",
             0644);
         break;
       case Kind::kDocker: {
         put("script.sh", "#!/bin/sh\n" + program(), 0755);
-        const bool grouped = event.find("tool") != std::string::npos || event == "permission_request";
+        const bool grouped =
+            event.find("tool") != std::string::npos || event == "permission_request";
         const std::string handler = "{type: command, command: " + json_text(script) + "}";
         put("agent.yaml",
             "hooks:\n  " + event + ":\n    - " +
@@ -304,7 +361,9 @@ class Cell {
             0644);
         break;
       }
-      case Kind::kYaml: put("hooks/hook.yaml", "on: " + event + "\ndo: " + said_.answer + "\n", 0644); break;
+      case Kind::kYaml:
+        put("hooks/hook.yaml", "on: " + event + "\ndo: " + said_.answer + "\n", 0644);
+        break;
       case Kind::kCommand:
         put("hooks/hook.yaml", "on: " + event + "\ncommand: " + json_text(program()) + "\n", 0644);
         break;
@@ -324,7 +383,8 @@ class Cell {
     if (kind_ == Kind::kGemini) out.adapted = {{temp_.file("settings.json"), Dialect::kGemini}};
     if (kind_ == Kind::kDocker) out.adapted = {{temp_.file("agent.yaml"), Dialect::kDocker}};
     PluginConfig native;
-    native.config_json = "{\"action\":\"" + std::string(action_.name) + "\",\"behaviour\":\"" + behaviour_ + "\"}";
+    native.config_json =
+        "{\"action\":\"" + std::string(action_.name) + "\",\"behaviour\":\"" + behaviour_ + "\"}";
     native.on_failure = policy();
     out.native.plugins["hook"] = native;
     return out;
@@ -332,16 +392,23 @@ class Cell {
   FailurePolicy policy() const { return closed_ ? FailurePolicy::kClosed : FailurePolicy::kOpen; }
 
   ExternalEnvironment environment() {
-    return {tokens_, services_, clock_, log_,
+    return {tokens_,
+            services_,
+            clock_,
+            log_,
             [this]() -> HttpClient& {
               if (!http_) http_ = make_http_client(clock_);
               return *http_;
             },
             [](const std::string&) { return std::optional<std::string>(); },
-            {}, temp_.path(), temp_.file("transcripts"), "default"};
+            {},
+            temp_.path(),
+            temp_.file("transcripts"),
+            "default"};
   }
 
-  // Loaded once to learn the names, and again with the failure policy that the user's config would give.
+  // Loaded once to learn the names, and again with the failure policy that the user's config would
+  // give.
   void load() {
     HookHostOptions with = options();
     host_ = std::make_unique<HookHost>(options(), environment());
@@ -369,8 +436,8 @@ class Cell {
   std::unique_ptr<HookHost> host_;
 };
 
-// A declarative action runs nothing: it can only be right. A module in this process that sends text of 2 MB,
-// with odd bytes, has said something legal.
+// A declarative action runs nothing: it can only be right. A module in this process that sends text
+// of 2 MB, with odd bytes, has said something legal.
 bool can_fail(Kind kind, std::string_view behaviour) {
   if (kind == Kind::kYaml) return false;
   if (kind != Kind::kNative) return true;
@@ -379,7 +446,8 @@ bool can_fail(Kind kind, std::string_view behaviour) {
 
 std::string describe(const Outcome& outcome) {
   std::string out = outcome.blocked ? "blocked: " + outcome.reason : "not blocked";
-  for (const auto& each : outcome.failures) out += "; failure of " + each.by.hook + ": " + each.text;
+  for (const auto& each : outcome.failures)
+    out += "; failure of " + each.by.hook + ": " + each.text;
   for (const auto& each : outcome.notices) out += "; notice " + each.action.text;
   for (const auto& each : outcome.contexts) out += "; context " + each.action.text;
   return out;
@@ -428,8 +496,9 @@ TEST_P(HookMatrix, EveryActionInEveryBehaviourFailsAsItsPolicySays) {
   EXPECT_GE(cells, 20);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, HookMatrix, ::testing::ValuesIn(kKinds),
-                         [](const auto& each) { return std::string(kKindNames[static_cast<int>(each.param)]); });
+INSTANTIATE_TEST_SUITE_P(Kinds, HookMatrix, ::testing::ValuesIn(kKinds), [](const auto& each) {
+  return std::string(kKindNames[static_cast<int>(each.param)]);
+});
 
 }  // namespace
 }  // namespace agentd

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hooks replay - what today's hooks would have decided about a recorded conversation. Nothing is changed.
+// hooks replay - what today's hooks would have decided about a recorded conversation. Nothing is
+// changed.
 #include <algorithm>
 #include <map>
 
@@ -27,8 +28,8 @@ struct Past {
   std::uint64_t seq = 0;
 };
 
-// Walks over the log and says which events there were. What a receipt kept is used byte for byte; the rest is made
-// from the records, without the history.
+// Walks over the log and says which events there were. What a receipt kept is used byte for byte;
+// the rest is made from the records, without the history.
 class PastEvents {
  public:
   Result<std::vector<Past>> read(const Store& store, const Ulid& id) {
@@ -60,13 +61,20 @@ class PastEvents {
 
   Result<void> take(const StoredRecord& from) {
     switch (from.record.type) {
-      case RecordType::kGenesis: return take_genesis(from);
-      case RecordType::kSettings: return take_settings(from);
-      case RecordType::kUserMessage: return take_user(from);
-      case RecordType::kAssistantMessage: return take_assistant(from);
-      case RecordType::kToolResult: return take_result(from);
-      case RecordType::kRunEnd: return take_end(from);
-      default: return {};
+      case RecordType::kGenesis:
+        return take_genesis(from);
+      case RecordType::kSettings:
+        return take_settings(from);
+      case RecordType::kUserMessage:
+        return take_user(from);
+      case RecordType::kAssistantMessage:
+        return take_assistant(from);
+      case RecordType::kToolResult:
+        return take_result(from);
+      case RecordType::kRunEnd:
+        return take_end(from);
+      default:
+        return {};
     }
   }
 
@@ -92,8 +100,8 @@ class PastEvents {
            const StoredRecord& from) {
     out.end_object();
     const auto kept = kept_.find(std::string(event) + " " + call);
-    events_.push_back({kept == kept_.end() ? std::string(out.text()) : kept->second, std::move(about),
-                       from.seq});
+    events_.push_back(
+        {kept == kept_.end() ? std::string(out.text()) : kept->second, std::move(about), from.seq});
   }
 
   Result<void> take_user(const StoredRecord& from) {
@@ -137,7 +145,8 @@ class PastEvents {
     begin(after, event, from);
     write_tool(after, call->second);
     after.key("output").begin_object().member("content", result.text);
-    after.member("success", result.status == "ok").member("error", result.status == "ok" ? "" : result.text.c_str());
+    after.member("success", result.status == "ok")
+        .member("error", result.status == "ok" ? "" : result.text.c_str());
     after.end_object().member("duration_ms", static_cast<std::uint64_t>(result.duration_ms));
     add(after, event, result.call_id, about, from);
     return {};
@@ -154,8 +163,8 @@ class PastEvents {
   }
 
   std::string conversation_, cwd_, project_, provider_, model_, last_text_;
-  std::map<std::string, Block> calls_;        // by call id
-  std::map<std::string, std::string> kept_;   // "before_tool_call call_1" -> payload
+  std::map<std::string, Block> calls_;       // by call id
+  std::map<std::string, std::string> kept_;  // "before_tool_call call_1" -> payload
   std::vector<Past> events_;
 };
 
@@ -168,7 +177,8 @@ class Verdicts final : public TraceSink {
   };
   void on_hook(const HookTrace& trace) override {
     std::string text;
-    for (const Action& action : trace.actions) text += (text.empty() ? "" : "; ") + action_text(action);
+    for (const Action& action : trace.actions)
+      text += (text.empty() ? "" : "; ") + action_text(action);
     if (!trace.failure.empty()) text += (text.empty() ? "" : "; ") + std::string(trace.failure);
     said.push_back({std::string(trace.hook), std::string(trace.effect), std::move(text),
                     std::string(trace.note)});
@@ -206,15 +216,19 @@ class Replay {
     host_->load_all();
     std::vector<Subscription> asked;
     for (Subscription& each : host_->subscriptions()) {
-      const bool named = names.empty() || std::find(names.begin(), names.end(), each.name) != names.end();
+      const bool named =
+          names.empty() || std::find(names.begin(), names.end(), each.name) != names.end();
       // Observers decide nothing, and may tell somebody.
       if (named && (each.flags & AGENTD_HOOK_OBSERVES) == 0) asked.push_back(std::move(each));
     }
     for (const std::string& name : names)
-      if (std::none_of(asked.begin(), asked.end(), [&](const Subscription& s) { return s.name == name; }))
-        return Failure{kExitNotFound, "there is no hook '" + one_line(name, 80) +
-                                          "' that decides anything: 'agentd hooks list' shows what there is"};
-    snapshot_ = std::make_unique<Snapshot>(std::move(asked), here_.config.list("hooks.order"), app_.clock());
+      if (std::none_of(asked.begin(), asked.end(),
+                       [&](const Subscription& s) { return s.name == name; }))
+        return Failure{kExitNotFound,
+                       "there is no hook '" + one_line(name, 80) +
+                           "' that decides anything: 'agentd hooks list' shows what there is"};
+    snapshot_ = std::make_unique<Snapshot>(std::move(asked), here_.config.list("hooks.order"),
+                                           app_.clock());
     return {};
   }
 
@@ -225,7 +239,8 @@ class Replay {
     return event != nullptr && snapshot_->wants(event->id);
   }
 
-  Result<std::unique_ptr<Outcome>> ask(const Past& past, Verdicts& verdicts, const CancelToken& cancel) {
+  Result<std::unique_ptr<Outcome>> ask(const Past& past, Verdicts& verdicts,
+                                       const CancelToken& cancel) {
     AGENTD_TRY(PayloadRecord record, PayloadRecord::from_json(past.payload));
     const SlotLease slot(tokens_);
     const CancelBinding binding(*slot, cancel);
@@ -268,9 +283,9 @@ void print(App& app, const Past& past, const Verdicts& verdicts, bool json) {
     if (each.effect == "none" || each.effect == "skipped") continue;
     if (!json) {
       app.out().print(neutral_line("#" + std::to_string(past.seq) + "  " + event_of(past) +
-                                       (past.about.empty() ? "" : "  " + past.about) + "  " + each.hook +
-                                       "  would be " + each.effect + (each.text.empty() ? "" : ": ") +
-                                       each.text,
+                                       (past.about.empty() ? "" : "  " + past.about) + "  " +
+                                       each.hook + "  would be " + each.effect +
+                                       (each.text.empty() ? "" : ": ") + each.text,
                                    kShownBytes) +
                       "\n");
       continue;
@@ -286,8 +301,12 @@ void print(App& app, const Past& past, const Verdicts& verdicts, bool json) {
 void print_count(App& app, const Count& count, bool json) {
   if (json) {
     JsonWriter out;
-    out.begin_object().member("asked", std::uint64_t{count.asked}).member("blocked", std::uint64_t{count.blocked});
-    out.member("changed", std::uint64_t{count.changed}).member("failed", std::uint64_t{count.failed}).end_object();
+    out.begin_object()
+        .member("asked", std::uint64_t{count.asked})
+        .member("blocked", std::uint64_t{count.blocked});
+    out.member("changed", std::uint64_t{count.changed})
+        .member("failed", std::uint64_t{count.failed})
+        .end_object();
     app.out().print(std::string(out.text()) + "\n");
     return;
   }
@@ -319,7 +338,9 @@ int hooks_replay_command(App& app, const Arguments& arguments) {
     if (cancel.cancelled()) break;
     Verdicts verdicts;
     const auto outcome = replay.ask(each, verdicts, cancel);
-    if (!outcome) return app.fail(kExitFailure, "record " + std::to_string(each.seq) + ": " + outcome.error().message);
+    if (!outcome)
+      return app.fail(kExitFailure,
+                      "record " + std::to_string(each.seq) + ": " + outcome.error().message);
     ++count.asked;
     if (const Outcome* const said = outcome->get()) {
       count.blocked += said->blocked;

@@ -38,14 +38,18 @@ std::string line_of(const HookReceipt& receipt) {
                     std::to_string(receipt.turn) + "  " + receipt.event + "  " + receipt.hook;
   if (receipt.attempt > 1) out += " (again)";
   out += "  " + with_commas(receipt.duration_us) + " µs  ";
-  out += receipt.effect == "skipped" ? "not asked" : answer_text(receipt.answer) + " → " + receipt.effect;
+  out += receipt.effect == "skipped" ? "not asked"
+                                     : answer_text(receipt.answer) + " → " + receipt.effect;
   if (!receipt.note.empty()) out += "  [" + receipt.note + "]";
   return out;
 }
 
 std::string json_of(const std::string& conversation, const HookReceipt& receipt) {
   JsonWriter out;
-  out.begin_object().member("conversation_id", conversation).key("receipt").raw(write_receipt(receipt));
+  out.begin_object()
+      .member("conversation_id", conversation)
+      .key("receipt")
+      .raw(write_receipt(receipt));
   out.end_object();
   return std::string(out.text());
 }
@@ -65,7 +69,8 @@ struct Decision {
 };
 
 // What a call id stands for: the dispatches whose payload names it.
-bool names_call(const Store& store, const Ulid& id, const HookReceipt& receipt, const std::string& call) {
+bool names_call(const Store& store, const Ulid& id, const HookReceipt& receipt,
+                const std::string& call) {
   if (!receipt.payload_kept) return false;
   const auto text = rebuild_payload(store, id, receipt);
   if (!text) return false;
@@ -78,12 +83,13 @@ Result<std::vector<Decision>, Failure> decisions(const Store& store, const Ulid&
   std::vector<Decision> out;
   std::map<std::string, bool> calls;  // dispatch -> whether it is about that call
   const auto read = store.receipts(id, [&](const HookReceipt& receipt) {
-    bool mine = receipt.event_id == asked ||
-                (asked.size() >= 6 && asked.size() < receipt.event_id.size() &&
-                 receipt.event_id.starts_with(asked));
+    bool mine =
+        receipt.event_id == asked || (asked.size() >= 6 && asked.size() < receipt.event_id.size() &&
+                                      receipt.event_id.starts_with(asked));
     if (!mine) {
       const auto [known, fresh] = calls.try_emplace(receipt.event_id, false);
-      if (fresh || !known->second) known->second = known->second || names_call(store, id, receipt, asked);
+      if (fresh || !known->second)
+        known->second = known->second || names_call(store, id, receipt, asked);
       mine = known->second;
     }
     if (!mine) return true;
@@ -102,11 +108,13 @@ std::string verdict_of(const Decision& decision) {
                         [&](const HookReceipt& each) { return each.effect == effect; });
   };
   const auto end = decision.receipts.end();
-  if (const auto by = found("blocked"); by != end) return by->hook + " blocked it; those after it were not asked";
+  if (const auto by = found("blocked"); by != end)
+    return by->hook + " blocked it; those after it were not asked";
   std::string out;
   for (const HookReceipt& each : decision.receipts)
     if (each.effect == "applied") out += (out.empty() ? "" : ", ") + each.hook;
-  if (found("conflict") != end) return out + " won; what a later one asked for as well was not done";
+  if (found("conflict") != end)
+    return out + " won; what a later one asked for as well was not done";
   if (!out.empty()) return "what " + out + " said was done";
   if (found("failed") != end) return "nobody: a hook failed and fails open, so it went on";
   return "nobody: no hook had an opinion, so it went on";
@@ -193,9 +201,10 @@ int hooks_why_command(App& app, const Arguments& arguments) {
       if (found && !found->empty()) return tell(app, arguments, *records->store, *id, *found);
     }
   }
-  return app.fail(kExitNotFound,
-                  "no hook answered at '" + one_line(asked, 80) +
-                      "': name an event's id or a tool call's id, as 'agentd hooks trace --json' shows them");
+  return app.fail(
+      kExitNotFound,
+      "no hook answered at '" + one_line(asked, 80) +
+          "': name an event's id or a tool call's id, as 'agentd hooks trace --json' shows them");
 }
 
 }  // namespace agentd::app

@@ -81,7 +81,7 @@ struct Verdict {
 // Never fails itself: whatever came is an answer, a failure or a warning.
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);
 
-// The canonical answer object of PRODUCT's one form, also what `do:` and recipes write:
+// The canonical answer object, the one form that executables, webhooks, `do:` and recipes write:
 // {action: none|block|continue|compact|summary|replace|callback, reason, message, input, output,
 // messages, replace_messages, summary, custom_instructions, strategy, keep_tokens, model,
 // additional_context, system_message, permission, tools{enable,disable}, callback{recipe,args},

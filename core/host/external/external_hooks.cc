@@ -41,12 +41,16 @@ std::string joined(const std::vector<std::string>& texts) {
 std::string_view kind_name(const HookDefinition& hook) {
   if (hook.dialect != Dialect::kAgentd) return name_of(hook.dialect);
   switch (hook.runs) {
-    case HookRuns::kFile: return "executable";
-    case HookRuns::kWebhook: return "webhook";
-    case HookRuns::kExtension: return "extension";
+    case HookRuns::kFile:
+      return "executable";
+    case HookRuns::kWebhook:
+      return "webhook";
+    case HookRuns::kExtension:
+      return "extension";
     case HookRuns::kShell:
     case HookRuns::kArgv:
-    case HookRuns::kAction: break;
+    case HookRuns::kAction:
+      break;
   }
   return "yaml";
 }
@@ -56,8 +60,10 @@ std::uint64_t wants_of(const HookDefinition& definition) {
     case AGENTD_EVENT_AGENT_STOP:
     case AGENTD_EVENT_SUBAGENT_STOP:
     case AGENTD_EVENT_BEFORE_MODEL_CALL:
-    case AGENTD_EVENT_BEFORE_COMPACTION: break;
-    default: return 0;
+    case AGENTD_EVENT_BEFORE_COMPACTION:
+      break;
+    default:
+      return 0;
   }
   if (definition.runs != HookRuns::kAction) return AGENTD_WANTS_MESSAGES;
   const bool mentioned = definition.when.text().find("messages") != std::string::npos;
@@ -70,8 +76,7 @@ std::vector<std::string> hook_environment(const HookDefinition& definition, Json
   std::vector<std::string> out{
       "AGENTD_EVENT=" + std::string(event == nullptr ? std::string_view() : event->name),
       "AGENTD_CONV_ID=" + std::string(payload["conv_id"].string_or({})),
-      "AGENTD_HOOK=" + definition.name,
-      "AGENTD_HOOK_PATH=" + definition.path};
+      "AGENTD_HOOK=" + definition.name, "AGENTD_HOOK_PATH=" + definition.path};
   if (!context.is_object()) return out;
   out.push_back("AGENTD_CONTEXT_USED=" + std::to_string(context["used"].uint_or(0)));
   out.push_back("AGENTD_CONTEXT_MAX=" + std::to_string(context["limit"].uint_or(0)));
@@ -155,7 +160,8 @@ agentd_status ExternalHook::ask(const Asked& asked) {
   if (text == nullptr) return AGENTD_E_UNSUPPORTED;
   const auto payload = JsonDocument::parse(*text);
   if (!payload) {
-    asked.slot->fail(asked.token, AGENTD_E_INTERNAL, "its payload cannot be read: " + payload.error().message);
+    asked.slot->fail(asked.token, AGENTD_E_INTERNAL,
+                     "its payload cannot be read: " + payload.error().message);
     return AGENTD_E_INTERNAL;
   }
   const auto reason = why_not(asked, payload->root());
@@ -175,8 +181,10 @@ agentd_status ExternalHook::ask(const Asked& asked) {
 }
 
 Result<std::string> ExternalHook::why_not(const Asked& asked, JsonView payload) {
-  // In those tools what a Stop hook says goes to the model as it is, and is no prompt of the user's.
-  const bool prompts = definition_.dialect == Dialect::kClaude || definition_.dialect == Dialect::kGemini;
+  // In those tools what a Stop hook says goes to the model as it is, and is no prompt of the
+  // user's.
+  const bool prompts =
+      definition_.dialect == Dialect::kClaude || definition_.dialect == Dialect::kGemini;
   if (prompts && definition_.event == AGENTD_EVENT_USER_MESSAGE_SEND &&
       payload["source"].string_or({}) == "hook")
     return std::string("the message is a hook's, not the user's");
@@ -233,8 +241,10 @@ void ExternalHook::mark_spent(const Asked& asked) {
 }
 
 agentd_status ExternalHook::run_aside(const Asked& asked, const std::string& payload_text) {
-  const Deadline deadline = deadline_of(Deadline::after(environment_.clock, Milliseconds(600'000)).at_ns);
-  const bool started = background_.start([this, text = payload_text, deadline](const CancelToken& cancel) {
+  const Deadline deadline =
+      deadline_of(Deadline::after(environment_.clock, Milliseconds(600'000)).at_ns);
+  const bool started = background_.start([this, text = payload_text,
+                                          deadline](const CancelToken& cancel) {
     const auto payload = JsonDocument::parse(text);
     if (!payload) return;
     const Verdict verdict = run(payload->root(), text, cancel, deadline);
@@ -308,8 +318,8 @@ std::shared_ptr<KodeletExtension> ExternalHooks::extension_of(const HookDefiniti
 
 void ExternalHooks::add(HookDefinition definition, HookBytes bytes) {
   auto extension = extension_of(definition);
-  hooks_.push_back(std::make_unique<ExternalHook>(std::move(definition), std::move(bytes), environment_,
-                                                  *background_, std::move(extension)));
+  hooks_.push_back(std::make_unique<ExternalHook>(
+      std::move(definition), std::move(bytes), environment_, *background_, std::move(extension)));
 }
 
 void ExternalHooks::add_missing_guard(const std::string& name, Precedence precedence,

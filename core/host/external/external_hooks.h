@@ -2,9 +2,9 @@
 #pragma once
 // external_hooks.h - the hooks that are no native modules, as subscriptions of the one dispatcher.
 //
-// Each definition becomes one subscription, whose function looks at the payload, decides whether the
-// hook is asked at all (matcher, when, once), runs it, reads its answer and emits actions into the
-// running call, as a native module would through the C ABI.
+// Each definition becomes one subscription, whose function looks at the payload, decides whether
+// the hook is asked at all (matcher, when, once), runs it, reads its answer and emits actions into
+// the running call, as a native module would through the C ABI.
 //
 // Threading: add() and shutdown() on one thread before and after the snapshots that use the
 // subscriptions; the hooks themselves may be called from any number of threads.
@@ -19,11 +19,11 @@
 
 #include "core/base/log.h"
 #include "core/bridge/token_table.h"
+#include "core/hooks/dispatcher.h"
+#include "core/hooks/services.h"
 #include "core/host/external/definition.h"
 #include "core/host/external/webhook.h"
 #include "core/host/sealed_file.h"
-#include "core/hooks/dispatcher.h"
-#include "core/hooks/services.h"
 #include "core/net/http.h"
 
 namespace agentd {
@@ -44,8 +44,8 @@ struct ExternalEnvironment {
   std::string project_dir;           // the project's root
   std::string transcript_directory;  // for dialects whose hooks read the conversation from a file
   std::string permission_mode;       // in claude's words
-  // Hears of every program and webhook that ran: what went in, what came back, before it is read. It may
-  // be called on several threads at once. Empty = nobody listens.
+  // Hears of every program and webhook that ran: what went in, what came back, before it is read.
+  // It may be called on several threads at once. Empty = nobody listens.
   std::function<void(const HookDefinition&, std::string_view input, const RawAnswer&)> tap{};
 };
 
@@ -68,7 +68,8 @@ class ExternalHooks {
   ExternalHooks& operator=(const ExternalHooks&) = delete;
 
   void add(HookDefinition definition, HookBytes bytes);
-  // A guard that cannot be asked: it fails closed at each of its events, with `why` as the sentence.
+  // A guard that cannot be asked: it fails closed at each of its events, with `why` as the
+  // sentence.
   void add_missing_guard(const std::string& name, Precedence precedence,
                          const std::vector<std::uint32_t>& events, std::string why);
 
@@ -93,8 +94,8 @@ class ExternalHooks {
 // Whether the hook needs the history in its payload: AGENTD_WANTS_.
 std::uint64_t wants_of(const HookDefinition& definition);
 
-// The runtime's own variables for a hook: AGENTD_EVENT, AGENTD_CONV_ID, AGENTD_CONTEXT_PERCENT, _USED and
-// _MAX. `payload` is the canonical object.
+// The runtime's own variables for a hook: AGENTD_EVENT, AGENTD_CONV_ID, AGENTD_CONTEXT_PERCENT,
+// _USED and _MAX. `payload` is the canonical object.
 std::vector<std::string> hook_environment(const HookDefinition& definition, JsonView payload);
 
 }  // namespace agentd

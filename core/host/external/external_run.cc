@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// external_run.cc - how an external hook is run: as a program, a webhook, an extension, or not at all.
+// external_run.cc - how an external hook is run: as a program, a webhook, an extension, or not at
+// all.
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::uint64_t kAnswerBytesMax = 1u << 20;
 
-// A text with ${NAME} and ${env.NAME} filled in from this process's environment; unknown names are empty.
+// A text with ${NAME} and ${env.NAME} filled in from this process's environment; unknown names are
+// empty.
 std::string expanded(const std::string& text, const ExternalEnvironment& environment) {
   std::string out;
   std::size_t at = 0;
@@ -60,7 +62,8 @@ RawAnswer answer_of(FilterResult result) {
             : result.signal != 0 ? RawAnswer::End::kSignalled
                                  : RawAnswer::End::kExited;
   // Who writes more than the cap is ended by us: that is not a signal of its own.
-  if (result.output_over_cap && out.end == RawAnswer::End::kSignalled) out.end = RawAnswer::End::kExited;
+  if (result.output_over_cap && out.end == RawAnswer::End::kSignalled)
+    out.end = RawAnswer::End::kExited;
   out.code = out.end == RawAnswer::End::kSignalled ? result.signal : std::max(result.exit_code, 0);
   out.out = std::move(result.output);
   out.err = std::move(result.error);
@@ -93,7 +96,8 @@ DialectContext ExternalHook::context_of(JsonView payload) const {
   out.timestamp = iso_time(environment_.clock.wall_ms());
   out.permission_mode = environment_.permission_mode;
   out.project_dir = environment_.project_dir;
-  if (definition_.dialect != Dialect::kClaude && definition_.dialect != Dialect::kGemini) return out;
+  if (definition_.dialect != Dialect::kClaude && definition_.dialect != Dialect::kGemini)
+    return out;
   out.transcript_path = transcript_path(environment_.transcript_directory, payload);
   if (!payload["messages"].is_array()) return out;
   if (auto written = write_transcript(out.transcript_path, payload, environment_.clock); !written)
@@ -118,7 +122,8 @@ Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken&
     broken.failure = "its action is no JSON: " + answer.error().message;
     return broken;
   }
-  if (definition_.runs == HookRuns::kExtension) return extension_->call(definition_.event, payload, cancel, deadline);
+  if (definition_.runs == HookRuns::kExtension)
+    return extension_->call(definition_.event, payload, cancel, deadline);
   const DialectContext context = context_of(payload);
   std::string input = input_of(payload, context, deadline);
   const std::string heard = environment_.tap ? input : std::string();
@@ -135,13 +140,15 @@ RawAnswer ExternalHook::run_webhook(std::string_view input, const CancelToken& c
                       environment_.variable, cancel, deadline, environment_.clock);
 }
 
-RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& context, std::string input,
-                                    const CancelToken& cancel, Deadline deadline) const {
+RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& context,
+                                    std::string input, const CancelToken& cancel,
+                                    Deadline deadline) const {
   FilterRequest request;
   request.environment = clean_environment();
   for (const std::string& entry : dialect_environment(definition_, payload, context))
     put(request.environment, entry);
-  for (const std::string& entry : hook_environment(definition_, payload)) put(request.environment, entry);
+  for (const std::string& entry : hook_environment(definition_, payload))
+    put(request.environment, entry);
   for (const auto& [name, value] : definition_.environment)
     put(request.environment, name + "=" + expanded(value, environment_));
   request.input = std::move(input);
@@ -158,10 +165,13 @@ RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& cont
     case HookRuns::kShell:
       request.argv = {shell_of(definition_.dialect), "-c", definition_.command};
       break;
-    case HookRuns::kArgv: request.argv = definition_.argv; break;
+    case HookRuns::kArgv:
+      request.argv = definition_.argv;
+      break;
     case HookRuns::kWebhook:
     case HookRuns::kAction:
-    case HookRuns::kExtension: break;
+    case HookRuns::kExtension:
+      break;
   }
   auto result = run_filter(request, environment_.clock, cancel, deadline);
   return result ? answer_of(std::move(*result)) : not_started(result.error());

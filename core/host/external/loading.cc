@@ -41,18 +41,22 @@ Error no_hook(const HookFile& file, const std::string& why) {
 Result<std::vector<std::string>> probe(const HookFile& file, const SealedFile& sealed,
                                        const ProbeOptions& options, const Clock& clock) {
   FilterRequest request;
-  request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(sealed.fd.get());
+  request.program =
+      "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(sealed.fd.get());
   request.argv = {file.path, "hook"};
   request.cwd = options.cwd;
   request.environment = clean_environment();
   request.environment.push_back("AGENTD_HOOK_PATH=" + file.path);
   request.output_bytes_max = kProbeBytesMax;
   auto result = run_filter(request, clock, CancelToken(), Deadline::after(clock, options.time));
-  if (!result) return Error{result.error().code, file.path + " cannot be run: " + result.error().message};
+  if (!result)
+    return Error{result.error().code, file.path + " cannot be run: " + result.error().message};
   if (result->timed_out)
-    return no_hook(file, "did not answer within " + std::to_string(options.time.count() / 1000) + " s");
+    return no_hook(file,
+                   "did not answer within " + std::to_string(options.time.count() / 1000) + " s");
   if (result->output_over_cap) return no_hook(file, "printed more than an event's name");
-  if (result->signal != 0) return no_hook(file, "was ended by signal " + std::to_string(result->signal));
+  if (result->signal != 0)
+    return no_hook(file, "was ended by signal " + std::to_string(result->signal));
   if (result->exit_code != 0)
     return no_hook(file, "exited with code " + std::to_string(result->exit_code));
   std::vector<std::string> events = words_of(result->output);
@@ -64,21 +68,24 @@ Result<std::vector<std::string>> probe(const HookFile& file, const SealedFile& s
   return events;
 }
 
-// A script is run by what its first line names; a relative name would be a file of the session's directory.
+// A script is run by what its first line names; a relative name would be a file of the session's
+// directory.
 Result<void> check_interpreter(const HookFile& file, std::string_view bytes) {
   if (!bytes.starts_with("#!")) return {};
   const std::string_view line = bytes.substr(2, bytes.find('\n') - 2);
   const std::size_t begin = line.find_first_not_of(" \t");
   if (begin != std::string_view::npos && line[begin] == '/') return {};
-  return Error{Code::kInvalid, file.path + " does not run: its first line must name an interpreter by an "
-                                           "absolute path, not " + one_line(line, 80)};
+  return Error{Code::kInvalid, file.path +
+                                   " does not run: its first line must name an interpreter by an "
+                                   "absolute path, not " +
+                                   one_line(line, 80)};
 }
 
 }  // namespace
 
 Result<LoadedHooks> load_executable(const HookFile& file, const std::string& bytes,
-                                    const std::vector<std::string>& events, const ProbeOptions& options,
-                                    const Clock& clock, Log& log) {
+                                    const std::vector<std::string>& events,
+                                    const ProbeOptions& options, const Clock& clock, Log& log) {
   AGENTD_TRY_VOID(check_interpreter(file, bytes));
   LoadedHooks out;
   AGENTD_TRY(SealedFile sealed, seal(bytes, file.path, options.private_copy_directory, log));
@@ -117,18 +124,20 @@ AdaptedSource parse_adapted(std::string_view text) {
 
 Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   if (!source.path.starts_with('/'))
-    return Error{Code::kInvalid, "hooks.adapt: " + one_line(source.path, 200) +
-                                     " must be an absolute path or begin with ~/, with one of the dialects " +
-                                     dialect_names() + " and a colon before it, or nothing"};
+    return Error{Code::kInvalid,
+                 "hooks.adapt: " + one_line(source.path, 200) +
+                     " must be an absolute path or begin with ~/, with one of the dialects " +
+                     dialect_names() + " and a colon before it, or nothing"};
   const std::size_t slash = source.path.rfind('/');
   AGENTD_TRY(const UniqueFd directory,
              open_safe_directory(slash == 0 ? "/" : source.path.substr(0, slash), user));
-  AGENTD_TRY(const SafeFile file, open_safe_file(directory.get(), source.path.substr(slash + 1),
-                                                 source.path, user));
+  AGENTD_TRY(const SafeFile file,
+             open_safe_file(directory.get(), source.path.substr(slash + 1), source.path, user));
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kSettingsBytesMax, source.path));
   const auto dialect = source.dialect ? source.dialect : guess_dialect(source.path, bytes);
   if (!dialect)
-    return Error{Code::kInvalid, source.path + ": cannot tell whose settings these are; write DIALECT:" +
+    return Error{Code::kInvalid, source.path +
+                                     ": cannot tell whose settings these are; write DIALECT:" +
                                      source.path + " in hooks.adapt (" + dialect_names() + ")"};
   AGENTD_TRY(DefinitionSet set, read_settings(*dialect, bytes, source.path, name_of(*dialect)));
   LoadedHooks out;

@@ -21,23 +21,23 @@ struct LoadedHooks {
   std::vector<std::string> problems;  // what could not be carried over; whole sentences
 };
 
-// `FILE hook` prints the events that it wants, as words; an empty answer, an unknown word or an exit code other than
-// 0 is kInvalid. `events`, when there are some, are what these very bytes answered before: then nothing is run.
-// `bytes` are the file's, already trusted.
+// `FILE hook` prints the events that it wants, as words; an empty answer, an unknown word or an
+// exit code other than 0 is kInvalid. `events`, when there are some, are what these very bytes
+// answered before: then nothing is run. `bytes` are the file's, already trusted.
 struct ProbeOptions {
   Milliseconds time{5'000};
   std::string private_copy_directory;  // for kernels that do not run memory files
   std::string cwd;
 };
 Result<LoadedHooks> load_executable(const HookFile& file, const std::string& bytes,
-                                    const std::vector<std::string>& events, const ProbeOptions& options,
-                                    const Clock& clock, Log& log);
+                                    const std::vector<std::string>& events,
+                                    const ProbeOptions& options, const Clock& clock, Log& log);
 
 // A YAML file of a hooks directory.
 Result<LoadedHooks> load_declarative(const HookFile& file, const std::string& bytes);
 
-// Another tool's settings, used in place. The digest is that of what agentd understood, so that a change
-// elsewhere in the file is not a change of the hooks.
+// Another tool's settings, used in place. The digest is that of what agentd understood, so that a
+// change elsewhere in the file is not a change of the hooks.
 struct AdaptedSource {
   std::string path;
   std::optional<Dialect> dialect;  // absent = told by the file

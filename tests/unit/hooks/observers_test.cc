@@ -54,7 +54,8 @@ class Observing : public ::testing::Test {
     hook.what.waits = true;
     return hook;
   }
-  std::unique_ptr<Outcome> fire(TraceSink* trace = nullptr, bool slots = true, std::uint16_t only = 0) {
+  std::unique_ptr<Outcome> fire(TraceSink* trace = nullptr, bool slots = true,
+                                std::uint16_t only = 0) {
     std::vector<Subscription> all;
     for (const auto& hook : hooks_) all.push_back(hook->what);
     dispatcher_.publish(std::move(all));
@@ -126,7 +127,8 @@ TEST_F(Observing, TheTraceHearsThemInOrderOnTheDispatchingThread) {
 }
 
 TEST_F(Observing, WhatAnObserverSaysIsIgnoredAndItsFailureIsReported) {
-  observer("says", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "x")); });
+  observer("says",
+           [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "x")); });
   observer("fails", [](const TestCall& call) {
     call.slot.fail(call.raw.token, AGENTD_E_IO, "no disk");
     return AGENTD_E_IO;
@@ -152,7 +154,8 @@ TEST_F(Observing, EightHooksWithRandomSleepsGiveTheSameResultTwoHundredTimes) {
           action(AGENTD_ACT_REPLACE_TEXT, std::string(view_of(response.text)) + std::to_string(i)));
     });
     observer("o" + std::to_string(i), [&, i](const TestCall& call) {
-      std::this_thread::sleep_for(std::chrono::microseconds(sleep_us[static_cast<std::size_t>(4 + i)]));
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(sleep_us[static_cast<std::size_t>(4 + i)]));
       const auto& response = call.payload<agentd_model_response>();
       call.slot.note(call.raw.token, "saw " + std::string(view_of(response.text)));
       return AGENTD_OK;
@@ -174,8 +177,9 @@ TEST_F(Observing, EightHooksWithRandomSleepsGiveTheSameResultTwoHundredTimes) {
 }
 
 TEST_F(Observing, AShadowIsTracedAndNotUsed) {
-  TestHook& hook =
-      on("shadow", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "x")); });
+  TestHook& hook = on("shadow", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "x"));
+  });
   hook.what.shadow = true;
   Lines lines;
   const auto outcome = fire(&lines);
@@ -228,7 +232,8 @@ TEST_F(Observing, ThePayloadTextIsMadeOncePerDispatchAndAgainAfterARewrite) {
   };
   on("a", look);
   on("b", look);
-  on("c", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "new text")); });
+  on("c",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "new text")); });
   on("d", look);
   fire();
   ASSERT_EQ(texts.size(), 3u);
