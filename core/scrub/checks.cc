@@ -34,13 +34,13 @@ bool is_placeholder(std::string_view value) {
   constexpr std::string_view kParts[] = {
       "${",       "$(",          "{{",       "%(",        "...",       "***",     "xxxx",
       "your_",    "your-",       "changeme", "change_me", "change-me", "example", "placeholder",
-      "redacted", "process.env", "environ",  "getenv",    "<",         "secrets."};
+      "redacted", "process.env", "environ",  "getenv",    "secrets."};
   const std::string lower = lowered(value);
   for (const std::string_view part : kParts)
     if (lower.find(part) != std::string::npos) return true;
   const bool variable = value.size() > 1 && value[0] == '$' && !is_digit(value[1]);
   return variable || (value[0] == '%' && value.back() == '%') || value.starts_with("%s") ||
-         (value[0] == '{' && value.back() == '}');
+         (value[0] == '{' && value.back() == '}') || (value[0] == '<' && value.back() == '>');
 }
 
 bool is_password(std::string_view value) {

@@ -9,23 +9,6 @@
 namespace agentd {
 namespace {
 
-bool knows_key(std::uint32_t event, std::uint32_t key) {
-  const bool stop = event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP;
-  switch (key) {
-    case AGENTD_KEY_MODEL:
-      return event == AGENTD_EVENT_BEFORE_MODEL_CALL || event == AGENTD_EVENT_BEFORE_COMPACTION;
-    case AGENTD_KEY_CUSTOM_INSTRUCTIONS:
-    case AGENTD_KEY_STRATEGY:
-    case AGENTD_KEY_KEEP_TOKENS:
-      return event == AGENTD_EVENT_BEFORE_COMPACTION;
-    case AGENTD_KEY_THEN:
-      return stop;
-    case AGENTD_KEY_TITLE:
-      return stop || event == AGENTD_EVENT_SESSION_START;
-  }
-  return false;
-}
-
 Action text_action(std::uint32_t kind, std::string_view text) {
   Action action;
   action.kind = kind;
@@ -67,7 +50,7 @@ bool VerdictMaker::fails_by_end(const HookDefinition& hook, const RawAnswer& ans
 
 bool VerdictMaker::add(Action action, std::string_view what) {
   const bool legal =
-      can(action.kind) && (action.kind != AGENTD_ACT_SET || knows_key(event_, action.target));
+      can(action.kind) && (action.kind != AGENTD_ACT_SET || is_legal_key(event_, action.target));
   if (legal)
     verdict_.actions.push_back(std::move(action));
   else

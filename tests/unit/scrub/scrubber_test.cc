@@ -265,6 +265,12 @@ TEST(Scrubber, OrdinaryTextStaysAsItIs) {
   for (const std::string_view text : texts) EXPECT_EQ(scrubbed(text).text, text);
 }
 
+TEST(Scrubber, AngleBracketInsideAPasswordDoesNotMakeItAPlaceholder) {
+  EXPECT_EQ(scrubbed("postgres://user:pa<ss9!Word@host/db").text.find("pa<ss9"), std::string::npos);
+  const std::string placeholder = "postgres://user:<password>@host/db";
+  EXPECT_EQ(scrubbed(placeholder).text, placeholder);
+}
+
 TEST(Scrubber, HardlyALineOfThisSourceTreeIsTakenForASecret) {
   std::size_t lines = 0, findings = 0;
   for (const char* folder : {"core", "plugins", "providers", "plugin-api", "docs"}) {
