@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := build
 PRESET ?= dev
 SHELL := /bin/bash
-.PHONY: help deps build test demo release asan tsan clang lint bench bench-macro interop ci clean
+.PHONY: help deps build test demo release asan tsan clang lint bench bench-macro bench-tokens interop ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -37,6 +37,9 @@ bench: release ## micro benchmarks, each next to its limit
 
 bench-macro: release ## whole processes: a turn next to curl and to the floor program
 	@build/release/bench/macro/bench_macro
+
+bench-tokens: release ## the exact token counter next to npm's tokenizers (needs npm)
+	@bash bench/tokens/run.sh build/release
 
 interop: build ## the official SDK parses the streams that the tests use (needs npm)
 	@bash tests/interop/run.sh build/$(PRESET)

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   arguments.push_back(nullptr);
   benchmark::Initialize(&count, arguments.data());
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
+  agentd::bench::add_token_benches();
   agentd::bench::Summary summary;
   benchmark::RunSpecifiedBenchmarks(&summary);
   summary.print();

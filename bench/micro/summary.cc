@@ -16,6 +16,8 @@ constexpr double kFlatNoise = 0.05;
 
 constexpr double kSpawnRatio = 1.15;
 
+constexpr double kMegabyte = 1'048'576;
+
 const char* verdict(bool met) { return met ? "met" : "MISSED"; }
 
 }  // namespace
@@ -118,6 +120,32 @@ void Summary::print_observers() const {
               middle("TenObservers/many_ns") / 1000, ratio);
 }
 
+// Its time at each size, next to a copy of the history's bytes.
+void Summary::print_compaction(const std::string& bench, const std::string& label) const {
+  if (best(bench + "/1000") < 0) return;
+  std::printf("%-42s", label.c_str());
+  for (const char* const size : {"1000", "10000", "100000"}) {
+    const double own = best(bench + "/" + size), copy = best(std::string("HistoryCopy/") + size);
+    std::printf(" %11.1f us %6.2f x", own / 1000, own / copy);
+  }
+  std::printf("\n");
+}
+
+void Summary::print_tokens(const std::string& text) const {
+  const double copy = best("Tokens/memcpy/" + text), simple = best("Tokens/simple/" + text);
+  if (copy < 0) return;
+  for (const char* const encoding : {"cl100k", "o200k"}) {
+    const std::string bench = "Tokens/" + std::string(encoding) + "/" + text;
+    const std::string prose = "Tokens/" + std::string(encoding) + "/prose";
+    if (best(bench) < 0) continue;
+    std::printf("%-42s %9.1f MB/s %6.0f x   of memcpy's time; %.2f x of prose's; simple %.0f ns; "
+                "%.1f allocations\n",
+                (std::string(encoding) + ", " + text).c_str(), kMegabyte / best(bench) * 1000,
+                best(bench) / copy, best(bench) / best(prose), simple,
+                middle(bench + "/allocations"));
+  }
+}
+
 void Summary::print() const {
   std::printf(
       "bare indirect call %.2f ns; best of the repetitions, processor time; x = ratio to the same "
@@ -135,11 +163,21 @@ void Summary::print() const {
   print_payload({"read_ns", "hook reads 102", true, true});
   print_payload({"read_emit_ns", "hook reads 102, emits", true, true});
   print_first_call();
+  std::printf("\na compaction of 1,000, 10,000 and 100,000 messages, next to a memcpy of their bytes\n\n");
+  print_compaction("CompactionSplit", "split, the newest messages stay");
+  print_compaction("CompactionPrunes", "old tool results looked for");
+  print_compaction("CompactionBody", "the recipe's prompt and the whole request");
+  print_compaction("CompactionPieces", "the same as text in parts");
+  print_compaction("CompactionBoundary", "the new view after the boundary");
   std::printf("\na filter, next to a bare posix_spawn, pipes and waitpid of the same program\n\n");
   print_spawn("FilterTrue", "/bin/true");
   print_spawn("FilterShell", "sh -c 'cat; echo {}', 1 KiB");
   print_spawn("HookExecutable", "a hook in sh, through the dispatcher");
   print_observers();
+  std::printf("\ntokens of a megabyte, exactly, next to copying it and to the estimate by size\n\n");
+  for (const char* const text : {"prose", "code", "JSON", "CJK", "CJK without stops", "one letter",
+                                 "spaces", "random letters", "base64"})
+    print_tokens(text);
 }
 
 }  // namespace agentd::bench

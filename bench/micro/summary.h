@@ -41,9 +41,14 @@ class Summary final : public benchmark::BenchmarkReporter {
   void print_first_call() const;
   void print_observers() const;
   void print_spawn(const std::string& bench, const std::string& label) const;
+  void print_compaction(const std::string& bench, const std::string& label) const;
+  void print_tokens(const std::string& text) const;
 
   std::map<std::string, std::vector<double>> times_;
   bool failed_ = false;
 };
+
+// Registers the benches of token_bench.cc, which are named by their texts.
+void add_token_benches();
 
 }  // namespace agentd::bench

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,7 @@ struct AgentOptions {
   bool offer_tools = true;
   bool subagents = false;        // offers the tool `task`
   std::string recipe;
+  std::set<std::string> final_hooks{};  // whose veto of a compaction counts however full the window is
   Milliseconds hook_deadline{30'000};
 };
 
@@ -83,12 +85,17 @@ struct RunError {
   std::string message;
 };
 
-struct RunReport {
-  std::string final_text;
-  std::string outcome;  // stop, max_turns, compacted
-  std::uint32_t turns = 0;
-  Usage usage;          // of this run
-  Gauge gauge;          // after it
+// What a run begins with.
+struct RunRequest {
+  std::string text;
+  std::string recipe{};  // whose text it is; empty = the user's own words
+  // The recipe's swap_context puts the answer in the history's place: before_compaction is asked before
+  // the first request (a refusal ends the run as kBlocked, without a call), and no other door opens.
+  bool compaction_run = false;
+  std::string compaction_instructions{};  // of the user, for before_compaction
+  // The user's own words behind a recipe's text, a message of their own; empty = none.
+  std::string words{};
+  bool subagents = true;  // false: the recipe leaves out the tool `task`
 };
 
 struct CompactionReport {
@@ -96,8 +103,26 @@ struct CompactionReport {
   std::uint64_t messages_before = 0, messages_after = 0;
   std::uint64_t pre_tokens = 0, post_tokens = 0;
   std::string summary, boundary_id, text;  // text: the reason of a veto or a failure, or what was planned
+  std::string method{};  // of the boundary: summary, chunked, hook, replace, prune, truncate
   // True when the view is another one now.
   bool changed() const { return outcome == AGENTD_RESULT_APPLIED || outcome == AGENTD_RESULT_DEGRADED; }
+};
+
+struct RunReport {
+  std::string final_text;
+  std::string outcome;  // stop, max_turns, compacted
+  std::uint32_t turns = 0;
+  Usage usage;          // of this run
+  Gauge gauge;          // after it
+  std::optional<CompactionReport> compaction{};  // of a RunRequest::compaction_run
+};
+
+struct UndoReport {
+  std::string boundary_id;  // of the boundary that no longer counts
+  std::uint64_t boundary_seq = 0;
+  std::uint64_t messages_before = 0, messages_after = 0;
+  std::uint64_t pre_tokens = 0, post_tokens = 0;
+  std::uint32_t compactions = 0;  // boundaries that still count
 };
 
 // One process attached to one conversation: from session_start to session_end, under its lease.
@@ -108,11 +133,20 @@ class Session {
   virtual const std::string& session_id() const = 0;
 
   // One run: from a user message to the stop.
-  virtual Result<RunReport, RunError> run(std::string_view user_text, const CancelToken& cancel) = 0;
+  virtual Result<RunReport, RunError> run(const RunRequest& request, const CancelToken& cancel) = 0;
+  Result<RunReport, RunError> run(std::string_view user_text, const CancelToken& cancel) {
+    return run(RunRequest{std::string(user_text)}, cancel);
+  }
 
   // The standalone door: compacts the whole view, or the strategy's part of it.
   virtual Result<CompactionReport, RunError> compact(const CompactOptions& options, bool dry_run,
                                                      const CancelToken& cancel) = 0;
+
+  // Cancels the last boundary that counts: the view becomes what that boundary hid, then everything
+  // since. One record is added, no model and no hook is asked; a second call undoes the boundary before.
+  // kFailure, and nothing changes: no boundary counts; or the view would have more tokens than the window
+  // takes and `force` is not set.
+  virtual Result<UndoReport, RunError> undo(bool force, const CancelToken& cancel) = 0;
 
   virtual Gauge gauge() const = 0;
 
@@ -123,7 +157,8 @@ class Session {
 class Agent {
  public:
   virtual ~Agent() = default;
-  // A new conversation, or an existing one (then source is AGENTD_SOURCE_RESUME). Takes the lease.
+  // A new conversation, or an existing one: its source is AGENTD_SOURCE_FORK in a fork to which nothing was
+  // added yet, else AGENTD_SOURCE_RESUME. Takes the lease.
   virtual Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> conversation) = 0;
   // A new conversation in place of `session`'s: asks before_clear, ends `session` with reason "clear",
   // opens the new one (source AGENTD_SOURCE_CLEAR), tells after_clear. kBlocked: a hook refused, and

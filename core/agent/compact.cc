@@ -1,54 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
-// compact.cc - one attempt to compact: ask hooks, summarise, commit the boundary, tell.
-//
-// Order: before_compaction - status compacting - summary - boundary (durable) - after_compaction -
-// session_start{compact}. The view changes only after the boundary is committed.
+// compact.cc - the attempt: what is planned, what hooks say, which rung brings it about.
+#include "core/agent/compact.h"
+
+#include <algorithm>
+#include <map>
+
 #include "core/agent/services.h"
+#include "core/agent/summariser.h"
 #include "core/base/bytes.h"
-#include "core/codec/json.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::uint32_t kVetoesMax = 3;
+constexpr std::size_t kFillersNamed = 4;
 
-// The compact_boundary message, in the shape that the Claude Agent SDK documents.
-std::string boundary_json(const BoundaryRecord& boundary, std::uint64_t seq) {
-  JsonWriter out;
-  out.begin_object().member("type", "system").member("subtype", "compact_boundary");
-  out.key("compact_metadata").begin_object();
-  out.member("trigger", boundary.trigger).member("pre_tokens", boundary.pre_tokens);
-  out.member("post_tokens", boundary.post_tokens).member("duration_ms", boundary.duration_ms);
-  out.member("method", boundary.method).member("reason", boundary.reason);
-  out.member("seq", seq);
-  out.key("preserved_messages").begin_object().key("ranges").begin_array();
-  for (const SeqRange& range : boundary.kept)
-    out.begin_array().number(range.first).number(range.last).end_array();
-  out.end_array().end_object().end_object();
-  out.member("uuid", boundary.id).member("session_id", boundary.session_id).end_object();
-  return std::string(out.text());
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines)
+    if (!line.empty()) out += (out.empty() ? "" : "\n") + line;
+  return out;
+}
+
+bool is_pruned(const agentd_message& row) {
+  for (std::uint32_t i = 0; i < row.blocks.count; ++i)
+    if ((blocks_of(row)[i].flags & AGENTD_BLOCK_PRUNED) != 0) return true;
+  return false;
+}
+
+std::string name_of_row(const agentd_message& row) {
+  const std::string number = "message " + std::to_string(row.seq);
+  for (std::uint32_t i = 0; i < row.blocks.count; ++i)
+    if (blocks_of(row)[i].kind == AGENTD_BLOCK_TOOL_RESULT) {
+      const std::string_view tool = view_of(blocks_of(row)[i].name);
+      return number + (tool.empty() ? " (a tool's result)" : " (result of " + std::string(tool) + ")");
+    }
+  if (row.role == AGENTD_ROLE_SUMMARY) return number + " (the last summary)";
+  return number + (row.role == AGENTD_ROLE_USER ? " (of the user)" : " (of the model)");
 }
 
 }  // namespace
 
-BoundaryRecord Compaction::boundary_of(const CompactionPlan& plan) const {
-  BoundaryRecord out;
-  out.id = parts_.ids.next().text();
-  out.session_id = session_.session_id_;
-  out.trigger = trigger_name(request_.trigger);
-  out.reason = reason_name(request_.reason);
-  out.phase = phase_name(request_.phase);
-  out.strategy = strategy_name(plan.strategy);
-  out.result = result_name(AGENTD_RESULT_APPLIED);
-  out.instructions = instructions_;
-  out.author = author_;
-  out.base_seq = session_.conversation_->revision();
-  out.kept = plan.kept;
-  // What was shortened stays so; prunes of rows that are no longer shown are harmless.
-  out.prunes = session_.conversation_->state().prunes();
-  out.pre_tokens = pre_tokens_;
+Compaction::Compaction(SessionImpl& session, CompactionRequest request)
+    : session_(session), parts_(session.parts_), request_(std::move(request)) {}
+
+// ---- planning
+
+Result<void, RunError> Compaction::begin() {
+  started_ns_ = parts_.clock.monotonic_ns();
+  if (auto done = session_.commit(); !done) return done.error();
+  const Gauge gauge = session_.gauge();
+  pre_tokens_ = gauge.used;
+  forced_ = gauge.force_at != 0 && gauge.used >= gauge.force_at;
+  messages_before_ = session_.conversation_->rows().size();
+  before_ = session_.conversation_->usage();
+  plan();
+  return {};
+}
+
+void Compaction::plan() {
+  plan_ = plan_compaction(session_.conversation_->rows(), session_.conversation_->state().ranges(),
+                          request_, session_.gauge(), session_.options_.budget);
+  instructions_ = joined(request_.instructions);
+  model_ = session_.services_.summary_model(request_.model);
+}
+
+CompactionTarget Compaction::target() const {
+  return target_of(request_, session_.gauge(), session_.options_.budget);
+}
+
+// What stays leaves too little to be won: a summary would be asked for at every turn. Past the force line
+// little is worth having.
+bool Compaction::wins_too_little() const {
+  const CompactionTarget wanted = target();
+  if (plan_.nothing_to_do()) return true;
+  if (plan_.expected_tokens <= wanted.tokens) return false;
+  const std::uint64_t won = wanted.used - std::min(wanted.used, plan_.expected_tokens);
+  return won < (forced_ ? wanted.limit / 50 : wanted.used / 10);
+}
+
+// The largest things of the view, with their tokens.
+std::string Compaction::fillers() const {
+  const Gauge gauge = session_.gauge();
+  std::vector<std::pair<std::uint64_t, std::string>> items;
+  std::uint64_t tools = 0;
+  for (const ToolSpec& tool : session_.tool_specs())
+    tools += parts_.estimator.count_text(tool.name + tool.description + tool.input_schema_json);
+  const std::uint64_t floor = session_.floor_tokens();
+  items.emplace_back(gauge.scaled(floor - std::min(floor, tools)), "the system prompt");
+  if (tools != 0)
+    items.emplace_back(gauge.scaled(tools),
+                       std::to_string(session_.tool_specs().size()) + " tools");
+  for (const agentd_message& row : session_.conversation_->rows())
+    items.emplace_back(gauge.scaled(row.tokens), name_of_row(row));
+  const std::size_t named = std::min(kFillersNamed, items.size());
+  std::partial_sort(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(named), items.end(),
+                    [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string out;
+  for (std::size_t i = 0; i < named; ++i)
+    out += (i == 0 ? "" : ", ") + items[i].second + " " + with_commas(items[i].first);
   return out;
 }
+
+CompactionReport Compaction::plan_only() {
+  const Rows& rows = session_.conversation_->rows();
+  plan();
+  CompactionReport report;
+  report.outcome = AGENTD_RESULT_NOOP;
+  report.messages_before = rows.size();
+  report.messages_after = rows.size() - plan_.split + (plan_.nothing_to_do() ? 0 : 1);
+  report.pre_tokens = session_.gauge().used;
+  report.text = "would summarise " + std::to_string(plan_.split) + " of " + std::to_string(rows.size()) +
+                " messages (" + with_commas(plan_.summarized_tokens) + " tokens, strategy " +
+                std::string(strategy_name(plan_.strategy)) + ") and keep " +
+                std::to_string(rows.size() - plan_.split) + " (" + with_commas(plan_.kept_tokens) +
+                " tokens)";
+  return report;
+}
+
+// ---- hooks
 
 agentd_before_compaction Compaction::payload_of(const CompactionPlan& plan) {
   const Gauge gauge = session_.gauge();
@@ -59,7 +129,7 @@ agentd_before_compaction Compaction::payload_of(const CompactionPlan& plan) {
   out.reason = static_cast<std::uint16_t>(request_.reason);
   out.phase = static_cast<std::uint16_t>(request_.phase);
   out.strategy = static_cast<std::uint16_t>(plan.strategy);
-  out.vetoes = session_.vetoes_;
+  out.vetoes = session_.conversation_->compaction_history().vetoes;
   out.tokens = gauge.used;
   out.limit = gauge.limit;
   out.keep_tokens = plan.kept_tokens;
@@ -68,15 +138,20 @@ agentd_before_compaction Compaction::payload_of(const CompactionPlan& plan) {
   out.summarized_last = plan.summarized_last;
   out.kept_first = plan.kept_first;
   out.kept_last = plan.kept_last;
-  out.model = to_abi(request_.model);
+  out.model = to_abi(model_);
   out.custom_instructions = to_abi(instructions_);
   out.context = &gauge_;
   return out;
 }
 
+bool Compaction::is_final(const Outcome& outcome) const {
+  const auto& names = session_.options_.final_hooks;
+  return names.count(outcome.blocked_by.hook) != 0 || names.count(outcome.blocked_by.plugin) != 0;
+}
+
 // Asks the hooks; true when they refuse. What they set goes into the request.
-bool Compaction::vetoed(const CompactionPlan& plan) {
-  payload_ = payload_of(plan);
+bool Compaction::vetoed() {
+  payload_ = payload_of(plan_);
   if (!session_.wants(AGENTD_EVENT_BEFORE_COMPACTION)) return false;
   agentd_before_compaction bare = payload_;
   const Rows pinned = session_.conversation_->pin();
@@ -84,16 +159,18 @@ bool Compaction::vetoed(const CompactionPlan& plan) {
   const auto outcome = session_.fire(AGENTD_EVENT_BEFORE_COMPACTION, &payload_, &bare);
   payload_.messages = {nullptr, 0, sizeof(agentd_message)};
   if (!outcome) return false;
-  const Gauge gauge = session_.gauge();
   // Past the force line the third veto in a row is one too many.
-  const bool forced = request_.automatic() && request_.phase != AGENTD_PHASE_OVERFLOW &&
-                      gauge.force_at != 0 && gauge.used >= gauge.force_at &&
-                      session_.vetoes_ + 1 >= kVetoesMax;
-  if (outcome->blocked && !forced) {
+  const bool overruled = forced_ && request_.automatic() && request_.phase != AGENTD_PHASE_OVERFLOW &&
+                         payload_.vetoes + 1 >= kVetoesMax && !is_final(*outcome);
+  if (outcome->blocked && !overruled) {
     author_ = outcome->blocked_by.hook;
-    hook_summary_ = outcome->reason;
+    reason_ = outcome->reason;
     return true;
   }
+  if (outcome->blocked)
+    session_.warn("the window is nearly full: the veto of " + outcome->blocked_by.hook +
+                  " no longer counts (hooks." + outcome->blocked_by.hook +
+                  ".authority: final would make it)");
   take_settings(*outcome);
   return false;
 }
@@ -114,272 +191,229 @@ void Compaction::take_settings(const Outcome& outcome) {
   if (action->kind == AGENTD_ACT_REPLACE_MESSAGES) replacement_ = outcome.exclusive;
 }
 
-CompactionReport Compaction::plan_only() {
-  const Gauge gauge = session_.gauge();
-  const Rows& rows = session_.conversation_->rows();
-  plan_ = plan_compaction(rows, session_.conversation_->state().ranges(), request_, gauge,
-                          session_.options_.budget);
-  CompactionReport report;
-  report.outcome = AGENTD_RESULT_NOOP;
-  report.messages_before = rows.size();
-  report.messages_after = rows.size() - plan_.split + (plan_.nothing_to_do() ? 0 : 1);
-  report.pre_tokens = gauge.used;
-  report.text = "would summarise " + std::to_string(plan_.split) + " of " + std::to_string(rows.size()) +
-                " messages (" + with_commas(plan_.summarized_tokens) + " tokens, strategy " +
-                std::string(strategy_name(plan_.strategy)) + ") and keep " +
-                std::to_string(rows.size() - plan_.split) + " (" + with_commas(plan_.kept_tokens) +
-                " tokens)";
-  return report;
+// ---- the attempt
+
+void Compaction::tell_start(std::string_view detail) {
+  RunEvent told{RunEvent::Type::kStatus};
+  told.text = "compacting";
+  told.detail = detail;
+  session_.tell(told);
 }
 
 Result<CompactionReport, RunError> Compaction::attempt() {
-  started_ns_ = parts_.clock.monotonic_ns();
-  if (auto done = session_.commit(); !done) return done.error();
-  const Rows& rows = session_.conversation_->rows();
-  pre_tokens_ = session_.gauge().used;
-  before_ = session_.conversation_->usage();
-  const auto plan = [&] {
-    plan_ = plan_compaction(rows, session_.conversation_->state().ranges(), request_, session_.gauge(),
-                            session_.options_.budget);
-  };
-  plan();
-  if (plan_.nothing_to_do()) {
-    session_.failed_at_ = pre_tokens_;
-    return finish(AGENTD_RESULT_NOOP, rows.empty() ? "the conversation is empty"
-                                                   : "everything fits into what is kept");
-  }
-  instructions_ = request_.instructions.empty() ? "" : request_.instructions[0];
-  if (vetoed(plan_)) {
-    session_.vetoed_at_ = pre_tokens_;
-    ++session_.vetoes_;
-    return finish(AGENTD_RESULT_VETOED,
-                  author_ + (hook_summary_.empty() ? std::string() : ": " + hook_summary_));
-  }
-  session_.vetoes_ = 0;
+  if (auto begun = begin(); !begun) return begun.error();
+  const Gauge gauge = session_.gauge();
+  const bool must_shrink = request_.must_succeed() && target().used > target().limit;
+  const bool floor = request_.must_succeed() && !must_shrink && wins_too_little() &&
+                     (!plan_.nothing_to_do() || gauge.floor >= target().tokens);
+  if (floor)
+    return finish(AGENTD_RESULT_FAILED,
+                  "a compaction would win too little: what it cannot remove fills " +
+                      with_commas(gauge.floor + gauge.scaled(plan_.kept_tokens)) + " of " +
+                      with_commas(gauge.limit) + " tokens (" + fillers() + ")",
+                  "floor");
+  if (plan_.nothing_to_do() && !must_shrink)
+    return finish(AGENTD_RESULT_NOOP, messages_before_ == 0 ? "the conversation is empty"
+                                                            : "everything fits into what is kept");
+  if (vetoed())
+    return finish(AGENTD_RESULT_VETOED, author_ + (reason_.empty() ? std::string() : ": " + reason_));
   plan();
   // Hooks may have changed model, strategy and instructions: the record borrows their texts.
   payload_ = payload_of(plan_);
-  RunEvent told{RunEvent::Type::kStatus};
-  told.text = "compacting";
-  session_.tell(told);
+  tell_start();
   if (!replacement_.empty()) {
     auto placed = put_in_place(replacement_[0], session_.conversation_->revision());
     if (!placed) return placed.error();
     if (*placed) return **placed;
-    RunEvent refused{RunEvent::Type::kHookFailure};
-    refused.name = author_;
-    refused.detail = "before_compaction";
-    refused.text = placed->error().message;
-    session_.tell(refused);
+    session_.report_refusal(author_, AGENTD_EVENT_BEFORE_COMPACTION, placed->error().message);
     author_.clear();
   }
-  auto summary = summarise(plan_);
-  if (summary) return apply_summary(plan_, std::move(*summary));
-  const bool cancelled = summary.error().code == Code::kCancelled;
-  if (request_.automatic() && request_.reason != AGENTD_REASON_HOOK && !cancelled)
-    return degrade(plan_, summary.error());
-  return finish(AGENTD_RESULT_FAILED, summary.error().message);
+  return carry_out();
 }
 
-Result<Compaction::Summary> Compaction::summarise(const CompactionPlan& plan) {
-  if (!is_blank(hook_summary_)) return Summary{hook_summary_, {}, AGENTD_METHOD_HOOK};
+Result<CompactionReport, RunError> Compaction::carry_out() {
+  const bool must = request_.must_succeed();
+  if (!is_blank(hook_summary_) && !plan_.nothing_to_do())
+    return commit(summary_draft(hook_summary_, AGENTD_METHOD_HOOK, must));
+  if (must)
+    if (auto pruned = prune()) return commit(std::move(*pruned));
+  // What is to be summarised is next to nothing: the messages that fill the window are those that stay.
+  if (must && wins_too_little())
+    if (auto squeezed = squeeze_view()) return commit(std::move(*squeezed));
+  if (plan_.nothing_to_do())
+    return finish(AGENTD_RESULT_FAILED, "there is nothing left to shorten (" + fillers() + ")", "floor");
+  auto summary = summarise();
+  if (summary) return commit(summary_draft(*summary, method_, must));
+  if (!must || summary.error().code == Code::kCancelled)
+    return finish(AGENTD_RESULT_FAILED, summary.error().message);
+  session_.warn("no summary could be made (" + summary.error().message +
+                "); older messages are left out of the view, the log keeps them");
+  return commit(cut());
+}
+
+Result<std::string> Compaction::summarise() {
+  AGENTD_TRY(std::string prompt,
+             parts_.prompts.compaction_prompt(session_.conversation_id(), request_.instructions));
+  return ask_summary(model_, std::move(prompt), plan_.split);
+}
+
+Result<std::string> Compaction::ask_summary(std::string model, std::string prompt, std::uint32_t rows) {
+  AGENTD_TRY(const Rows source, originals(rows));
+  SummaryRequest ask;
+  ask.conversation_id = session_.conversation_id();
+  ask.model = std::move(model);
+  ask.prompt = std::move(prompt);
+  ask.messages = {source.begin(), rows};
+  ask.max_summary_tokens = target().summary_max;
+  ask.window = session_.services_.model_info(ask.model).window;
+  ask.scale = session_.services_.factors().of(ask.model, session_.options_.model);
+  Summariser summariser(parts_, session_.cancel_, [this](std::string_view part) { tell_start(part); });
+  auto summary = summariser.summarise(ask);
+  method_ = summariser.method();
+  spent_ += summariser.spent();
+  session_.charge(summariser.spent(), "summary");
+  return summary;
+}
+
+// A summary is made of what was said, not of what was left of it.
+Result<Rows> Compaction::originals(std::uint32_t count) const {
   const Rows& rows = session_.conversation_->rows();
-  const SummaryRequest ask{session_.conversation_id(),
-                           session_.services_.summary_model(request_.model), request_.instructions,
-                           {rows.begin(), plan.split}, request_.max_summary_tokens};
-  auto summary = ask_summary(parts_, ask, session_.cancel_, spent_);
-  session_.charge(spent_, "summary");
-  if (!summary) return summary.error();
-  return Summary{std::move(*summary), spent_, AGENTD_METHOD_SUMMARY};
+  if (std::none_of(rows.begin(), rows.begin() + count, is_pruned)) return session_.conversation_->pin();
+  Rows out(session_.services_.row_count());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (!is_pruned(rows[i])) {
+      out.append_copy(rows[i]);
+      continue;
+    }
+    AGENTD_TRY(const Rows whole,
+               load_log_messages(parts_.store, session_.id_, rows[i].seq, rows[i].seq, 1));
+    if (whole.empty())
+      return Error{Code::kCorrupt, "message " + std::to_string(rows[i].seq) + " is not in the log"};
+    out.append_copy(whole[0]);
+  }
+  return out;
 }
 
-Result<CompactionReport, RunError> Compaction::apply_summary(const CompactionPlan& plan,
-                                                             Summary summary) {
-  BoundaryRecord boundary = boundary_of(plan);
-  boundary.method = method_name(summary.method);
-  boundary.model = summary.method == AGENTD_METHOD_HOOK
-                       ? std::string()
-                       : session_.services_.summary_model(request_.model);
-  const std::string rendered = render_summary(summary.text);
-  session_.add(write_message(
-      {Message::of_text(Role::kSummary, rendered), StopReason::kEndTurn, {}, author_}));
-  boundary.summary_seq = session_.next_seq() - 1;
-  return commit_boundary(std::move(boundary), 0, summary.text);
+// ---- the rungs
+
+// Old tool results shortened, when that is enough.
+std::optional<Compaction::Draft> Compaction::prune() const {
+  const Rows& rows = session_.conversation_->rows();
+  const Gauge gauge = session_.gauge();
+  const CompactionTarget wanted = target();
+  PrunePlan pruned = plan_prunes(rows, session_.conversation_->state().prunes(), parts_.estimator);
+  const std::uint64_t freed = gauge.scaled(pruned.freed);
+  if (freed == 0 || wanted.used - std::min(wanted.used, freed) >= wanted.tokens) return std::nullopt;
+  Draft draft = draft_of(AGENTD_METHOD_PRUNE);
+  draft.kept = session_.conversation_->state().ranges();
+  draft.boundary.prunes = std::move(pruned.prunes);
+  draft.kept_tokens = rows.tokens() - std::min(rows.tokens(), pruned.freed);
+  return draft;
+}
+
+// Shortens what is kept until the view has no more than the wanted tokens; true when anything was.
+bool Compaction::squeeze(Draft& draft, std::uint64_t tokens) const {
+  const Gauge gauge = session_.gauge();
+  const std::uint64_t wanted = target().tokens;
+  if (tokens <= wanted) return false;
+  PrunePlan squeezed =
+      plan_squeeze(session_.conversation_->rows(), draft.kept, draft.boundary.prunes,
+                   gauge.unscaled(tokens - wanted), parts_.estimator);
+  if (squeezed.freed == 0) return false;
+  draft.boundary.prunes = std::move(squeezed.prunes);
+  draft.kept_tokens -= std::min(draft.kept_tokens, squeezed.freed);
+  draft.boundary.result = result_name(AGENTD_RESULT_DEGRADED);
+  return true;
+}
+
+Compaction::Draft Compaction::summary_draft(const std::string& text, std::uint32_t method,
+                                            bool may_squeeze) {
+  Draft draft = draft_of(method);
+  if (method != AGENTD_METHOD_HOOK) draft.boundary.model = model_;
+  draft.kept = plan_.kept;
+  draft.kept_tokens = plan_.kept_tokens;
+  draft.summary = render_summary(text);
+  draft.told = text;
+  const Gauge gauge = session_.gauge();
+  const std::uint64_t tokens =
+      gauge.floor + gauge.scaled(plan_.kept_tokens + parts_.estimator.count_text(draft.summary));
+  // What is kept is more than fits by itself, and the next request must fit.
+  if (may_squeeze && tokens > target().limit && squeeze(draft, tokens))
+    session_.warn("the newest messages alone do not fit the window; the longest of them are shortened "
+                  "in the view, the log keeps them whole");
+  return draft;
 }
 
 // No summary could be had, and the next request must fit: what is cut is marked, and the log keeps it.
-Result<CompactionReport, RunError> Compaction::degrade(const CompactionPlan& plan, const Error& why) {
-  session_.warn("no summary could be made (" + why.message +
-                "); older messages are left out of the view, the log keeps them");
+Compaction::Draft Compaction::cut() {
   const Truncation cut = plan_truncation(session_.conversation_->rows(),
-                                         session_.conversation_->state().ranges(), plan);
-  BoundaryRecord boundary = boundary_of(plan);
-  boundary.method = method_name(AGENTD_METHOD_TRUNCATE);
-  boundary.result = result_name(AGENTD_RESULT_DEGRADED);
-  boundary.kept = cut.kept;
-  session_.add(write_message(
-      {Message::of_text(Role::kSummary, cut.marker), StopReason::kEndTurn, {}, "truncation"}));
-  boundary.summary_seq = session_.next_seq() - 1;
-  return commit_boundary(std::move(boundary), 0, cut.marker);
-}
-
-Result<CompactionReport, RunError> Compaction::commit_boundary(BoundaryRecord boundary, std::uint32_t,
-                                                               std::string_view summary) {
-  CompactionReport report;
-  report.messages_before = session_.conversation_->rows().size();
-  boundary.duration_ms =
-      static_cast<std::int64_t>((parts_.clock.monotonic_ns() - started_ns_) / 1'000'000);
-  // What the new view will hold, counted before it exists, so that the record can say it.
-  std::uint64_t kept = 0;
-  for (const agentd_message& row : session_.conversation_->rows())
-    for (const SeqRange& range : boundary.kept)
-      if (row.seq >= range.first && row.seq <= range.last) kept += row.tokens;
-  Rows fresh(session_.services_.row_count());
-  for (const Record& literal : session_.pending_)
-    if (auto message = read_message(literal)) fresh.append(message->message, 0, 0);
-  boundary.post_tokens = session_.floor_tokens() + kept + fresh.tokens();
-  session_.add(write_boundary(boundary));
-  const std::uint64_t seq = session_.next_seq() - 1;
-  if (auto done = session_.commit(); !done) {
-    // A later commit must not bring what was told as failed.
-    std::erase_if(session_.pending_, [](const Record& record) {
-      return record.type == RecordType::kBoundary || carries_message(record.type);
-    });
-    finish(AGENTD_RESULT_FAILED, done.error().message);
-    return done.error();
-  }
-  session_.failed_at_ = 0;
-  session_.vetoed_at_ = 0;
-  session_.above_checkpoint_ = false;
-  const bool degraded = boundary.result != result_name(AGENTD_RESULT_APPLIED);
-  report.outcome = degraded ? AGENTD_RESULT_DEGRADED : AGENTD_RESULT_APPLIED;
-  report.messages_after = session_.conversation_->rows().size();
-  report.pre_tokens = pre_tokens_;
-  report.post_tokens = session_.gauge().used;
-  report.summary = std::string(summary);
-  report.boundary_id = boundary.id;
-  const std::string json = boundary_json(boundary, seq);
+                                         session_.conversation_->state().ranges(), plan_);
+  Draft draft = draft_of(AGENTD_METHOD_TRUNCATE);
+  author_ = "truncation";
+  draft.boundary.author.clear();
+  draft.boundary.result = result_name(AGENTD_RESULT_DEGRADED);
+  draft.kept = cut.kept;
+  draft.kept_tokens = cut.kept_tokens;
+  draft.summary = cut.marker;
+  draft.told = cut.marker;
   const Gauge gauge = session_.gauge();
-  RunEvent told{RunEvent::Type::kCompactBoundary};
-  told.boundary_json = json;
-  told.text = boundary.id;
-  told.detail = boundary.method;
-  told.gauge = &gauge;
-  session_.tell(told);
-  after(boundary, report, summary);
-  CompactionReport outcome = finish(report.outcome, {});
-  report.text = outcome.text;
-  return report;
+  const std::uint64_t tokens = gauge.floor + gauge.scaled(cut.kept_tokens);
+  if (tokens > target().limit) squeeze(draft, tokens);
+  return draft;
 }
 
-void Compaction::after(const BoundaryRecord& boundary, const CompactionReport& report,
-                       std::string_view summary) {
-  if (session_.wants(AGENTD_EVENT_AFTER_COMPACTION)) {
-    const agentd_usage before = to_abi(before_);
-    const agentd_usage spent = to_abi(spent_);
-    agentd_after_compaction payload{};
-    payload.size = sizeof payload;
-    payload.result = static_cast<std::uint16_t>(report.outcome);
-    for (std::uint16_t method = AGENTD_METHOD_SUMMARY; method <= AGENTD_METHOD_TRUNCATE; ++method)
-      if (method_name(method) == boundary.method) payload.method = method;
-    payload.request = &payload_;
-    payload.pre_tokens = report.pre_tokens;
-    payload.post_tokens = report.post_tokens;
-    payload.duration_ns = parts_.clock.monotonic_ns() - started_ns_;
-    payload.boundary_seq = session_.conversation_->revision();
-    payload.revision = session_.conversation_->revision();
-    payload.usage_before = &before;
-    payload.usage_spent = &spent;
-    payload.boundary_id = to_abi(boundary.id);
-    payload.summary = to_abi(summary);
-    if (const auto outcome = session_.fire(AGENTD_EVENT_AFTER_COMPACTION, &payload))
-      session_.add_contexts(*outcome);
-  }
-  if (!session_.wants(AGENTD_EVENT_SESSION_START)) return;
-  agentd_session_start start{};
-  start.size = sizeof start;
-  start.source = AGENTD_SOURCE_COMPACT;
-  if (const auto outcome = session_.fire(AGENTD_EVENT_SESSION_START, &start))
-    session_.take_session_start(*outcome);
+// Nothing can be summarised, and the view does not fit: its longest texts are shortened.
+std::optional<Compaction::Draft> Compaction::squeeze_view() const {
+  const Rows& rows = session_.conversation_->rows();
+  Draft draft = draft_of(AGENTD_METHOD_TRUNCATE);
+  draft.kept = session_.conversation_->state().ranges();
+  draft.kept_tokens = rows.tokens();
+  if (!squeeze(draft, target().used)) return std::nullopt;
+  return draft;
 }
 
-CompactionReport Compaction::finish(std::uint32_t outcome, std::string text) {
-  CompactionReport report;
-  report.outcome = outcome;
-  report.messages_before = report.messages_after = session_.conversation_->rows().size();
-  report.pre_tokens = report.post_tokens = pre_tokens_;
-  report.text = std::move(text);
-  const bool changed = outcome == AGENTD_RESULT_APPLIED || outcome == AGENTD_RESULT_DEGRADED;
-  if (!changed) {
-    CompactionAttemptRecord attempt;
-    attempt.trigger = trigger_name(request_.trigger);
-    attempt.reason = reason_name(request_.reason);
-    attempt.phase = phase_name(request_.phase);
-    attempt.outcome = result_name(outcome);
-    attempt.error = one_line(report.text, 500);
-    session_.add(write_compaction_attempt(attempt));
-    if (outcome == AGENTD_RESULT_FAILED && request_.automatic()) session_.failed_at_ = pre_tokens_;
-    if (auto done = session_.commit(); !done)
-      parts_.log.write(LogLevel::kError, "agent", done.error().message);
-  }
-  RunEvent told{RunEvent::Type::kCompactionOutcome};
-  told.detail = result_name(outcome);
-  told.text = report.text;
-  session_.tell(told);
-  if (outcome == AGENTD_RESULT_FAILED)
-    session_.fire_error("compaction_failed", report.text, "compaction", false);
-  return report;
-}
+// ---- a run that writes the summary itself
 
-Result<CompactionReport, RunError> Compaction::replace(const Outcome::Attributed& asked) {
-  started_ns_ = parts_.clock.monotonic_ns();
-  author_ = asked.by.hook;
-  const std::uint64_t seen = session_.conversation_->revision();
-  if (auto done = session_.commit(); !done) return done.error();
-  pre_tokens_ = session_.gauge().used;
-  before_ = session_.conversation_->usage();
+Result<std::optional<CompactionReport>, RunError> Compaction::open_run() {
+  using Over = std::optional<CompactionReport>;
+  if (auto begun = begin(); !begun) return begun.error();
+  if (plan_.nothing_to_do())
+    return Over(finish(AGENTD_RESULT_NOOP, messages_before_ == 0 ? "the conversation is empty"
+                                                                 : "there is only a summary"));
+  if (vetoed())
+    return Over(
+        finish(AGENTD_RESULT_VETOED, author_ + (reason_.empty() ? std::string() : ": " + reason_)));
+  plan();
   payload_ = payload_of(plan_);
-  auto placed = put_in_place(asked, seen);
-  if (!placed) return placed.error();
-  if (*placed) return **placed;
-  return finish(AGENTD_RESULT_FAILED, placed->error().message);
+  tell_start();
+  if (!replacement_.empty()) {
+    auto placed = put_in_place(replacement_[0], session_.conversation_->revision());
+    if (!placed) return placed.error();
+    if (*placed) return Over(**placed);
+    session_.report_refusal(author_, AGENTD_EVENT_BEFORE_COMPACTION, placed->error().message);
+    author_.clear();
+  }
+  if (is_blank(hook_summary_)) return Over();
+  auto done = commit(summary_draft(hook_summary_, AGENTD_METHOD_HOOK, false));
+  if (!done) return done.error();
+  return Over(std::move(*done));
 }
 
-Result<Result<CompactionReport>, RunError> Compaction::put_in_place(const Outcome::Attributed& asked,
-                                                                    std::uint64_t seen) {
-  using Placed = Result<CompactionReport>;
-  const auto refuse = [&](const std::string& why) {
-    return Placed(Error{Code::kInvalid, "the replacement of " + author_ + " was refused: " + why});
-  };
-  if (asked.action.base_revision != seen)
-    return refuse("it was made from revision " + std::to_string(asked.action.base_revision) +
-                  ", the conversation is at " + std::to_string(seen));
-  auto planned = plan_replacement(session_.conversation_->rows(),
-                                  session_.conversation_->state().ranges(), asked.action, author_);
-  if (!planned) return refuse(planned.error().message);
-  BoundaryRecord boundary = boundary_of(plan_);
-  boundary.strategy = "full";
-  boundary.method = method_name(AGENTD_METHOD_REPLACE);
-  boundary.kept.clear();
-  const std::uint64_t first_literal = session_.next_seq();
-  for (const Replacement::Piece& piece : planned->pieces) {
-    const std::uint64_t seq = first_literal + piece.index;
-    boundary.kept.push_back(piece.literal ? SeqRange{seq, seq} : piece.range);
-  }
-  std::uint64_t tokens = 0;
-  std::string text;
-  for (const ReplacePart& part : asked.action.parts) {
-    if (!part.is_literal()) continue;
-    tokens += parts_.estimator.count_text(part.literal.text());
-    if (text.empty()) text = part.literal.text();
-  }
-  // A replacement that frees nothing would be asked for again at the next stop.
-  if (tokens + session_.floor_tokens() >= pre_tokens_ && planned->pieces.size() == planned->literals.size())
-    return refuse("it is not smaller than what it replaces");
-  for (Record& literal : planned->literals) session_.add(std::move(literal));
-  auto done = commit_boundary(std::move(boundary), 0, text);
-  if (!done) return done.error();
-  return Placed(std::move(*done));
+Result<std::string> Compaction::summarise_instead(std::string_view prompt) {
+  return ask_summary(session_.options_.model, std::string(prompt),
+                     session_.conversation_->rows().size());
+}
+
+Result<CompactionReport, RunError> Compaction::close_run(std::string_view summary,
+                                                         std::string_view author) {
+  if (auto done = session_.commit(); !done) return done.error();
+  plan();
+  author_ = std::string(author);
+  Draft draft = draft_of(method_);
+  draft.boundary.model = session_.options_.model;
+  draft.summary = render_summary(summary);
+  draft.told = std::string(summary);
+  return commit(std::move(draft));
 }
 
 }  // namespace agentd

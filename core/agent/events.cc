@@ -45,9 +45,10 @@ Names names_of(RunEvent::Type type) {
     case RunEvent::Type::kHookAnswer: return {"hook_answer", "answer", "event"};
     case RunEvent::Type::kHookConflict: return {"hook_conflict", "winner", "event"};
     case RunEvent::Type::kHookFailure: return {"hook_failure", "error", "event"};
-    case RunEvent::Type::kStatus: return {"status", "status", ""};
+    case RunEvent::Type::kStatus: return {"status", "status", "progress"};
     case RunEvent::Type::kCompactBoundary: return {"system", "", ""};
     case RunEvent::Type::kCompactionOutcome: return {"compaction_outcome", "message", "outcome"};
+    case RunEvent::Type::kCompactionUndone: return {"compaction_undone", "boundary_id", ""};
     case RunEvent::Type::kNotice: return {"notice", "text", ""};
     case RunEvent::Type::kWarning: return {"warning", "text", ""};
     case RunEvent::Type::kError: return {"error", "message", "code"};
@@ -71,13 +72,16 @@ std::string event_json(const RunEvent& event) {
   if (event.agent_depth != 0) write_agent(out, event);
   if (event.turn != 0) out.member("turn", static_cast<unsigned>(event.turn));
   out.optional("call_id", event.call_id).optional("name", event.name);
-  if (!names.detail.empty()) out.member(names.detail, event.detail);
+  const bool told = !event.detail.empty() || event.type != RunEvent::Type::kStatus;
+  if (!names.detail.empty() && told) out.member(names.detail, event.detail);
   if (event.type == RunEvent::Type::kToolCall)
     out.key("input").raw(event.text.empty() ? "{}" : event.text);
   else if (!names.text.empty())
     out.member(names.text, event.text);
   out.optional("effect", event.effect);
   if (event.type == RunEvent::Type::kToolResult) out.member("ok", event.ok);
+  if (event.type == RunEvent::Type::kCompactionUndone)
+    out.member("pre_tokens", event.pre_tokens).member("post_tokens", event.post_tokens);
   if (event.duration_us != 0) out.member("duration_us", event.duration_us);
   if (event.usage != nullptr) write_usage(out, *event.usage);
   if (event.gauge != nullptr) write_gauge(out, *event.gauge);

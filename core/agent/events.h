@@ -29,9 +29,10 @@ struct RunEvent {
     kHookAnswer,         // name = hook, detail = event, text = answer, effect, duration_us
     kHookConflict,       // name = loser, detail = event, text = winner
     kHookFailure,        // name = hook, detail = event, text = why
-    kStatus,             // text: compacting, idle
+    kStatus,             // text: compacting; detail: "part 2 of 5" of a long one, or empty
     kCompactBoundary,    // boundary (JSON of the compact_boundary message), text = id
     kCompactionOutcome,  // detail = applied|noop|degraded|failed|vetoed, text = error or reason
+    kCompactionUndone,   // text = id of the boundary, pre_tokens, post_tokens, gauge
     kNotice,             // text; from hooks' system messages and the runtime
     kWarning,            // text
     kError,              // text, detail = code
@@ -49,6 +50,7 @@ struct RunEvent {
   std::uint32_t turn = 0;
   bool ok = true;
   std::uint64_t duration_us = 0;
+  std::uint64_t pre_tokens = 0, post_tokens = 0;
   const Usage* usage = nullptr;
   const Gauge* gauge = nullptr;
 };

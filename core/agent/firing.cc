@@ -174,7 +174,7 @@ agentd_envelope SessionImpl::envelope_of(const Fired& fired, const agentd_gauge&
   envelope.turn_id = to_abi(texts_.turn_id);
   envelope.cwd = to_abi(options_.cwd);
   envelope.project_id = to_abi(options_.project_id);
-  envelope.recipe = to_abi(options_.recipe);
+  envelope.recipe = to_abi(recipe_);
   envelope.provider = to_abi(options_.provider);
   envelope.model = to_abi(options_.model);
   envelope.agent_id = to_abi(agent_.id);
@@ -298,6 +298,16 @@ void SessionImpl::report(const Outcome& outcome, std::uint32_t event) {
     told.text = notice.action.text;
     tell(told);
   }
+}
+
+void SessionImpl::report_refusal(std::string_view hook, std::uint32_t event, std::string_view why) {
+  RunEvent told{RunEvent::Type::kHookFailure};
+  told.name = hook;
+  told.detail = event_name(event);
+  told.text = why;
+  tell(told);
+  parts_.log.write(LogLevel::kWarning, "hooks",
+                   std::string(hook) + " at " + std::string(event_name(event)) + ": " + std::string(why));
 }
 
 void SessionImpl::add_contexts(const Outcome& outcome) {

@@ -27,7 +27,9 @@ Result<std::unique_ptr<Conversation>> build(const Ulid& id, const std::vector<St
 Result<std::unique_ptr<Conversation>> load_conversation(const Store& store, const Ulid& id,
                                                         const Rows::Count& count) {
   AGENTD_TRY(const ConversationInfo info, store.info(id));
-  AGENTD_TRY(const auto records, read_records(store, id, std::max<std::uint64_t>(info.view_first_seq, 1), 0));
+  // No further than the index goes: what somebody else appends meanwhile would be missing in its totals.
+  AGENTD_TRY(const auto records, read_records(store, id, std::max<std::uint64_t>(info.view_first_seq, 1),
+                                              info.revision));
   AGENTD_TRY(auto conversation, build(id, records, count));
   conversation->restore_totals(info.usage, info.runs, static_cast<std::uint32_t>(info.compactions));
   return conversation;

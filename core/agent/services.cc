@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::uint64_t kThreadBudgetTokens = 1'000'000;
-constexpr std::string_view kSummarySystem =
-    "You summarise conversations between a user and a coding agent, so that the work can go on from the "
-    "summary alone.";
 
 Error no_conversation(std::string_view id) {
   return {Code::kNotFound, "there is no conversation " + std::string(id)};
@@ -20,53 +18,9 @@ Error no_conversation(std::string_view id) {
 
 }  // namespace
 
-Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& wanted,
-                                  const CancelToken& cancel) {
-  ModelRequest request;
-  request.model = wanted.model;
-  request.system = wanted.system;
-  request.messages = wanted.messages;
-  request.closing_text = wanted.closing_text;
-  request.max_output_tokens = wanted.max_output_tokens;
-  request.purpose = wanted.purpose;
-  request.conversation_id = wanted.conversation_id;
-  NullModelSink sink;
-  ModelResult answer =
-      parts.provider.complete(request, sink, cancel, Deadline::after(parts.clock, std::chrono::minutes(10)));
-  if (!answer) {
-    const Code code = answer.error().kind == ModelErrorKind::kCancelled ? Code::kCancelled
-                                                                        : Code::kUnavailable;
-    return Error{code, answer.error().message};
-  }
-  return std::move(*answer);
-}
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
-
-Result<std::string> ask_summary(const AgentParts& parts, const SummaryRequest& request,
-                                const CancelToken& cancel, Usage& spent) {
-  AGENTD_TRY(const std::string prompt,
-             parts.prompts.compaction_prompt(request.conversation_id, request.instructions));
-  UtilityRequest ask;
-  ask.model = request.model;
-  ask.system = kSummarySystem;
-  ask.closing_text = prompt;
-  ask.purpose = "summary";
-  ask.conversation_id = request.conversation_id;
-  ask.messages = request.messages;
-  ask.max_output_tokens = request.max_summary_tokens;
-  AGENTD_TRY(const ModelResponse answer, ask_utility(parts, ask, cancel));
-  spent = answer.usage.value_or(Usage{});
-  std::string text = answer.message.text();
-  if (is_blank(text)) return Error{Code::kUnavailable, "the model's summary is empty"};
-  return text;
-}
-
 ModelInfo AgentServices::model_info(std::string_view model) const {
   ModelInfo info = parts_.models.find(model);
-  if (options_.window_override) info.window = *options_.window_override;
+  if (options_.window_override && model == options_.model) info.window = *options_.window_override;
   return info;
 }
 
@@ -97,9 +51,9 @@ void AgentServices::remove_session(agentd_conv handle) {
 AgentServices::Charged AgentServices::charged(agentd_conv handle, const CancelToken& otherwise) const {
   const std::lock_guard lock(mutex_);
   const auto found = sessions_.find(handle);
-  if (found == sessions_.end()) return {0, {}, otherwise, std::nullopt};
+  if (found == sessions_.end()) return {0, {}, otherwise, std::nullopt, false};
   const SessionImpl& session = *found->second;
-  return {handle, session.conversation_id(), session.cancel(), session.seen()};
+  return {handle, session.conversation_id(), session.cancel(), session.seen(), session.compacts()};
 }
 
 void AgentServices::charge(const Charged& who, const Usage& usage, std::string purpose) const {
@@ -110,15 +64,20 @@ void AgentServices::charge(const Charged& who, const Usage& usage, std::string p
 
 // ---- compactor
 
-std::uint64_t AgentServices::count_text(std::string_view, std::string_view text) {
-  return parts_.estimator.count_text(text);
+std::uint64_t AgentServices::corrected(std::string_view model, std::uint64_t estimated) const {
+  const double factor = factors_.of(model.empty() ? std::string_view(options_.model) : model);
+  return static_cast<std::uint64_t>(static_cast<double>(estimated) * factor + 0.5);
 }
 
-std::uint64_t AgentServices::count_messages(std::string_view, const agentd_list& messages) {
+std::uint64_t AgentServices::count_text(std::string_view model, std::string_view text) {
+  return corrected(model, parts_.estimator.count_text(text));
+}
+
+std::uint64_t AgentServices::count_messages(std::string_view model, const agentd_list& messages) {
   std::uint64_t tokens = 0;
   for (std::uint32_t i = 0; i < messages.count; ++i)
     tokens += parts_.estimator.count_row(messages_of(messages)[i]);
-  return tokens;
+  return corrected(model, tokens);
 }
 
 Result<std::string> AgentServices::compaction_prompt(const CompactOptions& options) {
@@ -132,20 +91,34 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   request.phase = AGENTD_PHASE_POST_TURN;
   request.strategy = options.strategy;
   request.keep_tokens = options.keep_tokens;
+  request.max_summary_tokens = options.max_summary_tokens;
   const ModelInfo info = model_info(options_.model);
-  Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, rows.tokens(), 0);
+  Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
+  gauge.scale = factors_.of(options_.model);
+  gauge.used = gauge.scaled(rows.tokens());
   const CompactionPlan plan = plan_compaction(rows, view, request, gauge, options_.budget);
   if (plan.nothing_to_do()) return Error{Code::kInvalid, "there is nothing to compact"};
   CompactAnswer out;
-  const SummaryRequest ask{who.id, summary_model(options.model), {options.instructions},
-                           {rows.begin(), plan.split}, options.max_summary_tokens};
-  auto summary = ask_summary(parts_, ask, who.cancel, out.usage);
+  AGENTD_TRY(const std::string prompt, parts_.prompts.compaction_prompt(who.id, {options.instructions}));
+  SummaryRequest ask;
+  ask.conversation_id = who.id;
+  ask.model = summary_model(options.model);
+  ask.prompt = prompt;
+  ask.messages = {rows.begin(), plan.split};
+  ask.max_summary_tokens = target_of(request, gauge, options_.budget).summary_max;
+  ask.window = model_info(ask.model).window;
+  ask.scale = factors_.of(ask.model, options_.model);
+  Summariser summariser(parts_, who.cancel, {});
+  auto summary = summariser.summarise(ask);
+  out.usage = summariser.spent();
   charge(who, out.usage, "summary");
   if (!summary) return summary.error();
   out.summary = std::move(*summary);
+  out.method = summariser.method();
   out.outcome = AGENTD_RESULT_APPLIED;
-  out.pre_tokens = plan.summarized_tokens + plan.kept_tokens;
-  out.post_tokens = parts_.estimator.count_text(render_summary(out.summary)) + plan.kept_tokens;
+  out.pre_tokens = gauge.scaled(plan.summarized_tokens + plan.kept_tokens);
+  out.post_tokens =
+      gauge.scaled(parts_.estimator.count_text(render_summary(out.summary)) + plan.kept_tokens);
   out.kept_first = plan.kept_first;
   out.kept_last = plan.kept_last;
   return out;
@@ -157,6 +130,7 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
     return Error{Code::kBusy, "a compaction is running already"};
   const Charged who =
       charged(source.conversation != 0 ? source.conversation : caller.conversation, caller.cancel);
+  if (who.compacts) return Error{Code::kBusy, "this run is a compaction already"};
   if (source.conversation == 0) {
     Rows rows(row_count());
     for (std::uint32_t i = 0; i < source.messages.count; ++i)
@@ -245,7 +219,8 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
   // Without a report what was sent and received is counted, so that budgets hold.
   out.usage = answer.usage.value_or(
-      Usage{rows.tokens(), parts_.estimator.count_text(out.message.text()), 0, 0, 0, 0});
+      Usage{corrected(options.model, rows.tokens()),
+            corrected(options.model, parts_.estimator.count_text(out.message.text())), 0, 0, 0, 0});
   rows.append(out.message, 0, parts_.clock.wall_ms());
   thread->history = std::move(rows);
   thread->usage += out.usage;
@@ -379,8 +354,11 @@ class AgentImpl final : public Agent {
   Result<std::unique_ptr<Session>, RunError> open_as(std::optional<Ulid> wanted, std::uint32_t source) {
     const AgentParts& parts = services_.parts();
     const Ulid id = wanted ? *wanted : parts.ids.next();
-    if (wanted)
-      if (auto info = parts.store.info(id); !info) return open_error(info.error());
+    if (wanted) {
+      const auto info = parts.store.info(id);
+      if (!info) return open_error(info.error());
+      source = is_fresh_fork(*info) ? AGENTD_SOURCE_FORK : AGENTD_SOURCE_RESUME;
+    }
     auto lease = parts.store.lease(id);
     if (!lease) return open_error(lease.error());
     auto conversation = std::make_unique<Conversation>(id.text(), services_.row_count());
@@ -390,7 +368,7 @@ class AgentImpl final : public Agent {
       conversation = std::move(*loaded);
     }
     SessionSeed seed{id, std::move(*lease), std::move(conversation)};
-    seed.source = wanted ? AGENTD_SOURCE_RESUME : source;
+    seed.source = source;
     auto session = std::make_unique<SessionImpl>(services_, std::move(seed));
     session->start();
     return std::unique_ptr<Session>(std::move(session));

@@ -10,19 +10,24 @@
 #include <optional>
 
 #include "core/agent/session.h"
+#include "core/agent/token_factors.h"
 
 namespace agentd {
 
 class AgentServices final : public Services {
  public:
   AgentServices(AgentParts parts, AgentOptions options)
-      : parts_(std::move(parts)), options_(std::move(options)) {}
+      : parts_(std::move(parts)),
+        options_(std::move(options)),
+        factors_(parts_.store, parts_.log, parts_.estimator.name()) {}
 
   const AgentParts& parts() const { return parts_; }
   const AgentOptions& options() const { return options_; }
   // The table's entry for a model, with the user's window in its place.
   ModelInfo model_info(std::string_view model) const;
   std::string summary_model(std::string_view asked) const;
+  // The corrections of estimates; what rows and estimators count is without them.
+  TokenFactors& factors() const { return factors_; }
   Rows::Count row_count() const;
 
   agentd_conv add_session(SessionImpl* session);
@@ -33,6 +38,7 @@ class AgentServices final : public Services {
     std::string id;
     CancelToken cancel;
     std::optional<SessionImpl::Seen> seen;
+    bool compacts = false;         // its run writes a summary
   };
   Charged charged(agentd_conv handle, const CancelToken& otherwise) const;
   // Adds to the conversation's bill, if its session is still there.
@@ -63,6 +69,8 @@ class AgentServices final : public Services {
                                                 std::uint64_t* next) override;
 
  private:
+  // An estimate as the model would count; empty = the conversations' model.
+  std::uint64_t corrected(std::string_view model, std::uint64_t estimated) const;
   struct Thread {
     std::string plugin_id;
     ThreadOptions options;
@@ -76,6 +84,7 @@ class AgentServices final : public Services {
 
   const AgentParts parts_;
   const AgentOptions options_;
+  mutable TokenFactors factors_;
   mutable std::mutex mutex_;
   std::map<agentd_conv, SessionImpl*> sessions_;                 // guarded by mutex_
   // Shared with a send() that runs while the thread is closed.

@@ -2,7 +2,12 @@
 // session.cc - a session and its runs: from the user's message to the stop.
 #include "core/agent/session.h"
 
+#include <algorithm>
+
+#include "core/agent/loading.h"
+#include "core/agent/compact.h"
 #include "core/agent/services.h"
+#include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
@@ -10,6 +15,13 @@ namespace agentd {
 namespace {
 
 constexpr std::uint32_t kContinuesMax = 8;
+
+bool same_to_model(const std::vector<Tool>& a, const std::vector<Tool>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tool& one, const Tool& other) {
+    return one.name == other.name && one.description == other.description &&
+           one.input_schema_json == other.input_schema_json;
+  });
+}
 
 }  // namespace
 
@@ -20,6 +32,7 @@ SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
       parts_(services.parts()),
       options_(services.options()),
       id_(seed.id),
+      id_text_(seed.id.text()),
       session_id_(parts_.ids.next().text()),
       source_(seed.source),
       agent_(std::move(seed.agent)),
@@ -29,7 +42,8 @@ SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
       conversation_(std::move(seed.conversation)),
       handle_(services.add_session(this)),
       slot_(parts_.slots),
-      snapshot_(parts_.dispatcher.pin()) {}
+      snapshot_(parts_.dispatcher.pin()),
+      recipe_(options_.recipe) {}
 
 SessionImpl::~SessionImpl() {
   end("exit");
@@ -47,6 +61,7 @@ void SessionImpl::start() {
 // The context of a session stands outside its history: a new one takes the old one's place.
 void SessionImpl::take_session_start(const Outcome& outcome) {
   if (!outcome.contexts.empty()) session_contexts_.clear();
+  floor_.reset();
   for (const Outcome::Attributed& context : outcome.contexts)
     if (!context.action.text.empty()) session_contexts_.push_back(context.action.text);
   if (const Action* const title = outcome.set_of(AGENTD_KEY_TITLE)) add(write_meta({title->text}));
@@ -78,6 +93,7 @@ void SessionImpl::end(std::string_view reason) {
     fire(AGENTD_EVENT_SESSION_END, &payload);
   }
   flush_receipts();
+  if (agent_.depth == 0) services_.factors().save();
   lease_.reset();
 }
 
@@ -148,18 +164,41 @@ void SessionImpl::take_charges() {
     if (!(charge.usage == Usage{})) add(write_usage(charge));
 }
 
-Result<void, RunError> SessionImpl::commit() {
+Result<void> SessionImpl::try_commit() {
   take_charges();
   if (pending_.empty()) return {};
-  auto stored =
-      parts_.store.append(id_, conversation_->revision(), pending_, pending_blobs_, receipts_);
-  if (!stored) return store_error(stored.error());
+  AGENTD_TRY(const auto stored, parts_.store.append(id_, conversation_->revision(), pending_,
+                                                    pending_blobs_, receipts_));
   pending_.clear();
   pending_blobs_.clear();
   receipts_.clear();
-  const std::lock_guard lock(mutex_);
-  if (auto applied = conversation_->apply(*stored); !applied) return store_error(applied.error());
+  return apply(stored);
+}
+
+Result<void, RunError> SessionImpl::commit() {
+  auto done = try_commit();
+  if (!done) return store_error(done.error());
   return {};
+}
+
+Result<void> SessionImpl::apply(const std::vector<StoredRecord>& records) {
+  const std::lock_guard lock(mutex_);
+  auto applied = conversation_->apply(records);
+  if (applied || applied.error().code != Code::kConflict) return applied;
+  // The records bring back what is no longer in memory.
+  AGENTD_TRY(conversation_, load_conversation(parts_.store, id_, services_.row_count()));
+  return {};
+}
+
+Result<std::vector<StoredRecord>, RunError> SessionImpl::catch_up() {
+  std::vector<StoredRecord> fresh;
+  auto read = parts_.store.read(id_, conversation_->revision() + 1, 0, [&](const StoredRecord& record) {
+    fresh.push_back(record);
+    return true;
+  });
+  if (!read) return store_error(read.error());
+  if (auto applied = apply(fresh); !applied) return store_error(applied.error());
+  return fresh;
 }
 
 void SessionImpl::follow(const CancelToken& cancel) {
@@ -246,35 +285,58 @@ std::vector<ToolSpec> SessionImpl::tool_specs() const {
 // The tools as of now, and the one that starts subagents. A tool of that name that somebody else brings
 // stays what it is.
 void SessionImpl::refresh_tools() {
-  tools_ = parts_.tools.tools();
-  if (!options_.subagents || agent_.depth >= kSubagentDepthMax) return;
-  Tool task = subagent_tool();
-  for (const Tool& tool : tools_)
-    if (tool.name == task.name) return;
-  tools_.push_back(std::move(task));
+  std::vector<Tool> tools = parts_.tools.tools();
+  const auto is_named = [](const std::string& name) {
+    return [&name](const Tool& tool) { return tool.name == name; };
+  };
+  if (options_.subagents && offers_subagents_ && agent_.depth < kSubagentDepthMax) {
+    Tool task = subagent_tool();
+    if (std::none_of(tools.begin(), tools.end(), is_named(task.name)))
+      tools.push_back(std::move(task));
+  }
+  if (!same_to_model(tools, tools_)) floor_.reset();
+  tools_ = std::move(tools);
 }
 
 std::uint64_t SessionImpl::floor_tokens() const {
-  std::uint64_t bytes = options_.system_prompt.size() + options_.instructions.size();
-  if (agent_.depth != 0) bytes += subagent_system_text().size();
-  for (const std::string& context : session_contexts_) bytes += context.size();
-  if (options_.offer_tools)
-    for (const Tool& tool : tools_)
-      bytes += tool.name.size() + tool.description.size() + tool.input_schema_json.size();
-  return (bytes + 3) / 4;
+  if (!floor_) floor_ = count_frame(system_text(), tool_specs());
+  return *floor_;
+}
+
+std::uint64_t SessionImpl::count_frame(const std::string& system,
+                                       std::span<const ToolSpec> tools) const {
+  std::string text = system;
+  for (const ToolSpec& tool : tools)
+    text.append(tool.name).append(tool.description).append(tool.input_schema_json);
+  return parts_.estimator.count_text(text);
+}
+
+// What was added since the last report says more about what comes next than the whole does; a
+// little is left until it has added up.
+void SessionImpl::learn_tokens(const std::string& model, std::uint64_t estimated,
+                               std::uint64_t reported) {
+  const bool grows = measured_.model == model && estimated >= measured_.estimated &&
+                     reported >= measured_.reported;
+  const std::uint64_t fresh = grows ? estimated - measured_.estimated : estimated;
+  if (fresh < Calibration::kEstimatedMin) return;
+  services_.factors().learn(model, fresh, grows ? reported - measured_.reported : reported);
+  measured_ = {model, estimated, reported};
 }
 
 Gauge SessionImpl::gauge() const {
   const ModelInfo info = services_.model_info(options_.model);
   const Rows& rows = conversation_->rows();
-  const std::uint64_t floor = floor_tokens();
   const std::uint64_t reported = conversation_->reported_seq();
-  std::uint64_t used = floor + rows.tokens();
-  if (reported != 0) {
-    used = conversation_->last_report().prompt_tokens() + conversation_->last_report().output;
-    for (std::uint32_t i = rows.size(); i-- > 0 && rows[i].seq > reported;) used += rows[i].tokens;
-  }
-  Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, used, floor);
+  std::uint64_t fresh = reported == 0 ? floor_tokens() + rows.tokens() : 0;
+  if (reported != 0)
+    for (std::uint32_t i = rows.size(); i-- > 0 && rows[i].seq > reported;) fresh += rows[i].tokens;
+  Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
+  gauge.scale = services_.factors().of(options_.model);
+  gauge.floor = gauge.scaled(floor_tokens());
+  gauge.used = gauge.scaled(fresh);
+  if (reported != 0)
+    gauge.used +=
+        conversation_->last_report().prompt_tokens() + conversation_->last_report().output;
   gauge.reported = reported != 0;
   gauge.compactions = conversation_->compactions();
   return gauge;
@@ -321,6 +383,10 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
 }
 
 void SessionImpl::add_user_message(const std::string& text, std::string_view source) {
+  if (run_prompt_) {
+    *run_prompt_ += (run_prompt_->empty() ? "" : "\n\n") + text;
+    return;
+  }
   if (task_.empty() && source != "hook" && source != "recipe") task_ = text;
   add(write_message({Message::of_text(Role::kUser, text), StopReason::kEndTurn, std::string(source), {}}));
   RunEvent told{RunEvent::Type::kUserMessage};
@@ -340,13 +406,14 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
   run_usage_ = {};
   final_text_.clear();
   late_contexts_.clear();
+  compaction_report_.reset();
   told_full_ = false;
   stop_reason_ = StopReason::kEndTurn;
   refresh_tools();
   begin_conversation();
   recover_open_calls();
   RunBeginRecord begin{session_id_,       texts_.run_id,  options_.cwd,
-                       options_.provider, options_.model, options_.recipe};
+                       options_.provider, options_.model, recipe_};
   add(write_run_begin(begin));
   add_settings();
   RunEvent told{RunEvent::Type::kRunStarted};
@@ -356,17 +423,66 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
   tell(told);
 }
 
-Result<RunReport, RunError> SessionImpl::run(std::string_view user_text, const CancelToken& cancel) {
+Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const CancelToken& cancel) {
   const CancelBinding binding(*slot_, cancel);
+  recipe_ = request.recipe.empty() ? options_.recipe : request.recipe;
+  offers_subagents_ = request.subagents;
   begin_run(cancel);
   set_running(true);
-  auto sent = send_user_message(to_utf8(user_text), "user");
-  // A blocked message leaves nothing behind but the fact.
-  if (!sent)
-    std::erase_if(pending_, [](const Record& record) { return carries_message(record.type); });
-  auto report = sent ? run_turns() : Result<RunReport, RunError>(fail_run(sent.error()));
+  compacts_ = request.compaction_run;
+  auto report = request.compaction_run ? run_compaction(request) : run_message(request);
+  compacts_ = false;
+  run_compaction_.reset();
+  run_prompt_.reset();
   set_running(false);
   return report;
+}
+
+Result<RunReport, RunError> SessionImpl::run_message(const RunRequest& request) {
+  auto sent = send_user_message(to_utf8(request.text), request.recipe.empty() ? "user" : "recipe");
+  if (sent && !request.words.empty()) sent = send_user_message(to_utf8(request.words), "user");
+  if (sent) return run_turns();
+  // A blocked message leaves nothing behind but the fact.
+  std::erase_if(pending_, [](const Record& record) { return carries_message(record.type); });
+  return fail_run(sent.error());
+}
+
+// A recipe whose answer takes the history's place. Without tools it is one request, and the log gets the
+// summary alone: a run that fails leaves the view as it was.
+Result<RunReport, RunError> SessionImpl::run_compaction(const RunRequest& request) {
+  CompactionRequest asked;
+  asked.trigger = AGENTD_TRIGGER_MANUAL;
+  asked.reason = AGENTD_REASON_MANUAL;
+  asked.phase = AGENTD_PHASE_STANDALONE;
+  asked.strategy = AGENTD_STRATEGY_FULL;
+  asked.model = options_.model;
+  asked.instructions = {request.compaction_instructions};
+  run_compaction_ = std::make_unique<Compaction>(*this, asked);
+  auto over = run_compaction_->open_run();
+  if (!over) return fail_run(over.error());
+  if (*over) return end_compaction(**over);
+  std::string text = to_utf8(request.text);
+  for (std::size_t i = 1; i < run_compaction_->instructions().size(); ++i)
+    text += "\n\nAdditional instructions: " + run_compaction_->instructions()[i];
+  if (tool_specs().empty()) run_prompt_.emplace();
+  auto sent = send_user_message(std::move(text), "recipe");
+  if (sent && !request.words.empty()) sent = send_user_message(to_utf8(request.words), "user");
+  if (!sent) std::erase_if(pending_, [](const Record& record) { return carries_message(record.type); });
+  auto report = sent ? run_turns() : Result<RunReport, RunError>(fail_run(sent.error()));
+  if (report && compaction_report_) return report;
+  const std::string why = report ? "the run ended without a summary" : report.error().message;
+  if (!run_compaction_->closed()) run_compaction_->fail_run(why);
+  if (!report) return report;
+  return RunError{RunError::Kind::kProvider, "the conversation was not compacted: " + why};
+}
+
+// Before the first request: refused, done by a hook, or nothing to do.
+Result<RunReport, RunError> SessionImpl::end_compaction(const CompactionReport& report) {
+  compaction_report_ = report;
+  if (report.outcome == AGENTD_RESULT_VETOED)
+    return fail_run({RunError::Kind::kBlocked, "the compaction was refused by " + report.text});
+  if (report.outcome == AGENTD_RESULT_FAILED) return fail_run({RunError::Kind::kFailure, report.text});
+  return end_run(report.changed() ? "compacted" : "stop");
 }
 
 // A subagent's run. subagent_start has seen the prompt already.
@@ -403,11 +519,16 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
     outcome = decided->outcome;
   }
   tell_short_stop(outcome);
+  return end_run(outcome);
+}
+
+Result<RunReport, RunError> SessionImpl::end_run(std::string_view outcome) {
   if (auto done = finish_run(outcome, {}); !done) return fail_run(done.error());
-  if (auto queued = run_queued_compactions(AGENTD_PHASE_POST_TURN); !queued) return queued.error();
+  if (!run_compaction_)
+    if (auto queued = run_queued_compactions(AGENTD_PHASE_POST_TURN); !queued) return queued.error();
   // What the compaction's hooks added must not wait for a run that may never come.
   if (auto done = commit(); !done) return done.error();
-  RunReport report{final_text_, outcome, turn_, run_usage_, gauge()};
+  RunReport report{final_text_, std::string(outcome), turn_, run_usage_, gauge(), compaction_report_};
   RunEvent told{RunEvent::Type::kRunEnded};
   told.run_id = texts_.run_id;
   told.detail = outcome;
@@ -469,7 +590,7 @@ RunError SessionImpl::fail_run(RunError error) {
 Result<SessionImpl::StopDecision, RunError> SessionImpl::agent_stop() {
   const std::uint32_t event =
       agent_.depth == 0 ? AGENTD_EVENT_AGENT_STOP : AGENTD_EVENT_SUBAGENT_STOP;
-  if (!wants(event)) return StopDecision{};
+  if (!wants(event)) return run_compaction_ ? close_compaction(nullptr) : StopDecision{};
   // Hooks see the answer in the view: it is committed before they are asked.
   if (auto done = commit(); !done) return done.error();
   const agentd_usage usage = to_abi(conversation_->usage());
@@ -489,8 +610,36 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::agent_stop() {
   payload.messages = pinned.list();
   bare.messages = {nullptr, 0, sizeof(agentd_message)};
   const auto outcome = fire(event, &payload, &bare);
+  if (run_compaction_) return close_compaction(outcome.get());
   if (!outcome) return StopDecision{};
   return apply_stop_answer(*outcome);
+}
+
+// The answer takes the history's place, as the recipe's handler says it: whatever else hooks ask for at
+// this stop is about a conversation that is gone.
+Result<SessionImpl::StopDecision, RunError> SessionImpl::close_compaction(const Outcome* outcome) {
+  std::string text = final_text_;
+  std::string author = "recipe/" + recipe_;
+  // What was declined or cut short is no summary, also where no handler is there to say so.
+  bool whole = stop_reason_ == StopReason::kEndTurn || stop_reason_ == StopReason::kSequence;
+  if (outcome != nullptr)
+    if (const Action* const action = outcome->exclusive_action();
+        action != nullptr && action->kind == AGENTD_ACT_REPLACE_MESSAGES && action->parts.size() == 1 &&
+        action->parts[0].literal.role == Role::kSummary) {
+      text = action->parts[0].literal.text();
+      author = outcome->exclusive[0].by.hook;
+      whole = true;
+    }
+  if (!whole)
+    return RunError{RunError::Kind::kProvider, stop_reason_ == StopReason::kRefusal
+                                                   ? "the model declined to summarise"
+                                                   : "the model's summary was cut short"};
+  if (is_blank(text)) return RunError{RunError::Kind::kProvider, "the model's summary is empty"};
+  auto done = run_compaction_->close_run(text, author);
+  if (!done) return done.error();
+  compaction_report_ = *done;
+  if (!done->changed()) return RunError{RunError::Kind::kFailure, done->text};
+  return StopDecision{false, "compacted"};
 }
 
 Result<void, RunError> SessionImpl::apply_exclusive(const Outcome::Attributed& asked,

@@ -7,6 +7,7 @@
 // The conversation and the cancel token change under mutex_ alone; the session's own thread reads them
 // without it.
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,7 @@
 namespace agentd {
 
 class AgentServices;
+class Compaction;
 
 // Texts that an envelope borrows; filled once per session, touched at each turn.
 struct EnvelopeTexts {
@@ -49,11 +51,13 @@ class SessionImpl final : public Session {
   SessionImpl(AgentServices& services, SessionSeed seed);
   ~SessionImpl() override;
 
-  const std::string& conversation_id() const override { return conversation_->id(); }
+  const std::string& conversation_id() const override { return id_text_; }
   const std::string& session_id() const override { return session_id_; }
-  Result<RunReport, RunError> run(std::string_view user_text, const CancelToken& cancel) override;
+  using Session::run;
+  Result<RunReport, RunError> run(const RunRequest& request, const CancelToken& cancel) override;
   Result<CompactionReport, RunError> compact(const CompactOptions& options, bool dry_run,
                                              const CancelToken& cancel) override;
+  Result<UndoReport, RunError> undo(bool force, const CancelToken& cancel) override;
   Gauge gauge() const override;
   void end(std::string_view reason) override;
 
@@ -74,6 +78,7 @@ class SessionImpl final : public Session {
   };
   Seen seen() const;
   CancelToken cancel() const;
+  bool compacts() const { return compacts_; }
   // Usage of a hook's own model calls, recorded with the next commit.
   void charge(const Usage& usage, std::string purpose);
   // True when a run takes it up; otherwise it waits for the next one.
@@ -90,6 +95,12 @@ class SessionImpl final : public Session {
   // The sequence that the next added record will have.
   std::uint64_t next_seq() const { return conversation_->revision() + pending_.size() + 1; }
   Result<void, RunError> commit();
+  // kConflict: somebody else appended since, nothing was written, and what is pending stays so.
+  Result<void> try_commit();
+  // Takes up what others appended; their records. After a revert or a boundary of theirs the whole
+  // conversation is loaded again.
+  Result<std::vector<StoredRecord>, RunError> catch_up();
+  Result<void> apply(const std::vector<StoredRecord>& records);
   void take_charges();
   void recover_open_calls();
   void begin_conversation();
@@ -99,16 +110,21 @@ class SessionImpl final : public Session {
   void flush_receipts();
 
   // ---- run (session.cc)
-  void begin_run(const CancelToken& cancel);
-  Result<RunReport, RunError> run_task(std::string_view prompt, const Outcome* started,
-                                       const CancelToken& cancel);
-  Result<RunReport, RunError> run_turns();
-  void leave_run();
-  void take_session_start(const Outcome& outcome);
   struct StopDecision {
     bool go_on = false;
     std::string outcome = "stop";
   };
+  void begin_run(const CancelToken& cancel);
+  Result<RunReport, RunError> run_task(std::string_view prompt, const Outcome* started,
+                                       const CancelToken& cancel);
+  Result<RunReport, RunError> run_turns();
+  Result<RunReport, RunError> run_message(const RunRequest& request);
+  Result<RunReport, RunError> run_compaction(const RunRequest& request);
+  Result<RunReport, RunError> end_compaction(const CompactionReport& report);
+  Result<StopDecision, RunError> close_compaction(const Outcome* outcome);
+  Result<RunReport, RunError> end_run(std::string_view outcome);
+  void leave_run();
+  void take_session_start(const Outcome& outcome);
   Result<StopDecision, RunError> agent_stop();
   Result<StopDecision, RunError> apply_stop_answer(const Outcome& outcome);
   using NextMessages = std::vector<std::pair<std::string, std::string>>;  // text, source
@@ -123,11 +139,20 @@ class SessionImpl final : public Session {
   void tell_short_stop(std::string_view outcome);
   void set_running(bool running);
 
+  // ---- undo.cc
+  struct Undo;
+  Result<Undo, RunError> plan_undo() const;
+  Result<UndoReport, RunError> commit_undo(const Undo& undo);
+
   // ---- context (session.cc)
   std::string system_text() const;
   std::vector<ToolSpec> tool_specs() const;
   void refresh_tools();
+  // System prompt and tools as the estimator counts them, before the correction of the gauge.
   std::uint64_t floor_tokens() const;
+  std::uint64_t count_frame(const std::string& system, std::span<const ToolSpec> tools) const;
+  // The provider has counted `reported` tokens in a request that the estimator took for `estimated`.
+  void learn_tokens(const std::string& model, std::uint64_t estimated, std::uint64_t reported);
   void check_threshold();
 
   // ---- events (firing.cc)
@@ -142,6 +167,8 @@ class SessionImpl final : public Session {
   void record_effect(std::uint32_t event, const Outcome::By& by, std::string_view effect,
                      std::string_view before, std::string_view after, std::string_view reason);
   void tell(RunEvent event) const;
+  // What a hook asked for at the event was not done.
+  void report_refusal(std::string_view hook, std::uint32_t event, std::string_view why);
   // A warning of the runtime: to the surface, and as a notification to the hooks. Never inside a dispatch.
   void warn(std::string_view text);
   void notify(std::uint32_t level, std::string_view text);
@@ -159,6 +186,7 @@ class SessionImpl final : public Session {
   const AgentParts& parts_;
   const AgentOptions& options_;
   const Ulid id_;
+  const std::string id_text_;
   const std::string session_id_;
   const std::uint32_t source_;  // AGENTD_SOURCE_
   const AgentIdentity agent_;
@@ -176,10 +204,22 @@ class SessionImpl final : public Session {
   std::set<std::string> told_problems_;        // of hooks, told once each
   std::vector<std::string> session_contexts_;  // from session_start; outside summarised history
   std::vector<Tool> tools_;                    // of this turn
+  mutable std::optional<std::uint64_t> floor_;  // counted once for what it is made of
+  struct Measured {
+    std::string model;
+    std::uint64_t estimated = 0, reported = 0;
+  };
+  Measured measured_;                          // the request that the correction was last learned from
   std::set<std::string> allowed_;              // tools that the user allowed for this session
   // Context from after_tool_call: recorded behind the batch's results, which follow their calls directly.
   std::vector<Outcome> late_contexts_;
   EnvelopeTexts texts_;
+  std::string recipe_;            // of this run; empty = none
+  std::unique_ptr<Compaction> run_compaction_;  // whose summary this run writes; null in any other run
+  std::atomic<bool> compacts_ = false;          // there is one
+  std::optional<std::string> run_prompt_;       // asked for in that run and not recorded
+  std::optional<CompactionReport> compaction_report_;  // of what agent_stop made of the view in this run
+  bool offers_subagents_ = true;  // in this run
   std::uint32_t run_number_ = 0;  // 0 = outside a run
   std::uint32_t turn_ = 0;
   std::uint32_t continuation_ = 0;
@@ -187,9 +227,6 @@ class SessionImpl final : public Session {
   bool ended_ = false;
   bool above_checkpoint_ = false;
   bool told_full_ = false;        // in this run
-  std::uint64_t vetoed_at_ = 0;   // tokens at the last veto of an automatic door
-  std::uint32_t vetoes_ = 0;
-  std::uint64_t failed_at_ = 0;   // tokens when automatic compaction last brought nothing
   std::string final_text_;
   StopReason stop_reason_ = StopReason::kEndTurn;
   Usage run_usage_;
@@ -210,7 +247,15 @@ class Turn {
   Result<bool, RunError> take();
 
  private:
+  // What an answer "too long" has led to so far.
+  struct Overflow {
+    std::uint32_t vetoes = 0;
+    bool over = false;  // the next one is the error
+  };
   Result<void, RunError> make_room();
+  bool compaction_is_due() const;
+  Result<void, RunError> make_room_after(Overflow& overflow, const ModelError& error);
+  Result<ModelResponse, RunError> summarise_instead(const ModelError& error);
   void warn_when_full();
   Result<ModelResponse, RunError> ask_model();
   ModelResult send(const ModelRequest& request, bool withhold);
@@ -245,81 +290,17 @@ class Turn {
   Result<ToolOutcome> run_subagent(const ToolCall& call);
   void after_tool(const Prepared& prepared, ToolResultRecord& result, std::uint64_t duration_ns);
 
+  // What the request holds, as the estimator counts it.
+  std::uint64_t estimate_of(const ModelRequest& request, const Rows& rows) const;
+
   SessionImpl& session_;
   const AgentParts& parts_;
   std::uint64_t assistant_seq_ = 0;
+  std::string sent_model_;             // of the request that was answered
+  std::uint64_t sent_estimate_ = 0;
   std::set<std::string> offered_;  // names of the tools that the request had
 };
 
-// One attempt to compact, whichever door asked.
-class Compaction {
- public:
-  Compaction(SessionImpl& session, CompactionRequest request)
-      : session_(session), parts_(session.parts_), request_(std::move(request)) {}
-
-  // Exactly one compaction_outcome is told. An Error is a store that failed; everything else is an
-  // outcome.
-  Result<CompactionReport, RunError> attempt();
-  // What attempt() would do, without asking hooks or the model.
-  CompactionReport plan_only();
-  // The replace action of agent_stop: no before_compaction, an undoable boundary.
-  Result<CompactionReport, RunError> replace(const Outcome::Attributed& asked);
-
- private:
-  struct Summary {
-    std::string text;
-    Usage usage;
-    std::uint32_t method = AGENTD_METHOD_SUMMARY;
-  };
-  bool vetoed(const CompactionPlan& plan);
-  void take_settings(const Outcome& outcome);
-  // Commits the boundary of a replacement. The Error of the inner Result says why it was refused.
-  Result<Result<CompactionReport>, RunError> put_in_place(const Outcome::Attributed& asked,
-                                                          std::uint64_t seen);
-  Result<Summary> summarise(const CompactionPlan& plan);
-  Result<CompactionReport, RunError> apply_summary(const CompactionPlan& plan, Summary summary);
-  Result<CompactionReport, RunError> degrade(const CompactionPlan& plan, const Error& why);
-  Result<CompactionReport, RunError> commit_boundary(BoundaryRecord boundary,
-                                                     std::uint32_t summary_index,
-                                                     std::string_view summary);
-  CompactionReport finish(std::uint32_t outcome, std::string text);
-  BoundaryRecord boundary_of(const CompactionPlan& plan) const;
-  agentd_before_compaction payload_of(const CompactionPlan& plan);
-  void after(const BoundaryRecord& boundary, const CompactionReport& report, std::string_view summary);
-
-  SessionImpl& session_;
-  const AgentParts& parts_;
-  CompactionRequest request_;
-  CompactionPlan plan_;
-  std::uint64_t pre_tokens_ = 0;
-  std::uint64_t started_ns_ = 0;
-  Usage spent_;
-  std::string hook_summary_, author_, instructions_;
-  std::vector<Outcome::Attributed> replacement_;  // at most one, of before_compaction
-  Usage before_;
-  agentd_gauge gauge_{};
-  agentd_before_compaction payload_{};
-};
-
-// The model calls of compaction and of hooks: no tools, no hooks, nothing saved.
-struct UtilityRequest {
-  std::string model, system, closing_text, purpose, conversation_id;
-  std::span<const agentd_message> messages;
-  std::uint64_t max_output_tokens = 4096;
-};
-Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
-                                  const CancelToken& cancel);
-// The one way to a summary: the compact recipe's prompt behind the messages, without tools. `spent` is set
-// whether or not the answer can be used. kUnavailable when the model failed or its summary is blank.
-struct SummaryRequest {
-  std::string conversation_id, model;
-  std::vector<std::string> instructions;
-  std::span<const agentd_message> messages;
-  std::uint32_t max_summary_tokens = 4096;
-};
-Result<std::string> ask_summary(const AgentParts& parts, const SummaryRequest& request,
-                                const CancelToken& cancel, Usage& spent);
-bool is_blank(std::string_view text);
 RunError store_error(const Error& error);
 
 // ---- subagents (subagent.cc)

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/agent/services.h"
+#include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // turn.cc - one model exchange: make room, ask, take the answer in, hand over to the tools.
+#include "core/agent/compact.h"
 #include "core/agent/services.h"
 #include "core/base/bytes.h"
 
@@ -98,21 +99,29 @@ Result<bool, RunError> Turn::take() {
 // The automatic doors: before the first request of a run, or between two turns of it.
 Result<void, RunError> Turn::make_room() {
   session_.check_threshold();
+  if (session_.run_compaction_) return {};
   const std::uint32_t phase = session_.turn_ == 1 ? AGENTD_PHASE_PRE_REQUEST : AGENTD_PHASE_MID_TURN;
   if (auto queued = session_.run_queued_compactions(phase); !queued) return queued.error();
-  const Gauge gauge = session_.gauge();
-  if (!session_.options_.auto_compact || gauge.compact_at == 0 || gauge.used < gauge.compact_at) return {};
-  const bool forced = gauge.force_at != 0 && gauge.used >= gauge.force_at;
-  // Asked again only after some growth, whether hooks refused or there was nothing to win.
-  const std::uint64_t growth = gauge.limit / 50;
-  const std::uint64_t last = std::max(session_.vetoed_at_, session_.failed_at_);
-  if (!forced && last != 0 && gauge.used < last + growth) return {};
+  if (!compaction_is_due()) return {};
   CompactionRequest request;
   request.phase = phase;
   request.strategy = session_.options_.compaction_strategy;
   auto done = Compaction(session_, request).attempt();
   if (!done) return done.error();
   return {};
+}
+
+bool Turn::compaction_is_due() const {
+  const Gauge gauge = session_.gauge();
+  if (!session_.options_.auto_compact || gauge.compact_at == 0 || gauge.used < gauge.compact_at)
+    return false;
+  const bool forced = gauge.force_at != 0 && gauge.used >= gauge.force_at;
+  const CompactionHistory& past = session_.conversation_->compaction_history();
+  if (!forced && past.useless >= kUselessMax) return false;
+  // Asked again only after some growth, whether hooks refused or there was nothing to win. That the floor is
+  // too high is not changed by a window that is nearly full.
+  const bool grown = past.tokens_at_last == 0 || gauge.used >= past.tokens_at_last + gauge.limit / 50;
+  return grown || (forced && !past.too_high_floor);
 }
 
 // What no compaction could bring below the limit goes out as it is, but not unremarked.
@@ -141,7 +150,8 @@ ModelResult Turn::send(const ModelRequest& request, bool withhold) {
 
 Result<ModelResponse, RunError> Turn::ask_model() {
   const bool withhold = redacts_answers(*session_.snapshot_);
-  for (int overflow_retries = 0;; ++overflow_retries) {
+  Overflow overflow;
+  for (std::uint32_t attempt = 1;; ++attempt) {
     // What hooks added while room was made is part of the request.
     if (auto done = session_.commit(); !done) return done.error();
     ModelRequest request;
@@ -152,25 +162,66 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     request.thinking_tokens = session_.options_.thinking_tokens;
     request.conversation_id = session_.conversation_id();
     Rows rows = session_.conversation_->pin();
-    const auto attempt = static_cast<std::uint32_t>(overflow_retries + 1);
     if (auto asked = before_model(request, tools, rows, attempt); !asked) return asked.error();
     offered_.clear();
     for (const ToolSpec& tool : tools) offered_.insert(tool.name);
     request.tools = tools;
     request.messages = {rows.begin(), rows.size()};
+    if (session_.run_prompt_) request.closing_text = *session_.run_prompt_;
+    sent_model_ = request.model;
+    sent_estimate_ = estimate_of(request, rows);
     const std::uint64_t started = parts_.clock.monotonic_ns();
     ModelResult answer = send(request, withhold);
     if (answer) return after_model(std::move(*answer), started);
-    if (answer.error().kind != ModelErrorKind::kContextLength || overflow_retries > 0)
+    if (answer.error().kind != ModelErrorKind::kContextLength || overflow.over)
       return provider_failed(answer.error());
-    CompactionRequest compaction;
-    compaction.reason = AGENTD_REASON_OVERFLOW;
-    compaction.phase = AGENTD_PHASE_OVERFLOW;
-    auto done = Compaction(session_, compaction).attempt();
-    if (!done) return done.error();
-    if (done->outcome != AGENTD_RESULT_APPLIED && done->outcome != AGENTD_RESULT_DEGRADED)
-      return provider_failed(answer.error());
+    if (session_.run_prompt_) return summarise_instead(answer.error());
+    if (auto room = make_room_after(overflow, answer.error()); !room) return room.error();
   }
+}
+
+// The provider says that the prompt is too long. One compaction and one more request; a hook that refuses
+// is asked a second time, after a request that shows that nothing has changed.
+Result<void, RunError> Turn::make_room_after(Overflow& overflow, const ModelError& error) {
+  CompactionRequest compaction;
+  compaction.reason = AGENTD_REASON_OVERFLOW;
+  compaction.phase = AGENTD_PHASE_OVERFLOW;
+  compaction.strategy = session_.options_.compaction_strategy;
+  compaction.refused_tokens = std::max<std::uint64_t>(session_.gauge().used, 1);
+  auto done = Compaction(session_, compaction).attempt();
+  if (!done) return done.error();
+  if (done->outcome == AGENTD_RESULT_VETOED && ++overflow.vetoes < 2) return {};
+  overflow.over = done->changed();
+  if (done->changed()) return {};
+  ModelError told = error;
+  told.message += "; it was not compacted: " + done->text;
+  return provider_failed(told);
+}
+
+// A run that writes the summary of a conversation that does not fit: in parts.
+Result<ModelResponse, RunError> Turn::summarise_instead(const ModelError& error) {
+  auto summary = session_.run_compaction_->summarise_instead(*session_.run_prompt_);
+  ModelError failed = error;
+  if (!summary) failed.message = summary.error().message;
+  if (!summary) return provider_failed(failed);
+  ModelResponse response;
+  response.message = Message::of_text(Role::kAssistant, std::move(*summary));
+  RunEvent told{RunEvent::Type::kTextDelta};
+  const std::string text = response.message.text();
+  told.text = text;
+  session_.tell(told);
+  return response;
+}
+
+// Hooks may have taken tools away and put other messages in place of the view's.
+std::uint64_t Turn::estimate_of(const ModelRequest& request, const Rows& rows) const {
+  const std::size_t offered = session_.options_.offer_tools ? session_.tools_.size() : 0;
+  const bool as_it_was = request.tools.size() == offered;
+  const std::uint64_t frame = as_it_was ? session_.floor_tokens()
+                                        : session_.count_frame(request.system, request.tools);
+  const bool of_view = rows.begin() == session_.conversation_->rows().begin();
+  return frame + parts_.estimator.count_text(request.closing_text) +
+         (of_view ? rows.tokens() : tokens_of(rows, parts_.estimator));
 }
 
 Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<ToolSpec>& tools,
@@ -245,10 +296,10 @@ void Turn::replace_for_request(const Outcome::Attributed& asked, Rows& rows) {
   auto planned =
       plan_replacement(rows, session_.conversation_->state().ranges(), asked.action, asked.by.hook);
   if (!planned) return refuse(planned.error().message);
-  const std::uint64_t limit = session_.gauge().limit;
+  const Gauge gauge = session_.gauge();
   const std::uint64_t tokens = tokens_of(planned->rows, parts_.estimator);
-  if (limit != 0 && tokens + session_.floor_tokens() > limit && tokens > rows.tokens())
-    return refuse("its " + with_commas(tokens) + " tokens do not fit the window");
+  if (gauge.limit != 0 && gauge.scaled(tokens) + gauge.floor > gauge.limit && tokens > rows.tokens())
+    return refuse("its " + with_commas(gauge.scaled(tokens)) + " tokens do not fit the window");
   rows = std::move(planned->rows);
 }
 
@@ -305,7 +356,7 @@ Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::u
 
 RunError Turn::provider_failed(const ModelError& error) {
   // What arrived stays, marked; a half-received tool call is not part of it.
-  if (!error.partial.blocks.empty() && !error.partial.text().empty()) {
+  if (!error.partial.blocks.empty() && !error.partial.text().empty() && !session_.run_prompt_) {
     Message partial = error.partial;
     partial.role = Role::kAssistant;
     partial.flags |= AGENTD_MESSAGE_INTERRUPTED;
@@ -321,11 +372,16 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
   session_.stop_reason_ = response.stop_reason;
   session_.final_text_ = response.message.text();
   if (response.message.blocks.empty()) response.message.blocks.push_back(Block::of_text({}));
-  assistant_seq_ = session_.next_seq();
-  session_.add(write_message({response.message, response.stop_reason, {}, {}}));
+  if (!session_.run_prompt_) {
+    assistant_seq_ = session_.next_seq();
+    session_.add(write_message({response.message, response.stop_reason, {}, {}}));
+  }
   if (response.usage) {
+    session_.learn_tokens(sent_model_, sent_estimate_, response.usage->prompt_tokens());
     session_.run_usage_ += *response.usage;
-    session_.add(write_usage({*response.usage, assistant_seq_, "turn"}));
+    // What a summary cost says nothing about the view.
+    session_.add(
+        write_usage({*response.usage, assistant_seq_, session_.run_prompt_ ? "summary" : "turn"}));
   }
   if (tools) {
     for (const Block& block : response.message.blocks) {

@@ -51,7 +51,7 @@ CommandSpec run_spec() {
       "program.",
       {kResume,
        kFollow,
-       {"recipe", 'r', "NAME", "send that recipe's text; QUERY, if any, stands behind it"},
+       {"recipe", 'r', "NAME", "send that recipe's text; QUERY, if any, stands behind it ('agentd recipe list')"},
        {"arg", 0, "NAME=VALUE", "fill in a variable of the recipe (repeats)", {}, {}, {}, true},
        kProvider,
        kModel,
@@ -70,7 +70,9 @@ CommandSpec run_spec() {
       {"agentd run \"why does the build fail?\"",
        "agentd run --follow \"now fix it\"            # the same conversation",
        "git diff | agentd run --result-only -       # the message comes from a pipe",
-       "agentd run --allow bash --max-turns 20 \"make the tests pass\""},
+       "agentd run --allow bash --max-turns 20 \"make the tests pass\"",
+       "agentd run -r compact --follow \"Focus on the deployment\"",
+       "git commit -m \"$(agentd run -r commit --result-only)\""},
       0,
       kManyWords,
       {},
@@ -95,16 +97,22 @@ CommandSpec chat_spec() {
 
 CommandSpec compact_spec() {
   return {"compact",
-          "",
-          "replace the history of a conversation by a summary",
+          "[BOUNDARY]",
+          "replace the history of a conversation by a summary, or take that back",
           "The log keeps every message; only what the model reads gets shorter. A hook may say no: "
           "exit "
-          "code 3.",
+          "code 3.\n--undo gives the model back what the last compaction took from it, and what came "
+          "since; again, and\nthe one before is undone. --diff shows what a compaction changed: the "
+          "last one, or the one that BOUNDARY\nnames ('agentd conversation boundaries ID'). Neither "
+          "needs a model.",
           {{"conversation-id", 'c', "ID", "the conversation (a unique beginning is enough)"},
            kFollow,
            {"strategy", 's', "NAME", "what is kept beside the summary", "full|tail|users"},
            {"instructions", 'i', "TEXT", "what the summary should heed"},
            {"dry-run", 'n', {}, "say what would happen, and change nothing"},
+           {"undo", 'u', {}, "undo the last compaction that counts"},
+           {"force", 0, {}, "with --undo: also when the history is more than the window takes"},
+           {"diff", 0, {}, "show what a compaction dropped (-), shortened (~) and kept (=)"},
            kProvider,
            kModel,
            kScript,
@@ -115,9 +123,11 @@ CommandSpec compact_spec() {
            kSet},
           {"agentd compact --follow",
            "agentd compact -c 01JZ8 --instructions \"keep the list of open bugs\"",
-           "agentd compact --follow --strategy tail --dry-run"},
+           "agentd compact --follow --strategy tail --dry-run",
+           "agentd compact --follow --undo",
+           "agentd compact -c 01JZ8 --diff"},
           0,
-          0,
+          1,
           {},
           compact_command};
 }
@@ -145,13 +155,46 @@ CommandSpec conversation_show_spec() {
           "The whole history is shown, also what a compaction took out of the model's sight.",
           {{"format", 'F', "FORMAT", "how it is printed (default text)", "text|markdown|json"},
            {"view", 0, {}, "only what the next request to the model would hold"},
+           {"at", 0, "BOUNDARY|SEQ", "as it was just before a compaction, or at a sequence of the log"},
            {"log", 'l', {}, "the log's records, one a line"}},
           {"agentd conversation show 01JZ8",
-           "agentd conversation show 01JZ8 --format markdown > talk.md"},
+           "agentd conversation show 01JZ8 --format markdown > talk.md",
+           "agentd conversation show 01JZ8 --view --at 120"},
           1,
           1,
           {},
           show_command};
+}
+
+CommandSpec conversation_boundaries_spec() {
+  return {"conversation boundaries",
+          "ID",
+          "list the compactions of a conversation: when, why, how, and what they won",
+          "A boundary's id, or a beginning of it, is what 'compact --diff', 'conversation show --at' and "
+          "'conversation\nfork --at' take.",
+          {kJson},
+          {"agentd conversation boundaries 01JZ8"},
+          1,
+          1,
+          {},
+          boundaries_command};
+}
+
+CommandSpec conversation_fork_spec() {
+  return {"conversation fork",
+          "ID",
+          "begin a new conversation with the history of another",
+          "Without --at: all of it. The two go on apart, and either may be deleted; a conversation that is "
+          "in use may\nbe forked as well. At a boundary the fork has what the model saw before that "
+          "compaction.",
+          {{"at", 0, "BOUNDARY|SEQ", "as it was just before a compaction, or at a sequence of the log"},
+           kJson},
+          {"agentd conversation fork 01JZ8",
+           "agentd run --resume \"$(agentd conversation fork 01JZ8 --json | jq -r .id)\" \"another way\""},
+          1,
+          1,
+          {},
+          fork_command};
 }
 
 CommandSpec conversation_delete_spec() {
@@ -399,6 +442,52 @@ CommandSpec hooks_new_spec() {
           hooks_new_command};
 }
 
+CommandSpec models_spec() {
+  return {"models",
+          "[NAME]",
+          "list the models that are known: window, limit, answer, summariser",
+          "With a NAME: what is known of that model, and which entry says so. The limit is what a "
+          "conversation may fill:\nthe window, with the configured betas, less what is kept for the "
+          "answer. models.yaml in the home directory adds\nentries and changes them.",
+          {kJson, kSet},
+          {"agentd models", "agentd models us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+           "agentd models claude-sonnet-4-5 --set providers.anthropic.betas=context-1m-2025-08-07"},
+          0,
+          1,
+          {},
+          models_command};
+}
+
+CommandSpec recipe_list_spec() {
+  return {"recipe list",
+          "",
+          "list all recipes: where each comes from, what it takes and what it does",
+          "A star marks an argument that must be given. A recipe of a project waits until 'agentd hooks "
+          "trust' has\nrecorded its bytes.",
+          {kJson, kSet},
+          {"agentd recipe list", "agentd recipe list --json | jq -r .name"},
+          0,
+          0,
+          {},
+          recipe_list_command};
+}
+
+CommandSpec recipe_show_spec() {
+  return {"recipe show",
+          "NAME",
+          "print a recipe: what it may do, and its text as it would be sent",
+          "Arguments that must be given and are not stay as they are written. Of a recipe that cannot be "
+          "used, such as\none that waits for trust, the file is printed; exit code 2.",
+          {{"arg", 0, "NAME=VALUE", "fill in a variable of the recipe (repeats)", {}, {}, {}, true},
+           kJson,
+           kSet},
+          {"agentd recipe show compact", "agentd recipe show init --arg focus=tests"},
+          1,
+          1,
+          {},
+          recipe_show_command};
+}
+
 CommandSpec doctor_spec() {
   return {
       "doctor",
@@ -436,6 +525,8 @@ const std::vector<CommandSpec>& all_commands() {
                                                  compact_spec(),
                                                  conversation_list_spec(),
                                                  conversation_show_spec(),
+                                                 conversation_boundaries_spec(),
+                                                 conversation_fork_spec(),
                                                  conversation_delete_spec(),
                                                  config_show_spec(),
                                                  config_explain_spec(),
@@ -452,6 +543,9 @@ const std::vector<CommandSpec>& all_commands() {
                                                  hooks_replay_spec(),
                                                  hooks_import_spec(),
                                                  hooks_new_spec(),
+                                                 models_spec(),
+                                                 recipe_list_spec(),
+                                                 recipe_show_spec(),
                                                  doctor_spec(),
                                                  completion_spec()};
   return commands;

@@ -87,13 +87,21 @@ std::string shell_tables() {
          seconds + arguments + "  esac\n}\n";
 }
 
+// The commands of two words, as a pattern of the shell: "conversation|config".
+std::string groups() {
+  std::string out;
+  for (const std::string& first : first_words())
+    if (!second_words(first).empty()) out += (out.empty() ? "" : "|") + first;
+  return out;
+}
+
 std::string bash_script() {
   return "# bash completion for agentd\n" + shell_tables() +
          "_agentd() {\n"
          "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous='' command='' offer=''\n"
          "  [ \"$COMP_CWORD\" -gt 1 ] && previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
          "  [ \"$COMP_CWORD\" -gt 1 ] && command=\"${COMP_WORDS[1]}\"\n"
-         "  case \"$command\" in conversation|config)\n"
+         "  case \"$command\" in " + groups() + ")\n"
          "    [ \"$COMP_CWORD\" -gt 2 ] && command=\"$command ${COMP_WORDS[2]}\" ;;\n"
          "  esac\n"
          "  _agentd_words \"$command\" \"$previous\" \"$current\"\n"
@@ -111,7 +119,7 @@ std::string zsh_script() {
          "  local current=\"${words[CURRENT]}\" previous='' command=''\n"
          "  [ \"$CURRENT\" -gt 2 ] && previous=\"${words[CURRENT-1]}\"\n"
          "  [ \"$CURRENT\" -gt 2 ] && command=\"${words[2]}\"\n"
-         "  case \"$command\" in conversation|config)\n"
+         "  case \"$command\" in " + groups() + ")\n"
          "    [ \"$CURRENT\" -gt 3 ] && command=\"$command ${words[3]}\" ;;\n"
          "  esac\n"
          "  local offer=''\n"

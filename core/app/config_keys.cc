@@ -32,10 +32,15 @@ constexpr KeySpec kKeys[] = {
     {"context_window",
      ValueType::kWhole,
      "0",
-     "The model's window in tokens; 0 means what the model table says.",
+     "The model's window in tokens; 0 means what the model table says (models.yaml, 'agentd models').",
      {},
      0,
      kMany},
+    {"tokens.counter", ValueType::kChoice, "auto",
+     "How tokens are counted before the provider reports them. simple: bytes / 4; bpe: byte pairs, by the "
+     "encoding of the model table (cl100k_base without one); auto: bpe for models with an encoding in the "
+     "table, else simple.",
+     "auto|simple|bpe"},
     {"system_prompt_file", ValueType::kText, "",
      "A file whose text replaces the built-in system prompt."},
     {"instructions", ValueType::kBool, "true",
@@ -88,6 +93,9 @@ constexpr KeySpec kKeys[] = {
      0,
      kMany},
 
+    {"recipes.project_compact", ValueType::kBool, "false",
+     "Whether a trusted project's own recipe compact takes the place of yours."},
+
     {"hooks.dirs",
      ValueType::kList,
      "",
@@ -132,6 +140,10 @@ constexpr KeySpec kKeys[] = {
     {"hooks.*.grant", ValueType::kList, "", "Services that the hook gets beyond the usual ones."},
     {"hooks.*.on_failure", ValueType::kChoice, "",
      "What a failure of the hook means: open goes on, closed blocks.", "open|closed"},
+    {"hooks.*.authority", ValueType::kChoice, "",
+     "Whether the hook's veto of a compaction holds when the window is nearly full: final, or the third "
+     "in a row no longer counts.",
+     "normal|final"},
     {"hooks.*.shadow", ValueType::kBool, "",
      "Whether the hook is asked and traced, and its verdict not used."},
     {"hooks.*.priority", ValueType::kWhole, "",
@@ -180,7 +192,9 @@ constexpr KeySpec kKeys[] = {
      "Where Anthropic's API is reached; base_url beats it."},
     {"providers.anthropic.api_key_env", ValueType::kText, "ANTHROPIC_API_KEY",
      "The environment variable that holds the key."},
-    {"providers.anthropic.betas", ValueType::kList, "", "Names for the anthropic-beta header."},
+    {"providers.anthropic.betas", ValueType::kList, "",
+     "Names for the anthropic-beta header. One that the model table knows for the model widens its window: "
+     "context-1m-2025-08-07."},
     {"providers.anthropic.max_retries",
      ValueType::kWhole,
      "2",
@@ -188,6 +202,13 @@ constexpr KeySpec kKeys[] = {
      {},
      0,
      20},
+    {"providers.anthropic.idle_timeout_ms",
+     ValueType::kWhole,
+     "300000",
+     "How long the provider may send nothing at all before the call counts as failed.",
+     {},
+     1,
+     3.6e6},
 };
 
 // "*" stands for at least one character and may hold dots: hooks of one file are called "guard.1".

@@ -18,13 +18,6 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-bool is_same_directory(const std::string& a, const std::string& b) {
-  struct stat first {}, second {};
-  if (a == b) return true;
-  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
 // A relative path stays one, and is refused: it would mean whatever directory agentd is started in.
 std::string expanded(const std::string& path, const std::string& user_home) {
   if (path == "~") return user_home;
@@ -68,6 +61,13 @@ HookSettings hook_settings(const Config& config, const std::string& name, const 
 
 }  // namespace
 
+bool is_same_directory(const std::string& a, const std::string& b) {
+  struct stat first {}, second {};
+  if (a == b) return true;
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 std::string bundled_hooks(const std::string& executable) {
   if (executable.empty()) return {};
   const std::filesystem::path directory = std::filesystem::path(executable).parent_path();
@@ -87,8 +87,10 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
     options.directories.push_back(
         {app.surroundings().system_directory + "/hooks", Precedence::kSystem, true});
     // A project around the home directory has the user's own hooks there, not those of a repository.
-    if (!is_same_directory(project.root + "/.agent", home))
+    if (!is_same_directory(project.root + "/.agent", home)) {
       options.directories.push_back({project.root + "/.agent/hooks", Precedence::kProject, true});
+      setup.options.project_recipes = project.root + "/.agent/recipes";
+    }
     options.directories.push_back({home + "/hooks", Precedence::kUser, true});
     for (const std::string& text : config.list("hooks.dirs")) {
       const std::string path = expanded(text, user_home);

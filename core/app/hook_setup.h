@@ -31,6 +31,9 @@ struct HookSetup {
 HookSetup hook_setup(const App& app, const Config& config, const std::string& home,
                      const Project& project, bool dropped);
 
+// True also where the two paths lead to one directory.
+bool is_same_directory(const std::string& a, const std::string& b);
+
 // Switches off every plugin but those that are on by default.
 void keep_tools_only(HookSetup& setup);
 

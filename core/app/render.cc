@@ -111,6 +111,12 @@ void TerminalRenderer::boundary(const RunEvent& event) {
                   percent_text(metadata["post_tokens"].uint_or(0), limit) + " ──");
 }
 
+void TerminalRenderer::undone(const RunEvent& event) {
+  const std::uint64_t limit = event.gauge == nullptr ? 0 : event.gauge->limit;
+  note(kCyan, "── compaction undone: " + percent_text(event.pre_tokens, limit) + " → " +
+                  percent_text(event.post_tokens, limit) + " ──");
+}
+
 void TerminalRenderer::outcome(const RunEvent& event) {
   const std::string why = event.text.empty() ? "" : ": " + neutral_line(event.text, kLineBytes);
   if (event.detail == "degraded")
@@ -120,8 +126,9 @@ void TerminalRenderer::outcome(const RunEvent& event) {
 }
 
 void TerminalRenderer::status(const RunEvent& event) {
-  if (event.text == "idle") return progress_.stop();
-  progress_.wait_for(neutral_line(event.text, kCallBytes));
+  std::string text(event.text);
+  if (!event.detail.empty()) text.append(", ").append(event.detail);
+  progress_.wait_for(neutral_line(text, kCallBytes));
 }
 
 // Of what a subagent does its tools, its warnings and its compactions are of interest; its text goes to
@@ -147,6 +154,7 @@ bool TerminalRenderer::is_shown(const RunEvent& event) {
     case RunEvent::Type::kStatus:
     case RunEvent::Type::kCompactBoundary:
     case RunEvent::Type::kCompactionOutcome:
+    case RunEvent::Type::kCompactionUndone:
     case RunEvent::Type::kNotice:
     case RunEvent::Type::kWarning:
       return true;
@@ -200,6 +208,9 @@ void TerminalRenderer::on_event(const RunEvent& event) {
       break;
     case RunEvent::Type::kCompactionOutcome:
       outcome(event);
+      break;
+    case RunEvent::Type::kCompactionUndone:
+      undone(event);
       break;
     case RunEvent::Type::kNotice:
       note({}, "note: " + line(event.text));

@@ -32,6 +32,7 @@ class TerminalRenderer final : public EventSink {
   void hook_answer(const RunEvent& event);
   void boundary(const RunEvent& event);
   void outcome(const RunEvent& event);
+  void undone(const RunEvent& event);
   void status(const RunEvent& event);
   // One line on standard error, after whatever was begun.
   void note(std::string_view sgr, std::string_view line);

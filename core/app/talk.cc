@@ -2,6 +2,7 @@
 #include "core/app/talk.h"
 
 #include "core/app/exit_codes.h"
+#include "core/app/recipe_setup.h"
 
 namespace agentd::app {
 
@@ -48,6 +49,9 @@ Result<void, Failure> Talk::start(bool needs_model) {
   options.trace_hooks = trace || style_ == Style::kJson;
   options.needs_model = needs_model;
   options.recipe = arguments_.value("recipe");
+  auto values = recipe_arguments(arguments_.values("arg"));
+  if (!values) return Failure{kExitUsage, values.error().message};
+  options.recipe_arguments = std::move(*values);
   auto engine = Engine::build(app_, config_, options, *sink, *approver_);
   if (!engine) return engine.error();
   engine_ = std::move(*engine);
@@ -96,6 +100,13 @@ Result<void, Failure> Talk::clear() {
   if (!fresh) return failure_of(fresh.error());
   session_ = std::move(*fresh);
   return {};
+}
+
+bool Talk::has_messages() const {
+  const auto id = Ulid::parse(session_->conversation_id());
+  if (!id) return false;
+  const auto info = engine_->store().info(*id);
+  return info && info->messages != 0;
 }
 
 void Talk::settle() {

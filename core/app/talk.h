@@ -34,6 +34,8 @@ class Talk {
   Engine& engine() { return *engine_; }
   Session& session() { return *session_; }
   Style style() const { return style_; }
+  // Whether the conversation has a message yet.
+  bool has_messages() const;
   // Ends lines and waiting of the renderer.
   void settle();
   // "conversation 01J... · context 34 % · 3 turns", on standard error.

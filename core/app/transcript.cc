@@ -7,6 +7,7 @@
 #include "core/app/terminal.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/conversation/view.h"
 
 namespace agentd::app {
 namespace {
@@ -33,7 +34,19 @@ std::string speaker(const StoredRecord& record) {
 std::string boundary_text(const BoundaryRecord& boundary) {
   return "compacted (" + boundary.trigger + ", " + boundary.method +
          "): " + with_commas(boundary.pre_tokens) + " → " + with_commas(boundary.post_tokens) +
-         " tokens";
+         " tokens" + (boundary.id.empty() ? "" : " · " + boundary.id);
+}
+
+// The message as it is shown: in a view, shortened where the view shortens it.
+Result<MessageRecord> shown_message(const Transcript& transcript, const StoredRecord& record) {
+  AGENTD_TRY(MessageRecord out, read_message(record.record));
+  shorten(out.message, transcript.prunes, record.seq);
+  return out;
+}
+
+Result<std::string> revert_text(const StoredRecord& record) {
+  AGENTD_TRY(const RevertRecord revert, read_revert(record.record));
+  return "the compaction at [" + std::to_string(revert.to_seq) + "] was undone";
 }
 
 std::string cut(const std::string& text) {
@@ -155,8 +168,12 @@ Result<std::string> as_json(const Transcript& transcript) {
     if (record.record.type == RecordType::kBoundary) {
       AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
       write_json_boundary(out, record, boundary);
+    } else if (record.record.type == RecordType::kRevert) {
+      AGENTD_TRY(const RevertRecord revert, read_revert(record.record));
+      out.begin_object().member("seq", record.seq).member("role", "revert");
+      out.member("time_ms", record.time_ms).member("boundary_seq", revert.to_seq).end_object();
     } else if (carries_message(record.record.type)) {
-      AGENTD_TRY(const MessageRecord message, read_message(record.record));
+      AGENTD_TRY(const MessageRecord message, shown_message(transcript, record));
       write_json_message(out, record, message);
     }
   }
@@ -179,8 +196,11 @@ Result<std::string> as_text(const Transcript& transcript) {
     if (record.record.type == RecordType::kBoundary) {
       AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
       out += "\n── " + boundary_text(boundary) + " ──\n";
+    } else if (record.record.type == RecordType::kRevert) {
+      AGENTD_TRY(const std::string text, revert_text(record));
+      out += "\n── " + text + " ──\n";
     } else if (carries_message(record.record.type)) {
-      AGENTD_TRY(const MessageRecord message, read_message(record.record));
+      AGENTD_TRY(const MessageRecord message, shown_message(transcript, record));
       out += "\n[" + std::to_string(record.seq) + "] " + speaker(record) + "\n" +
              join_blocks(message.message, block_text) + "\n";
     }
@@ -197,8 +217,11 @@ Result<std::string> as_markdown(const Transcript& transcript) {
     if (record.record.type == RecordType::kBoundary) {
       AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
       out += "\n---\n\n*" + boundary_text(boundary) + "*\n";
+    } else if (record.record.type == RecordType::kRevert) {
+      AGENTD_TRY(const std::string text, revert_text(record));
+      out += "\n---\n\n*" + text + "*\n";
     } else if (carries_message(record.record.type)) {
-      AGENTD_TRY(const MessageRecord message, read_message(record.record));
+      AGENTD_TRY(const MessageRecord message, shown_message(transcript, record));
       out +=
           "\n## " + speaker(record) + "\n\n" + join_blocks(message.message, block_markdown) + "\n";
     }

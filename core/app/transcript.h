@@ -19,6 +19,7 @@ enum class Format { kText, kMarkdown, kJson };
 struct Transcript {
   ConversationInfo info;
   std::vector<StoredRecord> records;  // of the log, in order; those that are to be shown
+  std::vector<Prune> prunes{};        // of the view, when that is shown (ViewState::prunes)
 };
 
 // kText is made harmless for a terminal; the others keep every byte. kCorrupt for a record that

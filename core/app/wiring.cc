@@ -8,12 +8,15 @@
 #include <mutex>
 
 #include "core/app/exit_codes.h"
+#include "core/app/model_setup.h"
+#include "core/app/recipe_setup.h"
 #include "core/app/version.h"
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/bridge/token_table.h"
 #include "core/net/http.h"
 #include "core/process/workspace.h"
+#include "core/recipes/commands.h"
 #include "core/recipes/handlers.h"
 #include "core/recipes/recipes.h"
 #include "core/store/lmdb/lmdb_store.h"
@@ -26,7 +29,6 @@ namespace {
 
 constexpr std::size_t kPrefixMin = 4;
 constexpr std::uint64_t kPromptBytesMax = 1u << 20;
-constexpr std::string_view kDefaultModel = "claude-sonnet-4-5";
 
 Failure usage(const Error& error) { return {kExitUsage, error.message}; }
 
@@ -35,10 +37,15 @@ Failure usage(const Error& error) { return {kExitUsage, error.message}; }
 class LateTools final : public ToolSource {
  public:
   void set(ToolSource* source) { source_ = source; }
-  // From here on those tools alone are there.
-  void only(std::vector<std::string> names) { only_ = std::move(names); }
+  // What a recipe leaves of them, from the next run on.
+  struct Limits {
+    std::optional<std::vector<std::string>> names{};     // these tools alone
+    std::optional<std::vector<std::string>> commands{};  // of the shell tool; see commands.h
+  };
+  void limit(Limits limits) { limits_ = std::move(limits); }
   bool has(std::string_view name) const {
-    return !only_ || std::find(only_->begin(), only_->end(), name) != only_->end();
+    const auto& names = limits_.names;
+    return !names || std::find(names->begin(), names->end(), name) != names->end();
   }
   std::vector<Tool> tools() const override {
     std::vector<Tool> out = source_ == nullptr ? std::vector<Tool>{} : source_->tools();
@@ -49,12 +56,16 @@ class LateTools final : public ToolSource {
                            const CancelToken& cancel, Deadline deadline) override {
     if (source_ == nullptr || !has(call.name))
       return Error{Code::kNotFound, "there is no tool " + call.name};
+    // The recipe's gate has said so before, but for a call that no hook sees.
+    if (limits_.commands && call.name == kShellTool)
+      if (std::string why = why_command_refused(*limits_.commands, call.input_json); !why.empty())
+        return Error{Code::kDenied, std::move(why)};
     return source_->call(call, conversation, cancel, deadline);
   }
 
  private:
   ToolSource* source_ = nullptr;
-  std::optional<std::vector<std::string>> only_;
+  Limits limits_;
 };
 
 std::unique_ptr<Log> make_log(const Config& config, const std::string& home) {
@@ -102,12 +113,6 @@ Result<std::string> system_prompt(const Config& config, const Project& project,
   return text + "System: " + system.sysname + ", today is " + today(clock) + "\n";
 }
 
-std::string model_name(const Config& config) {
-  const std::string model = config.text("model");
-  if (!model.empty()) return model;
-  return config.text("provider") == "scripted" ? "scripted" : std::string(kDefaultModel);
-}
-
 class EngineImpl final : public Engine {
  public:
   EngineImpl(App& app, const Config& config, const EngineOptions& options, EventSink& events)
@@ -118,7 +123,7 @@ class EngineImpl final : public Engine {
     // The host outlives every snapshot that names its plugins.
     dispatcher_.publish({});
     tools_.set(nullptr);
-    handlers_.reset();
+    handlers_.clear();
     host_.reset();
   }
 
@@ -128,15 +133,26 @@ class EngineImpl final : public Engine {
     home_ = *home;
     if (app_.surroundings().cwd.empty())
       return Failure{kExitFailure, "the current directory is gone; go to one that exists"};
+    if (auto known = load_models(); !known) return known.error();
+    log_ = make_log(config_, home_);
+    project_ = find_project(app_.surroundings().cwd);
+    recipes_.emplace(recipe_directories(config_, home_, project_, app_.clock()), *log_);
+    // A mistake in it costs nothing: no provider, no store.
+    std::optional<Recipe> recipe;
+    if (!options_.recipe.empty()) {
+      auto found = find_recipe(options_.recipe, options_.recipe_arguments);
+      if (!found) return found.error();
+      recipe = std::move(*found);
+    }
     // First: the library loads on another thread while the rest is set up.
     if (auto made = make_provider(); !made) return made.error();
     if (auto opened = open(); !opened) return opened.error();
-    log_ = make_log(config_, home_);
-    project_ = find_project(app_.surroundings().cwd);
-    recipes_.emplace(std::vector<std::string>{home_ + "/recipes"}, *log_);
-    if (auto found = find_recipe(); !found) return found.error();
     if (auto made = make_agent_services(approver); !made) return made.error();
-    if (auto loaded = load_hooks(); !loaded) return loaded.error();
+    load_hooks();
+    publish();
+    if (recipe)
+      if (auto put = put_on(std::move(*recipe), options_.recipe_arguments); !put)
+        return put.error();
     agent_ = make_agent(*services_);
     return {};
   }
@@ -144,12 +160,39 @@ class EngineImpl final : public Engine {
   Store& store() override { return *store_; }
   Agent& agent() override { return *agent_; }
   const Project& project() const override { return project_; }
-  Result<std::string> recipe_text(const std::map<std::string, std::string>& values) override {
-    return render_template(recipe_->body, values,
-                           recipe_->path.empty() ? recipe_->name : recipe_->path);
+  const RecipeBook& recipes() const override { return *recipes_; }
+  const Recipe* recipe() const override { return recipe_ ? &*recipe_ : nullptr; }
+
+  Result<void, Failure> use_recipe(const std::string& name,
+                                   const RecipeValues& arguments) override {
+    auto found = find_recipe(name, arguments);
+    if (!found) return found.error();
+    return put_on(std::move(*found), arguments);
   }
+
+  void drop_recipe() override {
+    recipe_.reset();
+    active_ = nullptr;
+    tools_.limit({});
+    publish();
+  }
+
+  Result<RunRequest> recipe_run(const std::string& conversation_id,
+                                const std::string& words) const override {
+    RunRequest out;
+    AGENTD_TRY(out.text, render_recipe(*recipe_, recipe_arguments_, conversation_id));
+    while (out.text.ends_with('\n')) out.text.pop_back();
+    out.recipe = recipe_->name;
+    out.compaction_run = recipe_->swaps_context();
+    // About a summary they are a part of what is asked for, and no message of the user.
+    (out.compaction_run ? out.compaction_instructions : out.words) = words;
+    if (out.compaction_run && !words.empty()) out.text += "\n\nAdditional instructions: " + words;
+    out.subagents = tools_.has("task");
+    return out;
+  }
+
   std::optional<std::string> recipe_failure() const override {
-    return handlers_ ? handlers_->failure() : std::nullopt;
+    return active_ != nullptr ? active_->failure() : std::nullopt;
   }
   ExternalEnvironment external_environment() override {
     return {tokens_,
@@ -170,6 +213,20 @@ class EngineImpl final : public Engine {
   }
 
  private:
+  Result<void, Failure> load_models() {
+    auto table = load_model_table(home_, config_);
+    if (!table) return usage(table.error());
+    models_ = std::move(*table);
+    const ModelInfo model = models_.find(model_name(config_));
+    auto budget = budget_of(config_, model);
+    if (!budget) return usage(budget.error());
+    budget_ = *budget;
+    estimator_ = make_estimator(config_, model);
+    if (options_.needs_model)
+      for (const std::string& warning : model_warnings(models_, config_, home_)) warn(warning);
+    return {};
+  }
+
   Result<void, Failure> make_provider() {
     return config_.text("provider") == "scripted" ? make_scripted() : make_anthropic();
   }
@@ -203,6 +260,7 @@ class EngineImpl final : public Engine {
     options.user_agent = "agentd/" AGENTD_VERSION;
     options.retry.retries =
         static_cast<std::uint32_t>(config_.whole("providers.anthropic.max_retries"));
+    options.idle_timeout = Milliseconds(config_.whole("providers.anthropic.idle_timeout_ms"));
     http_ = make_http_client(app_.clock());
     if (options_.needs_model) http_->warm_up();
     provider_ = make_anthropic_provider(std::move(options), *http_, app_.clock());
@@ -228,13 +286,9 @@ class EngineImpl final : public Engine {
     out.instructions = std::move(instructions);
     out.cwd = project_.cwd;
     out.project_id = project_.id;
-    out.budget = {config_.fraction("compaction.checkpoint_at"),
-                  config_.fraction("compaction.compact_at"),
-                  config_.fraction("compaction.force_at"),
-                  static_cast<std::uint32_t>(config_.whole("compaction.keep_percent")),
-                  config_.whole("compaction.output_reserve")};
+    out.budget = budget_;
     const ModelInfo model = models_.find(out.model);
-    out.window_override = window(model);
+    if (const std::uint64_t own = config_.whole("context_window"); own != 0) out.window_override = own;
     out.max_output_tokens = config_.whole("max_output_tokens");
     if (models_.knows(out.model))
       out.max_output_tokens = std::min(out.max_output_tokens, model.max_output);
@@ -245,17 +299,11 @@ class EngineImpl final : public Engine {
         parse_strategy(config_.text("compaction.strategy")).value_or(AGENTD_STRATEGY_DEFAULT);
     out.auto_compact = config_.flag("compaction.auto");
     out.offer_tools = options_.tools;
-    out.subagents = config_.flag("agents.enabled") && tools_.has("task");
-    out.recipe = options_.recipe;
+    out.subagents = config_.flag("agents.enabled");
+    for (const std::string& name : config_.hook_names())
+      if (config_.text("hooks." + name + ".authority") == "final") out.final_hooks.insert(name);
     out.hook_deadline = Milliseconds(config_.whole("hooks.deadline_ms"));
     return out;
-  }
-
-  std::optional<std::uint64_t> window(const ModelInfo& model) const {
-    if (const std::uint64_t own = config_.whole("context_window"); own != 0) return own;
-    for (const std::string& beta : config_.list("providers.anthropic.betas"))
-      if (!model.beta.empty() && beta == model.beta) return model.beta_window;
-    return std::nullopt;
   }
 
   Result<void, Failure> make_agent_services(Approver& approver) {
@@ -270,7 +318,7 @@ class EngineImpl final : public Engine {
     AgentParts parts{*store_,
                      *provider_,
                      models_,
-                     estimator_,
+                     *estimator_,
                      dispatcher_,
                      tools_,
                      permissions(config_),
@@ -288,57 +336,80 @@ class EngineImpl final : public Engine {
     return {};
   }
 
-  Result<void, Failure> find_recipe() {
-    if (options_.recipe.empty()) return {};
-    auto recipe = recipes_->find(options_.recipe);
+  Result<Recipe, Failure> find_recipe(const std::string& name,
+                                      const RecipeValues& arguments) const {
+    auto recipe = recipes_->find(name);
     if (!recipe)
       return Failure{recipe.error().code == Code::kNotFound ? kExitNotFound : kExitUsage,
                      recipe.error().message};
-    recipe_ = std::move(*recipe);
-    recipe_->name = options_.recipe;  // what hooks see is what the user asked for
-    if (recipe_->restricts_tools) tools_.only(recipe_->allowed_tools);
+    if (const auto values = recipe_values(*recipe, arguments); !values)
+      return usage(values.error());
+    return std::move(*recipe);
+  }
+
+  // What the recipe does itself acts also where hooks are switched off: the user has named it.
+  Result<void, Failure> put_on(Recipe recipe, const RecipeValues& arguments) {
+    RecipeHandlers* active = nullptr;
+    if (!recipe.hooks.empty() || recipe.restricts_commands) {
+      auto handlers = make_handlers(recipe);
+      if (!handlers) return handlers.error();
+      active = handlers_.emplace_back(std::move(*handlers)).get();
+    }
+    active_ = active;
+    LateTools::Limits limits;
+    if (recipe.restricts_tools) limits.names = recipe.allowed_tools;
+    if (recipe.restricts_commands) limits.commands = recipe.allowed_commands;
+    tools_.limit(std::move(limits));
+    recipe_ = std::move(recipe);
+    recipe_arguments_ = arguments;
+    publish();
     return {};
   }
 
-  Result<void, Failure> load_handlers(const std::vector<std::string>& roots) {
-    if (!recipe_ || recipe_->hooks.empty()) return {};
-    auto workspace = open_workspace(roots);
-    if (!workspace) return Failure{kExitFailure, workspace.error().message};
-    workspace_ = std::move(*workspace);
+  Result<std::unique_ptr<RecipeHandlers>, Failure> make_handlers(const Recipe& recipe) {
+    if (!workspace_) {
+      auto workspace = open_workspace(workspace_roots());
+      if (!workspace) return Failure{kExitFailure, workspace.error().message};
+      workspace_ = std::move(*workspace);
+    }
     auto handlers = RecipeHandlers::make(
-        *recipe_, {as_services(*services_), *log_, app_.clock(),
-                   [this](const std::string& path, std::string_view text) {
-                     return workspace_->write(path, text);
-                   },
-                   [this](agentd_token token) { return tokens_.find(token); }});
+        recipe, {as_services(*services_), *log_, app_.clock(),
+                 [this](const std::string& path, std::string_view text) {
+                   return workspace_->write(path, text);
+                 },
+                 [this](agentd_token token) { return tokens_.find(token); }});
     if (!handlers) return usage(handlers.error());
-    handlers_ = std::move(*handlers);
-    return {};
+    return std::move(*handlers);
   }
 
-  Result<void, Failure> load_hooks() {
-    if (!options_.hooks && !options_.tools) return {};
+  std::vector<std::string> workspace_roots() const {
+    std::vector<std::string> roots = config_.list("workspace.roots");
+    if (!roots.empty()) return roots;
+    roots.push_back(project_.cwd);
+    if (project_.root != project_.cwd) roots.push_back(project_.root);
+    return roots;
+  }
+
+  void load_hooks() {
+    if (!options_.hooks && !options_.tools) return;
     HookSetup setup = hook_setup(app_, config_, home_, project_, options_.hooks);
     if (options_.safe_mode) keep_tools_only(setup);
-    std::vector<std::string>& roots = setup.options.native.roots;
-    roots = config_.list("workspace.roots");
-    if (roots.empty()) {
-      roots.push_back(project_.cwd);
-      if (project_.root != project_.cwd) roots.push_back(project_.root);
-    }
+    setup.options.native.roots = workspace_roots();
     host_ = std::make_unique<HookHost>(setup.options, external_environment());
     host_->load_all();
     for (const HookProblem& problem : host_->problems())
       if (!is_replaced(setup, problem.path, problem.name)) warn(problem.message);
     for (const std::string& note : host_->notes()) warn(note);
     tools_.set(&host_->tools());
-    if (!options_.hooks) return {};
-    if (auto loaded = load_handlers(roots); !loaded) return loaded.error();
-    std::vector<Subscription> all = host_->subscriptions();
-    if (handlers_)
-      for (Subscription& each : handlers_->subscriptions()) all.push_back(std::move(each));
+  }
+
+  // The hooks, and the handlers of the recipe in use.
+  void publish() {
+    std::vector<Subscription> all;
+    if (options_.hooks && host_) all = host_->subscriptions();
+    if (active_ != nullptr)
+      for (Subscription& each : active_->subscriptions()) all.push_back(std::move(each));
     dispatcher_.publish(std::move(all), config_.list("hooks.order"));
-    return {};
   }
 
   // For receipts; asked while the hooks are loaded.
@@ -366,9 +437,11 @@ class EngineImpl final : public Engine {
   std::unique_ptr<Log> log_;
   Project project_;
   std::optional<RecipeBook> recipes_;
-  std::optional<Recipe> recipe_;
-  const ModelTable models_ = ModelTable::embedded();
-  const SimpleEstimator estimator_;
+  std::optional<Recipe> recipe_;  // in use
+  RecipeValues recipe_arguments_;
+  ModelTable models_;
+  BudgetPolicy budget_;
+  std::unique_ptr<TokenEstimator> estimator_;
   TokenTable tokens_;
   Dispatcher dispatcher_{app_.clock()};
   LateTools tools_;
@@ -378,7 +451,9 @@ class EngineImpl final : public Engine {
   std::unique_ptr<HttpClient> webhook_client_;
   std::unique_ptr<HookHost> host_;
   std::unique_ptr<Workspace> workspace_;
-  std::unique_ptr<RecipeHandlers> handlers_;
+  // Of every recipe that was used: a session may still hold the snapshot that names them.
+  std::vector<std::unique_ptr<RecipeHandlers>> handlers_;
+  RecipeHandlers* active_ = nullptr;
   std::unique_ptr<Agent> agent_;
 };
 

@@ -15,6 +15,7 @@
 #include "core/app/config.h"
 #include "core/app/hook_setup.h"
 #include "core/app/project.h"
+#include "core/recipes/recipes.h"
 #include "core/store/store.h"
 
 namespace agentd::app {
@@ -37,7 +38,8 @@ Result<Ulid, Failure> newest_conversation(const Store& store, const Project& pro
 struct EngineOptions {
   bool save = true;
   bool hooks = true;
-  std::string recipe;        // its tools and its handlers; empty = none
+  std::string recipe;        // in use from the start, as by use_recipe(); empty = none
+  RecipeValues recipe_arguments;
   bool safe_mode = false;  // of the bundled plugins only the file tools are loaded
   bool tools = true;
   bool trace_hooks = false;  // every answer of a hook is an event
@@ -56,9 +58,21 @@ class Engine {
   virtual Store& store() = 0;
   virtual Agent& agent() = 0;
   virtual const Project& project() const = 0;
-  // The recipe's text with its variables filled in. REQUIRES: EngineOptions.recipe is not empty.
-  virtual Result<std::string> recipe_text(const std::map<std::string, std::string>& values) = 0;
-  // Why the recipe says that the run failed although it came to its end.
+  virtual const RecipeBook& recipes() const = 0;
+  // The runs from here on are that recipe's: its tools alone are offered, its handlers and its
+  // allowed_commands act. kExitNotFound, kExitUsage: nothing has changed.
+  // REQUIRES: no run is going on.
+  virtual Result<void, Failure> use_recipe(const std::string& name,
+                                           const RecipeValues& arguments) = 0;
+  // Takes it off again; fine when there is none.
+  virtual void drop_recipe() = 0;
+  // The recipe in use; null = none.
+  virtual const Recipe* recipe() const = 0;
+  // What a run of it begins with; `words` are the user's own and stand behind its text. kInvalid: the
+  // text cannot be rendered. REQUIRES: a recipe is in use.
+  virtual Result<RunRequest> recipe_run(const std::string& conversation_id,
+                                        const std::string& words) const = 0;
+  // Why the recipe says that its newest run failed although it came to its end.
   virtual std::optional<std::string> recipe_failure() const = 0;
   // For a hook that is asked outside of a run.
   virtual ExternalEnvironment external_environment() = 0;

@@ -29,6 +29,21 @@ std::size_t sequence_bytes(std::string_view text, std::size_t at) {
   return follows(at + 1) && follows(at + 2) && follows(at + 3) ? 4 : 0;
 }
 
+// Length of the ill-formed part at `at`: what could still have become a character, or one byte.
+// Unicode 15, chapter 3.9, "U+FFFD Substitution of Maximal Subparts".
+std::size_t ill_formed_bytes(std::string_view text, std::size_t at) {
+  const auto within = [&](std::size_t i, unsigned char from, unsigned char to) {
+    const auto byte = i < text.size() ? static_cast<unsigned char>(text[i]) : '\0';
+    return byte >= from && byte <= to;
+  };
+  const auto first = static_cast<unsigned char>(text[at]);
+  if (first < 0xE0 || first > 0xF4) return 1;
+  const bool starts = within(at + 1, first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80,
+                             first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF);
+  if (!starts) return 1;
+  return first >= 0xF0 && within(at + 2, 0x80, 0xBF) ? 3 : 2;
+}
+
 // Skips plain ASCII eight bytes at a time.
 std::size_t skip_ascii(std::string_view text, std::size_t at) {
   while (at + 8 <= text.size()) {
@@ -59,7 +74,7 @@ std::string to_utf8(std::string_view bytes) {
     const std::size_t step = sequence_bytes(bytes, at);
     if (step == 0) {
       out += "\xEF\xBF\xBD";
-      ++at;
+      at += ill_formed_bytes(bytes, at);
     } else {
       out.append(bytes, at, step);
       at += step;

@@ -13,7 +13,8 @@ namespace agentd {
 
 // True for well-formed UTF-8: no overlong forms, no surrogates (Unicode 15, table 3-7).
 bool is_utf8(std::string_view text);
-// The text with every ill-formed sequence replaced by U+FFFD; the same bytes when it is valid.
+// The text with every ill-formed part replaced by one U+FFFD, parts as most decoders cut them (the
+// maximal subparts of Unicode 15, 3.9); the same bytes when it is valid.
 std::string to_utf8(std::string_view bytes);
 // The longest prefix of at most `bytes_max` bytes that ends between two characters.
 std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max);

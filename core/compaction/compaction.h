@@ -44,6 +44,7 @@ struct CompactionRequest {
   std::uint32_t strategy = AGENTD_STRATEGY_DEFAULT;
   std::uint64_t keep_tokens = 0;  // 0 = keep_percent of the window
   std::uint32_t max_summary_tokens = 4096;
+  std::uint64_t refused_tokens = 0;  // at an overflow: what the gauge said of the request; 0 otherwise
   std::string model;
   std::vector<std::string> instructions;
 
@@ -51,23 +52,38 @@ struct CompactionRequest {
     return phase == AGENTD_PHASE_PRE_REQUEST || phase == AGENTD_PHASE_MID_TURN ||
            phase == AGENTD_PHASE_OVERFLOW;
   }
+  // Nobody asked and nobody can be asked again: what can be done is done, down to a marked cut.
+  bool must_succeed() const { return automatic() && reason != AGENTD_REASON_HOOK; }
 };
+
+// What a compaction works towards, all as the gauge counts.
+struct CompactionTarget {
+  std::uint64_t limit = 0;        // what fits; at an overflow less than what was refused
+  std::uint64_t used = 0;         // at an overflow more than fits
+  std::uint64_t tokens = 0;       // the new view: under the threshold by a twentieth of the limit
+  std::uint64_t summary_max = 0;  // of the summary
+};
+CompactionTarget target_of(const CompactionRequest& request, const Gauge& gauge,
+                           const BudgetPolicy& policy);
 
 struct CompactionPlan {
   std::uint32_t strategy = AGENTD_STRATEGY_FULL;
   std::uint32_t split = 0;  // rows before it are summarised, rows from it on are kept
   std::uint64_t summarized_first = 0, summarized_last = 0;  // sequences; 0 = none
   std::uint64_t kept_first = 0, kept_last = 0;
-  std::uint64_t summarized_tokens = 0, kept_tokens = 0;
-  std::vector<SeqRange> kept;  // for the boundary
+  std::uint64_t summarized_tokens = 0, kept_tokens = 0;  // as rows count
+  std::uint64_t expected_tokens = 0;  // of the new view, its summary guessed, as the gauge counts
+  std::vector<SeqRange> kept;         // for the boundary
   bool nothing_to_do() const { return split == 0; }
 };
 
 // Splits the rows. FULL summarises all of them; TAIL keeps the newest within keep_tokens (or
-// keep_percent of the window), snapped so that no pair is parted; USERS keeps as TAIL does and all user
-// texts before it. An automatic door with everything inside the budget plans nothing; a manual one or a
-// hook's then plans everything. `view` are the ranges that the rows come from (ViewState::ranges): what
-// is kept of one of them in a row stays one range.
+// keep_percent of the window), snapped so that no pair is parted; USERS keeps user texts before the tail,
+// the first and the newest, and gives each half of the budget. A door that must succeed keeps no more than
+// the floor leaves room for, at the least the newest message. An automatic door with everything inside the
+// budget plans nothing; a manual one or a hook's then plans everything. `view` are the ranges that the
+// rows come from (ViewState::ranges): what is kept of one of them in a row stays one range. A split of
+// TAIL reads the tail alone.
 CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
                                const CompactionRequest& request, const Gauge& gauge,
                                const BudgetPolicy& policy);
@@ -86,8 +102,31 @@ Result<void> check_pairs(const agentd_list& messages, bool complete);
 struct Truncation {
   std::vector<SeqRange> kept;
   std::string marker;
+  std::uint64_t kept_tokens = 0;
 };
 Truncation plan_truncation(const Rows& rows, std::span<const SeqRange> view, const CompactionPlan& plan);
+
+// Texts to be shown shortened; the log keeps them whole.
+struct PrunePlan {
+  std::vector<Prune> prunes;  // all that will hold, those that did before included
+  std::uint64_t freed = 0;    // as rows count
+};
+// Old tool results: those over 1,000 characters before the last 10 messages keep their first 200.
+PrunePlan plan_prunes(const Rows& rows, std::span<const Prune> before, const TokenEstimator& estimator);
+// The longest texts of the rows that `kept` names, tool results first, as far as it takes to free
+// `excess` tokens; frees less when there is no more to shorten. The user's words since the last answer stay.
+PrunePlan plan_squeeze(const Rows& rows, std::span<const SeqRange> kept, std::span<const Prune> before,
+                       std::uint64_t excess, const TokenEstimator& estimator);
+
+// The messages as text, for a summariser whose window cannot hold them as they are: in pieces of about
+// `tokens` at most, in order, each a run of whole messages. A message that is longer is cut between two
+// characters; the pieces of it overlap, so that nothing is torn in two. Tool calls come with their
+// arguments, thinking and results as text, an image as its type.
+std::vector<std::string> render_pieces(std::span<const agentd_message> rows, std::uint64_t tokens,
+                                       const TokenEstimator& estimator);
+// The same for texts that belong together; a piece holds whole texts where it can.
+std::vector<std::string> join_pieces(std::span<const std::string> texts, std::uint64_t tokens,
+                                     const TokenEstimator& estimator);
 
 // The text under which a summary goes to the model.
 std::string render_summary(std::string_view summary);

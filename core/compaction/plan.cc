@@ -57,26 +57,60 @@ class Kept {
   std::vector<SeqRange> ranges_;
 };
 
-void fill_ranges(CompactionPlan& plan, const Rows& rows, std::span<const SeqRange> view) {
-  Kept kept(view);
-  bool neighbour = false;
-  std::uint64_t summarized = 0;
-  for (std::uint32_t i = 0; i < plan.split; ++i) {
-    const agentd_message& row = rows[i];
-    summarized += row.tokens;
-    if (plan.summarized_first == 0 && row.seq != 0) plan.summarized_first = row.seq;
-    if (row.seq != 0) plan.summarized_last = std::max(plan.summarized_last, row.seq);
-    const bool keep = plan.strategy == AGENTD_STRATEGY_USERS && is_user_text(row);
-    if (keep) kept.add(row.seq, neighbour);
-    neighbour = keep;
+// What the first `split` rows are called in the log.
+void name_summarized(CompactionPlan& plan, const Rows& rows, std::span<const SeqRange> view) {
+  const std::uint64_t end = rows[plan.split - 1].seq;
+  const auto include = [&](std::uint64_t first, std::uint64_t last) {
+    if (first == 0) return;
+    if (plan.summarized_first == 0 || first < plan.summarized_first) plan.summarized_first = first;
+    plan.summarized_last = std::max(plan.summarized_last, last);
+  };
+  for (const SeqRange& range : view) {
+    const bool last = end >= range.first && end <= range.last;
+    include(range.first, last ? end : range.last);
+    if (last) return;
   }
-  plan.summarized_tokens = summarized;
+  for (std::uint32_t i = 0; view.empty() && i < plan.split; ++i) include(rows[i].seq, rows[i].seq);
+}
+
+// User texts before the split that fit the budget: the first, then the newest.
+std::vector<std::uint32_t> users_within(const Rows& rows, std::uint32_t split, std::uint64_t budget) {
+  std::vector<std::uint32_t> found;
+  std::uint32_t first = 0;
+  while (first < split && !is_user_text(rows[first])) ++first;
+  const auto take = [&](std::uint32_t index) {
+    if (rows[index].tokens > budget) return false;
+    budget -= rows[index].tokens;
+    found.push_back(index);
+    return true;
+  };
+  if (first < split) take(first);
+  for (std::uint32_t i = split; i-- > first + 1;)
+    if (is_user_text(rows[i]) && !take(i)) break;
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void fill_plan(CompactionPlan& plan, const Rows& rows, std::span<const SeqRange> view,
+               std::uint64_t users_budget) {
+  if (plan.split == 0) return;
+  Kept kept(view);
+  std::uint64_t tail = 0;
+  std::uint32_t next = rows.size() + 1;  // the row behind the last one that was kept
+  const auto keep = [&](std::uint32_t index) {
+    kept.add(rows[index].seq, index == next);
+    plan.kept_tokens += rows[index].tokens;
+    next = index + 1;
+  };
+  if (plan.strategy == AGENTD_STRATEGY_USERS)
+    for (const std::uint32_t index : users_within(rows, plan.split, users_budget)) keep(index);
   for (std::uint32_t i = plan.split; i < rows.size(); ++i) {
-    plan.kept_tokens += rows[i].tokens;
-    kept.add(rows[i].seq, neighbour);
-    neighbour = true;
+    tail += rows[i].tokens;
+    keep(i);
   }
   plan.kept = kept.take();
+  plan.summarized_tokens = rows.tokens() - tail;
+  name_summarized(plan, rows, view);
   if (plan.split < rows.size()) {
     plan.kept_first = rows[plan.split].seq;
     plan.kept_last = rows[rows.size() - 1].seq;
@@ -104,28 +138,79 @@ std::uint32_t newest_message(const Rows& rows) {
 
 }  // namespace
 
-CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
-                               const CompactionRequest& request, const Gauge& gauge,
-                               const BudgetPolicy& policy) {
+namespace {
+
+constexpr double kDefaultThreshold = 0.8;  // where automatic compaction is off
+constexpr double kMargin = 0.05;           // under the threshold
+
+// How much the newest messages may keep, as rows count.
+std::uint64_t keep_budget(const CompactionRequest& request, const Gauge& gauge,
+                          const BudgetPolicy& policy, const CompactionTarget& target) {
+  if (request.keep_tokens != 0) return request.keep_tokens;
+  const std::uint64_t window =
+      request.refused_tokens == 0 ? gauge.window : std::min(gauge.window, request.refused_tokens);
+  const std::uint64_t share = gauge.unscaled(window * policy.keep_percent / 100);
+  if (!request.must_succeed()) return share;
+  return std::min(share,
+                  gauge.unscaled(target.tokens > gauge.floor ? target.tokens - gauge.floor : 0));
+}
+
+CompactionPlan split_rows(const Rows& rows, std::span<const SeqRange> view,
+                          const CompactionRequest& request, std::uint64_t budget) {
   CompactionPlan plan;
   plan.strategy = request.strategy == AGENTD_STRATEGY_DEFAULT ? default_strategy(request)
                                                               : request.strategy;
+  const std::uint64_t tail = plan.strategy == AGENTD_STRATEGY_USERS ? budget / 2 : budget;
   plan.split = rows.size();
   if (plan.strategy != AGENTD_STRATEGY_FULL) {
-    const std::uint64_t budget =
-        request.keep_tokens != 0 ? request.keep_tokens : gauge.window * policy.keep_percent / 100;
-    plan.split = snap_split(rows, tail_within(rows, budget));
+    plan.split = snap_split(rows, tail_within(rows, tail));
     // Everything fits: an automatic door has nothing to do, a request compacts everything.
-    const bool asked = !request.automatic() || request.reason == AGENTD_REASON_HOOK;
-    if (plan.split == 0 && asked) plan.split = rows.size();
+    if (plan.split == 0 && !request.must_succeed()) plan.split = rows.size();
   }
-  const bool answering =
-      request.phase == AGENTD_PHASE_PRE_REQUEST || request.phase == AGENTD_PHASE_MID_TURN;
-  if (answering && plan.split == rows.size()) plan.split = newest_message(rows);
+  if (request.automatic() && plan.split == rows.size()) plan.split = newest_message(rows);
   // To summarise a summary alone costs a call and wins nothing.
-  if (plan.split == 1 && rows.size() == 1 && rows[0].role == AGENTD_ROLE_SUMMARY) plan.split = 0;
-  fill_ranges(plan, rows, view);
+  if (plan.split == 1 && rows[0].role == AGENTD_ROLE_SUMMARY) plan.split = 0;
+  fill_plan(plan, rows, view, budget - std::min(budget, tail));
   return plan;
+}
+
+// A summary is hardly ever more than a quarter of what it stands for.
+void expect(CompactionPlan& plan, const Gauge& gauge, const CompactionTarget& target) {
+  plan.expected_tokens = gauge.floor + gauge.scaled(plan.kept_tokens) +
+                         std::min(target.summary_max, gauge.scaled(plan.summarized_tokens) / 4);
+}
+
+}  // namespace
+
+CompactionTarget target_of(const CompactionRequest& request, const Gauge& gauge,
+                           const BudgetPolicy& policy) {
+  CompactionTarget out;
+  out.limit = gauge.limit;
+  out.used = gauge.used;
+  if (request.refused_tokens != 0) {
+    // Whatever the table says, this did not fit.
+    out.used = request.refused_tokens;
+    out.limit = std::min(gauge.limit, request.refused_tokens - request.refused_tokens / 10);
+  }
+  const double threshold = policy.compact_at == 0 ? kDefaultThreshold : policy.compact_at;
+  out.tokens =
+      static_cast<std::uint64_t>(std::max(0.0, threshold - kMargin) * static_cast<double>(out.limit));
+  out.summary_max = std::min<std::uint64_t>(request.max_summary_tokens, gauge.window / 4);
+  return out;
+}
+
+CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
+                               const CompactionRequest& request, const Gauge& gauge,
+                               const BudgetPolicy& policy) {
+  const CompactionTarget target = target_of(request, gauge, policy);
+  CompactionPlan plan = split_rows(rows, view, request, keep_budget(request, gauge, policy, target));
+  expect(plan, gauge, target);
+  const bool too_much = plan.expected_tokens > target.tokens && plan.split < rows.size();
+  if (!request.must_succeed() || plan.nothing_to_do() || !too_much) return plan;
+  // What is kept is more than there is room for: the newest message alone.
+  CompactionPlan least = split_rows(rows, view, request, 0);
+  expect(least, gauge, target);
+  return least.expected_tokens < plan.expected_tokens && !least.nothing_to_do() ? least : plan;
 }
 
 Result<void> check_pairs(const agentd_list& messages, bool complete) {
@@ -174,13 +259,16 @@ Truncation plan_truncation(const Rows& rows, std::span<const SeqRange> view,
   for (std::uint32_t i = 0; i < plan.split; ++i) {
     neighbour = !first_user && is_user_text(rows[i]);
     first_user = first_user || neighbour;
-    if (neighbour)
+    if (neighbour) {
       kept.add(rows[i].seq, false);
-    else
+      out.kept_tokens += rows[i].tokens;
+    } else {
       ++dropped;
+    }
   }
   for (std::uint32_t i = plan.split; i < rows.size(); ++i) {
     kept.add(rows[i].seq, neighbour);
+    out.kept_tokens += rows[i].tokens;
     neighbour = true;
   }
   out.kept = kept.take();

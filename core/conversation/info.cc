@@ -14,6 +14,7 @@ Result<void> fold_message(ConversationInfo& info, const StoredRecord& record) {
   if (info.view_first_seq == 0) info.view_first_seq = record.seq;
   if (record.record.type != RecordType::kUserMessage || !info.title.empty()) return {};
   AGENTD_TRY(const MessageRecord message, read_message(record.record));
+  if (message.source == "recipe") return {};  // nobody's words
   info.title = one_line(message.message.text(), kTitleBytes);
   return {};
 }
@@ -44,6 +45,7 @@ Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
     info.provider = genesis.provider;
     info.model = genesis.model;
     info.parent = genesis.parent;
+    info.parent_seq = genesis.parent_seq;
     info.agent_type = genesis.agent_type;
     info.created_ms = record.time_ms;
   } else if (type == RecordType::kRunBegin) {
@@ -57,9 +59,10 @@ Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
   } else if (type == RecordType::kBoundary) {
     return fold_boundary(info, record);
   } else if (type == RecordType::kRevert) {
-    // What the boundary hid may start anywhere before it.
-    info.boundary_seq = 0;
-    info.view_first_seq = 1;
+    AGENTD_TRY(const RevertRecord revert, read_revert(record.record));
+    // What the boundary hid may start anywhere before it, when the record does not say where.
+    info.boundary_seq = revert.boundary_seq;
+    info.view_first_seq = std::max<std::uint64_t>(revert.first_seq, 1);
     if (info.compactions > 0) --info.compactions;
   } else if (type == RecordType::kMeta) {
     AGENTD_TRY(const MetaRecord meta, read_meta(record.record));
@@ -70,11 +73,17 @@ Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
   return {};
 }
 
+// Store::fork leaves the parent's records and one more, which gives the title.
+bool is_fresh_fork(const ConversationInfo& info) {
+  return !info.parent.empty() && info.agent_type.empty() && info.revision == info.parent_seq + 1;
+}
+
 std::string write_info(const ConversationInfo& info) {
   JsonWriter out;
   out.begin_object().member("id", info.id).member("title", info.title);
   out.member("project_id", info.project_id).member("cwd", info.cwd);
   out.member("provider", info.provider).member("model", info.model).optional("parent", info.parent);
+  if (info.parent_seq != 0) out.member("parent_seq", info.parent_seq);
   out.optional("agent_type", info.agent_type);
   out.member("created_ms", info.created_ms).member("updated_ms", info.updated_ms);
   out.member("revision", info.revision).member("messages", info.messages);
@@ -102,6 +111,7 @@ Result<ConversationInfo> read_info(std::string_view json) {
   info.provider = text("provider");
   info.model = text("model");
   info.parent = text("parent");
+  info.parent_seq = root["parent_seq"].uint_or(0);
   info.agent_type = text("agent_type");
   info.created_ms = root["created_ms"].int_or(0);
   info.updated_ms = root["updated_ms"].int_or(0);

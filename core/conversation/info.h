@@ -15,6 +15,7 @@ namespace agentd {
 struct ConversationInfo {
   std::string id, title, project_id, cwd, provider, model, parent;
   std::string agent_type;          // of a subagent's conversation; empty = the user's own
+  std::uint64_t parent_seq = 0;    // where it was forked from its parent
   std::int64_t created_ms = 0, updated_ms = 0;
   std::uint64_t revision = 0;
   std::uint64_t messages = 0;      // records that carry a message, of the whole log
@@ -24,6 +25,9 @@ struct ConversationInfo {
   std::uint64_t view_first_seq = 0;
   std::uint32_t runs = 0;
 };
+
+// A fork in which nothing was recorded since it was made.
+bool is_fresh_fork(const ConversationInfo& info);
 
 // Takes one more record into the index. Titles come from the first user message unless a meta record
 // gives one. kCorrupt as ViewState::apply.

@@ -318,6 +318,7 @@ Record write_boundary(const BoundaryRecord& from) {
   }
   out.member("pre_tokens", from.pre_tokens).member("post_tokens", from.post_tokens);
   out.member("duration_ms", from.duration_ms);
+  if (from.useless != 0) out.member("useless", from.useless);
   return finish(RecordType::kBoundary, out, Record::kCritical);
 }
 
@@ -352,6 +353,7 @@ Result<BoundaryRecord> read_boundary(const Record& from) {
   out.pre_tokens = root["pre_tokens"].uint_or(0);
   out.post_tokens = root["post_tokens"].uint_or(0);
   out.duration_ms = root["duration_ms"].int_or(0);
+  out.useless = static_cast<std::uint32_t>(root["useless"].uint_or(0));
   return out;
 }
 
@@ -360,6 +362,7 @@ Record write_compaction_attempt(const CompactionAttemptRecord& from) {
   out.begin_object().member("trigger", from.trigger).member("reason", from.reason);
   out.member("phase", from.phase).member("outcome", from.outcome);
   out.optional("method", from.method).optional("error", from.error);
+  if (from.tokens != 0) out.member("tokens", from.tokens);
   return finish(RecordType::kCompactionAttempt, out);
 }
 
@@ -367,18 +370,23 @@ Result<CompactionAttemptRecord> read_compaction_attempt(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kCompactionAttempt));
   const JsonView root = document.root();
   return CompactionAttemptRecord{text(root, "trigger"), text(root, "reason"), text(root, "phase"),
-                                 text(root, "outcome"), text(root, "method"), text(root, "error")};
+                                 text(root, "outcome"), text(root, "method"), text(root, "error"),
+                                 root["tokens"].uint_or(0)};
 }
 
 Record write_revert(const RevertRecord& from) {
   JsonWriter out;
   out.begin_object().member("to_seq", from.to_seq);
+  if (from.first_seq != 0)
+    out.member("boundary_seq", from.boundary_seq).member("first_seq", from.first_seq);
   return finish(RecordType::kRevert, out, Record::kCritical);
 }
 
 Result<RevertRecord> read_revert(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kRevert));
-  return RevertRecord{document.root()["to_seq"].uint_or(0)};
+  const JsonView root = document.root();
+  return RevertRecord{root["to_seq"].uint_or(0), root["boundary_seq"].uint_or(0),
+                      root["first_seq"].uint_or(0)};
 }
 
 Record write_hook_effect(const HookEffectRecord& from) {

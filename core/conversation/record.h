@@ -149,12 +149,15 @@ struct BoundaryRecord {
   std::vector<Prune> prunes;      // all that hold in the new view, those of earlier boundaries too
   std::uint64_t pre_tokens = 0, post_tokens = 0;
   std::int64_t duration_ms = 0;
+  std::uint32_t useless = 0;      // boundaries in a row, this one included, that freed less than a tenth
 };
 Record write_boundary(const BoundaryRecord& from);
 Result<BoundaryRecord> read_boundary(const Record& from);
 
+// An attempt that left no boundary. method: what refused it, "floor"; empty otherwise.
 struct CompactionAttemptRecord {
   std::string trigger, reason, phase, outcome, method, error;
+  std::uint64_t tokens = 0;  // that the view had
 };
 Record write_compaction_attempt(const CompactionAttemptRecord& from);
 Result<CompactionAttemptRecord> read_compaction_attempt(const Record& from);
@@ -162,6 +165,9 @@ Result<CompactionAttemptRecord> read_compaction_attempt(const Record& from);
 // Cancels the boundary at to_seq: the view becomes what it hid, then everything since.
 struct RevertRecord {
   std::uint64_t to_seq = 0;
+  // What it restores, so that the index need not look for it: the boundary that now counts (0 = none),
+  // and the lowest sequence that the view needs. first_seq 0: an older record, which does not say.
+  std::uint64_t boundary_seq = 0, first_seq = 0;
 };
 Record write_revert(const RevertRecord& from);
 Result<RevertRecord> read_revert(const Record& from);

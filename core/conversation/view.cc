@@ -2,6 +2,7 @@
 #include "core/conversation/view.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/base/bytes.h"
 
@@ -26,6 +27,8 @@ void ViewState::apply_boundary(std::uint64_t seq, const BoundaryRecord& boundary
   if (boundary.summary_seq != 0) ranges_.push_back({boundary.summary_seq, boundary.summary_seq});
   ranges_.insert(ranges_.end(), boundary.kept.begin(), boundary.kept.end());
   prunes_ = boundary.prunes;
+  std::sort(prunes_.begin(), prunes_.end(),
+            [](const Prune& a, const Prune& b) { return a.seq < b.seq; });
   extends_ = false;
 }
 
@@ -61,6 +64,18 @@ Result<void> ViewState::apply(const StoredRecord& record) {
     append(record.seq);
   }
   return {};
+}
+
+RevertRecord ViewState::revert_of_last() const {
+  AGENTD_ASSERT(!hidden_.empty());
+  RevertRecord out;
+  out.to_seq = hidden_.back().boundary_seq;
+  if (hidden_.size() > 1) out.boundary_seq = hidden_[hidden_.size() - 2].boundary_seq;
+  // A boundary that counts is read again whenever the view is loaded: it says where the ranges begin.
+  out.first_seq = out.boundary_seq != 0 ? out.boundary_seq : 1;
+  for (const SeqRange& range : hidden_.back().ranges)
+    out.first_seq = std::min(out.first_seq, range.first);
+  return out;
 }
 
 bool ViewState::shows(std::uint64_t seq) const {
@@ -110,9 +125,19 @@ Result<void> Conversation::apply_totals(const StoredRecord& record) {
     }
   } else if (record.record.type == RecordType::kRunBegin) {
     runs_ = std::max(runs_, record.record.run);
+  } else if (record.record.type == RecordType::kCompactionAttempt) {
+    AGENTD_TRY(const CompactionAttemptRecord attempt, read_compaction_attempt(record.record));
+    history_.vetoes = attempt.outcome == "vetoed" ? history_.vetoes + 1 : 0;
+    history_.too_high_floor = attempt.method == "floor";
+    if (attempt.trigger == "auto") history_.tokens_at_last = attempt.tokens;
   } else if (record.record.type == RecordType::kBoundary || record.record.type == RecordType::kRevert) {
     // The provider's report was about the view that is gone.
     reported_seq_ = 0;
+    history_ = {};
+  }
+  if (record.record.type == RecordType::kBoundary) {
+    AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
+    history_.useless = boundary.useless;
   }
   return {};
 }
@@ -133,11 +158,20 @@ Result<void> Conversation::apply_one(const StoredRecord& record) {
 
 namespace {
 
-constexpr std::string_view kPruned = "\n[... shortened; the log keeps the whole output ...]";
+constexpr std::string_view kPruned = "\n[... shortened; the log keeps the whole text ...]";
 
-void shorten(Message& message, const std::vector<Prune>& prunes, std::uint64_t seq) {
+// Those of one message; `prunes` in the order of their sequences.
+std::span<const Prune> prunes_of(const std::vector<Prune>& prunes, std::uint64_t seq) {
+  const auto first = std::lower_bound(prunes.begin(), prunes.end(), seq,
+                                      [](const Prune& prune, std::uint64_t at) { return prune.seq < at; });
+  auto last = first;
+  while (last != prunes.end() && last->seq == seq) ++last;
+  return {first, last};
+}
+
+void shorten(Message& message, std::span<const Prune> prunes) {
   for (const Prune& prune : prunes) {
-    if (prune.seq != seq || prune.block >= message.blocks.size()) continue;
+    if (prune.block >= message.blocks.size()) continue;
     Block& block = message.blocks[prune.block];
     // A row of the view before may be shortened already.
     const bool again = (block.flags & AGENTD_BLOCK_PRUNED) != 0 && block.text.ends_with(kPruned);
@@ -145,25 +179,29 @@ void shorten(Message& message, const std::vector<Prune>& prunes, std::uint64_t s
     if (!again && block.text.size() <= prune.prefix_bytes) continue;
     block.text.resize(utf8_prefix(block.text, prune.prefix_bytes).size());
     block.text += kPruned;
+    block.parts.clear();
     block.flags |= AGENTD_BLOCK_PRUNED;
   }
 }
 
 // True when a row that was shortened by `before` can be made to show what `now` says.
-bool still_pruned(std::uint64_t seq, const std::vector<Prune>& before, const std::vector<Prune>& now) {
+bool still_pruned(std::span<const Prune> before, std::span<const Prune> now) {
   return std::all_of(before.begin(), before.end(), [&](const Prune& old) {
-    return old.seq != seq || std::any_of(now.begin(), now.end(), [&](const Prune& prune) {
-             return prune.seq == old.seq && prune.block == old.block &&
-                    prune.prefix_bytes <= old.prefix_bytes;
-           });
+    return std::any_of(now.begin(), now.end(), [&](const Prune& prune) {
+      return prune.block == old.block && prune.prefix_bytes <= old.prefix_bytes;
+    });
   });
 }
 
 }  // namespace
 
+void shorten(Message& message, const std::vector<Prune>& prunes, std::uint64_t seq) {
+  shorten(message, prunes_of(prunes, seq));
+}
+
 Result<void> Conversation::add_row(Rows& rows, const StoredRecord& record) const {
   AGENTD_TRY(MessageRecord message, read_message(record.record));
-  shorten(message.message, state_.prunes(), record.seq);
+  shorten(message.message, prunes_of(state_.prunes(), record.seq));
   rows.append(message.message, record.seq, record.time_ms, id_);
   return {};
 }
@@ -188,26 +226,39 @@ Result<void> Conversation::load(const std::vector<StoredRecord>& records) {
 
 Result<void> Conversation::rebuild(const BoundaryRecord&) {
   Rows fresh(count_);
-  // A row that was shortened no longer has what a weaker prune would show.
-  for (const agentd_message& row : rows_)
-    if (state_.shows(row.seq) && !still_pruned(row.seq, state_.prunes_before(), state_.prunes()))
-      return Error{Code::kConflict,
-                   "conversation " + id_ + " shows whole texts again and must be loaded again"};
-  const auto add = [&](const agentd_message& row) {
-    Message message = to_message(row);
-    shorten(message, state_.prunes(), row.seq);
-    fresh.append(message, row.seq, row.time_ms, id_);
-  };
+  std::uint32_t next = 0;  // kept rows come in the order that they have: one pass finds them all
   for (const SeqRange& range : state_.ranges()) {
     const auto found = recent_.find(range.first);
     if (found != recent_.end() && range.first == range.last) {
       AGENTD_TRY_VOID(add_row(fresh, found->second));
       continue;
     }
-    for (const agentd_message& row : rows_)
-      if (row.seq >= range.first && row.seq <= range.last) add(row);
+    const auto inside = [&](const agentd_message& row) {
+      return row.seq >= range.first && row.seq <= range.last;
+    };
+    const auto first = std::find_if(rows_.begin() + next, rows_.end(), inside);
+    if (first == rows_.end()) continue;
+    next = static_cast<std::uint32_t>(first - rows_.begin());
+    for (; next < rows_.size() && inside(rows_[next]); ++next)
+      AGENTD_TRY_VOID(keep_row(fresh, rows_[next]));
   }
   rows_ = std::move(fresh);
+  return {};
+}
+
+// A row that was shortened no longer has what a weaker prune would show.
+Result<void> Conversation::keep_row(Rows& rows, const agentd_message& row) const {
+  const auto prunes = prunes_of(state_.prunes(), row.seq);
+  if (!still_pruned(prunes_of(state_.prunes_before(), row.seq), prunes))
+    return Error{Code::kConflict,
+                 "conversation " + id_ + " shows whole texts again and must be loaded again"};
+  if (prunes.empty()) {
+    rows.append_copy(row);
+    return {};
+  }
+  Message message = to_message(row);
+  shorten(message, prunes);
+  rows.append(message, row.seq, row.time_ms, id_);
   return {};
 }
 

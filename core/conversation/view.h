@@ -26,12 +26,16 @@ class ViewState {
   Result<void> apply(const StoredRecord& record);
 
   const std::vector<SeqRange>& ranges() const { return ranges_; }
+  // In order of sequence.
   const std::vector<Prune>& prunes() const { return prunes_; }
   // Sequence of the boundary that made the view; 0 = none.
   std::uint64_t boundary_seq() const { return hidden_.empty() ? 0 : hidden_.back().boundary_seq; }
   std::uint32_t compactions() const { return static_cast<std::uint32_t>(hidden_.size()); }
   // Those of the view that the last boundary hid.
   const std::vector<Prune>& prunes_before() const { return hidden_.empty() ? prunes_ : hidden_.back().prunes; }
+  // The record that cancels the last boundary.
+  // REQUIRES: boundary_seq() != 0, and the log was applied from its first record on.
+  RevertRecord revert_of_last() const;
   // True when a range names the sequence.
   bool shows(std::uint64_t seq) const;
   // The lowest sequence that the view needs; 0 when it is empty.
@@ -52,6 +56,19 @@ class ViewState {
   std::vector<Hidden> hidden_;  // what each boundary that still counts has hidden, oldest first
   std::uint64_t start_ = 0;     // sequence of the first record that was applied
   bool extends_ = false;        // the last range ends with the newest message, and may grow
+};
+
+// Cuts the blocks of the message at `seq` as the view shows them, and marks them. `prunes` as
+// ViewState::prunes gives them, in order of sequence.
+void shorten(Message& message, const std::vector<Prune>& prunes, std::uint64_t seq);
+
+// What the attempts since the last boundary came to, and what boundaries have won: what an automatic
+// compaction looks at before it tries again.
+struct CompactionHistory {
+  std::uint64_t tokens_at_last = 0;  // when an automatic attempt last changed nothing; 0 = none has
+  std::uint32_t vetoes = 0;          // in a row
+  bool too_high_floor = false;       // the last attempt was refused for what cannot be removed
+  std::uint32_t useless = 0;         // boundaries in a row that freed less than a tenth
 };
 
 // A conversation as a running process holds it.
@@ -86,6 +103,7 @@ class Conversation {
   const Usage& last_report() const { return last_report_; }
   std::uint64_t reported_seq() const { return reported_seq_; }
   std::uint32_t runs() const { return runs_; }
+  const CompactionHistory& compaction_history() const { return history_; }
   // Tool calls of the view that have no result, in order: call id and tool name.
   std::vector<std::pair<std::string, std::string>> open_calls() const;
 
@@ -94,6 +112,7 @@ class Conversation {
   Result<void> apply_totals(const StoredRecord& record);
   Result<void> add_row(Rows& rows, const StoredRecord& record) const;
   Result<void> rebuild(const BoundaryRecord& boundary);
+  Result<void> keep_row(Rows& rows, const agentd_message& row) const;
 
   const std::string id_;
   const Rows::Count count_;
@@ -102,6 +121,7 @@ class Conversation {
   std::map<std::uint64_t, StoredRecord> recent_;  // messages since the last boundary that no range names yet
   Usage usage_, last_report_;
   std::uint64_t reported_seq_ = 0;
+  CompactionHistory history_;
   std::uint64_t revision_ = 0;
   std::uint32_t runs_ = 0;
   std::uint32_t compactions_before_ = 0;

@@ -37,6 +37,7 @@ struct HookHostOptions {
   std::vector<std::string> guards;               // hooks.guards
   std::string trust_file;                        // trust.json in the home directory
   std::string project_root;                      // whose hooks are keyed by their repository
+  std::string project_recipes;                   // directory of the project's recipes; empty = none
   ConsentRules consent;
 };
 

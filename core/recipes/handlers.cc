@@ -7,6 +7,7 @@
 
 #include "core/codec/json.h"
 #include "core/codec/schema.h"
+#include "core/recipes/commands.h"
 
 namespace agentd {
 namespace {
@@ -34,6 +35,15 @@ std::string stem_of(const Recipe& recipe) {
 
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+// Why an answer that ended so is no summary; empty when it may be one.
+std::string_view why_no_summary(std::uint32_t stop_reason, std::string_view answer) {
+  if (stop_reason == AGENTD_STOP_REFUSAL) return "the model declined to answer";
+  if (stop_reason == AGENTD_STOP_MAX_TOKENS || stop_reason == AGENTD_STOP_CONTEXT_LENGTH ||
+      stop_reason == AGENTD_STOP_INTERRUPTED)
+    return "the answer was cut short";
+  return is_blank(answer) ? "the answer is empty" : "";
 }
 
 // The JSON of an answer: all of it, or all that stands between its only fence of backticks.
@@ -116,6 +126,15 @@ struct RecipeHandlers::State {
     return handler.state->ask({handler, *call, *slot});
   }
 
+  // The gate of allowed_commands.
+  static agentd_status AGENTD_CALL gate(void* self, const agentd_call* call) noexcept {
+    auto& state = *static_cast<State*>(self);
+    CallSlot* const slot = state.host.slot(call->token);
+    if (slot == nullptr || call->envelope == nullptr || call->payload == nullptr) return AGENTD_OK;
+    return state.judge_command(*call, *slot);
+  }
+  agentd_status judge_command(const agentd_call& call, CallSlot& slot) const;
+
   agentd_status ask(const Asked& asked);
   agentd_status act(const Asked& asked);
   bool is_due(const Asked& asked);
@@ -135,6 +154,8 @@ struct RecipeHandlers::State {
 
   const HandlerHost host;
   std::string recipe;
+  bool restricts_commands = false, grants_commands = false;
+  std::vector<std::string> allowed_commands;
   std::vector<std::unique_ptr<Handler>> handlers;
   mutable std::mutex mutex;
   std::map<std::string, Run> runs;  // by conversation; guarded by mutex
@@ -233,18 +254,40 @@ agentd_status RecipeHandlers::State::act(const Asked& asked) {
   return AGENTD_OK;
 }
 
+// What is allowed runs without a question, unless a repository says so; all other commands are
+// denied.
+agentd_status RecipeHandlers::State::judge_command(const agentd_call& call, CallSlot& slot) const {
+  const auto& tool = *static_cast<const agentd_tool_call*>(call.payload);
+  const std::string_view said = view_of(call.envelope->recipe);
+  if (view_of(tool.name) != kShellTool || (!said.empty() && said != recipe)) return AGENTD_OK;
+  const std::string why = why_command_refused(allowed_commands, view_of(tool.input_json));
+  Action action;
+  if (!why.empty()) {
+    action.kind = AGENTD_ACT_BLOCK;
+    action.text = "the recipe " + recipe + ": " + why;
+  } else if (grants_commands) {
+    action.kind = AGENTD_ACT_PERMISSION;
+    action.code = AGENTD_PERMISSION_ALLOW;
+  } else {
+    return AGENTD_OK;
+  }
+  slot.emit(call.token, std::move(action));
+  return AGENTD_OK;
+}
+
 // ---- the handlers
 
 agentd_status RecipeHandlers::State::swap_context(const Asked& asked) {
-  const std::string_view answer = view_of(asked.payload<agentd_agent_stop>().response);
-  if (is_blank(answer))
+  const auto& stop = asked.payload<agentd_agent_stop>();
+  const std::string_view answer = view_of(stop.response);
+  if (const std::string_view why = why_no_summary(stop.stop_reason, answer); !why.empty())
     return asked.fail(AGENTD_E_ARG,
-                      "swap_context: the answer is empty; the conversation stays as it was");
+                      "swap_context: " + std::string(why) + "; the conversation stays as it was");
   Action action;
   action.kind = AGENTD_ACT_REPLACE_MESSAGES;
   action.base_revision = asked.call.envelope->revision;
   ReplacePart part;
-  part.literal = Message::of_text(Role::kUser, std::string(answer));
+  part.literal = Message::of_text(Role::kSummary, std::string(answer));
   action.parts.push_back(std::move(part));
   return asked.emit(std::move(action));
 }
@@ -361,6 +404,9 @@ Result<std::unique_ptr<RecipeHandlers>> RecipeHandlers::make(const Recipe& recip
                                                              HandlerHost host) {
   auto state = std::make_unique<State>(std::move(host));
   state->recipe = stem_of(recipe);
+  state->restricts_commands = recipe.restricts_commands;
+  state->grants_commands = recipe.source != RecipeSource::kProject;
+  state->allowed_commands = recipe.allowed_commands;
   std::int16_t step = 0;
   for (const RecipeHook& hook : recipe.hooks) {
     auto handler = std::make_unique<State::Handler>();
@@ -395,6 +441,23 @@ std::vector<Subscription> RecipeHandlers::subscriptions() const {
     one.self = handler.get();
     out.push_back(std::move(one));
   }
+  if (state_->restricts_commands) out.push_back(command_gate());
+  return out;
+}
+
+// Behind the others: it judges the command that will run.
+Subscription RecipeHandlers::command_gate() const {
+  Subscription out;
+  out.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
+  out.flags = AGENTD_HOOK_GATES;
+  out.priority = -kFirst;
+  out.precedence = Precedence::kRecipe;
+  out.on_failure = FailurePolicy::kClosed;
+  out.concurrency = AGENTD_CONCURRENT;
+  out.name = "recipe/" + state_->recipe + "/allowed_commands";
+  out.plugin = std::string(kPluginId);
+  out.fn = &State::gate;
+  out.self = state_.get();
   return out;
 }
 

@@ -10,7 +10,8 @@
 // times in a run; handlers behind it do nothing at that stop. When it is still wrong, failure()
 // says so once the run has ended: the run's surface ends it with exit code 1.
 //
-// A handler fails open: what it could not do is told through the call, and the run goes on.
+// A handler fails open: what it could not do is told through the call, and the run goes on. The
+// gate of `allowed_commands` is one more of them, and fails closed.
 //
 // Threading: subscriptions() before the snapshots that use them; the handlers themselves and
 // failure() may be called from any thread. The object outlives every snapshot that has its
@@ -52,7 +53,8 @@ class RecipeHandlers {
   RecipeHandlers(const RecipeHandlers&) = delete;
   RecipeHandlers& operator=(const RecipeHandlers&) = delete;
 
-  // Named "recipe/NAME/HANDLER", with the precedence of recipes; none for a recipe without hooks.
+  // Named "recipe/NAME/HANDLER", with the precedence of recipes; none for a recipe without
+  // hooks and allowed_commands.
   std::vector<Subscription> subscriptions() const;
   // Why the run failed although it came to its end; nothing when it did not. Of the newest run.
   std::optional<std::string> failure() const;
@@ -60,6 +62,7 @@ class RecipeHandlers {
  private:
   struct State;
   explicit RecipeHandlers(std::unique_ptr<State> state);
+  Subscription command_gate() const;
   std::unique_ptr<State> state_;
 };
 

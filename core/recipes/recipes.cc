@@ -2,113 +2,179 @@
 #include "core/recipes/recipes.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 
+#include "core/base/bytes.h"
 #include "core/base/file.h"
-#include "core/codec/yaml.h"
-#include "embedded_compact.h"
+#include "core/base/nearest.h"
+#include "core/recipes/embedded.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::uint64_t kRecipeBytesMax = 1u << 20;
+constexpr std::size_t kFilesMax = 1024;  // of one directory
+constexpr std::string_view kCompact = "compact";
+constexpr std::string_view kSuffix = ".md";
 
-Error at(const YamlNode& node, std::string_view path, const std::string& what) {
-  return {Code::kInvalid, std::string(path) + ":" + std::to_string(node.line) + ":" +
-                              std::to_string(node.column) + ": " + what};
-}
-
-Result<std::vector<std::string>> words(const YamlNode& node, std::string_view path) {
-  std::vector<std::string> out;
-  if (node.kind == YamlNode::Kind::kScalar) {
-    std::string_view rest = node.scalar;
-    while (!rest.empty()) {
-      const std::size_t comma = rest.find(',');
-      std::string word(rest.substr(0, comma));
-      std::erase(word, ' ');
-      if (!word.empty()) out.push_back(std::move(word));
-      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-    }
-    return out;
-  }
-  if (node.kind != YamlNode::Kind::kList && node.kind != YamlNode::Kind::kNull)
-    return at(node, path, "allowed_tools must be a list");
-  for (const YamlNode& item : node.items) {
-    if (item.kind != YamlNode::Kind::kScalar) return at(item, path, "a tool's name must be text");
-    out.push_back(item.scalar);
-  }
-  return out;
-}
-
-bool plain_name(std::string_view name) {
+bool is_plain_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && name.front() != '.' &&
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
-}  // namespace
+Error no_name(std::string_view name) {
+  return {Code::kInvalid, "'" + one_line(name, 100) + "' is no name of a recipe"};
+}
 
-Result<Recipe> parse_recipe(std::string_view text, std::string_view path) {
-  AGENTD_TRY(const FrontMatter parts, parse_front_matter(text, path));
-  Recipe out;
-  out.path = std::string(path);
-  out.body = parts.body;
-  if (parts.head.kind != YamlNode::Kind::kNull && parts.head.kind != YamlNode::Kind::kMap)
-    return at(parts.head, path, "the front matter must be a map");
-  for (const auto& [key, value] : parts.head.members) {
-    const bool plain = value.kind == YamlNode::Kind::kScalar || value.kind == YamlNode::Kind::kNull;
-    if ((key == "name" || key == "description") && !plain) return at(value, path, key + " must be text");
-    if (key == "name") {
-      out.name = value.scalar;
-    } else if (key == "description") {
-      out.description = value.scalar;
-    } else if (key == "allowed_tools") {
-      AGENTD_TRY(out.allowed_tools, words(value, path));
-      out.restricts_tools = true;
-    } else if (key == "hooks") {
-      AGENTD_TRY(out.hooks, read_recipe_hooks(value, path));
-    } else if (key != "allowed_commands" && key != "arguments" && key != "defaults") {
-      return at(value, path, "unknown key '" + key +
-                                 "': a recipe has name, description, allowed_tools, allowed_commands, "
-                                 "arguments, defaults and hooks");
-    }
+Result<RecipeDirectory::File> read_from(const RecipeDirectory& directory, const std::string& name) {
+  const std::string file = name + std::string(kSuffix);
+  if (directory.read) return directory.read(file);
+  AGENTD_TRY(std::string text, read_file(directory.path + "/" + file, kRecipeBytesMax));
+  return RecipeDirectory::File{std::move(text), {}};
+}
+
+// A compaction is what `compact` is for, also where the user's own says nothing of it.
+void complete_compact(Recipe& recipe) {
+  if (!recipe.swaps_context()) {
+    RecipeHook hook;
+    hook.event = AGENTD_EVENT_TURN_END;
+    hook.handler = RecipeHandler::kSwapContext;
+    hook.once = RecipeOnce::kRun;
+    hook.place = recipe.place();
+    recipe.hooks.push_back(std::move(hook));
   }
-  if (out.body.find_first_not_of(" \t\r\n") == std::string::npos)
-    return Error{Code::kInvalid, std::string(path) + ": the recipe has no text after its front matter"};
+  recipe.restricts_tools = true;
+  recipe.allowed_tools.clear();
+}
+
+Result<Recipe> parsed(const std::string& name, std::string_view text, const std::string& path,
+                      RecipeSource source) {
+  AGENTD_TRY(Recipe out, parse_recipe(text, path.empty() ? name + std::string(kSuffix) : path));
+  out.name = name;  // what the user asks for is the file's
+  out.path = path;
+  out.source = source;
+  if (name == kCompact) complete_compact(out);
   return out;
 }
 
-RecipeBook::RecipeBook(std::vector<std::string> directories, Log& log)
-    : directories_(std::move(directories)), log_(log) {}
-
-Result<Recipe> RecipeBook::find(std::string_view name) const {
-  if (!plain_name(name))
-    return Error{Code::kInvalid, "'" + std::string(name) + "' is no name of a recipe"};
-  for (const std::string& directory : directories_) {
-    const std::string path = directory + "/" + std::string(name) + ".md";
-    auto text = read_file(path, kRecipeBytesMax);
-    if (!text && text.error().code == Code::kNotFound) continue;
-    if (!text) return text.error();
-    return parse_recipe(*text, path);
-  }
-  if (name != "compact")
-    return Error{Code::kNotFound, "there is no recipe '" + std::string(name) + "'; embedded is: compact"};
-  AGENTD_TRY(Recipe embedded, parse_recipe(kCompactRecipe, "compact.md"));
-  embedded.path.clear();
-  return embedded;
+Result<Recipe> embedded_compact() {
+  return parsed(std::string(kCompact), embedded_recipe(kCompact), {}, RecipeSource::kEmbedded);
 }
 
-Result<std::string> RecipeBook::compaction_prompt(std::string_view conversation_id,
-                                                  const std::vector<std::string>& instructions) const {
-  const std::map<std::string, std::string> values{{"conversation_id", std::string(conversation_id)}};
-  const auto render = [&](const Recipe& recipe) {
-    return render_template(recipe.body, values, recipe.path.empty() ? "compact.md" : recipe.path);
+void add_names(const RecipeDirectory& directory, std::set<std::string>& out) {
+  std::error_code failed;
+  std::filesystem::directory_iterator files(directory.path, failed);
+  for (std::size_t count = 0;
+       !failed && files != std::filesystem::directory_iterator() && count < kFilesMax;
+       files.increment(failed), ++count) {
+    std::string name = files->path().filename().string();
+    if (!name.ends_with(kSuffix)) continue;
+    name.resize(name.size() - kSuffix.size());
+    if (is_plain_name(name) && is_utf8(name)) out.insert(std::move(name));
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(RecipeSource source) {
+  switch (source) {
+    case RecipeSource::kEmbedded:
+      return "embedded";
+    case RecipeSource::kUser:
+      return "user";
+    case RecipeSource::kProject:
+      return "project";
+  }
+  return "embedded";
+}
+
+RecipeBook::RecipeBook(std::vector<RecipeDirectory> directories, Log& log)
+    : directories_(std::move(directories)), log_(log) {}
+
+// REQUIRES: a plain name. Without text and problem when nothing has that name.
+RecipeEntry RecipeBook::entry_of(const std::string& name) const {
+  RecipeEntry out;
+  out.name = name;
+  bool found = false;
+  const auto take = [&](const std::string& path, RecipeSource source, std::string text,
+                        std::string why_not) {
+    found = true;
+    out.path = path;
+    out.source = source;
+    out.text = std::move(text);
+    out.problem = std::move(why_not);
+    if (!out.problem.empty()) return;
+    auto recipe = parsed(name, out.text, path, source);
+    if (recipe)
+      out.recipe = std::move(*recipe);
+    else
+      out.problem = recipe.error().message;
   };
-  const auto recipe = find("compact");
-  Result<std::string> prompt = recipe ? render(*recipe) : Result<std::string>(recipe.error());
+  for (const RecipeDirectory& directory : directories_) {
+    const std::string path = directory.path + "/" + name + std::string(kSuffix);
+    auto file = read_from(directory, name);
+    if (!file && file.error().code == Code::kNotFound) continue;
+    if (name == kCompact && !directory.compact) {
+      out.ignored.push_back(path);
+    } else if (found) {
+      out.shadows.push_back(path);
+    } else if (file) {
+      take(path, directory.source, std::move(file->text), std::move(file->why_not));
+    } else {
+      take(path, directory.source, {}, file.error().message);
+    }
+  }
+  const std::string_view embedded = embedded_recipe(name);
+  if (!embedded.empty() && found) out.shadows.emplace_back(name_of(RecipeSource::kEmbedded));
+  if (!embedded.empty() && !found) take({}, RecipeSource::kEmbedded, std::string(embedded), {});
+  return out;
+}
+
+Result<RecipeEntry> RecipeBook::look(std::string_view name) const {
+  if (!is_plain_name(name)) return no_name(name);
+  RecipeEntry out = entry_of(std::string(name));
+  if (out.recipe || !out.problem.empty()) return out;
+  const std::vector<std::string> all = names();
+  std::string listed;
+  for (const std::string& each : all) listed += (listed.empty() ? "" : ", ") + each;
+  return Error{Code::kNotFound, "there is no recipe '" + one_line(name, 100) + "': there are " +
+                                    one_line(listed, 1000) + did_you_mean(name, all)};
+}
+
+Result<Recipe> RecipeBook::find(std::string_view name) const {
+  AGENTD_TRY(RecipeEntry entry, look(name));
+  if (entry.recipe) return std::move(*entry.recipe);
+  // What was read and may not be used waits for somebody's word; everything else is broken.
+  return Error{Code::kInvalid, entry.problem};
+}
+
+std::vector<std::string> RecipeBook::names() const {
+  std::set<std::string> out;
+  for (const RecipeDirectory& directory : directories_) add_names(directory, out);
+  for (const EmbeddedRecipe& recipe : embedded_recipes()) out.emplace(recipe.name);
+  return {out.begin(), out.end()};
+}
+
+std::vector<RecipeEntry> RecipeBook::list() const {
+  std::vector<RecipeEntry> out;
+  for (const std::string& name : names()) {
+    RecipeEntry entry = entry_of(name);
+    if (entry.recipe || !entry.problem.empty()) out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+Result<std::string> RecipeBook::compaction_prompt(
+    std::string_view conversation_id, const std::vector<std::string>& instructions) const {
+  const auto recipe = find(kCompact);
+  Result<std::string> prompt =
+      recipe ? render_recipe(*recipe, {}, conversation_id) : Result<std::string>(recipe.error());
   if (!prompt) {
     log_.write(LogLevel::kWarning, "recipes",
                prompt.error().message + "; the embedded compact recipe is used");
-    AGENTD_TRY(const Recipe embedded, parse_recipe(kCompactRecipe, "compact.md"));
-    prompt = render(embedded);
+    AGENTD_TRY(const Recipe embedded, embedded_compact());
+    prompt = render_recipe(embedded, {}, conversation_id);
   }
   if (!prompt) return prompt;
   for (const std::string& more : instructions)
@@ -117,9 +183,11 @@ Result<std::string> RecipeBook::compaction_prompt(std::string_view conversation_
 }
 
 Result<std::string> RecipeBook::recipe_prompt(std::string_view name,
-                                              const std::map<std::string, std::string>& values) const {
+                                              const RecipeValues& values) const {
   AGENTD_TRY(const Recipe recipe, find(name));
-  return render_template(recipe.body, values, recipe.path.empty() ? recipe.name : recipe.path);
+  RecipeValues given = values;
+  const auto id = given.extract("conversation_id");
+  return render_recipe(recipe, given, id.empty() ? std::string() : id.mapped());
 }
 
 }  // namespace agentd

@@ -3,12 +3,16 @@
 // recipes.h - Markdown prompts with front matter; the `compact` recipe is the source of every
 // compaction's prompt.
 //
-// Lookup: the user's recipes directory, then the embedded ones. A broken file is an error with its place;
-// a broken user's `compact` falls back to the embedded one, with a warning.
+// Lookup: the directories in their order, then the embedded ones. A broken file is an error with
+// its place, not a reason to take the next one; only a compaction falls back to the embedded
+// `compact`, with a warning, since a full context cannot wait.
 //
 // Threading: immutable after construction.
 
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,34 +24,104 @@
 
 namespace agentd {
 
-struct Recipe {
-  std::string name, description, body, path;  // path empty = embedded
-  std::vector<std::string> allowed_tools;
-  bool restricts_tools = false;  // allowed_tools was given, even if empty
-  std::vector<RecipeHook> hooks;  // in order; see handlers.h
+using RecipeValues = std::map<std::string, std::string>;
+
+enum class RecipeSource : std::uint8_t { kEmbedded, kUser, kProject };
+std::string_view name_of(RecipeSource source);  // "embedded"
+
+struct RecipeArgument {
+  std::string name, description;
+  bool required = false;
+  std::optional<std::string> standard;  // its value when nobody gives one
 };
 
-// One file's text. kInvalid says file:line:column.
+struct Recipe {
+  std::string name, description, body, path;  // path empty = embedded
+  int body_line = 1;                          // of the file, where the body begins
+  RecipeSource source = RecipeSource::kEmbedded;
+  std::vector<std::string> allowed_tools;
+  bool restricts_tools = false;               // allowed_tools was given, even if empty
+  std::vector<std::string> allowed_commands;  // patterns; see commands.h
+  bool restricts_commands = false;
+  std::vector<RecipeArgument>
+      arguments;                  // declared ones in order, then those that only the text names
+  std::vector<RecipeHook> hooks;  // in order; see handlers.h
+
+  // What its mistakes are told under: its path, or NAME.md.
+  std::string place() const { return path.empty() ? name + ".md" : path; }
+  // The answer takes the place of the conversation.
+  bool swaps_context() const;
+};
+
+// One file's text, its template checked. kInvalid says file:line:column.
 Result<Recipe> parse_recipe(std::string_view text, std::string_view path);
 
-// Go-template subset: {{.name}}, {{if .name}}...{{else}}...{{end}}, {{default "x" .name}}.
-// kInvalid names the line of the template.
-Result<std::string> render_template(std::string_view body,
-                                    const std::map<std::string, std::string>& values,
-                                    std::string_view name);
+// Go-template subset: {{.name}}, {{default "x" .name}} and {{.name | default "x"}}, {{if}}, {{else
+// if}},
+// {{else}}, {{end}} with eq, ne, not, and, or; {{- and -}} trim, {{/* comments */}} vanish.
+// kInvalid: "NAME:LINE:COLUMN: what", lines counted from `first_line`.
+Result<std::string> render_template(std::string_view body, const RecipeValues& values,
+                                    std::string_view name, int first_line = 1);
+// The names that the template uses, in order, each once. kInvalid as above.
+Result<std::vector<std::string>> template_names(std::string_view body, std::string_view name,
+                                                int first_line = 1);
+
+// The values of the recipe's arguments: `given`, else their defaults. kInvalid: one that is
+// required and missing, or one that the recipe does not know; both name what there is.
+Result<RecipeValues> recipe_values(const Recipe& recipe, const RecipeValues& given);
+// The text with its values, and {{.conversation_id}}.
+Result<std::string> render_recipe(const Recipe& recipe, const RecipeValues& given,
+                                  std::string_view conversation_id);
+
+// A directory with recipes, NAME.md each.
+struct RecipeDirectory {
+  std::string path;
+  RecipeSource source = RecipeSource::kUser;
+  // False: its `compact` is passed over.
+  bool compact = true;
+  struct File {
+    std::string text;
+    std::string why_not;  // why it may not be used, and what to do; empty = it may
+  };
+  // The file of that name in the directory; kNotFound. Empty: any regular file, without further
+  // checks.
+  std::function<Result<File>(const std::string& file)> read{};
+};
+
+// One name and what stands behind it.
+struct RecipeEntry {
+  std::string name, path;  // path empty = embedded
+  RecipeSource source = RecipeSource::kEmbedded;
+  std::optional<Recipe> recipe;      // absent: it cannot be used
+  std::string problem;               // why; empty when it can
+  std::string text;                  // the file's bytes, as far as they could be read
+  std::vector<std::string> shadows;  // what it takes the place of: paths, "embedded"
+  std::vector<std::string> ignored;  // paths that are passed over: a project's compact
+};
 
 class RecipeBook final : public PromptSource {
  public:
   // `directories` in order of lookup.
-  RecipeBook(std::vector<std::string> directories, Log& log);
-  Result<Recipe> find(std::string_view name) const;  // kNotFound lists what there is
-  Result<std::string> compaction_prompt(std::string_view conversation_id,
-                                        const std::vector<std::string>& instructions) const override;
+  RecipeBook(std::vector<RecipeDirectory> directories, Log& log);
+
+  // kNotFound lists what there is; kInvalid: a name that is none, a broken file, or one that may
+  // not be used, with what to do.
+  Result<Recipe> find(std::string_view name) const;
+  // All that there is, sorted by name; whatever is wrong with one is told in its entry.
+  std::vector<RecipeEntry> list() const;
+  std::vector<std::string> names() const;
+  // kNotFound, kInvalid as find(); a recipe that cannot be used is an entry with a problem.
+  Result<RecipeEntry> look(std::string_view name) const;
+
+  Result<std::string> compaction_prompt(
+      std::string_view conversation_id,
+      const std::vector<std::string>& instructions) const override;
   Result<std::string> recipe_prompt(std::string_view name,
-                                    const std::map<std::string, std::string>& values) const override;
+                                    const RecipeValues& values) const override;
 
  private:
-  const std::vector<std::string> directories_;
+  RecipeEntry entry_of(const std::string& name) const;
+  const std::vector<RecipeDirectory> directories_;
   Log& log_;
 };
 

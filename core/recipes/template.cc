@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/recipes/recipes.h"
@@ -8,105 +10,333 @@
 namespace agentd {
 namespace {
 
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr int kDepthMax = 64;  // of parentheses
+constexpr std::string_view kKnown = "use .name, if, else, end, default, eq, ne, not, and, or";
+
+bool is_blank(char c) { return kBlanks.find(c) != std::string_view::npos; }
+
+std::string_view trimmed_left(std::string_view text) {
+  const auto begin = text.find_first_not_of(kBlanks);
+  return begin == std::string_view::npos ? std::string_view() : text.substr(begin);
+}
+
+std::string_view trimmed_right(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// What one expression comes to; a truth is "true" or nothing.
+struct Value {
+  std::string text;
+  bool literal = false;
+};
+
+std::string truth(bool yes) { return yes ? "true" : ""; }
+
+// A pipeline: operands, calls, parentheses. Every mistake is an Error without a place.
+class Expression {
+ public:
+  Expression(std::string_view text, const std::map<std::string, std::string>& values,
+             std::vector<std::string>* names)
+      : rest_(text), values_(values), names_(names) {}
+
+  Result<std::string> whole() {
+    AGENTD_TRY(const Value value, pipeline());
+    if (!rest_.empty()) return not_understood(std::string(rest_));
+    return value.text;
+  }
+
+ private:
+  static Error wrong(const std::string& what) { return {Code::kInvalid, what}; }
+  static Error not_understood(const std::string& what) {
+    return wrong("'" + what + "' is not understood: " + std::string(kKnown));
+  }
+
+  void skip_blanks() { rest_ = trimmed_left(rest_); }
+  bool ends() {
+    skip_blanks();
+    return rest_.empty() || rest_.front() == '|' || rest_.front() == ')';
+  }
+
+  Result<Value> pipeline() {
+    AGENTD_TRY(Value value, command(std::nullopt));
+    for (skip_blanks(); rest_.starts_with('|'); skip_blanks()) {
+      rest_.remove_prefix(1);
+      AGENTD_TRY(value, command(std::move(value)));
+    }
+    return value;
+  }
+
+  // `piped` stands behind the arguments that are written.
+  Result<Value> command(std::optional<Value> piped) {
+    skip_blanks();
+    const std::string_view from = rest_;
+    std::size_t length = 0;
+    while (length < rest_.size() && is_word(rest_[length])) ++length;
+    if (length == 0) {
+      AGENTD_TRY(Value value, operand());
+      if (piped) return wrong("'|' needs a function behind it, such as default");
+      return value;
+    }
+    const std::string name(from.substr(0, length));
+    rest_.remove_prefix(length);
+    std::vector<Value> arguments;
+    while (!ends()) {
+      AGENTD_TRY(Value next, operand());
+      arguments.push_back(std::move(next));
+    }
+    if (piped) arguments.push_back(std::move(*piped));
+    return call(name, arguments, from.substr(0, from.size() - rest_.size()));
+  }
+
+  Result<Value> operand() {
+    skip_blanks();
+    const char first = rest_.empty() ? '\0' : rest_.front();
+    if (first == '.') return variable();
+    if (first == '"') return quoted();
+    if (first == '`') return raw();
+    if (first == '(') return parentheses();
+    return not_understood(std::string(rest_));
+  }
+
+  Result<Value> variable() {
+    std::size_t length = 1;
+    while (length < rest_.size() && is_word(rest_[length])) ++length;
+    const std::string name(rest_.substr(1, length - 1));
+    if (name.empty() || (length < rest_.size() && rest_[length] != ')' && rest_[length] != '|' &&
+                         !is_blank(rest_[length])))
+      return not_understood(std::string(rest_));
+    rest_.remove_prefix(length);
+    if (names_ != nullptr && std::find(names_->begin(), names_->end(), name) == names_->end())
+      names_->push_back(name);
+    const auto found = values_.find(name);
+    return Value{found == values_.end() ? std::string() : found->second, false};
+  }
+
+  Result<Value> quoted() {
+    Value out{{}, true};
+    for (std::size_t i = 1; i < rest_.size(); ++i) {
+      char c = rest_[i];
+      if (c == '"') {
+        rest_.remove_prefix(i + 1);
+        return out;
+      }
+      if (c == '\\' && ++i < rest_.size()) {
+        c = rest_[i] == 'n' ? '\n' : rest_[i] == 't' ? '\t' : rest_[i];
+        if (c == rest_[i] && c != '"' && c != '\\')
+          return wrong(std::string("\\") + c + " is not understood in a text");
+      }
+      out.text += c;
+    }
+    return wrong("a text has no closing \"");
+  }
+
+  Result<Value> raw() {
+    const std::size_t close = rest_.find('`', 1);
+    if (close == std::string_view::npos) return wrong("a text has no closing `");
+    Value out{std::string(rest_.substr(1, close - 1)), true};
+    rest_.remove_prefix(close + 1);
+    return out;
+  }
+
+  Result<Value> parentheses() {
+    if (++depth_ > kDepthMax) return wrong("there are too many parentheses");
+    rest_.remove_prefix(1);
+    AGENTD_TRY(Value value, pipeline());
+    skip_blanks();
+    if (!rest_.starts_with(')')) return wrong("( has no )");
+    rest_.remove_prefix(1);
+    --depth_;
+    return value;
+  }
+
+  Result<Value> call(const std::string& name, const std::vector<Value>& arguments,
+                     std::string_view all) const {
+    if (name == "default") return use_default(arguments);
+    if (name == "eq" || name == "ne") {
+      if (arguments.size() < 2 || (name == "ne" && arguments.size() > 2))
+        return wrong("{{" + name + "}} needs two things to compare");
+      const bool same = std::any_of(arguments.begin() + 1, arguments.end(), [&](const Value& each) {
+        return each.text == arguments[0].text;
+      });
+      return Value{truth(same == (name == "eq")), false};
+    }
+    if (name == "not") {
+      if (arguments.size() != 1) return wrong("{{not}} needs one thing");
+      return Value{truth(arguments[0].text.empty()), false};
+    }
+    if (name == "and" || name == "or") {
+      if (arguments.empty()) return wrong("{{" + name + "}} needs at least one thing");
+      // As in Go: the first that decides, else the last.
+      for (const Value& each : arguments)
+        if (each.text.empty() == (name == "and")) return each;
+      return arguments.back();
+    }
+    return not_understood(std::string(trimmed_right(all)));
+  }
+
+  // default "text" .name, and the other way round: the text is what stands in.
+  static Result<Value> use_default(const std::vector<Value>& arguments) {
+    if (arguments.size() != 2 || (arguments[0].literal && arguments[1].literal))
+      return wrong("{{default}} needs \"text\" .name");
+    const bool turned = !arguments[0].literal && arguments[1].literal;
+    const Value& given = arguments[turned ? 0 : 1];
+    return Value{given.text.empty() ? arguments[turned ? 1 : 0].text : given.text, false};
+  }
+
+  std::string_view rest_;
+  const std::map<std::string, std::string>& values_;
+  std::vector<std::string>* const names_;
+  int depth_ = 0;
+};
+
 // One pass over the text with a stack of open {{if}}s.
 class Renderer {
  public:
   Renderer(std::string_view body, const std::map<std::string, std::string>& values,
-           std::string_view name)
-      : body_(body), values_(values), name_(name) {}
+           std::string_view name, int first_line, std::vector<std::string>* names)
+      : body_(body), values_(values), name_(name), first_line_(first_line), names_(names) {}
 
   Result<std::string> render() {
     std::size_t at = 0;
+    bool trims_left = false;  // of the text that comes, as the last action says
     while (at < body_.size()) {
       const std::size_t open = body_.find("{{", at);
-      emit(body_.substr(at, open - at));
-      if (open == std::string_view::npos) break;
-      const std::size_t close = body_.find("}}", open);
+      std::string_view text = body_.substr(at, open - at);
+      if (trims_left) text = trimmed_left(text);
+      if (open == std::string_view::npos) {
+        emit(text);
+        break;
+      }
+      const std::size_t close = closing(open + 2);
       if (close == std::string_view::npos) return error(open, "{{ has no }}");
-      AGENTD_TRY_VOID(action(trim(body_.substr(open + 2, close - open - 2)), open));
+      std::string_view inside = body_.substr(open + 2, close - open - 2);
+      if (inside.starts_with('-')) {
+        text = trimmed_right(text);
+        inside.remove_prefix(1);
+      }
+      trims_left = inside.ends_with('-');
+      if (trims_left) inside.remove_suffix(1);
+      emit(text);
+      if (auto done = action(trimmed_left(trimmed_right(inside))); !done)
+        return error(open, done.error().message);
+      if (!branches_.empty() && branches_.back().at == 0) branches_.back().at = open + 1;
       at = close + 2;
     }
-    if (!branches_.empty()) return error(branches_.back().at, "{{if}} has no {{end}}");
+    if (!branches_.empty()) return error(branches_.back().at - 1, "{{if}} has no {{end}}");
     return std::move(out_);
   }
 
  private:
   struct Branch {
-    bool taken = false;   // the part that is being read is written
+    bool active = false;  // the part that is being read is written
     bool outer = false;   // what encloses it is written
+    bool done = false;    // a part of it was, or is, written
     bool has_else = false;
-    std::size_t at = 0;
+    std::size_t at = 0;  // where it begins, plus 1
   };
 
-  static std::string_view trim(std::string_view text) {
-    if (text.starts_with("-")) text.remove_prefix(1);
-    if (text.ends_with("-")) text.remove_suffix(1);
-    const auto begin = text.find_first_not_of(" \t\n");
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
+  // The }} behind the action that begins at `from`: not one in a text or a comment.
+  std::size_t closing(std::size_t from) const {
+    std::size_t at = from;
+    if (at < body_.size() && body_[at] == '-') ++at;
+    while (at < body_.size() && is_blank(body_[at])) ++at;
+    if (body_.substr(at, 2) == "/*") {
+      const std::size_t end = body_.find("*/", at + 2);
+      return end == std::string_view::npos ? end : body_.find("}}", end);
+    }
+    char quote = '\0';
+    for (at = from; at < body_.size(); ++at) {
+      if (quote == '"' && body_[at] == '\\') {
+        ++at;
+      } else if (quote != '\0') {
+        if (body_[at] == quote) quote = '\0';
+      } else if (body_[at] == '"' || body_[at] == '`') {
+        quote = body_[at];
+      } else if (body_.substr(at, 2) == "}}") {
+        return at;
+      }
+    }
+    // A quote that is never closed is told where it stands.
+    return quote == '\0' ? std::string_view::npos : body_.find("}}", from);
   }
 
-  bool writing() const { return branches_.empty() || branches_.back().taken; }
+  bool writing() const { return branches_.empty() || branches_.back().active; }
   void emit(std::string_view text) {
     if (writing()) out_ += text;
   }
 
+  static Error wrong(const std::string& what) { return {Code::kInvalid, what}; }
+
   Error error(std::size_t at, const std::string& what) const {
-    const auto line = std::count(body_.begin(), body_.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
-    return {Code::kInvalid, std::string(name_) + ": template line " + std::to_string(line) + ": " + what};
+    const std::string_view before = body_.substr(0, at);
+    const auto line = first_line_ + std::count(before.begin(), before.end(), '\n');
+    const std::size_t start =
+        before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+    return {Code::kInvalid, std::string(name_) + ":" + std::to_string(line) + ":" +
+                                std::to_string(at - start + 1) + ": " + what};
   }
 
-  std::optional<std::string> variable(std::string_view word) const {
-    if (!word.starts_with(".") || word.size() < 2) return std::nullopt;
-    const auto found = values_.find(std::string(word.substr(1)));
-    return found == values_.end() ? std::string() : found->second;
+  Result<std::string> value_of(std::string_view text) const {
+    return Expression(text, values_, names_).whole();
   }
 
-  Result<void> action(std::string_view text, std::size_t at) {
-    if (text.starts_with("if ")) return begin_if(trim(text.substr(3)), at);
-    if (text == "else") return turn_else(at);
-    if (text == "end") return end_if(at);
-    if (text.starts_with("default ")) return write_default(trim(text.substr(8)), at);
-    const auto value = variable(text);
-    if (!value) return error(at, "'" + std::string(text) + "' is not understood: use .name, if, else, end, default");
-    emit(*value);
+  static bool is_call(std::string_view text, std::string_view word) {
+    return text == word ||
+           (text.starts_with(word) && (is_blank(text[word.size()]) || text[word.size()] == '('));
+  }
+
+  Result<void> action(std::string_view text) {
+    if (text.starts_with("/*") && text.ends_with("*/")) return {};
+    if (is_call(text, "if")) return begin_if(trimmed_left(text.substr(2)));
+    if (text == "else") return turn_else({});
+    if (is_call(text, "else")) {
+      const std::string_view rest = trimmed_left(text.substr(4));
+      if (is_call(rest, "if") && rest.size() > 2) return turn_else(trimmed_left(rest.substr(2)));
+    }
+    if (text == "end") return end_if();
+    AGENTD_TRY(const std::string value, value_of(text));
+    emit(value);
     return {};
   }
 
-  Result<void> begin_if(std::string_view word, std::size_t at) {
-    const auto value = variable(word);
-    if (!value) return error(at, "{{if}} needs a .name");
-    branches_.push_back({writing() && !value->empty(), writing(), false, at});
+  Result<void> begin_if(std::string_view condition) {
+    if (condition.empty()) return wrong("{{if}} needs a .name");
+    AGENTD_TRY(const std::string value, value_of(condition));
+    const bool outer = writing();
+    branches_.push_back({outer && !value.empty(), outer, !value.empty(), false, 0});
     return {};
   }
 
-  Result<void> turn_else(std::size_t at) {
-    if (branches_.empty() || branches_.back().has_else) return error(at, "{{else}} without {{if}}");
+  // {{else}}, or {{else if CONDITION}}.
+  Result<void> turn_else(std::string_view condition) {
+    if (branches_.empty() || branches_.back().has_else) return wrong("{{else}} without {{if}}");
+    std::string value = "true";
+    if (!condition.empty()) {
+      AGENTD_TRY(value, value_of(condition));
+    }
     Branch& branch = branches_.back();
-    branch.has_else = true;
-    branch.taken = branch.outer && !branch.taken;
+    branch.has_else = condition.empty();
+    branch.active = branch.outer && !branch.done && !value.empty();
+    branch.done = branch.done || !value.empty();
     return {};
   }
 
-  Result<void> end_if(std::size_t at) {
-    if (branches_.empty()) return error(at, "{{end}} without {{if}}");
+  Result<void> end_if() {
+    if (branches_.empty()) return wrong("{{end}} without {{if}}");
     branches_.pop_back();
-    return {};
-  }
-
-  // default "text" .name
-  Result<void> write_default(std::string_view rest, std::size_t at) {
-    const std::size_t close = rest.starts_with("\"") ? rest.find('"', 1) : std::string_view::npos;
-    if (close == std::string_view::npos) return error(at, "{{default}} needs \"text\" .name");
-    const auto value = variable(trim(rest.substr(close + 1)));
-    if (!value) return error(at, "{{default}} needs \"text\" .name");
-    emit(value->empty() ? rest.substr(1, close - 1) : std::string_view(*value));
     return {};
   }
 
   const std::string_view body_;
   const std::map<std::string, std::string>& values_;
   const std::string_view name_;
+  const int first_line_;
+  std::vector<std::string>* const names_;
   std::vector<Branch> branches_;
   std::string out_;
 };
@@ -115,8 +345,15 @@ class Renderer {
 
 Result<std::string> render_template(std::string_view body,
                                     const std::map<std::string, std::string>& values,
-                                    std::string_view name) {
-  return Renderer(body, values, name).render();
+                                    std::string_view name, int first_line) {
+  return Renderer(body, values, name, first_line, nullptr).render();
+}
+
+Result<std::vector<std::string>> template_names(std::string_view body, std::string_view name,
+                                                int first_line) {
+  std::vector<std::string> names;
+  AGENTD_TRY_VOID(Renderer(body, {}, name, first_line, &names).render());
+  return names;
 }
 
 }  // namespace agentd

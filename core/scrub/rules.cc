@@ -281,7 +281,7 @@ constexpr ScrubRuleSpec kRules[] = {
      .anchors =
          "postgres:// postgresql:// mysql:// mariadb:// mongodb:// mongodb+srv:// redis:// "
          "rediss:// amqp:// amqps:// sqlserver:// mssql:// clickhouse:// cockroachdb:// nats://",
-     .pattern = R"re([a-z+]{4,12}://[^\s/?#"'`<>@:]*:([^\s/"'`<>]{1,200})@)re",
+     .pattern = R"re([a-z+]{4,12}://[^\s/?#"'`<>@:]*:([^\s/"'`]{1,200})@)re",
      .left = Left::kNoWord,
      .check = Check::kPassword},
     {.id = "url-password",

@@ -277,6 +277,98 @@ Result<void> verify_log(const BatchSource& source, const Ulid& conversation, con
   return {};
 }
 
+namespace {
+
+Error no_such_sequence(const Ulid& conversation, const LogHead& head, std::uint64_t at) {
+  return invalid("conversation " + conversation.text() + " has no sequence " + std::to_string(at) +
+                 ", it ends with " + std::to_string(head.revision));
+}
+
+// The batch as it would be if the log ended with `last`.
+Batch cut_batch(const Batch& batch, std::uint64_t last) {
+  Batch out = batch;
+  if (out.last_seq() > last) out.records.resize(static_cast<std::size_t>(last - out.first_seq + 1));
+  return out;
+}
+
+// Hangs batches one behind the other.
+class ForkWriter {
+ public:
+  Result<void> add(const BatchSource& source, Batch batch) {
+    batch.previous = out_.head.chain;
+    for (std::size_t i = 0; i < batch.records.size(); ++i) {
+      AGENTD_TRY(const StoredRecord record, unpack(source, batch, i));
+      AGENTD_TRY_VOID(fold(out_.info, record));
+      if (batch.records[i].in_blob()) ++out_.mentions[batch.records[i].digest];
+    }
+    for (const Digest& digest : batch.attached) ++out_.mentions[digest];
+    out_.head = {batch.last_seq(), chain_of(batch)};
+    out_.batches.emplace_back(batch.first_seq, encode_batch(batch));
+    return {};
+  }
+  Result<void> add_own(const BatchSource& source, const Ulid& id, const Record& record,
+                       std::int64_t time_ms) {
+    AGENTD_TRY(const PreparedAppend append,
+               prepare_append(id, out_.head.revision, {&record, 1}, {}, time_ms));
+    return add(source, append.batch);
+  }
+  PreparedFork take() { return std::move(out_); }
+
+ private:
+  PreparedFork out_;
+};
+
+}  // namespace
+
+Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, const LogHead& head,
+                        std::uint64_t at) {
+  if (at == 0) return head.chain;
+  if (at > head.revision) return no_such_sequence(conversation, head, at);
+  Digest chain{};
+  const auto visit = [&](const Batch& batch) -> Result<bool> {
+    chain = chain_of(cut_batch(batch, at));
+    return false;
+  };
+  AGENTD_TRY_VOID(walk(source, conversation, at, at, visit));
+  return chain;
+}
+
+Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, const LogHead& head,
+                                  std::uint64_t at, GenesisRecord genesis, std::string_view title,
+                                  std::int64_t time_ms) {
+  AGENTD_TRY(const Ulid id, Ulid::parse(genesis.conversation_id));
+  if (at == 0) at = head.revision;
+  AGENTD_TRY(const Digest parent_chain, chain_at(source, from, head, at));
+  genesis.parent = from.text();
+  genesis.parent_seq = at;
+  genesis.parent_chain = hex(parent_chain);
+  ForkWriter writer;
+  AGENTD_TRY_VOID(writer.add_own(source, id, write_genesis(genesis), time_ms));
+  Digest chain{};
+  const auto visit = [&](const Batch& whole) -> Result<bool> {
+    if (whole.previous != chain)
+      return broken(from, whole.first_seq, "its link to the batch before is broken");
+    chain = chain_of(whole);
+    Batch batch = cut_batch(whole, at);
+    if (batch.first_seq == 1) {
+      // The genesis stays behind; what was committed with it goes along.
+      batch.records.erase(batch.records.begin());
+      batch.first_seq = 2;
+      if (batch.records.empty()) return true;
+    }
+    auto added = writer.add(source, std::move(batch));
+    if (!added) return added.error().with_context(batch_name(from, whole.first_seq));
+    return true;
+  };
+  AGENTD_TRY_VOID(walk(source, from, 1, at, visit));
+  AGENTD_TRY_VOID(writer.add_own(source, id, write_meta({std::string(title)}), time_ms));
+  return writer.take();
+}
+
+Error lost_blob(const Ulid& from) {
+  return {Code::kConflict, "conversation " + from.text() + " was removed while it was forked"};
+}
+
 bool matches(const ConversationInfo& info, const ConversationQuery& query) {
   if (!query.project_id.empty() && info.project_id != query.project_id) return false;
   if (query.since_ms != 0 && info.updated_ms < query.since_ms) return false;

@@ -89,6 +89,27 @@ Result<void> read_log(const BatchSource& source, const Ulid& conversation, const
 // Every hash of the log, up to the head's chain.
 Result<void> verify_log(const BatchSource& source, const Ulid& conversation, const LogHead& head);
 
+// The chain up to `at`; 0 = the head. kInvalid: the log has no such sequence.
+Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, const LogHead& head,
+                        std::uint64_t at);
+
+// ---- forks
+
+// A fork whose reading and hashing is done: everything that one transaction has to write.
+struct PreparedFork {
+  std::vector<std::pair<std::uint64_t, std::string>> batches;  // first sequence, encoded
+  std::map<Digest, std::uint64_t> mentions;  // blobs that they name, how often; the store has them
+  LogHead head;
+  ConversationInfo info;
+};
+// As Store::fork says. Every record that is copied is checked against its digest, every batch against
+// the chain.
+Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, const LogHead& head,
+                                  std::uint64_t at, GenesisRecord genesis, std::string_view title,
+                                  std::int64_t time_ms);
+// A blob that a fork shares was removed with its parent meanwhile.
+Error lost_blob(const Ulid& from);
+
 // ---- lists
 
 bool matches(const ConversationInfo& info, const ConversationQuery& query);

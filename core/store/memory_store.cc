@@ -66,6 +66,9 @@ class MemoryStore final : public Store {
                         const std::function<bool(const HookReceipt&)>& visit) const override;
   Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
                     const std::function<bool(const StoredRecord&)>& visit) const override;
+  Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
+                                std::string_view title) override;
+  Result<Digest> chain(const Ulid& conversation, std::uint64_t at) const override;
   Result<void> verify(const Ulid& conversation) const override;
   Result<ConversationInfo> info(const Ulid& conversation) const override;
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
@@ -202,6 +205,33 @@ Result<void> MemoryStore::read(const Ulid& conversation, std::uint64_t first, st
                                const std::function<bool(const StoredRecord&)>& visit) const {
   AGENTD_TRY(const LogHead at, head(conversation));
   return read_log(Source(*this, conversation), conversation, at, first, last, visit);
+}
+
+Result<ConversationInfo> MemoryStore::fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
+                                           std::string_view title) {
+  AGENTD_TRY(const Ulid to, Ulid::parse(genesis.conversation_id));
+  AGENTD_TRY(const LogHead parent, head(from));
+  AGENTD_TRY(PreparedFork fork, prepare_fork(Source(*this, from), from, parent, at, std::move(genesis),
+                                             title, clock_.wall_ms()));
+  const std::lock_guard lock(mutex_);
+  if (!logs_.contains(from)) return no_such_conversation(from);
+  if (const auto there = logs_.find(to); there != logs_.end())
+    return stale_revision(to, there->second.head.revision, 0);
+  for (const auto& [digest, count] : fork.mentions)
+    if (!blobs_.contains(digest)) return lost_blob(from);
+  for (const auto& [digest, count] : fork.mentions) blobs_[digest].mentions += count;
+  Log& log = logs_[to];
+  for (auto& [first, bytes] : fork.batches) log.batches[first] = std::move(bytes);
+  log.head = fork.head;
+  log.info = fork.info;
+  log.cursor = ++cursor_;
+  changes_[log.cursor] = to;
+  return std::move(fork.info);
+}
+
+Result<Digest> MemoryStore::chain(const Ulid& conversation, std::uint64_t at) const {
+  AGENTD_TRY(const LogHead now, head(conversation));
+  return chain_at(Source(*this, conversation), conversation, now, at);
 }
 
 Result<void> MemoryStore::verify(const Ulid& conversation) const {

@@ -88,6 +88,20 @@ class Store {
   virtual Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
                             const std::function<bool(const StoredRecord&)>& visit) const = 0;
 
+  // A new conversation that begins as `from` was at sequence `at` (0 = its head): a genesis of its own,
+  // then the records 2..at at their sequences with their times, then a meta record with the title. All or
+  // none; from then on the two are independent, and either may be removed. Blobs are shared, receipts stay
+  // behind. `genesis` names the new conversation; parent, parent_seq and parent_chain are filled in here.
+  // No lease is asked for: what a log holds up to a sequence does not change. Returns the new index.
+  // kNotFound: there is no `from`; kInvalid: it has no sequence `at`; kConflict: the new one exists;
+  // kCorrupt: what would be copied is broken.
+  virtual Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
+                                        std::string_view title) = 0;
+
+  // The hash of the chain up to sequence `at` (0 = the head), as a fork's genesis names it. kNotFound,
+  // kInvalid: there is no such sequence.
+  virtual Result<Digest> chain(const Ulid& conversation, std::uint64_t at) const = 0;
+
   // The chain from the first batch to the head: every hash recomputed. kCorrupt names the batch.
   virtual Result<void> verify(const Ulid& conversation) const = 0;
 

@@ -54,6 +54,15 @@ Gauge make_gauge(const BudgetPolicy& policy, std::uint64_t window, std::uint64_t
   return gauge;
 }
 
+BudgetPolicy BudgetPolicy::of(const ModelInfo& model) const {
+  BudgetPolicy out = *this;
+  out.checkpoint_at = model.checkpoint_at.value_or(checkpoint_at);
+  out.compact_at = model.compact_at.value_or(compact_at);
+  out.force_at = model.force_at.value_or(force_at);
+  out.output_reserve = model.output_reserve.value_or(output_reserve);
+  return out;
+}
+
 agentd_gauge to_abi(const Gauge& gauge) {
   return {sizeof(agentd_gauge),
           gauge.reported ? AGENTD_GAUGE_PROVIDER : AGENTD_GAUGE_ESTIMATE,

@@ -7,6 +7,8 @@
 #include <agentd/hook_abi.h>
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,8 @@ namespace agentd {
 class TokenEstimator {
  public:
   virtual ~TokenEstimator() = default;
+  // What a correction is learned for beside the model: "simple", "cl100k_base", "o200k_base".
+  virtual std::string_view name() const = 0;
   virtual std::uint64_t count_text(std::string_view text) const = 0;
   // A row with its overhead: text, thinking, tool names and arguments, results.
   virtual std::uint64_t count_row(const agentd_message& row) const = 0;
@@ -27,34 +31,60 @@ class TokenEstimator {
 // Bytes / 4, rounded up, and 4 for every message. An image counts 1,600.
 class SimpleEstimator final : public TokenEstimator {
  public:
+  std::string_view name() const override { return "simple"; }
   std::uint64_t count_text(std::string_view text) const override;
   std::uint64_t count_row(const agentd_message& row) const override;
 };
 
+// What the table says of a model.
 struct ModelInfo {
-  std::string pattern;          // prefix of the model's name
+  std::string pattern;  // begins the model's name; empty = the default, no pattern fits
   std::string provider;
-  std::uint64_t window = 200'000;
+  std::uint64_t window = 200'000;  // with the active beta, if there is one
   std::uint64_t max_output = 16'384;
-  std::string summary_model;    // the provider's cheap one
-  std::string beta;             // name of a beta that changes the window
-  std::uint64_t beta_window = 0;
+  std::optional<std::uint64_t> output_reserve;                // in place of the policy's
+  std::optional<double> checkpoint_at, compact_at, force_at;  // in place of the policy's
+  std::map<std::string, std::uint64_t> betas{};               // name -> the window that it opens
+  std::string beta{};                   // the one that `window` comes from; empty = none
+  std::uint64_t base_window = 200'000;  // without betas
+  std::string summary_model{};          // the provider's cheap one; empty = the model itself
+  std::string encoding{};               // cl100k_base, o200k_base; empty = not known
+  std::string origin{};                 // "FILE:LINE" of the user's entry; empty = built in
 };
 
-// The model table: embedded data (core/tokens/models.json), overlaid by the user's config.
+// The model table: embedded data (core/tokens/models.json), overlaid by the user's own file. Names
+// are found with what providers put around them: us.anthropic.claude-sonnet-4-5-20250929-v1:0,
+// models/gemini-2.5-pro, anthropic/claude-sonnet-4.5. docs/reference/models.md states the rules.
 class ModelTable {
  public:
   // The embedded table.
   static ModelTable embedded();
   static Result<ModelTable> parse(std::string_view json);
-  // The longest pattern that starts the name; for an unknown model the stated default (200,000 tokens).
+  // Lays a YAML text over the table: an entry with a known pattern changes the keys that it names,
+  // a new one takes what it leaves out from the entry that its pattern would have found. On failure
+  // the table is as it was. kInvalid: "FILE:LINE:COLUMN: what is wrong".
+  Result<void> overlay(std::string_view yaml, std::string_view file);
+  // Betas whose windows count from here on.
+  void activate(std::vector<std::string> betas) { active_ = std::move(betas); }
+  // The longest pattern that starts the name; for an unknown model the stated default (200,000
+  // tokens).
   ModelInfo find(std::string_view model) const;
-  bool knows(std::string_view model) const;
+  bool knows(std::string_view model) const { return match(model) != nullptr; }
   const std::vector<ModelInfo>& models() const { return models_; }
+  // What an unknown model is taken for.
+  const ModelInfo& otherwise() const { return otherwise_; }
 
  private:
+  const ModelInfo* match(std::string_view model) const;
+
+  ModelInfo otherwise_;
   std::vector<ModelInfo> models_;
+  std::vector<std::string> active_;
 };
+
+// The model's own name without what gateways put in front: "us.anthropic.claude-3-haiku-v1:0" is
+// "claude-3-haiku-v1:0", "models/gemini-2.5-pro" is "gemini-2.5-pro".
+std::string_view bare_model_name(std::string_view model);
 
 // Ladder of PRODUCT: fractions of the limit, all ">=".
 struct BudgetPolicy {
@@ -63,18 +93,31 @@ struct BudgetPolicy {
   double force_at = 0.95;
   std::uint32_t keep_percent = 40;  // of the window
   std::uint64_t output_reserve = 16'384;
+  // With the fractions and the reserve that the model's entry names in place of its own.
+  BudgetPolicy of(const ModelInfo& model) const;
 };
 
 struct Gauge {
   std::uint64_t used = 0;
-  std::uint64_t limit = 0;   // window - reserve; 0 = unknown
+  std::uint64_t limit = 0;  // window - reserve; 0 = unknown
   std::uint64_t window = 0;
-  std::uint64_t floor = 0;   // system prompt, tools, instructions
+  std::uint64_t floor = 0;  // system prompt, tools, instructions
   std::uint64_t compact_at = 0, force_at = 0, checkpoint_at = 0;  // tokens; 0 = off
-  bool reported = false;     // from the provider's report
+  bool reported = false;                                          // from the provider's report
   std::uint32_t compactions = 0;
+  double scale = 1;  // what the model's tokenizer makes of an estimated token (calibration.h)
 
-  double fraction() const { return limit == 0 ? 0 : static_cast<double>(used) / static_cast<double>(limit); }
+  // An estimate, as `used` counts.
+  std::uint64_t scaled(std::uint64_t estimated) const {
+    return static_cast<std::uint64_t>(static_cast<double>(estimated) * scale + 0.5);
+  }
+  // What is used, as an estimate counts.
+  std::uint64_t unscaled(std::uint64_t tokens) const {
+    return static_cast<std::uint64_t>(static_cast<double>(tokens) / scale);
+  }
+  double fraction() const {
+    return limit == 0 ? 0 : static_cast<double>(used) / static_cast<double>(limit);
+  }
   unsigned percent() const { return static_cast<unsigned>(fraction() * 100 + 0.5); }
 };
 agentd_gauge to_abi(const Gauge& gauge);

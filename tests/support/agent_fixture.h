@@ -118,8 +118,8 @@ class WatchedStore final : public Store {
   explicit WatchedStore(std::unique_ptr<Store> behind) : behind_(std::move(behind)) {}
   Result<std::vector<StoredRecord>> append(const Ulid& id, std::uint64_t revision,
                                            std::span<const Record> records,
-                                           std::span<const std::string> blobs,
-                                           std::span<const HookReceipt> receipts) override {
+                                           std::span<const std::string> blobs = {},
+                                           std::span<const HookReceipt> receipts = {}) override {
     if (refuses && refuses(records)) return Error{Code::kUnavailable, "the disk is full"};
     ++appends;
     return behind_->append(id, revision, records, blobs, receipts);
@@ -135,6 +135,13 @@ class WatchedStore final : public Store {
                     const std::function<bool(const StoredRecord&)>& visit) const override {
     return behind_->read(id, first, last, visit);
   }
+  Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
+                                std::string_view title) override {
+    return behind_->fork(from, at, std::move(genesis), title);
+  }
+  Result<Digest> chain(const Ulid& id, std::uint64_t at) const override {
+    return behind_->chain(id, at);
+  }
   Result<void> verify(const Ulid& id) const override { return behind_->verify(id); }
   Result<ConversationInfo> info(const Ulid& id) const override { return behind_->info(id); }
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override {
@@ -144,6 +151,8 @@ class WatchedStore final : public Store {
   Result<std::string> blob(const Digest& digest) const override { return behind_->blob(digest); }
   Result<std::unique_ptr<Lease>> lease(const Ulid& id) override { return behind_->lease(id); }
   Result<StoredKey> get_key(std::string_view space, std::string_view key) const override {
+    if (keys_fail)
+      if (auto error = keys_fail(false)) return *error;
     return behind_->get_key(space, key);
   }
   Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix,
@@ -151,6 +160,9 @@ class WatchedStore final : public Store {
     return behind_->scan_keys(space, prefix, after, limit);
   }
   Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) override {
+    ++key_commits;
+    if (keys_fail)
+      if (auto error = keys_fail(true)) return *error;
     return behind_->commit_keys(space, ops);
   }
   Result<Changes> changes(std::uint64_t cursor, std::uint32_t limit) const override {
@@ -158,11 +170,16 @@ class WatchedStore final : public Store {
   }
   Result<StoreStats> stats() const override { return behind_->stats(); }
 
+  // Another one behind it, before anything was done.
+  void put_behind(std::unique_ptr<Store> store) { behind_ = std::move(store); }
+
   int appends = 0;
+  int key_commits = 0;  // tried, of any key space
+  std::function<std::optional<Error>(bool writes)> keys_fail;
   std::function<bool(std::span<const Record>)> refuses;
 
  private:
-  const std::unique_ptr<Store> behind_;
+  std::unique_ptr<Store> behind_;
 };
 
 class RecordingEvents final : public EventSink {

@@ -2,6 +2,7 @@
 #include <csignal>
 
 #include "core/app/commands/commands.h"
+#include "core/app/compaction_text.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
 #include "core/app/talk.h"
@@ -14,10 +15,60 @@ namespace {
 constexpr std::string_view kHelp =
     "/help             this help\n"
     "/compact [text]   replace the history by a summary that heeds the text\n"
+    "/undo             take the last compaction back\n"
+    "/recipes          the recipes that there are\n"
+    "/NAME [k=v] text  run that recipe; the text stands behind its own\n"
     "/status           conversation, model and context\n"
     "/clear            begin a new conversation\n"
     "/exit             end the chat (so does Ctrl-D)\n"
     "A line that ends with a backslash goes on in the next one. Ctrl-C ends an answer.\n";
+
+constexpr std::string_view kCommands[] = {"/help",   "/compact", "/undo", "/recipes",
+                                          "/status", "/clear",   "/exit", "/quit"};
+
+// Whether the text begins as NAME=VALUE.
+bool begins_with_argument(std::string_view text) {
+  std::size_t length = 0;
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  while (length < text.size() &&
+         (is_letter(text[length]) || (length > 0 && text[length] >= '0' && text[length] <= '9')))
+    ++length;
+  return length > 0 && length < text.size() && text[length] == '=';
+}
+
+// Takes a value off the front: a word, or what stands between quotes.
+std::string take_value(std::string_view& text) {
+  const char quote = text.empty() ? '\0' : text.front();
+  const bool quoted =
+      (quote == '"' || quote == '\'') && text.find(quote, 1) != std::string_view::npos;
+  const std::size_t end =
+      quoted ? text.find(quote, 1) : std::min(text.find_first_of(" \t\r\n"), text.size());
+  std::string out(text.substr(quoted ? 1 : 0, quoted ? end - 1 : end));
+  text.remove_prefix(quoted ? end + 1 : end);
+  return out;
+}
+
+struct RecipeLine {
+  RecipeValues arguments;
+  std::string words;
+};
+// "k=v k2='a b' free text": arguments as long as they stand in front.
+RecipeLine parse_recipe_line(std::string_view text) {
+  RecipeLine out;
+  const auto skip = [&] {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  };
+  for (skip(); begins_with_argument(text); skip()) {
+    const std::size_t equals = text.find('=');
+    const std::string name(text.substr(0, equals));
+    text.remove_prefix(equals + 1);
+    out.arguments[name] = to_utf8(take_value(text));
+  }
+  out.words = to_utf8(text);
+  return out;
+}
 
 class Chat {
  public:
@@ -87,6 +138,10 @@ class Chat {
       app_.out().print(kHelp);
     } else if (name == "/compact") {
       compact(rest);
+    } else if (name == "/undo") {
+      undo();
+    } else if (name == "/recipes") {
+      recipes();
     } else if (name == "/status") {
       status();
     } else if (name == "/clear") {
@@ -94,20 +149,69 @@ class Chat {
     } else if (name.find('/', 1) != std::string::npos) {
       send(rest.empty() ? name : name + " " + rest);  // a path, not a command
     } else {
-      const std::string mean =
-          did_you_mean(name, {"/help", "/compact", "/status", "/clear", "/exit"});
-      app_.fail(kExitUsage,
-                "unknown command '" + name + "'" + (mean.empty() ? "; /help lists them" : mean));
+      run_recipe(name.substr(1), rest);
     }
     app_.out().flush();
   }
 
-  void send(const std::string& text) {
-    const auto report = talk_.session().run(to_utf8(text), signals_.next());
+  void send(const std::string& text) { run({to_utf8(text)}); }
+
+  void run(const RunRequest& request) {
+    const auto report = talk_.session().run(request, signals_.next());
     talk_.settle();
     if (!report) return failed(report.error());
     code_ = kExitOk;
     if (!app_.surroundings().input_tty) talk_.footer(*report);
+    if (request.compaction_run) tell_compaction(*report);
+    if (const auto why = talk_.engine().recipe_failure()) code_ = app_.fail(kExitFailure, *why);
+  }
+
+  void tell_compaction(const RunReport& report) {
+    if (report.compaction && report.compaction->changed())
+      app_.out().print(compacted_text(talk_.session().conversation_id(), *report.compaction));
+    else if (report.outcome != "compacted")
+      code_ = app_.fail(kExitProvider, "the conversation was not compacted, it is as it was");
+  }
+
+  // The recipe holds for this one run.
+  void run_recipe(const std::string& name, const std::string& rest) {
+    const RecipeLine line = parse_recipe_line(rest);
+    if (auto used = talk_.engine().use_recipe(name, line.arguments); !used)
+      return refuse(name, used.error());
+    auto request = talk_.engine().recipe_run(talk_.session().conversation_id(), line.words);
+    if (!request)
+      code_ = app_.fail(kExitUsage, request.error().message);
+    else if (request->compaction_run && !talk_.has_messages())
+      code_ = app_.fail(kExitUsage, "nothing was said yet: there is nothing to compact");
+    else
+      run(*request);
+    talk_.engine().drop_recipe();
+  }
+
+  void refuse(const std::string& name, const Failure& failure) {
+    if (failure.code != kExitNotFound) {
+      code_ = app_.fail(failure.code, failure.message);
+      return;
+    }
+    std::vector<std::string> known(std::begin(kCommands), std::end(kCommands));
+    for (const std::string& each : talk_.engine().recipes().names()) known.push_back("/" + each);
+    const std::string mean = did_you_mean("/" + name, known);
+    app_.fail(kExitUsage, "unknown command '/" + one_line(name, 80) + "'" +
+                              (mean.empty() ? "; /help and /recipes list them" : mean));
+  }
+
+  void recipes() {
+    for (const RecipeEntry& entry : talk_.engine().recipes().list())
+      app_.out().line("/" + neutral_line(entry.name, 80) + "  " +
+                      neutral_line(entry.recipe ? entry.recipe->description : entry.problem, 200));
+  }
+
+  void undo() {
+    const auto report = talk_.session().undo(false, signals_.next());
+    talk_.settle();
+    if (!report) return failed(report.error());
+    app_.out().line("Took the last compaction back: " + messages_text(report->messages_before) +
+                    " became " + messages_text(report->messages_after));
   }
 
   void compact(const std::string& instructions) {

@@ -14,6 +14,8 @@ int chat_command(App& app, const Arguments& arguments);
 int compact_command(App& app, const Arguments& arguments);
 int list_command(App& app, const Arguments& arguments);
 int show_command(App& app, const Arguments& arguments);
+int boundaries_command(App& app, const Arguments& arguments);
+int fork_command(App& app, const Arguments& arguments);
 int delete_command(App& app, const Arguments& arguments);
 int config_show_command(App& app, const Arguments& arguments);
 int config_explain_command(App& app, const Arguments& arguments);
@@ -31,6 +33,9 @@ int hooks_run_command(App& app, const Arguments& arguments);
 int hooks_trace_command(App& app, const Arguments& arguments);
 int hooks_why_command(App& app, const Arguments& arguments);
 int hooks_replay_command(App& app, const Arguments& arguments);
+int models_command(App& app, const Arguments& arguments);
+int recipe_list_command(App& app, const Arguments& arguments);
+int recipe_show_command(App& app, const Arguments& arguments);
 int completion_command(App& app, const Arguments& arguments);
 
 // `agentd --plugins[=json]`: manifests only; no byte of a plugin runs.

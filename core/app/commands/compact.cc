@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "core/app/commands/commands.h"
+#include "core/app/commands/compact_diff.h"
+#include "core/app/compaction_text.h"
+#include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
 #include "core/app/talk.h"
@@ -9,39 +14,12 @@
 namespace agentd::app {
 namespace {
 
-std::string messages_text(std::uint64_t count) {
-  return with_commas(count) + (count == 1 ? " message" : " messages");
-}
-
-std::string applied_text(const std::string& id, const CompactionReport& report) {
-  std::string out = "Compacted conversation " + id + "\nReduced from " +
-                    messages_text(report.messages_before) + " to 1 summary message";
-  if (report.messages_after > 1)
-    out += " and " + messages_text(report.messages_after - 1) + " kept";
-  return out + "\nContext: " + with_commas(report.pre_tokens) + " → " +
-         with_commas(report.post_tokens) + " tokens\n";
-}
-
-std::string report_json(const std::string& id, const CompactionReport& report, bool dry_run) {
-  JsonWriter out;
-  out.begin_object().member("type", "compaction_result").member("conversation_id", id);
-  out.member("outcome", result_name(report.outcome)).member("dry_run", dry_run);
-  out.member("messages_before", report.messages_before)
-      .member("messages_after", report.messages_after);
-  out.member("pre_tokens", report.pre_tokens).member("post_tokens", report.post_tokens);
-  out.optional("boundary_id", report.boundary_id)
-      .optional("text", report.text)
-      .optional("summary", report.summary);
-  out.end_object();
-  return std::string(out.text());
-}
-
 std::string or_else(const std::string& text, const std::string& otherwise) {
   return text.empty() ? otherwise : text;
 }
 
 int tell(App& app, const std::string& id, const CompactionReport& report, bool dry_run, bool json) {
-  if (json) app.out().line(report_json(id, report, dry_run));
+  if (json) app.out().line(compaction_json(id, report, dry_run));
   if (dry_run) {
     if (!json)
       app.out().print(neutral(or_else(report.text, "Nothing to compact in conversation " + id)) +
@@ -50,11 +28,11 @@ int tell(App& app, const std::string& id, const CompactionReport& report, bool d
   }
   switch (report.outcome) {
     case AGENTD_RESULT_APPLIED:
-      if (!json) app.out().print(applied_text(id, report));
+      if (!json) app.out().print(compacted_text(id, report));
       return kExitOk;
     case AGENTD_RESULT_DEGRADED:
       if (!json)
-        app.out().print(applied_text(id, report) +
+        app.out().print(compacted_text(id, report) +
                         "No summary could be made: history was cut instead.\n");
       return kExitOk;
     case AGENTD_RESULT_NOOP:
@@ -80,35 +58,100 @@ Result<CompactOptions> options_of(const Arguments& arguments) {
   return options;
 }
 
+// What the switches ask for together, and cannot.
+std::optional<std::string> contradiction(const Arguments& arguments) {
+  const int modes = int{arguments.has("undo")} + int{arguments.has("diff")} + int{arguments.has("dry-run")};
+  if (modes > 1) return "--undo, --diff and --dry-run exclude each other";
+  if (arguments.has("force") && !arguments.has("undo")) return "--force goes with --undo only";
+  if (!arguments.words().empty() && !arguments.has("diff"))
+    return "a boundary is named with --diff only; the conversation is named with -c ID";
+  if (arguments.has("undo") || arguments.has("diff"))
+    for (const char* name : {"strategy", "instructions"})
+      if (arguments.has(name))
+        return "--" + std::string(name) + " is for a compaction; leave it out here";
+  if (!arguments.has("conversation-id") && !arguments.has("follow"))
+    return "which conversation? Give -c ID, or --follow for the newest one of this project";
+  return std::nullopt;
+}
+
+std::string undo_json(const std::string& id, const UndoReport& report) {
+  JsonWriter out;
+  out.begin_object().member("type", "undo_result").member("conversation_id", id);
+  out.member("boundary_id", report.boundary_id).member("boundary_seq", report.boundary_seq);
+  out.member("messages_before", report.messages_before);
+  out.member("messages_after", report.messages_after);
+  out.member("pre_tokens", report.pre_tokens).member("post_tokens", report.post_tokens);
+  out.member("compactions", unsigned{report.compactions}).end_object();
+  return std::string(out.text());
+}
+
+std::string undone_text(const std::string& id, const UndoReport& report, bool due) {
+  std::string out = "Undid compaction " + report.boundary_id + " of conversation " + id +
+                    "\nBack from " + messages_text(report.messages_before) + " to " +
+                    messages_text(report.messages_after) +
+                    "\nContext: " + with_commas(report.pre_tokens) + " → " +
+                    with_commas(report.post_tokens) + " tokens\n";
+  if (due)
+    out += "The next run would compact this again by itself: --disable-auto-compact keeps it.\n";
+  return out;
+}
+
+int fail_with(App& app, const RunError& error, const SignalScope& signals) {
+  const Failure failure = failure_of(error);
+  const bool cancelled = error.kind == RunError::Kind::kCancelled && signals.caught() != 0;
+  return app.fail(cancelled ? 128 + signals.caught() : failure.code,
+                  or_else(failure.message, "interrupted"));
+}
+
+int undo(App& app, const Arguments& arguments, Talk& talk, const SignalScope& signals,
+         const CancelToken& cancel) {
+  const std::string id = talk.session().conversation_id();
+  const auto report = talk.session().undo(arguments.has("force"), cancel);
+  talk.settle();
+  if (!report) return fail_with(app, report.error(), signals);
+  const Gauge gauge = talk.session().gauge();
+  const bool due = talk.config().flag("compaction.auto") && gauge.compact_at != 0 &&
+                   gauge.used >= gauge.compact_at;
+  if (arguments.has("json"))
+    app.out().line(undo_json(id, *report));
+  else
+    app.out().print(undone_text(id, *report, due));
+  return kExitOk;
+}
+
+int compact(App& app, const Arguments& arguments, const CompactOptions& options, Talk& talk,
+            const SignalScope& signals, const CancelToken& cancel) {
+  const bool dry_run = arguments.has("dry-run");
+  const std::string id = talk.session().conversation_id();
+  const auto report = talk.session().compact(options, dry_run, cancel);
+  talk.settle();
+  if (!report) return fail_with(app, report.error(), signals);
+  return tell(app, id, *report, dry_run, arguments.has("json"));
+}
+
 }  // namespace
 
 int compact_command(App& app, const Arguments& arguments) {
-  if (!arguments.has("conversation-id") && !arguments.has("follow"))
-    return app.fail(
-        kExitUsage,
-        "which conversation? Give -c ID, or --follow for the newest one of this project");
+  if (const auto why = contradiction(arguments)) return app.fail(kExitUsage, *why);
   const Result<CompactOptions> options = options_of(arguments);
   if (!options) return app.fail(kExitUsage, options.error().message);
-  const bool dry_run = arguments.has("dry-run");
+  {
+    // Before the engine is built: whether there is such a conversation is no matter of keys or plugins.
+    const auto found = wanted_conversation(app, arguments);
+    if (!found) return app.fail(found.error().code, found.error().message);
+    if (arguments.has("diff"))
+      return show_compaction_diff(app, arguments, *found->store, found->id);
+  }
   SignalScope signals;
   const CancelToken cancel = signals.next();
-  auto talk = Talk::begin(app, arguments, !dry_run);
+  const bool asks_model = !arguments.has("dry-run") && !arguments.has("undo");
+  auto talk = Talk::begin(app, arguments, asks_model);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
   if (auto attached = (*talk)->attach(); !attached)
     return app.fail(attached.error().code, attached.error().message);
-  const std::string id = (*talk)->session().conversation_id();
-  const auto report = (*talk)->session().compact(*options, dry_run, cancel);
-  (*talk)->settle();
-  int code = kExitOk;
-  if (report) {
-    code = tell(app, id, *report, dry_run, arguments.has("json"));
-  } else {
-    const Failure failure = failure_of(report.error());
-    const bool cancelled =
-        report.error().kind == RunError::Kind::kCancelled && signals.caught() != 0;
-    code = app.fail(cancelled ? 128 + signals.caught() : failure.code,
-                    or_else(failure.message, "interrupted"));
-  }
+  const int code = arguments.has("undo")
+                       ? undo(app, arguments, **talk, signals, cancel)
+                       : compact(app, arguments, *options, **talk, signals, cancel);
   (*talk)->end(code == kExitOk ? "exit" : "error");
   return code;
 }

@@ -3,6 +3,7 @@
 
 #include "core/app/approver.h"
 #include "core/app/commands/commands.h"
+#include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
 #include "core/app/project.h"
 #include "core/app/transcript.h"
@@ -15,32 +16,6 @@ namespace agentd::app {
 namespace {
 
 constexpr std::uint32_t kListStandard = 20;
-
-// The store, or null when there is none yet.
-Result<std::unique_ptr<Store>, Failure> existing_store(const App& app) {
-  const Result<std::string> home = app.home();
-  if (!home) return Failure{kExitUsage, home.error().message};
-  auto store = open_store(*home, false, app.clock());
-  if (store) return std::move(*store);
-  if (store.error().code == Code::kNotFound) return std::unique_ptr<Store>();
-  return Failure{kExitStore, store.error().message};
-}
-
-struct Found {
-  std::unique_ptr<Store> store;
-  Ulid id;
-};
-
-Result<Found, Failure> existing_conversation(const App& app, const std::string& text) {
-  auto store = existing_store(app);
-  if (!store) return store.error();
-  if (*store == nullptr)
-    return Failure{kExitNotFound,
-                   "there is no conversation " + one_line(text, 60) + ": nothing was saved yet"};
-  const auto id = find_conversation(**store, text);
-  if (!id) return id.error();
-  return Found{std::move(*store), *id};
-}
 
 void print_list(Output& out, const std::vector<ConversationInfo>& list) {
   out.print("ID                          UPDATED           MESSAGES  TITLE\n");
@@ -69,22 +44,28 @@ std::vector<StoredRecord> view_records(const std::vector<StoredRecord>& log,
                                        const ViewState& view) {
   std::vector<StoredRecord> out;
   for (const SeqRange& range : view.ranges())
-    for (const StoredRecord& record : log)
-      if (record.seq >= range.first && record.seq <= range.last &&
-          carries_message(record.record.type))
-        out.push_back(record);
+    for (std::uint64_t seq = range.first; seq <= range.last && seq <= log.size(); ++seq) {
+      const StoredRecord& record = log[seq - 1];
+      // A stored summary that no boundary names is no part of the view.
+      const bool stored =
+          record.record.type == RecordType::kSummary && range.first != range.last;
+      if (carries_message(record.record.type) && !stored) out.push_back(record);
+    }
   return out;
 }
 
-Result<std::vector<StoredRecord>> read_log(const Store& store, const Ulid& id, ViewState& view) {
-  std::vector<StoredRecord> out;
-  Result<void> folded;
-  AGENTD_TRY_VOID(store.read(id, 1, 0, [&](const StoredRecord& record) {
-    folded = view.apply(record);
-    out.push_back(record);
-    return folded.has_value();
-  }));
-  if (!folded) return folded.error();
+// What `show` prints of the log up to a revision: the index and the records as they were then.
+Result<Transcript> transcript_of(const History& history, std::uint64_t revision, bool view_only) {
+  Transcript out;
+  ViewState view;
+  out.records = records_until(history, revision);
+  for (const StoredRecord& record : out.records) {
+    AGENTD_TRY_VOID(fold(out.info, record));
+    AGENTD_TRY_VOID(view.apply(record));
+  }
+  if (!view_only) return out;
+  out.records = view_records(out.records, view);
+  out.prunes = view.prunes();
   return out;
 }
 
@@ -129,17 +110,21 @@ int show_command(App& app, const Arguments& arguments) {
     return app.fail(kExitUsage, "--log has a form of its own; leave out --format");
   auto found = existing_conversation(app, arguments.words()[0]);
   if (!found) return app.fail(found.error().code, found.error().message);
-  const auto info = found->store->info(found->id);
-  if (!info) return app.fail(store_exit(info.error()), info.error().message);
-  ViewState view;
-  auto records = read_log(*found->store, found->id, view);
-  if (!records) return app.fail(store_exit(records.error()), records.error().message);
-  if (arguments.has("view")) *records = view_records(*records, view);
+  const auto history = read_history(*found->store, found->id);
+  if (!history) return app.fail(store_exit(history.error()), history.error().message);
+  std::uint64_t revision = history->revision();
+  if (arguments.has("at")) {
+    const auto moment = find_moment(*history, arguments.value("at"));
+    if (!moment) return app.fail(moment.error().code, moment.error().message);
+    revision = *moment;
+  }
+  const auto shown = transcript_of(*history, revision, arguments.has("view"));
+  if (!shown) return app.fail(store_exit(shown.error()), shown.error().message);
   if (arguments.has("log")) {
-    for (const StoredRecord& record : *records) app.out().print(record_line(record));
+    for (const StoredRecord& record : shown->records) app.out().print(record_line(record));
     return kExitOk;
   }
-  const auto text = write_transcript({*info, std::move(*records)}, format_of(arguments));
+  const auto text = write_transcript(*shown, format_of(arguments));
   if (!text) return app.fail(store_exit(text.error()), text.error().message);
   app.out().print(*text);
   return kExitOk;

@@ -10,6 +10,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
+#include "core/app/model_setup.h"
 #include "core/app/version.h"
 #include "core/app/wiring.h"
 #include "core/base/bytes.h"
@@ -170,6 +171,19 @@ void check_hooks(Report& report, const App& app, const HooksHere& here) {
   for (const HookSource& source : inventory.sources) check_hook(report, source);
 }
 
+void check_model(Report& report, const Config& config, const std::string& home) {
+  const Result<ModelTable> table = load_model_table(home, config);
+  if (!table) return report.say(Verdict::kBroken, table.error().message);
+  const std::string name = model_name(config);
+  const ModelInfo model = table->find(name);
+  if (auto budget = budget_of(config, model); !budget)
+    return report.say(Verdict::kBroken, budget.error().message);
+  const std::vector<std::string> warnings = model_warnings(*table, config, home);
+  for (const std::string& warning : warnings) report.say(Verdict::kWarn, warning);
+  if (warnings.empty())
+    report.say(Verdict::kNote, "model in force: " + name + " ('agentd models " + name + "' tells more)");
+}
+
 void check_provider(Report& report, const App& app, const Config& config) {
   const std::string variable = config.text("providers.anthropic.api_key_env");
   const bool key = !app.surroundings().environment(variable).value_or("").empty() ||
@@ -248,6 +262,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   check_hooks(report, app, hooks_here(app, *config, *home));
   report.section("Provider");
   check_provider(report, app, *config);
+  check_model(report, *config, *home);
   report.section("Sandbox");
   check_sandbox(report, app);
   app.out().print(report.broken() ? "\nSomething needed is broken; see above.\n"

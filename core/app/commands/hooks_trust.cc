@@ -23,7 +23,9 @@ void show(App& app, const HookSource& source, const TrustEntry* known) {
   if (known != nullptr && known->digest != source.entry.digest)
     line("before:  ", known->digest + ", trusted " + time_text(known->trusted_ms));
   if (!source.entry.repository.empty()) line("of:      ", source.entry.repository);
-  if (source.kind == "executable" && source.events.empty())
+  if (source.kind == "recipe")
+    line("text:    ", "agentd recipe show " + std::string(source.name, source.name.rfind('/') + 1));
+  else if (source.kind == "executable" && source.events.empty())
     line("events:  ", "it says so itself when it is asked, after you agree");
   else
     line("events:  ", joined(source.events));
@@ -90,8 +92,9 @@ class Truster {
     if (json_)
       app_.out().print(json_of("trusted", inside->entry) + "\n");
     else
-      app_.out().print("trusted " + neutral_line(source.name, kShownBytes) + ", asked about " +
-                       joined(inside->events) + "\n");
+      app_.out().print("trusted " + neutral_line(source.name, kShownBytes) +
+                       (source.kind == "recipe" ? "" : ", asked about " + joined(inside->events)) +
+                       "\n");
     return kExitOk;
   }
 

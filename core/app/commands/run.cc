@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <map>
-
 #include "core/app/commands/commands.h"
+#include "core/app/compaction_text.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
 #include "core/app/talk.h"
@@ -37,26 +36,37 @@ Result<std::string> message_of(App& app, const Arguments& arguments) {
   return to_utf8(text);
 }
 
-// The values of --arg, and what every recipe has.
-Result<std::map<std::string, std::string>> values_of(const Arguments& arguments,
-                                                     const std::string& conversation_id) {
-  std::map<std::string, std::string> out{{"conversation_id", conversation_id}};
-  for (const std::string& each : arguments.values("arg")) {
-    const std::size_t equals = each.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      return Error{Code::kInvalid, "--arg " + one_line(each, 80) + ": write NAME=VALUE"};
-    out[each.substr(0, equals)] = each.substr(equals + 1);
-  }
-  return out;
+// What is sent: the message, or the recipe's text and the message behind it.
+Result<RunRequest> request_of(Talk& talk, const std::string& message) {
+  if (talk.engine().recipe() == nullptr) return RunRequest{message};
+  return talk.engine().recipe_run(talk.session().conversation_id(), message);
 }
 
-// What is sent: the message, or the recipe's text with the message behind it.
-Result<std::string> text_of(Talk& talk, const Arguments& arguments, const std::string& message) {
-  if (!arguments.has("recipe")) return message;
-  AGENTD_TRY(const auto values, values_of(arguments, talk.session().conversation_id()));
-  AGENTD_TRY(std::string text, talk.engine().recipe_text(values));
-  while (text.ends_with('\n')) text.pop_back();
-  return message.empty() ? text : text + "\n\n" + message;
+// A recipe that puts its answer in the conversation's place needs one that has something in it.
+Result<void, Failure> check_replaceable(Talk& talk, const Arguments& arguments) {
+  const Recipe* const recipe = talk.engine().recipe();
+  if (recipe == nullptr || !recipe->swaps_context()) return {};
+  if (arguments.has("follow") || arguments.has("resume")) return {};
+  return Failure{kExitUsage,
+                 "the recipe '" + recipe->name +
+                     "' replaces a conversation by its summary, and there is none yet: give "
+                     "--follow or --resume ID"};
+}
+
+// What became of the conversation, behind the answer.
+int tell_compaction(App& app, Talk& talk, const RunReport& report) {
+  const Recipe* const recipe = talk.engine().recipe();
+  if (recipe == nullptr || !recipe->swaps_context()) return kExitOk;
+  const std::string& id = talk.session().conversation_id();
+  const CompactionReport done = report.compaction.value_or(CompactionReport{});
+  if (!done.changed() && report.outcome != "compacted")
+    return app.fail(kExitProvider, "the conversation was not compacted, it is as it was");
+  if (talk.style() == Talk::Style::kJson) app.out().line(compaction_json(id, done, false));
+  if (talk.style() == Talk::Style::kTerminal && done.changed()) {
+    app.err().print(compacted_text(id, done));
+    app.err().flush();
+  }
+  return kExitOk;
 }
 
 int ended(App& app, Talk& talk, const RunError& error, int signal) {
@@ -83,23 +93,28 @@ int run_command(App& app, const Arguments& arguments) {
   if (!message) return app.fail(kExitUsage, message.error().message);
   if (arguments.has("arg") && !arguments.has("recipe"))
     return app.fail(kExitUsage, "--arg fills in a recipe: name one with --recipe NAME");
-  if (const auto values = values_of(arguments, ""); !values)
-    return app.fail(kExitUsage, values.error().message);
   SignalScope signals;
   const CancelToken cancel = signals.next();
   auto talk = Talk::begin(app, arguments, true);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
+  if (auto checked = check_replaceable(**talk, arguments); !checked)
+    return app.fail(checked.error().code, checked.error().message);
   if (auto attached = (*talk)->attach(); !attached)
     return app.fail(attached.error().code, attached.error().message);
-  const auto text = text_of(**talk, arguments, *message);
-  if (!text) return app.fail(kExitUsage, text.error().message);
-  const auto report = (*talk)->session().run(*text, cancel);
+  if ((*talk)->engine().recipe() != nullptr && (*talk)->engine().recipe()->swaps_context() &&
+      !(*talk)->has_messages())
+    return app.fail(kExitUsage,
+                    "nothing was said in that conversation: there is nothing to compact");
+  const auto request = request_of(**talk, *message);
+  if (!request) return app.fail(kExitUsage, request.error().message);
+  const auto report = (*talk)->session().run(*request, cancel);
   int code = kExitOk;
   if (!report) {
     code = ended(app, **talk, report.error(), signals.caught());
   } else {
     if ((*talk)->style() == Talk::Style::kResultOnly) app.out().line(neutral(report->final_text));
     (*talk)->footer(*report);
+    code = tell_compaction(app, **talk, *report);
     if (const auto failed = (*talk)->engine().recipe_failure())
       code = app.fail(kExitFailure, *failed);
   }

@@ -11,6 +11,7 @@
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/host/external/dialect.h"
+#include "core/host/recipe_files.h"
 
 namespace agentd {
 namespace {
@@ -89,6 +90,8 @@ class Describer {
                                           options_.native.user);
     for (HookFile& file : scan.files) add_file(file);
     for (const AdaptedSource& source : options_.adapted) add_adapted(source);
+    if (!options_.project_recipes.empty())
+      for (const std::string& file : recipe_files(options_.project_recipes)) add_recipe(file);
     for (HookProblem& each : scan.problems) add_problem(std::move(each));
     for (const std::string& name : scan.disabled) add_disabled(name);
     add_missing_guards();
@@ -213,6 +216,20 @@ class Describer {
     } else {
       set(out, HookState::kBroken, loaded.error().message);
     }
+    out_.sources.push_back(std::move(out));
+  }
+
+  // A project's recipe is no hook, but waits for trust as one.
+  void add_recipe(const std::string& file) {
+    HookSource out;
+    out.name = project_recipe_name(file);
+    out.path = options_.project_recipes + "/" + file;
+    out.kind = "recipe";
+    out.precedence = Precedence::kProject;
+    const auto bytes = read_recipe_file(options_.project_recipes, file, options_.native.user);
+    Result<void> judged =
+        bytes ? judge(out, out.path, out.precedence, hex(sha256(*bytes))) : Result<void>(bytes.error());
+    if (!judged) set(out, HookState::kBroken, judged.error().message);
     out_.sources.push_back(std::move(out));
   }
 

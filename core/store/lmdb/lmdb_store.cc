@@ -35,6 +35,9 @@ class LmdbStore final : public Store {
                         const std::function<bool(const HookReceipt&)>& visit) const override;
   Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
                     const std::function<bool(const StoredRecord&)>& visit) const override;
+  Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
+                                std::string_view title) override;
+  Result<Digest> chain(const Ulid& conversation, std::uint64_t at) const override;
   Result<void> verify(const Ulid& conversation) const override;
   Result<ConversationInfo> info(const Ulid& conversation) const override;
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
@@ -56,6 +59,7 @@ class LmdbStore final : public Store {
   Result<LogHead> head(const Ulid& conversation) const;
   Result<ConversationInfo> info_in(const Txn& txn, std::string_view conversation) const;
   Result<void> append_in(Txn& txn, const Ulid& conversation, PreparedAppend& append) const;
+  Result<void> fork_in(Txn& txn, const Ulid& from, const Ulid& to, const PreparedFork& fork) const;
   Result<std::optional<MDB_dbi>> receipts_table(bool create) const;
   Result<void> append_receipts_in(Txn& txn, MDB_dbi table, const Ulid& conversation,
                                   const std::vector<PreparedReceipt>& receipts) const;
@@ -192,6 +196,49 @@ Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation,
   };
   AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary, change));
   return std::move(append.stored);
+}
+
+// ---- forks
+
+// Reading and hashing are done before the transaction: what the log holds up to a sequence changes only
+// when the conversation goes away.
+Result<ConversationInfo> LmdbStore::fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
+                                         std::string_view title) {
+  AGENTD_TRY(const Ulid to, Ulid::parse(genesis.conversation_id));
+  AGENTD_TRY(const LogHead parent, head(from));
+  auto fork = prepare_fork(Source(*this, from), from, parent, at, std::move(genesis), title,
+                           clock_.wall_ms());
+  if (!fork) {
+    AGENTD_TRY_VOID(unless_removed(from, fork.error()));
+    return fork.error();
+  }
+  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary,
+                              [&](Txn& txn) { return fork_in(txn, from, to, *fork); }));
+  return std::move(fork->info);
+}
+
+Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to,
+                                const PreparedFork& fork) const {
+  AGENTD_TRY(const std::optional<HeadRow> parent, head_in(txn, from));
+  if (!parent) return no_such_conversation(from);
+  AGENTD_TRY(const std::optional<HeadRow> there, head_in(txn, to));
+  if (there) return stale_revision(to, there->head.revision, 0);
+  for (const auto& [digest, count] : fork.mentions) {
+    AGENTD_TRY(const bool shared, share_blob(txn, tables_, digest, count));
+    if (!shared) return lost_blob(from);
+  }
+  for (const auto& [first, bytes] : fork.batches)
+    AGENTD_TRY_VOID(txn.put(tables_.log, log_key(to, first), bytes));
+  HeadRow row;
+  row.head = fork.head;
+  AGENTD_TRY(row.cursor, push_change(txn, tables_, to, 0));
+  AGENTD_TRY_VOID(txn.put(tables_.head, key_of(to), write_head(row)));
+  return txn.put(tables_.info, key_of(to), write_info(fork.info));
+}
+
+Result<Digest> LmdbStore::chain(const Ulid& conversation, std::uint64_t at) const {
+  AGENTD_TRY(const LogHead now, head(conversation));
+  return chain_at(Source(*this, conversation), conversation, now, at);
 }
 
 // ---- receipts

@@ -119,6 +119,13 @@ Result<void> add_blob(Txn& txn, const Tables& tables, const Digest& digest,
   return txn.put(tables.mentions, key_of(digest), number(mentions + 1));
 }
 
+Result<bool> share_blob(Txn& txn, const Tables& tables, const Digest& digest, std::uint64_t more) {
+  AGENTD_TRY(const std::uint64_t mentions, number_at(txn, tables.mentions, key_of(digest)));
+  if (mentions == 0) return false;
+  AGENTD_TRY_VOID(txn.put(tables.mentions, key_of(digest), number(mentions + more)));
+  return true;
+}
+
 Result<void> drop_blob(Txn& txn, const Tables& tables, const Digest& digest) {
   AGENTD_TRY(const std::uint64_t mentions, number_at(txn, tables.mentions, key_of(digest)));
   if (mentions > 1) return txn.put(tables.mentions, key_of(digest), number(mentions - 1));

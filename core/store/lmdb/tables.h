@@ -64,6 +64,8 @@ Result<void> remove_change(Txn& txn, const Tables& tables, std::uint64_t cursor)
 
 // Stores the bytes unless they are there, and counts one mention more.
 Result<void> add_blob(Txn& txn, const Tables& tables, const Digest& digest, std::string_view bytes);
+// Counts `more` mentions of a blob that is there; false when it is not.
+Result<bool> share_blob(Txn& txn, const Tables& tables, const Digest& digest, std::uint64_t more);
 // Counts one mention less; the last one takes the bytes along.
 Result<void> drop_blob(Txn& txn, const Tables& tables, const Digest& digest);
 

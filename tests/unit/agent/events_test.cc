@@ -322,12 +322,12 @@ TEST_F(Events, EveryEventCarriesWhoWhereAndHowFull) {
   tools_.handler = [](const ToolCall& call) {
     if (call.input_json != "{}") return Result<ToolOutcome>(Error{Code::kUnavailable, "no"});
     ToolOutcome out;
-    out.content = std::string(26'400, 'x');
+    out.content = std::string(20'000, 'x');
     return Result<ToolOutcome>(out);
   };
   model_.ask_tools({{"bash", "{}"}, {"bash", "{\"a\":1}"}, {"task", R"({"prompt":"p"})"}});
   model_.say("of the child").say("a summary").say("done");
-  ASSERT_TRUE(run("go"));
+  ASSERT_TRUE(run("go" + std::string(6'400, '.')));
   model_.fail(ModelErrorKind::kServer, "broken");
   EXPECT_FALSE(run("again"));
   ASSERT_TRUE(clear());

@@ -37,12 +37,17 @@ TEST(Completion, BashAcceptsItsScript) {
 
 TEST(Completion, BashOffersCommands) {
   EXPECT_EQ(completed("agentd co"), "compact conversation config completion\n");
-  EXPECT_EQ(completed("agentd conversation ''"), "list show delete\n");
+  EXPECT_EQ(completed("agentd conversation ''"), "list show boundaries fork delete\n");
+  EXPECT_EQ(completed("agentd recipe ''"), "list show\n");
+  EXPECT_EQ(completed("agentd hooks tr"), "trust trace\n");
+  EXPECT_EQ(completed("agentd mo"), "models\n");
 }
 
 TEST(Completion, BashOffersOptionsOfTheCommand) {
   EXPECT_EQ(completed("agentd run --re"), "--resume --recipe --result-only\n");
   EXPECT_EQ(completed("agentd conversation show --f"), "--format\n");
+  EXPECT_EQ(completed("agentd recipe show --a"), "--arg\n");
+  EXPECT_EQ(completed("agentd hooks why --j"), "--json\n");
   EXPECT_EQ(completed("agentd chat --json"), "\n");
 }
 

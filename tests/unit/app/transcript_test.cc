@@ -35,7 +35,7 @@ TEST(Transcript, TextIsHarmlessForATerminal) {
   ASSERT_TRUE(text) << text.error().message;
   EXPECT_NE(text->find("[2] user\nhi \\x1b[2J\n"), std::string::npos) << *text;
   EXPECT_NE(text->find("• bash ls"), std::string::npos);
-  EXPECT_NE(text->find("── compacted (manual, summary): 1,000 → 10 tokens ──"), std::string::npos);
+  EXPECT_NE(text->find("── compacted (manual, summary"), std::string::npos);
 }
 
 TEST(Transcript, MarkdownFencesAreLongerThanWhatTheyHold) {

@@ -89,10 +89,18 @@ TEST(Plan, KeepTokensBeatThePercentage) {
   EXPECT_EQ(planned(hundreds(10), request).split, 8u);
 }
 
-TEST(Plan, UserTextsStayWithTheUsersStrategy) {
+TEST(Plan, UsersStrategyGivesHalfOfTheBudgetToUserTextsTheFirstAndTheNewest) {
   const CompactionPlan plan = planned(hundreds(10), door(AGENTD_PHASE_STANDALONE, AGENTD_STRATEGY_USERS));
-  EXPECT_EQ(plan.split, 6u);
-  // Users are the odd ones; 7..10 is the tail.
+  EXPECT_EQ(plan.split, 8u);
+  // Users are the odd ones; 9 and 10 are the tail.
+  EXPECT_EQ(plan.kept, (std::vector<SeqRange>{{1, 1}, {7, 7}, {9, 10}}));
+  EXPECT_EQ(plan.kept_tokens, 400u);
+  EXPECT_EQ(plan.summarized_tokens, 800u);
+}
+
+TEST(Plan, UsersStrategyKeepsAllUserTextsThatFit) {
+  const CompactionPlan plan =
+      planned(hundreds(10), door(AGENTD_PHASE_STANDALONE, AGENTD_STRATEGY_USERS), 2'000);
   EXPECT_EQ(plan.kept, (std::vector<SeqRange>{{1, 1}, {3, 3}, {5, 5}, {7, 10}}));
 }
 
@@ -110,7 +118,7 @@ TEST(Plan, ContextAndToolResultsAreNoUserTexts) {
   for (std::uint64_t seq = 4; seq <= 8; ++seq)
     rows.append(Message::of_text(Role::kAssistant, std::string(384, 'x')), seq, 0);
   const CompactionPlan plan = planned(rows, door(AGENTD_PHASE_STANDALONE, AGENTD_STRATEGY_USERS));
-  EXPECT_EQ(plan.kept, (std::vector<SeqRange>{{5, 8}}));
+  EXPECT_EQ(plan.kept, (std::vector<SeqRange>{{7, 8}}));
 }
 
 TEST(Plan, RunningTurnKeepsItsNewestMessageWhateverItsSize) {

@@ -107,6 +107,31 @@ TEST(ConversationInfo, RevertMeansReadingFromTheStart) {
   EXPECT_EQ(log.info.compactions, 0u);
 }
 
+TEST(ConversationInfo, RevertThatSaysWhatItRestoresGivesTheBoundaryThatCounts) {
+  Folded log;
+  log.user("m").user("m").add(boundary(2, 0, {{2, 2}})).user("m").add(boundary(4, 0, {}));
+  log.add(write_revert({5, 3, 2}));
+  EXPECT_EQ(log.info.boundary_seq, 3u);
+  EXPECT_EQ(log.info.view_first_seq, 2u);
+  EXPECT_EQ(log.info.compactions, 1u);
+}
+
+TEST(ConversationInfo, ForkIsFreshUntilSomethingIsAdded) {
+  Folded log;
+  log.add(write_genesis({"c", {}, {}, {}, {}, "parent", 2, "00", {}})).user("m");
+  log.add(write_meta({"title (fork)"}));
+  EXPECT_TRUE(is_fresh_fork(log.info));
+  EXPECT_TRUE(is_fresh_fork(*read_info(write_info(log.info))));
+  log.user("more");
+  EXPECT_FALSE(is_fresh_fork(log.info));
+}
+
+TEST(ConversationInfo, SubagentsConversationIsNoFork) {
+  Folded log;
+  log.add(write_genesis({"c", {}, {}, {}, {}, "parent", 2, {}, "reviewer"})).user("m").user("n");
+  EXPECT_FALSE(is_fresh_fork(log.info));
+}
+
 TEST(ConversationInfo, BrokenRecordIsCorrupt) {
   Folded log;
   Record record = write_usage({});

@@ -196,6 +196,11 @@ TEST(Record, SmallRecordsReadAsTheyWereWritten) {
   const auto revert = read_revert(write_revert({12}));
   ASSERT_TRUE(revert);
   EXPECT_EQ(revert->to_seq, 12u);
+  EXPECT_EQ(revert->first_seq, 0u);
+  const auto full_revert = read_revert(write_revert({12, 7, 3}));
+  ASSERT_TRUE(full_revert);
+  EXPECT_EQ(full_revert->boundary_seq, 7u);
+  EXPECT_EQ(full_revert->first_seq, 3u);
   const auto effect = read_hook_effect(write_hook_effect({"e", "p", "d", "rewrite", "b", "a", "r"}));
   ASSERT_TRUE(effect);
   EXPECT_EQ(effect->event + effect->plugin + effect->plugin_digest + effect->effect, "epdrewrite");

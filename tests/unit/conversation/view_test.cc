@@ -377,7 +377,11 @@ void grow(RandomLog& log, bool reverts) {
       add_boundary(log, now);
       counting.push_back(log.revision());
     } else if (dice == 1 && reverts && !counting.empty()) {
-      log.push(write_revert({counting.back()}));
+      ViewState now;
+      for (const StoredRecord& record : log.records()) ASSERT_TRUE(now.apply(record));
+      ASSERT_EQ(now.revert_of_last().to_seq, counting.back());
+      // Older records do not say what they restore.
+      log.push(write_revert(log.below(3) == 0 ? RevertRecord{counting.back()} : now.revert_of_last()));
       counting.pop_back();
     } else if (dice == 2) {
       log.push(

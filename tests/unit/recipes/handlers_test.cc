@@ -84,6 +84,9 @@ class Handlers : public ::testing::Test {
   void load(const std::string& hooks, std::vector<Subscription> others = {}) {
     const auto recipe = parse_recipe("---\nname: r\nhooks:\n" + hooks + "---\nDo it.\n", "r.md");
     ASSERT_TRUE(recipe) << recipe.error().message;
+    load_recipe(*recipe, std::move(others));
+  }
+  void load_recipe(const Recipe& recipe, std::vector<Subscription> others) {
     HandlerHost host{services_, log_, clock_,
                      [this](const std::string& path, std::string_view text) -> Result<void> {
                        if (path.starts_with("/")) return Error{Code::kDenied, "outside the roots"};
@@ -91,7 +94,7 @@ class Handlers : public ::testing::Test {
                        return {};
                      },
                      [this](agentd_token token) { return &slots_.of(token); }};
-    auto made = RecipeHandlers::make(*recipe, std::move(host));
+    auto made = RecipeHandlers::make(recipe, std::move(host));
     ASSERT_TRUE(made) << made.error().message;
     handlers_ = std::move(*made);
     for (Subscription& one : handlers_->subscriptions()) others.push_back(std::move(one));
@@ -126,6 +129,7 @@ class Handlers : public ::testing::Test {
     agentd_agent_stop payload{};
     payload.size = sizeof payload;
     payload.response = to_abi(response);
+    payload.stop_reason = stop_reason_;
     return fire(AGENTD_EVENT_AGENT_STOP, &payload);
   }
   std::unique_ptr<Outcome> after_tool(std::string_view name, std::string_view output) {
@@ -165,6 +169,7 @@ class Handlers : public ::testing::Test {
   std::unique_ptr<Snapshot> snapshot_;
   std::string conversation_ = "01J00000000000000000000000", run_ = "run-1", recipe_ = "r", output_;
   std::uint64_t revision_ = 10;
+  std::uint32_t stop_reason_ = AGENTD_STOP_END_TURN;
 };
 
 const std::string kAppend =
@@ -222,6 +227,7 @@ TEST_F(Handlers, SwapContextReplacesTheConversationByTheAnswer) {
   EXPECT_EQ(got->exclusive_action()->base_revision, revision_);
   ASSERT_EQ(got->exclusive_action()->parts.size(), 1u);
   EXPECT_EQ(got->exclusive_action()->parts[0].literal.text(), "the summary");
+  EXPECT_EQ(got->exclusive_action()->parts[0].literal.role, Role::kSummary);
   EXPECT_EQ(stop("more"), nullptr);
 }
 
@@ -232,6 +238,79 @@ TEST_F(Handlers, SwapContextRefusesAnEmptyAnswer) {
   EXPECT_EQ(got->exclusive_action(), nullptr);
   ASSERT_EQ(got->failures.size(), 1u);
   EXPECT_NE(got->failures[0].text.find("the answer is empty"), std::string::npos);
+}
+
+TEST_F(Handlers, SwapContextRefusesAnAnswerThatWasDeclinedOrCut) {
+  load("  turn_end: {handler: swap_context, once: true}\n");
+  for (const auto& [reason, what] :
+       std::map<std::uint32_t, std::string>{{AGENTD_STOP_REFUSAL, "declined"},
+                                            {AGENTD_STOP_MAX_TOKENS, "cut short"},
+                                            {AGENTD_STOP_CONTEXT_LENGTH, "cut short"},
+                                            {AGENTD_STOP_INTERRUPTED, "cut short"}}) {
+    stop_reason_ = reason;
+    const auto got = stop("half a summ");
+    ASSERT_TRUE(got && got->failures.size() == 1);
+    EXPECT_EQ(got->exclusive_action(), nullptr);
+    EXPECT_NE(got->failures[0].text.find(what), std::string::npos) << got->failures[0].text;
+  }
+  stop_reason_ = AGENTD_STOP_END_TURN;
+  const auto whole = stop("a summary");
+  EXPECT_TRUE(whole && whole->exclusive_action() != nullptr)
+      << "a refused answer does not use up `once`";
+}
+
+// ---- allowed_commands
+
+class Commands : public Handlers {
+ protected:
+  void load_commands(RecipeSource source) {
+    auto recipe =
+        parse_recipe("---\nname: r\nallowed_commands: ['git status', 'git log *']\n---\nx", "r.md");
+    ASSERT_TRUE(recipe) << recipe.error().message;
+    recipe->source = source;
+    load_recipe(*recipe, {});
+  }
+  std::unique_ptr<Outcome> ask(std::string_view tool, std::string_view input) {
+    agentd_tool_call payload{};
+    payload.size = sizeof payload;
+    payload.name = to_abi(tool);
+    payload.call_id = to_abi("c1");
+    payload.input_json = to_abi(input);
+    return fire(AGENTD_EVENT_BEFORE_TOOL_CALL, &payload);
+  }
+};
+
+TEST_F(Commands, AllowedOnesRunWithoutAQuestion) {
+  load_commands(RecipeSource::kUser);
+  const auto got = ask("bash", R"({"command":"git log -3"})");
+  ASSERT_TRUE(got);
+  EXPECT_FALSE(got->blocked);
+  EXPECT_EQ(got->permission, static_cast<std::uint32_t>(AGENTD_PERMISSION_ALLOW));
+}
+
+TEST_F(Commands, OthersAreDeniedWithWhatIsAllowed) {
+  load_commands(RecipeSource::kUser);
+  const auto got = ask("bash", R"({"command":"rm -rf /"})");
+  ASSERT_TRUE(got && got->blocked);
+  EXPECT_EQ(
+      got->reason,
+      "the recipe r: 'rm -rf /' is none of its allowed commands (it allows git status, git log *)");
+  EXPECT_TRUE(ask("bash", R"({"command":"git log; rm -rf /"})")->blocked);
+  EXPECT_TRUE(ask("bash", R"({"cmd":"git status"})")->blocked);
+  EXPECT_TRUE(ask("bash", "nonsense")->blocked);
+}
+
+TEST_F(Commands, OtherToolsAndOtherRecipesAreLeftAlone) {
+  load_commands(RecipeSource::kUser);
+  EXPECT_EQ(ask("read_file", R"({"path":"x"})"), nullptr);
+  recipe_ = "other";
+  EXPECT_EQ(ask("bash", R"({"command":"rm"})"), nullptr);
+}
+
+TEST_F(Commands, RecipeOfAProjectDeniesButNeverGrants) {
+  load_commands(RecipeSource::kProject);
+  EXPECT_EQ(ask("bash", R"({"command":"git status"})"), nullptr);
+  EXPECT_TRUE(ask("bash", R"({"command":"rm"})")->blocked);
 }
 
 TEST_F(Handlers, ExportMarkdownWritesEveryMessage) {

@@ -268,6 +268,61 @@ TEST_F(StoreProcesses, KillingTheWriterLosesNothingThatWasAcknowledged) {
   expect_exactly(**store, a_, acked, kKills);
 }
 
+TEST_F(StoreProcesses, KillingTheOneWhoForksLeavesWholeForksOrNone) {
+  {
+    const auto store = open();
+    ASSERT_OK(store);
+    ASSERT_OK((*store)->append(a_, 0, opening(a_)));
+    for (std::uint64_t at = 2; at < 120; at += 2)
+      ASSERT_OK((*store)->append(
+          a_, at, {{user_message(std::string(70'000, 'b')), user_message(std::to_string(at))}}));
+  }
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  constexpr std::uint8_t kKills = 30;
+  std::size_t acked = 0;
+  for (std::uint8_t kill = 0; kill < kKills; ++kill) {
+    Child child([&](const Child::Say& say) {
+      auto store = open();
+      if (!store) return 1;
+      for (std::uint8_t i = 0; i < 4; ++i) {
+        GenesisRecord genesis;
+        genesis.conversation_id = id_of(static_cast<std::uint8_t>(100 + kill * 4 + i)).text();
+        say("begin");
+        if (!(*store)->fork(a_, 0, genesis, "fork")) return 2;
+        say("done");
+      }
+      return 0;
+    });
+    (void)child.line();
+    ::usleep(static_cast<useconds_t>(random() % 20'000));
+    child.kill();
+    for (const std::string& line : child.lines()) acked += std::size_t{line == "done"};
+    (void)child.wait();
+  }
+  const auto store = open();
+  ASSERT_OK(store);
+  std::size_t forks = 0;
+  ConversationQuery all;
+  all.limit = 1'000;
+  const auto list = (*store)->list(all);
+  ASSERT_OK(list);
+  for (const ConversationInfo& info : *list) {
+    const Ulid id = *Ulid::parse(info.id);
+    EXPECT_OK((*store)->verify(id));
+    if (id == a_) continue;
+    ++forks;
+    EXPECT_EQ(info.revision, (*store)->info(a_)->revision + 1);
+    EXPECT_EQ(text_of(read_all(**store, id).at(119)), text_of(read_all(**store, a_).at(119)));
+    EXPECT_OK((*store)->remove(id));
+  }
+  // A kill may have come between the commit and the word of it.
+  EXPECT_GE(forks, acked);
+  EXPECT_LE(forks, acked + kKills);
+  EXPECT_OK((*store)->verify(a_));
+}
+
 TEST_F(StoreProcesses, AReaderFollowsAStoreThatAnotherProcessMakesGrow) {
   auto store = open();
   ASSERT_OK(store);

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/agent/summariser.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::string_view kSystem =
+    "You summarise conversations between a user and a coding agent, so that the work can go on from the "
+    "summary alone.";
+constexpr std::uint64_t kRoomMin = 128;      // tokens; with less a part says nothing
+constexpr int kSmallerMax = 6;               // halvings of the parts
+constexpr std::string_view kCut = "\n\n[The summary ends here because it reached its longest length.]";
+
+std::string part_text(std::string_view what, std::size_t index, std::size_t count, std::string_view text) {
+  return "[" + std::string(what) + " " + std::to_string(index + 1) + " of " + std::to_string(count) +
+         "]\n\n" + std::string(text);
+}
+
+// Before the recipe's prompt, when it is about a part.
+std::string part_prompt(std::size_t index, std::size_t count, std::string_view prompt) {
+  return "Above is part " + std::to_string(index + 1) + " of " + std::to_string(count) +
+         " of a conversation that is too long to be read at once; roles stand in brackets. Do the task "
+         "below for this part alone and leave out nothing that a later part may build on. The summaries "
+         "of all parts are put together afterwards.\n\n" +
+         std::string(prompt);
+}
+
+std::string unite_prompt(std::string_view prompt) {
+  return "Above are summaries of consecutive parts of one conversation, in order. Put them together into "
+         "one by the task below. Keep every fact that stands in only one of them; where they disagree, "
+         "the later one holds.\n\n" +
+         std::string(prompt);
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : "\n\n") + text;
+  return out;
+}
+
+ModelError unusable(ModelErrorKind kind, std::string message) {
+  ModelError error;
+  error.kind = kind;
+  error.message = std::move(message);
+  return error;
+}
+
+Error error_of(const ModelError& error) {
+  if (error.kind == ModelErrorKind::kCancelled) return {Code::kCancelled, error.message};
+  return {Code::kUnavailable, error.message};
+}
+
+}  // namespace
+
+ModelResult call_utility(const AgentParts& parts, const UtilityRequest& wanted, const CancelToken& cancel) {
+  ModelRequest request;
+  request.model = wanted.model;
+  request.system = wanted.system;
+  request.messages = wanted.messages;
+  request.closing_text = wanted.closing_text;
+  request.max_output_tokens = wanted.max_output_tokens;
+  request.purpose = wanted.purpose;
+  request.conversation_id = wanted.conversation_id;
+  NullModelSink sink;
+  return parts.provider.complete(request, sink, cancel,
+                                 Deadline::after(parts.clock, std::chrono::minutes(10)));
+}
+
+Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
+                                  const CancelToken& cancel) {
+  ModelResult answer = call_utility(parts, request, cancel);
+  if (!answer) return error_of(answer.error());
+  return std::move(*answer);
+}
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+std::uint64_t Summariser::room_of(const SummaryRequest& request) const {
+  // An estimate is an estimate: a twentieth stays free.
+  const double window = static_cast<double>(request.window) * 0.95 / request.scale;
+  const std::uint64_t taken = request.max_summary_tokens + parts_.estimator.count_text(request.prompt) +
+                              parts_.estimator.count_text(kSystem) + 100;
+  const auto whole = static_cast<std::uint64_t>(window);
+  return whole > taken ? whole - taken : 0;
+}
+
+Summariser::Asked Summariser::ask(const SummaryRequest& request, std::span<const agentd_message> messages,
+                                  std::string_view prompt) {
+  UtilityRequest call;
+  call.model = request.model;
+  call.system = kSystem;
+  call.closing_text = prompt;
+  call.purpose = "summary";
+  call.conversation_id = request.conversation_id;
+  call.messages = messages;
+  call.max_output_tokens = request.max_summary_tokens;
+  ModelResult answer = call_utility(parts_, call, cancel_);
+  if (!answer) return answer.error();
+  spent_ += answer->usage.value_or(Usage{});
+  std::string text = answer->message.text();
+  if (answer->stop_reason == StopReason::kContextLength)
+    return unusable(ModelErrorKind::kContextLength, "the summary does not fit the model's window");
+  if (answer->stop_reason == StopReason::kRefusal)
+    return unusable(ModelErrorKind::kInvalid, "the model declined to summarise");
+  if (is_blank(text)) return unusable(ModelErrorKind::kProtocol, "the model's summary is empty");
+  if (answer->stop_reason == StopReason::kMaxTokens) text += kCut;
+  return text;
+}
+
+Summariser::Asked Summariser::ask_about(const SummaryRequest& request, const std::string& text,
+                                        std::string_view prompt) {
+  Rows rows;
+  rows.append(Message::of_text(Role::kUser, text), 0, 0);
+  return ask(request, {rows.begin(), rows.size()}, prompt);
+}
+
+Summariser::Asked Summariser::in_parts(const SummaryRequest& request, std::uint64_t room) {
+  method_ = AGENTD_METHOD_CHUNKED;
+  const std::vector<std::string> pieces = render_pieces(request.messages, room, parts_.estimator);
+  std::vector<std::string> summaries;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (progress_)
+      progress_("part " + std::to_string(i + 1) + " of " + std::to_string(pieces.size()));
+    const bool alone = pieces.size() == 1;
+    auto summary = ask_about(request, part_text("Part", i, pieces.size(), pieces[i]),
+                             alone ? request.prompt : part_prompt(i, pieces.size(), request.prompt));
+    if (!summary) return summary.error();
+    summaries.push_back(std::move(*summary));
+  }
+  return unite(request, std::move(summaries), room);
+}
+
+Summariser::Asked Summariser::unite(const SummaryRequest& request, std::vector<std::string> summaries,
+                                    std::uint64_t room) {
+  while (summaries.size() > 1) {
+    std::vector<std::string> named;
+    for (std::size_t i = 0; i < summaries.size(); ++i)
+      named.push_back(part_text("Summary", i, summaries.size(), summaries[i]));
+    const std::vector<std::string> groups = join_pieces(named, room, parts_.estimator);
+    // Not even two of them go together: one behind the other they are a summary as well.
+    if (groups.size() >= summaries.size()) return joined(summaries);
+    std::vector<std::string> united;
+    for (const std::string& group : groups) {
+      auto one = ask_about(request, group, unite_prompt(request.prompt));
+      if (!one) return one.error();
+      united.push_back(std::move(*one));
+    }
+    summaries = std::move(united);
+  }
+  return std::move(summaries[0]);
+}
+
+Result<std::string> Summariser::summarise(const SummaryRequest& request) {
+  std::uint64_t tokens = 0;
+  for (const agentd_message& row : request.messages) tokens += row.tokens;
+  std::uint64_t room = request.window == 0 ? tokens : room_of(request);
+  Asked summary = unusable(ModelErrorKind::kContextLength, "");
+  if (tokens <= room) summary = ask(request, request.messages, request.prompt);
+  // What did not fit as it is does not fit as text either, unless in parts.
+  if (!summary && tokens <= room) room = tokens / 2;
+  for (int i = 0; !summary && summary.error().kind == ModelErrorKind::kContextLength; ++i, room /= 2) {
+    if (i == kSmallerMax || room < kRoomMin)
+      return Error{Code::kInvalid, "the window of " + request.model + " has no room for a summary of " +
+                                       with_commas(tokens) + " tokens"};
+    summary = in_parts(request, room);
+  }
+  if (!summary) return error_of(summary.error());
+  return std::move(*summary);
+}
+
+}  // namespace agentd

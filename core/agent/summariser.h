@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// summariser.h - from messages to one summary, whatever the size of either. Private to this room.
+//
+// The messages go to the model as they are, with the prompt behind them. What its window cannot hold goes
+// there in parts, as text: each part is summarised, and the summaries are made one. A window that turns
+// out to be smaller than it was said to be makes smaller parts.
+//
+// Threading: one call at a time; `cancel` may be set from any thread.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/agent/agent.h"
+
+namespace agentd {
+
+struct SummaryRequest {
+  std::string conversation_id, model;
+  std::string prompt;                 // of the compact recipe, with the instructions
+  std::span<const agentd_message> messages;
+  std::uint64_t max_summary_tokens = 4096;
+  std::uint64_t window = 0;           // of the model, in tokens; 0 = unknown, so everything is tried at once
+  double scale = 1;                   // tokens of the model for one that the estimator counts
+};
+
+class Summariser {
+ public:
+  // Hears "part 2 of 5" before the part is sent.
+  using Progress = std::function<void(std::string_view)>;
+
+  Summariser(const AgentParts& parts, CancelToken cancel, Progress progress)
+      : parts_(parts), cancel_(std::move(cancel)), progress_(std::move(progress)) {}
+
+  // kUnavailable: the model failed, refused, or wrote nothing; kInvalid: not even a part fits its window;
+  // kCancelled. spent() holds what it cost also then.
+  Result<std::string> summarise(const SummaryRequest& request);
+  const Usage& spent() const { return spent_; }
+  std::uint32_t method() const { return method_; }  // AGENTD_METHOD_SUMMARY or _CHUNKED
+
+ private:
+  using Asked = Result<std::string, ModelError>;
+  Asked ask(const SummaryRequest& request, std::span<const agentd_message> messages,
+            std::string_view prompt);
+  Asked ask_about(const SummaryRequest& request, const std::string& text, std::string_view prompt);
+  // All parts at `room` tokens each; a kContextLength error asks for smaller ones.
+  Asked in_parts(const SummaryRequest& request, std::uint64_t room);
+  Asked unite(const SummaryRequest& request, std::vector<std::string> summaries, std::uint64_t room);
+  // Tokens, as the estimator counts, that a request has for messages.
+  std::uint64_t room_of(const SummaryRequest& request) const;
+
+  const AgentParts& parts_;
+  const CancelToken cancel_;
+  const Progress progress_;
+  Usage spent_;
+  std::uint32_t method_ = AGENTD_METHOD_SUMMARY;
+};
+
+// The model calls of compaction and of hooks: no tools, no hooks, nothing saved.
+struct UtilityRequest {
+  std::string model, system, closing_text, purpose, conversation_id;
+  std::span<const agentd_message> messages;
+  std::uint64_t max_output_tokens = 4096;
+};
+ModelResult call_utility(const AgentParts& parts, const UtilityRequest& request, const CancelToken& cancel);
+// The same with the error of a service: kCancelled, or kUnavailable with what the provider said.
+Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
+                                  const CancelToken& cancel);
+bool is_blank(std::string_view text);
+
+}  // namespace agentd

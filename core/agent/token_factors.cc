@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/agent/token_factors.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::string_view kSpace = "agentd.calibration";
+constexpr std::string_view kKey = "factors";
+// Each conflict means that another process has stored its own: one of both gets through.
+constexpr int kSaveAttempts = 5;
+
+}  // namespace
+
+Result<std::uint64_t> TokenFactors::read() {
+  auto stored = store_.get_key(kSpace, kKey);
+  if (!stored && stored.error().code == Code::kNotFound) return KeyOp::kAbsent;
+  if (!stored) return stored.error();
+  // What does not read is written anew.
+  if (auto read = calibration_.read(stored->value); !read)
+    log_.write(LogLevel::kWarning, "tokens", "learned token factors: " + read.error().message);
+  return stored->version;
+}
+
+void TokenFactors::load() {
+  if (auto done = read(); !done)
+    log_.write(LogLevel::kWarning, "tokens",
+               "learned token factors cannot be read: " + done.error().message);
+}
+
+double TokenFactors::of(std::string_view model) {
+  std::call_once(loaded_, [this] { load(); });
+  return calibration_.factor(model);
+}
+
+double TokenFactors::of(std::string_view model, std::string_view otherwise) {
+  const double factor = of(otherwise);
+  return calibration_.knows(model) ? calibration_.factor(model) : factor;
+}
+
+void TokenFactors::learn(std::string_view model, std::uint64_t estimated, std::uint64_t reported) {
+  std::call_once(loaded_, [this] { load(); });
+  calibration_.learn(model, estimated, reported);
+}
+
+void TokenFactors::save() {
+  const std::lock_guard lock(saving_);
+  if (!calibration_.moved()) return;
+  Error why;
+  for (int attempt = 0; attempt < kSaveAttempts; ++attempt) {
+    auto version = read();
+    if (!version) {
+      why = version.error();
+      break;
+    }
+    const KeyOp put{KeyOp::Kind::kPut, std::string(kKey), calibration_.json(), *version};
+    auto done = store_.commit_keys(kSpace, {&put, 1});
+    if (done) return calibration_.saved();
+    why = done.error();
+    if (why.code != Code::kConflict) break;
+  }
+  log_.write(LogLevel::kWarning, "tokens",
+             "learned token factors cannot be stored: " + why.message);
+}
+
+}  // namespace agentd

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "core/app/app.h"
+#include "core/app/commands/commands.h"
+#include "core/app/exit_codes.h"
+#include "core/app/model_setup.h"
+#include "core/app/terminal.h"
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kShownBytes = 200;
+
+// A model as it would be used, and where its numbers come from.
+struct Shown {
+  ModelInfo info;
+  std::uint64_t limit = 0;
+  std::string
+      window_from;      // what gave the window: a beta, context_window; empty = the entry itself
+  std::string counter;  // simple, cl100k_base, o200k_base
+};
+
+std::string shown(std::string_view text) { return neutral_line(text, kShownBytes); }
+
+std::string origin_of(const ModelInfo& info) {
+  return info.origin.empty() ? "built-in" : info.origin;
+}
+
+Result<Shown> shown_as(const Config& config, ModelInfo info, bool in_use) {
+  Shown out;
+  if (!info.beta.empty()) out.window_from = info.beta;
+  if (const std::uint64_t own = config.whole("context_window"); in_use && own != 0) {
+    info.window = own;
+    out.window_from = "context_window";
+  }
+  AGENTD_TRY(const BudgetPolicy budget, budget_of(config, info));
+  out.limit = make_gauge(budget, info.window, info.max_output, 0, 0).limit;
+  out.counter = std::string(make_estimator(config, info)->name());
+  out.info = std::move(info);
+  return out;
+}
+
+std::string json_of(const Shown& model, const std::string& name) {
+  const ModelInfo& info = model.info;
+  JsonWriter json;
+  json.begin_object().optional("name", name).key("pattern");
+  if (info.pattern.empty())
+    json.null();
+  else
+    json.string(info.pattern);
+  json.optional("provider", info.provider)
+      .member("window", info.window)
+      .member("limit", model.limit);
+  json.member("max_output", info.max_output).optional("summary_model", info.summary_model);
+  json.optional("encoding", info.encoding).member("counter", model.counter);
+  json.optional("window_from", model.window_from).key("betas").begin_object();
+  for (const auto& [beta, window] : info.betas) json.member(beta, window);
+  json.end_object().member("from", origin_of(info)).end_object();
+  return std::string(json.text());
+}
+
+std::vector<std::string> cells_of(const Shown& model) {
+  const ModelInfo& info = model.info;
+  const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : shown(text); };
+  return {info.pattern.empty() ? "(any other)" : shown(info.pattern),
+          or_dash(info.provider),
+          with_commas(info.window) + (info.beta.empty() ? "" : "*"),
+          with_commas(model.limit),
+          with_commas(info.max_output),
+          or_dash(info.summary_model),
+          or_dash(info.encoding),
+          shown(origin_of(info))};
+}
+
+void print_table(Output& out, const std::vector<Shown>& models) {
+  std::vector<std::vector<std::string>> lines{
+      {"PATTERN", "PROVIDER", "WINDOW", "LIMIT", "OUTPUT", "SUMMARISER", "ENCODING", "FROM"}};
+  for (const Shown& model : models) lines.push_back(cells_of(model));
+  std::vector<std::size_t> widths(lines[0].size(), 0);
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  for (const auto& line : lines) {
+    std::string text;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      std::string cell = line[i];
+      const bool number = i >= 2 && i <= 4;
+      if (number) cell.insert(0, widths[i] - cell.size(), ' ');
+      if (i + 1 < line.size()) cell.resize(widths[i] + 2, ' ');
+      text += cell;
+    }
+    out.print(text + "\n");
+  }
+  for (const Shown& model : models)
+    if (!model.info.beta.empty())
+      return out.print("\n* with a beta of providers.anthropic.betas\n");
+}
+
+std::string window_text(const Shown& model) {
+  const ModelInfo& info = model.info;
+  std::string out = with_commas(info.window) + " tokens";
+  if (model.window_from == "context_window") return out + ", as context_window says";
+  if (!info.beta.empty())
+    return out + ", with the beta " + info.beta + " (" + with_commas(info.base_window) +
+           " without it)";
+  for (const auto& [beta, window] : info.betas)
+    out += "; " + with_commas(window) + " with " + beta + " in providers.anthropic.betas";
+  return out;
+}
+
+void print_one(Output& out, const Shown& model, const std::string& name) {
+  const ModelInfo& info = model.info;
+  const auto line = [&](std::string label, const std::string& text) {
+    label.resize(12, ' ');
+    out.print("  " + label + shown(text) + "\n");
+  };
+  out.print(shown(name) + "\n");
+  line("entry", info.pattern.empty() ? "none begins this name: the default for unknown models (" +
+                                           origin_of(info) + ")"
+                                     : "'" + info.pattern + "' (" + origin_of(info) + ")");
+  if (!info.provider.empty()) line("provider", info.provider);
+  line("window", window_text(model));
+  line("limit", with_commas(model.limit) + " tokens for a conversation, " +
+                    with_commas(info.window - model.limit) + " are kept for the answer");
+  line("output", with_commas(info.max_output) + " tokens at most");
+  line("summariser", info.summary_model.empty() ? "the model itself" : info.summary_model);
+  line("encoding", info.encoding.empty() ? "not known" : info.encoding);
+  line("counted by", model.counter);
+}
+
+}  // namespace
+
+int models_command(App& app, const Arguments& arguments) {
+  const Result<std::string> home = app.home();
+  if (!home) return app.fail(kExitUsage, home.error().message);
+  const Result<Config> config = app.config(arguments);
+  if (!config) return app.fail(kExitUsage, config.error().message);
+  const Result<ModelTable> table = load_model_table(*home, *config);
+  if (!table) return app.fail(kExitUsage, table.error().message);
+  const std::string name = arguments.words().empty() ? std::string() : arguments.words()[0];
+  std::vector<ModelInfo> wanted;
+  if (!name.empty()) {
+    wanted.push_back(table->find(name));
+  } else {
+    for (const ModelInfo& info : table->models()) wanted.push_back(table->find(info.pattern));
+    wanted.push_back(table->otherwise());
+  }
+  std::vector<Shown> models;
+  for (ModelInfo& info : wanted) {
+    Result<Shown> one =
+        shown_as(*config, std::move(info), !name.empty() && name == model_name(*config));
+    if (!one) return app.fail(kExitUsage, one.error().message);
+    models.push_back(std::move(*one));
+  }
+  if (arguments.has("json"))
+    for (const Shown& model : models) app.out().print(json_of(model, name) + "\n");
+  else if (name.empty())
+    print_table(app.out(), models);
+  else
+    print_one(app.out(), models[0], name);
+  return kExitOk;
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// compaction_text.h - what a compaction did, for people and for programs.
+//
+// Threading: pure functions.
+
+#include <string>
+
+#include "core/agent/agent.h"
+
+namespace agentd::app {
+
+// "1 message", "1,200 messages".
+std::string messages_text(std::uint64_t count);
+
+// "Compacted conversation ID", "Reduced from N messages to ...", "Context: ...": three lines.
+std::string compacted_text(const std::string& id, const CompactionReport& report);
+
+// One object of type compaction_result.
+std::string compaction_json(const std::string& id, const CompactionReport& report, bool dry_run);
+
+}  // namespace agentd::app

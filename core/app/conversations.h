@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// conversations.h - finding a conversation, its boundaries and its earlier moments without an engine: no
+// key, no hook and no plugin is needed to look.
+//
+// Threading: one thread.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/app/app.h"
+#include "core/app/options.h"
+#include "core/app/wiring.h"
+#include "core/conversation/view.h"
+#include "core/store/store.h"
+
+namespace agentd::app {
+
+// The store, or null when there is none yet.
+Result<std::unique_ptr<Store>, Failure> existing_store(const App& app);
+
+struct FoundConversation {
+  std::unique_ptr<Store> store;
+  Ulid id;
+};
+// By its id or a unique beginning of it.
+Result<FoundConversation, Failure> existing_conversation(const App& app, const std::string& text);
+// The one that --conversation-id or --follow names.
+Result<FoundConversation, Failure> wanted_conversation(const App& app, const Arguments& arguments);
+
+// A boundary as the log has it.
+struct LoggedBoundary {
+  std::uint64_t seq = 0;
+  std::int64_t time_ms = 0;
+  BoundaryRecord record;
+  bool undone = false;
+};
+
+// A whole log, and what stands out in it.
+struct History {
+  std::string id;
+  std::vector<StoredRecord> records;  // dense from sequence 1
+  std::vector<LoggedBoundary> boundaries;
+  std::uint64_t revision() const { return records.size(); }
+  // The last one that counts; null when there is none.
+  const LoggedBoundary* last() const;
+};
+// kNotFound, kCorrupt.
+Result<History> read_history(const Store& store, const Ulid& id);
+
+// The boundary with that id, unique beginning of an id, or sequence.
+Result<const LoggedBoundary*, Failure> find_boundary(const History& history, const std::string& name);
+// The revision that `name` stands for: a sequence is itself, a boundary the moment just before it.
+Result<std::uint64_t, Failure> find_moment(const History& history, const std::string& name);
+
+// The log up to a revision.
+std::vector<StoredRecord> records_until(const History& history, std::uint64_t revision);
+// The view at a revision, its tokens estimated.
+Result<Conversation> view_at(const History& history, std::uint64_t revision);
+
+}  // namespace agentd::app

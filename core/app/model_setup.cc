@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/model_setup.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/tokens/bpe.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::uint64_t kTableBytesMax = 1u << 20;
+constexpr std::string_view kDefaultModel = "claude-sonnet-4-5";
+
+bool said_for_this_run(const Config& config, std::string_view key) {
+  return config.candidates(key).back().layer >= Layer::kEnvironment;
+}
+
+// Some model's window depends on it: other betas are nobody's business here.
+bool is_window_beta(const ModelTable& table, const std::string& beta) {
+  return std::any_of(table.models().begin(), table.models().end(),
+                     [&](const ModelInfo& info) { return info.betas.contains(beta); });
+}
+
+}  // namespace
+
+std::string model_table_file(const std::string& home) { return home + "/models.yaml"; }
+
+Result<ModelTable> load_model_table(const std::string& home, const Config& config) {
+  ModelTable table = ModelTable::embedded();
+  const std::string file = model_table_file(home);
+  Result<std::string> text = read_file(file, kTableBytesMax);
+  if (!text && text.error().code != Code::kNotFound)
+    return Error{Code::kInvalid, text.error().message};
+  if (text) AGENTD_TRY_VOID(table.overlay(*text, file));
+  table.activate(config.list("providers.anthropic.betas"));
+  return table;
+}
+
+std::string model_name(const Config& config) {
+  const std::string model = config.text("model");
+  if (!model.empty()) return model;
+  return config.text("provider") == "scripted" ? "scripted" : std::string(kDefaultModel);
+}
+
+Result<BudgetPolicy> budget_of(const Config& config, const ModelInfo& model) {
+  BudgetPolicy all;
+  all.checkpoint_at = config.fraction("compaction.checkpoint_at");
+  all.compact_at = config.fraction("compaction.compact_at");
+  all.force_at = config.fraction("compaction.force_at");
+  all.keep_percent = static_cast<std::uint32_t>(config.whole("compaction.keep_percent"));
+  all.output_reserve = config.whole("compaction.output_reserve");
+  ModelInfo own = model;
+  if (said_for_this_run(config, "compaction.checkpoint_at")) own.checkpoint_at.reset();
+  if (said_for_this_run(config, "compaction.compact_at")) own.compact_at.reset();
+  if (said_for_this_run(config, "compaction.force_at")) own.force_at.reset();
+  if (said_for_this_run(config, "compaction.output_reserve")) own.output_reserve.reset();
+  const BudgetPolicy out = all.of(own);
+  if (out.force_at < out.compact_at)
+    return Error{Code::kInvalid,
+                 model.origin + ": for '" + model.pattern +
+                     "' force_at comes to lie below compact_at: give the entry both"};
+  return out;
+}
+
+std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const ModelInfo& model) {
+  const std::string counter = config.text("tokens.counter");
+  if (counter == "simple" || (counter == "auto" && model.encoding.empty()))
+    return std::make_unique<SimpleEstimator>();
+  const Bpe* const bpe = Bpe::find(model.encoding);
+  return std::make_unique<BpeEstimator>(bpe == nullptr ? Bpe::cl100k_base() : *bpe);
+}
+
+std::vector<std::string> model_warnings(const ModelTable& table, const Config& config,
+                                        const std::string& home) {
+  std::vector<std::string> out;
+  // A script decides what is answered; its window is nobody's.
+  if (config.whole("context_window") != 0 || config.text("provider") == "scripted") return out;
+  const std::string name = model_name(config);
+  const ModelInfo model = table.find(name);
+  if (!table.knows(name))
+    out.push_back("the model '" + one_line(name, 80) + "' is not in the model table: a window of " +
+                  with_commas(model.window) +
+                  " tokens is assumed; set context_window, or give it an entry in " +
+                  model_table_file(home));
+  for (const std::string& beta : config.list("providers.anthropic.betas"))
+    if (is_window_beta(table, beta) && !model.betas.contains(beta))
+      out.push_back("the beta " + one_line(beta, 80) +
+                    " is sent, but does not widen the window of " + one_line(name, 80) +
+                    ": it stays at " + with_commas(model.window) + " tokens");
+  return out;
+}
+
+}  // namespace agentd::app

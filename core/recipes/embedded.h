@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// embedded.h - the recipes that are part of the program.
+//
+// Threading: immutable data.
+
+#include <span>
+#include <string_view>
+
+namespace agentd {
+
+struct EmbeddedRecipe {
+  std::string_view name, text;
+};
+
+// Sorted by name.
+std::span<const EmbeddedRecipe> embedded_recipes();
+// The file's text; empty when there is none of that name.
+std::string_view embedded_recipe(std::string_view name);
+
+}  // namespace agentd

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Removal, leases, lists and the feed of changes.
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "tests/contract/store/store_contract.h"
+
+namespace agentd {
+namespace {
+
+// ---- remove
+
+TEST_P(StoreContract, RemoveTakesLogIndexAndChanges) {
+  start(a_);
+  start(b_);
+  ASSERT_OK(store_->remove(a_));
+  Store& again = reopened();
+  EXPECT_CODE(Code::kNotFound, again.info(a_));
+  EXPECT_CODE(Code::kNotFound, again.verify(a_));
+  EXPECT_CODE(Code::kNotFound, again.read(a_, 1, 0, [](const StoredRecord&) { return true; }));
+  EXPECT_CODE(Code::kNotFound, again.remove(a_));
+  EXPECT_EQ(listed({}), std::vector<std::string>{b_.text()});
+  EXPECT_EQ(again.changes(0, 10)->changed.size(), 1u);
+  EXPECT_OK(again.verify(b_));
+}
+
+TEST_P(StoreContract, RemoveKeepsBlobsThatAnotherConversationNames) {
+  const std::string shared(100'000, 's');
+  Record long_message = user_message(shared);
+  const std::vector<std::string> blobs{"prompt", "only a"};
+  const std::vector<std::string> prompt{"prompt"};
+  ASSERT_OK(store_->append(a_, 0, {{genesis(a_), long_message}}, blobs));
+  ASSERT_OK(store_->append(b_, 0, {{genesis(b_), long_message}}, prompt));
+  ASSERT_OK(store_->remove(a_));
+  EXPECT_CODE(Code::kNotFound, store_->blob(sha256("only a")));
+  EXPECT_OK(store_->blob(sha256("prompt")));
+  EXPECT_EQ(text_of(read_all(*store_, b_).at(1)), shared);
+  ASSERT_OK(store_->remove(b_));
+  EXPECT_CODE(Code::kNotFound, store_->blob(sha256("prompt")));
+  EXPECT_CODE(Code::kNotFound, store_->blob(sha256(long_message.payload)));
+}
+
+TEST_P(StoreContract, RemoveIsBusyWhileTheLeaseIsHeld) {
+  start(a_);
+  {
+    const auto lease = store_->lease(a_);
+    ASSERT_OK(lease);
+    EXPECT_CODE(Code::kBusy, store_->remove(a_));
+    EXPECT_OK(store_->info(a_));
+  }
+  EXPECT_OK(store_->remove(a_));
+}
+
+TEST_P(StoreContract, RemovedConversationCanBeMadeAgain) {
+  start(a_, "first life");
+  ASSERT_OK(store_->remove(a_));
+  start(a_, "second life");
+  EXPECT_EQ(read_all(*store_, a_).size(), 2u);
+  EXPECT_EQ(store_->info(a_)->title, "second life");
+}
+
+// ---- leases
+
+TEST_P(StoreContract, LeaseIsExclusivePerConversation) {
+  auto first = store_->lease(a_);
+  ASSERT_OK(first);
+  const auto second = store_->lease(a_);
+  EXPECT_CODE(Code::kBusy, second);
+  EXPECT_NE(second.error().message.find("conversation " + a_.text() + " is in use by"),
+            std::string::npos);
+  EXPECT_OK(store_->lease(b_));
+  first->reset();
+  EXPECT_OK(store_->lease(a_));
+}
+
+TEST_P(StoreContract, LeaseMayOutliveItsStore) {
+  auto lease = store_->lease(a_);
+  ASSERT_OK(lease);
+  store_.reset();
+  lease->reset();
+  store_ = make();
+  EXPECT_OK(store_->lease(a_));
+}
+
+// ---- the index
+
+TEST_P(StoreContract, InfoFollowsTheLog) {
+  start(a_, "a title", "project");
+  clock_.advance(Milliseconds(1000));
+  UsageRecord usage;
+  usage.usage.input = 10;
+  usage.usage.output = 5;
+  ASSERT_OK(store_->append(a_, 2, {{user_message("more"), write_usage(usage)}}));
+  ASSERT_OK(store_->append(a_, 4, {{write_usage(usage)}}));
+  const auto info = reopened().info(a_);
+  ASSERT_OK(info);
+  EXPECT_EQ(info->id, a_.text());
+  EXPECT_EQ(info->title, "a title");
+  EXPECT_EQ(info->project_id, "project");
+  EXPECT_EQ(info->cwd, "/w");
+  EXPECT_EQ(info->revision, 5u);
+  EXPECT_EQ(info->messages, 2u);
+  EXPECT_EQ(info->usage.input, 20u);
+  EXPECT_EQ(info->created_ms + 1000, info->updated_ms);
+}
+
+TEST_P(StoreContract, InfoOfAMissingConversationIsNotFound) {
+  const auto info = store_->info(a_);
+  EXPECT_CODE(Code::kNotFound, info);
+  EXPECT_EQ(info.error().message, "there is no conversation " + a_.text());
+}
+
+TEST_P(StoreContract, ListsTheNewestUpdateFirst) {
+  for (const Ulid& id : {a_, b_, c_}) {
+    clock_.advance(Milliseconds(1));
+    start(id);
+  }
+  clock_.advance(Milliseconds(1));
+  ASSERT_OK(store_->append(a_, 2, {{user_message("again")}}));
+  EXPECT_EQ(listed({}), (std::vector<std::string>{a_.text(), c_.text(), b_.text()}));
+}
+
+TEST_P(StoreContract, ListFiltersByProjectTextAndTime) {
+  start(a_, "Fix the Parser", "one");
+  clock_.advance(Milliseconds(100));
+  const std::int64_t middle = clock_.wall_ms();
+  start(b_, "write docs", "two");
+  clock_.advance(Milliseconds(100));
+  start(c_, "parse tables", "two");
+  ConversationQuery query;
+  query.project_id = "two";
+  EXPECT_EQ(listed(query), (std::vector<std::string>{c_.text(), b_.text()}));
+  query.text = "PARSE";
+  EXPECT_EQ(listed(query), std::vector<std::string>{c_.text()});
+  query.project_id.clear();
+  EXPECT_EQ(listed(query), (std::vector<std::string>{c_.text(), a_.text()}));
+  query.text = a_.text().substr(20);
+  EXPECT_EQ(listed(query), std::vector<std::string>{a_.text()});
+  query.text.clear();
+  query.since_ms = middle;
+  EXPECT_EQ(listed(query), (std::vector<std::string>{c_.text(), b_.text()}));
+  query.until_ms = middle;
+  EXPECT_EQ(listed(query), std::vector<std::string>{b_.text()});
+  query.project_id = "nobody's";
+  EXPECT_TRUE(listed(query).empty());
+}
+
+TEST_P(StoreContract, ListPagesWithoutGapsOrRepeats) {
+  for (std::uint8_t i = 1; i <= 25; ++i) start(id_of(i), "t", i % 2 == 0 ? "even" : "odd");
+  ConversationQuery query;
+  query.limit = 3;
+  query.project_id = "odd";
+  std::vector<std::string> all;
+  for (std::vector<std::string> page = listed(query); !page.empty(); page = listed(query)) {
+    EXPECT_LE(page.size(), 3u);
+    all.insert(all.end(), page.begin(), page.end());
+    query.after = page.back();
+  }
+  ASSERT_EQ(all.size(), 13u);
+  for (std::uint8_t i = 0; i < 13; ++i)
+    EXPECT_EQ(all[i], id_of(static_cast<std::uint8_t>(25 - 2 * i)).text());
+}
+
+TEST_P(StoreContract, ListAfterSomethingThatIsNoneIsAnError) {
+  ConversationQuery query;
+  query.after = "not an id";
+  EXPECT_CODE(Code::kInvalid, store_->list(query));
+  query.after = a_.text();
+  EXPECT_CODE(Code::kNotFound, store_->list(query));
+}
+
+TEST_P(StoreContract, ListOfAnEmptyStoreIsEmpty) { EXPECT_TRUE(listed({}).empty()); }
+
+// ---- changes
+
+TEST_P(StoreContract, ChangesTellEachConversationOnceOldestFirst) {
+  start(a_);
+  start(b_);
+  ASSERT_OK(store_->append(a_, 2, {{user_message("x")}}));
+  const auto changes = store_->changes(0, 10);
+  ASSERT_OK(changes);
+  ASSERT_EQ(changes->changed.size(), 2u);
+  EXPECT_EQ(changes->changed[0].id, b_.text());
+  EXPECT_EQ(changes->changed[1].id, a_.text());
+  EXPECT_EQ(changes->changed[1].revision, 3u);
+  const auto none = store_->changes(changes->next, 10);
+  ASSERT_OK(none);
+  EXPECT_TRUE(none->changed.empty());
+  EXPECT_EQ(none->next, changes->next);
+}
+
+TEST_P(StoreContract, ChangesGoOnWhereTheCursorStands) {
+  for (std::uint8_t i = 1; i <= 7; ++i) start(id_of(i));
+  std::vector<std::string> seen;
+  std::uint64_t cursor = 0;
+  for (;;) {
+    const auto page = store_->changes(cursor, 3);
+    ASSERT_OK(page);
+    if (page->changed.empty()) break;
+    EXPECT_LE(page->changed.size(), 3u);
+    for (const ConversationInfo& info : page->changed) seen.push_back(info.id);
+    cursor = page->next;
+  }
+  ASSERT_EQ(seen.size(), 7u);
+  ASSERT_OK(store_->append(id_of(4), 2, {{user_message("x")}}));
+  const auto more = store_->changes(cursor, 3);
+  ASSERT_EQ(more->changed.size(), 1u);
+  EXPECT_EQ(more->changed[0].id, id_of(4).text());
+}
+
+TEST_P(StoreContract, ACursorNeverComesBackAfterARemoval) {
+  start(a_);
+  start(b_);
+  const std::uint64_t cursor = store_->changes(0, 10)->next;
+  ASSERT_OK(store_->remove(b_));
+  Store& again = reopened();
+  ASSERT_OK(again.append(c_, 0, opening(c_)));
+  const auto more = again.changes(cursor, 10);
+  ASSERT_OK(more);
+  ASSERT_EQ(more->changed.size(), 1u);
+  EXPECT_EQ(more->changed[0].id, c_.text());
+}
+
+TEST_P(StoreContract, ChangesAfterTheLastCursorOfAllAreNone) {
+  start(a_);
+  EXPECT_TRUE(store_->changes(UINT64_MAX, 10)->changed.empty());
+}
+
+}  // namespace
+}  // namespace agentd

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model table: names as providers decorate them, betas, and the user's own entries.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/base/file.h"
+#include "core/tokens/tokens.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t k1M = 1'000'000;
+constexpr const char* kWide = "context-1m-2025-08-07";
+
+std::string pattern_of(std::string_view name) { return ModelTable::embedded().find(name).pattern; }
+
+// The table under this YAML, which must be good.
+ModelTable overlaid(std::string_view yaml) {
+  ModelTable table = ModelTable::embedded();
+  const auto done = table.overlay(yaml, "models.yaml");
+  EXPECT_TRUE(done) << (done ? "" : done.error().message);
+  return table;
+}
+
+std::string refusal(std::string_view yaml) {
+  ModelTable table = ModelTable::embedded();
+  const auto done = table.overlay(yaml, "models.yaml");
+  EXPECT_EQ(table.models().size(), ModelTable::embedded().models().size());
+  if (done) return "accepted";
+  EXPECT_EQ(done.error().code, Code::kInvalid);
+  return done.error().message;
+}
+
+TEST(ModelNames, WhatGatewaysPutInFrontIsTakenOff) {
+  EXPECT_EQ(bare_model_name("claude-sonnet-4-5"), "claude-sonnet-4-5");
+  EXPECT_EQ(bare_model_name("anthropic/claude-sonnet-4.5"), "claude-sonnet-4.5");
+  EXPECT_EQ(bare_model_name("models/gemini-2.5-pro"), "gemini-2.5-pro");
+  EXPECT_EQ(bare_model_name("us.anthropic.claude-3-haiku-20240307-v1:0"),
+            "claude-3-haiku-20240307-v1:0");
+  EXPECT_EQ(bare_model_name("us-gov.anthropic.claude-3-haiku-20240307-v1:0"),
+            "claude-3-haiku-20240307-v1:0");
+  EXPECT_EQ(bare_model_name(
+                "arn:aws:bedrock:us-east-1:12:inference-profile/eu.anthropic.claude-opus-4-1-v1:0"),
+            "claude-opus-4-1-v1:0");
+  EXPECT_EQ(bare_model_name("openai:gpt-4.1"), "gpt-4.1");
+  EXPECT_EQ(bare_model_name("ft:gpt-4o-mini-2024-07-18:org::id"), "gpt-4o-mini-2024-07-18:org::id");
+}
+
+TEST(ModelNames, NamesThatAreOnlyDecorationStayThemselves) {
+  for (const char* const name : {"", "/", ".", ":", "a.", "models/", "..", "us.anthropic."})
+    EXPECT_FALSE(bare_model_name(name).empty() && *name != '\0') << name;
+  EXPECT_EQ(bare_model_name("models/"), "models/");
+}
+
+TEST(ModelTable, DecoratedNamesFindTheirModel) {
+  EXPECT_EQ(pattern_of("claude-sonnet-4-5-20250929"), "claude-sonnet-4-5");
+  EXPECT_EQ(pattern_of("anthropic/claude-sonnet-4.5"), "claude-sonnet-4-5");
+  EXPECT_EQ(pattern_of("us.anthropic.claude-sonnet-4-5-20250929-v1:0"), "claude-sonnet-4-5");
+  EXPECT_EQ(pattern_of("claude-opus-4-1@20250805"), "claude-opus-4");
+  EXPECT_EQ(pattern_of("Claude-Haiku-4-5"), "claude-haiku-4-5");
+  EXPECT_EQ(pattern_of("models/gemini-2.5-flash-lite"), "gemini-2.5");
+  EXPECT_EQ(pattern_of("openai/gpt-4o-2024-08-06"), "gpt-4o");
+  EXPECT_EQ(pattern_of("gpt-5.1"), "gpt-5");
+  EXPECT_EQ(pattern_of("o3-mini"), "o3");
+}
+
+TEST(ModelTable, ANumberOfAPatternIsNotTheBeginningOfALongerOne) {
+  EXPECT_EQ(pattern_of("gpt-4-1106-preview"), "gpt-4-1106");
+  EXPECT_EQ(pattern_of("gpt-4-0613"), "gpt-4");
+  EXPECT_EQ(pattern_of("claude-sonnet-4-50"), "claude-sonnet-4");
+  EXPECT_EQ(pattern_of("o30"), "");
+}
+
+TEST(ModelTable, AnotherModelIsNotTakenForAKnownOne) {
+  for (const char* const name : {"llama3", "my-claude", "gemini", "mistral/large", "x", ""})
+    EXPECT_FALSE(ModelTable::embedded().knows(name)) << name;
+}
+
+TEST(ModelTable, TheDefaultIsStated) {
+  const ModelTable table = ModelTable::embedded();
+  const ModelInfo info = table.find("nobody-knows");
+  EXPECT_EQ(info.pattern, "");
+  EXPECT_EQ(info.window, 200'000u);
+  EXPECT_EQ(info.max_output, 16'384u);
+  EXPECT_EQ(table.otherwise().window, 200'000u);
+}
+
+TEST(ModelTable, ABetaOpensTheWindowOfTheModelsThatHaveIt) {
+  ModelTable table = ModelTable::embedded();
+  EXPECT_EQ(table.find("claude-sonnet-4-5").window, 200'000u);
+  table.activate({"interleaved-thinking-2025-05-14", kWide});
+  for (const char* const name :
+       {"claude-sonnet-4-5", "claude-sonnet-4-20250514", "anthropic/claude-sonnet-4"}) {
+    EXPECT_EQ(table.find(name).window, k1M) << name;
+    EXPECT_EQ(table.find(name).base_window, 200'000u);
+    EXPECT_EQ(table.find(name).beta, kWide);
+  }
+  for (const char* const name :
+       {"claude-opus-4-1", "claude-opus-4-5", "claude-haiku-4-5", "claude-3-7-sonnet", "gpt-5"}) {
+    EXPECT_EQ(table.find(name).window, table.find(name).base_window) << name;
+    EXPECT_EQ(table.find(name).beta, "");
+  }
+}
+
+TEST(ModelTable, OfSeveralBetasTheWidestWindowCounts) {
+  ModelTable table =
+      overlaid("models: [{pattern: m, window: 100, betas: {small: 50, wide: 300, wider: 400}}]");
+  table.activate({"small"});
+  EXPECT_EQ(table.find("m").window, 100u);
+  table.activate({"wide", "wider", "small"});
+  EXPECT_EQ(table.find("m").window, 400u);
+  EXPECT_EQ(table.find("m").beta, "wider");
+}
+
+TEST(ModelTable, AGatewaysSummariserIsNotGuessed) {
+  const ModelTable table = ModelTable::embedded();
+  EXPECT_EQ(table.find("claude-opus-4-5").summary_model, "claude-haiku-4-5");
+  EXPECT_EQ(table.find("anthropic/claude-opus-4.5").summary_model, "");
+  EXPECT_EQ(table.find("us.anthropic.claude-opus-4-5-v1:0").summary_model, "");
+  EXPECT_EQ(table.find("models/gemini-2.5-pro").summary_model, "models/gemini-2.5-flash");
+}
+
+TEST(ModelTable, EveryEntryIsSound) {
+  const ModelTable table = ModelTable::embedded();
+  for (const ModelInfo& info : table.models()) {
+    EXPECT_EQ(table.find(info.pattern).pattern, info.pattern) << "another entry hides it";
+    EXPECT_FALSE(info.provider.empty()) << info.pattern;
+    EXPECT_GE(info.window, info.pattern == "gpt-oss" ? info.max_output : 1) << info.pattern;
+    EXPECT_TRUE(info.encoding.empty() || info.encoding == "cl100k_base" ||
+                info.encoding == "o200k_base");
+    EXPECT_EQ(info.encoding.empty(), info.provider != "openai") << info.pattern;
+    EXPECT_TRUE(info.summary_model.empty() || table.knows(info.summary_model))
+        << info.summary_model;
+    for (const auto& [beta, window] : info.betas) EXPECT_GT(window, info.window) << beta;
+  }
+}
+
+// ---- the user's table
+
+TEST(ModelOverlay, AnEntryChangesOnlyWhatItNames) {
+  const ModelTable table =
+      overlaid("models:\n  - pattern: claude-sonnet-4-5\n    window: 500000\n");
+  const ModelInfo info = table.find("claude-sonnet-4-5-20250929");
+  EXPECT_EQ(info.window, 500'000u);
+  EXPECT_EQ(info.max_output, 64'000u);
+  EXPECT_EQ(info.summary_model, "claude-haiku-4-5");
+  EXPECT_EQ(info.betas.at(kWide), k1M);
+  EXPECT_EQ(info.origin, "models.yaml:2");
+  EXPECT_EQ(table.find("claude-sonnet-4").origin, "");
+  EXPECT_EQ(table.models().size(), ModelTable::embedded().models().size());
+}
+
+TEST(ModelOverlay, ANewEntryTakesTheRestFromTheOneItWouldHaveFound) {
+  const ModelTable table = overlaid(
+      "models:\n"
+      "  - {pattern: claude-sonnet-4-5-mine, max_output: 1000}\n"
+      "  - {pattern: local/, window: 32768, encoding: cl100k_base}\n");
+  EXPECT_EQ(table.find("claude-sonnet-4-5-mine-2").window, 200'000u);
+  EXPECT_EQ(table.find("claude-sonnet-4-5-mine-2").max_output, 1'000u);
+  EXPECT_EQ(table.find("claude-sonnet-4-5-mine-2").provider, "anthropic");
+  EXPECT_EQ(table.find("local/llama").window, 32'768u);
+  EXPECT_EQ(table.find("local/llama").max_output, 16'384u);
+  EXPECT_EQ(table.find("local/llama").encoding, "cl100k_base");
+  EXPECT_EQ(table.find("local/llama").provider, "");
+}
+
+TEST(ModelOverlay, AnEntryForAGatewaysNameBeatsTheBareOne) {
+  const ModelTable table = overlaid("models: [{pattern: anthropic/claude, window: 90000}]");
+  EXPECT_EQ(table.find("anthropic/claude-sonnet-4.5").window, 90'000u);
+  EXPECT_EQ(table.find("anthropic/claude-sonnet-4.5").summary_model, "");
+  EXPECT_EQ(table.find("claude-sonnet-4.5").window, 200'000u);
+}
+
+TEST(ModelOverlay, APatternInAnotherSpellingIsTheSameEntry) {
+  EXPECT_EQ(overlaid("models: [{pattern: Claude-Sonnet-4.5, window: 90000}]")
+                .find("claude-sonnet-4-5")
+                .window,
+            90'000u);
+}
+
+TEST(ModelOverlay, TheDefaultCanBeChanged) {
+  const ModelTable table =
+      overlaid("default: {window: 32000, max_output: 4000, summary_model: small}");
+  EXPECT_EQ(table.find("nobody-knows").window, 32'000u);
+  EXPECT_EQ(table.find("nobody-knows").max_output, 4'000u);
+  EXPECT_EQ(table.find("nobody-knows").summary_model, "small");
+  EXPECT_FALSE(table.knows("nobody-knows"));
+}
+
+TEST(ModelOverlay, AnEncodingCanBeTakenAway) {
+  EXPECT_EQ(overlaid("models: [{pattern: gpt-4o, encoding: none}]").find("gpt-4o").encoding, "");
+}
+
+TEST(ModelOverlay, LadderAndReserveAreTheModelsOwn) {
+  const ModelTable table = overlaid(
+      "models: [{pattern: m, window: 100000, checkpoint_at: 0.3, compact_at: 0.5, force_at: 0.6, "
+      "output_reserve: 1000}]");
+  const BudgetPolicy policy = BudgetPolicy{}.of(table.find("m"));
+  const Gauge gauge = make_gauge(policy, 100'000, 16'384, 0, 0);
+  EXPECT_EQ(gauge.limit, 99'000u);
+  EXPECT_EQ(gauge.checkpoint_at, 29'700u);
+  EXPECT_EQ(gauge.compact_at, 49'500u);
+  EXPECT_EQ(gauge.force_at, 59'400u);
+  EXPECT_EQ(BudgetPolicy{}.of(table.find("gpt-4o")).compact_at, BudgetPolicy{}.compact_at);
+}
+
+TEST(ModelOverlay, AnEmptyFileChangesNothing) {
+  for (const char* const yaml : {"", "# nothing yet\n", "models:\n", "default:\nmodels: []\n"})
+    EXPECT_EQ(overlaid(yaml).models().size(), ModelTable::embedded().models().size()) << yaml;
+}
+
+TEST(ModelOverlay, MistakesAreToldWithTheirPlace) {
+  EXPECT_EQ(refusal("modells: []\n"),
+            "models.yaml:1:1: unknown key 'modells': did you mean 'models'?");
+  EXPECT_EQ(refusal("models:\n  - pattern: m\n    windw: 5\n"),
+            "models.yaml:3:5: unknown key 'windw': did you mean 'window'?");
+  EXPECT_EQ(refusal("models:\n  - pattern: m\n    window: -5\n"),
+            "models.yaml:3:5: window must be a whole number from 1 (tokens), not '-5'");
+  EXPECT_EQ(refusal("models:\n  - pattern: m\n    window: 0\n"),
+            "models.yaml:3:5: window must be a whole number from 1 (tokens), not '0'");
+  EXPECT_EQ(refusal("models:\n  - pattern: m\n    max_output: \"5\"\n"),
+            "models.yaml:3:5: max_output must be a whole number from 1 (tokens), not \"5\"");
+  EXPECT_EQ(refusal("models:\n  - pattern: m\n    compact_at: 80\n"),
+            "models.yaml:3:5: compact_at must be a number from 0.01 to 1, not '80'");
+  EXPECT_EQ(
+      refusal("models:\n  - pattern: m\n    encoding: p50k_base\n"),
+      "models.yaml:3:5: encoding must be one of cl100k_base, o200k_base, none, not 'p50k_base'");
+  EXPECT_EQ(refusal("models:\n  - pattern: m\n    betas: [a]\n"),
+            "models.yaml:3:5: betas must be a section of 'NAME: WINDOW' lines, not a list");
+  EXPECT_EQ(refusal("models:\n  - pattern: m\n    betas:\n      b: wide\n"),
+            "models.yaml:4:7: b must be a whole number from 1 (tokens), not 'wide'");
+  EXPECT_EQ(refusal("models:\n  - window: 5\n"),
+            "models.yaml:2:5: a model needs a 'pattern': how its name begins");
+  EXPECT_EQ(refusal("models: {m: 5}\n"),
+            "models.yaml:1:1: models must be a list of entries that begin with '- pattern: NAME', "
+            "not a section");
+  EXPECT_EQ(refusal("models: [m]\n"), "models.yaml:1:10: a model must be a section, not 'm'");
+  EXPECT_EQ(refusal("default: {pattern: m}\n"), "models.yaml:1:11: unknown key 'pattern'");
+  EXPECT_EQ(refusal("- m\n"),
+            "models.yaml:1:1: a model table must be a list of 'key: value' lines, not a list");
+  EXPECT_EQ(refusal("models:\n  - {pattern: m, compact_at: 0.9, force_at: 0.8}\n"),
+            "models.yaml:2:5: force_at lies below compact_at");
+}
+
+TEST(ModelOverlay, NumbersThatAreNoneAreRefused) {
+  for (const char* const value : {"1e5", "5.5", "99999999999999999999999", "1000000000001", "0x10",
+                                  "nan", "true", "[]", "{}"})
+    EXPECT_NE(refusal("models: [{pattern: m, window: " + std::string(value) + "}]"), "accepted")
+        << value;
+  for (const char* const value : {"nan", "inf", "-1", "0", "1.01", "true"})
+    EXPECT_NE(refusal("models: [{pattern: m, force_at: " + std::string(value) + "}]"), "accepted")
+        << value;
+}
+
+TEST(ModelOverlay, TheSamePatternTwiceIsAMistake) {
+  EXPECT_NE(refusal("models: [{pattern: m}, {pattern: m}]").find("stands here twice"),
+            std::string::npos);
+}
+
+TEST(ModelOverlay, GarbageIsRefusedAndNothingChanges) {
+  for (const std::string& yaml :
+       {std::string("\x00\xff\x1b{[", 5), std::string("models: ["), std::string(100'000, '[')})
+    EXPECT_NE(refusal(yaml), "accepted");
+}
+
+// ---- docs/reference/models.md
+
+TEST(ModelOverlay, TheExampleOfTheReferenceLoads) {
+  const auto page = read_file(AGENTD_MODELS_PAGE, 1 << 20);
+  ASSERT_TRUE(page);
+  const std::size_t begin = page->find("```yaml\n");
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t end = page->find("```", begin + 8);
+  const ModelTable table = overlaid(page->substr(begin + 8, end - begin - 8));
+  EXPECT_EQ(table.find("qwen3-coder:30b").window, 65'536u);
+  EXPECT_EQ(table.find("claude-sonnet-4-5").compact_at, 0.6);
+}
+
+}  // namespace
+}  // namespace agentd
