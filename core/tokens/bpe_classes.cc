@@ -4,6 +4,7 @@
 #include "core/tokens/bpe_classes.h"
 
 namespace agentd {
+// clang-format off
 
 // Page of each 128 code points; what is past the end has the last one.
 const std::array<std::uint8_t, kClassIndexSize> kClassIndex{

@@ -218,8 +218,8 @@ TEST_F(CompactionRecipes, ContinueSendsItsMessagesAndTheLegacyKeyDoesToo) {
 TEST_F(CompactionRecipes, ReplacePutsItsMessagesInPlaceOfTheHistory) {
   fill();
   record_events({"before_compaction", "after_compaction"});
-  at_stop(
-      R"({"action": "replace", "replace_messages": [{"role": "user", "content": "Compacted summary of conversation..."}]})");
+  at_stop(R"({"action": "replace", "replace_messages": [)"
+          R"({"role": "user", "content": "Compacted summary of conversation..."}]})");
   const Finished ran = run(next());
   EXPECT_EQ(outcomes(ran), "applied") << ran.out;
   EXPECT_EQ(boundaries()[0].root()["payload"]["method"].string_or(""), "replace");

@@ -63,6 +63,7 @@ process.stdout.write(`// SPDX-License-Identifier: Apache-2.0
 #include "core/tokens/bpe_classes.h"
 
 namespace agentd {
+// clang-format off
 
 // Page of each ${kPage} code points; what is past the end has the last one.
 const std::array<std::uint8_t, kClassIndexSize> kClassIndex{

@@ -333,13 +333,22 @@ TEST_F(Fidelity, PruningAndThenASummaryLosesNothing) {
 
 TEST_F(Fidelity, TenCompactionsInARowLoseNothing) {
   options_.auto_compact = false;
-  work();
+  tools_.offer("bash");
+  tools_.handler = [this](const ToolCall&) {
+    ToolOutcome out;
+    out.content = dense(18'000, '\n', "result");
+    return Result<ToolOutcome>(out);
+  };
+  work(70'000);
   begin();
-  for (int i = 0; i < 10; ++i) {
-    EXPECT_TRUE(run("more " + facts_.plant("user text")));
+  constexpr std::uint32_t kStrategies[] = {AGENTD_STRATEGY_FULL, AGENTD_STRATEGY_USERS,
+                                           AGENTD_STRATEGY_TAIL};
+  for (std::size_t i = 0; i < 10; ++i) {
+    const std::string arguments = R"({"command":")" + facts_.plant("argument") + "\"}";
+    model_.ask_tools({{"bash", arguments}, {"bash", arguments}});
     model_.say("answer " + facts_.plant("assistant text"));
     EXPECT_TRUE(run("and " + facts_.plant("user text")));
-    compact(i % 2 == 0 ? AGENTD_STRATEGY_FULL : AGENTD_STRATEGY_USERS);
+    compact(kStrategies[i % 3]);
   }
   EXPECT_EQ(methods().size(), 10u);
   EXPECT_EQ(report("ten compactions"), 0);

@@ -30,7 +30,7 @@ TEST(Utf8, IllFormedTextIsRefused) {
 TEST(Utf8, RepairKeepsWhatIsValid) {
   EXPECT_EQ(to_utf8("a\xC3\xA9z"), "a\xC3\xA9z");
   EXPECT_EQ(to_utf8("a\xFFz"), "a" + std::string(kReplacement) + "z");
-  EXPECT_EQ(to_utf8("\xE2\x82"), kReplacement);            // a cut character
+  EXPECT_EQ(to_utf8("\xE2\x82"), kReplacement);  // a cut character
   EXPECT_EQ(to_utf8("\xF0\x9F\x98z"), std::string(kReplacement) + "z");
   std::string three;
   for (int i = 0; i < 3; ++i) three += kReplacement;
