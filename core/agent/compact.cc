@@ -22,12 +22,6 @@ std::string joined(const std::vector<std::string>& lines) {
   return out;
 }
 
-bool is_pruned(const agentd_message& row) {
-  for (std::uint32_t i = 0; i < row.blocks.count; ++i)
-    if ((blocks_of(row)[i].flags & AGENTD_BLOCK_PRUNED) != 0) return true;
-  return false;
-}
-
 std::string name_of_row(const agentd_message& row) {
   const std::string number = "message " + std::to_string(row.seq);
   for (std::uint32_t i = 0; i < row.blocks.count; ++i)
@@ -48,7 +42,10 @@ Compaction::Compaction(SessionImpl& session, CompactionRequest request)
 
 Result<void, RunError> Compaction::begin() {
   started_ns_ = parts_.clock.monotonic_ns();
-  if (auto done = session_.commit(); !done) return done.error();
+  if (auto done = session_.commit_behind(); !done) {
+    finish(AGENTD_RESULT_FAILED, done.error().message);
+    return done.error();
+  }
   const Gauge gauge = session_.gauge();
   pre_tokens_ = gauge.used;
   forced_ = gauge.force_at != 0 && gauge.used >= gauge.force_at;
@@ -79,6 +76,12 @@ bool Compaction::wins_too_little() const {
   return won < (forced_ ? wanted.limit / 50 : wanted.used / 10);
 }
 
+std::string Compaction::nothing_text() const {
+  if (messages_before_ == 0) return "the conversation is empty";
+  return request_.must_succeed() ? "everything fits into what is kept"
+                                 : "there is nothing to summarise but the last summary";
+}
+
 // The largest things of the view, with their tokens.
 std::string Compaction::fillers() const {
   const Gauge gauge = session_.gauge();
@@ -106,10 +109,14 @@ CompactionReport Compaction::plan_only() {
   const Rows& rows = session_.conversation_->rows();
   plan();
   CompactionReport report;
-  report.outcome = AGENTD_RESULT_NOOP;
+  messages_before_ = rows.size();
+  report.outcome = plan_.nothing_to_do() ? AGENTD_RESULT_NOOP : AGENTD_RESULT_APPLIED;
   report.messages_before = rows.size();
   report.messages_after = rows.size() - plan_.split + (plan_.nothing_to_do() ? 0 : 1);
-  report.pre_tokens = session_.gauge().used;
+  report.pre_tokens = report.post_tokens = session_.gauge().used;
+  report.text = "nothing to do: " + nothing_text();
+  if (plan_.nothing_to_do()) return report;
+  report.post_tokens = plan_.expected_tokens;
   report.text = "would summarise " + std::to_string(plan_.split) + " of " + std::to_string(rows.size()) +
                 " messages (" + with_commas(plan_.summarized_tokens) + " tokens, strategy " +
                 std::string(strategy_name(plan_.strategy)) + ") and keep " +
@@ -213,85 +220,106 @@ Result<CompactionReport, RunError> Compaction::attempt() {
                       with_commas(gauge.limit) + " tokens (" + fillers() + ")",
                   "floor");
   if (plan_.nothing_to_do() && !must_shrink)
-    return finish(AGENTD_RESULT_NOOP, messages_before_ == 0 ? "the conversation is empty"
-                                                            : "everything fits into what is kept");
+    return finish(AGENTD_RESULT_NOOP, nothing_text());
+  auto over = prepare();
+  if (!over) return over.error();
+  if (*over) return std::move(**over);
+  return carry_out();
+}
+
+// Asks the hooks and tells that it begins. A report when it is over already: refused, or replaced.
+Result<std::optional<CompactionReport>, RunError> Compaction::prepare() {
+  using Over = std::optional<CompactionReport>;
   if (vetoed())
-    return finish(AGENTD_RESULT_VETOED, author_ + (reason_.empty() ? std::string() : ": " + reason_));
+    return Over(
+        finish(AGENTD_RESULT_VETOED, author_ + (reason_.empty() ? std::string() : ": " + reason_)));
   plan();
   // Hooks may have changed model, strategy and instructions: the record borrows their texts.
   payload_ = payload_of(plan_);
   tell_start();
-  if (!replacement_.empty()) {
-    auto placed = put_in_place(replacement_[0], session_.conversation_->revision());
-    if (!placed) return placed.error();
-    if (*placed) return **placed;
-    session_.report_refusal(author_, AGENTD_EVENT_BEFORE_COMPACTION, placed->error().message);
-    author_.clear();
-  }
-  return carry_out();
+  if (replacement_.empty()) return Over();
+  auto placed = put_in_place(replacement_[0], session_.conversation_->revision());
+  if (!placed) return placed.error();
+  if (*placed) return Over(std::move(**placed));
+  session_.report_refusal(author_, AGENTD_EVENT_BEFORE_COMPACTION, placed->error().message);
+  author_.clear();
+  return Over();
 }
 
 Result<CompactionReport, RunError> Compaction::carry_out() {
   const bool must = request_.must_succeed();
   if (!is_blank(hook_summary_) && !plan_.nothing_to_do())
-    return commit(summary_draft(hook_summary_, AGENTD_METHOD_HOOK, must));
+    return apply_summary(hook_summary_, AGENTD_METHOD_HOOK);
   if (must)
     if (auto pruned = prune()) return commit(std::move(*pruned));
   // What is to be summarised is next to nothing: the messages that fill the window are those that stay.
-  if (must && wins_too_little())
+  if (must && wins_too_little()) {
     if (auto squeezed = squeeze_view()) return commit(std::move(*squeezed));
-  if (plan_.nothing_to_do())
     return finish(AGENTD_RESULT_FAILED, "there is nothing left to shorten (" + fillers() + ")", "floor");
+  }
   auto summary = summarise();
-  if (summary) return commit(summary_draft(*summary, method_, must));
-  if (!must || summary.error().code == Code::kCancelled)
-    return finish(AGENTD_RESULT_FAILED, summary.error().message);
-  session_.warn("no summary could be made (" + summary.error().message +
-                "); older messages are left out of the view, the log keeps them");
-  return commit(cut());
+  if (summary) return apply_summary(*summary, method_);
+  const bool cancelled = summary.error().code == Code::kCancelled || session_.cancel_.cancelled();
+  if (!must || cancelled) {
+    CompactionReport failed = finish(AGENTD_RESULT_FAILED, summary.error().message);
+    if (cancelled) return RunError{RunError::Kind::kCancelled, summary.error().message};
+    return failed;
+  }
+  return cut_or_fail(summary.error().message);
+}
+
+// A summary that is longer than what it stands for helps nobody who must have room.
+Result<CompactionReport, RunError> Compaction::apply_summary(const std::string& text,
+                                                             std::uint32_t method) {
+  const bool must = request_.must_succeed();
+  Draft draft = summary_draft(text, method, must);
+  const std::uint64_t tokens = tokens_of(draft);
+  const std::uint64_t limit = target().limit;
+  if (limit == 0 || tokens <= limit || tokens < pre_tokens_) return commit(std::move(draft));
+  const std::string why = "the summary is longer than what it stands for: " + with_commas(pre_tokens_) +
+                          " tokens would become " + with_commas(tokens);
+  return must ? cut_or_fail(why) : finish(AGENTD_RESULT_FAILED, why);
+}
+
+Result<CompactionReport, RunError> Compaction::cut_or_fail(const std::string& why) {
+  auto draft = cut(why);
+  if (draft) return commit(std::move(*draft));
+  return finish(AGENTD_RESULT_FAILED,
+                "no summary could be made (" + why + "), and there is nothing to leave out (" + fillers() + ")",
+                "floor");
 }
 
 Result<std::string> Compaction::summarise() {
-  AGENTD_TRY(std::string prompt,
+  AGENTD_TRY(const std::string prompt,
              parts_.prompts.compaction_prompt(session_.conversation_id(), request_.instructions));
-  return ask_summary(model_, std::move(prompt), plan_.split);
+  auto summary = ask_summary(model_, prompt, plan_.split);
+  const std::string& own = session_.options_.model;
+  if (summary || summary.error().code != Code::kInvalid || model_ == own) return summary;
+  // The cheap model cannot be had, or cannot hold it: the conversation's own can.
+  session_.warn(model_ + " cannot summarise (" + summary.error().message + "); " + own + " does");
+  model_ = own;
+  return ask_summary(model_, prompt, plan_.split);
 }
 
-Result<std::string> Compaction::ask_summary(std::string model, std::string prompt, std::uint32_t rows) {
-  AGENTD_TRY(const Rows source, originals(rows));
+Result<std::string> Compaction::ask_summary(const std::string& model, const std::string& prompt,
+                                            std::uint32_t rows) {
+  AGENTD_TRY(const Rows source, load_originals(parts_.store, session_.id_,
+                                               session_.conversation_->rows(), rows,
+                                               session_.services_.row_count()));
   SummaryRequest ask;
   ask.conversation_id = session_.conversation_id();
-  ask.model = std::move(model);
-  ask.prompt = std::move(prompt);
+  ask.model = model;
+  ask.prompt = prompt;
   ask.messages = {source.begin(), rows};
   ask.max_summary_tokens = target().summary_max;
-  ask.window = session_.services_.model_info(ask.model).window;
-  ask.scale = session_.services_.factors().of(ask.model, session_.options_.model);
+  ask.window = session_.services_.model_info(model).window;
+  ask.scale = session_.services_.factors().of(model, session_.options_.model);
   Summariser summariser(parts_, session_.cancel_, [this](std::string_view part) { tell_start(part); });
   auto summary = summariser.summarise(ask);
   method_ = summariser.method();
   spent_ += summariser.spent();
   session_.charge(summariser.spent(), "summary");
   return summary;
-}
-
-// A summary is made of what was said, not of what was left of it.
-Result<Rows> Compaction::originals(std::uint32_t count) const {
-  const Rows& rows = session_.conversation_->rows();
-  if (std::none_of(rows.begin(), rows.begin() + count, is_pruned)) return session_.conversation_->pin();
-  Rows out(session_.services_.row_count());
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (!is_pruned(rows[i])) {
-      out.append_copy(rows[i]);
-      continue;
-    }
-    AGENTD_TRY(const Rows whole,
-               load_log_messages(parts_.store, session_.id_, rows[i].seq, rows[i].seq, 1));
-    if (whole.empty())
-      return Error{Code::kCorrupt, "message " + std::to_string(rows[i].seq) + " is not in the log"};
-    out.append_copy(whole[0]);
-  }
-  return out;
 }
 
 // ---- the rungs
@@ -339,13 +367,18 @@ Compaction::Draft Compaction::summary_draft(const std::string& text, std::uint32
       gauge.floor + gauge.scaled(plan_.kept_tokens + parts_.estimator.count_text(draft.summary));
   // What is kept is more than fits by itself, and the next request must fit.
   if (may_squeeze && tokens > target().limit && squeeze(draft, tokens))
-    session_.warn("the newest messages alone do not fit the window; the longest of them are shortened "
-                  "in the view, the log keeps them whole");
+    draft.degraded = "what stays does not fit the window beside the summary: its longest texts are "
+                     "shortened in the view, the log keeps them whole";
   return draft;
 }
 
+std::uint64_t Compaction::tokens_of(const Draft& draft) const {
+  const Gauge gauge = session_.gauge();
+  return gauge.floor + gauge.scaled(draft.kept_tokens + parts_.estimator.count_text(draft.summary));
+}
+
 // No summary could be had, and the next request must fit: what is cut is marked, and the log keeps it.
-Compaction::Draft Compaction::cut() {
+std::optional<Compaction::Draft> Compaction::cut(const std::string& why) {
   const Truncation cut = plan_truncation(session_.conversation_->rows(),
                                          session_.conversation_->state().ranges(), plan_);
   Draft draft = draft_of(AGENTD_METHOD_TRUNCATE);
@@ -356,9 +389,11 @@ Compaction::Draft Compaction::cut() {
   draft.kept_tokens = cut.kept_tokens;
   draft.summary = cut.marker;
   draft.told = cut.marker;
-  const Gauge gauge = session_.gauge();
-  const std::uint64_t tokens = gauge.floor + gauge.scaled(cut.kept_tokens);
+  draft.degraded = "no summary could be made (" + why +
+                   "): older messages are left out of the view, the log keeps them";
+  const std::uint64_t tokens = tokens_of(draft);
   if (tokens > target().limit) squeeze(draft, tokens);
+  if (tokens_of(draft) >= pre_tokens_) return std::nullopt;
   return draft;
 }
 
@@ -369,6 +404,7 @@ std::optional<Compaction::Draft> Compaction::squeeze_view() const {
   draft.kept = session_.conversation_->state().ranges();
   draft.kept_tokens = rows.tokens();
   if (!squeeze(draft, target().used)) return std::nullopt;
+  draft.degraded = "the longest texts of the view are shortened, the log keeps them whole";
   return draft;
 }
 
@@ -377,40 +413,38 @@ std::optional<Compaction::Draft> Compaction::squeeze_view() const {
 Result<std::optional<CompactionReport>, RunError> Compaction::open_run() {
   using Over = std::optional<CompactionReport>;
   if (auto begun = begin(); !begun) return begun.error();
-  if (plan_.nothing_to_do())
-    return Over(finish(AGENTD_RESULT_NOOP, messages_before_ == 0 ? "the conversation is empty"
-                                                                 : "there is only a summary"));
-  if (vetoed())
-    return Over(
-        finish(AGENTD_RESULT_VETOED, author_ + (reason_.empty() ? std::string() : ": " + reason_)));
+  if (plan_.nothing_to_do()) return Over(finish(AGENTD_RESULT_NOOP, nothing_text()));
+  auto over = prepare();
+  if (!over || *over) return over;
+  // The run sends the whole view, and its answer takes the place of all of it.
+  if (request_.strategy != AGENTD_STRATEGY_FULL || request_.keep_tokens != 0)
+    session_.warn("a recipe that writes the summary replaces the whole history: what hooks set of "
+                  "strategy and keep_tokens does not count");
+  request_.strategy = AGENTD_STRATEGY_FULL;
+  request_.keep_tokens = 0;
   plan();
   payload_ = payload_of(plan_);
-  tell_start();
-  if (!replacement_.empty()) {
-    auto placed = put_in_place(replacement_[0], session_.conversation_->revision());
-    if (!placed) return placed.error();
-    if (*placed) return Over(**placed);
-    session_.report_refusal(author_, AGENTD_EVENT_BEFORE_COMPACTION, placed->error().message);
-    author_.clear();
-  }
   if (is_blank(hook_summary_)) return Over();
-  auto done = commit(summary_draft(hook_summary_, AGENTD_METHOD_HOOK, false));
+  auto done = apply_summary(hook_summary_, AGENTD_METHOD_HOOK);
   if (!done) return done.error();
   return Over(std::move(*done));
 }
 
 Result<std::string> Compaction::summarise_instead(std::string_view prompt) {
-  return ask_summary(session_.options_.model, std::string(prompt),
-                     session_.conversation_->rows().size());
+  return ask_summary(model_, std::string(prompt), session_.conversation_->rows().size());
 }
 
 Result<CompactionReport, RunError> Compaction::close_run(std::string_view summary,
                                                          std::string_view author) {
-  if (auto done = session_.commit(); !done) return done.error();
+  if (auto done = session_.commit_behind(); !done) {
+    finish(AGENTD_RESULT_FAILED, done.error().message);
+    return done.error();
+  }
   plan();
+  payload_ = payload_of(plan_);
   author_ = std::string(author);
   Draft draft = draft_of(method_);
-  draft.boundary.model = session_.options_.model;
+  draft.boundary.model = model_;
   draft.summary = render_summary(summary);
   draft.told = std::string(summary);
   return commit(std::move(draft));

@@ -30,6 +30,8 @@ class Compaction {
   Result<CompactionReport, RunError> attempt();
   // What attempt() would do, without asking hooks or the model.
   CompactionReport plan_only();
+  // Nothing was ever said.
+  CompactionReport nothing() { return finish(AGENTD_RESULT_NOOP, nothing_text()); }
   // The replace action of agent_stop: no before_compaction, an undoable boundary.
   Result<CompactionReport, RunError> replace(const Outcome::Attributed& asked);
 
@@ -47,6 +49,9 @@ class Compaction {
   // The run ended without an answer that could be put there.
   CompactionReport fail_run(std::string why) { return finish(AGENTD_RESULT_FAILED, std::move(why)); }
   bool closed() const { return closed_; }
+  const std::string& model() const { return model_; }
+  // What the request was really sent to, when hooks of the run chose another.
+  void set_model(std::string model) { request_.model = model_ = std::move(model); }
 
  private:
   // What is to be committed; written anew when the log has grown meanwhile.
@@ -58,6 +63,7 @@ class Compaction {
     std::vector<SeqRange> appended;           // what others said meanwhile
     std::string summary;                      // as the model reads it; empty = none
     std::string told;                         // what hooks and reports get
+    std::string degraded;                     // what was cut, for people; empty = nothing
     std::uint64_t kept_tokens = 0;            // as rows count
   };
 
@@ -65,22 +71,27 @@ class Compaction {
   void plan();
   CompactionTarget target() const;
   bool wins_too_little() const;
+  std::string nothing_text() const;
   std::string fillers() const;
   bool vetoed();
   bool is_final(const Outcome& outcome) const;
   void take_settings(const Outcome& outcome);
   void tell_start(std::string_view detail = {});
+  Result<std::optional<CompactionReport>, RunError> prepare();
   Result<CompactionReport, RunError> carry_out();
+  Result<CompactionReport, RunError> apply_summary(const std::string& text, std::uint32_t method);
 
   // ---- the rungs
   std::optional<Draft> prune() const;
   Result<std::string> summarise();
-  Result<std::string> ask_summary(std::string model, std::string prompt, std::uint32_t rows);
+  Result<std::string> ask_summary(const std::string& model, const std::string& prompt,
+                                  std::uint32_t rows);
+  std::uint64_t tokens_of(const Draft& draft) const;
   Draft summary_draft(const std::string& text, std::uint32_t method, bool may_squeeze);
-  Draft cut();
+  std::optional<Draft> cut(const std::string& why);
+  Result<CompactionReport, RunError> cut_or_fail(const std::string& why);
   std::optional<Draft> squeeze_view() const;
   bool squeeze(Draft& draft, std::uint64_t tokens) const;
-  Result<Rows> originals(std::uint32_t count) const;
 
   // Commits the boundary of a replacement. The Error of the inner Result says why it was refused.
   Result<Result<CompactionReport>, RunError> put_in_place(const Outcome::Attributed& asked,

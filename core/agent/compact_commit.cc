@@ -52,7 +52,7 @@ Compaction::Draft Compaction::draft_of(std::uint32_t method) const {
   out.result = result_name(AGENTD_RESULT_APPLIED);
   out.instructions = instructions_;
   out.author = author_;
-  // What was shortened stays so; prunes of rows that are no longer shown are harmless.
+  // What was shortened stays so.
   out.prunes = session_.conversation_->state().prunes();
   out.pre_tokens = pre_tokens_;
   return draft;
@@ -74,6 +74,11 @@ void Compaction::write(Draft& draft) {
     boundary.kept.push_back(piece.literal ? SeqRange{seq, seq} : piece.range);
   }
   boundary.kept.insert(boundary.kept.end(), draft.appended.begin(), draft.appended.end());
+  std::erase_if(boundary.prunes, [&](const Prune& prune) {
+    return std::none_of(boundary.kept.begin(), boundary.kept.end(), [&](const SeqRange& range) {
+      return prune.seq >= range.first && prune.seq <= range.last;
+    });
+  });
   boundary.summary_seq = 0;
   if (!draft.summary.empty()) {
     const Message summary = Message::of_text(Role::kSummary, draft.summary);
@@ -84,8 +89,8 @@ void Compaction::write(Draft& draft) {
   const Gauge gauge = session_.gauge();
   boundary.post_tokens = gauge.floor + gauge.scaled(draft.kept_tokens + fresh.tokens());
   const std::uint64_t freed = pre_tokens_ - std::min(pre_tokens_, boundary.post_tokens);
-  boundary.useless =
-      freed < pre_tokens_ / 10 ? session_.conversation_->compaction_history().useless + 1 : 0;
+  const bool useless = freed < pre_tokens_ / 10 && boundary.post_tokens > target().tokens;
+  boundary.useless = useless ? session_.conversation_->compaction_history().useless + 1 : 0;
   boundary.duration_ms =
       static_cast<std::int64_t>((parts_.clock.monotonic_ns() - started_ns_) / 1'000'000);
   session_.add(write_boundary(boundary));
@@ -153,7 +158,8 @@ CompactionReport Compaction::applied(const Draft& draft, std::uint64_t seq) {
   told.gauge = &gauge;
   session_.tell(told);
   after(boundary, report, draft.told);
-  report.text = finish(report.outcome, {}).text;
+  report.text = finish(report.outcome, draft.degraded).text;
+  if (!draft.degraded.empty()) session_.warn(draft.degraded);
   warn_when_useless(boundary);
   return report;
 }
@@ -204,7 +210,8 @@ CompactionReport Compaction::finish(std::uint32_t outcome, std::string text, std
   report.messages_before = report.messages_after = session_.conversation_->rows().size();
   report.pre_tokens = report.post_tokens = pre_tokens_;
   report.text = std::move(text);
-  if (!report.changed()) {
+  // A log starts with its genesis: what was tried of a conversation in which nothing was said is no record.
+  if (!report.changed() && session_.conversation_->revision() != 0) {
     CompactionAttemptRecord attempt;
     attempt.trigger = trigger_name(request_.trigger);
     attempt.reason = reason_name(request_.reason);
@@ -214,12 +221,8 @@ CompactionReport Compaction::finish(std::uint32_t outcome, std::string text, std
     attempt.error = one_line(report.text, 500);
     attempt.tokens = pre_tokens_;
     session_.add(write_compaction_attempt(attempt));
-    auto done = session_.try_commit();
-    for (int i = 0; !done && done.error().code == Code::kConflict && i < kTriesMax; ++i) {
-      if (auto fresh = session_.catch_up(); !fresh) break;
-      done = session_.try_commit();
-    }
-    if (!done) parts_.log.write(LogLevel::kError, "agent", done.error().message);
+    if (auto done = session_.commit_behind(); !done)
+      parts_.log.write(LogLevel::kError, "agent", done.error().message);
   }
   RunEvent told{RunEvent::Type::kCompactionOutcome};
   told.detail = result_name(outcome);

@@ -313,6 +313,10 @@ void SessionImpl::report_refusal(std::string_view hook, std::uint32_t event, std
 void SessionImpl::add_contexts(const Outcome& outcome) {
   for (const Outcome::Attributed& context : outcome.contexts) {
     if (context.action.text.empty()) continue;
+    if (run_prompt_) {  // a run that records nothing but its summary
+      *run_prompt_ += "\n\n" + context.action.text;
+      continue;
+    }
     Message message = Message::of_text(Role::kUser, context.action.text);
     message.flags = AGENTD_MESSAGE_CONTEXT;
     add(write_message({message, StopReason::kEndTurn, "hook", context.by.hook}));

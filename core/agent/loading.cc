@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/agent/loading.h"
 
+#include <algorithm>
+
 namespace agentd {
 namespace {
 
@@ -59,6 +61,33 @@ Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t
                              }));
   if (!failed) return failed.error();
   return rows;
+}
+
+namespace {
+
+bool is_pruned(const agentd_message& row) {
+  for (std::uint32_t i = 0; i < row.blocks.count; ++i)
+    if ((blocks_of(row)[i].flags & AGENTD_BLOCK_PRUNED) != 0) return true;
+  return false;
+}
+
+}  // namespace
+
+Result<Rows> load_originals(const Store& store, const Ulid& id, const Rows& rows, std::uint32_t count,
+                            const Rows::Count& token_count) {
+  if (std::none_of(rows.begin(), rows.begin() + count, is_pruned)) return rows;
+  Rows out(token_count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (!is_pruned(rows[i])) {
+      out.append_copy(rows[i]);
+      continue;
+    }
+    AGENTD_TRY(const Rows whole, load_log_messages(store, id, rows[i].seq, rows[i].seq, 1));
+    if (whole.empty())
+      return Error{Code::kCorrupt, "message " + std::to_string(rows[i].seq) + " is not in the log"};
+    out.append_copy(whole[0]);
+  }
+  return out;
 }
 
 }  // namespace agentd

@@ -23,4 +23,9 @@ Result<std::unique_ptr<Conversation>> load_conversation_at(const Store& store, c
 Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision,
                                std::uint64_t from, std::uint32_t limit);
 
+// The first `count` of a view's rows with their whole texts: a summary is made of what was said, not of
+// what pruning left of it. kCorrupt: a row is not in the log.
+Result<Rows> load_originals(const Store& store, const Ulid& id, const Rows& rows, std::uint32_t count,
+                            const Rows::Count& token_count);
+
 }  // namespace agentd

@@ -147,6 +147,8 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
     rows = std::move(part);
   }
   AGENTD_TRY_VOID(check_pairs(rows.list(), true));
+  AGENTD_TRY(const Ulid id, Ulid::parse(who.id));
+  AGENTD_TRY(rows, load_originals(parts_.store, id, rows, rows.size(), row_count()));
   AGENTD_TRY(CompactAnswer out, summarise(rows, who.seen->ranges, options, who));
   out.base_revision = who.seen->revision;
   return out;

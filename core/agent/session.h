@@ -97,6 +97,9 @@ class SessionImpl final : public Session {
   Result<void, RunError> commit();
   // kConflict: somebody else appended since, nothing was written, and what is pending stays so.
   Result<void> try_commit();
+  // Behind whatever others append meanwhile: for records that name no sequence.
+  static constexpr int kCommitTriesMax = 1'000;
+  Result<void, RunError> commit_behind();
   // Takes up what others appended; their records. After a revert or a boundary of theirs the whole
   // conversation is loaded again.
   Result<std::vector<StoredRecord>, RunError> catch_up();
@@ -110,10 +113,6 @@ class SessionImpl final : public Session {
   void flush_receipts();
 
   // ---- run (session.cc)
-  struct StopDecision {
-    bool go_on = false;
-    std::string outcome = "stop";
-  };
   void begin_run(const CancelToken& cancel);
   Result<RunReport, RunError> run_task(std::string_view prompt, const Outcome* started,
                                        const CancelToken& cancel);
@@ -121,10 +120,19 @@ class SessionImpl final : public Session {
   Result<RunReport, RunError> run_message(const RunRequest& request);
   Result<RunReport, RunError> run_compaction(const RunRequest& request);
   Result<RunReport, RunError> end_compaction(const CompactionReport& report);
-  Result<StopDecision, RunError> close_compaction(const Outcome* outcome);
   Result<RunReport, RunError> end_run(std::string_view outcome);
   void leave_run();
   void take_session_start(const Outcome& outcome);
+  Result<void, RunError> finish_run(std::string_view outcome, std::string_view error);
+  RunError fail_run(RunError error);
+  void tell_short_stop(std::string_view outcome);
+  void set_running(bool running);
+
+  // ---- stop (stop.cc)
+  struct StopDecision {
+    bool go_on = false;
+    std::string outcome = "stop";
+  };
   Result<StopDecision, RunError> agent_stop();
   Result<StopDecision, RunError> apply_stop_answer(const Outcome& outcome);
   using NextMessages = std::vector<std::pair<std::string, std::string>>;  // text, source
@@ -133,13 +141,10 @@ class SessionImpl final : public Session {
   Result<void, RunError> go_on(NextMessages next, StopDecision& decision);
   Result<void, RunError> store_summary(const Action& action);
   Result<std::string, RunError> run_callback(const Action& action);
-  Result<void, RunError> finish_run(std::string_view outcome, std::string_view error);
+  Result<StopDecision, RunError> close_compaction(const Outcome* outcome);
   Result<void, RunError> run_queued_compactions(std::uint32_t phase);
-  RunError fail_run(RunError error);
-  void tell_short_stop(std::string_view outcome);
-  void set_running(bool running);
 
-  // ---- undo.cc
+  // ---- undo (undo.cc)
   struct Undo;
   Result<Undo, RunError> plan_undo() const;
   Result<UndoReport, RunError> commit_undo(const Undo& undo);

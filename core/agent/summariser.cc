@@ -54,6 +54,12 @@ Error error_of(const ModelError& error) {
   return {Code::kUnavailable, error.message};
 }
 
+Error summary_error(const ModelError& error) {
+  // The model is not there, or not for this key: another one may be.
+  const bool other = error.kind == ModelErrorKind::kInvalid || error.kind == ModelErrorKind::kAuth;
+  return other ? Error{Code::kInvalid, error.message} : error_of(error);
+}
+
 }  // namespace
 
 ModelResult call_utility(const AgentParts& parts, const UtilityRequest& wanted, const CancelToken& cancel) {
@@ -107,7 +113,7 @@ Summariser::Asked Summariser::ask(const SummaryRequest& request, std::span<const
   if (answer->stop_reason == StopReason::kContextLength)
     return unusable(ModelErrorKind::kContextLength, "the summary does not fit the model's window");
   if (answer->stop_reason == StopReason::kRefusal)
-    return unusable(ModelErrorKind::kInvalid, "the model declined to summarise");
+    return unusable(ModelErrorKind::kProtocol, "the model declined to summarise");
   if (is_blank(text)) return unusable(ModelErrorKind::kProtocol, "the model's summary is empty");
   if (answer->stop_reason == StopReason::kMaxTokens) text += kCut;
   return text;
@@ -166,11 +172,11 @@ Result<std::string> Summariser::summarise(const SummaryRequest& request) {
   if (!summary && tokens <= room) room = tokens / 2;
   for (int i = 0; !summary && summary.error().kind == ModelErrorKind::kContextLength; ++i, room /= 2) {
     if (i == kSmallerMax || room < kRoomMin)
-      return Error{Code::kInvalid, "the window of " + request.model + " has no room for a summary of " +
-                                       with_commas(tokens) + " tokens"};
+      return Error{Code::kInvalid, "the window of " + request.model + " has no room for the prompt and a " +
+                                       "part of the " + with_commas(tokens) + " tokens to summarise"};
     summary = in_parts(request, room);
   }
-  if (!summary) return error_of(summary.error());
+  if (!summary) return summary_error(summary.error());
   return std::move(*summary);
 }
 

@@ -36,8 +36,8 @@ class Summariser {
   Summariser(const AgentParts& parts, CancelToken cancel, Progress progress)
       : parts_(parts), cancel_(std::move(cancel)), progress_(std::move(progress)) {}
 
-  // kUnavailable: the model failed, refused, or wrote nothing; kInvalid: not even a part fits its window;
-  // kCancelled. spent() holds what it cost also then.
+  // kUnavailable: the model failed, refused, or wrote nothing; kInvalid: it cannot be used, or not even a
+  // part fits its window; kCancelled. spent() holds what it cost also then.
   Result<std::string> summarise(const SummaryRequest& request);
   const Usage& spent() const { return spent_; }
   std::uint32_t method() const { return method_; }  // AGENTD_METHOD_SUMMARY or _CHUNKED

@@ -98,8 +98,8 @@ Result<bool, RunError> Turn::take() {
 
 // The automatic doors: before the first request of a run, or between two turns of it.
 Result<void, RunError> Turn::make_room() {
-  session_.check_threshold();
   if (session_.run_compaction_) return {};
+  session_.check_threshold();
   const std::uint32_t phase = session_.turn_ == 1 ? AGENTD_PHASE_PRE_REQUEST : AGENTD_PHASE_MID_TURN;
   if (auto queued = session_.run_queued_compactions(phase); !queued) return queued.error();
   if (!compaction_is_due()) return {};
@@ -121,7 +121,7 @@ bool Turn::compaction_is_due() const {
   // Asked again only after some growth, whether hooks refused or there was nothing to win. That the floor is
   // too high is not changed by a window that is nearly full.
   const bool grown = past.tokens_at_last == 0 || gauge.used >= past.tokens_at_last + gauge.limit / 50;
-  return grown || (forced && !past.too_high_floor);
+  return grown || (forced && !past.too_high_floor && past.useless < 2 * kUselessMax);
 }
 
 // What no compaction could bring below the limit goes out as it is, but not unremarked.
@@ -158,16 +158,24 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     request.model = session_.options_.model;
     request.system = session_.system_text();
     std::vector<ToolSpec> tools = session_.tool_specs();
+    if (session_.run_compaction_) request.model = session_.run_compaction_->model();
     request.max_output_tokens = session_.options_.max_output_tokens;
     request.thinking_tokens = session_.options_.thinking_tokens;
     request.conversation_id = session_.conversation_id();
     Rows rows = session_.conversation_->pin();
+    if (session_.run_prompt_) {
+      auto whole = load_originals(parts_.store, session_.id_, rows, rows.size(), {});
+      if (!whole) return store_error(whole.error());
+      rows = std::move(*whole);
+      tools.clear();
+    }
     if (auto asked = before_model(request, tools, rows, attempt); !asked) return asked.error();
     offered_.clear();
     for (const ToolSpec& tool : tools) offered_.insert(tool.name);
     request.tools = tools;
     request.messages = {rows.begin(), rows.size()};
     if (session_.run_prompt_) request.closing_text = *session_.run_prompt_;
+    if (session_.run_compaction_) session_.run_compaction_->set_model(request.model);
     sent_model_ = request.model;
     sent_estimate_ = estimate_of(request, rows);
     const std::uint64_t started = parts_.clock.monotonic_ns();
@@ -176,6 +184,7 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     if (answer.error().kind != ModelErrorKind::kContextLength || overflow.over)
       return provider_failed(answer.error());
     if (session_.run_prompt_) return summarise_instead(answer.error());
+    if (session_.run_compaction_) return provider_failed(answer.error());
     if (auto room = make_room_after(overflow, answer.error()); !room) return room.error();
   }
 }
@@ -201,16 +210,20 @@ Result<void, RunError> Turn::make_room_after(Overflow& overflow, const ModelErro
 // A run that writes the summary of a conversation that does not fit: in parts.
 Result<ModelResponse, RunError> Turn::summarise_instead(const ModelError& error) {
   auto summary = session_.run_compaction_->summarise_instead(*session_.run_prompt_);
-  ModelError failed = error;
-  if (!summary) failed.message = summary.error().message;
-  if (!summary) return provider_failed(failed);
+  if (!summary) {
+    ModelError failed = error;
+    failed.message = summary.error().message;
+    if (summary.error().code == Code::kCancelled) failed.kind = ModelErrorKind::kCancelled;
+    return provider_failed(failed);
+  }
   ModelResponse response;
-  response.message = Message::of_text(Role::kAssistant, std::move(*summary));
-  RunEvent told{RunEvent::Type::kTextDelta};
-  const std::string text = response.message.text();
-  told.text = text;
-  session_.tell(told);
-  return response;
+  response.message = Message::of_text(Role::kAssistant, *summary);
+  if (!redacts_answers(*session_.snapshot_)) {
+    RunEvent told{RunEvent::Type::kTextDelta};
+    told.text = *summary;
+    session_.tell(told);
+  }
+  return after_model(std::move(response), parts_.clock.monotonic_ns());
 }
 
 // Hooks may have taken tools away and put other messages in place of the view's.
@@ -368,6 +381,10 @@ RunError Turn::provider_failed(const ModelError& error) {
 }
 
 Result<bool, RunError> Turn::settle(ModelResponse response) {
+  // No tool was offered to it, and its message is not recorded.
+  if (session_.run_prompt_)
+    std::erase_if(response.message.blocks,
+                  [](const Block& block) { return block.kind == BlockKind::kToolUse; });
   const bool tools = has_tool_calls(response.message);
   session_.stop_reason_ = response.stop_reason;
   session_.final_text_ = response.message.text();

@@ -119,8 +119,6 @@ void TerminalRenderer::undone(const RunEvent& event) {
 
 void TerminalRenderer::outcome(const RunEvent& event) {
   const std::string why = event.text.empty() ? "" : ": " + neutral_line(event.text, kLineBytes);
-  if (event.detail == "degraded")
-    note(kYellow, "warning: no summary could be made, history was cut" + why);
   if (event.detail == "failed") note(kYellow, "warning: compaction failed" + why);
   if (event.detail == "vetoed") note(kYellow, "warning: a hook refused the compaction" + why);
 }

@@ -97,8 +97,8 @@ std::uint32_t snap_split(const Rows& rows, std::uint32_t index);
 // kInvalid names the first call id that breaks it. `complete` false: calls at the very end may be open.
 Result<void> check_pairs(const agentd_list& messages, bool complete);
 
-// The truncation fallback: rows to keep when no summary can be had: the first user message and the tail
-// of the plan, and the text that marks the gap.
+// The truncation fallback: rows to keep when no summary can be had: the last summary, the first user
+// message and the tail of the plan, and the text that marks the gap.
 struct Truncation {
   std::vector<SeqRange> kept;
   std::string marker;
@@ -114,7 +114,7 @@ struct PrunePlan {
 // Old tool results: those over 1,000 characters before the last 10 messages keep their first 200.
 PrunePlan plan_prunes(const Rows& rows, std::span<const Prune> before, const TokenEstimator& estimator);
 // The longest texts of the rows that `kept` names, tool results first, as far as it takes to free
-// `excess` tokens; frees less when there is no more to shorten. The user's words since the last answer stay.
+// `excess` tokens; frees less when there is no more to shorten. The user's last words stay while they wait for an answer.
 PrunePlan plan_squeeze(const Rows& rows, std::span<const SeqRange> kept, std::span<const Prune> before,
                        std::uint64_t excess, const TokenEstimator& estimator);
 

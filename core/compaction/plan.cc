@@ -128,8 +128,8 @@ std::uint32_t snap_split(const Rows& rows, std::uint32_t index) {
 
 namespace {
 
-// Where the message starts that the next request is to answer: a call with its results, or what the user
-// wrote, with the context that hooks added to it.
+// Where that starts what the next request is to answer: a call with its results, or what the user wrote,
+// with the context that hooks added to it.
 std::uint32_t newest_message(const Rows& rows) {
   std::uint32_t first = rows.empty() ? 0 : rows.size() - 1;
   while (first > 0 && (rows[first].flags & AGENTD_MESSAGE_CONTEXT) != 0) --first;
@@ -143,16 +143,26 @@ namespace {
 constexpr double kDefaultThreshold = 0.8;  // where automatic compaction is off
 constexpr double kMargin = 0.05;           // under the threshold
 
+// What a summary of so many of the rows' tokens will have, as the gauge counts: hardly ever more than a
+// quarter, and never less than the one before.
+std::uint64_t guess_summary(const Rows& rows, std::uint64_t summarized, const Gauge& gauge,
+                            const CompactionTarget& target) {
+  const bool again = !rows.empty() && rows[0].role == AGENTD_ROLE_SUMMARY;
+  const std::uint64_t guess = std::max(summarized / 4, again ? std::uint64_t{rows[0].tokens} : 0);
+  return std::min(target.summary_max, gauge.scaled(guess));
+}
+
 // How much the newest messages may keep, as rows count.
-std::uint64_t keep_budget(const CompactionRequest& request, const Gauge& gauge,
+std::uint64_t keep_budget(const Rows& rows, const CompactionRequest& request, const Gauge& gauge,
                           const BudgetPolicy& policy, const CompactionTarget& target) {
   if (request.keep_tokens != 0) return request.keep_tokens;
   const std::uint64_t window =
       request.refused_tokens == 0 ? gauge.window : std::min(gauge.window, request.refused_tokens);
   const std::uint64_t share = gauge.unscaled(window * policy.keep_percent / 100);
   if (!request.must_succeed()) return share;
-  return std::min(share,
-                  gauge.unscaled(target.tokens > gauge.floor ? target.tokens - gauge.floor : 0));
+  const std::uint64_t summarized = rows.tokens() - std::min(rows.tokens(), share);
+  const std::uint64_t taken = gauge.floor + guess_summary(rows, summarized, gauge, target);
+  return std::min(share, gauge.unscaled(target.tokens > taken ? target.tokens - taken : 0));
 }
 
 CompactionPlan split_rows(const Rows& rows, std::span<const SeqRange> view,
@@ -167,17 +177,16 @@ CompactionPlan split_rows(const Rows& rows, std::span<const SeqRange> view,
     // Everything fits: an automatic door has nothing to do, a request compacts everything.
     if (plan.split == 0 && !request.must_succeed()) plan.split = rows.size();
   }
-  if (request.automatic() && plan.split == rows.size()) plan.split = newest_message(rows);
+  if (request.automatic()) plan.split = std::min(plan.split, newest_message(rows));
   // To summarise a summary alone costs a call and wins nothing.
   if (plan.split == 1 && rows[0].role == AGENTD_ROLE_SUMMARY) plan.split = 0;
   fill_plan(plan, rows, view, budget - std::min(budget, tail));
   return plan;
 }
 
-// A summary is hardly ever more than a quarter of what it stands for.
-void expect(CompactionPlan& plan, const Gauge& gauge, const CompactionTarget& target) {
+void expect(CompactionPlan& plan, const Rows& rows, const Gauge& gauge, const CompactionTarget& target) {
   plan.expected_tokens = gauge.floor + gauge.scaled(plan.kept_tokens) +
-                         std::min(target.summary_max, gauge.scaled(plan.summarized_tokens) / 4);
+                         guess_summary(rows, plan.summarized_tokens, gauge, target);
 }
 
 }  // namespace
@@ -195,6 +204,7 @@ CompactionTarget target_of(const CompactionRequest& request, const Gauge& gauge,
   const double threshold = policy.compact_at == 0 ? kDefaultThreshold : policy.compact_at;
   out.tokens =
       static_cast<std::uint64_t>(std::max(0.0, threshold - kMargin) * static_cast<double>(out.limit));
+  // In a small window a long summary would fill what it has just freed.
   out.summary_max = std::min<std::uint64_t>(request.max_summary_tokens, gauge.window / 4);
   return out;
 }
@@ -203,13 +213,13 @@ CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
                                const CompactionRequest& request, const Gauge& gauge,
                                const BudgetPolicy& policy) {
   const CompactionTarget target = target_of(request, gauge, policy);
-  CompactionPlan plan = split_rows(rows, view, request, keep_budget(request, gauge, policy, target));
-  expect(plan, gauge, target);
+  CompactionPlan plan = split_rows(rows, view, request, keep_budget(rows, request, gauge, policy, target));
+  expect(plan, rows, gauge, target);
   const bool too_much = plan.expected_tokens > target.tokens && plan.split < rows.size();
   if (!request.must_succeed() || plan.nothing_to_do() || !too_much) return plan;
   // What is kept is more than there is room for: the newest message alone.
   CompactionPlan least = split_rows(rows, view, request, 0);
-  expect(least, gauge, target);
+  expect(least, rows, gauge, target);
   return least.expected_tokens < plan.expected_tokens && !least.nothing_to_do() ? least : plan;
 }
 
@@ -257,14 +267,17 @@ Truncation plan_truncation(const Rows& rows, std::span<const SeqRange> view,
   bool first_user = false;
   bool neighbour = false;
   for (std::uint32_t i = 0; i < plan.split; ++i) {
-    neighbour = !first_user && is_user_text(rows[i]);
-    first_user = first_user || neighbour;
-    if (neighbour) {
-      kept.add(rows[i].seq, false);
+    const bool first = !first_user && is_user_text(rows[i]);
+    first_user = first_user || first;
+    // The last summary is all that the view has of what was before.
+    const bool keep = first || rows[i].role == AGENTD_ROLE_SUMMARY;
+    if (keep) {
+      kept.add(rows[i].seq, neighbour);
       out.kept_tokens += rows[i].tokens;
     } else {
       ++dropped;
     }
+    neighbour = keep;
   }
   for (std::uint32_t i = plan.split; i < rows.size(); ++i) {
     kept.add(rows[i].seq, neighbour);

@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/compaction/compaction.h"
+#include "core/conversation/view.h"
 
 namespace agentd {
 namespace {
@@ -14,7 +15,6 @@ constexpr std::size_t kKeptCharacters = 200;
 constexpr std::uint32_t kNewestRows = 10;       // these stay whole
 // What a squeeze cuts to, in bytes: as little as it takes.
 constexpr std::array<std::size_t, 5> kSqueezes{65'536, 16'384, 4'096, 1'024, 256};
-constexpr std::string_view kMarker = "[... shortened; the log keeps the whole text ...]";
 
 // Bytes of the first `count` characters, at most the whole.
 std::size_t bytes_of_characters(std::string_view text, std::size_t count) {
@@ -48,16 +48,15 @@ void put(std::vector<Prune>& prunes, const Prune& prune) {
 std::uint64_t won_by(const Candidate& candidate, std::size_t prefix, const TokenEstimator& estimator) {
   const std::uint64_t whole = estimator.count_text(candidate.text);
   const std::uint64_t left =
-      estimator.count_text(utf8_prefix(candidate.text, prefix)) + estimator.count_text(kMarker);
+      estimator.count_text(utf8_prefix(candidate.text, prefix)) + estimator.count_text(kPrunedMark);
   return whole > left ? whole - left : 0;
 }
 
-// What the user has just said is for the user to shorten.
+// The user's last word, while it waits for an answer, is for the user to shorten.
 bool is_asked(const Rows& rows, const agentd_message& row) {
-  if (row.role != AGENTD_ROLE_USER || (row.flags & AGENTD_MESSAGE_CONTEXT) != 0) return false;
-  for (const agentd_message* later = &row + 1; later < rows.end(); ++later)
-    if (later->role == AGENTD_ROLE_ASSISTANT) return false;
-  return true;
+  const auto of_hook = [](const agentd_message& one) { return (one.flags & AGENTD_MESSAGE_CONTEXT) != 0; };
+  if (row.role != AGENTD_ROLE_USER || of_hook(row)) return false;
+  return std::all_of(&row + 1, rows.end(), of_hook);
 }
 
 std::vector<Candidate> candidates_of(const Rows& rows, std::span<const SeqRange> kept) {
@@ -113,7 +112,7 @@ PrunePlan plan_squeeze(const Rows& rows, std::span<const SeqRange> kept, std::sp
     for (const std::size_t prefix : kSqueezes) {
       for (std::size_t i = 0; i < candidates.size() && freed < excess; ++i) {
         if (candidates[i].tool_result != results) continue;
-        if (candidates[i].text.size() <= prefix + kMarker.size()) break;  // the longest come first
+        if (candidates[i].text.size() <= prefix + kPrunedMark.size()) break;  // the longest come first
         const std::uint64_t won = won_by(candidates[i], prefix, estimator);
         freed += won - std::min(won, best[i].second);
         best[i] = {prefix, won};

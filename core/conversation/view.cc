@@ -127,9 +127,11 @@ Result<void> Conversation::apply_totals(const StoredRecord& record) {
     runs_ = std::max(runs_, record.record.run);
   } else if (record.record.type == RecordType::kCompactionAttempt) {
     AGENTD_TRY(const CompactionAttemptRecord attempt, read_compaction_attempt(record.record));
-    history_.vetoes = attempt.outcome == "vetoed" ? history_.vetoes + 1 : 0;
-    history_.too_high_floor = attempt.method == "floor";
-    if (attempt.trigger == "auto") history_.tokens_at_last = attempt.tokens;
+    if (attempt.trigger == "auto") {
+      history_.vetoes = attempt.outcome == "vetoed" ? history_.vetoes + 1 : 0;
+      history_.too_high_floor = attempt.method == "floor";
+      history_.tokens_at_last = attempt.tokens;
+    }
   } else if (record.record.type == RecordType::kBoundary || record.record.type == RecordType::kRevert) {
     // The provider's report was about the view that is gone.
     reported_seq_ = 0;
@@ -138,6 +140,7 @@ Result<void> Conversation::apply_totals(const StoredRecord& record) {
   if (record.record.type == RecordType::kBoundary) {
     AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
     history_.useless = boundary.useless;
+    if (boundary.useless != 0) history_.tokens_at_last = boundary.post_tokens;
   }
   return {};
 }
@@ -158,8 +161,6 @@ Result<void> Conversation::apply_one(const StoredRecord& record) {
 
 namespace {
 
-constexpr std::string_view kPruned = "\n[... shortened; the log keeps the whole text ...]";
-
 // Those of one message; `prunes` in the order of their sequences.
 std::span<const Prune> prunes_of(const std::vector<Prune>& prunes, std::uint64_t seq) {
   const auto first = std::lower_bound(prunes.begin(), prunes.end(), seq,
@@ -174,11 +175,11 @@ void shorten(Message& message, std::span<const Prune> prunes) {
     if (prune.block >= message.blocks.size()) continue;
     Block& block = message.blocks[prune.block];
     // A row of the view before may be shortened already.
-    const bool again = (block.flags & AGENTD_BLOCK_PRUNED) != 0 && block.text.ends_with(kPruned);
-    if (again) block.text.resize(block.text.size() - kPruned.size());
+    const bool again = (block.flags & AGENTD_BLOCK_PRUNED) != 0 && block.text.ends_with(kPrunedMark);
+    if (again) block.text.resize(block.text.size() - kPrunedMark.size());
     if (!again && block.text.size() <= prune.prefix_bytes) continue;
     block.text.resize(utf8_prefix(block.text, prune.prefix_bytes).size());
-    block.text += kPruned;
+    block.text += kPrunedMark;
     block.parts.clear();
     block.flags |= AGENTD_BLOCK_PRUNED;
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -17,6 +18,9 @@
 #include "core/conversation/rows.h"
 
 namespace agentd {
+
+// What stands behind a text that the view shortens.
+inline constexpr std::string_view kPrunedMark = "\n[... shortened; the log keeps the whole text ...]";
 
 // Which records the view consists of, in order.
 class ViewState {
@@ -65,7 +69,7 @@ void shorten(Message& message, const std::vector<Prune>& prunes, std::uint64_t s
 // What the attempts since the last boundary came to, and what boundaries have won: what an automatic
 // compaction looks at before it tries again.
 struct CompactionHistory {
-  std::uint64_t tokens_at_last = 0;  // when an automatic attempt last changed nothing; 0 = none has
+  std::uint64_t tokens_at_last = 0;  // after an automatic attempt that won little; 0 = none did
   std::uint32_t vetoes = 0;          // in a row
   bool too_high_floor = false;       // the last attempt was refused for what cannot be removed
   std::uint32_t useless = 0;         // boundaries in a row that freed less than a tenth

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
+#include <cerrno>
 #include <filesystem>
 
 #include "core/base/bytes.h"
@@ -38,7 +40,10 @@ Result<std::string> read_recipe_file(const std::string& directory, const std::st
   const std::string path = directory + "/" + file;
   struct stat info {};
   // What is not there is no recipe, however unsafe the way to it is.
-  if (::lstat(path.c_str(), &info) != 0) return Error{Code::kNotFound, "there is no file " + path};
+  if (::lstat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return Error{Code::kNotFound, "there is no file " + path};
+    return Error{Code::kDenied, path + " cannot be looked at: " + std::string(std::strerror(errno))};
+  }
   AGENTD_TRY(const UniqueFd opened, open_safe_directory(directory, user));
   AGENTD_TRY(const SafeFile safe, open_safe_file(opened.get(), file, path, user));
   return read_fd(safe.fd.get(), kRecipeBytesMax, path);

@@ -216,6 +216,9 @@ std::string listed(const std::vector<RecipeArgument>& arguments) {
 }  // namespace
 
 Result<Recipe> parse_recipe(std::string_view text, std::string_view path) {
+  // Editors of other systems begin a file with a mark; it is no part of the text.
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   return Reader(text, path).read();
 }
 
@@ -253,7 +256,11 @@ Result<std::string> render_recipe(const Recipe& recipe, const RecipeValues& give
                                   std::string_view conversation_id) {
   AGENTD_TRY(RecipeValues values, recipe_values(recipe, given));
   values[std::string(kConversationId)] = std::string(conversation_id);
-  return render_template(recipe.body, values, recipe.place(), recipe.body_line);
+  AGENTD_TRY(std::string text,
+             render_template(recipe.body, values, recipe.place(), recipe.body_line));
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+    return Error{Code::kInvalid, recipe.place() + ": the recipe's text comes out empty"};
+  return text;
 }
 
 }  // namespace agentd

@@ -2,6 +2,7 @@
 #include "core/recipes/recipes.h"
 
 #include <algorithm>
+#include <tuple>
 #include <filesystem>
 #include <set>
 
@@ -111,6 +112,7 @@ RecipeEntry RecipeBook::entry_of(const std::string& name) const {
     else
       out.problem = recipe.error().message;
   };
+  std::vector<std::tuple<std::string, RecipeSource, std::string, std::string>> waiting;
   for (const RecipeDirectory& directory : directories_) {
     const std::string path = directory.path + "/" + name + std::string(kSuffix);
     auto file = read_from(directory, name);
@@ -119,8 +121,12 @@ RecipeEntry RecipeBook::entry_of(const std::string& name) const {
       out.ignored.push_back(path);
     } else if (found) {
       out.shadows.push_back(path);
+    } else if (file && !file->why_not.empty()) {
+      // What waits for trust stands in nobody's way.
+      out.ignored.push_back(path);
+      waiting.emplace_back(path, directory.source, std::move(file->text), std::move(file->why_not));
     } else if (file) {
-      take(path, directory.source, std::move(file->text), std::move(file->why_not));
+      take(path, directory.source, std::move(file->text), {});
     } else {
       take(path, directory.source, {}, file.error().message);
     }
@@ -128,6 +134,11 @@ RecipeEntry RecipeBook::entry_of(const std::string& name) const {
   const std::string_view embedded = embedded_recipe(name);
   if (!embedded.empty() && found) out.shadows.emplace_back(name_of(RecipeSource::kEmbedded));
   if (!embedded.empty() && !found) take({}, RecipeSource::kEmbedded, std::string(embedded), {});
+  if (!found && !waiting.empty()) {
+    auto& [path, source, text, why_not] = waiting.front();
+    out.ignored.erase(out.ignored.begin());
+    take(path, source, std::move(text), std::move(why_not));
+  }
   return out;
 }
 

@@ -291,6 +291,24 @@ Batch cut_batch(const Batch& batch, std::uint64_t last) {
   return out;
 }
 
+// What a compaction writes before its boundary belongs to the view after it alone: a log that ends between
+// them has a view that never was.
+Result<void> outside_a_compaction(const Batch& batch, std::uint64_t at) {
+  std::uint64_t first = 0;  // of its messages
+  for (std::size_t i = 0; i < batch.records.size(); ++i) {
+    const std::uint64_t seq = batch.first_seq + i;
+    const RecordType type = batch.records[i].type;
+    if (first == 0 && carries_message(type)) first = seq;
+    if (type != RecordType::kBoundary) continue;
+    if (first != 0 && first <= at && at < seq)
+      return Error{Code::kInvalid, "sequence " + std::to_string(at) + " lies inside of a compaction: take " +
+                                       std::to_string(first - 1) + ", before it, or " +
+                                       std::to_string(seq) + ", after it"};
+    first = 0;
+  }
+  return {};
+}
+
 // Hangs batches one behind the other.
 class ForkWriter {
  public:
@@ -349,6 +367,7 @@ Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, c
     if (whole.previous != chain)
       return broken(from, whole.first_seq, "its link to the batch before is broken");
     chain = chain_of(whole);
+    AGENTD_TRY_VOID(outside_a_compaction(whole, at));
     Batch batch = cut_batch(whole, at);
     if (batch.first_seq == 1) {
       // The genesis stays behind; what was committed with it goes along.

@@ -112,14 +112,14 @@ TEST_F(TooLong, AToolResultThatFitsNowhereEndsTheRunCleanly) {
 
 // ---- compaction that wins nothing
 
-// The tail and a summary of full length fill the window again and again: it is said who fills it,
-// and it pauses.
+// The tail and a summary that grows from time to time fill the window again and again: it is said who
+// fills it, and it pauses.
 TEST_F(TooLong, CompactionThatFreesNothingIsPausedAndSaysWhatFillsTheWindow) {
-  model_.summaries(Fault::kNone, "LONG-SUMMARY " + std::string(16'000, 's'));
   std::string said;
   std::size_t tried = 0, warned_in = 0;
   for (std::size_t i = 1; i <= 14; ++i) {
     const std::size_t bytes = i <= 6 ? 4'000 : 700;
+    model_.summaries(Fault::kNone, "LONG-SUMMARY " + std::string(9'000 + 7'000 * tried, 's'));
     model_.say("answer " + std::string(bytes, 'a'));
     std::vector<std::string> words{"--no-tools", "question " + std::string(bytes, 'q')};
     if (i != 1) words.insert(words.begin(), "--follow");

@@ -178,7 +178,7 @@ Reply PlayedAnthropic::answer(const RecordedRequest& request) {
   Call call;
   const auto parsed = JsonDocument::parse(request.body);
   if (parsed) call.model = std::string(parsed->root()["model"].string_or(""));
-  call.summary = call.model.find("haiku") != std::string::npos;
+  call.summary = request.body.find("You summarise conversations") != std::string::npos;
   call.body = request.body;
   call.headers = request.headers;
   call.refused = !call.summary && turn_bytes_max_ != 0 && call.body.size() > turn_bytes_max_;

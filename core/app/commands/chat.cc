@@ -169,6 +169,8 @@ class Chat {
   void tell_compaction(const RunReport& report) {
     if (report.compaction && report.compaction->changed())
       app_.out().print(compacted_text(talk_.session().conversation_id(), *report.compaction));
+    else if (report.compaction && report.compaction->outcome == AGENTD_RESULT_NOOP)
+      app_.out().line("Nothing to compact: " + report.compaction->text);
     else if (report.outcome != "compacted")
       code_ = app_.fail(kExitProvider, "the conversation was not compacted, it is as it was");
   }

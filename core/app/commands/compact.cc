@@ -33,7 +33,7 @@ int tell(App& app, const std::string& id, const CompactionReport& report, bool d
     case AGENTD_RESULT_DEGRADED:
       if (!json)
         app.out().print(compacted_text(id, report) +
-                        "No summary could be made: history was cut instead.\n");
+                        (report.text.empty() ? "" : neutral(report.text) + "\n"));
       return kExitOk;
     case AGENTD_RESULT_NOOP:
       if (!json)

@@ -59,11 +59,13 @@ int tell_compaction(App& app, Talk& talk, const RunReport& report) {
   if (recipe == nullptr || !recipe->swaps_context()) return kExitOk;
   const std::string& id = talk.session().conversation_id();
   const CompactionReport done = report.compaction.value_or(CompactionReport{});
-  if (!done.changed() && report.outcome != "compacted")
+  const bool nothing = report.compaction && done.outcome == AGENTD_RESULT_NOOP;
+  if (!done.changed() && !nothing && report.outcome != "compacted")
     return app.fail(kExitProvider, "the conversation was not compacted, it is as it was");
   if (talk.style() == Talk::Style::kJson) app.out().line(compaction_json(id, done, false));
-  if (talk.style() == Talk::Style::kTerminal && done.changed()) {
-    app.err().print(compacted_text(id, done));
+  if (talk.style() == Talk::Style::kTerminal && (done.changed() || nothing)) {
+    app.err().print(nothing ? "Nothing to compact in conversation " + id + ": " + done.text + "\n"
+                            : compacted_text(id, done));
     app.err().flush();
   }
   return kExitOk;

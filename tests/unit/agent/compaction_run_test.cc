@@ -190,6 +190,52 @@ TEST_F(CompactionRun, ConversationThatIsTooLongIsSummarisedInParts) {
   EXPECT_EQ(events_.outcomes(), "applied");
 }
 
+TEST_F(CompactionRun, CallOfAToolThatNobodyOfferedIsNotRun) {
+  open_with(2);
+  const auto was = view();
+  // It comes when the request is out already, as a server's tools do.
+  model_.during = [&](const ModelRequest&) { tools_.offer("bash"); };
+  model_.ask_tools({{"bash", "{}"}});
+  EXPECT_FALSE(compact());
+  EXPECT_TRUE(tools_.calls.empty());
+  EXPECT_EQ(view(), was);
+}
+
+TEST_F(CompactionRun, ContextOfHooksGoesWithTheRequestAndLeavesNothingBehind) {
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "adds",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "mind the gap")); });
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run("go"));
+  const auto was = view();
+  model_.fail(ModelErrorKind::kServer, "500");
+  EXPECT_FALSE(compact());
+  EXPECT_NE(model_.requests.back().closing_text.find("mind the gap"), std::string::npos);
+  EXPECT_EQ(view(), was);
+}
+
+TEST_F(CompactionRun, HooksThatHearOfItGetWhatWasAskedFor) {
+  std::string instructions, model;
+  on(AGENTD_EVENT_BEFORE_COMPACTION, "tunes", [](const TestCall& call) {
+    return call.answer(set_action(AGENTD_KEY_MODEL, "another-model-with-quite-a-long-name-indeed"));
+  });
+  on(AGENTD_EVENT_AFTER_COMPACTION, "hears", [&](const TestCall& call) {
+    const auto& request = *call.payload<agentd_after_compaction>().request;
+    instructions = std::string(view_of(request.custom_instructions));
+    model = std::string(view_of(request.model));
+    return AGENTD_OK;
+  });
+  open_with(3);
+  model_.say("the summary");
+  RunRequest asked = request();
+  asked.compaction_instructions = "focus on the deployment of the second cluster";
+  ASSERT_TRUE(session_->run(asked, cancel_));
+  EXPECT_EQ(model_.requests[0].model, "another-model-with-quite-a-long-name-indeed");
+  EXPECT_EQ(boundary().model, "another-model-with-quite-a-long-name-indeed");
+  EXPECT_EQ(model, "another-model-with-quite-a-long-name-indeed");
+  EXPECT_EQ(instructions, "focus on the deployment of the second cluster");
+}
+
 TEST_F(CompactionRun, EmptyConversationIsNothingToDo) {
   open();
   const auto report = compact();

@@ -74,7 +74,7 @@ TEST_F(Race, OfAThousandAppendsEachIsInTheViewOrWasSummarised) {
   }
   writer.join();
   model_.during = {};
-  EXPECT_GT(compactions, 1);
+  EXPECT_GE(compactions, 1);
   EXPECT_TRUE(store_.verify(same));
 
   std::set<std::uint64_t> summarised;

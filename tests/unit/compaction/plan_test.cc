@@ -24,6 +24,7 @@ CompactionRequest door(int phase, int strategy = AGENTD_STRATEGY_DEFAULT) {
   CompactionRequest request;
   request.phase = static_cast<std::uint32_t>(phase);
   request.strategy = static_cast<std::uint32_t>(strategy);
+  request.max_summary_tokens = 100;
   return request;
 }
 
@@ -45,6 +46,13 @@ TEST(Plan, AutomaticDoorsKeepATailOfFortyPercentOfTheWindow) {
     EXPECT_EQ(plan.kept_first, 7u);
     EXPECT_EQ(plan.kept_last, 10u);
   }
+}
+
+// Otherwise the next turn would compact again.
+TEST(Plan, AutomaticDoorsLeaveRoomForTheSummary) {
+  CompactionRequest request = door(AGENTD_PHASE_PRE_REQUEST);
+  request.max_summary_tokens = 250;  // of a target of 562
+  EXPECT_EQ(planned(hundreds(20), request).kept_tokens, 300u);
 }
 
 TEST(Plan, UsersAndHooksCompactEverything) {
@@ -122,11 +130,11 @@ TEST(Plan, ContextAndToolResultsAreNoUserTexts) {
 }
 
 TEST(Plan, RunningTurnKeepsItsNewestMessageWhateverItsSize) {
-  Rows rows = hundreds(3);
-  rows.append(Message::of_text(Role::kUser, std::string(4'000, 'x')), 4, 0);
+  Rows rows = hundreds(4);
+  rows.append(Message::of_text(Role::kUser, std::string(4'000, 'x')), 5, 0);
   const CompactionPlan plan = planned(rows, door(AGENTD_PHASE_MID_TURN));
-  EXPECT_EQ(plan.split, 3u);
-  EXPECT_EQ(plan.kept, (std::vector<SeqRange>{{4, 4}}));
+  EXPECT_EQ(plan.split, 4u);
+  EXPECT_EQ(plan.kept, (std::vector<SeqRange>{{5, 5}}));
 }
 
 // What the user has just asked is what the model is to answer: never only a part of a summary.
@@ -139,6 +147,17 @@ TEST(Plan, NewRunKeepsTheMessageThatItIsToAnswer) {
   const CompactionPlan plan = planned(rows, door(AGENTD_PHASE_PRE_REQUEST));
   EXPECT_EQ(plan.split, 4u);
   EXPECT_EQ(plan.kept, (std::vector<SeqRange>{{5, 6}}));
+}
+
+// The context fits what may be kept, the question does not: it is kept nevertheless, whole and before it.
+TEST(Plan, ContextThatFitsDoesNotCostTheQuestion) {
+  Rows rows = hundreds(4);
+  rows.append(Message::of_text(Role::kUser, std::string(4'000, 'x')), 5, 0);
+  Message context = Message::of_text(Role::kUser, "short");
+  context.flags = AGENTD_MESSAGE_CONTEXT;
+  rows.append(context, 6, 0);
+  for (const auto phase : {AGENTD_PHASE_PRE_REQUEST, AGENTD_PHASE_MID_TURN, AGENTD_PHASE_OVERFLOW})
+    EXPECT_EQ(planned(rows, door(phase)).kept, (std::vector<SeqRange>{{5, 6}}));
 }
 
 TEST(Plan, ConfiguredFullStrategyKeepsTheNewestMessageOfARun) {
@@ -181,6 +200,17 @@ TEST(Truncation, KeepsTheFirstUserMessageAndTheTail) {
   const Truncation cut = plan_truncation(rows, view, plan);
   EXPECT_EQ(cut.kept, (std::vector<SeqRange>{{1, 1}, {7, 10}}));
   EXPECT_NE(cut.marker.find("5 earlier messages"), std::string::npos);
+}
+
+TEST(Truncation, KeepsTheLastSummary) {
+  Rows rows(testing::simple_count());
+  rows.append(Message::of_text(Role::kSummary, "what was before"), 9, 0);
+  for (std::uint64_t seq = 5; seq <= 8; ++seq)
+    rows.append(Message::of_text(seq % 2 == 1 ? Role::kUser : Role::kAssistant, "x"), seq, 0);
+  CompactionPlan plan;
+  plan.split = 4;
+  const std::vector<SeqRange> view{{9, 9}, {5, 8}};
+  EXPECT_EQ(plan_truncation(rows, view, plan).kept, (std::vector<SeqRange>{{9, 9}, {5, 5}, {8, 8}}));
 }
 
 TEST(Truncation, FirstUserMessageNextToTheTailIsOneRange) {

@@ -90,6 +90,11 @@ TEST(Squeeze, WordsThatWaitForAnAnswerStayWhole) {
   rows.append(Message::of_text(Role::kUser, std::string(90'000, 'v')), 3, 0);
   const std::vector<SeqRange> kept{{1, 3}};
   EXPECT_EQ(plan_squeeze(rows, kept, {}, 1'000'000, kEstimator).prunes, (std::vector<Prune>{{1, 0, 256}}));
+  // A question that never got one is history once there is another.
+  rows.append(Message::of_text(Role::kUser, "short"), 4, 0);
+  const std::vector<SeqRange> all{{1, 4}};
+  EXPECT_EQ(plan_squeeze(rows, all, {}, 1'000'000, kEstimator).prunes,
+            (std::vector<Prune>{{1, 0, 256}, {3, 0, 256}}));
 }
 
 TEST(Squeeze, LeavesAloneWhatIsNotKept) {

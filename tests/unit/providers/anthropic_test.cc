@@ -331,7 +331,7 @@ TEST_F(AnthropicTest, MapsEveryStatusAndRetriesOnlyWhatMayPass) {
       {404, "not_found_error", "model: claude-x", ModelErrorKind::kInvalid, 1},
       {408, "timeout_error", "late", ModelErrorKind::kServer, 3},
       {409, "conflict_error", "busy", ModelErrorKind::kInvalid, 1},
-      {413, "request_too_large", "Request exceeds the maximum size", ModelErrorKind::kInvalid, 1},
+      {413, "request_too_large", "Request exceeds the maximum size", ModelErrorKind::kContextLength, 1},
       {422, "odd_error", "odd", ModelErrorKind::kInvalid, 1},
       {429, "rate_limit_error", "slow down", ModelErrorKind::kRateLimit, 3},
       {429, "rate_limit_error", "You have reached your specified API usage limits.", ModelErrorKind::kBilling, 1},
