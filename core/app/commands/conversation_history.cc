@@ -23,7 +23,12 @@ std::string boundary_json(const History& history, const LoggedBoundary& boundary
   out.member("method", record.method).member("result", record.result);
   out.member("base_seq", record.base_seq).member("summary_seq", record.summary_seq);
   out.member("pre_tokens", record.pre_tokens).member("post_tokens", record.post_tokens);
-  out.member("undone", boundary.undone).end_object();
+  out.optional("model", record.model).optional("author", record.author);
+  out.optional("instructions", record.instructions);
+  out.key("kept").begin_array();
+  for (const SeqRange& range : record.kept)
+    out.begin_array().number(range.first).number(range.last).end_array();
+  out.end_array().member("undone", boundary.undone).end_object();
   return std::string(out.text());
 }
 
@@ -36,7 +41,8 @@ std::string boundary_line(const LoggedBoundary& boundary) {
   const BoundaryRecord& record = boundary.record;
   return record.id + "  " + column(std::to_string(boundary.seq), 6) + "  " +
          time_text(boundary.time_ms) + "  " + column(record.trigger, 7) + "  " +
-         column(record.method, 8) + "  " + with_commas(record.pre_tokens) + " → " +
+         column(record.reason, 9) + "  " + column(record.method, 8) + "  " +
+         column(record.result, 8) + "  " + with_commas(record.pre_tokens) + " → " +
          with_commas(record.post_tokens) + (boundary.undone ? "  undone" : "") + "\n";
 }
 
@@ -62,7 +68,8 @@ int boundaries_command(App& app, const Arguments& arguments) {
     return kExitOk;
   }
   app.out().print(
-      "BOUNDARY                    SEQ     WHEN              TRIGGER  METHOD    TOKENS\n");
+      "BOUNDARY                    SEQ     WHEN              TRIGGER  REASON     METHOD    RESULT    "
+      "TOKENS\n");
   for (const LoggedBoundary& boundary : history->boundaries)
     app.out().print(neutral(boundary_line(boundary)));
   return kExitOk;
