@@ -15,13 +15,6 @@ namespace {
 constexpr std::uint32_t kVetoesMax = 3;
 constexpr std::size_t kFillersNamed = 4;
 
-std::string joined(const std::vector<std::string>& lines) {
-  std::string out;
-  for (const std::string& line : lines)
-    if (!line.empty()) out += (out.empty() ? "" : "\n") + line;
-  return out;
-}
-
 std::string name_of_row(const agentd_message& row) {
   const std::string number = "message " + std::to_string(row.seq);
   for (std::uint32_t i = 0; i < row.blocks.count; ++i)
@@ -58,7 +51,7 @@ Result<void, RunError> Compaction::begin() {
 void Compaction::plan() {
   plan_ = plan_compaction(session_.conversation_->rows(), session_.conversation_->state().ranges(),
                           request_, session_.gauge(), session_.options_.budget);
-  instructions_ = joined(request_.instructions);
+  instructions_ = join(request_.instructions, "\n");
   model_ = session_.services_.summary_model(request_.model);
 }
 

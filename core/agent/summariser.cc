@@ -36,12 +36,6 @@ std::string unite_prompt(std::string_view prompt) {
          std::string(prompt);
 }
 
-std::string joined(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : "\n\n") + text;
-  return out;
-}
-
 ModelError unusable(ModelErrorKind kind, std::string message) {
   ModelError error;
   error.kind = kind;
@@ -81,10 +75,6 @@ Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest&
   ModelResult answer = call_utility(parts, request, cancel);
   if (!answer) return error_of(answer.error());
   return std::move(*answer);
-}
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 std::uint64_t Summariser::room_of(const SummaryRequest& request) const {
@@ -150,7 +140,7 @@ Summariser::Asked Summariser::unite(const SummaryRequest& request, std::vector<s
       named.push_back(part_text("Summary", i, summaries.size(), summaries[i]));
     const std::vector<std::string> groups = join_pieces(named, room, parts_.estimator);
     // Not even two of them go together: one behind the other they are a summary as well.
-    if (groups.size() >= summaries.size()) return joined(summaries);
+    if (groups.size() >= summaries.size()) return join(summaries, "\n\n");
     std::vector<std::string> united;
     for (const std::string& group : groups) {
       auto one = ask_about(request, group, unite_prompt(request.prompt));

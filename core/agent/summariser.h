@@ -70,6 +70,5 @@ ModelResult call_utility(const AgentParts& parts, const UtilityRequest& request,
 // The same with the error of a service: kCancelled, or kUnavailable with what the provider said.
 Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
                                   const CancelToken& cancel);
-bool is_blank(std::string_view text);
 
 }  // namespace agentd

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/cli.h"
 #include "core/app/config_keys.h"
+#include "core/base/bytes.h"
 
 namespace agentd::app {
 namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
 
 std::string option_words(const CommandSpec& command) {
   std::vector<std::string> out;
@@ -18,27 +13,27 @@ std::string option_words(const CommandSpec& command) {
     if (option.letter != 0) out.push_back(std::string("-") + option.letter);
   }
   out.emplace_back("--help");
-  return joined(out);
+  return join(out, " ");
 }
 
 std::string key_words() {
   std::vector<std::string> out;
   for (const KeySpec& key : config_keys())
     if (key.name.find('*') == std::string_view::npos) out.emplace_back(key.name);
-  return joined(out);
+  return join(out, " ");
 }
 
 // What may stand after the command, beside options.
 std::string argument_words(const CommandSpec& command) {
   if (command.name == "config explain") return key_words();
-  return joined(split(command.argument_choices, '|'));
+  return join(split(command.argument_choices, '|'), " ");
 }
 
 // The values of an option: its own choices, or those of the key that it sets.
 std::string value_words(const OptionSpec& option) {
-  if (!option.choices.empty()) return joined(split(option.choices, '|'));
+  if (!option.choices.empty()) return join(split(option.choices, '|'), " ");
   const KeySpec* key = option.key.empty() ? nullptr : find_key(option.key);
-  return key == nullptr ? "" : joined(split(key->choices, '|'));
+  return key == nullptr ? "" : join(split(key->choices, '|'), " ");
 }
 
 // "  'run|--provider') offer='anthropic scripted' ;;" for every option that takes a value.
@@ -70,7 +65,7 @@ std::string shell_tables() {
   }
   for (const std::string& first : first_words())
     if (!second_words(first).empty())
-      seconds += "    '" + first + "') offer='" + joined(second_words(first)) + "' ;;\n";
+      seconds += "    '" + first + "') offer='" + join(second_words(first), " ") + "' ;;\n";
   return "_agentd_words() {  # command, word before, word so far; the answer is in $offer\n"
          "  offer=''\n"
          "  case \"$1|$2\" in\n" +
@@ -78,7 +73,7 @@ std::string shell_tables() {
          "  esac\n"
          "  [ -n \"$offer\" ] && return\n"
          "  if [ -z \"$1\" ]; then offer='" +
-         joined(first_words()) +
+         join(first_words(), " ") +
          " --plugins --version --help'; return; fi\n"
          "  case \"$3\" in\n  -*) case \"$1\" in\n" +
          options +
@@ -168,7 +163,7 @@ std::string fish_script() {
     out += "\n";
     for (const std::string& second : second_words(first))
       out += "complete -c agentd -n '__fish_seen_subcommand_from " + first +
-             "; and not __fish_seen_subcommand_from " + joined(second_words(first)) + "' -a " +
+             "; and not __fish_seen_subcommand_from " + join(second_words(first), " ") + "' -a " +
              second + " -d " + fish_text(find_command(first + " " + second)->summary) + "\n";
   }
   out += "complete -c agentd -n '__fish_use_subcommand' -l plugins -l version -l help\n";

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -203,6 +204,23 @@ std::string duration_text(std::uint64_t microseconds) {
   else
     std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(microseconds) / 1e6);
   return text;
+}
+
+std::vector<std::string> aligned_lines(const std::vector<std::vector<std::string>>& lines) {
+  std::vector<std::size_t> widths(lines[0].size(), 0);
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  std::vector<std::string> out;
+  for (const auto& line : lines) {
+    std::string text;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      std::string cell = line[i];
+      if (i + 1 < line.size()) cell.resize(widths[i] + 2, ' ');
+      text += cell;
+    }
+    out.push_back(std::move(text));
+  }
+  return out;
 }
 
 }  // namespace agentd::app

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace agentd::app {
 
@@ -89,5 +90,8 @@ class Progress {
 
 // "12 ms", "3.4 s", "850 µs".
 std::string duration_text(std::uint64_t microseconds);
+// The lines of a table, each cell but the last as wide as the widest of its column and two spaces.
+// REQUIRES: at least one line, and as many cells in each.
+std::vector<std::string> aligned_lines(const std::vector<std::vector<std::string>>& lines);
 
 }  // namespace agentd::app

@@ -78,19 +78,6 @@ RevertRecord ViewState::revert_of_last() const {
   return out;
 }
 
-bool ViewState::shows(std::uint64_t seq) const {
-  return std::any_of(ranges_.begin(), ranges_.end(), [seq](const SeqRange& range) {
-    return seq >= range.first && seq <= range.last;
-  });
-}
-
-std::uint64_t ViewState::first_seq() const {
-  std::uint64_t first = 0;
-  for (const SeqRange& range : ranges_)
-    if (first == 0 || range.first < first) first = range.first;
-  return first;
-}
-
 Conversation::Conversation(std::string id, Rows::Count count)
     : id_(std::move(id)), count_(std::move(count)), rows_(count_) {}
 
@@ -151,10 +138,7 @@ Result<void> Conversation::apply_one(const StoredRecord& record) {
   const RecordType type = record.record.type;
   if (type == RecordType::kRevert)
     return Error{Code::kConflict, "conversation " + id_ + " was reverted and must be loaded again"};
-  if (type == RecordType::kBoundary) {
-    AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
-    return rebuild(boundary);
-  }
+  if (type == RecordType::kBoundary) return rebuild();
   if (carries_message(type) && type != RecordType::kSummary) return add_row(rows_, record);
   return {};
 }
@@ -225,7 +209,7 @@ Result<void> Conversation::load(const std::vector<StoredRecord>& records) {
   return {};
 }
 
-Result<void> Conversation::rebuild(const BoundaryRecord&) {
+Result<void> Conversation::rebuild() {
   Rows fresh(count_);
   std::uint32_t next = 0;  // kept rows come in the order that they have: one pass finds them all
   for (const SeqRange& range : state_.ranges()) {

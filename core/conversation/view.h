@@ -40,10 +40,6 @@ class ViewState {
   // The record that cancels the last boundary.
   // REQUIRES: boundary_seq() != 0, and the log was applied from its first record on.
   RevertRecord revert_of_last() const;
-  // True when a range names the sequence.
-  bool shows(std::uint64_t seq) const;
-  // The lowest sequence that the view needs; 0 when it is empty.
-  std::uint64_t first_seq() const;
 
  private:
   struct Hidden {
@@ -115,7 +111,7 @@ class Conversation {
   Result<void> apply_one(const StoredRecord& record);
   Result<void> apply_totals(const StoredRecord& record);
   Result<void> add_row(Rows& rows, const StoredRecord& record) const;
-  Result<void> rebuild(const BoundaryRecord& boundary);
+  Result<void> rebuild();
   Result<void> keep_row(Rows& rows, const agentd_message& row) const;
 
   const std::string id_;

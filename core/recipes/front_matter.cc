@@ -3,6 +3,7 @@
 // rendered.
 #include <algorithm>
 
+#include "core/base/bytes.h"
 #include "core/base/nearest.h"
 #include "core/codec/yaml.h"
 #include "core/recipes/recipes.h"
@@ -258,7 +259,7 @@ Result<std::string> render_recipe(const Recipe& recipe, const RecipeValues& give
   values[std::string(kConversationId)] = std::string(conversation_id);
   AGENTD_TRY(std::string text,
              render_template(recipe.body, values, recipe.place(), recipe.body_line));
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+  if (is_blank(text))
     return Error{Code::kInvalid, recipe.place() + ": the recipe's text comes out empty"};
   return text;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/codec/schema.h"
 #include "core/recipes/commands.h"
@@ -31,10 +32,6 @@ std::string stem_of(const Recipe& recipe) {
   std::string name = recipe.path.substr(recipe.path.rfind('/') + 1);
   if (name.ends_with(".md")) name.resize(name.size() - 3);
   return name;
-}
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 // Why an answer that ended so is no summary; empty when it may be one.

@@ -4,6 +4,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
+#include "core/app/terminal.h"
 #include "core/codec/json.h"
 
 namespace agentd::app {
@@ -39,17 +40,9 @@ void print_table(Output& out, const std::vector<HookRow>& rows) {
   std::vector<std::vector<std::string>> lines{
       {"NAME", "KIND", "EVENTS", "PRIORITY", "SOURCE", "TRUST", "STATE"}};
   for (const HookRow& row : rows) lines.push_back(cells_of(row));
-  std::vector<std::size_t> widths(lines[0].size(), 0);
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  const std::vector<std::string> aligned = aligned_lines(lines);
   for (std::size_t at = 0; at < lines.size(); ++at) {
-    std::string text;
-    for (std::size_t i = 0; i < lines[at].size(); ++i) {
-      std::string cell = lines[at][i];
-      if (i + 1 < lines[at].size()) cell.resize(widths[i] + 2, ' ');
-      text += cell;
-    }
-    out.print(text + "\n");
+    out.print(aligned[at] + "\n");
     if (at == 0) continue;
     const HookRow& row = rows[at - 1];
     if (!row.why_not.empty()) out.print("    " + neutral_line(row.why_not, 2000) + "\n");

@@ -56,10 +56,7 @@ bool says_yes(App& app, std::string_view question) {
 }
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {
-  std::string out;
-  for (const std::string& word : words)
-    out += (out.empty() ? std::string() : std::string(separator)) + word;
-  return out.empty() ? "-" : out;
+  return words.empty() ? "-" : join(words, separator);
 }
 
 std::string runs_text(const HookDefinition& hook) {

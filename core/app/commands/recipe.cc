@@ -7,6 +7,7 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
 #include "core/app/recipe_setup.h"
+#include "core/app/terminal.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
@@ -131,17 +132,9 @@ void print_table(Output& out, const std::vector<RecipeEntry>& entries) {
   std::vector<std::vector<std::string>> lines{
       {"NAME", "SOURCE", "ARGUMENTS", "HANDLERS", "DESCRIPTION"}};
   for (const RecipeEntry& entry : entries) lines.push_back(cells_of(entry));
-  std::vector<std::size_t> widths(lines[0].size(), 0);
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  const std::vector<std::string> aligned = aligned_lines(lines);
   for (std::size_t at = 0; at < lines.size(); ++at) {
-    std::string text;
-    for (std::size_t i = 0; i < lines[at].size(); ++i) {
-      std::string cell = lines[at][i];
-      if (i + 1 < lines[at].size()) cell.resize(widths[i] + 2, ' ');
-      text += cell;
-    }
-    out.print(text + "\n");
+    out.print(aligned[at] + "\n");
     if (at == 0) continue;
     for (const std::string& remark : remarks_on(entries[at - 1]))
       out.print("    " + neutral_line(remark, kLineBytes) + "\n");

@@ -11,16 +11,6 @@ namespace {
 
 constexpr std::size_t kMessageBytesMax = 8u << 20;
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
-
-bool is_blank(const std::string& text) {
-  return text.find_first_not_of(" \t\r\n") == std::string::npos;
-}
-
 // The user's message: the words, or standard input.
 Result<std::string> message_of(App& app, const Arguments& arguments) {
   const std::vector<std::string>& words = arguments.words();
@@ -28,7 +18,7 @@ Result<std::string> message_of(App& app, const Arguments& arguments) {
   const bool from_input = words == std::vector<std::string>{"-"};
   if (words.empty() && app.surroundings().input_tty)
     return Error{Code::kInvalid, "what should be done? agentd run \"...\", or 'agentd run --help'"};
-  std::string text = joined(words);
+  std::string text = join(words, " ");
   if (words.empty() || from_input) {
     AGENTD_TRY(text, read_all(app.surroundings().input, kMessageBytesMax));
   }

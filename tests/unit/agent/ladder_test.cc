@@ -40,7 +40,7 @@ class Ladder : public AgentTest {
   }
   std::size_t boundaries() const {
     std::size_t out = 0;
-    for (const StoredRecord& record : log()) out += record.record.type == RecordType::kBoundary ? 1 : 0;
+    for (const StoredRecord& record : log()) out += record.record.type == RecordType::kBoundary ? 1u : 0u;
     return out;
   }
   std::size_t asked_turns() const { return asked("turn"); }
@@ -97,7 +97,7 @@ TEST_F(Ladder, OldToolResultsAreShortenedBeforeAnythingIsSummarised) {
   std::size_t whole = 0;
   for (const StoredRecord& record : log())
     if (record.record.type == RecordType::kToolResult)
-      whole += read_tool_result(record.record)->text.size() == 2'800 ? 1 : 0;
+      whole += read_tool_result(record.record)->text.size() == 2'800 ? 1u : 0u;
   EXPECT_EQ(whole, 8u);
   EXPECT_LT(session_->gauge().used, 6'000u);
 }
@@ -122,7 +122,7 @@ TEST_F(Ladder, SummaryIsMadeOfTheOriginalsAndNotOfWhatPruningLeft) {
   ASSERT_TRUE(compact());
   std::size_t facts = 0;
   for (const Message& message : model_.requests.back().messages)
-    for (const Block& block : message.blocks) facts += block.text.ends_with("the planted fact") ? 1 : 0;
+    for (const Block& block : message.blocks) facts += block.text.ends_with("the planted fact") ? 1u : 0u;
   EXPECT_EQ(facts, 8u);
 }
 
@@ -544,7 +544,7 @@ TEST_F(Ladder, ServiceSummarisesTheOriginalsToo) {
   ASSERT_EQ(model_.requests.back().purpose, "summary");
   std::size_t facts = 0;
   for (const Message& message : model_.requests.back().messages)
-    for (const Block& block : message.blocks) facts += block.text.ends_with("the planted fact") ? 1 : 0;
+    for (const Block& block : message.blocks) facts += block.text.ends_with("the planted fact") ? 1u : 0u;
   EXPECT_EQ(facts, 8u);
 }
 
