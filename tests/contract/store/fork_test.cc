@@ -62,6 +62,26 @@ TEST_P(StoreForks, ForkAtTheHeadHasEveryRecordAtItsPlaceUnderAGenesisOfItsOwn) {
   EXPECT_OK(store_->verify(a_));
 }
 
+// A summary that its boundary does not follow would be a view that never was.
+TEST_P(StoreForks, SequenceInsideOfACompactionIsRefusedWithTheOnesAroundIt) {
+  start(a_);
+  ASSERT_OK(store_->append(a_, 2, {{user_message("x")}}));
+  BoundaryRecord boundary;
+  boundary.id = "B";
+  boundary.base_seq = 3;
+  boundary.summary_seq = 4;
+  const Message summary = Message::of_text(Role::kSummary, "short");
+  ASSERT_OK(store_->append(a_, 3, {{write_message({summary, StopReason::kEndTurn, {}, {}}),
+                                    write_boundary(boundary)}}));
+  const auto refused = fork(b_, 4);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
+  EXPECT_NE(refused.error().message.find("take 3, before it, or 5, after it"), std::string::npos)
+      << refused.error().message;
+  EXPECT_OK(fork(b_, 3));
+  EXPECT_OK(fork(id_of(101), 5));
+}
+
 TEST_P(StoreForks, ForkAtAnySequenceHoldsWhatTheLogHeldThere) {
   talk();
   for (std::uint8_t at = 1; at <= 9; ++at) {

@@ -160,6 +160,21 @@ TEST(Recipe, TextWithoutFrontMatterIsABody) {
   EXPECT_FALSE(recipe->restricts_tools);
 }
 
+TEST(Recipe, ByteOrderMarkIsNoPartOfTheText) {
+  const auto recipe = parse_recipe("\xef\xbb\xbf---\nallowed_tools: []\n---\nhello\n", "bom.md");
+  ASSERT_TRUE(recipe) << recipe.error().message;
+  EXPECT_TRUE(recipe->restricts_tools);
+  EXPECT_EQ(recipe->body, "hello\n");
+}
+
+TEST(Recipe, TextThatComesOutEmptyIsAnError) {
+  const auto recipe = parse_recipe("{{.nothing}}\n", "empty.md");
+  ASSERT_TRUE(recipe) << recipe.error().message;
+  const auto text = render_recipe(*recipe, {}, "");
+  ASSERT_FALSE(text);
+  EXPECT_NE(text.error().message.find("comes out empty"), std::string::npos) << text.error().message;
+}
+
 TEST(Recipe, EmptyListOfToolsAllowsNone) {
   EXPECT_TRUE(parse_recipe("---\nallowed_tools: []\n---\nx", "r.md")->restricts_tools);
   EXPECT_EQ(parse_recipe("---\nallowed_tools: a, b\n---\nx", "r.md")->allowed_tools.size(), 2u);
