@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "core/scrub/rules.h"
 
@@ -29,18 +30,44 @@ bool has_letter_and_digit(std::string_view text) {
          std::any_of(text.begin(), text.end(), [](char c) { return is_lower(c) || is_upper(c); });
 }
 
-// Texts that stand where a secret will be.
+// A word that nobody puts into a secret, where it stands as a word: at an end, or between marks.
+bool has_word(std::string_view lower, std::string_view word) {
+  const auto joins = [&](std::size_t at) { return !is_lower(lower[at]) && !is_digit(lower[at]); };
+  for (std::size_t at = lower.find(word); at != std::string_view::npos; at = lower.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if (at == 0 || end == lower.size() || (joins(at - 1) && joins(end))) return true;
+  }
+  return false;
+}
+
+// Made of stars, dots or the letter x, with little else: sk-xxxx-xxxx.
+bool is_filled_in(std::string_view lower) {
+  const auto fills = [](char c) { return c == '*' || c == '.' || c == 'x'; };
+  return std::count_if(lower.begin(), lower.end(), fills) * 2 > static_cast<std::ptrdiff_t>(lower.size());
+}
+
+// Texts that stand where a secret will be: the whole of them, since what only holds such a text is a secret.
 bool is_placeholder(std::string_view value) {
-  constexpr std::string_view kParts[] = {
-      "${",       "$(",          "{{",       "%(",        "...",       "***",     "xxxx",
-      "your_",    "your-",       "changeme", "change_me", "change-me", "example", "placeholder",
-      "redacted", "process.env", "environ",  "getenv",    "secrets."};
+  constexpr std::pair<std::string_view, char> kBrackets[] = {
+      {"${", '}'}, {"$(", ')'}, {"{{", '}'}, {"{", '}'}, {"%(", ')'}, {"%", '%'}, {"<", '>'}};
+  for (const auto& [opening, closing] : kBrackets) {
+    // An opening of one character is no rare beginning of a password: there the end must match.
+    const bool closed = opening.size() > 1 ? value.find(closing, 2) != std::string_view::npos
+                                           : value.size() > 1 && value.back() == closing;
+    if (value.starts_with(opening) && closed) return true;
+  }
+  constexpr std::string_view kExpressions[] = {"process.env", "os.environ", "environ[", "environ.",
+                                               "getenv(",     "os.getenv",  "secrets.", "%s"};
   const std::string lower = lowered(value);
-  for (const std::string_view part : kParts)
-    if (lower.find(part) != std::string::npos) return true;
+  for (const std::string_view expression : kExpressions)
+    if (lower.starts_with(expression)) return true;
+  constexpr std::string_view kWords[] = {"your_",     "your-",     "changeme",    "change_me",
+                                         "change-me", "example",   "examplekey",  "placeholder",
+                                         "redacted"};
+  for (const std::string_view word : kWords)
+    if (has_word(lower, word)) return true;
   const bool variable = value.size() > 1 && value[0] == '$' && !is_digit(value[1]);
-  return variable || (value[0] == '%' && value.back() == '%') || value.starts_with("%s") ||
-         (value[0] == '{' && value.back() == '}') || (value[0] == '<' && value.back() == '>');
+  return variable || is_filled_in(lower);
 }
 
 bool is_password(std::string_view value) {

@@ -271,6 +271,15 @@ TEST(Scrubber, AngleBracketInsideAPasswordDoesNotMakeItAPlaceholder) {
   EXPECT_EQ(scrubbed(placeholder).text, placeholder);
 }
 
+// What looks like a placeholder somewhere inside does not make the whole one.
+TEST(Scrubber, SecretWithAPlaceholderInsideIsASecret) {
+  for (const std::string secret :
+       {"Kq9example7Zt2", "aB3...xY9qLm", "pw***9aKd2", "environ7Qz4tB", "x9{{Kd83hQ", "a$(9Kd83hQ",
+        "{9Kd}83hQz", "%9Kd%83hQz"})
+    EXPECT_EQ(scrubbed("postgres://user:" + secret + "@host/db").text.find(secret), std::string::npos)
+        << secret;
+}
+
 TEST(Scrubber, HardlyALineOfThisSourceTreeIsTakenForASecret) {
   std::size_t lines = 0, findings = 0;
   for (const char* folder : {"core", "plugins", "providers", "plugin-api", "docs"}) {
