@@ -212,6 +212,7 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
   dispatch.envelope = &envelope;
   dispatch.payload = fired.payload;
   dispatch.payload_bare = fired.bare;
+  dispatch.lineage = conversation_->rows().lineage();
   // What happens at the end must not keep the user waiting.
   const Milliseconds time =
       fired.event == AGENTD_EVENT_SESSION_END ? kSessionEndTime : options_.hook_deadline;

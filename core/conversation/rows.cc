@@ -2,6 +2,7 @@
 #include "core/conversation/rows.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -24,9 +25,14 @@ namespace {
 constexpr std::size_t kChunkFirst = 16 * 1024;
 constexpr std::size_t kChunkMax = 1024 * 1024;
 constexpr std::uint32_t kRowsFirst = 64;
+
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 }  // namespace
 
-Arena::Arena() = default;
+Arena::Arena() : number_(next_number()) {}
 
 Arena::~Arena() {
   while (chunk_ != nullptr) {

@@ -15,6 +15,7 @@
 
 #include <agentd/hook_abi.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -34,11 +35,14 @@ class Arena {
   void* allocate(std::size_t bytes, std::size_t align);
   agentd_str copy(std::string_view text);
   std::size_t bytes() const { return bytes_; }
+  // Never 0, and no other arena of this process ever has it.
+  std::uint64_t number() const { return number_; }
 
  private:
   struct Chunk;
   Chunk* chunk_ = nullptr;
   std::size_t bytes_ = 0;
+  const std::uint64_t number_;
 };
 
 class Rows {
@@ -65,6 +69,9 @@ class Rows {
   agentd_list slice(std::uint32_t first, std::uint32_t count) const;
   // Sum of the rows' tokens.
   std::uint64_t tokens() const { return tokens_; }
+  // The same for copies of a list, and for no other one: two lists of one lineage have the rows in common up
+  // to the first whose blocks lie elsewhere. Never 0.
+  std::uint64_t lineage() const { return arena_->number(); }
   // Index of the row with that sequence; size() when there is none. Rows are searched from the end.
   std::uint32_t index_of(std::uint64_t seq) const;
 

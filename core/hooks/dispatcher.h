@@ -59,6 +59,9 @@ struct Subscription {
   std::shared_ptr<std::timed_mutex> turn;
   // Shared with the plugin that it belongs to: 0 = in use, anything else = skipped from now on.
   std::shared_ptr<std::atomic<std::uint32_t>> stopped;
+  // What fn and self belong to: kept alive by every snapshot that may still call them. Null = somebody else sees
+  // to it.
+  std::shared_ptr<const void> owner;
 };
 
 // What a hook did in one call; for traces and receipts.
@@ -89,6 +92,8 @@ struct Dispatch {
   const void* payload = nullptr;
   // The same without messages, for hooks that do not want them; null = payload.
   const void* payload_bare = nullptr;
+  // Rows::lineage() of the history that the payload carries; 0 = none, or a list of its own.
+  std::uint64_t lineage = 0;
   std::uint64_t deadline_ns = UINT64_MAX;
   // Puts a rewritten text into the payload, so that the next hook sees it. Null = no text to rewrite.
   void (*rewrite)(void* context, std::uint32_t target, std::string_view text) = nullptr;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/host/record.h"
+#include "core/bridge/record.h"
 #include "core/hooks/dispatcher.h"
 #include "core/hooks/services.h"
 #include "core/process/process.h"

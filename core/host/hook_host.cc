@@ -137,7 +137,7 @@ Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefiniti
   return keep(entry);
 }
 
-void HookHost::remember_native(const NativePlugin& plugin) {
+void HookHost::remember_native(const Plugin& plugin) {
   std::vector<HookDefinition> rows;
   bool guards = false;
   for (const Subscription& row : plugin.subscriptions()) {
@@ -208,7 +208,7 @@ Result<void> HookHost::load_file(HookFile& file) {
   if (const TrustEntry* const known = trust_ ? trust_->find(asked.path) : nullptr;
       known != nullptr && known->digest == asked.digest)
     events = known->events;
-  const ProbeOptions probe{NativePlugin::kControlTime, options_.native.private_copy_directory,
+  const ProbeOptions probe{kControlTime, options_.native.private_copy_directory,
                            options_.project_root};
   auto loaded = file.kind == HookKind::kDeclarative
                     ? load_declarative(file, bytes)

@@ -17,19 +17,21 @@ NativePlugin::NativePlugin(const HookFile& file, Manifest manifest, const Plugin
     : path_(file.path),
       precedence_(file.precedence),
       manifest_(std::move(manifest)),
+      config_json_(config.config_json),
       on_failure_(config.on_failure),
       clock_(environment.clock) {}
 
 NativePlugin::~NativePlugin() { (void)destroy(); }
 
-Result<std::unique_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, SealedFile sealed,
+Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, SealedFile sealed,
                                                          Manifest manifest, Grants grants,
                                                          const PluginConfig& config,
                                                          const PluginEnvironment& environment) {
   const std::string digest = sealed.digest;
-  auto entry = open_module(std::move(sealed));
+  auto entry = open_module(std::move(sealed.fd), sealed.path);
+  discard(sealed);  // mapped or not, a copy's name is of no more use
   if (!entry) return at(file.path, entry.error());
-  std::unique_ptr<NativePlugin> plugin(new NativePlugin(file, std::move(manifest), config, environment));
+  std::shared_ptr<NativePlugin> plugin(new NativePlugin(file, std::move(manifest), config, environment));
   auto record = read_plugin(*entry);
   if (!record) return at(file.path, record.error());
   plugin->record_ = std::move(*record);
@@ -88,6 +90,7 @@ std::vector<Subscription> NativePlugin::subscriptions() const {
     each.services = context_->services();
     each.stopped = context_->stopped();
     each.turn = turn_;
+    each.owner = shared_from_this();
     out.push_back(std::move(each));
   }
   return out;
@@ -111,6 +114,37 @@ Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCa
                    call.name + ": the plugin " + identity().name + " was busy until the deadline"};
   }
   return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
+}
+
+Result<std::optional<std::string>> NativePlugin::save_state() {
+  if (!created_ || record_.plugin.save_state == nullptr) return std::optional<std::string>();
+  std::unique_lock<std::timed_mutex> lock;
+  if (turn_) {
+    lock = std::unique_lock(*turn_, std::defer_lock);
+    if (!lock.try_lock_for(kControlTime))
+      return Error{Code::kBusy, path_ + " did not save its state: a call of it is still running"};
+  }
+  AGENTD_TRY(std::vector<Action> actions,
+             context_->control(AGENTD_EVENT_SAVE_STATE, nullptr, Deadline::after(clock_, kControlTime),
+                               [this](const agentd_call* call) { return record_.plugin.save_state(self_, call); }));
+  std::string state;
+  for (Action& action : actions)
+    if (action.kind == AGENTD_ACT_STATE) state = std::move(action.text);
+  return std::optional(std::move(state));
+}
+
+Result<void> NativePlugin::load_state(std::string_view state, std::string_view previous_version) {
+  if (!created_ || record_.plugin.load_state == nullptr) return {};
+  agentd_create_info info{};
+  info.size = sizeof(info);
+  info.isolation = AGENTD_ISOLATION_IN_PROCESS;
+  info.config_json = to_abi(config_json_);
+  info.state = to_abi(state);
+  info.previous_version = to_abi(previous_version);
+  AGENTD_TRY_VOID(
+      context_->control(AGENTD_EVENT_LOAD_STATE, &info, Deadline::after(clock_, kControlTime),
+                        [this](const agentd_call* call) { return record_.plugin.load_state(self_, call); }));
+  return {};
 }
 
 Result<void> NativePlugin::destroy() {

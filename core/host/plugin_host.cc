@@ -194,7 +194,7 @@ Result<PluginHost::Ready> PluginHost::prepare_module(HookFile& file, const std::
   return Ready{&file, std::move(manifest), std::move(grants), std::move(sealed)};
 }
 
-Result<std::unique_ptr<NativePlugin>> PluginHost::load_one(Ready ready) const {
+Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready) const {
   const HookFile& file = *ready.file;
   for (const auto& other : plugins_) {
     if (other->identity().id != ready.manifest.id) continue;
@@ -202,8 +202,10 @@ Result<std::unique_ptr<NativePlugin>> PluginHost::load_one(Ready ready) const {
     return of_file(file, "has the same id " + ready.manifest.id + " as " + other->path() +
                              ", which is loaded: disable one of the two");
   }
-  return NativePlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
-                            std::move(ready.grants), config_of(file.name), environment_);
+  AGENTD_TRY(std::shared_ptr<Plugin> plugin,
+             NativePlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
+                                std::move(ready.grants), config_of(file.name), environment_));
+  return plugin;
 }
 
 Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& manifest) const {

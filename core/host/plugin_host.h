@@ -61,7 +61,7 @@ class PluginHost {
   // Loads every enabled module. Once.
   void load_all();
 
-  const std::vector<std::unique_ptr<NativePlugin>>& plugins() const { return plugins_; }
+  const std::vector<std::shared_ptr<Plugin>>& plugins() const { return plugins_; }
   // Files of the directories that are no modules, in order; once.
   std::vector<HookFile> take_others() { return std::move(others_); }
   // Modules that guard, by what their manifest or the config says, and could not be loaded.
@@ -91,7 +91,7 @@ class PluginHost {
   };
   Result<Ready> prepare(HookFile& file);
   Result<Ready> prepare_module(HookFile& file, const std::string& bytes, Manifest manifest) const;
-  Result<std::unique_ptr<NativePlugin>> load_one(Ready ready) const;
+  Result<std::shared_ptr<Plugin>> load_one(Ready ready) const;
   Result<Grants> grants_for(const HookFile& file, const Manifest& manifest) const;
   void problem(const HookFile& file, std::string message);
   const PluginConfig& config_of(const std::string& name) const;
@@ -100,7 +100,7 @@ class PluginHost {
   std::unique_ptr<Workspace> workspace_;
   std::unique_ptr<ExtTables> ext_tables_;
   PluginEnvironment environment_;
-  std::vector<std::unique_ptr<NativePlugin>> plugins_;
+  std::vector<std::shared_ptr<Plugin>> plugins_;
   void note_guard(const HookFile& file, const Manifest& manifest, const std::string& why);
   std::vector<BrokenGuard> broken_guards_;
   std::vector<HookFile> others_;

@@ -6,7 +6,7 @@
 
 namespace agentd {
 
-PluginTools::PluginTools(const std::vector<std::unique_ptr<NativePlugin>>& plugins, const Clock& clock)
+PluginTools::PluginTools(const std::vector<std::shared_ptr<Plugin>>& plugins, const Clock& clock)
     : plugins_(plugins), clock_(clock) {}
 
 std::vector<Tool> PluginTools::tools() const {

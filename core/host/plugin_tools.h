@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/host/native_plugin.h"
+#include "core/host/plugin.h"
 #include "core/tools/tool.h"
 
 namespace agentd {
@@ -20,7 +20,7 @@ namespace agentd {
 class PluginTools final : public ToolSource {
  public:
   // `plugins` in order of precedence; both outlive the source.
-  PluginTools(const std::vector<std::unique_ptr<NativePlugin>>& plugins, const Clock& clock);
+  PluginTools(const std::vector<std::shared_ptr<Plugin>>& plugins, const Clock& clock);
 
   // Of two tools with one name the first in order counts.
   std::vector<Tool> tools() const override;
@@ -31,7 +31,7 @@ class PluginTools final : public ToolSource {
   std::vector<std::string> duplicates() const;
 
  private:
-  const std::vector<std::unique_ptr<NativePlugin>>& plugins_;
+  const std::vector<std::shared_ptr<Plugin>>& plugins_;
   const Clock& clock_;
 };
 

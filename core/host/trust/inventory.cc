@@ -427,7 +427,7 @@ Result<HookSource> look_inside(const HookSource& source, const HookHostOptions& 
     AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kHookBytesMax, file.path));
     if (hex(sha256(bytes)) != out.entry.digest) return changed_meanwhile(source);
     if (out.kind == "executable") {
-      const ProbeOptions probe{NativePlugin::kControlTime, options.native.private_copy_directory,
+      const ProbeOptions probe{kControlTime, options.native.private_copy_directory,
                                options.project_root};
       AGENTD_TRY(LoadedHooks loaded, load_executable(file, bytes, {}, probe, clock, log));
       add_hooks(out, std::move(loaded.hooks));

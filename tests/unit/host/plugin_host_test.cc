@@ -208,7 +208,8 @@ TEST(PluginHost, LoadsFromAPrivateCopyAsWell) {
   auto copy = make_private_copy(bytes, "x.so", fixture.temp.file("copies"));
   ASSERT_TRUE(copy);
   const std::string path = copy->path;
-  const auto entry = open_module(std::move(*copy));
+  const auto entry = open_module(std::move(copy->fd), copy->path);
+  discard(*copy);
   ASSERT_TRUE(entry) << entry.error().message;
   EXPECT_TRUE(read_plugin(*entry));
   EXPECT_NE(::access(path.c_str(), F_OK), 0) << "the copy stays behind";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/record.h"
+#include "core/bridge/record.h"
 
 #include <agentd/hook_abi.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/module.h"
+#include "core/bridge/module.h"
 
 #include <boost/dll/shared_library.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +14,7 @@
 #endif
 
 #include "core/base/bytes.h"
-#include "core/host/record.h"
+#include "core/bridge/record.h"
 #include "core/hooks/event.h"
 
 namespace agentd {
@@ -74,15 +72,15 @@ std::string linker_message(std::string what, const std::string& path) {
 }
 
 // The only place where Boost.DLL is called, and where it may throw.
-Result<LoadedModule> load(SealedFile& file) {
+Result<LoadedModule> load(UniqueFd fd, const std::string& path) {
   try {
     const FloatingPointGuard guard;
     LoadedModule module;
-    module.library.load(file.path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
-    module.fd = std::move(file.fd);
+    module.library.load(path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+    module.fd = std::move(fd);
     return module;
   } catch (const std::exception& error) {
-    return Error{Code::kInvalid, "cannot be loaded: " + linker_message(error.what(), file.path)};
+    return Error{Code::kInvalid, "cannot be loaded: " + linker_message(error.what(), path)};
   } catch (...) {
     return Error{Code::kInvalid, "cannot be loaded: one of its constructors threw"};
   }
@@ -112,9 +110,10 @@ bool read_text(const agentd_str& from, std::string& out) {
   return is_utf8(out) && out == one_line(out, kTextBytesMax);
 }
 
-Result<const agentd_plugin*> negotiate(ModuleEntry entry) {
+Result<const agentd_plugin*> negotiate(ModuleEntry entry, std::uint32_t flags) {
   agentd_negotiate io{};
   io.size = sizeof(io);
+  io.flags = flags;
   io.host_abi_min = AGENTD_ABI_MAJOR << 16;
   io.host_abi_max = AGENTD_ABI;
   const agentd_status status = entry.call(&io);
@@ -169,17 +168,14 @@ Result<void> read_rows(const agentd_list& list, PluginRecord& out) {
 
 }  // namespace
 
-Result<ModuleEntry> open_module(SealedFile file) {
-  const std::string copy = file.private_copy ? file.path : std::string();
-  auto module = load(file);
-  // Mapped or not, the copy's name is of no more use.
-  if (!copy.empty()) ::unlink(copy.c_str());
+Result<ModuleEntry> open_module(UniqueFd fd, const std::string& path) {
+  auto module = load(std::move(fd), path);
   if (!module) return module.error();
   return entry_of(keep(std::move(*module)));
 }
 
-Result<PluginRecord> read_plugin(ModuleEntry entry) {
-  AGENTD_TRY(const agentd_plugin* const raw, negotiate(entry));
+Result<PluginRecord> read_plugin(ModuleEntry entry, std::uint32_t flags) {
+  AGENTD_TRY(const agentd_plugin* const raw, negotiate(entry, flags));
   auto plugin = normalise<agentd_plugin>(raw, kPluginFirstBytes, "its plugin record");
   if (!plugin && plugin.error().code == Code::kConflict)
     return invalid("needs a newer agentd: " + plugin.error().message);

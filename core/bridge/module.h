@@ -9,11 +9,12 @@
 
 #include <agentd/hook_abi.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "core/base/file.h"
 #include "core/base/result.h"
-#include "core/host/sealed_file.h"
 
 namespace agentd {
 
@@ -21,8 +22,9 @@ struct ModuleEntry {
   agentd_entry call = nullptr;
 };
 
-// Maps the module and finds its entry. kInvalid: the message ends the sentence "FILE ...".
-Result<ModuleEntry> open_module(SealedFile file);
+// Maps the module at `path`, which keeps its name for as long as `fd` is open, and finds its entry.
+// kInvalid: the message ends the sentence "FILE ...".
+Result<ModuleEntry> open_module(UniqueFd fd, const std::string& path);
 
 // What an entry handed out, checked and normalised.
 struct PluginRecord {
@@ -32,7 +34,7 @@ struct PluginRecord {
   std::vector<std::string> notes;  // rows that were skipped, and why
 };
 
-// Negotiates with the entry and reads its record. kInvalid as above.
-Result<PluginRecord> read_plugin(ModuleEntry entry);
+// Negotiates with the entry and reads its record; `flags` are AGENTD_NEGOTIATE_. kInvalid as above.
+Result<PluginRecord> read_plugin(ModuleEntry entry, std::uint32_t flags = 0);
 
 }  // namespace agentd

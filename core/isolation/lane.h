@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// lane.h - the answer region: lanes in memory that a host and its worker share, and the words they pass.
+//
+// A lane carries one conversation of two threads, one on each side, who take turns: a side writes a message
+// and hands over the turn, which is a futex word. Call lanes belong to the host, which begins with kCall
+// and ends when kDone comes; in between the worker may ask for services, and the thread that is parked in
+// the lane serves them. Service lanes belong to the worker, for threads that run outside of calls; whoever
+// posts there rings the doorbell.
+//
+// Both sides can write every byte at any time. A reader copies a message out before it looks at it, and what
+// makes no sense is kBroken; the waiting side never trusts a length, an address or an order of turns.
+//
+// The memory is a memory file, sealed against changes of its size: no ftruncate() of a worker can take a
+// page from under the host.
+//
+// Threading: a Lane belongs to one thread at a time on each side; AnswerRegion is thread-safe.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/result.h"
+
+namespace agentd {
+
+enum class LaneOp : std::uint32_t {
+  kNone = 0,
+  // host to worker
+  kBoot = 1,   // body: BootArgs; answered by kBooted or kDone with an error
+  kCall = 2,   // a hook, a tool or a control call
+  kReply = 3,  // to kService: status, body: ServiceReply
+  // worker to host
+  kBooted = 16,   // body: BootReply
+  kDone = 17,     // status of the call
+  kService = 18,  // body: ServiceArgs
+  // both
+  kMore = 32,  // "go on": the other side has taken a piece
+};
+
+// What a message says beside its body. Copied whole in both directions.
+struct LaneMessage {
+  std::uint32_t op = 0;     // LaneOp
+  std::int32_t status = 0;  // kDone, kReply
+  std::uint64_t token = 0;
+  // kCall: addresses lie in the payload window, which both sides have at the same place.
+  std::uint32_t event = 0;
+  std::uint32_t row = 0;  // of BootReply.rows; ignored for control calls and tools
+  std::uint64_t conversation = 0;
+  std::uint64_t live = 0, envelope = 0, payload = 0;
+};
+
+enum class LaneEnd : std::uint8_t {
+  kMessage,    // there is one
+  kTimeout,    // not until the time given
+  kCancelled,  // the cancel word was set while we waited
+  kGone,       // the other side has ended
+  kBroken,     // it wrote what no side writes
+  kTooBig,     // the body is over the limit
+};
+
+// How long, and for what else, a side waits.
+struct LaneWait {
+  std::uint64_t until_ns = Deadline::kNever;          // on CLOCK_MONOTONIC
+  const std::atomic<std::uint32_t>* gone = nullptr;   // not 0 = the other side has ended
+  const std::uint32_t* cancel = nullptr;              // read with acquire; not 0 = give up (looked at every 20 ms)
+};
+
+struct LaneMemory;  // in the shared region
+
+class Lane {
+ public:
+  enum class Side : std::uint32_t { kHost = 0, kWorker = 1 };
+  static constexpr std::size_t kPieceBytes = 256 * 1024;        // of a body, at a time
+  static constexpr std::uint64_t kBodyBytesMax = 65ull << 20;
+
+  Lane() = default;
+  Lane(LaneMemory* memory, Side side) : memory_(memory), side_(side) {}
+
+  // Hands over a message and the turn; a body over a piece goes in several, each taken by the other side.
+  // kMessage = it is on its way.
+  // REQUIRES: the turn is ours.
+  LaneEnd send(const LaneMessage& message, std::string_view body, const LaneWait& wait);
+  // Waits for the turn and takes the message out. `body` is replaced; its capacity is kept.
+  LaneEnd receive(LaneMessage& message, std::string& body, const LaneWait& wait);
+
+ private:
+  LaneEnd wait_turn(const LaneWait& wait);
+  void hand_over();
+
+  LaneMemory* memory_ = nullptr;
+  Side side_ = Side::kHost;
+};
+
+struct AnswerHeader;
+
+class AnswerRegion {
+ public:
+  static constexpr std::uint32_t kCallLanesMax = 8;
+  static constexpr std::uint32_t kServiceLanes = 4;
+
+  // The host makes it; every byte of it is allocated, so that a full machine is an error here and no
+  // SIGBUS later. kUnavailable.
+  static Result<std::unique_ptr<AnswerRegion>> create(std::uint32_t call_lanes);
+  // The worker maps what it was handed. kInvalid: not an answer region of this version.
+  static Result<std::unique_ptr<AnswerRegion>> open(UniqueFd fd);
+  ~AnswerRegion();
+  AnswerRegion(const AnswerRegion&) = delete;
+  AnswerRegion& operator=(const AnswerRegion&) = delete;
+
+  int fd() const { return fd_.get(); }
+  std::uint32_t call_lanes() const { return call_lanes_; }  // as made, whatever the memory says now
+  Lane call_lane(std::uint32_t index, Lane::Side side) const;
+  Lane service_lane(std::uint32_t index, Lane::Side side) const;
+
+  // The worker rings for service lane `index` after it has sent there.
+  void ring(std::uint32_t index);
+  // The host waits for a ring; returns the lanes that rang as a bit set, 0 when it was woken or nothing came
+  // for 100 ms.
+  std::uint32_t wait_ring();
+  // The host, when the worker has ended: wakes everybody who waits in a lane or for a ring.
+  void wake_all();
+
+ private:
+  AnswerRegion(UniqueFd fd, void* memory, std::size_t bytes, std::uint32_t call_lanes);
+  LaneMemory* lane(std::uint32_t index) const;
+
+  UniqueFd fd_;
+  void* memory_;
+  std::size_t bytes_;
+  std::uint32_t call_lanes_;
+};
+
+}  // namespace agentd

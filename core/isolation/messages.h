@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// messages.h - the bodies of the lanes' messages: start of a worker, and service calls.
+//
+// Everything that a plugin can ask of its host crosses as one ServiceArgs and comes back as one ServiceReply:
+// the table of ops says which of their members an op uses and what the records in them are. No pointer to code
+// crosses: a tool is a number.
+//
+// Threading: values and immutable data.
+
+#include <agentd/hook_abi.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/isolation/shape.h"
+
+namespace agentd {
+
+constexpr std::uint32_t kWorkerProtocol = 1;  // both executables come from one build; this tells when not
+
+enum class ServiceOp : std::uint32_t {
+  kNone = 0,
+  // core. The token of the message is the call's or the scope's.
+  kEmit = 1,        // number[0] kind; record[0]: the action
+  kFail = 2,        // number[0] status; text[0]
+  kLog = 3,         // number[0] level; text[0]
+  kComplete = 4,    // number[0] status
+  kScopeOpen = 5,   // number[0] conversation, [1] deadline_ns; reply number[0] token, [1] address of its live
+  kScopeClose = 6,
+  // agentd.tools/1: number[0] flags, [1] timeout_ms, [2] the worker's number of the tool; text: name, title,
+  // description; list of texts: input schema, output schema
+  kToolsAdd = 10,
+  kToolsRemove = 11,  // text[0] name
+  // agentd.json/1 and agentd.field/1
+  kJsonPayload = 12,  // reply text
+  kFieldGet = 13,     // text[0] path; reply text
+  // compactor
+  kCountText = 20,      // text[0] model, [1] text; reply number[0]
+  kCountMessages = 21,  // text[0] model; list of messages; reply number[0]
+  kPrompt = 22,         // record[0] agentd_compact_options; reply text
+  kCompact = 23,        // record[0] agentd_compact_source, [1] agentd_compact_options; reply record agentd_compact_result
+  kRequest = 24,        // text[0] conversation id; record[0] agentd_compact_options
+  // thread factory
+  kThreadOpen = 30,   // record[0] agentd_thread_options; reply number[0]
+  kThreadSend = 31,   // number[0] thread; text[0]; reply record agentd_reply
+  kThreadUsage = 32,  // number[0] thread; reply record agentd_usage
+  kThreadClose = 33,  // number[0] thread
+  // store
+  kStoreGet = 40,            // text[0] key; reply record agentd_kv
+  kStoreScan = 41,           // text[0] prefix, [1] after; number[0] limit; reply list of agentd_kv
+  kStoreCommit = 42,         // list of agentd_kv_op; reply number[0] version
+  kStoreConversations = 43,  // record[0] agentd_conv_query; reply list of agentd_conv_info
+  kStoreMessages = 44,       // text[0] id; number: scope, at, from, limit; reply list of agentd_message
+  kStoreReadBlob = 45,       // text[0] blob; number: offset, limit; reply text
+  kStoreChanges = 46,        // number: cursor, limit; reply list of agentd_conv_info, number[0] next
+  // agentd.workspace/1, agentd.process/1
+  kWorkspaceRead = 50,     // text[0] path; number: offset, limit; reply text, number[0] total
+  kWorkspaceWrite = 51,    // text[0] path, [1] bytes
+  kWorkspaceReplace = 52,  // text[0] path, [1] expected, [2] bytes
+  kWorkspaceList = 53,     // text[0] path; number: depth, limit; reply list of agentd_file_entry, number[0] more
+  kProcessRun = 60,        // record[0] agentd_process_options; reply record agentd_process_result
+};
+
+struct ServiceArgs {
+  std::uint32_t op = 0;  // ServiceOp
+  std::uint32_t reserved0 = 0;
+  agentd_str text[3] = {{nullptr, 0}, {nullptr, 0}, {nullptr, 0}};
+  std::uint64_t number[4] = {0, 0, 0, 0};
+  agentd_list list{nullptr, 0, 0};
+  const void* record[2] = {nullptr, nullptr};
+};
+
+struct ServiceReply {
+  agentd_str text{nullptr, 0};
+  std::uint64_t number[2] = {0, 0};
+  agentd_list list{nullptr, 0, 0};
+  const void* record = nullptr;
+};
+
+// Null for an op that does not exist. `kind` is number[0] of kEmit, which decides the record; else 0.
+const Shape* args_shape(std::uint32_t op, std::uint32_t kind);
+const Shape* reply_shape(std::uint32_t op);
+// The op of the bytes of a ServiceArgs in flat form, and number[0], before its shape is known; false when
+// there are too few bytes.
+bool peek_args(std::string_view bytes, std::uint32_t& op, std::uint32_t& kind);
+
+// ---- start of a worker
+
+constexpr std::uint64_t kBootCompactor = 1, kBootThreads = 2, kBootStore = 4;  // BootArgs.services
+
+struct BootArgs {
+  std::uint32_t protocol = kWorkerProtocol;
+  std::uint32_t scan_only = 0;  // 1: load and negotiate, create() will not follow
+  agentd_str name{nullptr, 0};  // "guardrail", for messages
+  std::uint64_t services = 0;   // kBoot...
+  agentd_list interfaces{nullptr, 0, 0};    // texts: ids that query() answers
+  agentd_list capabilities{nullptr, 0, 0};  // texts, of the manifest
+  agentd_list readable{nullptr, 0, 0};      // texts: directories that "files:read" opens
+  agentd_list writable{nullptr, 0, 0};      // texts: directories that "files:write" opens
+  std::uint64_t memory_bytes_max = 0;       // RLIMIT_DATA; 0 = none
+};
+
+struct RowInfo {
+  std::uint32_t event = 0;
+  std::uint16_t flags = 0;
+  std::int16_t priority = 0;
+  std::uint64_t wants = 0;
+};
+
+constexpr std::uint32_t kBootedDestroy = 1, kBootedSaveState = 2, kBootedLoadState = 4;  // functions
+
+struct BootReply {
+  std::uint32_t concurrency = 0;
+  std::uint32_t functions = 0;        // kBooted...
+  agentd_str id{nullptr, 0}, version{nullptr, 0};
+  agentd_list rows{nullptr, 0, 0};    // RowInfo
+  agentd_list notes{nullptr, 0, 0};   // texts: optional rows that were skipped
+  agentd_str sandbox{nullptr, 0};     // what does not hold here, one sentence; empty = all of it holds
+};
+
+const Shape& boot_args_shape();
+const Shape& boot_reply_shape();
+
+// Descriptors that a worker is started with, beside 0 to 2.
+constexpr int kWorkerModuleFd = 3, kWorkerWindowFd = 4, kWorkerAnswerFd = 5;
+
+}  // namespace agentd

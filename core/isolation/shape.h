@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// shape.h - where the texts, lists and pointers of a record of the hook ABI are.
+//
+// A record that crosses to a worker process is copied by its shape (flat.h, window.h): the shape is the one
+// place that knows which words of a record are addresses. A record that gets a new pointer gets a new row
+// here, and a test that walks every record for addresses that were left behind.
+//
+// Threading: immutable data.
+
+#include <agentd/hook_abi.h>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace agentd {
+
+struct Shape {
+  enum class Kind : std::uint8_t {
+    kText,     // agentd_str
+    kList,     // agentd_list of `of`
+    kPointer,  // const T*, `of` is T; may be NULL
+  };
+  struct Member {
+    Kind kind = Kind::kText;
+    std::uint16_t offset = 0;
+    const Shape* of = nullptr;
+  };
+  std::string_view name;    // "agentd_block"
+  std::uint16_t bytes = 0;  // as this host knows the record
+  bool sized = true;        // begins with `uint32_t size`: shorter ones are zero-filled, longer ones cut
+  std::span<const Member> members;
+};
+
+// One agentd_str, for lists of texts.
+const Shape& text_shape();
+const Shape& message_shape();
+const Shape& block_shape();
+const Shape& envelope_shape();
+// Of the payload of an event or a control call; null for an unknown event and for DESTROY and SAVE_STATE,
+// which carry none.
+const Shape* payload_shape(std::uint32_t event);
+// Of an action by AGENTD_ACT_; of its header alone when the kind is unknown.
+const Shape& action_shape(std::uint32_t kind);
+// Every shape that there is, for the test that looks for forgotten pointers.
+std::span<const Shape* const> all_shapes();
+
+}  // namespace agentd
