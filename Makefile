@@ -3,7 +3,9 @@
 .DEFAULT_GOAL := build
 PRESET ?= dev
 SHELL := /bin/bash
-.PHONY: help deps build test demo release asan tsan clang lint bench bench-macro bench-tokens interop ci clean
+SPACE := $(subst ,, )
+HOOK_TESTS := unit_hooks unit_bridge unit_host unit_isolation unit_worker
+.PHONY: help deps build test demo release asan tsan clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-tokens interop ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -28,6 +30,15 @@ release: deps ## builds the release preset
 
 asan tsan clang: deps ## the tests under that preset
 	@$(MAKE) --no-print-directory test PRESET=$@
+
+asan-hooks tsan-hooks: deps ## the same for what runs plugins alone: dispatcher, loader, worker
+	@cmake --preset $(@:-hooks=) > build-$@.log 2>&1 || { cat build-$@.log; exit 1; }; rm -f build-$@.log
+	@cmake --build --preset $(@:-hooks=) --target $(HOOK_TESTS)
+	@ctest --preset $(@:-hooks=) -R '^($(subst $(SPACE),|,$(HOOK_TESTS)))$$'
+
+fuzz: deps  ## every fuzz target for FUZZ_SECONDS (10), with clang's libFuzzer
+	@$(MAKE) --no-print-directory build PRESET=fuzz
+	@bash tests/fuzz/run.sh build/fuzz
 
 lint: deps  ## clang-tidy over the sources of the dev preset
 	@cmake --preset clang > /dev/null && run-clang-tidy -quiet -p build/clang '/(core|plugins|providers)/'

@@ -14,6 +14,10 @@ if(AGENTD_WERROR)
   target_compile_options(agentd_flags INTERFACE -Werror)
 endif()
 target_include_directories(agentd_flags INTERFACE ${PROJECT_SOURCE_DIR})
+if(AGENTD_FUZZ)
+  target_compile_options(agentd_flags INTERFACE -fsanitize=fuzzer-no-link
+    -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/tests/fuzz/ignorelist.txt)
+endif()
 if(AGENTD_SANITIZE)
   target_compile_options(agentd_flags INTERFACE "-fsanitize=${AGENTD_SANITIZE}" -fno-omit-frame-pointer
     -fno-sanitize-recover=undefined)

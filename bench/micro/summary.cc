@@ -16,6 +16,9 @@ constexpr double kFlatNoise = 0.05;
 
 constexpr double kSpawnRatio = 1.15;
 
+// A call to a worker, next to a word that goes to and fro.
+constexpr double kCallRatio = 2.0;
+
 constexpr double kMegabyte = 1'048'576;
 
 const char* verdict(bool met) { return met ? "met" : "MISSED"; }
@@ -120,6 +123,57 @@ void Summary::print_observers() const {
               middle("TenObservers/many_ns") / 1000, ratio);
 }
 
+// One kind of asking another process, next to the limit: a word that both wait for.
+void Summary::print_call(const std::string& bench, const char* kind, const char* label,
+                         double aim) const {
+  const std::string name = bench + "/" + kind;
+  // Spinning is quicker on a quiet machine, sleeping where every processor has work.
+  const bool spins = aim > 0 && middle(bench + "/spinning_p50") < middle(bench + "/asleep_p50");
+  const std::string limit = bench + (spins ? "/spinning" : "/asleep");
+  const double half = middle(name + "_p50"), most = middle(name + "_p99");
+  if (half < 0) return;
+  const double ratio = half / middle(limit + "_p50");
+  std::printf("%-42s %9.2f us %7.2f x   p99 %9.2f us %7.2f x", label, half / 1000, ratio,
+              most / 1000, most / middle(limit + "_p99"));
+  if (aim > 0 && std::string(kind) == "worker")
+    std::printf("   <= %.2f x  %s", aim, verdict(ratio <= aim));
+  std::printf("\n");
+}
+
+void Summary::print_calls() const {
+  for (const char* const size : {"1024", "65536", "1048576"}) {
+    const std::string bench = std::string("WorkerCalls/") + size;
+    if (middle(bench + "/spinning_p50") < 0) continue;
+    std::printf("a history of %s bytes\n", size);
+    print_call(bench, "spinning", "  a word, both sides spin", kCallRatio);
+    print_call(bench, "asleep", "  a word, both sides sleep", kCallRatio);
+    print_call(bench, "lane", "  a lane, an empty message", kCallRatio);
+    print_call(bench, "call", "  a lane, the records placed", kCallRatio);
+    print_call(bench, "worker", "  a hook in a worker, by the dispatcher", kCallRatio);
+    print_call(bench, "json", "  JSON over a pipe, parsed", kCallRatio);
+    print_call(bench, "in_process", "  the dispatcher, in the process", kCallRatio);
+  }
+  if (middle("WorkerColdCalls/asleep_p50") < 0) return;
+  std::printf(
+      "a history of 1048576 bytes, 50 ms after the last call; x = of a word, both sides sleep\n");
+  print_call("WorkerColdCalls", "asleep", "  a word, both sides sleep", 0);
+  print_call("WorkerColdCalls", "call", "  a lane, the records placed", 0);
+  print_call("WorkerColdCalls", "worker", "  a hook in a worker, by the dispatcher", 0);
+  print_call("WorkerColdCalls", "json", "  JSON over a pipe, parsed", 0);
+  print_eight_lanes();
+}
+
+void Summary::print_eight_lanes() const {
+  const std::string bench = "WorkerEightLanes";
+  if (middle(bench + "/alone_p50") < 0) return;
+  const auto print = [&](const char* kind, const char* label) {
+    std::printf("%-42s %9.2f us             p99 %9.2f us\n", label,
+                middle(bench + "/" + kind + "_p50") / 1000, middle(bench + "/" + kind + "_p99") / 1000);
+  };
+  print("alone", "  one thread asks a concurrent worker");
+  print("eight", "  eight threads do, each in its lane");
+}
+
 // Its time at each size, next to a copy of the history's bytes.
 void Summary::print_compaction(const std::string& bench, const std::string& label) const {
   if (best(bench + "/1000") < 0) return;
@@ -174,6 +228,9 @@ void Summary::print() const {
   print_spawn("FilterShell", "sh -c 'cat; echo {}', 1 KiB");
   print_spawn("HookExecutable", "a hook in sh, through the dispatcher");
   print_observers();
+  std::printf("\na call to another process, next to a word that two processes pass to and fro: the "
+      "quicker of spinning and sleeping\n\n");
+  print_calls();
   std::printf("\ntokens of a megabyte, exactly, next to copying it and to the estimate by size\n\n");
   for (const char* const text : {"prose", "code", "JSON", "CJK", "CJK without stops", "one letter",
                                  "spaces", "random letters", "base64"})

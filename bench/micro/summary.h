@@ -41,6 +41,9 @@ class Summary final : public benchmark::BenchmarkReporter {
   void print_first_call() const;
   void print_observers() const;
   void print_spawn(const std::string& bench, const std::string& label) const;
+  void print_call(const std::string& bench, const char* kind, const char* label, double aim) const;
+  void print_calls() const;
+  void print_eight_lanes() const;
   void print_compaction(const std::string& bench, const std::string& label) const;
   void print_tokens(const std::string& text) const;
 

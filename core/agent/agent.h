@@ -76,6 +76,9 @@ struct AgentParts {
   bool trace_hooks = true;       // kHookAnswer events, and a receipt for every hook that is asked
   // "native", "claude", ...: what kind the hook with that name is, for receipts. Empty = a guess.
   std::function<std::string(std::string_view hook)> hook_kind{};
+  // Called on the session's thread when a run and each of its turns begin, before the hooks of that turn are
+  // chosen: it may publish others. Empty = they stay what they are.
+  std::function<void()> refresh{};
 };
 
 // Why a run, a compaction or a session ended without success, with the exit code's class.

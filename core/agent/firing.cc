@@ -217,6 +217,7 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
   const Milliseconds time =
       fired.event == AGENTD_EVENT_SESSION_END ? kSessionEndTime : options_.hook_deadline;
   dispatch.deadline_ns = Deadline::after(parts_.clock, time).at_ns;
+  dispatch.budget_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
   if (fired.rewrite != nullptr) dispatch.rewrite = &Firing::rewrite;
   dispatch.context = &firing;
   dispatch.slots = &parts_.slots;

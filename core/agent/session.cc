@@ -405,7 +405,7 @@ void SessionImpl::add_user_message(const std::string& text, std::string_view sou
 
 void SessionImpl::begin_run(const CancelToken& cancel) {
   follow(cancel);
-  snapshot_ = parts_.dispatcher.pin();
+  renew_hooks();
   texts_.run_id = parts_.ids.next().text();
   turn_ = 0;
   run_number_ = conversation_->runs() + 1;
@@ -429,6 +429,12 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
   told.provider = options_.provider;
   told.model = options_.model;
   tell(told);
+}
+
+// The hooks of a turn stay the same to its end.
+void SessionImpl::renew_hooks() {
+  if (parts_.refresh) parts_.refresh();
+  snapshot_ = parts_.dispatcher.pin();
 }
 
 Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const CancelToken& cancel) {
@@ -516,7 +522,7 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
     }
     ++turn_;
     texts_.turn_id = parts_.ids.next().text();
-    snapshot_ = parts_.dispatcher.pin();
+    renew_hooks();
     refresh_tools();
     auto more = Turn(*this).take();
     if (!more) return fail_run(more.error());

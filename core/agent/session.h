@@ -114,6 +114,7 @@ class SessionImpl final : public Session {
 
   // ---- run (session.cc)
   void begin_run(const CancelToken& cancel);
+  void renew_hooks();
   Result<RunReport, RunError> run_task(std::string_view prompt, const Outcome* started,
                                        const CancelToken& cancel);
   Result<RunReport, RunError> run_turns();

@@ -79,12 +79,14 @@ int App::dispatch(const std::vector<std::string>& words) {
   const std::string& first = words[0];
   // These two must cost no more than a process costs; nothing is read before them.
   if (first == "--version" || first == "-V") return print("agentd " AGENTD_VERSION "\n");
-  if (first == "--plugins" || first == "--plugins=json")
-    return plugins_command(*this, first != "--plugins");
+  if (first == "--plugins") return plugins_command(*this, PluginsMode::kText);
+  if (first == "--plugins=json") return plugins_command(*this, PluginsMode::kJson);
+  if (first == "--plugins=verify") return plugins_command(*this, PluginsMode::kVerify);
   if (is_help(first)) return help(after(words, 1));
   if (first.substr(0, 10) == "--plugins=")
     return fail(kExitUsage,
-                "--plugins prints text, or with --plugins=json JSON; '" + first + "' is neither");
+                "--plugins prints text, --plugins=json JSON, and --plugins=verify loads each module as well; '" +
+                    first + "' is none of them");
   if (first[0] == '-' && first.size() > 1)
     return fail(kExitUsage, "unknown option '" + first + "'" +
                                 did_you_mean(first, {"--help", "--version", "--plugins"}) +

@@ -23,7 +23,7 @@ constexpr OptionSpec kNoSave{
     "no-save", 0, {}, "keep nothing: the conversation lives in memory only"};
 constexpr OptionSpec kNoHooks{"no-hooks", 0, {}, "no hook is asked; tools of bundled plugins stay"};
 constexpr OptionSpec kSafeMode{
-    "safe-mode", 0, {}, "no hook is asked, and of the bundled plugins only workspace_tools is loaded"};
+    "safe-mode", 0, {}, "no hook, plugin or tool is loaded, and no recipe of the project: the agent talks"};
 constexpr OptionSpec kNoTools{"no-tools", 0, {}, "offer no tools to the model"};
 constexpr OptionSpec kMaxTurns{"max-turns", 0, "N", "stop after N turns", {}, "max_turns"};
 constexpr OptionSpec kNoAuto{
@@ -311,6 +311,65 @@ CommandSpec hooks_untrust_spec() {
           hooks_untrust_command};
 }
 
+CommandSpec hooks_release_spec() {
+  return {"hooks release",
+          "NAME|PATH",
+          "let a hook that was set aside be loaded again",
+          "A module that ended agentd while it was loaded, or crashed its worker three times within a minute, "
+          "is set\naside until its bytes change or it is released.",
+          {kJson},
+          {"agentd hooks release lint"},
+          1,
+          1,
+          {},
+          hooks_release_command};
+}
+
+constexpr OptionSpec kModuleConfig{"config", 0, "JSON", "what the module gets as its configuration (default {})"};
+
+CommandSpec hooks_validate_spec() {
+  return {"hooks validate",
+          "FILE.so",
+          "check a native hook by the rules of the ABI",
+          "Each check runs in a process of its own: a module that crashes, hangs or leaks breaks a rule, and "
+          "nothing\nelse. One line for each rule; docs/reference/abi-rules.md explains the numbers. Exit code 1 "
+          "when a rule is\nbroken.",
+          {{"rule", 0, "ID", "that rule (A401) or group (A4) only (repeats)", {}, {}, {}, true},
+           {"timeout", 0, "MS", "how long one check may take (default 20000)"},
+           kModuleConfig,
+           kJson,
+           kSet},
+          {"agentd hooks validate ./hello.so", "agentd hooks validate ./guard.so --rule A4 --rule A701",
+           "agentd hooks validate ./audit.so --config '{\"path\":\"audit.jsonl\"}' --json"},
+          1,
+          1,
+          {},
+          hooks_validate_command};
+}
+
+CommandSpec hooks_fuzz_spec() {
+  return {"hooks fuzz",
+          "FILE.so",
+          "play a native hook at random, and find what makes it fail",
+          "Events with payloads made up by chance, instances made, saved, loaded and ended in any order, in a "
+          "process of\nits own and in a worker. A finding is a crash, a hang, an illegal answer, memory that is "
+          "kept, or a difference\nbetween the two; it is told with its seed, and --replay SEED plays it again. "
+          "Exit code 1 when there is one.",
+          {{"seed", 0, "N", "where to begin (default: by the clock)"},
+           {"runs", 0, "N", "how many seeds to play (default 200)"},
+           {"time", 0, "SECONDS", "stop after so long, whatever --runs says"},
+           {"replay", 0, "SEED", "play that one alone, and tell its steps"},
+           kModuleConfig,
+           kJson,
+           kSet},
+          {"agentd hooks fuzz ./hello.so --time 60", "agentd hooks fuzz ./hello.so --seed 1 --runs 1000",
+           "agentd hooks fuzz ./hello.so --replay 4711"},
+          1,
+          1,
+          {},
+          hooks_fuzz_command};
+}
+
 CommandSpec hooks_contract_spec() {
   return {"hooks contract",
           "[EVENT]",
@@ -535,6 +594,9 @@ const std::vector<CommandSpec>& all_commands() {
                                                  hooks_list_spec(),
                                                  hooks_trust_spec(),
                                                  hooks_untrust_spec(),
+                                                 hooks_release_spec(),
+                                                 hooks_validate_spec(),
+                                                 hooks_fuzz_spec(),
                                                  hooks_contract_spec(),
                                                  hooks_test_spec(),
                                                  hooks_run_spec(),

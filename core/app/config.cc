@@ -45,12 +45,7 @@ Result<ConfigValue> parse_choice(const KeySpec& key, std::string_view name, std:
   if (std::find(names.begin(), names.end(), text) != names.end())
     return ConfigValue{std::string(text), {}, {}};
   Error error = wrong_value(key, name, text);
-  if (key.name == "hooks.isolation" && text.substr(0, 7) == "process")
-    error.message = std::string(name) +
-                    ": this version runs hooks inside the process only; set it to " +
-                    "'in-process'";
-  else
-    error.message += did_you_mean(text, names);
+  error.message += did_you_mean(text, names);
   return error;
 }
 

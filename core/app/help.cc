@@ -83,8 +83,10 @@ std::string program_help() {
          "Commands:\n" +
          command_lines(commands) +
          "\nOptions:\n"
-         "  --plugins[=json]  list the native hooks with id, version, events and verdict; runs "
-         "none of them\n"
+         "  --plugins[=json|verify]\n"
+         "                    list the hooks with id, version, events and verdict; runs none of them. "
+         "With verify,\n"
+         "                    modules that may run are loaded, each in a process of its own\n"
          "  --version         print the version\n"
          "  --help            print this help; 'agentd COMMAND --help' says more about one\n\n"
          "First steps:\n"

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "core/base/bytes.h"
 namespace agentd::app {
 namespace {
 
@@ -39,6 +40,8 @@ PluginConfig plugin_config(const Config& config, const std::string& name) {
   if (config.is_set(key + "on_failure"))
     out.on_failure =
         config.text(key + "on_failure") == "closed" ? FailurePolicy::kClosed : FailurePolicy::kOpen;
+  if (config.is_set(key + "isolation")) out.isolation = isolation_of(config.text(key + "isolation"));
+  if (config.is_set(key + "sandbox")) out.sandbox = config.text(key + "sandbox") != "off";
   if (config.is_set(key + "grant")) {
     out.grants.emplace();
     for (const std::string& service : config.list(key + "grant"))
@@ -78,6 +81,16 @@ std::string bundled_hooks(const std::string& executable) {
   return {};
 }
 
+std::string worker_program(const std::string& executable) {
+  if (executable.empty()) return {};
+  const std::filesystem::path directory = std::filesystem::path(executable).parent_path();
+  for (const char* place : {"agentd-hook-worker", "../libexec/agentd/agentd-hook-worker"}) {
+    const std::string path = (directory / place).lexically_normal().string();
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return {};
+}
+
 HookSetup hook_setup(const App& app, const Config& config, const std::string& home,
                      const Project& project, bool dropped) {
   HookSetup setup;
@@ -99,8 +112,14 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
   }
   setup.bundled = bundled_hooks(app.surroundings().executable);
   if (!setup.bundled.empty())
-    options.directories.push_back({setup.bundled, Precedence::kSystem, false});
+    options.directories.push_back(
+        {setup.bundled, Precedence::kSystem, false, {std::begin(kOnByDefault), std::end(kOnByDefault)}, true});
   options.disable = config.list("hooks.disable");
+  options.allow = config.list("hooks.allow");
+  options.quarantine_directory = home + "/quarantine";
+  options.isolation = isolation_of(config.text("hooks.isolation")).value_or(Isolation::kProcess);
+  options.worker.program = worker_program(app.surroundings().executable);
+  options.worker.memory_bytes_max = config.whole("hooks.worker_memory_mb") << 20;
   for (const std::string& name : config.hook_names()) {
     options.plugins[name] = plugin_config(config, name);
     setup.options.settings[name] = hook_settings(config, name, options.plugins[name]);
@@ -124,10 +143,23 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
   return setup;
 }
 
-void keep_tools_only(HookSetup& setup) {
-  for (auto& [name, plugin] : setup.options.native.plugins)
-    plugin.enabled = std::find(std::begin(kOnByDefault), std::end(kOnByDefault), name) !=
-                     std::end(kOnByDefault);
+std::vector<std::string> safe_mode_notes(const Config& config, const std::string& home,
+                                         const Project& project, const Clock& clock) {
+  std::vector<std::string> out{
+      "safe mode is on: no hook, plugin or tool is loaded, and nothing of the project's recipes"};
+  std::vector<std::string> guards = config.list("hooks.guards");
+  const auto store = TrustStore::open(home + "/trust.json", ::geteuid(), clock);
+  if (!store) out.push_back("safe mode: which guards are off cannot be told: " + store.error().message);
+  const auto here = TrustStore::repository_key(project.root);
+  if (store)
+    for (const TrustEntry& entry : store->entries()) {
+      const bool foreign = !entry.repository.empty() && (!here || entry.repository != *here);
+      if (entry.guard && !foreign && std::find(guards.begin(), guards.end(), entry.name) == guards.end())
+        guards.push_back(entry.name);
+    }
+  if (!guards.empty())
+    out.push_back("safe mode: GUARDS ARE OFF, nothing blocks what they guard: " + join(guards, ", "));
+  return out;
 }
 
 bool is_replaced(const HookSetup& setup, const std::string& path, const std::string& name) {

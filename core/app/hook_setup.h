@@ -23,6 +23,9 @@ namespace agentd::app {
 // Empty when there are none.
 std::string bundled_hooks(const std::string& executable);
 
+// The program that runs isolated hooks, beside the executable or in ../libexec/agentd. Empty when it is not there.
+std::string worker_program(const std::string& executable);
+
 struct HookSetup {
   HookHostOptions options;
   std::string bundled;  // directory; empty = none
@@ -34,8 +37,9 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
 // True also where the two paths lead to one directory.
 bool is_same_directory(const std::string& a, const std::string& b);
 
-// Switches off every plugin but those that are on by default.
-void keep_tools_only(HookSetup& setup);
+// What --safe-mode means here, for the user: that nothing is loaded, and which guards are off thereby.
+std::vector<std::string> safe_mode_notes(const Config& config, const std::string& home,
+                                         const Project& project, const Clock& clock);
 
 // True when the file is a bundled one that another of its name replaces.
 bool is_replaced(const HookSetup& setup, const std::string& path, const std::string& name);

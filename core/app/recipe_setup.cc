@@ -10,11 +10,12 @@
 namespace agentd::app {
 
 std::vector<RecipeDirectory> recipe_directories(const Config& config, const std::string& home,
-                                                const Project& project, const Clock& clock) {
+                                                const Project& project, const Clock& clock,
+                                                bool of_the_project) {
   std::vector<RecipeDirectory> out;
   const uid_t user = ::geteuid();
   // A project around the home directory has the user's own recipes there.
-  if (!is_same_directory(project.root + "/.agent", home)) {
+  if (of_the_project && !is_same_directory(project.root + "/.agent", home)) {
     RecipeDirectory of_project;
     of_project.path = project.root + "/.agent/recipes";
     of_project.source = RecipeSource::kProject;

@@ -136,7 +136,8 @@ class EngineImpl final : public Engine {
     if (auto known = load_models(); !known) return known.error();
     log_ = make_log(config_, home_);
     project_ = find_project(app_.surroundings().cwd);
-    recipes_.emplace(recipe_directories(config_, home_, project_, app_.clock()), *log_);
+    recipes_.emplace(
+        recipe_directories(config_, home_, project_, app_.clock(), !options_.safe_mode), *log_);
     // A mistake in it costs nothing: no provider, no store.
     std::optional<Recipe> recipe;
     if (!options_.recipe.empty()) {
@@ -330,7 +331,8 @@ class EngineImpl final : public Engine {
                      events_,
                      *log_,
                      options_.trace_hooks,
-                     [this](std::string_view hook) { return hook_kind(hook); }};
+                     [this](std::string_view hook) { return hook_kind(hook); },
+                     [this] { refresh_hooks(); }};
     services_ =
         make_services(std::move(parts), agent_options(std::move(*system), std::move(instructions)));
     return {};
@@ -391,9 +393,12 @@ class EngineImpl final : public Engine {
   }
 
   void load_hooks() {
+    if (options_.safe_mode) {
+      for (const std::string& note : safe_mode_notes(config_, home_, project_, app_.clock())) warn(note);
+      return;
+    }
     if (!options_.hooks && !options_.tools) return;
     HookSetup setup = hook_setup(app_, config_, home_, project_, options_.hooks);
-    if (options_.safe_mode) keep_tools_only(setup);
     setup.options.native.roots = workspace_roots();
     host_ = std::make_unique<HookHost>(setup.options, external_environment());
     host_->load_all();
@@ -410,6 +415,15 @@ class EngineImpl final : public Engine {
     if (active_ != nullptr)
       for (Subscription& each : active_->subscriptions()) all.push_back(std::move(each));
     dispatcher_.publish(std::move(all), config_.list("hooks.order"));
+  }
+
+  // Hooks whose files changed since the last turn.
+  void refresh_hooks() {
+    if (!host_) return;
+    const HookHost::Reloaded found = host_->reload_changed();
+    for (const std::string& warning : found.warnings) warn(warning);
+    for (const std::string& note : found.notes) warn(note);
+    if (found.changed) publish();
   }
 
   // For receipts; asked while the hooks are loaded.

@@ -40,7 +40,7 @@ struct EngineOptions {
   bool hooks = true;
   std::string recipe;        // in use from the start, as by use_recipe(); empty = none
   RecipeValues recipe_arguments;
-  bool safe_mode = false;  // of the bundled plugins only the file tools are loaded
+  bool safe_mode = false;  // no module, program or file of a hook is read, nor a recipe of the project
   bool tools = true;
   bool trace_hooks = false;  // every answer of a hook is an event
   bool needs_model = true;   // false: nothing will be asked, so no key is needed

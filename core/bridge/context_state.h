@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/bridge/plugin_context.h"
+#include "core/bridge/tasks.h"
 
 namespace agentd {
 
@@ -43,9 +44,20 @@ struct StoreTable {
   PluginContext::State* state;
 };
 
+// A token outside of every call. Host services that it waits for hear of its end by the token.
+struct OpenScope {
+  explicit OpenScope(SlotSource& slots) : slot(slots), binding(*slot, cancel) {}
+  CancelToken cancel;
+  SlotLease slot;
+  CancelBinding binding;
+};
+
 struct PluginContext::State {
   State(PluginIdentity who, Grants granted, TokenTable& token_table, Services& backend_services,
         const Clock& clock_source, Log& log_sink);
+
+  // The slot of a token, as TokenTable::find(); none once the instance was abandoned.
+  CallSlot* find(agentd_token token) const { return abandoned.load() ? nullptr : tokens.find(token); }
 
   // Constant after construction.
   const PluginIdentity identity;
@@ -64,12 +76,16 @@ struct PluginContext::State {
   agentd_services services{sizeof(agentd_services), 0, nullptr, nullptr, nullptr};
   // Shared with the entries of published snapshots.
   const std::shared_ptr<std::atomic<std::uint32_t>> stopped;
+  TaskPool tasks;
+  std::atomic<bool> gave_up{false};  // on a call of ours that is pending for ever
+  // A thread of the plugin goes on for ever: what the host lent it may be gone by now.
+  std::atomic<bool> abandoned{false};
 
   mutable std::mutex mutex;
-  std::map<std::string, const void*> interfaces;        // guarded by mutex
-  std::vector<PluginTool> tools;                        // guarded by mutex
-  std::vector<std::string> fields;                      // guarded by mutex
-  std::map<agentd_token, SlotLease> scopes;     // guarded by mutex
+  std::map<std::string, const void*> interfaces;              // guarded by mutex
+  std::vector<PluginTool> tools;                              // guarded by mutex
+  std::vector<std::string> fields;                            // guarded by mutex
+  std::map<agentd_token, std::unique_ptr<OpenScope>> scopes;  // guarded by mutex
 };
 
 // Sets the tables of the services that were granted.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/bytes.h"
+#include "core/base/for_ever.h"
 #include "core/bridge/actions.h"
 #include "core/bridge/context_state.h"
 #include "core/codec/json.h"
@@ -19,14 +20,16 @@ State& state_of(const agentd_core* core) { return *reinterpret_cast<const CoreTa
 void AGENTD_CALL core_fail(const agentd_core* core, agentd_token token, agentd_status status,
                            agentd_str what) noexcept {
   State& state = state_of(core);
+  if (state.abandoned.load()) return;
   std::string text = one_line(view_of(what), 2'000);
   state.log.write(LogLevel::kWarning, state.identity.name, text);
-  if (CallSlot* const slot = state.tokens.find(token)) slot->fail(token, status, std::move(text));
+  if (CallSlot* const slot = state.find(token)) slot->fail(token, status, std::move(text));
 }
 
 void AGENTD_CALL core_log(const agentd_core* core, agentd_token, int32_t level,
                           agentd_str text) noexcept {
   State& state = state_of(core);
+  if (state.abandoned.load()) return;
   const int clamped = std::clamp(level, AGENTD_LEVEL_DEBUG, AGENTD_LEVEL_ERROR);
   state.log.write(static_cast<LogLevel>(clamped), state.identity.name, one_line(view_of(text), 2'000));
 }
@@ -56,7 +59,7 @@ bool legal_in_control(std::uint32_t event, std::uint32_t kind) {
 agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token,
                                     const agentd_action* action) noexcept {
   State& state = state_of(core);
-  CallSlot* const slot = state.tokens.find(token);
+  CallSlot* const slot = state.find(token);
   if (slot == nullptr) return AGENTD_E_NOT_FOUND;
   const std::uint32_t during = slot->event();
   if (during == 0) return AGENTD_E_UNSUPPORTED;  // a scope: no event is waiting for an answer
@@ -83,13 +86,13 @@ constexpr std::size_t kArenaBytesMax = std::size_t{1} << 30;
 void* AGENTD_CALL core_arena(const agentd_core* core, agentd_token token, size_t bytes,
                              size_t align) noexcept {
   if (align == 0 || align > 64 || (align & (align - 1)) != 0 || bytes > kArenaBytesMax) return nullptr;
-  CallSlot* const slot = state_of(core).tokens.find(token);
+  CallSlot* const slot = state_of(core).find(token);
   return slot == nullptr ? nullptr : slot->allocate(token, bytes, align);
 }
 
 agentd_status AGENTD_CALL core_complete(const agentd_core* core, agentd_token token,
                                         agentd_status status) noexcept {
-  CallSlot* const slot = state_of(core).tokens.find(token);
+  CallSlot* const slot = state_of(core).find(token);
   if (slot == nullptr || status == AGENTD_PENDING) return AGENTD_E_NOT_FOUND;
   return slot->complete(token, status) ? AGENTD_OK : AGENTD_E_NOT_FOUND;
 }
@@ -99,24 +102,28 @@ agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv c
                                           agentd_token* out, const agentd_live** live) noexcept {
   if (out == nullptr) return AGENTD_E_ARG;
   State& state = state_of(core);
-  SlotLease lease(state.tokens);
-  lease->live().deadline_ns = deadline_ns;
-  lease->announce(0, conversation);
-  *out = lease->open(nullptr);
-  if (live != nullptr) *live = &lease->live();
+  if (state.abandoned.load()) return AGENTD_E_CANCELLED;
+  auto scope = std::make_unique<OpenScope>(state.tokens);
+  CallSlot& slot = *scope->slot;
+  slot.set_deadline(deadline_ns);
+  slot.announce(0, conversation);
+  *out = slot.open(nullptr);
+  if (live != nullptr) *live = &slot.live();
   const std::lock_guard lock(state.mutex);
-  state.scopes.emplace(*out, std::move(lease));
+  state.scopes.emplace(*out, std::move(scope));
   return AGENTD_OK;
 }
 
 void AGENTD_CALL core_scope_close(const agentd_core* core, agentd_token token) noexcept {
   State& state = state_of(core);
+  if (state.abandoned.load()) return;
   const std::lock_guard lock(state.mutex);
   state.scopes.erase(token);
 }
 
 uint64_t AGENTD_CALL core_now_ns(const agentd_core* core) noexcept {
-  return state_of(core).clock.monotonic_ns();
+  const State& state = state_of(core);
+  return state.abandoned.load() ? UINT64_MAX : state.clock.monotonic_ns();
 }
 
 // ---- agentd.tools/1
@@ -148,7 +155,7 @@ agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token toke
   State& state = *reinterpret_cast<const ToolsTable*>(table)->state;
   auto copied = copy_tool(tool, state.identity.id);
   if (!copied) {
-    if (CallSlot* const slot = state.tokens.find(token))
+    if (CallSlot* const slot = state.find(token))
       slot->fail(token, AGENTD_E_ARG, copied.error().message);
     return AGENTD_E_ARG;
   }
@@ -172,7 +179,7 @@ agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token, 
 // The payload's JSON, made once for all hooks of a dispatch and alive until the call returns; null when
 // there is no event.
 const std::string* json_of(State& state, agentd_token token) {
-  CallSlot* const slot = state.tokens.find(token);
+  CallSlot* const slot = state.find(token);
   if (slot == nullptr || slot->dispatch() == nullptr) return nullptr;
   if (find_event(slot->dispatch()->event) == nullptr) return nullptr;
   return slot->payload_text(true).get();
@@ -223,7 +230,7 @@ agentd_status AGENTD_CALL field_get(const agentd_field* table, agentd_token toke
   if (!document) return AGENTD_E_INTERNAL;
   const JsonView found = follow(document->root(), path);
   if (!found.exists()) return AGENTD_E_NOT_FOUND;
-  CallSlot* const slot = state.tokens.find(token);
+  CallSlot* const slot = state.find(token);
   if (slot == nullptr) return AGENTD_E_NOT_FOUND;
   *out = slot->copy(token, found.is_string() ? std::string(found.string_or({})) : found.text());
   return AGENTD_OK;
@@ -258,6 +265,7 @@ PluginContext::PluginContext(PluginIdentity identity, Grants grants, TokenTable&
   offer(AGENTD_TOOLS_ID, &state_->tools_table);
   offer(AGENTD_JSON_ID, &state_->json_table);
   offer(AGENTD_FIELD_ID, &state_->field_table);
+  offer(AGENTD_TASKS_ID, state_->tasks.table());
 }
 
 PluginContext::~PluginContext() = default;
@@ -275,6 +283,23 @@ const std::shared_ptr<std::atomic<std::uint32_t>>& PluginContext::stopped() cons
   return state_->stopped;
 }
 
+std::vector<std::string> PluginContext::stop_tasks(Milliseconds grace) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (const auto& [token, scope] : state_->scopes) scope->cancel.cancel(AGENTD_CANCEL_SHUTDOWN);
+  }
+  return state_->tasks.stop_all(grace);
+}
+
+bool PluginContext::gave_up() const { return state_->gave_up.load() || state_->stopped->load() == kHookStuck; }
+
+void PluginContext::abandon(std::unique_ptr<PluginContext> context) {
+  State& state = *context->state_;
+  state.stopped->store(kHookStuck);
+  state.abandoned.store(true);
+  keep_for_ever(std::shared_ptr<PluginContext>(std::move(context)));
+}
+
 std::vector<PluginTool> PluginContext::tools() const {
   const std::lock_guard lock(state_->mutex);
   return state_->tools;
@@ -285,7 +310,7 @@ namespace {
 // Runs a function as a call of `event` in a slot of its own.
 agentd_status run_call(State& state, CallSlot& slot, const Dispatch& dispatch,
                        const std::function<agentd_status(const agentd_call*)>& fn) {
-  slot.live().deadline_ns = dispatch.deadline_ns;
+  slot.set_deadline(dispatch.deadline_ns);
   slot.announce(dispatch.event, dispatch.conversation);
   agentd_call call{sizeof(agentd_call),
                    dispatch.event,
@@ -297,7 +322,11 @@ agentd_status run_call(State& state, CallSlot& slot, const Dispatch& dispatch,
                    nullptr,
                    dispatch.payload};
   agentd_status status = fn(&call);
-  if (status == AGENTD_PENDING) status = slot.wait_completed(state.clock.monotonic_ns());
+  if (status == AGENTD_PENDING) {
+    status = slot.wait_completed(state.clock.monotonic_ns());
+    if (slot.gave_up()) state.gave_up.store(true);
+  }
+  slot.end_call();
   return status;
 }
 

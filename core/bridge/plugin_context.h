@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// plugin_context.h - the C tables that one plugin instance sees: core, services, tools, json, field.
+// plugin_context.h - the C tables that one plugin instance sees: core, services, tools, json, field, tasks.
 //
 // The pointer to the core table is the identity of the instance: there is no global table, and two hosts
 // can live in one process. Everything that a plugin emits is copied here, everything that it is given
@@ -10,6 +10,7 @@
 
 #include <agentd/ext/field.h>
 #include <agentd/ext/json.h>
+#include <agentd/ext/tasks.h>
 #include <agentd/ext/tools.h>
 
 #include <atomic>
@@ -71,6 +72,14 @@ class PluginContext {
   // of fail() becomes the error; actions that it emitted are returned.
   Result<std::vector<Action>> control(std::uint32_t event, const void* payload, Deadline deadline,
                                       const std::function<agentd_status(const agentd_call*)>& fn);
+
+  // Ends the plugin's tasks, before destroy(): none can be started any more. The names of those that did not end
+  // within `grace`: the instance must be abandoned then.
+  std::vector<std::string> stop_tasks(Milliseconds grace);
+  // True when a call was given up that the plugin still works on: it must be abandoned, too.
+  bool gave_up() const;
+  // Leaks the context of an instance of which a thread goes on: its tables answer that they are cancelled.
+  static void abandon(std::unique_ptr<PluginContext> context);
 
   // Runs one of the plugin's tools and waits for its result.
   Result<ToolOutcome> call_tool(const PluginTool& tool, void* self, const ToolCall& call,

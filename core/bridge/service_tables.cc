@@ -12,11 +12,12 @@ using State = PluginContext::State;
 class Ask {
  public:
   Ask(State& state, agentd_token token)
-      : state_(state), token_(token), slot_(state.tokens.find(token)) {}
+      : state_(state), token_(token), slot_(state.find(token)) {}
 
   bool stale() const { return slot_ == nullptr; }
   State& state() const { return state_; }
   CallSlot& slot() const { return *slot_; }
+  agentd_token token() const { return token_; }
 
   // Who cancels the run cancels the service that it waits for.
   ServiceCaller caller() const {
@@ -75,9 +76,7 @@ class HostTime {
  public:
   explicit HostTime(const Ask& ask) : ask_(ask), start_(ask.state().clock.monotonic_ns()) {}
   ~HostTime() {
-    std::atomic_ref deadline(ask_.slot().live().deadline_ns);
-    if (const std::uint64_t at = deadline.load(); at != UINT64_MAX)
-      deadline.store(at + ask_.state().clock.monotonic_ns() - start_);
+    ask_.slot().extend_deadline(ask_.token(), ask_.state().clock.monotonic_ns() - start_);
   }
   HostTime(const HostTime&) = delete;
   HostTime& operator=(const HostTime&) = delete;
@@ -239,6 +238,7 @@ agentd_status AGENTD_CALL thread_usage(const agentd_thread_factory* me, agentd_t
 
 agentd_status AGENTD_CALL thread_close(const agentd_thread_factory* me, agentd_thread thread) noexcept {
   State& state = of(me);
+  if (state.abandoned.load()) return AGENTD_E_CANCELLED;
   auto closed = state.backend.close_thread(state.identity.id, thread);
   return closed ? AGENTD_OK : status_of(closed.error().code);
 }

@@ -1,9 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/bridge/token_table.h"
 
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <thread>
+
+#include "core/base/for_ever.h"
 #include "core/base/result.h"
 
 namespace agentd {
+
+namespace {
+
+// A deadline is looked for this long before it passes; a program that waits for nothing is woken seldom.
+constexpr Milliseconds kTick{10}, kIdle{100};
+
+}  // namespace
+
+struct TokenTable::Watchdog {
+  Watchdog(const TokenTable& of, const Clock& time) : table(of), clock(time), thread([this] { run(); }) {}
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex);
+      ends = true;
+    }
+    changed.notify_one();
+    thread.join();
+  }
+
+  void run();
+  // Tells those that were seen at the last look and still run; returns those that are seen now.
+  using Seen = std::vector<std::pair<CallSlot*, std::uint64_t>>;
+  Seen look(const Seen& before) const;
+
+  const TokenTable& table;
+  const Clock& clock;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ends = false;  // guarded by mutex
+  std::thread thread;
+};
+
+TokenTable::Watchdog::Seen TokenTable::Watchdog::look(const Seen& before) const {
+  const std::uint64_t now = clock.monotonic_ns();
+  for (const auto& [slot, call] : before) slot->expire(call, now);
+  const std::uint64_t ahead = static_cast<std::uint64_t>(std::chrono::nanoseconds(kIdle + kTick).count());
+  Seen out;
+  for (CallSlot* const slot : table.slots())
+    if (const auto call = slot->about_to_expire(now + ahead)) out.emplace_back(slot, *call);
+  return out;
+}
+
+void TokenTable::Watchdog::run() {
+  ::pthread_setname_np(::pthread_self(), "deadlines");
+  Seen seen;
+  std::unique_lock lock(mutex);
+  while (!changed.wait_for(lock, seen.empty() ? kIdle : kTick, [this] { return ends; })) {
+    lock.unlock();
+    seen = look(seen);
+    lock.lock();
+  }
+}
+
+TokenTable::TokenTable() = default;
+
+void TokenTable::watch(const Clock& clock) {
+  const std::lock_guard lock(mutex_);
+  if (!watchdog_) watchdog_ = std::make_unique<Watchdog>(*this, clock);
+}
+
+std::vector<CallSlot*> TokenTable::slots() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<CallSlot*> out;
+  for (const auto& slot : slots_) out.push_back(slot.get());
+  return out;
+}
+
+// A slot that is still lent belongs to an instance that was abandoned, one of whose threads may yet read it.
+TokenTable::~TokenTable() {
+  watchdog_.reset();
+  for (auto& slot : slots_)
+    if (std::find(free_.begin(), free_.end(), slot.get()) == free_.end())
+      keep_for_ever(std::shared_ptr<CallSlot>(std::move(slot)));
+}
 
 CallSlot* TokenTable::acquire() {
   const std::lock_guard lock(mutex_);
@@ -20,6 +102,7 @@ CallSlot* TokenTable::acquire() {
 }
 
 void TokenTable::release(CallSlot* slot) {
+  slot->set_deadline(UINT64_MAX);
   slot->close();
   slot->clean();
   const std::lock_guard lock(mutex_);

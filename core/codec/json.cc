@@ -65,17 +65,32 @@ bool names_surrogate(std::string_view text) {
   return text.find("\\ud") != std::string_view::npos || text.find("\\uD") != std::string_view::npos;
 }
 
+using TextStream = rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream>;
+
+// RapidJSON makes any number at all of a zero with a large exponent: "0e99". `read` is how far it is.
+double mend_zero(double value, std::string_view text, std::size_t read) {
+  constexpr std::string_view kOfNumber = "0123456789+-.eE";
+  const std::size_t last = text.substr(0, read + 1).find_last_of(kOfNumber);
+  if (last == std::string_view::npos) return value;
+  std::string_view number = text.substr(0, last + 1);
+  number.remove_prefix(number.find_last_not_of(kOfNumber) + 1);
+  if (number.substr(0, number.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos)
+    return value;
+  return number.starts_with('-') ? -0.0 : 0.0;
+}
+
 // Builds the document up to a depth that can be walked again by recursion.
 class DepthGuard {
  public:
-  explicit DepthGuard(rapidjson::Document& to) : to_(to) {}
+  DepthGuard(rapidjson::Document& to, std::string_view text, const TextStream& stream)
+      : to_(to), text_(text), stream_(stream) {}
   bool Null() { return to_.Null(); }
   bool Bool(bool value) { return to_.Bool(value); }
   bool Int(int value) { return to_.Int(value); }
   bool Uint(unsigned value) { return to_.Uint(value); }
   bool Int64(std::int64_t value) { return to_.Int64(value); }
   bool Uint64(std::uint64_t value) { return to_.Uint64(value); }
-  bool Double(double value) { return to_.Double(value); }
+  bool Double(double value) { return to_.Double(mend_zero(value, text_, stream_.Tell())); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool copy) {
     return to_.RawNumber(text, size, copy);
   }
@@ -88,16 +103,18 @@ class DepthGuard {
 
  private:
   rapidjson::Document& to_;
+  const std::string_view text_;
+  const TextStream& stream_;
   int depth_ = 0;
 };
 
 rapidjson::ParseResult read_into(rapidjson::Document& document, std::string_view text) {
   rapidjson::MemoryStream memory(text.data(), text.size());
-  rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> bytes(memory);
+  TextStream bytes(memory);
   rapidjson::Reader reader;
   rapidjson::ParseResult result;
   auto generate = [&](rapidjson::Document& to) {
-    DepthGuard guard(to);
+    DepthGuard guard(to, text, bytes);
     result = reader.Parse<kFlags>(bytes, guard);
     return !result.IsError();
   };

@@ -38,12 +38,24 @@ struct Snapshot::Serial {
 
   static agentd_status AGENTD_CALL call(void* me, const agentd_call* call) noexcept {
     auto& serial = *static_cast<Serial*>(me);
-    if (!serial.turn->try_lock()) {
-      const Milliseconds left = Deadline{call->live->deadline_ns}.left(*serial.clock);
-      if (!serial.turn->try_lock_for(left)) return AGENTD_E_DEADLINE;
-    }
+    if (!serial.turn->try_lock())
+      if (const agentd_status status = serial.wait(*call->live); status != AGENTD_OK) return status;
     const std::lock_guard lock(*serial.turn, std::adopt_lock);
     return serial.fn(serial.self, call);
+  }
+
+  // In slices, so that a cancelled call does not stand in the queue.
+  agentd_status wait(const agentd_live& live) const {
+    auto& deadline_ns = const_cast<std::uint64_t&>(live.deadline_ns);
+    auto& cancel = const_cast<std::uint32_t&>(live.cancel);
+    const auto start = std::chrono::steady_clock::now();
+    const Milliseconds left = Deadline{std::atomic_ref(deadline_ns).load()}.left(*clock);
+    while (!turn->try_lock_for(std::min(Milliseconds(CallSlot::kSlice), left))) {
+      if (std::chrono::steady_clock::now() - start >= left) return AGENTD_E_DEADLINE;
+      if (std::atomic_ref(cancel).load() == AGENTD_CANCEL_DEADLINE) return AGENTD_E_DEADLINE;
+      if (std::atomic_ref(cancel).load() != 0) return AGENTD_E_CANCELLED;
+    }
+    return AGENTD_OK;
   }
 };
 
@@ -132,8 +144,9 @@ struct HookAnswer {
   std::uint64_t duration_ns = 0;
 };
 
-HookAnswer take_answer(CallSlot& slot, agentd_status status) {
+HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
   HookAnswer out{status, slot.take_actions(), slot.take_failure(), slot.take_note(), 0};
+  if (!why.empty()) out.failure = out.failure.empty() ? std::move(why) : out.failure + "; " + why;
   if (out.failure.empty() && status == AGENTD_E_DEADLINE)
     out.failure = "it did not answer before its deadline";
   return out;
@@ -259,6 +272,35 @@ class Merger {
   std::unique_ptr<Outcome>& outcome_;
 };
 
+// Ends a call: waits for it when it is pending, and says what a deadline that has passed means. `why` is for
+// who was given up.
+agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+                       const Snapshot::Entry& entry, agentd_status status, std::string& why) {
+  const std::uint64_t deadline = std::atomic_ref(slot.live().deadline_ns).load();
+  if (status == AGENTD_PENDING) {
+    const std::uint64_t now = snapshot.clock().monotonic_ns();
+    const bool had_time = deadline > now && deadline - now >= event.budget_ns / 2;
+    status = slot.wait_completed(now);
+    slot.end_call();
+    if (!slot.gave_up()) return status;
+    why = status == AGENTD_E_DEADLINE ? "it did not answer before its deadline and goes on"
+                                      : "it was cancelled and goes on";
+    const auto& stopped = snapshot.subscription(entry).stopped;
+    if (status != AGENTD_E_DEADLINE || !had_time || !stopped) return status;
+    stopped->store(kHookStuck);
+    why = "it did not answer before its deadline and goes on: it is switched off until agentd starts again";
+    return status;
+  }
+  if (!slot.end_call()) return status;
+  if (status == AGENTD_E_CANCELLED) return AGENTD_E_DEADLINE;
+  const std::uint64_t now = snapshot.clock().monotonic_ns();
+  if (status < 0 || now < deadline || Milliseconds((now - deadline) / 1'000'000) <= CallSlot::kGrace)
+    return status;
+  why = "it answered " + std::to_string((now - deadline) / 1'000'000) +
+        " ms after its deadline, which is too late";
+  return AGENTD_E_DEADLINE;
+}
+
 // Takes what a hook said into the outcome and tells the trace. Returns whether hooks that may still decide
 // are asked.
 bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapshot::Entry& entry,
@@ -280,13 +322,29 @@ bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapsh
                                          const Snapshot::Entry& entry, agentd_status status,
                                          std::uint64_t started_ns, TraceSink* trace,
                                          std::unique_ptr<Outcome>& outcome) {
-  if (status == AGENTD_PENDING) status = slot.wait_completed(snapshot.clock().monotonic_ns());
-  HookAnswer answer = take_answer(slot, status);
+  std::string why;
+  status = end_call(snapshot, slot, event, entry, status, why);
+  HookAnswer answer = take_answer(slot, status, std::move(why));
   if (trace != nullptr) answer.duration_ns = snapshot.clock().monotonic_ns() - started_ns;
   const std::size_t rewrites = outcome ? outcome->rewrites.size() : 0;
   const bool open = settle_answer(snapshot, event, entry, answer, trace, outcome);
   // The next hook sees what this one made.
   if (outcome && outcome->rewrites.size() != rewrites) slot.forget_payload_text();
+  return open;
+}
+
+// A hook whose instance has ended is not asked. A guard of a stuck one guards by failing. Returns as settle().
+[[gnu::noinline, gnu::cold]] bool pass_over(const Snapshot& snapshot, CallSlot& slot,
+                                            const Dispatch& event, const Snapshot::Entry& entry,
+                                            TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
+  const Subscription& from = snapshot.subscription(entry);
+  if (entry.stopped->load(std::memory_order_relaxed) != kHookStuck) return true;
+  if (from.on_failure != FailurePolicy::kClosed || observes(from)) return true;
+  HookAnswer answer;
+  answer.status = AGENTD_E_DEADLINE;
+  answer.failure = "an earlier call of it never ended: it is switched off until agentd starts again";
+  const bool open = settle_answer(snapshot, event, entry, answer, trace, outcome);
+  slot.forget_payload_text();
   return open;
 }
 
@@ -351,7 +409,7 @@ class ObserverGroup {
     const SlotLease lease(*event_.slots);
     if (lease->touched()) lease->clean();
     const CancelBinding cancel(*lease, slot_.cancel_token());
-    lease->live().deadline_ns = event_.deadline_ns;
+    lease->set_deadline(event_.deadline_ns);
     lease->announce(event_.event, event_.conversation);
     lease->share_payload_text(slot_);
     answers_[index] = call(*lease, entries_[index]);
@@ -364,8 +422,9 @@ class ObserverGroup {
                            event_.conversation,  &slot.live(), entry.core,
                            entry.services,       event_.envelope, payload_for(event_, entry)};
     agentd_status status = entry.fn(entry.self, &call);
-    if (status == AGENTD_PENDING) status = slot.wait_completed(snapshot_.clock().monotonic_ns());
-    HookAnswer answer = take_answer(slot, status);
+    std::string why;
+    status = end_call(snapshot_, slot, event_, entry, status, why);
+    HookAnswer answer = take_answer(slot, status, std::move(why));
     slot.close();
     answer.duration_ns = snapshot_.clock().monotonic_ns() - started;
     return answer;
@@ -399,7 +458,7 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
   const auto entries = snapshot.entries(event.event);
   if (entries.empty()) return outcome;
   if (slot.touched()) slot.clean();
-  slot.live().deadline_ns = event.deadline_ns;
+  slot.set_deadline(event.deadline_ns);
   slot.announce(event.event, event.conversation);
   const void* const bare = event.payload_bare == nullptr ? event.payload : event.payload_bare;
   agentd_call call{sizeof(agentd_call), event.event,    0, event.conversation, &slot.live(),
@@ -408,7 +467,11 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
   const Snapshot::Entry* entry = entries.data();
   const Snapshot::Entry* const end = entry + entries.size();
   do {
-    if (entry->stopped != nullptr && entry->stopped->load(std::memory_order_relaxed) != 0) continue;
+    if (entry->stopped != nullptr && entry->stopped->load(std::memory_order_relaxed) != kHookInUse) {
+      if (pass_over(snapshot, slot, event, *entry, trace, outcome)) continue;
+      while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
+      continue;
+    }
     if (kTraced && event.only != 0 && (entry->flags & event.only) == 0) continue;
     if ((entry->flags & AGENTD_HOOK_OBSERVES) != 0 && (entry->wants & Snapshot::kWaits) != 0 &&
         run_together(snapshot, slot, event, {entry, end}, trace, outcome)) {
@@ -422,10 +485,13 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
     const std::uint64_t started = kTraced ? snapshot.clock().monotonic_ns() : 0;
     const agentd_status status = entry->fn(entry->self, &call);
     if (!kTraced && status == AGENTD_OK && !slot.touched()) continue;
-    if (settle(snapshot, slot, event, *entry, status, started, trace, outcome)) continue;
+    const bool open = settle(snapshot, slot, event, *entry, status, started, trace, outcome);
+    call.live = &slot.live();  // another one, if the call was given up
+    if (open) continue;
     // After a deny only observers still hear of the event; they stand last.
     while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
   } while (++entry != end);
+  slot.set_deadline(UINT64_MAX);
   slot.close_after(token);
   return outcome;
 }

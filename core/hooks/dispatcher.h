@@ -36,6 +36,10 @@ namespace agentd {
 enum class Precedence : std::uint8_t { kSystem = 0, kProject = 1, kUser = 2, kRecipe = 3 };
 enum class FailurePolicy : std::uint8_t { kOpen, kClosed };
 
+// What Subscription::stopped holds. A stuck instance has a call that was given up and goes on in one of its
+// threads: its hooks are skipped, and those that fail closed fail.
+inline constexpr std::uint32_t kHookInUse = 0, kHookEnded = 1, kHookStuck = 2;
+
 // One subscription, as it is handed to publish().
 struct Subscription {
   std::uint32_t event = 0;
@@ -57,7 +61,7 @@ struct Subscription {
   // The queue of an instance that is not concurrent: shared by its subscriptions, by the snapshots that
   // follow each other and by its tools. Null = the snapshot makes one.
   std::shared_ptr<std::timed_mutex> turn;
-  // Shared with the plugin that it belongs to: 0 = in use, anything else = skipped from now on.
+  // Shared with the plugin that it belongs to: kHookInUse, or skipped from now on. dispatch() sets kHookStuck.
   std::shared_ptr<std::atomic<std::uint32_t>> stopped;
   // What fn and self belong to: kept alive by every snapshot that may still call them. Null = somebody else sees
   // to it.
@@ -95,6 +99,9 @@ struct Dispatch {
   // Rows::lineage() of the history that the payload carries; 0 = none, or a list of its own.
   std::uint64_t lineage = 0;
   std::uint64_t deadline_ns = UINT64_MAX;
+  // What the deadline gave all hooks together; a hook that got less than half of it is not called stuck when it
+  // misses the deadline. 0 = any time will do.
+  std::uint64_t budget_ns = 0;
   // Puts a rewritten text into the payload, so that the next hook sees it. Null = no text to rewrite.
   void (*rewrite)(void* context, std::uint32_t target, std::string_view text) = nullptr;
   void* context = nullptr;

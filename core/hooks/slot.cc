@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/hooks/slot.h"
 
-#include <chrono>
 #include <utility>
 
+#include "core/base/for_ever.h"
 #include "core/hooks/dispatcher.h"
 #include "core/hooks/payload_json.h"
 
@@ -18,6 +18,7 @@ void CallSlot::clean() {
   done_generation_ = UINT64_MAX;
   text_.reset();
   bare_text_.reset();
+  forget_deadline();
   touched_.store(false, std::memory_order_relaxed);
 }
 
@@ -43,27 +44,86 @@ std::string CallSlot::take_note() {
 agentd_status CallSlot::wait_completed(std::uint64_t now_ns) {
   std::unique_lock lock(mutex_);
   touched_.store(true, std::memory_order_relaxed);
-  // Woken often enough to see a cancel word that nobody signals.
-  constexpr auto kSlice = std::chrono::milliseconds(20);
+  gave_up_ = false;
   const auto start = std::chrono::steady_clock::now();
+  const auto waited = [&] { return std::chrono::steady_clock::now() - start; };
   // A completion that an earlier call of this slot got without having been pending is not this one's.
   const auto done = [this] { return done_generation_ == generation(); };
-  while (!done()) {
+  std::atomic_ref cancel(live_->cancel);
+  std::uint32_t reason = 0;
+  while (!done() && reason == 0) {
     completed_.wait_for(lock, kSlice);
-    if (done()) break;
-    if (std::atomic_ref(live_.cancel).load() != 0) return AGENTD_E_CANCELLED;
-    const auto waited = std::chrono::steady_clock::now() - start;
-    const auto now =
-        now_ns + static_cast<std::uint64_t>(
-                     std::chrono::duration_cast<std::chrono::nanoseconds>(waited).count());
-    if (now >= std::atomic_ref(live_.deadline_ns).load()) return AGENTD_E_DEADLINE;
+    reason = cancel.load();
+    const auto now = now_ns + static_cast<std::uint64_t>(std::chrono::nanoseconds(waited()).count());
+    if (reason != 0 || now < std::atomic_ref(live_->deadline_ns).load()) continue;
+    if (!cancel.compare_exchange_strong(reason, AGENTD_CANCEL_DEADLINE)) continue;
+    reason = AGENTD_CANCEL_DEADLINE;
+    expired_generation_ = generation();
   }
-  return done_status_;
+  if (done()) return done_status_;
+  // It was told: what it says within the grace still counts, but not that it gave up.
+  const bool ended = completed_.wait_for(lock, kGrace, done);
+  const agentd_status late = reason == AGENTD_CANCEL_DEADLINE ? AGENTD_E_DEADLINE : AGENTD_E_CANCELLED;
+  if (ended) return done_status_ == AGENTD_E_CANCELLED ? late : done_status_;
+  give_up(reason);
+  return late;
+}
+
+// REQUIRES: mutex_ is held. What the plugin's thread may still read stays for ever.
+void CallSlot::give_up(std::uint32_t reason) {
+  gave_up_ = true;
+  done_generation_ = generation();
+  keep_for_ever(std::shared_ptr<Arena>(std::move(arena_)));
+  keep_for_ever(text_);
+  keep_for_ever(bare_text_);
+  const std::shared_ptr<agentd_live> old = std::move(live_);
+  keep_for_ever(old);
+  live_ = std::make_unique<agentd_live>(agentd_live{0, 0, std::atomic_ref(old->deadline_ns).load()});
+  if (cancel_) {
+    cancel_->unlink(&old->cancel);
+    cancel_->link(&live_->cancel);
+  }
+  std::atomic_ref(old->cancel).store(reason);
+}
+
+bool CallSlot::end_call() {
+  const std::lock_guard lock(mutex_);
+  done_generation_ = generation();
+  const bool told = expired_generation_ == done_generation_;
+  forget_deadline();
+  return told;
+}
+
+// REQUIRES: mutex_ is held. The cancel word is free for the next call.
+void CallSlot::forget_deadline() {
+  if (expired_generation_ == UINT64_MAX) return;
+  expired_generation_ = UINT64_MAX;
+  std::uint32_t told = AGENTD_CANCEL_DEADLINE;
+  std::atomic_ref(live_->cancel).compare_exchange_strong(told, 0);
+}
+
+std::optional<std::uint64_t> CallSlot::about_to_expire(std::uint64_t soon_ns) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t call = generation();
+  if (std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed) > soon_ns) return std::nullopt;
+  if (done_generation_ == call) return std::nullopt;
+  touched_.store(true, std::memory_order_relaxed);
+  return call;
+}
+
+void CallSlot::expire(std::uint64_t call, std::uint64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  // The owner saw touched() when the call ended, and took this mutex in end_call().
+  if (generation() != call || done_generation_ == call) return;
+  if (std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed) > now_ns) return;
+  std::uint32_t none = 0;
+  if (std::atomic_ref(live_->cancel).compare_exchange_strong(none, AGENTD_CANCEL_DEADLINE))
+    expired_generation_ = call;
 }
 
 bool CallSlot::emit(agentd_token token, Action action) {
   const std::lock_guard lock(mutex_);
-  if (!is_current(token)) return false;
+  if (!is_open(token)) return false;
   action.generation = token >> kIndexBits;
   actions_.push_back(std::move(action));
   touched_.store(true, std::memory_order_relaxed);
@@ -72,7 +132,7 @@ bool CallSlot::emit(agentd_token token, Action action) {
 
 bool CallSlot::fail(agentd_token token, agentd_status, std::string text) {
   const std::lock_guard lock(mutex_);
-  if (!is_current(token)) return false;
+  if (!is_open(token)) return false;
   failure_ = std::move(text);
   touched_.store(true, std::memory_order_relaxed);
   return true;
@@ -80,7 +140,7 @@ bool CallSlot::fail(agentd_token token, agentd_status, std::string text) {
 
 bool CallSlot::note(agentd_token token, std::string_view text) {
   const std::lock_guard lock(mutex_);
-  if (!is_current(token)) return false;
+  if (!is_open(token)) return false;
   if (!note_.empty()) note_ += "; ";
   note_ += text;
   touched_.store(true, std::memory_order_relaxed);
@@ -123,7 +183,7 @@ void CallSlot::share_payload_text(CallSlot& from) {
 bool CallSlot::complete(agentd_token token, agentd_status status) {
   {
     const std::lock_guard lock(mutex_);
-    if (!is_current(token) || done_generation_ == token >> kIndexBits) return false;
+    if (!is_open(token)) return false;
     done_generation_ = token >> kIndexBits;
     done_status_ = status;
     touched_.store(true, std::memory_order_relaxed);
@@ -134,10 +194,17 @@ bool CallSlot::complete(agentd_token token, agentd_status status) {
 
 void* CallSlot::allocate(agentd_token token, std::size_t bytes, std::size_t align) {
   const std::lock_guard lock(mutex_);
-  if (!is_current(token)) return nullptr;
+  if (!is_open(token)) return nullptr;
   if (!arena_) arena_ = std::make_unique<Arena>();
   touched_.store(true, std::memory_order_relaxed);
   return arena_->allocate(bytes, align);
+}
+
+void CallSlot::extend_deadline(agentd_token token, std::uint64_t by_ns) {
+  const std::lock_guard lock(mutex_);
+  if (!is_open(token)) return;
+  std::atomic_ref deadline(live_->deadline_ns);
+  if (const std::uint64_t at = deadline.load(); at != UINT64_MAX) deadline.store(at + by_ns);
 }
 
 agentd_str CallSlot::copy(agentd_token token, std::string_view text) {

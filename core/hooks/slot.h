@@ -6,12 +6,17 @@
 // the slot under a new generation, so that a token kept for too long names nothing. The owner touches
 // nothing but a few words unless a hook emits, asks for memory or stays pending.
 //
+// A call that neither returns nor completes at its deadline is told so by its cancel word. One that returned
+// PENDING gets a grace after that and is then given up: a thread of its plugin may still read the call's
+// scratch memory and its cancel word, so both are leaked and the slot goes on with new ones.
+//
 // Threading: open(), close() and the accessors without a lock belong to the owner; what other threads
-// may do (emit, complete, arena) takes the mutex.
+// may do (emit, complete, arena) takes the mutex; about_to_expire() and expire() belong to the watchdog.
 
 #include <agentd/hook_abi.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -37,8 +42,12 @@ class CallSlot {
   static constexpr std::uint32_t kIndexBits = 24;
   static constexpr std::uint64_t kGenerationMask = (1ull << 40) - 1;
 
+  // How long a call that was told to give up may take to end before its memory is leaked.
+  static constexpr std::chrono::milliseconds kGrace{500};
+
   // `index` is the slot's place in the table of tokens.
-  explicit CallSlot(std::uint32_t index) : index_(index) {}
+  explicit CallSlot(std::uint32_t index, std::uint64_t first_generation = 0)
+      : index_(index), generation_(first_generation & kGenerationMask) {}
   CallSlot(const CallSlot&) = delete;
   CallSlot& operator=(const CallSlot&) = delete;
 
@@ -70,6 +79,10 @@ class CallSlot {
   void close_after(agentd_token last) {
     generation_.store((last + (1ull << kIndexBits)) >> kIndexBits, std::memory_order_release);
   }
+  // Of the calls until the next time; UINT64_MAX = none.
+  void set_deadline(std::uint64_t deadline_ns) {
+    std::atomic_ref(live_->deadline_ns).store(deadline_ns, std::memory_order_relaxed);
+  }
   // Ends the call: its token is stale from here on.
   void close() {
     generation_.store((generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask,
@@ -82,16 +95,32 @@ class CallSlot {
   std::vector<Action> take_actions();
   std::string take_failure();
   std::string take_note();
-  // Waits for complete(); AGENTD_E_DEADLINE or AGENTD_E_CANCELLED when it does not come in time.
+  // Waits for complete(); AGENTD_E_DEADLINE or AGENTD_E_CANCELLED when it does not come in time. A cancel word
+  // that nobody signals is seen within kSlice.
   agentd_status wait_completed(std::uint64_t now_ns);
+  static constexpr std::chrono::milliseconds kSlice{10};
+  // The call is over, whatever its threads still say. True when the watchdog has told it that its deadline had
+  // passed; the cancel word is free again.
+  bool end_call();
+  // True when the last wait_completed() gave the call up: the plugin still works on it.
+  bool gave_up() const { return gave_up_; }
 
-  agentd_live& live() { return live_; }
+  // Another record after a call that was given up.
+  agentd_live& live() { return *live_; }
   // For who is inside the call; null for a scope.
   const Dispatch* dispatch() const { return dispatch_; }
   std::uint32_t event() const { return event_.load(std::memory_order_relaxed); }  // 0 = a scope
   agentd_conv conversation() const { return conversation_.load(std::memory_order_relaxed); }
   std::uint32_t index() const { return index_; }
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  // ---- the watchdog
+
+  // The running call, if its deadline passes before `soon_ns`; its owner then takes the slow way when it
+  // returns. nullopt = no call runs, or it has time.
+  std::optional<std::uint64_t> about_to_expire(std::uint64_t soon_ns);
+  // Sets the cancel word if that call still runs and its deadline has passed.
+  void expire(std::uint64_t call, std::uint64_t now_ns);
 
   // ---- any thread, while the token is current; false or null when it is stale
 
@@ -102,6 +131,8 @@ class CallSlot {
   // are joined.
   bool note(agentd_token token, std::string_view text);
   void* allocate(agentd_token token, std::size_t bytes, std::size_t align);
+  // Moves the deadline on, if there is one: the host itself needed the time.
+  void extend_deadline(agentd_token token, std::uint64_t by_ns);
   // Copies into the call's memory; the same text when it is empty.
   agentd_str copy(agentd_token token, std::string_view text);
   bool is_current(agentd_token token) const {
@@ -123,18 +154,24 @@ class CallSlot {
 
  private:
   friend class CancelBinding;
+  bool is_open(agentd_token token) const {
+    return is_current(token) && done_generation_ != token >> kIndexBits;
+  }
+  void give_up(std::uint32_t reason);
+  void forget_deadline();
   void bind(std::optional<CancelToken> cancel) {
     const std::lock_guard lock(mutex_);
     cancel_ = std::move(cancel);
   }
 
   const std::uint32_t index_;
-  std::atomic<std::uint64_t> generation_{0};
+  std::atomic<std::uint64_t> generation_;
   std::atomic<bool> touched_{false};
   std::atomic<std::uint32_t> event_{0};
   std::atomic<agentd_conv> conversation_{0};
   const Dispatch* dispatch_ = nullptr;
-  agentd_live live_{0, 0, UINT64_MAX};
+  std::unique_ptr<agentd_live> live_ = std::make_unique<agentd_live>(agentd_live{0, 0, UINT64_MAX});
+  bool gave_up_ = false;
 
   std::mutex mutex_;
   std::condition_variable completed_;
@@ -145,7 +182,8 @@ class CallSlot {
   std::shared_ptr<const std::string> text_, bare_text_;
   std::unique_ptr<Arena> arena_;   // guarded by mutex_
   std::optional<CancelToken> cancel_;  // guarded by mutex_
-  std::uint64_t done_generation_ = UINT64_MAX;  // of the call that was completed; guarded by mutex_
+  std::uint64_t done_generation_ = UINT64_MAX;  // of the call that has ended or was completed; guarded by mutex_
+  std::uint64_t expired_generation_ = UINT64_MAX;  // of the call that was told to give up; guarded by mutex_
   agentd_status done_status_ = 0;  // guarded by mutex_
 };
 
@@ -179,20 +217,19 @@ class SlotLease {
 class CancelBinding {
  public:
   CancelBinding(CallSlot& slot, CancelToken cancel)
-      : slot_(slot), word_(&slot.live().cancel), cancel_(std::move(cancel)) {
-    cancel_.link(word_);
+      : slot_(slot), cancel_(std::move(cancel)) {
+    cancel_.link(&slot.live().cancel);
     slot_.bind(cancel_);
   }
   ~CancelBinding() {
     slot_.bind(std::nullopt);
-    cancel_.unlink(word_);
+    cancel_.unlink(&slot_.live().cancel);
   }
   CancelBinding(const CancelBinding&) = delete;
   CancelBinding& operator=(const CancelBinding&) = delete;
 
  private:
   CallSlot& slot_;
-  std::uint32_t* word_;
   CancelToken cancel_;
 };
 

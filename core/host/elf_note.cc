@@ -2,19 +2,17 @@
 #include "core/host/elf_note.h"
 
 #include <agentd/hook_abi.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+
+#include "core/host/pe_section.h"
 
 namespace agentd {
 namespace {
 
-constexpr std::size_t kHeadBytes = 4096;
-constexpr std::uint64_t kNoteBytesMax = 1u << 20;      // of one segment or section
-constexpr std::uint64_t kManifestBytesMax = 1u << 18;
-constexpr std::uint32_t kHeadersMax = 4096;            // program or section headers looked at
+constexpr std::uint64_t kNoteBytesMax = 1u << 20;  // of one segment or section
+constexpr std::uint32_t kHeadersMax = 4096;        // program or section headers looked at
 
 constexpr std::uint32_t kSegmentNote = 4;  // PT_NOTE
 constexpr std::uint32_t kSectionNote = 7;  // SHT_NOTE
@@ -47,30 +45,14 @@ std::string machine_name(std::uint16_t machine) {
   return "machine number " + std::to_string(machine);
 }
 
-// Little-endian numbers out of a piece that was read whole.
-std::uint64_t number(std::span<const char> piece, std::size_t at, std::size_t bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes; ++i)
-    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(piece[at + i])) << (8 * i);
-  return value;
-}
-std::uint16_t u16(std::span<const char> piece, std::size_t at) {
-  return static_cast<std::uint16_t>(number(piece, at, 2));
-}
-std::uint32_t u32(std::span<const char> piece, std::size_t at) {
-  return static_cast<std::uint32_t>(number(piece, at, 4));
-}
-
-std::string_view until_nul(std::string_view text) { return text.substr(0, text.find('\0')); }
-
 std::size_t padded(std::size_t bytes, std::size_t align) { return (bytes + align - 1) & ~(align - 1); }
 
 // The manifest among the notes of one segment.
 std::optional<std::string> find_note(std::string_view notes, std::size_t align) {
   constexpr std::string_view kOwner(AGENTD_NOTE_OWNER, sizeof(AGENTD_NOTE_OWNER));
   while (notes.size() >= 12) {
-    const std::size_t name_bytes = u32(notes, 0), text_bytes = u32(notes, 4);
-    const std::uint32_t type = u32(notes, 8);
+    const std::size_t name_bytes = u32_at(notes, 0), text_bytes = u32_at(notes, 4);
+    const std::uint32_t type = u32_at(notes, 8);
     const std::size_t text_at = padded(12 + name_bytes, align);
     if (text_at > notes.size() || text_bytes > notes.size() - text_at) return {};
     if (type == AGENTD_NOTE_TYPE && notes.substr(12, name_bytes) == kOwner)
@@ -114,7 +96,7 @@ class Elf {
       const std::uint64_t offset = word(entry, layout_.ph_offset);
       const std::uint64_t size = word(entry, layout_.ph_filesz);
       constexpr std::uint32_t kSegmentLoad = 1;
-      if (u32(entry, 0) != kSegmentLoad) continue;
+      if (u32_at(entry, 0) != kSegmentLoad) continue;
       if (offset > bytes_.size() || size > bytes_.size() - offset) return false;
     }
     return true;
@@ -128,11 +110,11 @@ class Elf {
   };
 
   std::uint64_t word(std::span<const char> piece, std::size_t at) const {
-    return number(piece, at, layout_.word);
+    return little_endian(piece, at, layout_.word);
   }
 
   Table table(std::size_t offset_at, std::size_t entry_size_at, std::size_t least_bytes) const {
-    Table out{word(header_, offset_at), u16(header_, entry_size_at + 2), u16(header_, entry_size_at)};
+    Table out{word(header_, offset_at), u16_at(header_, entry_size_at + 2), u16_at(header_, entry_size_at)};
     if (out.entry_bytes < least_bytes || out.offset > bytes_.size()) out.count = 0;
     out.count = std::min(out.count, kHeadersMax);
     return out;
@@ -145,7 +127,7 @@ class Elf {
     const std::span<char> entry(piece.data(), std::max(size_at, align_at) + layout_.word);
     for (std::uint32_t i = 0; i < headers.count; ++i) {
       if (!bytes_.read(headers.offset + std::uint64_t{i} * headers.entry_bytes, entry)) return {};
-      if (u32(entry, type_at) != wanted) continue;
+      if (u32_at(entry, type_at) != wanted) continue;
       const std::size_t align = word(entry, align_at) == 8 ? 8 : 4;
       if (auto found = read_notes(word(entry, offset_at), word(entry, size_at), align)) return found;
     }
@@ -176,12 +158,12 @@ Result<ModuleScan> scan_elf(const ModuleBytes& bytes) {
     out.obstacle = "is built for a big-endian machine: rebuild it for " + machine_name(kOwnMachine);
     return out;
   }
-  if (u16(header, 16) != kTypeShared)
+  if (u16_at(header, 16) != kTypeShared)
     return Error{Code::kInvalid, "is an ELF file but no shared library: link it with -shared"};
   const Elf elf(bytes, header, layout);
   out.manifest = elf.by_segments();
   if (!out.manifest) out.manifest = elf.by_sections();
-  const std::uint16_t machine = u16(header, 18);
+  const std::uint16_t machine = u16_at(header, 18);
   if (machine != kOwnMachine || is64 != kOwnIs64)
     out.obstacle = "is built for " + machine_name(machine) + ": rebuild it for " +
                    machine_name(kOwnMachine);
@@ -190,54 +172,7 @@ Result<ModuleScan> scan_elf(const ModuleBytes& bytes) {
   return out;
 }
 
-Result<ModuleScan> scan_pe(const ModuleBytes& bytes) {
-  constexpr std::size_t kCoffBytes = 24, kSectionBytes = 40;
-  std::array<char, kSectionBytes> piece{};
-  const Error none{Code::kInvalid, "is no shared library"};
-  if (!bytes.read(0x3c, std::span(piece).first(4))) return none;
-  const std::uint64_t start = u32(piece, 0);
-  if (!bytes.read(start, std::span(piece).first(kCoffBytes))) return none;
-  if (std::string_view(piece.data(), 4) != std::string_view("PE\0\0", 4)) return none;
-  const std::uint32_t sections = std::min<std::uint32_t>(u16(piece, 6), kHeadersMax);
-  const std::uint64_t table = start + kCoffBytes + u16(piece, 20);
-  ModuleScan out;
-  out.obstacle = "is a Windows module: build it for Linux";
-  for (std::uint32_t i = 0; i < sections; ++i) {
-    if (!bytes.read(table + std::uint64_t{i} * kSectionBytes, piece)) break;
-    if (std::string_view(piece.data(), 8) != std::string_view(".agentd\0", 8)) continue;
-    const std::uint32_t size = u32(piece, 16);
-    std::string text(std::min<std::uint64_t>(size, kManifestBytesMax), '\0');
-    if (bytes.read(u32(piece, 20), text)) out.manifest = std::string(until_nul(text));
-    break;
-  }
-  return out;
-}
-
 }  // namespace
-
-bool MemoryBytes::read(std::uint64_t offset, std::span<char> out) const {
-  if (offset > bytes_.size() || out.size() > bytes_.size() - offset) return false;
-  if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
-  return true;
-}
-
-FileBytes::FileBytes(int fd, std::uint64_t size)
-    : fd_(fd), size_(size), head_(static_cast<std::size_t>(std::min<std::uint64_t>(size, kHeadBytes)), '\0') {
-  const ssize_t got = ::pread(fd_, head_.data(), head_.size(), 0);
-  head_.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
-}
-
-bool FileBytes::read(std::uint64_t offset, std::span<char> out) const {
-  if (offset > size_ || out.size() > size_ - offset) return false;
-  if (MemoryBytes(head_).read(offset, out)) return true;
-  while (!out.empty()) {
-    const ssize_t got = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
-    if (got <= 0) return false;
-    out = out.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
-  }
-  return true;
-}
 
 Result<ModuleScan> scan_module(const ModuleBytes& bytes) {
   std::array<char, 4> magic{};
@@ -245,7 +180,6 @@ Result<ModuleScan> scan_module(const ModuleBytes& bytes) {
   const bool long_enough = bytes.read(0, magic);
   if (long_enough && std::string_view(magic.data(), 4) == "\x7f" "ELF") {
     auto out = scan_elf(bytes);
-    // A text that large is no manifest; nobody should have to hold it.
     if (out && out->manifest && out->manifest->size() > kManifestBytesMax) out->manifest.reset();
     return out;
   }

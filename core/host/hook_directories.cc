@@ -59,9 +59,9 @@ bool matches(std::span<const std::string> globs, const std::string& name, const 
 
 class DirectoryScan {
  public:
-  DirectoryScan(const HookDirectory& directory, std::span<const std::string> globs, uid_t user,
-                HookScan& out)
-      : directory_(directory), globs_(globs), user_(user), out_(out) {}
+  DirectoryScan(const HookDirectory& directory, std::span<const std::string> globs,
+                std::span<const std::string> allowed, uid_t user, HookScan& out)
+      : directory_(directory), globs_(globs), allowed_(allowed), user_(user), out_(out) {}
 
   void run() {
     auto opened = open_safe_directory(directory_.path, user_);
@@ -116,6 +116,10 @@ class DirectoryScan {
       out_.disabled.push_back(name);
       return;
     }
+    if (!is_allowed(name)) {
+      out_.not_allowed.push_back(name);
+      return;
+    }
     const std::string path = directory_.path + "/" + file;
     auto opened = open_safe_file(fd_.get(), file, path, user_);
     if (!opened) {
@@ -128,10 +132,18 @@ class DirectoryScan {
     hook.path = path;
     hook.precedence = directory_.precedence;
     hook.on_by_default = directory_.on_by_default;
+    hook.bundled = directory_.bundled;
     hook.fd = std::move(opened->fd);
     hook.info = opened->info;
     if (hook.kind == HookKind::kNative) read_sidecar(stem, hook);
     out_.files.push_back(std::move(hook));
+  }
+
+  // A project's "lint" is not let in by a glob for the user's own.
+  bool is_allowed(const std::string& name) const {
+    const auto& always = directory_.always_allowed;
+    return allowed_.empty() || matches(allowed_, name, name) ||
+           std::find(always.begin(), always.end(), name) != always.end();
   }
 
   bool is_executable_file(const std::string& file) const {
@@ -156,7 +168,7 @@ class DirectoryScan {
   }
 
   const HookDirectory& directory_;
-  std::span<const std::string> globs_;
+  std::span<const std::string> globs_, allowed_;
   const uid_t user_;
   HookScan& out_;
   UniqueFd fd_;
@@ -165,10 +177,11 @@ class DirectoryScan {
 }  // namespace
 
 HookScan scan_hook_directories(std::span<const HookDirectory> directories,
-                               std::span<const std::string> disable_globs, uid_t user) {
+                               std::span<const std::string> disable_globs, uid_t user,
+                               std::span<const std::string> allow_globs) {
   HookScan out;
   for (const HookDirectory& directory : directories)
-    DirectoryScan(directory, disable_globs, user, out).run();
+    DirectoryScan(directory, disable_globs, allow_globs, user, out).run();
   return out;
 }
 

@@ -26,6 +26,8 @@ struct HookDirectory {
   std::string path;  // absolute
   Precedence precedence = Precedence::kUser;
   bool on_by_default = true;  // false: a hook of it runs only when the config enables it by name
+  std::vector<std::string> always_allowed{};  // names that need no glob of hooks.allow
+  bool bundled = false;  // it came with the program
 };
 
 enum class HookKind : std::uint8_t { kNative, kDeclarative, kExecutable };
@@ -36,6 +38,7 @@ struct HookFile {
   std::string path;
   Precedence precedence = Precedence::kUser;
   bool on_by_default = true;  // as its directory
+  bool bundled = false;       // likewise
   UniqueFd fd;              // the file that was checked
   struct stat info {};
   std::string sidecar;      // text of NAME.hook.json; empty = none
@@ -53,10 +56,14 @@ struct HookScan {
   std::vector<HookFile> files;
   std::vector<HookProblem> problems;
   std::vector<std::string> disabled;  // names that a glob switched off
+  std::vector<std::string> not_allowed;  // names that no glob lets in
 };
 
-// Directories that do not exist are none. `user` is whose files are trusted beside root's.
+// Directories that do not exist are none. `user` is whose files are trusted beside root's. When there are
+// globs to allow, only what they match is taken, by its whole name ("project/lint"); one that disables beats
+// them, and matches a name with or without its "project/".
 HookScan scan_hook_directories(std::span<const HookDirectory> directories,
-                               std::span<const std::string> disable_globs, uid_t user);
+                               std::span<const std::string> disable_globs, uid_t user,
+                               std::span<const std::string> allow_globs = {});
 
 }  // namespace agentd

@@ -164,6 +164,7 @@ void HookHost::remember_native(const Plugin& plugin) {
 // ---- loading
 
 void HookHost::load_all() {
+  if (!options_.trust_file.empty()) trust_watch_.add(options_.trust_file);
   natives_.load_all();
   for (const HookProblem& each : natives_.problems()) problems_.push_back(each);
   for (const auto& plugin : natives_.plugins()) {
@@ -240,6 +241,10 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
   for (HookDefinition& hook : loaded.hooks) apply_settings(hook);
   AGENTD_TRY_VOID(remember(asked, loaded.hooks));
   loaded_.insert(asked.name);
+  for (const HookDefinition& hook : loaded.hooks)
+    if (!is_allowed(hook.name) && !is_allowed(asked.path)) loaded_.insert(hook.name);
+  if (!is_allowed(asked.path))
+    std::erase_if(loaded.hooks, [this](const HookDefinition& hook) { return !is_allowed(hook.name); });
   take(std::move(loaded));
   return {};
 }
@@ -265,6 +270,13 @@ bool HookHost::is_off(const std::string& name) const {
   return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
     return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
   });
+}
+
+bool HookHost::is_allowed(const std::string& name) const {
+  const auto& globs = options_.native.allow;
+  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+           return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+         });
 }
 
 void HookHost::take(LoadedHooks loaded) {
@@ -301,11 +313,11 @@ void HookHost::miss_guard(const std::string& name, const std::vector<std::string
 
 void HookHost::add_missing_guards() {
   for (const PluginHost::BrokenGuard& each : natives_.broken_guards())
-    miss_guard(each.name, each.events, each.why);
+    if (!loaded_.contains(each.name)) miss_guard(each.name, each.events, each.why);
   for (const std::string& name : wanted_guards_)
     if (!loaded_.contains(name)) miss_guard(name, {}, why_missing(name, {}));
   // Without the store nobody knows which guards there were.
-  if (!options_.trust_file.empty() && trust() == nullptr)
+  if (!options_.trust_file.empty() && trust() == nullptr && !loaded_.contains("trust"))
     miss_guard("trust", {}, "which guards there are cannot be told: " + trust_problem_);
   const std::vector<std::string>& off = natives_.disabled();
   for (const std::string& name : off) loaded_.insert(name);

@@ -7,9 +7,11 @@
 // (trust_store.h). A guard that was there and is missing, unrunnable or not trusted any more blocks
 // what it guarded.
 //
-// Threading: load_all() and shutdown() on one thread; the rest is immutable between them.
+// Threading: load_all() and shutdown() on one thread; reload_changed() on any; the rest changes with these alone,
+// but kind_of() and tools(), which any thread may ask at any time.
 
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,6 +54,15 @@ class HookHost {
   // Loads every enabled hook that may run. Once.
   void load_all();
 
+  struct Reloaded {
+    bool changed = false;               // subscriptions() are others now: publish them
+    std::vector<std::string> warnings;  // loud, one sentence each
+    std::vector<std::string> notes;
+  };
+  // Native modules whose files changed, came or went since the last time (PluginHost::reload_changed()); a guard
+  // whose file is gone blocks what it guarded. A change of what is trusted is seen too.
+  Reloaded reload_changed();
+
   std::vector<Subscription> subscriptions() const;
   ToolSource& tools() { return natives_.tools(); }
   // What was not loaded and why, what waits for trust, which guards are missing; loud, one sentence
@@ -81,8 +92,10 @@ class HookHost {
   Result<void> load_settings(const AdaptedSource& source);
   void apply_settings(HookDefinition& hook) const;
   bool is_off(const std::string& name) const;
+  bool is_allowed(const std::string& name) const;
   void take(LoadedHooks loaded);
   void add_missing_guards();
+  bool trust_changed();
   void miss_guard(const std::string& name, const std::vector<std::string>& events, std::string why);
   void problem(const std::string& path, const std::string& name, std::string message);
   std::string why_missing(const std::string& name, const std::string& path) const;
@@ -99,6 +112,8 @@ class HookHost {
   std::set<std::string> loaded_;         // names of external hooks' files and of hooks
   std::vector<HookProblem> problems_;
   std::vector<std::string> notes_;
+  std::mutex reload_mutex_;  // one reload at a time
+  FileWatch trust_watch_;    // guarded by reload_mutex_
 };
 
 }  // namespace agentd

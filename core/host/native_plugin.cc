@@ -2,6 +2,7 @@
 #include "core/host/native_plugin.h"
 
 #include "core/conversation/rows.h"
+#include "core/host/quarantine.h"
 
 namespace agentd {
 namespace {
@@ -17,17 +18,28 @@ NativePlugin::NativePlugin(const HookFile& file, Manifest manifest, const Plugin
     : path_(file.path),
       precedence_(file.precedence),
       manifest_(std::move(manifest)),
+      name_(file.name),
       config_json_(config.config_json),
       on_failure_(config.on_failure),
-      clock_(environment.clock) {}
+      clock_(environment.clock),
+      log_(environment.log) {}
 
-NativePlugin::~NativePlugin() { (void)destroy(); }
+// The last pin may be gone on any thread, long after the host has forgotten the instance.
+NativePlugin::~NativePlugin() {
+  if (auto ended = destroy(); !ended) log_.write(LogLevel::kError, name_, ended.error().message);
+  if (context_ && (leaks_ || context_->gave_up())) PluginContext::abandon(std::move(context_));
+}
 
 Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, SealedFile sealed,
                                                          Manifest manifest, Grants grants,
                                                          const PluginConfig& config,
                                                          const PluginEnvironment& environment) {
   const std::string digest = sealed.digest;
+  // Around all that runs here before the instance stands; without one where nothing can be written.
+  const Result<Quarantine::Marker> marker =
+      environment.quarantine == nullptr ? Quarantine::Marker()
+                                        : environment.quarantine->mark(file.name, file.path, digest);
+  if (!marker) environment.log.write(LogLevel::kInfo, "host", marker.error().message);
   auto entry = open_module(std::move(sealed.fd), sealed.path);
   discard(sealed);  // mapped or not, a copy's name is of no more use
   if (!entry) return at(file.path, entry.error());
@@ -44,6 +56,7 @@ Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, S
       PluginIdentity{plugin->record_.id, plugin->record_.version, file.name, digest}, std::move(grants),
       environment.tokens, environment.services, environment.clock, environment.log);
   for (const auto& [id, table] : environment.interfaces) plugin->context_->offer(id, table);
+  environment.tokens.watch(environment.clock);
   auto created = plugin->create(config);
   if (!created)
     return Error{created.error().code, file.path + " could not start: " + created.error().message};
@@ -58,16 +71,13 @@ Result<void> NativePlugin::create(const PluginConfig& config) {
   auto answer = context_->control(
       AGENTD_EVENT_CREATE, &info, Deadline::after(clock_, kControlTime),
       [this](const agentd_call* call) { return record_.plugin.create(call, &self_); });
-  if (!answer) return answer.error();
+  if (!answer) {
+    // Nothing is destroyed that create() refused; what it has started ends all the same.
+    if (auto ended = end_tasks("destroy()"); !ended) log_.write(LogLevel::kError, name_, ended.error().message);
+    return answer.error();
+  }
   created_ = true;
   return {};
-}
-
-FailurePolicy NativePlugin::failure_policy(const agentd_hook& row) const {
-  if (on_failure_) return *on_failure_;
-  const bool guards = (row.flags & (AGENTD_HOOK_GATES | AGENTD_HOOK_REDACTS)) != 0 ||
-                      manifest_.has_capability("gate") || manifest_.has_capability("redact");
-  return guards ? FailurePolicy::kClosed : FailurePolicy::kOpen;
 }
 
 std::vector<Subscription> NativePlugin::subscriptions() const {
@@ -79,7 +89,7 @@ std::vector<Subscription> NativePlugin::subscriptions() const {
     each.priority = row.priority;
     each.wants = row.wants;
     each.precedence = precedence_;
-    each.on_failure = failure_policy(row);
+    each.on_failure = failure_policy(manifest_, row.flags, on_failure_);
     each.concurrency = record_.plugin.concurrency;
     each.name = identity().name;
     each.plugin = identity().id;
@@ -147,10 +157,30 @@ Result<void> NativePlugin::load_state(std::string_view state, std::string_view p
   return {};
 }
 
+// What still runs in the instance may use all that it has.
+Result<void> NativePlugin::end_tasks(const std::string& stage) {
+  const std::vector<std::string> left = context_->stop_tasks(kControlTime);
+  if (left.empty()) return {};
+  leaks_ = true;
+  std::string names;
+  for (const std::string& each : left) names += (names.empty() ? "" : ", ") + each;
+  return Error{Code::kBusy, path_ + ": the task" + (left.size() == 1 ? " " : "s ") + names + " of the hook " +
+                                name_ + " did not end within " + std::to_string(kControlTime.count() / 1000) +
+                                " s after " + (left.size() == 1 ? "it was" : "they were") +
+                                " told to: " + stage + " is not called, and what the hook uses stays in " +
+                                "memory until agentd ends; a task must return when live->cancel is set"};
+}
+
 Result<void> NativePlugin::destroy() {
   if (!created_) return {};
   created_ = false;
-  context_->stopped()->store(1);
+  const bool stuck = context_->gave_up();
+  context_->stopped()->store(stuck ? kHookStuck : kHookEnded);
+  AGENTD_TRY_VOID(end_tasks("destroy()"));
+  if (stuck)
+    return Error{Code::kBusy, path_ + ": a call of the hook " + name_ +
+                                  " never ended: destroy() is not called, and what the hook uses stays in "
+                                  "memory until agentd ends"};
   if (record_.plugin.destroy == nullptr) return {};
   auto answer = context_->control(
       AGENTD_EVENT_DESTROY, nullptr, Deadline::after(clock_, kControlTime),

@@ -2,7 +2,8 @@
 #pragma once
 // native_plugin.h - one instance of a native module: created, subscribed, destroyed.
 //
-// Threading: made and destroyed on one thread; the rest is immutable after load.
+// Threading: made on one thread; the rest is immutable after load, but for destroy(), which the last who lets the
+// instance go calls unless somebody has before.
 
 #include <agentd/hook_abi.h>
 
@@ -55,18 +56,22 @@ class NativePlugin final : public Plugin {
   NativePlugin(const HookFile& file, Manifest manifest, const PluginConfig& config,
                const PluginEnvironment& environment);
   Result<void> create(const PluginConfig& config);
-  FailurePolicy failure_policy(const agentd_hook& row) const;
+  // An error says which tasks did not end; the instance is leaked then.
+  Result<void> end_tasks(const std::string& stage);
 
   const std::string path_;
   const Precedence precedence_;
   const Manifest manifest_;
+  const std::string name_;
   const std::string config_json_;
   const std::optional<FailurePolicy> on_failure_;
   const Clock& clock_;
+  Log& log_;
   PluginRecord record_;
   std::unique_ptr<PluginContext> context_;
   void* self_ = nullptr;
   bool created_ = false;
+  bool leaks_ = false;  // a task goes on: nothing that it may use is freed
   // Shared with the subscriptions of published snapshots; null for a concurrent plugin.
   std::shared_ptr<std::timed_mutex> turn_;
 };

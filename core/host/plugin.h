@@ -45,7 +45,13 @@ struct PluginConfig {
   std::optional<FailurePolicy> on_failure;
   std::optional<bool> enabled;
   std::optional<std::set<std::string>> grants;  // canonical ids; instead of the default
+  std::optional<Isolation> isolation;           // instead of the default
+  bool sandbox = true;                          // of a worker: what the manifest does not ask for is closed
 };
+
+// A gate or redactor fails closed unless the config says otherwise; `flags` are those of the row.
+FailurePolicy failure_policy(const Manifest& manifest, std::uint16_t flags,
+                             const std::optional<FailurePolicy>& configured);
 
 // For create(), destroy() and their like.
 constexpr Milliseconds kControlTime{5'000};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/plugin_host.h"
 
+#include <algorithm>
+
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/host/elf_note.h"
@@ -13,7 +15,7 @@ constexpr std::uint64_t kModuleBytesMax = 256u << 20;
 const HostOffer& host_offer() {
   static const HostOffer offer{
       {"agentd.compactor", "agentd.threads", "agentd.store", AGENTD_TOOLS_ID, AGENTD_JSON_ID,
-       AGENTD_FIELD_ID},
+       AGENTD_FIELD_ID, AGENTD_TASKS_ID},
       {AGENTD_WORKSPACE_ID, AGENTD_PROCESS_ID}};
   return offer;
 }
@@ -22,18 +24,32 @@ Error of_file(const HookFile& file, const std::string& predicate) {
   return {Code::kInvalid, file.path + " " + predicate};
 }
 
-// The manifest of a module's bytes, or of the sidecar when the bytes have none.
-Result<Manifest> manifest_of(const HookFile& file, const ModuleBytes& bytes) {
-  auto scan = scan_module(bytes);
-  if (!scan) return of_file(file, scan.error().message);
-  if (!scan->obstacle.empty()) return of_file(file, scan->obstacle);
-  if (!scan->manifest && !file.sidecar_problem.empty()) return Error{Code::kDenied, file.sidecar_problem};
-  if (!scan->manifest && file.sidecar.empty())
+// What a module's bytes say of it, and what keeps it from being loaded here whatever they say.
+struct Judged {
+  Manifest manifest;
+  std::string obstacle;  // a sentence; empty = nothing
+};
+
+// The manifest of the module's bytes, or of the sidecar when the bytes have none.
+Result<Manifest> read_manifest(const HookFile& file, const ModuleScan& scan) {
+  if (!scan.manifest && !file.sidecar_problem.empty()) return Error{Code::kDenied, file.sidecar_problem};
+  if (!scan.manifest && file.sidecar.empty())
     return of_file(file, "has no manifest: rebuild it with AGENTD_HOOK or ship " +
                              file.name.substr(file.name.rfind('/') + 1) + ".hook.json beside it");
-  auto manifest = parse_manifest(scan->manifest ? *scan->manifest : file.sidecar);
+  auto manifest = parse_manifest(scan.manifest ? *scan.manifest : file.sidecar);
   if (!manifest) return of_file(file, "has a " + manifest.error().message);
   return manifest;
+}
+
+Result<Judged> judge(const HookFile& file, const ModuleBytes& bytes) {
+  const auto scan = scan_module(bytes);
+  if (!scan) return of_file(file, scan.error().message);
+  auto manifest = read_manifest(file, *scan);
+  if (scan->obstacle.empty() && !manifest) return manifest.error();
+  // Nobody who cannot load the module is helped by hearing what is wrong with its manifest.
+  const std::string obstacle = scan->obstacle.empty() ? "" : of_file(file, scan->obstacle).message;
+  if (!manifest) return Error{Code::kInvalid, obstacle};
+  return Judged{std::move(*manifest), obstacle};
 }
 
 std::string not_native(HookKind kind) {
@@ -48,36 +64,79 @@ bool is_enabled(const PluginHostOptions& options, const HookFile& file) {
   return file.on_by_default;
 }
 
+constexpr std::pair<Isolation, std::string_view> kIsolations[] = {
+    {Isolation::kInProcess, "in-process"},
+    {Isolation::kProcess, "process"},
+    {Isolation::kProcessPerConversation, "process-per-conversation"}};
+
+// The mistakes of a configuration that keep a module from being loaded.
+std::string config_problem(const PluginHostOptions& options, const HookFile& file) {
+  const auto config = options.plugins.find(file.name);
+  if (config == options.plugins.end()) return {};
+  const auto json = JsonDocument::parse(config->second.config_json);
+  if (json && json->root().is_object()) return {};
+  return of_file(file, "is not loaded: hooks." + file.name + ".config must be a mapping").message;
+}
+
 void describe_file(const PluginHostOptions& options, HookFile& file, HookDescription& out) {
   if (file.kind != HookKind::kNative) {
     out.verdict = file.path + " " + not_native(file.kind);
     return;
   }
-  auto manifest = manifest_of(file, FileBytes(file.fd.get(), static_cast<std::uint64_t>(file.info.st_size)));
-  if (!manifest) {
-    out.verdict = manifest.error().message;
+  auto judged = judge(file, FileBytes(file.fd.get(), static_cast<std::uint64_t>(file.info.st_size)));
+  if (!judged) {
+    out.verdict = judged.error().message;
     return;
   }
-  out.verdict = verdict_of(*manifest, host_offer());
+  // What cannot be loaded here is still told apart by its id and events.
+  out.verdict = judged->obstacle.empty() ? verdict_of(judged->manifest, host_offer()) : judged->obstacle;
   if (out.ok() && !is_enabled(options, file)) out.verdict = "off: set hooks." + file.name + ".enabled";
-  out.manifest = std::move(*manifest);
+  if (out.ok())
+    if (std::string problem = config_problem(options, file); !problem.empty())
+      out.verdict = std::move(problem);
+  out.isolation = isolation_of(options, file, judged->manifest);
+  out.manifest = std::move(judged->manifest);
 }
 
 }  // namespace
 
+std::string_view name_of(Isolation isolation) {
+  for (const auto& [each, name] : kIsolations)
+    if (each == isolation) return name;
+  return {};
+}
+
+std::optional<Isolation> isolation_of(std::string_view name) {
+  for (const auto& [isolation, each] : kIsolations)
+    if (each == name) return isolation;
+  return std::nullopt;
+}
+
+Isolation isolation_of(const PluginHostOptions& options, const HookFile& file, const Manifest& manifest) {
+  const auto config = options.plugins.find(file.name);
+  if (config != options.plugins.end() && config->second.isolation) return *config->second.isolation;
+  if (file.bundled) return Isolation::kInProcess;
+  // A plugin does not choose its own walls, but it may ask for more of them.
+  const bool asks_for_more = isolation_of(manifest.isolation) == Isolation::kProcessPerConversation;
+  return options.isolation == Isolation::kProcess && asks_for_more ? Isolation::kProcessPerConversation
+                                                                   : options.isolation;
+}
+
 std::vector<HookDescription> describe_hooks(const PluginHostOptions& options) {
-  HookScan scan = scan_hook_directories(options.directories, options.disable, options.user);
+  HookScan scan =
+      scan_hook_directories(options.directories, options.disable, options.user, options.allow);
   std::vector<HookDescription> out;
   for (HookFile& file : scan.files) {
-    HookDescription each{file.name, file.path, file.kind, file.precedence, {}, ""};
+    HookDescription each{file.name, file.path, file.kind, file.precedence, {}, {}, ""};
     describe_file(options, file, each);
     each.verdict = one_line(each.verdict, 2000);
     out.push_back(std::move(each));
   }
   for (const HookProblem& problem : scan.problems)
-    out.push_back({problem.name, problem.path, HookKind::kNative, Precedence::kUser, {}, problem.message});
-  for (const std::string& name : scan.disabled)
-    out.push_back({name, "", HookKind::kNative, Precedence::kUser, {}, "disabled"});
+    out.push_back({problem.name, problem.path, HookKind::kNative, Precedence::kUser, {}, {}, problem.message});
+  for (const auto* const off : {&scan.disabled, &scan.not_allowed})
+    for (const std::string& name : *off)
+      out.push_back({name, "", HookKind::kNative, Precedence::kUser, {}, {}, "disabled"});
   return out;
 }
 
@@ -85,12 +144,15 @@ PluginHost::PluginHost(PluginHostOptions options, TokenTable& tokens, Services& 
                        const Clock& clock, Log& log)
     : options_(std::move(options)),
       environment_{tokens, services, clock, log, options_.private_copy_directory, {}},
-      tools_(plugins_, clock) {}
+      tools_([this] { return plugins(); }, clock) {}
 
 PluginHost::~PluginHost() { shutdown(); }
 
+bool PluginHost::is_on(const HookFile& file) const { return is_enabled(options_, file); }
+
 void PluginHost::problem(const HookFile& file, std::string message) {
   message = one_line(message, 2000);
+  told_[file.path] = message;
   environment_.log.write(LogLevel::kWarning, "host", message);
   problems_.push_back({file.path, file.name, std::move(message)});
 }
@@ -115,37 +177,75 @@ void PluginHost::open_roots() {
   environment_.interfaces.emplace_back(AGENTD_PROCESS_ID, ext_tables_->process());
 }
 
+void PluginHost::open_quarantine() {
+  if (options_.quarantine_directory.empty()) return;
+  auto opened = Quarantine::open(options_.quarantine_directory, environment_.clock);
+  std::vector<std::string> problems;
+  if (opened) {
+    quarantine_ = std::move(*opened);
+    environment_.quarantine = quarantine_.get();
+    problems = quarantine_->problems();
+  } else {
+    problems.push_back(opened.error().message);
+  }
+  for (std::string& message : problems) {
+    environment_.log.write(LogLevel::kWarning, "host", message);
+    problems_.push_back({options_.quarantine_directory, "", std::move(message)});
+  }
+}
+
+// What is found again is refused with a sentence of its own; this is for what is gone, mended or switched off.
+void PluginHost::tell_crashes() {
+  if (quarantine_ == nullptr) return;
+  for (const QuarantineEntry& entry : quarantine_->crashed_before()) {
+    const std::string sentence = one_line(sentence_of(entry), 2000);
+    const bool told = std::any_of(problems_.begin(), problems_.end(), [&](const HookProblem& each) {
+      return each.message == sentence;
+    });
+    if (told) continue;
+    std::string message =
+        one_line(entry.path, 1000) + " " + entry.why + ": those bytes are set aside";
+    environment_.log.write(LogLevel::kWarning, "host", message);
+    problems_.push_back({entry.path, "", std::move(message)});
+  }
+}
+
 void PluginHost::load_all() {
   AGENTD_ASSERT(plugins_.empty());
   open_roots();
-  HookScan scan = scan_hook_directories(options_.directories, options_.disable, options_.user);
-  disabled_ = std::move(scan.disabled);
-  for (HookProblem& each : scan.problems) {
+  open_quarantine();
+  HookScan found = scan();
+  disabled_ = std::move(found.disabled);
+  disabled_.insert(disabled_.end(), found.not_allowed.begin(), found.not_allowed.end());
+  for (HookProblem& each : found.problems) {
+    told_[each.path] = each.message;
     environment_.log.write(LogLevel::kWarning, "host", each.message);
     problems_.push_back(std::move(each));
   }
   // First everything that needs no dynamic linker: it works for one thread at a time, and another one may
   // be loading libcurl meanwhile.
   std::vector<Ready> ready;
-  for (HookFile& file : scan.files) {
+  for (HookFile& file : found.files) {
     if (file.kind != HookKind::kNative) {
       others_.push_back(std::move(file));
       continue;
     }
-    if (!is_enabled(options_, file)) {
+    if (!is_on(file)) {
       disabled_.push_back(file.name);
       continue;
     }
+    seen_[file.path] = file.info;
     auto prepared = prepare(file);
     if (prepared)
       ready.push_back(std::move(*prepared));
     else
       problem(file, prepared.error().message);
   }
+  tell_crashes();
   for (Ready& each : ready) {
     const HookFile& file = *each.file;
     const Manifest manifest = each.manifest;
-    auto plugin = load_one(std::move(each));
+    auto plugin = load_one(std::move(each), plugins());
     if (!plugin) {
       note_guard(file, manifest, plugin.error().message);
       problem(file, plugin.error().message);
@@ -153,6 +253,7 @@ void PluginHost::load_all() {
     }
     for (const std::string& note : (*plugin)->notes())
       environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
+    const std::lock_guard lock(plugins_mutex_);
     plugins_.push_back(std::move(*plugin));
   }
   for (std::string& message : tools_.duplicates()) problems_.push_back({"", "", std::move(message)});
@@ -168,8 +269,10 @@ void PluginHost::note_guard(const HookFile& file, const Manifest& manifest, cons
 Result<PluginHost::Ready> PluginHost::prepare(HookFile& file) {
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kModuleBytesMax, file.path));
   file.fd.reset();
-  AGENTD_TRY(Manifest manifest, manifest_of(file, MemoryBytes(bytes)));
-  auto ready = prepare_module(file, bytes, manifest);
+  AGENTD_TRY(const Judged judged, judge(file, MemoryBytes(bytes)));
+  const Manifest& manifest = judged.manifest;
+  auto ready = judged.obstacle.empty() ? prepare_module(file, bytes, manifest)
+                                       : Error{Code::kInvalid, judged.obstacle};
   // What the repository brings says nothing before it is trusted, not even that it guards.
   if (!ready && file.precedence != Precedence::kProject) note_guard(file, manifest, ready.error().message);
   return ready;
@@ -179,12 +282,16 @@ Result<PluginHost::Ready> PluginHost::prepare_module(HookFile& file, const std::
                                                      Manifest manifest) const {
   if (const std::string verdict = verdict_of(manifest, host_offer()); verdict != "ok")
     return of_file(file, verdict);
-  const auto json = JsonDocument::parse(config_of(file.name).config_json);
-  if (!json || !json->root().is_object())
-    return of_file(file, "is not loaded: hooks." + file.name + ".config must be a mapping");
+  if (std::string problem = config_problem(options_, file); !problem.empty())
+    return Error{Code::kInvalid, std::move(problem)};
   AGENTD_TRY(Grants grants, grants_for(file, manifest));
   AGENTD_TRY(SealedFile sealed,
              seal(bytes, file.path, environment_.private_copy_directory, environment_.log));
+  const std::string why_not = quarantine_ ? quarantine_->why_not(sealed.digest) : std::string();
+  if (!why_not.empty()) {
+    discard(sealed);
+    return Error{Code::kDenied, why_not};
+  }
   if (options_.consent) {
     if (auto given = options_.consent(file, sealed.digest); !given) {
       discard(sealed);
@@ -194,13 +301,24 @@ Result<PluginHost::Ready> PluginHost::prepare_module(HookFile& file, const std::
   return Ready{&file, std::move(manifest), std::move(grants), std::move(sealed)};
 }
 
-Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready) const {
+Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready,
+                                                     const std::vector<std::shared_ptr<Plugin>>& others) {
   const HookFile& file = *ready.file;
-  for (const auto& other : plugins_) {
+  for (const auto& other : others) {
     if (other->identity().id != ready.manifest.id) continue;
     discard(ready.sealed);
     return of_file(file, "has the same id " + ready.manifest.id + " as " + other->path() +
                              ", which is loaded: disable one of the two");
+  }
+  const Isolation isolation = isolation_of(options_, file, ready.manifest);
+  if (isolation != Isolation::kInProcess) {
+    if (!supervisor_)
+      supervisor_ = std::make_shared<WorkerSupervisor>(environment_.log, environment_.clock);
+    AGENTD_TRY(std::shared_ptr<Plugin> apart,
+               WorkerPlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
+                                  std::move(ready.grants), config_of(file.name), environment_,
+                                  {supervisor_, options_.worker, isolation, options_.roots}));
+    return apart;
   }
   AGENTD_TRY(std::shared_ptr<Plugin> plugin,
              NativePlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
@@ -214,7 +332,8 @@ Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& mani
     if (!manifest.asks_for(id)) return false;
     if (config.grants) return config.grants->contains(id);
     // What a repository brings gets nothing that reaches outside of the call, unless the user says so.
-    const bool harmless = id == AGENTD_TOOLS_ID || id == AGENTD_JSON_ID || id == AGENTD_FIELD_ID;
+    const bool harmless = id == AGENTD_TOOLS_ID || id == AGENTD_JSON_ID || id == AGENTD_FIELD_ID ||
+                          id == AGENTD_TASKS_ID;
     return harmless || file.precedence != Precedence::kProject;
   };
   Grants out;
@@ -236,13 +355,14 @@ Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& mani
 
 std::vector<Subscription> PluginHost::subscriptions() const {
   std::vector<Subscription> out;
-  for (const auto& plugin : plugins_)
+  for (const auto& plugin : plugins())
     for (Subscription& each : plugin->subscriptions()) out.push_back(std::move(each));
   return out;
 }
 
 void PluginHost::shutdown() {
-  for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin) {
+  const auto all = plugins();
+  for (auto plugin = all.rbegin(); plugin != all.rend(); ++plugin) {
     auto destroyed = (*plugin)->destroy();
     if (!destroyed)
       environment_.log.write(LogLevel::kWarning, "host",

@@ -4,32 +4,41 @@
 //
 // What cannot be used is a problem with one sentence; it never stops the others.
 //
-// Threading: load_all() and shutdown() on one thread; the rest is immutable between them.
+// Threading: load_all(), reload_changed() and shutdown() on one thread at a time; plugins(), subscriptions() and
+// tools() on any; the rest changes with the former three alone.
 
 #include <unistd.h>
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/host/ext_tables.h"
+#include "core/host/file_watch.h"
 #include "core/host/hook_directories.h"
 #include "core/host/manifest.h"
 #include "core/host/native_plugin.h"
 #include "core/host/plugin_tools.h"
+#include "core/host/quarantine.h"
+#include "core/host/worker/worker_plugin.h"
 
 namespace agentd {
 
 struct PluginHostOptions {
   std::vector<HookDirectory> directories;  // in order: system, project, user
   std::vector<std::string> disable;        // globs of names
+  std::vector<std::string> allow;          // globs of names; empty = all; disable beats it
+  std::string quarantine_directory;        // quarantine.h; empty = nothing is set aside
   std::map<std::string, PluginConfig> plugins;  // by name, as in hooks.NAME
   std::vector<std::string> roots;          // of the workspace; empty = no files and no commands for hooks
   std::string private_copy_directory;      // for kernels that do not run memory files; empty = refuse
   uid_t user = ::geteuid();                // whose files are trusted beside root's
+  Isolation isolation = Isolation::kProcess;  // of hooks that are not bundled and have no isolation by name
+  WorkerOptions worker;
   // Asked with the digest of a module's bytes before they are mapped; an error keeps it out. Empty = all may.
   std::function<Result<void>(const HookFile&, const std::string& digest)> consent;
 };
@@ -40,9 +49,17 @@ struct HookDescription {
   HookKind kind = HookKind::kNative;
   Precedence precedence = Precedence::kUser;
   std::optional<Manifest> manifest;
+  Isolation isolation = Isolation::kInProcess;  // of a native one that has a manifest
   std::string verdict;  // "ok", "disabled", or why it is not used and what to do; one line
   bool ok() const { return verdict == "ok"; }
 };
+
+// Where a module runs: as the config says by name; bundled ones in this process; the others as the options say,
+// unless those are kProcess and the manifest recommends a worker for each conversation.
+Isolation isolation_of(const PluginHostOptions& options, const HookFile& file, const Manifest& manifest);
+// "in-process", "process", "process-per-conversation": as in the config.
+std::string_view name_of(Isolation isolation);
+std::optional<Isolation> isolation_of(std::string_view name);
 
 // Every hook of the directories in the order in which they are loaded, unsafe and unreadable ones
 // included; directories that are unsafe themselves are entries without a name. Reads only what the
@@ -61,7 +78,26 @@ class PluginHost {
   // Loads every enabled module. Once.
   void load_all();
 
-  const std::vector<std::shared_ptr<Plugin>>& plugins() const { return plugins_; }
+  // What became of the files since load_all() or the last look.
+  struct Reloaded {
+    bool changed = false;                          // subscriptions() and tools() are others now
+    std::vector<std::shared_ptr<Plugin>> loaded;   // new, or in the place of the one before
+    std::vector<std::string> gone;                 // names whose files are not there any more
+    std::vector<HookProblem> problems;             // each told once
+    std::vector<std::string> notes;
+  };
+  // Loads modules whose bytes are others now, and new ones, with the consent that load_all() asks for; takes out
+  // those whose file is gone. The one before hands its state over and ends when the last snapshot with its
+  // subscriptions is gone and its last tool call is over. What cannot be loaded leaves the one before in place.
+  // `all`: looks into unchanged files as well, since something else may let them in now. Costs one stat() for each
+  // directory and module when nothing changed.
+  Reloaded reload_changed(bool all = false);
+
+  // In order of precedence; those of this moment.
+  std::vector<std::shared_ptr<Plugin>> plugins() const {
+    const std::lock_guard lock(plugins_mutex_);
+    return plugins_;
+  }
   // Files of the directories that are no modules, in order; once.
   std::vector<HookFile> take_others() { return std::move(others_); }
   // Modules that guard, by what their manifest or the config says, and could not be loaded.
@@ -82,6 +118,8 @@ class PluginHost {
 
  private:
   void open_roots();
+  void open_quarantine();
+  void tell_crashes();
   // A module that may be loaded: read, judged, hashed and sealed.
   struct Ready {
     HookFile* file = nullptr;
@@ -91,16 +129,39 @@ class PluginHost {
   };
   Result<Ready> prepare(HookFile& file);
   Result<Ready> prepare_module(HookFile& file, const std::string& bytes, Manifest manifest) const;
-  Result<std::shared_ptr<Plugin>> load_one(Ready ready) const;
+  // `others` are loaded: of each id there is one.
+  Result<std::shared_ptr<Plugin>> load_one(Ready ready, const std::vector<std::shared_ptr<Plugin>>& others);
   Result<Grants> grants_for(const HookFile& file, const Manifest& manifest) const;
   void problem(const HookFile& file, std::string message);
   const PluginConfig& config_of(const std::string& name) const;
 
   const PluginHostOptions options_;
+  std::unique_ptr<Quarantine> quarantine_;
   std::unique_ptr<Workspace> workspace_;
   std::unique_ptr<ExtTables> ext_tables_;
   PluginEnvironment environment_;
-  std::vector<std::shared_ptr<Plugin>> plugins_;
+  std::shared_ptr<WorkerSupervisor> supervisor_;  // from the first worker on; shared with the plugins
+  mutable std::mutex plugins_mutex_;
+  std::vector<std::shared_ptr<Plugin>> plugins_;  // guarded by plugins_mutex_
+
+  // ---- reload (plugin_reload.cc)
+  HookScan scan();
+  bool is_on(const HookFile& file) const;
+  bool is_seen(const HookFile& file) const;
+  std::shared_ptr<Plugin> load_changed(HookFile& file, const std::shared_ptr<Plugin>& old,
+                                       const std::vector<std::shared_ptr<Plugin>>& others, Reloaded& out);
+  void hand_over(Plugin& old, Plugin& next, Reloaded& out);
+  void forget(const Plugin& plugin, Reloaded& out);
+  void keep_unsafe(const HookProblem& problem, const std::vector<std::shared_ptr<Plugin>>& before,
+                   std::vector<std::shared_ptr<Plugin>>& after, Reloaded& out);
+  void tell(Reloaded& out, const std::string& path, const std::string& name, std::string message,
+            bool old_goes_on);
+  static void put_in_order(std::vector<std::shared_ptr<Plugin>>& plugins, const HookScan& found);
+  FileWatch watch_;                            // directories, and the modules in them
+  std::map<std::string, struct stat> seen_;    // modules that were looked into, by path
+  std::map<std::string, std::string> told_;    // the last problem, by path
+  std::map<std::string, std::uint32_t> reloads_;
+
   void note_guard(const HookFile& file, const Manifest& manifest, const std::string& why);
   std::vector<BrokenGuard> broken_guards_;
   std::vector<HookFile> others_;

@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace agentd {
 
-PluginTools::PluginTools(const std::vector<std::shared_ptr<Plugin>>& plugins, const Clock& clock)
-    : plugins_(plugins), clock_(clock) {}
+PluginTools::PluginTools(Plugins plugins, const Clock& clock)
+    : plugins_(std::move(plugins)), clock_(clock) {}
 
 std::vector<Tool> PluginTools::tools() const {
   std::vector<Tool> out;
-  for (const auto& plugin : plugins_)
+  for (const auto& plugin : plugins_())
     for (PluginTool& each : plugin->tools()) {
       const bool taken = std::any_of(out.begin(), out.end(),
                                      [&](const Tool& other) { return other.name == each.tool.name; });
@@ -22,7 +23,7 @@ std::vector<Tool> PluginTools::tools() const {
 
 Result<ToolOutcome> PluginTools::call(const ToolCall& call, std::uint64_t conversation,
                                       const CancelToken& cancel, Deadline deadline) {
-  for (const auto& plugin : plugins_)
+  for (const auto& plugin : plugins_())
     for (const PluginTool& each : plugin->tools()) {
       if (each.tool.name != call.name) continue;
       const Deadline own = Deadline::after(clock_, each.tool.timeout);
@@ -35,7 +36,7 @@ Result<ToolOutcome> PluginTools::call(const ToolCall& call, std::uint64_t conver
 std::vector<std::string> PluginTools::duplicates() const {
   std::vector<std::string> out;
   std::map<std::string, std::string> owners;
-  for (const auto& plugin : plugins_)
+  for (const auto& plugin : plugins_())
     for (const PluginTool& each : plugin->tools()) {
       const auto [owner, is_new] = owners.emplace(each.tool.name, plugin->identity().name);
       if (!is_new)

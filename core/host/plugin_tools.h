@@ -19,8 +19,10 @@ namespace agentd {
 
 class PluginTools final : public ToolSource {
  public:
-  // `plugins` in order of precedence; both outlive the source.
-  PluginTools(const std::vector<std::shared_ptr<Plugin>>& plugins, const Clock& clock);
+  // `plugins` gives those of the moment in order of precedence, on any thread; a call keeps its own alive. Both
+  // outlive the source.
+  using Plugins = std::function<std::vector<std::shared_ptr<Plugin>>()>;
+  PluginTools(Plugins plugins, const Clock& clock);
 
   // Of two tools with one name the first in order counts.
   std::vector<Tool> tools() const override;
@@ -31,7 +33,7 @@ class PluginTools final : public ToolSource {
   std::vector<std::string> duplicates() const;
 
  private:
-  const std::vector<std::shared_ptr<Plugin>>& plugins_;
+  const Plugins plugins_;
   const Clock& clock_;
 };
 

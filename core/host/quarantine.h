@@ -8,8 +8,8 @@
 //   - a worker that ended three times within a minute sets its module aside;
 //   - a user releases a module with `agentd hooks release NAME`.
 // One file for each entry in a directory of mode 0700, written beside and renamed into place: processes that start
-// at the same time do not disturb each other. A marker names the process that made it; one of a process that
-// still lives is no crash.
+// at the same time do not disturb each other. A marker is locked by the process that made it; one of a process
+// that still lives is no crash, in whatever container it runs.
 //
 // Threading: thread-safe; several processes may use one directory.
 
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/file.h"
 #include "core/base/result.h"
 
 namespace agentd {
@@ -33,8 +34,10 @@ struct QuarantineEntry {
 class Quarantine {
  public:
   // `directory` is made with mode 0700 when something is to be kept. Markers of processes that are gone become
-  // entries here.
-  static Result<std::unique_ptr<Quarantine>> open(std::string directory, const Clock& clock);
+  // entries here; who only looks (`record` false) writes nothing, and has them until the next process records
+  // them.
+  static Result<std::unique_ptr<Quarantine>> open(std::string directory, const Clock& clock,
+                                                  bool record = true);
   ~Quarantine();
   Quarantine(const Quarantine&) = delete;
   Quarantine& operator=(const Quarantine&) = delete;
@@ -43,24 +46,30 @@ class Quarantine {
   std::string why_not(std::string_view digest) const;
   // Entries that open() made from markers, for a loud message.
   std::vector<QuarantineEntry> crashed_before() const;
+  // Files of the directory that could not be read, and what to do; one sentence each.
+  std::vector<std::string> problems() const;
 
   // A marker for as long as it lives: around a load in this process.
   class Marker {
    public:
     Marker() = default;
-    explicit Marker(std::string file) : file_(std::move(file)) {}
-    Marker(Marker&& other) noexcept : file_(std::move(other.file_)) { other.file_.clear(); }
+    Marker(std::string file, UniqueFd lock) : file_(std::move(file)), lock_(std::move(lock)) {}
+    Marker(Marker&& other) noexcept : file_(std::move(other.file_)), lock_(std::move(other.lock_)) {
+      other.file_.clear();
+    }
     Marker& operator=(Marker&&) = delete;
     ~Marker();
 
    private:
     std::string file_;
+    UniqueFd lock_;
   };
   // kDenied, kUnavailable: it cannot be written; the load goes on without.
   Result<Marker> mark(const std::string& name, const std::string& path, const std::string& digest);
 
   Result<void> set_aside(QuarantineEntry entry);
-  // By name, path or digest; kNotFound lists what there is.
+  // By name, path or digest, every version of it; kNotFound lists what there is, kConflict: several paths have
+  // that name.
   Result<QuarantineEntry> release(std::string_view which);
   std::vector<QuarantineEntry> entries() const;
 
@@ -69,5 +78,8 @@ class Quarantine {
   explicit Quarantine(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// "PATH is set aside since DATE: it WHY; mend it, or run 'agentd hooks release NAME'".
+std::string sentence_of(const QuarantineEntry& entry);
 
 }  // namespace agentd

@@ -23,8 +23,8 @@ namespace agentd {
 constexpr std::uint64_t kFlatBytesMax = 64ull << 20;  // of one record with everything
 
 // Appends the flat form of `record` to `out`, which is aligned to 8 bytes already or empty. A sized record
-// keeps its own `size` when that is impossible (below the first 8 bytes, over 4096), so that who reads it
-// refuses it as it would have been refused in the process.
+// that is shorter than the shape keeps its size, a longer one is cut and gets the shape's; an impossible size
+// (below 8, over 4096) stays too, so that who reads it refuses it as it would have been refused in the process.
 // kInvalid: a list or text without memory, too deep; kUnavailable: over kFlatBytesMax. `out` is then as before.
 Result<void> flatten(const Shape& shape, const void* record, std::string& out);
 

@@ -31,7 +31,9 @@ namespace agentd {
 enum class LaneOp : std::uint32_t {
   kNone = 0,
   // host to worker
-  kBoot = 1,   // body: BootArgs; answered by kBooted or kDone with an error
+  // body: BootArgs; sent in call lane 0. Answered by kBooted, or by kDone with an error whose body is the sentence
+  // as plain bytes ("cannot be loaded: ..."); AGENTD_E_CONFLICT: the window's base is taken here.
+  kBoot = 1,
   kCall = 2,   // a hook, a tool or a control call
   kReply = 3,  // to kService: status, body: ServiceReply
   // worker to host
@@ -85,12 +87,13 @@ class Lane {
   // kMessage = it is on its way.
   // REQUIRES: the turn is ours.
   LaneEnd send(const LaneMessage& message, std::string_view body, const LaneWait& wait);
-  // Waits for the turn and takes the message out. `body` is replaced; its capacity is kept.
+  // Waits for the turn and takes the message out. `body` is replaced; its capacity is kept. A body that has
+  // begun is taken to its end, whatever the time and the cancel word say; one that stops is kBroken.
   LaneEnd receive(LaneMessage& message, std::string& body, const LaneWait& wait);
 
  private:
   LaneEnd wait_turn(const LaneWait& wait);
-  void hand_over();
+  bool hand_over();  // false: it was not ours
 
   LaneMemory* memory_ = nullptr;
   Side side_ = Side::kHost;
@@ -112,17 +115,19 @@ class AnswerRegion {
   AnswerRegion(const AnswerRegion&) = delete;
   AnswerRegion& operator=(const AnswerRegion&) = delete;
 
-  int fd() const { return fd_.get(); }
+  int fd() const { return fd_.get(); }  // -1 in the worker, which needs none
   std::uint32_t call_lanes() const { return call_lanes_; }  // as made, whatever the memory says now
   Lane call_lane(std::uint32_t index, Lane::Side side) const;
   Lane service_lane(std::uint32_t index, Lane::Side side) const;
 
-  // The worker rings for service lane `index` after it has sent there.
+  // The worker rings for service lane `index` after it has sent there; for a body over a piece before, since
+  // sending waits for the host between two pieces.
   void ring(std::uint32_t index);
   // The host waits for a ring; returns the lanes that rang as a bit set, 0 when it was woken or nothing came
   // for 100 ms.
   std::uint32_t wait_ring();
-  // The host, when the worker has ended: wakes everybody who waits in a lane or for a ring.
+  // The host, when the worker has ended and `gone` is set: wakes everybody who waits in a lane or for a ring.
+  // The lanes are of no use afterwards.
   void wake_all();
 
  private:

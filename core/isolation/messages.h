@@ -10,9 +10,12 @@
 
 #include <agentd/hook_abi.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
+#include "core/base/result.h"
 #include "core/isolation/shape.h"
 
 namespace agentd {
@@ -84,6 +87,9 @@ const Shape* reply_shape(std::uint32_t op);
 // The op of the bytes of a ServiceArgs in flat form, and number[0], before its shape is known; false when
 // there are too few bytes.
 bool peek_args(std::string_view bytes, std::uint32_t& op, std::uint32_t& kind);
+// All that a host has to check of a request before it looks into it: relocate() with the shape of its op, and
+// that an action is of the kind that number[0] says. kInvalid. REQUIRES: as relocate().
+Result<const ServiceArgs*> open_args(std::span<std::byte> bytes);
 
 // ---- start of a worker
 
@@ -99,6 +105,9 @@ struct BootArgs {
   agentd_list readable{nullptr, 0, 0};      // texts: directories that "files:read" opens
   agentd_list writable{nullptr, 0, 0};      // texts: directories that "files:write" opens
   std::uint64_t memory_bytes_max = 0;       // RLIMIT_DATA; 0 = none
+  std::uint64_t window_base = 0;            // where the payload window (kWorkerWindowFd) is mapped
+  std::uint32_t unconfined = 0;             // 1: hooks.NAME.sandbox is off
+  std::uint32_t reserved0 = 0;
 };
 
 struct RowInfo {

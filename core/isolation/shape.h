@@ -25,7 +25,7 @@ struct Shape {
   struct Member {
     Kind kind = Kind::kText;
     std::uint16_t offset = 0;
-    const Shape* of = nullptr;
+    const Shape* of = nullptr;  // of a list or pointer: null = not used here, crosses as empty
   };
   std::string_view name;    // "agentd_block"
   std::uint16_t bytes = 0;  // as this host knows the record

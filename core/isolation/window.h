@@ -81,6 +81,7 @@ class PayloadWindow {
  private:
   PayloadWindow(UniqueFd fd, std::uintptr_t base);
   struct Space;
+  class Placer;
 
   UniqueFd fd_;
   const std::uintptr_t base_;

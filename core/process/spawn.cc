@@ -46,7 +46,8 @@ class SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  int prepare(const std::string& cwd, const int (&standard)[3]) {
+  // Descriptors of `pass` lie above all numbers that the child's get.
+  int prepare(const std::string& cwd, const int (&standard)[3], const std::vector<UniqueFd>& pass) {
     sigset_t none;
     sigset_t all;
     ::sigemptyset(&none);
@@ -58,7 +59,10 @@ class SpawnPlan {
     int failed = 0;
     for (int to = 0; to < 3 && failed == 0; ++to)
       failed = ::posix_spawn_file_actions_adddup2(&actions_, standard[to], to);
-    if (failed == 0) failed = ::posix_spawn_file_actions_addclosefrom_np(&actions_, 3);
+    int next = 3;
+    for (auto fd = pass.begin(); fd != pass.end() && failed == 0; ++fd)
+      failed = ::posix_spawn_file_actions_adddup2(&actions_, fd->get(), next++);
+    if (failed == 0) failed = ::posix_spawn_file_actions_addclosefrom_np(&actions_, next);
     if (failed == 0 && !cwd.empty())
       failed = ::posix_spawn_file_actions_addchdir_np(&actions_, cwd.c_str());
     return failed;
@@ -173,12 +177,25 @@ Error spawn_error(const SpawnRequest& request, const std::string& program, int e
   return errno_error("starting " + name, error_number);
 }
 
+// Copies of the descriptors that the child gets, above every number that one of them becomes: dup2 in the
+// child hits none that is still needed.
+Result<std::vector<UniqueFd>> copies_of(std::span<const int> pass) {
+  std::vector<UniqueFd> out;
+  const int first = 3 + static_cast<int>(pass.size());
+  for (const int fd : pass) {
+    out.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, first));
+    if (!out.back().valid()) return errno_error("passing on a descriptor", errno);
+  }
+  return out;
+}
+
 Result<pid_t> start(const SpawnRequest& request, const std::string& program,
                     const Standard& standard) {
+  AGENTD_TRY(const std::vector<UniqueFd> pass, copies_of(request.pass));
   SpawnPlan plan;
   const int output = standard.output.get();
   const int error = standard.error.valid() ? standard.error.get() : output;
-  if (const int failed = plan.prepare(request.cwd, {standard.input.get(), output, error});
+  if (const int failed = plan.prepare(request.cwd, {standard.input.get(), output, error}, pass);
       failed != 0)
     return spawn_error(request, program, failed);
   std::vector<char*> argv = pointers(request.argv);
@@ -251,6 +268,27 @@ Result<Child> spawn(const SpawnRequest& request) {
   return child;
 }
 
+namespace {
+
+Exit exit_in(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return {info.si_status, 0};
+  return {-1, info.si_status};
+}
+
+}  // namespace
+
+std::optional<Exit> exit_of(const Child& child) {
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    if (errno != EINTR) return std::nullopt;
+  if (info.si_pid == 0) return std::nullopt;
+  return exit_in(info);
+}
+
+void kill_child(const Child& child) {
+  ::syscall(SYS_pidfd_send_signal, child.pidfd.get(), SIGKILL, nullptr, 0);
+}
+
 Result<Exit> reap(const Child& child, const std::string& name, bool ended) {
   siginfo_t info{};
   info.si_status = SIGKILL;  // stays when the process cannot be reaped yet
@@ -259,8 +297,7 @@ Result<Exit> reap(const Child& child, const std::string& name, bool ended) {
     if (errno == EINTR) continue;
     return errno_error("waiting for " + name, errno);
   }
-  if (info.si_code == CLD_EXITED) return Exit{info.si_status, 0};
-  return Exit{-1, info.si_status};
+  return exit_in(info);
 }
 
 }  // namespace agentd

@@ -7,6 +7,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +41,7 @@ struct SpawnRequest {
   Pipes pipes = Pipes::kTogether;
   std::string program = {};  // what is executed; empty = argv[0], looked up
   std::string mark = {};     // one more variable of its environment; empty = none
+  std::span<const int> pass = {};  // descriptors that it gets as 3, 4, ...; the caller keeps its own
 };
 
 struct Exit {
@@ -56,11 +59,18 @@ Result<void> check_command(const std::vector<std::string>& argv,
 Result<std::string> find_program(const std::string& name,
                                  const std::vector<std::string>& environment);
 
-// Starts it with the costs of vfork: own session, descriptors 0 to 2, no signal blocked or ignored.
+// Starts it with the costs of vfork: own session, descriptors 0 to 2 and those of `pass`, no signal blocked or
+// ignored.
 // The input is a sealed file in memory, so that nobody has to feed it and no SIGPIPE can happen.
 // kNotFound, kDenied: there is no such program, interpreter or permission; kUnavailable: no
 // processes.
 Result<Child> spawn(const SpawnRequest& request);
+
+// How a child ended that has not been reaped; absent while it runs.
+std::optional<Exit> exit_of(const Child& child);
+
+// SIGKILL to the child itself. It must not have been reaped.
+void kill_child(const Child& child);
 
 // Waits for a child that has `ended` and tells how. One that a kill could not end yet is not waited
 // for: it counts as killed.

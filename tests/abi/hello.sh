@@ -6,6 +6,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 api=$1 work=$2 check=$3
+rm -rf "$work"
 mkdir -p "$work"
 
 # What a linker itself puts into every dynamic symbol table (tcc's does) is nobody's export.
@@ -39,6 +40,7 @@ for compiler in gcc clang; do
   have $compiler || continue
   module hello hello_$compiler.so yes $compiler $c "$api/template/hello.c"
   module hello hello_fast_$compiler.so yes $compiler $c -Ofast -flto "$api/template/hello.c"
+  module hello hello_O0_$compiler.so yes $compiler $c -O0 "$api/template/hello.c"
 done
 # tcc makes no note: its users ship the sidecar.
 have tcc -v && module hello hello_tcc.so no tcc -shared -fPIC "-I$api/include" "$api/template/hello.c"
@@ -46,6 +48,8 @@ for compiler in g++ clang++; do
   have $compiler || continue
   module hello hello_$compiler.so yes $compiler $cxx "$api/template/hello.cpp"
   module hello hello_static_$compiler.so yes $compiler $cxx -static-libstdc++ -static-libgcc "$api/template/hello.cpp"
+  module hello hello_bare_$compiler.so yes $compiler $cxx -O0 -fno-exceptions -fno-rtti "$api/template/hello.cpp"
+  module hello hello_fast_$compiler.so yes $compiler $cxx -Ofast -flto -static-libstdc++ -static-libgcc "$api/template/hello.cpp"
   module throws throws_$compiler.so yes $compiler $cxx "$here/throws.cpp"
   module throws throws_static_$compiler.so yes $compiler $cxx -static-libstdc++ -static-libgcc "$here/throws.cpp"
 done

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# layout.awk - reads the C headers and writes a C program that prints the layout list:
+# layout.awk HEADERS... - reads the C headers and writes a C program that prints the layout list:
 #
 #   struct.member offset size      one line for each member, in order
 #   define NAME value              one for each number or text that a header defines
 #   event NAME id payload size
 BEGIN {
-  print "#include <agentd/hook_abi.h>\n#include <agentd/ext/tools.h>\n#include <agentd/ext/json.h>"
-  print "#include <agentd/ext/field.h>\n#include <stdio.h>"
+  for (i = 1; i < ARGC; ++i) {
+    name = ARGV[i]
+    if (sub(/.*\/agentd\//, "agentd/", name)) print "#include <" name ">"
+  }
+  print "#include <stdio.h>"
   print "#define M(s, m) printf(\"%s.%s %zu %zu\\n\", #s, #m, offsetof(s, m), sizeof(((s*)0)->m))"
   print "#define N(n) printf(\"define %s %lld\\n\", #n, (long long)(n))"
   print "#define T(n) printf(\"define %s %s\\n\", #n, n)"

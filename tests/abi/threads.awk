@@ -2,7 +2,7 @@
 # threads.awk - every function pointer in the C headers says on which thread it is called (L9).
 #
 # A slot is a member with a pointer to function, or of type agentd_fn. Its comment is the one that ends on
-# its own lines, else the one that ended on the line before; it must hold [init], [call], [any] or [host].
+# its own lines, else the one that ended on the line before; it must hold [init], [call], [any], [task] or [host].
 FNR == 1 { comment = ""; fresh = 0; statement = "" }
 {
   line = $0
@@ -32,7 +32,7 @@ FNR == 1 { comment = ""; fresh = 0; statement = "" }
   if (statement !~ /[;{}][ \t]*$/ && statement !~ /^[ \t]*#/) next
   if (statement !~ /typedef/ && (statement ~ /\(AGENTD_CALL\*/ || statement ~ /[ \t]agentd_fn[ \t]/)) {
     ++slots
-    if ((trailing != "" ? trailing : comment) !~ /\[(init|call|any|host)\]/) {
+    if ((trailing != "" ? trailing : comment) !~ /\[(init|call|any|task|host)\]/) {
       gsub(/[ \t]+/, " ", statement)
       print FILENAME ":" FNR ": no thread tag:" statement
       bad = 1

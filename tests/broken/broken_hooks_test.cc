@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/support/host_fixture.h"
@@ -14,7 +15,21 @@
 namespace agentd {
 namespace {
 
-using testing::HostFixture;
+// Each rule is broken in this process and in a worker: what the user reads is the same.
+class HostFixture : public testing::HostFixture {
+ public:
+  explicit HostFixture(const std::string& modules, Isolation isolation = Isolation::kInProcess)
+      : testing::HostFixture(modules) {
+    options.isolation = isolation;
+    options.worker.program = AGENTD_HOOK_WORKER;
+  }
+};
+
+std::string place_name(Isolation isolation) {
+  return isolation == Isolation::kInProcess ? "in_process" : "in_worker";
+}
+
+const auto kPlaces = ::testing::Values(Isolation::kInProcess, Isolation::kProcess);
 
 struct Broken {
   const char* module;
@@ -48,21 +63,22 @@ void expect_one_sentence(const HostFixture& fixture, const std::string& path, co
   EXPECT_TRUE(fixture.log.has(problem.message));
 }
 
-class RefusedHook : public ::testing::TestWithParam<Broken> {};
+class RefusedHook : public ::testing::TestWithParam<std::tuple<Isolation, Broken>> {};
 
 TEST_P(RefusedHook, IsToldInOneSentenceAndTheGoodOneGoesOn) {
-  HostFixture fixture(AGENTD_BROKEN_HOOKS);
-  const std::string path = fixture.install(GetParam().module, "a_broken");
+  const auto& [isolation, broken] = GetParam();
+  HostFixture fixture(AGENTD_BROKEN_HOOKS, isolation);
+  const std::string path = fixture.install(broken.module, "a_broken");
   fixture.install("good");
   fixture.load();
   ASSERT_EQ(fixture.host->plugins().size(), 1u);
-  expect_one_sentence(fixture, path, GetParam().says);
+  expect_one_sentence(fixture, path, broken.says);
   expect_good_goes_on(fixture);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Modules, RefusedHook,
-    ::testing::Values(
+    ::testing::Combine(kPlaces, ::testing::Values(
         Broken{"wrong_magic", "is not a hook of agentd: its entry answered with the magic number 305419896"},
         Broken{"wrong_major", "is built for hook ABI 2.0, this agentd has 1.0"},
         Broken{"missing_symbol", "is not a hook: it does not export agentd_hook_entry_v1"},
@@ -84,8 +100,18 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"create_fails_silently", "could not start: a_broken: it answered with status -2"},
         Broken{"create_throws", "could not start: a_broken: no licence file"},
         Broken{"undefined_symbol", "cannot be loaded: undefined symbol: agentd_test_nobody_has_this"},
-        Broken{"no_manifest", "has no manifest: rebuild it with AGENTD_HOOK or ship a_broken.hook.json"}),
-    [](const auto& each) { return std::string(each.param.module); });
+        Broken{"no_manifest", "has no manifest: rebuild it with AGENTD_HOOK or ship a_broken.hook.json"})),
+    [](const auto& each) {
+      return std::string(std::get<1>(each.param).module) + "_" + place_name(std::get<0>(each.param));
+    });
+
+class BothPlaces : public ::testing::TestWithParam<Isolation> {};
+class UnknownOptionalRow : public BothPlaces {};
+class NewerPluginRecord : public BothPlaces {};
+class HandlerThatThrows : public BothPlaces {};
+class GuardThatThrows : public BothPlaces {};
+class IllegalAction : public BothPlaces {};
+class AllBrokenHooksAtOnce : public BothPlaces {};
 
 TEST(TruncatedHook, IsCutOffAtEveryLengthAndNeverCrashesTheHost) {
   HostFixture source(AGENTD_BROKEN_HOOKS);
@@ -142,8 +168,8 @@ TEST(HookOfAnotherMachine, IsToldItsMachineAndOurs) {
   expect_good_goes_on(fixture);
 }
 
-TEST(UnknownOptionalRow, IsSkippedAndTheRestOfThePluginLoads) {
-  HostFixture fixture(AGENTD_BROKEN_HOOKS);
+TEST_P(UnknownOptionalRow, IsSkippedAndTheRestOfThePluginLoads) {
+  HostFixture fixture(AGENTD_BROKEN_HOOKS, GetParam());
   fixture.install("unknown_optional_row");
   fixture.load();
   EXPECT_TRUE(fixture.host->problems().empty());
@@ -154,16 +180,16 @@ TEST(UnknownOptionalRow, IsSkippedAndTheRestOfThePluginLoads) {
   EXPECT_EQ(fixture.host->subscriptions()[0].event, static_cast<unsigned>(AGENTD_EVENT_TURN_START));
 }
 
-TEST(NewerPluginRecord, LoadsWhenWhatItAddedIsZero) {
-  HostFixture fixture(AGENTD_BROKEN_HOOKS);
+TEST_P(NewerPluginRecord, LoadsWhenWhatItAddedIsZero) {
+  HostFixture fixture(AGENTD_BROKEN_HOOKS, GetParam());
   fixture.install("newer_zero_tail");
   fixture.load();
   EXPECT_TRUE(fixture.host->problems().empty());
   EXPECT_EQ(fixture.host->plugins().size(), 1u);
 }
 
-TEST(HandlerThatThrows, IsAFailureOfThatHookAlone) {
-  HostFixture fixture(AGENTD_BROKEN_HOOKS);
+TEST_P(HandlerThatThrows, IsAFailureOfThatHookAlone) {
+  HostFixture fixture(AGENTD_BROKEN_HOOKS, GetParam());
   fixture.install("handler_throws");
   fixture.install("good");
   fixture.load();
@@ -176,8 +202,8 @@ TEST(HandlerThatThrows, IsAFailureOfThatHookAlone) {
   EXPECT_FALSE(outcome->blocked_by_failure);
 }
 
-TEST(GuardThatThrows, BlocksWhatItGuards) {
-  HostFixture fixture(AGENTD_BROKEN_HOOKS);
+TEST_P(GuardThatThrows, BlocksWhatItGuards) {
+  HostFixture fixture(AGENTD_BROKEN_HOOKS, GetParam());
   fixture.install("guard_throws");
   fixture.load();
   const auto outcome = fixture.before_tool_call("read_file");
@@ -187,8 +213,8 @@ TEST(GuardThatThrows, BlocksWhatItGuards) {
   EXPECT_EQ(outcome->reason, "the guard guard_throws failed: lost my way");
 }
 
-TEST(GuardThatThrows, FailsOpenWhenTheConfigSaysSo) {
-  HostFixture fixture(AGENTD_BROKEN_HOOKS);
+TEST_P(GuardThatThrows, FailsOpenWhenTheConfigSaysSo) {
+  HostFixture fixture(AGENTD_BROKEN_HOOKS, GetParam());
   fixture.install("guard_throws");
   fixture.options.plugins["guard_throws"].on_failure = FailurePolicy::kOpen;
   fixture.load();
@@ -198,8 +224,8 @@ TEST(GuardThatThrows, FailsOpenWhenTheConfigSaysSo) {
   EXPECT_EQ(outcome->failures.size(), 1u);
 }
 
-TEST(IllegalAction, IsIgnoredToldAndTheNextHookIsHeard) {
-  HostFixture fixture(AGENTD_BROKEN_HOOKS);
+TEST_P(IllegalAction, IsIgnoredToldAndTheNextHookIsHeard) {
+  HostFixture fixture(AGENTD_BROKEN_HOOKS, GetParam());
   fixture.install("illegal_action");
   fixture.install("good");
   fixture.load();
@@ -221,8 +247,8 @@ TEST(LibraryThatTurnsDenormalsOff, LeavesTheHostsArithmeticAlone) {
 }
 #endif
 
-TEST(AllBrokenHooksAtOnce, GiveOneSentenceEachAndTheGoodOneGoesOn) {
-  HostFixture fixture(AGENTD_BROKEN_HOOKS);
+TEST_P(AllBrokenHooksAtOnce, GiveOneSentenceEachAndTheGoodOneGoesOn) {
+  HostFixture fixture(AGENTD_BROKEN_HOOKS, GetParam());
   const std::vector<std::string> modules{"bad_manifest", "create_throws", "missing_symbol", "null_fn",
                                          "size_garbage", "undefined_symbol", "wrong_magic", "wrong_major"};
   for (const std::string& each : modules) fixture.install(each);
@@ -231,6 +257,15 @@ TEST(AllBrokenHooksAtOnce, GiveOneSentenceEachAndTheGoodOneGoesOn) {
   EXPECT_EQ(fixture.host->problems().size(), modules.size());
   expect_good_goes_on(fixture);
 }
+
+std::string name_of_place(const ::testing::TestParamInfo<Isolation>& each) { return place_name(each.param); }
+
+INSTANTIATE_TEST_SUITE_P(Places, UnknownOptionalRow, kPlaces, name_of_place);
+INSTANTIATE_TEST_SUITE_P(Places, NewerPluginRecord, kPlaces, name_of_place);
+INSTANTIATE_TEST_SUITE_P(Places, HandlerThatThrows, kPlaces, name_of_place);
+INSTANTIATE_TEST_SUITE_P(Places, GuardThatThrows, kPlaces, name_of_place);
+INSTANTIATE_TEST_SUITE_P(Places, IllegalAction, kPlaces, name_of_place);
+INSTANTIATE_TEST_SUITE_P(Places, AllBrokenHooksAtOnce, kPlaces, name_of_place);
 
 }  // namespace
 }  // namespace agentd

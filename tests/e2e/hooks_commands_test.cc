@@ -578,7 +578,7 @@ TEST_F(Hooks, NewReplacesNothingAndWantsAName) {
 
 // ---- safe mode
 
-TEST_F(Hooks, SafeModeLoadsNoHookAndOnlyTheTools) {
+TEST_F(Hooks, SafeModeLoadsNoHookAndSaysSo) {
   put(user("greeter"), marker("user_message_send"));
   const std::string audit = program_.directory().file("audit.jsonl");
   program_.config("hooks: {audit_log: {enabled: true, config: {path: " + audit + "}}}\n");
@@ -587,17 +587,20 @@ TEST_F(Hooks, SafeModeLoadsNoHookAndOnlyTheTools) {
   EXPECT_FALSE(marked());
   EXPECT_FALSE(fs::exists(audit));
   EXPECT_FALSE(fs::exists(program_.home() + "/trust.json"));
+  EXPECT_TRUE(has(safe.err, "safe mode is on: no hook, plugin or tool is loaded")) << safe.err;
+  EXPECT_FALSE(has(safe.err, "GUARDS ARE OFF")) << safe.err;
   const Finished usual = talk();
   EXPECT_EQ(usual.code, 0) << usual.err;
+  EXPECT_FALSE(has(usual.err, "safe mode")) << usual.err;
   EXPECT_TRUE(marked());
   EXPECT_TRUE(fs::exists(audit));
 }
 
-TEST_F(Hooks, WithoutHooksNoGuardIsMissed) {
+TEST_F(Hooks, WithoutHooksNoGuardIsMissedAndSafeModeNamesThem) {
   program_.config("hooks: {guards: [watchman]}\n");
   EXPECT_TRUE(has(talk().err, "watchman"));
   EXPECT_FALSE(has(talk({"--no-hooks"}).err, "watchman"));
-  EXPECT_FALSE(has(talk({"--safe-mode"}).err, "watchman"));
+  EXPECT_TRUE(has(talk({"--safe-mode"}).err, "GUARDS ARE OFF, nothing blocks what they guard: watchman"));
 }
 
 TEST_F(Hooks, TrustUntrustImportAndNewSpeakJsonToo) {

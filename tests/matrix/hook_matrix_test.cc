@@ -30,6 +30,7 @@ using testing::UnavailableServices;
 
 enum class Kind {
   kNative,
+  kWorker,  // the same module in a process of its own
   kExecutable,
   kKodelet,
   kClaude,
@@ -39,11 +40,12 @@ enum class Kind {
   kCommand,
   kWebhook
 };
-constexpr Kind kKinds[] = {Kind::kNative, Kind::kExecutable, Kind::kKodelet,
+constexpr Kind kKinds[] = {Kind::kNative, Kind::kWorker, Kind::kExecutable, Kind::kKodelet,
                            Kind::kClaude, Kind::kDocker,     Kind::kGemini,
                            Kind::kYaml,   Kind::kCommand,    Kind::kWebhook};
-constexpr const char* kKindNames[] = {"native", "executable", "kodelet", "claude", "docker",
+constexpr const char* kKindNames[] = {"native", "worker", "executable", "kodelet", "claude", "docker",
                                       "gemini", "yaml",       "command", "webhook"};
+bool is_module(Kind kind) { return kind == Kind::kNative || kind == Kind::kWorker; }
 constexpr const char* kBehaviours[] = {"ok", "crash", "timeout", "garbage", "huge", "utf8", "nul"};
 
 // What a hook of a kind writes to ask for an action, and at which event of its own.
@@ -212,7 +214,7 @@ std::optional<Wording> wording(Kind kind, const ActionCase& action) {
     if (found == action.wordings.end()) return std::nullopt;
     return found->second;
   }
-  if (kind == Kind::kNative && std::string_view(action.name) == "replace") return std::nullopt;
+  if (is_module(kind) && std::string_view(action.name) == "replace") return std::nullopt;
   return Wording{std::string(find_event(action.event)->name), action.canonical, 0};
 }
 
@@ -329,6 +331,7 @@ class Cell {
     const std::string script = temp_.file("script.sh");
     switch (kind_) {
       case Kind::kNative:
+      case Kind::kWorker:
         std::filesystem::copy_file(AGENTD_ANSWERS_HOOK, hooks() + "/hook.so");
         ::chmod((hooks() + "/hook.so").c_str(), 0644);
         break;
@@ -377,6 +380,8 @@ class Cell {
     HookHostOptions out;
     out.native.directories = {{hooks(), Precedence::kUser}};
     out.native.private_copy_directory = temp_.file("copies");
+    out.native.isolation = kind_ == Kind::kWorker ? Isolation::kProcess : Isolation::kInProcess;
+    out.native.worker.program = AGENTD_HOOK_WORKER;
     out.trust_file = temp_.file("trust.json");
     out.project_root = temp_.path();
     if (kind_ == Kind::kClaude) out.adapted = {{temp_.file("settings.json"), Dialect::kClaude}};
@@ -440,7 +445,7 @@ class Cell {
 // of 2 MB, with odd bytes, has said something legal.
 bool can_fail(Kind kind, std::string_view behaviour) {
   if (kind == Kind::kYaml) return false;
-  if (kind != Kind::kNative) return true;
+  if (!is_module(kind)) return true;
   return behaviour == "crash" || behaviour == "timeout" || behaviour == "garbage";
 }
 
@@ -482,7 +487,7 @@ TEST_P(HookMatrix, EveryActionInEveryBehaviourFailsAsItsPolicySays) {
         EXPECT_EQ(outcome->blocked, guards) << describe(*outcome);
         EXPECT_EQ(outcome->blocked_by_failure, guards);
         ASSERT_EQ(outcome->failures.size(), 1u) << describe(*outcome);
-        EXPECT_TRUE(kind == Kind::kNative || !outcome->failures[0].text.empty());
+        EXPECT_TRUE(is_module(kind) || !outcome->failures[0].text.empty());
         if (std::string_view(behaviour) == "timeout") {
           EXPECT_EQ(outcome->failures[0].status, AGENTD_E_DEADLINE);
         }

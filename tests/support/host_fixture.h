@@ -15,6 +15,7 @@
 
 #include "core/host/plugin_host.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/unavailable_services.h"
 
 namespace agentd::testing {
 
@@ -37,42 +38,6 @@ class RecordingLog final : public Log {
   std::vector<std::string> lines_;
 };
 
-// Every service answers that it cannot; the tables are still there to be granted or not.
-class UnavailableServices final : public Services {
- public:
-  std::uint64_t count_text(std::string_view, std::string_view text) override { return text.size() / 4; }
-  std::uint64_t count_messages(std::string_view, const agentd_list& list) override { return list.count; }
-  Result<std::string> compaction_prompt(const CompactOptions&) override { return none(); }
-  Result<CompactAnswer> compact(const ServiceCaller&, const CompactSource&, const CompactOptions&) override {
-    return none();
-  }
-  Result<void> request_compaction(const ServiceCaller&, std::string_view, const CompactOptions&) override {
-    return none();
-  }
-  Result<agentd_thread> open_thread(const ServiceCaller&, ThreadOptions) override { return none(); }
-  Result<ThreadReply> send(const ServiceCaller&, agentd_thread, std::string_view) override { return none(); }
-  Result<Usage> thread_usage(const ServiceCaller&, agentd_thread) override { return none(); }
-  Result<void> close_thread(std::string_view, agentd_thread) override { return none(); }
-  Result<PluginKey> get(const ServiceCaller&, std::string_view) override { return none(); }
-  Result<std::vector<PluginKey>> scan(const ServiceCaller&, std::string_view, std::string_view,
-                                      std::uint32_t) override {
-    return none();
-  }
-  Result<std::uint64_t> commit(const ServiceCaller&, std::span<const PluginKeyOp>) override { return none(); }
-  Result<std::vector<ConversationInfo>> conversations(const agentd_conv_query&) override { return none(); }
-  Result<Rows> messages(std::string_view, std::uint32_t, std::uint64_t, std::uint64_t,
-                        std::uint32_t) override {
-    return none();
-  }
-  Result<std::string> read_blob(std::string_view, std::uint64_t, std::uint64_t) override { return none(); }
-  Result<std::vector<ConversationInfo>> changes(std::uint64_t, std::uint32_t, std::uint64_t*) override {
-    return none();
-  }
-
- private:
-  static Error none() { return {Code::kUnavailable, "no services in this test"}; }
-};
-
 // The directory is `hooks` of a temporary one; files are put there with modes that pass.
 class HostFixture {
  public:
@@ -80,14 +45,19 @@ class HostFixture {
     ::mkdir(hooks().c_str(), 0700);
     options.directories = {{hooks(), Precedence::kUser}};
     options.private_copy_directory = temp.file("copies");
+    options.isolation = Isolation::kInProcess;
   }
 
   std::string hooks() const { return temp.file("hooks"); }
   std::string path(const std::string& file) const { return hooks() + "/" + file; }
   // Copies a module that the build made; returns its path.
   std::string install(const std::string& module, const std::string& as = "") const {
-    const std::string to = path((as.empty() ? module : as) + ".so");
-    std::filesystem::copy_file(modules_ + "/" + module + ".so", to);
+    return install_from(modules_, module, as.empty() ? module : as);
+  }
+  std::string install_from(const std::string& directory, const std::string& module,
+                           const std::string& as) const {
+    const std::string to = path(as + ".so");
+    std::filesystem::copy_file(directory + "/" + module + ".so", to);
     ::chmod(to.c_str(), 0644);
     return to;
   }
@@ -105,8 +75,9 @@ class HostFixture {
     return *host;
   }
 
-  // Dispatches a before_tool_call of `tool`.
-  std::unique_ptr<Outcome> before_tool_call(std::string_view tool, TraceSink* trace = nullptr) {
+  // Dispatches a before_tool_call of `tool`, which has `time`; 0 = as long as it takes.
+  std::unique_ptr<Outcome> before_tool_call(std::string_view tool, TraceSink* trace = nullptr,
+                                            Milliseconds time = Milliseconds(0)) {
     agentd_tool_call payload{};
     payload.size = sizeof(payload);
     payload.name = to_abi(tool);
@@ -117,6 +88,7 @@ class HostFixture {
     event.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
     event.envelope = &envelope;
     event.payload = &payload;
+    if (time.count() != 0) event.deadline_ns = Deadline::after(clock, time).at_ns;
     const SlotLease slot(tokens);
     return dispatch(*dispatcher.pin(), *slot, event, trace);
   }

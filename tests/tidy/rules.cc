@@ -27,7 +27,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kWrapped{
     {"lmdb.h", "core/store/lmdb/"},
     {"spdlog/", "core/base/"},
     {"openssl/", "core/base/"},
-    {"boost/dll", "core/host/"},
+    {"boost/dll", "core/bridge/"},
     {"boost/program_options", "core/app/"},
     {"re2/", "core/codec/"},
 }};

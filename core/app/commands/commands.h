@@ -25,6 +25,9 @@ int doctor_command(App& app, const Arguments& arguments);
 int hooks_list_command(App& app, const Arguments& arguments);
 int hooks_trust_command(App& app, const Arguments& arguments);
 int hooks_untrust_command(App& app, const Arguments& arguments);
+int hooks_release_command(App& app, const Arguments& arguments);
+int hooks_validate_command(App& app, const Arguments& arguments);
+int hooks_fuzz_command(App& app, const Arguments& arguments);
 int hooks_contract_command(App& app, const Arguments& arguments);
 int hooks_import_command(App& app, const Arguments& arguments);
 int hooks_new_command(App& app, const Arguments& arguments);
@@ -38,7 +41,9 @@ int recipe_list_command(App& app, const Arguments& arguments);
 int recipe_show_command(App& app, const Arguments& arguments);
 int completion_command(App& app, const Arguments& arguments);
 
-// `agentd --plugins[=json]`: manifests only; no byte of a plugin runs.
-int plugins_command(App& app, bool json);
+enum class PluginsMode { kText, kJson, kVerify };
+// `agentd --plugins[=json]`: manifests only; no byte of a plugin runs. kVerify loads each module that may run in
+// a process of its own.
+int plugins_command(App& app, PluginsMode mode);
 
 }  // namespace agentd::app

@@ -145,6 +145,7 @@ void check_hook(Report& report, const HookSource& source) {
     case HookState::kWaits:
     case HookState::kBroken:
     case HookState::kMissing:
+    case HookState::kSetAside:
       if (!source.blocks()) return report.say(Verdict::kWarn, why);
       report.say(Verdict::kBroken, "guard " + why);
       report.advise("until it runs, it blocks " +

@@ -2,6 +2,8 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
+#include "core/app/validate/verify.h"
+#include "core/base/bytes.h"
 #include "core/codec/json.h"
 
 namespace agentd::app {
@@ -24,6 +26,7 @@ void write_json(Output& out, const Inventory& inventory) {
     if (source.manifest) {
       json.member("id", source.manifest->id).member("version", source.manifest->version);
       json.member("abi", abi_text(*source.manifest));
+      json.member("isolation", source.isolation);
     }
     json.key("events").begin_array();
     for (const std::string& event : source.events) json.string(event);
@@ -49,6 +52,7 @@ void write_text(Output& out, const Inventory& inventory) {
     out.print("\n");
     if (!source.events.empty())
       out.print("  events:  " + neutral_line(joined(source.events, " "), 1000) + "\n");
+    if (!source.isolation.empty()) out.print("  runs:    " + source.isolation + "\n");
     if (!source.path.empty()) out.print("  file:    " + neutral_line(source.path, 1000) + "\n");
     out.print("  verdict: " + neutral_line(verdict_of(source), 2000) + "\n");
   }
@@ -57,9 +61,24 @@ void write_text(Output& out, const Inventory& inventory) {
               neutral_line(problem.message, 2000) + "\n");
 }
 
+// What waits for trust is not run, nor what is set aside or has a mistake already.
+void verify(const App& app, const HooksHere& here, Inventory& inventory) {
+  for (HookSource& source : inventory.sources) {
+    const bool off = source.state == HookState::kOff && !source.replaced && source.trust != "waits" &&
+                     source.trust != "changed" && source.trust != "unknown";
+    if (!source.manifest || (source.state != HookState::kOn && !off)) continue;
+    const auto fine = verify_module(
+        {source.path, source.entry.digest, here.setup.options.native.private_copy_directory},
+        *source.manifest, app.clock());
+    if (fine) continue;
+    source.state = HookState::kBroken;
+    source.why_not = one_line(fine.error().message, 2000);
+  }
+}
+
 }  // namespace
 
-int plugins_command(App& app, bool json) {
+int plugins_command(App& app, PluginsMode mode) {
   const Result<std::string> home = app.home();
   if (!home) return app.fail(kExitUsage, home.error().message);
   auto sources = app.config_sources();
@@ -67,8 +86,9 @@ int plugins_command(App& app, bool json) {
   const Result<Config> config = Config::load(*sources);
   if (!config) return app.fail(kExitUsage, config.error().message);
   const HooksHere here = hooks_here(app, *config, *home);
-  const Inventory inventory = inventory_of(app, here);
-  if (json)
+  Inventory inventory = inventory_of(app, here);
+  if (mode == PluginsMode::kVerify) verify(app, here, inventory);
+  if (mode == PluginsMode::kJson)
     write_json(app.out(), inventory);
   else if (inventory.sources.empty() && inventory.problems.empty())
     app.out().print("no hooks; put one into " + *home + "/hooks\n");

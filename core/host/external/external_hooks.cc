@@ -284,6 +284,7 @@ struct ExternalHooks::MissingGuard {
   Precedence precedence = Precedence::kUser;
   std::vector<std::uint32_t> events;
   TokenTable& tokens;
+  bool dropped = false;  // kept for the snapshots that still ask it
 
   static agentd_status AGENTD_CALL refuse(void* self, const agentd_call* call) noexcept {
     const auto& guard = *static_cast<MissingGuard*>(self);
@@ -328,10 +329,20 @@ void ExternalHooks::add_missing_guard(const std::string& name, Precedence preced
       MissingGuard{name, std::move(why), precedence, events, environment_.tokens}));
 }
 
+bool ExternalHooks::drop_missing_guard(const std::string& name) {
+  bool found = false;
+  for (const auto& guard : missing_) {
+    found |= guard->name == name && !guard->dropped;
+    guard->dropped |= guard->name == name;
+  }
+  return found;
+}
+
 std::vector<Subscription> ExternalHooks::subscriptions() const {
   std::vector<Subscription> out;
   for (const auto& hook : hooks_) out.push_back(hook->subscription());
   for (const auto& guard : missing_) {
+    if (guard->dropped) continue;
     for (const std::uint32_t event : guard->events) {
       Subscription each;
       each.event = event;

@@ -73,6 +73,9 @@ class ExternalHooks {
   void add_missing_guard(const std::string& name, Precedence precedence,
                          const std::vector<std::uint32_t>& events, std::string why);
 
+  // It can be asked again: its place is not kept from the next subscriptions() on. True when there was one.
+  bool drop_missing_guard(const std::string& name);
+
   std::vector<Subscription> subscriptions() const;
   // In the order in which they were added.
   std::vector<const HookDefinition*> definitions() const;

@@ -11,12 +11,14 @@
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/host/external/dialect.h"
+#include "core/host/quarantine.h"
 #include "core/host/recipe_files.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::uint64_t kHookBytesMax = 256u << 20;
+constexpr const char* kNotAllowed = "off: no glob of hooks.allow lets it in";
 
 std::string canonical(const std::string& path) {
   std::error_code failed;
@@ -47,6 +49,13 @@ bool is_disabled(const HookHostOptions& options, const std::string& name) {
   });
 }
 
+bool is_allowed(const HookHostOptions& options, const std::string& name) {
+  const auto& globs = options.native.allow;
+  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+           return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+         });
+}
+
 const HookSettings& settings_of(const HookHostOptions& options, const std::string& name) {
   static const HookSettings none;
   const auto found = options.settings.find(name);
@@ -75,6 +84,7 @@ class Describer {
   Describer(const HookHostOptions& options, const Clock& clock) : options_(options) {
     looking_.record = false;
     looking_.dev = options.consent.dev;
+    look_at_quarantine(clock);
     if (options.trust_file.empty()) return;
     auto store = TrustStore::open(options.trust_file, options.native.user, clock);
     if (store)
@@ -87,13 +97,16 @@ class Describer {
     for (HookDescription& each : describe_hooks(options_.native))
       manifests_.emplace(each.path, std::move(each));
     HookScan scan = scan_hook_directories(options_.native.directories, options_.native.disable,
-                                          options_.native.user);
+                                          options_.native.user, options_.native.allow);
     for (HookFile& file : scan.files) add_file(file);
     for (const AdaptedSource& source : options_.adapted) add_adapted(source);
     if (!options_.project_recipes.empty())
       for (const std::string& file : recipe_files(options_.project_recipes)) add_recipe(file);
     for (HookProblem& each : scan.problems) add_problem(std::move(each));
-    for (const std::string& name : scan.disabled) add_disabled(name);
+    for (const std::string& name : scan.disabled)
+      add_disabled(name, "switched off by hooks.disable");
+    for (const std::string& name : scan.not_allowed)
+      add_disabled(name, kNotAllowed);
     add_missing_guards();
     for (HookSource& each : out_.sources) each.why_not = one_line(each.why_not, 2000);
     return std::move(out_);
@@ -139,7 +152,10 @@ class Describer {
     AGENTD_TRY_VOID(judge(out, file.path, file.precedence,
                           file.precedence == Precedence::kSystem ? "" : hex(sha256(bytes))));
     if (out.state == HookState::kWaits) return {};
-    if (file.kind == HookKind::kNative) return describe_native(out);
+    if (file.kind == HookKind::kNative) {
+      AGENTD_TRY_VOID(describe_native(out));
+      return describe_place(out, file);
+    }
     return parse(out, file, bytes);
   }
 
@@ -153,12 +169,51 @@ class Describer {
     if (found == manifests_.end()) return {};
     out.manifest = found->second.manifest;
     if (out.manifest) {
+      out.isolation = name_of(found->second.isolation);
       out.events = out.manifest->events;
       out.guard = out.guard || out.manifest->has_capability("gate") ||
                   out.manifest->has_capability("redact");
     }
     if (out.state == HookState::kOn && !found->second.ok())
       set(out, HookState::kBroken, found->second.verdict);
+    return {};
+  }
+
+  void look_at_quarantine(const Clock& clock) {
+    const std::string& directory = options_.native.quarantine_directory;
+    if (directory.empty()) return;
+    auto opened = Quarantine::open(directory, clock, false);
+    if (opened) {
+      for (std::string& problem : (*opened)->problems())
+        out_.problems.push_back({directory, "", one_line(problem, 2000)});
+      quarantine_ = std::move(*opened);
+      set_aside_ = quarantine_->entries();
+    } else {
+      out_.problems.push_back({directory, "", one_line(opened.error().message, 2000)});
+    }
+  }
+
+  // Whether the bytes are set aside, and whether another module of that id comes before it.
+  Result<void> describe_place(HookSource& out, HookFile& file) {
+    if (out.state != HookState::kOn) return {};
+    // Large files of the system are read only when there is something to compare with.
+    const bool suspect = std::any_of(set_aside_.begin(), set_aside_.end(), [&](const auto& entry) {
+      return entry.path == out.path || entry.digest == out.entry.digest;
+    });
+    if (suspect) {
+      std::string digest = out.entry.digest;
+      if (digest.empty()) {
+        AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kHookBytesMax, file.path));
+        digest = hex(sha256(bytes));
+      }
+      if (const std::string why_not = quarantine_->why_not(digest); !why_not.empty())
+        set(out, HookState::kSetAside, why_not);
+    }
+    if (out.state != HookState::kOn || !out.manifest) return {};
+    const auto [first, is_first] = ids_.emplace(out.manifest->id, out.path);
+    if (!is_first)
+      set(out, HookState::kBroken, out.path + " has the same id " + out.manifest->id + " as " +
+                                       first->second + ", which is loaded: disable one of the two");
     return {};
   }
 
@@ -258,11 +313,11 @@ class Describer {
     return known != nullptr && known->guard;
   }
 
-  void add_disabled(const std::string& name) {
+  void add_disabled(const std::string& name, std::string why_not) {
     HookSource out;
     out.name = name;
     if (name.rfind("project/", 0) == 0) out.precedence = Precedence::kProject;
-    set(out, HookState::kOff, "switched off by hooks.disable");
+    set(out, HookState::kOff, std::move(why_not));
     out_.sources.push_back(std::move(out));
   }
 
@@ -308,6 +363,9 @@ class Describer {
   std::optional<TrustStore> trust_;
   ConsentRules looking_;
   std::map<std::string, HookDescription> manifests_;  // by path
+  std::map<std::string, std::string> ids_;            // of modules that are on, to their path
+  std::unique_ptr<Quarantine> quarantine_;
+  std::vector<QuarantineEntry> set_aside_;
   std::set<std::string> seen_;                        // canonical paths
   Inventory out_;
 };
@@ -340,6 +398,8 @@ std::string_view name_of(HookState state) {
       return "broken";
     case HookState::kMissing:
       return "missing";
+    case HookState::kSetAside:
+      return "set aside";
   }
   return "broken";
 }
@@ -375,6 +435,11 @@ std::vector<HookRow> rows_of(const HookSource& source, const HookHostOptions& op
     row.priority = settings.priority ? *settings.priority : hook.priority;
     row.shadow = settings.shadow.value_or(hook.shadow);
     const bool off = !settings.enabled.value_or(true) || is_disabled(options, hook.name);
+    if (!is_allowed(options, hook.name) && !is_allowed(options, source.name) &&
+        row.state == HookState::kOn) {
+      row.state = HookState::kOff;
+      row.why_not = kNotAllowed;
+    }
     if (off && row.state == HookState::kOn) {
       row.state = HookState::kOff;
       row.why_not = is_disabled(options, hook.name) ? "switched off by hooks.disable"
@@ -401,7 +466,7 @@ namespace {
 
 Result<HookFile> open_again(const HookSource& source, const HookHostOptions& options) {
   HookScan scan = scan_hook_directories(options.native.directories, options.native.disable,
-                                        options.native.user);
+                                        options.native.user, options.native.allow);
   for (HookFile& file : scan.files)
     if (file.path == source.path) return std::move(file);
   return Error{Code::kNotFound, source.path + " is gone"};

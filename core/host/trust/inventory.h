@@ -23,6 +23,7 @@ enum class HookState : std::uint8_t {
   kWaits,    // for trust: new, or changed
   kBroken,   // cannot be used
   kMissing,  // a guard that is not there
+  kSetAside,  // by the quarantine: it crashed
 };
 std::string_view name_of(HookState state);  // "on"
 std::string_view name_of(Precedence precedence);  // "user"
@@ -40,6 +41,7 @@ struct HookSource {
   bool guard = false;
   bool replaced = false;  // by another of its name; set by the caller, who knows the bundled ones
   std::optional<Manifest> manifest;  // native
+  std::string isolation;             // native with a manifest: where it runs, as in the config
   std::vector<HookDefinition> hooks;  // of files that may be parsed; empty for native ones
   std::vector<std::string> events;    // as far as they are known without running it
   std::vector<std::string> problems;  // what could not be carried over
@@ -47,7 +49,7 @@ struct HookSource {
   // While it does not run, what it guards is blocked.
   bool blocks() const {
     return guard && (state == HookState::kWaits || state == HookState::kBroken ||
-                     state == HookState::kMissing);
+                     state == HookState::kMissing || state == HookState::kSetAside);
   }
 };
 

@@ -62,6 +62,7 @@ inline constexpr std::string_view store = "store";
 inline constexpr std::string_view tools = AGENTD_TOOLS_ID;
 inline constexpr std::string_view json = AGENTD_JSON_ID;
 inline constexpr std::string_view field = AGENTD_FIELD_ID;
+inline constexpr std::string_view tasks = "agentd.tasks/1";  // tasks.hpp
 inline constexpr std::string_view workspace = "agentd.workspace/1";
 inline constexpr std::string_view process = "agentd.process/1";
 }  // namespace id

@@ -10,7 +10,8 @@
  *       zero means "as before". The host allocates every record that it fills; lists carry a stride.
  *       Records marked FROZEN never change.
  *   L9  every function pointer ends its comment with the thread it is called on: [init] the thread that
- *       loads the plugin, [call] the thread of the running call, [any] any thread, [host] the host only.
+ *       loads the plugin, [call] the thread of the running call, [any] any thread, [task] a thread that
+ *       ext/tasks.h started, [host] the host only.
  */
 #ifndef AGENTD_HOOK_TYPES_H
 #define AGENTD_HOOK_TYPES_H

@@ -11,8 +11,8 @@
 //   EXPECT_TRUE(host.breaches().empty());
 //
 // It works with any entry, of a plugin in C as well. Compactor, threads and store are scripted
-// members; agentd.tools/1, json/1 and field/1 are there; others are added with offer(). The clock
-// stands still until advance(). What the plugin does against the contract is collected in
+// members; agentd.tools/1, json/1, field/1 and tasks/1 are there, the last with threads of the
+// test's own; others are added with offer(). The clock stands still until advance(). What the plugin does against the contract is collected in
 // breaches().
 //
 // Threading: the tables may be called from any thread; the members belong to the thread of the
@@ -20,9 +20,11 @@
 
 #include <agentd/ext/field.h>
 #include <agentd/ext/json.h>
+#include <agentd/ext/tasks.h>
 #include <agentd/ext/tools.h>
 #include <agentd/hook_abi.h>
 #include <agentd/fake_services.hpp>
+#include <agentd/fake_tasks.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -92,7 +94,11 @@ class fake_host {
 
  public:
   explicit fake_host(agentd_entry entry = &agentd_hook_entry_v1)
-      : compactor(book_, conversation), threads(book_), store(book_), entry_(entry) {
+      : compactor(book_, conversation),
+        threads(book_),
+        store(book_),
+        tasks(book_),
+        entry_(entry) {
     fill_tables();
   }
   fake_host(const fake_host&) = delete;
@@ -104,9 +110,11 @@ class fake_host {
   fake_compactor compactor;
   fake_threads threads;
   fake_store store;
+  fake_tasks tasks;
   // What the manifest asked for and the user granted; take ids out before create().
   std::set<std::string, std::less<>> granted{"compactor",     "thread_factory", "store",
-                                             AGENTD_TOOLS_ID, AGENTD_JSON_ID,   AGENTD_FIELD_ID};
+                                             AGENTD_TOOLS_ID, AGENTD_JSON_ID,   AGENTD_FIELD_ID,
+                                             AGENTD_TASKS_ID};
   std::uint32_t isolation = AGENTD_ISOLATION_IN_PROCESS;
   std::uint64_t timeout_ns = 30'000'000'000;  // of each call
   std::uint32_t cancel_reason = 0;            // != 0: calls begin cancelled
@@ -154,16 +162,20 @@ class fake_host {
     services_.compactor = has_grant("compactor") ? compactor.table() : nullptr;
     services_.threads = has_grant("thread_factory") ? threads.table() : nullptr;
     services_.store = has_grant("store") ? store.table() : nullptr;
-    return control(AGENTD_EVENT_CREATE, config_json, {}, {}, [this](const agentd_call& call) {
+    tasks.reset();
+    got = control(AGENTD_EVENT_CREATE, config_json, {}, {}, [this](const agentd_call& call) {
       const agentd_status status = plugin_->create(&call, &self_);
       alive_ = status == AGENTD_OK;
       return status;
     });
+    if (!alive_) tasks.stop_all();
+    return got;
   }
   // Ends the instance; what it left open is a breach.
   outcome destroy() {
     if (!alive_) return {};
     alive_ = false;
+    tasks.stop_all();
     outcome got;
     if (plugin_->destroy != nullptr) {
       got = control(AGENTD_EVENT_DESTROY, {}, {}, {},
@@ -461,6 +473,7 @@ class fake_host {
     field_table_.get = &on_get;
     offered_[AGENTD_TOOLS_ID] = {static_cast<agentd_tools*>(&tools_table_), sizeof(agentd_tools)};
     offered_[AGENTD_JSON_ID] = {static_cast<agentd_json*>(&json_table_), sizeof(agentd_json)};
+    offered_[AGENTD_TASKS_ID] = {tasks.table(), sizeof(agentd_tasks)};
     offered_[AGENTD_FIELD_ID] = {static_cast<agentd_field*>(&field_table_), sizeof(agentd_field)};
   }
   void need_init_thread(std::string_view who) {

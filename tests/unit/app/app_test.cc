@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/app/exit_codes.h"
+#include "core/app/validate/rules.h"
 #include "tests/unit/app/app_support.h"
 
 namespace agentd::app {
@@ -129,6 +130,12 @@ TEST(Documents, TheCommandLinePageIsTheTable) {
   if (const char* path = std::getenv("AGENTD_UPDATE_DOCS")) std::ofstream(path) << cli_reference();
   EXPECT_EQ(file("docs/reference/cli.md"), cli_reference())
       << "write it anew: AGENTD_UPDATE_DOCS=docs/reference/cli.md unit_app";
+}
+
+TEST(Documents, ThePageOfRulesIsTheTable) {
+  if (const char* path = std::getenv("AGENTD_UPDATE_RULES")) std::ofstream(path) << rules_reference();
+  EXPECT_EQ(file("docs/reference/abi-rules.md"), rules_reference())
+      << "write it anew: AGENTD_UPDATE_RULES=docs/reference/abi-rules.md unit_app";
 }
 
 }  // namespace

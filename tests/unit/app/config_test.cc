@@ -102,11 +102,10 @@ TEST_F(ConfigTest, AWrongChoiceNamesTheNearest) {
       "'anthropic'?");
 }
 
-TEST_F(ConfigTest, ProcessIsolationIsRefusedInPlainWords) {
-  EXPECT_EQ(error("hooks: {isolation: process}\n"),
-            "config.yaml:1:9: hooks.isolation: this version runs hooks inside the process only; "
-            "set it to "
-            "'in-process'");
+TEST_F(ConfigTest, HooksRunInProcessesOfTheirOwnUnlessOneSaysOtherwise) {
+  EXPECT_EQ(error("hooks: {isolation: proces}\n"),
+            "config.yaml:1:9: hooks.isolation must be one of process, in-process, process-per-conversation, not "
+            "'proces': did you mean 'process'?");
 }
 
 TEST_F(ConfigTest, BrokenYamlNamesItsPlace) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/base/bytes.h"
 
 namespace agentd {
@@ -44,6 +46,22 @@ TEST(JsonView, OfANumberOutOfRangeAnswersWithTheOtherwise) {
   EXPECT_EQ(document->root().at(0).uint_or(1), 1u);
   EXPECT_EQ(document->root().at(1).uint_or(2), 2u);
   EXPECT_EQ(document->root().at(2).int_or(3), 3);
+}
+
+TEST(JsonDocument, AZeroWithAnExponentIsZero) {
+  for (const char* zero : {"0e99", "0E+308", "0.000e40", "0e-99", "0e1", "0.0"}) {
+    EXPECT_EQ(JsonDocument::parse(zero)->root().number_or(1), 0.0) << zero;
+    const auto inside = JsonDocument::parse(std::string("[1e9,") + zero + ",2.5e3,{\"a\":" + zero + "}]");
+    ASSERT_TRUE(inside) << zero;
+    EXPECT_EQ(inside->root().at(0).number_or(1), 1e9);
+    EXPECT_EQ(inside->root().at(1).number_or(1), 0.0) << zero;
+    EXPECT_EQ(inside->root().at(2).number_or(1), 2500.0);
+    EXPECT_EQ(inside->root().at(3)["a"].number_or(1), 0.0) << zero;
+  }
+  EXPECT_EQ(JsonDocument::parse("1e-2")->root().number_or(0), 0.01);
+  EXPECT_EQ(JsonDocument::parse("0.0000000000000000001e30")->root().number_or(0), 1e11);
+  EXPECT_TRUE(std::signbit(JsonDocument::parse("-0e99")->root().number_or(1)));
+  EXPECT_EQ(JsonDocument::parse("\xef\xbb\xbf[0e99,1.25e2]")->root().at(1).number_or(0), 125.0);
 }
 
 TEST(JsonDocument, RefusesWhatIsNotOneValue) {

@@ -82,22 +82,6 @@ std::string elf32(const std::string& notes) {
   return out + notes;
 }
 
-std::string pe(const std::string& text) {
-  std::string out = "MZ";
-  put(out, 0x3c, 0x80, 4);
-  put(out, 0x80, 0x4550, 4);  // PE\0\0
-  put(out, 0x86, 2, 2);       // sections
-  put(out, 0x94, 16, 2);      // optional header
-  const std::size_t table = 0x80 + 24 + 16;
-  put(out, table + 40, 0, 8);
-  out.replace(table, 5, ".text");
-  out.replace(table + 40, 7, ".agentd");
-  put(out, table + 40 + 16, text.size() + 1, 4);
-  put(out, table + 40 + 20, 0x200, 4);
-  out.resize(0x200, '\0');
-  return out + text + '\0';
-}
-
 ModuleScan scan(const std::string& bytes) {
   auto out = scan_module(MemoryBytes(bytes));
   EXPECT_TRUE(out) << (out ? "" : out.error().message);
@@ -139,12 +123,6 @@ TEST(ModuleScan, ReadsTheManifestOfA32BitModuleAndNamesItsMachine) {
   EXPECT_NE(found.obstacle.find("is built for x86 (32 bit)"), std::string::npos) << found.obstacle;
 }
 
-TEST(ModuleScan, ReadsTheManifestOfAWindowsModule) {
-  const ModuleScan found = scan(pe("{\"id\":\"w\"}"));
-  EXPECT_EQ(found.manifest, "{\"id\":\"w\"}");
-  EXPECT_NE(found.obstacle.find("Windows"), std::string::npos);
-}
-
 TEST(ModuleScan, ModuleWithoutANoteHasNoManifest) {
   EXPECT_FALSE(scan(file_bytes("no_manifest.so")).manifest);
 }
@@ -184,7 +162,7 @@ TEST(ModuleScan, NoteWithALengthBeyondItsSegmentIsNone) {
 
 TEST(ModuleScan, EveryTruncationIsAnswered) {
   for (const std::string& whole : {elf64(note("agentd", 1, "{}"), true, true), elf32(note("agentd", 1, "{}")),
-                                   pe("{}"), file_bytes("good.so").substr(0, 4096)})
+                                   file_bytes("good.so").substr(0, 4096)})
     for (std::size_t length = 0; length < whole.size(); ++length) {
       // A copy of its own, so that a sanitizer sees a read beyond its end.
       const std::vector<char> bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
@@ -196,7 +174,7 @@ TEST(ModuleScan, RandomMutationsAreAnswered) {
   constexpr std::uint32_t kSeed = 20260101;
   std::mt19937 random(kSeed);
   const std::vector<std::string> seeds{elf64(note("agentd", 1, "{\"id\":\"x\"}"), true, true),
-                                       elf32(note("agentd", 1, "{}")), pe("{\"id\":\"w\"}")};
+                                       elf32(note("agentd", 1, "{}"))};
   std::size_t survived = 0;
   for (int round = 0; round < 60'000; ++round) {
     const std::string& seed = seeds[static_cast<std::size_t>(round) % seeds.size()];

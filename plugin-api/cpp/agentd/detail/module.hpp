@@ -402,6 +402,20 @@ consteval manifest_note<TextBytes> make_note(std::string_view id, std::string_vi
   return made;
 }
 
+// The same as a PE section: the text and its NUL.
+template <std::size_t TextBytes>
+struct manifest_section {
+  char text[TextBytes] = {};
+};
+
+template <typename T, std::size_t TextBytes>
+consteval manifest_section<TextBytes> make_section(std::string_view id, std::string_view version,
+                                                   std::string_view extra) {
+  manifest_section<TextBytes> made;
+  write_manifest<T>(made.text, id, version, extra);
+  return made;
+}
+
 }  // namespace agentd::detail
 
 namespace agentd {
@@ -419,10 +433,9 @@ agentd_status AGENTD_CALL entry_for(agentd_negotiate* io) noexcept {
 #if defined(_WIN32)
 #define AGENTD_SDK_NOTE(type, id, version, extra)                                         \
   __attribute__((section(".agentd"), used)) static constexpr auto agentd_manifest_text =  \
-      ::agentd::detail::make_note<                                                        \
+      ::agentd::detail::make_section<                                                     \
           type, ::agentd::detail::write_manifest<type>(nullptr, id, version, extra) + 1>( \
-          id, version, extra)                                                             \
-          .text;
+          id, version, extra);
 #else
 #define AGENTD_SDK_NOTE(type, id, version, extra)                                         \
   __attribute__((section(".note.agentd"), used,                                           \

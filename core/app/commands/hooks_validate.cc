@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+
+#include "core/app/commands/commands.h"
+#include "core/app/commands/hooks_shared.h"
+#include "core/app/commands/hooks_workbench.h"
+#include "core/app/exit_codes.h"
+#include "core/app/signals.h"
+#include "core/app/validate/rules.h"
+#include "core/app/validate/validate.h"
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kShownBytes = 1500;
+
+std::string mark(const Output& out, Finding finding) {
+  switch (finding) {
+    case Finding::kOk:
+      return out.styled("32", "ok      ");
+    case Finding::kWarn:
+      return out.styled("33", "warn    ");
+    case Finding::kFail:
+      return out.styled("31", "FAIL    ");
+    case Finding::kSkipped:
+      return "skipped ";
+  }
+  return {};
+}
+
+void print(Output& out, const RuleResult& result) {
+  const RuleSpec& spec = rule(result.rule);
+  out.print("  " + mark(out, result.finding) + rule_name(result.rule) + "  " + std::string(spec.title) + ": " +
+            neutral_line(result.text, kShownBytes) + "\n");
+  if (result.finding == Finding::kWarn || result.finding == Finding::kFail)
+    out.print("            → " + std::string(spec.remedy) + "\n");
+  out.flush();
+}
+
+std::string json_of(const RuleResult& result) {
+  const RuleSpec& spec = rule(result.rule);
+  const std::string_view finding =
+      result.finding == Finding::kFail ? std::string_view("fail") : name_of(result.finding);
+  JsonWriter json;
+  json.begin_object().member("rule", rule_name(result.rule)).member("result", finding);
+  json.member("title", spec.title).member("text", result.text);
+  if (result.finding == Finding::kWarn || result.finding == Finding::kFail) json.member("remedy", spec.remedy);
+  json.end_object();
+  return std::string(json.text());
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
+struct Count {
+  std::size_t ok = 0, warn = 0, fail = 0, skipped = 0;
+  void add(Finding finding) {
+    ok += finding == Finding::kOk;
+    warn += finding == Finding::kWarn;
+    fail += finding == Finding::kFail;
+    skipped += finding == Finding::kSkipped;
+  }
+  std::string text() const {
+    return std::to_string(ok) + " ok, " + counted(warn, "warning") + ", " + counted(fail, "failure") + ", " +
+           std::to_string(skipped) + " skipped";
+  }
+};
+
+Result<ValidateOptions> options_of(const Arguments& arguments) {
+  ValidateOptions out;
+  for (const std::string& name : arguments.values("rule")) {
+    const std::vector<std::uint16_t> numbers = rules_named(name);
+    if (numbers.empty())
+      return Error{Code::kInvalid, "there is no rule '" + one_line(name, 60) +
+                                       "'; rules are called A101, groups A4; see docs/reference/abi-rules.md"};
+    out.rules.insert(out.rules.end(), numbers.begin(), numbers.end());
+  }
+  if (arguments.has("timeout")) {
+    AGENTD_TRY(const std::uint64_t time, parse_count("timeout", arguments.value("timeout")));
+    out.time = Milliseconds(time);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Workbench>, Failure> open_workbench(const App& app, const Arguments& arguments,
+                                                           const std::string& worker) {
+  const std::string& word = arguments.words()[0];
+  const std::string path = (std::filesystem::path(app.surroundings().cwd) / word).lexically_normal().string();
+  auto bench = Workbench::open(path, arguments.has("config") ? arguments.value("config") : "{}", worker);
+  if (bench) return std::move(*bench);
+  const Code code = bench.error().code;
+  const bool usage = bench.error().message.starts_with("--config");
+  return Failure{code == Code::kNotFound ? kExitNotFound : usage ? kExitUsage : kExitFailure,
+                 bench.error().message};
+}
+
+int hooks_validate_command(App& app, const Arguments& arguments) {
+  const auto here = hooks_here(app, arguments);
+  if (!here) return app.fail(here.error().code, here.error().message);
+  const auto options = options_of(arguments);
+  if (!options) return app.fail(kExitUsage, options.error().message);
+  const auto bench = open_workbench(app, arguments, here->setup.options.native.worker.program);
+  if (!bench) return app.fail(bench.error().code, bench.error().message);
+  SignalScope signals;
+  const CancelToken cancel = signals.next();
+  Count count;
+  const bool json = arguments.has("json");
+  app.out().flush();
+  const bool whole = validate(**bench, *options, app.clock(), cancel, [&](const RuleResult& result) {
+    count.add(result.finding);
+    if (json)
+      app.out().print(json_of(result) + "\n");
+    else
+      print(app.out(), result);
+    app.out().flush();
+  });
+  if (!whole) return app.fail(signals.caught() != 0 ? 128 + signals.caught() : kExitInterrupted, "interrupted");
+  if (!json)
+    app.out().print(neutral_line((*bench)->subject().path, 1000) + ": " + count.text() + "\n");
+  return count.fail == 0 ? kExitOk : kExitFailure;
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/validate/fuzz.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/app/validate/checks.h"
+#include "core/app/validate/host_run.h"
+#include "core/app/validate/process_state.h"
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/process/fork.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr Milliseconds kTime{15'000};
+constexpr std::uint64_t kMemoryMax = 1u << 30, kReportMax = 16u << 20;
+constexpr std::uint64_t kGrowth = 16 * 1024;
+constexpr int kAgain = 3;  // plays after the first, for the memory
+constexpr Milliseconds kLateTime{30}, kFireTime{3'000};
+constexpr std::size_t kStateBytesMax = 300;
+
+using Kind = FuzzStep::Kind;
+
+// Lines "P\tstep", "A\tanswer", "F\tkind\ttext".
+class Tape {
+ public:
+  explicit Tape(int fd) : fd_(fd) {}
+  void step(const FuzzStep& step) { line("P\t" + text_of(step)); }
+  void doing(std::string_view text) { line("P\t" + std::string(text)); }
+  void answer(std::string_view text) { line("A\t" + one_line(text, 1000)); }
+  void finding(std::string_view kind, std::string_view text) {
+    line("F\t" + std::string(kind) + "\t" + one_line(text, 1500));
+  }
+
+ private:
+  void line(const std::string& text) { (void)!write_all(fd_, text + "\n"); }
+  int fd_;
+};
+
+// Says nothing.
+class NoTape {
+ public:
+  void step(const FuzzStep&) {}
+  void doing(std::string_view) {}
+  void answer(std::string_view) {}
+};
+
+std::string bytes_of(std::uint64_t seed) {
+  std::string out(next_of(seed) % kStateBytesMax, '\0');
+  for (char& byte : out) byte = static_cast<char>(next_of(seed));
+  return out;
+}
+
+std::string state_text(const Result<std::optional<std::string>>& saved) {
+  if (!saved) return "refused: " + saved.error().message;
+  return *saved ? std::to_string((*saved)->size()) + " bytes" : std::string("no state");
+}
+
+std::string text_of(const Result<void>& done) { return done ? "ok" : "refused: " + done.error().message; }
+
+// One plan on a stage. False: it cannot go on, and has said why.
+template <typename T>
+bool play_plan(const FuzzPlan& plan, Stage& stage, T& tape, std::string& illegal) {
+  auto instance = std::make_unique<Instance>(stage);
+  tape.doing("create");
+  if (const auto made = instance->create(); !made) return tape.answer(text_of(made)), false;
+  std::string state;
+  const auto renew = [&] {
+    (void)!instance->destroy();
+    instance = std::make_unique<Instance>(stage);
+    return instance->create();
+  };
+  for (const FuzzStep& step : plan.steps) {
+    tape.step(step);
+    if (step.kind == Kind::kSave) {
+      const auto saved = instance->save();
+      if (saved && *saved) state = **saved;
+      tape.answer(state_text(saved));
+    } else if (step.kind == Kind::kLoad || step.kind == Kind::kBend || step.kind == Kind::kRenew) {
+      Result<void> done = renew();
+      if (!done) return tape.answer(text_of(done)), true;
+      if (step.kind != Kind::kRenew) done = instance->load(step.kind == Kind::kLoad ? state : bytes_of(step.seed));
+      tape.answer(text_of(done));
+    } else {
+      const auto sample = SampleEvent::make(step.event, Variant::kPlain, step.seed);
+      if (!sample) return tape.answer(sample.error().message), true;
+      const CancelToken cancel;
+      if (step.kind == Kind::kCancel) cancel.cancel(AGENTD_CANCEL_USER);
+      const Answer answer = instance->fire(**sample, cancel, step.kind == Kind::kLate ? kLateTime : kFireTime);
+      (*sample)->vanish();
+      tape.answer(step.kind == Kind::kFire ? answer.text() : std::string("-"));
+      const Seen& seen = instance->seen();
+      if (illegal.empty() && (seen.illegal != 0 || seen.malformed != 0))
+        illegal = text_of(step) + ": it emitted an action that the event does not allow";
+      if (illegal.empty() && seen.odd_status != 0)
+        illegal = text_of(step) + ": it returned " + std::to_string(seen.odd_status.load()) + ", which is no agentd_status";
+    }
+  }
+  tape.doing("destroy");
+  tape.answer(text_of(instance->destroy()));
+  return true;
+}
+
+int play_child(const Subject& subject, const FuzzPlan& plan, int report) {
+  Tape tape(report);
+  Stage stage(subject);
+  tape.doing("load");
+  if (const auto loaded = stage.load(); !loaded) return tape.answer(loaded.error().message), 0;
+  warm_up(stage);
+  std::string illegal;
+  if (!play_plan(plan, stage, tape, illegal)) return 0;
+  if (!illegal.empty()) return tape.finding("illegal", illegal), 0;
+  NoTape silent;
+  std::uint64_t least = UINT64_MAX;
+  tape.doing("the same steps again");
+  for (int again = 0; again < kAgain; ++again) {
+    const std::uint64_t before = heap_bytes();
+    (void)play_plan(plan, stage, silent, illegal);
+    const std::uint64_t after = heap_bytes();
+    least = std::min(least, after > before ? after - before : 0);
+  }
+  if (least >= kGrowth) tape.finding("memory", "the steps keep " + std::to_string(least) + " bytes each time");
+  tape.doing("the end");
+  return 0;
+}
+
+// What can be the same in both: no deadlines, no cancelling.
+Result<std::vector<std::string>> transcript(const Subject& subject, const FuzzPlan& plan, Isolation isolation,
+                                            Tape& tape) {
+  const std::string place = isolation == Isolation::kInProcess ? "in this process: " : "in a worker: ";
+  std::vector<std::string> out;
+  AGENTD_TRY(std::unique_ptr<HostRun> run, HostRun::start(subject, isolation, true));
+  std::string state;
+  for (const FuzzStep& step : plan.steps) {
+    tape.doing(place + text_of(step));
+    std::string said;
+    switch (step.kind) {
+      case Kind::kFire: {
+        AGENTD_TRY(const auto sample, SampleEvent::make(step.event, Variant::kPlain, step.seed));
+        said = run->fire(step.event, sample->envelope(), sample->payload()).text();
+        break;
+      }
+      case Kind::kSave: {
+        const auto saved = run->save();
+        if (saved && *saved) state = **saved;
+        said = state_text(saved);
+        break;
+      }
+      case Kind::kLoad:
+      case Kind::kBend:
+      case Kind::kRenew: {
+        run.reset();
+        AGENTD_TRY(run, HostRun::start(subject, isolation, true));
+        if (step.kind == Kind::kRenew) break;
+        said = run->load(step.kind == Kind::kLoad ? state : bytes_of(step.seed)) ? "ok" : "refused";
+        break;
+      }
+      case Kind::kCancel:
+      case Kind::kLate:
+        break;
+    }
+    out.push_back(text_of(step) + ": " + said);
+  }
+  return out;
+}
+
+int compare_child(const Subject& subject, const FuzzPlan& plan, int report) {
+  Tape tape(report);
+  tape.doing("load");
+  const auto here = transcript(subject, plan, Isolation::kInProcess, tape);
+  const auto there = transcript(subject, plan, Isolation::kProcess, tape);
+  tape.doing("the end");
+  if (here.has_value() != there.has_value())
+    return tape.finding("difference", here ? "in a worker: " + there.error().message
+                                           : "in this process: " + here.error().message), 0;
+  if (!here) return 0;
+  for (std::size_t i = 0; i < here->size() && i < there->size(); ++i)
+    if ((*here)[i] != (*there)[i])
+      return tape.finding("difference", "in this process " + (*here)[i] + "; in a worker " + (*there)[i]), 0;
+  return 0;
+}
+
+FuzzPlay read_tape(const ForkEnd& end, std::uint64_t seed) {
+  FuzzPlay out;
+  std::string at = "the start";
+  std::string_view left = end.report;
+  for (std::size_t stop = left.find('\n'); stop != std::string_view::npos; stop = left.find('\n')) {
+    const std::string_view line = left.substr(0, stop);
+    left.remove_prefix(stop + 1);
+    if (line.starts_with("P\t")) at = line.substr(2);
+    if (line.starts_with("A\t")) out.steps.push_back(at + ": " + std::string(line.substr(2)));
+    if (!line.starts_with("F\t")) continue;
+    const std::size_t tab = line.find('\t', 2);
+    if (tab != std::string_view::npos)
+      out.finding = FuzzFinding{seed, std::string(line.substr(2, tab - 2)), std::string(line.substr(tab + 1))};
+  }
+  if (end.exit_code == 0) return out;
+  out.steps.push_back(at + ": it " + end.how());
+  out.finding = FuzzFinding{seed, end.timed_out ? "hang" : "crash", at + ": it " + end.how()};
+  return out;
+}
+
+}  // namespace
+
+Result<void> Fuzzer::prepare() {
+  if (!bench_.description().ok()) return Error{Code::kInvalid, bench_.description().verdict};
+  const auto end = run_forked(
+      [&](int report) {
+        Stage stage(bench_.subject());
+        const auto loaded = stage.load();
+        std::string said = loaded ? "" : loaded.error().message;
+        if (loaded) {
+          Instance instance(stage);
+          if (const auto made = instance.create(); !made) said = "could not start: " + made.error().message;
+        }
+        std::string events;
+        for (const std::uint32_t event : stage.events()) events += std::to_string(event) + " ";
+        (void)!write_all(report, events + "\n" + said);
+        return 0;
+      },
+      ForkLimits(), clock_, cancel_);
+  if (!end) return end.error();
+  const std::string& path = bench_.subject().path;
+  if (end->exit_code != 0) return Error{Code::kInvalid, path + " " + end->how() + " while it was loaded"};
+  const std::size_t stop = end->report.find('\n');
+  if (const std::string said = end->report.substr(std::min(stop + 1, end->report.size())); !said.empty())
+    return Error{Code::kInvalid, path + " " + said};
+  std::string number;
+  for (const char c : end->report.substr(0, stop)) {
+    if (c != ' ') number += c;
+    if (c == ' ' && !number.empty())
+      events_.push_back(static_cast<std::uint32_t>(std::stoul(std::exchange(number, ""))));
+  }
+  if (events_.empty()) return Error{Code::kInvalid, path + " subscribes to nothing: there is nothing to play"};
+  return {};
+}
+
+Result<FuzzPlay> Fuzzer::play(std::uint64_t seed) const {
+  const FuzzPlan plan = plan_of(seed, events_);
+  AGENTD_TRY(FuzzPlay here, play_here(plan));
+  if (here.finding || bench_.subject().worker.empty()) return here;
+  AGENTD_TRY(const FuzzPlay both, compare(plan));
+  here.finding = both.finding;
+  return here;
+}
+
+Result<FuzzPlay> Fuzzer::play_here(const FuzzPlan& plan) const {
+  bench_.tidy();
+  const ForkLimits limits{kTime, kReportMax, 64 * 1024, kMemoryMax};
+  AGENTD_TRY(const ForkEnd end, run_forked(
+                                    [&](int report) {
+                                      if (::chdir(bench_.subject().directory.c_str()) != 0) return 1;
+                                      return play_child(bench_.subject(), plan, report);
+                                    },
+                                    limits, clock_, cancel_));
+  if (end.cancelled) return Error{Code::kCancelled, "interrupted"};
+  return read_tape(end, plan.seed);
+}
+
+Result<FuzzPlay> Fuzzer::compare(const FuzzPlan& plan) const {
+  bench_.tidy();
+  const ForkLimits limits{kTime * 2, kReportMax, 64 * 1024, 0};
+  AGENTD_TRY(const ForkEnd end, run_forked(
+                                    [&](int report) {
+                                      if (::chdir(bench_.subject().directory.c_str()) != 0) return 1;
+                                      return compare_child(bench_.subject(), plan, report);
+                                    },
+                                    limits, clock_, cancel_));
+  if (end.cancelled) return Error{Code::kCancelled, "interrupted"};
+  return read_tape(end, plan.seed);
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// host_run.h - a module behind the real host, in this process or in a worker, and what it answers there.
+//
+// Threading: one thread.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/app/validate/stage.h"
+#include "core/host/plugin_host.h"
+
+namespace agentd::app {
+
+class HostRun {
+ public:
+  // kInvalid, kUnavailable: the sentence of the host. `sandbox` false: a worker may do all that we may.
+  static Result<std::unique_ptr<HostRun>> start(const Subject& subject, Isolation isolation, bool sandbox);
+  ~HostRun();
+
+  std::vector<std::uint32_t> events() const;
+  Answer fire(std::uint32_t event, const agentd_envelope* envelope, const void* payload,
+              Milliseconds deadline = Milliseconds(10'000));
+  Result<std::optional<std::string>> save();
+  Result<void> load(std::string_view state);
+
+ private:
+  HostRun() = default;
+  Result<void> begin(const Subject& subject, Isolation isolation, bool sandbox);
+
+  SystemClock clock_;
+  NullLog log_;
+  TokenTable tokens_;
+  std::unique_ptr<Services> services_;
+  std::unique_ptr<PluginHost> host_;
+  std::unique_ptr<Snapshot> snapshot_;
+};
+
+}  // namespace agentd::app

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/validate/validate.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/app/validate/checks.h"
+#include "core/app/validate/rules.h"
+#include "core/base/bytes.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::uint64_t kMemoryMax = 1u << 30;
+
+int worth(Finding finding) {
+  switch (finding) {
+    case Finding::kSkipped:
+      return 0;
+    case Finding::kOk:
+      return 1;
+    case Finding::kWarn:
+      return 2;
+    case Finding::kFail:
+      return 3;
+  }
+  return 0;
+}
+
+class Validation {
+ public:
+  Validation(const Workbench& bench, const ValidateOptions& options, const Clock& clock,
+             const CancelToken& cancel, const std::function<void(const RuleResult&)>& heard)
+      : bench_(bench), options_(options), clock_(clock), cancel_(cancel), heard_(heard) {}
+
+  bool run() {
+    for (RuleResult& each : lint(bench_.subject())) note(std::move(each));
+    note_manifest();
+    tell(105);
+    checks(load_checks());
+    tell(210);
+    for (auto group : {hygiene_checks, contract_checks, endurance_checks, isolation_checks}) {
+      const std::vector<Check> members = group();
+      checks(members);
+      tell(static_cast<std::uint16_t>(members.back().covers.front() / 100 * 100 + 99));
+    }
+    tell(999);
+    return !cancel_.cancelled();
+  }
+
+ private:
+  bool wanted(std::uint16_t number) const {
+    const auto& rules = options_.rules;
+    return rules.empty() || std::find(rules.begin(), rules.end(), number) != rules.end();
+  }
+
+  // Of several results of a rule the worst counts.
+  void note(RuleResult result) {
+    const auto [place, is_new] = results_.emplace(result.rule, result);
+    if (!is_new && worth(result.finding) > worth(place->second.finding)) place->second = std::move(result);
+  }
+
+  void note_manifest() {
+    const HookDescription& host = bench_.description();
+    if (!host.manifest) {
+      const bool no_library = results_.contains(101) && results_[101].finding == Finding::kFail;
+      note({no_library ? std::uint16_t{101} : std::uint16_t{104}, Finding::kFail, host.verdict});
+      return;
+    }
+    note({104, Finding::kOk, host.manifest->id + " " + host.manifest->version});
+    const bool fine = host.ok();
+    note({105, fine ? Finding::kOk : Finding::kFail, fine ? "it does" : host.verdict});
+  }
+
+  void checks(const std::vector<Check>& members) {
+    for (const Check& check : members) {
+      const bool any = std::any_of(check.covers.begin(), check.covers.end(),
+                                   [&](std::uint16_t number) { return wanted(number); });
+      // Whether there is an instance is asked in any case: the rest depends on it.
+      const bool decides = check.covers.front() == 209 || check.covers.front() == 201;
+      if (cancel_.cancelled() || (!any && !decides)) continue;
+      if (const std::string why = obstacle(check); !why.empty()) {
+        for (const std::uint16_t number : check.covers) note({number, Finding::kSkipped, why});
+        continue;
+      }
+      for (RuleResult& each : run(check)) note(std::move(each));
+    }
+  }
+
+  std::string obstacle(const Check& check) {
+    const auto failed = [&](std::uint16_t number) {
+      const auto found = results_.find(number);
+      return found != results_.end() && found->second.finding == Finding::kFail;
+    };
+    if (check.covers.front() == 106) return failed(101) ? "not judged, since A101 failed" : "";
+    constexpr std::uint16_t kFirst[] = {101, 104, 201, 202};
+    for (const std::uint16_t number : kFirst)
+      if (check.covers.front() != 201 && failed(number)) return "not judged, since " + rule_name(number) + " failed";
+    if (check.needs_instance && failed(209)) return "not judged, since A209 failed";
+    if (check.covers.front() == 201 && failed(101)) return "not judged, since A101 failed";
+    return {};
+  }
+
+  std::vector<RuleResult> run(const Check& check) {
+    bench_.tidy();
+    ForkLimits limits;
+    limits.time = options_.time;
+    limits.memory_bytes_max = kMemoryMax;
+    const auto end = run_forked(
+        [&](int report) {
+          if (::chdir(bench_.subject().directory.c_str()) != 0) return 1;
+          Reporter out(report);
+          check.run(bench_.subject(), out);
+          // Threads and exit handlers of the module have no say here.
+          return 0;
+        },
+        limits, clock_, cancel_);
+    if (!end) return {{check.covers.front(), Finding::kSkipped, end.error().message}};
+    if (end->cancelled) return {};
+    std::vector<RuleResult> out = results_of(*end, check.covers);
+    if (check.covers.front() == 309) judge_end(*end, out);
+    return out;
+  }
+
+  static void judge_end(const ForkEnd& end, std::vector<RuleResult>& out) {
+    std::erase_if(out, [](const RuleResult& each) {
+      return each.rule == 309 || (each.rule == 310 && each.finding == Finding::kSkipped) || each.rule == 301;
+    });
+    if (end.output.empty())
+      out.push_back({309, Finding::kOk, "nothing"});
+    else
+      out.push_back({309, Finding::kFail, "it printed: " + one_line(end.output, 200)});
+    if (end.exit_code == 0) out.push_back({310, Finding::kOk, "it ends"});
+  }
+
+  // Everything up to that number stands now.
+  void tell(std::uint16_t last) {
+    for (auto& [number, result] : results_)
+      if (number <= last && number > told_ && wanted(number)) heard_(result);
+    told_ = std::max(told_, last);
+  }
+
+  const Workbench& bench_;
+  const ValidateOptions& options_;
+  const Clock& clock_;
+  const CancelToken& cancel_;
+  const std::function<void(const RuleResult&)>& heard_;
+  std::map<std::uint16_t, RuleResult> results_;
+  std::uint16_t told_ = 0;
+};
+
+}  // namespace
+
+bool validate(const Workbench& bench, const ValidateOptions& options, const Clock& clock,
+              const CancelToken& cancel, const std::function<void(const RuleResult&)>& heard) {
+  return Validation(bench, options, clock, cancel, heard).run();
+}
+
+}  // namespace agentd::app

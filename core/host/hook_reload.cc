@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// hook_reload.cc - hooks whose files changed, came or went while agentd runs.
+#include "core/host/hook_host.h"
+
+namespace agentd {
+
+HookHost::Reloaded HookHost::reload_changed() {
+  const std::lock_guard lock(reload_mutex_);
+  Reloaded out;
+  const std::size_t problems = problems_.size(), notes = notes_.size();
+  PluginHost::Reloaded found = natives_.reload_changed(trust_changed());
+  for (const std::string& name : found.gone) loaded_.erase(name);
+  for (const auto& plugin : found.loaded) {
+    const std::string& name = plugin->identity().name;
+    loaded_.insert(name);
+    out.changed |= externals_.drop_missing_guard(name);
+    remember_native(*plugin);
+  }
+  for (HookProblem& each : found.problems) {
+    out.warnings.push_back(each.message);
+    problems_.push_back(std::move(each));
+  }
+  const std::size_t told = problems_.size();
+  // Of a guard whose file is gone, and of one that came and cannot be used.
+  if (!found.gone.empty() || told != problems) add_missing_guards();
+  out.changed |= found.changed || problems_.size() != told;
+  for (std::size_t i = told; i < problems_.size(); ++i) out.warnings.push_back(problems_[i].message);
+  out.notes.assign(notes_.begin() + static_cast<std::ptrdiff_t>(notes), notes_.end());
+  for (std::string& each : found.notes) out.notes.push_back(std::move(each));
+  return out;
+}
+
+// Read again when it changed: `agentd hooks trust` may have let in what waited.
+bool HookHost::trust_changed() {
+  if (options_.trust_file.empty() || !trust_watch_.changed()) return false;
+  trust_watch_.clear();
+  trust_watch_.add(options_.trust_file);
+  trust_.reset();
+  trust_opened_ = false;
+  return true;
+}
+
+}  // namespace agentd

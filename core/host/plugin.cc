@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/plugin.h"
+
+namespace agentd {
+
+FailurePolicy failure_policy(const Manifest& manifest, std::uint16_t flags,
+                             const std::optional<FailurePolicy>& configured) {
+  if (configured) return *configured;
+  const bool guards = (flags & (AGENTD_HOOK_GATES | AGENTD_HOOK_REDACTS)) != 0 ||
+                      manifest.has_capability("gate") || manifest.has_capability("redact");
+  return guards ? FailurePolicy::kClosed : FailurePolicy::kOpen;
+}
+
+}  // namespace agentd

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// plugin_reload.cc - native hooks whose files changed, came or went while agentd runs.
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "core/host/plugin_host.h"
+
+namespace agentd {
+namespace {
+
+// Each copy of a module takes a part of the room that the dynamic linker keeps for thread-locals, for ever.
+constexpr std::uint32_t kReloadsBeforeNote = 8;
+
+using Plugins = std::vector<std::shared_ptr<Plugin>>;
+
+std::shared_ptr<Plugin> at_path(const Plugins& plugins, const std::string& path) {
+  const auto found = std::find_if(plugins.begin(), plugins.end(),
+                                  [&](const auto& each) { return each->path() == path; });
+  return found == plugins.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+HookScan PluginHost::scan() {
+  watch_.clear();
+  // Before anything is read: what changes meanwhile is seen the next time.
+  for (const HookDirectory& each : options_.directories) watch_.add(each.path);
+  HookScan out =
+      scan_hook_directories(options_.directories, options_.disable, options_.user, options_.allow);
+  for (const HookFile& file : out.files)
+    if (file.kind == HookKind::kNative) watch_.add(file.path, file.info);
+  for (const HookProblem& each : out.problems) watch_.add(each.path);
+  return out;
+}
+
+PluginHost::Reloaded PluginHost::reload_changed(bool all) {
+  Reloaded out;
+  if (!all && !watch_.changed()) return out;
+  HookScan found = scan();
+  const Plugins before = plugins();
+  Plugins after;
+  // What was refused may be let in now.
+  const auto stays = [&](const HookFile& file) {
+    return is_seen(file) && !(all && told_.contains(file.path));
+  };
+  for (const HookProblem& each : found.problems) keep_unsafe(each, before, after, out);
+  for (const HookFile& file : found.files)
+    if (auto old = at_path(before, file.path); old && stays(file)) after.push_back(std::move(old));
+  // Their order is mended below; so far they are those that a new one must not get in the way of.
+  for (HookFile& file : found.files) {
+    if (file.kind != HookKind::kNative || !is_on(file) || stays(file)) continue;
+    seen_[file.path] = file.info;
+    if (auto next = load_changed(file, at_path(before, file.path), after, out)) after.push_back(std::move(next));
+  }
+  put_in_order(after, found);
+  for (const auto& old : before)
+    if (!at_path(after, old->path())) forget(*old, out);
+  out.changed = after != before;
+  // The one before may end here, which takes its time: not under the mutex.
+  const std::lock_guard lock(plugins_mutex_);
+  plugins_.swap(after);
+  return out;
+}
+
+// A file, or a directory, that has become unsafe or unreadable says nothing of what runs.
+void PluginHost::keep_unsafe(const HookProblem& problem, const Plugins& before, Plugins& after, Reloaded& out) {
+  bool goes_on = false;
+  for (const auto& old : before) {
+    const std::string& path = old->path();
+    if (path != problem.path && path.substr(0, path.rfind('/')) != problem.path) continue;
+    if (!at_path(after, path)) after.push_back(old);
+    goes_on = true;
+  }
+  tell(out, problem.path, problem.name, problem.message, goes_on);
+}
+
+bool PluginHost::is_seen(const HookFile& file) const {
+  const auto known = seen_.find(file.path);
+  return known != seen_.end() && same_file(known->second, file.info);
+}
+
+// As load_all() would have loaded them.
+void PluginHost::put_in_order(Plugins& plugins, const HookScan& found) {
+  const auto place = [&](const std::shared_ptr<Plugin>& plugin) {
+    return std::find_if(found.files.begin(), found.files.end(),
+                        [&](const HookFile& file) { return file.path == plugin->path(); }) -
+           found.files.begin();
+  };
+  std::stable_sort(plugins.begin(), plugins.end(),
+                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
+}
+
+void PluginHost::forget(const Plugin& plugin, Reloaded& out) {
+  seen_.erase(plugin.path());
+  told_.erase(plugin.path());
+  out.gone.push_back(plugin.identity().name);
+  environment_.log.write(LogLevel::kInfo, "host", plugin.path() + " is gone: its hooks are not asked any more");
+}
+
+// The instance that is used from now on; null when there is none.
+std::shared_ptr<Plugin> PluginHost::load_changed(HookFile& file, const std::shared_ptr<Plugin>& old,
+                                                 const Plugins& others, Reloaded& out) {
+  const auto broken_before = broken_guards_;
+  std::erase_if(broken_guards_, [&](const BrokenGuard& each) { return each.name == file.name; });
+  const auto refuse = [&](const std::string& why) {
+    if (old) broken_guards_ = broken_before;  // the guard still guards
+    tell(out, file.path, file.name, why, old != nullptr);
+    return old;
+  };
+  auto ready = prepare(file);
+  if (!ready) return refuse(ready.error().message);
+  if (old && old->identity().bytes_digest == ready->sealed.digest) {
+    discard(ready->sealed);
+    told_.erase(file.path);
+    return old;
+  }
+  const Manifest manifest = ready->manifest;
+  auto made = load_one(std::move(*ready), others);
+  if (!made) {
+    note_guard(file, manifest, made.error().message);
+    return refuse(made.error().message);
+  }
+  told_.erase(file.path);
+  for (const std::string& note : (*made)->notes())
+    environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
+  if (old) hand_over(*old, **made, out);
+  out.loaded.push_back(*made);
+  return std::move(*made);
+}
+
+// A successor that cannot use the state starts clean; that is told.
+void PluginHost::hand_over(Plugin& old, Plugin& next, Reloaded& out) {
+  const std::string& name = next.identity().name;
+  out.notes.push_back("the hook " + name + " was reloaded (" + old.identity().version + " to " +
+                      next.identity().version + ", sha256 " + next.identity().bytes_digest.substr(0, 12) + ")");
+  const auto without = [&](const Error& why) {
+    tell(out, next.path(), name, next.path() + " starts without the state of the one before: " + why.message, false);
+  };
+  const auto state = old.save_state();
+  if (!state)
+    without(state.error());
+  else if (*state)
+    if (const auto taken = next.load_state(**state, old.identity().version); !taken) without(taken.error());
+  if (++reloads_[next.path()] == kReloadsBeforeNote && next.isolation() == Isolation::kInProcess)
+    out.notes.push_back("the hook " + name + " was reloaded " + std::to_string(kReloadsBeforeNote) +
+                        " times, and each copy stays in memory: set hooks." + name +
+                        ".isolation to process while you work on it");
+}
+
+// Once for each file until something else is to be told of it.
+void PluginHost::tell(Reloaded& out, const std::string& path, const std::string& name, std::string message,
+                      bool old_goes_on) {
+  if (old_goes_on) message += "; the one that was loaded before goes on";
+  message = one_line(message, 2000);
+  std::string& last = told_[path];
+  if (last == message) return;
+  last = message;
+  environment_.log.write(LogLevel::kWarning, "host", message);
+  out.problems.push_back({path, name, std::move(message)});
+}
+
+}  // namespace agentd

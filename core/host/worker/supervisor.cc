@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/worker/supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "core/host/worker/line_log.h"
+#include "core/process/family.h"
+#include "core/process/process.h"
+
+namespace agentd {
+namespace {
+
+// What a worker started itself is looked for so often when it has ended.
+constexpr int kSweepRounds = 20;
+// Read from one worker before the others have their turn.
+constexpr int kReadsAtOnce = 16;
+constexpr int kWithoutBellMs = 20;
+
+}  // namespace
+
+std::vector<std::string> worker_environment(const std::vector<std::string>& host) {
+  constexpr std::array<std::string_view, 5> kNames{"HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"};
+  std::vector<std::string> out{"PATH=/usr/bin:/bin"};
+  for (const std::string& entry : host) {
+    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) out.push_back(entry);
+  }
+  return out;
+}
+
+struct WorkerSupervisor::State {
+  State(Log& log_sink, const Clock& clock_source) : log(log_sink), clock(clock_source) {}
+
+  struct Worker {
+    Child child;
+    std::string name;
+    Ended ended;
+    LineLog lines;
+    bool has_ended = false;  // and `ended` has returned
+  };
+  // One that is being asked for.
+  struct Order {
+    const WorkerStart& start;
+    Ended ended;
+    std::optional<Result<Id>> answer;
+  };
+
+  void run();
+  void start_ordered();
+  Result<Id> start_one(Order& order);
+  void look_at(const std::vector<pollfd>& ready);
+  void read_output(Worker& worker);
+  void finish(Id id, Worker& worker);
+  void wake() const { (void)::eventfd_write(bell.get(), 1); }
+
+  Log& log;
+  const Clock& clock;
+  UniqueFd bell;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Order*> orders;                     // guarded by mutex
+  std::map<Id, std::unique_ptr<Worker>> workers;  // guarded by mutex; erased by the thread alone
+  bool stopping = false;                          // guarded by mutex
+  Id last_id = 0;                                 // of the thread
+  std::thread thread;
+};
+
+void WorkerSupervisor::State::run() {
+  std::vector<pollfd> watched;
+  for (;;) {
+    start_ordered();
+    watched.assign(1, {bell.get(), POLLIN, 0});
+    {
+      const std::lock_guard lock(mutex);
+      if (stopping && workers.empty()) return;
+      for (const auto& [id, worker] : workers) {
+        if (stopping) kill_child(worker->child);
+        watched.push_back({worker->child.pidfd.get(), POLLIN, 0});
+        watched.push_back({worker->child.output.get(), POLLIN, 0});
+      }
+    }
+    // Without a bell, which takes a descriptor, orders are looked for.
+    if (::poll(watched.data(), watched.size(), bell.valid() ? -1 : kWithoutBellMs) < 0) continue;  // EINTR
+    eventfd_t rings = 0;
+    if (watched[0].revents != 0) (void)::eventfd_read(bell.get(), &rings);
+    look_at(watched);
+  }
+}
+
+void WorkerSupervisor::State::start_ordered() {
+  std::vector<Order*> mine;
+  {
+    const std::lock_guard lock(mutex);
+    mine.swap(orders);
+  }
+  for (Order* const order : mine) {
+    Result<Id> answer = start_one(*order);
+    {
+      const std::lock_guard lock(mutex);
+      order->answer = std::move(answer);
+    }
+    changed.notify_all();
+  }
+}
+
+Result<WorkerSupervisor::Id> WorkerSupervisor::State::start_one(Order& order) {
+  // The worker checks that this process is its parent still.
+  const std::vector<std::string> argv{order.start.program, order.start.name, std::to_string(::getpid())};
+  const std::vector<std::string> environment = worker_environment(clean_environment());
+  SpawnRequest request{argv, environment, {}};
+  request.pass = order.start.pass;
+  AGENTD_TRY(Child child, spawn(request));
+  ::fcntl(child.output.get(), F_SETFL, O_NONBLOCK);
+  auto worker = std::make_unique<Worker>(Worker{std::move(child), order.start.name, std::move(order.ended),
+                                                LineLog(log, clock, order.start.name)});
+  const std::lock_guard lock(mutex);
+  workers.emplace(++last_id, std::move(worker));
+  return last_id;
+}
+
+// Workers are erased by this thread alone, so they stay while their mutex is free.
+void WorkerSupervisor::State::look_at(const std::vector<pollfd>& ready) {
+  const auto is_ready = [&](const UniqueFd& fd) {
+    return fd.valid() && std::any_of(ready.begin(), ready.end(), [&](const pollfd& each) {
+             return each.fd == fd.get() && each.revents != 0;
+           });
+  };
+  std::vector<std::pair<Id, Worker*>> all;
+  {
+    const std::lock_guard lock(mutex);
+    for (const auto& [id, worker] : workers) all.emplace_back(id, worker.get());
+  }
+  for (const auto& [id, worker] : all) {
+    if (is_ready(worker->child.output)) read_output(*worker);
+    if (is_ready(worker->child.pidfd)) finish(id, *worker);
+  }
+}
+
+void WorkerSupervisor::State::read_output(Worker& worker) {
+  char buffer[16 * 1024];
+  for (int i = 0; i < kReadsAtOnce && worker.child.output.valid(); ++i) {
+    const ssize_t got = ::read(worker.child.output.get(), buffer, sizeof buffer);
+    if (got > 0) {
+      worker.lines.add({buffer, static_cast<std::size_t>(got)});
+    } else if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      return;
+    } else {
+      worker.child.output.reset();
+    }
+  }
+}
+
+// First those who wait hear of it, then everything that it started goes, and only then its number.
+void WorkerSupervisor::State::finish(Id id, Worker& worker) {
+  const auto exit = exit_of(worker.child);
+  if (!exit) return;
+  read_output(worker);
+  worker.lines.finish();
+  if (worker.ended) worker.ended(*exit);
+  {
+    const std::lock_guard lock(mutex);
+    worker.has_ended = true;
+  }
+  changed.notify_all();
+  Family(worker.child.pid, {worker.child.output.get()}).kill_all(kSweepRounds);
+  (void)reap(worker.child, worker.name, true);
+  std::unique_ptr<Worker> gone;
+  const std::lock_guard lock(mutex);
+  const auto found = workers.find(id);
+  gone = std::move(found->second);
+  workers.erase(found);
+}
+
+WorkerSupervisor::WorkerSupervisor(Log& log, const Clock& clock)
+    : state_(std::make_unique<State>(log, clock)) {
+  state_->bell = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  try {
+    state_->thread = std::thread([state = state_.get()] { state->run(); });
+  } catch (const std::system_error&) {
+    // No thread now: start() says so.
+  }
+}
+
+WorkerSupervisor::~WorkerSupervisor() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->wake();
+  if (state_->thread.joinable()) state_->thread.join();
+}
+
+Result<WorkerSupervisor::Id> WorkerSupervisor::start(const WorkerStart& start, Ended ended) {
+  if (!state_->thread.joinable())
+    return Error{Code::kUnavailable, "starting " + start.program + ": no more threads can be made now"};
+  State::Order order{start, std::move(ended), {}};
+  std::unique_lock lock(state_->mutex);
+  state_->orders.push_back(&order);
+  state_->wake();
+  state_->changed.wait(lock, [&] { return order.answer.has_value(); });
+  return std::move(*order.answer);
+}
+
+void WorkerSupervisor::kill(Id worker) {
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->workers.find(worker);
+  if (found != state_->workers.end()) kill_child(found->second->child);
+}
+
+void WorkerSupervisor::end(Id worker) {
+  kill(worker);
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] {
+    const auto found = state_->workers.find(worker);
+    return found == state_->workers.end() || found->second->has_ended;
+  });
+}
+
+pid_t WorkerSupervisor::pid(Id worker) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->workers.find(worker);
+  return found == state_->workers.end() || found->second->has_ended ? -1 : found->second->child.pid;
+}
+
+}  // namespace agentd

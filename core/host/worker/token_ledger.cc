@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/worker/token_ledger.h"
+
+#include <atomic>
+
+namespace agentd {
+
+std::uint32_t cancel_of(const agentd_live& live) {
+  return std::atomic_ref(const_cast<agentd_live&>(live).cancel).load(std::memory_order_acquire);
+}
+
+std::uint64_t deadline_of(const agentd_live& live) {
+  return std::atomic_ref(const_cast<agentd_live&>(live).deadline_ns).load(std::memory_order_acquire);
+}
+
+void set_cancel(agentd_live& live, std::uint32_t reason) {
+  if (reason != 0) std::atomic_ref(live.cancel).store(reason, std::memory_order_release);
+}
+
+void set_deadline(agentd_live& live, std::uint64_t at_ns) {
+  std::atomic_ref(live.deadline_ns).store(at_ns, std::memory_order_release);
+}
+
+void TokenLedger::add(agentd_token token, const agentd_live& live, agentd_live* mirror) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[token];
+  entry = Entry();
+  entry.live = &live;
+  entry.mirror = mirror;
+}
+
+void TokenLedger::remove(agentd_token token) {
+  std::unique_lock lock(mutex_);
+  const auto found = entries_.find(token);
+  if (found == entries_.end()) return;
+  found->second.ending = true;
+  changed_.wait(lock, [&] { return found->second.uses == 0; });
+  entries_.erase(found);
+}
+
+void TokenLedger::set_completed(agentd_token token, agentd_status status) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(token);
+    if (found != entries_.end()) found->second.completed = status;
+  }
+  changed_.notify_all();
+}
+
+std::optional<agentd_status> TokenLedger::wait_completed(agentd_token token, Milliseconds at_most) {
+  std::unique_lock lock(mutex_);
+  const auto found = entries_.find(token);
+  if (found == entries_.end()) return std::nullopt;
+  if (!found->second.completed) changed_.wait_for(lock, at_most);
+  return found->second.completed;
+}
+
+void TokenLedger::wake() {
+  // Who has looked and does not wait yet would miss it.
+  { const std::lock_guard lock(mutex_); }
+  changed_.notify_all();
+}
+
+bool TokenLedger::spend(agentd_token token, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(token);
+  if (found == entries_.end() || bytes > kBytesMax - found->second.spent) return false;
+  found->second.spent += bytes;
+  return true;
+}
+
+void TokenLedger::refresh(agentd_token token) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(token);
+  if (found == entries_.end()) return;
+  set_cancel(*found->second.mirror, cancel_of(*found->second.live));
+  set_deadline(*found->second.mirror, deadline_of(*found->second.live));
+}
+
+bool TokenLedger::take(agentd_token token) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(token);
+  if (found == entries_.end() || found->second.ending) return false;
+  ++found->second.uses;
+  return true;
+}
+
+void TokenLedger::give_back(agentd_token token) {
+  {
+    const std::lock_guard lock(mutex_);
+    --entries_.find(token)->second.uses;
+  }
+  changed_.notify_all();
+}
+
+TokenLedger::Use::Use(TokenLedger& ledger, agentd_token token)
+    : ledger_(ledger), token_(token), held_(ledger.take(token)) {}
+
+TokenLedger::Use::~Use() {
+  if (held_) ledger_.give_back(token_);
+}
+
+}  // namespace agentd

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/worker/worker_plugin.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/host/quarantine.h"
+#include "core/host/worker/worker_instance.h"
+
+namespace agentd {
+namespace {
+
+constexpr Milliseconds kSlice{20};            // how often a cancel word is looked at
+constexpr Milliseconds kEvictionTime{1'000};  // for destroy() of an instance that makes room
+
+Deadline deadline_in(const agentd_live& live) { return {deadline_of(live)}; }
+
+bool is_cancelled(const agentd_live& live) {
+  const std::uint32_t reason = cancel_of(live);
+  return reason != 0 && reason != AGENTD_CANCEL_DEADLINE;
+}
+
+// What says nothing but that there was no time: the texts of those who wait are the dispatcher's.
+Error out_of_time(const agentd_live& live) {
+  return is_cancelled(live) ? Error{Code::kCancelled, ""} : Error{Code::kUnavailable, ""};
+}
+
+std::vector<agentd_str> texts(const std::vector<std::string>& from) {
+  std::vector<agentd_str> out;
+  for (const std::string& text : from) out.push_back(to_abi(text));
+  return out;
+}
+
+// Of those that were granted, the ones that somebody offers.
+std::vector<std::string> interfaces_of(const Grants& grants, const PluginEnvironment& environment) {
+  std::vector<std::string> offered{AGENTD_TOOLS_ID, AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TASKS_ID};
+  for (const auto& [id, table] : environment.interfaces) offered.push_back(id);
+  std::erase_if(offered, [&](const std::string& id) { return !grants.interfaces.contains(id); });
+  return offered;
+}
+
+agentd_list list_of(const std::vector<agentd_str>& from) {
+  return {from.data(), static_cast<std::uint32_t>(from.size()), sizeof(agentd_str)};
+}
+
+}  // namespace
+
+// ---- load
+
+WorkerPlugin::WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest,
+                           const PluginConfig& config, const PluginEnvironment& environment,
+                           WorkerPlacing placing)
+    : path_(file.path),
+      name_(file.name),
+      precedence_(file.precedence),
+      manifest_(std::move(manifest)),
+      config_(config),
+      placing_(std::move(placing)),
+      sealed_(std::move(sealed)),
+      tokens_(environment.tokens),
+      clock_(environment.clock),
+      log_(environment.log),
+      quarantine_(environment.quarantine),
+      crashes_(placing_.options, environment.clock) {}
+
+WorkerPlugin::~WorkerPlugin() {
+  if (auto ended = destroy(); !ended) log_.write(LogLevel::kWarning, name_, ended.error().message);
+}
+
+Result<std::shared_ptr<WorkerPlugin>> WorkerPlugin::load(const HookFile& file, SealedFile sealed,
+                                                         Manifest manifest, Grants grants,
+                                                         const PluginConfig& config,
+                                                         const PluginEnvironment& environment,
+                                                         WorkerPlacing placing) {
+  discard(sealed);  // its descriptor is enough
+  if (placing.options.program.empty() || ::access(placing.options.program.c_str(), X_OK) != 0)
+    return Error{Code::kNotFound,
+                 file.path + " is not loaded: the program agentd-hook-worker, in which it runs, is not there: "
+                             "install it beside agentd, or set hooks." + file.name +
+                     ".isolation to 'in-process'"};
+  std::shared_ptr<WorkerPlugin> plugin(new WorkerPlugin(file, std::move(sealed), std::move(manifest), config,
+                                                        environment, std::move(placing)));
+  if (auto started = plugin->start(file, std::move(grants), environment); !started)
+    return Error{started.error().code, file.path + " " + started.error().message};
+  return plugin;
+}
+
+// The messages of its errors end the sentence "FILE ...".
+Result<void> WorkerPlugin::start(const HookFile& file, Grants grants, const PluginEnvironment& environment) {
+  interface_ids_ = interfaces_of(grants, environment);
+  interfaces_ = texts(interface_ids_);
+  boot_.services = (grants.compactor ? kBootCompactor : 0) | (grants.threads ? kBootThreads : 0) |
+                   (grants.store ? kBootStore : 0);
+  capabilities_ = texts(manifest_.capabilities);
+  roots_ = texts(placing_.roots);
+  boot_.name = to_abi(name_);
+  boot_.interfaces = list_of(interfaces_);
+  boot_.capabilities = list_of(capabilities_);
+  boot_.readable = boot_.writable = list_of(roots_);
+  boot_.memory_bytes_max = placing_.options.memory_bytes_max;
+  boot_.unconfined = config_.sandbox ? 0 : 1;
+  AGENTD_TRY(ProcessPtr process, WorkerProcess::start(setup(placing_.options)));
+  booted_ = process->booted();
+  AGENTD_TRY_VOID(check(booted_));
+  if (!booted_.sandbox.empty()) log_.write(LogLevel::kWarning, name_, path_ + ": " + booted_.sandbox);
+  context_ = std::make_unique<PluginContext>(
+      PluginIdentity{booted_.id, booted_.version, file.name, sealed_.digest}, std::move(grants),
+      environment.tokens, environment.services, environment.clock, environment.log);
+  for (const auto& [id, table] : environment.interfaces) context_->offer(id, table);
+  for (std::uint32_t i = 0; i < booted_.rows.size(); ++i)
+    rows_.push_back(std::make_unique<Row>(Row{this, i, booted_.rows[i]}));
+  auto instance = std::make_shared<Instance>(*this, true);
+  process->attach(*context_, *instance);
+  auto created = create(*process, placing_.options.control_time);
+  instance->process = std::move(process);
+  instances_.emplace(0, std::move(instance));
+  if (!created) return Error{created.error().code, "could not start: " + created.error().message};
+  created_ = true;
+  return {};
+}
+
+WorkerSetup WorkerPlugin::setup(const WorkerOptions& options) const {
+  const bool serial = manifest_.concurrency == "serial" || manifest_.concurrency == "per-conversation";
+  return {*placing_.supervisor, tokens_, clock_,
+          log_,                 options, name_,
+          sealed_.fd.get(),     serial ? 1 : AnswerRegion::kCallLanesMax, boot_};
+}
+
+Result<void> WorkerPlugin::check(const Booted& booted) const {
+  if (booted.id != manifest_.id)
+    return Error{Code::kInvalid, "says it is " + booted.id + ", its manifest says " + manifest_.id +
+                                     ": give both the same id and rebuild it"};
+  return {};
+}
+
+std::uint32_t WorkerPlugin::isolation_number() const {
+  return placing_.isolation == Isolation::kProcessPerConversation ? AGENTD_ISOLATION_PROCESS_PER_CONVERSATION
+                                                                  : AGENTD_ISOLATION_PROCESS;
+}
+
+Result<std::vector<Action>> WorkerPlugin::control(WorkerProcess& process, std::uint32_t event,
+                                                  const void* payload, Milliseconds at_most) {
+  return context_->control(event, payload, Deadline::after(clock_, at_most),
+                           [&](const agentd_call* call) { return process.call(*call, {}); });
+}
+
+Result<void> WorkerPlugin::create(WorkerProcess& process, Milliseconds at_most) {
+  agentd_create_info info{};
+  info.size = sizeof info;
+  info.isolation = isolation_number();
+  info.config_json = to_abi(config_.config_json);
+  AGENTD_TRY_VOID(control(process, AGENTD_EVENT_CREATE, &info, at_most));
+  return {};
+}
+
+// ---- what the dispatcher sees
+
+bool WorkerPlugin::has_interface(std::string_view id) const {
+  return context_->core()->query(context_->core(), to_abi(id), 0) != nullptr;
+}
+
+std::vector<Subscription> WorkerPlugin::subscriptions() const {
+  std::vector<Subscription> out;
+  for (const auto& row : rows_) {
+    Subscription each;
+    each.event = row->info.event;
+    each.flags = row->info.flags;
+    each.priority = row->info.priority;
+    each.wants = row->info.wants;
+    each.precedence = precedence_;
+    each.on_failure = failure_policy(manifest_, row->info.flags, config_.on_failure);
+    // Calls queue for the lanes of the worker, of which a serial plugin has one: a pending call frees it.
+    each.concurrency = AGENTD_CONCURRENT;
+    each.name = identity().name;
+    each.plugin = identity().id;
+    each.bytes_digest = identity().bytes_digest;
+    each.fn = call_row;
+    each.self = row.get();
+    each.core = context_->core();
+    each.services = context_->services();
+    each.stopped = context_->stopped();
+    each.owner = shared_from_this();
+    out.push_back(std::move(each));
+  }
+  return out;
+}
+
+agentd_status AGENTD_CALL WorkerPlugin::call_row(void* self, const agentd_call* call) noexcept {
+  const Row& row = *static_cast<const Row*>(self);
+  return row.plugin->run(*call, row.index, nullptr);
+}
+
+agentd_status AGENTD_CALL WorkerPlugin::call_tool_row(void* self, const agentd_call* call) noexcept {
+  const ToolSelf& tool = *static_cast<const ToolSelf*>(self);
+  return tool.plugin->run(*call, 0, &tool.name);
+}
+
+agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, const std::string* tool) {
+  CallSlot* const slot = tokens_.find(call.token);
+  if (slot == nullptr) return AGENTD_E_NOT_FOUND;
+  const auto failed = [&](const Error& error) {
+    if (!error.message.empty()) slot->fail(call.token, AGENTD_E_INTERNAL, error.message);
+    if (error.message.empty()) return is_cancelled(*call.live) ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
+    return error.code == Code::kNotFound ? AGENTD_E_NOT_FOUND : AGENTD_E_INTERNAL;
+  };
+  const InstancePtr instance = instance_of(call.conversation);
+  const auto process = process_of(*instance, *call.live);
+  if (!process) return failed(process.error());
+  const Dispatch* const dispatch = slot->dispatch();
+  WorkerProcess::Target target{row, dispatch == nullptr ? 0 : dispatch->lineage};
+  if (tool == nullptr) {
+    const agentd_status status = (*process)->call(call, target);
+    if (!(*process)->usable()) note_end(*instance);
+    return status;
+  }
+  agentd_tool_call payload = *static_cast<const agentd_tool_call*>(call.payload);
+  {
+    const std::lock_guard lock(tools_mutex_);
+    const auto found = instance->tools.find(*tool);
+    if (found == instance->tools.end())
+      return failed({Code::kNotFound, "the worker of " + name_ + " has no tool " + *tool + " any more"});
+    payload.tool = found->second;
+  }
+  agentd_call mine = call;
+  mine.payload = &payload;
+  const agentd_status status = (*process)->call(mine, target);
+  if (!(*process)->usable()) note_end(*instance);
+  return status;
+}
+
+// ---- instances and their processes
+
+WorkerPlugin::InstancePtr WorkerPlugin::instance_of(agentd_conv conversation) {
+  const agentd_conv key = placing_.isolation == Isolation::kProcessPerConversation ? conversation : 0;
+  InstancePtr evicted;
+  InstancePtr out;
+  {
+    const std::lock_guard lock(mutex_);
+    InstancePtr& place = instances_[key];
+    if (!place) place = std::make_shared<Instance>(*this, key == 0);
+    place->last_use = ++uses_;
+    out = place;
+    evicted = take_idle();
+  }
+  if (!evicted) return out;
+  if (auto ended = end_instance(*evicted, kEvictionTime); !ended)
+    log_.write(LogLevel::kWarning, name_, "making room for another conversation: " + ended.error().message);
+  return out;
+}
+
+// The one used longest ago in which nothing runs, when there are too many. REQUIRES: mutex_ is held.
+WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
+  if (instances_.size() <= placing_.options.conversations_max) return nullptr;
+  auto oldest = instances_.end();
+  for (auto it = instances_.begin(); it != instances_.end(); ++it) {
+    const bool idle = it->first != 0 && it->second.use_count() == 1;
+    if (idle && (oldest == instances_.end() || it->second->last_use < oldest->second->last_use)) oldest = it;
+  }
+  if (oldest == instances_.end()) return nullptr;
+  InstancePtr out = std::move(oldest->second);
+  instances_.erase(oldest);
+  return out;
+}
+
+Result<void> WorkerPlugin::end_instance(Instance& instance, Milliseconds at_most) {
+  ProcessPtr process;
+  {
+    const std::lock_guard lock(instance.mutex);
+    process = std::move(instance.process);
+  }
+  // Without a function for it, too: the worker ends the plugin's tasks then.
+  if (!process || !process->usable()) return {};
+  AGENTD_TRY_VOID(control(*process, AGENTD_EVENT_DESTROY, nullptr, at_most));
+  return {};
+}
+
+Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(Instance& instance, const agentd_live& live) {
+  const auto usable = [&]() -> ProcessPtr {
+    const std::lock_guard lock(instance.mutex);
+    return instance.process && instance.process->usable() ? instance.process : nullptr;
+  };
+  if (ProcessPtr process = usable()) return process;
+  std::unique_lock starting(instance.starting, std::defer_lock);
+  while (!starting.try_lock_for(std::min(kSlice, deadline_in(live).left(clock_))))
+    if (cancel_of(live) != 0 || deadline_in(live).passed(clock_)) return out_of_time(live);
+  if (ProcessPtr process = usable()) return process;
+  return replace(instance, live);
+}
+
+// REQUIRES: instance.starting is held.
+Result<WorkerPlugin::ProcessPtr> WorkerPlugin::replace(Instance& instance, const agentd_live& live) {
+  ProcessPtr old;
+  {
+    const std::lock_guard lock(instance.mutex);
+    old = instance.process;
+  }
+  const bool again = old != nullptr;
+  if (again) old->wait_ended();
+  note_end(instance);
+  {
+    const std::lock_guard lock(instance.mutex);
+    instance.process = nullptr;
+    instance.counted = false;
+  }
+  old.reset();
+  if (std::string why = crashes_.set_aside(); !why.empty()) return set_aside_error();
+  AGENTD_TRY_VOID(pause(live));
+  const Milliseconds left = std::min(placing_.options.control_time, deadline_in(live).left(clock_));
+  std::string cause = "it did not start";
+  auto process = make(instance, left, cause);
+  if (!process) {
+    if (deadline_in(live).passed(clock_)) return out_of_time(live);
+    count_crash(clock_.monotonic_ns(), cause);
+    return Error{Code::kInternal, "its worker could not be started" + std::string(again ? " again" : "") +
+                                      ": " + process.error().message};
+  }
+  if (again) log_.write(LogLevel::kInfo, name_, "its worker was started again");
+  const std::lock_guard lock(instance.mutex);
+  instance.process = *process;
+  return process;
+}
+
+// Until there may be a new worker.
+Result<void> WorkerPlugin::pause(const agentd_live& live) const {
+  const Deadline start{crashes_.next_start_ns()};
+  while (!start.passed(clock_)) {
+    if (cancel_of(live) != 0 || deadline_in(live).passed(clock_)) return out_of_time(live);
+    std::this_thread::sleep_for(std::min(kSlice, std::max(Milliseconds(1), start.left(clock_))));
+  }
+  return {};
+}
+
+Result<WorkerPlugin::ProcessPtr> WorkerPlugin::make(Instance& instance, Milliseconds at_most,
+                                                       std::string& cause) {
+  WorkerOptions options = placing_.options;
+  options.start_time = std::min(options.start_time, at_most);
+  AGENTD_TRY(ProcessPtr process, WorkerProcess::start(setup(options)));
+  const Booted& booted = process->booted();
+  if (booted.id != booted_.id || booted.rows.size() != booted_.rows.size() ||
+      booted.functions != booted_.functions || booted.concurrency != booted_.concurrency)
+    return Error{Code::kInvalid, "it is not what it was at first"};
+  {
+    const std::lock_guard lock(tools_mutex_);
+    for (const auto& [name, number] : instance.tools) instance.old_tools.insert(name);
+    instance.tools.clear();
+  }
+  process->attach(*context_, instance);
+  if (auto created = create(*process, at_most); !created) {
+    if (const auto end = process->ended()) cause = end->cause;
+    return created.error();
+  }
+  forget_old_tools(instance);
+  return process;
+}
+
+// Counts the end of the instance's process once.
+void WorkerPlugin::note_end(Instance& instance) {
+  std::optional<WorkerEnd> end;
+  {
+    const std::lock_guard lock(instance.mutex);
+    if (!instance.process || instance.counted) return;
+    end = instance.process->ended();
+    if (!end) return;
+    instance.counted = true;
+  }
+  if (end->crash) count_crash(end->at_ns, end->cause);
+}
+
+void WorkerPlugin::count_crash(std::uint64_t at_ns, std::string_view cause) {
+  if (!crashes_.note(at_ns, cause)) return;
+  log_.write(LogLevel::kError, name_, path_ + " " + set_aside_error().message);
+  if (quarantine_ == nullptr) return;
+  auto kept = quarantine_->set_aside({name_, path_, sealed_.digest, crashes_.set_aside(), clock_.wall_ms()});
+  if (!kept) log_.write(LogLevel::kError, name_, kept.error().message);
+}
+
+Error WorkerPlugin::set_aside_error() const {
+  return {Code::kInternal, "is set aside: it " + crashes_.set_aside() +
+                               "; mend it, or run 'agentd hooks release " + name_ + "'"};
+}
+
+// ---- tools
+
+std::vector<PluginTool> WorkerPlugin::tools() const {
+  const std::lock_guard lock(tools_mutex_);
+  return context_->tools();
+}
+
+Result<ToolOutcome> WorkerPlugin::call_tool(const PluginTool& tool, const ToolCall& call,
+                                            agentd_conv conversation, const CancelToken& cancel,
+                                            Deadline deadline) {
+  ToolSelf self{this, tool.tool.name};
+  return context_->call_tool(tool, &self, call, conversation, cancel, deadline);
+}
+
+const agentd_tools* WorkerPlugin::tools_table() const {
+  const agentd_core* const core = context_->core();
+  return static_cast<const agentd_tools*>(core->query(core, to_abi(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
+}
+
+// The tools of the primary instance are the plugin's; the others have the same ones under numbers of their own.
+agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, agentd_tool tool) {
+  const agentd_tools* const table = tools_table();
+  if (table == nullptr) return AGENTD_E_DENIED;
+  const std::string name(view_of(tool.name));
+  tool.fn = call_tool_row;
+  const std::lock_guard lock(tools_mutex_);
+  if (instance.tools.contains(name)) return AGENTD_E_CONFLICT;
+  if (instance.old_tools.erase(name) != 0 && instance.primary()) (void)table->remove(table, token, tool.name);
+  const agentd_status status = table->add(table, token, &tool);
+  const bool known = status == AGENTD_OK || (status == AGENTD_E_CONFLICT && !instance.primary());
+  if (!known) return status;
+  instance.tools[name] = tool.tag;
+  return AGENTD_OK;
+}
+
+agentd_status WorkerPlugin::remove_tool(Instance& instance, agentd_token token, std::string_view name) {
+  const agentd_tools* const table = tools_table();
+  if (table == nullptr) return AGENTD_E_DENIED;
+  const std::lock_guard lock(tools_mutex_);
+  if (instance.tools.erase(std::string(name)) == 0) return AGENTD_E_NOT_FOUND;
+  return instance.primary() ? table->remove(table, token, to_abi(name)) : AGENTD_OK;
+}
+
+// What a new process has not got any more.
+void WorkerPlugin::forget_old_tools(Instance& instance) {
+  const agentd_tools* const table = tools_table();
+  const std::lock_guard lock(tools_mutex_);
+  for (const std::string& name : std::exchange(instance.old_tools, {}))
+    if (table != nullptr && instance.primary()) (void)table->remove(table, 0, to_abi(name));
+}
+
+// ---- state and end
+
+Result<std::optional<std::string>> WorkerPlugin::save_state() {
+  const ProcessPtr process = primary();
+  if (!process || (booted_.functions & kBootedSaveState) == 0) return std::optional<std::string>();
+  AGENTD_TRY(std::vector<Action> actions,
+             control(*process, AGENTD_EVENT_SAVE_STATE, nullptr, placing_.options.control_time));
+  std::string state;
+  for (Action& action : actions)
+    if (action.kind == AGENTD_ACT_STATE) state = std::move(action.text);
+  return std::optional(std::move(state));
+}
+
+Result<void> WorkerPlugin::load_state(std::string_view state, std::string_view previous_version) {
+  const ProcessPtr process = primary();
+  if (!process || (booted_.functions & kBootedLoadState) == 0) return {};
+  agentd_create_info info{};
+  info.size = sizeof info;
+  info.isolation = isolation_number();
+  info.config_json = to_abi(config_.config_json);
+  info.state = to_abi(state);
+  info.previous_version = to_abi(previous_version);
+  AGENTD_TRY_VOID(control(*process, AGENTD_EVENT_LOAD_STATE, &info, placing_.options.control_time));
+  return {};
+}
+
+// Null when it has ended: there is no state to be asked for.
+WorkerPlugin::ProcessPtr WorkerPlugin::primary() {
+  const std::lock_guard lock(mutex_);
+  const auto found = instances_.find(0);
+  if (!created_ || found == instances_.end()) return nullptr;
+  const std::lock_guard inner(found->second->mutex);
+  const ProcessPtr& process = found->second->process;
+  return process && process->usable() ? process : nullptr;
+}
+
+Result<void> WorkerPlugin::destroy() {
+  std::map<agentd_conv, InstancePtr> instances;
+  bool created = false;
+  {
+    const std::lock_guard lock(mutex_);
+    instances.swap(instances_);
+    created = std::exchange(created_, false);
+  }
+  if (context_) context_->stopped()->store(kHookEnded);
+  Result<void> out;
+  for (const auto& [conversation, instance] : instances) {
+    if (!created) break;
+    if (auto ended = end_instance(*instance, placing_.options.control_time); !ended && out) out = ended.error();
+  }
+  return out;
+}
+
+std::vector<pid_t> WorkerPlugin::pids() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<pid_t> out;
+  for (const auto& [conversation, instance] : instances_) {
+    const std::lock_guard inner(instance->mutex);
+    if (instance->process) out.push_back(instance->process->pid());
+  }
+  return out;
+}
+
+}  // namespace agentd

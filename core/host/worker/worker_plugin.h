@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// worker_plugin.h - a native module that runs in processes of its own: one, or one for each conversation.
+//
+// For the dispatcher it is a plugin like any other: its rows are subscriptions whose function asks a worker.
+// A worker that has ended is replaced by the next call, at once the first time, with growing pauses after
+// that; one whose workers keep crashing is set aside.
+//
+// Threading: as Plugin.
+
+#include <agentd/hook_abi.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/host/hook_directories.h"
+#include "core/host/manifest.h"
+#include "core/host/plugin.h"
+#include "core/host/sealed_file.h"
+#include "core/host/worker/crash_book.h"
+#include "core/host/worker/supervisor.h"
+#include "core/host/worker/worker_options.h"
+#include "core/host/worker/worker_process.h"
+
+namespace agentd {
+
+// What a worker plugin needs beside what every plugin needs.
+struct WorkerPlacing {
+  // Shared with the plugins, which snapshots may keep for longer than their host.
+  std::shared_ptr<WorkerSupervisor> supervisor;
+  WorkerOptions options;
+  Isolation isolation = Isolation::kProcess;
+  std::vector<std::string> roots;  // that "files:read" and "files:write" open
+};
+
+class WorkerPlugin final : public Plugin {
+ public:
+  // Starts the first worker and makes an instance in it. Errors are whole sentences that name the file.
+  static Result<std::shared_ptr<WorkerPlugin>> load(const HookFile& file, SealedFile sealed,
+                                                    Manifest manifest, Grants grants,
+                                                    const PluginConfig& config,
+                                                    const PluginEnvironment& environment,
+                                                    WorkerPlacing placing);
+  ~WorkerPlugin() override;
+  WorkerPlugin(const WorkerPlugin&) = delete;
+  WorkerPlugin& operator=(const WorkerPlugin&) = delete;
+
+  const std::string& path() const override { return path_; }
+  Precedence precedence() const override { return precedence_; }
+  Isolation isolation() const override { return placing_.isolation; }
+  const PluginIdentity& identity() const override { return context_->identity(); }
+  const Manifest& manifest() const override { return manifest_; }
+  const std::vector<std::string>& notes() const override { return booted_.notes; }
+  bool has_interface(std::string_view id) const override;
+  std::vector<Subscription> subscriptions() const override;
+  std::vector<PluginTool> tools() const override;
+  Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
+                                const CancelToken& cancel, Deadline deadline) override;
+  // Of a plugin with a worker for each conversation: of the one that belongs to none.
+  Result<std::optional<std::string>> save_state() override;
+  Result<void> load_state(std::string_view state, std::string_view previous_version) override;
+  Result<void> destroy() override;
+
+  // Processes of the workers that live now.
+  std::vector<pid_t> pids() const;
+
+ private:
+  class Instance;
+  using InstancePtr = std::shared_ptr<Instance>;  // shared by the map and by the calls that run in it
+  using ProcessPtr = std::shared_ptr<WorkerProcess>;
+  struct Row {
+    WorkerPlugin* plugin = nullptr;
+    std::uint32_t index = 0;
+    RowInfo info;
+  };
+  struct ToolSelf {
+    WorkerPlugin* plugin = nullptr;
+    std::string name;
+  };
+
+  WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest, const PluginConfig& config,
+               const PluginEnvironment& environment, WorkerPlacing placing);
+  Result<void> start(const HookFile& file, Grants grants, const PluginEnvironment& environment);
+  WorkerSetup setup(const WorkerOptions& options) const;
+  Result<void> check(const Booted& booted) const;
+
+  static agentd_status AGENTD_CALL call_row(void* self, const agentd_call* call) noexcept;
+  static agentd_status AGENTD_CALL call_tool_row(void* self, const agentd_call* call) noexcept;
+  agentd_status run(const agentd_call& call, std::uint32_t row, const std::string* tool);
+  InstancePtr instance_of(agentd_conv conversation);
+  InstancePtr take_idle();
+  Result<void> end_instance(Instance& instance, Milliseconds at_most);
+  ProcessPtr primary();
+  Result<ProcessPtr> process_of(Instance& instance, const agentd_live& live);
+  Result<ProcessPtr> replace(Instance& instance, const agentd_live& live);
+  Result<void> pause(const agentd_live& live) const;
+  Result<ProcessPtr> make(Instance& instance, Milliseconds at_most, std::string& cause);
+  Result<void> create(WorkerProcess& process, Milliseconds at_most);
+  void note_end(Instance& instance);
+  void count_crash(std::uint64_t at_ns, std::string_view cause);
+  Error set_aside_error() const;
+  Result<std::vector<Action>> control(WorkerProcess& process, std::uint32_t event, const void* payload,
+                                      Milliseconds at_most);
+  std::uint32_t isolation_number() const;
+
+  agentd_status add_tool(Instance& instance, agentd_token token, agentd_tool tool);
+  agentd_status remove_tool(Instance& instance, agentd_token token, std::string_view name);
+  void forget_old_tools(Instance& instance);
+  const agentd_tools* tools_table() const;
+
+  const std::string path_, name_;
+  const Precedence precedence_;
+  const Manifest manifest_;
+  const PluginConfig config_;
+  const WorkerPlacing placing_;
+  SealedFile sealed_;
+  TokenTable& tokens_;
+  const Clock& clock_;
+  Log& log_;
+  Quarantine* const quarantine_;
+  std::unique_ptr<PluginContext> context_;
+  Booted booted_;  // of the first worker
+  BootArgs boot_;  // its texts lie in the members that follow
+  std::vector<std::string> interface_ids_;
+  std::vector<agentd_str> interfaces_, capabilities_, roots_;
+  std::vector<std::unique_ptr<Row>> rows_;
+  CrashBook crashes_;
+
+  mutable std::mutex mutex_;
+  std::map<agentd_conv, InstancePtr> instances_;  // guarded by mutex_
+  std::uint64_t uses_ = 0;                        // a clock for who was used last; guarded by mutex_
+  bool created_ = false;                          // guarded by mutex_
+  // Nobody sees the moment between the removal of a tool and its return with a new worker.
+  mutable std::mutex tools_mutex_;
+};
+
+}  // namespace agentd

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/worker/worker_process.h"
+
+#include <string.h>
+#include <time.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/isolation/flat.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint32_t kBasesMax = 8;           // tried for the window
+constexpr int kExitBaseTaken = 71;               // of a worker that cannot map the window where the host has it
+constexpr Milliseconds kSlice{20};               // how often a cancel word is looked at
+constexpr Milliseconds kServiceTime{5'000};      // for the rest of a request that was rung for
+constexpr std::uint64_t kMilli = 1'000'000;
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * kMilli; }
+
+WorkerEnd end_of(const Exit& exit) {
+  WorkerEnd out;
+  if (exit.signal == 0) {
+    out.cause = "status " + std::to_string(exit.code);
+    out.text = "its worker ended by itself with " + out.cause;
+    return out;
+  }
+  out.cause = "signal " + std::to_string(exit.signal);
+  const char* const name = ::sigabbrev_np(exit.signal);
+  out.text = "its worker was ended by " + out.cause + (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
+  return out;
+}
+
+LaneMessage message_of(LaneOp op) {
+  LaneMessage out;
+  out.op = static_cast<std::uint32_t>(op);
+  return out;
+}
+
+bool is(const LaneMessage& message, LaneOp op) { return message.op == static_cast<std::uint32_t>(op); }
+
+}  // namespace
+
+// One call, while it is here.
+struct WorkerProcess::Running {
+  Running(PayloadWindow& window, const agentd_call& what, CallSlot& of)
+      : call(what), slot(of), frame(window) {}
+  const agentd_call& call;
+  CallSlot& slot;
+  PayloadWindow::Frame frame;
+  agentd_live* mirror = nullptr;
+  std::uint32_t gave_up = 0;     // AGENTD_CANCEL_: the worker was told to give up
+  std::uint64_t grace_ends = 0;  // then
+};
+
+WorkerProcess::WorkerProcess(const WorkerSetup& setup)
+    : supervisor_(setup.supervisor),
+      tokens_(setup.tokens),
+      clock_(setup.clock),
+      log_(setup.log),
+      options_(setup.options),
+      name_(setup.name) {}
+
+WorkerProcess::~WorkerProcess() {
+  if (id_ != 0) {
+    kill("it was not needed any more", false);
+    supervisor_.end(id_);
+  }
+  if (listener_.joinable()) listener_.join();
+  for (std::thread& server : servers_)
+    if (server.joinable()) server.join();
+  desk_.reset();
+}
+
+// ---- start and end
+
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerSetup& setup) {
+  for (std::uint32_t skip = 0;; ++skip) {
+    std::unique_ptr<WorkerProcess> worker(new WorkerProcess(setup));
+    AGENTD_TRY_VOID(worker->launch(setup, skip));
+    auto booted = worker->boot(setup);
+    if (booted) return worker;
+    if (booted.error().code != Code::kConflict || skip + 1 == kBasesMax) return booted.error();
+  }
+}
+
+Result<void> WorkerProcess::launch(const WorkerSetup& setup, std::uint32_t skip) {
+  const auto failed = [&](const Error& error) {
+    return Error{error.code, "could not get a worker: " + error.message};
+  };
+  auto window = PayloadWindow::create(skip);
+  if (!window) return failed(window.error());
+  auto region = AnswerRegion::create(setup.call_lanes);
+  if (!region) return failed(region.error());
+  window_ = std::move(*window);
+  region_ = std::move(*region);
+  WorkerStart start{setup.options.program, setup.name, {setup.module_fd, window_->fd(), region_->fd()}};
+  static_assert(kWorkerModuleFd == 3 && kWorkerWindowFd == 4 && kWorkerAnswerFd == 5);
+  auto id = supervisor_.start(start, [this](const Exit& exit) { on_end(exit); });
+  if (!id) return failed(id.error());
+  id_ = *id;
+  return {};
+}
+
+Result<void> WorkerProcess::boot(const WorkerSetup& setup) {
+  BootArgs args = setup.boot;
+  args.window_base = window_->base();
+  std::string body;
+  AGENTD_TRY_VOID(flatten(boot_args_shape(), &args, body));
+  Lane lane = region_->call_lane(0, Lane::Side::kHost);
+  LaneWait wait;
+  wait.until_ns = now_ns() + ns(options_.start_time);
+  wait.gone = &gone_;
+  LaneMessage message = message_of(LaneOp::kBoot);
+  message.payload = window_->base();
+  LaneEnd end = lane.send(message, body, wait);
+  if (end == LaneEnd::kMessage) end = lane.receive(message, body, wait);
+  if (end == LaneEnd::kGone) {
+    const WorkerEnd how = ended().value_or(WorkerEnd());
+    const bool base_taken = how.cause == "status " + std::to_string(kExitBaseTaken);
+    return Error{base_taken ? Code::kConflict : Code::kInvalid, "could not start: " + how.text};
+  }
+  if (end == LaneEnd::kTimeout)
+    return Error{Code::kUnavailable, "could not start: its worker did not load it within " +
+                                         std::to_string(options_.start_time.count()) + " ms"};
+  if (end == LaneEnd::kMessage && is(message, LaneOp::kDone))
+    return Error{message.status == AGENTD_E_CONFLICT ? Code::kConflict : Code::kInvalid, one_line(body, 2'000)};
+  if (end == LaneEnd::kMessage && is(message, LaneOp::kBooted))
+    if (auto read = read_booted(body)) return {};
+  broken("its start");
+  return Error{Code::kInvalid, "could not start: " + end_text()};
+}
+
+Result<void> WorkerProcess::read_booted(std::string_view body) {
+  FlatBytes bytes(body);
+  AGENTD_TRY(void* const record, relocate(boot_reply_shape(), {bytes.data(), bytes.size()}));
+  const auto& reply = *static_cast<const BootReply*>(record);
+  booted_.concurrency = reply.concurrency;
+  booted_.functions = reply.functions;
+  booted_.id = std::string(view_of(reply.id));
+  booted_.version = std::string(view_of(reply.version));
+  booted_.sandbox = one_line(view_of(reply.sandbox), 2'000);
+  const auto* const rows = static_cast<const RowInfo*>(reply.rows.first);
+  booted_.rows.assign(rows, rows + reply.rows.count);
+  const auto* const notes = static_cast<const agentd_str*>(reply.notes.first);
+  for (std::uint32_t i = 0; i < reply.notes.count; ++i)
+    booted_.notes.push_back(one_line(view_of(notes[i]), 2'000));
+  const bool usable = booted_.concurrency <= AGENTD_CONCURRENT &&
+                      std::none_of(booted_.rows.begin(), booted_.rows.end(),
+                                   [](const RowInfo& row) { return row.event == 0 || row.event >= 64; });
+  if (!usable) return Error{Code::kInvalid, "it answered what cannot be"};
+  return {};
+}
+
+void WorkerProcess::make_desk(PluginContext& context, WorkerToolBook& tools) {
+  auto desk = std::make_unique<ServiceDesk>(context, tokens_, *window_, tools);
+  const std::lock_guard lock(mutex_);
+  desk_ = std::move(desk);
+  busy_.assign(booted_.concurrency == AGENTD_CONCURRENT ? region_->call_lanes() : 1, false);
+}
+
+void WorkerProcess::attach(PluginContext& context, WorkerToolBook& tools) {
+  make_desk(context, tools);
+  try {
+    listener_ = std::thread([this] { listen(); });
+  } catch (const std::system_error&) {
+    kill("there were no more threads to serve it", false);
+  }
+}
+
+// On the supervisor's thread.
+void WorkerProcess::on_end(const Exit& exit) {
+  WorkerEnd end = end_of(exit);
+  end.at_ns = clock_.monotonic_ns();
+  ServiceDesk* desk = nullptr;
+  bool expected = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!why_.empty()) {
+      end.text = "its worker was ended: " + why_;
+      end.crash = why_is_crash_;
+      end.cause = why_;
+      expected = true;
+    }
+    end_ = end;
+    desk = desk_.get();
+    gone_.store(1);
+  }
+  if (!expected) log_.write(LogLevel::kWarning, name_, end.text);
+  if (desk != nullptr) {
+    desk->cancel_scopes();
+    desk->ledger().wake();
+  }
+  region_->wake_all();
+  changed_.notify_all();
+}
+
+void WorkerProcess::kill(std::string why, bool crash) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (end_ || !why_.empty()) return;
+    why_ = std::move(why);
+    why_is_crash_ = crash;
+    killed_.store(true);
+  }
+  changed_.notify_all();
+  supervisor_.kill(id_);
+}
+
+void WorkerProcess::broken(std::string_view what) {
+  const std::string text = "it wrote what no worker writes (" + std::string(what) + ")";
+  if (usable()) log_.write(LogLevel::kWarning, name_, "its worker is ended: " + text);
+  kill(text, true);
+}
+
+std::optional<WorkerEnd> WorkerProcess::ended() const {
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
+void WorkerProcess::wait_ended() { supervisor_.end(id_); }
+
+std::string WorkerProcess::end_text() const {
+  const std::lock_guard lock(mutex_);
+  if (end_) return end_->text;
+  return "its worker was ended: " + (why_.empty() ? "nobody knows why" : why_);
+}
+
+// ---- calls
+
+LaneWait WorkerProcess::wait_until(std::uint64_t deadline_ns) const {
+  LaneWait out;
+  out.gone = &gone_;
+  if (deadline_ns == Deadline::kNever) return out;
+  const std::uint64_t now = clock_.monotonic_ns();
+  out.until_ns = now_ns() + (deadline_ns > now ? deadline_ns - now : 0);
+  return out;
+}
+
+agentd_status WorkerProcess::fail(const Running& running, agentd_status status, std::string text) {
+  running.slot.fail(running.call.token, status, std::move(text));
+  return status;
+}
+
+agentd_status WorkerProcess::call(const agentd_call& call, const Target& target) {
+  CallSlot* const slot = tokens_.find(call.token);
+  if (slot == nullptr) return AGENTD_E_NOT_FOUND;
+  Running running(*window_, call, *slot);
+  const auto lane = take_lane(running);
+  if (!lane) {
+    if (!usable()) return fail(running, AGENTD_E_INTERNAL, end_text());
+    const std::uint32_t cancel = cancel_of(*call.live);
+    return cancel == 0 || cancel == AGENTD_CANCEL_DEADLINE ? AGENTD_E_DEADLINE : AGENTD_E_CANCELLED;
+  }
+  LaneMessage message = message_of(LaneOp::kCall);
+  agentd_status status = AGENTD_E_NOMEM;
+  const bool placed = place(running, target, message);
+  if (placed) {
+    desk_->ledger().add(call.token, *call.live, running.mirror);
+    status = converse(running, region_->call_lane(*lane, Lane::Side::kHost), message);
+  }
+  free_lane(*lane);
+  if (placed && status == AGENTD_PENDING) status = wait_completed(running);
+  desk_->ledger().remove(call.token);
+  if (running.mirror != nullptr) window_->release_live(running.mirror);
+  return status;
+}
+
+// Absent at the deadline, when the call is cancelled, and when the worker has ended.
+std::optional<std::uint32_t> WorkerProcess::take_lane(Running& running) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (!usable()) return std::nullopt;
+    const auto free = std::find(busy_.begin(), busy_.end(), false);
+    if (free != busy_.end()) {
+      *free = true;
+      return static_cast<std::uint32_t>(free - busy_.begin());
+    }
+    const Deadline deadline{deadline_of(*running.call.live)};
+    if (deadline.passed(clock_) || cancel_of(*running.call.live) != 0) return std::nullopt;
+    changed_.wait_for(lock, std::min(kSlice, deadline.left(clock_)));
+  }
+}
+
+void WorkerProcess::free_lane(std::uint32_t index) {
+  {
+    const std::lock_guard lock(mutex_);
+    busy_[index] = false;
+  }
+  changed_.notify_all();
+}
+
+bool WorkerProcess::place(Running& running, const Target& target, LaneMessage& message) {
+  const agentd_call& call = running.call;
+  const auto out_of_memory = [&](const std::string& what) {
+    fail(running, AGENTD_E_NOMEM, "there is no memory for what its worker is asked: " + what);
+    return false;
+  };
+  running.mirror = window_->acquire_live();
+  if (running.mirror == nullptr) return out_of_memory("too many calls are pending");
+  set_deadline(*running.mirror, deadline_of(*call.live));
+  set_cancel(*running.mirror, cancel_of(*call.live));
+  auto envelope = window_->place(running.frame, envelope_shape(), call.envelope);
+  if (!envelope) return out_of_memory(envelope.error().message);
+  const Shape* const shape = payload_shape(call.event);
+  auto payload = shape == nullptr ? Result<const void*>(nullptr)
+                                  : window_->place(running.frame, *shape, call.payload, target.lineage);
+  if (!payload) return out_of_memory(payload.error().message);
+  message.token = call.token;
+  message.event = call.event;
+  message.row = target.row;
+  message.conversation = call.conversation;
+  message.live = reinterpret_cast<std::uintptr_t>(running.mirror);
+  message.envelope = reinterpret_cast<std::uintptr_t>(*envelope);
+  message.payload = reinterpret_cast<std::uintptr_t>(*payload);
+  return true;
+}
+
+agentd_status WorkerProcess::converse(Running& running, Lane lane, const LaneMessage& message) {
+  LaneMessage answer;
+  std::string body;
+  LaneEnd end = lane.send(message, {}, wait_until(deadline_of(*running.call.live)));
+  for (;;) {
+    if (end == LaneEnd::kMessage) {
+      LaneWait wait = wait_until(running.gave_up != 0 ? running.grace_ends : deadline_of(*running.call.live));
+      wait.cancel = running.gave_up != 0 ? nullptr : &running.call.live->cancel;
+      end = lane.receive(answer, body, wait);
+    }
+    if (end != LaneEnd::kMessage) {
+      if (const auto status = after(running, end)) return *status;
+      end = LaneEnd::kMessage;  // it has a grace, or the deadline has moved: we listen on
+      continue;
+    }
+    if (is(answer, LaneOp::kDone)) {
+      const bool late = running.gave_up == AGENTD_CANCEL_DEADLINE && answer.status == AGENTD_E_CANCELLED;
+      return late ? AGENTD_E_DEADLINE : answer.status;
+    }
+    if (!is(answer, LaneOp::kService) || !serve(lane, answer, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)))) {
+      broken("its answer to a call");
+      end = LaneEnd::kBroken;
+    }
+  }
+}
+
+// Tells the plugin that it has the grace left, and no more.
+void WorkerProcess::give_up(Running& running, std::uint32_t reason, Milliseconds grace) {
+  running.gave_up = reason;
+  running.grace_ends = clock_.monotonic_ns() + ns(grace);
+  set_cancel(*running.mirror, reason);
+}
+
+// The grace is over.
+agentd_status WorkerProcess::given_up(Running& running) {
+  const bool late = running.gave_up == AGENTD_CANCEL_DEADLINE;
+  kill(late ? "a call of it did not answer before its deadline" : "a call of it was cancelled and did not return",
+       false);
+  return late ? AGENTD_E_DEADLINE : AGENTD_E_CANCELLED;
+}
+
+// What to answer when a wait ended without a message; absent = wait again.
+std::optional<agentd_status> WorkerProcess::after(Running& running, LaneEnd end) {
+  if (running.gave_up != 0) return given_up(running);
+  const std::uint64_t deadline = deadline_of(*running.call.live);
+  if (end == LaneEnd::kCancelled) {
+    give_up(running, cancel_of(*running.call.live), options_.grace);
+    return std::nullopt;
+  }
+  if (end == LaneEnd::kTimeout) {
+    set_deadline(*running.mirror, deadline);
+    // A service may have moved it.
+    if (Deadline{deadline}.passed(clock_)) give_up(running, AGENTD_CANCEL_DEADLINE, options_.grace);
+    return std::nullopt;
+  }
+  if (end != LaneEnd::kGone) broken("its answer to a call");
+  return fail(running, AGENTD_E_INTERNAL, end_text());
+}
+
+bool WorkerProcess::serve(Lane& lane, const LaneMessage& request, const std::string& body,
+                          const LaneWait& wait) {
+  ServiceDesk::Answer answer;
+  if (!desk_->serve(request.token, body, answer)) return false;
+  LaneMessage reply = message_of(LaneOp::kReply);
+  reply.status = answer.status;
+  reply.token = request.token;
+  const LaneEnd end = lane.send(reply, answer.body, wait);
+  return end == LaneEnd::kMessage || end == LaneEnd::kGone;
+}
+
+// Its lane is free; its records and its token stay until somebody completes it. One that neither does so nor
+// gives up in time goes with its worker, so that nobody reads the records any more.
+agentd_status WorkerProcess::wait_completed(Running& running) {
+  const agentd_live& live = *running.call.live;
+  for (;;) {
+    if (const auto status = desk_->ledger().wait_completed(running.call.token, kSlice)) {
+      const bool late = running.gave_up == AGENTD_CANCEL_DEADLINE && *status == AGENTD_E_CANCELLED;
+      return late ? AGENTD_E_DEADLINE : *status;
+    }
+    if (running.gave_up != 0 && (gone_.load() != 0 || clock_.monotonic_ns() >= running.grace_ends))
+      return given_up(running);
+    if (gone_.load() != 0) return fail(running, AGENTD_E_INTERNAL, end_text());
+    if (running.gave_up != 0) continue;
+    if (const std::uint32_t reason = cancel_of(live); reason != 0)
+      give_up(running, reason, CallSlot::kGrace);
+    else if (Deadline{deadline_of(live)}.passed(clock_))
+      give_up(running, AGENTD_CANCEL_DEADLINE, CallSlot::kGrace);
+  }
+}
+
+// ---- the plugin's own threads
+
+void WorkerProcess::listen() {
+  while (gone_.load() == 0) {
+    const std::uint32_t bits = region_->wait_ring();
+    for (std::uint32_t i = 0; i < AnswerRegion::kServiceLanes; ++i) {
+      if ((bits & (1u << i)) == 0 || servers_[i].joinable()) continue;
+      try {
+        servers_[i] = std::thread([this, i] { serve_lane(i); });
+      } catch (const std::system_error&) {
+        kill("there were no more threads to serve it", false);
+      }
+    }
+    if (bits == 0) continue;
+    {
+      const std::lock_guard lock(mutex_);
+      rang_ |= bits;
+    }
+    changed_.notify_all();
+  }
+}
+
+void WorkerProcess::serve_lane(std::uint32_t index) {
+  Lane lane = region_->service_lane(index, Lane::Side::kHost);
+  LaneMessage request;
+  std::string body;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return gone_.load() != 0 || (rang_ & (1u << index)) != 0; });
+      if (gone_.load() != 0) return;
+      rang_ &= ~(1u << index);
+    }
+    const LaneEnd end = lane.receive(request, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)));
+    if (end == LaneEnd::kGone) return;
+    const bool served = end == LaneEnd::kMessage && is(request, LaneOp::kService) &&
+                        serve(lane, request, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)));
+    if (!served) broken("a request");
+  }
+}
+
+}  // namespace agentd

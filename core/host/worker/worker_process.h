@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// worker_process.h - one live worker: its memory, its lanes, and the calls that run in it.
+//
+// A call's records are placed in the window, the call goes over a free lane, and the thread that waits there
+// serves what the plugin asks for meanwhile. At its deadline, or when it is cancelled, the call has a grace; then
+// the worker is killed, and with it every other call that runs in it. A worker that has ended is never
+// started again: its plugin makes a new one.
+//
+// Threading: thread-safe after attach().
+
+#include <agentd/hook_abi.h>
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/host/worker/service_desk.h"
+#include "core/host/worker/supervisor.h"
+#include "core/host/worker/worker_options.h"
+#include "core/isolation/lane.h"
+#include "core/isolation/messages.h"
+#include "core/isolation/window.h"
+
+namespace agentd {
+
+// What a worker answered when it had loaded the module.
+struct Booted {
+  std::uint32_t concurrency = AGENTD_SERIAL;
+  std::uint32_t functions = 0;  // kBooted...
+  std::string id, version, sandbox;
+  std::vector<RowInfo> rows;
+  std::vector<std::string> notes;
+};
+
+struct WorkerSetup {
+  WorkerSupervisor& supervisor;
+  TokenTable& tokens;
+  const Clock& clock;
+  Log& log;
+  const WorkerOptions& options;
+  std::string name;          // of the hook
+  int module_fd = -1;
+  std::uint32_t call_lanes = 1;
+  BootArgs boot;             // window_base is set here
+};
+
+// How a worker ended, once it has.
+struct WorkerEnd {
+  std::string text;    // "its worker was ended by signal 11 (SIGSEGV)"
+  std::string cause;   // "signal 11"
+  bool crash = true;   // false when its host ended it for a reason that says nothing of the plugin
+  std::uint64_t at_ns = 0;
+};
+
+class WorkerProcess {
+ public:
+  // Starts a worker that loads the module. An error's message ends the sentence "FILE ...".
+  static Result<std::unique_ptr<WorkerProcess>> start(const WorkerSetup& setup);
+  ~WorkerProcess();  // ends it
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  const Booted& booted() const { return booted_; }
+  // From now on it is served; `context` and `tools` outlive it. Once, before the first call.
+  void attach(PluginContext& context, WorkerToolBook& tools);
+
+  struct Target {
+    std::uint32_t row = 0;
+    std::uint64_t lineage = 0;
+  };
+  // Runs a call of this process over there and waits for its end, complete() included. Why it failed is told to
+  // the call's slot.
+  agentd_status call(const agentd_call& call, const Target& target);
+
+  // False when it has ended or is about to.
+  bool usable() const { return gone_.load() == 0 && !killed_.load(); }
+  std::optional<WorkerEnd> ended() const;
+  // REQUIRES: not usable().
+  void wait_ended();
+  pid_t pid() const { return supervisor_.pid(id_); }
+
+ private:
+  explicit WorkerProcess(const WorkerSetup& setup);
+  struct Running;
+
+  Result<void> launch(const WorkerSetup& setup, std::uint32_t skip);
+  Result<void> boot(const WorkerSetup& setup);
+  Result<void> read_booted(std::string_view body);
+  void make_desk(PluginContext& context, WorkerToolBook& tools);
+  void on_end(const Exit& exit);
+  void kill(std::string why, bool crash);
+  std::string end_text() const;
+
+  std::optional<std::uint32_t> take_lane(Running& running);
+  void free_lane(std::uint32_t index);
+  bool place(Running& running, const Target& target, LaneMessage& message);
+  agentd_status converse(Running& running, Lane lane, const LaneMessage& message);
+  std::optional<agentd_status> after(Running& running, LaneEnd end);
+  void give_up(Running& running, std::uint32_t reason, Milliseconds grace);
+  agentd_status given_up(Running& running);
+  agentd_status fail(const Running& running, agentd_status status, std::string text);
+  bool serve(Lane& lane, const LaneMessage& request, const std::string& body, const LaneWait& wait);
+  agentd_status wait_completed(Running& running);
+  void broken(std::string_view what);
+
+  void listen();
+  void serve_lane(std::uint32_t index);
+  LaneWait wait_until(std::uint64_t deadline_ns) const;
+
+  WorkerSupervisor& supervisor_;
+  TokenTable& tokens_;
+  const Clock& clock_;
+  Log& log_;
+  const WorkerOptions options_;
+  const std::string name_;
+
+  std::unique_ptr<PayloadWindow> window_;
+  std::unique_ptr<AnswerRegion> region_;
+  std::unique_ptr<ServiceDesk> desk_;  // made under mutex_; constant from attach() on
+  WorkerSupervisor::Id id_ = 0;
+  Booted booted_;
+
+  std::atomic<std::uint32_t> gone_{0};
+  std::atomic<bool> killed_{false};
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;           // a lane is free, a service lane rang, the worker has ended
+  std::vector<bool> busy_;                    // call lanes; guarded by mutex_
+  std::uint32_t rang_ = 0;                    // service lanes; guarded by mutex_
+  std::string why_;                           // we ended it; guarded by mutex_
+  bool why_is_crash_ = false;                 // guarded by mutex_
+  std::optional<WorkerEnd> end_;              // guarded by mutex_
+  std::thread listener_;
+  std::array<std::thread, AnswerRegion::kServiceLanes> servers_;  // made by the listener, joined after it
+};
+
+}  // namespace agentd

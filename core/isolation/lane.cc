@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/isolation/lane.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <optional>
+
+#include "core/isolation/memory_file.h"
+
+namespace agentd {
+
+// What a lane says beside the body, as it lies in memory.
+struct LaneHead {
+  LaneMessage message;
+  std::uint64_t body_bytes = 0;   // of the whole body
+  std::uint64_t piece_bytes = 0;  // of the piece that is here
+};
+
+// The turn is a count of moves: even, it is the host's, odd, the worker's. A count tells a turn
+// that came back from one that never went. The highest bit says that the other side has ended.
+struct LaneMemory {
+  alignas(64) std::atomic<std::uint32_t> turn;
+  std::array<std::atomic<std::uint32_t>, 2> asleep;  // by side: wake it
+  struct Spins {
+    std::atomic<std::uint32_t> ns;  // what spinning is worth; a hint
+    std::atomic<std::uint32_t> count;
+  };
+  std::array<Spins, 2> spins;  // by side
+  alignas(64) LaneHead head;
+  alignas(64) std::array<char, Lane::kPieceBytes> piece;
+};
+
+struct AnswerHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t call_lanes;
+  alignas(64) std::atomic<std::uint32_t> rings;  // a bit for each service lane, kWoken
+  std::atomic<std::uint32_t> listening;
+};
+
+namespace {
+
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(sizeof(LaneHead) % 8 == 0 && sizeof(LaneMessage) == 56);
+constexpr std::uint32_t kClosed = 1u << 31;
+constexpr std::uint32_t kMoves = kClosed - 1;
+constexpr std::uint64_t kSliceNs = 20'000'000;  // between two looks at the cancel word
+// Of a body that has begun, for the next piece and for all of them: a machine may be very busy.
+constexpr std::uint64_t kPieceWaitNs = 10'000'000'000;
+constexpr std::uint64_t kBodyWaitNs = 60'000'000'000;
+constexpr std::array<std::uint32_t, 2> kSpinMaxNs{20'000, 50'000};
+constexpr std::uint32_t kSpinMinNs = 500;
+constexpr std::uint32_t kSpinTries = 128;
+constexpr std::uint64_t kMagic = 0x72656e6e69617741;  // any number
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kWoken = 1u << 31;
+constexpr std::uint32_t kRingBits = (1u << AnswerRegion::kServiceLanes) - 1;
+constexpr std::uint64_t kRingWaitNs = 100'000'000;
+
+std::uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// The word is shared between processes, so neither call says FUTEX_PRIVATE.
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t until_ns) {
+  timespec until{};
+  until.tv_sec = static_cast<time_t>(until_ns / 1'000'000'000u);
+  until.tv_nsec = static_cast<long>(until_ns % 1'000'000'000u);
+  syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, seen,
+          until_ns == Deadline::kNever ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+void futex_wake(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+void pause_cpu() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// On one processor the other side cannot move while we spin.
+bool may_spin() {
+  static const bool several = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) > 1;
+  }();
+  return several;
+}
+
+std::size_t index_of(Lane::Side side) { return static_cast<std::size_t>(side); }
+Lane::Side other(Lane::Side side) {
+  return side == Lane::Side::kHost ? Lane::Side::kWorker : Lane::Side::kHost;
+}
+bool is_turn_of(Lane::Side side, std::uint32_t turn) {
+  return (turn & 1) == static_cast<std::uint32_t>(side);
+}
+std::uint32_t moved(std::uint32_t turn) { return ((turn + 1) & kMoves) | (turn & kClosed); }
+
+bool has_ended(const LaneWait& wait) {
+  return wait.gone != nullptr && wait.gone->load(std::memory_order_acquire) != 0;
+}
+bool is_cancelled(const LaneWait& wait) {
+  return wait.cancel != nullptr && __atomic_load_n(wait.cancel, __ATOMIC_ACQUIRE) != 0;
+}
+
+// Each word is read once; what is looked at afterwards is private.
+LaneHead copy_head(const LaneHead& shared) {
+  std::array<std::uint64_t, sizeof(LaneHead) / 8> words;
+  const auto* const from = reinterpret_cast<const volatile std::uint64_t*>(&shared);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = from[i];
+  LaneHead head;
+  std::memcpy(static_cast<void*>(&head), words.data(), sizeof(head));
+  return head;
+}
+
+// Until the turn changes or the time has come; returns the turn.
+std::uint32_t spin(const LaneMemory& lane, std::uint32_t seen, std::uint64_t until_ns) {
+  for (std::uint32_t round = 1;; ++round) {
+    const std::uint32_t turn = lane.turn.load(std::memory_order_acquire);
+    if (turn != seen || (round % 16 == 0 && now_ns() >= until_ns)) return turn;
+    pause_cpu();
+  }
+}
+
+// Spins for as long as that was worth it of late. Where every processor has work the other side
+// moves only once we sleep, and spinning is what keeps it waiting: a spin for nothing halves the
+// next one, one that saw the turn come doubles it. Now and then the longest is tried, since times
+// change.
+std::uint32_t spin_awhile(LaneMemory& lane, Lane::Side side, std::uint32_t seen) {
+  if (!may_spin()) return seen;
+  LaneMemory::Spins& spins = lane.spins[index_of(side)];
+  const std::uint32_t most = kSpinMaxNs[index_of(side)];
+  const bool tries = spins.count.fetch_add(1, std::memory_order_relaxed) % kSpinTries == 0;
+  const std::uint32_t usual =
+      std::clamp(spins.ns.load(std::memory_order_relaxed), kSpinMinNs, most);
+  const std::uint32_t turn = spin(lane, seen, now_ns() + (tries ? most : usual));
+  const std::uint32_t next = turn == seen ? usual / 2 : tries ? most : usual * 2;
+  spins.ns.store(next, std::memory_order_relaxed);
+  return turn;
+}
+
+// Sleeps until the turn is no longer `seen`, or somebody or something else wakes us.
+void sleep_on(LaneMemory& lane, Lane::Side side, std::uint32_t seen, std::uint64_t until_ns) {
+  std::atomic<std::uint32_t>& asleep = lane.asleep[index_of(side)];
+  asleep.store(1, std::memory_order_seq_cst);
+  if (lane.turn.load(std::memory_order_seq_cst) == seen) futex_wait(lane.turn, seen, until_ns);
+  asleep.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+LaneEnd Lane::wait_turn(const LaneWait& wait) {
+  std::uint32_t turn = memory_->turn.load(std::memory_order_acquire);
+  for (bool first = true;; first = false) {
+    if (is_turn_of(side_, turn)) return LaneEnd::kMessage;
+    if (has_ended(wait)) return LaneEnd::kGone;
+    // Nobody but wake_all() sets it, and `gone` is set before.
+    if ((turn & kClosed) != 0) return wait.gone == nullptr ? LaneEnd::kGone : LaneEnd::kBroken;
+    if (is_cancelled(wait)) return LaneEnd::kCancelled;
+    if (first) {
+      const std::uint32_t next = spin_awhile(*memory_, side_, turn);
+      if (std::exchange(turn, next) != next) continue;
+    }
+    const std::uint64_t now = now_ns();
+    if (now >= wait.until_ns) return LaneEnd::kTimeout;
+    const std::uint64_t slice = wait.cancel == nullptr ? Deadline::kNever : now + kSliceNs;
+    sleep_on(*memory_, side_, turn, std::min(slice, wait.until_ns));
+    turn = memory_->turn.load(std::memory_order_acquire);
+  }
+}
+
+bool Lane::hand_over() {
+  std::uint32_t turn = memory_->turn.load(std::memory_order_relaxed);
+  do {
+    if (!is_turn_of(side_, turn)) return false;
+  } while (!memory_->turn.compare_exchange_weak(turn, moved(turn), std::memory_order_seq_cst));
+  if (memory_->asleep[index_of(other(side_))].load(std::memory_order_seq_cst) != 0)
+    futex_wake(memory_->turn);
+  return true;
+}
+
+namespace {
+
+// The other side is at work on a body: neither a deadline nor a cancel stops it half-way, since the
+// lane would be of no use afterwards; but it has to get on.
+class BodyWait {
+ public:
+  explicit BodyWait(const LaneWait& wait) : wait_(wait), until_ns_(now_ns() + kBodyWaitNs) {
+    wait_.cancel = nullptr;
+  }
+  const LaneWait& next_piece() {
+    wait_.until_ns = std::min(until_ns_, now_ns() + kPieceWaitNs);
+    return wait_;
+  }
+
+ private:
+  LaneWait wait_;
+  const std::uint64_t until_ns_;
+};
+
+LaneEnd in_a_body(LaneEnd end) { return end == LaneEnd::kTimeout ? LaneEnd::kBroken : end; }
+
+std::uint64_t piece_of(std::uint64_t body_bytes, std::uint64_t done) {
+  return std::min<std::uint64_t>(body_bytes - done, Lane::kPieceBytes);
+}
+
+}  // namespace
+
+LaneEnd Lane::send(const LaneMessage& message, std::string_view body, const LaneWait& wait) {
+  if (body.size() > kBodyBytesMax) return LaneEnd::kTooBig;
+  if (has_ended(wait)) return LaneEnd::kGone;
+  std::optional<BodyWait> taken;
+  for (std::uint64_t done = 0;;) {
+    if (!is_turn_of(side_, memory_->turn.load(std::memory_order_acquire))) return LaneEnd::kBroken;
+    const std::uint64_t piece = piece_of(body.size(), done);
+    memory_->head = {message, body.size(), piece};
+    if (piece != 0) std::memcpy(memory_->piece.data(), body.data() + done, piece);
+    if (!hand_over()) return LaneEnd::kBroken;
+    done += piece;
+    if (done == body.size()) return LaneEnd::kMessage;
+    // Who has to take the first piece may be busy elsewhere.
+    const LaneEnd end = taken ? in_a_body(wait_turn(taken->next_piece())) : wait_turn(wait);
+    if (end != LaneEnd::kMessage) return end;
+    if (copy_head(memory_->head).message.op != static_cast<std::uint32_t>(LaneOp::kMore))
+      return LaneEnd::kBroken;
+    if (!taken) taken.emplace(wait);
+  }
+}
+
+LaneEnd Lane::receive(LaneMessage& message, std::string& body, const LaneWait& wait) {
+  body.clear();
+  LaneEnd end = wait_turn(wait);
+  if (end != LaneEnd::kMessage) return end;
+  const LaneHead first = copy_head(memory_->head);
+  if (first.body_bytes > kBodyBytesMax) return LaneEnd::kBroken;
+  std::optional<BodyWait> coming;
+  for (LaneHead head = first;;) {
+    // The first piece settles what the others have to be.
+    if (head.body_bytes != first.body_bytes || head.message.op != first.message.op ||
+        head.piece_bytes != piece_of(first.body_bytes, body.size()))
+      return LaneEnd::kBroken;
+    body.append(memory_->piece.data(), head.piece_bytes);
+    if (body.size() == first.body_bytes) break;
+    LaneHead more;
+    more.message.op = static_cast<std::uint32_t>(LaneOp::kMore);
+    memory_->head = more;
+    if (!hand_over()) return LaneEnd::kBroken;
+    if (!coming) coming.emplace(wait);
+    end = in_a_body(wait_turn(coming->next_piece()));
+    if (end != LaneEnd::kMessage) return end;
+    head = copy_head(memory_->head);
+  }
+  message = first.message;
+  return LaneEnd::kMessage;
+}
+
+// ---- the region
+
+namespace {
+
+constexpr std::size_t kHeaderBytes = 4096;
+constexpr std::size_t kLaneStride = (sizeof(LaneMemory) + 4095) / 4096 * 4096;
+static_assert(sizeof(AnswerHeader) <= kHeaderBytes);
+
+std::size_t region_bytes(std::uint32_t call_lanes) {
+  return kHeaderBytes + kLaneStride * (call_lanes + AnswerRegion::kServiceLanes);
+}
+
+AnswerHeader* header_of(void* memory) { return static_cast<AnswerHeader*>(memory); }
+
+Error no_region(const char* why) {
+  return {Code::kInvalid, std::string("the descriptor is no answer region: ") + why};
+}
+
+}  // namespace
+
+AnswerRegion::AnswerRegion(UniqueFd fd, void* memory, std::size_t bytes, std::uint32_t call_lanes)
+    : fd_(std::move(fd)), memory_(memory), bytes_(bytes), call_lanes_(call_lanes) {}
+
+AnswerRegion::~AnswerRegion() { munmap(memory_, bytes_); }
+
+Result<std::unique_ptr<AnswerRegion>> AnswerRegion::create(std::uint32_t call_lanes) {
+  AGENTD_ASSERT(call_lanes >= 1 && call_lanes <= kCallLanesMax);
+  const std::size_t bytes = region_bytes(call_lanes);
+  AGENTD_TRY(UniqueFd fd, make_memory_file("agentd-answers", bytes));
+  AGENTD_TRY_VOID(back_memory(fd.get(), 0, bytes));
+  AGENTD_TRY_VOID(seal_memory(fd.get(), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
+  AGENTD_TRY(void* const memory, map_answers(fd.get(), bytes));
+  std::unique_ptr<AnswerRegion> region(new AnswerRegion(std::move(fd), memory, bytes, call_lanes));
+  for (std::uint32_t i = 0; i < call_lanes + kServiceLanes; ++i) {
+    auto* const lane = region->lane(i);
+    new (lane) LaneMemory;
+    // Who begins: the host in a call lane, the worker in a service lane.
+    lane->turn.store(i < call_lanes ? 0 : 1);
+    for (std::size_t side = 0; side < 2; ++side) lane->spins[side].ns.store(kSpinMaxNs[side]);
+  }
+  auto* const header = new (memory) AnswerHeader{};
+  header->version = kVersion;
+  header->call_lanes = call_lanes;
+  header->magic = kMagic;
+  return region;
+}
+
+Result<std::unique_ptr<AnswerRegion>> AnswerRegion::open(UniqueFd fd) {
+  struct stat info {};
+  if (fstat(fd.get(), &info) != 0) return errno_error("looking at the answer region", errno);
+  if (!S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(region_bytes(1)))
+    return no_region("it is too small");
+  const auto bytes = static_cast<std::size_t>(info.st_size);
+  AGENTD_TRY(void* const memory, map_answers(fd.get(), bytes));
+  std::unique_ptr<AnswerRegion> region(new AnswerRegion(UniqueFd(), memory, bytes, 0));
+  const AnswerHeader& header = *header_of(memory);
+  if (header.magic != kMagic || header.version != kVersion)
+    return no_region("it was made by another version");
+  const std::uint32_t call_lanes = header.call_lanes;
+  if (call_lanes < 1 || call_lanes > kCallLanesMax || bytes != region_bytes(call_lanes))
+    return no_region("its size and its lanes disagree");
+  region->call_lanes_ = call_lanes;
+  return region;
+}
+
+LaneMemory* AnswerRegion::lane(std::uint32_t index) const {
+  return reinterpret_cast<LaneMemory*>(static_cast<std::byte*>(memory_) + kHeaderBytes +
+                                       kLaneStride * index);
+}
+
+Lane AnswerRegion::call_lane(std::uint32_t index, Lane::Side side) const {
+  AGENTD_ASSERT(index < call_lanes_);
+  return {lane(index), side};
+}
+
+Lane AnswerRegion::service_lane(std::uint32_t index, Lane::Side side) const {
+  AGENTD_ASSERT(index < kServiceLanes);
+  return {lane(call_lanes_ + index), side};
+}
+
+void AnswerRegion::ring(std::uint32_t index) {
+  AGENTD_ASSERT(index < kServiceLanes);
+  AnswerHeader& header = *header_of(memory_);
+  header.rings.fetch_or(1u << index, std::memory_order_seq_cst);
+  if (header.listening.load(std::memory_order_seq_cst) != 0) futex_wake(header.rings);
+}
+
+std::uint32_t AnswerRegion::wait_ring() {
+  AnswerHeader& header = *header_of(memory_);
+  if (header.rings.load(std::memory_order_acquire) == 0) {
+    header.listening.store(1, std::memory_order_seq_cst);
+    if (header.rings.load(std::memory_order_seq_cst) == 0)
+      futex_wait(header.rings, 0, now_ns() + kRingWaitNs);
+    header.listening.store(0, std::memory_order_relaxed);
+  }
+  return header.rings.exchange(0, std::memory_order_acquire) & kRingBits;
+}
+
+void AnswerRegion::wake_all() {
+  for (std::uint32_t i = 0; i < call_lanes_ + kServiceLanes; ++i) {
+    // The bit makes a sleep that is about to begin fail, so that no wake is lost.
+    lane(i)->turn.fetch_or(kClosed, std::memory_order_seq_cst);
+    futex_wake(lane(i)->turn);
+  }
+  header_of(memory_)->rings.fetch_or(kWoken, std::memory_order_seq_cst);
+  futex_wake(header_of(memory_)->rings);
+}
+
+}  // namespace agentd

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/isolation/window.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+
+#include "core/isolation/memory_file.h"
+#include "core/isolation/record_copy.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kExtentMin = 64 * 1024;
+constexpr std::uint64_t kExtentUsual =
+    1024 * 1024;  // the most that is taken for more than was asked
+constexpr unsigned kExtentMinBits = 16;
+constexpr std::uint64_t kLiveBytes = PayloadWindow::kLiveWords * sizeof(agentd_live);
+static_assert(kLiveBytes <= kExtentMin);
+
+// Places that are tried for a window, and the way from one to the next: down, but where a sanitizer
+// keeps all below for itself.
+constexpr std::uint32_t kPlaces = 1024;
+#if defined(__SANITIZE_THREAD__)
+#define AGENTD_WINDOWS_GO_UP 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define AGENTD_WINDOWS_GO_UP 1
+#endif
+#endif
+#if defined(AGENTD_WINDOWS_GO_UP)
+constexpr bool kDown = false;
+#else
+constexpr bool kDown = true;
+#endif
+
+std::uintptr_t place_number(std::uint32_t number) {
+  const std::uintptr_t away = std::uintptr_t{number} * PayloadWindow::kBytes;
+  return kDown ? PayloadWindow::kFirstBase - away : PayloadWindow::kFirstBase + away;
+}
+
+// Null when something lies there. A kernel that does not know the flag maps it elsewhere.
+void* map_at(std::uintptr_t base, int protection, int fd) {
+  void* const wanted = reinterpret_cast<void*>(base);
+  void* const got = mmap(wanted, PayloadWindow::kBytes, protection,
+                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+  if (got == MAP_FAILED) return nullptr;
+  if (got == wanted) return got;
+  munmap(got, PayloadWindow::kBytes);
+  return nullptr;
+}
+
+Error full() { return {Code::kUnavailable, "no memory is left for what a worker is shown"}; }
+
+struct Extent {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+}  // namespace
+
+// Who has which bytes of the window.
+struct PayloadWindow::Space {
+  Space(int file, std::uintptr_t at) : fd(file), base(at) {}
+
+  // bytes = 0: none.
+  Extent take(std::uint64_t bytes) {
+    if (bytes > kBytes / 2) return {};
+    const unsigned bits =
+        std::max(kExtentMinBits, static_cast<unsigned>(std::bit_width(bytes - 1)));
+    std::vector<std::uint64_t>& list = returned[bits];
+    const Extent out{0, std::uint64_t{1} << bits};
+    const std::lock_guard lock(mutex);
+    if (list.empty()) return fresh(out.bytes);
+    const std::uint64_t offset = list.back();
+    list.pop_back();
+    return {offset, out.bytes};
+  }
+  void give_back(const Extent& extent) {
+    const std::lock_guard lock(mutex);
+    returned[static_cast<std::size_t>(std::bit_width(extent.bytes) - 1)].push_back(extent.offset);
+  }
+  std::shared_ptr<Mirror> mirror_of(std::uint64_t lineage);
+  void forget(const std::shared_ptr<Mirror>& mirror);
+
+  const int fd;
+  const std::uintptr_t base;
+  std::atomic<std::uint64_t> used{0};  // bytes that are backed; they stay so
+  std::mutex mutex;                    // of all below; nobody copies under it
+  std::array<std::vector<std::uint64_t>, 40>
+      returned;                                // offsets by binary logarithm of their bytes
+  std::deque<std::uint32_t> live;              // free words, the one used longest ago first
+  std::list<std::shared_ptr<Mirror>> mirrors;  // the one used last stands first
+
+ private:
+  // REQUIRES: mutex is held.
+  Extent fresh(std::uint64_t bytes) {
+    const std::uint64_t offset = used.load(std::memory_order_relaxed);
+    if (bytes > kBytes - offset || !back_memory(fd, offset, bytes)) return {};
+    used.store(offset + bytes, std::memory_order_relaxed);
+    return {offset, bytes};
+  }
+};
+
+namespace {
+
+// Takes from the end of an extent; a new one when that is full.
+template <typename Space>
+std::uint64_t bump(Space& space, std::vector<std::pair<std::uint64_t, std::uint64_t>>& extents,
+                   std::uint64_t& at, std::uint64_t& end, std::uint64_t bytes,
+                   std::uint64_t align) {
+  std::uint64_t start = (at + align - 1) / align * align;
+  if (end == 0 || start > end || bytes > end - start) {
+    const std::uint64_t before = extents.empty() ? 0 : extents.back().second;
+    const Extent extent =
+        space.take(std::max({bytes, kExtentMin, std::min(before * 2, kExtentUsual)}));
+    if (extent.bytes == 0) return 0;
+    extents.emplace_back(extent.offset, extent.bytes);
+    start = extent.offset;
+    end = extent.offset + extent.bytes;
+  }
+  at = start + bytes;
+  return start;
+}
+
+}  // namespace
+
+// The rows of one conversation in the window.
+class PayloadWindow::Mirror {
+ public:
+  Mirror(Space& space, std::uint64_t lineage) : space_(space), lineage_(lineage) {}
+  ~Mirror() {
+    for (const auto& [offset, bytes] : extents_) space_.give_back({offset, bytes});
+  }
+  Mirror(const Mirror&) = delete;
+  Mirror& operator=(const Mirror&) = delete;
+
+  std::uint64_t lineage() const { return lineage_; }
+  void* allocate(std::size_t bytes, std::size_t align) {
+    const std::uint64_t offset = bump(space_, extents_, at_, end_, bytes, align);
+    if (offset != 0) placed_ += bytes;
+    return offset == 0 ? nullptr : reinterpret_cast<void*>(space_.base + offset);
+  }
+  void unpin() {
+    const std::lock_guard lock(mutex_);
+    --pins_;
+  }
+
+  enum class Fit : std::uint8_t { kShown, kForeign, kWasteful };
+  // The list in the window, pinned when it is shown. kForeign: it begins with other rows;
+  // kWasteful: a new mirror is worth it.
+  Result<Fit> show(agentd_list list, agentd_list& out);
+
+ private:
+  std::uint32_t common_with(const agentd_list& list) const;
+  Result<void> forget_from(std::uint32_t index);
+  Result<void> append(const agentd_list& list);
+  bool widen(std::uint32_t count);
+
+  Space& space_;
+  const std::uint64_t lineage_;
+  std::mutex mutex_;  // of all below
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> extents_;
+  std::uint64_t at_ = 0, end_ = 0;
+  std::uint64_t placed_ = 0;           // bytes that were ever placed
+  std::uint64_t wasted_ = 0;           // of them: rows that no list has any more
+  std::vector<agentd_message> seen_;   // the host's rows, whose addresses tell them apart
+  std::vector<std::uint64_t> begins_;  // placed_ before each row
+  agentd_message* rows_ = nullptr;     // in the window
+  std::uint32_t capacity_ = 0;
+  std::uint32_t pins_ = 0;
+  std::uint32_t misses_ = 0;  // lists in a row that began with other rows
+};
+
+namespace {
+
+agentd_message row_of(const agentd_list& list, std::uint32_t index) {
+  return read_at<agentd_message>(list.first, std::size_t{index} * list.stride);
+}
+
+// A row is never edited and never moves, so equal rows are the same row.
+bool same_row(const agentd_message& a, const agentd_message& b) {
+  return std::memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+// A deep copy; Memory has allocate().
+template <typename Memory>
+class Copier {
+ public:
+  explicit Copier(Memory& memory) : memory_(memory) {}
+  virtual ~Copier() = default;
+  Copier(const Copier&) = delete;
+  Copier& operator=(const Copier&) = delete;
+
+  Result<void*> record(const Shape& shape, const void* from, int depth) {
+    void* const to = memory_.allocate(shape.bytes, 8);
+    if (to == nullptr) return full();
+    copy_record(shape, from, kCrossingRecordMax, to);
+    AGENTD_TRY_VOID(members(shape, to, depth));
+    return to;
+  }
+
+  // Of a record that was copied: what its members point to.
+  Result<void> members(const Shape& shape, void* record, int depth) {
+    for (const Shape::Member& member : shape.members)
+      AGENTD_TRY_VOID(
+          follow(shape, member, static_cast<std::byte*>(record) + member.offset, depth));
+    return {};
+  }
+
+ protected:
+  // True when `to` is the list already.
+  virtual Result<bool> elsewhere(const Shape&, const agentd_list&, void*) { return false; }
+
+ private:
+  Result<void> follow(const Shape& shape, const Shape::Member& member, void* at, int depth) {
+    switch (member.kind) {
+      case Shape::Kind::kText:
+        return text(shape, at);
+      case Shape::Kind::kList:
+        return list(member.of, at, depth);
+      case Shape::Kind::kPointer:
+        return pointer(member.of, at, depth);
+    }
+    return {};
+  }
+
+  Result<void> text(const Shape& shape, void* at) {
+    const auto from = read_at<agentd_str>(at, 0);
+    AGENTD_TRY_VOID(check_text(shape, from));
+    if (from.ptr == nullptr) return {};
+    void* const to = memory_.allocate(from.len, 1);
+    if (to == nullptr) return full();
+    if (from.len != 0) std::memcpy(to, from.ptr, from.len);
+    write_at<const void*>(at, 0, to);
+    return {};
+  }
+
+  Result<void> list(const Shape* of, void* at, int depth) {
+    const auto from = read_at<agentd_list>(at, 0);
+    if (of == nullptr || from.count == 0) {
+      write_at(at, 0, agentd_list{nullptr, 0, of == nullptr ? 0u : of->bytes});
+      return {};
+    }
+    AGENTD_TRY_VOID(check_list(*of, from));
+    if (depth >= kCrossingDepthMax) return too_deep(*of);
+    AGENTD_TRY(const bool there, elsewhere(*of, from, at));
+    if (there) return {};
+    const std::uint64_t bytes = std::uint64_t{from.count} * of->bytes;
+    auto* const to = static_cast<std::byte*>(memory_.allocate(bytes, 8));
+    if (to == nullptr) return full();
+    write_at(at, 0, agentd_list{to, from.count, of->bytes});
+    for (std::uint32_t i = 0; i < from.count; ++i) {
+      std::byte* const row = to + std::size_t{i} * of->bytes;
+      copy_record(*of, static_cast<const std::byte*>(from.first) + std::size_t{i} * from.stride,
+                  from.stride, row);
+      AGENTD_TRY_VOID(members(*of, row, depth + 1));
+    }
+    return {};
+  }
+
+  Result<void> pointer(const Shape* of, void* at, int depth) {
+    const auto* const from = read_at<const void*>(at, 0);
+    if (of == nullptr || from == nullptr) {
+      write_at<const void*>(at, 0, nullptr);
+      return {};
+    }
+    if (depth >= kCrossingDepthMax) return too_deep(*of);
+    AGENTD_TRY(void* const to, record(*of, from, depth + 1));
+    write_at<const void*>(at, 0, to);
+    return {};
+  }
+
+  Memory& memory_;
+};
+
+}  // namespace
+
+// Rows that the list and the mirror have in common. Lists of one lineage part once and for ever, so
+// that the last common row is found from the end.
+std::uint32_t PayloadWindow::Mirror::common_with(const agentd_list& list) const {
+  auto count = std::min(list.count, static_cast<std::uint32_t>(seen_.size()));
+  if (count == 0 || !same_row(row_of(list, 0), seen_[0])) return 0;
+  while (!same_row(row_of(list, count - 1), seen_[count - 1])) --count;
+  return count;
+}
+
+bool PayloadWindow::Mirror::widen(std::uint32_t count) {
+  if (count <= capacity_) return true;
+  const std::uint32_t wider = std::max({count, capacity_ * 2, 64u});
+  auto* const rows = static_cast<agentd_message*>(
+      allocate(std::size_t{wider} * sizeof(agentd_message), alignof(agentd_message)));
+  if (rows == nullptr) return false;
+  if (!seen_.empty()) std::memcpy(rows, rows_, seen_.size() * sizeof(agentd_message));
+  wasted_ += std::uint64_t{capacity_} * sizeof(agentd_message);
+  rows_ = rows;
+  capacity_ = wider;
+  return true;
+}
+
+// A call that reads the array keeps it: the rows that stay go to another one.
+Result<void> PayloadWindow::Mirror::forget_from(std::uint32_t index) {
+  if (index == seen_.size()) return {};
+  wasted_ += placed_ - begins_[index];
+  seen_.resize(index);
+  begins_.resize(index);
+  if (pins_ == 0) return {};
+  const std::uint32_t before = capacity_;
+  capacity_ = 0;
+  if (widen(before)) {
+    wasted_ += std::uint64_t{before} * sizeof(agentd_message);
+    return {};
+  }
+  // The array is a call's for good; the next list begins anew.
+  seen_.clear();
+  begins_.clear();
+  return full();
+}
+
+Result<void> PayloadWindow::Mirror::append(const agentd_list& list) {
+  Copier<Mirror> copier(*this);
+  for (auto i = static_cast<std::uint32_t>(seen_.size()); i < list.count; ++i) {
+    const agentd_message from = row_of(list, i);
+    const std::uint64_t begin = placed_;
+    if (!widen(i + 1)) return full();
+    copy_record(message_shape(), &from, sizeof(from), &rows_[i]);
+    AGENTD_TRY_VOID(copier.members(message_shape(), &rows_[i], 1));
+    seen_.push_back(from);
+    begins_.push_back(begin);
+  }
+  return {};
+}
+
+Result<PayloadWindow::Mirror::Fit> PayloadWindow::Mirror::show(agentd_list list, agentd_list& out) {
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t common = common_with(list);
+  // A mirror that was made of a part of the history would be of no use for all the rest of it.
+  if (common == 0 && !seen_.empty()) return ++misses_ > 1 ? Fit::kWasteful : Fit::kForeign;
+  if (common < list.count) {
+    if (wasted_ > kExtentUsual && wasted_ > placed_ / 2) return Fit::kWasteful;
+    AGENTD_TRY_VOID(forget_from(common));
+    AGENTD_TRY_VOID(append(list));
+  }
+  misses_ = 0;
+  ++pins_;
+  out = {rows_, list.count, sizeof(agentd_message)};
+  return Fit::kShown;
+}
+
+std::shared_ptr<PayloadWindow::Mirror> PayloadWindow::Space::mirror_of(std::uint64_t lineage) {
+  std::shared_ptr<Mirror> gone;  // ends when the lock is given back: it gives its extents back
+  const std::lock_guard lock(mutex);
+  const auto found = std::find_if(mirrors.begin(), mirrors.end(),
+                                  [&](const auto& each) { return each->lineage() == lineage; });
+  if (found != mirrors.end()) {
+    mirrors.splice(mirrors.begin(), mirrors, found);
+    return mirrors.front();
+  }
+  if (mirrors.size() == kMirrorsMax) {
+    gone = std::move(mirrors.back());
+    mirrors.pop_back();
+  }
+  return mirrors.emplace_front(std::make_shared<Mirror>(*this, lineage));
+}
+
+void PayloadWindow::Space::forget(const std::shared_ptr<Mirror>& mirror) {
+  const std::lock_guard lock(mutex);
+  mirrors.remove(mirror);
+}
+
+// ---- a frame
+
+PayloadWindow::Frame::Frame(Frame&& other) noexcept
+    : window_(other.window_),
+      extents_(std::move(other.extents_)),
+      at_(std::exchange(other.at_, 0)),
+      end_(std::exchange(other.end_, 0)),
+      pinned_(std::move(other.pinned_)) {
+  other.extents_.clear();
+  other.pinned_.clear();
+}
+
+PayloadWindow::Frame::~Frame() {
+  for (const auto& mirror : pinned_) mirror->unpin();
+  for (const auto& [offset, bytes] : extents_) window_->space_->give_back({offset, bytes});
+}
+
+void* PayloadWindow::Frame::allocate(std::size_t bytes, std::size_t align) {
+  Space& space = *window_->space_;
+  const std::uint64_t offset = bump(space, extents_, at_, end_, bytes, align);
+  return offset == 0 ? nullptr : reinterpret_cast<void*>(space.base + offset);
+}
+
+// ---- the window
+
+// Copies to a frame, but shows a conversation's history in its mirror.
+class PayloadWindow::Placer final : public Copier<PayloadWindow::Frame> {
+ public:
+  Placer(Space& space, Frame& frame, std::uint64_t lineage)
+      : Copier(frame), space_(space), frame_(frame), lineage_(lineage) {}
+
+ private:
+  Result<bool> elsewhere(const Shape& of, const agentd_list& list, void* to) override {
+    if (lineage_ == 0 || &of != &message_shape() || list.stride < sizeof(agentd_message))
+      return false;
+    agentd_list shown{};
+    auto mirror = space_.mirror_of(lineage_);
+    AGENTD_TRY(Mirror::Fit fit, mirror->show(list, shown));
+    if (fit == Mirror::Fit::kWasteful) {
+      space_.forget(mirror);
+      mirror = space_.mirror_of(lineage_);
+      AGENTD_TRY(fit, mirror->show(list, shown));
+    }
+    if (fit != Mirror::Fit::kShown) return false;
+    frame_.pinned_.push_back(std::move(mirror));
+    write_at(to, 0, shown);
+    return true;
+  }
+
+  Space& space_;
+  Frame& frame_;
+  const std::uint64_t lineage_;
+};
+
+PayloadWindow::PayloadWindow(UniqueFd fd, std::uintptr_t base)
+    : fd_(std::move(fd)), base_(base), space_(std::make_unique<Space>(fd_.get(), base)) {}
+
+PayloadWindow::~PayloadWindow() { munmap(reinterpret_cast<void*>(base_), kBytes); }
+
+Result<std::unique_ptr<PayloadWindow>> PayloadWindow::create(std::uint32_t skip) {
+  AGENTD_TRY(UniqueFd fd, make_memory_file("agentd-payload", kBytes));
+  AGENTD_TRY_VOID(back_memory(fd.get(), 0, kExtentMin));
+  void* memory = nullptr;
+  for (std::uint32_t i = skip; i < kPlaces && memory == nullptr; ++i)
+    memory = map_at(place_number(i), PROT_READ | PROT_WRITE, fd.get());
+  if (memory == nullptr)
+    return Error{Code::kUnavailable, "no address is free for a worker's window of 64 GiB"};
+  std::unique_ptr<PayloadWindow> window(
+      new PayloadWindow(std::move(fd), reinterpret_cast<std::uintptr_t>(memory)));
+  // No child of ours has any business there, and a core file none with 64 GiB of holes.
+  if (madvise(memory, kBytes, MADV_DONTFORK) != 0 || madvise(memory, kBytes, MADV_DONTDUMP) != 0)
+    return Error{Code::kUnavailable, errno_error("keeping a window from children", errno).message};
+  AGENTD_TRY_VOID(
+      seal_memory(window->fd(), F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
+  window->space_->used = kExtentMin;
+  for (std::uint32_t i = 0; i < kLiveWords; ++i) window->space_->live.push_back(i);
+  return window;
+}
+
+std::uint64_t PayloadWindow::bytes_used() const { return space_->used; }
+
+Result<const void*> PayloadWindow::place(Frame& frame, const Shape& shape, const void* record,
+                                         std::uint64_t lineage) {
+  if (record == nullptr) return nullptr;
+  Placer placer(*space_, frame, lineage);
+  AGENTD_TRY(const void* const placed, placer.record(shape, record, 0));
+  return placed;
+}
+
+agentd_live* PayloadWindow::acquire_live() {
+  const std::lock_guard lock(space_->mutex);
+  if (space_->live.empty()) return nullptr;
+  auto* const live = reinterpret_cast<agentd_live*>(base_) + space_->live.front();
+  space_->live.pop_front();
+  __atomic_store_n(&live->deadline_ns, UINT64_MAX, __ATOMIC_RELEASE);
+  __atomic_store_n(&live->cancel, 0u, __ATOMIC_RELEASE);
+  return live;
+}
+
+void PayloadWindow::release_live(agentd_live* live) {
+  const std::ptrdiff_t index = live - reinterpret_cast<agentd_live*>(base_);
+  AGENTD_ASSERT(index >= 0 && index < static_cast<std::ptrdiff_t>(kLiveWords));
+  const std::lock_guard lock(space_->mutex);
+  space_->live.push_back(static_cast<std::uint32_t>(index));
+}
+
+Result<void> open_payload_window(int fd, std::uintptr_t base) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0) return errno_error("looking at the payload window", errno);
+  if (!S_ISREG(info.st_mode) || info.st_size != static_cast<off_t>(PayloadWindow::kBytes))
+    return Error{Code::kInvalid, "the descriptor is no payload window: its size is wrong"};
+  if (base % 4096 != 0 || map_at(base, PROT_READ, fd) == nullptr)
+    return Error{Code::kUnavailable, "the address of the payload window is taken already"};
+  return {};
+}
+
+}  // namespace agentd

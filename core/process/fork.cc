@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/process/fork.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "core/base/file.h"
+#include "core/process/family.h"
+#include "core/process/output.h"
+
+namespace agentd {
+namespace {
+
+constexpr int kSliceMs = 20;
+constexpr int kDrainRounds = 25;  // for what is in a pipe when the child has ended
+constexpr int kThrew = 250, kNoStart = 251;
+constexpr std::size_t kReadBytes = 64 * 1024;
+
+struct Pipe {
+  UniqueFd read, write;
+};
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("making a pipe", errno);
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+void cap(int what, rlim_t most) {
+  rlimit limit{};
+  if (::getrlimit(static_cast<__rlimit_resource_t>(what), &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_cur, most);
+  ::setrlimit(static_cast<__rlimit_resource_t>(what), &limit);
+}
+
+rlim_t data_bytes() {
+  char text[4096];
+  const UniqueFd file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  const ssize_t got = file.valid() ? ::read(file.get(), text, sizeof text - 1) : 0;
+  if (got <= 0) return 0;
+  text[got] = '\0';
+  unsigned long pages = 0;  // the sixth number: data and stack
+  char* at = text;
+  for (int i = 0; i < 6; ++i) pages = std::strtoul(at, &at, 10);
+  return static_cast<rlim_t>(pages) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void become_child(pid_t parent, const Pipe& output, const ForkLimits& limits) {
+  ::setsid();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kNoStart);  // it ended before we asked
+  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!nothing.valid() || ::dup2(nothing.get(), STDIN_FILENO) < 0 ||
+      ::dup2(output.write.get(), STDOUT_FILENO) < 0 || ::dup2(output.write.get(), STDERR_FILENO) < 0)
+    ::_exit(kNoStart);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  cap(RLIMIT_CORE, 0);
+  if (limits.memory_bytes_max != 0) cap(RLIMIT_DATA, data_bytes() + limits.memory_bytes_max);
+}
+
+[[noreturn]] void run_child(const std::function<int(int)>& body, int report) {
+  int code = kThrew;
+  try {
+    code = body(report);
+  } catch (...) {
+    code = kThrew;
+  }
+  ::_exit(code);
+}
+
+class Watch {
+ public:
+  Watch(pid_t pid, UniqueFd report, UniqueFd output, const ForkLimits& limits)
+      : pid_(pid),
+        pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
+        report_(std::move(report)),
+        output_(std::move(output)),
+        limits_(limits),
+        kept_(limits.output_bytes_max),
+        buffer_(kReadBytes, '\0') {}
+
+  ForkEnd finish(const Clock& clock, const CancelToken& cancel) {
+    const Deadline deadline = Deadline::after(clock, limits_.time);
+    while (!ended_ && !end_.timed_out && !end_.cancelled) {
+      end_.timed_out = deadline.passed(clock);
+      end_.cancelled = cancel.cancelled();
+      wait(kSliceMs);
+    }
+    // What it has started goes with it, also when it ended well.
+    Family family(pid_, {output_.get(), report_.get()});
+    if (ended_)
+      family.kill_all(kDrainRounds);
+    else
+      family.end_now(pidfd_, [this](int limit_ms) { return wait(limit_ms); });
+    for (int round = 0; round < kDrainRounds && (output_.valid() || report_.valid()); ++round)
+      wait(kSliceMs);
+    reap();
+    end_.output = kept_.text();
+    return std::move(end_);
+  }
+
+ private:
+  bool wait(int milliseconds) {
+    pollfd fds[3] = {{ended_ ? -1 : pidfd_.get(), POLLIN, 0},
+                     {report_.get(), POLLIN, 0},
+                     {output_.get(), POLLIN, 0}};
+    if (::poll(fds, 3, milliseconds) <= 0) return false;
+    if (fds[0].revents != 0) ended_ = true;
+    if (fds[1].revents != 0)
+      if (const std::string_view got = take(report_); end_.report.size() < limits_.report_bytes_max)
+        end_.report += got;
+    if (fds[2].revents != 0) kept_.append(take(output_));
+    return true;
+  }
+
+  std::string_view take(UniqueFd& from) {
+    const ssize_t got = ::read(from.get(), buffer_.data(), buffer_.size());
+    if (got > 0) return std::string_view(buffer_).substr(0, static_cast<std::size_t>(got));
+    if (got == 0 || (errno != EAGAIN && errno != EINTR)) from.reset();
+    return {};
+  }
+
+  void reap() {
+    int status = 0;
+    rusage usage{};
+    while (::wait4(pid_, &status, 0, &usage) < 0)
+      if (errno != EINTR) return;
+    end_.memory_kib = static_cast<std::uint64_t>(usage.ru_maxrss);
+    if (WIFEXITED(status)) end_.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) end_.signal = WTERMSIG(status);
+  }
+
+  const pid_t pid_;
+  UniqueFd pidfd_, report_, output_;
+  const ForkLimits& limits_;
+  BoundedOutput kept_;
+  std::string buffer_;
+  bool ended_ = false;
+  ForkEnd end_;
+};
+
+
+}  // namespace
+
+std::string signal_name(int number) {
+  const char* const name = ::sigabbrev_np(number);
+  return name == nullptr ? "signal " + std::to_string(number) : "SIG" + std::string(name);
+}
+
+std::string ForkEnd::how() const {
+  if (cancelled) return "was interrupted";
+  if (timed_out) return "hung: it had not ended by its deadline";
+  if (signal != 0)
+    return "was ended by signal " + std::to_string(signal) + " (" + signal_name(signal) + ")";
+  if (exit_code == kThrew) return "let an exception through";
+  return "ended with exit code " + std::to_string(exit_code);
+}
+
+Result<ForkEnd> run_forked(const std::function<int(int report_fd)>& body, const ForkLimits& limits,
+                           const Clock& clock, const CancelToken& cancel) {
+  AGENTD_TRY(Pipe report, make_pipe());
+  AGENTD_TRY(Pipe output, make_pipe());
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) return errno_error("starting a process", errno);
+  if (pid == 0) {
+    become_child(parent, output, limits);
+    report.read.reset();
+    output.read.reset();
+    output.write.reset();
+    run_child(body, report.write.get());
+  }
+  report.write.reset();
+  output.write.reset();
+  return Watch(pid, std::move(report.read), std::move(output.read), limits).finish(clock, cancel);
+}
+
+}  // namespace agentd

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// sandbox.h - what a process may still do after it has locked itself up, for good.
+//
+// Files are guarded by Landlock, system calls by seccomp; neither needs a privilege, and what the
+// process starts later inherits both. Without a capability nothing of its kind is possible; beside
+// that no sandboxed process may look into another one, end one, mount, load kernel code or raise a
+// limit of its own.
+//
+// Limits: names, sizes and times of files can be looked at everywhere; a process that may write
+// files can change modes and owners of the user's files outside of its directories, too.
+//
+// Threading: enter_sandbox() once, before the process has threads: Landlock binds the calling one
+// and those that it starts.
+
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace agentd {
+
+struct SandboxRules {
+  bool off = false;      // nothing is guarded
+  bool network = false;  // sockets of any kind
+  // Starting programs and processes. They can be signalled where the kernel keeps signals inside of
+  // the sandbox (Linux 6.12).
+  bool processes = false;
+  bool files_read = false, files_write = false;
+  // Directories or files, absolute; opened by files_read and files_write. What does not exist is
+  // skipped.
+  std::vector<std::string> readable, writable;
+  // Descriptors whose files may be opened again for reading, through /proc/self/fd.
+  std::vector<int> reopened;
+};
+
+// Returns what does not hold on this machine, one sentence without a full stop; empty = everything
+// holds. kInternal: no memory.
+Result<std::string> enter_sandbox(const SandboxRules& rules);
+
+}  // namespace agentd

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// call_table.h - the calls and scopes that are open in this worker, and the memory of each.
+//
+// A token is the host's; here it stands for the scratch memory and the results that live until it
+// ends. A pending call ends with complete(), from whichever thread.
+//
+// Threading: thread-safe.
+
+#include <agentd/hook_abi.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace agentd::worker {
+
+class OpenCall {
+ public:
+  OpenCall(agentd_token token, bool scope) : token_(token), scope_(scope) {}
+
+  agentd_token token() const { return token_; }
+  bool scope() const { return scope_; }
+  // Null when there is no memory; `align` a power of two up to 64.
+  void* allocate(std::size_t bytes, std::size_t align);
+  // The payload as JSON, once somebody asked for it.
+  std::optional<agentd_str> json();
+  void set_json(agentd_str text);
+
+ private:
+  friend class CallTable;
+  struct Free {
+    void operator()(void* memory) const;
+  };
+  void* from_new_chunk(std::size_t bytes, std::size_t align);
+
+  const agentd_token token_;
+  const bool scope_;
+  bool pending_ = false, completed_ = false;  // guarded by the table's mutex
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<std::byte, Free>> chunks_;  // guarded by mutex_
+  std::byte* at_ = nullptr;                               // guarded by mutex_
+  std::size_t left_ = 0;                                  // guarded by mutex_
+  std::optional<agentd_str> json_;                        // guarded by mutex_
+};
+
+// Shared with the threads that use a call while another one ends it.
+using OpenCallPtr = std::shared_ptr<OpenCall>;
+
+class CallTable {
+ public:
+  OpenCallPtr open(agentd_token token, bool scope);
+  // Null for a token that has ended, or that never was one.
+  OpenCallPtr find(agentd_token token) const;
+  // The call's function has returned; a pending one goes on until it is completed.
+  void returned(agentd_token token, bool pending);
+  // complete() was called, maybe before the function has returned.
+  void completed(agentd_token token);
+  void close_scope(agentd_token token);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<agentd_token, OpenCallPtr> calls_;  // guarded by mutex_
+};
+
+}  // namespace agentd::worker

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// main.cc - agentd-hook-worker: one isolated hook in a process of its own.
+//
+// argv: the program, the name of the hook (for people who list processes), and, if the starter
+// wants it checked, its process id. Descriptors: kWorker...Fd of messages.h.
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/file.h"
+#include "core/worker/plugin_runner.h"
+#include "core/worker/process_setup.h"
+
+namespace agentd::worker {
+namespace {
+
+constexpr std::size_t kStackBytes = 1u << 20;
+
+int usage() {
+  (void)write_all(
+      STDERR_FILENO,
+      "agentd-hook-worker runs one hook for agentd, which starts it by itself: there is "
+      "nothing to do by hand\n");
+  return kExitUsage;
+}
+
+// 0 = none was given.
+bool parent_of(int argc, char** argv, pid_t* parent) {
+  *parent = 0;
+  if (argc < 3) return true;
+  const std::string_view text = argv[2];
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *parent);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && *parent > 0;
+}
+
+bool has_descriptors() {
+  for (const int fd : {kWorkerModuleFd, kWorkerWindowFd, kWorkerAnswerFd})
+    if (::fcntl(fd, F_GETFD) < 0) return false;
+  return true;
+}
+
+// Children that the hook may start get none of them.
+void keep_from_children() {
+  for (const int fd : {kWorkerModuleFd, kWorkerWindowFd}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+struct LaneThread {
+  PluginRunner& runner;
+  Lane lane;
+};
+
+void* run_lane(void* raw) {
+  const auto* const thread = static_cast<const LaneThread*>(raw);
+  thread->runner.serve(thread->lane);
+}
+
+// For every lane in use but the first, which is the main thread's.
+void start_lanes(PluginRunner& runner, const AnswerRegion& region) {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, kStackBytes);
+  ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  for (std::uint32_t i = 1; i < runner.lanes(region.call_lanes()); ++i) {
+    // They live as long as the process.
+    auto* const lane = new LaneThread{runner, region.call_lane(i, Lane::Side::kWorker)};
+    pthread_t thread{};
+    if (::pthread_create(&thread, &attributes, run_lane, lane) != 0)
+      give_up("no more threads can be made now");
+  }
+  ::pthread_attr_destroy(&attributes);
+}
+
+int run(int argc, char** argv) {
+  pid_t parent = 0;
+  if (argc < 2 || !parent_of(argc, argv, &parent) || !has_descriptors()) return usage();
+  settle_process(parent);
+  report_exceptions();
+  auto region = AnswerRegion::open(UniqueFd(kWorkerAnswerFd));
+  if (!region) return usage();
+  keep_from_children();
+  // Never destroyed: threads of the plugin may use them to the very end.
+  AnswerRegion& answers = *region->release();
+  auto& runner = *new PluginRunner(answers);
+  const Lane first = answers.call_lane(0, Lane::Side::kWorker);
+  if (!runner.boot(first)) {
+    // The host knows why, and ends this process.
+    for (;;) ::pause();
+  }
+  start_lanes(runner, answers);
+  runner.serve(first);
+}
+
+}  // namespace
+}  // namespace agentd::worker
+
+int main(int argc, char** argv) { return agentd::worker::run(argc, argv); }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// plugin_runner.h - the one plugin of this process: loaded as the host asks, called as the host
+// calls.
+//
+// Threading: boot() on the main thread; serve() on one thread for each call lane.
+
+#include <agentd/hook_abi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/bridge/module.h"
+#include "core/bridge/tasks.h"
+#include "core/isolation/lane.h"
+#include "core/worker/call_table.h"
+#include "core/worker/host_line.h"
+#include "core/worker/tables.h"
+
+namespace agentd::worker {
+
+class PluginRunner {
+ public:
+  // `region` outlives it.
+  explicit PluginRunner(AnswerRegion& region) : line_(region) {}
+  PluginRunner(const PluginRunner&) = delete;
+  PluginRunner& operator=(const PluginRunner&) = delete;
+
+  // Maps the window, locks the process up, loads the module, and answers the host. False when the
+  // host was told why there is nothing to call.
+  bool boot(Lane lane);
+  // Of those that the region has, how many can carry calls of this plugin. REQUIRES: boot() was
+  // true.
+  std::uint32_t lanes(std::uint32_t of) const {
+    return record_.plugin.concurrency == AGENTD_SERIAL ? 1 : of;
+  }
+  // Answers calls of that lane until the process ends.
+  [[noreturn]] void serve(Lane lane);
+
+ private:
+  struct Refusal {
+    agentd_status status = AGENTD_OK;
+    std::string sentence;
+  };
+  std::optional<Refusal> load(const BootArgs& args);
+  std::string booted() const;
+  agentd_status handle(Lane& lane, const LaneMessage& message);
+  agentd_status control(const agentd_call& call);
+  agentd_status create(const agentd_call& call);
+  agentd_status destroy(const agentd_call& call);
+  agentd_status invoke_tool(agentd_call call, OpenCall& memory);
+  agentd_status run_hook(std::uint32_t row, const agentd_call& call);
+
+  HostLine line_;
+  CallTable calls_;
+  TaskPool tasks_;
+  std::optional<Tables> tables_;  // from boot() on
+  PluginRecord record_;           // constant after boot()
+  std::string sandbox_;           // what does not hold
+  std::atomic<void*> self_{nullptr};
+};
+
+}  // namespace agentd::worker

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/worker/process_setup.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/process/sandbox.h"
+#include "core/worker/host_line.h"
+#include "core/worker/table_state.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define AGENTD_WORKER_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define AGENTD_WORKER_SANITIZED 1
+#endif
+#endif
+
+namespace agentd::worker {
+namespace {
+
+constexpr rlim_t kDescriptorsMax = 256;
+
+#if defined(AGENTD_WORKER_SANITIZED)
+constexpr bool kLimitsMemory = false;  // shadow memory is many times what the plugin allocates
+#else
+constexpr bool kLimitsMemory = true;
+#endif
+
+// Nothing of the host's handling of signals is left but that a broken pipe is an error and no end,
+// as for a plugin in the process.
+void reset_signals() {
+  for (int number = 1; number < NSIG; ++number)
+    ::signal(number, SIG_DFL);  // SIGKILL and SIGSTOP refuse
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// A number that is free would be given to the next file that the plugin opens.
+void fill_standard_descriptors() {
+  int fd = 0;
+  do fd = ::open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) ::close(fd);
+}
+
+bool limit(__rlimit_resource which, rlim_t most) {
+  rlimit now{};
+  if (::getrlimit(which, &now) != 0) return false;
+  const rlim_t wanted = std::min(most, now.rlim_max);
+  now = {wanted, wanted};
+  return ::setrlimit(which, &now) == 0;
+}
+
+std::vector<std::string> texts_of(const agentd_list& list) {
+  std::vector<std::string> out;
+  const auto* const texts = static_cast<const agentd_str*>(list.first);
+  for (std::uint32_t i = 0; i < list.count; ++i) out.emplace_back(text_of(texts[i]));
+  return out;
+}
+
+SandboxRules rules_of(const BootArgs& args) {
+  const std::vector<std::string> capabilities = texts_of(args.capabilities);
+  const auto has = [&](std::string_view name) {
+    return std::find(capabilities.begin(), capabilities.end(), name) != capabilities.end();
+  };
+  SandboxRules rules;
+  rules.off = args.unconfined != 0;
+  rules.network = has("network");
+  rules.processes = has("processes");
+  rules.files_read = has("files:read");
+  rules.files_write = has("files:write");
+  rules.readable = texts_of(args.readable);
+  rules.writable = texts_of(args.writable);
+  rules.reopened = {kWorkerModuleFd};  // it is loaded by its name in /proc
+  return rules;
+}
+
+[[noreturn]] void on_terminate() noexcept {
+  if (std::current_exception() == nullptr) std::abort();
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    end_by_exception(error.what());
+  } catch (...) {
+    end_by_exception("of an unknown type");
+  }
+}
+
+}  // namespace
+
+void settle_process(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (parent != 0 && ::getppid() != parent)
+    ::_exit(kExitProtocol);  // it ended before it was watched
+  reset_signals();
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  ::prctl(PR_SET_DUMPABLE, 0);
+  limit(RLIMIT_CORE, 0);
+  ::close_range(kWorkerAnswerFd + 1, ~0u, 0);
+  fill_standard_descriptors();
+  ::umask(077);
+}
+
+void end_by_exception(std::string_view what) noexcept {
+  (void)write_all(STDERR_FILENO, "an exception crossed the border: " + one_line(what, 1000) + "\n");
+  std::abort();
+}
+
+// This program has an unwinder of its own, which a plugin's unwinder may have to call: it must have
+// been used once before that, or it aborts without a word.
+void report_exceptions() {
+  std::set_terminate(on_terminate);
+  (void)::_Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
+}
+
+Result<std::string> confine_process(const BootArgs& args) {
+  std::string missing;
+  if (kLimitsMemory && args.memory_bytes_max != 0 && !limit(RLIMIT_DATA, args.memory_bytes_max))
+    missing = "memory is not limited: setrlimit is refused";
+  (void)limit(RLIMIT_NOFILE, kDescriptorsMax);
+  AGENTD_TRY(const std::string also, enter_sandbox(rules_of(args)));
+  if (!missing.empty() && !also.empty()) missing += "; ";
+  return missing + also;
+}
+
+}  // namespace agentd::worker

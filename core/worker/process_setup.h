@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// process_setup.h - how the worker's process treats itself before anything of the plugin is in it.
+//
+// Threading: called by the main thread before there are others.
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+#include "core/isolation/messages.h"
+
+namespace agentd::worker {
+
+// The process ends with its parent, writes no core, keeps no descriptor above those that it was
+// handed, and is closed to other processes of the user. `parent` is the process id that the start
+// named, 0 = none: when it is not the parent's any more, the process ends at once.
+void settle_process(pid_t parent);
+
+// An exception has left a function of the plugin: says so and ends the process by SIGABRT.
+[[noreturn]] void end_by_exception(std::string_view what) noexcept;
+// The same for one that leaves a thread.
+void report_exceptions();
+
+// Limits of memory and descriptors, then the sandbox that the capabilities leave open. Returns what
+// does not hold on this machine. kInternal: no memory.
+Result<std::string> confine_process(const BootArgs& args);
+
+}  // namespace agentd::worker

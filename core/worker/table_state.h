@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// table_state.h - what stands behind the tables of the worker, and one request of them. Private to
+// this room.
+
+#include <agentd/ext/draft/process.h>
+#include <agentd/ext/draft/workspace.h>
+#include <agentd/ext/field.h>
+#include <agentd/ext/json.h>
+#include <agentd/ext/tools.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/worker/tables.h"
+
+namespace agentd::worker {
+
+// A table is the first member, so that the pointer which a plugin hands over leads to the state.
+template <typename T>
+struct Behind {
+  T table;
+  Tables::State* state;
+};
+
+template <typename T>
+Tables::State& state_of(const T* table) {
+  return *reinterpret_cast<const Behind<T>*>(table)->state;
+}
+
+struct Tables::State {
+  State(HostLine& host_line, CallTable& open_calls);
+
+  HostLine& line;
+  CallTable& calls;
+  const SystemClock clock;
+  // Constant after construction.
+  Behind<agentd_core> core;
+  Behind<agentd_tools> tools_table;
+  Behind<agentd_json> json;
+  Behind<agentd_field> field;
+  Behind<agentd_compactor> compactor;
+  Behind<agentd_thread_factory> threads;
+  Behind<agentd_store> store;
+  Behind<agentd_workspace> workspace;
+  Behind<agentd_process> process;
+  agentd_services services{sizeof(agentd_services), 0, nullptr, nullptr, nullptr};
+  std::map<std::string, const void*, std::less<>> interfaces;
+
+  std::mutex mutex;
+  std::map<std::uint64_t, Tool> tools;  // by number, also those that were removed; guarded by mutex
+  std::uint64_t last_tool = 0;          // guarded by mutex
+  std::vector<std::string> fields;      // guarded by mutex
+};
+
+agentd_core core_table();
+agentd_tools tools_table();
+agentd_json json_table();
+agentd_field field_table();
+agentd_compactor compactor_table();
+agentd_thread_factory threads_table();
+agentd_store store_table();
+agentd_workspace workspace_table();
+agentd_process process_table();
+
+ServiceArgs args_for(ServiceOp op);
+// A text without memory is empty, whatever its length says.
+std::string_view text_of(const agentd_str& text);
+agentd_str to_abi_text(std::string_view text);
+
+// What a plugin asked for with one of its tokens.
+class Request {
+ public:
+  Request(Tables::State& state, agentd_token token)
+      : state_(state), token_(token), call_(state.calls.find(token)) {}
+
+  Tables::State& state() const { return state_; }
+  bool stale() const { return call_ == nullptr; }
+  OpenCall& call() const { return *call_; }
+
+  // Asks the host; with AGENTD_OK the answer is in reply(), and what it points to lives as long as
+  // the token.
+  agentd_status run(const ServiceArgs& args);
+  const ServiceReply& reply() const { return reply_; }
+  // As core->fail(); returns the status.
+  agentd_status fail(agentd_status status, std::string_view text) const;
+
+ private:
+  agentd_status keep(const ServiceArgs& args, const std::string& body);
+
+  Tables::State& state_;
+  const agentd_token token_;
+  const OpenCallPtr call_;  // shared, see call_table.h
+  ServiceReply reply_;
+};
+
+}  // namespace agentd::worker

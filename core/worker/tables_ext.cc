@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// tables_ext.cc - tools, json, field, workspace and process as the plugin of a worker sees them.
+#include <algorithm>
+
+#include "core/bridge/actions.h"
+#include "core/worker/table_state.h"
+
+namespace agentd::worker {
+namespace {
+
+using State = Tables::State;
+
+// ---- agentd.tools/1
+
+// The host may ask for the tool before it has answered: it is known under its number first.
+std::uint64_t remember(State& state, const agentd_tool& tool) {
+  const std::lock_guard lock(state.mutex);
+  state.tools[++state.last_tool] = {tool.fn, tool.tag};
+  return state.last_tool;
+}
+
+void forget(State& state, std::uint64_t number) {
+  const std::lock_guard lock(state.mutex);
+  state.tools.erase(number);
+}
+
+agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token token,
+                                    const agentd_tool* tool) noexcept {
+  Request request(state_of(table), token);
+  if (tool == nullptr || tool->size < sizeof(agentd_tool))
+    return request.fail(AGENTD_E_ARG, "a tool record has an impossible size");
+  const agentd_tool from = normalised(tool);
+  if (from.fn == nullptr)
+    return request.fail(AGENTD_E_ARG, "a tool needs a name of 1 to 64 bytes and a function");
+  const agentd_str schemas[] = {from.input_schema_json, from.output_schema_json};
+  ServiceArgs args = args_for(ServiceOp::kToolsAdd);
+  args.number[0] = from.flags;
+  args.number[1] = from.timeout_ms;
+  args.number[2] = remember(request.state(), from);
+  args.text[0] = from.name;
+  args.text[1] = from.title;
+  args.text[2] = from.description;
+  args.list = {schemas, 2, sizeof(agentd_str)};
+  const agentd_status status = request.run(args);
+  if (status != AGENTD_OK) forget(request.state(), args.number[2]);
+  return status;
+}
+
+// Calls that run, or are about to, still find their function.
+agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token token,
+                                       agentd_str name) noexcept {
+  Request request(state_of(table), token);
+  ServiceArgs args = args_for(ServiceOp::kToolsRemove);
+  args.text[0] = name;
+  return request.run(args);
+}
+
+// ---- agentd.json/1 and agentd.field/1
+
+agentd_status AGENTD_CALL json_payload(const agentd_json* table, agentd_token token,
+                                       agentd_str* out) noexcept {
+  if (out == nullptr) return AGENTD_E_ARG;
+  Request request(state_of(table), token);
+  if (request.stale()) return AGENTD_E_UNSUPPORTED;
+  if (const auto made = request.call().json()) {
+    *out = *made;
+    return AGENTD_OK;
+  }
+  const agentd_status status = request.run(args_for(ServiceOp::kJsonPayload));
+  if (status != AGENTD_OK) return status;
+  *out = request.reply().text;
+  request.call().set_json(*out);
+  return AGENTD_OK;
+}
+
+uint32_t AGENTD_CALL field_key(const agentd_field* table, agentd_str path) noexcept {
+  State& state = state_of(table);
+  const std::string_view wanted = text_of(path);
+  if (wanted.empty() || wanted.front() == '.' || wanted.back() == '.') return 0;
+  const std::lock_guard lock(state.mutex);
+  const auto found = std::find(state.fields.begin(), state.fields.end(), wanted);
+  const auto index = static_cast<std::uint32_t>(found - state.fields.begin());
+  if (found == state.fields.end()) state.fields.emplace_back(wanted);
+  return index + 1;
+}
+
+agentd_status AGENTD_CALL field_get(const agentd_field* table, agentd_token token, uint32_t key,
+                                    agentd_str* out) noexcept {
+  if (out == nullptr) return AGENTD_E_ARG;
+  Request request(state_of(table), token);
+  std::string path;
+  {
+    const std::lock_guard lock(request.state().mutex);
+    const std::vector<std::string>& fields = request.state().fields;
+    if (key == 0 || key > fields.size()) return AGENTD_E_ARG;
+    path = fields[key - 1];
+  }
+  if (request.stale()) return AGENTD_E_UNSUPPORTED;
+  ServiceArgs args = args_for(ServiceOp::kFieldGet);
+  args.text[0] = to_abi_text(path);
+  const agentd_status status = request.run(args);
+  if (status == AGENTD_OK) *out = request.reply().text;
+  return status;
+}
+
+// ---- agentd.workspace/1
+
+bool is_text(const agentd_str& text) { return text.ptr != nullptr || text.len == 0; }
+
+agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_token token,
+                                         agentd_str path, uint64_t offset, uint64_t limit,
+                                         agentd_str* out, uint64_t* total) noexcept {
+  Request request(state_of(table), token);
+  if (request.stale()) return AGENTD_E_NOT_FOUND;
+  if (out == nullptr || !is_text(path))
+    return request.fail(AGENTD_E_ARG, "workspace.read needs a path and a place for the text");
+  ServiceArgs args = args_for(ServiceOp::kWorkspaceRead);
+  args.text[0] = path;
+  args.number[0] = offset;
+  args.number[1] = limit;
+  const agentd_status status = request.run(args);
+  if (status != AGENTD_OK) return status;
+  *out = request.reply().text;
+  if (total != nullptr) *total = request.reply().number[0];
+  return AGENTD_OK;
+}
+
+agentd_status AGENTD_CALL workspace_write(const agentd_workspace* table, agentd_token token,
+                                          agentd_str path, agentd_str bytes) noexcept {
+  Request request(state_of(table), token);
+  if (request.stale()) return AGENTD_E_NOT_FOUND;
+  if (!is_text(path) || !is_text(bytes))
+    return request.fail(AGENTD_E_ARG, "workspace.write needs a path and a text");
+  ServiceArgs args = args_for(ServiceOp::kWorkspaceWrite);
+  args.text[0] = path;
+  args.text[1] = bytes;
+  return request.run(args);
+}
+
+agentd_status AGENTD_CALL workspace_replace(const agentd_workspace* table, agentd_token token,
+                                            agentd_str path, agentd_str expected,
+                                            agentd_str bytes) noexcept {
+  Request request(state_of(table), token);
+  if (request.stale()) return AGENTD_E_NOT_FOUND;
+  if (!is_text(path) || !is_text(expected) || !is_text(bytes))
+    return request.fail(AGENTD_E_ARG, "workspace.replace needs a path and two texts");
+  ServiceArgs args = args_for(ServiceOp::kWorkspaceReplace);
+  args.text[0] = path;
+  args.text[1] = expected;
+  args.text[2] = bytes;
+  return request.run(args);
+}
+
+agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_token token,
+                                         agentd_str path, uint32_t depth, uint32_t limit,
+                                         agentd_list* out, uint32_t* more) noexcept {
+  Request request(state_of(table), token);
+  if (request.stale()) return AGENTD_E_NOT_FOUND;
+  if (out == nullptr || !is_text(path))
+    return request.fail(AGENTD_E_ARG, "workspace.list needs a path and a place for the list");
+  ServiceArgs args = args_for(ServiceOp::kWorkspaceList);
+  args.text[0] = path;
+  args.number[0] = depth;
+  args.number[1] = limit;
+  const agentd_status status = request.run(args);
+  if (status != AGENTD_OK) return status;
+  *out = request.reply().list;
+  if (more != nullptr) *more = request.reply().number[0] != 0 ? 1 : 0;
+  return AGENTD_OK;
+}
+
+// ---- agentd.process/1
+
+agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token token,
+                                      const agentd_process_options* options,
+                                      const agentd_process_result** out) noexcept {
+  Request request(state_of(table), token);
+  if (request.stale()) return AGENTD_E_NOT_FOUND;
+  if (options == nullptr || out == nullptr)
+    return request.fail(AGENTD_E_ARG, "process.run needs options and a place for the result");
+  ServiceArgs args = args_for(ServiceOp::kProcessRun);
+  args.record[0] = options;
+  const agentd_status status = request.run(args);
+  if (status == AGENTD_OK) *out = static_cast<const agentd_process_result*>(request.reply().record);
+  return status;
+}
+
+}  // namespace
+
+agentd_tools tools_table() { return {sizeof(agentd_tools), 0, tools_add, tools_remove}; }
+agentd_json json_table() { return {sizeof(agentd_json), 0, json_payload}; }
+agentd_field field_table() { return {sizeof(agentd_field), 0, field_key, field_get}; }
+agentd_workspace workspace_table() {
+  return {sizeof(agentd_workspace), 0,
+          workspace_read,           workspace_write,
+          workspace_replace,        workspace_list};
+}
+agentd_process process_table() { return {sizeof(agentd_process), 0, process_run}; }
+
+}  // namespace agentd::worker

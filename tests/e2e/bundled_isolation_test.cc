@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// bundled_isolation_test.cc - each bundled hook answers in a worker as it answers in the process: the same run
+// twice, and everything that it leaves behind compared.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+// Ids, times and digests differ from run to run: a word of letters and digits that is long or all digits and long.
+std::string without_chance(const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    bool digits = true;
+    while (end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0) {
+      digits = digits && std::isdigit(static_cast<unsigned char>(text[end])) != 0;
+      ++end;
+    }
+    const std::size_t length = end - at;
+    if (length == 0) {
+      out += text[at++];
+      continue;
+    }
+    const bool chance = length >= 20 || (digits && length >= 9);
+    out += chance ? std::string("#") : text.substr(at, length);
+    at = end;
+  }
+  return out;
+}
+
+// The value of each of these keys is a time.
+std::string without_times(std::string text) {
+  for (const char* const key : {"duration_ms\":", "time_ms\":", "\"ts\":", "\"time\":", "deadline_ms\":"}) {
+    for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
+      const std::size_t value = at + std::string_view(key).size();
+      text.erase(value, text.find_first_of(",}\n", value) - value);
+    }
+  }
+  return text;
+}
+
+struct Traces {
+  int code = -1;
+  std::string out, log, view, file;
+};
+
+// One run with one bundled hook on, where `isolation` says.
+Traces run_with(const std::string& hook, const std::string& isolation, const std::string& config,
+                const std::string& script) {
+  Program program;
+  const std::string file = program.project() + "/left.jsonl";
+  std::string settings = config;
+  for (std::size_t at = settings.find("FILE"); at != std::string::npos; at = settings.find("FILE"))
+    settings.replace(at, 4, file);
+  program.config("hooks:\n  " + hook + ": {enabled: true, isolation: " + isolation + settings + "}\n");
+  const Finished ran = program.run({"run", "the key is sk-ant-api03-" + std::string(95, 'a') + "AA", "--allow", "*",
+                                    "--script", program.script(script)});
+  Traces out;
+  out.code = ran.code;
+  out.out = ran.out;
+  out.log = without_times(
+      without_chance(program.run({"conversation", "show", program.newest(), "--log"}).out));
+  out.view = without_chance(program.run({"conversation", "show", program.newest()}).out);
+  // The place differs from run to run.
+  const std::string place = program.project().substr(0, program.project().rfind('/'));
+  if (auto left = read_file(file, 1u << 20)) out.file = without_times(without_chance(*left));
+  for (std::string* text : {&out.log, &out.view, &out.file, &out.out})
+    for (std::size_t at = text->find(place); at != std::string::npos; at = text->find(place))
+      text->replace(at, place.size(), "PLACE");
+  return out;
+}
+
+constexpr const char* kScript =
+    "- calls: [{name: bash, input: {command: \"echo AKIAIOSFODNN7EXAMPLQ; echo two\"}}]\n"
+    "- calls: [{name: bash, input: {command: \"cat ~/.ssh/id_rsa\"}}, {name: write, input: {path: a.txt, content: "
+    "hello}}]\n"
+    "- calls: [{name: read, input: {path: a.txt}}]\n"
+    "- text: all done\n"
+    "  usage: {input: 170000, output: 1000}\n"
+    "- for: summary\n"
+    "  text: \"The user asked for two commands and a file; all of it is done, and a.txt says hello.\"\n";
+
+struct Bundled {
+  const char* name;
+  const char* config;
+  const char* leaves;  // what the log shows when the hook has acted
+};
+void PrintTo(const Bundled& hook, std::ostream* out) { *out << hook.name; }
+
+class BundledIsolation : public ::testing::TestWithParam<Bundled> {};
+
+TEST_P(BundledIsolation, LeavesTheSameBehindInAWorker) {
+  const Bundled& hook = GetParam();
+  const Traces here = run_with(hook.name, "in-process", hook.config, kScript);
+  const Traces there = run_with(hook.name, "process", hook.config, kScript);
+  EXPECT_EQ(here.code, there.code);
+  EXPECT_EQ(here.out, there.out);
+  EXPECT_EQ(here.view, there.view);
+  EXPECT_EQ(here.log, there.log);
+  EXPECT_EQ(here.file, there.file);
+  // The hook did something, or equal traces would say nothing.
+  EXPECT_NE((here.log + here.file).find(hook.leaves), std::string::npos) << here.log;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Hooks, BundledIsolation,
+    ::testing::Values(Bundled{"auto_compact", "", "boundary"},
+                      Bundled{"audit_log", ", sandbox: off, config: {path: FILE}", "after_tool_call"},
+                      Bundled{"guardrail", "", "nobody is there to be asked"}, Bundled{"redact", "", "[redacted:"},
+                      Bundled{"workspace_tools", "", "hello"}),
+    [](const auto& each) { return std::string(each.param.name); });
+
+// The comparison sees a difference: the same hook with another configuration.
+TEST(BundledIsolationControl, AnotherAnswerIsSeen) {
+  const Traces on = run_with("redact", "in-process", "", kScript);
+  const Traces off = run_with("redact", "in-process", ", config: {targets: [response]}", kScript);
+  EXPECT_NE(on.log, off.log);
+}
+
+}  // namespace
+}  // namespace agentd::testing

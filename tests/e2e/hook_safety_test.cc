@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// hook_safety_test.cc - hooks that end the program are set aside, released and told of; globs that let hooks in.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+const std::string kHooks = AGENTD_BROKEN_HOOKS;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+class HookSafety : public ::testing::Test {
+ protected:
+  void drop(const std::string& module) { program_.drop_hook(kHooks + "/" + module + ".so"); }
+  Finished talk(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"run", "hello", "--script", program_.script("- text: a\n")});
+    return program_.run(more);
+  }
+  std::string state(const std::string& name) {
+    const Finished list = program_.run({"hooks", "list", "--json"});
+    for (const JsonDocument& line : json_lines(list.out))
+      if (line.root()["name"].string_or("") == name) return std::string(line.root()["state"].string_or(""));
+    return "not listed";
+  }
+  Program program_;
+};
+
+TEST_F(HookSafety, ModuleThatEndsTheProgramIsSetAsideToldAndReleased) {
+  program_.config("hooks: {isolation: in-process}\n");
+  drop("dies_in_create");
+  EXPECT_EQ(talk().code, 128 + SIGSEGV);
+  EXPECT_EQ(state("dies_in_create"), "set aside");
+  const Finished next = talk();
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_TRUE(has(next.err, "dies_in_create.so is set aside since ")) << next.err;
+  EXPECT_TRUE(has(next.err, "run 'agentd hooks release dies_in_create'")) << next.err;
+  EXPECT_TRUE(has(program_.run({"--plugins"}).out, "is set aside since ")) << "--plugins";
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "is set aside since ")) << "doctor";
+
+  const Finished released = program_.run({"hooks", "release", "dies_in_create"});
+  EXPECT_EQ(released.code, 0) << released.err;
+  EXPECT_TRUE(has(released.out, "released dies_in_create (")) << released.out;
+  EXPECT_EQ(state("dies_in_create"), "on");
+  EXPECT_EQ(talk().code, 128 + SIGSEGV) << "the release did not last";
+}
+
+TEST_F(HookSafety, OtherBytesStartAfresh) {
+  program_.config("hooks: {isolation: in-process, dev: true}\n");
+  drop("dies_in_create");
+  EXPECT_EQ(talk().code, 128 + SIGSEGV);
+  std::filesystem::copy_file(kHooks + "/good.so", program_.home() + "/hooks/dies_in_create.so",
+                             std::filesystem::copy_options::overwrite_existing);
+  const Finished mended = talk();
+  EXPECT_EQ(mended.code, 0) << mended.err;
+  EXPECT_FALSE(has(mended.err, "is set aside since")) << mended.err;
+  EXPECT_EQ(state("dies_in_create"), "on");
+}
+
+TEST_F(HookSafety, ReleaseOfWhatIsNotSetAsideSaysWhatIs) {
+  const Finished none = program_.run({"hooks", "release", "lint"});
+  EXPECT_EQ(none.code, 4);
+  EXPECT_TRUE(has(none.err, "no hook 'lint' is set aside: nothing is set aside")) << none.err;
+}
+
+TEST_F(HookSafety, VerifyTellsACrashAsAVerdictAndLoadsTheOthers) {
+  drop("dies_in_constructor");
+  drop("good");
+  drop("undefined_symbol");
+  const Finished looked = program_.run({"--plugins"});
+  EXPECT_FALSE(has(looked.out, "SIGABRT")) << "--plugins has run it";
+  const Finished verified = program_.run({"--plugins=verify"});
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  EXPECT_TRUE(has(verified.out, "dies_in_constructor.so was ended by signal 6 (SIGABRT) while it was loaded"))
+      << verified.out;
+  EXPECT_TRUE(has(verified.out, "cannot be loaded: undefined symbol: agentd_test_nobody_has_this")) << verified.out;
+  EXPECT_TRUE(has(verified.out, "good  org.agentd.test.good 1.0.0")) << verified.out;
+  EXPECT_TRUE(has(verified.out, "verdict: ok")) << verified.out;
+}
+
+TEST_F(HookSafety, TwoModulesOfOneIdAndABadConfigurationShowWhereNothingRuns) {
+  drop("good");
+  std::filesystem::copy_file(kHooks + "/good.so", program_.home() + "/hooks/other.so");
+  ::chmod((program_.home() + "/hooks/other.so").c_str(), 0600);
+  drop("handler_throws");
+  program_.config("hooks: {handler_throws: {config: [1]}}\n");
+  const std::string out = program_.run({"--plugins"}).out;
+  EXPECT_TRUE(has(out, "other.so has the same id org.agentd.test.good as ")) << out;
+  EXPECT_TRUE(has(out, "hooks.handler_throws.config must be a mapping")) << out;
+}
+
+TEST_F(HookSafety, OnlyWhatIsAllowedIsLoadedAndDisableBeatsIt) {
+  drop("good");
+  drop("handler_throws");
+  program_.config("hooks: {allow: [\"go*\"]}\n");
+  EXPECT_EQ(state("good"), "on");
+  EXPECT_EQ(state("handler_throws"), "off");
+  EXPECT_EQ(state("workspace_tools"), "on") << "the bundled tools need no entry";
+  program_.config("hooks: {allow: [\"*\"], disable: [\"go*\", workspace_tools]}\n");
+  EXPECT_EQ(state("good"), "off");
+  EXPECT_EQ(state("handler_throws"), "on");
+  EXPECT_EQ(state("workspace_tools"), "off");
+}
+
+}  // namespace
+}  // namespace agentd::testing

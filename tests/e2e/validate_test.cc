@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// validate_test.cc - `agentd hooks validate` and `agentd hooks fuzz`: each broken module is told by its rule, and
+// the good ones pass.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+const std::string kHooks = AGENTD_BROKEN_HOOKS;
+
+// Rule to result of a --json run.
+std::map<std::string, std::string> results(const Finished& ran) {
+  std::map<std::string, std::string> out;
+  for (const JsonDocument& line : json_lines(ran.out))
+    out[std::string(line.root()["rule"].string_or(""))] = line.root()["result"].string_or("");
+  return out;
+}
+
+std::string broken_rules(const Finished& ran) {
+  std::string out;
+  for (const auto& [rule, result] : results(ran))
+    if (result == "fail" || result == "warn") out += (out.empty() ? "" : " ") + rule;
+  return out;
+}
+
+struct Breaks {
+  const char* module;
+  const char* rule;
+  const char* result = "fail";
+};
+void PrintTo(const Breaks& breaks, std::ostream* out) { *out << breaks.module; }
+
+class BrokenRule : public ::testing::TestWithParam<Breaks> {};
+
+TEST_P(BrokenRule, IsNamed) {
+  Program program;
+  const std::string number = GetParam().rule;
+  const Finished ran =
+      program.run({"hooks", "validate", kHooks + "/" + GetParam().module + ".so", "--rule", number, "--json"});
+  EXPECT_EQ(ran.code, std::string(GetParam().result) == "fail" ? 1 : 0) << ran.out << ran.err;
+  EXPECT_EQ(results(ran)[number], GetParam().result) << ran.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modules, BrokenRule,
+    ::testing::Values(
+        Breaks{"missing_symbol", "A102"}, Breaks{"breaks_102", "A102", "warn"}, Breaks{"undefined_symbol", "A201"},
+        Breaks{"undefined_symbol", "A103"}, Breaks{"no_manifest", "A104"}, Breaks{"bad_manifest", "A104"},
+        Breaks{"newer_abi", "A105"}, Breaks{"unknown_service", "A105"}, Breaks{"breaks_107", "A107", "warn"},
+        Breaks{"breaks_108", "A108"}, Breaks{"dies_in_constructor", "A201"}, Breaks{"wrong_magic", "A202"},
+        Breaks{"wrong_major", "A202"}, Breaks{"size_zero", "A202"}, Breaks{"size_three", "A202"},
+        Breaks{"size_garbage", "A202"}, Breaks{"size_odd", "A202"}, Breaks{"newer_tail", "A202"},
+        Breaks{"unknown_row", "A202"}, Breaks{"unknown_flag", "A202"}, Breaks{"null_fn", "A202"},
+        Breaks{"bad_stride", "A202"}, Breaks{"bad_concurrency", "A202"}, Breaks{"declines", "A202"},
+        Breaks{"breaks_203", "A203"}, Breaks{"breaks_204", "A204"}, Breaks{"breaks_205", "A205", "warn"},
+        Breaks{"unknown_optional_row", "A206", "warn"}, Breaks{"breaks_207", "A207"}, Breaks{"id_differs", "A208"},
+        Breaks{"breaks_208", "A208"}, Breaks{"create_fails", "A209"}, Breaks{"create_fails_silently", "A209"},
+        Breaks{"create_throws", "A209"}, Breaks{"dies_in_create", "A209"}, Breaks{"breaks_210", "A210"},
+        Breaks{"breaks_301", "A301"}, Breaks{"breaks_302", "A302"}, Breaks{"breaks_303", "A303"},
+        Breaks{"breaks_304", "A304"}, Breaks{"breaks_305", "A305"}, Breaks{"breaks_306", "A306"},
+        Breaks{"floating_point", "A307", "warn"}, Breaks{"breaks_308", "A308"}, Breaks{"breaks_309", "A309"},
+        Breaks{"breaks_310", "A310"}, Breaks{"breaks_401", "A401"}, Breaks{"breaks_402", "A402"},
+        Breaks{"illegal_action", "A402"}, Breaks{"handler_throws", "A402", "warn"}, Breaks{"breaks_403", "A403"},
+        Breaks{"breaks_404", "A404"}, Breaks{"breaks_405", "A405"}, Breaks{"breaks_406", "A406"},
+        Breaks{"breaks_407", "A407"}, Breaks{"breaks_408", "A408"}, Breaks{"breaks_409", "A409"},
+        Breaks{"breaks_410", "A410"}, Breaks{"breaks_411", "A411"}, Breaks{"breaks_412", "A412"},
+        Breaks{"breaks_413", "A413"}, Breaks{"breaks_501", "A501"}, Breaks{"breaks_502", "A502"},
+        Breaks{"breaks_601", "A601"}, Breaks{"breaks_602", "A602"}, Breaks{"breaks_603", "A603"},
+        Breaks{"breaks_604", "A604"}, Breaks{"breaks_701", "A701"}, Breaks{"breaks_702", "A702"}),
+    [](const auto& each) { return std::string(each.param.module) + "_" + each.param.rule; });
+
+// The same module without its fault: what is found in the others is the fault.
+TEST(Validate, ModuleThatBreaksNothingPasses) {
+  Program program;
+  const Finished ran = program.run({"hooks", "validate", kHooks + "/breaks_0.so", "--json"});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_EQ(broken_rules(ran), "");
+}
+
+TEST(Validate, BundledPluginsPass) {
+  for (const std::string name : {"workspace_tools", "auto_compact", "audit_log", "guardrail", "redact"}) {
+    Program program;
+    const std::string path = program.directory().file("audit.jsonl");
+    const std::string config = name == "audit_log" ? "{\"path\":\"" + path + "\"}" : "{}";
+    const Finished ran =
+        program.run({"hooks", "validate", std::string(AGENTD_BUNDLED) + "/" + name + ".so", "--config", config});
+    EXPECT_EQ(ran.code, 0) << name << "\n" << ran.out << ran.err;
+  }
+}
+
+TEST(Validate, TemplatesPass) {
+  for (const std::string name : {"hello_c", "hello_cpp"}) {
+    Program program;
+    const Finished ran = program.run({"hooks", "validate", kHooks + "/" + name + ".so", "--json"});
+    EXPECT_EQ(ran.code, 0) << name << "\n" << ran.out << ran.err;
+  }
+}
+
+TEST(Validate, SaysWhatToDoOneLineForEachRule) {
+  Program program;
+  const Finished ran = program.run({"hooks", "validate", kHooks + "/breaks_301.so", "--rule", "A301"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.out.find("  FAIL    A301  it leaves no descriptor open: still open: "), 0u) << ran.out;
+  EXPECT_NE(ran.out.find("→ close in destroy()"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("0 ok, 0 warnings, 1 failure, 0 skipped"), std::string::npos) << ran.out;
+}
+
+TEST(Validate, GroupNamesAllItsRulesAndNoOther) {
+  Program program;
+  const auto seen = results(program.run({"hooks", "validate", kHooks + "/breaks_0.so", "--rule", "a2xx", "--json"}));
+  EXPECT_EQ(seen.size(), 10u);
+  for (const auto& [rule, result] : seen) EXPECT_EQ(rule.substr(0, 2), "A2");
+}
+
+TEST(Validate, MistakesOfTheCallAreTold) {
+  Program program;
+  const std::string good = kHooks + "/breaks_0.so";
+  EXPECT_EQ(program.run({"hooks", "validate", "nowhere.so"}).code, 4);
+  const Finished rule = program.run({"hooks", "validate", good, "--rule", "B12"});
+  EXPECT_EQ(rule.code, 2);
+  EXPECT_NE(rule.err.find("there is no rule 'B12'"), std::string::npos) << rule.err;
+  EXPECT_EQ(program.run({"hooks", "validate", good, "--config", "[1]"}).code, 2);
+  EXPECT_EQ(program.run({"hooks", "validate", good, "--timeout", "soon"}).code, 2);
+  EXPECT_EQ(program.run({"hooks", "validate"}).code, 2);
+  const std::string text = program.file("x.so", "no library at all");
+  const Finished none = program.run({"hooks", "validate", text, "--json"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_EQ(results(none)["A101"], "fail") << none.out;
+}
+
+TEST(Validate, LeavesNothingInTheTemporaryDirectory) {
+  Program program;
+  const std::string temporary = program.directory().file("tmp");
+  ASSERT_TRUE(make_directories(temporary));
+  program.set("TMPDIR=" + temporary);
+  EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/breaks_401.so", "--rule", "A4"}).code, 1);
+  EXPECT_TRUE(std::filesystem::is_empty(temporary));
+}
+
+// ---- fuzz
+
+std::string seed_in(const std::string& out) {
+  const std::size_t at = out.find("seed ");
+  return at == std::string::npos ? "" : out.substr(at + 5, out.find(':', at) - at - 5);
+}
+
+TEST(Fuzz, FindsAPlantedCrashAndReplaysItByteForByte) {
+  Program program;
+  const std::string module = kHooks + "/breaks_900.so";
+  const Finished found = program.run({"hooks", "fuzz", module, "--seed", "1", "--runs", "60"});
+  EXPECT_EQ(found.code, 1) << found.out << found.err;
+  EXPECT_NE(found.out.find(": crash: "), std::string::npos) << found.out;
+  EXPECT_NE(found.out.find("SIGABRT"), std::string::npos) << found.out;
+  const std::string seed = seed_in(found.out);
+  const Finished first = program.run({"hooks", "fuzz", module, "--replay", seed});
+  const Finished second = program.run({"hooks", "fuzz", module, "--replay", seed});
+  EXPECT_EQ(first.code, 1);
+  EXPECT_NE(first.out.find("seed " + seed + ": crash: "), std::string::npos) << first.out;
+  EXPECT_EQ(first.out, second.out);
+}
+
+TEST(Fuzz, FindsAPlantedDifferenceBetweenProcessAndWorker) {
+  Program program;
+  const Finished found = program.run({"hooks", "fuzz", kHooks + "/breaks_701.so", "--seed", "1", "--runs", "4"});
+  EXPECT_EQ(found.code, 1) << found.out << found.err;
+  EXPECT_NE(found.out.find(": difference: in this process fire before_tool_call: "), std::string::npos)
+      << found.out;
+}
+
+TEST(Fuzz, FindsIllegalAnswersAndMemoryThatIsKept) {
+  Program program;
+  EXPECT_NE(program.run({"hooks", "fuzz", kHooks + "/breaks_402.so", "--seed", "1", "--runs", "3"})
+                .out.find(": illegal: "), std::string::npos);
+  EXPECT_NE(program.run({"hooks", "fuzz", kHooks + "/breaks_502.so", "--seed", "1", "--runs", "40"})
+                .out.find(": memory: "), std::string::npos);
+}
+
+TEST(Fuzz, FindsNothingInAGoodModule) {
+  Program program;
+  const Finished ran = program.run({"hooks", "fuzz", kHooks + "/breaks_0.so", "--seed", "1", "--runs", "20"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("20 plays from seed 1, nothing found"), std::string::npos) << ran.out;
+}
+
+TEST(Fuzz, MistakesOfTheCallAreTold) {
+  Program program;
+  const std::string good = kHooks + "/breaks_0.so";
+  EXPECT_EQ(program.run({"hooks", "fuzz", "nowhere.so"}).code, 4);
+  EXPECT_EQ(program.run({"hooks", "fuzz", good, "--seed", "x"}).code, 2);
+  EXPECT_EQ(program.run({"hooks", "fuzz", good, "--replay", "1", "--runs", "3"}).code, 2);
+  const Finished broken = program.run({"hooks", "fuzz", kHooks + "/create_fails.so"});
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_NE(broken.err.find("could not start: "), std::string::npos) << broken.err;
+}
+
+}  // namespace
+}  // namespace agentd::testing

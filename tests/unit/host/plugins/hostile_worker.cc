@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// hostile_worker.cc - a program in the place of agentd-hook-worker that does not keep to the rules: which one it
+// breaks is the name of the hook, the first argument.
+#include <agentd/hook_abi.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "core/isolation/flat.h"
+#include "core/isolation/lane.h"
+#include "core/isolation/messages.h"
+
+namespace agentd {
+namespace {
+
+agentd_str text(std::string_view from) { return {from.data(), from.size()}; }
+
+std::string booted() {
+  const RowInfo row{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 0, 0};
+  BootReply reply;
+  reply.id = text("test.moods");
+  reply.version = text("1.2.3");
+  reply.rows = {&row, 1, sizeof row};
+  std::string body;
+  (void)flatten(boot_reply_shape(), &reply, body);
+  return body;
+}
+
+LaneMessage message_of(LaneOp op, agentd_status status = AGENTD_OK) {
+  LaneMessage out;
+  out.op = static_cast<std::uint32_t>(op);
+  out.status = status;
+  return out;
+}
+
+class Hostile {
+ public:
+  explicit Hostile(std::string_view rule)
+      : rule_(rule), region_(std::move(*AnswerRegion::open(UniqueFd(kWorkerAnswerFd)))) {}
+
+  void run() {
+    Lane lane = region_->call_lane(0, Lane::Side::kWorker);
+    LaneMessage message;
+    std::string body;
+    if (rule_ == "dies_early") ::_exit(3);
+    (void)lane.receive(message, body, {});
+    if (rule_ == "silent")
+      for (;;) ::pause();
+    if (rule_ == "base_taken") return tell(lane, message_of(LaneOp::kDone, AGENTD_E_CONFLICT), "its base is taken");
+    if (rule_ == "garbage_boot") return tell(lane, message_of(LaneOp::kBooted), std::string(1000, '\x7f'));
+    tell(lane, message_of(LaneOp::kBooted), booted());
+    for (;;) {
+      if (lane.receive(message, body, {}) != LaneEnd::kMessage) return;
+      answer(lane, message);
+    }
+  }
+
+ private:
+  void tell(Lane& lane, const LaneMessage& message, std::string_view body) {
+    (void)lane.send(message, body, {});
+  }
+
+  void answer(Lane& lane, const LaneMessage& call) {
+    if (call.event != AGENTD_EVENT_BEFORE_TOOL_CALL) return tell(lane, message_of(LaneOp::kDone), {});
+    if (rule_ == "unknown_op") return tell(lane, message_of(static_cast<LaneOp>(99)), "whatever");
+    if (rule_ == "garbage_service") return (void)ask(lane, call.token, std::string(400, '\x55'));
+    if (rule_ == "unknown_service") return (void)ask(lane, call.token, std::string(sizeof(ServiceArgs), '\x01'));
+    if (rule_ == "scribbles") return scribble(lane);
+    if (rule_ == "forges") return forge(lane, call);
+    if (rule_ == "asks_for_more") return ask_for_more(lane, call);
+    tell(lane, message_of(LaneOp::kDone), {});
+  }
+
+  // The status of a request, or 1 when the host did not answer.
+  agentd_status ask(Lane& lane, agentd_token token, const std::string& body) {
+    LaneMessage message = message_of(LaneOp::kService);
+    message.token = token;
+    tell(lane, message, body);
+    std::string reply;
+    if (lane.receive(message, reply, {}) != LaneEnd::kMessage) return 1;
+    return message.status;
+  }
+
+  agentd_status emit_block(Lane& lane, agentd_token token, std::string_view why) {
+    agentd_act_text action{};
+    action.h = {sizeof action, AGENTD_ACT_BLOCK, 0};
+    action.text = text(why);
+    ServiceArgs args;
+    args.op = static_cast<std::uint32_t>(ServiceOp::kEmit);
+    args.number[0] = AGENTD_ACT_BLOCK;
+    args.record[0] = &action;
+    std::string body;
+    (void)flatten(*args_shape(args.op, AGENTD_ACT_BLOCK), &args, body);
+    return ask(lane, token, body);
+  }
+
+  // Tokens near its own, which belong to calls of others.
+  void forge(Lane& lane, const LaneMessage& call) {
+    int taken = 0;
+    const agentd_token generation = call.token >> 24;
+    for (agentd_token index = 0; index < 16; ++index)
+      for (agentd_token other = generation < 8 ? 0 : generation - 8; other < generation + 8; ++other) {
+        const agentd_token token = other << 24 | index;
+        if (token != call.token && emit_block(lane, token, "forged") != AGENTD_E_NOT_FOUND) ++taken;
+      }
+    emit_block(lane, call.token, std::to_string(taken) + " forged tokens were taken");
+    tell(lane, message_of(LaneOp::kDone), {});
+  }
+
+  // A service that was not granted.
+  void ask_for_more(Lane& lane, const LaneMessage& call) {
+    ServiceArgs args;
+    args.op = static_cast<std::uint32_t>(ServiceOp::kThreadOpen);
+    std::string body;
+    (void)flatten(*args_shape(args.op, 0), &args, body);
+    const agentd_status status = ask(lane, call.token, body);
+    emit_block(lane, call.token, std::to_string(status));
+    tell(lane, message_of(LaneOp::kDone), {});
+  }
+
+  // Another thread writes over the lane while this one talks.
+  [[noreturn]] void scribble(Lane& lane) {
+    char* memory = nullptr;
+    static_assert(sizeof(Lane) >= sizeof memory);
+    std::memcpy(&memory, &lane, sizeof memory);
+    std::thread([memory] {
+      unsigned seed = static_cast<unsigned>(::getpid());
+      for (;;) {
+        seed = seed * 1664525u + 1013904223u;
+        const std::size_t at = 64 + (seed >> 8) % 4000;  // past the words whose turn it is
+        reinterpret_cast<volatile char*>(memory)[at] = static_cast<char>(seed >> 24);
+      }
+    }).detach();
+    for (;;) emit_block(lane, 0, std::string(500, 'x'));
+  }
+
+  const std::string rule_;
+  std::unique_ptr<AnswerRegion> region_;
+};
+
+}  // namespace
+}  // namespace agentd
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 1;
+  agentd::Hostile(argv[1]).run();
+  for (;;) ::pause();
+}

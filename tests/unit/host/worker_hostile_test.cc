@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// worker_hostile_test.cc - a worker that does not keep to the rules is ended, and its host goes on.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/unit/host/worker_fixture.h"
+
+namespace agentd {
+namespace {
+
+using testing::children;
+using testing::Said;
+using testing::WorkerFixture;
+
+// The rule that is broken is the name of the hook.
+class HostileFixture : public WorkerFixture {
+ public:
+  explicit HostileFixture(const std::string& rule) {
+    options.worker.program = AGENTD_HOSTILE_WORKER;
+    options.worker.start_time = Milliseconds(2'000);
+    path = install("moods", rule);
+    load();
+  }
+  std::string problem() const { return host->problems().empty() ? "" : host->problems()[0].message; }
+  std::string path;
+};
+
+TEST(HostileWorker, ThatDiesEarlyIsAProblem) {
+  const HostileFixture fixture("dies_early");
+  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker ended by itself with status 3");
+}
+
+TEST(HostileWorker, ThatSaysNothingIsGivenUp) {
+  HostileFixture fixture("silent");
+  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker did not load it within 2000 ms");
+  fixture.host.reset();
+  EXPECT_TRUE(children().empty());
+}
+
+TEST(HostileWorker, ThatStartsWithGarbageIsRefused) {
+  const HostileFixture fixture("garbage_boot");
+  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker was ended: it wrote what no worker "
+                                              "writes (its start)");
+}
+
+TEST(HostileWorker, ThatNeverFindsAPlaceForTheWindowIsGivenUp) {
+  const HostileFixture fixture("base_taken");
+  EXPECT_EQ(fixture.problem(), fixture.path + " its base is taken");
+}
+
+class GarbageInACall : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GarbageInACall, EndsTheWorkerAndFailsTheCall) {
+  HostileFixture fixture(GetParam());
+  ASSERT_EQ(fixture.problem(), "");
+  const Said said = fixture.ask("bash");
+  EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
+  EXPECT_EQ(said.failure, "its worker was ended: it wrote what no worker writes (its answer to a call)");
+  EXPECT_TRUE(fixture.log.has("its worker is ended: it wrote what no worker writes"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, GarbageInACall,
+                         ::testing::Values("unknown_op", "garbage_service", "unknown_service"),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST(HostileWorker, ThatScribblesWhileItsHostReadsHarmsNobody) {
+  HostileFixture fixture("scribbles");
+  ASSERT_EQ(fixture.problem(), "");
+  const Said said = fixture.ask("bash", {Milliseconds(2'000), 0, {}});
+  EXPECT_LT(said.status, 0);
+  EXPECT_FALSE(said.blocked);
+}
+
+TEST(HostileWorker, ThatForgesTokensReachesNoCallOfAnother) {
+  HostileFixture fixture("forges");
+  ASSERT_EQ(fixture.problem(), "");
+  // A call of another plugin, which is under way.
+  const SlotLease slot(fixture.tokens);
+  Dispatch event;
+  event.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
+  slot->announce(event.event, 1);
+  (void)slot->open(&event);
+  EXPECT_EQ(fixture.ask("bash").reason, "0 forged tokens were taken");
+  EXPECT_TRUE(slot->take_actions().empty());
+  slot->close();
+}
+
+TEST(HostileWorker, ThatAsksForWhatItWasNotGrantedIsDenied) {
+  HostileFixture fixture("asks_for_more");
+  ASSERT_EQ(fixture.problem(), "");
+  EXPECT_EQ(fixture.ask("bash").reason, std::to_string(AGENTD_E_DENIED));
+}
+
+}  // namespace
+}  // namespace agentd

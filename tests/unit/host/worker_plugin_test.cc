@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+// worker_plugin_test.cc - a hook in a worker says what it says in the process, and harms nobody when it does not.
+#include "core/host/worker/worker_plugin.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "tests/unit/host/worker_fixture.h"
+
+namespace agentd {
+namespace {
+
+using testing::children;
+using testing::eventually;
+using testing::How;
+using testing::open_descriptors;
+using testing::Said;
+using testing::WorkerFixture;
+
+class SaysTheSame : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(SaysTheSame, InTheProcessAndInAWorker) { testing::expect_same(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Moods, SaysTheSame,
+                         ::testing::Values("bash", "nothing", "fail", "later", "later nothing", "scope", "json",
+                                           "field", "store", "no store", "count", "illegal", "input", "calls"));
+
+TEST(WorkerPlugin, RunsInAnotherProcess) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  ASSERT_TRUE(fixture.host->problems().empty()) << fixture.host->problems()[0].message;
+  const Said said = fixture.ask("pid");
+  EXPECT_NE(said.reason, std::to_string(::getpid()));
+  EXPECT_EQ(said.reason, std::to_string(fixture.pid()));
+  EXPECT_EQ(fixture.worker().isolation(), Isolation::kProcess);
+  EXPECT_EQ(fixture.ask("isolation").reason, std::to_string(AGENTD_ISOLATION_PROCESS));
+  EXPECT_EQ(fixture.worker().identity().version, "1.2.3");
+}
+
+TEST(WorkerPlugin, SeesTheStandardDescriptorsAndItsOwnModuleAlone) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  EXPECT_EQ(fixture.ask("descriptors").reason, "0 1 2 3");
+}
+
+TEST(WorkerPlugin, SeesNoKeyOfTheEnvironment) {
+  ::setenv("ANTHROPIC_API_KEY", "sk-secret", 1);
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const std::string seen = fixture.ask("environment").reason;
+  EXPECT_NE(seen.find("PATH=/usr/bin:/bin\n"), std::string::npos) << seen;
+  EXPECT_EQ(seen.find("secret"), std::string::npos) << seen;
+  ::unsetenv("ANTHROPIC_API_KEY");
+}
+
+TEST(WorkerPlugin, WritesToTheLogWhatItPrints) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  (void)fixture.ask("print");
+  EXPECT_TRUE(eventually([&] { return fixture.log.has("moods its output: to standard output"); }));
+  EXPECT_TRUE(eventually([&] { return fixture.log.has("moods its output: to standard error"); }));
+}
+
+TEST(WorkerPlugin, OffersToolsThatRunThere) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  ASSERT_EQ(fixture.host->tools().tools().size(), 2u);
+  const auto answer = fixture.call_tool("echo");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->content, R"(tag 11 {"a":1})");
+}
+
+TEST(WorkerPlugin, HandsItsStateToASuccessor) {
+  WorkerFixture first;
+  first.install("moods");
+  first.load();
+  for (int i = 0; i < 3; ++i) (void)first.ask("nothing");
+  const auto state = first.worker().save_state();
+  ASSERT_TRUE(state && *state);
+  EXPECT_EQ(**state, "3");
+  WorkerFixture second;
+  second.install("moods");
+  second.load();
+  ASSERT_TRUE(second.worker().load_state("41", "1.0.0"));
+  EXPECT_EQ(second.ask("calls").reason, "42");
+}
+
+TEST(WorkerPlugin, IsDestroyedAndLeavesNoProcess) {
+  {
+    WorkerFixture fixture;
+    fixture.install("moods");
+    fixture.load();
+    EXPECT_EQ(children().size(), 1u);
+    fixture.host->shutdown();
+    EXPECT_TRUE(fixture.log.has("moods destroyed"));
+  }
+  EXPECT_TRUE(children().empty());
+}
+
+TEST(WorkerPlugin, ThatIsNotInstalledIsToldInOneSentence) {
+  WorkerFixture fixture;
+  const std::string path = fixture.install("moods");
+  fixture.options.worker.program = fixture.temp.file("nowhere");
+  fixture.load();
+  ASSERT_EQ(fixture.host->problems().size(), 1u);
+  EXPECT_EQ(fixture.host->problems()[0].message,
+            path + " is not loaded: the program agentd-hook-worker, in which it runs, is not there: install it "
+                   "beside agentd, or set hooks.moods.isolation to 'in-process'");
+}
+
+TEST(WorkerPlugin, ThatDoesNotStartSaysWhyAndLeavesNothing) {
+  WorkerFixture fixture;
+  const std::string path = fixture.install("moods");
+  fixture.options.plugins["moods"].config_json = R"({"no_start":1})";
+  fixture.load();
+  ASSERT_EQ(fixture.host->problems().size(), 1u);
+  EXPECT_EQ(fixture.host->problems()[0].message, path + " could not start: moods: not today");
+  fixture.host.reset();
+  EXPECT_TRUE(children().empty());
+}
+
+TEST(WorkerPlugin, ThatCrashesAtItsStartIsAProblemAndNoMore) {
+  WorkerFixture fixture;
+  const std::string path = fixture.install("moods");
+  fixture.options.plugins["moods"].config_json = R"({"crash_at_start":1})";
+  fixture.load();
+  ASSERT_EQ(fixture.host->problems().size(), 1u);
+  EXPECT_EQ(fixture.host->problems()[0].message,
+            path + " could not start: moods: its worker was ended by signal 11 (SIGSEGV)");
+}
+
+// ---- it ends
+
+TEST(WorkerThatCrashes, FailsTheCallAndIsThereForTheNextOne) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const pid_t before = fixture.pid();
+  const Said said = fixture.ask("crash");
+  EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
+  EXPECT_EQ(said.failure, "its worker was ended by signal 11 (SIGSEGV)");
+  EXPECT_FALSE(said.blocked);
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+  EXPECT_NE(fixture.pid(), before);
+  EXPECT_TRUE(fixture.log.has("moods its worker was started again"));
+}
+
+TEST(WorkerThatCrashes, BlocksWhenItIsAGuard) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.options.plugins["moods"].on_failure = FailurePolicy::kClosed;
+  fixture.load();
+  const Said said = fixture.ask("crash");
+  EXPECT_TRUE(said.blocked && said.by_failure);
+  EXPECT_EQ(said.reason, "the guard moods failed: its worker was ended by signal 11 (SIGSEGV)");
+}
+
+TEST(WorkerThatExits, IsToldWithItsStatus) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  EXPECT_EQ(fixture.ask("exit").failure, "its worker ended by itself with status 0");
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+}
+
+TEST(WorkerThatCrashes, InAToolFailsTheToolAndKeepsTheOthers) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const auto answer = fixture.call_tool("boom");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().message, "boom: its worker was ended by signal 11 (SIGSEGV)");
+  EXPECT_EQ(fixture.host->tools().tools().size(), 2u);
+  const auto again = fixture.call_tool("echo");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->content, R"(tag 11 {"a":1})");
+  EXPECT_EQ(fixture.host->tools().tools().size(), 2u);
+}
+
+TEST(WorkerThatIsKilled, WhileNobodyCallsIsReplacedByTheNextCall) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const pid_t before = fixture.pid();
+  ASSERT_EQ(::kill(before, SIGKILL), 0);
+  ASSERT_TRUE(eventually([&] { return fixture.pid() != before; }));
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+}
+
+TEST(WorkerThatCrashes, FiftyTimesLeavesNoDescriptorAndNoZombie) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.options.worker.crashes_max = 1'000;
+  fixture.options.worker.first_pause = Milliseconds(0);
+  fixture.load();
+  (void)fixture.ask("crash");
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+  const std::size_t before = open_descriptors();
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(fixture.ask("crash").status, AGENTD_E_INTERNAL) << i;
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+  EXPECT_TRUE(eventually([&] { return children().size() == 1; })) << children().size();
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+// ---- it does not answer
+
+TEST(WorkerThatHangs, IsEndedAtTheDeadlineAndReportedAsATimeout) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const pid_t before = fixture.pid();
+  const Said said = fixture.ask("hang", {Milliseconds(100), 0, {}});
+  EXPECT_EQ(said.status, AGENTD_E_DEADLINE);
+  EXPECT_EQ(said.failure, "it did not answer before its deadline");
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+  EXPECT_NE(fixture.pid(), before);
+}
+
+TEST(WorkerThatHangs, OftenIsNotSetAside) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.options.worker.grace = Milliseconds(5);
+  fixture.load();
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(fixture.ask("hang", {Milliseconds(20), 0, {}}).status, AGENTD_E_DEADLINE);
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+}
+
+TEST(WorkerThatObeys, TheCancelWordAtItsDeadlineLivesOn) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.options.worker.grace = Milliseconds(5'000);
+  fixture.load();
+  const pid_t before = fixture.pid();
+  EXPECT_EQ(fixture.ask("obey", {Milliseconds(50), 0, {}}).status, AGENTD_E_DEADLINE);
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+  EXPECT_EQ(fixture.pid(), before);
+}
+
+TEST(WorkerThatIsCancelled, ReturnsWhenItIsTold) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.options.worker.grace = Milliseconds(5'000);
+  fixture.load();
+  const pid_t before = fixture.pid();
+  How how;
+  std::thread user([&] {
+    ::usleep(30'000);
+    how.cancel.cancel(AGENTD_CANCEL_USER);
+  });
+  EXPECT_EQ(fixture.ask("obey", how).status, AGENTD_E_CANCELLED);
+  user.join();
+  EXPECT_EQ(fixture.pid(), before);
+}
+
+TEST(WorkerThatIsCancelled, AndDoesNotReturnIsEnded) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const pid_t before = fixture.pid();
+  How how;
+  std::thread user([&] {
+    ::usleep(30'000);
+    how.cancel.cancel(AGENTD_CANCEL_USER);
+  });
+  EXPECT_EQ(fixture.ask("hang", how).status, AGENTD_E_CANCELLED);
+  user.join();
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+  EXPECT_NE(fixture.pid(), before);
+}
+
+// ---- calls that are answered later
+
+TEST(PendingCall, FreesTheLaneForTheNextOne) {
+  WorkerFixture fixture;  // a serial plugin has one lane
+  fixture.install("moods");
+  fixture.load();
+  How how{Milliseconds(60'000), 0, {}};
+  std::atomic<bool> ended{false};
+  std::thread waiting([&] {
+    EXPECT_EQ(fixture.ask("later never", how).status, AGENTD_E_CANCELLED);
+    ended.store(true);
+  });
+  // It is inside once the plugin has counted one call more than those from here.
+  for (int asked = 1;; ++asked) {
+    const Said said = fixture.ask("calls", {Milliseconds(5'000), 0, {}});
+    EXPECT_EQ(said.status, AGENTD_OK);
+    if (said.status != AGENTD_OK || said.reason != std::to_string(asked)) break;
+  }
+  EXPECT_FALSE(ended.load());
+  how.cancel.cancel(AGENTD_CANCEL_USER);
+  waiting.join();
+}
+
+TEST(PendingCall, EndsAtOnceWhenItsWorkerCrashes) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const std::uint64_t start = fixture.clock.monotonic_ns();
+  const Said said = fixture.ask("later crash", {Milliseconds(60'000), 0, {}});
+  EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
+  EXPECT_EQ(said.failure, "its worker was ended by signal 11 (SIGSEGV)");
+  EXPECT_LT(fixture.clock.monotonic_ns() - start, 50'000'000'000u);  // not at its deadline
+}
+
+TEST(PendingCall, ThatGivesUpWhenItIsToldKeepsItsWorker) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const pid_t before = fixture.pid();
+  EXPECT_EQ(fixture.ask("later obey", {Milliseconds(50), 0, {}}).status, AGENTD_E_DEADLINE);
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+  EXPECT_EQ(fixture.pid(), before);
+}
+
+// ---- it crashes again and again
+
+TEST(WorkerThatKeepsCrashing, IsSetAsideAtTheThirdTime) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.options.worker.first_pause = Milliseconds(1);
+  fixture.options.quarantine_directory = fixture.temp.file("quarantine");
+  fixture.load();
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(fixture.ask("crash").failure, "its worker was ended by signal 11 (SIGSEGV)") << i;
+  const Said said = fixture.ask("bash");
+  EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
+  EXPECT_EQ(said.failure,
+            "is set aside: it crashed its worker 3 times in 60 s (signal 11); mend it, or run 'agentd hooks "
+            "release moods'");
+  EXPECT_TRUE(fixture.log.has("is set aside"));
+  EXPECT_TRUE(eventually([] { return children().empty(); }));
+  // And it is not loaded the next time.
+  WorkerFixture next;
+  next.options.directories = fixture.options.directories;
+  next.options.quarantine_directory = fixture.options.quarantine_directory;
+  next.load();
+  ASSERT_EQ(next.host->problems().size(), 1u);
+  EXPECT_NE(next.host->problems()[0].message.find("crashed its worker 3 times in 60 s (signal 11)"),
+            std::string::npos)
+      << next.host->problems()[0].message;
+}
+
+TEST(WorkerThatKeepsCrashing, WaitsLongerBeforeEachNewOne) {
+  WorkerOptions options;
+  options.crashes_max = 100;
+  ManualClock clock;
+  CrashBook book(options, clock);
+  EXPECT_EQ(book.next_start_ns(), 0u);
+  const std::uint64_t now = clock.monotonic_ns();
+  const std::uint64_t ms = 1'000'000;
+  for (const std::uint64_t pause : {std::uint64_t{0}, 100 * ms, 400 * ms, 1'600 * ms, 6'400 * ms, 10'000 * ms}) {
+    EXPECT_FALSE(book.note(now, "signal 11"));
+    EXPECT_EQ(book.next_start_ns(), pause == 0 ? 0 : now + pause);
+  }
+}
+
+TEST(WorkerThatKeepsCrashing, IsForgivenWhatIsLongerAgoThanTheWindow) {
+  WorkerOptions options;
+  ManualClock clock;
+  CrashBook book(options, clock);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(book.note(clock.monotonic_ns(), "signal 11"));
+    clock.advance(Milliseconds(31'000));
+  }
+  EXPECT_EQ(book.set_aside(), "");
+  clock.advance(Milliseconds(61'000));
+  EXPECT_EQ(book.next_start_ns(), 0u);
+}
+
+// ---- several at once
+
+TEST(ConcurrentWorker, HasEightCallsInsideAtOnce) {
+  WorkerFixture fixture;
+  fixture.install("moods_concurrent", "moods");
+  fixture.load();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] { EXPECT_EQ(fixture.ask("meet").reason, "met"); });
+  for (std::thread& each : threads) each.join();
+}
+
+TEST(ConcurrentWorker, ThatCrashesFailsAllCallsInItWithTheReason) {
+  WorkerFixture fixture;
+  fixture.install("moods_concurrent", "moods");
+  fixture.load();
+  std::thread other([&] {
+    EXPECT_EQ(fixture.ask("obey").failure, "its worker was ended by signal 11 (SIGSEGV)");
+  });
+  while (fixture.ask("calls").reason == "1") ::usleep(1'000);
+  (void)fixture.ask("crash");
+  other.join();
+}
+
+TEST(ConcurrentWorker, ThatIsEndedForOneCallTellsTheOthers) {
+  WorkerFixture fixture;
+  fixture.install("moods_concurrent", "moods");
+  fixture.load();
+  std::thread other([&] {
+    const Said said = fixture.ask("obey");
+    EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
+    EXPECT_EQ(said.failure, "its worker was ended: a call of it did not answer before its deadline");
+  });
+  while (fixture.ask("calls").reason == "1") ::usleep(1'000);
+  EXPECT_EQ(fixture.ask("hang", {Milliseconds(50), 0, {}}).status, AGENTD_E_DEADLINE);
+  other.join();
+}
+
+// ---- one for each conversation
+
+TEST(WorkerForEachConversation, KeepsThemApart) {
+  WorkerFixture fixture(Isolation::kProcessPerConversation);
+  fixture.install("moods");
+  fixture.load();
+  std::set<std::string> pids;
+  for (const agentd_conv conversation : {0u, 1u, 2u, 1u, 2u})
+    pids.insert(fixture.ask("pid", {Milliseconds(10'000), conversation, {}}).reason);
+  EXPECT_EQ(pids.size(), 3u);
+  EXPECT_EQ(fixture.ask("isolation").reason, std::to_string(AGENTD_ISOLATION_PROCESS_PER_CONVERSATION));
+  (void)fixture.ask("crash", {Milliseconds(10'000), 1, {}});
+  EXPECT_TRUE(pids.contains(fixture.ask("pid", {Milliseconds(10'000), 2, {}}).reason));
+  EXPECT_FALSE(pids.contains(fixture.ask("pid", {Milliseconds(10'000), 1, {}}).reason));
+}
+
+TEST(WorkerForEachConversation, RunsItsToolsThere) {
+  WorkerFixture fixture(Isolation::kProcessPerConversation);
+  fixture.install("moods");
+  fixture.load();
+  const auto answer = fixture.call_tool("echo", 7);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->content, R"(tag 11 {"a":1})");
+  EXPECT_EQ(fixture.host->tools().tools().size(), 2u);
+  EXPECT_EQ(fixture.ask("calls", {Milliseconds(10'000), 7, {}}).reason, "2");
+  EXPECT_EQ(fixture.ask("calls").reason, "1");
+}
+
+TEST(WorkerForEachConversation, EndsTheOneUsedLongestAgo) {
+  WorkerFixture fixture(Isolation::kProcessPerConversation);
+  fixture.install("moods");
+  fixture.options.worker.conversations_max = 3;
+  fixture.load();
+  for (const agentd_conv conversation : {1u, 2u, 1u, 3u}) (void)fixture.ask("nothing", {Milliseconds(10'000), conversation, {}});
+  EXPECT_EQ(fixture.worker().pids().size(), 3u);
+  EXPECT_EQ(fixture.ask("calls", {Milliseconds(10'000), 1, {}}).reason, "3");
+  EXPECT_EQ(fixture.ask("calls", {Milliseconds(10'000), 2, {}}).reason, "1");  // a new one
+  EXPECT_TRUE(eventually([] { return children().size() == 3; }));
+}
+
+// ---- which place
+
+Isolation placed(const PluginHostOptions& options, bool bundled, std::string_view recommends) {
+  HookFile file;
+  file.name = "lint";
+  file.bundled = bundled;
+  Manifest manifest;
+  manifest.isolation = recommends;
+  return isolation_of(options, file, manifest);
+}
+
+TEST(PlaceOfAHook, IsWhatTheUserSaysOfItByName) {
+  PluginHostOptions options;
+  options.plugins["lint"].isolation = Isolation::kInProcess;
+  EXPECT_EQ(placed(options, false, "process-per-conversation"), Isolation::kInProcess);
+  options.plugins["lint"].isolation = Isolation::kProcess;
+  EXPECT_EQ(placed(options, true, ""), Isolation::kProcess);
+}
+
+TEST(PlaceOfAHook, IsTheProcessForBundledOnesAlone) {
+  const PluginHostOptions options;
+  EXPECT_EQ(placed(options, true, ""), Isolation::kInProcess);
+  EXPECT_EQ(placed(options, false, ""), Isolation::kProcess);
+}
+
+TEST(PlaceOfAHook, FollowsAManifestThatAsksForMoreWallsAndNotForFewer) {
+  PluginHostOptions options;
+  EXPECT_EQ(placed(options, false, "in-process"), Isolation::kProcess);
+  EXPECT_EQ(placed(options, false, "process-per-conversation"), Isolation::kProcessPerConversation);
+  options.isolation = Isolation::kInProcess;
+  EXPECT_EQ(placed(options, false, "process-per-conversation"), Isolation::kInProcess);
+}
+
+}  // namespace
+}  // namespace agentd

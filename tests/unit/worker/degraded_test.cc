@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// degraded_test.cc - a sandbox on a kernel that has less: what is missing is named, the rest holds.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <seccomp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <initializer_list>
+#include <string>
+
+#include "core/base/file.h"
+#include "core/process/sandbox.h"
+
+namespace agentd::testing {
+namespace {
+
+constexpr int kLandlockCreate = 444;
+
+// Makes the calls look as if the kernel had none of them.
+bool take_away(std::initializer_list<int> calls, bool seccomp_too) {
+  scmp_filter_ctx filter = ::seccomp_init(SCMP_ACT_ALLOW);
+  bool good = filter != nullptr;
+  for (const int call : calls)
+    good = good && ::seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0) == 0;
+  if (seccomp_too)
+    good = good && ::seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1,
+                                      SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP)) == 0;
+  return good && ::seccomp_load(filter) == 0;
+}
+
+struct Seen {
+  std::string missing;                // what enter_sandbox() says
+  bool file = false, socket = false;  // open in spite of it
+};
+
+// In a child: there is no way back.
+Seen enter_without(std::initializer_list<int> calls, bool seccomp_too = false) {
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string text = "no filter";
+    if (take_away(calls, seccomp_too)) {
+      auto missing = enter_sandbox({});
+      text = missing ? *missing : missing.error().message;
+    }
+    text += ::open("/etc/passwd", O_RDONLY) >= 0 ? "|file" : "|";
+    text += ::socket(AF_UNIX, SOCK_STREAM, 0) >= 0 ? "|socket" : "|";
+    ::_exit(write_all(ends[1], text) ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char buffer[512];
+  for (ssize_t got = 1; got > 0;) {
+    got = ::read(ends[0], buffer, sizeof buffer);
+    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  Seen out;
+  out.missing = text.substr(0, text.find('|'));
+  out.file = text.find("|file") != std::string::npos;
+  out.socket = text.find("|socket") != std::string::npos;
+  return out;
+}
+
+TEST(DegradedSandbox, NamesLandlockAndStillClosesSockets) {
+  const Seen seen = enter_without({kLandlockCreate});
+  EXPECT_EQ(seen.missing, "Landlock is not available: files are not guarded");
+  EXPECT_TRUE(seen.file);
+  EXPECT_FALSE(seen.socket);
+}
+
+TEST(DegradedSandbox, NamesSeccompAndStillClosesFiles) {
+  const Seen seen = enter_without({SCMP_SYS(seccomp)}, true);
+  EXPECT_EQ(seen.missing.substr(seen.missing.rfind("seccomp")),
+            "seccomp is not available: network, processes and signals are not guarded");
+  EXPECT_TRUE(seen.socket);
+  const bool landlock = seen.missing.starts_with("seccomp");
+  EXPECT_EQ(seen.file, !landlock);
+}
+
+TEST(DegradedSandbox, NamesEverythingInOneSentence) {
+  const Seen seen = enter_without({kLandlockCreate, SCMP_SYS(seccomp)}, true);
+  EXPECT_EQ(seen.missing,
+            "Landlock is not available: files are not guarded; seccomp is not available: network, "
+            "processes and signals are not guarded");
+  EXPECT_TRUE(seen.file);
+  EXPECT_TRUE(seen.socket);
+}
+
+}  // namespace
+}  // namespace agentd::testing

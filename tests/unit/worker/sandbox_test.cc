@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/worker/test_worker.h"
+
+namespace agentd::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A worker with those capabilities; the directories of the test are `in` and `out`, of which it may
+// be given the first.
+class Sandbox : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* const name : {"in", "out"}) {
+      fs::create_directory(place(name, ""));
+      ASSERT_TRUE(write_file_atomically(place(name, "file"), "text", 0600));
+    }
+  }
+
+  std::string place(const std::string& directory, const std::string& name) const {
+    return folder_.path() + "/" + directory + (name.empty() ? "" : "/" + name);
+  }
+
+  void start(const std::vector<std::string>& capabilities, bool unconfined = false) {
+    WorkerStartOptions options;
+    options.module = AGENTD_WORKER_PLUGINS "/puppet.so";
+    options.capabilities = capabilities;
+    options.readable = options.writable = {place("in", ""), "/no/such/directory"};
+    options.unconfined = unconfined;
+    options.memory_bytes_max = 64u << 20;
+    worker_ = std::make_unique<TestWorker>(options);
+    ASSERT_TRUE(worker_->booted()) << worker_->refusal();
+    ASSERT_EQ(worker_->create(), AGENTD_OK);
+    if (!unconfined && !worker_->sandbox().empty()) GTEST_SKIP() << worker_->sandbox();
+  }
+
+  std::string ask(const std::string& command) { return worker_->ask(command); }
+  std::string ask(const std::string& command, const std::string& path) {
+    return ask(command + " " + path);
+  }
+  std::string parent() const { return std::to_string(::getpid()); }
+
+  TempDir folder_;
+  std::unique_ptr<TestWorker> worker_;
+};
+
+TEST_F(Sandbox, WithoutCapabilitiesKeepsFilesClosed) {
+  start({});
+  EXPECT_EQ(ask("read /etc/passwd"), "EACCES");
+  EXPECT_EQ(ask("read", place("in", "file")), "EACCES");
+  EXPECT_EQ(ask("list", place("in", "")), "EACCES");
+  EXPECT_EQ(ask("write", place("in", "file")), "EACCES");
+  EXPECT_EQ(ask("make", place("in", "new")), "EACCES");
+  EXPECT_EQ(ask("make /dev/shm/agentd-worker-test"), "EACCES");
+  EXPECT_EQ(ask("remove", place("in", "file")), "EACCES");
+  EXPECT_EQ(ask("mkdir", place("in", "new")), "EACCES");
+  EXPECT_EQ(ask("truncate", place("in", "file")), "EPERM");
+  EXPECT_EQ(ask("chmod", place("in", "file")), "EPERM");
+  EXPECT_EQ(ask("write /proc/self/comm"), "EACCES");
+  EXPECT_EQ(*read_file(place("in", "file"), 10), "text");
+}
+
+TEST_F(Sandbox, LeavesOpenWhatAProgramNeeds) {
+  start({});
+  for (const char* const path :
+       {"/usr/bin/env", "/proc/self/maps", "/proc/self/fd/3", "/dev/urandom"})
+    EXPECT_EQ(ask("read", path), "ok") << path;
+  EXPECT_EQ(ask("write /dev/null"), "ok");
+  EXPECT_EQ(ask("kill_self"), "ok");
+  EXPECT_EQ(ask("pipe"), "EPIPE");
+}
+
+TEST_F(Sandbox, WithoutCapabilitiesKeepsSocketsAndProcessesClosed) {
+  start({});
+  for (const char* const command : {"socket", "unix", "constructor", "fork", "spawn", "exec"})
+    EXPECT_EQ(ask(command), "EPERM") << command;
+}
+
+TEST_F(Sandbox, ClosesTheRestOfTheMachineWhateverTheCapabilities) {
+  for (const std::vector<std::string>& capabilities :
+       {std::vector<std::string>{},
+        {"network", "processes", "files:read", "files:write", "gate"}}) {
+    start(capabilities);
+    for (const char* const command : {"raise_limit", "outlive", "unshare", "io_uring"})
+      EXPECT_EQ(ask(command), "EPERM") << command;
+    EXPECT_EQ(ask("clone3"), "ENOSYS");
+    EXPECT_EQ(ask("ptrace", parent()), "EPERM");
+    EXPECT_EQ(ask("kill", parent()), "EPERM");
+    EXPECT_EQ(ask("kill 1"), "EPERM");
+  }
+}
+
+TEST_F(Sandbox, OpensSocketsAndNothingElseForTheNetwork) {
+  start({"network"});
+  EXPECT_EQ(ask("socket"), "ok");
+  EXPECT_EQ(ask("unix"), "ok");
+  EXPECT_EQ(ask("connect"), "ECONNREFUSED");
+  EXPECT_EQ(ask("fork"), "EPERM");
+  EXPECT_EQ(ask("read /etc/passwd"), "EACCES");
+}
+
+TEST_F(Sandbox, OpensProcessesAndNothingElseForProcesses) {
+  start({"processes"});
+  EXPECT_EQ(ask("fork"), "ok");
+  EXPECT_EQ(ask("spawn"), "ok");
+  EXPECT_EQ(ask("socket"), "EPERM");
+  EXPECT_EQ(ask("read /etc/passwd"), "EACCES");
+}
+
+TEST_F(Sandbox, OpensTheReadableDirectoriesForReading) {
+  start({"files:read"});
+  EXPECT_EQ(ask("read", place("in", "file")), "ok");
+  EXPECT_EQ(ask("list", place("in", "")), "ok");
+  EXPECT_EQ(ask("read", place("out", "file")), "EACCES");
+  EXPECT_EQ(ask("read", place("in", "../out/file")), "EACCES");
+  EXPECT_EQ(ask("write", place("in", "file")), "EACCES");
+  EXPECT_EQ(ask("truncate", place("in", "file")), "EPERM");
+}
+
+TEST_F(Sandbox, OpensTheWritableDirectoriesForWriting) {
+  start({"files:write"});
+  for (const char* const command : {"make", "remove", "mkdir"})
+    EXPECT_EQ(ask(command, place("in", "new")), "ok");
+  for (const char* const command : {"write", "truncate", "chmod"})
+    EXPECT_EQ(ask(command, place("in", "file")), "ok") << command;
+  EXPECT_EQ(ask("read", place("in", "file")), "EACCES");
+  EXPECT_EQ(ask("make", place("out", "new")), "EACCES");
+  EXPECT_EQ(ask("truncate", place("out", "file")), "EACCES");
+}
+
+TEST_F(Sandbox, OpensTheWritableDirectoriesForReadingToThoseWhoMayDoBoth) {
+  start({"files:read", "files:write"});
+  EXPECT_EQ(ask("read", place("in", "file")), "ok");
+  EXPECT_EQ(ask("make", place("in", "new")), "ok");
+}
+
+TEST_F(Sandbox, IsNotOpenedByWhatThePluginSaysOfIt) {
+  start({"sandbox:off", "unconfined", "files", "gate", "redact"});
+  EXPECT_EQ(ask("socket"), "EPERM");
+  EXPECT_EQ(ask("read /etc/passwd"), "EACCES");
+}
+
+TEST_F(Sandbox, CanBeSwitchedOff) {
+  start({}, true);
+  EXPECT_EQ(worker_->sandbox(), "the sandbox is off: nothing is guarded");
+  for (const char* const command : {"socket", "unix", "fork", "spawn", "read /etc/passwd"})
+    EXPECT_EQ(ask(command), "ok") << command;
+  EXPECT_EQ(ask("make", place("out", "new")), "ok");
+  EXPECT_EQ(ask("kill", parent()), "ok");
+}
+
+TEST_F(Sandbox, HandsTheHookNoDescriptorButItsModule) {
+  start({});
+  EXPECT_EQ(ask("descriptors"), "0 1 2 3");
+}
+
+TEST_F(Sandbox, LimitsWhatTheProcessIs) {
+  start({});
+  EXPECT_EQ(ask("dumpable"), "0");
+  EXPECT_EQ(ask("new_privs"), "1");
+  EXPECT_EQ(ask("umask"), "63");
+#if !defined(AGENTD_WORKER_SANITIZED_BUILD)
+  EXPECT_EQ(ask("limits"), "0 256 " + std::to_string(64u << 20) + " ");
+  EXPECT_EQ(ask("allocate 16"), "memory");
+  EXPECT_EQ(ask("allocate 100"), "NULL");
+#endif
+}
+
+}  // namespace
+}  // namespace agentd::testing
