@@ -117,6 +117,7 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
   options.disable = config.list("hooks.disable");
   options.allow = config.list("hooks.allow");
   options.quarantine_directory = home + "/quarantine";
+  options.home = home;
   options.isolation = isolation_of(config.text("hooks.isolation")).value_or(Isolation::kProcess);
   options.worker.program = worker_program(app.surroundings().executable);
   options.worker.memory_bytes_max = config.whole("hooks.worker_memory_mb") << 20;

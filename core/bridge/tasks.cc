@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <condition_variable>
+#include <csignal>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -25,8 +25,8 @@ struct TasksTable {
   TaskPool::State* state;
 };
 
-// Asynchronous signals belong to the host's own threads: a plugin's thread neither runs a handler of the host
-// nor sees its system calls interrupted.
+// Asynchronous signals belong to the host's own threads: a plugin's thread neither runs a handler
+// of the host nor sees its system calls interrupted.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -60,9 +60,9 @@ struct TaskPool::State {
     std::uint64_t id = 0;
     std::string name;
     agentd_live live{0, 0, UINT64_MAX};
-    std::thread thread;              // guarded by State::mutex
-    bool ended = false;              // guarded by State::mutex
-    std::thread::id thread_id;       // guarded by State::mutex
+    std::thread thread;         // guarded by State::mutex
+    bool ended = false;         // guarded by State::mutex
+    std::thread::id thread_id;  // guarded by State::mutex
   };
 
   State();
@@ -94,8 +94,8 @@ agentd_status AGENTD_CALL tasks_start(const agentd_tasks* table, agentd_str name
                                       void* context, uint64_t* out) noexcept {
   if (fn == nullptr || out == nullptr) return AGENTD_E_ARG;
   try {
-    return reinterpret_cast<const TasksTable*>(table)->state->start(shown_name(view_of(name)), fn, context,
-                                                                    out);
+    return reinterpret_cast<const TasksTable*>(table)->state->start(shown_name(view_of(name)), fn,
+                                                                    context, out);
   } catch (const std::bad_alloc&) {
     return AGENTD_E_NOMEM;
   }
@@ -114,8 +114,8 @@ void cancel(agentd_live& live, std::uint32_t reason) {
 
 TaskPool::State::State() : table{{sizeof(agentd_tasks), 0, tasks_start, tasks_stop}, this} {}
 
-void TaskPool::State::run(std::shared_ptr<State> state, std::shared_ptr<Task> task, agentd_task_fn fn,
-                          void* context) noexcept {
+void TaskPool::State::run(std::shared_ptr<State> state, std::shared_ptr<Task> task,
+                          agentd_task_fn fn, void* context) noexcept {
   ::pthread_setname_np(::pthread_self(), task->name.c_str());
   {
     const std::lock_guard lock(state->mutex);
@@ -163,9 +163,8 @@ agentd_status TaskPool::State::stop(std::uint64_t id) {
   if (task->thread_id == std::this_thread::get_id()) return AGENTD_E_THREAD;
   cancel(task->live, AGENTD_CANCEL_USER);
   // Another who stops it may be the one who joins it.
-  changed.wait(lock, [&] {
-    return task->ended || std::none_of(tasks.begin(), tasks.end(), is_it);
-  });
+  changed.wait(lock,
+               [&] { return task->ended || std::none_of(tasks.begin(), tasks.end(), is_it); });
   join_ended(lock);
   changed.wait(lock, [&] { return std::none_of(tasks.begin(), tasks.end(), is_it); });
   return AGENTD_OK;

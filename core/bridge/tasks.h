@@ -19,14 +19,15 @@ namespace agentd {
 class TaskPool {
  public:
   TaskPool();
-  // Threads that stop_all() left behind go on: what they use of the pool is freed by the last of them.
+  // Threads that stop_all() left behind go on: what they use of the pool is freed by the last of
+  // them.
   ~TaskPool();
   TaskPool(const TaskPool&) = delete;
   TaskPool& operator=(const TaskPool&) = delete;
 
   const agentd_tasks* table() const;
-  // Sets every cancel word (AGENTD_CANCEL_SHUTDOWN), waits, and refuses new tasks from now on. Returns the
-  // names of those that did not end within `grace`.
+  // Sets every cancel word (AGENTD_CANCEL_SHUTDOWN), waits, and refuses new tasks from now on.
+  // Returns the names of those that did not end within `grace`.
   std::vector<std::string> stop_all(Milliseconds grace);
 
   struct State;

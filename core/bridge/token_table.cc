@@ -15,13 +15,15 @@ namespace agentd {
 
 namespace {
 
-// A deadline is looked for this long before it passes; a program that waits for nothing is woken seldom.
+// A deadline is looked for this long before it passes; a program that waits for nothing is woken
+// seldom.
 constexpr Milliseconds kTick{10}, kIdle{100};
 
 }  // namespace
 
 struct TokenTable::Watchdog {
-  Watchdog(const TokenTable& of, const Clock& time) : table(of), clock(time), thread([this] { run(); }) {}
+  Watchdog(const TokenTable& of, const Clock& time)
+      : table(of), clock(time), thread([this] { run(); }) {}
   ~Watchdog() {
     {
       const std::lock_guard lock(mutex);
@@ -47,7 +49,8 @@ struct TokenTable::Watchdog {
 TokenTable::Watchdog::Seen TokenTable::Watchdog::look(const Seen& before) const {
   const std::uint64_t now = clock.monotonic_ns();
   for (const auto& [slot, call] : before) slot->expire(call, now);
-  const std::uint64_t ahead = static_cast<std::uint64_t>(std::chrono::nanoseconds(kIdle + kTick).count());
+  const std::uint64_t ahead =
+      static_cast<std::uint64_t>(std::chrono::nanoseconds(kIdle + kTick).count());
   Seen out;
   for (CallSlot* const slot : table.slots())
     if (const auto call = slot->about_to_expire(now + ahead)) out.emplace_back(slot, *call);
@@ -79,7 +82,8 @@ std::vector<CallSlot*> TokenTable::slots() const {
   return out;
 }
 
-// A slot that is still lent belongs to an instance that was abandoned, one of whose threads may yet read it.
+// A slot that is still lent belongs to an instance that was abandoned, one of whose threads may yet
+// read it.
 TokenTable::~TokenTable() {
   watchdog_.reset();
   for (auto& slot : slots_)

@@ -2,9 +2,9 @@
 #pragma once
 // token_table.h - from the tokens that plugins hold to the slots of running calls.
 //
-// A token is 40 bits of generation and 24 of index; a stale one finds nothing. Slots are made once and
-// lent again: a slot's index is its own for ever. The watchdog is a thread that looks at all of them; the calls
-// themselves do nothing for it.
+// A token is 40 bits of generation and 24 of index; a stale one finds nothing. Slots are made once
+// and lent again: a slot's index is its own for ever. The watchdog is a thread that looks at all of
+// them; the calls themselves do nothing for it.
 //
 // Threading: thread-safe.
 
@@ -27,8 +27,9 @@ class TokenTable final : public SlotSource {
   void release(CallSlot* slot) override;
   // The slot whose current token this is; null when it is stale or foreign.
   CallSlot* find(agentd_token token) const;
-  // From now on a call whose function is still running at its deadline gets its cancel word set, within 10 to 20 ms
-  // (a call of less than 100 ms: within 120). Nothing happens a second time. `clock` outlives the table.
+  // From now on a call whose function is still running at its deadline gets its cancel word set,
+  // within 10 to 20 ms (a call of less than 100 ms: within 120). Nothing happens a second time.
+  // `clock` outlives the table.
   void watch(const Clock& clock);
 
  private:

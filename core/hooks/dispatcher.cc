@@ -149,6 +149,7 @@ HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
   if (!why.empty()) out.failure = out.failure.empty() ? std::move(why) : out.failure + "; " + why;
   if (out.failure.empty() && status == AGENTD_E_DEADLINE)
     out.failure = "it did not answer before its deadline";
+  if (out.failure.empty() && status == AGENTD_E_CANCELLED) out.failure = "it was cancelled";
   return out;
 }
 

@@ -25,7 +25,9 @@ bool same_file(const struct stat& a, const struct stat& b) {
 
 void FileWatch::add(const std::string& path) { watched_.push_back({path, look(path)}); }
 
-void FileWatch::add(const std::string& path, const struct stat& seen) { watched_.push_back({path, seen}); }
+void FileWatch::add(const std::string& path, const struct stat& seen) {
+  watched_.push_back({path, seen});
+}
 
 bool FileWatch::changed() const {
   return std::any_of(watched_.begin(), watched_.end(), [](const Watched& each) {

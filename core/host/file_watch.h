@@ -2,8 +2,9 @@
 #pragma once
 // file_watch.h - whether files and directories are still what they were when somebody looked.
 //
-// By device, inode, size and the two times: one system call for each path, on every file system, and nothing to
-// be opened or drained. A directory changes when a name in it comes, goes or is renamed.
+// By device, inode, size and the two times: one system call for each path, on every file system,
+// and nothing to be opened or drained. A directory changes when a name in it comes, goes or is
+// renamed.
 //
 // Threading: thread-compatible.
 

@@ -24,7 +24,8 @@ HookHost::Reloaded HookHost::reload_changed() {
   // Of a guard whose file is gone, and of one that came and cannot be used.
   if (!found.gone.empty() || told != problems) add_missing_guards();
   out.changed |= found.changed || problems_.size() != told;
-  for (std::size_t i = told; i < problems_.size(); ++i) out.warnings.push_back(problems_[i].message);
+  for (std::size_t i = told; i < problems_.size(); ++i)
+    out.warnings.push_back(problems_[i].message);
   out.notes.assign(notes_.begin() + static_cast<std::ptrdiff_t>(notes), notes_.end());
   for (std::string& each : found.notes) out.notes.push_back(std::move(each));
   return out;

@@ -35,10 +35,11 @@ bool is_plain(std::string_view text) {
 Result<std::string> text(JsonView root, std::string_view key, bool required) {
   const JsonView found = root[key];
   if (!found.exists() && !required) return std::string();
-  if (!found.is_string() || (required && found.string_or({}).empty()))
-    return wrong(key, "must be a text");
+  if (!found.is_string()) return wrong(key, "must be a text");
   if (found.string_or({}).size() > kIdBytesMax) return wrong(key, "is too long");
-  return one_line(found.string_or({}), kIdBytesMax);
+  std::string line = one_line(found.string_or({}), kIdBytesMax);
+  if (required && line.empty()) return wrong(key, "must be a text");
+  return line;
 }
 
 Result<std::vector<std::string>> texts(JsonView root, std::string_view key) {

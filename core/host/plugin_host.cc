@@ -6,6 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/host/elf_note.h"
+#include "core/host/worker/reach.h"
 
 namespace agentd {
 namespace {
@@ -317,7 +318,8 @@ Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready,
     AGENTD_TRY(std::shared_ptr<Plugin> apart,
                WorkerPlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
                                   std::move(ready.grants), config_of(file.name), environment_,
-                                  {supervisor_, options_.worker, isolation, options_.roots}));
+                                  {supervisor_, options_.worker, isolation,
+                                   roots_without(options_.roots, options_.home)}));
     return apart;
   }
   AGENTD_TRY(std::shared_ptr<Plugin> plugin,

@@ -34,6 +34,7 @@ struct PluginHostOptions {
   std::vector<std::string> allow;          // globs of names; empty = all; disable beats it
   std::string quarantine_directory;        // quarantine.h; empty = nothing is set aside
   std::map<std::string, PluginConfig> plugins;  // by name, as in hooks.NAME
+  std::string home;                        // agentd's own directory, which no worker reaches; empty = none
   std::vector<std::string> roots;          // of the workspace; empty = no files and no commands for hooks
   std::string private_copy_directory;      // for kernels that do not run memory files; empty = refuse
   uid_t user = ::geteuid();                // whose files are trusted beside root's

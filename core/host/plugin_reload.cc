@@ -8,7 +8,8 @@
 namespace agentd {
 namespace {
 
-// Each copy of a module takes a part of the room that the dynamic linker keeps for thread-locals, for ever.
+// Each copy of a module takes a part of the room that the dynamic linker keeps for thread-locals,
+// for ever.
 constexpr std::uint32_t kReloadsBeforeNote = 8;
 
 using Plugins = std::vector<std::shared_ptr<Plugin>>;
@@ -50,7 +51,8 @@ PluginHost::Reloaded PluginHost::reload_changed(bool all) {
   for (HookFile& file : found.files) {
     if (file.kind != HookKind::kNative || !is_on(file) || stays(file)) continue;
     seen_[file.path] = file.info;
-    if (auto next = load_changed(file, at_path(before, file.path), after, out)) after.push_back(std::move(next));
+    if (auto next = load_changed(file, at_path(before, file.path), after, out))
+      after.push_back(std::move(next));
   }
   put_in_order(after, found);
   for (const auto& old : before)
@@ -63,7 +65,8 @@ PluginHost::Reloaded PluginHost::reload_changed(bool all) {
 }
 
 // A file, or a directory, that has become unsafe or unreadable says nothing of what runs.
-void PluginHost::keep_unsafe(const HookProblem& problem, const Plugins& before, Plugins& after, Reloaded& out) {
+void PluginHost::keep_unsafe(const HookProblem& problem, const Plugins& before, Plugins& after,
+                             Reloaded& out) {
   bool goes_on = false;
   for (const auto& old : before) {
     const std::string& path = old->path();
@@ -94,7 +97,8 @@ void PluginHost::forget(const Plugin& plugin, Reloaded& out) {
   seen_.erase(plugin.path());
   told_.erase(plugin.path());
   out.gone.push_back(plugin.identity().name);
-  environment_.log.write(LogLevel::kInfo, "host", plugin.path() + " is gone: its hooks are not asked any more");
+  environment_.log.write(LogLevel::kInfo, "host",
+                         plugin.path() + " is gone: its hooks are not asked any more");
 }
 
 // The instance that is used from now on; null when there is none.
@@ -132,15 +136,18 @@ std::shared_ptr<Plugin> PluginHost::load_changed(HookFile& file, const std::shar
 void PluginHost::hand_over(Plugin& old, Plugin& next, Reloaded& out) {
   const std::string& name = next.identity().name;
   out.notes.push_back("the hook " + name + " was reloaded (" + old.identity().version + " to " +
-                      next.identity().version + ", sha256 " + next.identity().bytes_digest.substr(0, 12) + ")");
+                      next.identity().version + ", sha256 " +
+                      next.identity().bytes_digest.substr(0, 12) + ")");
   const auto without = [&](const Error& why) {
-    tell(out, next.path(), name, next.path() + " starts without the state of the one before: " + why.message, false);
+    tell(out, next.path(), name,
+         next.path() + " starts without the state of the one before: " + why.message, false);
   };
   const auto state = old.save_state();
   if (!state)
     without(state.error());
   else if (*state)
-    if (const auto taken = next.load_state(**state, old.identity().version); !taken) without(taken.error());
+    if (const auto taken = next.load_state(**state, old.identity().version); !taken)
+      without(taken.error());
   if (++reloads_[next.path()] == kReloadsBeforeNote && next.isolation() == Isolation::kInProcess)
     out.notes.push_back("the hook " + name + " was reloaded " + std::to_string(kReloadsBeforeNote) +
                         " times, and each copy stays in memory: set hooks." + name +
@@ -148,8 +155,8 @@ void PluginHost::hand_over(Plugin& old, Plugin& next, Reloaded& out) {
 }
 
 // Once for each file until something else is to be told of it.
-void PluginHost::tell(Reloaded& out, const std::string& path, const std::string& name, std::string message,
-                      bool old_goes_on) {
+void PluginHost::tell(Reloaded& out, const std::string& path, const std::string& name,
+                      std::string message, bool old_goes_on) {
   if (old_goes_on) message += "; the one that was loaded before goes on";
   message = one_line(message, 2000);
   std::string& last = told_[path];

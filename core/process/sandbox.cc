@@ -3,9 +3,12 @@
 
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <linux/sockios.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -218,6 +221,13 @@ void deny_escapes(Filter& filter) {
   filter.deny_when({SCMP_SYS(prctl)}, {has_bits(0, kLowHalf, PR_SET_PDEATHSIG)});
   filter.deny_when({SCMP_SYS(prctl)}, {has_bits(0, kLowHalf, PR_SET_DUMPABLE)});
   filter.deny_when({SCMP_SYS(prctl)}, {has_bits(0, kLowHalf, PR_SET_PTRACER)});
+  // A descriptor that tells of its events by a signal, to anybody.
+  for (const int command : {F_SETOWN, F_SETOWN_EX, F_SETSIG})
+    filter.deny_when({SCMP_SYS(fcntl)}, {has_bits(1, kLowHalf, static_cast<std::uint64_t>(command))});
+  for (const int command : {FIOSETOWN, SIOCSPGRP})
+    filter.deny_when({SCMP_SYS(ioctl)}, {has_bits(1, kLowHalf, static_cast<std::uint64_t>(command))});
+  // It would take pages from under the host.
+  filter.deny_when({SCMP_SYS(madvise)}, {has_bits(2, kLowHalf, MADV_REMOVE)});
   filter.deny({SCMP_SYS(setrlimit)});
   filter.deny_when({SCMP_SYS(prlimit64)}, {is_not(2, 0)});
   for (const int flag : {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER,
@@ -243,15 +253,35 @@ void deny_processes(Filter& filter) {
   filter.deny_when({SCMP_SYS(clone)}, {has_bits(0, CLONE_THREAD, 0)});
 }
 
-// Landlock looks at what files hold; the rest of a file is guarded here.
-void deny_file_changes(Filter& filter) {
-  filter.deny(
-      {SCMP_SYS(truncate), SCMP_SYS(chmod),       SCMP_SYS(fchmod),       SCMP_SYS(fchmodat),
-       kFchmodat2,         SCMP_SYS(chown),       SCMP_SYS(lchown),       SCMP_SYS(fchown),
-       SCMP_SYS(fchownat), SCMP_SYS(setxattr),    SCMP_SYS(lsetxattr),    SCMP_SYS(fsetxattr),
-       kSetxattrat,        SCMP_SYS(removexattr), SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr),
-       kRemovexattrat,     SCMP_SYS(utime),       SCMP_SYS(utimes),       SCMP_SYS(futimesat),
-       SCMP_SYS(utimensat)});
+// Landlock looks at what files hold and not at whose they are: who may write in some directories could change
+// modes, owners and times everywhere. By name nobody may; by descriptor only who may write, of what it has opened.
+void deny_file_changes(Filter& filter, bool files_write) {
+  filter.deny({SCMP_SYS(chmod), SCMP_SYS(fchmodat), kFchmodat2, SCMP_SYS(chown), SCMP_SYS(lchown),
+               SCMP_SYS(fchownat), SCMP_SYS(setxattr), SCMP_SYS(lsetxattr), kSetxattrat,
+               SCMP_SYS(removexattr), SCMP_SYS(lremovexattr), kRemovexattrat, SCMP_SYS(utime),
+               SCMP_SYS(utimes), SCMP_SYS(futimesat)});
+  if (files_write) {
+    filter.deny_when({SCMP_SYS(utimensat)}, {is_not(1, 0)});
+    return;
+  }
+  filter.deny({SCMP_SYS(truncate), SCMP_SYS(fchmod), SCMP_SYS(fchown), SCMP_SYS(fsetxattr),
+               SCMP_SYS(fremovexattr), SCMP_SYS(utimensat)});
+}
+
+// Older kernels let a file that may be read be emptied while it is opened.
+void deny_emptying(Filter& filter) {
+  filter.deny_when({SCMP_SYS(open)}, {has_bits(1, O_TRUNC, O_TRUNC)});
+  filter.deny_when({SCMP_SYS(openat)}, {has_bits(2, O_TRUNC, O_TRUNC)});
+  filter.deny({SCMP_SYS(creat)});
+  filter.answer(ENOSYS, {SCMP_SYS(openat2)}, {});  // its flags lie in memory
+}
+
+// A socket of this machine leads to whoever listens there, and he may run what he is told.
+void deny_local_sockets(Filter& filter) {
+  constexpr std::uint64_t kDomainsMax = 64;
+  for (std::uint64_t domain = 0; domain < kDomainsMax; ++domain)
+    if (domain != AF_INET && domain != AF_INET6 && domain != AF_NETLINK)
+      filter.deny_when({SCMP_SYS(socket)}, {has_bits(0, kLowHalf, domain)});
 }
 
 // 0, or a negative number of errno; -ENOMEM when the rules could not be made.
@@ -261,8 +291,12 @@ int filter_calls(const SandboxRules& rules, bool signals_are_kept_inside) {
   deny_escapes(filter);
   if (!rules.processes || !signals_are_kept_inside) deny_signals(filter);
   if (!rules.processes) deny_processes(filter);
-  if (!rules.network) filter.deny({SCMP_SYS(socket)});
-  if (!rules.files_write) deny_file_changes(filter);
+  if (rules.network)
+    deny_local_sockets(filter);
+  else
+    filter.deny({SCMP_SYS(socket)});
+  deny_file_changes(filter, rules.files_write);
+  if (!rules.files_write && landlock_version() < kVersionTruncate) deny_emptying(filter);
   return filter.no_memory() ? -ENOMEM : filter.enter();
 }
 

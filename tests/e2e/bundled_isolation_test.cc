@@ -69,6 +69,10 @@ Traces run_with(const std::string& hook, const std::string& isolation, const std
   out.log = without_times(
       without_chance(program.run({"conversation", "show", program.newest(), "--log"}).out));
   out.view = without_chance(program.run({"conversation", "show", program.newest()}).out);
+  // "# · 2026-01-31 09:05 · 9 messages": the minute may have passed.
+  constexpr std::string_view kBefore = "# \u00b7 ", kMinute = "2026-01-31 09:05";
+  if (const std::size_t at = out.view.find(kBefore); at != std::string::npos)
+    out.view.erase(at + kBefore.size(), kMinute.size());
   // The place differs from run to run.
   const std::string place = program.project().substr(0, program.project().rfind('/'));
   if (auto left = read_file(file, 1u << 20)) out.file = without_times(without_chance(*left));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plugin whose file is replaced in the middle of a run of the built program, by a tool that the model calls.
+// A plugin whose file is replaced in the middle of a run of the built program, by a tool that the
+// model calls.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -30,16 +31,19 @@ class ReloadTest : public ::testing::TestWithParam<const char*> {
   // A worker may not write where it likes, so only an instance in the process keeps a log.
   void configure(bool dev) const {
     const std::string path = in_process() ? log() : "";
-    program_.config("hooks:\n  dev: " + std::string(dev ? "true" : "false") + "\n  counter:\n    isolation: " +
-                    GetParam() + "\n    config: {log: '" + path + "', say: 'yes'}\n");
+    program_.config("hooks:\n  dev: " + std::string(dev ? "true" : "false") +
+                    "\n  counter:\n    isolation: " + GetParam() + "\n    config: {log: '" + path +
+                    "', say: 'yes'}\n");
   }
   // Three calls of a tool; the second one replaces the file.
   Finished replace_in_a_run(const std::string& by) {
-    const std::string command = "cp " + by + " " + hooks() + "/.fresh; chmod 644 " + hooks() + "/.fresh; mv " +
-                                hooks() + "/.fresh " + hooks() + "/counter.so";
+    const std::string command = "cp " + by + " " + hooks() + "/.fresh; chmod 644 " + hooks() +
+                                "/.fresh; mv " + hooks() + "/.fresh " + hooks() + "/counter.so";
     return program_.run({"run", "--allow", "bash", "--script",
                          program_.script("- calls: [{name: bash, input: {command: 'true'}}]\n"
-                                         "- calls: [{name: bash, input: {command: '" + command + "'}}]\n"
+                                         "- calls: [{name: bash, input: {command: '" +
+                                         command +
+                                         "'}}]\n"
                                          "- calls: [{name: bash, input: {command: 'true'}}]\n"
                                          "- calls: [{name: bash, input: {command: 'true'}}]\n"
                                          "- text: done\n"),
@@ -51,7 +55,9 @@ class ReloadTest : public ::testing::TestWithParam<const char*> {
     for (std::string line; std::getline(file, line);) out.push_back(line);
     return out;
   }
-  static bool has(const Finished& ran, const std::string& text) { return ran.err.find(text) != std::string::npos; }
+  static bool has(const Finished& ran, const std::string& text) {
+    return ran.err.find(text) != std::string::npos;
+  }
 
   Program program_;
 };
@@ -63,12 +69,14 @@ TEST_P(ReloadTest, NewBuildTakesOverBetweenTwoTurnsWithTheState) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "done\n");
   EXPECT_TRUE(has(ran, "the hook counter was reloaded (1.0.1 to 1.0.2")) << ran.err;
-  for (const char* said : {"revision 1 call 1", "revision 1 call 2", "revision 2 call 3", "revision 2 call 4"})
+  for (const char* said :
+       {"revision 1 call 1", "revision 1 call 2", "revision 2 call 3", "revision 2 call 4"})
     EXPECT_TRUE(has(ran, said)) << said << "\n" << ran.err;
   EXPECT_FALSE(has(ran, "revision 1 call 3")) << ran.err;
   if (!in_process()) return;
-  EXPECT_EQ(lines(), (std::vector<std::string>{"1 created 0", "1 call 1", "1 call 2", "2 created 0",
-                                               "1 destroyed 2", "2 call 3", "2 call 4", "2 destroyed 4"}));
+  EXPECT_EQ(lines(),
+            (std::vector<std::string>{"1 created 0", "1 call 1", "1 call 2", "2 created 0",
+                                      "1 destroyed 2", "2 call 3", "2 call 4", "2 destroyed 4"}));
 }
 
 TEST_P(ReloadTest, BytesThatNobodyTrustedAreRefusedLoudlyAndTheOldOneGoesOn) {
@@ -95,7 +103,9 @@ TEST_P(ReloadTest, BrokenBuildLeavesTheOldOneInPlace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, ReloadTest, ::testing::Values("in-process", "process"),
-                         [](const auto& each) { return std::string(each.param) == "process" ? "Process" : "InProcess"; });
+                         [](const auto& each) {
+                           return std::string(each.param) == "process" ? "Process" : "InProcess";
+                         });
 
 }  // namespace
 }  // namespace agentd::testing

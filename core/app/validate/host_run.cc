@@ -15,6 +15,7 @@ namespace {
 // The module in a directory of its own, as a user would have dropped it.
 Result<std::string> install(const Subject& subject) {
   const std::string directory = subject.directory + "/hooks";
+  if (::access((directory + "/" + subject.name + ".so").c_str(), F_OK) == 0) return directory;
   AGENTD_TRY_VOID(make_directories(directory));
   AGENTD_TRY_VOID(write_file_atomically(directory + "/" + subject.name + ".so", subject.bytes, 0600));
   if (!subject.sidecar.empty())

@@ -157,7 +157,7 @@ constexpr RuleSpec kRules[] = {
      "depend on nothing but the call: no globals of the host, no files of its process"},
     {702, "a worker runs it with what its manifest asks for",
      "The sandbox closes what is not named under \"capabilities\".",
-     "name in the manifest what it needs: \"files:read\", \"network\", \"process\""},
+     "name in the manifest what it needs: \"files:read\", \"network\", \"processes\""},
 };
 
 struct Group {

@@ -6,7 +6,9 @@
 namespace agentd {
 namespace {
 
-std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * 1'000'000u; }
+std::uint64_t ns(Milliseconds time) {
+  return static_cast<std::uint64_t>(time.count()) * 1'000'000u;
+}
 
 // "60 s", "500 ms".
 std::string span_text(Milliseconds time) {
@@ -22,8 +24,8 @@ bool CrashBook::note(std::uint64_t at_ns, std::string_view cause) {
   std::erase_if(ends_, [&](std::uint64_t end) { return end + ns(options_.crash_window) < at_ns; });
   if (!set_aside_.empty() || ends_.size() < options_.crashes_max) return false;
   set_aside_ = "crashed its worker " + std::to_string(ends_.size()) +
-               (ends_.size() == 1 ? " time in " : " times in ") + span_text(options_.crash_window) + " (" +
-               std::string(cause) + ")";
+               (ends_.size() == 1 ? " time in " : " times in ") + span_text(options_.crash_window) +
+               " (" + std::string(cause) + ")";
   return true;
 }
 

@@ -22,7 +22,8 @@ class CrashBook {
 
   // A worker ended at that time; `cause` is "signal 11". True when the plugin is set aside by it.
   bool note(std::uint64_t at_ns, std::string_view cause);
-  // Ends the sentence "PATH ...": "crashed its worker 3 times in 60 s (signal 11)"; empty = not set aside.
+  // Ends the sentence "PATH ...": "crashed its worker 3 times in 60 s (signal 11)"; empty = not set
+  // aside.
   std::string set_aside() const;
   // When the next worker may be started, on the clock.
   std::uint64_t next_start_ns() const;

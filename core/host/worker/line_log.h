@@ -35,7 +35,7 @@ class LineLog {
   const Clock& clock_;
   const std::string name_;
   std::string line_;
-  bool cut_ = false;  // the line is longer than what is kept of it
+  bool cut_ = false;             // the line is longer than what is kept of it
   std::uint64_t second_ns_ = 0;  // when the running second began
   std::uint32_t lines_ = 0;      // written in it
   std::uint64_t dropped_ = 0;

@@ -120,7 +120,8 @@ agentd_status ServiceDesk::open_scope(const ServiceArgs& args, ServiceReply& rep
   const agentd_core* const core = context_.core();
   agentd_token token = 0;
   const agentd_live* live = nullptr;
-  const agentd_status status = core->scope_open(core, args.number[0], args.number[1], &token, &live);
+  const agentd_status status =
+      core->scope_open(core, args.number[0], args.number[1], &token, &live);
   CallSlot* const slot = status == AGENTD_OK ? tokens_.find(token) : nullptr;
   if (slot == nullptr) {
     window_.release_live(mirror);
@@ -192,7 +193,8 @@ agentd_status ServiceDesk::run_workspace(ServiceOp op, agentd_token token, const
   if (files == nullptr) return AGENTD_E_DENIED;
   const agentd_str path = args.text[0];
   if (op == ServiceOp::kWorkspaceRead)
-    return files->read(files, token, path, args.number[0], args.number[1], &reply.text, &reply.number[0]);
+    return files->read(files, token, path, args.number[0], args.number[1], &reply.text,
+                       &reply.number[0]);
   if (op == ServiceOp::kWorkspaceWrite) return files->write(files, token, path, args.text[1]);
   if (op == ServiceOp::kWorkspaceReplace)
     return files->replace(files, token, path, args.text[1], args.text[2]);
@@ -203,7 +205,8 @@ agentd_status ServiceDesk::run_workspace(ServiceOp op, agentd_token token, const
   return status;
 }
 
-agentd_status ServiceDesk::run_process(agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
+agentd_status ServiceDesk::run_process(agentd_token token, const ServiceArgs& args,
+                                       ServiceReply& reply) {
   const auto* const process = table<agentd_process>(AGENTD_PROCESS_ID);
   if (process == nullptr) return AGENTD_E_DENIED;
   const agentd_process_result* result = nullptr;
@@ -280,7 +283,8 @@ agentd_status ServiceDesk::run_store(ServiceOp op, agentd_token token, const Ser
   if (op == ServiceOp::kStoreConversations)
     return me->conversations(me, token, record<agentd_conv_query>(args), &reply.list);
   if (op == ServiceOp::kStoreMessages)
-    return me->messages(me, token, text, u32(number[0]), number[1], number[2], u32(number[3]), &reply.list);
+    return me->messages(me, token, text, u32(number[0]), number[1], number[2], u32(number[3]),
+                        &reply.list);
   if (op == ServiceOp::kStoreReadBlob)
     return me->read_blob(me, token, text, number[0], number[1], &reply.text);
   return me->changes(me, token, number[0], u32(number[1]), &reply.list, &reply.number[0]);

@@ -2,8 +2,9 @@
 #pragma once
 // service_desk.h - what a worker asks of its host, answered by the plugin's own tables.
 //
-// A request is checked for its form, its token and its grants, and then goes to the function that a plugin in
-// this process calls directly: rules, limits and texts of errors exist once, in bridge and behind it.
+// A request is checked for its form, its token and its grants, and then goes to the function that a
+// plugin in this process calls directly: rules, limits and texts of errors exist once, in bridge
+// and behind it.
 //
 // Threading: thread-safe; one call for each lane at a time.
 
@@ -17,8 +18,8 @@
 
 #include "core/base/clock.h"
 #include "core/bridge/plugin_context.h"
-#include "core/host/worker/token_ledger.h"
 #include "core/hooks/slot.h"
+#include "core/host/worker/token_ledger.h"
 #include "core/isolation/messages.h"
 #include "core/isolation/window.h"
 
@@ -35,7 +36,8 @@ class WorkerToolBook {
 class ServiceDesk {
  public:
   // All of them outlive it.
-  ServiceDesk(PluginContext& context, TokenTable& tokens, PayloadWindow& window, WorkerToolBook& tools);
+  ServiceDesk(PluginContext& context, TokenTable& tokens, PayloadWindow& window,
+              WorkerToolBook& tools);
   ~ServiceDesk();
   ServiceDesk(const ServiceDesk&) = delete;
   ServiceDesk& operator=(const ServiceDesk&) = delete;
@@ -62,17 +64,23 @@ class ServiceDesk {
   using Tables = agentd_services;
 
   agentd_status run(agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_core(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_free(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply,
-                         bool& done);
+  agentd_status run_core(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                         ServiceReply& reply);
+  agentd_status run_free(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                         ServiceReply& reply, bool& done);
   agentd_status open_scope(const ServiceArgs& args, ServiceReply& reply);
   void close_scope(agentd_token token);
   agentd_status add_tool(agentd_token token, const ServiceArgs& args);
-  agentd_status json_field(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_compactor(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_threads(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_store(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_workspace(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
+  agentd_status json_field(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                           ServiceReply& reply);
+  agentd_status run_compactor(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                              ServiceReply& reply);
+  agentd_status run_threads(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                            ServiceReply& reply);
+  agentd_status run_store(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                          ServiceReply& reply);
+  agentd_status run_workspace(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                              ServiceReply& reply);
   agentd_status run_process(agentd_token token, const ServiceArgs& args, ServiceReply& reply);
   template <typename Table>
   const Table* table(std::string_view id) const;

@@ -93,7 +93,8 @@ void WorkerSupervisor::State::run() {
       }
     }
     // Without a bell, which takes a descriptor, orders are looked for.
-    if (::poll(watched.data(), watched.size(), bell.valid() ? -1 : kWithoutBellMs) < 0) continue;  // EINTR
+    if (::poll(watched.data(), watched.size(), bell.valid() ? -1 : kWithoutBellMs) < 0)
+      continue;  // EINTR
     eventfd_t rings = 0;
     if (watched[0].revents != 0) (void)::eventfd_read(bell.get(), &rings);
     look_at(watched);
@@ -118,14 +119,16 @@ void WorkerSupervisor::State::start_ordered() {
 
 Result<WorkerSupervisor::Id> WorkerSupervisor::State::start_one(Order& order) {
   // The worker checks that this process is its parent still.
-  const std::vector<std::string> argv{order.start.program, order.start.name, std::to_string(::getpid())};
+  const std::vector<std::string> argv{order.start.program, order.start.name,
+                                      std::to_string(::getpid())};
   const std::vector<std::string> environment = worker_environment(clean_environment());
   SpawnRequest request{argv, environment, {}};
   request.pass = order.start.pass;
   AGENTD_TRY(Child child, spawn(request));
   ::fcntl(child.output.get(), F_SETFL, O_NONBLOCK);
-  auto worker = std::make_unique<Worker>(Worker{std::move(child), order.start.name, std::move(order.ended),
-                                                LineLog(log, clock, order.start.name)});
+  auto worker =
+      std::make_unique<Worker>(Worker{std::move(child), order.start.name, std::move(order.ended),
+                                      LineLog(log, clock, order.start.name)});
   const std::lock_guard lock(mutex);
   workers.emplace(++last_id, std::move(worker));
   return last_id;
@@ -205,7 +208,8 @@ WorkerSupervisor::~WorkerSupervisor() {
 
 Result<WorkerSupervisor::Id> WorkerSupervisor::start(const WorkerStart& start, Ended ended) {
   if (!state_->thread.joinable())
-    return Error{Code::kUnavailable, "starting " + start.program + ": no more threads can be made now"};
+    return Error{Code::kUnavailable,
+                 "starting " + start.program + ": no more threads can be made now"};
   State::Order order{start, std::move(ended), {}};
   std::unique_lock lock(state_->mutex);
   state_->orders.push_back(&order);

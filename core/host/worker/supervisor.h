@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// supervisor.h - the one thread that starts worker processes, sees them end, and hears what they write.
+// supervisor.h - the one thread that starts worker processes, sees them end, and hears what they
+// write.
 //
-// It is the parent of them all, since the kernel ends a worker with the thread that started it: a worker
-// never outlives its host, and no thread of a run may be that parent.
+// It is the parent of them all, since the kernel ends a worker with the thread that started it: a
+// worker never outlives its host, and no thread of a run may be that parent.
 //
 // Threading: thread-safe. `ended` is called on the supervisor's thread.
 
@@ -38,8 +39,8 @@ class WorkerSupervisor {
   WorkerSupervisor(const WorkerSupervisor&) = delete;
   WorkerSupervisor& operator=(const WorkerSupervisor&) = delete;
 
-  // Starts the program with a clean environment, a session of its own and the descriptors 0 to 2 beside those of
-  // `start`. What it writes goes to the log. `ended` hears once how it ended.
+  // Starts the program with a clean environment, a session of its own and the descriptors 0 to 2
+  // beside those of `start`. What it writes goes to the log. `ended` hears once how it ended.
   Result<Id> start(const WorkerStart& start, Ended ended);
   // SIGKILL; does not wait. Nothing happens when it has ended.
   void kill(Id worker);
@@ -53,7 +54,8 @@ class WorkerSupervisor {
   std::unique_ptr<State> state_;
 };
 
-// What a worker sees of the host's environment: PATH is fixed, the rest is HOME, TMPDIR, language and time zone.
+// What a worker sees of the host's environment: PATH is fixed, the rest is HOME, TMPDIR, language
+// and time zone.
 std::vector<std::string> worker_environment(const std::vector<std::string>& host);
 
 }  // namespace agentd

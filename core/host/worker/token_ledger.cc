@@ -10,7 +10,8 @@ std::uint32_t cancel_of(const agentd_live& live) {
 }
 
 std::uint64_t deadline_of(const agentd_live& live) {
-  return std::atomic_ref(const_cast<agentd_live&>(live).deadline_ns).load(std::memory_order_acquire);
+  return std::atomic_ref(const_cast<agentd_live&>(live).deadline_ns)
+      .load(std::memory_order_acquire);
 }
 
 void set_cancel(agentd_live& live, std::uint32_t reason) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// token_ledger.h - which tokens one worker was handed, who uses one right now, and what the worker sees of its
-// cancel word and deadline.
+// token_ledger.h - which tokens one worker was handed, who uses one right now, and what the worker
+// sees of its cancel word and deadline.
 //
-// A token ends here before its slot does: remove() waits for those that use it, so that no request of a worker
-// reads a payload or an arena that has gone, whatever the worker does at the same time in another lane.
+// A token ends here before its slot does: remove() waits for those that use it, so that no request
+// of a worker reads a payload or an arena that has gone, whatever the worker does at the same time
+// in another lane.
 //
 // Threading: thread-safe.
 
@@ -24,7 +25,8 @@ class TokenLedger {
   // Of actions and of results that live until the token ends.
   static constexpr std::uint64_t kBytesMax = 512ull << 20;
 
-  // `mirror` is the worker's copy of the token's words, `live`; both stay until remove() has returned.
+  // `mirror` is the worker's copy of the token's words, `live`; both stay until remove() has
+  // returned.
   void add(agentd_token token, const agentd_live& live, agentd_live* mirror);
   // Nobody can use it any more when it returns. Unknown ones are ignored.
   void remove(agentd_token token);
@@ -66,7 +68,7 @@ class TokenLedger {
   void give_back(agentd_token token);
 
   std::mutex mutex_;
-  std::condition_variable changed_;  // a token is used less, or was completed
+  std::condition_variable changed_;        // a token is used less, or was completed
   std::map<agentd_token, Entry> entries_;  // guarded by mutex_
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// worker_instance.h - one instance of a worker plugin: the process in which it runs now, and its tools there.
-// Private to worker_plugin.cc.
+// worker_instance.h - one instance of a worker plugin: the process in which it runs now, and its
+// tools there. Private to worker_plugin.cc.
 //
 // Threading: thread-safe by its mutexes.
 
@@ -31,10 +31,11 @@ class WorkerPlugin::Instance final : public WorkerToolBook {
 
   std::timed_mutex starting;  // by who makes a new process
   std::mutex mutex;
-  ProcessPtr process;                          // guarded by mutex; null = never made, or ended
-  bool counted = false;                        // its end is in the book; guarded by mutex
-  std::uint64_t last_use = 0;                  // guarded by the plugin's mutex
-  std::map<std::string, std::uint64_t> tools;  // the worker's numbers; guarded by the plugin's tools_mutex_
+  ProcessPtr process;          // guarded by mutex; null = never made, or ended
+  bool counted = false;        // its end is in the book; guarded by mutex
+  std::uint64_t last_use = 0;  // guarded by the plugin's mutex
+  std::map<std::string, std::uint64_t>
+      tools;  // the worker's numbers; guarded by the plugin's tools_mutex_
   // Of a process that has ended, until its successor has said which of them it still has; as above.
   std::set<std::string> old_tools;
 

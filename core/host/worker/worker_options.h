@@ -16,7 +16,8 @@ struct WorkerOptions {
   std::uint64_t memory_bytes_max = 512ull << 20;  // of what one worker allocates
   Milliseconds start_time{5'000};                 // to load the module
   Milliseconds control_time{5'000};               // for create(), destroy() and their like
-  // After its deadline, or a cancel, a call may still answer for so long; then its worker is killed.
+  // After its deadline, or a cancel, a call may still answer for so long; then its worker is
+  // killed.
   Milliseconds grace{50};
   // So many ends within the window set the module aside.
   std::uint32_t crashes_max = 3;

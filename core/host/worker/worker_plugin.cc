@@ -96,7 +96,11 @@ Result<void> WorkerPlugin::start(const HookFile& file, Grants grants, const Plug
   interfaces_ = texts(interface_ids_);
   boot_.services = (grants.compactor ? kBootCompactor : 0) | (grants.threads ? kBootThreads : 0) |
                    (grants.store ? kBootStore : 0);
-  capabilities_ = texts(manifest_.capabilities);
+  // What a repository brings opens nothing by itself.
+  for (const std::string& each : manifest_.capabilities)
+    if (precedence_ != Precedence::kProject || (config_.grants && config_.grants->contains(each)))
+      capability_names_.push_back(each);
+  capabilities_ = texts(capability_names_);
   roots_ = texts(placing_.roots);
   boot_.name = to_abi(name_);
   boot_.interfaces = list_of(interfaces_);
@@ -208,6 +212,8 @@ agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, cons
     if (error.message.empty()) return is_cancelled(*call.live) ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
     return error.code == Code::kNotFound ? AGENTD_E_NOT_FOUND : AGENTD_E_INTERNAL;
   };
+  if (context_->stopped()->load() == kHookEnded)
+    return failed({Code::kInternal, "the hook " + name_ + " has ended"});
   const InstancePtr instance = instance_of(call.conversation);
   const auto process = process_of(*instance, *call.live);
   if (!process) return failed(process.error());

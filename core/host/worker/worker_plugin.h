@@ -127,6 +127,7 @@ class WorkerPlugin final : public Plugin {
   Booted booted_;  // of the first worker
   BootArgs boot_;  // its texts lie in the members that follow
   std::vector<std::string> interface_ids_;
+  std::vector<std::string> capability_names_;  // of the manifest's, those that hold
   std::vector<agentd_str> interfaces_, capabilities_, roots_;
   std::vector<std::unique_ptr<Row>> rows_;
   CrashBook crashes_;

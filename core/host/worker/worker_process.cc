@@ -150,6 +150,11 @@ Result<void> WorkerProcess::read_booted(std::string_view body) {
   booted_.id = std::string(view_of(reply.id));
   booted_.version = std::string(view_of(reply.version));
   booted_.sandbox = one_line(view_of(reply.sandbox), 2'000);
+  constexpr std::uint32_t kRowsMax = 1024, kNotesMax = 1024;
+  constexpr std::size_t kTextBytesMax = 256;
+  if (reply.rows.count > kRowsMax || reply.notes.count > kNotesMax || booted_.id.size() > kTextBytesMax ||
+      booted_.version != one_line(booted_.version, kTextBytesMax))
+    return Error{Code::kInvalid, "it answered what cannot be"};
   const auto* const rows = static_cast<const RowInfo*>(reply.rows.first);
   booted_.rows.assign(rows, rows + reply.rows.count);
   const auto* const notes = static_cast<const agentd_str*>(reply.notes.first);
@@ -345,11 +350,28 @@ agentd_status WorkerProcess::converse(Running& running, Lane lane, const LaneMes
       const bool late = running.gave_up == AGENTD_CANCEL_DEADLINE && answer.status == AGENTD_E_CANCELLED;
       return late ? AGENTD_E_DEADLINE : answer.status;
     }
-    if (!is(answer, LaneOp::kService) || !serve(lane, answer, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)))) {
-      broken("its answer to a call");
+    if (!is(answer, LaneOp::kService)) {
       end = LaneEnd::kBroken;
+      continue;
     }
+    // A worker that never stops asking is given up like one that never answers.
+    if (const auto over = out_of_time(running)) return *over;
+    end = serve(lane, answer, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)));
   }
+}
+
+// Before each request is served: tells the worker to give up, and says so once the grace is over.
+std::optional<agentd_status> WorkerProcess::out_of_time(Running& running) {
+  if (running.gave_up != 0) {
+    if (clock_.monotonic_ns() < running.grace_ends) return std::nullopt;
+    return given_up(running);
+  }
+  const agentd_live& live = *running.call.live;
+  if (const std::uint32_t reason = cancel_of(live); reason != 0)
+    give_up(running, reason, options_.grace);
+  else if (Deadline{deadline_of(live)}.passed(clock_))
+    give_up(running, AGENTD_CANCEL_DEADLINE, options_.grace);
+  return std::nullopt;
 }
 
 // Tells the plugin that it has the grace left, and no more.
@@ -385,15 +407,16 @@ std::optional<agentd_status> WorkerProcess::after(Running& running, LaneEnd end)
   return fail(running, AGENTD_E_INTERNAL, end_text());
 }
 
-bool WorkerProcess::serve(Lane& lane, const LaneMessage& request, const std::string& body,
-                          const LaneWait& wait) {
+LaneEnd WorkerProcess::serve(Lane& lane, const LaneMessage& request, const std::string& body,
+                             const LaneWait& wait) {
   ServiceDesk::Answer answer;
-  if (!desk_->serve(request.token, body, answer)) return false;
+  if (!desk_->serve(request.token, body, answer)) return LaneEnd::kBroken;
   LaneMessage reply = message_of(LaneOp::kReply);
   reply.status = answer.status;
   reply.token = request.token;
   const LaneEnd end = lane.send(reply, answer.body, wait);
-  return end == LaneEnd::kMessage || end == LaneEnd::kGone;
+  // The turn is still ours then, and what lies in the lane is the request that was served.
+  return end == LaneEnd::kMessage || end == LaneEnd::kGone ? end : LaneEnd::kBroken;
 }
 
 // Its lane is free; its records and its token stay until somebody completes it. One that neither does so nor
@@ -452,7 +475,8 @@ void WorkerProcess::serve_lane(std::uint32_t index) {
     const LaneEnd end = lane.receive(request, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)));
     if (end == LaneEnd::kGone) return;
     const bool served = end == LaneEnd::kMessage && is(request, LaneOp::kService) &&
-                        serve(lane, request, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)));
+                        serve(lane, request, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime))) !=
+                            LaneEnd::kBroken;
     if (!served) broken("a request");
   }
 }

@@ -105,10 +105,11 @@ class WorkerProcess {
   bool place(Running& running, const Target& target, LaneMessage& message);
   agentd_status converse(Running& running, Lane lane, const LaneMessage& message);
   std::optional<agentd_status> after(Running& running, LaneEnd end);
+  std::optional<agentd_status> out_of_time(Running& running);
   void give_up(Running& running, std::uint32_t reason, Milliseconds grace);
   agentd_status given_up(Running& running);
   agentd_status fail(const Running& running, agentd_status status, std::string text);
-  bool serve(Lane& lane, const LaneMessage& request, const std::string& body, const LaneWait& wait);
+  LaneEnd serve(Lane& lane, const LaneMessage& request, const std::string& body, const LaneWait& wait);
   agentd_status wait_completed(Running& running);
   void broken(std::string_view what);
 

@@ -82,7 +82,9 @@ class fake_tasks {
   struct owned : agentd_tasks {
     fake_tasks* owner;
   };
-  static fake_tasks& of(const agentd_tasks* table) { return *static_cast<const owned*>(table)->owner; }
+  static fake_tasks& of(const agentd_tasks* table) {
+    return *static_cast<const owned*>(table)->owner;
+  }
   static void cancel(one& task, std::uint32_t reason) {
     std::atomic_ref<std::uint32_t>(task.live.cancel).store(reason, std::memory_order_release);
   }

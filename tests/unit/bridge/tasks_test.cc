@@ -33,12 +33,15 @@ void until_told(const agentd_live* live) {
 // A lambda as the body of a task; outlives it.
 struct Body {
   std::function<void(const agentd_live*)> fn;
-  static void AGENTD_CALL run(void* me, const agentd_live* live) noexcept { static_cast<Body*>(me)->fn(live); }
+  static void AGENTD_CALL run(void* me, const agentd_live* live) noexcept {
+    static_cast<Body*>(me)->fn(live);
+  }
 };
 
 class Tasks : public ::testing::Test {
  protected:
-  agentd_status start(std::string_view name, std::function<void(const agentd_live*)> fn, std::uint64_t* out) {
+  agentd_status start(std::string_view name, std::function<void(const agentd_live*)> fn,
+                      std::uint64_t* out) {
     bodies_.push_back(std::make_unique<Body>(Body{std::move(fn)}));
     return table_->start(table_, to_abi(name), Body::run, bodies_.back().get(), out);
   }
@@ -133,7 +136,9 @@ TEST_F(Tasks, ManyShortOnesOneAfterAnotherNeverFillTheTable) {
   std::atomic<int> ran{0};
   for (int i = 0; i < 200; ++i) {
     std::uint64_t id = 0;
-    while (start("short", [&](const agentd_live*) { ++ran; }, &id) == AGENTD_E_BUSY) std::this_thread::yield();
+    while (start(
+               "short", [&](const agentd_live*) { ++ran; }, &id) == AGENTD_E_BUSY)
+      std::this_thread::yield();
   }
   EXPECT_TRUE(pool_->stop_all(Milliseconds(5'000)).empty());
   EXPECT_EQ(ran, 200);

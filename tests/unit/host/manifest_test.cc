@@ -62,6 +62,12 @@ TEST(Manifest, WrongOnesNameTheKey) {
   EXPECT_NE(verdict(with("1.0", R"(,"wants":[1])")).find("wants must be"), std::string::npos);
 }
 
+TEST(Manifest, AVersionOfLineBreaksIsNone) {
+  const auto found = parse_manifest(R"({"id":"org.example.x","version":"\n\n","abi":"1.0"})");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message, "bad manifest: version must be a text");
+}
+
 TEST(Manifest, DeepNestingIsRefusedBeforeItIsRead) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   EXPECT_NE(verdict(with("1.0", ",\"config_schema\":" + deep)).find("nested too deeply"), std::string::npos);

@@ -29,8 +29,9 @@ struct Said {
 
   friend bool operator==(const Said&, const Said&) = default;
   friend std::ostream& operator<<(std::ostream& out, const Said& said) {
-    return out << (said.blocked ? "blocked" : "let through") << (said.by_failure ? " by a failure" : "") << " '"
-               << said.reason << "' " << said.status << " '" << said.failure << "'";
+    return out << (said.blocked ? "blocked" : "let through")
+               << (said.by_failure ? " by a failure" : "") << " '" << said.reason << "' "
+               << said.status << " '" << said.failure << "'";
   }
 };
 
@@ -42,7 +43,8 @@ struct How {
 
 class WorkerFixture : public HostFixture {
  public:
-  explicit WorkerFixture(Isolation isolation = Isolation::kProcess) : HostFixture(AGENTD_MOODS_HOOKS) {
+  explicit WorkerFixture(Isolation isolation = Isolation::kProcess)
+      : HostFixture(AGENTD_MOODS_HOOKS) {
     options.isolation = isolation;
     options.worker.program = AGENTD_HOOK_WORKER;
   }
@@ -111,7 +113,8 @@ inline std::vector<pid_t> children() {
 
 inline std::size_t open_descriptors() {
   std::size_t out = 0;
-  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) ++out;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd"))
+    ++out;
   return out;
 }
 

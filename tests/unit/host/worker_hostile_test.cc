@@ -22,26 +22,32 @@ class HostileFixture : public WorkerFixture {
     path = install("moods", rule);
     load();
   }
-  std::string problem() const { return host->problems().empty() ? "" : host->problems()[0].message; }
+  std::string problem() const {
+    return host->problems().empty() ? "" : host->problems()[0].message;
+  }
   std::string path;
 };
 
 TEST(HostileWorker, ThatDiesEarlyIsAProblem) {
   const HostileFixture fixture("dies_early");
-  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker ended by itself with status 3");
+  EXPECT_EQ(fixture.problem(),
+            fixture.path + " could not start: its worker ended by itself with status 3");
 }
 
 TEST(HostileWorker, ThatSaysNothingIsGivenUp) {
   HostileFixture fixture("silent");
-  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker did not load it within 2000 ms");
+  EXPECT_EQ(fixture.problem(),
+            fixture.path + " could not start: its worker did not load it within 2000 ms");
   fixture.host.reset();
   EXPECT_TRUE(children().empty());
 }
 
 TEST(HostileWorker, ThatStartsWithGarbageIsRefused) {
   const HostileFixture fixture("garbage_boot");
-  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker was ended: it wrote what no worker "
-                                              "writes (its start)");
+  EXPECT_EQ(fixture.problem(),
+            fixture.path +
+                " could not start: its worker was ended: it wrote what no worker "
+                "writes (its start)");
 }
 
 TEST(HostileWorker, ThatNeverFindsAPlaceForTheWindowIsGivenUp) {
@@ -56,7 +62,8 @@ TEST_P(GarbageInACall, EndsTheWorkerAndFailsTheCall) {
   ASSERT_EQ(fixture.problem(), "");
   const Said said = fixture.ask("bash");
   EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
-  EXPECT_EQ(said.failure, "its worker was ended: it wrote what no worker writes (its answer to a call)");
+  EXPECT_EQ(said.failure,
+            "its worker was ended: it wrote what no worker writes (its answer to a call)");
   EXPECT_TRUE(fixture.log.has("its worker is ended: it wrote what no worker writes"));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// worker_parts_test.cc - what a worker plugin is made of: lines for the log, tokens, the supervisor.
+// worker_parts_test.cc - what a worker plugin is made of: lines for the log, tokens, the
+// supervisor.
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
@@ -39,7 +40,8 @@ TEST(LineLog, CountsWhatIsTooMuch) {
   RecordingLog log;
   ManualClock clock;
   LineLog lines(log, clock, "lint");
-  for (std::uint32_t i = 0; i < LineLog::kLinesPerSecond + 7; ++i) lines.add("line " + std::to_string(i) + ".\n");
+  for (std::uint32_t i = 0; i < LineLog::kLinesPerSecond + 7; ++i)
+    lines.add("line " + std::to_string(i) + ".\n");
   EXPECT_TRUE(log.has("line " + std::to_string(LineLog::kLinesPerSecond - 1) + "."));
   EXPECT_FALSE(log.has("line " + std::to_string(LineLog::kLinesPerSecond) + "."));
   clock.advance(Milliseconds(1'000));
@@ -111,7 +113,8 @@ TEST(WorkerSupervisor, TellsHowAProgramEnded) {
   WorkerSupervisor supervisor(log, clock);
   std::atomic<int> code{-2};
   // A shell that is given the name as a script.
-  auto id = supervisor.start({"/bin/sh", "no-such-script", {}}, [&](const Exit& exit) { code.store(exit.code); });
+  auto id = supervisor.start({"/bin/sh", "no-such-script", {}},
+                             [&](const Exit& exit) { code.store(exit.code); });
   ASSERT_TRUE(id) << id.error().message;
   EXPECT_TRUE(eventually([&] { return code.load() != -2; }));
   EXPECT_GT(code.load(), 0);
@@ -126,7 +129,8 @@ TEST(WorkerSupervisor, SaysThatThereIsNoSuchProgram) {
   WorkerSupervisor supervisor(log, clock);
   const auto id = supervisor.start({"/nowhere/worker", "lint", {}}, [](const Exit&) {});
   ASSERT_FALSE(id);
-  EXPECT_NE(id.error().message.find("/nowhere/worker does not exist"), std::string::npos) << id.error().message;
+  EXPECT_NE(id.error().message.find("/nowhere/worker does not exist"), std::string::npos)
+      << id.error().message;
 }
 
 TEST(WorkerSupervisor, LeavesNoProcessBehind) {
@@ -136,7 +140,8 @@ TEST(WorkerSupervisor, LeavesNoProcessBehind) {
   {
     WorkerSupervisor supervisor(log, clock);
     for (int i = 0; i < 3; ++i)
-      ASSERT_TRUE(supervisor.start({"/bin/sleep", "1000", {}}, [&](const Exit&) { ended.fetch_add(1); }));
+      ASSERT_TRUE(
+          supervisor.start({"/bin/sleep", "1000", {}}, [&](const Exit&) { ended.fetch_add(1); }));
   }
   EXPECT_TRUE(children().empty());
   EXPECT_EQ(ended.load(), 3);
@@ -147,7 +152,8 @@ TEST(WorkerSupervisor, EndsWhatAWorkerStarted) {
   SystemClock clock;
   WorkerSupervisor supervisor(log, clock);
   testing::TempDir temp;
-  const std::string script = temp.write("s", "setsid sleep 1000 & echo $! > " + temp.file("pid") + "\nwait\n");
+  const std::string script =
+      temp.write("s", "setsid sleep 1000 & echo $! > " + temp.file("pid") + "\nwait\n");
   auto id = supervisor.start({"/bin/sh", script, {}}, [](const Exit&) {});
   ASSERT_TRUE(id);
   std::string text;
@@ -167,10 +173,11 @@ TEST(WorkerSupervisor, EndsWhatAWorkerStarted) {
 }
 
 TEST(WorkerEnvironment, KeepsHomeLanguageAndTimeZoneAlone) {
-  const auto out = worker_environment({"PATH=/x", "HOME=/h", "LANG=C", "LC_ALL=C", "TZ=UTC", "TMPDIR=/t", "USER=u",
-                                       "ANTHROPIC_API_KEY=secret", "LD_PRELOAD=/evil.so"});
-  EXPECT_EQ(out, (std::vector<std::string>{"PATH=/usr/bin:/bin", "HOME=/h", "LANG=C", "LC_ALL=C", "TZ=UTC",
-                                           "TMPDIR=/t"}));
+  const auto out =
+      worker_environment({"PATH=/x", "HOME=/h", "LANG=C", "LC_ALL=C", "TZ=UTC", "TMPDIR=/t",
+                          "USER=u", "ANTHROPIC_API_KEY=secret", "LD_PRELOAD=/evil.so"});
+  EXPECT_EQ(out, (std::vector<std::string>{"PATH=/usr/bin:/bin", "HOME=/h", "LANG=C", "LC_ALL=C",
+                                           "TZ=UTC", "TMPDIR=/t"}));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// worker_plugin_test.cc - a hook in a worker says what it says in the process, and harms nobody when it does not.
+// worker_plugin_test.cc - a hook in a worker says what it says in the process, and harms nobody
+// when it does not.
 #include "core/host/worker/worker_plugin.h"
 
 #include <gtest/gtest.h>
@@ -25,8 +26,9 @@ class SaysTheSame : public ::testing::TestWithParam<const char*> {};
 TEST_P(SaysTheSame, InTheProcessAndInAWorker) { testing::expect_same(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Moods, SaysTheSame,
-                         ::testing::Values("bash", "nothing", "fail", "later", "later nothing", "scope", "json",
-                                           "field", "store", "no store", "count", "illegal", "input", "calls"));
+                         ::testing::Values("bash", "nothing", "fail", "later", "later nothing",
+                                           "scope", "json", "field", "store", "no store", "count",
+                                           "illegal", "input", "calls"));
 
 TEST(WorkerPlugin, RunsInAnotherProcess) {
   WorkerFixture fixture;
@@ -112,8 +114,10 @@ TEST(WorkerPlugin, ThatIsNotInstalledIsToldInOneSentence) {
   fixture.load();
   ASSERT_EQ(fixture.host->problems().size(), 1u);
   EXPECT_EQ(fixture.host->problems()[0].message,
-            path + " is not loaded: the program agentd-hook-worker, in which it runs, is not there: install it "
-                   "beside agentd, or set hooks.moods.isolation to 'in-process'");
+            path +
+                " is not loaded: the program agentd-hook-worker, in which it runs, is not there: "
+                "install it "
+                "beside agentd, or set hooks.moods.isolation to 'in-process'");
 }
 
 TEST(WorkerPlugin, ThatDoesNotStartSaysWhyAndLeavesNothing) {
@@ -334,7 +338,8 @@ TEST(WorkerThatKeepsCrashing, IsSetAsideAtTheThirdTime) {
   const Said said = fixture.ask("bash");
   EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
   EXPECT_EQ(said.failure,
-            "is set aside: it crashed its worker 3 times in 60 s (signal 11); mend it, or run 'agentd hooks "
+            "is set aside: it crashed its worker 3 times in 60 s (signal 11); mend it, or run "
+            "'agentd hooks "
             "release moods'");
   EXPECT_TRUE(fixture.log.has("is set aside"));
   EXPECT_TRUE(eventually([] { return children().empty(); }));
@@ -357,7 +362,8 @@ TEST(WorkerThatKeepsCrashing, WaitsLongerBeforeEachNewOne) {
   EXPECT_EQ(book.next_start_ns(), 0u);
   const std::uint64_t now = clock.monotonic_ns();
   const std::uint64_t ms = 1'000'000;
-  for (const std::uint64_t pause : {std::uint64_t{0}, 100 * ms, 400 * ms, 1'600 * ms, 6'400 * ms, 10'000 * ms}) {
+  for (const std::uint64_t pause :
+       {std::uint64_t{0}, 100 * ms, 400 * ms, 1'600 * ms, 6'400 * ms, 10'000 * ms}) {
     EXPECT_FALSE(book.note(now, "signal 11"));
     EXPECT_EQ(book.next_start_ns(), pause == 0 ? 0 : now + pause);
   }
@@ -407,7 +413,8 @@ TEST(ConcurrentWorker, ThatIsEndedForOneCallTellsTheOthers) {
   std::thread other([&] {
     const Said said = fixture.ask("obey");
     EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
-    EXPECT_EQ(said.failure, "its worker was ended: a call of it did not answer before its deadline");
+    EXPECT_EQ(said.failure,
+              "its worker was ended: a call of it did not answer before its deadline");
   });
   while (fixture.ask("calls").reason == "1") ::usleep(1'000);
   EXPECT_EQ(fixture.ask("hang", {Milliseconds(50), 0, {}}).status, AGENTD_E_DEADLINE);
@@ -424,7 +431,8 @@ TEST(WorkerForEachConversation, KeepsThemApart) {
   for (const agentd_conv conversation : {0u, 1u, 2u, 1u, 2u})
     pids.insert(fixture.ask("pid", {Milliseconds(10'000), conversation, {}}).reason);
   EXPECT_EQ(pids.size(), 3u);
-  EXPECT_EQ(fixture.ask("isolation").reason, std::to_string(AGENTD_ISOLATION_PROCESS_PER_CONVERSATION));
+  EXPECT_EQ(fixture.ask("isolation").reason,
+            std::to_string(AGENTD_ISOLATION_PROCESS_PER_CONVERSATION));
   (void)fixture.ask("crash", {Milliseconds(10'000), 1, {}});
   EXPECT_TRUE(pids.contains(fixture.ask("pid", {Milliseconds(10'000), 2, {}}).reason));
   EXPECT_FALSE(pids.contains(fixture.ask("pid", {Milliseconds(10'000), 1, {}}).reason));
@@ -447,7 +455,8 @@ TEST(WorkerForEachConversation, EndsTheOneUsedLongestAgo) {
   fixture.install("moods");
   fixture.options.worker.conversations_max = 3;
   fixture.load();
-  for (const agentd_conv conversation : {1u, 2u, 1u, 3u}) (void)fixture.ask("nothing", {Milliseconds(10'000), conversation, {}});
+  for (const agentd_conv conversation : {1u, 2u, 1u, 3u})
+    (void)fixture.ask("nothing", {Milliseconds(10'000), conversation, {}});
   EXPECT_EQ(fixture.worker().pids().size(), 3u);
   EXPECT_EQ(fixture.ask("calls", {Milliseconds(10'000), 1, {}}).reason, "3");
   EXPECT_EQ(fixture.ask("calls", {Milliseconds(10'000), 2, {}}).reason, "1");  // a new one

@@ -44,7 +44,8 @@ Ran run(const std::string& script, const std::vector<int>& pass) {
 }
 
 TEST(Spawn, PassesDescriptorsOnInTheirOrder) {
-  const UniqueFd first = memory_with("first"), second = memory_with("second"), third = memory_with("third");
+  const UniqueFd first = memory_with("first"), second = memory_with("second"),
+                 third = memory_with("third");
   EXPECT_EQ(run("cat <&3; cat <&4; cat <&5", {third.get(), first.get(), second.get()}).output,
             "thirdfirstsecond");
 }
@@ -53,10 +54,11 @@ TEST(Spawn, PassesDescriptorsThatLieWhereOthersGo) {
   // Whoever opens the lowest numbers has them at 3, 4 and 5, in another order.
   std::vector<UniqueFd> files;
   for (const char* text : {"a", "b", "c", "d", "e", "f"}) files.push_back(memory_with(text));
-  EXPECT_EQ(run("cat <&3; cat <&4; cat <&5",
-                {files[5].get(), files[0].get(), files[1].get()}).output,
-            "fab");
-  EXPECT_EQ(run("cat <&3; cat <&4", {files[2].get(), files[2].get()}).output, "c");  // one offset, shared
+  EXPECT_EQ(
+      run("cat <&3; cat <&4; cat <&5", {files[5].get(), files[0].get(), files[1].get()}).output,
+      "fab");
+  EXPECT_EQ(run("cat <&3; cat <&4", {files[2].get(), files[2].get()}).output,
+            "c");  // one offset, shared
 }
 
 TEST(Spawn, PassesNothingElse) {
@@ -83,7 +85,8 @@ TEST(Spawn, FailsOnADescriptorThatIsNotOpen) {
   request.pass = pass;
   const auto child = spawn(request);
   ASSERT_FALSE(child);
-  EXPECT_NE(child.error().message.find("passing on a descriptor"), std::string::npos) << child.error().message;
+  EXPECT_NE(child.error().message.find("passing on a descriptor"), std::string::npos)
+      << child.error().message;
 }
 
 TEST(ExitOf, TellsItBeforeTheChildIsReaped) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts its calls, hands the count to its successor, and writes down what happens to it. REVISION 3 does not
-// start, REVISION 4 takes no state, REVISION 5 has a task that does not listen.
-#include <agentd/tasks.hpp>
+// Counts its calls, hands the count to its successor, and writes down what happens to it. REVISION
+// 3 does not start, REVISION 4 takes no state, REVISION 5 has a task that does not listen.
 #include <fcntl.h>
 #include <unistd.h>
+#include <agentd/tasks.hpp>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -38,7 +38,8 @@ struct Counter {
       from.refuse("not today");
       return;
     }
-    from.add_tool<&Counter::wait>({.name = "wait", .description = "Waits for the gate.", .input_schema = "{}"});
+    from.add_tool<&Counter::wait>(
+        {.name = "wait", .description = "Waits for the gate.", .input_schema = "{}"});
     write("created", count_);
     if (REVISION != 5) return;
     (*agentd::tasks(from).start("deaf", [this](agentd::task_view task) {
@@ -65,7 +66,8 @@ struct Counter {
 
   void write(const char* what, int number) const {
     if (log_.empty()) return;
-    const std::string line = TEXT(REVISION) " " + std::string(what) + " " + std::to_string(number) + "\n";
+    const std::string line =
+        TEXT(REVISION) " " + std::string(what) + " " + std::to_string(number) + "\n";
     const int fd = ::open(log_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (::write(fd, line.data(), line.size()) < 0) std::abort();
     ::close(fd);

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
+#include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
-#include "core/base/bytes.h"
 #include "core/host/hook_host.h"
 #include "tests/support/host_fixture.h"
 
@@ -36,10 +36,17 @@ class HookReload : public ::testing::Test {
     options.project_root = fixture_.temp.path();
     options.consent.dev = dev;
     host_ = std::make_unique<HookHost>(
-        options, ExternalEnvironment{fixture_.tokens, fixture_.services, fixture_.clock, fixture_.log,
-                                     []() -> HttpClient& { std::abort(); },
-                                     [](const std::string&) { return std::optional<std::string>(); }, {},
-                                     fixture_.temp.path(), fixture_.temp.file("transcripts"), "default"});
+        options,
+        ExternalEnvironment{fixture_.tokens,
+                            fixture_.services,
+                            fixture_.clock,
+                            fixture_.log,
+                            []() -> HttpClient& { std::abort(); },
+                            [](const std::string&) { return std::optional<std::string>(); },
+                            {},
+                            fixture_.temp.path(),
+                            fixture_.temp.file("transcripts"),
+                            "default"});
     host_->load_all();
     publish();
   }
@@ -75,7 +82,8 @@ TEST_F(HookReload, ChangedBytesWaitForTrustAndRunWhenItIsGiven) {
   const auto found = reload();
   EXPECT_FALSE(found.changed);
   ASSERT_EQ(found.warnings.size(), 1u);
-  EXPECT_NE(found.warnings[0].find("agentd hooks trust counter"), std::string::npos) << found.warnings[0];
+  EXPECT_NE(found.warnings[0].find("agentd hooks trust counter"), std::string::npos)
+      << found.warnings[0];
   EXPECT_NE(found.warnings[0].find("the one that was loaded before goes on"), std::string::npos);
   EXPECT_TRUE(reload().warnings.empty());
   EXPECT_EQ(version(), "1.0.1");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hostile_worker.cc - a program in the place of agentd-hook-worker that does not keep to the rules: which one it
-// breaks is the name of the hook, the first argument.
+// hostile_worker.cc - a program in the place of agentd-hook-worker that does not keep to the rules:
+// which one it breaks is the name of the hook, the first argument.
 #include <agentd/hook_abi.h>
 #include <unistd.h>
 
@@ -49,8 +49,10 @@ class Hostile {
     (void)lane.receive(message, body, {});
     if (rule_ == "silent")
       for (;;) ::pause();
-    if (rule_ == "base_taken") return tell(lane, message_of(LaneOp::kDone, AGENTD_E_CONFLICT), "its base is taken");
-    if (rule_ == "garbage_boot") return tell(lane, message_of(LaneOp::kBooted), std::string(1000, '\x7f'));
+    if (rule_ == "base_taken")
+      return tell(lane, message_of(LaneOp::kDone, AGENTD_E_CONFLICT), "its base is taken");
+    if (rule_ == "garbage_boot")
+      return tell(lane, message_of(LaneOp::kBooted), std::string(1000, '\x7f'));
     tell(lane, message_of(LaneOp::kBooted), booted());
     for (;;) {
       if (lane.receive(message, body, {}) != LaneEnd::kMessage) return;
@@ -64,10 +66,12 @@ class Hostile {
   }
 
   void answer(Lane& lane, const LaneMessage& call) {
-    if (call.event != AGENTD_EVENT_BEFORE_TOOL_CALL) return tell(lane, message_of(LaneOp::kDone), {});
+    if (call.event != AGENTD_EVENT_BEFORE_TOOL_CALL)
+      return tell(lane, message_of(LaneOp::kDone), {});
     if (rule_ == "unknown_op") return tell(lane, message_of(static_cast<LaneOp>(99)), "whatever");
     if (rule_ == "garbage_service") return (void)ask(lane, call.token, std::string(400, '\x55'));
-    if (rule_ == "unknown_service") return (void)ask(lane, call.token, std::string(sizeof(ServiceArgs), '\x01'));
+    if (rule_ == "unknown_service")
+      return (void)ask(lane, call.token, std::string(sizeof(ServiceArgs), '\x01'));
     if (rule_ == "scribbles") return scribble(lane);
     if (rule_ == "forges") return forge(lane, call);
     if (rule_ == "asks_for_more") return ask_for_more(lane, call);
@@ -102,7 +106,8 @@ class Hostile {
     int taken = 0;
     const agentd_token generation = call.token >> 24;
     for (agentd_token index = 0; index < 16; ++index)
-      for (agentd_token other = generation < 8 ? 0 : generation - 8; other < generation + 8; ++other) {
+      for (agentd_token other = generation < 8 ? 0 : generation - 8; other < generation + 8;
+           ++other) {
         const agentd_token token = other << 24 | index;
         if (token != call.token && emit_block(lane, token, "forged") != AGENTD_E_NOT_FOUND) ++taken;
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// moods.cc - a hook that does what the name of the tool says: answers, crashes, hangs, answers later, asks for
-// services. Built serial, and once more as CONCURRENT with MOODS_CONCURRENT.
+// moods.cc - a hook that does what the name of the tool says: answers, crashes, hangs, answers
+// later, asks for services. Built serial, and once more as CONCURRENT with MOODS_CONCURRENT.
 #include <agentd/ext/field.h>
 #include <agentd/ext/json.h>
 #include <agentd/ext/tools.h>
@@ -32,9 +32,12 @@ struct Instance {
 };
 
 agentd_str text(std::string_view from) { return {from.data(), from.size()}; }
-std::string_view view(const agentd_str& from) { return from.ptr == nullptr ? "" : std::string_view(from.ptr, from.len); }
+std::string_view view(const agentd_str& from) {
+  return from.ptr == nullptr ? "" : std::string_view(from.ptr, from.len);
+}
 
-agentd_status emit_text(const agentd_core* core, agentd_token token, std::uint16_t kind, std::string_view what) {
+agentd_status emit_text(const agentd_core* core, agentd_token token, std::uint16_t kind,
+                        std::string_view what) {
   agentd_act_text action{};
   action.h = {sizeof action, kind, 0};
   action.text = text(what);
@@ -50,7 +53,9 @@ agentd_status fail(const agentd_call* call, agentd_status status, std::string_vi
   return status;
 }
 
-std::uint32_t cancel_of(const agentd_live* live) { return __atomic_load_n(&live->cancel, __ATOMIC_ACQUIRE); }
+std::uint32_t cancel_of(const agentd_live* live) {
+  return __atomic_load_n(&live->cancel, __ATOMIC_ACQUIRE);
+}
 
 [[noreturn]] void crash() {
   ::raise(SIGSEGV);
@@ -83,7 +88,8 @@ agentd_status answer_later(const agentd_call* call, std::string_view how) {
     if (mood == "later obey")
       while (cancel_of(live) == 0) nap(1);
     if (mood == "later") emit_text(core, token, AGENTD_ACT_BLOCK, "said later");
-    if (mood != "later never") core->complete(core, token, mood == "later obey" ? AGENTD_E_CANCELLED : AGENTD_OK);
+    if (mood != "later never")
+      core->complete(core, token, mood == "later obey" ? AGENTD_E_CANCELLED : AGENTD_OK);
   }).detach();
   return AGENTD_PENDING;
 }
@@ -102,8 +108,8 @@ agentd_status from_a_scope(const agentd_call* call) {
     core->scope_close(core, token);
     stale = compactor->count_text(compactor, token, text(""), text("12345678"), &count);
   }).join();
-  const std::string said = std::to_string(opened) + " " + std::to_string(counted) + " " + std::to_string(count) +
-                           " " + std::to_string(stale);
+  const std::string said = std::to_string(opened) + " " + std::to_string(counted) + " " +
+                           std::to_string(count) + " " + std::to_string(stale);
   return block(call, said);
 }
 
@@ -123,7 +129,8 @@ agentd_status ask(Instance& self, const agentd_call* call, std::string_view mood
         call->services->store->get(call->services->store, call->token, text("colour"), &found);
     return status != AGENTD_OK ? status : block(call, view(found->value));
   }
-  if (mood == "no store") return block(call, call->services->store == nullptr ? "none" : "there is one");
+  if (mood == "no store")
+    return block(call, call->services->store == nullptr ? "none" : "there is one");
   std::uint64_t count = 0;
   const agentd_status status = call->services->compactor->count_text(
       call->services->compactor, call->token, text(""), text(std::string(4000, 'x')), &count);
@@ -180,11 +187,13 @@ agentd_status AGENTD_CALL run_tool(void* raw, const agentd_call* call) noexcept 
   const auto* const payload = static_cast<const agentd_tool_call*>(call->payload);
   if (payload->tool == 22) crash();
   self.calls.fetch_add(1);
-  emit_text(call->core, call->token, AGENTD_ACT_TOOL_OUTPUT, "tag " + std::to_string(payload->tool) + " ");
+  emit_text(call->core, call->token, AGENTD_ACT_TOOL_OUTPUT,
+            "tag " + std::to_string(payload->tool) + " ");
   return emit_text(call->core, call->token, AGENTD_ACT_TOOL_OUTPUT, view(payload->input_json));
 }
 
-agentd_status add_tool(const agentd_tools* tools, const agentd_call* call, std::string_view name, std::uint64_t tag) {
+agentd_status add_tool(const agentd_tools* tools, const agentd_call* call, std::string_view name,
+                       std::uint64_t tag) {
   agentd_tool tool{};
   tool.size = sizeof tool;
   tool.name = text(name);
@@ -198,16 +207,19 @@ agentd_status add_tool(const agentd_tools* tools, const agentd_call* call, std::
 agentd_status AGENTD_CALL create(const agentd_call* call, void** out) noexcept {
   const auto* const info = static_cast<const agentd_create_info*>(call->payload);
   const std::string_view config = view(info->config_json);
-  if (config.find("no_start") != std::string_view::npos) return fail(call, AGENTD_E_ARG, "not today");
+  if (config.find("no_start") != std::string_view::npos)
+    return fail(call, AGENTD_E_ARG, "not today");
   if (config.find("crash_at_start") != std::string_view::npos) crash();
   auto* const self = new Instance;
   const agentd_core* const core = self->core = call->core;
   self->isolation = info->isolation;
-  self->json = static_cast<const agentd_json*>(core->query(core, text(AGENTD_JSON_ID), sizeof(agentd_json)));
-  self->field = static_cast<const agentd_field*>(core->query(core, text(AGENTD_FIELD_ID), sizeof(agentd_field)));
+  self->json =
+      static_cast<const agentd_json*>(core->query(core, text(AGENTD_JSON_ID), sizeof(agentd_json)));
+  self->field = static_cast<const agentd_field*>(
+      core->query(core, text(AGENTD_FIELD_ID), sizeof(agentd_field)));
   if (self->field != nullptr) self->name_key = self->field->key(self->field, text("tool.name"));
-  const auto* const tools =
-      static_cast<const agentd_tools*>(core->query(core, text(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
+  const auto* const tools = static_cast<const agentd_tools*>(
+      core->query(core, text(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
   if (tools != nullptr) {
     add_tool(tools, call, "echo", 11);
     add_tool(tools, call, "boom", 22);
@@ -247,15 +259,23 @@ constexpr agentd_hook kRows[] = {{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 5, before_to
 #else
 #define MOODS_ISOLATION ",\"isolation\":\"in-process\""
 #endif
-#define MOODS_MANIFEST                                                                              \
-  "{\"id\":\"test.moods\",\"version\":\"1.2.3\",\"abi\":\"1.0\",\"events\":[\"before_tool_call\"]," \
-  "\"concurrency\":\"" MOODS_WORD                                                                   \
-  "\",\"wants\":[\"compactor\",\"store\",\"agentd.tools/1\",\"agentd.json/1\",\"agentd.field/1\"]" MOODS_ISOLATION "}"
+#define MOODS_MANIFEST                                                                             \
+  "{\"id\":\"test.moods\",\"version\":\"1.2.3\",\"abi\":\"1.0\",\"events\":[\"before_tool_call\"]" \
+  ","                                                                                              \
+  "\"concurrency\":\"" MOODS_WORD                                                                  \
+  "\",\"wants\":[\"compactor\",\"store\",\"agentd.tools/1\",\"agentd.json/1\",\"agentd.field/"     \
+  "1\"]" MOODS_ISOLATION "}"
 
 AGENTD_MANIFEST(MOODS_MANIFEST);
 
-constexpr agentd_plugin kPlugin{sizeof(agentd_plugin), MOODS_CONCURRENCY, {"test.moods", 10}, {"1.2.3", 5},
-                                create, destroy, save_state, load_state,
+constexpr agentd_plugin kPlugin{sizeof(agentd_plugin),
+                                MOODS_CONCURRENCY,
+                                {"test.moods", 10},
+                                {"1.2.3", 5},
+                                create,
+                                destroy,
+                                save_state,
+                                load_state,
                                 {kRows, 1, sizeof(agentd_hook)}};
 
 }  // namespace
