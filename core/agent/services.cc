@@ -203,12 +203,14 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   AGENTD_TRY(const std::shared_ptr<Thread> thread, find_thread(caller.plugin_id, handle));
   const std::lock_guard lock(thread->mutex);
   const ThreadOptions& options = thread->options;
-  const std::uint64_t spent = thread->usage.prompt_tokens() + thread->usage.output;
-  if (spent >= options.budget_tokens)
-    return Error{Code::kDenied, "the thread's budget of " + with_commas(options.budget_tokens) +
-                                    " tokens is spent"};
   Rows rows = thread->history;
   rows.append(Message::of_text(Role::kUser, to_utf8(text)), 0, parts_.clock.wall_ms());
+  const std::uint64_t spent = thread->usage.prompt_tokens() + thread->usage.output;
+  const std::uint64_t next = corrected(options.model, rows.tokens());
+  if (spent >= options.budget_tokens || next > options.budget_tokens - spent)
+    return Error{Code::kDenied, "the thread has spent " + with_commas(spent) + " of its budget of " +
+                                    with_commas(options.budget_tokens) +
+                                    " tokens, and the next request takes about " + with_commas(next)};
   UtilityRequest ask;
   ask.model = options.model;
   ask.system = options.system;

@@ -155,7 +155,9 @@ constexpr KeySpec kKeys[] = {
     {"hooks.*.enabled", ValueType::kBool, "",
      "Switches one hook on or off; bundled hooks need it to run."},
     {"hooks.*.config", ValueType::kAny, "", "What the hook gets as its own configuration."},
-    {"hooks.*.grant", ValueType::kList, "", "Services that the hook gets beyond the usual ones."},
+    {"hooks.*.grant", ValueType::kList, "", 
+     "What the hook gets of what its manifest asks for: compactor, thread_factory, store (in your own directories "
+     "usual unless this is set), agentd.workspace/1, agentd.process/1, and a project's hook its capabilities."},
     {"hooks.*.on_failure", ValueType::kChoice, "",
      "What a failure of the hook means: open goes on, closed blocks.", "open|closed"},
     {"hooks.*.authority", ValueType::kChoice, "",

@@ -332,23 +332,34 @@ Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& mani
   const PluginConfig& config = config_of(file.name);
   const auto granted = [&](const std::string& id) {
     if (!manifest.asks_for(id)) return false;
-    if (config.grants) return config.grants->contains(id);
-    // What a repository brings gets nothing that reaches outside of the call, unless the user says so.
     const bool harmless = id == AGENTD_TOOLS_ID || id == AGENTD_JSON_ID || id == AGENTD_FIELD_ID ||
                           id == AGENTD_TASKS_ID;
-    return harmless || file.precedence != Precedence::kProject;
+    if (harmless) return true;
+    if (config.grants) return config.grants->contains(id);
+    // What a repository brings gets nothing that reaches outside of the call, and what acts by the host's own
+    // hands, beyond a worker's walls, is given by name.
+    if (file.precedence == Precedence::kProject) return false;
+    return file.bundled || !host_offer().drafts.contains(id);
   };
   Grants out;
   out.compactor = granted("agentd.compactor");
   out.threads = granted("agentd.threads");
   out.store = granted("agentd.store");
   for (const auto* const offered : {&host_offer().services, &host_offer().drafts})
-    for (const std::string& id : *offered)
-      if (granted(id)) out.interfaces.insert(id);
+    for (const std::string& id : *offered) {
+      if (granted(id))
+        out.interfaces.insert(id);
+      else if (manifest.asks_for(id))
+        environment_.log.write(LogLevel::kInfo, "hooks",
+                               file.name + " asks for " + id + ", which hooks." + file.name +
+                                   ".grant does not grant");
+    }
+  std::string missing;
+  for (const std::string& id : manifest.required)
+    if (!granted(id)) missing += (missing.empty() ? "" : ", ") + id;
+  if (!missing.empty())
+    return of_file(file, "requires what hooks." + file.name + ".grant does not grant: add " + missing);
   for (const std::string& id : manifest.required) {
-    if (!granted(id))
-      return of_file(file, "requires " + id + ", which is not granted: add it to hooks." + file.name +
-                               ".grant");
     if (host_offer().drafts.contains(id) && !ext_tables_)
       return of_file(file, "requires " + id + ", which needs a workspace: start agentd in a directory");
   }

@@ -3,49 +3,14 @@
 // twice, and everything that it leaves behind compared.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cctype>
 #include <string>
-#include <vector>
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
+#include "tests/e2e/traces.h"
 
 namespace agentd::testing {
 namespace {
-
-// Ids, times and digests differ from run to run: a word of letters and digits that is long or all digits and long.
-std::string without_chance(const std::string& text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    bool digits = true;
-    while (end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0) {
-      digits = digits && std::isdigit(static_cast<unsigned char>(text[end])) != 0;
-      ++end;
-    }
-    const std::size_t length = end - at;
-    if (length == 0) {
-      out += text[at++];
-      continue;
-    }
-    const bool chance = length >= 20 || (digits && length >= 9);
-    out += chance ? std::string("#") : text.substr(at, length);
-    at = end;
-  }
-  return out;
-}
-
-// The value of each of these keys is a time.
-std::string without_times(std::string text) {
-  for (const char* const key : {"duration_ms\":", "time_ms\":", "\"ts\":", "\"time\":", "deadline_ms\":"}) {
-    for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
-      const std::size_t value = at + std::string_view(key).size();
-      text.erase(value, text.find_first_of(",}\n", value) - value);
-    }
-  }
-  return text;
-}
 
 struct Traces {
   int code = -1;
@@ -66,7 +31,7 @@ Traces run_with(const std::string& hook, const std::string& isolation, const std
   Traces out;
   out.code = ran.code;
   out.out = ran.out;
-  out.log = without_times(
+  out.log = without_measures(
       without_chance(program.run({"conversation", "show", program.newest(), "--log"}).out));
   out.view = without_chance(program.run({"conversation", "show", program.newest()}).out);
   // "# · 2026-01-31 09:05 · 9 messages": the minute may have passed.
@@ -74,11 +39,8 @@ Traces run_with(const std::string& hook, const std::string& isolation, const std
   if (const std::size_t at = out.view.find(kBefore); at != std::string::npos)
     out.view.erase(at + kBefore.size(), kMinute.size());
   // The place differs from run to run.
-  const std::string place = program.project().substr(0, program.project().rfind('/'));
-  if (auto left = read_file(file, 1u << 20)) out.file = without_times(without_chance(*left));
-  for (std::string* text : {&out.log, &out.view, &out.file, &out.out})
-    for (std::size_t at = text->find(place); at != std::string::npos; at = text->find(place))
-      text->replace(at, place.size(), "PLACE");
+  if (auto left = read_file(file, 1u << 20)) out.file = without_measures(without_chance(*left));
+  for (std::string* text : {&out.log, &out.view, &out.file, &out.out}) *text = without_place(*text, program);
   return out;
 }
 

@@ -63,6 +63,7 @@ TEST(Surface, AFileOfGarbageInTheHooksDirectoryGetsAVerdictAndTheRunGoesOn) {
 
 TEST(Surface, ADroppedHookReplacesTheBundledOneOfItsName) {
   Program program;
+  program.config("hooks: {workspace_tools: {grant: [agentd.workspace/1, agentd.process/1]}}\n");
   program.drop_hook(AGENTD_BUNDLED_TOOLS);
   const Finished plugins = program.run({"--plugins"});
   EXPECT_NE(plugins.out.find("replaced by another of this name"), std::string::npos) << plugins.out;

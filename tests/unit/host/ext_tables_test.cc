@@ -20,6 +20,7 @@ class ExtTablesTest : public ::testing::Test {
     std::filesystem::create_directory(root());
     fixture_.install("files");
     fixture_.options.roots = {root()};
+    fixture_.options.plugins["files"].grants = {AGENTD_WORKSPACE_ID, AGENTD_PROCESS_ID};
     fixture_.load();
   }
   std::string root() const { return fixture_.temp.file("work"); }

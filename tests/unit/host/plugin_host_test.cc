@@ -149,14 +149,33 @@ TEST(PluginHost, ConfigThatIsNoMappingIsSaid) {
   EXPECT_NE(only_problem(fixture).find("hooks.good.config must be a mapping"), std::string::npos);
 }
 
-TEST(PluginHost, RequiredServiceThatTheUserWithholdsStopsTheLoad) {
+TEST(PluginHost, RequiredServicesThatTheUserWithholdsStopTheLoadAndAreNamedAtOnce) {
   HostFixture fixture(AGENTD_BROKEN_HOOKS);
-  fixture.install("files");
-  fixture.options.roots = {fixture.temp.path()};
-  fixture.options.plugins["files"].grants.emplace();
+  fixture.install("asks");
+  fixture.options.plugins["asks"].grants = {"agentd.store"};
   fixture.load();
-  EXPECT_NE(only_problem(fixture).find("requires agentd.tools/1, which is not granted: add it to hooks.files.grant"),
-            std::string::npos);
+  EXPECT_NE(only_problem(fixture).find(
+                "requires what hooks.asks.grant does not grant: add agentd.compactor, agentd.threads"),
+            std::string::npos)
+      << only_problem(fixture);
+}
+
+TEST(PluginHost, WhatActsByTheHostsHandsIsGivenByName) {
+  HostFixture asked(AGENTD_BROKEN_HOOKS);
+  asked.install("files");
+  asked.options.roots = {asked.temp.path()};
+  asked.load();
+  ASSERT_EQ(asked.host->plugins().size(), 1u);
+  EXPECT_FALSE(asked.host->plugins()[0]->has_interface(AGENTD_PROCESS_ID));
+
+  HostFixture granted(AGENTD_BROKEN_HOOKS);
+  granted.install("files");
+  granted.options.roots = {granted.temp.path()};
+  granted.options.plugins["files"].grants = {AGENTD_PROCESS_ID};
+  granted.load();
+  ASSERT_EQ(granted.host->plugins().size(), 1u);
+  EXPECT_TRUE(granted.host->plugins()[0]->has_interface(AGENTD_PROCESS_ID));
+  EXPECT_FALSE(granted.host->plugins()[0]->has_interface(AGENTD_WORKSPACE_ID));
 }
 
 TEST(PluginHost, ProjectsHookGetsNoFilesUnlessGranted) {
