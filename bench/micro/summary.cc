@@ -18,6 +18,8 @@ constexpr double kSpawnRatio = 1.15;
 
 // A call to a worker, next to a word that goes to and fro.
 constexpr double kCallRatio = 2.0;
+// Two sleeps and wakes differ by this much whatever is sent.
+constexpr double kFlatCallNs = 2'000;
 
 constexpr double kMegabyte = 1'048'576;
 
@@ -54,6 +56,11 @@ double Summary::middle(const std::string& name) const {
   std::vector<double> values = found->second;
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+bool Summary::ran(std::string_view family) const {
+  const auto found = times_.lower_bound(std::string(family));
+  return found != times_.end() && found->first.starts_with(family);
 }
 
 void Summary::print_event() const {
@@ -119,8 +126,8 @@ void Summary::print_spawn(const std::string& bench, const std::string& label) co
 void Summary::print_observers() const {
   const double ratio = middle("TenObservers/ratio");
   if (ratio < 0) return;
-  std::printf("%-42s %9.1f us %7.2f x   of one that takes 50 ms\n", "ten observers at the same time",
-              middle("TenObservers/many_ns") / 1000, ratio);
+  std::printf("%-42s %9.1f us %7.2f x   of one that takes 50 ms\n",
+              "ten observers at the same time", middle("TenObservers/many_ns") / 1000, ratio);
 }
 
 // One kind of asking another process, next to the limit: a word that both wait for.
@@ -153,6 +160,14 @@ void Summary::print_calls() const {
     print_call(bench, "json", "  JSON over a pipe, parsed", kCallRatio);
     print_call(bench, "in_process", "  the dispatcher, in the process", kCallRatio);
   }
+  const double small = middle("WorkerCalls/1024/worker_p50"),
+               large = middle("WorkerCalls/1048576/worker_p50");
+  if (small > 0 && large > 0) {
+    const double limit = std::max(small * kFlatRatio, small + kFlatCallNs);
+    std::printf("%-42s %9.2f us after %.2f us   <= %.2f us  %s\n",
+                "a worker's call, 1 MiB after 1 KiB", large / 1000, small / 1000, limit / 1000,
+                verdict(large <= limit));
+  }
   if (middle("WorkerColdCalls/asleep_p50") < 0) return;
   std::printf(
       "a history of 1048576 bytes, 50 ms after the last call; x = of a word, both sides sleep\n");
@@ -168,7 +183,8 @@ void Summary::print_eight_lanes() const {
   if (middle(bench + "/alone_p50") < 0) return;
   const auto print = [&](const char* kind, const char* label) {
     std::printf("%-42s %9.2f us             p99 %9.2f us\n", label,
-                middle(bench + "/" + kind + "_p50") / 1000, middle(bench + "/" + kind + "_p99") / 1000);
+                middle(bench + "/" + kind + "_p50") / 1000,
+                middle(bench + "/" + kind + "_p99") / 1000);
   };
   print("alone", "  one thread asks a concurrent worker");
   print("eight", "  eight threads do, each in its lane");
@@ -192,46 +208,58 @@ void Summary::print_tokens(const std::string& text) const {
     const std::string bench = "Tokens/" + std::string(encoding) + "/" + text;
     const std::string prose = "Tokens/" + std::string(encoding) + "/prose";
     if (best(bench) < 0) continue;
-    std::printf("%-42s %9.1f MB/s %6.0f x   of memcpy's time; %.2f x of prose's; simple %.0f ns; "
-                "%.1f allocations\n",
-                (std::string(encoding) + ", " + text).c_str(), kMegabyte / best(bench) * 1000,
-                best(bench) / copy, best(bench) / best(prose), simple,
-                middle(bench + "/allocations"));
+    std::printf(
+        "%-42s %9.1f MB/s %6.0f x   of memcpy's time; %.2f x of prose's; simple %.0f ns; "
+        "%.1f allocations\n",
+        (std::string(encoding) + ", " + text).c_str(), kMegabyte / best(bench) * 1000,
+        best(bench) / copy, best(bench) / best(prose), simple, middle(bench + "/allocations"));
   }
 }
 
 void Summary::print() const {
-  std::printf(
-      "bare indirect call %.2f ns; best of the repetitions, processor time; x = ratio to the same "
-      "number "
-      "of bare calls\n\n",
-      best("BareCall/1"));
+  if (ran("BareCall"))
+    std::printf(
+        "bare indirect call %.2f ns; best of the repetitions, processor time; x = ratio to the "
+        "same "
+        "number of bare calls\n\n",
+        best("BareCall/1"));
   print_event();
   print_subscribers({"Subscribers/", "subscribers", true, false});
   print_subscribers({"SerialSubscribers/", "serial subscribers", false, false});
   print_subscribers({"TracedSubscribers/", "traced subscribers", false, false});
-  std::printf(
-      "\nagent_stop after one append; own = without what the hook's reads cost by a bare call\n\n");
+  if (ran("AgentStop"))
+    std::printf(
+        "\nagent_stop after one append; own = without what the hook's reads cost by a bare "
+        "call\n\n");
   print_payload({"nothing_ns", "hook reads nothing", true, false});
   print_payload({"emit_ns", "hook emits", true, false});
   print_payload({"read_ns", "hook reads 102", true, true});
   print_payload({"read_emit_ns", "hook reads 102, emits", true, true});
   print_first_call();
-  std::printf("\na compaction of 1,000, 10,000 and 100,000 messages, next to a memcpy of their bytes\n\n");
+  if (ran("Compaction"))
+    std::printf(
+        "\na compaction of 1,000, 10,000 and 100,000 messages, next to a memcpy of their "
+        "bytes\n\n");
   print_compaction("CompactionSplit", "split, the newest messages stay");
   print_compaction("CompactionPrunes", "old tool results looked for");
   print_compaction("CompactionBody", "the recipe's prompt and the whole request");
   print_compaction("CompactionPieces", "the same as text in parts");
   print_compaction("CompactionBoundary", "the new view after the boundary");
-  std::printf("\na filter, next to a bare posix_spawn, pipes and waitpid of the same program\n\n");
+  if (ran("Filter") || ran("HookExecutable"))
+    std::printf(
+        "\na filter, next to a bare posix_spawn, pipes and waitpid of the same program\n\n");
   print_spawn("FilterTrue", "/bin/true");
   print_spawn("FilterShell", "sh -c 'cat; echo {}', 1 KiB");
   print_spawn("HookExecutable", "a hook in sh, through the dispatcher");
   print_observers();
-  std::printf("\na call to another process, next to a word that two processes pass to and fro: the "
-      "quicker of spinning and sleeping\n\n");
+  if (ran("Worker"))
+    std::printf(
+        "\na call to another process, next to a word that two processes pass to and fro: the "
+        "quicker of spinning and sleeping\n\n");
   print_calls();
-  std::printf("\ntokens of a megabyte, exactly, next to copying it and to the estimate by size\n\n");
+  if (ran("Tokens"))
+    std::printf(
+        "\ntokens of a megabyte, exactly, next to copying it and to the estimate by size\n\n");
   for (const char* const text : {"prose", "code", "JSON", "CJK", "CJK without stops", "one letter",
                                  "spaces", "random letters", "base64"})
     print_tokens(text);

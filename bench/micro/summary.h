@@ -9,6 +9,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace agentd::bench {
@@ -35,6 +36,8 @@ class Summary final : public benchmark::BenchmarkReporter {
     bool aimed = false;
     bool reads = false;
   };
+  // Whether a benchmark whose name begins so was run.
+  bool ran(std::string_view family) const;
   void print_event() const;
   void print_subscribers(const Variant& variant) const;
   void print_payload(const Variant& variant) const;
