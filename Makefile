@@ -4,7 +4,7 @@
 PRESET ?= dev
 SHELL := /bin/bash
 SPACE := $(subst ,, )
-HOOK_TESTS := unit_hooks unit_bridge unit_host unit_isolation unit_worker
+HOOK_TESTS := unit_hooks unit_bridge unit_host unit_isolation unit_worker unit_reload
 .PHONY: help deps build test demo release asan tsan clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-tokens interop ci clean
 
 help:       ## this list
