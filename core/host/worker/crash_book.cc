@@ -18,15 +18,25 @@ std::string span_text(Milliseconds time) {
 
 }  // namespace
 
-bool CrashBook::note(std::uint64_t at_ns, std::string_view cause) {
+bool CrashBook::note(std::uint64_t at_ns, EndKind kind, std::string_view cause) {
+  if (kind == EndKind::kWanted) return false;
   const std::lock_guard lock(mutex_);
-  ends_.push_back(at_ns);
-  std::erase_if(ends_, [&](std::uint64_t end) { return end + ns(options_.crash_window) < at_ns; });
-  if (!set_aside_.empty() || ends_.size() < options_.crashes_max) return false;
-  set_aside_ = "crashed its worker " + std::to_string(ends_.size()) +
-               (ends_.size() == 1 ? " time in " : " times in ") + span_text(options_.crash_window) +
-               " (" + std::string(cause) + ")";
+  ends_.push_back({at_ns, kind});
+  std::erase_if(ends_,
+                [&](const End& end) { return end.at_ns + ns(options_.crash_window) < at_ns; });
+  const std::size_t crashes = count(EndKind::kCrash), hangs = count(EndKind::kHang);
+  const std::size_t all = crashes + hangs;
+  if (kind == EndKind::kCutShort || !set_aside_.empty() || all < options_.crashes_max) return false;
+  set_aside_ = std::string(hangs == 0 ? "crashed" : crashes == 0 ? "hung" : "crashed or hung") +
+               " its worker " + std::to_string(all) + (all == 1 ? " time in " : " times in ") +
+               span_text(options_.crash_window) + " (" + std::string(cause) + ")";
   return true;
+}
+
+// REQUIRES: mutex_ is held.
+std::size_t CrashBook::count(EndKind kind) const {
+  return static_cast<std::size_t>(
+      std::count_if(ends_.begin(), ends_.end(), [&](const End& end) { return end.kind == kind; }));
 }
 
 std::string CrashBook::set_aside() const {
@@ -37,13 +47,13 @@ std::string CrashBook::set_aside() const {
 std::uint64_t CrashBook::next_start_ns() const {
   const std::lock_guard lock(mutex_);
   const std::uint64_t now = clock_.monotonic_ns();
-  const auto recent = std::count_if(ends_.begin(), ends_.end(), [&](std::uint64_t end) {
-    return end + ns(options_.crash_window) >= now;
+  const auto recent = std::count_if(ends_.begin(), ends_.end(), [&](const End& end) {
+    return end.at_ns + ns(options_.crash_window) >= now;
   });
   if (recent < 2) return 0;
   Milliseconds pause = options_.first_pause;
   for (auto i = recent; i > 2 && pause < options_.pause_max; --i) pause *= 4;
-  return ends_.back() + ns(std::min(pause, options_.pause_max));
+  return ends_.back().at_ns + ns(std::min(pause, options_.pause_max));
 }
 
 }  // namespace agentd

@@ -19,7 +19,9 @@ struct WorkerOptions {
   // After its deadline, or a cancel, a call may still answer for so long; then its worker is
   // killed.
   Milliseconds grace{50};
-  // So many ends within the window set the module aside.
+  // A call that had less until it was given up has not hung: those before it took the time.
+  Milliseconds hang_time{100};
+  // So many crashes and hangs within the window set the module aside.
   std::uint32_t crashes_max = 3;
   Milliseconds crash_window{60'000};
   // Before the second new worker within the window; four times as long before each further one.

@@ -317,11 +317,13 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::replace(Instance& instance, const
   if (std::string why = crashes_.set_aside(); !why.empty()) return set_aside_error();
   AGENTD_TRY_VOID(pause(live));
   const Milliseconds left = std::min(placing_.options.control_time, deadline_in(live).left(clock_));
-  std::string cause = "it did not start";
-  auto process = make(instance, left, cause);
+  NoStart why;
+  auto process = make(instance, left, why);
   if (!process) {
-    if (deadline_in(live).passed(clock_)) return out_of_time(live);
-    count_crash(clock_.monotonic_ns(), cause);
+    // What the caller's time cut short says little of the plugin.
+    const bool cut = deadline_in(live).passed(clock_);
+    count_end(clock_.monotonic_ns(), cut ? EndKind::kCutShort : why.kind, why.cause);
+    if (cut) return out_of_time(live);
     return Error{Code::kInternal, "its worker could not be started" + std::string(again ? " again" : "") +
                                       ": " + process.error().message};
   }
@@ -342,7 +344,7 @@ Result<void> WorkerPlugin::pause(const agentd_live& live) const {
 }
 
 Result<WorkerPlugin::ProcessPtr> WorkerPlugin::make(Instance& instance, Milliseconds at_most,
-                                                       std::string& cause) {
+                                                       NoStart& why) {
   WorkerOptions options = placing_.options;
   options.start_time = std::min(options.start_time, at_most);
   AGENTD_TRY(ProcessPtr process, WorkerProcess::start(setup(options)));
@@ -357,7 +359,8 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::make(Instance& instance, Millisec
   }
   process->attach(*context_, instance);
   if (auto created = create(*process, at_most); !created) {
-    if (const auto end = process->ended()) cause = end->cause;
+    if (!process->usable()) process->wait_ended();
+    if (const auto end = process->ended()) why = {end->kind, end->cause};
     return created.error();
   }
   forget_old_tools(instance);
@@ -374,11 +377,11 @@ void WorkerPlugin::note_end(Instance& instance) {
     if (!end) return;
     instance.counted = true;
   }
-  if (end->crash) count_crash(end->at_ns, end->cause);
+  count_end(end->at_ns, end->kind, end->cause);
 }
 
-void WorkerPlugin::count_crash(std::uint64_t at_ns, std::string_view cause) {
-  if (!crashes_.note(at_ns, cause)) return;
+void WorkerPlugin::count_end(std::uint64_t at_ns, EndKind kind, std::string_view cause) {
+  if (!crashes_.note(at_ns, kind, cause)) return;
   log_.write(LogLevel::kError, name_, path_ + " " + set_aside_error().message);
   if (quarantine_ == nullptr) return;
   auto kept = quarantine_->set_aside({name_, path_, sealed_.digest, crashes_.set_aside(), clock_.wall_ms()});

@@ -4,7 +4,7 @@
 //
 // For the dispatcher it is a plugin like any other: its rows are subscriptions whose function asks a worker.
 // A worker that has ended is replaced by the next call, at once the first time, with growing pauses after
-// that; one whose workers keep crashing is set aside.
+// that; one whose workers keep crashing or hanging is set aside.
 //
 // Threading: as Plugin.
 
@@ -99,10 +99,15 @@ class WorkerPlugin final : public Plugin {
   Result<ProcessPtr> process_of(Instance& instance, const agentd_live& live);
   Result<ProcessPtr> replace(Instance& instance, const agentd_live& live);
   Result<void> pause(const agentd_live& live) const;
-  Result<ProcessPtr> make(Instance& instance, Milliseconds at_most, std::string& cause);
+  // What is known of a worker that did not come to be.
+  struct NoStart {
+    EndKind kind = EndKind::kCrash;
+    std::string cause = "it did not start";
+  };
+  Result<ProcessPtr> make(Instance& instance, Milliseconds at_most, NoStart& why);
   Result<void> create(WorkerProcess& process, Milliseconds at_most);
   void note_end(Instance& instance);
-  void count_crash(std::uint64_t at_ns, std::string_view cause);
+  void count_end(std::uint64_t at_ns, EndKind kind, std::string_view cause);
   Error set_aside_error() const;
   Result<std::vector<Action>> control(WorkerProcess& process, std::uint32_t event, const void* payload,
                                       Milliseconds at_most);

@@ -59,6 +59,7 @@ struct WorkerProcess::Running {
   CallSlot& slot;
   PayloadWindow::Frame frame;
   agentd_live* mirror = nullptr;
+  std::uint64_t begun_ns = 0;    // when the worker got it
   std::uint32_t gave_up = 0;     // AGENTD_CANCEL_: the worker was told to give up
   std::uint64_t grace_ends = 0;  // then
 };
@@ -73,7 +74,7 @@ WorkerProcess::WorkerProcess(const WorkerSetup& setup)
 
 WorkerProcess::~WorkerProcess() {
   if (id_ != 0) {
-    kill("it was not needed any more", false);
+    kill("it was not needed any more", EndKind::kWanted);
     supervisor_.end(id_);
   }
   if (listener_.joinable()) listener_.join();
@@ -179,7 +180,7 @@ void WorkerProcess::attach(PluginContext& context, WorkerToolBook& tools) {
   try {
     listener_ = std::thread([this] { listen(); });
   } catch (const std::system_error&) {
-    kill("there were no more threads to serve it", false);
+    kill("there were no more threads to serve it", EndKind::kWanted);
   }
 }
 
@@ -193,7 +194,7 @@ void WorkerProcess::on_end(const Exit& exit) {
     const std::lock_guard lock(mutex_);
     if (!why_.empty()) {
       end.text = "its worker was ended: " + why_;
-      end.crash = why_is_crash_;
+      end.kind = why_kind_;
       end.cause = why_;
       expected = true;
     }
@@ -210,12 +211,12 @@ void WorkerProcess::on_end(const Exit& exit) {
   changed_.notify_all();
 }
 
-void WorkerProcess::kill(std::string why, bool crash) {
+void WorkerProcess::kill(std::string why, EndKind kind) {
   {
     const std::lock_guard lock(mutex_);
     if (end_ || !why_.empty()) return;
     why_ = std::move(why);
-    why_is_crash_ = crash;
+    why_kind_ = kind;
     killed_.store(true);
   }
   changed_.notify_all();
@@ -225,7 +226,7 @@ void WorkerProcess::kill(std::string why, bool crash) {
 void WorkerProcess::broken(std::string_view what) {
   const std::string text = "it wrote what no worker writes (" + std::string(what) + ")";
   if (usable()) log_.write(LogLevel::kWarning, name_, "its worker is ended: " + text);
-  kill(text, true);
+  kill(text, EndKind::kCrash);
 }
 
 std::optional<WorkerEnd> WorkerProcess::ended() const {
@@ -271,6 +272,7 @@ agentd_status WorkerProcess::call(const agentd_call& call, const Target& target)
   agentd_status status = AGENTD_E_NOMEM;
   const bool placed = place(running, target, message);
   if (placed) {
+    running.begun_ns = clock_.monotonic_ns();
     desk_->ledger().add(call.token, *call.live, running.mirror);
     status = converse(running, region_->call_lane(*lane, Lane::Side::kHost), message);
   }
@@ -381,12 +383,16 @@ void WorkerProcess::give_up(Running& running, std::uint32_t reason, Milliseconds
   set_cancel(*running.mirror, reason);
 }
 
-// The grace is over.
+// The grace is over. A deadline is the plugin's own to keep; when a user cancels is not, and the grace is short for
+// work that does not look up.
 agentd_status WorkerProcess::given_up(Running& running) {
-  const bool late = running.gave_up == AGENTD_CANCEL_DEADLINE;
-  kill(late ? "a call of it did not answer before its deadline" : "a call of it was cancelled and did not return",
-       false);
-  return late ? AGENTD_E_DEADLINE : AGENTD_E_CANCELLED;
+  if (running.gave_up == AGENTD_CANCEL_DEADLINE) {
+    const bool had_time = clock_.monotonic_ns() - running.begun_ns >= ns(options_.hang_time);
+    kill("a call of it did not answer before its deadline", had_time ? EndKind::kHang : EndKind::kCutShort);
+    return AGENTD_E_DEADLINE;
+  }
+  kill("a call of it was cancelled and did not return", EndKind::kCutShort);
+  return AGENTD_E_CANCELLED;
 }
 
 // What to answer when a wait ended without a message; absent = wait again.
@@ -449,7 +455,7 @@ void WorkerProcess::listen() {
       try {
         servers_[i] = std::thread([this, i] { serve_lane(i); });
       } catch (const std::system_error&) {
-        kill("there were no more threads to serve it", false);
+        kill("there were no more threads to serve it", EndKind::kWanted);
       }
     }
     if (bits == 0) continue;

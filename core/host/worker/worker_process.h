@@ -23,6 +23,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/host/worker/crash_book.h"
 #include "core/host/worker/service_desk.h"
 #include "core/host/worker/supervisor.h"
 #include "core/host/worker/worker_options.h"
@@ -57,7 +58,7 @@ struct WorkerSetup {
 struct WorkerEnd {
   std::string text;    // "its worker was ended by signal 11 (SIGSEGV)"
   std::string cause;   // "signal 11"
-  bool crash = true;   // false when its host ended it for a reason that says nothing of the plugin
+  EndKind kind = EndKind::kCrash;
   std::uint64_t at_ns = 0;
 };
 
@@ -97,7 +98,7 @@ class WorkerProcess {
   Result<void> read_booted(std::string_view body);
   void make_desk(PluginContext& context, WorkerToolBook& tools);
   void on_end(const Exit& exit);
-  void kill(std::string why, bool crash);
+  void kill(std::string why, EndKind kind);
   std::string end_text() const;
 
   std::optional<std::uint32_t> take_lane(Running& running);
@@ -138,7 +139,7 @@ class WorkerProcess {
   std::vector<bool> busy_;                    // call lanes; guarded by mutex_
   std::uint32_t rang_ = 0;                    // service lanes; guarded by mutex_
   std::string why_;                           // we ended it; guarded by mutex_
-  bool why_is_crash_ = false;                 // guarded by mutex_
+  EndKind why_kind_ = EndKind::kWanted;       // guarded by mutex_
   std::optional<WorkerEnd> end_;              // guarded by mutex_
   std::thread listener_;
   std::array<std::thread, AnswerRegion::kServiceLanes> servers_;  // made by the listener, joined after it

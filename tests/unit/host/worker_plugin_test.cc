@@ -228,14 +228,49 @@ TEST(WorkerThatHangs, IsEndedAtTheDeadlineAndReportedAsATimeout) {
   EXPECT_NE(fixture.pid(), before);
 }
 
-TEST(WorkerThatHangs, OftenIsNotSetAside) {
+TEST(WorkerThatHangs, AgainAndAgainIsSetAside) {
   WorkerFixture fixture;
   fixture.install("moods");
+  fixture.options.worker.first_pause = Milliseconds(1);
   fixture.options.worker.grace = Milliseconds(5);
+  fixture.options.worker.hang_time = Milliseconds(0);
   fixture.load();
-  for (int i = 0; i < 5; ++i)
+  for (int i = 0; i < 3; ++i) {
+    (void)fixture.ask("bash");  // a new worker has its time to start
+    EXPECT_EQ(fixture.ask("hang", {Milliseconds(100), 0, {}}).status, AGENTD_E_DEADLINE) << i;
+  }
+  EXPECT_EQ(fixture.ask("bash").failure,
+            "is set aside: it hung its worker 3 times in 60 s (a call of it did not answer before its "
+            "deadline); mend it, or run 'agentd hooks release moods'");
+}
+
+TEST(WorkerThatHangs, ForWantOfTimeIsNotSetAside) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.options.worker.first_pause = fixture.options.worker.pause_max = Milliseconds(1);
+  fixture.options.worker.grace = Milliseconds(5);
+  fixture.options.worker.hang_time = Milliseconds(60'000);
+  fixture.load();
+  for (int i = 0; i < 4; ++i) {
+    (void)fixture.ask("bash");
     EXPECT_EQ(fixture.ask("hang", {Milliseconds(20), 0, {}}).status, AGENTD_E_DEADLINE);
+  }
   EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+}
+
+TEST(WorkerThatHangs, AndCrashesInTurnIsSetAsideForBoth) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.options.worker.hang_time = Milliseconds(0);
+  fixture.options.worker.first_pause = Milliseconds(1);
+  fixture.load();
+  (void)fixture.ask("crash");
+  (void)fixture.ask("bash");
+  (void)fixture.ask("hang", {Milliseconds(100), 0, {}});
+  (void)fixture.ask("crash");
+  EXPECT_EQ(fixture.ask("bash").failure,
+            "is set aside: it crashed or hung its worker 3 times in 60 s (signal 11); mend it, or run "
+            "'agentd hooks release moods'");
 }
 
 TEST(WorkerThatObeys, TheCancelWordAtItsDeadlineLivesOn) {
@@ -279,6 +314,24 @@ TEST(WorkerThatIsCancelled, AndDoesNotReturnIsEnded) {
   user.join();
   EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
   EXPECT_NE(fixture.pid(), before);
+}
+
+TEST(WorkerThatIsCancelled, AndDoesNotReturnIsNotSetAsideForIt) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.options.worker.first_pause = fixture.options.worker.pause_max = Milliseconds(1);
+  fixture.options.worker.grace = Milliseconds(5);
+  fixture.load();
+  for (int i = 0; i < 5; ++i) {
+    How how;
+    std::thread user([&] {
+      ::usleep(30'000);
+      how.cancel.cancel(AGENTD_CANCEL_USER);
+    });
+    EXPECT_EQ(fixture.ask("hang", how).status, AGENTD_E_CANCELLED);
+    user.join();
+  }
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
 }
 
 // ---- calls that are answered later
@@ -364,9 +417,35 @@ TEST(WorkerThatKeepsCrashing, WaitsLongerBeforeEachNewOne) {
   const std::uint64_t ms = 1'000'000;
   for (const std::uint64_t pause :
        {std::uint64_t{0}, 100 * ms, 400 * ms, 1'600 * ms, 6'400 * ms, 10'000 * ms}) {
-    EXPECT_FALSE(book.note(now, "signal 11"));
+    EXPECT_FALSE(book.note(now, EndKind::kCrash, "signal 11"));
     EXPECT_EQ(book.next_start_ns(), pause == 0 ? 0 : now + pause);
   }
+}
+
+TEST(WorkerThatKeepsHanging, WaitsLikeOneThatCrashes) {
+  WorkerOptions options;
+  options.crashes_max = 100;
+  ManualClock clock;
+  CrashBook book(options, clock);
+  const std::uint64_t now = clock.monotonic_ns();
+  for (const EndKind kind : {EndKind::kHang, EndKind::kCutShort})
+    EXPECT_FALSE(book.note(now, kind, "no answer"));
+  EXPECT_EQ(book.next_start_ns(), now + 100'000'000u);
+}
+
+TEST(WorkerThatKeepsBeingCutShort, IsNotSetAsideAndWhatItsHostEndedIsNoFault) {
+  WorkerOptions options;
+  options.crashes_max = 1;
+  ManualClock clock;
+  CrashBook book(options, clock);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_FALSE(book.note(clock.monotonic_ns(), EndKind::kWanted, "it was not needed"));
+  EXPECT_EQ(book.next_start_ns(), 0u);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_FALSE(book.note(clock.monotonic_ns(), EndKind::kCutShort, "it was cancelled"));
+  EXPECT_EQ(book.set_aside(), "");
+  EXPECT_TRUE(book.note(clock.monotonic_ns(), EndKind::kHang, "no answer"));
+  EXPECT_EQ(book.set_aside(), "hung its worker 1 time in 60 s (no answer)");
 }
 
 TEST(WorkerThatKeepsCrashing, IsForgivenWhatIsLongerAgoThanTheWindow) {
@@ -374,7 +453,7 @@ TEST(WorkerThatKeepsCrashing, IsForgivenWhatIsLongerAgoThanTheWindow) {
   ManualClock clock;
   CrashBook book(options, clock);
   for (int i = 0; i < 10; ++i) {
-    EXPECT_FALSE(book.note(clock.monotonic_ns(), "signal 11"));
+    EXPECT_FALSE(book.note(clock.monotonic_ns(), EndKind::kCrash, "signal 11"));
     clock.advance(Milliseconds(31'000));
   }
   EXPECT_EQ(book.set_aside(), "");
