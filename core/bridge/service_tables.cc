@@ -71,19 +71,18 @@ class Ask {
   CallSlot* slot_;
 };
 
-// Moves the call's deadline on by the time that a service took: it is the host's, not the hook's.
+// Moves the call's deadline on by the time that its services took: it is the host's, not the hook's.
 class HostTime {
  public:
-  explicit HostTime(const Ask& ask) : ask_(ask), start_(ask.state().clock.monotonic_ns()) {}
-  ~HostTime() {
-    ask_.slot().extend_deadline(ask_.token(), ask_.state().clock.monotonic_ns() - start_);
+  explicit HostTime(const Ask& ask) : ask_(ask) {
+    ask_.slot().begin_host_time(ask_.token(), ask_.state().clock.monotonic_ns());
   }
+  ~HostTime() { ask_.slot().end_host_time(ask_.token(), ask_.state().clock.monotonic_ns()); }
   HostTime(const HostTime&) = delete;
   HostTime& operator=(const HostTime&) = delete;
 
  private:
   const Ask& ask_;
-  const std::uint64_t start_;
 };
 
 CompactOptions options_of(const agentd_compact_options* raw) {

@@ -200,11 +200,24 @@ void* CallSlot::allocate(agentd_token token, std::size_t bytes, std::size_t alig
   return arena_->allocate(bytes, align);
 }
 
-void CallSlot::extend_deadline(agentd_token token, std::uint64_t by_ns) {
+void CallSlot::begin_host_time(agentd_token token, std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (!is_open(token)) return;
+  if (host_generation_ != token >> kIndexBits) host_works_ = 0;
+  host_generation_ = token >> kIndexBits;
+  if (host_works_++ == 0) host_since_ns_ = now_ns;
+}
+
+// The time so far counts at each end, so that those who wait see it although another one goes on.
+void CallSlot::end_host_time(agentd_token token, std::uint64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  // One that began under an older token, or after the end of the call, was not counted.
+  if (!is_current(token) || host_generation_ != token >> kIndexBits || host_works_ == 0) return;
+  --host_works_;
+  const std::uint64_t since = std::exchange(host_since_ns_, now_ns);
   std::atomic_ref deadline(live_->deadline_ns);
-  if (const std::uint64_t at = deadline.load(); at != UINT64_MAX) deadline.store(at + by_ns);
+  const std::uint64_t at = deadline.load();
+  if (is_open(token) && at != UINT64_MAX) deadline.store(at + (now_ns - since));
 }
 
 agentd_str CallSlot::copy(agentd_token token, std::string_view text) {

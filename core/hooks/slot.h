@@ -131,8 +131,10 @@ class CallSlot {
   // are joined.
   bool note(agentd_token token, std::string_view text);
   void* allocate(agentd_token token, std::size_t bytes, std::size_t align);
-  // Moves the deadline on, if there is one: the host itself needed the time.
-  void extend_deadline(agentd_token token, std::uint64_t by_ns);
+  // The host itself works for the call from one to the other; several may do so at once. The deadline, if there
+  // is one, moves on by the time in which at least one did.
+  void begin_host_time(agentd_token token, std::uint64_t now_ns);
+  void end_host_time(agentd_token token, std::uint64_t now_ns);
   // Copies into the call's memory; the same text when it is empty.
   agentd_str copy(agentd_token token, std::string_view text);
   bool is_current(agentd_token token) const {
@@ -185,6 +187,9 @@ class CallSlot {
   std::uint64_t done_generation_ = UINT64_MAX;  // of the call that has ended or was completed; guarded by mutex_
   std::uint64_t expired_generation_ = UINT64_MAX;  // of the call that was told to give up; guarded by mutex_
   agentd_status done_status_ = 0;  // guarded by mutex_
+  std::uint64_t host_generation_ = UINT64_MAX;  // of the call for which the host works; guarded by mutex_
+  std::uint32_t host_works_ = 0;                // how often at once; guarded by mutex_
+  std::uint64_t host_since_ns_ = 0;             // of time not yet counted; guarded by mutex_
 };
 
 // Lends slots whose tokens plugins can use; implemented by bridge.

@@ -322,6 +322,37 @@ TEST(CallSlot, CallThatEndedBetweenTheTwoLooksOfTheWatchdogLeavesTheNextOneAlone
   EXPECT_EQ(slot.live().cancel, 0u);
 }
 
+TEST(CallSlot, TimeOfItsHostCountsOnceHoweverManyWorkAndAtEachEnd) {
+  CallSlot slot(1);
+  const agentd_token token = slot.open(nullptr);
+  slot.set_deadline(1'000);
+  slot.begin_host_time(token, 100);
+  slot.begin_host_time(token, 150);
+  slot.end_host_time(token, 200);
+  EXPECT_EQ(slot.live().deadline_ns, 1'100u);
+  slot.begin_host_time(token, 250);
+  slot.end_host_time(token, 300);
+  slot.end_host_time(token, 400);
+  EXPECT_EQ(slot.live().deadline_ns, 1'300u);
+  slot.begin_host_time(token, 500);  // after a while in which nobody worked
+  slot.end_host_time(token, 600);
+  EXPECT_EQ(slot.live().deadline_ns, 1'400u);
+}
+
+TEST(CallSlot, TimeOfItsHostForACallThatHasEndedIsNotTheNextOnes) {
+  CallSlot slot(1);
+  const agentd_token first = slot.open(nullptr);
+  slot.begin_host_time(first, 100);
+  slot.close();
+  const agentd_token second = slot.open(nullptr);
+  slot.set_deadline(1'000);
+  slot.begin_host_time(second, 200);
+  slot.end_host_time(first, 300);
+  EXPECT_EQ(slot.live().deadline_ns, 1'000u);
+  slot.end_host_time(second, 350);
+  EXPECT_EQ(slot.live().deadline_ns, 1'150u);
+}
+
 TEST_F(Async, AnswerLongAfterTheDeadlineIsNotUsed) {
   tokens_.watch(clock_);
   hook("a", [&](const agentd_call& call) {

@@ -525,6 +525,25 @@ TEST_F(Tables, TimeOfAServiceIsNotTheHooks) {
   });
 }
 
+TEST_F(Tables, TimeOfServicesAtOnceCountsOnce) {
+  deadline_ns_ = clock_.monotonic_ns() + 1'000'000'000;
+  in_call(AGENTD_EVENT_AGENT_STOP, [&](const agentd_call& call) {
+    const agentd_compact_source source{sizeof source, 0, 42, 0, 0, {nullptr, 0, 0}};
+    const auto compact = [&] {
+      const agentd_compact_result* result = nullptr;
+      call.services->compactor->compact(call.services->compactor, call.token, &source, nullptr,
+                                        &result);
+    };
+    int depth = 0;
+    services_.during = [&] {
+      if (++depth < 3) compact();  // while the one around it is in service
+      clock_.advance(Milliseconds(1'000));
+    };
+    compact();
+    EXPECT_EQ(call.live->deadline_ns, deadline_ns_ + 3'000'000'000);
+  });
+}
+
 TEST_F(Tables, NoDeadlineStaysNone) {
   services_.during = [&] { clock_.advance(Milliseconds(5'000)); };
   in_call(AGENTD_EVENT_AGENT_STOP, [&](const agentd_call& call) {
