@@ -55,9 +55,11 @@ class CancelToken {
  public:
   CancelToken() : state_(std::make_shared<State>()) {}
   // 0 = go on; otherwise an AGENTD_CANCEL_ reason of hook_types.h.
-  std::uint32_t reason() const { return state_->reason.load(std::memory_order_acquire); }
+  std::uint32_t reason() const;
   bool cancelled() const { return reason() != 0; }
   void cancel(std::uint32_t reason) const;
+  // Another one that is cancelled with this one, and may be cancelled alone.
+  CancelToken child() const;
 
   // Links a word that gets the reason too, for code that can only poll memory. The word must stay
   // readable until the process ends. Beyond 16 links at once the word is set only if the token is
@@ -69,6 +71,7 @@ class CancelToken {
   struct State {
     std::atomic<std::uint32_t> reason{0};
     std::array<std::atomic<std::uint32_t*>, 16> links{};
+    std::shared_ptr<State> parent;  // null for most
   };
   // Shared by every copy: canceller and workers end in any order.
   std::shared_ptr<State> state_;

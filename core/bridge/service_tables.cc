@@ -25,7 +25,7 @@ class Ask {
     out.plugin_id = state_.identity.id;
     out.conversation = slot_->conversation();
     out.event = slot_->event();
-    out.cancel = slot_->cancel_token();
+    out.cancel = slot_->service_cancel();
     return out;
   }
 

@@ -141,10 +141,15 @@ class CallSlot {
     return (token >> kIndexBits) == generation() && (token & ((1u << kIndexBits) - 1)) == index_;
   }
 
-  // The token that a CancelBinding bound, for host services that wait on behalf of the call.
+  // The token that a CancelBinding bound.
   CancelToken cancel_token() {
     const std::lock_guard lock(mutex_);
     return cancel_.value_or(CancelToken());
+  }
+  // For host services that wait on behalf of the call: that of a ServiceBinding, else the same.
+  CancelToken service_cancel() {
+    const std::lock_guard lock(mutex_);
+    return service_cancel_ ? *service_cancel_ : cancel_.value_or(CancelToken());
   }
 
   // The payload of the running call as JSON (payload_json.h), with or without the history. Made by the first
@@ -156,6 +161,7 @@ class CallSlot {
 
  private:
   friend class CancelBinding;
+  friend class ServiceBinding;
   bool is_open(agentd_token token) const {
     return is_current(token) && done_generation_ != token >> kIndexBits;
   }
@@ -164,6 +170,10 @@ class CallSlot {
   void bind(std::optional<CancelToken> cancel) {
     const std::lock_guard lock(mutex_);
     cancel_ = std::move(cancel);
+  }
+  void bind_services(std::optional<CancelToken> cancel) {
+    const std::lock_guard lock(mutex_);
+    service_cancel_ = std::move(cancel);
   }
 
   const std::uint32_t index_;
@@ -184,6 +194,7 @@ class CallSlot {
   std::shared_ptr<const std::string> text_, bare_text_;
   std::unique_ptr<Arena> arena_;   // guarded by mutex_
   std::optional<CancelToken> cancel_;  // guarded by mutex_
+  std::optional<CancelToken> service_cancel_;  // guarded by mutex_
   std::uint64_t done_generation_ = UINT64_MAX;  // of the call that has ended or was completed; guarded by mutex_
   std::uint64_t expired_generation_ = UINT64_MAX;  // of the call that was told to give up; guarded by mutex_
   agentd_status done_status_ = 0;  // guarded by mutex_
@@ -236,6 +247,22 @@ class CancelBinding {
  private:
   CallSlot& slot_;
   CancelToken cancel_;
+};
+
+// What services do for the slot's call can be ended while this lives, and the call goes on.
+class ServiceBinding {
+ public:
+  explicit ServiceBinding(CallSlot& slot) : slot_(slot), cancel_(slot.cancel_token().child()) {
+    slot_.bind_services(cancel_);
+  }
+  ~ServiceBinding() { slot_.bind_services(std::nullopt); }
+  ServiceBinding(const ServiceBinding&) = delete;
+  ServiceBinding& operator=(const ServiceBinding&) = delete;
+  const CancelToken& cancel() const { return cancel_; }
+
+ private:
+  CallSlot& slot_;
+  const CancelToken cancel_;
 };
 
 }  // namespace agentd

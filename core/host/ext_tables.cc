@@ -196,7 +196,7 @@ agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token 
   if (!known) return ask.fail(known.error());
   auto request = request_of(*known, ask);
   if (!request) return ask.fail(request.error());
-  auto result = run_process(*request, shared.clock, ask.slot().cancel_token(),
+  auto result = run_process(*request, shared.clock, ask.slot().service_cancel(),
                             deadline_of(*known, ask.slot().live(), shared.clock));
   if (!result) return ask.fail(result.error());
   auto* const made = ask.make<agentd_process_result>();

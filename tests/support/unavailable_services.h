@@ -5,6 +5,7 @@
 //
 // Threading: stateless.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +15,8 @@
 
 namespace agentd::testing {
 
-// Every service answers that it cannot; the tables are still there to be granted or not.
+// Every service answers that it cannot; the tables are still there to be granted or not. `on_compact` hears
+// who asks for a compaction first.
 class UnavailableServices final : public Services {
  public:
   std::uint64_t count_text(std::string_view, std::string_view text) override {
@@ -24,8 +26,10 @@ class UnavailableServices final : public Services {
     return list.count;
   }
   Result<std::string> compaction_prompt(const CompactOptions&) override { return none(); }
-  Result<CompactAnswer> compact(const ServiceCaller&, const CompactSource&,
+  std::function<void(const ServiceCaller&)> on_compact;
+  Result<CompactAnswer> compact(const ServiceCaller& caller, const CompactSource&,
                                 const CompactOptions&) override {
+    if (on_compact) on_compact(caller);
     return none();
   }
   Result<void> request_compaction(const ServiceCaller&, std::string_view,

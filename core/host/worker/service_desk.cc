@@ -128,8 +128,8 @@ agentd_status ServiceDesk::open_scope(const ServiceArgs& args, ServiceReply& rep
     return status == AGENTD_OK ? AGENTD_E_INTERNAL : status;
   }
   set_deadline(*mirror, args.number[1]);
-  scopes_.emplace(token, std::make_unique<Scope>(mirror, *slot));
-  ledger_.add(token, *live, mirror);
+  const Scope& scope = *(scopes_[token] = std::make_unique<Scope>(mirror, *slot));
+  ledger_.add(token, *live, mirror, scope.cancel);
   reply.number[0] = token;
   reply.number[1] = reinterpret_cast<std::uintptr_t>(mirror);
   return AGENTD_OK;
@@ -144,19 +144,19 @@ void ServiceDesk::close_scope(agentd_token token) {
     scope = std::move(found->second);
     scopes_.erase(found);
   }
-  // What another lane waits for in this scope gives up first.
-  scope->cancel.cancel(AGENTD_CANCEL_SHUTDOWN);
-  ledger_.remove(token);
+  ledger_.remove(token);  // what another lane waits for in this scope gives up
   agentd_live* const mirror = scope->mirror;
   scope.reset();
   context_.core()->scope_close(context_.core(), token);
   window_.release_live(mirror);
 }
 
-void ServiceDesk::cancel_scopes() {
-  const std::lock_guard lock(mutex_);
-  ended_ = true;
-  for (const auto& [token, scope] : scopes_) scope->cancel.cancel(AGENTD_CANCEL_SHUTDOWN);
+void ServiceDesk::give_up() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  ledger_.cancel_all();
 }
 
 // ---- interfaces

@@ -51,8 +51,8 @@ class ServiceDesk {
   // Serves one request, the bytes of a ServiceArgs. kInvalid: no worker of ours writes such bytes.
   Result<void> serve(agentd_token token, std::string_view body, Answer& answer);
 
-  // The worker has ended: what runs for its scopes gives up. Does not wait.
-  void cancel_scopes();
+  // The worker has ended, or is about to: what runs for it gives up. Does not wait.
+  void give_up();
 
  private:
   struct Scope {

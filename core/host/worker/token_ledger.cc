@@ -2,6 +2,7 @@
 #include "core/host/worker/token_ledger.h"
 
 #include <atomic>
+#include <utility>
 
 namespace agentd {
 
@@ -22,12 +23,15 @@ void set_deadline(agentd_live& live, std::uint64_t at_ns) {
   std::atomic_ref(live.deadline_ns).store(at_ns, std::memory_order_release);
 }
 
-void TokenLedger::add(agentd_token token, const agentd_live& live, agentd_live* mirror) {
+void TokenLedger::add(agentd_token token, const agentd_live& live, agentd_live* mirror,
+                      CancelToken services) {
   const std::lock_guard lock(mutex_);
+  if (given_up_) services.cancel(AGENTD_CANCEL_SHUTDOWN);
   Entry& entry = entries_[token];
   entry = Entry();
   entry.live = &live;
   entry.mirror = mirror;
+  entry.services = std::move(services);
 }
 
 void TokenLedger::remove(agentd_token token) {
@@ -35,8 +39,15 @@ void TokenLedger::remove(agentd_token token) {
   const auto found = entries_.find(token);
   if (found == entries_.end()) return;
   found->second.ending = true;
+  found->second.services.cancel(AGENTD_CANCEL_SHUTDOWN);
   changed_.wait(lock, [&] { return found->second.uses == 0; });
   entries_.erase(found);
+}
+
+void TokenLedger::cancel_all() {
+  const std::lock_guard lock(mutex_);
+  given_up_ = true;
+  for (const auto& [token, entry] : entries_) entry.services.cancel(AGENTD_CANCEL_SHUTDOWN);
 }
 
 void TokenLedger::set_completed(agentd_token token, agentd_status status) {

@@ -5,7 +5,8 @@
 //
 // A token ends here before its slot does: remove() waits for those that use it, so that no request
 // of a worker reads a payload or an arena that has gone, whatever the worker does at the same time
-// in another lane.
+// in another lane. A service that is in flight then is cancelled: nobody waits for a model on behalf
+// of a call that has ended.
 //
 // Threading: thread-safe.
 
@@ -26,10 +27,14 @@ class TokenLedger {
   static constexpr std::uint64_t kBytesMax = 512ull << 20;
 
   // `mirror` is the worker's copy of the token's words, `live`; both stay until remove() has
-  // returned.
-  void add(agentd_token token, const agentd_live& live, agentd_live* mirror);
-  // Nobody can use it any more when it returns. Unknown ones are ignored.
+  // returned. `services` ends what the host does for the token.
+  void add(agentd_token token, const agentd_live& live, agentd_live* mirror, CancelToken services);
+  // Nobody can use it any more when it returns; what the host does for it is cancelled. Unknown ones
+  // are ignored.
   void remove(agentd_token token);
+  // The worker is given up: what the host does for its tokens is cancelled, for those to come too.
+  // Does not wait.
+  void cancel_all();
   // complete() was called for a pending call.
   void set_completed(agentd_token token, agentd_status status);
   // Waits for that, for wake(), or for so long; absent when it was not completed.
@@ -59,6 +64,7 @@ class TokenLedger {
   struct Entry {
     const agentd_live* live = nullptr;
     agentd_live* mirror = nullptr;
+    CancelToken services;
     int uses = 0;
     bool ending = false;
     std::optional<agentd_status> completed;
@@ -70,6 +76,7 @@ class TokenLedger {
   std::mutex mutex_;
   std::condition_variable changed_;        // a token is used less, or was completed
   std::map<agentd_token, Entry> entries_;  // guarded by mutex_
+  bool given_up_ = false;                  // guarded by mutex_
 };
 
 // What both sides read and write with atomic accesses.

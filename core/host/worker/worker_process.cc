@@ -62,6 +62,8 @@ struct WorkerProcess::Running {
   std::uint64_t begun_ns = 0;    // when the worker got it
   std::uint32_t gave_up = 0;     // AGENTD_CANCEL_: the worker was told to give up
   std::uint64_t grace_ends = 0;  // then
+  agentd_status failed = AGENTD_OK;
+  std::string failure;           // told to the slot at the end
 };
 
 WorkerProcess::WorkerProcess(const WorkerSetup& setup)
@@ -204,7 +206,7 @@ void WorkerProcess::on_end(const Exit& exit) {
   }
   if (!expected) log_.write(LogLevel::kWarning, name_, end.text);
   if (desk != nullptr) {
-    desk->cancel_scopes();
+    desk->give_up();
     desk->ledger().wake();
   }
   region_->wake_all();
@@ -212,15 +214,18 @@ void WorkerProcess::on_end(const Exit& exit) {
 }
 
 void WorkerProcess::kill(std::string why, EndKind kind) {
+  ServiceDesk* desk = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (end_ || !why_.empty()) return;
     why_ = std::move(why);
     why_kind_ = kind;
     killed_.store(true);
+    desk = desk_.get();
   }
   changed_.notify_all();
   supervisor_.kill(id_);
+  if (desk != nullptr) desk->give_up();
 }
 
 void WorkerProcess::broken(std::string_view what) {
@@ -253,8 +258,10 @@ LaneWait WorkerProcess::wait_until(std::uint64_t deadline_ns) const {
   return out;
 }
 
-agentd_status WorkerProcess::fail(const Running& running, agentd_status status, std::string text) {
-  running.slot.fail(running.call.token, status, std::move(text));
+// Told to the slot when no service can tell it anything more.
+agentd_status WorkerProcess::fail(Running& running, agentd_status status, std::string text) {
+  running.failed = status;
+  running.failure = std::move(text);
   return status;
 }
 
@@ -264,21 +271,26 @@ agentd_status WorkerProcess::call(const agentd_call& call, const Target& target)
   Running running(*window_, call, *slot);
   const auto lane = take_lane(running);
   if (!lane) {
-    if (!usable()) return fail(running, AGENTD_E_INTERNAL, end_text());
+    if (!usable()) {
+      slot->fail(call.token, AGENTD_E_INTERNAL, end_text());
+      return AGENTD_E_INTERNAL;
+    }
     const std::uint32_t cancel = cancel_of(*call.live);
     return cancel == 0 || cancel == AGENTD_CANCEL_DEADLINE ? AGENTD_E_DEADLINE : AGENTD_E_CANCELLED;
   }
   LaneMessage message = message_of(LaneOp::kCall);
+  const ServiceBinding services(*slot);
   agentd_status status = AGENTD_E_NOMEM;
   const bool placed = place(running, target, message);
   if (placed) {
     running.begun_ns = clock_.monotonic_ns();
-    desk_->ledger().add(call.token, *call.live, running.mirror);
+    desk_->ledger().add(call.token, *call.live, running.mirror, services.cancel());
     status = converse(running, region_->call_lane(*lane, Lane::Side::kHost), message);
   }
   free_lane(*lane);
   if (placed && status == AGENTD_PENDING) status = wait_completed(running);
   desk_->ledger().remove(call.token);
+  if (running.failed != AGENTD_OK) slot->fail(call.token, running.failed, std::move(running.failure));
   if (running.mirror != nullptr) window_->release_live(running.mirror);
   return status;
 }

@@ -109,7 +109,7 @@ class WorkerProcess {
   std::optional<agentd_status> out_of_time(Running& running);
   void give_up(Running& running, std::uint32_t reason, Milliseconds grace);
   agentd_status given_up(Running& running);
-  agentd_status fail(const Running& running, agentd_status status, std::string text);
+  agentd_status fail(Running& running, agentd_status status, std::string text);
   LaneEnd serve(Lane& lane, const LaneMessage& request, const std::string& body, const LaneWait& wait);
   agentd_status wait_completed(Running& running);
   void broken(std::string_view what);

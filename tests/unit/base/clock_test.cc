@@ -68,6 +68,35 @@ TEST(CancelToken, WordThatIsLinkedLateGetsTheReasonAtOnce) {
   EXPECT_EQ(word, 3u);
 }
 
+TEST(CancelToken, ChildIsCancelledWithItsParentAndMayBeAlone) {
+  const CancelToken parent;
+  const CancelToken one = parent.child();
+  const CancelToken other = parent.child().child();
+  one.cancel(3);
+  EXPECT_EQ(one.reason(), 3u);
+  EXPECT_FALSE(parent.cancelled());
+  EXPECT_FALSE(other.cancelled());
+  parent.cancel(2);
+  EXPECT_EQ(other.reason(), 2u);
+  EXPECT_EQ(one.reason(), 3u);
+}
+
+TEST(CancelToken, WordThatIsLinkedToAChildGetsTheReasonOfBoth) {
+  const CancelToken parent;
+  const CancelToken child = parent.child();
+  std::uint32_t word = 9, other = 9;
+  child.link(&word);
+  EXPECT_EQ(word, 0u);
+  parent.cancel(2);
+  EXPECT_EQ(word, 2u);
+  child.unlink(&word);
+  EXPECT_EQ(word, 0u);
+  child.link(&other);
+  EXPECT_EQ(other, 2u);
+  parent.cancel(4);
+  EXPECT_EQ(word, 0u);
+}
+
 TEST(CancelToken, UnlinkedWordIsLeftAlone) {
   const CancelToken token;
   std::uint32_t word = 0;

@@ -54,7 +54,7 @@ TEST(TokenLedger, KnowsTheTokensThatItWasGiven) {
   TokenLedger ledger;
   const agentd_live live{0, 0, UINT64_MAX};
   agentd_live mirror{0, 0, 0};
-  ledger.add(5, live, &mirror);
+  ledger.add(5, live, &mirror, CancelToken());
   EXPECT_TRUE(TokenLedger::Use(ledger, 5));
   EXPECT_FALSE(TokenLedger::Use(ledger, 6));
   ledger.remove(5);
@@ -65,7 +65,7 @@ TEST(TokenLedger, DoesNotEndATokenThatIsInUse) {
   TokenLedger ledger;
   const agentd_live live{0, 0, UINT64_MAX};
   agentd_live mirror{0, 0, 0};
-  ledger.add(5, live, &mirror);
+  ledger.add(5, live, &mirror, CancelToken());
   std::atomic<bool> removed{false};
   std::thread owner;
   {
@@ -82,11 +82,43 @@ TEST(TokenLedger, DoesNotEndATokenThatIsInUse) {
   EXPECT_TRUE(removed.load());
 }
 
+TEST(TokenLedger, CancelsWhatIsDoneForATokenThatEnds) {
+  TokenLedger ledger;
+  const agentd_live live{0, 0, UINT64_MAX};
+  agentd_live mirror{0, 0, 0};
+  const CancelToken services, others;
+  ledger.add(5, live, &mirror, services);
+  ledger.add(6, live, &mirror, others);
+  std::thread service;
+  std::atomic<bool> begun{false};
+  service = std::thread([&] {
+    const TokenLedger::Use use(ledger, 5);
+    begun.store(true);
+    EXPECT_TRUE(eventually([&] { return services.cancelled(); }));
+  });
+  while (!begun.load()) ::usleep(100);
+  ledger.remove(5);
+  service.join();
+  EXPECT_FALSE(others.cancelled());
+}
+
+TEST(TokenLedger, CancelsEverythingForAWorkerThatIsGivenUp) {
+  TokenLedger ledger;
+  const agentd_live live{0, 0, UINT64_MAX};
+  agentd_live mirror{0, 0, 0};
+  const CancelToken before, after;
+  ledger.add(5, live, &mirror, before);
+  ledger.cancel_all();
+  ledger.add(6, live, &mirror, after);
+  EXPECT_TRUE(before.cancelled());
+  EXPECT_TRUE(after.cancelled());
+}
+
 TEST(TokenLedger, CopiesTheWordsAndKeepsACancelThatWasSet) {
   TokenLedger ledger;
   agentd_live live{0, 0, 700};
   agentd_live mirror{AGENTD_CANCEL_DEADLINE, 0, 0};
-  ledger.add(5, live, &mirror);
+  ledger.add(5, live, &mirror, CancelToken());
   ledger.refresh(5);
   EXPECT_EQ(mirror.cancel, AGENTD_CANCEL_DEADLINE);
   EXPECT_EQ(mirror.deadline_ns, 700u);
@@ -100,7 +132,7 @@ TEST(TokenLedger, LimitsWhatOneTokenMakesItsHostKeep) {
   TokenLedger ledger;
   const agentd_live live{0, 0, UINT64_MAX};
   agentd_live mirror{0, 0, 0};
-  ledger.add(5, live, &mirror);
+  ledger.add(5, live, &mirror, CancelToken());
   EXPECT_TRUE(ledger.spend(5, TokenLedger::kBytesMax - 1));
   EXPECT_FALSE(ledger.spend(5, 2));
   EXPECT_TRUE(ledger.spend(5, 1));

@@ -199,6 +199,43 @@ TEST(WorkerThatIsKilled, WhileNobodyCallsIsReplacedByTheNextCall) {
   EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
 }
 
+// The worker is killed while its host is in a service that ends only when it is told to.
+void expect_service_is_cancelled(const char* mood) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const pid_t pid = fixture.pid();
+  std::atomic<bool> cancelled{false};
+  fixture.services.on_compact = [&](const ServiceCaller& caller) {
+    ::kill(pid, SIGKILL);
+    cancelled.store(eventually([&] { return caller.cancel.cancelled(); }));
+  };
+  const Said said = fixture.ask(mood);
+  EXPECT_TRUE(cancelled.load());
+  EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
+  EXPECT_EQ(said.failure, "its worker was ended by signal 9 (SIGKILL)");
+}
+
+TEST(WorkerThatDies, EndsTheServiceThatItsCallWaitsFor) { expect_service_is_cancelled("compact"); }
+
+TEST(WorkerThatDies, EndsTheServiceThatAThreadOfItsCallWaitsFor) {
+  expect_service_is_cancelled("compact apart");
+}
+
+TEST(WorkerThatIsCancelled, EndsTheServiceThatItsCallWaitsFor) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  How how;
+  std::atomic<bool> cancelled{false};
+  fixture.services.on_compact = [&](const ServiceCaller& caller) {
+    how.cancel.cancel(AGENTD_CANCEL_USER);
+    cancelled.store(caller.cancel.reason() == AGENTD_CANCEL_USER);
+  };
+  (void)fixture.ask("compact", how);
+  EXPECT_TRUE(cancelled.load());
+}
+
 TEST(WorkerThatCrashes, FiftyTimesLeavesNoDescriptorAndNoZombie) {
   WorkerFixture fixture;
   fixture.install("moods");

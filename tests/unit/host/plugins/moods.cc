@@ -94,6 +94,21 @@ agentd_status answer_later(const agentd_call* call, std::string_view how) {
   return AGENTD_PENDING;
 }
 
+agentd_status compact(const agentd_call* call) {
+  const agentd_compactor* const compactor = call->services->compactor;
+  agentd_compact_source source{};
+  source.size = sizeof source;
+  const agentd_compact_result* result = nullptr;
+  return compactor->compact(compactor, call->token, &source, nullptr, &result);
+}
+
+// Another thread waits for the service: the call only waits for its end.
+agentd_status compact_apart(const agentd_call* call) {
+  std::thread([copy = *call] { (void)compact(&copy); }).detach();
+  while (cancel_of(call->live) == 0) nap(1);
+  return AGENTD_E_CANCELLED;
+}
+
 // Runs outside of every call: opens a scope and counts a text in it.
 agentd_status from_a_scope(const agentd_call* call) {
   const agentd_core* const core = call->core;
@@ -161,6 +176,8 @@ agentd_status AGENTD_CALL before_tool_call(void* raw, const agentd_call* call) n
   if (mood == "fail") return fail(call, AGENTD_E_IO, "the disk is full");
   if (mood.substr(0, 5) == "later") return answer_later(call, mood);
   if (mood == "scope") return from_a_scope(call);
+  if (mood == "compact") return compact(call);
+  if (mood == "compact apart") return compact_apart(call);
   if (mood == "descriptors") return block(call, open_descriptors());
   if (mood == "environment") return block(call, environment());
   if (mood == "print") {
