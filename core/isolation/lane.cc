@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
-#include <optional>
 
 #include "core/isolation/memory_file.h"
 
@@ -57,6 +56,8 @@ static_assert(sizeof(LaneHead) % 8 == 0 && sizeof(LaneMessage) == 56);
 constexpr std::uint32_t kClosed = 1u << 31;
 constexpr std::uint32_t kMoves = kClosed - 1;
 constexpr std::uint64_t kSliceNs = 20'000'000;  // between two looks at the cancel word
+// A process that an ended worker left behind could undo what wakes us: `gone` is looked at, too.
+constexpr std::uint64_t kGoneSliceNs = 1'000'000'000;
 // Of a body that has begun, for the next piece and for all of them: a machine may be very busy.
 constexpr std::uint64_t kPieceWaitNs = 10'000'000'000;
 constexpr std::uint64_t kBodyWaitNs = 60'000'000'000;
@@ -183,8 +184,8 @@ LaneEnd Lane::wait_turn(const LaneWait& wait) {
     }
     const std::uint64_t now = now_ns();
     if (now >= wait.until_ns) return LaneEnd::kTimeout;
-    const std::uint64_t slice = wait.cancel == nullptr ? Deadline::kNever : now + kSliceNs;
-    sleep_on(*memory_, side_, turn, std::min(slice, wait.until_ns));
+    const std::uint64_t slice = wait.cancel != nullptr ? kSliceNs : kGoneSliceNs;
+    sleep_on(*memory_, side_, turn, std::min(now + slice, wait.until_ns));
     turn = memory_->turn.load(std::memory_order_acquire);
   }
 }
@@ -201,24 +202,40 @@ bool Lane::hand_over() {
 
 namespace {
 
-// The other side is at work on a body: neither a deadline nor a cancel stops it half-way, since the
-// lane would be of no use afterwards; but it has to get on.
+std::uint64_t later(std::uint64_t at_ns, std::uint64_t by_ns) {
+  return at_ns > Deadline::kNever - by_ns ? Deadline::kNever : at_ns + by_ns;
+}
+
+// The other side is at work on a body: a deadline or a cancel does not stop it half-way at once,
+// since the lane would be of no use afterwards; but it has to get on.
 class BodyWait {
  public:
-  explicit BodyWait(const LaneWait& wait) : wait_(wait), until_ns_(now_ns() + kBodyWaitNs) {
-    wait_.cancel = nullptr;
+  explicit BodyWait(const LaneWait& wait)
+      : wait_(wait), until_ns_(later(wait.until_ns, wait.body_grace_ns)) {
+    if (wait.body_grace_ns == Deadline::kNever) wait_.cancel = nullptr;
   }
-  const LaneWait& next_piece() {
-    wait_.until_ns = std::min(until_ns_, now_ns() + kPieceWaitNs);
-    return wait_;
+  bool has_limit() const { return wait_.body_grace_ns != Deadline::kNever; }
+  void begin() {
+    if (!std::exchange(begun_, true)) until_ns_ = std::min(until_ns_, now_ns() + kBodyWaitNs);
+  }
+  // `turn` waits for the other side's piece, or for it to take ours.
+  template <typename Turn>
+  LaneEnd next(Turn turn) {
+    for (;;) {
+      wait_.until_ns = begun_ ? std::min(until_ns_, now_ns() + kPieceWaitNs) : until_ns_;
+      const LaneEnd end = turn(wait_);
+      if (end == LaneEnd::kTimeout) return LaneEnd::kStuck;
+      if (end != LaneEnd::kCancelled) return end;
+      wait_.cancel = nullptr;
+      until_ns_ = std::min(until_ns_, later(now_ns(), wait_.body_grace_ns));
+    }
   }
 
  private:
   LaneWait wait_;
-  const std::uint64_t until_ns_;
+  std::uint64_t until_ns_;
+  bool begun_ = false;
 };
-
-LaneEnd in_a_body(LaneEnd end) { return end == LaneEnd::kTimeout ? LaneEnd::kBroken : end; }
 
 std::uint64_t piece_of(std::uint64_t body_bytes, std::uint64_t done) {
   return std::min<std::uint64_t>(body_bytes - done, Lane::kPieceBytes);
@@ -229,7 +246,8 @@ std::uint64_t piece_of(std::uint64_t body_bytes, std::uint64_t done) {
 LaneEnd Lane::send(const LaneMessage& message, std::string_view body, const LaneWait& wait) {
   if (body.size() > kBodyBytesMax) return LaneEnd::kTooBig;
   if (has_ended(wait)) return LaneEnd::kGone;
-  std::optional<BodyWait> taken;
+  const auto turn = [this](const LaneWait& until) { return wait_turn(until); };
+  BodyWait taken(wait);
   for (std::uint64_t done = 0;;) {
     if (!is_turn_of(side_, memory_->turn.load(std::memory_order_acquire))) return LaneEnd::kBroken;
     const std::uint64_t piece = piece_of(body.size(), done);
@@ -239,11 +257,12 @@ LaneEnd Lane::send(const LaneMessage& message, std::string_view body, const Lane
     done += piece;
     if (done == body.size()) return LaneEnd::kMessage;
     // Who has to take the first piece may be busy elsewhere.
-    const LaneEnd end = taken ? in_a_body(wait_turn(taken->next_piece())) : wait_turn(wait);
+    const bool plain = done == piece && !taken.has_limit();
+    const LaneEnd end = plain ? wait_turn(wait) : taken.next(turn);
     if (end != LaneEnd::kMessage) return end;
     if (copy_head(memory_->head).message.op != static_cast<std::uint32_t>(LaneOp::kMore))
       return LaneEnd::kBroken;
-    if (!taken) taken.emplace(wait);
+    taken.begin();
   }
 }
 
@@ -253,7 +272,9 @@ LaneEnd Lane::receive(LaneMessage& message, std::string& body, const LaneWait& w
   if (end != LaneEnd::kMessage) return end;
   const LaneHead first = copy_head(memory_->head);
   if (first.body_bytes > kBodyBytesMax) return LaneEnd::kBroken;
-  std::optional<BodyWait> coming;
+  const auto turn = [this](const LaneWait& until) { return wait_turn(until); };
+  BodyWait coming(wait);
+  coming.begin();
   for (LaneHead head = first;;) {
     // The first piece settles what the others have to be.
     if (head.body_bytes != first.body_bytes || head.message.op != first.message.op ||
@@ -265,8 +286,7 @@ LaneEnd Lane::receive(LaneMessage& message, std::string& body, const LaneWait& w
     more.message.op = static_cast<std::uint32_t>(LaneOp::kMore);
     memory_->head = more;
     if (!hand_over()) return LaneEnd::kBroken;
-    if (!coming) coming.emplace(wait);
-    end = in_a_body(wait_turn(coming->next_piece()));
+    end = coming.next(turn);
     if (end != LaneEnd::kMessage) return end;
     head = copy_head(memory_->head);
   }

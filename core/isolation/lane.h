@@ -61,6 +61,7 @@ enum class LaneEnd : std::uint8_t {
   kTimeout,    // not until the time given
   kCancelled,  // the cancel word was set while we waited
   kGone,       // the other side has ended
+  kStuck,      // a body that had begun did not come to its end in time; the lane is of no use any more
   kBroken,     // it wrote what no side writes
   kTooBig,     // the body is over the limit
 };
@@ -70,6 +71,9 @@ struct LaneWait {
   std::uint64_t until_ns = Deadline::kNever;          // on CLOCK_MONOTONIC
   const std::atomic<std::uint32_t>* gone = nullptr;   // not 0 = the other side has ended
   const std::uint32_t* cancel = nullptr;              // read with acquire; not 0 = give up (looked at every 20 ms)
+  // A body that has begun may go on for so long after `until_ns`, or after the cancel word was set; without a
+  // value until it stops coming.
+  std::uint64_t body_grace_ns = Deadline::kNever;
 };
 
 struct LaneMemory;  // in the shared region
@@ -84,11 +88,12 @@ class Lane {
   Lane(LaneMemory* memory, Side side) : memory_(memory), side_(side) {}
 
   // Hands over a message and the turn; a body over a piece goes in several, each taken by the other side.
-  // kMessage = it is on its way.
+  // kMessage = it is on its way. With a grace the first piece has it, too, and a side that does not take it in time
+  // leaves the lane of no use.
   // REQUIRES: the turn is ours.
   LaneEnd send(const LaneMessage& message, std::string_view body, const LaneWait& wait);
   // Waits for the turn and takes the message out. `body` is replaced; its capacity is kept. A body that has
-  // begun is taken to its end, whatever the time and the cancel word say; one that stops is kBroken.
+  // begun is taken to its end, as long as wait.body_grace_ns allows; one that stops is kStuck.
   LaneEnd receive(LaneMessage& message, std::string& body, const LaneWait& wait);
 
  private:

@@ -123,6 +123,7 @@ Result<void> WorkerProcess::boot(const WorkerSetup& setup) {
   Lane lane = region_->call_lane(0, Lane::Side::kHost);
   LaneWait wait;
   wait.until_ns = now_ns() + ns(options_.start_time);
+  wait.body_grace_ns = 0;
   wait.gone = &gone_;
   LaneMessage message = message_of(LaneOp::kBoot);
   message.payload = window_->base();
@@ -133,7 +134,7 @@ Result<void> WorkerProcess::boot(const WorkerSetup& setup) {
     const bool base_taken = how.cause == "status " + std::to_string(kExitBaseTaken);
     return Error{base_taken ? Code::kConflict : Code::kInvalid, "could not start: " + how.text};
   }
-  if (end == LaneEnd::kTimeout)
+  if (end == LaneEnd::kTimeout || end == LaneEnd::kStuck)
     return Error{Code::kUnavailable, "could not start: its worker did not load it within " +
                                          std::to_string(options_.start_time.count()) + " ms"};
   if (end == LaneEnd::kMessage && is(message, LaneOp::kDone))
@@ -249,6 +250,15 @@ std::string WorkerProcess::end_text() const {
 
 // ---- calls
 
+// For an answer of the call, and for an answer to it.
+LaneWait WorkerProcess::wait_for(const Running& running) const {
+  const bool told = running.gave_up != 0;
+  LaneWait out = wait_until(told ? running.grace_ends : deadline_of(*running.call.live));
+  out.cancel = told ? nullptr : &running.call.live->cancel;
+  out.body_grace_ns = told ? 0 : ns(options_.grace);
+  return out;
+}
+
 LaneWait WorkerProcess::wait_until(std::uint64_t deadline_ns) const {
   LaneWait out;
   out.gone = &gone_;
@@ -350,11 +360,7 @@ agentd_status WorkerProcess::converse(Running& running, Lane lane, const LaneMes
   std::string body;
   LaneEnd end = lane.send(message, {}, wait_until(deadline_of(*running.call.live)));
   for (;;) {
-    if (end == LaneEnd::kMessage) {
-      LaneWait wait = wait_until(running.gave_up != 0 ? running.grace_ends : deadline_of(*running.call.live));
-      wait.cancel = running.gave_up != 0 ? nullptr : &running.call.live->cancel;
-      end = lane.receive(answer, body, wait);
-    }
+    if (end == LaneEnd::kMessage) end = lane.receive(answer, body, wait_for(running));
     if (end != LaneEnd::kMessage) {
       if (const auto status = after(running, end)) return *status;
       end = LaneEnd::kMessage;  // it has a grace, or the deadline has moved: we listen on
@@ -370,7 +376,7 @@ agentd_status WorkerProcess::converse(Running& running, Lane lane, const LaneMes
     }
     // A worker that never stops asking is given up like one that never answers.
     if (const auto over = out_of_time(running)) return *over;
-    end = serve(lane, answer, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)));
+    end = serve(lane, answer, body, [&] { return wait_for(running); });
   }
 }
 
@@ -421,19 +427,26 @@ std::optional<agentd_status> WorkerProcess::after(Running& running, LaneEnd end)
     if (Deadline{deadline}.passed(clock_)) give_up(running, AGENTD_CANCEL_DEADLINE, options_.grace);
     return std::nullopt;
   }
+  // Half of a body lies in the lane: there is nothing more to be had.
+  if (end == LaneEnd::kStuck) {
+    running.gave_up = cancel_of(*running.call.live);
+    if (running.gave_up == 0 && Deadline{deadline}.passed(clock_)) running.gave_up = AGENTD_CANCEL_DEADLINE;
+    if (running.gave_up != 0) return given_up(running);
+  }
   if (end != LaneEnd::kGone) broken("its answer to a call");
   return fail(running, AGENTD_E_INTERNAL, end_text());
 }
 
 LaneEnd WorkerProcess::serve(Lane& lane, const LaneMessage& request, const std::string& body,
-                             const LaneWait& wait) {
+                             const std::function<LaneWait()>& wait) {
   ServiceDesk::Answer answer;
   if (!desk_->serve(request.token, body, answer)) return LaneEnd::kBroken;
   LaneMessage reply = message_of(LaneOp::kReply);
   reply.status = answer.status;
   reply.token = request.token;
-  const LaneEnd end = lane.send(reply, answer.body, wait);
-  // The turn is still ours then, and what lies in the lane is the request that was served.
+  const LaneEnd end = lane.send(reply, answer.body, wait());
+  // It does not take the reply, or the turn is still ours and what lies in the lane is the request that was served.
+  if (end == LaneEnd::kTimeout || end == LaneEnd::kStuck) return LaneEnd::kStuck;
   return end == LaneEnd::kMessage || end == LaneEnd::kGone ? end : LaneEnd::kBroken;
 }
 
@@ -492,10 +505,10 @@ void WorkerProcess::serve_lane(std::uint32_t index) {
     }
     const LaneEnd end = lane.receive(request, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)));
     if (end == LaneEnd::kGone) return;
-    const bool served = end == LaneEnd::kMessage && is(request, LaneOp::kService) &&
-                        serve(lane, request, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime))) !=
-                            LaneEnd::kBroken;
-    if (!served) broken("a request");
+    const auto wait = [&] { return wait_until(clock_.monotonic_ns() + ns(kServiceTime)); };
+    const bool asked = end == LaneEnd::kMessage && is(request, LaneOp::kService);
+    const LaneEnd served = asked ? serve(lane, request, body, wait) : LaneEnd::kBroken;
+    if (served != LaneEnd::kMessage && served != LaneEnd::kGone) broken("a request");
   }
 }
 

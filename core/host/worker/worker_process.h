@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -110,12 +111,15 @@ class WorkerProcess {
   void give_up(Running& running, std::uint32_t reason, Milliseconds grace);
   agentd_status given_up(Running& running);
   agentd_status fail(Running& running, agentd_status status, std::string text);
-  LaneEnd serve(Lane& lane, const LaneMessage& request, const std::string& body, const LaneWait& wait);
+  // `wait` says how long the worker may take to take the reply, once there is one.
+  LaneEnd serve(Lane& lane, const LaneMessage& request, const std::string& body,
+                const std::function<LaneWait()>& wait);
   agentd_status wait_completed(Running& running);
   void broken(std::string_view what);
 
   void listen();
   void serve_lane(std::uint32_t index);
+  LaneWait wait_for(const Running& running) const;
   LaneWait wait_until(std::uint64_t deadline_ns) const;
 
   WorkerSupervisor& supervisor_;

@@ -42,6 +42,12 @@ TEST(HostileWorker, ThatSaysNothingIsGivenUp) {
   EXPECT_TRUE(children().empty());
 }
 
+TEST(HostileWorker, ThatStopsInTheMiddleOfItsStartIsGivenUpAtTheSameTime) {
+  const HostileFixture fixture("stalls_at_start");
+  EXPECT_EQ(fixture.problem(),
+            fixture.path + " could not start: its worker did not load it within 2000 ms");
+}
+
 TEST(HostileWorker, ThatStartsWithGarbageIsRefused) {
   const HostileFixture fixture("garbage_boot");
   EXPECT_EQ(fixture.problem(),
@@ -70,6 +76,26 @@ TEST_P(GarbageInACall, EndsTheWorkerAndFailsTheCall) {
 INSTANTIATE_TEST_SUITE_P(Rules, GarbageInACall,
                          ::testing::Values("unknown_op", "garbage_service", "unknown_service"),
                          [](const auto& each) { return std::string(each.param); });
+
+TEST(HostileWorker, ThatStopsInTheMiddleOfAnAnswerIsEndedAtTheDeadline) {
+  HostileFixture fixture("stalls");
+  ASSERT_EQ(fixture.problem(), "");
+  const Said said = fixture.ask("bash", {Milliseconds(200), 0, {}});
+  EXPECT_EQ(said.status, AGENTD_E_DEADLINE);
+  EXPECT_EQ(said.failure, "it did not answer before its deadline");
+}
+
+TEST(HostileWorker, ThatStopsInTheMiddleOfAnAnswerIsEndedWhenTheCallIsCancelled) {
+  HostileFixture fixture("stalls");
+  ASSERT_EQ(fixture.problem(), "");
+  testing::How how{Milliseconds(60'000), 0, {}};
+  std::thread user([&] {
+    ::usleep(30'000);
+    how.cancel.cancel(AGENTD_CANCEL_USER);
+  });
+  EXPECT_EQ(fixture.ask("bash", how).status, AGENTD_E_CANCELLED);
+  user.join();
+}
 
 TEST(HostileWorker, ThatScribblesWhileItsHostReadsHarmsNobody) {
   HostileFixture fixture("scribbles");

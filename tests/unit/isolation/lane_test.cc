@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -427,6 +428,64 @@ TEST(Lane, TakesABodyThatHasBegunToItsEnd) {
   }
   EXPECT_TRUE(body == bytes_of(3 * kPiece, 1));
   sender.join();
+}
+
+// What a host gets of a worker that announced two pieces and sent one.
+LaneEnd received_half(const LaneWait& wait) {
+  const auto region = make_region();
+  RawRegion raw(*region);
+  constexpr std::uint64_t kToken = 0x1122334455667788;
+  Lane worker = region->service_lane(0, Lane::Side::kWorker);
+  EXPECT_EQ(worker.send(message_of(LaneOp::kService, kToken), "x", {}), LaneEnd::kMessage);
+  const std::size_t head = raw.head_with(kToken);
+  const std::uint64_t whole = 2 * kPiece, piece = kPiece;
+  std::memcpy(raw.at(head + kBodyBytes), &whole, 8);
+  std::memcpy(raw.at(head + kPieceBytes), &piece, 8);
+  LaneMessage message;
+  std::string body;
+  return region->service_lane(0, Lane::Side::kHost).receive(message, body, wait);
+}
+
+TEST(Lane, WaitsForTheRestOfABodyUntilItsTimeAndTheGraceAreOver) {
+  LaneWait wait;
+  wait.until_ns = SystemClock().monotonic_ns();
+  wait.body_grace_ns = 5'000'000;
+  EXPECT_EQ(received_half(wait), LaneEnd::kStuck);
+}
+
+TEST(Lane, WaitsForTheRestOfABodyForTheGraceWhenItIsCancelled) {
+  std::uint32_t cancel = 0;
+  LaneWait wait;
+  wait.cancel = &cancel;
+  wait.body_grace_ns = 5'000'000;
+  std::thread user([&] {
+    usleep(20'000);
+    __atomic_store_n(&cancel, 1, __ATOMIC_RELEASE);
+  });
+  EXPECT_EQ(received_half(wait), LaneEnd::kStuck);
+  user.join();
+}
+
+TEST(Lane, HearsInTheMiddleOfABodyThatTheOtherSideHasEnded) {
+  std::atomic<std::uint32_t> gone{0};
+  LaneWait wait;
+  wait.gone = &gone;
+  std::thread supervisor([&] {
+    usleep(20'000);
+    gone.store(1);  // and nobody wakes it
+  });
+  EXPECT_EQ(received_half(wait), LaneEnd::kGone);
+  supervisor.join();
+}
+
+TEST(Lane, GivesUpASideThatDoesNotTakeABodyWhenTheGraceIsOver) {
+  const auto region = make_region();
+  Lane host = region->call_lane(0, Lane::Side::kHost);
+  LaneWait wait;
+  wait.until_ns = 1;
+  wait.body_grace_ns = 1;
+  EXPECT_EQ(host.send(message_of(LaneOp::kCall), std::string(2 * kPiece, 'x'), wait),
+            LaneEnd::kStuck);
 }
 
 TEST(Lane, WaitsForTheFirstPieceToBeTakenAsLongAsItIsTold) {

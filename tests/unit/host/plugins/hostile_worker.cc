@@ -2,8 +2,11 @@
 // hostile_worker.cc - a program in the place of agentd-hook-worker that does not keep to the rules:
 // which one it breaks is the name of the hook, the first argument.
 #include <agentd/hook_abi.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -51,6 +54,7 @@ class Hostile {
       for (;;) ::pause();
     if (rule_ == "base_taken")
       return tell(lane, message_of(LaneOp::kDone, AGENTD_E_CONFLICT), "its base is taken");
+    if (rule_ == "stalls_at_start") return stall(lane, LaneOp::kBooted);
     if (rule_ == "garbage_boot")
       return tell(lane, message_of(LaneOp::kBooted), std::string(1000, '\x7f'));
     tell(lane, message_of(LaneOp::kBooted), booted());
@@ -73,6 +77,7 @@ class Hostile {
     if (rule_ == "unknown_service")
       return (void)ask(lane, call.token, std::string(sizeof(ServiceArgs), '\x01'));
     if (rule_ == "scribbles") return scribble(lane);
+    if (rule_ == "stalls") return stall(lane, LaneOp::kService);
     if (rule_ == "forges") return forge(lane, call);
     if (rule_ == "asks_for_more") return ask_for_more(lane, call);
     tell(lane, message_of(LaneOp::kDone), {});
@@ -126,11 +131,28 @@ class Hostile {
     tell(lane, message_of(LaneOp::kDone), {});
   }
 
-  // Another thread writes over the lane while this one talks.
-  [[noreturn]] void scribble(Lane& lane) {
+  char* memory_of(Lane& lane) {
     char* memory = nullptr;
     static_assert(sizeof(Lane) >= sizeof memory);
     std::memcpy(&memory, &lane, sizeof memory);
+    return memory;
+  }
+
+  // Announces four pieces, hands over the first, and leaves it at that.
+  void stall(Lane& lane, LaneOp op) {
+    char* const memory = memory_of(lane);
+    const LaneMessage message = message_of(op);
+    const std::uint64_t whole = 4 * Lane::kPieceBytes, piece = Lane::kPieceBytes;
+    std::memcpy(memory + 64, &message, sizeof message);
+    std::memcpy(memory + 64 + sizeof message, &whole, sizeof whole);
+    std::memcpy(memory + 72 + sizeof message, &piece, sizeof piece);
+    std::atomic_ref(*reinterpret_cast<std::uint32_t*>(memory)).fetch_add(1);
+    ::syscall(SYS_futex, memory, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+
+  // Another thread writes over the lane while this one talks.
+  [[noreturn]] void scribble(Lane& lane) {
+    char* const memory = memory_of(lane);
     std::thread([memory] {
       unsigned seed = static_cast<unsigned>(::getpid());
       for (;;) {
