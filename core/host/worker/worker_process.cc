@@ -88,12 +88,15 @@ WorkerProcess::~WorkerProcess() {
 // ---- start and end
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerSetup& setup) {
+  // Of all attempts: what a worker says of the base does not get it more time.
+  const std::uint64_t until_ns = now_ns() + ns(setup.options.start_time);
   for (std::uint32_t skip = 0;; ++skip) {
     std::unique_ptr<WorkerProcess> worker(new WorkerProcess(setup));
     AGENTD_TRY_VOID(worker->launch(setup, skip));
-    auto booted = worker->boot(setup);
+    auto booted = worker->boot(setup, until_ns);
     if (booted) return worker;
     if (booted.error().code != Code::kConflict || skip + 1 == kBasesMax) return booted.error();
+    if (now_ns() >= until_ns) return booted.error();
   }
 }
 
@@ -115,14 +118,14 @@ Result<void> WorkerProcess::launch(const WorkerSetup& setup, std::uint32_t skip)
   return {};
 }
 
-Result<void> WorkerProcess::boot(const WorkerSetup& setup) {
+Result<void> WorkerProcess::boot(const WorkerSetup& setup, std::uint64_t until_ns) {
   BootArgs args = setup.boot;
   args.window_base = window_->base();
   std::string body;
   AGENTD_TRY_VOID(flatten(boot_args_shape(), &args, body));
   Lane lane = region_->call_lane(0, Lane::Side::kHost);
   LaneWait wait;
-  wait.until_ns = now_ns() + ns(options_.start_time);
+  wait.until_ns = until_ns;
   wait.body_grace_ns = 0;
   wait.gone = &gone_;
   LaneMessage message = message_of(LaneOp::kBoot);

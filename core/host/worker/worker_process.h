@@ -95,7 +95,7 @@ class WorkerProcess {
   struct Running;
 
   Result<void> launch(const WorkerSetup& setup, std::uint32_t skip);
-  Result<void> boot(const WorkerSetup& setup);
+  Result<void> boot(const WorkerSetup& setup, std::uint64_t until_ns);
   Result<void> read_booted(std::string_view body);
   void make_desk(PluginContext& context, WorkerToolBook& tools);
   void on_end(const Exit& exit);

@@ -61,6 +61,12 @@ TEST(HostileWorker, ThatNeverFindsAPlaceForTheWindowIsGivenUp) {
   EXPECT_EQ(fixture.problem(), fixture.path + " its base is taken");
 }
 
+TEST(HostileWorker, ThatFindsNoPlaceForTheWindowHasNoMoreTimeForIt) {
+  const HostileFixture fixture("base_taken_slowly");
+  EXPECT_EQ(fixture.problem(),
+            fixture.path + " could not start: its worker did not load it within 2000 ms");
+}
+
 class GarbageInACall : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GarbageInACall, EndsTheWorkerAndFailsTheCall) {

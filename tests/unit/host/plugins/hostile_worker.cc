@@ -52,7 +52,8 @@ class Hostile {
     (void)lane.receive(message, body, {});
     if (rule_ == "silent")
       for (;;) ::pause();
-    if (rule_ == "base_taken")
+    if (rule_ == "base_taken_slowly") ::usleep(1'500'000);
+    if (rule_.starts_with("base_taken"))
       return tell(lane, message_of(LaneOp::kDone, AGENTD_E_CONFLICT), "its base is taken");
     if (rule_ == "stalls_at_start") return stall(lane, LaneOp::kBooted);
     if (rule_ == "garbage_boot")
