@@ -32,6 +32,10 @@ class RecordingLog final : public Log {
       return line.find(part) != std::string::npos;
     });
   }
+  std::vector<std::string> lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
 
  private:
   mutable std::mutex mutex_;

@@ -16,6 +16,7 @@ struct WorkerOptions {
   std::uint64_t memory_bytes_max = 512ull << 20;  // of what one worker allocates
   Milliseconds start_time{5'000};                 // to load the module
   Milliseconds control_time{5'000};               // for create(), destroy() and their like
+  Milliseconds eviction_time{1'000};              // for destroy() of an instance that makes room
   // After its deadline, or a cancel, a call may still answer for so long; then its worker is
   // killed.
   Milliseconds grace{50};

@@ -15,8 +15,7 @@
 namespace agentd {
 namespace {
 
-constexpr Milliseconds kSlice{20};            // how often a cancel word is looked at
-constexpr Milliseconds kEvictionTime{1'000};  // for destroy() of an instance that makes room
+constexpr Milliseconds kSlice{20};  // how often a cancel word is looked at
 
 Deadline deadline_in(const agentd_live& live) { return {deadline_of(live)}; }
 
@@ -66,7 +65,8 @@ WorkerPlugin::WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest man
       clock_(environment.clock),
       log_(environment.log),
       quarantine_(environment.quarantine),
-      crashes_(placing_.options, environment.clock) {}
+      crashes_(placing_.options, environment.clock),
+      evictions_(placing_.options.conversations_max) {}
 
 WorkerPlugin::~WorkerPlugin() {
   if (auto ended = destroy(); !ended) log_.write(LogLevel::kWarning, name_, ended.error().message);
@@ -253,10 +253,21 @@ WorkerPlugin::InstancePtr WorkerPlugin::instance_of(agentd_conv conversation) {
     out = place;
     evicted = take_idle();
   }
-  if (!evicted) return out;
-  if (auto ended = end_instance(*evicted, kEvictionTime); !ended)
-    log_.write(LogLevel::kWarning, name_, "making room for another conversation: " + ended.error().message);
+  if (evicted) evict(std::move(evicted));
   return out;
+}
+
+// The call that needs the room does not wait for it. When that many are on their way out already, this one goes
+// without a destroy().
+void WorkerPlugin::evict(InstancePtr instance) {
+  const auto tell = [this](const std::string& what) {
+    log_.write(LogLevel::kWarning, name_, "making room for another conversation: " + what);
+  };
+  const Deadline deadline = Deadline::after(clock_, placing_.options.eviction_time);
+  const bool on_its_way = evictions_.run([this, tell, instance, deadline] {
+    if (auto ended = end_instance(*instance, deadline); !ended) tell(ended.error().message);
+  });
+  if (!on_its_way) tell("a worker was ended without its destroy(), since too many are ending");
 }
 
 // The one used longest ago in which nothing runs, when there are too many. REQUIRES: mutex_ is held.
@@ -273,7 +284,7 @@ WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
   return out;
 }
 
-Result<void> WorkerPlugin::end_instance(Instance& instance, Milliseconds at_most) {
+Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline) {
   ProcessPtr process;
   {
     const std::lock_guard lock(instance.mutex);
@@ -281,7 +292,7 @@ Result<void> WorkerPlugin::end_instance(Instance& instance, Milliseconds at_most
   }
   // Without a function for it, too: the worker ends the plugin's tasks then.
   if (!process || !process->usable()) return {};
-  AGENTD_TRY_VOID(control(*process, AGENTD_EVENT_DESTROY, nullptr, at_most));
+  AGENTD_TRY_VOID(control(*process, AGENTD_EVENT_DESTROY, nullptr, deadline.left(clock_)));
   return {};
 }
 
@@ -489,11 +500,26 @@ Result<void> WorkerPlugin::destroy() {
     created = std::exchange(created_, false);
   }
   if (context_) context_->stopped()->store(kHookEnded);
+  const Result<void> out = created ? end_all(instances) : Result<void>();
+  evictions_.wait();
+  return out;
+}
+
+// All at once, with one deadline. The first error of any.
+Result<void> WorkerPlugin::end_all(const std::map<agentd_conv, InstancePtr>& instances) {
+  const Deadline deadline = Deadline::after(clock_, placing_.options.control_time);
+  std::mutex mutex;
   Result<void> out;
+  Aside ends(instances.size());
   for (const auto& [conversation, instance] : instances) {
-    if (!created) break;
-    if (auto ended = end_instance(*instance, placing_.options.control_time); !ended && out) out = ended.error();
+    const auto end = [&, instance = instance.get()] {
+      auto ended = end_instance(*instance, deadline);
+      const std::lock_guard lock(mutex);
+      if (!ended && out) out = ended.error();
+    };
+    if (!ends.run(end)) end();
   }
+  ends.wait();
   return out;
 }
 

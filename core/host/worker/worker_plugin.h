@@ -22,6 +22,7 @@
 #include "core/host/manifest.h"
 #include "core/host/plugin.h"
 #include "core/host/sealed_file.h"
+#include "core/host/worker/aside.h"
 #include "core/host/worker/crash_book.h"
 #include "core/host/worker/supervisor.h"
 #include "core/host/worker/worker_options.h"
@@ -94,7 +95,9 @@ class WorkerPlugin final : public Plugin {
   agentd_status run(const agentd_call& call, std::uint32_t row, const std::string* tool);
   InstancePtr instance_of(agentd_conv conversation);
   InstancePtr take_idle();
-  Result<void> end_instance(Instance& instance, Milliseconds at_most);
+  Result<void> end_instance(Instance& instance, Deadline deadline);
+  Result<void> end_all(const std::map<agentd_conv, InstancePtr>& instances);
+  void evict(InstancePtr instance);
   ProcessPtr primary();
   Result<ProcessPtr> process_of(Instance& instance, const agentd_live& live);
   Result<ProcessPtr> replace(Instance& instance, const agentd_live& live);
@@ -143,6 +146,7 @@ class WorkerPlugin final : public Plugin {
   bool created_ = false;                          // guarded by mutex_
   // Nobody sees the moment between the removal of a tool and its return with a new worker.
   mutable std::mutex tools_mutex_;
+  Aside evictions_;  // they use the members above
 };
 
 }  // namespace agentd

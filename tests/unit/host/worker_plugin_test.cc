@@ -579,6 +579,43 @@ TEST(WorkerForEachConversation, EndsTheOneUsedLongestAgo) {
   EXPECT_TRUE(eventually([] { return children().size() == 3; }));
 }
 
+TEST(WorkerForEachConversation, EndsAllOfThemAtOnce) {
+  WorkerFixture fixture(Isolation::kProcessPerConversation);
+  fixture.install("moods");
+  fixture.options.plugins["moods"].config_json = R"({"waits_at_end":1})";
+  fixture.options.worker.control_time = Milliseconds(2'000);
+  fixture.options.worker.grace = Milliseconds(5'000);
+  fixture.load();
+  for (const agentd_conv conversation : {1u, 2u, 3u})
+    (void)fixture.ask("nothing", {Milliseconds(10'000), conversation, {}});
+  fixture.host->shutdown();
+  // Each of them waits until its time is over: all have begun before the first one goes.
+  std::string order;
+  for (const std::string& line : fixture.log.lines()) {
+    if (line.find("waits at its end") != std::string::npos) order += "w";
+    if (line.find("destroyed") != std::string::npos) order += "d";
+  }
+  EXPECT_EQ(order, "wwwwdddd");
+}
+
+TEST(WorkerForEachConversation, MakesRoomWithoutKeepingTheCallThatNeedsIt) {
+  WorkerFixture fixture(Isolation::kProcessPerConversation);
+  fixture.install("moods");
+  fixture.options.plugins["moods"].config_json = R"({"waits_at_end":1})";
+  fixture.options.worker.conversations_max = 2;
+  fixture.options.worker.eviction_time = Milliseconds(60'000);
+  fixture.load();
+  const std::string first = fixture.ask("pid", {Milliseconds(10'000), 1, {}}).reason;
+  EXPECT_EQ(fixture.ask("bash", {Milliseconds(10'000), 2, {}}).reason, "no shell here");
+  EXPECT_EQ(::kill(std::stoi(first), 0), 0) << "it was waited for";
+  EXPECT_TRUE(eventually([&] { return fixture.log.has("waits at its end"); }));
+  // Nobody waits for its time to be over here either.
+  (void)::kill(std::stoi(first), SIGKILL);
+  for (const pid_t pid : fixture.worker().pids()) (void)::kill(pid, SIGKILL);
+  fixture.host.reset();
+  EXPECT_TRUE(fixture.log.has("making room for another conversation: "));
+}
+
 // ---- which place
 
 Isolation placed(const PluginHostOptions& options, bool bundled, std::string_view recommends) {

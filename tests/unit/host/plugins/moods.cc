@@ -29,6 +29,7 @@ struct Instance {
   std::uint32_t isolation = 0;
   std::atomic<int> calls{0};
   std::atomic<int> inside{0};
+  bool waits_at_end = false;
 };
 
 agentd_str text(std::string_view from) { return {from.data(), from.size()}; }
@@ -230,6 +231,7 @@ agentd_status AGENTD_CALL create(const agentd_call* call, void** out) noexcept {
   auto* const self = new Instance;
   const agentd_core* const core = self->core = call->core;
   self->isolation = info->isolation;
+  self->waits_at_end = config.find("waits_at_end") != std::string_view::npos;
   self->json =
       static_cast<const agentd_json*>(core->query(core, text(AGENTD_JSON_ID), sizeof(agentd_json)));
   self->field = static_cast<const agentd_field*>(
@@ -246,6 +248,10 @@ agentd_status AGENTD_CALL create(const agentd_call* call, void** out) noexcept {
 }
 
 agentd_status AGENTD_CALL destroy(void* raw, const agentd_call* call) noexcept {
+  if (static_cast<Instance*>(raw)->waits_at_end) {
+    call->core->log(call->core, call->token, AGENTD_LEVEL_WARNING, text("waits at its end"));
+    while (cancel_of(call->live) == 0) nap(1);
+  }
   call->core->log(call->core, call->token, AGENTD_LEVEL_WARNING, text("destroyed"));
   delete static_cast<Instance*>(raw);
   return AGENTD_OK;

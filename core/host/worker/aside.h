@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// aside.h - work that must not keep who asks for it: each piece on a thread of its own.
+//
+// Threading: run() is thread-safe; wait() and the destructor belong to the owner.
+
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <thread>
+
+namespace agentd {
+
+class Aside {
+ public:
+  // So many pieces at once.
+  explicit Aside(std::size_t at_most) : at_most_(at_most) {}
+  ~Aside() { wait(); }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+  // False when there are as many already, or no more threads: nothing of it runs then.
+  bool run(std::function<void()> work);
+  // Until all of them have ended.
+  void wait();
+
+ private:
+  struct Piece {
+    std::thread thread;
+    bool done = false;  // guarded by the mutex
+  };
+  void join_done();
+
+  const std::size_t at_most_;
+  std::mutex mutex_;
+  std::list<Piece> pieces_;  // guarded by mutex_
+};
+
+}  // namespace agentd
