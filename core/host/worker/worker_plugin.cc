@@ -458,10 +458,10 @@ void WorkerPlugin::forget_old_tools(Instance& instance) {
 // ---- state and end
 
 Result<std::optional<std::string>> WorkerPlugin::save_state() {
-  const ProcessPtr process = primary();
-  if (!process || (booted_.functions & kBootedSaveState) == 0) return std::optional<std::string>();
+  const Primary to = primary();
+  if (!to.process || (booted_.functions & kBootedSaveState) == 0) return std::optional<std::string>();
   AGENTD_TRY(std::vector<Action> actions,
-             control(*process, AGENTD_EVENT_SAVE_STATE, nullptr, placing_.options.control_time));
+             control(*to.process, AGENTD_EVENT_SAVE_STATE, nullptr, placing_.options.control_time));
   std::string state;
   for (Action& action : actions)
     if (action.kind == AGENTD_ACT_STATE) state = std::move(action.text);
@@ -469,26 +469,27 @@ Result<std::optional<std::string>> WorkerPlugin::save_state() {
 }
 
 Result<void> WorkerPlugin::load_state(std::string_view state, std::string_view previous_version) {
-  const ProcessPtr process = primary();
-  if (!process || (booted_.functions & kBootedLoadState) == 0) return {};
+  const Primary to = primary();
+  if (!to.process || (booted_.functions & kBootedLoadState) == 0) return {};
   agentd_create_info info{};
   info.size = sizeof info;
   info.isolation = isolation_number();
   info.config_json = to_abi(config_.config_json);
   info.state = to_abi(state);
   info.previous_version = to_abi(previous_version);
-  AGENTD_TRY_VOID(control(*process, AGENTD_EVENT_LOAD_STATE, &info, placing_.options.control_time));
+  AGENTD_TRY_VOID(control(*to.process, AGENTD_EVENT_LOAD_STATE, &info, placing_.options.control_time));
   return {};
 }
 
-// Null when it has ended: there is no state to be asked for.
-WorkerPlugin::ProcessPtr WorkerPlugin::primary() {
+// Without a process when it has ended: there is no state to be asked for.
+WorkerPlugin::Primary WorkerPlugin::primary() {
   const std::lock_guard lock(mutex_);
   const auto found = instances_.find(0);
-  if (!created_ || found == instances_.end()) return nullptr;
+  if (!created_ || found == instances_.end()) return {};
   const std::lock_guard inner(found->second->mutex);
   const ProcessPtr& process = found->second->process;
-  return process && process->usable() ? process : nullptr;
+  if (!process || !process->usable()) return {};
+  return {found->second, process};
 }
 
 Result<void> WorkerPlugin::destroy() {

@@ -98,7 +98,12 @@ class WorkerPlugin final : public Plugin {
   Result<void> end_instance(Instance& instance, Deadline deadline);
   Result<void> end_all(const std::map<agentd_conv, InstancePtr>& instances);
   void evict(InstancePtr instance);
-  ProcessPtr primary();
+  // The instance is the tool book of its process: both are held, the process is let go of first.
+  struct Primary {
+    InstancePtr instance;
+    ProcessPtr process;
+  };
+  Primary primary();
   Result<ProcessPtr> process_of(Instance& instance, const agentd_live& live);
   Result<ProcessPtr> replace(Instance& instance, const agentd_live& live);
   Result<void> pause(const agentd_live& live) const;

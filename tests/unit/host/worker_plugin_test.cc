@@ -95,6 +95,21 @@ TEST(WorkerPlugin, HandsItsStateToASuccessor) {
   EXPECT_EQ(second.ask("calls").reason, "42");
 }
 
+TEST(WorkerPlugin, IsHeldByASaveOfItsStateThatOutlastsItsEnd) {
+  WorkerFixture fixture;
+  fixture.install("moods_concurrent", "moods");
+  fixture.options.plugins["moods"].config_json = R"({"saves_after_end":1})";
+  fixture.load();
+  std::thread saver([&] {
+    const auto state = fixture.worker().save_state();
+    ASSERT_TRUE(state && *state);
+    EXPECT_EQ(**state, std::to_string(AGENTD_OK));
+  });
+  ASSERT_TRUE(eventually([&] { return fixture.log.has("saves its state"); }));
+  EXPECT_TRUE(fixture.worker().destroy());
+  saver.join();
+}
+
 TEST(WorkerPlugin, IsDestroyedAndLeavesNoProcess) {
   {
     WorkerFixture fixture;

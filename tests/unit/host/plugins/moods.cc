@@ -32,6 +32,10 @@ struct Instance {
   bool waits_at_end = false;
 };
 
+// Of the process.
+std::atomic<bool> saves_after_end{false};
+std::atomic<bool> has_ended{false};
+
 agentd_str text(std::string_view from) { return {from.data(), from.size()}; }
 std::string_view view(const agentd_str& from) {
   return from.ptr == nullptr ? "" : std::string_view(from.ptr, from.len);
@@ -232,6 +236,7 @@ agentd_status AGENTD_CALL create(const agentd_call* call, void** out) noexcept {
   const agentd_core* const core = self->core = call->core;
   self->isolation = info->isolation;
   self->waits_at_end = config.find("waits_at_end") != std::string_view::npos;
+  saves_after_end.store(config.find("saves_after_end") != std::string_view::npos);
   self->json =
       static_cast<const agentd_json*>(core->query(core, text(AGENTD_JSON_ID), sizeof(agentd_json)));
   self->field = static_cast<const agentd_field*>(
@@ -252,12 +257,25 @@ agentd_status AGENTD_CALL destroy(void* raw, const agentd_call* call) noexcept {
     call->core->log(call->core, call->token, AGENTD_LEVEL_WARNING, text("waits at its end"));
     while (cancel_of(call->live) == 0) nap(1);
   }
+  if (saves_after_end.load()) return has_ended.store(true), AGENTD_OK;
   call->core->log(call->core, call->token, AGENTD_LEVEL_WARNING, text("destroyed"));
   delete static_cast<Instance*>(raw);
   return AGENTD_OK;
 }
 
+// Still at work when destroy() has returned: adds a tool then, and says what became of it.
+agentd_status save_after_end(const agentd_call* call) {
+  const auto* const tools = static_cast<const agentd_tools*>(
+      call->core->query(call->core, text(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
+  call->core->log(call->core, call->token, AGENTD_LEVEL_WARNING, text("saves its state"));
+  while (!has_ended.load()) nap(1);
+  nap(100);
+  return emit_text(call->core, call->token, AGENTD_ACT_STATE,
+                   std::to_string(add_tool(tools, call, "late", 33)));
+}
+
 agentd_status AGENTD_CALL save_state(void* raw, const agentd_call* call) noexcept {
+  if (saves_after_end.load()) return save_after_end(call);
   return emit_text(call->core, call->token, AGENTD_ACT_STATE,
                    std::to_string(static_cast<Instance*>(raw)->calls.load()));
 }
