@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/base/bytes.h"
 #include "core/base/for_ever.h"
 #include "core/bridge/actions.h"
 #include "core/bridge/context_state.h"
+#include "core/bridge/limits.h"
 #include "core/codec/json.h"
 
 namespace agentd {
@@ -144,6 +146,10 @@ Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) 
   out.tag = from.tag;
   if (out.tool.name.empty() || out.tool.name.size() > 64 || from.fn == nullptr)
     return Error{Code::kInvalid, "a tool needs a name of 1 to 64 bytes and a function"};
+  if (view_of(from.title).size() + view_of(from.description).size() + view_of(from.input_schema_json).size() >
+      kToolTextsMax)
+    return Error{Code::kUnavailable, "the texts of the tool " + out.tool.name + " have more than " +
+                                         std::to_string(kToolTextsMax) + " bytes"};
   auto schema = JsonDocument::parse(out.tool.input_schema_json);
   if (!schema || !schema->root().is_object())
     return Error{Code::kInvalid, "the input schema of the tool " + out.tool.name + " is no JSON object"};
@@ -153,15 +159,20 @@ Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) 
 agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token token,
                                     const agentd_tool* tool) noexcept {
   State& state = *reinterpret_cast<const ToolsTable*>(table)->state;
+  const auto refuse = [&](agentd_status status, const std::string& why) {
+    if (CallSlot* const slot = state.find(token)) slot->fail(token, status, why);
+    return status;
+  };
   auto copied = copy_tool(tool, state.identity.id);
-  if (!copied) {
-    if (CallSlot* const slot = state.find(token))
-      slot->fail(token, AGENTD_E_ARG, copied.error().message);
-    return AGENTD_E_ARG;
-  }
+  if (!copied)
+    return refuse(copied.error().code == Code::kUnavailable ? AGENTD_E_TOO_BIG : AGENTD_E_ARG,
+                  copied.error().message);
   const std::lock_guard lock(state.mutex);
   for (const PluginTool& other : state.tools)
     if (other.tool.name == copied->tool.name) return AGENTD_E_CONFLICT;
+  if (state.tools.size() == kPluginToolsMax)
+    return refuse(AGENTD_E_TOO_BIG, "the tool " + copied->tool.name + " is one too many: a plugin has at most " +
+                                        std::to_string(kPluginToolsMax));
   state.tools.push_back(std::move(*copied));
   return AGENTD_OK;
 }
@@ -196,13 +207,25 @@ agentd_status AGENTD_CALL json_payload(const agentd_json* table, agentd_token to
 
 uint32_t AGENTD_CALL field_key(const agentd_field* table, agentd_str path) noexcept {
   State& state = *reinterpret_cast<const FieldTable*>(table)->state;
+  if (path.len > kFieldPathBytesMax) return 0;
   const std::string wanted(view_of(path));
   if (wanted.empty() || wanted.front() == '.' || wanted.back() == '.') return 0;
-  const std::lock_guard lock(state.mutex);
-  const auto found = std::find(state.fields.begin(), state.fields.end(), wanted);
-  const auto index = static_cast<std::uint32_t>(found - state.fields.begin());
-  if (found == state.fields.end()) state.fields.push_back(wanted);
-  return index + 1;
+  bool tell = false;
+  {
+    const std::lock_guard lock(state.mutex);
+    if (const auto found = state.field_keys.find(wanted); found != state.field_keys.end())
+      return found->second;
+    if (state.fields.size() < kFieldKeysMax) {
+      state.fields.push_back(wanted);
+      return state.field_keys[wanted] = static_cast<std::uint32_t>(state.fields.size());
+    }
+    tell = !std::exchange(state.told_of_fields, true);
+  }
+  if (tell)
+    state.log.write(LogLevel::kWarning, state.identity.name,
+                    "it asked for keys of more than " + std::to_string(kFieldKeysMax) +
+                        " fields: further ones get none");
+  return 0;
 }
 
 JsonView follow(JsonView view, std::string_view path) {

@@ -55,6 +55,7 @@ struct Tables::State {
   std::map<std::uint64_t, Tool> tools;  // by number, also those that were removed; guarded by mutex
   std::uint64_t last_tool = 0;          // guarded by mutex
   std::vector<std::string> fields;      // guarded by mutex
+  std::map<std::string, std::uint32_t> field_keys;  // place in fields, plus 1; guarded by mutex
 };
 
 agentd_core core_table();

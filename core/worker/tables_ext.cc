@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tables_ext.cc - tools, json, field, workspace and process as the plugin of a worker sees them.
-#include <algorithm>
-
 #include "core/bridge/actions.h"
+#include "core/bridge/limits.h"
 #include "core/worker/table_state.h"
 
 namespace agentd::worker {
@@ -77,11 +76,13 @@ uint32_t AGENTD_CALL field_key(const agentd_field* table, agentd_str path) noexc
   State& state = state_of(table);
   const std::string_view wanted = text_of(path);
   if (wanted.empty() || wanted.front() == '.' || wanted.back() == '.') return 0;
+  if (wanted.size() > kFieldPathBytesMax) return 0;
   const std::lock_guard lock(state.mutex);
-  const auto found = std::find(state.fields.begin(), state.fields.end(), wanted);
-  const auto index = static_cast<std::uint32_t>(found - state.fields.begin());
-  if (found == state.fields.end()) state.fields.emplace_back(wanted);
-  return index + 1;
+  const auto next = static_cast<std::uint32_t>(state.fields.size() + 1);
+  if (next > kFieldKeysMax && !state.field_keys.contains(std::string(wanted))) return 0;
+  const auto [place, is_new] = state.field_keys.emplace(wanted, next);
+  if (is_new) state.fields.emplace_back(wanted);
+  return place->second;
 }
 
 agentd_status AGENTD_CALL field_get(const agentd_field* table, agentd_token token, uint32_t key,

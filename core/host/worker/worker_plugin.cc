@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/bridge/limits.h"
 #include "core/host/quarantine.h"
 #include "core/host/worker/worker_instance.h"
 
@@ -431,6 +432,7 @@ agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, age
   tool.fn = call_tool_row;
   const std::lock_guard lock(tools_mutex_);
   if (instance.tools.contains(name)) return AGENTD_E_CONFLICT;
+  if (instance.tools.size() >= kPluginToolsMax && !instance.primary()) return AGENTD_E_TOO_BIG;
   if (instance.old_tools.erase(name) != 0 && instance.primary()) (void)table->remove(table, token, tool.name);
   const agentd_status status = table->add(table, token, &tool);
   const bool known = status == AGENTD_OK || (status == AGENTD_E_CONFLICT && !instance.primary());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/bridge/actions.h"
+#include "core/bridge/limits.h"
 #include "core/bridge/plugin_context.h"
 #include "tests/support/hook_fakes.h"
 
@@ -457,7 +458,47 @@ TEST_F(Tables, ControlCallGivesTheTextOfItsFailure) {
   EXPECT_EQ(done.error().message, "p: config.x is missing");
 }
 
+TEST_F(Tables, ToolsAreNotMoreThanAPluginMayHave) {
+  const auto* const tools = query<agentd_tools>(AGENTD_TOOLS_ID);
+  in_call(AGENTD_EVENT_SESSION_START, [&](const agentd_call& call) {
+    agentd_tool tool{};
+    tool.size = sizeof tool;
+    tool.input_schema_json = to_abi(std::string_view("{}"));
+    tool.fn = [](void*, const agentd_call*) noexcept -> agentd_status { return AGENTD_OK; };
+    for (std::size_t i = 0; i < kPluginToolsMax; ++i) {
+      const std::string name = "t" + std::to_string(i);
+      tool.name = to_abi(name);
+      ASSERT_EQ(tools->add(tools, call.token, &tool), AGENTD_OK) << i;
+    }
+    tool.name = to_abi(std::string_view("more"));
+    EXPECT_EQ(tools->add(tools, call.token, &tool), AGENTD_E_TOO_BIG);
+    EXPECT_EQ(tools->remove(tools, 0, to_abi(std::string_view("t7"))), AGENTD_OK);
+    const std::string endless(kToolTextsMax, 'x');
+    tool.description = to_abi(endless);
+    EXPECT_EQ(tools->add(tools, call.token, &tool), AGENTD_E_TOO_BIG);
+    tool.description = {};
+    EXPECT_EQ(tools->add(tools, call.token, &tool), AGENTD_OK);
+    tool.name = to_abi(std::string_view("again"));
+    EXPECT_EQ(tools->add(tools, call.token, &tool), AGENTD_E_TOO_BIG);
+  });
+  EXPECT_EQ(failure_, "the tool again is one too many: a plugin has at most 256");
+}
+
 // ---- json and field
+
+TEST_F(Tables, FieldsAreNotMoreThanAPluginMayHave) {
+  const auto* const field = query<agentd_field>(AGENTD_FIELD_ID);
+  for (std::size_t i = 0; i < kFieldKeysMax; ++i)
+    ASSERT_EQ(field->key(field, to_abi("f" + std::to_string(i))), i + 1);
+  EXPECT_EQ(field->key(field, to_abi(std::string_view("more"))), 0u);
+  EXPECT_EQ(field->key(field, to_abi(std::string_view("f17"))), 18u);
+  EXPECT_TRUE(log_.mentions("it asked for keys of more than 4096 fields: further ones get none"));
+}
+
+TEST_F(Tables, FieldWithAnEndlessPathIsNone) {
+  const auto* const field = query<agentd_field>(AGENTD_FIELD_ID);
+  EXPECT_EQ(field->key(field, to_abi(std::string(kFieldPathBytesMax + 1, 'x'))), 0u);
+}
 
 TEST_F(Tables, PayloadAsJsonAndByField) {
   const auto* const json = query<agentd_json>(AGENTD_JSON_ID);
