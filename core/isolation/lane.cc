@@ -68,7 +68,6 @@ constexpr std::uint64_t kMagic = 0x72656e6e69617741;  // any number
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint32_t kWoken = 1u << 31;
 constexpr std::uint32_t kRingBits = (1u << AnswerRegion::kServiceLanes) - 1;
-constexpr std::uint64_t kRingWaitNs = 100'000'000;
 
 std::uint64_t now_ns() {
   timespec now{};
@@ -381,15 +380,20 @@ void AnswerRegion::ring(std::uint32_t index) {
   if (header.listening.load(std::memory_order_seq_cst) != 0) futex_wake(header.rings);
 }
 
-std::uint32_t AnswerRegion::wait_ring() {
+LaneEnd AnswerRegion::wait_ring(std::uint32_t& lanes) {
   AnswerHeader& header = *header_of(memory_);
   if (header.rings.load(std::memory_order_acquire) == 0) {
     header.listening.store(1, std::memory_order_seq_cst);
     if (header.rings.load(std::memory_order_seq_cst) == 0)
-      futex_wait(header.rings, 0, now_ns() + kRingWaitNs);
+      futex_wait(header.rings, 0, Deadline::kNever);
     header.listening.store(0, std::memory_order_relaxed);
   }
-  return header.rings.exchange(0, std::memory_order_acquire) & kRingBits;
+  // The bit of wake_all() stays.
+  const std::uint32_t rings = header.rings.fetch_and(kWoken, std::memory_order_acq_rel);
+  lanes = rings & kRingBits;
+  if ((rings & kWoken) != 0) return LaneEnd::kGone;
+  if (rings != lanes) return LaneEnd::kBroken;
+  return lanes == 0 ? LaneEnd::kTimeout : LaneEnd::kMessage;
 }
 
 void AnswerRegion::wake_all() {

@@ -128,11 +128,12 @@ class AnswerRegion {
   // The worker rings for service lane `index` after it has sent there; for a body over a piece before, since
   // sending waits for the host between two pieces.
   void ring(std::uint32_t index);
-  // The host waits for a ring; returns the lanes that rang as a bit set, 0 when it was woken or nothing came
-  // for 100 ms.
-  std::uint32_t wait_ring();
+  // The host waits for a ring, as long as it takes. kMessage: `lanes` is the bit set of those that rang;
+  // kTimeout: it was woken for nothing; kGone: by wake_all(); kBroken: the word says what no worker says.
+  LaneEnd wait_ring(std::uint32_t& lanes);
   // The host, when the worker has ended and `gone` is set: wakes everybody who waits in a lane or for a ring.
-  // The lanes are of no use afterwards.
+  // The lanes are of no use afterwards. What the worker left behind may undo it at the same moment: who has to
+  // know that somebody woke calls it again.
   void wake_all();
 
  private:

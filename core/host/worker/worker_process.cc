@@ -19,6 +19,7 @@ constexpr int kExitBaseTaken = 71;               // of a worker that cannot map 
 constexpr Milliseconds kSlice{20};               // how often a cancel word is looked at
 constexpr Milliseconds kServiceTime{5'000};      // for the rest of a request that was rung for
 constexpr std::uint64_t kMilli = 1'000'000;
+constexpr int kWakesForNothingMax = 10'000;      // of the listener, one after the other
 
 std::uint64_t now_ns() {
   timespec now{};
@@ -79,10 +80,20 @@ WorkerProcess::~WorkerProcess() {
     kill("it was not needed any more", EndKind::kWanted);
     supervisor_.end(id_);
   }
+  wake_listener();
   if (listener_.joinable()) listener_.join();
   for (std::thread& server : servers_)
     if (server.joinable()) server.join();
   desk_.reset();
+}
+
+// It sleeps until it hears of the end, which what the worker left behind can undo in their memory.
+void WorkerProcess::wake_listener() {
+  std::unique_lock lock(mutex_);
+  while (listens_) {
+    region_->wake_all();
+    changed_.wait_for(lock, kSlice);
+  }
 }
 
 // ---- start and end
@@ -183,9 +194,11 @@ void WorkerProcess::make_desk(PluginContext& context, WorkerToolBook& tools) {
 
 void WorkerProcess::attach(PluginContext& context, WorkerToolBook& tools) {
   make_desk(context, tools);
+  listens_ = true;  // nobody else is there yet
   try {
     listener_ = std::thread([this] { listen(); });
   } catch (const std::system_error&) {
+    listens_ = false;
     kill("there were no more threads to serve it", EndKind::kWanted);
   }
 }
@@ -476,23 +489,47 @@ agentd_status WorkerProcess::wait_completed(Running& running) {
 // ---- the plugin's own threads
 
 void WorkerProcess::listen() {
+  int for_nothing = 0;
   while (gone_.load() == 0) {
-    const std::uint32_t bits = region_->wait_ring();
-    for (std::uint32_t i = 0; i < AnswerRegion::kServiceLanes; ++i) {
-      if ((bits & (1u << i)) == 0 || servers_[i].joinable()) continue;
-      try {
-        servers_[i] = std::thread([this, i] { serve_lane(i); });
-      } catch (const std::system_error&) {
-        kill("there were no more threads to serve it", EndKind::kWanted);
-      }
-    }
-    if (bits == 0) continue;
-    {
-      const std::lock_guard lock(mutex_);
-      rang_ |= bits;
-    }
-    changed_.notify_all();
+    std::uint32_t lanes = 0;
+    const LaneEnd end = region_->wait_ring(lanes);
+    if (gone_.load() != 0) break;
+    // A signal wakes it for nothing, and so does a worker that rings while it looks; not again and again.
+    for_nothing = end == LaneEnd::kTimeout ? for_nothing + 1 : 0;
+    if (end == LaneEnd::kTimeout && for_nothing < kWakesForNothingMax) continue;
+    start_servers(lanes);
+    if (end == LaneEnd::kMessage && rang(lanes)) continue;
+    broken("its doorbell");
+    break;
   }
+  {
+    const std::lock_guard lock(mutex_);
+    listens_ = false;
+  }
+  changed_.notify_all();
+}
+
+void WorkerProcess::start_servers(std::uint32_t lanes) {
+  for (std::uint32_t i = 0; i < AnswerRegion::kServiceLanes; ++i) {
+    if ((lanes & (1u << i)) == 0 || servers_[i].joinable()) continue;
+    try {
+      servers_[i] = std::thread([this, i] { serve_lane(i); });
+    } catch (const std::system_error&) {
+      kill("there were no more threads to serve it", EndKind::kWanted);
+    }
+  }
+}
+
+// False when one of them has rung before and was not looked at yet: a worker rings once for each request.
+bool WorkerProcess::rang(std::uint32_t lanes) {
+  bool once = false;
+  {
+    const std::lock_guard lock(mutex_);
+    once = (rang_ & lanes) == 0;
+    rang_ |= lanes;
+  }
+  changed_.notify_all();
+  return once;
 }
 
 void WorkerProcess::serve_lane(std::uint32_t index) {

@@ -118,6 +118,9 @@ class WorkerProcess {
   void broken(std::string_view what);
 
   void listen();
+  void wake_listener();
+  bool rang(std::uint32_t lanes);
+  void start_servers(std::uint32_t lanes);
   void serve_lane(std::uint32_t index);
   LaneWait wait_for(const Running& running) const;
   LaneWait wait_until(std::uint64_t deadline_ns) const;
@@ -145,6 +148,7 @@ class WorkerProcess {
   std::string why_;                           // we ended it; guarded by mutex_
   EndKind why_kind_ = EndKind::kWanted;       // guarded by mutex_
   std::optional<WorkerEnd> end_;              // guarded by mutex_
+  bool listens_ = false;                      // guarded by mutex_
   std::thread listener_;
   std::array<std::thread, AnswerRegion::kServiceLanes> servers_;  // made by the listener, joined after it
 };

@@ -83,6 +83,21 @@ INSTANTIATE_TEST_SUITE_P(Rules, GarbageInACall,
                          ::testing::Values("unknown_op", "garbage_service", "unknown_service"),
                          [](const auto& each) { return std::string(each.param); });
 
+class GarbageInTheDoorbell : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GarbageInTheDoorbell, EndsTheWorkerAndFailsTheCall) {
+  HostileFixture fixture(GetParam());
+  ASSERT_EQ(fixture.problem(), "");
+  const Said said = fixture.ask("bash");
+  EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
+  EXPECT_EQ(said.failure, "its worker was ended: it wrote what no worker writes (its doorbell)");
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, GarbageInTheDoorbell,
+                         ::testing::Values("rings_for_no_lane", "rings_as_if_it_had_ended",
+                                           "rings_without_end"),
+                         [](const auto& each) { return std::string(each.param); });
+
 TEST(HostileWorker, ThatStopsInTheMiddleOfAnAnswerIsEndedAtTheDeadline) {
   HostileFixture fixture("stalls");
   ASSERT_EQ(fixture.problem(), "");

@@ -13,6 +13,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/clock.h"
@@ -620,13 +621,20 @@ TEST(AnswerRegion, RefusesLanesThatDoNotFitItsSize) {
   EXPECT_NE(open_region(*region), nullptr);
 }
 
+// What rang, and how the wait ended.
+std::pair<LaneEnd, std::uint32_t> wait_ring(AnswerRegion& region) {
+  std::uint32_t lanes = 0;
+  const LaneEnd end = region.wait_ring(lanes);
+  return {end, lanes};
+}
+
 TEST(Doorbell, TellsWhichLanesRang) {
   const auto region = make_region();
   region->ring(1);
   region->ring(3);
-  EXPECT_EQ(region->wait_ring(), 0b1010u);
+  EXPECT_EQ(wait_ring(*region), std::pair(LaneEnd::kMessage, 0b1010u));
   region->ring(0);
-  EXPECT_EQ(region->wait_ring(), 0b1u);
+  EXPECT_EQ(wait_ring(*region), std::pair(LaneEnd::kMessage, 0b1u));
 }
 
 TEST(Doorbell, WakesAHostThatSleeps) {
@@ -639,25 +647,34 @@ TEST(Doorbell, WakesAHostThatSleeps) {
     }
     return mine == nullptr;
   });
-  std::uint32_t rang = 0;
-  while (rang == 0) rang = region->wait_ring();
-  EXPECT_EQ(rang, 0b100u);
+  EXPECT_EQ(wait_ring(*region), std::pair(LaneEnd::kMessage, 0b100u));
   EXPECT_EQ(worker.join(), 0);
 }
 
-TEST(Doorbell, AnswersNoneWhenAllAreWoken) {
+TEST(Doorbell, IsGoneWhenAllAreWokenAndStaysSo) {
   const auto region = make_region();
   region->wake_all();
-  EXPECT_EQ(region->wait_ring(), 0u);
-  EXPECT_EQ(region->wait_ring(), 0u) << "after the time that it waits";
+  EXPECT_EQ(wait_ring(*region).first, LaneEnd::kGone);
+  EXPECT_EQ(wait_ring(*region).first, LaneEnd::kGone);
 }
 
-TEST(Doorbell, KnowsNoLaneThatThereIsNot) {
+TEST(Doorbell, WakesAHostThatSleepsWhenTheWorkerHasEnded) {
+  const auto region = make_region();
+  std::thread supervisor([&] {
+    usleep(20'000);
+    region->wake_all();
+  });
+  EXPECT_EQ(wait_ring(*region).first, LaneEnd::kGone);
+  supervisor.join();
+}
+
+TEST(Doorbell, IsBrokenByALaneThatThereIsNot) {
   const auto region = make_region();
   RawRegion raw(*region);
-  const std::uint32_t all = 0xffffffff;
-  std::memcpy(raw.at(64), &all, 4);
-  EXPECT_EQ(region->wait_ring(), 0b1111u);
+  for (const std::uint32_t junk : {0x7fffffffu, 0b10000u, 0b10001u}) {
+    std::memcpy(raw.at(64), &junk, 4);
+    EXPECT_EQ(wait_ring(*region).first, LaneEnd::kBroken) << junk;
+  }
 }
 
 }  // namespace

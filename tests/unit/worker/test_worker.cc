@@ -219,7 +219,8 @@ void TestWorker::listen() {
   LaneWait wait;
   wait.gone = &gone_;
   while (gone_.load() == 0) {
-    const std::uint32_t rang = region_->wait_ring();
+    std::uint32_t rang = 0;
+    (void)region_->wait_ring(rang);
     for (std::uint32_t i = 0; i < AnswerRegion::kServiceLanes; ++i) {
       if ((rang & (1u << i)) == 0) continue;
       Lane lane = region_->service_lane(i, Lane::Side::kHost);
