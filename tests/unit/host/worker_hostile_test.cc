@@ -83,6 +83,39 @@ INSTANTIATE_TEST_SUITE_P(Rules, GarbageInACall,
                          ::testing::Values("unknown_op", "garbage_service", "unknown_service"),
                          [](const auto& each) { return std::string(each.param); });
 
+class TooMuchAtTheStart : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TooMuchAtTheStart, IsRefused) {
+  const HostileFixture fixture(GetParam());
+  EXPECT_EQ(fixture.problem(),
+            fixture.path +
+                " could not start: its worker was ended: it wrote what no worker writes (its start)");
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, TooMuchAtTheStart,
+                         ::testing::Values("boots_with_many_rows", "boots_with_no_event",
+                                           "boots_with_many_notes", "boots_with_no_concurrency",
+                                           "boots_with_a_long_id", "boots_with_two_lines"),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST(HostileWorker, ThatNeverStopsAskingIsEndedAtTheDeadline) {
+  HostileFixture fixture("floods");
+  ASSERT_EQ(fixture.problem(), "");
+  EXPECT_EQ(fixture.ask("bash", {Milliseconds(200), 0, {}}).status, AGENTD_E_DEADLINE);
+}
+
+TEST(HostileWorker, ThatNeverStopsAskingIsEndedWhenTheCallIsCancelled) {
+  HostileFixture fixture("floods");
+  ASSERT_EQ(fixture.problem(), "");
+  testing::How how{Milliseconds(600'000), 0, {}};
+  std::thread user([&] {
+    ::usleep(30'000);
+    how.cancel.cancel(AGENTD_CANCEL_USER);
+  });
+  EXPECT_EQ(fixture.ask("bash", how).status, AGENTD_E_CANCELLED);
+  user.join();
+}
+
 class GarbageInTheDoorbell : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GarbageInTheDoorbell, EndsTheWorkerAndFailsTheCall) {

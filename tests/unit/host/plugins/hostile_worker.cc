@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "core/isolation/flat.h"
 #include "core/isolation/lane.h"
@@ -21,12 +22,19 @@ namespace {
 
 agentd_str text(std::string_view from) { return {from.data(), from.size()}; }
 
-std::string booted() {
-  const RowInfo row{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 0, 0};
+// What it says of itself is too much in the way that the rule names.
+std::string booted(std::string_view rule) {
+  std::vector<RowInfo> rows(rule == "boots_with_many_rows" ? 1025 : 1,
+                            {AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 0, 0});
+  if (rule == "boots_with_no_event") rows[0].event = 64;
+  const std::vector<agentd_str> notes(rule == "boots_with_many_notes" ? 1025 : 0, text("note"));
+  const std::string id(257, 'i');
   BootReply reply;
-  reply.id = text("test.moods");
-  reply.version = text("1.2.3");
-  reply.rows = {&row, 1, sizeof row};
+  reply.concurrency = rule == "boots_with_no_concurrency" ? AGENTD_CONCURRENT + 1 : 0;
+  reply.id = text(rule == "boots_with_a_long_id" ? std::string_view(id) : "test.moods");
+  reply.version = text(rule == "boots_with_two_lines" ? "1.2.3\nand more" : "1.2.3");
+  reply.rows = {rows.data(), static_cast<std::uint32_t>(rows.size()), sizeof rows[0]};
+  reply.notes = {notes.data(), static_cast<std::uint32_t>(notes.size()), sizeof(agentd_str)};
   std::string body;
   (void)flatten(boot_reply_shape(), &reply, body);
   return body;
@@ -58,7 +66,7 @@ class Hostile {
     if (rule_ == "stalls_at_start") return stall(lane, LaneOp::kBooted);
     if (rule_ == "garbage_boot")
       return tell(lane, message_of(LaneOp::kBooted), std::string(1000, '\x7f'));
-    tell(lane, message_of(LaneOp::kBooted), booted());
+    tell(lane, message_of(LaneOp::kBooted), booted(rule_));
     for (;;) {
       if (lane.receive(message, body, {}) != LaneEnd::kMessage) return;
       answer(lane, message);
@@ -82,6 +90,8 @@ class Hostile {
     if (rule_ == "rings_as_if_it_had_ended") return ring_for_no_lane(lane, 1u << 31);
     if (rule_ == "rings_without_end")
       for (;;) region_->ring(0);
+    if (rule_ == "floods")
+      for (;;) ask_for_nothing(lane, call);
     if (rule_ == "stalls") return stall(lane, LaneOp::kService);
     if (rule_ == "forges") return forge(lane, call);
     if (rule_ == "asks_for_more") return ask_for_more(lane, call);
@@ -126,13 +136,16 @@ class Hostile {
   }
 
   // A service that was not granted.
-  void ask_for_more(Lane& lane, const LaneMessage& call) {
+  agentd_status ask_for_nothing(Lane& lane, const LaneMessage& call) {
     ServiceArgs args;
     args.op = static_cast<std::uint32_t>(ServiceOp::kThreadOpen);
     std::string body;
     (void)flatten(*args_shape(args.op, 0), &args, body);
-    const agentd_status status = ask(lane, call.token, body);
-    emit_block(lane, call.token, std::to_string(status));
+    return ask(lane, call.token, body);
+  }
+
+  void ask_for_more(Lane& lane, const LaneMessage& call) {
+    emit_block(lane, call.token, std::to_string(ask_for_nothing(lane, call)));
     tell(lane, message_of(LaneOp::kDone), {});
   }
 
