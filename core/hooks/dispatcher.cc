@@ -108,6 +108,7 @@ void Snapshot::add_entry(std::uint32_t index) {
   entries_.push_back(entry);
   mask_ |= event_bit(from.event);
   if ((from.wants & AGENTD_WANTS_MESSAGES) != 0) messages_mask_ |= event_bit(from.event);
+  if (from.timeout) timeout_mask_ |= event_bit(from.event);
 }
 
 Dispatcher::Dispatcher(const Clock& clock)
@@ -273,6 +274,43 @@ class Merger {
   std::unique_ptr<Outcome>& outcome_;
 };
 
+std::uint64_t ns(Milliseconds time) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
+}
+
+// While a hook with a time of its own is called, the slot has its deadline. Afterwards it has the event's again:
+// later by what the host needed meanwhile for itself, and by what the hook took that may take longer than the
+// event. REQUIRES: nothing reads the deadline of the call after this has ended.
+class OwnDeadline {
+ public:
+  OwnDeadline(const Snapshot& snapshot, CallSlot& slot, const Snapshot::Entry& entry)
+      : slot_(slot), clock_(snapshot.clock()) {
+    const Subscription& hook = snapshot.subscription(entry);
+    if (!hook.timeout) return;
+    event_ns_ = slot.deadline_ns();
+    started_ns_ = clock_.monotonic_ns();
+    own_ns_ = started_ns_ + ns(*hook.timeout);
+    // What happens at the end must not keep the user waiting, whatever is configured.
+    if (hook.event == AGENTD_EVENT_SESSION_END) own_ns_ = std::min(own_ns_, event_ns_);
+    slot_.set_deadline(own_ns_);
+  }
+  ~OwnDeadline() {
+    if (own_ns_ == 0) return;
+    const std::uint64_t moved = slot_.deadline_ns() - own_ns_;
+    const std::uint64_t taken = own_ns_ > event_ns_ ? clock_.monotonic_ns() - started_ns_ : 0;
+    const bool never = event_ns_ == UINT64_MAX;
+    slot_.set_deadline(never ? UINT64_MAX : event_ns_ + std::max(moved, taken));
+  }
+  OwnDeadline(const OwnDeadline&) = delete;
+  OwnDeadline& operator=(const OwnDeadline&) = delete;
+
+ private:
+  CallSlot& slot_;
+  const Clock& clock_;
+  std::uint64_t event_ns_ = 0, started_ns_ = 0;
+  std::uint64_t own_ns_ = 0;  // 0 = it has none
+};
+
 // Ends a call: waits for it when it is pending, and says what a deadline that has passed means. `why` is for
 // who was given up.
 agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
@@ -280,7 +318,9 @@ agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch&
   const std::uint64_t deadline = std::atomic_ref(slot.live().deadline_ns).load();
   if (status == AGENTD_PENDING) {
     const std::uint64_t now = snapshot.clock().monotonic_ns();
-    const bool had_time = deadline > now && deadline - now >= event.budget_ns / 2;
+    const auto& timeout = snapshot.subscription(entry).timeout;
+    const std::uint64_t budget_ns = timeout ? ns(*timeout) : event.budget_ns;
+    const bool had_time = deadline > now && deadline - now >= budget_ns / 2;
     status = slot.wait_completed(now);
     slot.end_call();
     if (!slot.gave_up()) return status;
@@ -419,6 +459,7 @@ class ObserverGroup {
 
   HookAnswer call(CallSlot& slot, const Snapshot::Entry& entry) const {
     const std::uint64_t started = snapshot_.clock().monotonic_ns();
+    const OwnDeadline own(snapshot_, slot, entry);
     const agentd_call call{sizeof(agentd_call), event_.event, slot.open(&event_),
                            event_.conversation,  &slot.live(), entry.core,
                            entry.services,       event_.envelope, payload_for(event_, entry)};
@@ -451,7 +492,7 @@ class ObserverGroup {
 }
 
 // A hook without an opinion costs what stands here and no more: no lock, no allocation, no clock. Only
-// the traced form heeds `only`.
+// the traced form heeds `only`, and the times that hooks have of their own.
 template <bool kTraced>
 inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& slot,
                                            const Dispatch& event, TraceSink* trace) {
@@ -483,6 +524,8 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
     call.core = entry->core;
     call.services = entry->services;
     call.payload = (entry->wants & AGENTD_WANTS_MESSAGES) != 0 ? event.payload : bare;
+    std::optional<OwnDeadline> own;
+    if (kTraced) own.emplace(snapshot, slot, *entry);
     const std::uint64_t started = kTraced ? snapshot.clock().monotonic_ns() : 0;
     const agentd_status status = entry->fn(entry->self, &call);
     if (!kTraced && status == AGENTD_OK && !slot.touched()) continue;
@@ -506,7 +549,8 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
 
 std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                   TraceSink* trace) {
-  if (trace != nullptr || event.only != 0) return call_hooks_traced(snapshot, slot, event, trace);
+  if (trace != nullptr || event.only != 0 || snapshot.has_timeout(event.event))
+    return call_hooks_traced(snapshot, slot, event, trace);
   return call_hooks<false>(snapshot, slot, event, nullptr);
 }
 

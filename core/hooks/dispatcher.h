@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,9 @@ struct Subscription {
   std::string bytes_digest;  // hex; empty = unknown
   bool waits = false;        // it spends its time outside of this process: a program, a server
   bool shadow = false;       // its verdict is traced and not used
+  // How long a call of it may take, instead of what is left of the event's time; at the end of a session never
+  // longer. Null = the event's.
+  std::optional<Milliseconds> timeout;
   agentd_fn fn = nullptr;
   void* self = nullptr;
   const agentd_core* core = nullptr;
@@ -174,6 +178,8 @@ class Snapshot {
   bool wants(std::uint32_t event) const { return (mask_ & event_bit(event)) != 0; }
   // True when a subscriber of the event reads the history.
   bool wants_messages(std::uint32_t event) const { return (messages_mask_ & event_bit(event)) != 0; }
+  // True when a subscriber of the event has a time of its own.
+  bool has_timeout(std::uint32_t event) const { return (timeout_mask_ & event_bit(event)) != 0; }
   std::span<const Entry> entries(std::uint32_t event) const {
     return {entries_.data() + first_[event], entries_.data() + first_[event + 1]};
   }
@@ -188,7 +194,7 @@ class Snapshot {
   std::vector<Subscription> subscriptions_;  // in order of dispatch within each event
   std::vector<Entry> entries_;
   std::array<std::uint32_t, 65> first_{};
-  std::uint64_t mask_ = 0, messages_mask_ = 0;
+  std::uint64_t mask_ = 0, messages_mask_ = 0, timeout_mask_ = 0;
   std::vector<std::unique_ptr<Serial>> serials_;
   const Clock& clock_;
 };

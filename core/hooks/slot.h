@@ -83,6 +83,9 @@ class CallSlot {
   void set_deadline(std::uint64_t deadline_ns) {
     std::atomic_ref(live_->deadline_ns).store(deadline_ns, std::memory_order_relaxed);
   }
+  std::uint64_t deadline_ns() const {
+    return std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed);
+  }
   // Ends the call: its token is stale from here on.
   void close() {
     generation_.store((generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask,

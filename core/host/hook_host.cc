@@ -346,6 +346,7 @@ std::vector<Subscription> HookHost::subscriptions() const {
     if (found == options_.settings.end()) continue;
     if (found->second.shadow) each.shadow = *found->second.shadow;
     if (found->second.priority) each.priority = *found->second.priority;
+    each.timeout = found->second.timeout;
   }
   for (Subscription& each : externals_.subscriptions()) out.push_back(std::move(each));
   return out;

@@ -377,6 +377,73 @@ TEST_F(Dispatching, PendingCallThatNeverEndsMeetsItsDeadline) {
   EXPECT_NE(outcome->failures[0].text.find("deadline"), std::string::npos);
 }
 
+// ---- times of their own
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+TEST_F(Dispatching, TimeOfAHooksOwnIsItsDeadlineAndNobodyElses) {
+  std::string seen;
+  const auto tells = [&](const std::string& name) -> TestHook& {
+    return on(AGENTD_EVENT_USER_MESSAGE_SEND, name, [&, name](const TestCall& call) {
+      const std::uint64_t left = (call.slot.deadline_ns() - clock_.monotonic_ns()) / kMs;
+      seen += name + "=" + std::to_string(left) + " ";
+      return AGENTD_OK;
+    });
+  };
+  tells("a");
+  tells("b").what.timeout = Milliseconds(200);
+  tells("c");
+  tells("d").what.timeout = Milliseconds(90'000);
+  tells("e");
+  deadline_ns_ = clock_.monotonic_ns() + 30'000 * kMs;
+  publish();
+  EXPECT_EQ(fire(), nullptr);
+  EXPECT_EQ(seen, "a=30000 b=200 c=30000 d=90000 e=30000 ");
+}
+
+TEST_F(Dispatching, HookThatTakesLongerThanTheEventLeavesTheOthersTheirTime) {
+  std::uint64_t left = 0;
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "a", [&](const TestCall&) {
+    clock_.advance(Milliseconds(60'000));
+    return AGENTD_OK;
+  }).what.timeout = Milliseconds(90'000);
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "b", [&](const TestCall& call) {
+    left = (call.slot.deadline_ns() - clock_.monotonic_ns()) / kMs;
+    return AGENTD_OK;
+  });
+  deadline_ns_ = clock_.monotonic_ns() + 30'000 * kMs;
+  publish();
+  EXPECT_EQ(fire(), nullptr);
+  EXPECT_EQ(left, 30'000u);
+}
+
+TEST_F(Dispatching, TimeOfAHooksOwnDoesNotProlongTheEndOfASession) {
+  std::uint64_t left = 0;
+  on(AGENTD_EVENT_SESSION_END, "a", [&](const TestCall& call) {
+    left = (call.slot.deadline_ns() - clock_.monotonic_ns()) / kMs;
+    return AGENTD_OK;
+  }).what.timeout = Milliseconds(90'000);
+  deadline_ns_ = clock_.monotonic_ns() + 1'500 * kMs;
+  publish();
+  fire(AGENTD_EVENT_SESSION_END);
+  EXPECT_EQ(left, 1'500u);
+}
+
+TEST_F(Dispatching, PendingCallMeetsTheDeadlineOfItsHookAndTheNextOneHasTheEvents) {
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "a", [](const TestCall&) { return AGENTD_PENDING; }).what.timeout =
+      Milliseconds(1);
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "b", [this](const TestCall& call) {
+    ran_ += call.slot.deadline_ns() == deadline_ns_ ? "b" : "late b";
+    return AGENTD_OK;
+  });
+  deadline_ns_ = clock_.monotonic_ns() + 3'600'000 * kMs;
+  publish();
+  const auto outcome = fire();
+  ASSERT_TRUE(outcome && outcome->failures.size() == 1u);
+  EXPECT_EQ(outcome->failures[0].status, AGENTD_E_DEADLINE);
+  EXPECT_EQ(ran_, "b");
+}
+
 TEST_F(Dispatching, PendingCallEndsWhenTheRunIsCancelled) {
   on(AGENTD_EVENT_USER_MESSAGE_SEND, "a", [](const TestCall& call) {
     std::atomic_ref(call.slot.live().cancel).store(AGENTD_CANCEL_USER);

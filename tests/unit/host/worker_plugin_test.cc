@@ -280,6 +280,21 @@ TEST(WorkerThatHangs, IsEndedAtTheDeadlineAndReportedAsATimeout) {
   EXPECT_NE(fixture.pid(), before);
 }
 
+TEST(WorkerThatHangs, IsEndedAtTheTimeThatItsHookHas) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  std::vector<Subscription> all = fixture.host->subscriptions();
+  for (Subscription& each : all) each.timeout = Milliseconds(200);
+  fixture.dispatcher.publish(std::move(all));
+  const pid_t before = fixture.pid();
+  const Said said = fixture.ask("hang", {Milliseconds(3'600'000), 0, {}});  // the event's time is an hour
+  EXPECT_EQ(said.status, AGENTD_E_DEADLINE);
+  EXPECT_EQ(said.failure, "it did not answer before its deadline");
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+  EXPECT_NE(fixture.pid(), before);
+}
+
 TEST(WorkerThatHangs, AgainAndAgainIsSetAside) {
   WorkerFixture fixture;
   fixture.install("moods");
