@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <ctime>
 #include <mutex>
+#include <thread>
 
 #include "core/base/bytes.h"
 #include "core/base/ids.h"
@@ -25,6 +27,11 @@ constexpr std::size_t kFilesMax = 10'000;
 constexpr int kFormat = 1;
 constexpr std::time_t kLeftoverSeconds = 60;
 constexpr std::string_view kLoading = "loading-", kBeside = "new-", kSuffix = ".json";
+constexpr std::string_view kCrashes = ".crashes";
+constexpr std::size_t kCrashesMax = 1'000;          // that are kept of one module
+constexpr std::time_t kCrashesSeconds = 24 * 3600;  // and for how long, when nothing comes after them
+constexpr int kLockTries = 40;
+constexpr Milliseconds kLockPause{5};
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -131,6 +138,44 @@ void drop_leftover(int directory, const std::string& name) {
   if (is_abandoned(directory, name)) ::unlinkat(directory, name.c_str(), 0);
 }
 
+// Of a module that has not crashed for long.
+void drop_old_crashes(int directory, const std::string& name) {
+  struct stat info {};
+  if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (std::time(nullptr) - info.st_mtime > kCrashesSeconds) ::unlinkat(directory, name.c_str(), 0);
+}
+
+std::string crashes_of(std::string_view digest) { return std::string(digest) + std::string(kCrashes); }
+
+// Locked; who holds it writes a line and goes.
+Result<UniqueFd> open_crashes(int directory, const std::string& name, const std::string& path) {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  UniqueFd fd(::openat(directory, name.c_str(), kFlags, 0600));
+  struct stat info {};
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return errno_error("writing " + path, errno);
+  if (!S_ISREG(info.st_mode)) return Error{Code::kInvalid, path + " is no file: remove it"};
+  for (int i = 0; i < kLockTries; ++i) {
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+    std::this_thread::sleep_for(kLockPause);
+  }
+  return Error{Code::kBusy, path + " is locked by another process"};
+}
+
+// The times of a file, a line each, that lie within the window before `now`; what is no time is none.
+std::vector<std::int64_t> recent_times(std::string_view text, std::int64_t now, Milliseconds window) {
+  std::vector<std::int64_t> out;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    std::int64_t time = 0;
+    const auto [end, failed] = std::from_chars(line.data(), line.data() + line.size(), time);
+    const bool whole = failed == std::errc() && end == line.data() + line.size();
+    if (whole && time <= now && now - time <= window.count()) out.push_back(time);
+  }
+  if (out.size() > kCrashesMax) out.erase(out.begin(), out.end() - kCrashesMax);
+  return out;
+}
+
 std::string when(std::int64_t since_ms) {
   const std::string whole = iso_time(since_ms);  // 2026-01-31T09:05:07.123Z
   return whole.substr(0, 10) + " " + whole.substr(11, 5) + " UTC";
@@ -195,6 +240,7 @@ struct Quarantine::State {
 void Quarantine::State::judge_markers(int fd, bool record) {
   for (const std::string& name : names_in(fd)) {
     if (name.starts_with(kBeside) && record) drop_leftover(fd, name);
+    if (name.ends_with(kCrashes) && record) drop_old_crashes(fd, name);
     if (name.starts_with(kLoading) && is_abandoned(fd, name)) judge_marker(fd, name, record);
   }
 }
@@ -269,6 +315,24 @@ Result<Quarantine::Marker> Quarantine::mark(const std::string& name, const std::
   return Marker(state_->directory + "/" + file, std::move(lock));
 }
 
+Result<std::size_t> Quarantine::note_crash(std::string_view digest, Milliseconds window) {
+  if (!is_digest(digest)) return Error{Code::kInvalid, "bytes without a digest"};
+  AGENTD_TRY(const UniqueFd directory, state_->make());
+  const std::string name = crashes_of(digest), path = state_->directory + "/" + name;
+  AGENTD_TRY(const UniqueFd fd, open_crashes(directory.get(), name, path));
+  const std::int64_t now = state_->clock.wall_ms();
+  // One that is longer is not ours, and begins anew.
+  const auto before = read_fd(fd.get(), kFileBytesMax, path);
+  std::vector<std::int64_t> times = recent_times(before ? *before : "", now, window);
+  times.push_back(now);
+  std::string text;
+  for (const std::int64_t time : times) text += std::to_string(time) + "\n";
+  if (::ftruncate(fd.get(), 0) != 0 || ::lseek(fd.get(), 0, SEEK_SET) != 0)
+    return errno_error("writing " + path, errno);
+  AGENTD_TRY_VOID(write_all(fd.get(), text));
+  return times.size();
+}
+
 Result<void> Quarantine::set_aside(QuarantineEntry entry) {
   if (!is_digest(entry.digest))
     return Error{Code::kInvalid, entry.path + " cannot be set aside: its bytes have no digest"};
@@ -277,6 +341,8 @@ Result<void> Quarantine::set_aside(QuarantineEntry entry) {
     AGENTD_TRY(const UniqueFd fd, state_->make());
     AGENTD_TRY(const UniqueFd file, write_as(fd.get(), state_->directory, file_of(entry.digest),
                                              state_->ids.next().text(), text_of(entry)));
+    // One that is released starts afresh.
+    ::unlinkat(fd.get(), crashes_of(entry.digest).c_str(), 0);
     return ::fsync(file.get()) == 0 ? Result<void>() : errno_error("writing " + state_->directory, errno);
   };
   auto saved = save();
@@ -305,6 +371,7 @@ Result<QuarantineEntry> Quarantine::release(std::string_view which) {
     if (fd.valid() && ::unlinkat(fd.get(), name.c_str(), 0) != 0 && errno != ENOENT)
       return errno_error("releasing " + entry.path + ": removing " + state_->directory + "/" + name,
                          errno);
+    if (fd.valid()) ::unlinkat(fd.get(), crashes_of(entry.digest).c_str(), 0);
     std::erase_if(state_->unsaved,
                   [&](const QuarantineEntry& each) { return each.digest == entry.digest; });
   }

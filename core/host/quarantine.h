@@ -5,7 +5,8 @@
 // Three things are kept, by the SHA-256 of the bytes, so that a mended file starts afresh:
 //   - a marker lies on disk while a module is loaded and created in this process. One that is found at the next
 //     start means that the load has killed us: the module is set aside and the user is told;
-//   - a worker that ended three times within a minute sets its module aside;
+//   - a worker that crashed three times within a minute, in one process or in several that follow each other, sets
+//     its module aside; the times of the crashes lie beside the entries until then;
 //   - a user releases a module with `agentd hooks release NAME`.
 // One file for each entry in a directory of mode 0700, written beside and renamed into place: processes that start
 // at the same time do not disturb each other. A marker is locked by the process that made it; one of a process
@@ -67,6 +68,9 @@ class Quarantine {
   // kDenied, kUnavailable: it cannot be written; the load goes on without.
   Result<Marker> mark(const std::string& name, const std::string& path, const std::string& digest);
 
+  // A worker of these bytes has crashed just now. How often that has happened within `window`, this time and other
+  // processes included. An error: it cannot be written, and nobody else hears of it.
+  Result<std::size_t> note_crash(std::string_view digest, Milliseconds window);
   Result<void> set_aside(QuarantineEntry entry);
   // By name, path or digest, every version of it; kNotFound lists what there is, kConflict: several paths have
   // that name.

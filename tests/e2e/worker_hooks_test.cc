@@ -2,6 +2,7 @@
 // worker_hooks_test.cc - what a user sees of a native hook whose worker hangs or crashes.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 
 #include "tests/e2e/program.h"
@@ -14,7 +15,11 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 class WorkerHooks : public ::testing::Test {
  protected:
   WorkerHooks() { program_.drop_hook(AGENTD_TROUBLE_HOOK); }
+  std::string hook() const { return program_.home() + "/hooks/trouble.so"; }
   Finished talk() { return program_.run({"run", "hello", "--script", program_.script("- text: a\n")}); }
+  // Other bytes, the same code.
+  void mend() const { std::ofstream(hook(), std::ios::app | std::ios::binary) << "mended"; }
+
   Program program_;
 };
 
@@ -25,6 +30,35 @@ TEST_F(WorkerHooks, TimeoutOfOneHookEndsItsCall) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(has(ran.err, "trouble")) << ran.err;
   EXPECT_TRUE(has(ran.err, "it did not answer before its deadline")) << ran.err;
+}
+
+TEST_F(WorkerHooks, CrashesOfRunsThatFollowEachOtherSetItAside) {
+  program_.config("hooks: {trouble: {config: {do: crash}}}\n");
+  for (int run = 1; run <= 3; ++run) {
+    const Finished ran = talk();
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_TRUE(has(ran.err, "SIGSEGV")) << run << ": " << ran.err;
+  }
+  const Finished fourth = talk();
+  EXPECT_EQ(fourth.code, 0) << fourth.err;
+  EXPECT_TRUE(has(fourth.err, "trouble.so is set aside since ")) << fourth.err;
+  EXPECT_TRUE(has(fourth.err, "it crashed its worker 3 times in 60 s (signal 11)")) << fourth.err;
+  EXPECT_FALSE(has(fourth.err, "SIGSEGV")) << fourth.err;
+
+  EXPECT_EQ(program_.run({"hooks", "release", "trouble"}).code, 0);
+  const Finished released = talk();
+  EXPECT_TRUE(has(released.err, "SIGSEGV")) << released.err;
+  EXPECT_FALSE(has(talk().err, "is set aside")) << "the crashes from before the release still count";
+}
+
+TEST_F(WorkerHooks, CrashesOfOtherBytesDoNotCount) {
+  program_.config("hooks: {dev: true, trouble: {config: {do: crash}}}\n");
+  for (int run = 1; run <= 4; ++run) {
+    const Finished ran = talk();
+    EXPECT_TRUE(has(ran.err, "SIGSEGV")) << run << ": " << ran.err;
+    EXPECT_FALSE(has(ran.err, "is set aside")) << run << ": " << ran.err;
+    mend();
+  }
 }
 
 }  // namespace

@@ -18,14 +18,14 @@ std::string span_text(Milliseconds time) {
 
 }  // namespace
 
-bool CrashBook::note(std::uint64_t at_ns, EndKind kind, std::string_view cause) {
+bool CrashBook::note(std::uint64_t at_ns, EndKind kind, std::string_view cause, std::size_t told) {
   if (kind == EndKind::kWanted) return false;
   const std::lock_guard lock(mutex_);
   ends_.push_back({at_ns, kind});
   std::erase_if(ends_,
                 [&](const End& end) { return end.at_ns + ns(options_.crash_window) < at_ns; });
   const std::size_t crashes = count(EndKind::kCrash), hangs = count(EndKind::kHang);
-  const std::size_t all = crashes + hangs;
+  const std::size_t all = std::max(crashes + hangs, told);
   if (kind == EndKind::kCutShort || !set_aside_.empty() || all < options_.crashes_max) return false;
   set_aside_ = std::string(hangs == 0 ? "crashed" : crashes == 0 ? "hung" : "crashed or hung") +
                " its worker " + std::to_string(all) + (all == 1 ? " time in " : " times in ") +

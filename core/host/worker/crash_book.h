@@ -28,8 +28,9 @@ class CrashBook {
   // `options` and `clock` outlive it.
   CrashBook(const WorkerOptions& options, const Clock& clock) : options_(options), clock_(clock) {}
 
-  // A worker ended at that time; `cause` is "signal 11". True when the plugin is set aside by it.
-  bool note(std::uint64_t at_ns, EndKind kind, std::string_view cause);
+  // A worker ended at that time; `cause` is "signal 11". `told`: how many crashes and hangs others know of within
+  // the window, this one included. True when the plugin is set aside by it.
+  bool note(std::uint64_t at_ns, EndKind kind, std::string_view cause, std::size_t told = 0);
   // Ends the sentence "PATH ...": "crashed its worker 3 times in 60 s (signal 11)", or "hung ...", or
   // "crashed or hung ..."; empty = not set aside.
   std::string set_aside() const;

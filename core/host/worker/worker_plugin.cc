@@ -393,7 +393,16 @@ void WorkerPlugin::note_end(Instance& instance) {
 }
 
 void WorkerPlugin::count_end(std::uint64_t at_ns, EndKind kind, std::string_view cause) {
-  if (!crashes_.note(at_ns, kind, cause)) return;
+  std::size_t told = 0;
+  if (quarantine_ != nullptr && (kind == EndKind::kCrash || kind == EndKind::kHang)) {
+    // A run may be too short for more than one: those before it count.
+    const auto noted = quarantine_->note_crash(sealed_.digest, placing_.options.crash_window);
+    if (noted)
+      told = *noted;
+    else
+      log_.write(LogLevel::kInfo, name_, "a crash is forgotten with this run: " + noted.error().message);
+  }
+  if (!crashes_.note(at_ns, kind, cause, told)) return;
   log_.write(LogLevel::kError, name_, path_ + " " + set_aside_error().message);
   if (quarantine_ == nullptr) return;
   auto kept = quarantine_->set_aside({name_, path_, sealed_.digest, crashes_.set_aside(), clock_.wall_ms()});

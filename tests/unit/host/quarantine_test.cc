@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,6 +118,81 @@ TEST_F(QuarantineTest, OneNameOfTwoPathsIsNotReleasedByGuessing) {
   EXPECT_EQ(open()->release("lint").error().code, Code::kConflict);
   EXPECT_EQ(open()->entries().size(), 2u);
   EXPECT_TRUE(open()->release("/elsewhere/lint.so"));
+}
+
+// ---- crashes that are counted
+
+constexpr Milliseconds kMinute{60'000};
+
+TEST_F(QuarantineTest, CrashesOfProcessesThatFollowEachOtherAreCountedTogether) {
+  for (std::size_t nth = 1; nth <= 3; ++nth) {
+    const auto noted = open()->note_crash(kDigest, kMinute);
+    ASSERT_TRUE(noted) << noted.error().message;
+    EXPECT_EQ(*noted, nth);
+    clock_.advance(Milliseconds(10'000));
+  }
+  EXPECT_EQ(*open()->note_crash(kOther, kMinute), 1u) << "other bytes";
+}
+
+TEST_F(QuarantineTest, CrashesOfLongAgoAreForgotten) {
+  EXPECT_EQ(*open()->note_crash(kDigest, kMinute), 1u);
+  clock_.advance(Milliseconds(40'000));
+  EXPECT_EQ(*open()->note_crash(kDigest, kMinute), 2u);
+  clock_.advance(Milliseconds(40'000));
+  EXPECT_EQ(*open()->note_crash(kDigest, kMinute), 2u) << "the first lies 80 s back";
+}
+
+TEST_F(QuarantineTest, CrashesAreForgottenWhenTheModuleIsSetAsideAndReleased) {
+  const auto quarantine = open();
+  EXPECT_EQ(*quarantine->note_crash(kDigest, kMinute), 1u);
+  ASSERT_TRUE(quarantine->set_aside(entry_of("lint", kDigest)));
+  EXPECT_EQ(*quarantine->note_crash(kDigest, kMinute), 1u);
+  ASSERT_TRUE(quarantine->release("lint"));
+  EXPECT_EQ(files(), 0u);
+  EXPECT_EQ(*quarantine->note_crash(kDigest, kMinute), 1u);
+}
+
+TEST_F(QuarantineTest, CrashesOfProcessesAtTheSameTimeAreAllCounted) {
+  constexpr int kProcesses = 4, kCrashes = 10;
+  for (int i = 0; i < kProcesses; ++i)
+    if (::fork() == 0) {
+      const auto quarantine = open();
+      for (int n = 0; n < kCrashes; ++n)
+        if (!quarantine->note_crash(kDigest, kMinute)) ::_exit(1);
+      ::_exit(0);
+    }
+  for (int i = 0; i < kProcesses; ++i) {
+    int status = 0;
+    EXPECT_GT(::wait(&status), 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(*open()->note_crash(kDigest, kMinute), std::size_t{kProcesses * kCrashes + 1});
+}
+
+TEST_F(QuarantineTest, CrashFileThatSaysNothingBeginsAnew) {
+  ASSERT_TRUE(open()->note_crash(kDigest, kMinute));
+  const std::string file = directory_ + "/" + kDigest + ".crashes";
+  ASSERT_TRUE(write_file_atomically(file, "x\n-\n99999999999999999999\n4102444800000\n\n", 0600));
+  EXPECT_EQ(*open()->note_crash(kDigest, kMinute), 1u);
+  EXPECT_TRUE(open()->problems().empty());
+  EXPECT_TRUE(open()->entries().empty());
+}
+
+TEST_F(QuarantineTest, CrashThatCannotBeWrittenIsAnErrorAndNoMore) {
+  const auto quarantine = open();
+  EXPECT_FALSE(quarantine->note_crash("no digest", kMinute));
+  ASSERT_TRUE(write_file_atomically(directory_, "in the way", 0600));
+  EXPECT_FALSE(quarantine->note_crash(kDigest, kMinute));
+  ASSERT_TRUE(std::filesystem::remove(directory_));
+  EXPECT_EQ(*quarantine->note_crash(kDigest, kMinute), 1u);
+}
+
+TEST_F(QuarantineTest, CrashFileThatIsALinkIsNotFollowed) {
+  ASSERT_TRUE(open()->note_crash(kOther, kMinute));
+  const std::string elsewhere = temp_.write("elsewhere", "text");
+  ASSERT_EQ(::symlink(elsewhere.c_str(), (directory_ + "/" + kDigest + ".crashes").c_str()), 0);
+  EXPECT_FALSE(open()->note_crash(kDigest, kMinute));
+  EXPECT_EQ(read_file(elsewhere, 100).value_or(""), "text");
 }
 
 TEST_F(QuarantineTest, WhatAnotherProcessReleasesIsFreeHereToo) {
