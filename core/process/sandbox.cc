@@ -131,7 +131,7 @@ bool guard_files(const SandboxRules& rules, long version) {
 // ---- seccomp
 
 // Numbers that the headers of this system may not have.
-constexpr int kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466;
+constexpr int kMemfdSecret = 447, kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466;
 
 struct EndFilter {
   void operator()(void* filter) const { ::seccomp_release(filter); }
@@ -216,6 +216,14 @@ void deny_the_rest_of_the_machine(Filter& filter) {
   filter.deny_when({SCMP_SYS(ioctl)}, {has_bits(1, kLowHalf, TIOCSTI)});
 }
 
+// Memory that no limit of a process counts, that outlives it, or that others of the user share.
+void deny_uncounted_memory(Filter& filter) {
+  filter.deny({SCMP_SYS(memfd_create), kMemfdSecret, SCMP_SYS(shmget), SCMP_SYS(shmat),
+               SCMP_SYS(shmctl), SCMP_SYS(msgget), SCMP_SYS(msgsnd), SCMP_SYS(msgrcv),
+               SCMP_SYS(msgctl), SCMP_SYS(semget), SCMP_SYS(semop), SCMP_SYS(semtimedop),
+               SCMP_SYS(semctl), SCMP_SYS(mq_open), SCMP_SYS(mq_unlink)});
+}
+
 // The host ends this process; it must stay able to, and the limits must stay.
 void deny_escapes(Filter& filter) {
   filter.deny_when({SCMP_SYS(prctl)}, {has_bits(0, kLowHalf, PR_SET_PDEATHSIG)});
@@ -288,6 +296,7 @@ void deny_local_sockets(Filter& filter) {
 int filter_calls(const SandboxRules& rules, bool signals_are_kept_inside) {
   Filter filter;
   deny_the_rest_of_the_machine(filter);
+  deny_uncounted_memory(filter);
   deny_escapes(filter);
   if (!rules.processes || !signals_are_kept_inside) deny_signals(filter);
   if (!rules.processes) deny_processes(filter);

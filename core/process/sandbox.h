@@ -4,11 +4,12 @@
 //
 // Files are guarded by Landlock, system calls by seccomp; neither needs a privilege, and what the
 // process starts later inherits both. Without a capability nothing of its kind is possible; beside
-// that no sandboxed process may look into another one, end one, mount, load kernel code or raise a
-// limit of its own.
+// that no sandboxed process may look into another one, end one, mount, load kernel code, raise a
+// limit of its own, or have memory that no limit of a process counts (memory files, System V and
+// POSIX queues and segments).
 //
 // Limits: names, sizes and times of files can be looked at everywhere; a process that may write
-// files can change modes and owners of the user's files outside of its directories, too.
+// files can change modes and owners of all that it can open, and fill the file system.
 //
 // Threading: enter_sandbox() once, before the process has threads: Landlock binds the calling one
 // and those that it starts.

@@ -2,6 +2,7 @@
 #include "core/worker/process_setup.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -32,9 +33,15 @@ namespace agentd::worker {
 namespace {
 
 constexpr rlim_t kDescriptorsMax = 256;
+// Addresses beyond the memory that may be allocated: code, and what allocators and the runtimes of
+// other languages reserve without using it (Go: 600 MiB).
+constexpr rlim_t kReservedBytesMax = rlim_t{1} << 30;
+// Each arena of malloc reserves 64 MiB of them.
+constexpr int kArenasMax = 4;
 
 #if defined(AGENTD_WORKER_SANITIZED)
-constexpr bool kLimitsMemory = false;  // shadow memory is many times what the plugin allocates
+// Shadow memory is many times what the plugin allocates, and terabytes of addresses.
+constexpr bool kLimitsMemory = false;
 #else
 constexpr bool kLimitsMemory = true;
 #endif
@@ -45,6 +52,7 @@ void reset_signals() {
   for (int number = 1; number < NSIG; ++number)
     ::signal(number, SIG_DFL);  // SIGKILL and SIGSTOP refuse
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error likewise
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -64,6 +72,24 @@ bool limit(__rlimit_resource which, rlim_t most) {
   const rlim_t wanted = std::min(most, now.rlim_max);
   now = {wanted, wanted};
   return ::setrlimit(which, &now) == 0;
+}
+
+// 0 when nobody says.
+rlim_t mapped_bytes() {
+  char text[256] = "";
+  const UniqueFd statm(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  if (!statm.valid() || ::read(statm.get(), text, sizeof text - 1) <= 0) return 0;
+  const unsigned long pages = std::strtoul(text, nullptr, 10);
+  return static_cast<rlim_t>(pages) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// What is allocated, and beside it the addresses: shared mappings and pages that were made
+// read-only are not counted as allocated. The window is mapped already and stays out of it.
+bool limit_memory(rlim_t most) {
+  ::mallopt(M_ARENA_MAX, kArenasMax);
+  const rlim_t mapped = mapped_bytes();
+  return mapped != 0 && limit(RLIMIT_DATA, most) &&
+         limit(RLIMIT_AS, mapped + most + kReservedBytesMax);
 }
 
 std::vector<std::string> texts_of(const agentd_list& list) {
@@ -130,10 +156,13 @@ void report_exceptions() {
 
 Result<std::string> confine_process(const BootArgs& args) {
   std::string missing;
-  if (kLimitsMemory && args.memory_bytes_max != 0 && !limit(RLIMIT_DATA, args.memory_bytes_max))
-    missing = "memory is not limited: setrlimit is refused";
+  if (kLimitsMemory && args.memory_bytes_max != 0 && !limit_memory(args.memory_bytes_max))
+    missing = "memory is not limited: setrlimit is refused or /proc cannot be read";
   (void)limit(RLIMIT_NOFILE, kDescriptorsMax);
-  AGENTD_TRY(const std::string also, enter_sandbox(rules_of(args)));
+  const SandboxRules rules = rules_of(args);
+  // Files can lie in memory, too.
+  if (!rules.off && !rules.files_write) (void)limit(RLIMIT_FSIZE, 0);
+  AGENTD_TRY(const std::string also, enter_sandbox(rules));
   if (!missing.empty() && !also.empty()) missing += "; ";
   return missing + also;
 }

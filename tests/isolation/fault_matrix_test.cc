@@ -52,6 +52,9 @@ constexpr Fault kFaults[] = {
     {"deadlock", Fate::kHangs, "deadline", Fate::kHangs},
     {"sleep", Fate::kHangs, "deadline", Fate::kHangs},
     {"leak", Fate::kEnds, "SIGSEGV", Fate::kEnds},
+#if !defined(AGENTD_WORKER_SANITIZED_BUILD)  // nothing limits addresses there
+    {"leak_shared", Fate::kEnds, "SIGSEGV", Fate::kEnds},
+#endif
     {"huge_answer", Fate::kLives, "", Fate::kLives},
     {"garbage_frames", Fate::kEnds, "", Fate::kEnds},
     {"closed_descriptors", Fate::kLives, "", Fate::kLives},

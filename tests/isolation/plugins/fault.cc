@@ -35,6 +35,7 @@
 #define FAULT_WRITES_PAYLOAD 15
 #define FAULT_SCRIBBLES 16
 #define FAULT_FORGED_TOKENS 17
+#define FAULT_LEAK_SHARED 18
 
 namespace {
 
@@ -105,6 +106,15 @@ void leak() {
   for (;;) {
     auto* const memory = static_cast<char*>(opaque(std::malloc(16u << 20)));
     *static_cast<volatile char*>(memory) = 1;  // dies here once there is no more
+  }
+}
+
+// What no limit of allocated memory counts.
+void leak_shared() {
+  for (;;) {
+    void* const memory =
+        ::mmap(nullptr, 64u << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    *static_cast<volatile char*>(opaque(memory == MAP_FAILED ? nullptr : memory)) = 1;
   }
 }
 
@@ -180,6 +190,7 @@ void misbehave(const agentd_call* call) {
     case FAULT_SLEEP:
       for (;;) ::sleep(1000);
     case FAULT_LEAK: leak(); return;
+    case FAULT_LEAK_SHARED: leak_shared(); return;
     case FAULT_HUGE_ANSWER: answer_2_gib(call); return;
     case FAULT_GARBAGE_FRAMES: fill_with_garbage(static_cast<unsigned>(::getpid())); return;
     case FAULT_CLOSED_DESCRIPTORS: close_descriptors(); return;

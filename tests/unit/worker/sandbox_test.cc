@@ -30,13 +30,14 @@ class Sandbox : public ::testing::Test {
     return folder_.path() + "/" + directory + (name.empty() ? "" : "/" + name);
   }
 
-  void start(const std::vector<std::string>& capabilities, bool unconfined = false) {
+  void start(const std::vector<std::string>& capabilities, bool unconfined = false,
+             std::uint64_t memory_bytes_max = 64u << 20) {
     WorkerStartOptions options;
     options.module = AGENTD_WORKER_PLUGINS "/puppet.so";
     options.capabilities = capabilities;
     options.readable = options.writable = {place("in", ""), "/no/such/directory"};
     options.unconfined = unconfined;
-    options.memory_bytes_max = 64u << 20;
+    options.memory_bytes_max = memory_bytes_max;
     worker_ = std::make_unique<TestWorker>(options);
     ASSERT_TRUE(worker_->booted()) << worker_->refusal();
     ASSERT_EQ(worker_->create(), AGENTD_OK);
@@ -170,10 +171,62 @@ TEST_F(Sandbox, LimitsWhatTheProcessIs) {
   EXPECT_EQ(ask("new_privs"), "1");
   EXPECT_EQ(ask("umask"), "63");
 #if !defined(AGENTD_WORKER_SANITIZED_BUILD)
-  EXPECT_EQ(ask("limits"), "0 256 " + std::to_string(64u << 20) + " ");
+  EXPECT_EQ(ask("limits"), "0 256 0 " + std::to_string(64u << 20) + " ");
   EXPECT_EQ(ask("allocate 16"), "memory");
   EXPECT_EQ(ask("allocate 100"), "NULL");
 #endif
+}
+
+#if !defined(AGENTD_WORKER_SANITIZED_BUILD)
+TEST_F(Sandbox, LimitsMemoryThatIsNotCountedAsAllocated) {
+  for (const bool unconfined : {false, true}) {
+    start({}, unconfined);
+    for (const char* const way : {"shared", "sealed"}) {
+      EXPECT_EQ(ask(std::string(way) + " 512"), "ok") << way;
+      EXPECT_EQ(ask(std::string(way) + " 1100"), "ENOMEM") << way;
+      EXPECT_EQ(ask(std::string(way) + " 512"), "ok") << way;
+    }
+  }
+}
+
+TEST_F(Sandbox, WithoutALimitTheSameMemoryIsThere) {
+  start({}, false, 0);
+  for (const char* const way : {"shared 1100", "sealed 1100"}) EXPECT_EQ(ask(way), "ok") << way;
+}
+
+TEST_F(Sandbox, LeavesThreadsTheirStacksAndArenas) {
+  start({}, false, 512u << 20);
+  EXPECT_EQ(ask("threads 8"), "8");
+  EXPECT_EQ(ask("threads 32"), "32");
+}
+
+TEST_F(Sandbox, LetsTheWindowGrowBeyondTheLimitOfMemory) {
+  start({}, false, 16u << 20);
+  // What is asked next lies behind it.
+  PayloadWindow::Frame frame(worker_->window());
+  void* const memory = frame.allocate(1100u << 20);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_GE(worker_->window().bytes_used(), 1100u << 20);
+  EXPECT_EQ(ask("echo well"), "well");
+}
+#endif
+
+TEST_F(Sandbox, KeepsMemoryClosedThatNoLimitCounts) {
+  const std::vector<std::string> ways{"memory_file", "segment", "queue", "semaphores"};
+  for (const std::vector<std::string>& capabilities :
+       {std::vector<std::string>{}, {"network", "processes", "files:read", "files:write"}}) {
+    start(capabilities);
+    for (const std::string& way : ways) EXPECT_EQ(ask(way), "EPERM") << way;
+  }
+  start({}, true);
+  for (const std::string& way : ways) EXPECT_EQ(ask(way), "ok") << way;
+}
+
+TEST_F(Sandbox, LimitsFilesToThoseWhoMayWriteSome) {
+  start({"files:write"});
+  EXPECT_EQ(ask("limits").substr(0, 11), "0 256 none ");
+  start({}, true);
+  EXPECT_EQ(ask("limits").substr(0, 11), "0 256 none ");
 }
 
 }  // namespace

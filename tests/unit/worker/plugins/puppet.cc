@@ -13,9 +13,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -136,12 +141,84 @@ std::string descriptors() {
 
 std::string limits() {
   std::string out;
-  for (const __rlimit_resource each : {RLIMIT_CORE, RLIMIT_NOFILE, RLIMIT_DATA}) {
+  for (const __rlimit_resource each : {RLIMIT_CORE, RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_DATA}) {
     rlimit now{};
     ::getrlimit(each, &now);
-    out += std::to_string(now.rlim_max) + " ";
+    out += now.rlim_max == RLIM_INFINITY ? "none " : std::to_string(now.rlim_max) + " ";
   }
   return out;
+}
+
+// ---- ways to take memory, in MiB
+
+std::string take_shared(std::size_t mib) {
+  void* const memory =
+      ::mmap(nullptr, mib << 20, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_SHARED, -1, 0);
+  if (memory == MAP_FAILED) return result(-1);
+  for (std::size_t at = 0; at < mib; ++at) static_cast<volatile char*>(memory)[at << 20] = 1;
+  return result(::munmap(memory, mib << 20));
+}
+
+// Pages that are made read-only once they are filled are not counted as data any more.
+std::string take_sealed(std::size_t mib) {
+  constexpr std::size_t kPiece = 8u << 20;
+  std::vector<void*> pieces;
+  std::string out = "ok";
+  for (std::size_t taken = 0; taken < mib << 20 && out == "ok"; taken += kPiece) {
+    void* const piece =
+        ::mmap(nullptr, kPiece, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+    if (piece == MAP_FAILED) {
+      out = ::strerrorname_np(errno);
+      break;
+    }
+    *static_cast<volatile char*>(piece) = 1;
+    pieces.push_back(piece);
+    if (::mprotect(piece, kPiece, PROT_READ) != 0) out = ::strerrorname_np(errno);
+  }
+  for (void* const piece : pieces) ::munmap(piece, kPiece);
+  return out;
+}
+
+// Threads that allocate at once, from arenas and stacks of their own; how many of them could.
+std::string allocate_in_threads(int count) {
+  std::vector<std::thread> threads;
+  std::atomic<int> ready{0}, good{0};
+  try {
+    for (int i = 0; i < count; ++i)
+      threads.emplace_back([&] {
+        ++ready;
+        while (ready < count) ::usleep(100);
+        std::vector<void*> blocks;
+        for (int block = 0; block < 256; ++block) blocks.push_back(std::malloc(16 * 1024));
+        if (std::count(blocks.begin(), blocks.end(), nullptr) == 0) ++good;
+        for (void* const block : blocks) {
+          if (block != nullptr) std::memset(block, 1, 16 * 1024);
+          std::free(block);
+        }
+      });
+  } catch (const std::exception&) {
+    ready = count;
+  }
+  for (std::thread& each : threads) each.join();
+  return std::to_string(good.load());
+}
+
+std::string take_queue() {
+  const int queue = ::msgget(IPC_PRIVATE, 0600);
+  if (queue >= 0) ::msgctl(queue, IPC_RMID, nullptr);
+  return result(queue);
+}
+
+std::string take_segment() {
+  const int segment = ::shmget(IPC_PRIVATE, 1u << 20, 0600);
+  if (segment >= 0) ::shmctl(segment, IPC_RMID, nullptr);
+  return result(segment);
+}
+
+std::string take_semaphores() {
+  const int set = ::semget(IPC_PRIVATE, 1, 0600);
+  if (set >= 0) ::semctl(set, 0, IPC_RMID);
+  return result(set);
 }
 
 std::string raise_limit() {
@@ -175,6 +252,13 @@ std::string do_system_call(const std::string& what, const std::string& argument)
   if (what == "kill_self") return result(::kill(::getpid(), 0));
   if (what == "pipe") return write_to_closed_pipe();
   if (what == "limits") return limits();
+  if (what == "shared") return take_shared(std::stoul(argument));
+  if (what == "sealed") return take_sealed(std::stoul(argument));
+  if (what == "threads") return allocate_in_threads(std::stoi(argument));
+  if (what == "memory_file") return result(::memfd_create("puppet", MFD_CLOEXEC));
+  if (what == "segment") return take_segment();
+  if (what == "queue") return take_queue();
+  if (what == "semaphores") return take_semaphores();
   if (what == "raise_limit") return raise_limit();
   if (what == "outlive") return result(::prctl(PR_SET_PDEATHSIG, 0));
   if (what == "unshare") return result(::unshare(CLONE_NEWUSER));
