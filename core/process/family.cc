@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ constexpr int kKillRounds = 500;
 constexpr int kSliceMs = 20;      // how often the clock is looked at
 constexpr int kReapSlices = 100;  // who is stuck in the kernel may outlive SIGKILL: not our caller
 constexpr int kBirthTries = 3;    // milliseconds
+constexpr rlim_t kBrandBit = rlim_t{1} << 61;
 constexpr std::size_t kEnvironmentBytesMax = std::size_t{8} << 20;
 
 struct CloseDirectory {
@@ -108,8 +110,20 @@ std::string make_mark() {
   return out;
 }
 
-Family::Family(pid_t leader, const std::vector<int>& pipes, std::string mark)
-    : leader_(leader), mark_(std::move(mark)) {
+std::uint64_t brand(pid_t child) {
+  std::uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return 0;
+  const rlim_t number = kBrandBit | (random & (kBrandBit - 1));
+  rlimit limit{};
+  // Where somebody has set a limit, a lower one might bind.
+  if (::prlimit(child, RLIMIT_RTTIME, nullptr, &limit) != 0 || limit.rlim_max != RLIM_INFINITY)
+    return 0;
+  limit = {number, number};
+  return ::prlimit(child, RLIMIT_RTTIME, &limit, nullptr) == 0 ? number : 0;
+}
+
+Family::Family(pid_t leader, const std::vector<int>& pipes, std::string mark, std::uint64_t brand)
+    : leader_(leader), mark_(std::move(mark)), brand_(brand) {
   struct stat info {};
   for (const int fd : pipes)
     if (::fstat(fd, &info) == 0) pipes_.push_back("pipe:[" + std::to_string(info.st_ino) + "]");
@@ -153,11 +167,22 @@ bool Family::carries_mark(pid_t pid) const {
   return environment.find(mark_) != std::string::npos;
 }
 
+// Anybody may read it, whatever the process did to its environment and to its memory.
+bool Family::carries_brand(pid_t pid) const {
+  const std::string limits = slurp(proc(pid, "limits"));
+  const std::size_t at = limits.find("Max realtime timeout ");
+  unsigned long long soft = 0, hard = 0;
+  return at != std::string::npos &&
+         std::sscanf(limits.c_str() + at, "Max realtime timeout %llu %llu", &soft, &hard) == 2 &&
+         hard == brand_;
+}
+
 bool Family::belongs(pid_t pid, const Row& row) const {
   if (row.session == leader_ || row.group == leader_) return true;
   const auto parent = members_.find(row.parent);
   if (row.parent == leader_ || (parent != members_.end() && !ended(parent->second.pidfd)))
     return true;
+  if (brand_ != 0 && carries_brand(pid)) return true;
   if (!mark_.empty() && carries_mark(pid)) return true;
   return !pipes_.empty() && writes_to_pipe(pid) && !is_unborn(pid, row.parent);
 }

@@ -4,9 +4,12 @@
 //
 // A process belongs to the family when it is in the command's session or process group, when its
 // chain of parents leads to the command, when it holds the write end of one of the command's pipes,
-// or when it carries the command's mark: a variable of its environment that nobody else has. What
+// when it carries the command's mark: a variable of its environment that nobody else has, or when it
+// carries the command's brand: a limit of the kernel that is inherited by all that it starts. What
 // escapes a mark: a process that made a session of its own, lost its parents, closed the pipes and
-// was executed with another environment. Only a cgroup would hold it.
+// was executed with another environment. What escapes a brand: a process that may set its limits,
+// and did. What escapes both: one that forks and ends faster than /proc can be read. Only a cgroup
+// would hold it.
 //
 // Every signal goes through a pidfd that was opened before the membership was checked, so that a
 // number that the kernel has given to somebody else is never hit.
@@ -29,12 +32,19 @@ namespace agentd {
 // "AGENTD_RUN=" and 128 random bits: what marks a command and all that it starts.
 std::string make_mark();
 
+// Gives a child a number that it and all that it starts carry from now on, and returns it; 0 when the
+// system does not let us. The number is the limit of the time that a process may compute in real
+// time without a pause, 73,000 years and more, so that it binds nobody. REQUIRES: the child has not
+// been waited for.
+std::uint64_t brand(pid_t child);
+
 class Family {
  public:
   // `leader` must not have been waited for yet: its zombie keeps the numbers of session and group.
   // `pipes` are the read ends of what it writes to; one that is -1 is left out. `mark` is a
-  // variable that was added to its environment, "NAME=value"; empty = none.
-  Family(pid_t leader, const std::vector<int>& pipes, std::string mark = {});
+  // variable that was added to its environment, "NAME=value"; empty = none. `brand`: 0 = none.
+  Family(pid_t leader, const std::vector<int>& pipes, std::string mark = {},
+         std::uint64_t brand = 0);
 
   // Finds members that are alive and remembers them; true when there were new ones.
   bool gather();
@@ -67,11 +77,13 @@ class Family {
   static bool read_row(pid_t pid, Row* out);
   bool writes_to_pipe(pid_t pid) const;
   bool carries_mark(pid_t pid) const;
+  bool carries_brand(pid_t pid) const;
   bool belongs(pid_t pid, const Row& row) const;
   bool remember(pid_t pid);
 
   const pid_t leader_;
   const std::string mark_;
+  const std::uint64_t brand_;
   std::vector<std::string> pipes_;  // as /proc names them: "pipe:[123]"
   std::map<pid_t, Member> members_;
 };

@@ -46,6 +46,7 @@ struct WorkerSupervisor::State {
 
   struct Worker {
     Child child;
+    std::uint64_t brand = 0;  // of it and of all that it starts
     std::string name;
     Ended ended;
     LineLog lines;
@@ -125,10 +126,12 @@ Result<WorkerSupervisor::Id> WorkerSupervisor::State::start_one(Order& order) {
   SpawnRequest request{argv, environment, {}};
   request.pass = order.start.pass;
   AGENTD_TRY(Child child, spawn(request));
+  // It waits to be told what to load, so that nothing was started by it yet.
+  const std::uint64_t number = brand(child.pid);
   ::fcntl(child.output.get(), F_SETFL, O_NONBLOCK);
-  auto worker =
-      std::make_unique<Worker>(Worker{std::move(child), order.start.name, std::move(order.ended),
-                                      LineLog(log, clock, order.start.name)});
+  auto worker = std::make_unique<Worker>(Worker{std::move(child), number, order.start.name,
+                                                std::move(order.ended),
+                                                LineLog(log, clock, order.start.name)});
   const std::lock_guard lock(mutex);
   workers.emplace(++last_id, std::move(worker));
   return last_id;
@@ -178,7 +181,7 @@ void WorkerSupervisor::State::finish(Id id, Worker& worker) {
     worker.has_ended = true;
   }
   changed.notify_all();
-  Family(worker.child.pid, {worker.child.output.get()}).kill_all(kSweepRounds);
+  Family(worker.child.pid, {worker.child.output.get()}, {}, worker.brand).kill_all(kSweepRounds);
   (void)reap(worker.child, worker.name, true);
   std::unique_ptr<Worker> gone;
   const std::lock_guard lock(mutex);

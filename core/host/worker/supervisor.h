@@ -40,7 +40,8 @@ class WorkerSupervisor {
   WorkerSupervisor& operator=(const WorkerSupervisor&) = delete;
 
   // Starts the program with a clean environment, a session of its own and the descriptors 0 to 2
-  // beside those of `start`. What it writes goes to the log. `ended` hears once how it ended.
+  // beside those of `start`. What it writes goes to the log. `ended` hears once how it ended. All
+  // that it starts ends with it, but for what family.h names.
   Result<Id> start(const WorkerStart& start, Ended ended);
   // SIGKILL; does not wait. Nothing happens when it has ended.
   void kill(Id worker);

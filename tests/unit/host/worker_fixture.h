@@ -111,6 +111,14 @@ inline std::vector<pid_t> children() {
   return out;
 }
 
+// Whether it runs; one that has ended may still have to be waited for by others.
+inline bool alive(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  const std::string line{std::istreambuf_iterator<char>(in), {}};
+  const std::size_t name_end = line.rfind(')');
+  return name_end != std::string::npos && line[name_end + 2] != 'Z' && line[name_end + 2] != 'X';
+}
+
 inline std::size_t open_descriptors() {
   std::size_t out = 0;
   for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd"))

@@ -14,6 +14,7 @@
 namespace agentd {
 namespace {
 
+using testing::alive;
 using testing::children;
 using testing::eventually;
 using testing::How;
@@ -203,6 +204,68 @@ TEST(WorkerThatCrashes, InAToolFailsTheToolAndKeepsTheOthers) {
   EXPECT_EQ(again->content, R"(tag 11 {"a":1})");
   EXPECT_EQ(fixture.host->tools().tools().size(), 2u);
 }
+
+// ---- what it started ends with it, whatever it did to get away
+
+class Daemon : public ::testing::TestWithParam<const char*> {
+ protected:
+  void start(WorkerFixture& fixture) {
+    fixture.install("moods_processes");
+    fixture.load();
+    ASSERT_EQ(fixture.host->plugins().size(), 1u) << fixture.host->problems().at(0).message;
+    pid_ = std::atoi(fixture.ask(GetParam()).reason.c_str());
+    ASSERT_GT(pid_, 1);
+    ASSERT_TRUE(alive(pid_));
+  }
+  void TearDown() override {
+    if (pid_ > 1 && alive(pid_)) ::kill(pid_, SIGKILL);
+  }
+  pid_t pid_ = 0;
+};
+
+TEST_P(Daemon, OfAWorkerLivesAsLongAsTheWorker) {
+  WorkerFixture fixture;
+  start(fixture);
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+  EXPECT_TRUE(alive(pid_));
+}
+
+TEST_P(Daemon, OfAWorkerEndsWhenTheWorkerIsEnded) {
+  {
+    WorkerFixture fixture;
+    start(fixture);
+  }
+  EXPECT_FALSE(alive(pid_));
+}
+
+TEST_P(Daemon, OfAWorkerEndsWhenTheWorkerCrashes) {
+  WorkerFixture fixture;
+  start(fixture);
+  (void)fixture.ask("crash");
+  EXPECT_TRUE(eventually([&] { return !alive(pid_); }));
+}
+
+TEST_P(Daemon, OfAnotherWorkerIsLeftAlone) {
+  WorkerFixture fixture;
+  start(fixture);
+  {
+    WorkerFixture other;
+    other.install("moods_processes");
+    other.load();
+    const pid_t of_other = std::atoi(other.ask(GetParam()).reason.c_str());
+    ASSERT_TRUE(alive(of_other));
+    other.host.reset();
+    EXPECT_TRUE(eventually([&] { return !alive(of_other); }));
+  }
+  EXPECT_TRUE(alive(pid_));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Daemon, ::testing::Values("daemon", "daemon exec"),
+                         [](const auto& each) {
+                           return std::string(each.param == std::string_view("daemon")
+                                                  ? "Forked"
+                                                  : "Executed");
+                         });
 
 TEST(WorkerThatIsKilled, WhileNobodyCallsIsReplacedByTheNextCall) {
   WorkerFixture fixture;

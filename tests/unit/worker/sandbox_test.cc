@@ -91,7 +91,7 @@ TEST_F(Sandbox, ClosesTheRestOfTheMachineWhateverTheCapabilities) {
        {std::vector<std::string>{},
         {"network", "processes", "files:read", "files:write", "gate"}}) {
     start(capabilities);
-    for (const char* const command : {"raise_limit", "outlive", "unshare", "io_uring"})
+    for (const char* const command : {"raise_limit", "unbrand", "outlive", "unshare", "io_uring"})
       EXPECT_EQ(ask(command), "EPERM") << command;
     EXPECT_EQ(ask("clone3"), "ENOSYS");
     EXPECT_EQ(ask("ptrace", parent()), "EPERM");
@@ -158,6 +158,7 @@ TEST_F(Sandbox, CanBeSwitchedOff) {
     EXPECT_EQ(ask(command), "ok") << command;
   EXPECT_EQ(ask("make", place("out", "new")), "ok");
   EXPECT_EQ(ask("kill", parent()), "ok");
+  EXPECT_EQ(ask("unbrand"), "ok");
 }
 
 TEST_F(Sandbox, HandsTheHookNoDescriptorButItsModule) {

@@ -6,9 +6,11 @@
 #include <agentd/ext/tools.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -80,6 +82,34 @@ std::string environment() {
   std::string out;
   for (char** entry = environ; *entry != nullptr; ++entry) out += std::string(*entry) + "\n";
   return out;
+}
+
+// A process that nothing ties to this one: its parents are gone, its session is its own, its
+// descriptors and its environment are empty. Its number, or the name of what failed.
+std::string start_daemon(bool executes) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return ::strerrorname_np(errno);
+  const pid_t parent = ::fork();
+  if (parent < 0) return ::strerrorname_np(errno);
+  if (parent == 0) {
+    ::setsid();
+    if (::fork() != 0) ::_exit(0);
+    ::setsid();
+    const pid_t own = ::getpid();
+    if (::write(ends[1], &own, sizeof own) != sizeof own) ::_exit(1);
+    ::close_range(0, ~0u, 0);
+    char program[] = "/bin/sleep", time[] = "600";
+    char* argv[] = {program, time, nullptr};
+    char* nothing[] = {nullptr};
+    if (executes) ::execve(program, argv, nothing);
+    for (;;) ::pause();
+  }
+  ::close(ends[1]);
+  pid_t daemon = 0;
+  const bool told = ::read(ends[0], &daemon, sizeof daemon) == sizeof daemon;
+  ::close(ends[0]);
+  ::waitpid(parent, nullptr, 0);
+  return told ? std::to_string(daemon) : "nobody";
 }
 
 agentd_status answer_later(const agentd_call* call, std::string_view how) {
@@ -193,6 +223,8 @@ agentd_status AGENTD_CALL before_tool_call(void* raw, const agentd_call* call) n
     for (int i = 0; i < 1000; ++i) std::fprintf(stderr, "line %d\n", i);
     return AGENTD_OK;
   }
+  if (mood == "daemon") return block(call, start_daemon(false));
+  if (mood == "daemon exec") return block(call, start_daemon(true));
   if (mood == "calls") return block(call, std::to_string(self.calls.load()));
   if (mood == "pid") return block(call, std::to_string(::getpid()));
   if (mood == "isolation") return block(call, std::to_string(self.isolation));
@@ -300,12 +332,17 @@ constexpr agentd_hook kRows[] = {{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 5, before_to
 #else
 #define MOODS_ISOLATION ",\"isolation\":\"in-process\""
 #endif
+#if defined(MOODS_PROCESSES)
+#define MOODS_CAPABILITIES ",\"capabilities\":[\"processes\"]"
+#else
+#define MOODS_CAPABILITIES ""
+#endif
 #define MOODS_MANIFEST                                                                             \
   "{\"id\":\"test.moods\",\"version\":\"1.2.3\",\"abi\":\"1.0\",\"events\":[\"before_tool_call\"]" \
   ","                                                                                              \
   "\"concurrency\":\"" MOODS_WORD                                                                  \
   "\",\"wants\":[\"compactor\",\"store\",\"agentd.tools/1\",\"agentd.json/1\",\"agentd.field/"     \
-  "1\"]" MOODS_ISOLATION "}"
+  "1\"]" MOODS_ISOLATION MOODS_CAPABILITIES "}"
 
 AGENTD_MANIFEST(MOODS_MANIFEST);
 

@@ -228,6 +228,11 @@ std::string raise_limit() {
   return result(::setrlimit(RLIMIT_NOFILE, &more));
 }
 
+std::string lower_limit(__rlimit_resource which) {
+  const rlimit less{1000, 1000};
+  return result(::syscall(SYS_prlimit64, 0, which, &less, nullptr));
+}
+
 std::string do_system_call(const std::string& what, const std::string& argument) {
   const auto pid = static_cast<pid_t>(std::atoi(argument.c_str()));
   if (what == "read") return try_open(argument, O_RDONLY | O_CLOEXEC);
@@ -260,6 +265,7 @@ std::string do_system_call(const std::string& what, const std::string& argument)
   if (what == "queue") return take_queue();
   if (what == "semaphores") return take_semaphores();
   if (what == "raise_limit") return raise_limit();
+  if (what == "unbrand") return lower_limit(RLIMIT_RTTIME);
   if (what == "outlive") return result(::prctl(PR_SET_PDEATHSIG, 0));
   if (what == "unshare") return result(::unshare(CLONE_NEWUSER));
   if (what == "io_uring") return result(::syscall(SYS_io_uring_setup, 1, nullptr));
