@@ -195,7 +195,7 @@ class Merger {
     if (from.on_failure == FailurePolicy::kOpen || traits == nullptr || !traits->blocking ||
         observes(from))
       return "failed";
-    block(from, "the guard " + from.name + " failed" + (failure.empty() ? "" : ": " + failure));
+    block(from, "the guard '" + from.name + "' failed" + (failure.empty() ? "" : ": " + failure));
     outcome().blocked_by_failure = true;
     return "blocked";
   }

@@ -306,7 +306,7 @@ std::string HookHost::why_missing(const std::string& name, const std::string& pa
 
 void HookHost::miss_guard(const std::string& name, const std::vector<std::string>& events,
                           std::string why) {
-  problem("", name, "the guard " + name + " blocks what it guards: " + why);
+  problem("", name, "the guard '" + name + "' blocks what it guards: " + why);
   externals_.add_missing_guard(name, Precedence::kUser, event_ids(events), std::move(why));
   loaded_.insert(name);
 }

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <ctime>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "core/base/bytes.h"
@@ -181,10 +182,13 @@ std::string when(std::int64_t since_ms) {
   return whole.substr(0, 10) + " " + whole.substr(11, 5) + " UTC";
 }
 
-std::string names_of(const std::vector<QuarantineEntry>& entries) {
-  std::vector<std::string> names;
-  for (const QuarantineEntry& entry : entries) names.push_back(entry.name);
-  return names.empty() ? "nothing is set aside" : "there are " + join(names, ", ");
+// "nothing is", "only 'lint' is", "only 'lint', 'stamp' are".
+std::string what_is(const std::vector<QuarantineEntry>& entries) {
+  std::set<std::string> names;
+  for (const QuarantineEntry& entry : entries) names.insert("'" + entry.name + "'");
+  if (names.empty()) return "nothing is";
+  return "only " + join(std::vector<std::string>(names.begin(), names.end()), ", ") +
+         (names.size() == 1 ? " is" : " are");
 }
 
 }  // namespace
@@ -359,7 +363,7 @@ Result<QuarantineEntry> Quarantine::release(std::string_view which) {
   const std::string shown = "'" + one_line(which, 200) + "'";
   if (found.empty())
     return Error{Code::kNotFound,
-                 "no hook " + shown + " is set aside: " + one_line(names_of(entries()), 2000)};
+                 "no hook " + shown + " is set aside: " + one_line(what_is(entries()), 2000)};
   for (const QuarantineEntry& entry : found)
     if (entry.path != found[0].path)
       return Error{Code::kConflict, "more than one hook called " + shown + " is set aside, such as " +

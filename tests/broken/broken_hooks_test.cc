@@ -210,7 +210,7 @@ TEST_P(GuardThatThrows, BlocksWhatItGuards) {
   ASSERT_NE(outcome, nullptr);
   EXPECT_TRUE(outcome->blocked);
   EXPECT_TRUE(outcome->blocked_by_failure);
-  EXPECT_EQ(outcome->reason, "the guard guard_throws failed: lost my way");
+  EXPECT_EQ(outcome->reason, "the guard 'guard_throws' failed: lost my way");
 }
 
 TEST_P(GuardThatThrows, FailsOpenWhenTheConfigSaysSo) {

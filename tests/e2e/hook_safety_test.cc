@@ -66,7 +66,7 @@ TEST_F(HookSafety, OtherBytesStartAfresh) {
 TEST_F(HookSafety, ReleaseOfWhatIsNotSetAsideSaysWhatIs) {
   const Finished none = program_.run({"hooks", "release", "lint"});
   EXPECT_EQ(none.code, 4);
-  EXPECT_TRUE(has(none.err, "no hook 'lint' is set aside: nothing is set aside")) << none.err;
+  EXPECT_TRUE(has(none.err, "no hook 'lint' is set aside: nothing is\n")) << none.err;
 }
 
 TEST_F(HookSafety, VerifyTellsACrashAsAVerdictAndLoadsTheOthers) {

@@ -159,7 +159,7 @@ TEST_F(ToolCalls, BlockedCallIsAnErrorForTheModelAndARecord) {
 TEST_F(ToolCalls, GuardThatFailsBlocksTheCall) {
   on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [](const TestCall&) { return AGENTD_E_INTERNAL; })
       .what.on_failure = FailurePolicy::kClosed;
-  EXPECT_NE(result_of_one_call().text.find("the guard guard failed"), std::string::npos);
+  EXPECT_NE(result_of_one_call().text.find("the guard 'guard' failed"), std::string::npos);
   EXPECT_TRUE(tools_.calls.empty());
 }
 

@@ -107,7 +107,14 @@ TEST_F(QuarantineTest, ReleaseOfAnUnknownNameTellsWhatThereIs) {
   const auto released = open()->release("lind");
   ASSERT_FALSE(released);
   EXPECT_EQ(released.error().code, Code::kNotFound);
-  EXPECT_EQ(released.error().message, "no hook 'lind' is set aside: there are lint");
+  EXPECT_EQ(released.error().message, "no hook 'lind' is set aside: only 'lint' is");
+}
+
+TEST_F(QuarantineTest, ReleaseOfAnUnknownNameTellsEachNameOnce) {
+  ASSERT_TRUE(open()->set_aside(entry_of("stamp", kDigest)));
+  ASSERT_TRUE(open()->set_aside(entry_of("lint", kOther)));
+  ASSERT_TRUE(open()->set_aside(entry_of("lint", std::string(64, 'c'))));
+  EXPECT_EQ(open()->release("lind").error().message, "no hook 'lind' is set aside: only 'lint', 'stamp' are");
 }
 
 TEST_F(QuarantineTest, OneNameOfTwoPathsIsNotReleasedByGuessing) {

@@ -180,7 +180,7 @@ TEST(WorkerThatCrashes, BlocksWhenItIsAGuard) {
   fixture.load();
   const Said said = fixture.ask("crash");
   EXPECT_TRUE(said.blocked && said.by_failure);
-  EXPECT_EQ(said.reason, "the guard moods failed: its worker was ended by signal 11 (SIGSEGV)");
+  EXPECT_EQ(said.reason, "the guard 'moods' failed: its worker was ended by signal 11 (SIGSEGV)");
 }
 
 TEST(WorkerThatExits, IsToldWithItsStatus) {

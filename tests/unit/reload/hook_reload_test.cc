@@ -111,7 +111,7 @@ TEST_F(HookReload, GuardWhoseFileIsGoneBlocksUntilItIsBack) {
   auto found = reload();
   EXPECT_TRUE(found.changed);
   ASSERT_EQ(found.warnings.size(), 1u);
-  EXPECT_NE(found.warnings[0].find("the guard guard blocks what it guards"), std::string::npos);
+  EXPECT_NE(found.warnings[0].find("the guard 'guard' blocks what it guards"), std::string::npos);
   const auto blocked = fixture_.before_tool_call("bash");
   ASSERT_TRUE(blocked && blocked->blocked);
   EXPECT_TRUE(reload().warnings.empty());
