@@ -96,6 +96,10 @@ void describe_file(const PluginHostOptions& options, HookFile& file, HookDescrip
     if (std::string problem = config_problem(options, file); !problem.empty())
       out.verdict = std::move(problem);
   out.isolation = isolation_of(options, file, judged->manifest);
+  if (out.ok() && out.isolation != Isolation::kInProcess) {
+    const std::string why = no_worker(options.worker, file);
+    if (!why.empty()) out.verdict = why;
+  }
   out.manifest = std::move(judged->manifest);
 }
 

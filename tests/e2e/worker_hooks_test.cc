@@ -2,8 +2,11 @@
 // worker_hooks_test.cc - what a user sees of a native hook whose worker hangs or crashes.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "tests/e2e/program.h"
 
@@ -59,6 +62,50 @@ TEST_F(WorkerHooks, CrashesOfOtherBytesDoNotCount) {
     EXPECT_FALSE(has(ran.err, "is set aside")) << run << ": " << ran.err;
     mend();
   }
+}
+
+// The program where nothing lies beside it.
+class Alone {
+ public:
+  Alone() {
+    std::filesystem::create_directory(directory_.file("bin"));
+    std::filesystem::copy_file(AGENTD_BINARY, directory_.file("bin") + "/agentd");
+    ::setenv("AGENTD_E2E_BINARY", (directory_.file("bin") + "/agentd").c_str(), 1);
+  }
+  ~Alone() { ::unsetenv("AGENTD_E2E_BINARY"); }
+
+ private:
+  TempDir directory_;
+};
+
+TEST_F(WorkerHooks, MissingWorkerIsToldWhereverHooksAre) {
+  const Alone alone;
+  const std::string sentence =
+      "trouble.so is not loaded: the program agentd-hook-worker, in which it runs, is not there: install it "
+      "beside agentd, or set hooks.trouble.isolation to 'in-process'";
+  const std::vector<std::vector<std::string>> commands{
+      {"--plugins"}, {"--plugins=verify"}, {"--plugins=json"}, {"doctor"}, {"hooks", "list"}};
+  for (const auto& command : commands) {
+    const Finished told = program_.run(command);
+    EXPECT_TRUE(has(told.out, sentence)) << command.back() << ": " << told.out << told.err;
+    EXPECT_FALSE(has(told.out, "verdict: ok")) << command.back() << ": " << told.out;
+  }
+  EXPECT_TRUE(has(talk().err, sentence)) << "and the run says something else";
+}
+
+TEST_F(WorkerHooks, MissingWorkerOfAGuardBreaksTheDoctor) {
+  EXPECT_EQ(program_.run({"doctor", "--set", "provider=scripted"}).code, 0);
+  program_.config("hooks: {trouble: {on_failure: closed}}\n");
+  const Alone alone;
+  const Finished told = program_.run({"doctor", "--set", "provider=scripted"});
+  EXPECT_EQ(told.code, 1) << told.out;
+  EXPECT_TRUE(has(told.out, "BROKEN  guard trouble: ")) << told.out;
+}
+
+TEST_F(WorkerHooks, MissingWorkerIsNothingToAHookOfTheProcess) {
+  const Alone alone;
+  program_.config("hooks: {trouble: {isolation: in-process}}\n");
+  EXPECT_TRUE(has(program_.run({"--plugins"}).out, "verdict: ok"));
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ Result<void> Workbench::read(const std::string& path, const std::string& config_
                              const std::string& worker) {
   const auto config = JsonDocument::parse(config_json);
   if (!config || !config->root().is_object())
+  options.isolation = Isolation::kInProcess;  // what the file is, wherever it runs
     return Error{Code::kInvalid, "--config must be one JSON object"};
   AGENTD_TRY(subject_.bytes, read_file(path, kModuleBytesMax));
   subject_.path = path;

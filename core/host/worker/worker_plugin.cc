@@ -52,6 +52,12 @@ agentd_list list_of(const std::vector<agentd_str>& from) {
 
 // ---- load
 
+std::string no_worker(const WorkerOptions& options, const HookFile& file) {
+  if (!options.program.empty() && ::access(options.program.c_str(), X_OK) == 0) return {};
+  return file.path + " is not loaded: the program agentd-hook-worker, in which it runs, is not there: "
+                     "install it beside agentd, or set hooks." + file.name + ".isolation to 'in-process'";
+}
+
 WorkerPlugin::WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest,
                            const PluginConfig& config, const PluginEnvironment& environment,
                            WorkerPlacing placing)
@@ -79,11 +85,8 @@ Result<std::shared_ptr<WorkerPlugin>> WorkerPlugin::load(const HookFile& file, S
                                                          const PluginEnvironment& environment,
                                                          WorkerPlacing placing) {
   discard(sealed);  // its descriptor is enough
-  if (placing.options.program.empty() || ::access(placing.options.program.c_str(), X_OK) != 0)
-    return Error{Code::kNotFound,
-                 file.path + " is not loaded: the program agentd-hook-worker, in which it runs, is not there: "
-                             "install it beside agentd, or set hooks." + file.name +
-                     ".isolation to 'in-process'"};
+  if (std::string why = no_worker(placing.options, file); !why.empty())
+    return Error{Code::kNotFound, std::move(why)};
   std::shared_ptr<WorkerPlugin> plugin(new WorkerPlugin(file, std::move(sealed), std::move(manifest), config,
                                                         environment, std::move(placing)));
   if (auto started = plugin->start(file, std::move(grants), environment); !started)

@@ -30,6 +30,9 @@
 
 namespace agentd {
 
+// Why no worker can run the module, a sentence that begins with its path and says what to do; empty = one can.
+std::string no_worker(const WorkerOptions& options, const HookFile& file);
+
 // What a worker plugin needs beside what every plugin needs.
 struct WorkerPlacing {
   // Shared with the plugins, which snapshots may keep for longer than their host.
