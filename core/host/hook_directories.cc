@@ -113,11 +113,11 @@ class DirectoryScan {
     const std::string name = qualified(stem, directory_.precedence);
     if (!kind && !is_executable_file(file)) return;
     if (matches(globs_, name, stem)) {
-      out_.disabled.push_back(name);
+      out_.disabled.push_back({name, directory_.precedence});
       return;
     }
     if (!is_allowed(name)) {
-      out_.not_allowed.push_back(name);
+      out_.not_allowed.push_back({name, directory_.precedence});
       return;
     }
     const std::string path = directory_.path + "/" + file;

@@ -52,11 +52,17 @@ struct HookProblem {
   std::string message;
 };
 
+// One of which nothing but the name was looked at.
+struct HookName {
+  std::string name;
+  Precedence precedence = Precedence::kUser;
+};
+
 struct HookScan {
   std::vector<HookFile> files;
   std::vector<HookProblem> problems;
-  std::vector<std::string> disabled;  // names that a glob switched off
-  std::vector<std::string> not_allowed;  // names that no glob lets in
+  std::vector<HookName> disabled;     // a glob switched them off
+  std::vector<HookName> not_allowed;  // no glob lets them in
 };
 
 // Directories that do not exist are none. `user` is whose files are trusted beside root's. When there are

@@ -140,8 +140,8 @@ std::vector<HookDescription> describe_hooks(const PluginHostOptions& options) {
   for (const HookProblem& problem : scan.problems)
     out.push_back({problem.name, problem.path, HookKind::kNative, Precedence::kUser, {}, {}, problem.message});
   for (const auto* const off : {&scan.disabled, &scan.not_allowed})
-    for (const std::string& name : *off)
-      out.push_back({name, "", HookKind::kNative, Precedence::kUser, {}, {}, "disabled"});
+    for (const HookName& each : *off)
+      out.push_back({each.name, "", HookKind::kNative, each.precedence, {}, {}, "disabled"});
   return out;
 }
 
@@ -220,8 +220,8 @@ void PluginHost::load_all() {
   open_roots();
   open_quarantine();
   HookScan found = scan();
-  disabled_ = std::move(found.disabled);
-  disabled_.insert(disabled_.end(), found.not_allowed.begin(), found.not_allowed.end());
+  for (const auto* const off : {&found.disabled, &found.not_allowed})
+    for (const HookName& each : *off) disabled_.push_back(each.name);
   for (HookProblem& each : found.problems) {
     told_[each.path] = each.message;
     environment_.log.write(LogLevel::kWarning, "host", each.message);

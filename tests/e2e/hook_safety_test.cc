@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <map>
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
@@ -102,6 +103,12 @@ TEST_F(HookSafety, OnlyWhatIsAllowedIsLoadedAndDisableBeatsIt) {
   EXPECT_EQ(state("good"), "on");
   EXPECT_EQ(state("handler_throws"), "off");
   EXPECT_EQ(state("workspace_tools"), "on") << "the bundled tools need no entry";
+  const std::string list = program_.run({"hooks", "list", "--json"}).out;
+  std::map<std::string, std::string> from;
+  for (const JsonDocument& line : json_lines(list))
+    from[std::string(line.root()["name"].string_or(""))] = line.root()["source"].string_or("");
+  EXPECT_EQ(from["audit_log"], "system") << list;
+  EXPECT_EQ(from["handler_throws"], "user") << list;
   program_.config("hooks: {allow: [\"*\"], disable: [\"go*\", workspace_tools]}\n");
   EXPECT_EQ(state("good"), "off");
   EXPECT_EQ(state("handler_throws"), "on");

@@ -103,10 +103,8 @@ class Describer {
     if (!options_.project_recipes.empty())
       for (const std::string& file : recipe_files(options_.project_recipes)) add_recipe(file);
     for (HookProblem& each : scan.problems) add_problem(std::move(each));
-    for (const std::string& name : scan.disabled)
-      add_disabled(name, "switched off by hooks.disable");
-    for (const std::string& name : scan.not_allowed)
-      add_disabled(name, kNotAllowed);
+    for (const HookName& each : scan.disabled) add_disabled(each, "switched off by hooks.disable");
+    for (const HookName& each : scan.not_allowed) add_disabled(each, kNotAllowed);
     add_missing_guards();
     for (HookSource& each : out_.sources) each.why_not = one_line(each.why_not, 2000);
     return std::move(out_);
@@ -313,10 +311,10 @@ class Describer {
     return known != nullptr && known->guard;
   }
 
-  void add_disabled(const std::string& name, std::string why_not) {
+  void add_disabled(const HookName& hook, std::string why_not) {
     HookSource out;
-    out.name = name;
-    if (name.rfind("project/", 0) == 0) out.precedence = Precedence::kProject;
+    out.name = hook.name;
+    out.precedence = hook.precedence;
     set(out, HookState::kOff, std::move(why_not));
     out_.sources.push_back(std::move(out));
   }

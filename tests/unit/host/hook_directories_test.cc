@@ -40,6 +40,11 @@ class HookDirectories : public ::testing::Test {
     for (const HookFile& file : scan.files) out.push_back(file.name);
     return out;
   }
+  static std::vector<std::string> names(const std::vector<HookName>& hooks) {
+    std::vector<std::string> out;
+    for (const HookName& hook : hooks) out.push_back(hook.name);
+    return out;
+  }
   static void expect_refused(const HookScan& scan, const std::string& says) {
     EXPECT_TRUE(scan.files.empty());
     ASSERT_EQ(scan.problems.size(), 1u);
@@ -82,13 +87,19 @@ TEST_F(HookDirectories, GlobsSwitchHooksOff) {
   put("redact.so");
   const HookScan found = scan({"au*_log", "red?ct"});
   EXPECT_EQ(names(found), std::vector<std::string>{"auto_compact"});
-  EXPECT_EQ(found.disabled, (std::vector<std::string>{"audit_log", "redact"}));
+  EXPECT_EQ(names(found.disabled), (std::vector<std::string>{"audit_log", "redact"}));
 }
 
 TEST_F(HookDirectories, GlobMatchesAProjectsHookByBothNames) {
   put("x.so");
-  EXPECT_EQ(scan({"project/x"}, Precedence::kProject).disabled, std::vector<std::string>{"project/x"});
-  EXPECT_EQ(scan({"x"}, Precedence::kProject).disabled, std::vector<std::string>{"project/x"});
+  EXPECT_EQ(names(scan({"project/x"}, Precedence::kProject).disabled), std::vector<std::string>{"project/x"});
+  EXPECT_EQ(names(scan({"x"}, Precedence::kProject).disabled), std::vector<std::string>{"project/x"});
+}
+
+TEST_F(HookDirectories, WhatIsOffIsKnownByItsDirectory) {
+  put("x.so");
+  for (const Precedence from : {Precedence::kSystem, Precedence::kProject, Precedence::kUser})
+    EXPECT_EQ(scan({"x"}, from).disabled.at(0).precedence, from);
 }
 
 TEST_F(HookDirectories, WritableFileIsNamedWithTheRemedy) {
