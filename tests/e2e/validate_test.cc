@@ -2,7 +2,11 @@
 // validate_test.cc - `agentd hooks validate` and `agentd hooks fuzz`: each broken module is told by its rule, and
 // the good ones pass.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 
@@ -201,3 +205,36 @@ TEST(Fuzz, MistakesOfTheCallAreTold) {
 
 }  // namespace
 }  // namespace agentd::testing
+// The directory of a validation that has begun; empty when none comes.
+std::string directory_in(const std::string& temporary) {
+  for (int i = 0; i < 10'000; ++i) {
+    for (const auto& each : std::filesystem::directory_iterator(temporary))
+      if (std::filesystem::exists(each.path() / "work")) return each.path().string();
+    ::usleep(1'000);
+  }
+  return {};
+}
+
+TEST(Validate, WhatAKilledOneLeftGoesWithTheNextAndALiveOneKeepsItsOwn) {
+  Program program;
+  const std::string temporary = program.directory().file("tmp");
+  ASSERT_TRUE(make_directories(temporary));
+  program.set("TMPDIR=" + temporary);
+  Running validation = program.start({"hooks", "validate", kHooks + "/breaks_0.so"});
+  const std::string left = directory_in(temporary);
+  ASSERT_FALSE(left.empty());
+  validation.signal(SIGSTOP);
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  const auto validate_another = [&] {
+    std::filesystem::last_write_time(left, long_ago);
+    EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).code, 0);
+  };
+  validate_another();
+  EXPECT_TRUE(std::filesystem::exists(left)) << "it lives";
+  validation.signal(SIGKILL);
+  (void)validation.wait();
+  // A process that it had made may take a moment to end.
+  for (int i = 0; i < 100 && std::filesystem::exists(left); ++i) validate_another();
+  EXPECT_TRUE(std::filesystem::is_empty(temporary)) << left;
+}
+

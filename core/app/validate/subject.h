@@ -33,6 +33,7 @@ class Workbench {
   Subject subject_;
   HookDescription description_;
   std::string root_;
+  UniqueFd lock_;  // on root_: who finds it unlocked may remove it
 };
 
 }  // namespace agentd::app
