@@ -4,6 +4,7 @@
 #include <agentd/hook_abi.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -19,21 +20,45 @@ namespace {
 // A handler of a signal can reach nothing but static storage: the one global of the program.
 std::atomic<const CancelToken*> current_token{nullptr};
 std::atomic<int> last_signal{0};
+std::atomic<std::int64_t> first_signal_ns{0};  // when, on the monotonic clock; 0 = none came
 // Readable once a signal was caught. A signal may be handled on any thread, so that it need not interrupt
 // the one that waits.
 std::atomic<int> wake_fd{-1};
 static_assert(std::atomic<const CancelToken*>::is_always_lock_free, "used in a signal handler");
+static_assert(std::atomic<std::int64_t>::is_always_lock_free, "likewise");
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
+// One wish may come twice: timeout(1) and some shells signal the process, and then its group. Only what comes
+// later than this is somebody who does not want to wait.
+constexpr std::int64_t kSameWishNs = 100'000'000;
+
+std::int64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 extern "C" void on_signal(int signal) {
   const CancelToken* token = current_token.load();
-  if (token == nullptr || last_signal.exchange(signal) != 0) ::_exit(128 + signal);
+  if (token == nullptr) ::_exit(128 + signal);
+  const std::int64_t now = now_ns();
+  std::int64_t first = 0;
+  if (!first_signal_ns.compare_exchange_strong(first, now)) {
+    if (now - first < kSameWishNs) return;
+    ::_exit(128 + signal);
+  }
+  last_signal.store(signal);
   token->cancel(AGENTD_CANCEL_USER);
   const int saved = errno;
   const std::uint64_t one = 1;
   if (::write(wake_fd.load(), &one, sizeof one) < 0) errno = 0;
   errno = saved;
+}
+
+void forget_signals() {
+  last_signal.store(0);
+  first_signal_ns.store(0);
 }
 
 void install(void (*handler)(int)) {
@@ -55,7 +80,7 @@ void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
 
 SignalScope::SignalScope() {
   AGENTD_ASSERT(current_token.load() == nullptr);
-  last_signal.store(0);
+  forget_signals();
   wake_fd.store(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   current_token.store(&token_);
   install(on_signal);
@@ -64,7 +89,7 @@ SignalScope::SignalScope() {
 SignalScope::~SignalScope() {
   install(SIG_DFL);
   current_token.store(nullptr);
-  last_signal.store(0);
+  forget_signals();
   ::close(wake_fd.exchange(-1));
 }
 
@@ -73,7 +98,7 @@ CancelToken SignalScope::next() {
   token_ = CancelToken();
   std::uint64_t caught = 0;
   while (::read(wake_fd.load(), &caught, sizeof caught) > 0) continue;
-  last_signal.store(0);
+  forget_signals();
   current_token.store(&token_);
   return token_;
 }

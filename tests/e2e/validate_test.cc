@@ -238,3 +238,22 @@ TEST(Validate, WhatAKilledOneLeftGoesWithTheNextAndALiveOneKeepsItsOwn) {
   EXPECT_TRUE(std::filesystem::is_empty(temporary)) << left;
 }
 
+TEST(Fuzz, EndsInGoodOrderWhenOneWishToEndComesAsTwoSignals) {
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    Program program;
+    const std::string temporary = program.directory().file("tmp");
+    ASSERT_TRUE(make_directories(temporary));
+    program.set("TMPDIR=" + temporary);
+    Running fuzz = program.start({"hooks", "fuzz", kHooks + "/good.so", "--seed", "1", "--time", "600"});
+    ASSERT_FALSE(directory_in(temporary).empty());
+    ::usleep(300'000);  // so that it plays
+    fuzz.signal(SIGTERM);
+    ::usleep(500);
+    fuzz.signal(SIGTERM);
+    const Finished ended = fuzz.wait();
+    EXPECT_EQ(ended.code, 128 + SIGTERM);
+    EXPECT_NE(ended.out.find(" plays from seed 1, "), std::string::npos) << ended.out << ended.err;
+    EXPECT_TRUE(std::filesystem::is_empty(temporary));
+  }
+}
+
