@@ -59,6 +59,33 @@ std::vector<std::string> parse_items(std::string_view text) {
   return items;
 }
 
+Result<ConfigValue> list_of(const KeySpec& key, std::string_view name, const YamlNode& node) {
+  if (node.kind == YamlNode::Kind::kMap) return wrong_value(key, name, "a section");
+  ConfigValue out;
+  if (node.kind == YamlNode::Kind::kScalar) out.items.push_back(node.scalar);
+  for (const YamlNode& item : node.items) {
+    if (item.kind != YamlNode::Kind::kScalar)
+      return Error{Code::kInvalid, std::string(name) + " must be a list of plain texts"};
+    out.items.push_back(item.scalar);
+  }
+  return out;
+}
+
+// "a, b", or as in a file: "[a, b]". A glob may have brackets, too: "[ab]*".
+Result<ConfigValue> parse_list(const KeySpec& key, std::string_view name, std::string_view text) {
+  ConfigValue out{{}, parse_items(text), {}};
+  if (out.items.empty()) return out;
+  if (out.items.front().front() == '[' && out.items.back().back() == ']') {
+    const auto node = parse_yaml(text, name);
+    if (node && node->kind == YamlNode::Kind::kList) return list_of(key, name, *node);
+  }
+  for (const std::string& item : out.items)
+    if (std::count(item.begin(), item.end(), '[') != std::count(item.begin(), item.end(), ']'))
+      return Error{Code::kInvalid, std::string(name) + " must be a list like 'a, *' or '[a, \"*\"]', not '" +
+                                       one_line(text, kShownBytes) + "'"};
+  return out;
+}
+
 std::string place(const std::string& file, const YamlNode& node) {
   return file + ":" + std::to_string(node.line) + ":" + std::to_string(node.column) + ": ";
 }
@@ -219,19 +246,6 @@ class ConfigReader {
     return parse_value(key, name, node.scalar);
   }
 
-  static Result<ConfigValue> list_of(const KeySpec& key, const std::string& name,
-                                     const YamlNode& node) {
-    if (node.kind == YamlNode::Kind::kMap) return wrong_value(key, name, "a section");
-    ConfigValue out;
-    if (node.kind == YamlNode::Kind::kScalar) out.items.push_back(node.scalar);
-    for (const YamlNode& item : node.items) {
-      if (item.kind != YamlNode::Kind::kScalar)
-        return Error{Code::kInvalid, name + " must be a list of plain texts"};
-      out.items.push_back(item.scalar);
-    }
-    return out;
-  }
-
   void add(const std::string& name, Candidate candidate) {
     config_.said_[name].push_back(std::move(candidate));
   }
@@ -273,7 +287,7 @@ Result<ConfigValue> parse_value(const KeySpec& key, std::string_view name, std::
     case ValueType::kChoice:
       return parse_choice(key, name, text);
     case ValueType::kList:
-      return ConfigValue{{}, parse_items(text), {}};
+      return parse_list(key, name, text);
     case ValueType::kAny: {
       AGENTD_TRY(const YamlNode node, parse_yaml(text, name));
       return ConfigValue{{}, {}, node.json()};

@@ -140,11 +140,12 @@ int config_reference_command(App& app, const Arguments&) {
       "Its hooks\n"
       "wait for `agentd hooks trust`.\n\n"
       "An unknown key or a wrong value is an error with file, line and column, and exit code 2.\n\n"
-      "In the environment, lists are written with commas. A key with `*` stands for the name of a "
-      "hook and can\n"
-      "be set in files and by `--set`. API keys are never part of the configuration: they are read "
-      "from the\n"
-      "environment variable that `providers.anthropic.api_key_env` names.\n\n"
+      "In the environment and with `--set`, lists are written with commas, or in brackets as in a "
+      "file. A key with\n"
+      "`*` stands for the name of a hook and can be set in files and by `--set`. API keys are never "
+      "part of the\n"
+      "configuration: they are read from the environment variable that "
+      "`providers.anthropic.api_key_env` names.\n\n"
       "| key | value | default | environment | meaning |\n|---|---|---|---|---|\n");
   for (const KeySpec& key : config_keys()) {
     const std::string variable = environment_name(key);

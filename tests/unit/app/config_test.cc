@@ -162,6 +162,26 @@ TEST_F(ConfigTest, ListsOfTheEnvironmentAreSplitAtCommas) {
   EXPECT_EQ(config->list("permissions.allow"), (std::vector<std::string>{"bash", "read_*"}));
 }
 
+TEST_F(ConfigTest, ListOfAFlagMayBeWrittenAsInAFile) {
+  const auto order = [&](const std::string& text) {
+    sources_.flags = {{"hooks.order", text, "--set"}};
+    const auto config = Config::load(sources_);
+    return config ? config->list("hooks.order") : std::vector<std::string>{config.error().message};
+  };
+  using List = std::vector<std::string>;
+  EXPECT_EQ(order("a,b"), (List{"a", "b"}));
+  EXPECT_EQ(order("[a, b]"), (List{"a", "b"}));
+  EXPECT_EQ(order(" [\"*\", 'b, c' ] "), (List{"*", "b, c"}));
+  EXPECT_EQ(order("[]"), List{});
+  EXPECT_EQ(order(""), List{});
+  EXPECT_EQ(order("[ab]*"), List{"[ab]*"});
+  EXPECT_EQ(order("[ab]*, x[cd]"), (List{"[ab]*", "x[cd]"}));
+  for (const char* const bad : {"[a, b", "a, b]", "[a, *]"})
+    EXPECT_EQ(order(bad), List{std::string("hooks.order must be a list like 'a, *' or '[a, \"*\"]', not '") +
+                               bad + "'"});
+  EXPECT_EQ(order("[[a], b]"), List{"hooks.order must be a list of plain texts"});
+}
+
 TEST_F(ConfigTest, HooksHaveSettingsOfTheirOwn) {
   const auto config = user(
       "hooks:\n  guardrail:\n    enabled: true\n    on_failure: closed\n    grant: [store]\n"
