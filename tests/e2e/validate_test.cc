@@ -138,6 +138,63 @@ TEST(Validate, MistakesOfTheCallAreTold) {
   EXPECT_EQ(results(none)["A101"], "fail") << none.out;
 }
 
+// ---- what is no module at all
+
+void expect_no_module(Program& program, const std::string& path, const std::string& sentence) {
+  const Finished json = program.run({"hooks", "validate", path, "--json"});
+  EXPECT_EQ(json.code, 1) << json.out << json.err;
+  auto all = results(json);
+  EXPECT_GT(all.size(), 50u) << "--json has every rule";
+  EXPECT_EQ(all["A101"], "fail") << path << "\n" << json.out;
+  all.erase("A101");
+  for (const auto& [rule, result] : all) EXPECT_EQ(result, "skipped") << path << " " << rule;
+  const Finished told = program.run({"hooks", "validate", path});
+  EXPECT_EQ(told.code, 1);
+  EXPECT_EQ(told.out.find("  FAIL    A101  it is a shared library of this machine: it " + sentence + "\n"), 0u)
+      << path << "\n" << told.out;
+}
+
+TEST(Validate, WhatIsNoLibraryIsOneSentenceAndNothingElseIsJudged) {
+  Program program;
+  auto whole = read_file(kHooks + "/good.so", 64u << 20);
+  ASSERT_TRUE(whole);
+  expect_no_module(program, program.file("half.so", whole->substr(0, 5'000)),
+                   "is cut off: copy the file again");
+  expect_no_module(program, program.file("head.so", whole->substr(0, 40)), "is cut off: copy the file again");
+  expect_no_module(program, program.file("empty.so", ""), "is empty: copy the file again");
+  expect_no_module(program, program.file("text.so", "no library at all"),
+                   "is no shared library, whatever its name says");
+  std::string fixed = *whole;
+  fixed[16] = 2;  // ET_EXEC
+  expect_no_module(program, program.file("fixed.so", fixed),
+                   "is an ELF file but no shared library: link it with -shared");
+  expect_no_module(program, std::filesystem::read_symlink("/proc/self/exe"),
+                   "is a program and no shared library: link it with -shared");
+  std::string foreign = *whole;
+  foreign[18] = 22;  // EM_S390
+  EXPECT_EQ(results(program.run({"hooks", "validate", program.file("foreign.so", foreign), "--json"}))["A101"], "fail");
+}
+
+TEST(Validate, RuleThatCannotBeJudgedSaysWhyNot) {
+  Program program;
+  const Finished ran = program.run({"hooks", "validate", program.file("x.so", "text"), "--rule", "A4"});
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_NE(ran.out.find("FAIL    A101"), std::string::npos) << ran.out;
+  const Finished create = program.run({"hooks", "validate", kHooks + "/create_fails.so", "--rule", "A401"});
+  EXPECT_EQ(create.code, 1) << create.out;
+  EXPECT_NE(create.out.find("FAIL    A209"), std::string::npos) << create.out;
+}
+
+TEST(Validate, DirectoryAndMissingFileAreOneSentence) {
+  Program program;
+  const Finished directory = program.run({"hooks", "validate", program.project()});
+  EXPECT_EQ(directory.code, 1);
+  EXPECT_EQ(directory.err, "agentd: " + program.project() + " is not a regular file\n");
+  const Finished none = program.run({"hooks", "validate", program.project() + "/none.so"});
+  EXPECT_EQ(none.code, 4);
+  EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1) << none.err;
+}
+
 TEST(Validate, LeavesNothingInTheTemporaryDirectory) {
   Program program;
   const std::string temporary = program.directory().file("tmp");
@@ -145,6 +202,39 @@ TEST(Validate, LeavesNothingInTheTemporaryDirectory) {
   program.set("TMPDIR=" + temporary);
   EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/breaks_401.so", "--rule", "A4"}).code, 1);
   EXPECT_TRUE(std::filesystem::is_empty(temporary));
+}
+
+// The directory of a validation that has begun; empty when none comes.
+std::string directory_in(const std::string& temporary) {
+  for (int i = 0; i < 10'000; ++i) {
+    for (const auto& each : std::filesystem::directory_iterator(temporary))
+      if (std::filesystem::exists(each.path() / "work")) return each.path().string();
+    ::usleep(1'000);
+  }
+  return {};
+}
+
+TEST(Validate, WhatAKilledOneLeftGoesWithTheNextAndALiveOneKeepsItsOwn) {
+  Program program;
+  const std::string temporary = program.directory().file("tmp");
+  ASSERT_TRUE(make_directories(temporary));
+  program.set("TMPDIR=" + temporary);
+  Running validation = program.start({"hooks", "validate", kHooks + "/breaks_0.so"});
+  const std::string left = directory_in(temporary);
+  ASSERT_FALSE(left.empty());
+  validation.signal(SIGSTOP);
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  const auto validate_another = [&] {
+    std::filesystem::last_write_time(left, long_ago);
+    EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).code, 0);
+  };
+  validate_another();
+  EXPECT_TRUE(std::filesystem::exists(left)) << "it lives";
+  validation.signal(SIGKILL);
+  (void)validation.wait();
+  // A process that it had made may take a moment to end.
+  for (int i = 0; i < 100 && std::filesystem::exists(left); ++i) validate_another();
+  EXPECT_TRUE(std::filesystem::is_empty(temporary)) << left;
 }
 
 // ---- fuzz
@@ -185,6 +275,25 @@ TEST(Fuzz, FindsIllegalAnswersAndMemoryThatIsKept) {
                 .out.find(": memory: "), std::string::npos);
 }
 
+TEST(Fuzz, EndsInGoodOrderWhenOneWishToEndComesAsTwoSignals) {
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    Program program;
+    const std::string temporary = program.directory().file("tmp");
+    ASSERT_TRUE(make_directories(temporary));
+    program.set("TMPDIR=" + temporary);
+    Running fuzz = program.start({"hooks", "fuzz", kHooks + "/good.so", "--seed", "1", "--time", "600"});
+    ASSERT_FALSE(directory_in(temporary).empty());
+    ::usleep(300'000);  // so that it plays
+    fuzz.signal(SIGTERM);
+    ::usleep(500);
+    fuzz.signal(SIGTERM);
+    const Finished ended = fuzz.wait();
+    EXPECT_EQ(ended.code, 128 + SIGTERM);
+    EXPECT_NE(ended.out.find(" plays from seed 1, "), std::string::npos) << ended.out << ended.err;
+    EXPECT_TRUE(std::filesystem::is_empty(temporary));
+  }
+}
+
 TEST(Fuzz, FindsNothingInAGoodModule) {
   Program program;
   const Finished ran = program.run({"hooks", "fuzz", kHooks + "/breaks_0.so", "--seed", "1", "--runs", "20"});
@@ -205,55 +314,3 @@ TEST(Fuzz, MistakesOfTheCallAreTold) {
 
 }  // namespace
 }  // namespace agentd::testing
-// The directory of a validation that has begun; empty when none comes.
-std::string directory_in(const std::string& temporary) {
-  for (int i = 0; i < 10'000; ++i) {
-    for (const auto& each : std::filesystem::directory_iterator(temporary))
-      if (std::filesystem::exists(each.path() / "work")) return each.path().string();
-    ::usleep(1'000);
-  }
-  return {};
-}
-
-TEST(Validate, WhatAKilledOneLeftGoesWithTheNextAndALiveOneKeepsItsOwn) {
-  Program program;
-  const std::string temporary = program.directory().file("tmp");
-  ASSERT_TRUE(make_directories(temporary));
-  program.set("TMPDIR=" + temporary);
-  Running validation = program.start({"hooks", "validate", kHooks + "/breaks_0.so"});
-  const std::string left = directory_in(temporary);
-  ASSERT_FALSE(left.empty());
-  validation.signal(SIGSTOP);
-  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
-  const auto validate_another = [&] {
-    std::filesystem::last_write_time(left, long_ago);
-    EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).code, 0);
-  };
-  validate_another();
-  EXPECT_TRUE(std::filesystem::exists(left)) << "it lives";
-  validation.signal(SIGKILL);
-  (void)validation.wait();
-  // A process that it had made may take a moment to end.
-  for (int i = 0; i < 100 && std::filesystem::exists(left); ++i) validate_another();
-  EXPECT_TRUE(std::filesystem::is_empty(temporary)) << left;
-}
-
-TEST(Fuzz, EndsInGoodOrderWhenOneWishToEndComesAsTwoSignals) {
-  for (int attempt = 0; attempt < 5; ++attempt) {
-    Program program;
-    const std::string temporary = program.directory().file("tmp");
-    ASSERT_TRUE(make_directories(temporary));
-    program.set("TMPDIR=" + temporary);
-    Running fuzz = program.start({"hooks", "fuzz", kHooks + "/good.so", "--seed", "1", "--time", "600"});
-    ASSERT_FALSE(directory_in(temporary).empty());
-    ::usleep(300'000);  // so that it plays
-    fuzz.signal(SIGTERM);
-    ::usleep(500);
-    fuzz.signal(SIGTERM);
-    const Finished ended = fuzz.wait();
-    EXPECT_EQ(ended.code, 128 + SIGTERM);
-    EXPECT_NE(ended.out.find(" plays from seed 1, "), std::string::npos) << ended.out << ended.err;
-    EXPECT_TRUE(std::filesystem::is_empty(temporary));
-  }
-}
-

@@ -7,6 +7,7 @@
 #include "core/app/validate/checks.h"
 #include "core/app/validate/process_state.h"
 #include "core/base/bytes.h"
+#include "core/host/elf_note.h"
 #include "core/hooks/dispatcher.h"
 
 namespace agentd::app {
@@ -160,6 +161,15 @@ void check_life(const Subject& subject, Reporter& out) {
   out.rest();
 }
 
+// Why the file is no library that can be loaded here; ends "FILE ...". Empty = it is one.
+std::string why_no_module(const Subject& subject, const Result<ElfFacts>& facts) {
+  const auto scan = scan_module(MemoryBytes(subject.bytes));
+  if (!scan) return scan.error().message;
+  if (!scan->obstacle.empty()) return scan->obstacle;
+  if (!facts) return facts.error().message;
+  return facts->program ? "is a program and no shared library: link it with -shared" : std::string();
+}
+
 agentd_status AGENTD_CALL quiet(void*, const agentd_call*) noexcept { return AGENTD_OK; }
 
 }  // namespace
@@ -195,8 +205,9 @@ std::unique_ptr<Instance> instance_for(Stage& stage, Reporter& out, std::uint16_
 std::vector<RuleResult> lint(const Subject& subject) {
   std::vector<RuleResult> out;
   const auto facts = read_elf(subject.bytes);
-  judge(out, 101, facts.has_value(), "ELF, 64 bits", facts ? "" : "it " + facts.error().message);
-  if (!facts) return out;
+  const std::string no_module = why_no_module(subject, facts);
+  judge(out, 101, no_module.empty(), "ELF, 64 bits", "it " + no_module);
+  if (!no_module.empty()) return out;
   std::vector<std::string> extra = facts->exported;
   std::erase(extra, std::string(kEntry));
   if (extra.size() == facts->exported.size())

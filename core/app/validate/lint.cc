@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/validate/lint.h"
 
+#include <agentd/hook_abi.h>
 #include <elf.h>
 
 #include <algorithm>
@@ -27,6 +28,9 @@ class Reader {
     read_dynamic();
     read_symbols();
     read_versions();
+    // Older linkers do not mark programs, which are no modules, and some libraries can be started.
+    const bool entry = std::find(out_.exported.begin(), out_.exported.end(), AGENTD_ENTRY_SYMBOL) != out_.exported.end();
+    if (interpreted_ && !entry) out_.program = true;
     return std::move(out_);
   }
 
@@ -46,6 +50,7 @@ class Reader {
       if (segment.p_type == PT_LOAD) loads_.push_back(segment);
       if (segment.p_type == PT_DYNAMIC) dynamic_ = segment;
       if (segment.p_type == PT_GNU_RELRO) out_.relro = true;
+      if (segment.p_type == PT_INTERP) interpreted_ = true;
       if (segment.p_type == PT_GNU_STACK) {
         stack = true;
         out_.executable_stack = (segment.p_flags & PF_X) != 0;
@@ -88,6 +93,7 @@ class Reader {
     };
     out_.text_relocations = tags_.contains(DT_TEXTREL) || flag(DT_FLAGS, DF_TEXTREL);
     out_.static_tls = flag(DT_FLAGS, DF_STATIC_TLS);
+    out_.program = flag(DT_FLAGS_1, DF_1_PIE);
   }
 
   // How many dynamic symbols there are: the hash tables know.
@@ -183,6 +189,7 @@ class Reader {
   std::string_view bytes_;
   Elf64_Ehdr head_{};
   Elf64_Phdr dynamic_{};
+  bool interpreted_ = false;
   std::vector<Elf64_Phdr> loads_;
   std::map<std::int64_t, std::uint64_t> tags_;
   ElfFacts out_;

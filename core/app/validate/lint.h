@@ -23,6 +23,7 @@ struct ElfFacts {
   std::vector<std::string> versions;                     // "GLIBC_2.34": the newest of each family
   bool text_relocations = false, static_tls = false, relro = false;
   bool executable_stack = false, writable_code = false;
+  bool program = false;  // a position-independent executable: a shared library by its type alone
 };
 
 // kInvalid: no 64-bit little-endian ELF shared library, or one whose tables make no sense; ends "FILE ...".

@@ -53,6 +53,10 @@ std::string_view name_of(Finding finding) {
   return "skipped";
 }
 
+RuleResult not_judged(std::uint16_t rule, std::uint16_t since) {
+  return {rule, Finding::kSkipped, "not judged, since " + rule_name(since) + " failed", since};
+}
+
 void Reporter::line(const std::string& text) { (void)!write_all(fd_, text + "\n"); }
 
 void Reporter::begin(std::uint16_t rule_number, std::string_view doing) {
@@ -100,8 +104,8 @@ std::vector<RuleResult> results_of(const ForkEnd& end, const std::vector<std::ui
   }
   for (const std::uint16_t number : covers)
     if (!judged(number))
-      out.push_back({number, Finding::kSkipped,
-                     guilty == 0 ? std::string("it was not reached") : "not judged, since " + rule_name(guilty) + " failed"});
+      out.push_back(guilty == 0 ? RuleResult{number, Finding::kSkipped, "it was not reached"}
+                                : not_judged(number, guilty));
   return out;
 }
 

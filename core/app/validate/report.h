@@ -23,7 +23,11 @@ struct RuleResult {
   std::uint16_t rule = 0;
   Finding finding = Finding::kOk;
   std::string text;  // what was seen; one sentence
+  std::uint16_t since = 0;  // the rule whose failure keeps this one from being judged; 0 = none does
 };
+
+// Not judged, since that rule failed.
+RuleResult not_judged(std::uint16_t rule, std::uint16_t since);
 
 class Reporter {
  public:

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "core/app/validate/checks.h"
@@ -14,6 +15,8 @@ namespace agentd::app {
 namespace {
 
 constexpr std::uint64_t kMemoryMax = 1u << 30;
+// Without these nothing after them can be judged.
+constexpr std::uint16_t kFirst[] = {101, 104, 201, 202, 209};
 
 int worth(Finding finding) {
   switch (finding) {
@@ -56,6 +59,19 @@ class Validation {
     return rules.empty() || std::find(rules.begin(), rules.end(), number) != rules.end();
   }
 
+  bool failed(std::uint16_t number) const {
+    const auto found = results_.find(number);
+    return found != results_.end() && found->second.finding == Finding::kFail;
+  }
+
+  // A rule that nobody asked for and that keeps those from being judged that somebody did.
+  bool hinders(std::uint16_t number) const {
+    if (std::find(std::begin(kFirst), std::end(kFirst), number) == std::end(kFirst) || !failed(number)) return false;
+    const std::uint16_t after = number == 104 ? 200 : number;  // the other rules of the file need no manifest
+    return std::any_of(options_.rules.begin(), options_.rules.end(),
+                       [&](std::uint16_t each) { return each > after; });
+  }
+
   // Of several results of a rule the worst counts.
   void note(RuleResult result) {
     const auto [place, is_new] = results_.emplace(result.rule, result);
@@ -64,9 +80,14 @@ class Validation {
 
   void note_manifest() {
     const HookDescription& host = bench_.description();
+    if (failed(101)) {
+      for (const RuleSpec& each : all_rules())
+        if (each.number > 101 && each.number < 200) note(not_judged(each.number, 101));
+      return;
+    }
     if (!host.manifest) {
-      const bool no_library = results_.contains(101) && results_[101].finding == Finding::kFail;
-      note({no_library ? std::uint16_t{101} : std::uint16_t{104}, Finding::kFail, host.verdict});
+      note({104, Finding::kFail, host.verdict});
+      note(not_judged(105, 104));
       return;
     }
     note({104, Finding::kOk, host.manifest->id + " " + host.manifest->version});
@@ -81,26 +102,22 @@ class Validation {
       // Whether there is an instance is asked in any case: the rest depends on it.
       const bool decides = check.covers.front() == 209 || check.covers.front() == 201;
       if (cancel_.cancelled() || (!any && !decides)) continue;
-      if (const std::string why = obstacle(check); !why.empty()) {
-        for (const std::uint16_t number : check.covers) note({number, Finding::kSkipped, why});
+      if (const std::uint16_t since = obstacle(check); since != 0) {
+        for (const std::uint16_t number : check.covers) note(not_judged(number, since));
         continue;
       }
       for (RuleResult& each : run(check)) note(std::move(each));
     }
   }
 
-  std::string obstacle(const Check& check) {
-    const auto failed = [&](std::uint16_t number) {
-      const auto found = results_.find(number);
-      return found != results_.end() && found->second.finding == Finding::kFail;
-    };
-    if (check.covers.front() == 106) return failed(101) ? "not judged, since A101 failed" : "";
-    constexpr std::uint16_t kFirst[] = {101, 104, 201, 202};
-    for (const std::uint16_t number : kFirst)
-      if (check.covers.front() != 201 && failed(number)) return "not judged, since " + rule_name(number) + " failed";
-    if (check.needs_instance && failed(209)) return "not judged, since A209 failed";
-    if (check.covers.front() == 201 && failed(101)) return "not judged, since A101 failed";
-    return {};
+  // The rule whose failure keeps the check from being made; 0 = none.
+  std::uint16_t obstacle(const Check& check) const {
+    const bool is_load = check.covers.front() == 201 || check.covers.front() == 106;
+    for (const std::uint16_t number : kFirst) {
+      const bool matters = number == 101 || (number == 209 ? check.needs_instance : !is_load);
+      if (matters && failed(number)) return number;
+    }
+    return 0;
   }
 
   std::vector<RuleResult> run(const Check& check) {
@@ -138,7 +155,7 @@ class Validation {
   // Everything up to that number stands now.
   void tell(std::uint16_t last) {
     for (auto& [number, result] : results_)
-      if (number <= last && number > told_ && wanted(number)) heard_(result);
+      if (number <= last && number > told_ && (wanted(number) || hinders(number))) heard_(result);
     told_ = std::max(told_, last);
   }
 
