@@ -152,6 +152,10 @@ void expect_no_module(Program& program, const std::string& path, const std::stri
   EXPECT_EQ(told.code, 1);
   EXPECT_EQ(told.out.find("  FAIL    A101  it is a shared library of this machine: it " + sentence + "\n"), 0u)
       << path << "\n" << told.out;
+  EXPECT_NE(told.out.find("  skipped " + std::to_string(all.size()) + " rules not judged, because A101 failed\n"),
+            std::string::npos)
+      << told.out;
+  EXPECT_EQ(std::count(told.out.begin(), told.out.end(), '\n'), 4) << told.out;
 }
 
 TEST(Validate, WhatIsNoLibraryIsOneSentenceAndNothingElseIsJudged) {
@@ -180,6 +184,7 @@ TEST(Validate, RuleThatCannotBeJudgedSaysWhyNot) {
   const Finished ran = program.run({"hooks", "validate", program.file("x.so", "text"), "--rule", "A4"});
   EXPECT_EQ(ran.code, 1) << ran.out;
   EXPECT_NE(ran.out.find("FAIL    A101"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("  skipped 13 rules not judged, because A101 failed"), std::string::npos) << ran.out;
   const Finished create = program.run({"hooks", "validate", kHooks + "/create_fails.so", "--rule", "A401"});
   EXPECT_EQ(create.code, 1) << create.out;
   EXPECT_NE(create.out.find("FAIL    A209"), std::string::npos) << create.out;

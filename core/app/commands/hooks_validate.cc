@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
@@ -54,6 +55,13 @@ std::string json_of(const RuleResult& result) {
 
 std::string counted(std::size_t count, std::string_view what) {
   return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
+// One line for all that were not judged for the same reason; --json has each of them.
+void print_not_judged(Output& out, const std::map<std::uint16_t, std::size_t>& not_judged) {
+  for (const auto& [since, count] : not_judged)
+    out.print("  " + mark(out, Finding::kSkipped) + counted(count, "rule") + " not judged, because " +
+              rule_name(since) + " failed\n");
 }
 
 struct Count {
@@ -110,10 +118,15 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
   SignalScope signals;
   const CancelToken cancel = signals.next();
   Count count;
+  std::map<std::uint16_t, std::size_t> not_judged;  // how many, by the rule that failed
   const bool json = arguments.has("json");
   app.out().flush();
   const bool whole = validate(**bench, *options, app.clock(), cancel, [&](const RuleResult& result) {
     count.add(result.finding);
+    if (!json && result.since != 0) {
+      ++not_judged[result.since];
+      return;
+    }
     if (json)
       app.out().print(json_of(result) + "\n");
     else
@@ -121,8 +134,10 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
     app.out().flush();
   });
   if (!whole) return app.fail(signals.caught() != 0 ? 128 + signals.caught() : kExitInterrupted, "interrupted");
-  if (!json)
+  if (!json) {
+    print_not_judged(app.out(), not_judged);
     app.out().print(neutral_line((*bench)->subject().path, 1000) + ": " + count.text() + "\n");
+  }
   return count.fail == 0 ? kExitOk : kExitFailure;
 }
 
