@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr std::size_t kIdBytesMax = 256;
 constexpr std::size_t kListMax = 256;
 constexpr std::size_t kDepthMax = 64;
+// The first two say what the hook is for, the others open what is closed to a worker.
+constexpr std::string_view kCapabilities[] = {"gate", "redact", "network", "processes", "files:read", "files:write"};
 
 bool contains(const std::vector<std::string>& list, std::string_view what) {
   return std::find(list.begin(), list.end(), what) != list.end();
@@ -104,6 +107,24 @@ bool Manifest::asks_for(std::string_view service) const {
 
 bool Manifest::has_capability(std::string_view capability) const {
   return contains(capabilities, capability);
+}
+
+std::vector<std::string> unknown_capabilities(const Manifest& manifest) {
+  std::vector<std::string> out;
+  for (const std::string& each : manifest.capabilities)
+    if (std::find(std::begin(kCapabilities), std::end(kCapabilities), each) == std::end(kCapabilities))
+      out.push_back(each);
+  return out;
+}
+
+std::string capability_warning(const Manifest& manifest) {
+  std::vector<std::string> unknown = unknown_capabilities(manifest);
+  if (unknown.empty()) return {};
+  for (std::string& each : unknown) each = "'" + each + "'";
+  const bool one = unknown.size() == 1;
+  const std::vector<std::string> known(std::begin(kCapabilities), std::end(kCapabilities));
+  return "asks for the unknown " + std::string(one ? "capability " : "capabilities ") + join(unknown, ", ") +
+         ", which " + (one ? "opens" : "open") + " nothing: there are " + join(known, ", ");
 }
 
 std::string canonical_service(std::string_view name) {

@@ -31,6 +31,11 @@ struct Manifest {
   bool has_capability(std::string_view capability) const;
 };
 
+// Names among its capabilities that this host does not know, in their order.
+std::vector<std::string> unknown_capabilities(const Manifest& manifest);
+// A sentence about them that names those that there are, to stand after "PATH " or "it "; empty = all are known.
+std::string capability_warning(const Manifest& manifest);
+
 // "agentd.compactor", "agentd.threads" and "agentd.store" for each spelling of the three services;
 // interface ids as they are.
 std::string canonical_service(std::string_view name);

@@ -303,6 +303,8 @@ Result<PluginHost::Ready> PluginHost::prepare_module(HookFile& file, const std::
       return given.error();
     }
   }
+  if (const std::string warning = capability_warning(manifest); !warning.empty())
+    environment_.log.write(LogLevel::kWarning, file.name, one_line(file.path + " " + warning, 2000));
   return Ready{&file, std::move(manifest), std::move(grants), std::move(sealed)};
 }
 

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         Breaks{"missing_symbol", "A102"}, Breaks{"breaks_102", "A102", "warn"}, Breaks{"undefined_symbol", "A201"},
         Breaks{"undefined_symbol", "A103"}, Breaks{"no_manifest", "A104"}, Breaks{"bad_manifest", "A104"},
         Breaks{"newer_abi", "A105"}, Breaks{"unknown_service", "A105"}, Breaks{"breaks_107", "A107", "warn"},
-        Breaks{"breaks_108", "A108"}, Breaks{"dies_in_constructor", "A201"}, Breaks{"wrong_magic", "A202"},
+        Breaks{"breaks_108", "A108"}, Breaks{"breaks_114", "A114", "warn"}, Breaks{"dies_in_constructor", "A201"}, Breaks{"wrong_magic", "A202"},
         Breaks{"wrong_major", "A202"}, Breaks{"size_zero", "A202"}, Breaks{"size_three", "A202"},
         Breaks{"size_garbage", "A202"}, Breaks{"size_odd", "A202"}, Breaks{"newer_tail", "A202"},
         Breaks{"unknown_row", "A202"}, Breaks{"unknown_flag", "A202"}, Breaks{"null_fn", "A202"},

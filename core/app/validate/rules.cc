@@ -44,6 +44,9 @@ constexpr RuleSpec kRules[] = {
     {113, "no symbol of it is unique to the whole process",
      "STB_GNU_UNIQUE symbols are shared by all copies of the module, so that a reload runs old code.",
      "compile with -fno-gnu-unique or -fvisibility=hidden", true},
+    {114, "this agentd knows the capabilities in its manifest",
+     "A name that is misspelt opens nothing, and what it was to open stays closed in a worker.",
+     "mend the name, or update agentd", true},
 
     {201, "it can be loaded",
      "The dynamic linker or a constructor of the module refuses.",

@@ -31,9 +31,14 @@
 #else
 #define VERSION "1.0.0"
 #endif
+#if BREAKS == 114
+#define CAPABILITIES ",\"capabilities\":[\"files:read\",\"netwrok\"]"
+#else
+#define CAPABILITIES ""
+#endif
 
 AGENTD_MANIFEST("{\"id\":\"" ID "\",\"version\":\"" VERSION "\",\"abi\":\"1.0\",\"events\":[\"" EVENTS
-                "\"],\"wants\":[\"agentd.store\"],\"concurrency\":\"" CONCURRENCY "\"}");
+                "\"],\"wants\":[\"agentd.store\"],\"concurrency\":\"" CONCURRENCY "\"" CAPABILITIES "}");
 
 #define UNUSED __attribute__((unused))
 static UNUSED int instances;

@@ -103,5 +103,19 @@ TEST(Verdict, DraftsMustBeListedAsSuch) {
             std::string::npos);
 }
 
+TEST(Manifest, UnknownCapabilitiesAreNamedWithThoseThatThereAre) {
+  const auto said = [](const std::string& list) {
+    const auto manifest =
+        parse_manifest(R"({"id":"org.x","version":"1","abi":"1.0","capabilities":[)" + list + "]}");
+    EXPECT_TRUE(manifest) << list;
+    return manifest ? capability_warning(*manifest) : "";
+  };
+  EXPECT_EQ(said(R"("gate","redact","network","processes","files:read","files:write")"), "");
+  EXPECT_EQ(said(R"("netwrok","gate")"),
+            "asks for the unknown capability 'netwrok', which opens nothing: there are gate, redact, network, "
+            "processes, files:read, files:write");
+  EXPECT_EQ(said(R"("a","files")").substr(0, 44), "asks for the unknown capabilities 'a', 'file");
+}
+
 }  // namespace
 }  // namespace agentd

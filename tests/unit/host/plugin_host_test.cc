@@ -141,6 +141,16 @@ TEST(PluginHost, ConsentIsAskedWithTheDigestOfTheBytesAndARefusalKeepsTheModuleO
   EXPECT_EQ(asked, path + " " + hex(sha256(*read_file(path, 64u << 20))));
 }
 
+TEST(PluginHost, UnknownCapabilityIsLogged) {
+  HostFixture fixture(AGENTD_BROKEN_HOOKS);
+  fixture.install("no_manifest");
+  fixture.put("no_manifest.hook.json",
+              R"({"id":"org.agentd.test.no_manifest","version":"1.0.0","abi":"1.0","capabilities":["netwrok"]})");
+  fixture.load();
+  EXPECT_TRUE(fixture.log.has("no_manifest.so asks for the unknown capability 'netwrok', which opens nothing: "
+                                   "there are gate, redact, network"));
+}
+
 TEST(PluginHost, ConfigThatIsNoMappingIsSaid) {
   HostFixture fixture(AGENTD_BROKEN_HOOKS);
   fixture.install("good");
