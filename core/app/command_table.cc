@@ -315,8 +315,8 @@ CommandSpec hooks_release_spec() {
   return {"hooks release",
           "NAME|PATH",
           "let a hook that was set aside be loaded again",
-          "A module that ended agentd while it was loaded, or crashed or hung its worker three times within "
-          "a minute, is\nset aside until its bytes change or it is released.",
+          "A module that ended agentd while it was loaded, or crashed or hung its worker three times "
+          "within a minute, is\nset aside until its bytes change or it is released.",
           {kJson},
           {"agentd hooks release lint"},
           1,

@@ -146,8 +146,9 @@ Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) 
   out.tag = from.tag;
   if (out.tool.name.empty() || out.tool.name.size() > 64 || from.fn == nullptr)
     return Error{Code::kInvalid, "a tool needs a name of 1 to 64 bytes and a function"};
-  if (view_of(from.title).size() + view_of(from.description).size() + view_of(from.input_schema_json).size() >
-      kToolTextsMax)
+  const std::size_t texts = view_of(from.title).size() + view_of(from.description).size() +
+                            view_of(from.input_schema_json).size();
+  if (texts > kToolTextsMax)
     return Error{Code::kUnavailable, "the texts of the tool " + out.tool.name + " have more than " +
                                          std::to_string(kToolTextsMax) + " bytes"};
   auto schema = JsonDocument::parse(out.tool.input_schema_json);
@@ -171,7 +172,8 @@ agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token toke
   for (const PluginTool& other : state.tools)
     if (other.tool.name == copied->tool.name) return AGENTD_E_CONFLICT;
   if (state.tools.size() == kPluginToolsMax)
-    return refuse(AGENTD_E_TOO_BIG, "the tool " + copied->tool.name + " is one too many: a plugin has at most " +
+    return refuse(AGENTD_E_TOO_BIG, "the tool " + copied->tool.name +
+                                        " is one too many: a plugin has at most " +
                                         std::to_string(kPluginToolsMax));
   state.tools.push_back(std::move(*copied));
   return AGENTD_OK;

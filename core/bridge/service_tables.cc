@@ -71,7 +71,8 @@ class Ask {
   CallSlot* slot_;
 };
 
-// Moves the call's deadline on by the time that its services took: it is the host's, not the hook's.
+// Moves the call's deadline on by the time that its services took: it is the host's, not the
+// hook's.
 class HostTime {
  public:
   explicit HostTime(const Ask& ask) : ask_(ask) {

@@ -15,8 +15,8 @@
 
 namespace agentd::testing {
 
-// Every service answers that it cannot; the tables are still there to be granted or not. `on_compact` hears
-// who asks for a compaction first.
+// Every service answers that it cannot; the tables are still there to be granted or not.
+// `on_compact` hears who asks for a compaction first.
 class UnavailableServices final : public Services {
  public:
   std::uint64_t count_text(std::string_view, std::string_view text) override {

@@ -27,7 +27,9 @@ bool CrashBook::note(std::uint64_t at_ns, EndKind kind, std::string_view cause, 
   const std::size_t crashes = count(EndKind::kCrash), hangs = count(EndKind::kHang);
   const std::size_t all = std::max(crashes + hangs, told);
   if (kind == EndKind::kCutShort || !set_aside_.empty() || all < options_.crashes_max) return false;
-  set_aside_ = std::string(hangs == 0 ? "crashed" : crashes == 0 ? "hung" : "crashed or hung") +
+  set_aside_ = std::string(hangs == 0     ? "crashed"
+                           : crashes == 0 ? "hung"
+                                          : "crashed or hung") +
                " its worker " + std::to_string(all) + (all == 1 ? " time in " : " times in ") +
                span_text(options_.crash_window) + " (" + std::string(cause) + ")";
   return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// crash_book.h - how often the workers of one plugin have ended, why, and when there may be a new one.
+// crash_book.h - how often the workers of one plugin have ended, why, and when there may be a new
+// one.
 //
 // Threading: thread-safe.
 
@@ -28,11 +29,11 @@ class CrashBook {
   // `options` and `clock` outlive it.
   CrashBook(const WorkerOptions& options, const Clock& clock) : options_(options), clock_(clock) {}
 
-  // A worker ended at that time; `cause` is "signal 11". `told`: how many crashes and hangs others know of within
-  // the window, this one included. True when the plugin is set aside by it.
+  // A worker ended at that time; `cause` is "signal 11". `told`: how many crashes and hangs others
+  // know of within the window, this one included. True when the plugin is set aside by it.
   bool note(std::uint64_t at_ns, EndKind kind, std::string_view cause, std::size_t told = 0);
-  // Ends the sentence "PATH ...": "crashed its worker 3 times in 60 s (signal 11)", or "hung ...", or
-  // "crashed or hung ..."; empty = not set aside.
+  // Ends the sentence "PATH ...": "crashed its worker 3 times in 60 s (signal 11)", or "hung ...",
+  // or "crashed or hung ..."; empty = not set aside.
   std::string set_aside() const;
   // When the next worker may be started, on the clock.
   std::uint64_t next_start_ns() const;
@@ -47,8 +48,8 @@ class CrashBook {
   const WorkerOptions& options_;
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::deque<End> ends_;            // within the window, none wanted; guarded by mutex_
-  std::string set_aside_;           // guarded by mutex_
+  std::deque<End> ends_;   // within the window, none wanted; guarded by mutex_
+  std::string set_aside_;  // guarded by mutex_
 };
 
 }  // namespace agentd

@@ -24,8 +24,7 @@ void add_entries(const fs::path& root, const fs::path& home, std::vector<std::st
   for (fs::directory_iterator at(root, failed), end; !failed && at != end; at.increment(failed)) {
     const fs::path entry = at->path();
     if (is_within(entry, home)) continue;
-    if (is_within(home, entry))
-      add_entries(entry, home, out);
+    if (is_within(home, entry)) add_entries(entry, home, out);
     // A link leads where its target lies, which has a place of its own.
     else if (!at->is_symlink(failed))
       out.push_back(entry.string());
@@ -34,7 +33,8 @@ void add_entries(const fs::path& root, const fs::path& home, std::vector<std::st
 
 }  // namespace
 
-std::vector<std::string> roots_without(const std::vector<std::string>& roots, const std::string& home) {
+std::vector<std::string> roots_without(const std::vector<std::string>& roots,
+                                       const std::string& home) {
   if (home.empty()) return roots;
   const fs::path own = canonical(home);
   std::vector<std::string> out;

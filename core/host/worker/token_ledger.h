@@ -5,8 +5,8 @@
 //
 // A token ends here before its slot does: remove() waits for those that use it, so that no request
 // of a worker reads a payload or an arena that has gone, whatever the worker does at the same time
-// in another lane. A service that is in flight then is cancelled: nobody waits for a model on behalf
-// of a call that has ended.
+// in another lane. A service that is in flight then is cancelled: nobody waits for a model on
+// behalf of a call that has ended.
 //
 // Threading: thread-safe.
 
@@ -29,8 +29,8 @@ class TokenLedger {
   // `mirror` is the worker's copy of the token's words, `live`; both stay until remove() has
   // returned. `services` ends what the host does for the token.
   void add(agentd_token token, const agentd_live& live, agentd_live* mirror, CancelToken services);
-  // Nobody can use it any more when it returns; what the host does for it is cancelled. Unknown ones
-  // are ignored.
+  // Nobody can use it any more when it returns; what the host does for it is cancelled. Unknown
+  // ones are ignored.
   void remove(agentd_token token);
   // The worker is given up: what the host does for its tokens is cancelled, for those to come too.
   // Does not wait.

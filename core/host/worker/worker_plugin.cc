@@ -38,7 +38,8 @@ std::vector<agentd_str> texts(const std::vector<std::string>& from) {
 
 // Of those that were granted, the ones that somebody offers.
 std::vector<std::string> interfaces_of(const Grants& grants, const PluginEnvironment& environment) {
-  std::vector<std::string> offered{AGENTD_TOOLS_ID, AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TASKS_ID};
+  std::vector<std::string> offered{AGENTD_TOOLS_ID, AGENTD_JSON_ID, AGENTD_FIELD_ID,
+                                   AGENTD_TASKS_ID};
   for (const auto& [id, table] : environment.interfaces) offered.push_back(id);
   std::erase_if(offered, [&](const std::string& id) { return !grants.interfaces.contains(id); });
   return offered;
@@ -54,8 +55,10 @@ agentd_list list_of(const std::vector<agentd_str>& from) {
 
 std::string no_worker(const WorkerOptions& options, const HookFile& file) {
   if (!options.program.empty() && ::access(options.program.c_str(), X_OK) == 0) return {};
-  return file.path + " is not loaded: the program agentd-hook-worker, in which it runs, is not there: "
-                     "install it beside agentd, or set hooks." + file.name + ".isolation to 'in-process'";
+  return file.path +
+         " is not loaded: the program agentd-hook-worker, in which it runs, is not there: "
+         "install it beside agentd, or set hooks." +
+         file.name + ".isolation to 'in-process'";
 }
 
 WorkerPlugin::WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest,
@@ -87,15 +90,16 @@ Result<std::shared_ptr<WorkerPlugin>> WorkerPlugin::load(const HookFile& file, S
   discard(sealed);  // its descriptor is enough
   if (std::string why = no_worker(placing.options, file); !why.empty())
     return Error{Code::kNotFound, std::move(why)};
-  std::shared_ptr<WorkerPlugin> plugin(new WorkerPlugin(file, std::move(sealed), std::move(manifest), config,
-                                                        environment, std::move(placing)));
+  std::shared_ptr<WorkerPlugin> plugin(new WorkerPlugin(
+      file, std::move(sealed), std::move(manifest), config, environment, std::move(placing)));
   if (auto started = plugin->start(file, std::move(grants), environment); !started)
     return Error{started.error().code, file.path + " " + started.error().message};
   return plugin;
 }
 
 // The messages of its errors end the sentence "FILE ...".
-Result<void> WorkerPlugin::start(const HookFile& file, Grants grants, const PluginEnvironment& environment) {
+Result<void> WorkerPlugin::start(const HookFile& file, Grants grants,
+                                 const PluginEnvironment& environment) {
   interface_ids_ = interfaces_of(grants, environment);
   interfaces_ = texts(interface_ids_);
   boot_.services = (grants.compactor ? kBootCompactor : 0) | (grants.threads ? kBootThreads : 0) |
@@ -115,7 +119,8 @@ Result<void> WorkerPlugin::start(const HookFile& file, Grants grants, const Plug
   AGENTD_TRY(ProcessPtr process, WorkerProcess::start(setup(placing_.options)));
   booted_ = process->booted();
   AGENTD_TRY_VOID(check(booted_));
-  if (!booted_.sandbox.empty()) log_.write(LogLevel::kWarning, name_, path_ + ": " + booted_.sandbox);
+  if (!booted_.sandbox.empty())
+    log_.write(LogLevel::kWarning, name_, path_ + ": " + booted_.sandbox);
   context_ = std::make_unique<PluginContext>(
       PluginIdentity{booted_.id, booted_.version, file.name, sealed_.digest}, std::move(grants),
       environment.tokens, environment.services, environment.clock, environment.log);
@@ -133,10 +138,17 @@ Result<void> WorkerPlugin::start(const HookFile& file, Grants grants, const Plug
 }
 
 WorkerSetup WorkerPlugin::setup(const WorkerOptions& options) const {
-  const bool serial = manifest_.concurrency == "serial" || manifest_.concurrency == "per-conversation";
-  return {*placing_.supervisor, tokens_, clock_,
-          log_,                 options, name_,
-          sealed_.fd.get(),     serial ? 1 : AnswerRegion::kCallLanesMax, boot_};
+  const bool serial =
+      manifest_.concurrency == "serial" || manifest_.concurrency == "per-conversation";
+  return {*placing_.supervisor,
+          tokens_,
+          clock_,
+          log_,
+          options,
+          name_,
+          sealed_.fd.get(),
+          serial ? 1 : AnswerRegion::kCallLanesMax,
+          boot_};
 }
 
 Result<void> WorkerPlugin::check(const Booted& booted) const {
@@ -147,8 +159,9 @@ Result<void> WorkerPlugin::check(const Booted& booted) const {
 }
 
 std::uint32_t WorkerPlugin::isolation_number() const {
-  return placing_.isolation == Isolation::kProcessPerConversation ? AGENTD_ISOLATION_PROCESS_PER_CONVERSATION
-                                                                  : AGENTD_ISOLATION_PROCESS;
+  return placing_.isolation == Isolation::kProcessPerConversation
+             ? AGENTD_ISOLATION_PROCESS_PER_CONVERSATION
+             : AGENTD_ISOLATION_PROCESS;
 }
 
 Result<std::vector<Action>> WorkerPlugin::control(WorkerProcess& process, std::uint32_t event,
@@ -182,7 +195,8 @@ std::vector<Subscription> WorkerPlugin::subscriptions() const {
     each.wants = row->info.wants;
     each.precedence = precedence_;
     each.on_failure = failure_policy(manifest_, row->info.flags, config_.on_failure);
-    // Calls queue for the lanes of the worker, of which a serial plugin has one: a pending call frees it.
+    // Calls queue for the lanes of the worker, of which a serial plugin has one: a pending call
+    // frees it.
     each.concurrency = AGENTD_CONCURRENT;
     each.name = identity().name;
     each.plugin = identity().id;
@@ -203,17 +217,20 @@ agentd_status AGENTD_CALL WorkerPlugin::call_row(void* self, const agentd_call* 
   return row.plugin->run(*call, row.index, nullptr);
 }
 
-agentd_status AGENTD_CALL WorkerPlugin::call_tool_row(void* self, const agentd_call* call) noexcept {
+agentd_status AGENTD_CALL WorkerPlugin::call_tool_row(void* self,
+                                                      const agentd_call* call) noexcept {
   const ToolSelf& tool = *static_cast<const ToolSelf*>(self);
   return tool.plugin->run(*call, 0, &tool.name);
 }
 
-agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, const std::string* tool) {
+agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row,
+                                const std::string* tool) {
   CallSlot* const slot = tokens_.find(call.token);
   if (slot == nullptr) return AGENTD_E_NOT_FOUND;
   const auto failed = [&](const Error& error) {
     if (!error.message.empty()) slot->fail(call.token, AGENTD_E_INTERNAL, error.message);
-    if (error.message.empty()) return is_cancelled(*call.live) ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
+    if (error.message.empty())
+      return is_cancelled(*call.live) ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
     return error.code == Code::kNotFound ? AGENTD_E_NOT_FOUND : AGENTD_E_INTERNAL;
   };
   if (context_->stopped()->load() == kHookEnded)
@@ -233,7 +250,8 @@ agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, cons
     const std::lock_guard lock(tools_mutex_);
     const auto found = instance->tools.find(*tool);
     if (found == instance->tools.end())
-      return failed({Code::kNotFound, "the worker of " + name_ + " has no tool " + *tool + " any more"});
+      return failed(
+          {Code::kNotFound, "the worker of " + name_ + " has no tool " + *tool + " any more"});
     payload.tool = found->second;
   }
   agentd_call mine = call;
@@ -246,7 +264,8 @@ agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, cons
 // ---- instances and their processes
 
 WorkerPlugin::InstancePtr WorkerPlugin::instance_of(agentd_conv conversation) {
-  const agentd_conv key = placing_.isolation == Isolation::kProcessPerConversation ? conversation : 0;
+  const agentd_conv key =
+      placing_.isolation == Isolation::kProcessPerConversation ? conversation : 0;
   InstancePtr evicted;
   InstancePtr out;
   {
@@ -261,8 +280,8 @@ WorkerPlugin::InstancePtr WorkerPlugin::instance_of(agentd_conv conversation) {
   return out;
 }
 
-// The call that needs the room does not wait for it. When that many are on their way out already, this one goes
-// without a destroy().
+// The call that needs the room does not wait for it. When that many are on their way out already,
+// this one goes without a destroy().
 void WorkerPlugin::evict(InstancePtr instance) {
   const auto tell = [this](const std::string& what) {
     log_.write(LogLevel::kWarning, name_, "making room for another conversation: " + what);
@@ -274,13 +293,15 @@ void WorkerPlugin::evict(InstancePtr instance) {
   if (!on_its_way) tell("a worker was ended without its destroy(), since too many are ending");
 }
 
-// The one used longest ago in which nothing runs, when there are too many. REQUIRES: mutex_ is held.
+// The one used longest ago in which nothing runs, when there are too many. REQUIRES: mutex_ is
+// held.
 WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
   if (instances_.size() <= placing_.options.conversations_max) return nullptr;
   auto oldest = instances_.end();
   for (auto it = instances_.begin(); it != instances_.end(); ++it) {
     const bool idle = it->first != 0 && it->second.use_count() == 1;
-    if (idle && (oldest == instances_.end() || it->second->last_use < oldest->second->last_use)) oldest = it;
+    if (idle && (oldest == instances_.end() || it->second->last_use < oldest->second->last_use))
+      oldest = it;
   }
   if (oldest == instances_.end()) return nullptr;
   InstancePtr out = std::move(oldest->second);
@@ -300,7 +321,8 @@ Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline) {
   return {};
 }
 
-Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(Instance& instance, const agentd_live& live) {
+Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(Instance& instance,
+                                                          const agentd_live& live) {
   const auto usable = [&]() -> ProcessPtr {
     const std::lock_guard lock(instance.mutex);
     return instance.process && instance.process->usable() ? instance.process : nullptr;
@@ -314,7 +336,8 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(Instance& instance, co
 }
 
 // REQUIRES: instance.starting is held.
-Result<WorkerPlugin::ProcessPtr> WorkerPlugin::replace(Instance& instance, const agentd_live& live) {
+Result<WorkerPlugin::ProcessPtr> WorkerPlugin::replace(Instance& instance,
+                                                       const agentd_live& live) {
   ProcessPtr old;
   {
     const std::lock_guard lock(instance.mutex);
@@ -339,8 +362,9 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::replace(Instance& instance, const
     const bool cut = deadline_in(live).passed(clock_);
     count_end(clock_.monotonic_ns(), cut ? EndKind::kCutShort : why.kind, why.cause);
     if (cut) return out_of_time(live);
-    return Error{Code::kInternal, "its worker could not be started" + std::string(again ? " again" : "") +
-                                      ": " + process.error().message};
+    return Error{Code::kInternal, "its worker could not be started" +
+                                      std::string(again ? " again" : "") + ": " +
+                                      process.error().message};
   }
   if (again) log_.write(LogLevel::kInfo, name_, "its worker was started again");
   const std::lock_guard lock(instance.mutex);
@@ -359,7 +383,7 @@ Result<void> WorkerPlugin::pause(const agentd_live& live) const {
 }
 
 Result<WorkerPlugin::ProcessPtr> WorkerPlugin::make(Instance& instance, Milliseconds at_most,
-                                                       NoStart& why) {
+                                                    NoStart& why) {
   WorkerOptions options = placing_.options;
   options.start_time = std::min(options.start_time, at_most);
   AGENTD_TRY(ProcessPtr process, WorkerProcess::start(setup(options)));
@@ -403,12 +427,14 @@ void WorkerPlugin::count_end(std::uint64_t at_ns, EndKind kind, std::string_view
     if (noted)
       told = *noted;
     else
-      log_.write(LogLevel::kInfo, name_, "a crash is forgotten with this run: " + noted.error().message);
+      log_.write(LogLevel::kInfo, name_,
+                 "a crash is forgotten with this run: " + noted.error().message);
   }
   if (!crashes_.note(at_ns, kind, cause, told)) return;
   log_.write(LogLevel::kError, name_, path_ + " " + set_aside_error().message);
   if (quarantine_ == nullptr) return;
-  auto kept = quarantine_->set_aside({name_, path_, sealed_.digest, crashes_.set_aside(), clock_.wall_ms()});
+  auto kept = quarantine_->set_aside(
+      {name_, path_, sealed_.digest, crashes_.set_aside(), clock_.wall_ms()});
   if (!kept) log_.write(LogLevel::kError, name_, kept.error().message);
 }
 
@@ -433,10 +459,12 @@ Result<ToolOutcome> WorkerPlugin::call_tool(const PluginTool& tool, const ToolCa
 
 const agentd_tools* WorkerPlugin::tools_table() const {
   const agentd_core* const core = context_->core();
-  return static_cast<const agentd_tools*>(core->query(core, to_abi(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
+  return static_cast<const agentd_tools*>(
+      core->query(core, to_abi(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
 }
 
-// The tools of the primary instance are the plugin's; the others have the same ones under numbers of their own.
+// The tools of the primary instance are the plugin's; the others have the same ones under numbers
+// of their own.
 agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, agentd_tool tool) {
   const agentd_tools* const table = tools_table();
   if (table == nullptr) return AGENTD_E_DENIED;
@@ -445,7 +473,8 @@ agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, age
   const std::lock_guard lock(tools_mutex_);
   if (instance.tools.contains(name)) return AGENTD_E_CONFLICT;
   if (instance.tools.size() >= kPluginToolsMax && !instance.primary()) return AGENTD_E_TOO_BIG;
-  if (instance.old_tools.erase(name) != 0 && instance.primary()) (void)table->remove(table, token, tool.name);
+  if (instance.old_tools.erase(name) != 0 && instance.primary())
+    (void)table->remove(table, token, tool.name);
   const agentd_status status = table->add(table, token, &tool);
   const bool known = status == AGENTD_OK || (status == AGENTD_E_CONFLICT && !instance.primary());
   if (!known) return status;
@@ -453,7 +482,8 @@ agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, age
   return AGENTD_OK;
 }
 
-agentd_status WorkerPlugin::remove_tool(Instance& instance, agentd_token token, std::string_view name) {
+agentd_status WorkerPlugin::remove_tool(Instance& instance, agentd_token token,
+                                        std::string_view name) {
   const agentd_tools* const table = tools_table();
   if (table == nullptr) return AGENTD_E_DENIED;
   const std::lock_guard lock(tools_mutex_);
@@ -473,7 +503,8 @@ void WorkerPlugin::forget_old_tools(Instance& instance) {
 
 Result<std::optional<std::string>> WorkerPlugin::save_state() {
   const Primary to = primary();
-  if (!to.process || (booted_.functions & kBootedSaveState) == 0) return std::optional<std::string>();
+  if (!to.process || (booted_.functions & kBootedSaveState) == 0)
+    return std::optional<std::string>();
   AGENTD_TRY(std::vector<Action> actions,
              control(*to.process, AGENTD_EVENT_SAVE_STATE, nullptr, placing_.options.control_time));
   std::string state;
@@ -491,7 +522,8 @@ Result<void> WorkerPlugin::load_state(std::string_view state, std::string_view p
   info.config_json = to_abi(config_.config_json);
   info.state = to_abi(state);
   info.previous_version = to_abi(previous_version);
-  AGENTD_TRY_VOID(control(*to.process, AGENTD_EVENT_LOAD_STATE, &info, placing_.options.control_time));
+  AGENTD_TRY_VOID(
+      control(*to.process, AGENTD_EVENT_LOAD_STATE, &info, placing_.options.control_time));
   return {};
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// worker_plugin.h - a native module that runs in processes of its own: one, or one for each conversation.
+// worker_plugin.h - a native module that runs in processes of its own: one, or one for each
+// conversation.
 //
-// For the dispatcher it is a plugin like any other: its rows are subscriptions whose function asks a worker.
-// A worker that has ended is replaced by the next call, at once the first time, with growing pauses after
-// that; one whose workers keep crashing or hanging is set aside.
+// For the dispatcher it is a plugin like any other: its rows are subscriptions whose function asks
+// a worker. A worker that has ended is replaced by the next call, at once the first time, with
+// growing pauses after that; one whose workers keep crashing or hanging is set aside.
 //
 // Threading: as Plugin.
 
@@ -30,7 +31,8 @@
 
 namespace agentd {
 
-// Why no worker can run the module, a sentence that begins with its path and says what to do; empty = one can.
+// Why no worker can run the module, a sentence that begins with its path and says what to do; empty
+// = one can.
 std::string no_worker(const WorkerOptions& options, const HookFile& file);
 
 // What a worker plugin needs beside what every plugin needs.
@@ -44,7 +46,8 @@ struct WorkerPlacing {
 
 class WorkerPlugin final : public Plugin {
  public:
-  // Starts the first worker and makes an instance in it. Errors are whole sentences that name the file.
+  // Starts the first worker and makes an instance in it. Errors are whole sentences that name the
+  // file.
   static Result<std::shared_ptr<WorkerPlugin>> load(const HookFile& file, SealedFile sealed,
                                                     Manifest manifest, Grants grants,
                                                     const PluginConfig& config,
@@ -63,8 +66,9 @@ class WorkerPlugin final : public Plugin {
   bool has_interface(std::string_view id) const override;
   std::vector<Subscription> subscriptions() const override;
   std::vector<PluginTool> tools() const override;
-  Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
-                                const CancelToken& cancel, Deadline deadline) override;
+  Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call,
+                                agentd_conv conversation, const CancelToken& cancel,
+                                Deadline deadline) override;
   // Of a plugin with a worker for each conversation: of the one that belongs to none.
   Result<std::optional<std::string>> save_state() override;
   Result<void> load_state(std::string_view state, std::string_view previous_version) override;
@@ -75,7 +79,8 @@ class WorkerPlugin final : public Plugin {
 
  private:
   class Instance;
-  using InstancePtr = std::shared_ptr<Instance>;  // shared by the map and by the calls that run in it
+  using InstancePtr =
+      std::shared_ptr<Instance>;  // shared by the map and by the calls that run in it
   using ProcessPtr = std::shared_ptr<WorkerProcess>;
   struct Row {
     WorkerPlugin* plugin = nullptr;
@@ -87,8 +92,9 @@ class WorkerPlugin final : public Plugin {
     std::string name;
   };
 
-  WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest, const PluginConfig& config,
-               const PluginEnvironment& environment, WorkerPlacing placing);
+  WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest,
+               const PluginConfig& config, const PluginEnvironment& environment,
+               WorkerPlacing placing);
   Result<void> start(const HookFile& file, Grants grants, const PluginEnvironment& environment);
   WorkerSetup setup(const WorkerOptions& options) const;
   Result<void> check(const Booted& booted) const;
@@ -120,8 +126,8 @@ class WorkerPlugin final : public Plugin {
   void note_end(Instance& instance);
   void count_end(std::uint64_t at_ns, EndKind kind, std::string_view cause);
   Error set_aside_error() const;
-  Result<std::vector<Action>> control(WorkerProcess& process, std::uint32_t event, const void* payload,
-                                      Milliseconds at_most);
+  Result<std::vector<Action>> control(WorkerProcess& process, std::uint32_t event,
+                                      const void* payload, Milliseconds at_most);
   std::uint32_t isolation_number() const;
 
   agentd_status add_tool(Instance& instance, agentd_token token, agentd_tool tool);
@@ -150,8 +156,8 @@ class WorkerPlugin final : public Plugin {
 
   mutable std::mutex mutex_;
   std::map<agentd_conv, InstancePtr> instances_;  // guarded by mutex_
-  std::uint64_t uses_ = 0;                        // a clock for who was used last; guarded by mutex_
-  bool created_ = false;                          // guarded by mutex_
+  std::uint64_t uses_ = 0;  // a clock for who was used last; guarded by mutex_
+  bool created_ = false;    // guarded by mutex_
   // Nobody sees the moment between the removal of a tool and its return with a new worker.
   mutable std::mutex tools_mutex_;
   Aside evictions_;  // they use the members above

@@ -14,17 +14,18 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint32_t kBasesMax = 8;           // tried for the window
-constexpr int kExitBaseTaken = 71;               // of a worker that cannot map the window where the host has it
-constexpr Milliseconds kSlice{20};               // how often a cancel word is looked at
-constexpr Milliseconds kServiceTime{5'000};      // for the rest of a request that was rung for
+constexpr std::uint32_t kBasesMax = 8;  // tried for the window
+constexpr int kExitBaseTaken = 71;  // of a worker that cannot map the window where the host has it
+constexpr Milliseconds kSlice{20};  // how often a cancel word is looked at
+constexpr Milliseconds kServiceTime{5'000};  // for the rest of a request that was rung for
 constexpr std::uint64_t kMilli = 1'000'000;
-constexpr int kWakesForNothingMax = 10'000;      // of the listener, one after the other
+constexpr int kWakesForNothingMax = 10'000;  // of the listener, one after the other
 
 std::uint64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * kMilli; }
@@ -38,7 +39,8 @@ WorkerEnd end_of(const Exit& exit) {
   }
   out.cause = "signal " + std::to_string(exit.signal);
   const char* const name = ::sigabbrev_np(exit.signal);
-  out.text = "its worker was ended by " + out.cause + (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
+  out.text = "its worker was ended by " + out.cause +
+             (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
   return out;
 }
 
@@ -48,7 +50,9 @@ LaneMessage message_of(LaneOp op) {
   return out;
 }
 
-bool is(const LaneMessage& message, LaneOp op) { return message.op == static_cast<std::uint32_t>(op); }
+bool is(const LaneMessage& message, LaneOp op) {
+  return message.op == static_cast<std::uint32_t>(op);
+}
 
 }  // namespace
 
@@ -64,7 +68,7 @@ struct WorkerProcess::Running {
   std::uint32_t gave_up = 0;     // AGENTD_CANCEL_: the worker was told to give up
   std::uint64_t grace_ends = 0;  // then
   agentd_status failed = AGENTD_OK;
-  std::string failure;           // told to the slot at the end
+  std::string failure;  // told to the slot at the end
 };
 
 WorkerProcess::WorkerProcess(const WorkerSetup& setup)
@@ -121,7 +125,8 @@ Result<void> WorkerProcess::launch(const WorkerSetup& setup, std::uint32_t skip)
   if (!region) return failed(region.error());
   window_ = std::move(*window);
   region_ = std::move(*region);
-  WorkerStart start{setup.options.program, setup.name, {setup.module_fd, window_->fd(), region_->fd()}};
+  WorkerStart start{
+      setup.options.program, setup.name, {setup.module_fd, window_->fd(), region_->fd()}};
   static_assert(kWorkerModuleFd == 3 && kWorkerWindowFd == 4 && kWorkerAnswerFd == 5);
   auto id = supervisor_.start(start, [this](const Exit& exit) { on_end(exit); });
   if (!id) return failed(id.error());
@@ -152,7 +157,8 @@ Result<void> WorkerProcess::boot(const WorkerSetup& setup, std::uint64_t until_n
     return Error{Code::kUnavailable, "could not start: its worker did not load it within " +
                                          std::to_string(options_.start_time.count()) + " ms"};
   if (end == LaneEnd::kMessage && is(message, LaneOp::kDone))
-    return Error{message.status == AGENTD_E_CONFLICT ? Code::kConflict : Code::kInvalid, one_line(body, 2'000)};
+    return Error{message.status == AGENTD_E_CONFLICT ? Code::kConflict : Code::kInvalid,
+                 one_line(body, 2'000)};
   if (end == LaneEnd::kMessage && is(message, LaneOp::kBooted))
     if (auto read = read_booted(body)) return {};
   broken("its start");
@@ -170,7 +176,8 @@ Result<void> WorkerProcess::read_booted(std::string_view body) {
   booted_.sandbox = one_line(view_of(reply.sandbox), 2'000);
   constexpr std::uint32_t kRowsMax = 1024, kNotesMax = 1024;
   constexpr std::size_t kTextBytesMax = 256;
-  if (reply.rows.count > kRowsMax || reply.notes.count > kNotesMax || booted_.id.size() > kTextBytesMax ||
+  if (reply.rows.count > kRowsMax || reply.notes.count > kNotesMax ||
+      booted_.id.size() > kTextBytesMax ||
       booted_.version != one_line(booted_.version, kTextBytesMax))
     return Error{Code::kInvalid, "it answered what cannot be"};
   const auto* const rows = static_cast<const RowInfo*>(reply.rows.first);
@@ -178,9 +185,10 @@ Result<void> WorkerProcess::read_booted(std::string_view body) {
   const auto* const notes = static_cast<const agentd_str*>(reply.notes.first);
   for (std::uint32_t i = 0; i < reply.notes.count; ++i)
     booted_.notes.push_back(one_line(view_of(notes[i]), 2'000));
-  const bool usable = booted_.concurrency <= AGENTD_CONCURRENT &&
-                      std::none_of(booted_.rows.begin(), booted_.rows.end(),
-                                   [](const RowInfo& row) { return row.event == 0 || row.event >= 64; });
+  const bool usable =
+      booted_.concurrency <= AGENTD_CONCURRENT &&
+      std::none_of(booted_.rows.begin(), booted_.rows.end(),
+                   [](const RowInfo& row) { return row.event == 0 || row.event >= 64; });
   if (!usable) return Error{Code::kInvalid, "it answered what cannot be"};
   return {};
 }
@@ -316,7 +324,8 @@ agentd_status WorkerProcess::call(const agentd_call& call, const Target& target)
   free_lane(*lane);
   if (placed && status == AGENTD_PENDING) status = wait_completed(running);
   desk_->ledger().remove(call.token);
-  if (running.failed != AGENTD_OK) slot->fail(call.token, running.failed, std::move(running.failure));
+  if (running.failed != AGENTD_OK)
+    slot->fail(call.token, running.failed, std::move(running.failure));
   if (running.mirror != nullptr) window_->release_live(running.mirror);
   return status;
 }
@@ -358,8 +367,9 @@ bool WorkerProcess::place(Running& running, const Target& target, LaneMessage& m
   auto envelope = window_->place(running.frame, envelope_shape(), call.envelope);
   if (!envelope) return out_of_memory(envelope.error().message);
   const Shape* const shape = payload_shape(call.event);
-  auto payload = shape == nullptr ? Result<const void*>(nullptr)
-                                  : window_->place(running.frame, *shape, call.payload, target.lineage);
+  auto payload = shape == nullptr
+                     ? Result<const void*>(nullptr)
+                     : window_->place(running.frame, *shape, call.payload, target.lineage);
   if (!payload) return out_of_memory(payload.error().message);
   message.token = call.token;
   message.event = call.event;
@@ -383,7 +393,8 @@ agentd_status WorkerProcess::converse(Running& running, Lane lane, const LaneMes
       continue;
     }
     if (is(answer, LaneOp::kDone)) {
-      const bool late = running.gave_up == AGENTD_CANCEL_DEADLINE && answer.status == AGENTD_E_CANCELLED;
+      const bool late =
+          running.gave_up == AGENTD_CANCEL_DEADLINE && answer.status == AGENTD_E_CANCELLED;
       return late ? AGENTD_E_DEADLINE : answer.status;
     }
     if (!is(answer, LaneOp::kService)) {
@@ -417,12 +428,13 @@ void WorkerProcess::give_up(Running& running, std::uint32_t reason, Milliseconds
   set_cancel(*running.mirror, reason);
 }
 
-// The grace is over. A deadline is the plugin's own to keep; when a user cancels is not, and the grace is short for
-// work that does not look up.
+// The grace is over. A deadline is the plugin's own to keep; when a user cancels is not, and the
+// grace is short for work that does not look up.
 agentd_status WorkerProcess::given_up(Running& running) {
   if (running.gave_up == AGENTD_CANCEL_DEADLINE) {
     const bool had_time = clock_.monotonic_ns() - running.begun_ns >= ns(options_.hang_time);
-    kill("a call of it did not answer before its deadline", had_time ? EndKind::kHang : EndKind::kCutShort);
+    kill("a call of it did not answer before its deadline",
+         had_time ? EndKind::kHang : EndKind::kCutShort);
     return AGENTD_E_DEADLINE;
   }
   kill("a call of it was cancelled and did not return", EndKind::kCutShort);
@@ -446,7 +458,8 @@ std::optional<agentd_status> WorkerProcess::after(Running& running, LaneEnd end)
   // Half of a body lies in the lane: there is nothing more to be had.
   if (end == LaneEnd::kStuck) {
     running.gave_up = cancel_of(*running.call.live);
-    if (running.gave_up == 0 && Deadline{deadline}.passed(clock_)) running.gave_up = AGENTD_CANCEL_DEADLINE;
+    if (running.gave_up == 0 && Deadline{deadline}.passed(clock_))
+      running.gave_up = AGENTD_CANCEL_DEADLINE;
     if (running.gave_up != 0) return given_up(running);
   }
   if (end != LaneEnd::kGone) broken("its answer to a call");
@@ -461,13 +474,14 @@ LaneEnd WorkerProcess::serve(Lane& lane, const LaneMessage& request, const std::
   reply.status = answer.status;
   reply.token = request.token;
   const LaneEnd end = lane.send(reply, answer.body, wait());
-  // It does not take the reply, or the turn is still ours and what lies in the lane is the request that was served.
+  // It does not take the reply, or the turn is still ours and what lies in the lane is the request
+  // that was served.
   if (end == LaneEnd::kTimeout || end == LaneEnd::kStuck) return LaneEnd::kStuck;
   return end == LaneEnd::kMessage || end == LaneEnd::kGone ? end : LaneEnd::kBroken;
 }
 
-// Its lane is free; its records and its token stay until somebody completes it. One that neither does so nor
-// gives up in time goes with its worker, so that nobody reads the records any more.
+// Its lane is free; its records and its token stay until somebody completes it. One that neither
+// does so nor gives up in time goes with its worker, so that nobody reads the records any more.
 agentd_status WorkerProcess::wait_completed(Running& running) {
   const agentd_live& live = *running.call.live;
   for (;;) {
@@ -494,7 +508,8 @@ void WorkerProcess::listen() {
     std::uint32_t lanes = 0;
     const LaneEnd end = region_->wait_ring(lanes);
     if (gone_.load() != 0) break;
-    // A signal wakes it for nothing, and so does a worker that rings while it looks; not again and again.
+    // A signal wakes it for nothing, and so does a worker that rings while it looks; not again and
+    // again.
     for_nothing = end == LaneEnd::kTimeout ? for_nothing + 1 : 0;
     if (end == LaneEnd::kTimeout && for_nothing < kWakesForNothingMax) continue;
     start_servers(lanes);
@@ -520,7 +535,8 @@ void WorkerProcess::start_servers(std::uint32_t lanes) {
   }
 }
 
-// False when one of them has rung before and was not looked at yet: a worker rings once for each request.
+// False when one of them has rung before and was not looked at yet: a worker rings once for each
+// request.
 bool WorkerProcess::rang(std::uint32_t lanes) {
   bool once = false;
   {
@@ -543,7 +559,8 @@ void WorkerProcess::serve_lane(std::uint32_t index) {
       if (gone_.load() != 0) return;
       rang_ &= ~(1u << index);
     }
-    const LaneEnd end = lane.receive(request, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)));
+    const LaneEnd end =
+        lane.receive(request, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)));
     if (end == LaneEnd::kGone) return;
     const auto wait = [&] { return wait_until(clock_.monotonic_ns() + ns(kServiceTime)); };
     const bool asked = end == LaneEnd::kMessage && is(request, LaneOp::kService);

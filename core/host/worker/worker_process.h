@@ -2,10 +2,10 @@
 #pragma once
 // worker_process.h - one live worker: its memory, its lanes, and the calls that run in it.
 //
-// A call's records are placed in the window, the call goes over a free lane, and the thread that waits there
-// serves what the plugin asks for meanwhile. At its deadline, or when it is cancelled, the call has a grace; then
-// the worker is killed, and with it every other call that runs in it. A worker that has ended is never
-// started again: its plugin makes a new one.
+// A call's records are placed in the window, the call goes over a free lane, and the thread that
+// waits there serves what the plugin asks for meanwhile. At its deadline, or when it is cancelled,
+// the call has a grace; then the worker is killed, and with it every other call that runs in it. A
+// worker that has ended is never started again: its plugin makes a new one.
 //
 // Threading: thread-safe after attach().
 
@@ -49,16 +49,16 @@ struct WorkerSetup {
   const Clock& clock;
   Log& log;
   const WorkerOptions& options;
-  std::string name;          // of the hook
+  std::string name;  // of the hook
   int module_fd = -1;
   std::uint32_t call_lanes = 1;
-  BootArgs boot;             // window_base is set here
+  BootArgs boot;  // window_base is set here
 };
 
 // How a worker ended, once it has.
 struct WorkerEnd {
-  std::string text;    // "its worker was ended by signal 11 (SIGSEGV)"
-  std::string cause;   // "signal 11"
+  std::string text;   // "its worker was ended by signal 11 (SIGSEGV)"
+  std::string cause;  // "signal 11"
   EndKind kind = EndKind::kCrash;
   std::uint64_t at_ns = 0;
 };
@@ -79,8 +79,8 @@ class WorkerProcess {
     std::uint32_t row = 0;
     std::uint64_t lineage = 0;
   };
-  // Runs a call of this process over there and waits for its end, complete() included. Why it failed is told to
-  // the call's slot.
+  // Runs a call of this process over there and waits for its end, complete() included. Why it
+  // failed is told to the call's slot.
   agentd_status call(const agentd_call& call, const Target& target);
 
   // False when it has ended or is about to.
@@ -142,15 +142,16 @@ class WorkerProcess {
   std::atomic<bool> killed_{false};
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;           // a lane is free, a service lane rang, the worker has ended
-  std::vector<bool> busy_;                    // call lanes; guarded by mutex_
-  std::uint32_t rang_ = 0;                    // service lanes; guarded by mutex_
-  std::string why_;                           // we ended it; guarded by mutex_
-  EndKind why_kind_ = EndKind::kWanted;       // guarded by mutex_
-  std::optional<WorkerEnd> end_;              // guarded by mutex_
-  bool listens_ = false;                      // guarded by mutex_
+  std::condition_variable changed_;  // a lane is free, a service lane rang, the worker has ended
+  std::vector<bool> busy_;           // call lanes; guarded by mutex_
+  std::uint32_t rang_ = 0;           // service lanes; guarded by mutex_
+  std::string why_;                  // we ended it; guarded by mutex_
+  EndKind why_kind_ = EndKind::kWanted;  // guarded by mutex_
+  std::optional<WorkerEnd> end_;         // guarded by mutex_
+  bool listens_ = false;                 // guarded by mutex_
   std::thread listener_;
-  std::array<std::thread, AnswerRegion::kServiceLanes> servers_;  // made by the listener, joined after it
+  std::array<std::thread, AnswerRegion::kServiceLanes>
+      servers_;  // made by the listener, joined after it
 };
 
 }  // namespace agentd

@@ -16,7 +16,7 @@ using testing::WorkerFixture;
 // The rule that is broken is the name of the hook.
 class HostileFixture : public WorkerFixture {
  public:
-  explicit HostileFixture(const std::string& rule) {
+  explicit HostileFixture(const std::string& rule) : start(clock.monotonic_ns()) {
     options.worker.program = AGENTD_HOSTILE_WORKER;
     options.worker.start_time = Milliseconds(2'000);
     path = install("moods", rule);
@@ -25,7 +25,10 @@ class HostileFixture : public WorkerFixture {
   std::string problem() const {
     return host->problems().empty() ? "" : host->problems()[0].message;
   }
+  // Before a lane by itself gives up a body that has stopped, which is after 10 s.
+  bool is_early() const { return clock.monotonic_ns() - start < 9'000'000'000u; }
   std::string path;
+  const std::uint64_t start;
 };
 
 TEST(HostileWorker, ThatDiesEarlyIsAProblem) {
@@ -46,6 +49,7 @@ TEST(HostileWorker, ThatStopsInTheMiddleOfItsStartIsGivenUpAtTheSameTime) {
   const HostileFixture fixture("stalls_at_start");
   EXPECT_EQ(fixture.problem(),
             fixture.path + " could not start: its worker did not load it within 2000 ms");
+  EXPECT_TRUE(fixture.is_early());
 }
 
 TEST(HostileWorker, ThatStartsWithGarbageIsRefused) {
@@ -89,7 +93,8 @@ TEST_P(TooMuchAtTheStart, IsRefused) {
   const HostileFixture fixture(GetParam());
   EXPECT_EQ(fixture.problem(),
             fixture.path +
-                " could not start: its worker was ended: it wrote what no worker writes (its start)");
+                " could not start: its worker was ended: it wrote what no worker "
+                "writes (its start)");
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, TooMuchAtTheStart,
@@ -137,6 +142,7 @@ TEST(HostileWorker, ThatStopsInTheMiddleOfAnAnswerIsEndedAtTheDeadline) {
   const Said said = fixture.ask("bash", {Milliseconds(200), 0, {}});
   EXPECT_EQ(said.status, AGENTD_E_DEADLINE);
   EXPECT_EQ(said.failure, "it did not answer before its deadline");
+  EXPECT_TRUE(fixture.is_early());
 }
 
 TEST(HostileWorker, ThatStopsInTheMiddleOfAnAnswerIsEndedWhenTheCallIsCancelled) {
@@ -149,6 +155,7 @@ TEST(HostileWorker, ThatStopsInTheMiddleOfAnAnswerIsEndedWhenTheCallIsCancelled)
   });
   EXPECT_EQ(fixture.ask("bash", how).status, AGENTD_E_CANCELLED);
   user.join();
+  EXPECT_TRUE(fixture.is_early());
 }
 
 TEST(HostileWorker, ThatScribblesWhileItsHostReadsHarmsNobody) {

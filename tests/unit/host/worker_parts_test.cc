@@ -9,6 +9,7 @@
 #include <atomic>
 #include <thread>
 
+#include "core/host/worker/aside.h"
 #include "core/host/worker/line_log.h"
 #include "core/host/worker/supervisor.h"
 #include "core/host/worker/token_ledger.h"
@@ -137,6 +138,26 @@ TEST(TokenLedger, LimitsWhatOneTokenMakesItsHostKeep) {
   EXPECT_FALSE(ledger.spend(5, 2));
   EXPECT_TRUE(ledger.spend(5, 1));
   EXPECT_FALSE(ledger.spend(5, UINT64_MAX));
+}
+
+TEST(Aside, KeepsNobodyAndTakesNoMoreThanItMay) {
+  std::atomic<bool> go_on{false};
+  std::atomic<int> ended{0};
+  const auto work = [&] {
+    while (!go_on.load()) ::usleep(100);
+    ended.fetch_add(1);
+  };
+  Aside aside(2);
+  EXPECT_TRUE(aside.run(work));
+  EXPECT_TRUE(aside.run(work));
+  EXPECT_FALSE(aside.run(work));
+  EXPECT_EQ(ended.load(), 0);
+  go_on.store(true);
+  aside.wait();
+  EXPECT_EQ(ended.load(), 2);
+  EXPECT_TRUE(aside.run(work));
+  aside.wait();
+  EXPECT_EQ(ended.load(), 3);
 }
 
 TEST(WorkerSupervisor, TellsHowAProgramEnded) {

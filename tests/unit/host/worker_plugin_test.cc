@@ -370,8 +370,8 @@ TEST(WorkerThatHangs, AgainAndAgainIsSetAside) {
     EXPECT_EQ(fixture.ask("hang", {Milliseconds(100), 0, {}}).status, AGENTD_E_DEADLINE) << i;
   }
   EXPECT_EQ(fixture.ask("bash").failure,
-            "is set aside: it hung its worker 3 times in 60 s (a call of it did not answer before its "
-            "deadline); mend it, or run 'agentd hooks release moods'");
+            "is set aside: it hung its worker 3 times in 60 s (a call of it did not answer before "
+            "its deadline); mend it, or run 'agentd hooks release moods'");
 }
 
 TEST(WorkerThatHangs, ForWantOfTimeIsNotSetAside) {
@@ -399,8 +399,8 @@ TEST(WorkerThatHangs, AndCrashesInTurnIsSetAsideForBoth) {
   (void)fixture.ask("hang", {Milliseconds(100), 0, {}});
   (void)fixture.ask("crash");
   EXPECT_EQ(fixture.ask("bash").failure,
-            "is set aside: it crashed or hung its worker 3 times in 60 s (signal 11); mend it, or run "
-            "'agentd hooks release moods'");
+            "is set aside: it crashed or hung its worker 3 times in 60 s (signal 11); mend it, or "
+            "run 'agentd hooks release moods'");
 }
 
 TEST(WorkerThatObeys, TheCancelWordAtItsDeadlineLivesOn) {

@@ -63,7 +63,7 @@ class Hostile {
     if (rule_ == "base_taken_slowly") ::usleep(1'500'000);
     if (rule_.starts_with("base_taken"))
       return tell(lane, message_of(LaneOp::kDone, AGENTD_E_CONFLICT), "its base is taken");
-    if (rule_ == "stalls_at_start") return stall(lane, LaneOp::kBooted);
+    if (rule_ == "stalls_at_start") stall(lane, LaneOp::kBooted);
     if (rule_ == "garbage_boot")
       return tell(lane, message_of(LaneOp::kBooted), std::string(1000, '\x7f'));
     tell(lane, message_of(LaneOp::kBooted), booted(rule_));
@@ -92,7 +92,7 @@ class Hostile {
       for (;;) region_->ring(0);
     if (rule_ == "floods")
       for (;;) ask_for_nothing(lane, call);
-    if (rule_ == "stalls") return stall(lane, LaneOp::kService);
+    if (rule_ == "stalls") stall(lane, LaneOp::kService);
     if (rule_ == "forges") return forge(lane, call);
     if (rule_ == "asks_for_more") return ask_for_more(lane, call);
     tell(lane, message_of(LaneOp::kDone), {});
@@ -164,7 +164,7 @@ class Hostile {
   }
 
   // Announces four pieces, hands over the first, and leaves it at that.
-  void stall(Lane& lane, LaneOp op) {
+  [[noreturn]] void stall(Lane& lane, LaneOp op) {
     char* const memory = memory_of(lane);
     const LaneMessage message = message_of(op);
     const std::uint64_t whole = 4 * Lane::kPieceBytes, piece = Lane::kPieceBytes;
@@ -173,6 +173,7 @@ class Hostile {
     std::memcpy(memory + 72 + sizeof message, &piece, sizeof piece);
     std::atomic_ref(*reinterpret_cast<std::uint32_t*>(memory)).fetch_add(1);
     ::syscall(SYS_futex, memory, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+    for (;;) ::pause();
   }
 
   // Another thread writes over the lane while this one talks.
