@@ -4,8 +4,8 @@
 //
 // A process belongs to the family when it is in the command's session or process group, when its
 // chain of parents leads to the command, when it holds the write end of one of the command's pipes,
-// when it carries the command's mark: a variable of its environment that nobody else has, or when it
-// carries the command's brand: a limit of the kernel that is inherited by all that it starts. What
+// when it carries the command's mark: a variable of its environment that nobody else has, or when
+// it carries the command's brand: a limit of the kernel that all that it starts inherits. What
 // escapes a mark: a process that made a session of its own, lost its parents, closed the pipes and
 // was executed with another environment. What escapes a brand: a process that may set its limits,
 // and did. What escapes both: one that forks and ends faster than /proc can be read. Only a cgroup
@@ -32,8 +32,8 @@ namespace agentd {
 // "AGENTD_RUN=" and 128 random bits: what marks a command and all that it starts.
 std::string make_mark();
 
-// Gives a child a number that it and all that it starts carry from now on, and returns it; 0 when the
-// system does not let us. The number is the limit of the time that a process may compute in real
+// Gives a child a number that it and all that it starts carry from now on, and returns it; 0 when
+// the system does not let us. The number is the limit of the time that a process may compute in real
 // time without a pause, 73,000 years and more, so that it binds nobody. REQUIRES: the child has not
 // been waited for.
 std::uint64_t brand(pid_t child);

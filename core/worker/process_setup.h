@@ -24,9 +24,9 @@ void settle_process(pid_t parent);
 void report_exceptions();
 
 // Limits of memory, of descriptors and of what may be written, then the sandbox that the
-// capabilities leave open. Memory is limited twice: what is allocated by `memory_bytes_max`, and all
-// addresses by those that are in use now, that much, and 1 GiB. Returns what does not hold on this
-// machine. kInternal: no memory. REQUIRES: the window is mapped.
+// capabilities leave open. Memory is limited twice: what is allocated by `memory_bytes_max`, and
+// all addresses by those that are in use now, that much, and 1 GiB. Returns what does not hold on
+// this machine. kInternal: no memory. REQUIRES: the window is mapped.
 Result<std::string> confine_process(const BootArgs& args);
 
 }  // namespace agentd::worker
