@@ -39,6 +39,7 @@ bool wants_colour() {
 int main(int argc, char** argv) {
   using namespace agentd::app;
   ignore_broken_pipes();
+  notice_children();
   const bool out_tty = ::isatty(STDOUT_FILENO) != 0, err_tty = ::isatty(STDERR_FILENO) != 0;
   const bool colour = (out_tty || err_tty) && wants_colour();
   Output out(STDOUT_FILENO, out_tty, out_tty && colour),

@@ -78,6 +78,8 @@ void install(void (*handler)(int)) {
 
 void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
 
+void notice_children() { std::signal(SIGCHLD, SIG_DFL); }
+
 SignalScope::SignalScope() {
   AGENTD_ASSERT(current_token.load() == nullptr);
   forget_signals();

@@ -11,6 +11,9 @@ namespace agentd::app {
 // SIGPIPE off for the whole program: a closed pipe is an error of write().
 void ignore_broken_pipes();
 
+// Whatever the parent has set: where SIGCHLD is ignored the kernel forgets how children end.
+void notice_children();
+
 // While it lives, SIGINT, SIGTERM and SIGHUP cancel the token of the scope; the next signal after
 // that exits at once with 128 + signal. Blocking reads return with EINTR.
 class SignalScope {

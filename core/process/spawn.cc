@@ -280,7 +280,7 @@ Exit exit_in(const siginfo_t& info) {
 std::optional<Exit> exit_of(const Child& child) {
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0)
-    if (errno != EINTR) return std::nullopt;
+    if (errno != EINTR) return Exit{};
   if (info.si_pid == 0) return std::nullopt;
   return exit_in(info);
 }
@@ -295,6 +295,7 @@ Result<Exit> reap(const Child& child, const std::string& name, bool ended) {
   const int options = WEXITED | (ended ? 0 : WNOHANG);
   while (::waitid(P_PID, static_cast<id_t>(child.pid), &info, options) != 0) {
     if (errno == EINTR) continue;
+    if (errno == ECHILD) return Exit{};
     return errno_error("waiting for " + name, errno);
   }
   return exit_in(info);

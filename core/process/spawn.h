@@ -45,7 +45,7 @@ struct SpawnRequest {
 };
 
 struct Exit {
-  int code = -1;  // -1 when a signal ended it
+  int code = -1;  // -1 when a signal ended it, and when nobody can tell how it ended
   int signal = 0;
 };
 
@@ -66,14 +66,15 @@ Result<std::string> find_program(const std::string& name,
 // processes.
 Result<Child> spawn(const SpawnRequest& request);
 
-// How a child ended that has not been reaped; absent while it runs.
+// How a child ended; absent while it runs. One that somebody else has waited for, or the system
+// itself since SIGCHLD is ignored, has ended and nobody can tell how.
 std::optional<Exit> exit_of(const Child& child);
 
 // SIGKILL to the child itself. It must not have been reaped.
 void kill_child(const Child& child);
 
 // Waits for a child that has `ended` and tells how. One that a kill could not end yet is not waited
-// for: it counts as killed.
+// for: it counts as killed. One that is gone has ended as exit_of() says.
 Result<Exit> reap(const Child& child, const std::string& name, bool ended);
 
 }  // namespace agentd

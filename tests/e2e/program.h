@@ -52,6 +52,8 @@ class Program {
   const TempDir& directory() const { return directory_; }
 
   void set(const std::string& variable) { environment_.push_back(variable); }
+  // The program inherits a SIGCHLD that is ignored.
+  void ignore_child_signals() { ignores_children_ = true; }
   void set_home(std::string home) { home_ = std::move(home); }
   // Writes config.yaml of the home.
   void config(const std::string& yaml) const;
@@ -81,6 +83,7 @@ class Program {
   std::string home_ = directory_.file("home"), project_ = directory_.file("project");
   std::vector<std::string> environment_;
   int runs_ = 0;
+  bool ignores_children_ = false;
 };
 
 // Every line of the text is one JSON object; the test fails where it is not.

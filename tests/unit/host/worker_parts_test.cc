@@ -200,6 +200,22 @@ TEST(WorkerSupervisor, LeavesNoProcessBehind) {
   EXPECT_EQ(ended.load(), 3);
 }
 
+TEST(WorkerSupervisor, HearsOfAnEndThatTheSystemForgets) {
+  RecordingLog log;
+  SystemClock clock;
+  std::atomic<int> ended{0};
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  {
+    WorkerSupervisor supervisor(log, clock);
+    const auto id = supervisor.start({"/bin/sleep", "1000", {}}, [&](const Exit&) { ++ended; });
+    ASSERT_TRUE(id);
+    supervisor.end(*id);
+    EXPECT_EQ(supervisor.pid(*id), -1);
+  }
+  ::signal(SIGCHLD, before);
+  EXPECT_EQ(ended.load(), 1);
+}
+
 TEST(WorkerSupervisor, EndsWhatAWorkerStarted) {
   RecordingLog log;
   SystemClock clock;

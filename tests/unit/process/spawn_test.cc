@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -103,7 +104,21 @@ TEST(ExitOf, TellsItBeforeTheChildIsReaped) {
     EXPECT_EQ(exit->signal, SIGKILL);
   }
   EXPECT_EQ(reap(*child, "sleep", true)->signal, SIGKILL);
-  EXPECT_FALSE(exit_of(*child).has_value());
+}
+
+// Somebody else waited for it, or SIGCHLD is ignored: nobody will ever tell more.
+TEST(ExitOf, AndReapTellThatAChildWhichIsGoneHasEnded) {
+  const std::vector<std::string> argv{"/bin/true"}, environment;
+  auto child = spawn({argv, environment, {}});
+  ASSERT_TRUE(child);
+  ASSERT_EQ(::waitpid(child->pid, nullptr, 0), child->pid);
+  const auto exit = exit_of(*child);
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->code, -1);
+  EXPECT_EQ(exit->signal, 0);
+  const auto reaped = reap(*child, "true", true);
+  ASSERT_TRUE(reaped) << reaped.error().message;
+  EXPECT_EQ(reaped->code, -1);
 }
 
 }  // namespace
