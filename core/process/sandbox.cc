@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <initializer_list>
@@ -232,7 +233,7 @@ void deny_escapes(Filter& filter) {
   // A descriptor that tells of its events by a signal, to anybody.
   for (const int command : {F_SETOWN, F_SETOWN_EX, F_SETSIG})
     filter.deny_when({SCMP_SYS(fcntl)}, {has_bits(1, kLowHalf, static_cast<std::uint64_t>(command))});
-  for (const int command : {FIOSETOWN, SIOCSPGRP})
+  for (const int command : {FIOSETOWN, SIOCSPGRP, FIOASYNC})
     filter.deny_when({SCMP_SYS(ioctl)}, {has_bits(1, kLowHalf, static_cast<std::uint64_t>(command))});
   // It would take pages from under the host.
   filter.deny_when({SCMP_SYS(madvise)}, {has_bits(2, kLowHalf, MADV_REMOVE)});
@@ -292,8 +293,10 @@ void deny_local_sockets(Filter& filter) {
       filter.deny_when({SCMP_SYS(socket)}, {has_bits(0, kLowHalf, domain)});
 }
 
-// 0, or a negative number of errno; -ENOMEM when the rules could not be made.
-int filter_calls(const SandboxRules& rules, bool signals_are_kept_inside) {
+// 0, or a negative number of errno; -ENOMEM when the rules could not be made. `landlock`: the
+// version that guards files already, 0 = none.
+int filter_calls(const SandboxRules& rules, long landlock) {
+  const bool signals_are_kept_inside = landlock >= kVersionScope;
   Filter filter;
   deny_the_rest_of_the_machine(filter);
   deny_uncounted_memory(filter);
@@ -305,7 +308,7 @@ int filter_calls(const SandboxRules& rules, bool signals_are_kept_inside) {
   else
     filter.deny({SCMP_SYS(socket)});
   deny_file_changes(filter, rules.files_write);
-  if (!rules.files_write && landlock_version() < kVersionTruncate) deny_emptying(filter);
+  if (!rules.files_write && landlock < kVersionTruncate) deny_emptying(filter);
   return filter.no_memory() ? -ENOMEM : filter.enter();
 }
 
@@ -321,12 +324,13 @@ Result<std::string> enter_sandbox(const SandboxRules& rules) {
   std::string missing;
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
     add(missing, "no_new_privs is not available: programs may gain privileges");
-  const long version = landlock_version();
+  long version = landlock_version();
+  if (rules.landlock_version_max != 0) version = std::min(version, rules.landlock_version_max);
   const bool files = version >= 1 && guard_files(rules, version);
   if (!files) add(missing, "Landlock is not available: files are not guarded");
   if (files && version < kVersionTruncate && rules.files_write)
     add(missing, "Landlock is too old: files can be truncated outside of the writable directories");
-  const int filtered = filter_calls(rules, files && version >= kVersionScope);
+  const int filtered = filter_calls(rules, files ? version : 0);
   if (filtered == -ENOMEM) return Error{Code::kInternal, "no memory for the sandbox"};
   if (filtered != 0)
     add(missing, "seccomp is not available: network, processes and signals are not guarded");

@@ -33,6 +33,8 @@ struct SandboxRules {
   std::vector<std::string> readable, writable;
   // Descriptors whose files may be opened again for reading, through /proc/self/fd.
   std::vector<int> reopened;
+  // As if the kernel's Landlock were of that version and no newer; 0 = as it is.
+  long landlock_version_max = 0;
 };
 
 // Returns what does not hold on this machine, one sentence without a full stop; empty = everything

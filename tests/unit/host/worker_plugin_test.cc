@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "tests/unit/host/worker_fixture.h"
@@ -266,6 +269,33 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Daemon, ::testing::Values("daemon", "daemon exec
                                                   ? "Forked"
                                                   : "Executed");
                          });
+
+// ---- what a repository brings opens nothing by itself
+
+Said ask_for_a_process(Precedence precedence, const char* name,
+                       const std::optional<std::set<std::string>>& grants) {
+  WorkerFixture fixture;
+  fixture.options.directories = {{fixture.hooks(), precedence}};
+  fixture.options.plugins[name].grants = grants;
+  fixture.install("moods_processes");
+  fixture.load();
+  if (fixture.host->plugins().size() != 1) return {};
+  Said said = fixture.ask("daemon");
+  if (std::atoi(said.reason.c_str()) > 1) said.reason = "a process";
+  return said;
+}
+
+TEST(CapabilitiesOfAHook, HoldForWhatTheUserPutThere) {
+  EXPECT_EQ(ask_for_a_process(Precedence::kUser, "moods_processes", {}).reason, "a process");
+}
+
+TEST(CapabilitiesOfAHook, NeedAGrantWhenARepositoryBringsIt) {
+  constexpr const char* kName = "project/moods_processes";
+  EXPECT_EQ(ask_for_a_process(Precedence::kProject, kName, {}).reason, "EPERM");
+  EXPECT_EQ(ask_for_a_process(Precedence::kProject, kName, {{"network", "agentd.store"}}).reason,
+            "EPERM");
+  EXPECT_EQ(ask_for_a_process(Precedence::kProject, kName, {{"processes"}}).reason, "a process");
+}
 
 TEST(WorkerThatIsKilled, WhileNobodyCallsIsReplacedByTheNextCall) {
   WorkerFixture fixture;

@@ -2,18 +2,23 @@
 // degraded_test.cc - a sandbox on a kernel that has less: what is missing is named, the rest holds.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/openat2.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <initializer_list>
 #include <string>
 
 #include "core/base/file.h"
 #include "core/process/sandbox.h"
+#include "tests/support/temp_dir.h"
 
 namespace agentd::testing {
 namespace {
@@ -66,6 +71,67 @@ Seen enter_without(std::initializer_list<int> calls, bool seccomp_too = false) {
   out.file = text.find("|file") != std::string::npos;
   out.socket = text.find("|socket") != std::string::npos;
   return out;
+}
+
+// What a process may do to a file of a directory that it may read, in that order: read it, and
+// empty it by open(), openat(), openat2() and creat(); in a child.
+std::string tries_under(const SandboxRules& rules, const std::string& path) {
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto entered = enter_sandbox(rules);
+    open_how how{};
+    how.flags = O_RDONLY | O_TRUNC;
+    std::string text = entered ? "" : entered.error().message;
+    const auto say = [&](long got) {
+      text += (text.empty() ? "" : " ") + std::string(got >= 0 ? "ok" : ::strerrorname_np(errno));
+    };
+    say(::open(path.c_str(), O_RDONLY));
+    say(::syscall(SYS_open, path.c_str(), O_RDONLY | O_TRUNC, 0));
+    say(::openat(AT_FDCWD, path.c_str(), O_RDONLY | O_TRUNC));
+    say(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how));
+    say(::creat(path.c_str(), 0600));
+    ::_exit(write_all(ends[1], text) ? 0 : 1);
+  }
+  ::close(ends[1]);
+  char buffer[512];
+  const ssize_t got = ::read(ends[0], buffer, sizeof buffer);
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  return {buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+}
+
+SandboxRules reader_of(const std::string& directory, long landlock) {
+  SandboxRules rules;
+  rules.files_read = true;
+  rules.readable = {directory};
+  rules.landlock_version_max = landlock;
+  return rules;
+}
+
+TEST(DegradedSandbox, KeepsFilesFromBeingEmptiedWhereLandlockDoesNot) {
+  TempDir folder;
+  const std::string path = folder.write("file", "text");
+  EXPECT_EQ(tries_under(reader_of(folder.path(), 2), path), "ok EPERM EPERM ENOSYS EPERM");
+  EXPECT_EQ(folder.read("file"), "text");
+}
+
+TEST(DegradedSandbox, LeavesThatToLandlockWhereItDoes) {
+  TempDir folder;
+  const std::string path = folder.write("file", "text");
+  if (::syscall(kLandlockCreate, nullptr, 0, 1) < 3) GTEST_SKIP() << "this Landlock is too old";
+  EXPECT_EQ(tries_under(reader_of(folder.path(), 0), path), "ok EACCES EACCES EACCES EACCES");
+  EXPECT_EQ(folder.read("file"), "text");
+}
+
+TEST(DegradedSandbox, WhenItIsOffFilesCanBeEmptied) {
+  TempDir folder;
+  const std::string path = folder.write("file", "text");
+  SandboxRules off;
+  off.off = true;
+  EXPECT_EQ(tries_under(off, path), "ok ok ok ok ok");
+  EXPECT_EQ(folder.read("file"), "");
 }
 
 TEST(DegradedSandbox, NamesLandlockAndStillClosesSockets) {

@@ -100,6 +100,35 @@ TEST_F(Sandbox, ClosesTheRestOfTheMachineWhateverTheCapabilities) {
   }
 }
 
+TEST_F(Sandbox, KeepsSignalsByDescriptorAndTheHostsMemoryClosed) {
+  const std::vector<std::string> ways{"owner F_SETOWN",  "owner F_SETOWN_EX", "owner F_SETSIG",
+                                      "owner FIOSETOWN", "owner SIOCSPGRP",   "owner FIOASYNC",
+                                      "remove_page"};
+  for (const std::vector<std::string>& capabilities :
+       {std::vector<std::string>{}, {"network", "processes", "files:read", "files:write"}}) {
+    start(capabilities);
+    for (const std::string& way : ways) EXPECT_EQ(ask(way), "EPERM") << way;
+  }
+  start({}, true);
+  for (const std::string& way : ways) EXPECT_EQ(ask(way), "ok") << way;
+}
+
+TEST_F(Sandbox, KeepsModesAndOwnersOfOtherFilesClosed) {
+  start({"files:read", "files:write"});
+  for (const char* const directory : {"in", "out"}) {
+    EXPECT_EQ(ask("chmod", place(directory, "file")), "EPERM") << directory;
+    EXPECT_EQ(ask("chown", place(directory, "file")), "EPERM EPERM EPERM") << directory;
+  }
+  EXPECT_EQ(ask("change", place("in", "file")), "ok ok");
+  EXPECT_EQ(ask("change", place("out", "file")), "EACCES");
+  start({"files:read"});
+  EXPECT_EQ(ask("change", place("in", "file")), "EPERM EPERM");
+  start({}, true);
+  EXPECT_EQ(ask("chmod", place("out", "file")), "ok");
+  EXPECT_EQ(ask("chown", place("out", "file")), "ok ok ok");
+  EXPECT_EQ(ask("change", place("out", "file")), "ok ok");
+}
+
 TEST_F(Sandbox, OpensSocketsAndNothingElseForTheNetwork) {
   start({"network"});
   EXPECT_EQ(ask("socket"), "ok");

@@ -9,10 +9,13 @@
 #include <agentd/hook_abi.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
@@ -30,6 +33,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -228,6 +232,59 @@ std::string raise_limit() {
   return result(::setrlimit(RLIMIT_NOFILE, &more));
 }
 
+// A descriptor that tells of its events by a signal, to the process `pid`.
+std::string try_owner(const std::string& how, pid_t pid) {
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return result(-1);
+  f_owner_ex owner{F_OWNER_PID, pid};
+  int number = pid, on = 1;
+  std::string out = "?";
+  if (how == "F_SETOWN") out = result(::fcntl(ends[0], F_SETOWN, pid));
+  if (how == "F_SETOWN_EX") out = result(::fcntl(ends[0], F_SETOWN_EX, &owner));
+  if (how == "F_SETSIG") out = result(::fcntl(ends[0], F_SETSIG, SIGWINCH));
+  if (how == "FIOSETOWN") out = result(::ioctl(ends[0], FIOSETOWN, &number));
+  if (how == "SIOCSPGRP") out = result(::ioctl(ends[0], SIOCSPGRP, &number));
+  if (how == "FIOASYNC") out = result(::ioctl(ends[0], FIOASYNC, &on));
+  ::close(ends[0]);
+  ::close(ends[1]);
+  return out;
+}
+
+// The last page of the memory that the host shares; nobody uses it in these tests.
+std::string remove_shared_page() {
+  std::FILE* const maps = std::fopen("/proc/self/maps", "r");
+  char line[512], mode[5] = "";
+  unsigned long from = 0, to = 0;
+  bool found = false;
+  while (maps != nullptr && !found && std::fgets(line, sizeof line, maps) != nullptr)
+    found = std::sscanf(line, "%lx-%lx %4s", &from, &to, mode) == 3 &&
+            std::string_view(mode) == "rw-s";
+  if (maps != nullptr) std::fclose(maps);
+  if (!found) return "no memory is shared";
+  return result(::madvise(reinterpret_cast<void*>(to - 4096), 4096, MADV_REMOVE));
+}
+
+std::string try_openat2(const std::string& path, unsigned flags) {
+  open_how how{};
+  how.flags = flags;
+  return result(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how));
+}
+
+std::string change_through_descriptor(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return result(-1);
+  const std::string mode = result(::fchmod(fd, 0640));
+  const std::string out = mode + " " + result(::fchown(fd, ::getuid(), ::getgid()));
+  ::close(fd);
+  return out;
+}
+
+std::string try_owner_of_file(const std::string& path) {
+  return result(::chown(path.c_str(), ::getuid(), ::getgid())) + " " +
+         result(::lchown(path.c_str(), ::getuid(), ::getgid())) + " " +
+         result(::fchownat(AT_FDCWD, path.c_str(), ::getuid(), ::getgid(), 0));
+}
+
 std::string lower_limit(__rlimit_resource which) {
   const rlimit less{1000, 1000};
   return result(::syscall(SYS_prlimit64, 0, which, &less, nullptr));
@@ -239,6 +296,13 @@ std::string do_system_call(const std::string& what, const std::string& argument)
   if (what == "write") return try_open(argument, O_WRONLY | O_CLOEXEC);
   if (what == "make") return try_open(argument, O_WRONLY | O_CREAT | O_CLOEXEC);
   if (what == "truncate") return result(::truncate(argument.c_str(), 0));
+  if (what == "empty") return try_open(argument, O_RDONLY | O_TRUNC | O_CLOEXEC);
+  if (what == "empty2") return try_openat2(argument, O_RDONLY | O_TRUNC | O_CLOEXEC);
+  if (what == "creat") return result(::creat(argument.c_str(), 0600));
+  if (what == "chown") return try_owner_of_file(argument);
+  if (what == "change") return change_through_descriptor(argument);
+  if (what == "owner") return try_owner(argument, ::getppid());
+  if (what == "remove_page") return remove_shared_page();
   if (what == "remove") return result(::unlink(argument.c_str()));
   if (what == "mkdir") return result(::mkdir(argument.c_str(), 0700));
   if (what == "chmod") return result(::chmod(argument.c_str(), 0777));
