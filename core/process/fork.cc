@@ -120,8 +120,7 @@ class Watch {
     if (::poll(fds, 3, milliseconds) <= 0) return false;
     if (fds[0].revents != 0) ended_ = true;
     if (fds[1].revents != 0)
-      if (const std::string_view got = take(report_); end_.report.size() < limits_.report_bytes_max)
-        end_.report += got;
+      end_.report += take(report_).substr(0, limits_.report_bytes_max - end_.report.size());
     if (fds[2].revents != 0) kept_.append(take(output_));
     return true;
   }
