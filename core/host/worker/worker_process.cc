@@ -104,14 +104,18 @@ void WorkerProcess::wake_listener() {
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerSetup& setup) {
   // Of all attempts: what a worker says of the base does not get it more time.
-  const std::uint64_t until_ns = now_ns() + ns(setup.options.start_time);
+  // What the supervisor takes to start it is the host's own time.
+  std::uint64_t left_ns = ns(setup.options.start_time);
   for (std::uint32_t skip = 0;; ++skip) {
     std::unique_ptr<WorkerProcess> worker(new WorkerProcess(setup));
     AGENTD_TRY_VOID(worker->launch(setup, skip));
-    auto booted = worker->boot(setup, until_ns);
+    const std::uint64_t begun_ns = now_ns();
+    auto booted = worker->boot(setup, begun_ns + left_ns);
     if (booted) return worker;
     if (booted.error().code != Code::kConflict || skip + 1 == kBasesMax) return booted.error();
-    if (now_ns() >= until_ns) return booted.error();
+    const std::uint64_t took_ns = now_ns() - begun_ns;
+    if (took_ns >= left_ns) return booted.error();
+    left_ns -= took_ns;
   }
 }
 

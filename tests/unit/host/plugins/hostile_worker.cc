@@ -86,8 +86,8 @@ class Hostile {
     if (rule_ == "unknown_service")
       return (void)ask(lane, call.token, std::string(sizeof(ServiceArgs), '\x01'));
     if (rule_ == "scribbles") return scribble(lane);
-    if (rule_ == "rings_for_no_lane") return ring_for_no_lane(lane);
-    if (rule_ == "rings_as_if_it_had_ended") return ring_for_no_lane(lane, 1u << 31);
+    if (rule_ == "rings_for_no_lane") ring_for_no_lane(lane);
+    if (rule_ == "rings_as_if_it_had_ended") ring_for_no_lane(lane, 1u << 31);
     if (rule_ == "rings_without_end")
       for (;;) region_->ring(0);
     if (rule_ == "floods")
@@ -157,10 +157,11 @@ class Hostile {
   }
 
   // The word of the doorbell lies in the page before the first lane.
-  void ring_for_no_lane(Lane& lane, std::uint32_t junk = 0xf0) {
+  [[noreturn]] void ring_for_no_lane(Lane& lane, std::uint32_t junk = 0xf0) {
     char* const word = memory_of(lane) - 4096 + 64;
     std::atomic_ref(*reinterpret_cast<std::uint32_t*>(word)).fetch_or(junk);
     region_->ring(0);
+    for (;;) ::pause();
   }
 
   // Announces four pieces, hands over the first, and leaves it at that.
