@@ -332,8 +332,8 @@ CommandSpec hooks_validate_spec() {
           "FILE.so",
           "check a native hook by the rules of the ABI",
           "Each check runs in a process of its own: a module that crashes, hangs or leaks breaks a rule, and "
-          "nothing\nelse. One line for each rule; docs/reference/abi-rules.md explains the numbers. Exit code 1 "
-          "when a rule is\nbroken.",
+          "nothing\nelse. One line for each rule, and one for those that cannot be judged since another is broken;\n"
+          "docs/reference/abi-rules.md explains the numbers. Exit code 1 when a rule is broken.",
           {{"rule", 0, "ID", "that rule (A401) or group (A4) only (repeats)", {}, {}, {}, true},
            {"timeout", 0, "MS", "how long one check may take (default 20000)"},
            kModuleConfig,
