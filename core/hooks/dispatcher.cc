@@ -34,7 +34,7 @@ struct Snapshot::Serial {
   void* self = nullptr;
   const Clock* clock = nullptr;
   // Shared by all entries of one instance; owned by the snapshot's first entry of it.
-  std::shared_ptr<std::timed_mutex> turn;
+  std::shared_ptr<TimedMutex> turn;
 
   static agentd_status AGENTD_CALL call(void* me, const agentd_call* call) noexcept {
     auto& serial = *static_cast<Serial*>(me);
@@ -100,7 +100,7 @@ void Snapshot::add_entry(std::uint32_t index) {
     serial->turn = from.turn;
     for (const auto& other : serials_)
       if (!serial->turn && other->self == from.self) serial->turn = other->turn;
-    if (!serial->turn) serial->turn = std::make_shared<std::timed_mutex>();
+    if (!serial->turn) serial->turn = std::make_shared<TimedMutex>();
     entry.fn = Serial::call;
     entry.self = serial.get();
     serials_.push_back(std::move(serial));

@@ -28,6 +28,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/base/timed_mutex.h"
 #include "core/hooks/action.h"
 #include "core/hooks/event.h"
 #include "core/hooks/slot.h"
@@ -64,7 +65,7 @@ struct Subscription {
   const agentd_services* services = nullptr;
   // The queue of an instance that is not concurrent: shared by its subscriptions, by the snapshots that
   // follow each other and by its tools. Null = the snapshot makes one.
-  std::shared_ptr<std::timed_mutex> turn;
+  std::shared_ptr<TimedMutex> turn;
   // Shared with the plugin that it belongs to: kHookInUse, or skipped from now on. dispatch() sets kHookStuck.
   std::shared_ptr<std::atomic<std::uint32_t>> stopped;
   // What fn and self belong to: kept alive by every snapshot that may still call them. Null = somebody else sees

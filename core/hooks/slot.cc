@@ -181,13 +181,12 @@ void CallSlot::share_payload_text(CallSlot& from) {
 }
 
 bool CallSlot::complete(agentd_token token, agentd_status status) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!is_open(token)) return false;
-    done_generation_ = token >> kIndexBits;
-    done_status_ = status;
-    touched_.store(true, std::memory_order_relaxed);
-  }
+  const std::lock_guard lock(mutex_);
+  if (!is_open(token)) return false;
+  done_generation_ = token >> kIndexBits;
+  done_status_ = status;
+  touched_.store(true, std::memory_order_relaxed);
+  // Under the lock: who waits may find the call completed by himself, and the slot is gone soon after.
   completed_.notify_one();
   return true;
 }

@@ -51,7 +51,7 @@ Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, S
     return Error{Code::kInvalid, file.path + " says it is " + plugin->record_.id + ", its manifest says " +
                                      plugin->manifest_.id + ": give both the same id and rebuild it"};
   if (plugin->record_.plugin.concurrency != AGENTD_CONCURRENT)
-    plugin->turn_ = std::make_shared<std::timed_mutex>();
+    plugin->turn_ = std::make_shared<TimedMutex>();
   plugin->context_ = std::make_unique<PluginContext>(
       PluginIdentity{plugin->record_.id, plugin->record_.version, file.name, digest}, std::move(grants),
       environment.tokens, environment.services, environment.clock, environment.log);
@@ -128,7 +128,7 @@ Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCa
 
 Result<std::optional<std::string>> NativePlugin::save_state() {
   if (!created_ || record_.plugin.save_state == nullptr) return std::optional<std::string>();
-  std::unique_lock<std::timed_mutex> lock;
+  std::unique_lock<TimedMutex> lock;
   if (turn_) {
     lock = std::unique_lock(*turn_, std::defer_lock);
     if (!lock.try_lock_for(kControlTime))

@@ -9,13 +9,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/base/timed_mutex.h"
 #include "core/bridge/plugin_context.h"
 #include "core/host/hook_directories.h"
 #include "core/host/manifest.h"
@@ -73,7 +73,7 @@ class NativePlugin final : public Plugin {
   bool created_ = false;
   bool leaks_ = false;  // a task goes on: nothing that it may use is freed
   // Shared with the subscriptions of published snapshots; null for a concurrent plugin.
-  std::shared_ptr<std::timed_mutex> turn_;
+  std::shared_ptr<TimedMutex> turn_;
 };
 
 }  // namespace agentd

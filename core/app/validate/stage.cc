@@ -148,7 +148,7 @@ Instance::Instance(Stage& stage, Options options) : stage_(stage) {
     context_->offer(AGENTD_PROCESS_ID, stage.tables->process());
   }
   spy_ = std::make_unique<Spy>(Spy{kSpyTable, context_->core(), seen_.get(), options.deaf});
-  if (record.plugin.concurrency != AGENTD_CONCURRENT) turn_ = std::make_shared<std::timed_mutex>();
+  if (record.plugin.concurrency != AGENTD_CONCURRENT) turn_ = std::make_shared<TimedMutex>();
 }
 
 Instance::~Instance() { (void)!destroy(); }

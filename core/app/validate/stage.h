@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/app/validate/samples.h"
+#include "core/base/timed_mutex.h"
 #include "core/bridge/module.h"
 #include "core/bridge/plugin_context.h"
 #include "core/host/ext_tables.h"
@@ -116,7 +117,7 @@ class Instance {
   std::unique_ptr<PluginContext> context_;
   std::unique_ptr<Spy> spy_;
   std::unique_ptr<Seen> seen_ = std::make_unique<Seen>();
-  std::shared_ptr<std::timed_mutex> turn_;
+  std::shared_ptr<TimedMutex> turn_;
   std::vector<Row> rows_;  // as in the record
   void* self_ = nullptr;
   bool created_ = false;

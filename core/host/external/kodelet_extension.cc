@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 
+#include "core/base/timed_mutex.h"
 #include "core/host/external/rpc_connection.h"
 #include "core/host/external/translator.h"
 
@@ -102,7 +103,7 @@ struct KodeletExtension::State {
   const Clock& clock;
 
   // Held by who starts the program and shakes hands; what follows belongs to its holder.
-  std::timed_mutex starting;
+  TimedMutex starting;
   std::shared_ptr<RpcConnection::Pending> handshake;  // shared with the connection
   Deadline handshake_until;
 

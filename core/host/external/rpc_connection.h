@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/timed_mutex.h"
 #include "core/codec/json.h"
 #include "core/process/duplex.h"
 
@@ -78,7 +79,7 @@ class RpcConnection {
   const std::size_t frame_max_;
   const CancelToken stop_;  // of the reader
 
-  std::timed_mutex writing_;
+  TimedMutex writing_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::int64_t last_id_ = 0;  // this and the rest guarded by mutex_

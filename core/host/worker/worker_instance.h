@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/timed_mutex.h"
 #include "core/host/worker/worker_plugin.h"
 
 namespace agentd {
@@ -29,7 +30,7 @@ class WorkerPlugin::Instance final : public WorkerToolBook {
   // The one whose tools are the plugin's.
   bool primary() const { return primary_; }
 
-  std::timed_mutex starting;  // by who makes a new process
+  TimedMutex starting;  // by who makes a new process
   std::mutex mutex;
   ProcessPtr process;          // guarded by mutex; null = never made, or ended
   bool counted = false;        // its end is in the book; guarded by mutex
