@@ -11,6 +11,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kThreadBudgetTokens = 1'000'000;
+constexpr Milliseconds kSlice{20};  // how often a cancel is looked at
 
 Error no_conversation(std::string_view id) {
   return {Code::kNotFound, "there is no conversation " + std::string(id)};
@@ -201,11 +202,16 @@ Result<std::shared_ptr<AgentServices::Thread>> AgentServices::find_thread(std::s
 Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thread handle,
                                         std::string_view text) {
   AGENTD_TRY(const std::shared_ptr<Thread> thread, find_thread(caller.plugin_id, handle));
-  const std::lock_guard lock(thread->mutex);
+  // Another of the plugin's threads may wait for an answer in it, for as long as the model takes.
+  while (!thread->talking.try_lock_for(kSlice))
+    if (caller.cancel.cancelled())
+      return Error{Code::kCancelled, "the call was cancelled while another request of the thread was under way"};
+  const std::lock_guard talking(thread->talking, std::adopt_lock);
   const ThreadOptions& options = thread->options;
   Rows rows = thread->history;
   rows.append(Message::of_text(Role::kUser, to_utf8(text)), 0, parts_.clock.wall_ms());
-  const std::uint64_t spent = thread->usage.prompt_tokens() + thread->usage.output;
+  const Usage before = thread->spent();
+  const std::uint64_t spent = before.prompt_tokens() + before.output;
   const std::uint64_t next = corrected(options.model, rows.tokens());
   if (spent >= options.budget_tokens || next > options.budget_tokens - spent)
     return Error{Code::kDenied, "the thread has spent " + with_commas(spent) + " of its budget of " +
@@ -227,15 +233,14 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
             corrected(options.model, parts_.estimator.count_text(out.message.text())), 0, 0, 0, 0});
   rows.append(out.message, 0, parts_.clock.wall_ms());
   thread->history = std::move(rows);
-  thread->usage += out.usage;
+  thread->spend(out.usage);
   charge(who, out.usage, "thread");
   return out;
 }
 
 Result<Usage> AgentServices::thread_usage(const ServiceCaller& caller, agentd_thread handle) {
   AGENTD_TRY(const std::shared_ptr<Thread> thread, find_thread(caller.plugin_id, handle));
-  const std::lock_guard lock(thread->mutex);
-  return thread->usage;
+  return thread->spent();
 }
 
 Result<void> AgentServices::close_thread(std::string_view plugin_id, agentd_thread handle) {

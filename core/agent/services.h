@@ -11,6 +11,7 @@
 
 #include "core/agent/session.h"
 #include "core/agent/token_factors.h"
+#include "core/base/timed_mutex.h"
 
 namespace agentd {
 
@@ -74,9 +75,19 @@ class AgentServices final : public Services {
   struct Thread {
     std::string plugin_id;
     ThreadOptions options;
-    Rows history;
-    Usage usage;
-    std::mutex mutex;
+    Rows history;       // guarded by talking
+    TimedMutex talking;  // one request after another
+
+    Usage spent() const {
+      const std::lock_guard lock(mutex);
+      return usage;
+    }
+    void spend(const Usage& more) {
+      const std::lock_guard lock(mutex);
+      usage += more;
+    }
+    Usage usage;  // guarded by mutex
+    mutable std::mutex mutex;
   };
   Result<std::shared_ptr<Thread>> find_thread(std::string_view plugin_id, agentd_thread handle);
   Result<CompactAnswer> summarise(const Rows& rows, std::span<const SeqRange> view,

@@ -351,7 +351,7 @@ agentd_status run_call(State& state, CallSlot& slot, const Dispatch& dispatch,
     status = slot.wait_completed(state.clock.monotonic_ns());
     if (slot.gave_up()) state.gave_up.store(true);
   }
-  slot.end_call();
+  slot.end_call(state.clock);
   return status;
 }
 

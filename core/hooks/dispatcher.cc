@@ -315,14 +315,14 @@ class OwnDeadline {
 // who was given up.
 agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                        const Snapshot::Entry& entry, agentd_status status, std::string& why) {
-  const std::uint64_t deadline = std::atomic_ref(slot.live().deadline_ns).load();
   if (status == AGENTD_PENDING) {
+    const std::uint64_t deadline = slot.deadline_ns();
     const std::uint64_t now = snapshot.clock().monotonic_ns();
     const auto& timeout = snapshot.subscription(entry).timeout;
     const std::uint64_t budget_ns = timeout ? ns(*timeout) : event.budget_ns;
     const bool had_time = deadline > now && deadline - now >= budget_ns / 2;
     status = slot.wait_completed(now);
-    slot.end_call();
+    slot.end_call(snapshot.clock());
     if (!slot.gave_up()) return status;
     why = status == AGENTD_E_DEADLINE ? "it did not answer before its deadline and goes on"
                                       : "it was cancelled and goes on";
@@ -332,9 +332,9 @@ agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch&
     why = "it did not answer before its deadline and goes on: it is switched off until agentd starts again";
     return status;
   }
-  if (!slot.end_call()) return status;
+  if (!slot.end_call(snapshot.clock())) return status;
   if (status == AGENTD_E_CANCELLED) return AGENTD_E_DEADLINE;
-  const std::uint64_t now = snapshot.clock().monotonic_ns();
+  const std::uint64_t now = snapshot.clock().monotonic_ns(), deadline = slot.deadline_ns();
   if (status < 0 || now < deadline || Milliseconds((now - deadline) / 1'000'000) <= CallSlot::kGrace)
     return status;
   why = "it answered " + std::to_string((now - deadline) / 1'000'000) +
@@ -450,7 +450,7 @@ class ObserverGroup {
     const SlotLease lease(*event_.slots);
     if (lease->touched()) lease->clean();
     const CancelBinding cancel(*lease, slot_.cancel_token());
-    lease->set_deadline(event_.deadline_ns);
+    lease->set_deadline(deadline_ns_);
     lease->announce(event_.event, event_.conversation);
     lease->share_payload_text(slot_);
     answers_[index] = call(*lease, entries_[index]);
@@ -476,6 +476,8 @@ class ObserverGroup {
   CallSlot& slot_;
   const Dispatch& event_;
   const std::span<const Snapshot::Entry> entries_;
+  // The event's, and later by what the hooks before had more: read before the calls, which move their slots' own.
+  const std::uint64_t deadline_ns_ = slot_.deadline_ns();
   std::vector<HookAnswer> answers_;
 };
 

@@ -86,9 +86,12 @@ void CallSlot::give_up(std::uint32_t reason) {
   std::atomic_ref(old->cancel).store(reason);
 }
 
-bool CallSlot::end_call() {
+bool CallSlot::end_call(const Clock& clock) {
   const std::lock_guard lock(mutex_);
   done_generation_ = generation();
+  // A thread of the plugin may still be in a service; it is no longer the call's.
+  host_works_ = 0;
+  if (time_left_ns_) let_deadline_go_on(clock.monotonic_ns());
   const bool told = expired_generation_ == done_generation_;
   forget_deadline();
   return told;
@@ -202,21 +205,32 @@ void* CallSlot::allocate(agentd_token token, std::size_t bytes, std::size_t alig
 void CallSlot::begin_host_time(agentd_token token, std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (!is_open(token)) return;
-  if (host_generation_ != token >> kIndexBits) host_works_ = 0;
+  if (host_generation_ != token >> kIndexBits) {
+    host_works_ = 0;
+    time_left_ns_.reset();
+  }
   host_generation_ = token >> kIndexBits;
-  if (host_works_++ == 0) host_since_ns_ = now_ns;
+  if (host_works_++ != 0) return;
+  touched_.store(true, std::memory_order_relaxed);  // the owner takes the way that lets the deadline go on
+  std::atomic_ref deadline(live_->deadline_ns);
+  const std::uint64_t at = deadline.load();
+  if (at == UINT64_MAX || at <= now_ns) return;
+  time_left_ns_ = at - now_ns;
+  deadline.store(UINT64_MAX);
 }
 
-// The time so far counts at each end, so that those who wait see it although another one goes on.
 void CallSlot::end_host_time(agentd_token token, std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   // One that began under an older token, or after the end of the call, was not counted.
-  if (!is_current(token) || host_generation_ != token >> kIndexBits || host_works_ == 0) return;
-  --host_works_;
-  const std::uint64_t since = std::exchange(host_since_ns_, now_ns);
-  std::atomic_ref deadline(live_->deadline_ns);
-  const std::uint64_t at = deadline.load();
-  if (is_open(token) && at != UINT64_MAX) deadline.store(at + (now_ns - since));
+  if (!is_open(token) || host_generation_ != token >> kIndexBits || host_works_ == 0) return;
+  if (--host_works_ == 0) let_deadline_go_on(now_ns);
+}
+
+// REQUIRES: mutex_ is held.
+void CallSlot::let_deadline_go_on(std::uint64_t now_ns) {
+  if (!time_left_ns_) return;
+  std::atomic_ref(live_->deadline_ns).store(now_ns + *time_left_ns_);
+  time_left_ns_.reset();
 }
 
 agentd_str CallSlot::copy(agentd_token token, std::string_view text) {

@@ -103,8 +103,8 @@ class CallSlot {
   agentd_status wait_completed(std::uint64_t now_ns);
   static constexpr std::chrono::milliseconds kSlice{10};
   // The call is over, whatever its threads still say. True when the watchdog has told it that its deadline had
-  // passed; the cancel word is free again.
-  bool end_call();
+  // passed; the cancel word is free again. `clock` is that of the deadlines.
+  bool end_call(const Clock& clock);
   // True when the last wait_completed() gave the call up: the plugin still works on it.
   bool gave_up() const { return gave_up_; }
 
@@ -134,8 +134,9 @@ class CallSlot {
   // are joined.
   bool note(agentd_token token, std::string_view text);
   void* allocate(agentd_token token, std::size_t bytes, std::size_t align);
-  // The host itself works for the call from one to the other; several may do so at once. The deadline, if there
-  // is one, moves on by the time in which at least one did.
+  // The host itself works for the call from one to the other; several may do so at once. The deadline stands still
+  // while at least one does: it reads as none, and afterwards is as far away as it was. One that has passed already
+  // is not moved.
   void begin_host_time(agentd_token token, std::uint64_t now_ns);
   void end_host_time(agentd_token token, std::uint64_t now_ns);
   // Copies into the call's memory; the same text when it is empty.
@@ -170,6 +171,7 @@ class CallSlot {
   }
   void give_up(std::uint32_t reason);
   void forget_deadline();
+  void let_deadline_go_on(std::uint64_t now_ns);
   void bind(std::optional<CancelToken> cancel) {
     const std::lock_guard lock(mutex_);
     cancel_ = std::move(cancel);
@@ -203,7 +205,7 @@ class CallSlot {
   agentd_status done_status_ = 0;  // guarded by mutex_
   std::uint64_t host_generation_ = UINT64_MAX;  // of the call for which the host works; guarded by mutex_
   std::uint32_t host_works_ = 0;                // how often at once; guarded by mutex_
-  std::uint64_t host_since_ns_ = 0;             // of time not yet counted; guarded by mutex_
+  std::optional<std::uint64_t> time_left_ns_;   // of a call whose deadline stands still; guarded by mutex_
 };
 
 // Lends slots whose tokens plugins can use; implemented by bridge.

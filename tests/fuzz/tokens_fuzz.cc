@@ -107,7 +107,7 @@ class Play {
     if (of == nullptr || models_[of].open == 0) return;
     const std::size_t expected = models_[of].actions;
     fuzz::require(of->take_actions().size() == expected, "every action arrives once");
-    of->end_call();
+    of->end_call(ManualClock());
     of->close();
     of->clean();
     models_[of] = {};

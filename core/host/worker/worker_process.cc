@@ -290,9 +290,12 @@ LaneWait WorkerProcess::wait_for(const Running& running) const {
 LaneWait WorkerProcess::wait_until(std::uint64_t deadline_ns) const {
   LaneWait out;
   out.gone = &gone_;
-  if (deadline_ns == Deadline::kNever) return out;
   const std::uint64_t now = clock_.monotonic_ns();
-  out.until_ns = now_ns() + (deadline_ns > now ? deadline_ns - now : 0);
+  // One that stands still while its host works for the call goes on without a word to who waits here.
+  const std::uint64_t look_again = ns(options_.grace);
+  out.until_ns = now_ns() + (deadline_ns == Deadline::kNever ? look_again
+                             : deadline_ns > now             ? deadline_ns - now
+                                                             : 0);
   return out;
 }
 

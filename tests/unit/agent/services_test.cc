@@ -182,6 +182,27 @@ TEST_F(AgentServicesTest, FailedSendLeavesTheHistoryAsItWas) {
   EXPECT_EQ(model_.requests[1].all_text(), "kept\n");
 }
 
+// As when one of the plugin's threads waits for the model and a call of it asks meanwhile.
+TEST_F(AgentServicesTest, ThreadThatTalksHoldsNobodyLongerThanHisOwnCancel) {
+  open();
+  const auto thread = services().open_thread(caller(), {});
+  std::optional<Usage> usage;
+  Result<ThreadReply> second = Error{};
+  model_.during = [&](const ModelRequest&) {
+    std::thread([&] {
+      if (auto spent = services().thread_usage(caller(), *thread)) usage = *spent;
+      ServiceCaller impatient = caller();
+      impatient.cancel.cancel(AGENTD_CANCEL_USER);
+      second = services().send(impatient, *thread, "me too");
+    }).join();
+  };
+  model_.say("A");
+  EXPECT_TRUE(services().send(caller(), *thread, "first"));
+  EXPECT_TRUE(usage);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kCancelled);
+}
+
 TEST_F(AgentServicesTest, ThreadBelongsToThePluginThatOpenedIt) {
   open();
   const auto thread = services().open_thread(caller(), {});

@@ -308,7 +308,7 @@ TEST(CallSlot, CallThatEndedBetweenTheTwoLooksOfTheWatchdogLeavesTheNextOneAlone
   EXPECT_EQ(slot.live().cancel, 0u);
   const auto second = slot.about_to_expire(200);
   ASSERT_TRUE(second);
-  slot.end_call();
+  slot.end_call(ManualClock());
   slot.expire(*second, 300);
   EXPECT_EQ(slot.live().cancel, 0u);
   slot.open(nullptr);
@@ -318,25 +318,50 @@ TEST(CallSlot, CallThatEndedBetweenTheTwoLooksOfTheWatchdogLeavesTheNextOneAlone
   EXPECT_EQ(slot.live().cancel, 0u);
   slot.expire(*third, 300);
   EXPECT_EQ(slot.live().cancel, AGENTD_CANCEL_DEADLINE);
-  EXPECT_TRUE(slot.end_call());
+  EXPECT_TRUE(slot.end_call(ManualClock()));
   EXPECT_EQ(slot.live().cancel, 0u);
 }
 
-TEST(CallSlot, TimeOfItsHostCountsOnceHoweverManyWorkAndAtEachEnd) {
+TEST(CallSlot, DeadlineStandsStillWhileItsHostWorksHoweverManyDo) {
   CallSlot slot(1);
   const agentd_token token = slot.open(nullptr);
   slot.set_deadline(1'000);
   slot.begin_host_time(token, 100);
   slot.begin_host_time(token, 150);
+  EXPECT_EQ(slot.live().deadline_ns, UINT64_MAX);
+  EXPECT_FALSE(slot.about_to_expire(5'000));
   slot.end_host_time(token, 200);
-  EXPECT_EQ(slot.live().deadline_ns, 1'100u);
-  slot.begin_host_time(token, 250);
-  slot.end_host_time(token, 300);
+  EXPECT_EQ(slot.live().deadline_ns, UINT64_MAX);
   slot.end_host_time(token, 400);
   EXPECT_EQ(slot.live().deadline_ns, 1'300u);
   slot.begin_host_time(token, 500);  // after a while in which nobody worked
   slot.end_host_time(token, 600);
   EXPECT_EQ(slot.live().deadline_ns, 1'400u);
+}
+
+TEST(CallSlot, DeadlineThatHasPassedIsNotMovedByItsHost) {
+  CallSlot slot(1);
+  const agentd_token token = slot.open(nullptr);
+  slot.set_deadline(1'000);
+  slot.begin_host_time(token, 1'000);
+  EXPECT_EQ(slot.live().deadline_ns, 1'000u);
+  slot.end_host_time(token, 3'000);
+  EXPECT_EQ(slot.live().deadline_ns, 1'000u);
+}
+
+TEST(CallSlot, EndsWhileItsHostStillWorksAndHasItsDeadlineAgain) {
+  ManualClock clock;
+  clock.advance(Milliseconds(1));
+  CallSlot slot(1);
+  const agentd_token token = slot.open(nullptr);
+  slot.set_deadline(clock.monotonic_ns() + 1'000);
+  slot.begin_host_time(token, clock.monotonic_ns());
+  EXPECT_TRUE(slot.touched());  // so that its owner ends it by end_call()
+  clock.advance(Milliseconds(5));
+  slot.end_call(clock);
+  EXPECT_EQ(slot.live().deadline_ns, clock.monotonic_ns() + 1'000);
+  slot.end_host_time(token, clock.monotonic_ns() + 7);
+  EXPECT_EQ(slot.live().deadline_ns, clock.monotonic_ns() + 1'000);
 }
 
 TEST(CallSlot, TimeOfItsHostForACallThatHasEndedIsNotTheNextOnes) {
@@ -348,9 +373,44 @@ TEST(CallSlot, TimeOfItsHostForACallThatHasEndedIsNotTheNextOnes) {
   slot.set_deadline(1'000);
   slot.begin_host_time(second, 200);
   slot.end_host_time(first, 300);
-  EXPECT_EQ(slot.live().deadline_ns, 1'000u);
+  EXPECT_EQ(slot.live().deadline_ns, UINT64_MAX);
   slot.end_host_time(second, 350);
   EXPECT_EQ(slot.live().deadline_ns, 1'150u);
+}
+
+TEST_F(Async, CallIsNotToldToGiveUpWhileItsHostWorksForIt) {
+  tokens_.watch(clock_);
+  std::atomic<bool> told{false}, told_after{false};
+  hook("a", [&](const agentd_call& call) {
+    CallSlot* const slot = tokens_.find(call.token);
+    slot->begin_host_time(call.token, clock_.monotonic_ns());
+    std::this_thread::sleep_for(Milliseconds(300));  // longer than the deadline and the pause of the watchdog
+    told = is_told(call.live);
+    slot->end_host_time(call.token, clock_.monotonic_ns());
+    while (!is_told(call.live)) std::this_thread::sleep_for(Milliseconds(1));
+    told_after = true;  // the deadline goes on, and passes
+    return AGENTD_E_CANCELLED;
+  });
+  const auto outcome = fire(Milliseconds(100));
+  EXPECT_FALSE(told);
+  EXPECT_TRUE(told_after);
+  EXPECT_EQ(outcome->failures.at(0).status, AGENTD_E_DEADLINE);
+}
+
+TEST_F(Async, PendingCallIsNotGivenUpWhileItsHostWorksForIt) {
+  hook("a", [this](const agentd_call& call) {
+    CallSlot* const slot = tokens_.find(call.token);
+    slot->begin_host_time(call.token, clock_.monotonic_ns());
+    later([this, slot, token = call.token] {
+      std::this_thread::sleep_for(CallSlot::kGrace + Milliseconds(300));
+      slot->end_host_time(token, clock_.monotonic_ns());
+      EXPECT_EQ(block(token, "in time"), AGENTD_OK);
+      core()->complete(core(), token, AGENTD_OK);
+    });
+    return AGENTD_PENDING;
+  });
+  const auto outcome = fire(Milliseconds(200));
+  EXPECT_TRUE(outcome && outcome->blocked);
 }
 
 TEST_F(Async, AnswerLongAfterTheDeadlineIsNotUsed) {
