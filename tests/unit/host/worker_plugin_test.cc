@@ -772,5 +772,26 @@ TEST(PlaceOfAHook, FollowsAManifestThatAsksForMoreWallsAndNotForFewer) {
   EXPECT_EQ(placed(options, false, "process-per-conversation"), Isolation::kInProcess);
 }
 
+// The watchdog, who waits in the call and who waits for its end: none of them counts the host's own time.
+TEST(WorkerThatIsServed, HasTheTimeThatWasLeftWhenTheServiceBegan) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.services.on_compact = [](const ServiceCaller& caller) {
+    std::this_thread::sleep_for(Milliseconds(700));
+    EXPECT_FALSE(caller.cancel.cancelled());
+  };
+  fixture.load();
+  fixture.tokens.watch(fixture.clock);
+  const pid_t before = fixture.pid();
+  const Said served = fixture.ask("compact", {Milliseconds(300), 0, {}});
+  EXPECT_EQ(served.status, AGENTD_E_IO) << served.failure;  // what the service said
+  // Here another thread is served, and the call waits to be told that its time is over.
+  const auto start = std::chrono::steady_clock::now();
+  const Said apart = fixture.ask("compact apart", {Milliseconds(300), 0, {}});
+  EXPECT_EQ(apart.status, AGENTD_E_DEADLINE);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, Milliseconds(700));
+  EXPECT_EQ(fixture.pid(), before);
+}
+
 }  // namespace
 }  // namespace agentd
