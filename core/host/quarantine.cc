@@ -31,7 +31,7 @@ constexpr std::string_view kLoading = "loading-", kBeside = "new-", kSuffix = ".
 constexpr std::string_view kCrashes = ".crashes";
 constexpr std::size_t kCrashesMax = 1'000;          // that are kept of one module
 constexpr std::time_t kCrashesSeconds = 24 * 3600;  // and for how long, when nothing comes after them
-constexpr int kLockTries = 40;
+constexpr int kLockTries = 400;  // two seconds, which only crashes and releases take
 constexpr Milliseconds kLockPause{5};
 
 struct CloseDirectory {
@@ -139,27 +139,54 @@ void drop_leftover(int directory, const std::string& name) {
   if (is_abandoned(directory, name)) ::unlinkat(directory, name.c_str(), 0);
 }
 
-// Of a module that has not crashed for long.
-void drop_old_crashes(int directory, const std::string& name) {
-  struct stat info {};
-  if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
-  if (std::time(nullptr) - info.st_mtime > kCrashesSeconds) ::unlinkat(directory, name.c_str(), 0);
-}
-
 std::string crashes_of(std::string_view digest) { return std::string(digest) + std::string(kCrashes); }
 
-// Locked; who holds it writes a line and goes.
-Result<UniqueFd> open_crashes(int directory, const std::string& name, const std::string& path) {
-  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  UniqueFd fd(::openat(directory, name.c_str(), kFlags, 0600));
-  struct stat info {};
-  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return errno_error("writing " + path, errno);
-  if (!S_ISREG(info.st_mode)) return Error{Code::kInvalid, path + " is no file: remove it"};
-  for (int i = 0; i < kLockTries; ++i) {
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
-    std::this_thread::sleep_for(kLockPause);
+// False when another file has that name by now, or none.
+bool is_still(int directory, const std::string& name, int fd) {
+  struct stat ours {}, there {};
+  return ::fstat(fd, &ours) == 0 &&
+         ::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+// Locked, and the file of that name: whoever had it before may have removed or replaced it.
+Result<UniqueFd> open_crashes(int directory, const std::string& name, const std::string& path,
+                              int more_flags, int tries) {
+  const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | more_flags;
+  UniqueFd fd;
+  for (int i = 0; i < tries; ++i) {
+    if (!fd.valid()) fd = UniqueFd(::openat(directory, name.c_str(), flags, 0600));
+    struct stat info {};
+    if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return errno_error("writing " + path, errno);
+    if (!S_ISREG(info.st_mode)) return Error{Code::kInvalid, path + " is no file: remove it"};
+    const bool locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+    if (locked && is_still(directory, name, fd.get())) return fd;
+    if (locked)
+      fd.reset();
+    else if (i + 1 < tries)
+      std::this_thread::sleep_for(kLockPause);
   }
   return Error{Code::kBusy, path + " is locked by another process"};
+}
+
+// Who waits for it meanwhile looks again. One that stays locked goes nevertheless: the user's word
+// counts for more than a process that stands still.
+void drop_crashes(int directory, std::string_view digest) {
+  const std::string name = crashes_of(digest);
+  const auto lock = open_crashes(directory, name, name, 0, kLockTries);
+  ::unlinkat(directory, name.c_str(), 0);
+}
+
+// Of a module that has not crashed for long. One that is in use is not old.
+void drop_old_crashes(int directory, const std::string& name) {
+  const auto is_old = [&] {
+    struct stat info {};
+    return ::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+           std::time(nullptr) - info.st_mtime > kCrashesSeconds;
+  };
+  if (!is_old()) return;
+  const auto lock = open_crashes(directory, name, name, 0, 1);
+  if (lock && is_old()) ::unlinkat(directory, name.c_str(), 0);
 }
 
 // The times of a file, a line each, that lie within the window before `now`; what is no time is none.
@@ -323,7 +350,7 @@ Result<std::size_t> Quarantine::note_crash(std::string_view digest, Milliseconds
   if (!is_digest(digest)) return Error{Code::kInvalid, "bytes without a digest"};
   AGENTD_TRY(const UniqueFd directory, state_->make());
   const std::string name = crashes_of(digest), path = state_->directory + "/" + name;
-  AGENTD_TRY(const UniqueFd fd, open_crashes(directory.get(), name, path));
+  AGENTD_TRY(const UniqueFd fd, open_crashes(directory.get(), name, path, O_CREAT, kLockTries));
   const std::int64_t now = state_->clock.wall_ms();
   // One that is longer is not ours, and begins anew.
   const auto before = read_fd(fd.get(), kFileBytesMax, path);
@@ -331,9 +358,9 @@ Result<std::size_t> Quarantine::note_crash(std::string_view digest, Milliseconds
   times.push_back(now);
   std::string text;
   for (const std::int64_t time : times) text += std::to_string(time) + "\n";
-  if (::ftruncate(fd.get(), 0) != 0 || ::lseek(fd.get(), 0, SEEK_SET) != 0)
-    return errno_error("writing " + path, errno);
-  AGENTD_TRY_VOID(write_all(fd.get(), text));
+  // Whole or not at all: who is ended in between loses none of those before.
+  AGENTD_TRY(const UniqueFd written, write_as(directory.get(), state_->directory, name,
+                                              state_->ids.next().text(), text));
   return times.size();
 }
 
@@ -346,7 +373,7 @@ Result<void> Quarantine::set_aside(QuarantineEntry entry) {
     AGENTD_TRY(const UniqueFd file, write_as(fd.get(), state_->directory, file_of(entry.digest),
                                              state_->ids.next().text(), text_of(entry)));
     // One that is released starts afresh.
-    ::unlinkat(fd.get(), crashes_of(entry.digest).c_str(), 0);
+    drop_crashes(fd.get(), entry.digest);
     return ::fsync(file.get()) == 0 ? Result<void>() : errno_error("writing " + state_->directory, errno);
   };
   auto saved = save();
@@ -375,7 +402,7 @@ Result<QuarantineEntry> Quarantine::release(std::string_view which) {
     if (fd.valid() && ::unlinkat(fd.get(), name.c_str(), 0) != 0 && errno != ENOENT)
       return errno_error("releasing " + entry.path + ": removing " + state_->directory + "/" + name,
                          errno);
-    if (fd.valid()) ::unlinkat(fd.get(), crashes_of(entry.digest).c_str(), 0);
+    if (fd.valid()) drop_crashes(fd.get(), entry.digest);
     std::erase_if(state_->unsaved,
                   [&](const QuarantineEntry& each) { return each.digest == entry.digest; });
   }

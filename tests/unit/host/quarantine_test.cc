@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/quarantine.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "core/base/hash.h"
 #include "tests/support/host_fixture.h"
@@ -174,6 +178,87 @@ TEST_F(QuarantineTest, CrashesOfProcessesAtTheSameTimeAreAllCounted) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(*open()->note_crash(kDigest, kMinute), std::size_t{kProcesses * kCrashes + 1});
+}
+
+// How many descriptors of this process are of that file.
+std::size_t held(const std::string& path) {
+  std::size_t out = 0;
+  std::error_code gone;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd"))
+    if (std::filesystem::read_symlink(each.path(), gone) == path) ++out;
+  return out;
+}
+
+class LockedCrashes : public QuarantineTest {
+ protected:
+  LockedCrashes() {
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(open()->note_crash(kDigest, kMinute));
+    lock_ = UniqueFd(::open(file_.c_str(), O_RDWR | O_CLOEXEC));
+    EXPECT_EQ(::flock(lock_.get(), LOCK_EX), 0);
+  }
+  // Somebody else has opened it and waits for the lock.
+  bool is_waited_for() const {
+    for (int i = 0; i < 10'000 && held(file_) < 2; ++i) ::usleep(1'000);
+    return held(file_) == 2;
+  }
+  bool is_there() const { return std::filesystem::exists(file_); }
+
+  const std::string file_ = directory_ + "/" + kDigest + ".crashes";
+  UniqueFd lock_;
+};
+
+TEST_F(LockedCrashes, ThatAreRemovedMeanwhileDoNotCount) {
+  const auto quarantine = open();
+  std::thread other([&] {
+    const auto noted = quarantine->note_crash(kDigest, kMinute);
+    ASSERT_TRUE(noted) << noted.error().message;
+    EXPECT_EQ(*noted, 1u) << "those of the removed file count";
+  });
+  EXPECT_TRUE(is_waited_for());
+  EXPECT_EQ(::unlink(file_.c_str()), 0);
+  lock_.reset();
+  other.join();
+  EXPECT_EQ(*quarantine->note_crash(kDigest, kMinute), 2u);
+}
+
+TEST_F(LockedCrashes, AreRemovedUnderTheirLock) {
+  const auto quarantine = open();
+  std::thread other([&] { EXPECT_TRUE(quarantine->set_aside(entry_of("lint", kDigest))); });
+  EXPECT_TRUE(is_waited_for());
+  EXPECT_TRUE(is_there()) << "it is removed without its lock";
+  lock_.reset();
+  other.join();
+  EXPECT_FALSE(is_there());
+}
+
+TEST_F(LockedCrashes, OfAProcessThatStandsStillDoNotKeepARelease) {
+  const auto quarantine = open();
+  ASSERT_TRUE(quarantine->set_aside(entry_of("lint", kDigest)));
+  ASSERT_TRUE(quarantine->release("lint"));
+  EXPECT_FALSE(is_there());
+}
+
+TEST_F(LockedCrashes, OfLongAgoAreLeftToWhoHasThem) {
+  const timespec times[2] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(::futimens(lock_.get(), times), 0);
+  open();
+  EXPECT_TRUE(is_there());
+  lock_.reset();
+  open();
+  EXPECT_FALSE(is_there());
+}
+
+TEST_F(QuarantineTest, CrashThatCannotBeWrittenLosesNoneBefore) {
+  EXPECT_EQ(*open()->note_crash(kDigest, kMinute), 1u);
+  const int status = in_child([&] {
+    const rlimit none{0, 0};
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &none);
+    if (open()->note_crash(kDigest, kMinute)) ::_exit(1);
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(*open()->note_crash(kDigest, kMinute), 2u);
 }
 
 TEST_F(QuarantineTest, CrashFileThatSaysNothingBeginsAnew) {
