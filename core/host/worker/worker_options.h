@@ -20,7 +20,7 @@ struct WorkerOptions {
   // After its deadline, or a cancel, a call may still answer for so long; then its worker is
   // killed.
   Milliseconds grace{50};
-  // A call that had less until it was given up has not hung: those before it took the time.
+  // A call that had less until its deadline has not hung: those before it took the time.
   Milliseconds hang_time{100};
   // So many crashes and hangs within the window set the module aside.
   std::uint32_t crashes_max = 3;

@@ -64,7 +64,7 @@ struct WorkerProcess::Running {
   CallSlot& slot;
   PayloadWindow::Frame frame;
   agentd_live* mirror = nullptr;
-  std::uint64_t begun_ns = 0;    // when the worker got it
+  std::uint64_t time_ns = 0;     // that it had when the worker got it
   std::uint32_t gave_up = 0;     // AGENTD_CANCEL_: the worker was told to give up
   std::uint64_t grace_ends = 0;  // then
   agentd_status failed = AGENTD_OK;
@@ -324,7 +324,8 @@ agentd_status WorkerProcess::call(const agentd_call& call, const Target& target)
   agentd_status status = AGENTD_E_NOMEM;
   const bool placed = place(running, target, message);
   if (placed) {
-    running.begun_ns = clock_.monotonic_ns();
+    const std::uint64_t now = clock_.monotonic_ns();
+    running.time_ns = std::max(deadline_of(*call.live), now) - now;
     desk_->ledger().add(call.token, *call.live, running.mirror, services.cancel());
     status = converse(running, region_->call_lane(*lane, Lane::Side::kHost), message);
   }
@@ -439,7 +440,7 @@ void WorkerProcess::give_up(Running& running, std::uint32_t reason, Milliseconds
 // grace is short for work that does not look up.
 agentd_status WorkerProcess::given_up(Running& running) {
   if (running.gave_up == AGENTD_CANCEL_DEADLINE) {
-    const bool had_time = clock_.monotonic_ns() - running.begun_ns >= ns(options_.hang_time);
+    const bool had_time = running.time_ns >= ns(options_.hang_time);
     kill("a call of it did not answer before its deadline",
          had_time ? EndKind::kHang : EndKind::kCutShort);
     return AGENTD_E_DEADLINE;

@@ -419,6 +419,17 @@ TEST(WorkerThatHangs, ForWantOfTimeIsNotSetAside) {
   EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
 }
 
+TEST(WorkerThatHangs, IsJudgedByTheTimeOfItsCallAndNotByItsGrace) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.options.worker.crashes_max = 1;
+  fixture.options.worker.grace = Milliseconds(200);
+  fixture.options.worker.hang_time = Milliseconds(150);
+  fixture.load();
+  EXPECT_EQ(fixture.ask("hang", {Milliseconds(50), 0, {}}).status, AGENTD_E_DEADLINE);
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+}
+
 TEST(WorkerThatHangs, AndCrashesInTurnIsSetAsideForBoth) {
   WorkerFixture fixture;
   fixture.install("moods");
