@@ -36,7 +36,8 @@ struct PluginEnvironment {
   std::string private_copy_directory;
   // Interfaces of the host's own, by id; given to plugins that are granted them.
   std::vector<std::pair<std::string, const void*>> interfaces;
-  Quarantine* quarantine = nullptr;  // what crashed us before, and is not loaded again; null = nothing is kept
+  // What crashed us before, and is not loaded again; null = nothing is kept.
+  std::shared_ptr<Quarantine> quarantine = nullptr;
 };
 
 // What the user's config says of one plugin.

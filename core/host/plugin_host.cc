@@ -188,7 +188,7 @@ void PluginHost::open_quarantine() {
   std::vector<std::string> problems;
   if (opened) {
     quarantine_ = std::move(*opened);
-    environment_.quarantine = quarantine_.get();
+    environment_.quarantine = quarantine_;
     problems = quarantine_->problems();
   } else {
     problems.push_back(opened.error().message);

@@ -137,7 +137,7 @@ class PluginHost {
   const PluginConfig& config_of(const std::string& name) const;
 
   const PluginHostOptions options_;
-  std::unique_ptr<Quarantine> quarantine_;
+  std::shared_ptr<Quarantine> quarantine_;
   std::unique_ptr<Workspace> workspace_;
   std::unique_ptr<ExtTables> ext_tables_;
   PluginEnvironment environment_;

@@ -54,6 +54,29 @@ TEST_F(WorkerHooks, CrashesOfRunsThatFollowEachOtherSetItAside) {
   EXPECT_FALSE(has(talk().err, "is set aside")) << "the crashes from before the release still count";
 }
 
+TEST_F(WorkerHooks, HangsOfRunsThatFollowEachOtherSetItAside) {
+  program_.config("hooks: {trouble: {timeout_ms: 300, config: {do: sleep}}}\n");
+  for (int run = 1; run <= 3; ++run) {
+    const Finished ran = talk();
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_TRUE(has(ran.err, "it did not answer before its deadline")) << run << ": " << ran.err;
+  }
+  const Finished fourth = talk();
+  EXPECT_EQ(fourth.code, 0) << fourth.err;
+  EXPECT_TRUE(has(fourth.err, "trouble.so is set aside since ")) << fourth.err;
+  EXPECT_TRUE(has(fourth.err, "it hung its worker 3 times in 60 s (a call of it did not answer before its "
+                              "deadline)")) << fourth.err;
+}
+
+TEST_F(WorkerHooks, SlowEndOfASessionIsNoHang) {
+  program_.drop_hook(AGENTD_LINGER_HOOK);
+  const Finished ran = talk();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.err, "it did not answer before its deadline")) << ran.err;
+  for (const auto& kept : std::filesystem::directory_iterator(program_.home() + "/quarantine"))
+    ADD_FAILURE() << "it is held against the hook: " << kept.path();
+}
+
 TEST_F(WorkerHooks, CrashesOfOtherBytesDoNotCount) {
   program_.config("hooks: {dev: true, trouble: {config: {do: crash}}}\n");
   for (int run = 1; run <= 4; ++run) {

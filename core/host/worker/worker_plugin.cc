@@ -45,6 +45,12 @@ std::vector<std::string> interfaces_of(const Grants& grants, const PluginEnviron
   return offered;
 }
 
+// What it says of the plugin that a worker did not start: nothing when its host is the reason.
+EndKind kind_of(const Error& error) {
+  const bool of_host = error.code == Code::kUnavailable || error.code == Code::kConflict;
+  return of_host ? EndKind::kCutShort : EndKind::kCrash;
+}
+
 agentd_list list_of(const std::vector<agentd_str>& from) {
   return {from.data(), static_cast<std::uint32_t>(from.size()), sizeof(agentd_str)};
 }
@@ -166,8 +172,14 @@ std::uint32_t WorkerPlugin::isolation_number() const {
 
 Result<std::vector<Action>> WorkerPlugin::control(WorkerProcess& process, std::uint32_t event,
                                                   const void* payload, Milliseconds at_most) {
-  return context_->control(event, payload, Deadline::after(clock_, at_most),
-                           [&](const agentd_call* call) { return process.call(*call, {}); });
+  agentd_status status = AGENTD_OK;
+  auto actions =
+      context_->control(event, payload, Deadline::after(clock_, at_most),
+                        [&](const agentd_call* call) { return status = process.call(*call, {}); });
+  // Of the host or of the worker: there may be some later.
+  if (!actions && status == AGENTD_E_NOMEM)
+    return Error{Code::kUnavailable, actions.error().message};
+  return actions;
 }
 
 Result<void> WorkerPlugin::create(WorkerProcess& process, Milliseconds at_most) {
@@ -288,7 +300,8 @@ void WorkerPlugin::evict(InstancePtr instance) {
   };
   const Deadline deadline = Deadline::after(clock_, placing_.options.eviction_time);
   const bool on_its_way = evictions_.run([this, tell, instance, deadline] {
-    if (auto ended = end_instance(*instance, deadline); !ended) tell(ended.error().message);
+    auto ended = end_instance(*instance, deadline, EndKind::kCutShort);
+    if (!ended) tell(ended.error().message);
   });
   if (!on_its_way) tell("a worker was ended without its destroy(), since too many are ending");
 }
@@ -309,16 +322,27 @@ WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
   return out;
 }
 
-Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline) {
+Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline, EndKind hang) {
   ProcessPtr process;
+  bool counted = false;
   {
     const std::lock_guard lock(instance.mutex);
     process = std::move(instance.process);
+    counted = instance.counted;
   }
-  // Without a function for it, too: the worker ends the plugin's tasks then.
-  if (!process || !process->usable()) return {};
-  AGENTD_TRY_VOID(control(*process, AGENTD_EVENT_DESTROY, nullptr, deadline.left(clock_)));
-  return {};
+  if (!process) return {};
+  Result<void> out;
+  const bool alive = process->usable();
+  if (alive) {
+    // Without a function for it, too: the worker ends the plugin's tasks then.
+    auto destroyed = control(*process, AGENTD_EVENT_DESTROY, nullptr, deadline.left(clock_));
+    if (destroyed) return {};
+    out = destroyed.error();
+  }
+  const auto end = process->ended();
+  if (!end || counted) return out;
+  count_end(end->at_ns, alive && end->kind == EndKind::kHang ? hang : end->kind, end->cause);
+  return out;
 }
 
 Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(Instance& instance,
@@ -386,7 +410,12 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::make(Instance& instance, Millisec
                                                     NoStart& why) {
   WorkerOptions options = placing_.options;
   options.start_time = std::min(options.start_time, at_most);
-  AGENTD_TRY(ProcessPtr process, WorkerProcess::start(setup(options)));
+  auto started = WorkerProcess::start(setup(options));
+  if (!started) {
+    why.kind = kind_of(started.error());
+    return started.error();
+  }
+  ProcessPtr process = std::move(*started);
   const Booted& booted = process->booted();
   if (booted.id != booted_.id || booted.rows.size() != booted_.rows.size() ||
       booted.functions != booted_.functions || booted.concurrency != booted_.concurrency)
@@ -398,7 +427,7 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::make(Instance& instance, Millisec
   }
   process->attach(*context_, instance);
   if (auto created = create(*process, at_most); !created) {
-    if (!process->usable()) process->wait_ended();
+    why.kind = kind_of(created.error());
     if (const auto end = process->ended()) why = {end->kind, end->cause};
     return created.error();
   }
@@ -560,7 +589,7 @@ Result<void> WorkerPlugin::end_all(const std::map<agentd_conv, InstancePtr>& ins
   Aside ends(instances.size());
   for (const auto& [conversation, instance] : instances) {
     const auto end = [&, instance = instance.get()] {
-      auto ended = end_instance(*instance, deadline);
+      auto ended = end_instance(*instance, deadline, EndKind::kHang);
       const std::lock_guard lock(mutex);
       if (!ended && out) out = ended.error();
     };

@@ -104,7 +104,8 @@ class WorkerPlugin final : public Plugin {
   agentd_status run(const agentd_call& call, std::uint32_t row, const std::string* tool);
   InstancePtr instance_of(agentd_conv conversation);
   InstancePtr take_idle();
-  Result<void> end_instance(Instance& instance, Deadline deadline);
+  // `hang`: what a destroy() is that does not return in time.
+  Result<void> end_instance(Instance& instance, Deadline deadline, EndKind hang);
   Result<void> end_all(const std::map<agentd_conv, InstancePtr>& instances);
   void evict(InstancePtr instance);
   // The instance is the tool book of its process: both are held, the process is let go of first.
@@ -144,7 +145,7 @@ class WorkerPlugin final : public Plugin {
   TokenTable& tokens_;
   const Clock& clock_;
   Log& log_;
-  Quarantine* const quarantine_;
+  const std::shared_ptr<Quarantine> quarantine_;  // its last workers may outlast its host
   std::unique_ptr<PluginContext> context_;
   Booted booted_;  // of the first worker
   BootArgs boot_;  // its texts lie in the members that follow

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/worker/worker_process.h"
 
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -38,6 +39,9 @@ WorkerEnd end_of(const Exit& exit) {
     return out;
   }
   out.cause = "signal " + std::to_string(exit.signal);
+  // Whoever ends a service or a session sends these to all of its processes.
+  if (exit.signal == SIGTERM || exit.signal == SIGINT || exit.signal == SIGHUP)
+    out.kind = EndKind::kCutShort;
   const char* const name = ::sigabbrev_np(exit.signal);
   out.text = "its worker was ended by " + out.cause +
              (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
@@ -48,6 +52,13 @@ LaneMessage message_of(LaneOp op) {
   LaneMessage out;
   out.op = static_cast<std::uint32_t>(op);
   return out;
+}
+
+// Of a worker that did not load the module: AGENTD_E_ARG is the module's, the others are about what
+// the worker found before.
+Code refusal_code(std::int32_t status) {
+  if (status == AGENTD_E_ARG) return Code::kInvalid;
+  return status == AGENTD_E_CONFLICT ? Code::kConflict : Code::kUnavailable;
 }
 
 bool is(const LaneMessage& message, LaneOp op) {
@@ -121,7 +132,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerSetup& s
 
 Result<void> WorkerProcess::launch(const WorkerSetup& setup, std::uint32_t skip) {
   const auto failed = [&](const Error& error) {
-    return Error{error.code, "could not get a worker: " + error.message};
+    return Error{Code::kUnavailable, "could not get a worker: " + error.message};
   };
   auto window = PayloadWindow::create(skip);
   if (!window) return failed(window.error());
@@ -142,7 +153,8 @@ Result<void> WorkerProcess::boot(const WorkerSetup& setup, std::uint64_t until_n
   BootArgs args = setup.boot;
   args.window_base = window_->base();
   std::string body;
-  AGENTD_TRY_VOID(flatten(boot_args_shape(), &args, body));
+  if (auto flat = flatten(boot_args_shape(), &args, body); !flat)
+    return Error{Code::kUnavailable, "could not start: " + flat.error().message};
   Lane lane = region_->call_lane(0, Lane::Side::kHost);
   LaneWait wait;
   wait.until_ns = until_ns;
@@ -155,14 +167,16 @@ Result<void> WorkerProcess::boot(const WorkerSetup& setup, std::uint64_t until_n
   if (end == LaneEnd::kGone) {
     const WorkerEnd how = ended().value_or(WorkerEnd());
     const bool base_taken = how.cause == "status " + std::to_string(kExitBaseTaken);
-    return Error{base_taken ? Code::kConflict : Code::kInvalid, "could not start: " + how.text};
+    const Code code = base_taken                    ? Code::kConflict
+                      : how.kind == EndKind::kCrash ? Code::kInvalid
+                                                    : Code::kUnavailable;
+    return Error{code, "could not start: " + how.text};
   }
   if (end == LaneEnd::kTimeout || end == LaneEnd::kStuck)
     return Error{Code::kUnavailable, "could not start: its worker did not load it within " +
                                          std::to_string(options_.start_time.count()) + " ms"};
   if (end == LaneEnd::kMessage && is(message, LaneOp::kDone))
-    return Error{message.status == AGENTD_E_CONFLICT ? Code::kConflict : Code::kInvalid,
-                 one_line(body, 2'000)};
+    return Error{refusal_code(message.status), one_line(body, 2'000)};
   if (end == LaneEnd::kMessage && is(message, LaneOp::kBooted))
     if (auto read = read_booted(body)) return {};
   broken("its start");
@@ -249,6 +263,7 @@ void WorkerProcess::kill(std::string why, EndKind kind) {
     if (end_ || !why_.empty()) return;
     why_ = std::move(why);
     why_kind_ = kind;
+    why_at_ns_ = clock_.monotonic_ns();
     killed_.store(true);
     desk = desk_.get();
   }
@@ -265,7 +280,9 @@ void WorkerProcess::broken(std::string_view what) {
 
 std::optional<WorkerEnd> WorkerProcess::ended() const {
   const std::lock_guard lock(mutex_);
-  return end_;
+  if (end_ || why_.empty()) return end_;
+  // Nothing that it does now changes why.
+  return WorkerEnd{"its worker was ended: " + why_, why_, why_kind_, why_at_ns_};
 }
 
 void WorkerProcess::wait_ended() { supervisor_.end(id_); }
@@ -437,10 +454,12 @@ void WorkerProcess::give_up(Running& running, std::uint32_t reason, Milliseconds
 }
 
 // The grace is over. A deadline is the plugin's own to keep; when a user cancels is not, and the
-// grace is short for work that does not look up.
+// grace is short for work that does not look up. Neither is the end of a session, which gives less
+// time than an upload may need.
 agentd_status WorkerProcess::given_up(Running& running) {
   if (running.gave_up == AGENTD_CANCEL_DEADLINE) {
-    const bool had_time = running.time_ns >= ns(options_.hang_time);
+    const bool had_time = running.call.event != AGENTD_EVENT_SESSION_END &&
+                          running.time_ns >= ns(options_.hang_time);
     kill("a call of it did not answer before its deadline",
          had_time ? EndKind::kHang : EndKind::kCutShort);
     return AGENTD_E_DEADLINE;

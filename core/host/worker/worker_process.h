@@ -55,7 +55,7 @@ struct WorkerSetup {
   BootArgs boot;  // window_base is set here
 };
 
-// How a worker ended, once it has.
+// How a worker ended, or why its host has just ended it.
 struct WorkerEnd {
   std::string text;   // "its worker was ended by signal 11 (SIGSEGV)"
   std::string cause;  // "signal 11"
@@ -66,6 +66,8 @@ struct WorkerEnd {
 class WorkerProcess {
  public:
   // Starts a worker that loads the module. An error's message ends the sentence "FILE ...".
+  // kInvalid: the module refused, or its worker ended or wrote garbage. kUnavailable, kConflict:
+  // the host could not get what a worker needs, which says nothing of the module.
   static Result<std::unique_ptr<WorkerProcess>> start(const WorkerSetup& setup);
   ~WorkerProcess();  // ends it
   WorkerProcess(const WorkerProcess&) = delete;
@@ -85,6 +87,7 @@ class WorkerProcess {
 
   // False when it has ended or is about to.
   bool usable() const { return gone_.load() == 0 && !killed_.load(); }
+  // There is one when it is not usable().
   std::optional<WorkerEnd> ended() const;
   // REQUIRES: not usable().
   void wait_ended();
@@ -147,6 +150,7 @@ class WorkerProcess {
   std::uint32_t rang_ = 0;           // service lanes; guarded by mutex_
   std::string why_;                  // we ended it; guarded by mutex_
   EndKind why_kind_ = EndKind::kWanted;  // guarded by mutex_
+  std::uint64_t why_at_ns_ = 0;          // guarded by mutex_
   std::optional<WorkerEnd> end_;         // guarded by mutex_
   bool listens_ = false;                 // guarded by mutex_
   std::thread listener_;

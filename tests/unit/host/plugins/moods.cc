@@ -32,6 +32,7 @@ struct Instance {
   std::atomic<int> calls{0};
   std::atomic<int> inside{0};
   bool waits_at_end = false;
+  bool crash_at_end = false, hang_at_end = false;
 };
 
 // Of the process.
@@ -268,6 +269,8 @@ agentd_status AGENTD_CALL create(const agentd_call* call, void** out) noexcept {
   const agentd_core* const core = self->core = call->core;
   self->isolation = info->isolation;
   self->waits_at_end = config.find("waits_at_end") != std::string_view::npos;
+  self->crash_at_end = config.find("crash_at_end") != std::string_view::npos;
+  self->hang_at_end = config.find("hang_at_end") != std::string_view::npos;
   saves_after_end.store(config.find("saves_after_end") != std::string_view::npos);
   self->json =
       static_cast<const agentd_json*>(core->query(core, text(AGENTD_JSON_ID), sizeof(agentd_json)));
@@ -285,6 +288,8 @@ agentd_status AGENTD_CALL create(const agentd_call* call, void** out) noexcept {
 }
 
 agentd_status AGENTD_CALL destroy(void* raw, const agentd_call* call) noexcept {
+  if (static_cast<Instance*>(raw)->crash_at_end) crash();
+  while (static_cast<Instance*>(raw)->hang_at_end) ::pause();
   if (static_cast<Instance*>(raw)->waits_at_end) {
     call->core->log(call->core, call->token, AGENTD_LEVEL_WARNING, text("waits at its end"));
     while (cancel_of(call->live) == 0) nap(1);
