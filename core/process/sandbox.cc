@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -133,6 +134,7 @@ bool guard_files(const SandboxRules& rules, long version) {
 
 // Numbers that the headers of this system may not have.
 constexpr int kMemfdSecret = 447, kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466;
+constexpr std::uint64_t kIoPriorityOfProcess = 1;  // linux/ioprio.h
 
 struct EndFilter {
   void operator()(void* filter) const { ::seccomp_release(filter); }
@@ -248,6 +250,17 @@ void deny_escapes(Filter& filter) {
   filter.answer(ENOSYS, {SCMP_SYS(clone3)}, {});
 }
 
+// Who may set the priority of another process of the user can starve the host. Its own one a process
+// may set, named by 0: a number could be anybody's, and a thread's number is not known here.
+void deny_priorities_of_others(Filter& filter) {
+  filter.deny_when({SCMP_SYS(setpriority)}, {is_not(0, PRIO_PROCESS)});
+  filter.deny_when({SCMP_SYS(ioprio_set)}, {is_not(0, kIoPriorityOfProcess)});
+  filter.deny_when({SCMP_SYS(setpriority), SCMP_SYS(ioprio_set)}, {is_not(1, 0)});
+  filter.deny_when({SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_setparam),
+                    SCMP_SYS(sched_setattr), SCMP_SYS(sched_setaffinity)},
+                   {is_not(0, 0)});
+}
+
 // To itself, as abort() does, everybody may.
 void deny_signals(Filter& filter) {
   const auto self = static_cast<std::uint64_t>(::getpid());
@@ -301,6 +314,7 @@ int filter_calls(const SandboxRules& rules, long landlock) {
   deny_the_rest_of_the_machine(filter);
   deny_uncounted_memory(filter);
   deny_escapes(filter);
+  deny_priorities_of_others(filter);
   if (!rules.processes || !signals_are_kept_inside) deny_signals(filter);
   if (!rules.processes) deny_processes(filter);
   if (rules.network)

@@ -113,6 +113,28 @@ TEST_F(Sandbox, KeepsSignalsByDescriptorAndTheHostsMemoryClosed) {
   for (const std::string& way : ways) EXPECT_EQ(ask(way), "ok") << way;
 }
 
+TEST_F(Sandbox, KeepsThePrioritiesOfOthersClosedAndItsOwnOpen) {
+  const std::vector<std::string> ways{"setpriority",    "ioprio_set",    "sched_setscheduler",
+                                      "sched_setparam", "sched_setattr", "sched_setaffinity"};
+  for (const std::vector<std::string>& capabilities :
+       {std::vector<std::string>{}, {"network", "processes", "files:read", "files:write"}}) {
+    start(capabilities);
+    for (const std::string& way : ways) {
+      EXPECT_EQ(ask("priority_of_host", way), "EPERM") << way;
+      EXPECT_EQ(ask("own_priority", way), "ok") << way;
+    }
+    for (const char* const way : {"setpriority_group", "setpriority_user", "ioprio_set_group"})
+      EXPECT_EQ(ask("own_priority", way), "EPERM") << way;
+  }
+  start({}, true);
+  for (const std::string& way : ways) {
+    EXPECT_EQ(ask("priority_of_host", way), "ok") << way;
+    EXPECT_EQ(ask("own_priority", way), "ok") << way;
+  }
+  EXPECT_EQ(ask("own_priority setpriority_group"), "ok");
+  EXPECT_EQ(ask("own_priority ioprio_set_group"), "ok");
+}
+
 TEST_F(Sandbox, KeepsModesAndOwnersOfOtherFilesClosed) {
   start({"files:read", "files:write"});
   for (const char* const directory : {"in", "out"}) {

@@ -13,6 +13,7 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
@@ -264,6 +265,35 @@ std::string remove_shared_page() {
   return result(::madvise(reinterpret_cast<void*>(to - 4096), 4096, MADV_REMOVE));
 }
 
+// Sets a priority of the process `pid` (0 = its own) to what it is, or to what is usual.
+std::string try_priority(const std::string& way, pid_t pid) {
+  const auto who = static_cast<id_t>(pid);
+  constexpr long kOfProcess = 1, kBestEffort = (2L << 13) | 4;  // linux/ioprio.h
+  sched_param parameters{};
+  cpu_set_t cpus;
+  std::uint64_t attributes[8]{};
+  (void)::sched_getparam(pid, &parameters);
+  if (way == "setpriority")
+    return result(::setpriority(PRIO_PROCESS, who, ::getpriority(PRIO_PROCESS, who)));
+  if (way == "setpriority_group")
+    return result(::setpriority(PRIO_PGRP, 0, ::getpriority(PRIO_PGRP, 0)));
+  if (way == "setpriority_user")
+    return result(::setpriority(PRIO_USER, 0, ::getpriority(PRIO_USER, 0)));
+  if (way == "ioprio_set") return result(::syscall(SYS_ioprio_set, kOfProcess, pid, kBestEffort));
+  if (way == "ioprio_set_group") return result(::syscall(SYS_ioprio_set, 2, 0, kBestEffort));
+  if (way == "sched_setscheduler")
+    return result(::sched_setscheduler(pid, ::sched_getscheduler(pid), &parameters));
+  if (way == "sched_setparam") return result(::sched_setparam(pid, &parameters));
+  if (way == "sched_setattr") {
+    if (::syscall(SYS_sched_getattr, pid, attributes, sizeof attributes, 0) != 0)
+      return "sched_getattr: " + result(-1);
+    return result(::syscall(SYS_sched_setattr, pid, attributes, 0));
+  }
+  if (way != "sched_setaffinity") return "?";
+  (void)::sched_getaffinity(pid, sizeof cpus, &cpus);
+  return result(::sched_setaffinity(pid, sizeof cpus, &cpus));
+}
+
 std::string try_openat2(const std::string& path, unsigned flags) {
   open_how how{};
   how.flags = flags;
@@ -302,6 +332,8 @@ std::string do_system_call(const std::string& what, const std::string& argument)
   if (what == "chown") return try_owner_of_file(argument);
   if (what == "change") return change_through_descriptor(argument);
   if (what == "owner") return try_owner(argument, ::getppid());
+  if (what == "priority_of_host") return try_priority(argument, ::getppid());
+  if (what == "own_priority") return try_priority(argument, 0);
   if (what == "remove_page") return remove_shared_page();
   if (what == "remove") return result(::unlink(argument.c_str()));
   if (what == "mkdir") return result(::mkdir(argument.c_str(), 0700));
