@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -46,11 +47,37 @@ constexpr bool kLimitsMemory = false;
 constexpr bool kLimitsMemory = true;
 #endif
 
+// What a whole control group or everything of one name is sent is meant for the host, which ends its
+// workers: one that obeyed first would look like a plugin that crashed.
+constexpr int kSignalsOfTheHost[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+extern "C" void leave_it_to_the_host(int) {}
+
+// Children of the plugin obey: a program that is executed has no handler, but a fork alone has.
+void obey_again() {
+  for (const int number : kSignalsOfTheHost) {
+    struct sigaction now {};
+    if (::sigaction(number, nullptr, &now) == 0 && now.sa_handler == leave_it_to_the_host)
+      ::signal(number, SIG_DFL);
+  }
+}
+
+// An ignored signal would stay so in programs that the plugin starts, a handler does not.
+void leave_signals_to_the_host() {
+  struct sigaction action {};
+  action.sa_handler = leave_it_to_the_host;
+  action.sa_flags = SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  for (const int number : kSignalsOfTheHost) ::sigaction(number, &action, nullptr);
+  (void)::pthread_atfork(nullptr, nullptr, obey_again);
+}
+
 // Nothing of the host's handling of signals is left but that a broken pipe is an error and no end,
 // as for a plugin in the process.
 void reset_signals() {
   for (int number = 1; number < NSIG; ++number)
     ::signal(number, SIG_DFL);  // SIGKILL and SIGSTOP refuse
+  leave_signals_to_the_host();
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error likewise
   sigset_t none;

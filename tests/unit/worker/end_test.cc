@@ -76,6 +76,29 @@ TEST(End, ComesWithTheSignalOfTheHostWhateverTheHookDoes) {
   EXPECT_EQ(WTERMSIG(worker.wait_end()), SIGKILL);
 }
 
+// A control group or everything of one name gets them: they are the host's to obey.
+TEST(End, IsNotMadeOfSignalsThatAreMeantForTheHost) {
+  TestWorker worker(puppet());
+  ASSERT_EQ(worker.create(), AGENTD_OK);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+    ASSERT_EQ(::kill(worker.pid(), number), 0);
+    EXPECT_EQ(worker.ask("echo well"), "well") << number;
+  }
+  ::kill(worker.pid(), SIGKILL);
+  EXPECT_EQ(WTERMSIG(worker.wait_end()), SIGKILL);
+}
+
+TEST(End, OfWhatAHookStartsComesWithThoseSignalsAsEver) {
+  WorkerStartOptions options = puppet();
+  options.capabilities = {"processes"};
+  TestWorker worker(options);
+  ASSERT_EQ(worker.create(), AGENTD_OK);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+    const std::string end = "signal " + std::to_string(number);
+    EXPECT_EQ(worker.ask("signal_in_children " + std::to_string(number)), end + ", " + end);
+  }
+}
+
 TEST(End, ComesWhenTheHostWritesGarbage) {
   TestWorker worker(puppet());
   worker.send_garbage();

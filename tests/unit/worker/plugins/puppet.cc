@@ -100,6 +100,28 @@ std::string try_fork() {
   return out;
 }
 
+std::string end_of(pid_t child) {
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child) return result(-1);
+  return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) : "status";
+}
+
+// How children end that send themselves that signal: a fork alone, and a program.
+std::string signal_in_children(int number) {
+  const pid_t fork = ::fork();
+  if (fork == 0) {
+    ::raise(number);
+    ::_exit(0);
+  }
+  const std::string of_fork = end_of(fork);
+  std::string script = "kill -" + std::to_string(number) + " $$; exit 0";
+  char name[] = "/bin/sh", option[] = "-c";
+  char* argv[] = {name, option, script.data(), nullptr};
+  pid_t program = -1;
+  errno = ::posix_spawn(&program, name, nullptr, nullptr, argv, nullptr);
+  return of_fork + ", " + (errno != 0 ? result(-1) : end_of(program));
+}
+
 std::string try_spawn() {
   char name[] = "/bin/true";
   char* argv[] = {name, nullptr};
@@ -345,6 +367,7 @@ std::string do_system_call(const std::string& what, const std::string& argument)
   if (what == "constructor")
     return socket_of_constructor < 0 ? ::strerrorname_np(-socket_of_constructor) : "ok";
   if (what == "fork") return try_fork();
+  if (what == "signal_in_children") return signal_in_children(std::stoi(argument));
   if (what == "spawn") return try_spawn();
   if (what == "exec") return result(::execl("/bin/true", "true", nullptr));
   if (what == "ptrace") return result(::ptrace(PTRACE_SEIZE, pid, nullptr, nullptr));
