@@ -33,6 +33,11 @@ std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.cou
 
 WorkerEnd end_of(const Exit& exit) {
   WorkerEnd out;
+  if (exit.signal == 0 && exit.code < 0) {
+    out.cause = "nobody can tell how";
+    out.text = "its worker ended; " + out.cause;
+    return out;
+  }
   if (exit.signal == 0) {
     out.cause = "status " + std::to_string(exit.code);
     out.text = "its worker ended by itself with " + out.cause;

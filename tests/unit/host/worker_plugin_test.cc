@@ -194,6 +194,16 @@ TEST(WorkerThatExits, IsToldWithItsStatus) {
   EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
 }
 
+TEST(WorkerThatCrashes, WhereTheSystemForgetsHowIsToldAsSuch) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(fixture.ask("crash").failure, "its worker ended; nobody can tell how");
+  ::signal(SIGCHLD, before);
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
+}
+
 TEST(WorkerThatCrashes, InAToolFailsTheToolAndKeepsTheOthers) {
   WorkerFixture fixture;
   fixture.install("moods");
