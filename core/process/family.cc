@@ -225,14 +225,15 @@ bool Family::gone() const {
   return true;
 }
 
-void Family::kill_all(int rounds) {
+bool Family::kill_all(int rounds) {
   gather();
   for (int round = 0; round < rounds; ++round) {
     signal(SIGKILL);
     std::erase_if(members_, [](const auto& member) { return ended(member.second.pidfd); });
-    if (!gather() && members_.empty()) return;
+    if (!gather() && members_.empty()) return true;
     if (!members_.empty()) ::poll(nullptr, 0, 2);  // the kernel is still taking them down
   }
+  return false;
 }
 
 void Family::end(const UniqueFd& leader, const Clock& clock, Milliseconds grace, const Pump& pump) {
@@ -250,7 +251,7 @@ void Family::end(const UniqueFd& leader, const Clock& clock, Milliseconds grace,
 }
 
 void Family::end_now(const UniqueFd& leader, const Pump& pump) {
-  kill_all(kKillRounds);
+  (void)kill_all(kKillRounds);
   for (int round = 0; round < kReapSlices && !ended(leader); ++round) pump(kSliceMs);
 }
 

@@ -53,8 +53,8 @@ class Family {
   void signal(int number) const;
   // True when everybody remembered has ended.
   bool gone() const;
-  // SIGKILL until nobody is left who could make new ones, or `rounds` are over.
-  void kill_all(int rounds);
+  // SIGKILL until nobody is left who could make new ones, or `rounds` are over; then false.
+  bool kill_all(int rounds);
 
   // Reads the command's pipes for at most that many milliseconds; false when nothing happened.
   using Pump = std::function<bool(int)>;

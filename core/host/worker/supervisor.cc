@@ -15,6 +15,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "core/host/worker/line_log.h"
 #include "core/process/family.h"
@@ -65,6 +66,8 @@ struct WorkerSupervisor::State {
   void look_at(const std::vector<pollfd>& ready);
   void read_output(Worker& worker);
   void finish(Id id, Worker& worker);
+  void end_what_it_started(const Worker& worker);
+  void warn_once(bool& warned, const std::string& name, const char* text);
   void wake() const { (void)::eventfd_write(bell.get(), 1); }
 
   Log& log;
@@ -75,7 +78,9 @@ struct WorkerSupervisor::State {
   std::vector<Order*> orders;                     // guarded by mutex
   std::map<Id, std::unique_ptr<Worker>> workers;  // guarded by mutex; erased by the thread alone
   bool stopping = false;                          // guarded by mutex
-  Id last_id = 0;                                 // of the thread
+  Id last_id = 0;                                 // of the thread, as are:
+  bool warned_of_brand = false;
+  bool warned_of_rest = false;
   std::thread thread;
 };
 
@@ -128,6 +133,10 @@ Result<WorkerSupervisor::Id> WorkerSupervisor::State::start_one(Order& order) {
   AGENTD_TRY(Child child, spawn(request));
   // It waits to be told what to load, so that nothing was started by it yet.
   const std::uint64_t number = brand(child.pid);
+  if (number == 0)
+    warn_once(warned_of_brand, order.start.name,
+              "processes that a worker leaves behind may outlive it: RLIMIT_RTTIME, by which they are "
+              "known, is limited already or cannot be set; unlimit it where agentd is started");
   ::fcntl(child.output.get(), F_SETFL, O_NONBLOCK);
   auto worker = std::make_unique<Worker>(Worker{std::move(child), number, order.start.name,
                                                 std::move(order.ended),
@@ -135,6 +144,18 @@ Result<WorkerSupervisor::Id> WorkerSupervisor::State::start_one(Order& order) {
   const std::lock_guard lock(mutex);
   workers.emplace(++last_id, std::move(worker));
   return last_id;
+}
+
+void WorkerSupervisor::State::warn_once(bool& warned, const std::string& name, const char* text) {
+  if (!std::exchange(warned, true)) log.write(LogLevel::kWarning, name, text);
+}
+
+void WorkerSupervisor::State::end_what_it_started(const Worker& worker) {
+  Family family(worker.child.pid, {worker.child.output.get()}, {}, worker.brand);
+  if (!family.kill_all(kSweepRounds))
+    warn_once(warned_of_rest, worker.name,
+              "not all processes that its worker left behind could be ended: they start new ones too "
+              "fast, or the system does not let go of them");
 }
 
 // Workers are erased by this thread alone, so they stay while their mutex is free.
@@ -181,7 +202,7 @@ void WorkerSupervisor::State::finish(Id id, Worker& worker) {
     worker.has_ended = true;
   }
   changed.notify_all();
-  Family(worker.child.pid, {worker.child.output.get()}, {}, worker.brand).kill_all(kSweepRounds);
+  end_what_it_started(worker);
   (void)reap(worker.child, worker.name, true);
   std::unique_ptr<Worker> gone;
   const std::lock_guard lock(mutex);

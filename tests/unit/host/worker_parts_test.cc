@@ -4,15 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 
 #include "core/host/worker/aside.h"
 #include "core/host/worker/line_log.h"
 #include "core/host/worker/supervisor.h"
 #include "core/host/worker/token_ledger.h"
+#include "core/process/family.h"
+#include "core/process/spawn.h"
 #include "tests/unit/host/worker_fixture.h"
 
 namespace agentd {
@@ -214,6 +218,39 @@ TEST(WorkerSupervisor, HearsOfAnEndThatTheSystemForgets) {
   }
   ::signal(SIGCHLD, before);
   EXPECT_EQ(ended.load(), 1);
+}
+
+// How many warnings it gives of two workers; RLIMIT_RTTIME is not to be raised again, so this is for a process
+// of its own.
+int warnings_of_brands(bool limited) {
+  const rlimit taken{1u << 30, 1u << 30};
+  if (limited && ::setrlimit(RLIMIT_RTTIME, &taken) != 0) return -1;
+  RecordingLog log;
+  SystemClock clock;
+  {
+    WorkerSupervisor supervisor(log, clock);
+    for (int i = 0; i < 2; ++i)
+      if (!supervisor.start({"/bin/sleep", "1000", {}}, [](const Exit&) {})) return -1;
+  }
+  int out = 0;
+  for (const std::string& line : log.lines())
+    if (line.find("leaves behind may outlive it: RLIMIT_RTTIME") != std::string::npos) ++out;
+  return out;
+}
+
+TEST(WorkerSupervisor, SaysOnceThatWhatAWorkerLeavesCannotBeKnown) {
+  EXPECT_EXIT(std::_Exit(warnings_of_brands(true)), ::testing::ExitedWithCode(1), "");
+  EXPECT_EXIT(std::_Exit(warnings_of_brands(false)), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(Family, TellsWhenSomebodyIsLeft) {
+  const std::vector<std::string> argv{"/bin/sleep", "1000"}, environment{"PATH=/usr/bin:/bin"};
+  auto child = spawn({argv, environment, ""});
+  ASSERT_TRUE(child) << child.error().message;
+  Family family(child->pid, {});
+  EXPECT_FALSE(family.kill_all(0));
+  EXPECT_TRUE(family.kill_all(500));
+  EXPECT_TRUE(reap(*child, "sleep", true));
 }
 
 TEST(WorkerSupervisor, EndsWhatAWorkerStarted) {
