@@ -20,17 +20,20 @@ namespace {
 // A handler of a signal can reach nothing but static storage: the one global of the program.
 std::atomic<const CancelToken*> current_token{nullptr};
 std::atomic<int> last_signal{0};
-std::atomic<std::int64_t> first_signal_ns{0};  // when, on the monotonic clock; 0 = none came
+std::atomic<bool> wished{false};       // since next()
+std::atomic<std::int64_t> wish_ns{0};  // when the last wish came, on the monotonic clock; 0 = none
 // Readable once a signal was caught. A signal may be handled on any thread, so that it need not interrupt
 // the one that waits.
 std::atomic<int> wake_fd{-1};
 static_assert(std::atomic<const CancelToken*>::is_always_lock_free, "used in a signal handler");
+static_assert(std::atomic<bool>::is_always_lock_free, "likewise");
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "likewise");
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 // One wish may come twice: timeout(1) and some shells signal the process, and then its group. Only what comes
-// later than this is somebody who does not want to wait.
+// later than this is somebody who does not want to wait. It holds across next(): the first one may have been
+// heard already when the second one comes.
 constexpr std::int64_t kSameWishNs = 100'000'000;
 
 std::int64_t now_ns() {
@@ -39,15 +42,20 @@ std::int64_t now_ns() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-extern "C" void on_signal(int signal) {
-  const CancelToken* token = current_token.load();
-  if (token == nullptr) ::_exit(128 + signal);
+// False for the second half of a wish.
+bool is_new_wish() {
   const std::int64_t now = now_ns();
-  std::int64_t first = 0;
-  if (!first_signal_ns.compare_exchange_strong(first, now)) {
-    if (now - first < kSameWishNs) return;
-    ::_exit(128 + signal);
-  }
+  std::int64_t last = wish_ns.load();
+  do
+    if (last != 0 && now - last < kSameWishNs) return false;
+  while (!wish_ns.compare_exchange_weak(last, now));
+  return true;
+}
+
+extern "C" void on_signal(int signal) {
+  if (!is_new_wish()) return;
+  const CancelToken* token = current_token.load();
+  if (token == nullptr || wished.exchange(true)) ::_exit(128 + signal);
   last_signal.store(signal);
   token->cancel(AGENTD_CANCEL_USER);
   const int saved = errno;
@@ -58,7 +66,7 @@ extern "C" void on_signal(int signal) {
 
 void forget_signals() {
   last_signal.store(0);
-  first_signal_ns.store(0);
+  wished.store(false);
 }
 
 void install(void (*handler)(int)) {
@@ -83,6 +91,7 @@ void notice_children() { std::signal(SIGCHLD, SIG_DFL); }
 SignalScope::SignalScope() {
   AGENTD_ASSERT(current_token.load() == nullptr);
   forget_signals();
+  wish_ns.store(0);
   wake_fd.store(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   current_token.store(&token_);
   install(on_signal);

@@ -15,7 +15,8 @@ void ignore_broken_pipes();
 void notice_children();
 
 // While it lives, SIGINT, SIGTERM and SIGHUP cancel the token of the scope; the next signal after
-// that exits at once with 128 + signal. Blocking reads return with EINTR.
+// that exits at once with 128 + signal. Signals that come within 100 ms of the first one belong to it, also
+// after next(). Blocking reads return with EINTR.
 class SignalScope {
  public:
   SignalScope();

@@ -144,7 +144,8 @@ Finished Program::run(const std::vector<std::string>& words, const std::string& 
 }
 
 Finished Program::on_terminal(const std::vector<std::string>& words,
-                              const std::vector<std::pair<std::string, std::string>>& dialogue) {
+                              const std::vector<std::pair<std::string, std::string>>& dialogue,
+                              std::chrono::milliseconds pause) {
   int terminal = -1;
   const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
   if (pid == 0) become(words, full_environment(), project_);
@@ -163,6 +164,7 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
       const std::size_t at = finished.out.find(dialogue[next].first, seen);
       if (at == std::string::npos) break;
       seen = at + dialogue[next].first.size();
+      std::this_thread::sleep_for(pause);
       EXPECT_TRUE(write_all(terminal, dialogue[next].second));
       ++next;
     }

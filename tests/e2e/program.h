@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -67,9 +68,10 @@ class Program {
   Finished run(const std::vector<std::string>& words, const std::string& input = {});
   Running start(const std::vector<std::string>& words, const std::string& input = {});
   // The same on a terminal of its own; what it shows comes as `out`. Each input is sent when the
-  // text before it has been shown: {"> ", "hello\n"}.
+  // text before it has been shown, and not before `pause` is over: {"> ", "hello\n"}.
   Finished on_terminal(const std::vector<std::string>& words,
-                       const std::vector<std::pair<std::string, std::string>>& dialogue);
+                       const std::vector<std::pair<std::string, std::string>>& dialogue,
+                       std::chrono::milliseconds pause = {});
 
   // The newest conversation of the store; empty when there is none.
   std::string newest();

@@ -158,7 +158,8 @@ TEST(Terminal, ChatKnowsItsCommands) {
 TEST(Terminal, ATwiceInterruptedPromptEndsTheChat) {
   Program program;
   const Finished ran = program.on_terminal({"chat", "--script", program.script("- text: one\n")},
-                                           {{" % > ", "\x03"}, {" % > ", "\x03"}});
+                                           {{" % > ", "\x03"}, {" % > ", "\x03"}},
+                                           std::chrono::milliseconds(150));
   EXPECT_EQ(ran.code, 130) << ran.out;
 }
 
