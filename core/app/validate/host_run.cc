@@ -65,6 +65,10 @@ Result<void> HostRun::begin(const Subject& subject, Isolation isolation, bool sa
   config.config_json = subject.config_json;
   config.isolation = isolation;
   config.sandbox = sandbox;
+  config.grants.emplace();  // all that it asks for
+  const Manifest& manifest = subject.manifest;
+  for (const auto* const asked : {&manifest.required, &manifest.wanted, &manifest.drafts, &manifest.capabilities})
+    config.grants->insert(asked->begin(), asked->end());
   host_ = std::make_unique<PluginHost>(options, tokens_, *services_, clock_, log_);
   host_->load_all();
   if (host_->plugins().empty())
