@@ -665,8 +665,9 @@ class WorkerProgram : public ::testing::Test {
     std::filesystem::permissions(fixture_.temp.file("script"), std::filesystem::perms::owner_all);
     turn_to(fixture_.temp.file("script"));
   }
-  // As who ends all processes of a service does.
-  void terminate() const {
+  // As who ends all processes of a service does, when the hook has taken away what the worker does about it.
+  void terminate() {
+    ASSERT_EQ(fixture_.ask("no handlers").status, AGENTD_OK);
     const pid_t pid = fixture_.pid();
     ASSERT_EQ(::kill(pid, SIGTERM), 0);
     ASSERT_TRUE(eventually([&] { return fixture_.pid() != pid; }));
