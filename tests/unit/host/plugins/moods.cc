@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -213,7 +212,7 @@ agentd_status AGENTD_CALL before_tool_call(void* raw, const agentd_call* call) n
   if (mood == "fail") return fail(call, AGENTD_E_IO, "the disk is full");
   if (mood.substr(0, 5) == "later") return answer_later(call, mood);
   if (mood == "scope") return from_a_scope(call);
-  if (mood == "no handlers") return std::signal(SIGTERM, SIG_DFL), AGENTD_OK;
+  if (mood == "no handlers") return ::signal(SIGTERM, SIG_DFL), AGENTD_OK;
   if (mood == "compact") return compact(call);
   if (mood == "compact apart") return compact_apart(call);
   if (mood == "descriptors") return block(call, open_descriptors());
