@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/native_plugin.h"
 
+#include "core/base/for_ever.h"
 #include "core/conversation/rows.h"
 #include "core/host/quarantine.h"
 
@@ -162,6 +163,7 @@ Result<void> NativePlugin::end_tasks(const std::string& stage) {
   const std::vector<std::string> left = context_->stop_tasks(kControlTime);
   if (left.empty()) return {};
   leaks_ = true;
+  keep_for_ever(std::shared_ptr<const void>(self_, [](const void*) {}));
   std::string names;
   for (const std::string& each : left) names += (names.empty() ? "" : ", ") + each;
   return Error{Code::kBusy, path_ + ": the task" + (left.size() == 1 ? " " : "s ") + names + " of the hook " +
