@@ -322,6 +322,7 @@ void PluginContext::abandon(std::unique_ptr<PluginContext> context) {
   State& state = *context->state_;
   state.stopped->store(kHookStuck);
   state.abandoned.store(true);
+  state.tasks.let_go();
   keep_for_ever(std::shared_ptr<PluginContext>(std::move(context)));
 }
 

@@ -210,7 +210,9 @@ void TaskPool::State::let_go() {
 
 TaskPool::TaskPool() : state_(std::make_shared<State>()) { state_->self = state_; }
 
-TaskPool::~TaskPool() { state_->let_go(); }
+TaskPool::~TaskPool() { let_go(); }
+
+void TaskPool::let_go() { state_->let_go(); }
 
 const agentd_tasks* TaskPool::table() const { return &state_->table.table; }
 

@@ -29,6 +29,8 @@ class TaskPool {
   // Sets every cancel word (AGENTD_CANCEL_SHUTDOWN), waits, and refuses new tasks from now on.
   // Returns the names of those that did not end within `grace`.
   std::vector<std::string> stop_all(Milliseconds grace);
+  // Nobody will wait for those that are left: their threads go on by themselves.
+  void let_go();
 
   struct State;
 
