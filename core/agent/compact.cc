@@ -138,10 +138,15 @@ agentd_before_compaction Compaction::payload_of(const CompactionPlan& plan) {
   out.summarized_last = plan.summarized_last;
   out.kept_first = plan.kept_first;
   out.kept_last = plan.kept_last;
-  out.model = to_abi(model_);
-  out.custom_instructions = to_abi(instructions_);
-  out.context = &gauge_;
   return out;
+}
+
+// The texts are lent anew to each event: what they are may change on the way.
+const agentd_before_compaction& Compaction::lend_payload() {
+  payload_.model = to_abi(model_);
+  payload_.custom_instructions = to_abi(instructions_);
+  payload_.context = &gauge_;
+  return payload_;
 }
 
 bool Compaction::is_final(const Outcome& outcome) const {
@@ -153,7 +158,7 @@ bool Compaction::is_final(const Outcome& outcome) const {
 bool Compaction::vetoed() {
   payload_ = payload_of(plan_);
   if (!session_.wants(AGENTD_EVENT_BEFORE_COMPACTION)) return false;
-  agentd_before_compaction bare = payload_;
+  agentd_before_compaction bare = lend_payload();
   const Rows pinned = session_.conversation_->pin();
   payload_.messages = pinned.list();
   const auto outcome = session_.fire(AGENTD_EVENT_BEFORE_COMPACTION, &payload_, &bare);
@@ -226,8 +231,8 @@ Result<std::optional<CompactionReport>, RunError> Compaction::prepare() {
   if (vetoed())
     return Over(
         finish(AGENTD_RESULT_VETOED, author_ + (reason_.empty() ? std::string() : ": " + reason_)));
+  // Hooks may have changed model, strategy and instructions.
   plan();
-  // Hooks may have changed model, strategy and instructions: the record borrows their texts.
   payload_ = payload_of(plan_);
   tell_start();
   if (replacement_.empty()) return Over();

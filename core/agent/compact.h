@@ -105,6 +105,7 @@ class Compaction {
   void after(const BoundaryRecord& boundary, const CompactionReport& report, std::string_view summary);
   CompactionReport finish(std::uint32_t outcome, std::string text, std::string_view refused_by = {});
   agentd_before_compaction payload_of(const CompactionPlan& plan);
+  const agentd_before_compaction& lend_payload();
 
   SessionImpl& session_;
   const AgentParts& parts_;
@@ -122,7 +123,7 @@ class Compaction {
   std::vector<Outcome::Attributed> replacement_;  // at most one, of before_compaction
   Usage before_;
   agentd_gauge gauge_{};
-  agentd_before_compaction payload_{};
+  agentd_before_compaction payload_{};  // without its texts, which lend_payload() fills in
 };
 
 }  // namespace agentd

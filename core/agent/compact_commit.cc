@@ -182,7 +182,7 @@ void Compaction::after(const BoundaryRecord& boundary, const CompactionReport& r
     payload.result = static_cast<std::uint16_t>(report.outcome);
     for (std::uint16_t method = AGENTD_METHOD_SUMMARY; method <= AGENTD_METHOD_TRUNCATE; ++method)
       if (method_name(method) == boundary.method) payload.method = method;
-    payload.request = &payload_;
+    payload.request = &lend_payload();
     payload.pre_tokens = report.pre_tokens;
     payload.post_tokens = report.post_tokens;
     payload.duration_ns = parts_.clock.monotonic_ns() - started_ns_;

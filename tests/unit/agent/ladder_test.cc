@@ -13,6 +13,7 @@ namespace {
 using testing::action;
 using testing::AgentTest;
 using testing::FakeModel;
+using testing::set_action;
 using testing::TestCall;
 
 class Ladder : public AgentTest {
@@ -503,6 +504,26 @@ TEST_F(Ladder, CheapModelThatCannotBeUsedIsReplacedByTheConversationsOwn) {
   EXPECT_EQ(model_.requests[0].model + " " + model_.requests[1].model, "cheap m-1");
   EXPECT_EQ(last_boundary().model, "m-1");
   EXPECT_NE(warnings().find("cheap cannot summarise"), std::string::npos);
+}
+
+// The name is too long for a small string: what hooks read must not be the place where the old one was.
+TEST_F(Ladder, HooksAfterACompactionHearOfTheModelThatSummarised) {
+  options_.model = "m-" + std::string(60, 'o');
+  std::string told;
+  on(AGENTD_EVENT_BEFORE_COMPACTION, "wishes", [](const TestCall& call) {
+    return call.answer(set_action(AGENTD_KEY_CUSTOM_INSTRUCTIONS, "keep the names of all the files"));
+  });
+  on(AGENTD_EVENT_AFTER_COMPACTION, "reads", [&](const TestCall& call) {
+    const agentd_before_compaction& request = *call.payload<agentd_after_compaction>().request;
+    told = std::string(view_of(request.model)) + ": " + std::string(view_of(request.custom_instructions));
+    return AGENTD_OK;
+  });
+  open();
+  fill(5);
+  model_.fail(ModelErrorKind::kInvalid, "model: cheap does not exist").say("summary");
+  ASSERT_TRUE(compact());
+  EXPECT_EQ(last_boundary().model, options_.model);
+  EXPECT_EQ(told, options_.model + ": keep the names of all the files");
 }
 
 TEST_F(Ladder, FailedCutKeepsTheLastSummary) {
