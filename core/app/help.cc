@@ -124,7 +124,11 @@ std::string cli_reference() {
       "This page is printed from the table that the program itself reads "
       "(`core/app/command_table.cc`); a test\n"
       "compares the two.\n\n```\n" +
-      program_help() + "```\n";
+      program_help() + "```\n\n" +
+      "Output that cannot be written is a failure (exit code 1), as it is for the core utilities: a full disk, and a "
+      "standard\noutput that was closed before the program began (`>&-`). What the command was asked to do is done all "
+      "the same.\nClosed standard descriptors are opened on `/dev/null`; nothing that agentd opens ever gets their "
+      "numbers.\n";
   for (const CommandSpec& command : all_commands())
     out +=
         "\n## agentd " + std::string(command.name) + "\n\n```\n" + command_help(command) + "```\n";

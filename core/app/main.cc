@@ -10,6 +10,7 @@
 
 #include "core/app/app.h"
 #include "core/app/signals.h"
+#include "core/base/file.h"
 
 namespace {
 
@@ -38,11 +39,15 @@ bool wants_colour() {
 
 int main(int argc, char** argv) {
   using namespace agentd::app;
+  // Before anything is opened: a file of the store must not be standard output.
+  const unsigned closed = agentd::open_standard_descriptors();
   ignore_broken_pipes();
   notice_children();
   const bool out_tty = ::isatty(STDOUT_FILENO) != 0, err_tty = ::isatty(STDERR_FILENO) != 0;
   const bool colour = (out_tty || err_tty) && wants_colour();
-  Output out(STDOUT_FILENO, out_tty, out_tty && colour),
+  // What is written to an output that was closed is an error at the end, not a success that nobody sees.
+  const int out_fd = (closed & 1u << STDOUT_FILENO) != 0 ? -1 : STDOUT_FILENO;
+  Output out(out_fd, out_tty, out_tty && colour),
       err(STDERR_FILENO, err_tty, err_tty && colour);
   Surroundings surroundings{environment,   current_directory(), executable(),
                             "/etc/agentd", STDIN_FILENO,        ::isatty(STDIN_FILENO) != 0};

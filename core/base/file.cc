@@ -23,6 +23,25 @@ void UniqueFd::reset() {
   fd_ = -1;
 }
 
+unsigned open_standard_descriptors() {
+  unsigned closed = 0;
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number is this one: those below are open by now.
+    if (::open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) == fd) closed |= 1u << fd;
+  }
+  return closed;
+}
+
+Result<UniqueFd> above_standard(int raw, std::string_view doing) {
+  UniqueFd fd(raw);
+  if (!fd.valid()) return errno_error(doing, errno);
+  if (fd.get() > STDERR_FILENO) return fd;
+  UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!moved.valid()) return errno_error(doing, errno);
+  return moved;
+}
+
 Result<std::string> read_fd(int fd, std::uint64_t bytes_max, const std::string& name) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) return errno_error("reading " + name, errno);

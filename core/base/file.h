@@ -29,6 +29,13 @@ class UniqueFd {
   int fd_ = -1;
 };
 
+// What is closed of standard input, output and error is opened on /dev/null, so that no file that is opened
+// later gets one of their numbers and is written to as if it were a terminal. The first thing that a
+// program does. Returns which ones were closed, as bits: 1 << STDOUT_FILENO.
+unsigned open_standard_descriptors();
+// `raw` by a number above 2, for what is duplicated onto 0 to 2 later. -1: the error of errno.
+Result<UniqueFd> above_standard(int raw, std::string_view doing);
+
 // A whole regular file. kInvalid for a directory, FIFO or device and for a file over `bytes_max`:
 // the size is checked before a byte is read.
 Result<std::string> read_file(const std::string& path, std::uint64_t bytes_max);

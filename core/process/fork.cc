@@ -31,9 +31,14 @@ struct Pipe {
 };
 
 Result<Pipe> make_pipe() {
-  int ends[2];
+  int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("making a pipe", errno);
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  UniqueFd write(ends[1]);
+  // Above 2, so that the child's standard descriptors take the place of neither.
+  Pipe out;
+  AGENTD_TRY(out.read, above_standard(ends[0], "making a pipe"));
+  AGENTD_TRY(out.write, above_standard(write.release(), "making a pipe"));
+  return out;
 }
 
 void cap(int what, rlim_t most) {
@@ -59,8 +64,8 @@ void become_child(pid_t parent, const Pipe& output, const ForkLimits& limits) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kNoStart);  // it ended before we asked
-  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!nothing.valid() || ::dup2(nothing.get(), STDIN_FILENO) < 0 ||
+  const auto nothing = above_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC), "opening /dev/null");
+  if (!nothing || ::dup2(nothing->get(), STDIN_FILENO) < 0 ||
       ::dup2(output.write.get(), STDOUT_FILENO) < 0 || ::dup2(output.write.get(), STDERR_FILENO) < 0)
     ::_exit(kNoStart);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) ::signal(signal, SIG_DFL);

@@ -86,17 +86,6 @@ std::vector<char*> pointers(const std::vector<std::string>& texts, const std::st
   return out;
 }
 
-// A descriptor above 2: the host may run with 0 to 2 closed, and dup2 in the child must not hit one
-// that is still needed.
-Result<UniqueFd> above_standard(int raw, std::string_view doing) {
-  UniqueFd fd(raw);
-  if (!fd.valid()) return errno_error(doing, errno);
-  if (fd.get() > 2) return fd;
-  UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
-  if (!moved.valid()) return errno_error(doing, errno);
-  return moved;
-}
-
 int make_memory_file() {
   const int fd = ::memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
   if (fd >= 0 || errno != EINVAL) return fd;

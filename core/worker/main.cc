@@ -100,4 +100,8 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace agentd::worker
 
-int main(int argc, char** argv) { return agentd::worker::run(argc, argv); }
+int main(int argc, char** argv) {
+  // A number that is free would be given to the next file that the plugin opens.
+  agentd::open_standard_descriptors();
+  return agentd::worker::run(argc, argv);
+}

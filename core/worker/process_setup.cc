@@ -85,14 +85,6 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// A number that is free would be given to the next file that the plugin opens.
-void fill_standard_descriptors() {
-  int fd = 0;
-  do fd = ::open("/dev/null", O_RDWR);
-  while (fd >= 0 && fd <= STDERR_FILENO);
-  if (fd >= 0) ::close(fd);
-}
-
 bool limit(__rlimit_resource which, rlim_t most) {
   rlimit now{};
   if (::getrlimit(which, &now) != 0) return false;
@@ -165,7 +157,6 @@ void settle_process(pid_t parent) {
   ::prctl(PR_SET_DUMPABLE, 0);
   limit(RLIMIT_CORE, 0);
   ::close_range(kWorkerAnswerFd + 1, ~0u, 0);
-  fill_standard_descriptors();
   ::umask(077);
 }
 

@@ -134,6 +134,9 @@ Running Program::start(const std::vector<std::string>& words, const std::string&
     ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), 1);
     ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), 2);
     if (ignores_children_) ::signal(SIGCHLD, SIG_IGN);
+    for (int fd = 0; fd <= 2; ++fd)
+      if ((closed_ & 1u << fd) != 0) ::close(fd);
+    ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
     become(words, full_environment(), project_);
   }
   return {pid, out, err};

@@ -55,6 +55,8 @@ class Program {
   void set(const std::string& variable) { environment_.push_back(variable); }
   // The program inherits a SIGCHLD that is ignored.
   void ignore_child_signals() { ignores_children_ = true; }
+  // The program is started with these of 0 to 2 closed, as bits: 1 << 1 is standard output.
+  void close_descriptors(unsigned which) { closed_ = which; }
   void set_home(std::string home) { home_ = std::move(home); }
   // Writes config.yaml of the home.
   void config(const std::string& yaml) const;
@@ -85,6 +87,7 @@ class Program {
   std::string home_ = directory_.file("home"), project_ = directory_.file("project");
   std::vector<std::string> environment_;
   int runs_ = 0;
+  unsigned closed_ = 0;
   bool ignores_children_ = false;
 };
 

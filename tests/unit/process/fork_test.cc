@@ -103,6 +103,27 @@ TEST_F(Forked, HasASessionOfItsOwnReadsNothingAndMakesNoCore) {
   ::setrlimit(RLIMIT_CORE, &before);
 }
 
+// A process of one thread inside of which the descriptors are closed, so that pipes would get their numbers.
+TEST_F(Forked, KeepsReportAndOutputApartWhateverDescriptorsAreClosed) {
+  for (unsigned closed = 0; closed < 8; ++closed) {
+    const ForkEnd outer = run([&](int report_fd) {
+      for (int fd = 0; fd <= 2; ++fd)
+        if ((closed & 1u << fd) != 0) ::close(fd);
+      const auto inner = run_forked(
+          [](int fd) {
+            char byte = 0;
+            const bool no_input = ::read(STDIN_FILENO, &byte, 1) == 0;
+            (void)say(STDOUT_FILENO, "out ");
+            (void)say(STDERR_FILENO, "err");
+            return say(fd, no_input ? "report" : "input") ? 0 : 1;
+          },
+          limits_, clock_, cancel_);
+      return inner && say(report_fd, inner->output + "/" + inner->report) ? 0 : 1;
+    });
+    EXPECT_EQ(outer.report, "out err/report") << "closed: " << closed;
+  }
+}
+
 TEST_F(Forked, IsKilledWithItsParent) {
   EXPECT_EQ(report([] {
               int number = 0;
