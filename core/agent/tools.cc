@@ -275,6 +275,7 @@ void Turn::after_tool(const Prepared& prepared, ToolResultRecord& result, std::u
     session_.record_effect(event, outcome->rewrites.back().by, "rewrite", result.text, payload.text, {});
     result.text = payload.text;
     result.full_bytes = result.text.size();
+    if (outcome->withheld) result.parts.clear();
   }
   session_.late_contexts_.push_back(*outcome);
 }

@@ -55,11 +55,7 @@ std::uint64_t tokens_of(const Rows& rows, const TokenEstimator& estimator) {
   return tokens;
 }
 
-bool redacts_answers(const Snapshot& snapshot) {
-  for (const Snapshot::Entry& entry : snapshot.entries(AGENTD_EVENT_AFTER_MODEL_CALL))
-    if ((entry.flags & AGENTD_HOOK_REDACTS) != 0) return true;
-  return false;
-}
+bool redacts_answers(const Snapshot& snapshot) { return snapshot.redacts(AGENTD_EVENT_AFTER_MODEL_CALL); }
 
 // Puts a rewritten answer in place of the text blocks; tool calls and thinking stay.
 void replace_text(Message& message, const std::string& text) {
@@ -374,6 +370,8 @@ RunError Turn::provider_failed(const ModelError& error) {
     partial.role = Role::kAssistant;
     partial.flags |= AGENTD_MESSAGE_INTERRUPTED;
     std::erase_if(partial.blocks, [](const Block& block) { return block.kind != BlockKind::kText; });
+    if (redacts_answers(*session_.snapshot_))
+      partial.blocks = {Block::of_text("[withheld: the answer broke off before the hooks that redact it saw it]")};
     session_.add(write_message({partial, StopReason::kInterrupted, {}, {}}));
   }
   session_.notify_error(name_of(error.kind), error.message, "model", error.retryable);

@@ -139,7 +139,7 @@ constexpr KeySpec kKeys[] = {
     {"hooks.deadline_ms",
      ValueType::kWhole,
      "30000",
-     "How long one event may wait for its hooks.",
+     "How long a hook may take that has no timeout of its own.",
      {},
      1,
      3.6e6},

@@ -379,7 +379,7 @@ Result<std::vector<Action>> PluginContext::control(
   dispatch.deadline_ns = deadline.at_ns;
   const agentd_status status = run_call(*state_, *slot, dispatch, fn);
   std::vector<Action> actions = slot->take_actions();
-  if (status < 0) return call_error(status, slot->take_failure(), state_->identity.name);
+  if (status != AGENTD_OK) return call_error(status, slot->take_failure(), state_->identity.name);
   return actions;
 }
 
@@ -403,7 +403,7 @@ Result<ToolOutcome> PluginContext::call_tool(const PluginTool& tool, void* self,
   const agentd_status status = run_call(
       *state_, *slot, dispatch, [&](const agentd_call* c) { return tool.fn(self, c); });
   std::vector<Action> actions = slot->take_actions();
-  if (status < 0) return call_error(status, slot->take_failure(), call.name);
+  if (status != AGENTD_OK) return call_error(status, slot->take_failure(), call.name);
   ToolOutcome out;
   for (Action& action : actions) {
     if (action.kind == AGENTD_ACT_TOOL_OUTPUT) {

@@ -26,6 +26,15 @@ bool observes(const Subscription& subscription) {
   return (subscription.flags & AGENTD_HOOK_OBSERVES) != 0;
 }
 
+// Whether the event's text is withheld when the hook fails. By event and configuration: of an event that cannot be
+// blocked, the text is what a hook that fails closed guards.
+bool withholds(const Subscription& subscription) {
+  if (subscription.on_failure != FailurePolicy::kClosed || observes(subscription)) return false;
+  const EventTraits* const event = find_event(subscription.event);
+  if (event == nullptr || event->text_target == 0) return false;
+  return !event->blocking || (subscription.flags & AGENTD_HOOK_REDACTS) != 0;
+}
+
 }  // namespace
 
 // SERIAL and PER_CONVERSATION hooks: a queue with a deadline in front of the function.
@@ -109,6 +118,8 @@ void Snapshot::add_entry(std::uint32_t index) {
   mask_ |= event_bit(from.event);
   if ((from.wants & AGENTD_WANTS_MESSAGES) != 0) messages_mask_ |= event_bit(from.event);
   if (from.timeout) timeout_mask_ |= event_bit(from.event);
+  if (!from.shadow && (withholds(from) || (from.flags & AGENTD_HOOK_REDACTS) != 0))
+    redacted_mask_ |= event_bit(from.event);
 }
 
 Dispatcher::Dispatcher(const Clock& clock)
@@ -143,10 +154,17 @@ struct HookAnswer {
   std::vector<Action> actions;
   std::string failure, note;
   std::uint64_t duration_ns = 0;
+  bool skipped = false;
 };
 
 HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
-  HookAnswer out{status, slot.take_actions(), slot.take_failure(), slot.take_note(), 0};
+  HookAnswer out{status, slot.take_actions(), slot.take_failure(), slot.take_note(), 0,
+                 slot.take_skipped()};
+  // There is no other way to agree than AGENTD_OK.
+  if (status > AGENTD_OK) {
+    out.status = AGENTD_E_INTERNAL;
+    why = "it returned the status " + std::to_string(status) + ", which does not exist";
+  }
   if (!why.empty()) out.failure = out.failure.empty() ? std::move(why) : out.failure + "; " + why;
   if (out.failure.empty() && status == AGENTD_E_DEADLINE)
     out.failure = "it did not answer before its deadline";
@@ -163,7 +181,7 @@ class Merger {
   // Takes the answer of one hook; returns what became of it.
   std::string_view take(const Snapshot::Entry& entry, const HookAnswer& answer) {
     const Subscription& from = snapshot_.subscription(entry);
-    if (answer.status == kHookSkipped) return "skipped";
+    if (answer.skipped) return "skipped";
     if ((entry.wants & Snapshot::kShadow) != 0)
       return answer.status < 0 || !answer.actions.empty() ? "shadow" : "none";
     if (answer.status < 0) return take_failure(from, answer.status, answer.failure);
@@ -189,8 +207,7 @@ class Merger {
   std::string_view take_failure(const Subscription& from, agentd_status status,
                                 const std::string& failure) {
     outcome().failures.push_back({by(from), status, failure});
-    if (from.on_failure == FailurePolicy::kClosed && (from.flags & AGENTD_HOOK_REDACTS) != 0)
-      withhold(from);
+    if (withholds(from)) withhold(from);
     const EventTraits* const traits = find_event(event_.event);
     if (from.on_failure == FailurePolicy::kOpen || traits == nullptr || !traits->blocking ||
         observes(from))
@@ -200,12 +217,12 @@ class Merger {
     return "blocked";
   }
 
-  // What a redactor did not see must not be seen by anybody.
+  // What a hook that may rewrite it did not see must not be seen by anybody.
   void withhold(const Subscription& from) {
     Action action;
     action.kind = AGENTD_ACT_REPLACE_TEXT;
     action.text = "[withheld: the hook " + from.name + ", which redacts it, failed]";
-    apply_rewrite(from, action);
+    if (apply_rewrite(from, action) == "applied") outcome().withheld = true;
   }
 
   void block(const Subscription& from, std::string reason) {
@@ -278,18 +295,27 @@ std::uint64_t ns(Milliseconds time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
 }
 
+// How long a call of the hook may take: its own time, else the whole time of the event, whatever the hooks before
+// it took. 0 = it shares the event's deadline with the others: at the end of a session, or when the event has none.
+std::uint64_t time_of(const Subscription& hook, const Dispatch& event) {
+  if (hook.timeout) return ns(*hook.timeout);
+  return hook.event == AGENTD_EVENT_SESSION_END ? 0 : event.budget_ns;
+}
+
 // While a hook with a time of its own is called, the slot has its deadline. Afterwards it has the event's again:
 // later by what the host needed meanwhile for itself, and by what the hook took that may take longer than the
 // event. REQUIRES: nothing reads the deadline of the call after this has ended.
 class OwnDeadline {
  public:
-  OwnDeadline(const Snapshot& snapshot, CallSlot& slot, const Snapshot::Entry& entry)
+  OwnDeadline(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+              const Snapshot::Entry& entry)
       : slot_(slot), clock_(snapshot.clock()) {
     const Subscription& hook = snapshot.subscription(entry);
-    if (!hook.timeout) return;
+    const std::uint64_t time_ns = time_of(hook, event);
+    if (time_ns == 0) return;
     event_ns_ = slot.deadline_ns();
     started_ns_ = clock_.monotonic_ns();
-    own_ns_ = started_ns_ + ns(*hook.timeout);
+    own_ns_ = started_ns_ + time_ns;
     // What happens at the end must not keep the user waiting, whatever is configured.
     if (hook.event == AGENTD_EVENT_SESSION_END) own_ns_ = std::min(own_ns_, event_ns_);
     slot_.set_deadline(own_ns_);
@@ -318,8 +344,8 @@ agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch&
   if (status == AGENTD_PENDING) {
     const std::uint64_t deadline = slot.deadline_ns();
     const std::uint64_t now = snapshot.clock().monotonic_ns();
-    const auto& timeout = snapshot.subscription(entry).timeout;
-    const std::uint64_t budget_ns = timeout ? ns(*timeout) : event.budget_ns;
+    const std::uint64_t own_ns = time_of(snapshot.subscription(entry), event);
+    const std::uint64_t budget_ns = own_ns != 0 ? own_ns : event.budget_ns;
     const bool had_time = deadline > now && deadline - now >= budget_ns / 2;
     status = slot.wait_completed(now);
     slot.end_call(snapshot.clock());
@@ -350,9 +376,8 @@ bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapsh
   const std::string_view effect = merger.take(entry, answer);
   if (trace != nullptr) {
     const Subscription& from = snapshot.subscription(entry);
-    const agentd_status status = answer.status == kHookSkipped ? AGENTD_OK : answer.status;
-    trace->on_hook({from.name, from.plugin, from.bytes_digest, from.event, answer.duration_ns, status,
-                    answer.failure, answer.actions, effect, answer.note});
+    trace->on_hook({from.name, from.plugin, from.bytes_digest, from.event, answer.duration_ns,
+                    answer.status, answer.failure, answer.actions, effect, answer.note});
   }
   return !merger.blocked();
 }
@@ -384,8 +409,10 @@ bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapsh
   HookAnswer answer;
   answer.status = AGENTD_E_DEADLINE;
   answer.failure = "an earlier call of it never ended: it is switched off until agentd starts again";
+  slot.open(&event);  // who hears of it reads this event's payload
   const bool open = settle_answer(snapshot, event, entry, answer, trace, outcome);
   slot.forget_payload_text();
+  slot.close();
   return open;
 }
 
@@ -408,9 +435,11 @@ class ObserverGroup {
       if (is_asked(entries_[i]) && (entries_[i].wants & Snapshot::kWaits) != 0) waiting.push_back(i);
     make_payload_texts(waiting);
     call_together(waiting);
+    slot_.open(&event_);
     for (std::size_t i = 0; i < entries_.size(); ++i)
       if (is_asked(entries_[i]))
         settle_answer(snapshot_, event_, entries_[i], answers_[i], trace, outcome);
+    slot_.close();
   }
 
  private:
@@ -459,7 +488,7 @@ class ObserverGroup {
 
   HookAnswer call(CallSlot& slot, const Snapshot::Entry& entry) const {
     const std::uint64_t started = snapshot_.clock().monotonic_ns();
-    const OwnDeadline own(snapshot_, slot, entry);
+    const OwnDeadline own(snapshot_, slot, event_, entry);
     const agentd_call call{sizeof(agentd_call), event_.event, slot.open(&event_),
                            event_.conversation,  &slot.live(), entry.core,
                            entry.services,       event_.envelope, payload_for(event_, entry)};
@@ -512,7 +541,9 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
   const Snapshot::Entry* const end = entry + entries.size();
   do {
     if (entry->stopped != nullptr && entry->stopped->load(std::memory_order_relaxed) != kHookInUse) {
-      if (pass_over(snapshot, slot, event, *entry, trace, outcome)) continue;
+      const bool open = pass_over(snapshot, slot, event, *entry, trace, outcome);
+      token = slot.last_token();
+      if (open) continue;
       while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
       continue;
     }
@@ -527,7 +558,7 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
     call.services = entry->services;
     call.payload = (entry->wants & AGENTD_WANTS_MESSAGES) != 0 ? event.payload : bare;
     std::optional<OwnDeadline> own;
-    if (kTraced) own.emplace(snapshot, slot, *entry);
+    if (kTraced) own.emplace(snapshot, slot, event, *entry);
     const std::uint64_t started = kTraced ? snapshot.clock().monotonic_ns() : 0;
     const agentd_status status = entry->fn(entry->self, &call);
     if (!kTraced && status == AGENTD_OK && !slot.touched()) continue;
@@ -551,7 +582,7 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
 
 std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                   TraceSink* trace) {
-  if (trace != nullptr || event.only != 0 || snapshot.has_timeout(event.event))
+  if (trace != nullptr || event.only != 0 || event.budget_ns != 0 || snapshot.has_timeout(event.event))
     return call_hooks_traced(snapshot, slot, event, trace);
   return call_hooks<false>(snapshot, slot, event, nullptr);
 }

@@ -56,8 +56,8 @@ struct Subscription {
   std::string bytes_digest;  // hex; empty = unknown
   bool waits = false;        // it spends its time outside of this process: a program, a server
   bool shadow = false;       // its verdict is traced and not used
-  // How long a call of it may take, instead of what is left of the event's time; at the end of a session never
-  // longer. Null = the event's.
+  // How long a call of it may take, instead of the event's time; at the end of a session never longer. Null = the
+  // event's.
   std::optional<Milliseconds> timeout;
   agentd_fn fn = nullptr;
   void* self = nullptr;
@@ -104,8 +104,9 @@ struct Dispatch {
   // Rows::lineage() of the history that the payload carries; 0 = none, or a list of its own.
   std::uint64_t lineage = 0;
   std::uint64_t deadline_ns = UINT64_MAX;
-  // What the deadline gave all hooks together; a hook that got less than half of it is not called stuck when it
-  // misses the deadline. 0 = any time will do.
+  // What each hook gets that has no time of its own, counted from its call, so that no gate is cut short by those
+  // before it; at the end of a session what all get together. A hook that got less than half of it is not called
+  // stuck when it misses the deadline. 0 = all share the deadline.
   std::uint64_t budget_ns = 0;
   // Puts a rewritten text into the payload, so that the next hook sees it. Null = no text to rewrite.
   void (*rewrite)(void* context, std::uint32_t target, std::string_view text) = nullptr;
@@ -142,6 +143,7 @@ struct Outcome {
   std::vector<Attributed> exclusive;  // at most one: COMPACT, SUMMARY, REPLACE_MESSAGES or CALLBACK
   std::vector<Attributed> continues, contexts, notices, sets, tools;
   std::vector<Attributed> rewrites;   // in order; already put into the payload
+  bool withheld = false;              // one of them stands for what a hook that failed did not see
   std::uint32_t permission = 0;       // AGENTD_PERMISSION_; deny beats ask beats allow
   bool remember = false;
   By permission_by;
@@ -181,6 +183,8 @@ class Snapshot {
   bool wants_messages(std::uint32_t event) const { return (messages_mask_ & event_bit(event)) != 0; }
   // True when a subscriber of the event has a time of its own.
   bool has_timeout(std::uint32_t event) const { return (timeout_mask_ & event_bit(event)) != 0; }
+  // True when nobody may see the event's text before its hooks have: one of them redacts, or fails closed.
+  bool redacts(std::uint32_t event) const { return (redacted_mask_ & event_bit(event)) != 0; }
   std::span<const Entry> entries(std::uint32_t event) const {
     return {entries_.data() + first_[event], entries_.data() + first_[event + 1]};
   }
@@ -195,7 +199,7 @@ class Snapshot {
   std::vector<Subscription> subscriptions_;  // in order of dispatch within each event
   std::vector<Entry> entries_;
   std::array<std::uint32_t, 65> first_{};
-  std::uint64_t mask_ = 0, messages_mask_ = 0, timeout_mask_ = 0;
+  std::uint64_t mask_ = 0, messages_mask_ = 0, timeout_mask_ = 0, redacted_mask_ = 0;
   std::vector<std::unique_ptr<Serial>> serials_;
   const Clock& clock_;
 };

@@ -15,6 +15,7 @@ void CallSlot::clean() {
   failure_.clear();
   arena_.reset();
   note_.clear();
+  skipped_ = false;
   done_generation_ = UINT64_MAX;
   text_.reset();
   bare_text_.reset();
@@ -39,6 +40,11 @@ std::string CallSlot::take_failure() {
 std::string CallSlot::take_note() {
   const std::lock_guard lock(mutex_);
   return std::exchange(note_, {});
+}
+
+bool CallSlot::take_skipped() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(skipped_, false);
 }
 
 agentd_status CallSlot::wait_completed(std::uint64_t now_ns) {
@@ -148,6 +154,12 @@ bool CallSlot::note(agentd_token token, std::string_view text) {
   note_ += text;
   touched_.store(true, std::memory_order_relaxed);
   return true;
+}
+
+bool CallSlot::skip(agentd_token token, std::string_view why) {
+  if (!note(token, why)) return false;
+  const std::lock_guard lock(mutex_);
+  return skipped_ = true;
 }
 
 std::shared_ptr<const std::string> CallSlot::payload_text(bool messages) {

@@ -34,9 +34,6 @@ namespace agentd {
 
 struct Dispatch;
 
-// What a host's own hook returns when it was not asked at all: its matcher said no. A note says why.
-constexpr agentd_status kHookSkipped = 0x5c1d;
-
 class CallSlot {
  public:
   static constexpr std::uint32_t kIndexBits = 24;
@@ -77,6 +74,7 @@ class CallSlot {
     return next;
   }
   void close_after(agentd_token last) {
+    dispatch_ = nullptr;
     generation_.store((last + (1ull << kIndexBits)) >> kIndexBits, std::memory_order_release);
   }
   // Of the calls until the next time; UINT64_MAX = none.
@@ -88,6 +86,7 @@ class CallSlot {
   }
   // Ends the call: its token is stale from here on.
   void close() {
+    dispatch_ = nullptr;
     generation_.store((generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask,
                       std::memory_order_release);
   }
@@ -98,6 +97,7 @@ class CallSlot {
   std::vector<Action> take_actions();
   std::string take_failure();
   std::string take_note();
+  bool take_skipped();
   // Waits for complete(); AGENTD_E_DEADLINE or AGENTD_E_CANCELLED when it does not come in time. A cancel word
   // that nobody signals is seen within kSlice.
   agentd_status wait_completed(std::uint64_t now_ns);
@@ -110,7 +110,7 @@ class CallSlot {
 
   // Another record after a call that was given up.
   agentd_live& live() { return *live_; }
-  // For who is inside the call; null for a scope.
+  // For who is inside the call; null for a scope, and outside of every call.
   const Dispatch* dispatch() const { return dispatch_; }
   std::uint32_t event() const { return event_.load(std::memory_order_relaxed); }  // 0 = a scope
   agentd_conv conversation() const { return conversation_.load(std::memory_order_relaxed); }
@@ -133,6 +133,8 @@ class CallSlot {
   // Why a hook was not asked, or what it was warned of: for traces, without effect. One sentence; several
   // are joined.
   bool note(agentd_token token, std::string_view text);
+  // For hooks of the host's own kinds, which then return AGENTD_OK: it was not asked at all, and why.
+  bool skip(agentd_token token, std::string_view why);
   void* allocate(agentd_token token, std::size_t bytes, std::size_t align);
   // The host itself works for the call from one to the other; several may do so at once. The deadline stands still
   // while at least one does: it reads as none, and afterwards is as far away as it was. One that has passed already
@@ -195,6 +197,7 @@ class CallSlot {
   std::vector<Action> actions_;    // guarded by mutex_
   std::string failure_;            // guarded by mutex_
   std::string note_;               // guarded by mutex_
+  bool skipped_ = false;           // guarded by mutex_
   // Shared by the slots of one dispatch and by hooks that still read it; guarded by mutex_.
   std::shared_ptr<const std::string> text_, bare_text_;
   std::unique_ptr<Arena> arena_;   // guarded by mutex_

@@ -491,6 +491,11 @@ TEST_P(HookMatrix, EveryActionInEveryBehaviourFailsAsItsPolicySays) {
         if (std::string_view(behaviour) == "timeout") {
           EXPECT_EQ(outcome->failures[0].status, AGENTD_E_DEADLINE);
         }
+        // What a guard could not look at is seen by nobody, whatever kind of hook it is.
+        if (action.event == AGENTD_EVENT_AFTER_TOOL_CALL) {
+          EXPECT_EQ(outcome->withheld, closed) << describe(*outcome);
+          EXPECT_EQ(has(outcome->rewrites, "[withheld: the hook "), closed);
+        }
         if (!guards) {
           EXPECT_FALSE(action.seen(*outcome)) << describe(*outcome);
         }

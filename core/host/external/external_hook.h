@@ -64,7 +64,6 @@ class ExternalHook {
   RawAnswer run_webhook(std::string_view input, const CancelToken& cancel, Deadline deadline) const;
   DialectContext context_of(JsonView payload) const;
   std::string input_of(JsonView payload, const DialectContext& context, Deadline deadline) const;
-  Deadline deadline_of(std::uint64_t event_deadline_ns) const;
   std::string once_key(const Asked& asked) const;
 
   const HookDefinition definition_;

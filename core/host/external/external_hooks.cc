@@ -13,6 +13,7 @@ namespace agentd {
 namespace {
 
 constexpr Milliseconds kBackgroundPatience{2'000};
+constexpr Milliseconds kBackgroundTime{600'000};  // of a run that nobody waits for, unless it says otherwise
 constexpr std::string_view kKeySpace = "agentd.hooks";
 constexpr std::string_view kOncePrefix = "once/";
 
@@ -143,6 +144,7 @@ Subscription ExternalHook::subscription() {
   out.bytes_digest = bytes_.digest;
   out.waits = definition_.runs != HookRuns::kAction;
   out.shadow = definition_.shadow;
+  if (!definition_.async) out.timeout = definition_.timeout;
   out.fn = enter;
   out.self = this;
   return out;
@@ -170,12 +172,12 @@ agentd_status ExternalHook::ask(const Asked& asked) {
     return AGENTD_E_ARG;
   }
   if (!reason->empty()) {
-    asked.slot->note(asked.token, *reason);
-    return kHookSkipped;
+    asked.slot->skip(asked.token, *reason);
+    return AGENTD_OK;
   }
   if (definition_.async) return run_aside(asked, *text);
   Verdict verdict = run(payload->root(), *text, asked.slot->cancel_token(),
-                        deadline_of(asked.call->live->deadline_ns));
+                        Deadline{asked.slot->deadline_ns()});
   if (!verdict.failed) mark_spent(asked);
   return answer_with(asked, std::move(verdict));
 }
@@ -242,7 +244,7 @@ void ExternalHook::mark_spent(const Asked& asked) {
 
 agentd_status ExternalHook::run_aside(const Asked& asked, const std::string& payload_text) {
   const Deadline deadline =
-      deadline_of(Deadline::after(environment_.clock, Milliseconds(600'000)).at_ns);
+      Deadline::after(environment_.clock, definition_.timeout.value_or(kBackgroundTime));
   const bool started = background_.start([this, text = payload_text,
                                           deadline](const CancelToken& cancel) {
     const auto payload = JsonDocument::parse(text);

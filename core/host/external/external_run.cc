@@ -83,14 +83,6 @@ std::string with_hook(std::string_view payload_text, const HookDefinition& defin
 
 }  // namespace
 
-Deadline ExternalHook::deadline_of(std::uint64_t event_deadline_ns) const {
-  if (!definition_.timeout) return {event_deadline_ns};
-  const Deadline own = Deadline::after(environment_.clock, *definition_.timeout);
-  // What happens at the end must not keep the user waiting, whatever the hook says.
-  if (definition_.event != AGENTD_EVENT_SESSION_END) return own;
-  return {std::min(own.at_ns, event_deadline_ns)};
-}
-
 DialectContext ExternalHook::context_of(JsonView payload) const {
   DialectContext out;
   out.timestamp = iso_time(environment_.clock.wall_ms());

@@ -134,8 +134,8 @@ TEST_F(Receipts, FailuresRefusalsAndSkippedHooksLeaveOne) {
     return AGENTD_E_INTERNAL;
   });
   on(AGENTD_EVENT_TURN_START, "b_skipped", [](const TestCall& call) {
-    call.slot.note(call.raw.token, "its matcher does not match");
-    return kHookSkipped;
+    call.slot.skip(call.raw.token, "its matcher does not match");
+    return AGENTD_OK;
   });
   on(AGENTD_EVENT_TURN_START, "c_quiet", [](const TestCall&) { return AGENTD_OK; });
   open();
@@ -150,8 +150,8 @@ TEST_F(Receipts, FailuresRefusalsAndSkippedHooksLeaveOne) {
 
 TEST_F(Receipts, PayloadOfAnEventThatNobodyAnsweredIsNotKept) {
   on(AGENTD_EVENT_TURN_START, "skipped", [](const TestCall& call) {
-    call.slot.note(call.raw.token, "no match");
-    return kHookSkipped;
+    call.slot.skip(call.raw.token, "no match");
+    return AGENTD_OK;
   });
   open();
   model_.say("hello");

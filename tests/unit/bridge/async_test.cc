@@ -38,7 +38,7 @@ class Async : public ::testing::Test {
             std::uint16_t flags = 0) {
     fns_.push_back(std::make_unique<Fn>(std::move(fn)));
     Subscription each;
-    each.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
+    each.event = event_;
     each.flags = flags;
     each.on_failure = policy;
     each.concurrency = AGENTD_CONCURRENT;
@@ -58,7 +58,7 @@ class Async : public ::testing::Test {
     agentd_envelope envelope{};
     envelope.size = sizeof envelope;
     Dispatch event;
-    event.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
+    event.event = event_;
     event.envelope = &envelope;
     event.payload = &payload;
     event.deadline_ns = Deadline::after(clock_, deadline).at_ns;
@@ -66,6 +66,7 @@ class Async : public ::testing::Test {
     const CancelBinding binding(*slot_, cancel_);
     return dispatch(*dispatcher_.pin(), *slot_, event);
   }
+  std::uint32_t event_ = AGENTD_EVENT_BEFORE_TOOL_CALL;
   agentd_status block(agentd_token token, std::string_view reason) const {
     agentd_act_text text{};
     text.h.size = sizeof text;
@@ -251,7 +252,9 @@ TEST_F(Async, StuckInstanceIsSwitchedOffAndItsGuardsFailClosed) {
   EXPECT_NE(guarded->reason.find("an earlier call of it never ended"), std::string::npos);
 }
 
+// At the end of a session the hooks share its time; elsewhere each has the whole.
 TEST_F(Async, HookThatGotNoTimeIsNotCalledStuck) {
+  event_ = AGENTD_EVENT_SESSION_END;
   tokens_.watch(clock_);
   hook("a slow", [](const agentd_call& call) {
     while (!is_told(call.live)) std::this_thread::sleep_for(Milliseconds(1));

@@ -312,6 +312,133 @@ TEST_F(Dispatching, StoppedHooksAreSkipped) {
   EXPECT_EQ(ran_, "a ");
 }
 
+// What a row may return beside AGENTD_OK and AGENTD_PENDING is a failure, also a number that no header has.
+TEST_F(Dispatching, StatusThatDoesNotExistIsAFailure) {
+  for (const agentd_status status : {2, 77, 0x5c1d, 0x7fffffff}) {
+    hooks_.clear();
+    on(AGENTD_EVENT_USER_MESSAGE_SEND, "guard", [status](const TestCall& call) {
+      call.emit(action(AGENTD_ACT_INJECT_CONTEXT, "not heard"));
+      return status;
+    }).what.on_failure = FailurePolicy::kClosed;
+    publish();
+    const auto closed = fire();
+    ASSERT_TRUE(closed && closed->blocked) << status;
+    EXPECT_TRUE(closed->blocked_by_failure);
+    EXPECT_NE(closed->reason.find(std::to_string(status)), std::string::npos) << closed->reason;
+    EXPECT_TRUE(closed->contexts.empty());
+    hooks_[0]->what.on_failure = FailurePolicy::kOpen;
+    publish();
+    const auto open = fire();
+    ASSERT_TRUE(open && open->failures.size() == 1u) << status;
+    EXPECT_FALSE(open->blocked);
+  }
+}
+
+TEST_F(Dispatching, CompletionWithAStatusThatDoesNotExistIsAFailure) {
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "guard", [](const TestCall& call) {
+    call.slot.complete(call.raw.token, 77);
+    return AGENTD_PENDING;
+  }).what.on_failure = FailurePolicy::kClosed;
+  publish();
+  const auto outcome = fire();
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->blocked);
+}
+
+// Of an event that cannot be blocked the text is what a hook guards, whether or not it calls itself a redactor.
+TEST_F(Dispatching, HookThatFailsClosedWithholdsWhatItCouldHaveRewritten) {
+  for (const std::uint32_t event :
+       {AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_EVENT_TOOL_CALL_FAILED, AGENTD_EVENT_AFTER_MODEL_CALL}) {
+    hooks_.clear();
+    auto& hook = on(event, "guard", [](const TestCall&) { return AGENTD_E_IO; });
+    hook.what.flags = AGENTD_HOOK_GATES;
+    hook.what.on_failure = FailurePolicy::kClosed;
+    publish();
+    EXPECT_TRUE(dispatcher_.pin()->redacts(event));
+    text_ = "secret";
+    const auto outcome = fire(event);
+    EXPECT_EQ(text_.find("secret"), std::string::npos) << event;
+    EXPECT_TRUE(outcome && outcome->withheld);
+    // An open one, and one that only listens, leave it alone.
+    for (const bool observer : {false, true}) {
+      hook.what.on_failure = observer ? FailurePolicy::kClosed : FailurePolicy::kOpen;
+      hook.what.flags = observer ? AGENTD_HOOK_OBSERVES : AGENTD_HOOK_GATES;
+      publish();
+      EXPECT_FALSE(dispatcher_.pin()->redacts(event));
+      text_ = "secret";
+      fire(event);
+      EXPECT_EQ(text_, "secret") << event;
+    }
+  }
+}
+
+// Who hears of a guard that is stuck reads the payload of this event: the one before has ended.
+TEST_F(Dispatching, GuardThatIsPassedOverIsTracedWithThePayloadOfThisEvent) {
+  struct Sink final : TraceSink {
+    explicit Sink(CallSlot& from) : slot(from) {}
+    void on_hook(const HookTrace& trace) override {
+      heard = trace.hook;
+      const auto payload = slot.payload_text(false);
+      text = payload ? *payload : "none";
+    }
+    CallSlot& slot;
+    std::string heard, text;
+  };
+  auto& guard = note("guard");
+  guard.what.on_failure = FailurePolicy::kClosed;
+  guard.what.stopped = std::make_shared<std::atomic<std::uint32_t>>(kHookInUse);
+  publish();
+  const SlotLease slot(slots_);
+  agentd_user_message first{}, second{};
+  first.size = second.size = sizeof first;
+  first.text = {"earlier", 7};
+  second.text = {"this one", 8};
+  Dispatch what;
+  what.event = AGENTD_EVENT_USER_MESSAGE_SEND;
+  what.payload = &first;
+  dispatch(*dispatcher_.pin(), *slot, what);
+  EXPECT_EQ(slot->dispatch(), nullptr) << "nothing of an event stays behind";
+  guard.what.stopped->store(kHookStuck);
+  Sink sink(*slot);
+  Dispatch then = what;
+  then.payload = &second;
+  const auto outcome = dispatch(*dispatcher_.pin(), *slot, then, &sink);
+  EXPECT_TRUE(outcome && outcome->blocked);
+  EXPECT_EQ(sink.heard, "guard");
+  EXPECT_NE(sink.text.find("this one"), std::string::npos) << sink.text;
+  EXPECT_EQ(sink.text.find("earlier"), std::string::npos) << sink.text;
+  EXPECT_EQ(slot->dispatch(), nullptr);
+}
+
+// The frame of the earlier event is gone: under a sanitizer this reads freed memory if anything of it is kept.
+TEST_F(Dispatching, GuardThatIsPassedOverReadsNothingOfAFrameThatIsGone) {
+  struct Sink final : TraceSink {
+    explicit Sink(CallSlot& from) : slot(from) {}
+    void on_hook(const HookTrace&) override { texts += slot.payload_text(true)->size(); }
+    CallSlot& slot;
+    std::size_t texts = 0;
+  };
+  auto& guard = note("guard");
+  guard.what.on_failure = FailurePolicy::kClosed;
+  guard.what.stopped = std::make_shared<std::atomic<std::uint32_t>>(kHookInUse);
+  publish();
+  const SlotLease slot(slots_);
+  Sink sink(*slot);
+  const auto once = [&](TraceSink* trace) __attribute__((noinline)) {
+    agentd_user_message message{};
+    message.size = sizeof message;
+    message.text = {"x", 1};
+    Dispatch what;
+    what.event = AGENTD_EVENT_USER_MESSAGE_SEND;
+    what.payload = &message;
+    return dispatch(*dispatcher_.pin(), *slot, what, trace);
+  };
+  once(nullptr);
+  guard.what.stopped->store(kHookStuck);
+  EXPECT_TRUE(once(&sink)->blocked);
+  EXPECT_GT(sink.texts, 0u);
+}
+
 // ---- messages and tokens
 
 TEST_F(Dispatching, OnlyHooksThatWantMessagesGetThem) {
@@ -415,6 +542,54 @@ TEST_F(Dispatching, HookThatTakesLongerThanTheEventLeavesTheOthersTheirTime) {
   publish();
   EXPECT_EQ(fire(), nullptr);
   EXPECT_EQ(left, 30'000u);
+}
+
+// Each gate has the whole time: what those before it took is not taken from it, so that nobody's denial is cut short.
+TEST_F(Dispatching, SlowHooksLeaveThoseBehindThemTheirWholeTime) {
+  constexpr std::uint64_t kTime = 30'000 * kMs;
+  std::string seen;
+  const auto slow = [&](const std::string& name) -> TestHook& {
+    return on(AGENTD_EVENT_BEFORE_TOOL_CALL, name, [&, name](const TestCall& call) {
+      seen += name + "=" + std::to_string((call.slot.deadline_ns() - clock_.monotonic_ns()) / kMs) + " ";
+      clock_.advance(Milliseconds(20'000));
+      return AGENTD_OK;
+    });
+  };
+  slow("a");
+  slow("b").what.timeout = Milliseconds(60'000);
+  slow("c");
+  answers("d", action(AGENTD_ACT_BLOCK, "no"), AGENTD_EVENT_BEFORE_TOOL_CALL);
+  publish();
+  Dispatch what;
+  what.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
+  what.payload = &text_;
+  what.deadline_ns = clock_.monotonic_ns() + kTime;
+  what.budget_ns = kTime;
+  const SlotLease slot(slots_);
+  const auto outcome = dispatch(*dispatcher_.pin(), *slot, what);
+  EXPECT_EQ(seen, "a=30000 b=60000 c=30000 ");
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->blocked);
+  EXPECT_TRUE(outcome->failures.empty());
+}
+
+TEST_F(Dispatching, HooksAtTheEndOfASessionShareItsTime) {
+  std::string seen;
+  for (const char* const name : {"a", "b"})
+    on(AGENTD_EVENT_SESSION_END, name, [&](const TestCall& call) {
+      seen += std::to_string((call.slot.deadline_ns() - clock_.monotonic_ns()) / kMs) + " ";
+      clock_.advance(Milliseconds(1'000));
+      return AGENTD_OK;
+    });
+  publish();
+  Dispatch what;
+  what.event = AGENTD_EVENT_SESSION_END;
+  what.payload = &text_;
+  what.deadline_ns = clock_.monotonic_ns() + 1'500 * kMs;
+  what.budget_ns = 1'500 * kMs;
+  const SlotLease slot(slots_);
+  dispatch(*dispatcher_.pin(), *slot, what);
+  EXPECT_EQ(seen, "1500 500 ");
 }
 
 TEST_F(Dispatching, TimeOfAHooksOwnDoesNotProlongTheEndOfASession) {

@@ -199,8 +199,8 @@ TEST_F(Observing, AShadowThatFailsClosedBlocksNothing) {
 
 TEST_F(Observing, ASkippedHookSaysWhy) {
   on("matched", [](const TestCall& call) {
-    call.slot.note(call.raw.token, "its matcher says no");
-    return kHookSkipped;
+    call.slot.skip(call.raw.token, "its matcher says no");
+    return AGENTD_OK;
   });
   Lines lines;
   const auto outcome = fire(&lines);
