@@ -2,10 +2,11 @@
 # Thin over the CMake presets. `make help` lists the targets.
 .DEFAULT_GOAL := build
 PRESET ?= dev
+PREFIX ?= /usr/local
 SHELL := /bin/bash
 SPACE := $(subst ,, )
 HOOK_TESTS := unit_hooks unit_bridge unit_host unit_isolation unit_worker unit_reload
-.PHONY: help deps build test demo release asan tsan clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-tokens interop ci clean
+.PHONY: help deps build test demo install package release asan tsan clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-tokens interop ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -24,6 +25,20 @@ demo: deps  ## builds and runs the main job: a native hook compacts a real conve
 	@cmake --preset $(PRESET) -DAGENTD_TESTS=OFF -B build/demo > build-demo.log 2>&1 || { cat build-demo.log; exit 1; }; rm -f build-demo.log
 	@cmake --build build/demo
 	@bash docs/demo/run.sh build/demo
+
+build/install: deps
+	@cmake --preset release -DAGENTD_TESTS=OFF -DAGENTD_BENCH=OFF -B build/install > build-install.log 2>&1 || { cat build-install.log; exit 1; }; rm -f build-install.log
+	@cmake --build build/install
+.PHONY: build/install
+
+install: build/install ## installs program, hooks, headers and documentation below PREFIX (/usr/local; DESTDIR holds)
+	@cmake --install build/install --strip --prefix $(PREFIX) > /dev/null
+	@echo "installed: $(PREFIX)/bin/agentd; 'agentd doctor' tells what works"
+
+package: build/install ## a .deb and a tarball in build/install, with the oldest glibc that they run on
+	@cd build/install && cpack > build-package.log 2>&1 || { cat build-package.log; exit 1; }
+	@bash cmake/glibc.sh build/install/core/app/agentd build/install/core/app/agentd-hook-worker build/install/hooks/*.so
+	@ls build/install/agentd*.deb build/install/agentd*.tar.gz
 
 release: deps ## builds the release preset
 	@$(MAKE) --no-print-directory build PRESET=release

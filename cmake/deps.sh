@@ -12,7 +12,7 @@ packages=(
   python3 jq bc  # hooks of the tests are written in them
 )
 if [ -n "${CI:-}" ]; then
-  packages+=(clang tcc rustc ccache curl binutils abigail-tools
+  packages+=(clang tcc rustc ccache curl binutils pkgconf abigail-tools
     gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix)
 fi
 

@@ -52,6 +52,12 @@ std::string command_help(const CommandSpec& command);
 std::string group_help(std::string_view first);
 std::string cli_reference();
 
+// What each exit code means, in lines.
+std::string_view exit_code_lines();
+
+// The manual page agentd(1), in the man(7) macros.
+std::string manual_page();
+
 // A completion script. REQUIRES: shell is bash, zsh or fish.
 std::string completion_script(std::string_view shell);
 

@@ -8,8 +8,7 @@ namespace agentd::app {
 namespace {
 
 constexpr std::string_view kExitCodes =
-    "Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 blocked by a hook, 4 not found, 5 "
-    "provider,\n"
+    "0 ok, 1 failure, 2 usage or configuration, 3 blocked by a hook, 4 not found, 5 provider,\n"
     "6 store, 75 another process works on that conversation, 130 interrupted.\n";
 
 std::string padded(std::string text, std::size_t width) {
@@ -66,6 +65,8 @@ std::string example_lines(const CommandSpec& command) {
 
 }  // namespace
 
+std::string_view exit_code_lines() { return kExitCodes; }
+
 std::string choices_sentence(std::string_view choices) {
   const std::vector<std::string> names = split(choices, '|');
   std::string out;
@@ -97,7 +98,7 @@ std::string program_help() {
          "  agentd doctor\n\n"
          "Files are kept in ~/.agent (AGENTD_HOME moves it): config.yaml, hooks/, recipes/, "
          "store/.\n\n" +
-         std::string(kExitCodes);
+         "Exit codes: " + std::string(kExitCodes);
 }
 
 std::string command_help(const CommandSpec& command) {

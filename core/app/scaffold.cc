@@ -168,15 +168,14 @@ std::string c_source(const std::string& name, const EventTraits& event) {
   return out + replaced(rest, "org.example.hello", id);
 }
 
-std::string cmake_lists(const std::string& name, bool cpp) {
-  std::string out(kPluginApi_template_CMakeLists_txt);
-  out = replaced(out, "-DAGENTD_PLUGIN_API=/path/to/plugin-api ", "");
-  out = replaced(out, "# Builds hello.so outside the tree:", "# Builds hello.so:");
-  out = replaced(out, "${CMAKE_CURRENT_SOURCE_DIR}/..", "${CMAKE_CURRENT_SOURCE_DIR}/plugin-api");
-  out = replaced(out, "hello.cpp", cpp ? "hello.cpp" : "hello.c");
-  if (!cpp) out = replaced(out, "LANGUAGES C CXX", "LANGUAGES C");
-  if (!cpp) out = replaced(out, "c_std_11 cxx_std_20", "c_std_11");
-  return replaced(out, "hello", name);
+std::string cmake_lists(const std::string& name, const std::string& source, bool cpp) {
+  return "# Builds " + name +
+         ".so: cmake -S . -B build && cmake --build build\n"
+         "cmake_minimum_required(VERSION 3.18)\n"
+         "project(" + name + " LANGUAGES C" + (cpp ? " CXX" : "") +
+         ")\n"
+         "include(plugin-api/cmake/AgentdHook.cmake)\n"
+         "agentd_add_hook(" + name + " " + source + ")\n";
 }
 
 Scaffold native(const std::string& name, const EventTraits& event, bool cpp) {
@@ -184,9 +183,10 @@ Scaffold native(const std::string& name, const EventTraits& event, bool cpp) {
   const std::string source = name + (cpp ? ".cpp" : ".c");
   out.files.push_back(
       {name + "/" + source, cpp ? cpp_source(name, event) : c_source(name, event), false});
-  out.files.push_back({name + "/CMakeLists.txt", cmake_lists(name, cpp), false});
+  out.files.push_back({name + "/CMakeLists.txt", cmake_lists(name, source, cpp), false});
   for (const EmbeddedFile& file : kPluginApi) {
     const bool needed = file.path.substr(0, 8) == "include/" || file.path == "template/hook.map" ||
+                        file.path == "cmake/AgentdHook.cmake" ||
                         (cpp && file.path.substr(0, 4) == "cpp/");
     if (needed)
       out.files.push_back(

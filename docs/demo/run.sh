@@ -3,9 +3,11 @@
 # The main job on real input: a scripted model reads this repository through real tools until its small
 # window is over 70 % full; auto_compact.so, a native hook in ~/.agent/hooks, sees it at agent_stop, has
 # the conversation summarised, and replaces it; the next run goes on from the summary.
-# Usage: run.sh BUILD_DIRECTORY
+# Usage: run.sh DIRECTORY, where DIRECTORY is a build tree or the prefix of an installed agentd
 set -euo pipefail
-build=$(cd "$1" && pwd)
+where=$(cd "$1" && pwd)
+agentd=$where/core/app/agentd bundled=$where/hooks
+if [ -x "$where/bin/agentd" ]; then agentd=$where/bin/agentd bundled=$where/lib/agentd/hooks; fi
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."
 
@@ -13,7 +15,7 @@ home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 export HOME=$home AGENTD_HOME=$home/.agent
 mkdir -p -m 700 "$AGENTD_HOME/hooks"
-install -m 755 "$build/hooks/auto_compact.so" "$AGENTD_HOME/hooks/"
+install -m 755 "$bundled/auto_compact.so" "$AGENTD_HOME/hooks/"
 cat > "$AGENTD_HOME/config.yaml" <<YAML
 provider: scripted
 context_window: 16000
@@ -24,7 +26,6 @@ scripted:
 compaction: {compact_at: 0.92}
 permissions: {allow: [bash]}
 YAML
-agentd=$build/core/app/agentd
 show() { fold -s -w 98 | sed 's/^/  /'; }
 check() { # WHAT COMMAND...: one line; the demo fails if it does not hold
   if "${@:2}"; then echo "  ok    $1"; else echo "  FAIL  $1"; exit 1; fi
