@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 
 namespace agentd {
 namespace {
@@ -25,12 +27,26 @@ Result<UniqueFd> make_memory_file(const char* name, std::uint64_t bytes) {
   return fd;
 }
 
+Result<UniqueFd> reopen_for_reading(int fd) {
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  UniqueFd reader(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!reader.valid() || fchmod(fd, S_IRUSR) != 0)
+    return unavailable("opening a memory file for reading");
+  return reader;
+}
+
 Result<void> back_memory(int fd, std::uint64_t offset, std::uint64_t bytes) {
   int done = 0;
   do {
     done = fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (done != 0 && errno == EINTR);
   if (done != 0) return unavailable("allocating memory that a worker shares");
+  return {};
+}
+
+Result<void> cut_memory(int fd, std::uint64_t bytes) {
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0)
+    return unavailable("giving memory back that a worker shared");
   return {};
 }
 

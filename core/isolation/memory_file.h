@@ -14,9 +14,14 @@ namespace agentd {
 
 // A sparse memory file; kUnavailable.
 Result<UniqueFd> make_memory_file(const char* name, std::uint64_t bytes);
-// Backs a part of it with memory, so that a write to it cannot fail; kUnavailable: the machine is
-// full.
+// A second descriptor of the file, which can neither write nor resize it; from then on nobody opens
+// it for writing without a privilege. kUnavailable.
+Result<UniqueFd> reopen_for_reading(int fd);
+// Backs a part of it with memory, so that a write to it cannot fail, and makes the file longer when
+// the part ends behind its end; kUnavailable: the machine is full.
 Result<void> back_memory(int fd, std::uint64_t offset, std::uint64_t bytes);
+// Cuts the file off: memory behind `bytes` goes back to the machine. kUnavailable.
+Result<void> cut_memory(int fd, std::uint64_t bytes);
 Result<void> seal_memory(int fd, int seals);
 // All of the file, for reading and writing, at any address.
 Result<void*> map_answers(int fd, std::size_t bytes);

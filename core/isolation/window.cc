@@ -90,21 +90,31 @@ struct PayloadWindow::Space {
   }
   std::shared_ptr<Mirror> mirror_of(std::uint64_t lineage);
   void forget(const std::shared_ptr<Mirror>& mirror);
+  void begin_frame() {
+    const std::lock_guard lock(mutex);
+    ++frames;
+  }
+  void end_frame();
 
   const int fd;
   const std::uintptr_t base;
-  std::atomic<std::uint64_t> used{0};  // bytes that are backed; they stay so
+  std::atomic<std::uint64_t> used{0};  // bytes that are backed: the length of the file
   std::mutex mutex;                    // of all below; nobody copies under it
   std::array<std::vector<std::uint64_t>, 40>
       returned;                                // offsets by binary logarithm of their bytes
   std::deque<std::uint32_t> live;              // free words, the one used longest ago first
   std::list<std::shared_ptr<Mirror>> mirrors;  // the one used last stands first
+  std::uint32_t frames = 0;
 
  private:
   // REQUIRES: mutex is held.
+  bool is_too_long() const {
+    return frames == 0 && used.load(std::memory_order_relaxed) > kKeptBytesMax;
+  }
+  // REQUIRES: mutex is held.
   Extent fresh(std::uint64_t bytes) {
     const std::uint64_t offset = used.load(std::memory_order_relaxed);
-    if (bytes > kBytes - offset || !back_memory(fd, offset, bytes)) return {};
+    if (bytes > kBackedBytesMax - offset || !back_memory(fd, offset, bytes)) return {};
     used.store(offset + bytes, std::memory_order_relaxed);
     return {offset, bytes};
   }
@@ -376,10 +386,31 @@ void PayloadWindow::Space::forget(const std::shared_ptr<Mirror>& mirror) {
   mirrors.remove(mirror);
 }
 
+// Mirrors are made anew by the next call: what they hold is not worth so much memory. An extent is
+// held by a mirror or a frame alone, so without both every extent is free.
+void PayloadWindow::Space::end_frame() {
+  std::list<std::shared_ptr<Mirror>> gone;
+  {
+    const std::lock_guard lock(mutex);
+    --frames;
+    if (!is_too_long()) return;
+    gone.swap(mirrors);
+  }
+  gone.clear();  // takes the lock to give back extents
+  const std::lock_guard lock(mutex);
+  if (!is_too_long() || !mirrors.empty() || !cut_memory(fd, kExtentMin)) return;
+  for (std::vector<std::uint64_t>& list : returned) list.clear();
+  used.store(kExtentMin, std::memory_order_relaxed);
+}
+
 // ---- a frame
 
+PayloadWindow::Frame::Frame(PayloadWindow& window) : window_(&window) {
+  window.space_->begin_frame();
+}
+
 PayloadWindow::Frame::Frame(Frame&& other) noexcept
-    : window_(other.window_),
+    : window_(std::exchange(other.window_, nullptr)),
       extents_(std::move(other.extents_)),
       at_(std::exchange(other.at_, 0)),
       end_(std::exchange(other.end_, 0)),
@@ -389,8 +420,11 @@ PayloadWindow::Frame::Frame(Frame&& other) noexcept
 }
 
 PayloadWindow::Frame::~Frame() {
+  if (window_ == nullptr) return;
   for (const auto& mirror : pinned_) mirror->unpin();
+  pinned_.clear();
   for (const auto& [offset, bytes] : extents_) window_->space_->give_back({offset, bytes});
+  window_->space_->end_frame();
 }
 
 void* PayloadWindow::Frame::allocate(std::size_t bytes, std::size_t align) {
@@ -430,26 +464,30 @@ class PayloadWindow::Placer final : public Copier<PayloadWindow::Frame> {
   const std::uint64_t lineage_;
 };
 
-PayloadWindow::PayloadWindow(UniqueFd fd, std::uintptr_t base)
-    : fd_(std::move(fd)), base_(base), space_(std::make_unique<Space>(fd_.get(), base)) {}
+PayloadWindow::PayloadWindow(UniqueFd fd, UniqueFd reader, std::uintptr_t base)
+    : fd_(std::move(fd)),
+      reader_(std::move(reader)),
+      base_(base),
+      space_(std::make_unique<Space>(fd_.get(), base)) {}
 
 PayloadWindow::~PayloadWindow() { munmap(reinterpret_cast<void*>(base_), kBytes); }
 
 Result<std::unique_ptr<PayloadWindow>> PayloadWindow::create(std::uint32_t skip) {
-  AGENTD_TRY(UniqueFd fd, make_memory_file("agentd-payload", kBytes));
+  AGENTD_TRY(UniqueFd fd, make_memory_file("agentd-payload", 0));
   AGENTD_TRY_VOID(back_memory(fd.get(), 0, kExtentMin));
+  AGENTD_TRY(UniqueFd reader, reopen_for_reading(fd.get()));
   void* memory = nullptr;
   for (std::uint32_t i = skip; i < kPlaces && memory == nullptr; ++i)
     memory = map_at(place_number(i), PROT_READ | PROT_WRITE, fd.get());
   if (memory == nullptr)
     return Error{Code::kUnavailable, "no address is free for a worker's window of 64 GiB"};
   std::unique_ptr<PayloadWindow> window(
-      new PayloadWindow(std::move(fd), reinterpret_cast<std::uintptr_t>(memory)));
-  // No child of ours has any business there, and a core file none with 64 GiB of holes.
+      new PayloadWindow(std::move(fd), std::move(reader), reinterpret_cast<std::uintptr_t>(memory)));
+  // No child of ours has any business there, and no core file either.
   if (madvise(memory, kBytes, MADV_DONTFORK) != 0 || madvise(memory, kBytes, MADV_DONTDUMP) != 0)
     return Error{Code::kUnavailable, errno_error("keeping a window from children", errno).message};
-  AGENTD_TRY_VOID(
-      seal_memory(window->fd(), F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
+  // Its length is the host's to change: nobody else has a descriptor that could.
+  AGENTD_TRY_VOID(seal_memory(window->fd_.get(), F_SEAL_FUTURE_WRITE | F_SEAL_SEAL));
   window->space_->used = kExtentMin;
   for (std::uint32_t i = 0; i < kLiveWords; ++i) window->space_->live.push_back(i);
   return window;
@@ -485,7 +523,7 @@ void PayloadWindow::release_live(agentd_live* live) {
 Result<void> open_payload_window(int fd, std::uintptr_t base) {
   struct stat info {};
   if (fstat(fd, &info) != 0) return errno_error("looking at the payload window", errno);
-  if (!S_ISREG(info.st_mode) || info.st_size != static_cast<off_t>(PayloadWindow::kBytes))
+  if (!S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(kExtentMin))
     return Error{Code::kInvalid, "the descriptor is no payload window: its size is wrong"};
   if (base % 4096 != 0 || map_at(base, PROT_READ, fd) == nullptr)
     return Error{Code::kUnavailable, "the address of the payload window is taken already"};

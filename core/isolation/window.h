@@ -3,10 +3,15 @@
 // window.h - the payload region of one worker: records that the host writes and the worker reads, at the same
 // address on both sides.
 //
-// A sparse memory file of 64 GiB is mapped at a base that the host chooses; the worker maps it read-only at
+// 64 GiB of addresses are mapped at a base that the host chooses; the worker maps the same file read-only at
 // that base before it loads the plugin, so that a record's pointers mean the same on both sides and a plugin
-// sees the very layout that it sees in the process. The file is sealed: nobody else can map it for writing or
-// shrink it. Pages are allocated before they are written: a full machine is an error and no SIGBUS.
+// sees the very layout that it sees in the process.
+//
+// The memory file behind them is as long as what is used, and has no holes: whoever reads behind its end gets
+// SIGBUS and no new page, so a worker cannot make the machine allocate anything. Only the host makes it longer,
+// by pages that are allocated before they are written: a full machine is an error and no SIGBUS. The
+// file is sealed against further writable mappings, and the worker's descriptor is open for reading alone. When no call
+// reads the window and it is longer than kKeptBytesMax, the host cuts it off and the memory goes back.
 //
 // A call's records lie in a Frame, which goes back when the call has ended. The history of a conversation
 // does not travel with each call: a Mirror keeps a copy of its rows, to which only those are added that are new
@@ -33,7 +38,9 @@ namespace agentd {
 
 class PayloadWindow {
  public:
-  static constexpr std::size_t kBytes = 64ull << 30;
+  static constexpr std::size_t kBytes = 64ull << 30;  // of addresses
+  static constexpr std::uint64_t kBackedBytesMax = 4ull << 30;   // of memory, whatever is shown
+  static constexpr std::uint64_t kKeptBytesMax = 256ull << 20;  // of memory, between calls
   static constexpr std::uintptr_t kFirstBase = 0x7e8000000000;
   static constexpr std::uint32_t kLiveWords = 1024;  // calls, pending calls and scopes at once
   static constexpr std::uint32_t kMirrorsMax = 16;   // conversations; the one used longest ago goes
@@ -45,7 +52,8 @@ class PayloadWindow {
   PayloadWindow(const PayloadWindow&) = delete;
   PayloadWindow& operator=(const PayloadWindow&) = delete;
 
-  int fd() const { return fd_.get(); }
+  // The worker's descriptor, which is open for reading alone.
+  int fd() const { return reader_.get(); }
   std::uintptr_t base() const { return base_; }
   // Bytes of the file that are backed by memory.
   std::uint64_t bytes_used() const;
@@ -54,16 +62,16 @@ class PayloadWindow {
   // Memory in the window for one call; pins the mirror that the call reads. Goes back when destroyed.
   class Frame {
    public:
-    explicit Frame(PayloadWindow& window) : window_(&window) {}
+    explicit Frame(PayloadWindow& window);
     Frame(Frame&& other) noexcept;
     Frame& operator=(Frame&&) = delete;
     ~Frame();
-    // Null when the machine or the window is full.
+    // Null when the machine is full, or the window has kBackedBytesMax already.
     void* allocate(std::size_t bytes, std::size_t align = 8);
 
    private:
     friend class PayloadWindow;
-    PayloadWindow* window_;
+    PayloadWindow* window_;  // null when it was moved from
     std::vector<std::pair<std::uint64_t, std::uint64_t>> extents_;  // offset, bytes
     std::uint64_t at_ = 0, end_ = 0;
     std::vector<std::shared_ptr<Mirror>> pinned_;  // shared with the window, which may drop it
@@ -79,11 +87,11 @@ class PayloadWindow {
   void release_live(agentd_live* live);
 
  private:
-  PayloadWindow(UniqueFd fd, std::uintptr_t base);
+  PayloadWindow(UniqueFd fd, UniqueFd reader, std::uintptr_t base);
   struct Space;
   class Placer;
 
-  UniqueFd fd_;
+  UniqueFd fd_, reader_;
   const std::uintptr_t base_;
   std::unique_ptr<Space> space_;
 };

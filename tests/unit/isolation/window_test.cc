@@ -3,7 +3,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -33,6 +36,13 @@ std::unique_ptr<PayloadWindow> make_window() {
 bool lies_in(const PayloadWindow& window, const void* from, std::size_t bytes) {
   const auto at = reinterpret_cast<std::uintptr_t>(from);
   return at >= window.base() && at + bytes <= window.base() + window.bytes_used();
+}
+
+// Memory that the machine has given to the window's file.
+std::uint64_t bytes_backed(const PayloadWindow& window) {
+  struct stat info {};
+  EXPECT_EQ(fstat(window.fd(), &info), 0);
+  return static_cast<std::uint64_t>(info.st_blocks) * 512;
 }
 
 agentd_agent_stop stop_with(const agentd_list& messages) {
@@ -180,9 +190,9 @@ TEST(PayloadWindow, CannotBeWrittenByAnotherProcess) {
   const auto window = make_window();
   Forked worker([&] {
     constexpr auto kBoth = PROT_READ | PROT_WRITE;
-    if (mmap(nullptr, 4096, kBoth, MAP_SHARED, window->fd(), 0) != MAP_FAILED || errno != EPERM)
+    if (mmap(nullptr, 4096, kBoth, MAP_SHARED, window->fd(), 0) != MAP_FAILED || errno != EACCES)
       return 1;
-    if (pwrite(window->fd(), "x", 1, 0) != -1 || errno != EPERM) return 2;
+    if (pwrite(window->fd(), "x", 1, 0) != -1 || errno != EBADF) return 2;
     if (!open_payload_window(window->fd(), window->base())) return 3;
     if (mprotect(reinterpret_cast<void*>(window->base()), 4096, kBoth) != -1 || errno != EACCES)
       return 4;
@@ -198,10 +208,97 @@ TEST(PayloadWindow, CannotBeGivenAnotherSize) {
   Forked worker([&] {
     for (const off_t size :
          {off_t{0}, off_t{4096}, static_cast<off_t>(PayloadWindow::kBytes) + 4096})
-      if (ftruncate(window->fd(), size) != -1 || errno != EPERM) return 1;
-    return 0;
+      if (ftruncate(window->fd(), size) != -1 || errno != EINVAL) return 1;
+    return fallocate(window->fd(), 0, 0, 1 << 30) == -1 && errno == EBADF ? 0 : 2;
   });
   EXPECT_EQ(worker.join(), 0);
+}
+
+TEST(PayloadWindow, CannotBeOpenedAgainForWritingWithoutAPrivilege) {
+  const auto window = make_window();
+  const std::string path = "/proc/self/fd/" + std::to_string(window->fd());
+  Forked worker([&] {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct none[2]{};
+    if (syscall(SYS_capset, &header, none) != 0) return 1;
+    if (!UniqueFd(open(path.c_str(), O_RDONLY)).valid()) return 2;
+    return open(path.c_str(), O_RDWR) == -1 && errno == EACCES ? 0 : 3;
+  });
+  EXPECT_EQ(worker.join(), 0);
+}
+
+// A worker that reads all 64 GiB must not fill the machine.
+TEST(PayloadWindow, EndsWhoReadsBehindItsEndAndAllocatesNothing) {
+  const auto window = make_window();
+  const std::uint64_t before = bytes_backed(*window);
+  Forked worker([&] {
+    std::signal(SIGBUS, SIG_DFL);  // a sanitizer has a handler of its own
+    if (!open_payload_window(window->fd(), window->base())) return 1;
+    const auto* const bytes = reinterpret_cast<const volatile char*>(window->base());
+    int sum = 0;
+    for (std::uint64_t at = 0; at < 64u << 20; at += 4096) sum += bytes[at];
+    return sum == 0 ? 0 : 2;
+  });
+  EXPECT_EQ(worker.join(), -1) << "by SIGBUS";
+  EXPECT_EQ(bytes_backed(*window), before);
+  EXPECT_EQ(bytes_backed(*window), window->bytes_used()) << "it has no holes";
+}
+
+TEST(PayloadWindow, GrowsUnderAWorkerThatHasOpenedIt) {
+  const auto window = make_window();
+  int ready[2];
+  ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
+  Forked worker([&] {
+    if (!open_payload_window(window->fd(), window->base())) return 1;
+    std::uintptr_t at = 0;
+    if (read(ready[0], &at, sizeof at) != sizeof at) return 2;
+    return *reinterpret_cast<const volatile char*>(at) == 'x' ? 0 : 3;
+  });
+  Frame frame(*window);
+  void* const at = frame.allocate(40u << 20);
+  ASSERT_NE(at, nullptr);
+  std::memset(at, 'x', 40u << 20);
+  const auto address = reinterpret_cast<std::uintptr_t>(at) + (40u << 20) - 1;
+  EXPECT_EQ(write(ready[1], &address, sizeof address), static_cast<ssize_t>(sizeof address));
+  EXPECT_EQ(worker.join(), 0);
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST(PayloadWindow, GivesMemoryBackWhenNoCallReadsIt) {
+  const auto window = make_window();
+  const Rows rows = history(50, 1000);
+  {
+    Frame running(*window);
+    placed(*window, running, rows.list(), rows.lineage());
+    {
+      Frame big(*window);
+      ASSERT_NE(big.allocate(PayloadWindow::kKeptBytesMax), nullptr);
+    }
+    EXPECT_GT(bytes_backed(*window), PayloadWindow::kKeptBytesMax) << "somebody reads";
+  }
+  EXPECT_LE(window->bytes_used(), 1u << 20);
+  EXPECT_LE(bytes_backed(*window), 1u << 20);
+  Frame frame(*window);
+  expect_shown(*window, rows.list(), placed(*window, frame, rows.list(), rows.lineage()));
+}
+
+TEST(PayloadWindow, KeepsUsualMemoryBetweenCalls) {
+  const auto window = make_window();
+  for (int i = 0; i < 3; ++i) {
+    Frame frame(*window);
+    ASSERT_NE(frame.allocate(20u << 20), nullptr);
+  }
+  EXPECT_GE(window->bytes_used(), 20u << 20);
+  EXPECT_LE(window->bytes_used(), PayloadWindow::kKeptBytesMax);
+}
+
+TEST(PayloadWindow, TakesNoMoreMemoryThanItMay) {
+  const auto window = make_window();
+  const std::uint64_t before = bytes_backed(*window);
+  Frame frame(*window);
+  EXPECT_EQ(frame.allocate(PayloadWindow::kBackedBytesMax), nullptr);
+  EXPECT_EQ(bytes_backed(*window), before);
 }
 
 TEST(PayloadWindow, IsNotThereInAChildThatDidNotOpenIt) {
