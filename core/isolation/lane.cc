@@ -56,7 +56,8 @@ static_assert(sizeof(LaneHead) % 8 == 0 && sizeof(LaneMessage) == 56);
 constexpr std::uint32_t kClosed = 1u << 31;
 constexpr std::uint32_t kMoves = kClosed - 1;
 constexpr std::uint64_t kSliceNs = 20'000'000;  // between two looks at the cancel word
-// A process that an ended worker left behind could undo what wakes us: `gone` is looked at, too.
+// A worker, or a process that it left behind, could undo what wakes us: no sleep on a word that they
+// can touch is longer, and `gone` is looked at, too.
 constexpr std::uint64_t kGoneSliceNs = 1'000'000'000;
 // Of a body that has begun, for the next piece and for all of them: a machine may be very busy.
 constexpr std::uint64_t kPieceWaitNs = 10'000'000'000;
@@ -77,12 +78,14 @@ std::uint64_t now_ns() {
 }
 
 // The word is shared between processes, so neither call says FUTEX_PRIVATE.
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t until_ns) {
+// False when the time has come.
+bool futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t until_ns) {
   timespec until{};
   until.tv_sec = static_cast<time_t>(until_ns / 1'000'000'000u);
   until.tv_nsec = static_cast<long>(until_ns % 1'000'000'000u);
-  syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, seen,
-          until_ns == Deadline::kNever ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
+  return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, seen, &until, nullptr,
+                 FUTEX_BITSET_MATCH_ANY) == 0 ||
+         errno != ETIMEDOUT;
 }
 
 void futex_wake(std::atomic<std::uint32_t>& word) {
@@ -380,20 +383,24 @@ void AnswerRegion::ring(std::uint32_t index) {
   if (header.listening.load(std::memory_order_seq_cst) != 0) futex_wake(header.rings);
 }
 
-LaneEnd AnswerRegion::wait_ring(std::uint32_t& lanes) {
+LaneEnd AnswerRegion::wait_ring(std::uint32_t& lanes, const LaneWait& wait) {
   AnswerHeader& header = *header_of(memory_);
-  if (header.rings.load(std::memory_order_acquire) == 0) {
+  lanes = 0;
+  while (header.rings.load(std::memory_order_acquire) == 0) {
+    const std::uint64_t now = now_ns();
+    if (now >= wait.until_ns) return LaneEnd::kTimeout;
     header.listening.store(1, std::memory_order_seq_cst);
-    if (header.rings.load(std::memory_order_seq_cst) == 0)
-      futex_wait(header.rings, 0, Deadline::kNever);
+    const bool woken = header.rings.load(std::memory_order_seq_cst) != 0 ||
+                       futex_wait(header.rings, 0, std::min(now + kGoneSliceNs, wait.until_ns));
     header.listening.store(0, std::memory_order_relaxed);
+    if (has_ended(wait)) return LaneEnd::kGone;
+    if (woken) break;
   }
   // The bit of wake_all() stays.
   const std::uint32_t rings = header.rings.fetch_and(kWoken, std::memory_order_acq_rel);
   lanes = rings & kRingBits;
   if ((rings & kWoken) != 0) return LaneEnd::kGone;
-  if (rings != lanes) return LaneEnd::kBroken;
-  return lanes == 0 ? LaneEnd::kTimeout : LaneEnd::kMessage;
+  return rings == lanes ? LaneEnd::kMessage : LaneEnd::kBroken;
 }
 
 void AnswerRegion::wake_all() {

@@ -132,10 +132,11 @@ class AnswerRegion {
   // The worker rings for service lane `index` after it has sent there; for a body over a piece
   // before, since sending waits for the host between two pieces.
   void ring(std::uint32_t index);
-  // The host waits for a ring, as long as it takes. kMessage: `lanes` is the bit set of those that
-  // rang; kTimeout: it was woken for nothing; kGone: by wake_all(); kBroken: the word says what no
-  // worker says.
-  LaneEnd wait_ring(std::uint32_t& lanes);
+  // The host waits for a ring. kMessage: `lanes` is the bit set of those that rang, none when it was
+  // woken for nothing; kTimeout: not until `wait.until_ns`; kGone: wake_all() was called, or
+  // `wait.gone` is set; kBroken: the word says what no worker says. A worker can undo what wakes the
+  // host: `wait.gone` is seen within a second all the same.
+  LaneEnd wait_ring(std::uint32_t& lanes, const LaneWait& wait = {});
   // The host, when the worker has ended and `gone` is set: wakes everybody who waits in a lane or
   // for a ring. The lanes are of no use afterwards. What the worker left behind may undo it at the
   // same moment: who has to know that somebody woke calls it again.

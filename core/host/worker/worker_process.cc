@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include <algorithm>
@@ -21,6 +22,9 @@ constexpr Milliseconds kSlice{20};  // how often a cancel word is looked at
 constexpr Milliseconds kServiceTime{5'000};  // for the rest of a request that was rung for
 constexpr std::uint64_t kMilli = 1'000'000;
 constexpr int kWakesForNothingMax = 10'000;  // of the listener, one after the other
+// No limit of a process counts its threads: they are counted from here, so often.
+constexpr std::uint64_t kThreadsMax = 512;
+constexpr Milliseconds kCountTime{250};
 
 std::uint64_t now_ns() {
   timespec now{};
@@ -536,16 +540,27 @@ agentd_status WorkerProcess::wait_completed(Running& running) {
 
 void WorkerProcess::listen() {
   int for_nothing = 0;
+  LaneWait wait;
+  wait.gone = &gone_;
+  wait.until_ns = 0;
   while (gone_.load() == 0) {
+    if (now_ns() >= wait.until_ns) {
+      if (has_too_many_threads()) {
+        kill("it had more than " + std::to_string(kThreadsMax) + " threads", EndKind::kCrash);
+        break;
+      }
+      wait.until_ns = now_ns() + ns(kCountTime);
+    }
     std::uint32_t lanes = 0;
-    const LaneEnd end = region_->wait_ring(lanes);
+    const LaneEnd end = region_->wait_ring(lanes, wait);
     if (gone_.load() != 0) break;
+    if (end == LaneEnd::kTimeout) continue;
     // A signal wakes it for nothing, and so does a worker that rings while it looks; not again and
     // again.
-    for_nothing = end == LaneEnd::kTimeout ? for_nothing + 1 : 0;
-    if (end == LaneEnd::kTimeout && for_nothing < kWakesForNothingMax) continue;
+    for_nothing = end == LaneEnd::kMessage && lanes == 0 ? for_nothing + 1 : 0;
+    if (for_nothing != 0 && for_nothing < kWakesForNothingMax) continue;
     start_servers(lanes);
-    if (end == LaneEnd::kMessage && rang(lanes)) continue;
+    if (end == LaneEnd::kMessage && lanes != 0 && rang(lanes)) continue;
     broken("its doorbell");
     break;
   }
@@ -554,6 +569,13 @@ void WorkerProcess::listen() {
     listens_ = false;
   }
   changed_.notify_all();
+}
+
+// The directory of its threads has a link for each of them. False where /proc hides it.
+bool WorkerProcess::has_too_many_threads() const {
+  struct stat info {};
+  const std::string path = "/proc/" + std::to_string(supervisor_.pid(id_)) + "/task";
+  return ::stat(path.c_str(), &info) == 0 && info.st_nlink > kThreadsMax + 2;
 }
 
 void WorkerProcess::start_servers(std::uint32_t lanes) {

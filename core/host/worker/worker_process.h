@@ -121,6 +121,7 @@ class WorkerProcess {
   void broken(std::string_view what);
 
   void listen();
+  bool has_too_many_threads() const;
   void wake_listener();
   bool rang(std::uint32_t lanes);
   void start_servers(std::uint32_t lanes);

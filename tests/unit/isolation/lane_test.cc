@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -665,6 +667,53 @@ TEST(Doorbell, WakesAHostThatSleepsWhenTheWorkerHasEnded) {
     region->wake_all();
   });
   EXPECT_EQ(wait_ring(*region).first, LaneEnd::kGone);
+  supervisor.join();
+}
+
+// A worker moves the host's sleep onto a word of its own, where nobody wakes it.
+class RequeuedHost : public ::testing::Test {
+ protected:
+  template <typename Wait>
+  void while_requeued(const Wait& wait) {
+    Forked worker([&] {
+      alignas(4) static std::uint32_t mine = 0;
+      auto* const listening = reinterpret_cast<volatile std::uint32_t*>(raw_.at(68));
+      for (int i = 0; i < 5000 && *listening == 0; ++i) usleep(1000);
+      usleep(50'000);
+      return syscall(SYS_futex, raw_.at(64), FUTEX_REQUEUE, 0, 100L, &mine, 0) == 1 ? 0 : 1;
+    });
+    wait();
+    EXPECT_EQ(worker.join(), 0) << "the sleep was moved";
+  }
+
+  std::unique_ptr<AnswerRegion> region_ = make_region();
+  RawRegion raw_{*region_};
+};
+
+TEST_F(RequeuedHost, SeesItsTimeCome) {
+  while_requeued([&] {
+    LaneWait wait;
+    wait.until_ns = SystemClock().monotonic_ns() + 400'000'000;
+    std::uint32_t lanes = 0;
+    EXPECT_EQ(region_->wait_ring(lanes, wait), LaneEnd::kTimeout);
+  });
+}
+
+TEST_F(RequeuedHost, SeesThatTheWorkerHasEnded) {
+  std::atomic<std::uint32_t> gone{0};
+  std::thread supervisor;
+  while_requeued([&] {
+    supervisor = std::thread([&] {
+      usleep(300'000);
+      gone = 1;
+      region_->wake_all();
+      std::memset(raw_.at(64), 0, 4);  // what it left behind undoes the bit as well
+    });
+    LaneWait wait;
+    wait.gone = &gone;
+    std::uint32_t lanes = 0;
+    EXPECT_EQ(region_->wait_ring(lanes, wait), LaneEnd::kGone);
+  });
   supervisor.join();
 }
 

@@ -220,7 +220,7 @@ void TestWorker::listen() {
   wait.gone = &gone_;
   while (gone_.load() == 0) {
     std::uint32_t rang = 0;
-    (void)region_->wait_ring(rang);
+    (void)region_->wait_ring(rang, wait);
     for (std::uint32_t i = 0; i < AnswerRegion::kServiceLanes; ++i) {
       if ((rang & (1u << i)) == 0) continue;
       Lane lane = region_->service_lane(i, Lane::Side::kHost);
