@@ -2,6 +2,10 @@
 #include "core/process/sandbox.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/fs.h>
+#include <linux/futex.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/sockios.h>
 #include <seccomp.h>
@@ -22,6 +26,7 @@
 #include <string_view>
 
 #include "core/base/file.h"
+#include "core/process/sandbox_calls.h"
 
 namespace agentd {
 namespace {
@@ -132,198 +137,227 @@ bool guard_files(const SandboxRules& rules, long version) {
 
 // ---- seccomp
 
-// Numbers that the headers of this system may not have.
-constexpr int kMemfdSecret = 447, kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466;
+// Calls of futex(2) that libseccomp 2.5 has no names for.
+constexpr int kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
 constexpr std::uint64_t kIoPriorityOfProcess = 1;  // linux/ioprio.h
 
 struct EndFilter {
   void operator()(void* filter) const { ::seccomp_release(filter); }
 };
 
+// Everything is refused by EPERM that nobody allows.
 class Filter {
  public:
-  Filter() : filter_(::seccomp_init(SCMP_ACT_ALLOW)) {
+  Filter() : filter_(::seccomp_init(SCMP_ACT_ERRNO(EPERM))) {
+    if (!filter_) return;
     // The rules bind every thread that there is, not the calling one alone.
-    if (filter_) ::seccomp_attr_set(filter_.get(), SCMP_FLTATR_CTL_TSYNC, 1);
+    ::seccomp_attr_set(filter_.get(), SCMP_FLTATR_CTL_TSYNC, 1);
+    // Numbers of other kinds of program (32 bit, x32) are refused like all others.
+    ::seccomp_attr_set(filter_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+    constexpr std::uint32_t kBinaryTree = 2;
+    ::seccomp_attr_set(filter_.get(), SCMP_FLTATR_CTL_OPTIMIZE, kBinaryTree);
   }
 
-  void deny(std::initializer_list<int> calls) { answer(EPERM, calls, {}); }
-  // A call that this machine's libseccomp does not know does not exist here either.
-  void deny_when(std::initializer_list<int> calls, std::initializer_list<scmp_arg_cmp> arguments) {
-    answer(EPERM, calls, arguments);
+  void allow(const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) {
+    add(SCMP_ACT_ALLOW, ::seccomp_syscall_resolve_name(name), arguments);
   }
-  void answer(unsigned error, std::initializer_list<int> calls,
-              std::initializer_list<scmp_arg_cmp> arguments) {
-    for (const int call : calls) {
-      if (call < 0 || !filter_) continue;
-      const int got =
-          ::seccomp_rule_add_array(filter_.get(), SCMP_ACT_ERRNO(error), call,
-                                   static_cast<unsigned>(arguments.size()), arguments.begin());
-      if (got == -ENOMEM) no_memory_ = true;
-    }
+  // One rule for each of the values that argument may have.
+  void allow_values(const char* name, unsigned argument,
+                    std::initializer_list<std::uint64_t> values) {
+    for (const std::uint64_t value : values)
+      allow(name, {{argument, SCMP_CMP_MASKED_EQ, kLowHalf, value}});
+  }
+  void answer(unsigned error, int call, std::initializer_list<scmp_arg_cmp> arguments = {}) {
+    add(SCMP_ACT_ERRNO(error), call, arguments);
   }
 
   bool no_memory() const { return !filter_ || no_memory_; }
   // 0, or what failed as a negative number of errno.
   int enter() const { return ::seccomp_load(filter_.get()); }
 
+  // Of an argument that the kernel reads as an int.
+  static constexpr std::uint64_t kLowHalf = 0xffffffff;
+
  private:
+  // A call that this machine's libseccomp does not know stays refused.
+  void add(std::uint32_t action, int call, std::initializer_list<scmp_arg_cmp> arguments) {
+    if (call < 0 || !filter_) return;
+    const int got = ::seccomp_rule_add_array(
+        filter_.get(), action, call, static_cast<unsigned>(arguments.size()), arguments.begin());
+    if (got == -ENOMEM) no_memory_ = true;
+  }
+
   std::unique_ptr<void, EndFilter> filter_;
   bool no_memory_ = false;
 };
 
-scmp_arg_cmp is_not(unsigned argument, std::uint64_t value) {
-  return {argument, SCMP_CMP_NE, value, 0};
+scmp_arg_cmp is(unsigned argument, std::uint64_t value) {
+  return {argument, SCMP_CMP_MASKED_EQ, Filter::kLowHalf, value};
 }
+scmp_arg_cmp is_null(unsigned argument) { return {argument, SCMP_CMP_EQ, 0, 0}; }
 scmp_arg_cmp has_bits(unsigned argument, std::uint64_t mask, std::uint64_t bits) {
   return {argument, SCMP_CMP_MASKED_EQ, mask, bits};
 }
-constexpr std::uint64_t kLowHalf = 0xffffffff;  // of an argument that the kernel reads as an int
 
-// What nobody needs who runs one hook.
-void deny_the_rest_of_the_machine(Filter& filter) {
-  filter.deny({SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev),
-               SCMP_SYS(process_madvise), SCMP_SYS(process_mrelease), SCMP_SYS(kcmp),
-               SCMP_SYS(pidfd_getfd), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd)});
-  filter.deny({SCMP_SYS(mount), SCMP_SYS(umount), SCMP_SYS(umount2), SCMP_SYS(pivot_root),
-               SCMP_SYS(chroot), SCMP_SYS(fsopen), SCMP_SYS(fsconfig), SCMP_SYS(fsmount),
-               SCMP_SYS(fspick), SCMP_SYS(move_mount), SCMP_SYS(open_tree), SCMP_SYS(mount_setattr),
-               SCMP_SYS(open_by_handle_at), SCMP_SYS(quotactl), SCMP_SYS(quotactl_fd),
-               SCMP_SYS(swapon), SCMP_SYS(swapoff), SCMP_SYS(acct)});
-  filter.deny({SCMP_SYS(bpf),
-               SCMP_SYS(keyctl),
-               SCMP_SYS(add_key),
-               SCMP_SYS(request_key),
-               SCMP_SYS(io_uring_setup),
-               SCMP_SYS(io_uring_enter),
-               SCMP_SYS(io_uring_register),
-               SCMP_SYS(unshare),
-               SCMP_SYS(setns),
-               SCMP_SYS(init_module),
-               SCMP_SYS(finit_module),
-               SCMP_SYS(delete_module),
-               SCMP_SYS(kexec_load),
-               SCMP_SYS(kexec_file_load),
-               SCMP_SYS(reboot),
-               SCMP_SYS(syslog),
-               SCMP_SYS(vhangup),
-               SCMP_SYS(iopl),
-               SCMP_SYS(ioperm),
-               SCMP_SYS(settimeofday),
-               SCMP_SYS(clock_settime),
-               SCMP_SYS(clock_adjtime),
-               SCMP_SYS(adjtimex),
-               SCMP_SYS(sethostname),
-               SCMP_SYS(setdomainname),
-               SCMP_SYS(personality)});
-  filter.deny_when({SCMP_SYS(ioctl)}, {has_bits(1, kLowHalf, TIOCSTI)});
+bool is_open(std::string_view opened_by, const SandboxRules& rules) {
+  const auto names = [&](std::string_view capability) {
+    return opened_by.find(capability) != std::string_view::npos;
+  };
+  return opened_by == "always" || (rules.files_read && names("files:read")) ||
+         (rules.files_write && names("files:write")) || (rules.network && names("network")) ||
+         (rules.processes && names("processes"));
 }
 
-// Memory that no limit of a process counts, that outlives it, or that others of the user share.
-void deny_uncounted_memory(Filter& filter) {
-  filter.deny({SCMP_SYS(memfd_create), kMemfdSecret, SCMP_SYS(shmget), SCMP_SYS(shmat),
-               SCMP_SYS(shmctl), SCMP_SYS(msgget), SCMP_SYS(msgsnd), SCMP_SYS(msgrcv),
-               SCMP_SYS(msgctl), SCMP_SYS(semget), SCMP_SYS(semop), SCMP_SYS(semtimedop),
-               SCMP_SYS(semctl), SCMP_SYS(mq_open), SCMP_SYS(mq_unlink)});
+// A call that moves or wakes the sleepers of another word could take the host's thread from the
+// word on which it waits for this process.
+void allow_futex(Filter& filter) {
+  constexpr std::uint64_t kCommand =
+      Filter::kLowHalf & ~std::uint64_t{FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME};
+  using Commands = std::initializer_list<std::uint64_t>;
+  for (const std::uint64_t command :
+       Commands{FUTEX_WAIT, FUTEX_WAKE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET})
+    filter.allow("futex", {has_bits(1, kCommand, command)});
+  for (const std::uint64_t command :
+       Commands{FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP, FUTEX_LOCK_PI, FUTEX_UNLOCK_PI,
+                FUTEX_TRYLOCK_PI, FUTEX_WAIT_REQUEUE_PI, FUTEX_CMP_REQUEUE_PI, FUTEX_LOCK_PI2})
+    filter.answer(ENOSYS, ::seccomp_syscall_resolve_name("futex"),
+                  {has_bits(1, kCommand, command)});
+  for (const int call : {kFutexWake, kFutexWait, kFutexRequeue}) filter.answer(ENOSYS, call);
 }
 
-// The host ends this process; it must stay able to, and the limits must stay.
-void deny_escapes(Filter& filter) {
-  filter.deny_when({SCMP_SYS(prctl)}, {has_bits(0, kLowHalf, PR_SET_PDEATHSIG)});
-  filter.deny_when({SCMP_SYS(prctl)}, {has_bits(0, kLowHalf, PR_SET_DUMPABLE)});
-  filter.deny_when({SCMP_SYS(prctl)}, {has_bits(0, kLowHalf, PR_SET_PTRACER)});
-  // A descriptor that tells of its events by a signal, to anybody.
-  for (const int command : {F_SETOWN, F_SETOWN_EX, F_SETSIG})
-    filter.deny_when({SCMP_SYS(fcntl)}, {has_bits(1, kLowHalf, static_cast<std::uint64_t>(command))});
-  for (const int command : {FIOSETOWN, SIOCSPGRP, FIOASYNC})
-    filter.deny_when({SCMP_SYS(ioctl)}, {has_bits(1, kLowHalf, static_cast<std::uint64_t>(command))});
-  // It would take pages from under the host.
-  filter.deny_when({SCMP_SYS(madvise)}, {has_bits(2, kLowHalf, MADV_REMOVE)});
-  filter.deny({SCMP_SYS(setrlimit)});
-  filter.deny_when({SCMP_SYS(prlimit64)}, {is_not(2, 0)});
-  for (const int flag : {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER,
-                         CLONE_NEWPID, CLONE_NEWNET}) {
-    const auto bit = static_cast<std::uint64_t>(flag);
-    filter.deny_when({SCMP_SYS(clone)}, {has_bits(0, bit, bit)});
-  }
-  // Its flags lie in memory, out of reach for a filter; the C library goes on with clone().
-  filter.answer(ENOSYS, {SCMP_SYS(clone3)}, {});
+// Threads; with `processes` others, too. A namespace of its own nobody gets.
+void allow_clone(Filter& filter, bool processes) {
+  constexpr std::uint64_t kSpaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+  const std::uint64_t thread = processes ? 0 : CLONE_THREAD;
+  filter.allow("clone", {has_bits(0, kSpaces | thread, thread)});
+}
+
+// Advice that would take pages from under the host (MADV_REMOVE) is not there, nor what compares or
+// moves pages for the whole machine.
+void allow_advice(Filter& filter) {
+  constexpr std::uint64_t kGuardInstall = 102, kGuardRemove = 103;
+  filter.allow_values(
+      "madvise", 2,
+      {MADV_NORMAL,   MADV_RANDOM,        MADV_SEQUENTIAL,     MADV_WILLNEED,   MADV_DONTNEED,
+       MADV_FREE,     MADV_DONTFORK,      MADV_DOFORK,         MADV_HUGEPAGE,   MADV_NOHUGEPAGE,
+       MADV_DONTDUMP, MADV_DODUMP,        MADV_WIPEONFORK,     MADV_KEEPONFORK, MADV_COLD,
+       MADV_PAGEOUT,  MADV_POPULATE_READ, MADV_POPULATE_WRITE, kGuardInstall,   kGuardRemove});
+}
+
+// The host ends this process and must stay able to: PR_SET_PDEATHSIG, PR_SET_DUMPABLE and their
+// like are not there.
+void allow_process_control(Filter& filter, bool processes) {
+  constexpr std::uint64_t kSetVma = 0x53564d41;
+  filter.allow_values(
+      "prctl", 0,
+      {PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP, PR_CAPBSET_READ,
+       PR_GET_SECUREBITS, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK, PR_SET_NO_NEW_PRIVS,
+       PR_GET_NO_NEW_PRIVS, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_GET_SPECULATION_CTRL,
+       PR_SET_SPECULATION_CTRL, PR_GET_PDEATHSIG, kSetVma});
+  if (processes) filter.allow_values("prctl", 0, {PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER});
+  filter.allow("prlimit64", {is_null(2)});  // to look
 }
 
 // Who may set the priority of another process of the user can starve the host. Its own one a process
 // may set, named by 0: a number could be anybody's, and a thread's number is not known here.
-void deny_priorities_of_others(Filter& filter) {
-  filter.deny_when({SCMP_SYS(setpriority)}, {is_not(0, PRIO_PROCESS)});
-  filter.deny_when({SCMP_SYS(ioprio_set)}, {is_not(0, kIoPriorityOfProcess)});
-  filter.deny_when({SCMP_SYS(setpriority), SCMP_SYS(ioprio_set)}, {is_not(1, 0)});
-  filter.deny_when({SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_setparam),
-                    SCMP_SYS(sched_setattr), SCMP_SYS(sched_setaffinity)},
-                   {is_not(0, 0)});
+void allow_own_priority(Filter& filter) {
+  filter.allow("setpriority", {is(0, PRIO_PROCESS), is(1, 0)});
+  filter.allow("ioprio_set", {is(0, kIoPriorityOfProcess), is(1, 0)});
+  for (const char* const call :
+       {"sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"})
+    filter.allow(call, {is(0, 0)});
 }
 
-// To itself, as abort() does, everybody may.
-void deny_signals(Filter& filter) {
+// To itself, as abort() does, everybody may; to others where the kernel keeps signals inside of the
+// sandbox.
+void allow_signals(Filter& filter, bool to_others) {
   const auto self = static_cast<std::uint64_t>(::getpid());
-  filter.deny_when(
-      {SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)},
-      {is_not(0, self)});
-  filter.deny({SCMP_SYS(tkill), SCMP_SYS(pidfd_send_signal)});
+  for (const char* const call : {"kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"})
+    to_others ? filter.allow(call) : filter.allow(call, {is(0, self)});
+  if (!to_others) return;
+  filter.allow("tkill");
+  filter.allow("pidfd_send_signal");
 }
 
-void deny_processes(Filter& filter) {
-  filter.deny({SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork)});
-  filter.deny_when({SCMP_SYS(clone)}, {has_bits(0, CLONE_THREAD, 0)});
+// Without what makes a pipe larger, and what tells of events by a signal, to anybody. A lock costs
+// the kernel memory that no limit counts: they are for those who have files.
+void allow_descriptors(Filter& filter, const SandboxRules& rules) {
+  constexpr std::uint64_t kDupQuery = 1027;
+  filter.allow_values("fcntl", 1,
+                      {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETPIPE_SZ,
+                       F_GET_SEALS, kDupQuery});
+  if (rules.files_read || rules.files_write)
+    filter.allow_values("fcntl", 1,
+                        {F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW});
+  filter.allow_values("ioctl", 1,
+                      {FIOCLEX, FIONCLEX, FIONBIO, FIONREAD, TCGETS, TIOCGWINSZ, TIOCGPGRP});
+  if (rules.files_write) filter.allow_values("ioctl", 1, {FICLONE, FICLONERANGE});
+  if (rules.network)
+    filter.allow_values("ioctl", 1,
+                        {SIOCATMARK, SIOCOUTQ, SIOCGIFCONF, SIOCGIFNAME, SIOCGIFINDEX, SIOCGIFFLAGS,
+                         SIOCGIFADDR, SIOCGIFNETMASK, SIOCGIFBRDADDR, SIOCGIFMTU, SIOCGIFHWADDR});
 }
 
-// Landlock looks at what files hold and not at whose they are: who may write in some directories could change
-// modes, owners and times everywhere. By name nobody may; by descriptor only who may write, of what it has opened.
-void deny_file_changes(Filter& filter, bool files_write) {
-  filter.deny({SCMP_SYS(chmod), SCMP_SYS(fchmodat), kFchmodat2, SCMP_SYS(chown), SCMP_SYS(lchown),
-               SCMP_SYS(fchownat), SCMP_SYS(setxattr), SCMP_SYS(lsetxattr), kSetxattrat,
-               SCMP_SYS(removexattr), SCMP_SYS(lremovexattr), kRemovexattrat, SCMP_SYS(utime),
-               SCMP_SYS(utimes), SCMP_SYS(futimesat)});
-  if (files_write) {
-    filter.deny_when({SCMP_SYS(utimensat)}, {is_not(1, 0)});
+// A socket of this machine leads to whoever listens there, and he may run what he is told. A pair
+// of stream sockets leads nowhere else; one of datagram sockets does, by the name of any other.
+void allow_sockets(Filter& filter, bool network) {
+  constexpr std::uint64_t kType = 0xf;
+  filter.allow("socketpair", {is(0, AF_UNIX), has_bits(1, kType, SOCK_STREAM)});
+  if (!network) {
+    filter.allow("sendto", {is_null(4)});
     return;
   }
-  filter.deny({SCMP_SYS(truncate), SCMP_SYS(fchmod), SCMP_SYS(fchown), SCMP_SYS(fsetxattr),
-               SCMP_SYS(fremovexattr), SCMP_SYS(utimensat)});
+  filter.allow("sendto");
+  filter.allow_values("socket", 0, {AF_INET, AF_INET6});
+  filter.allow("socket", {is(0, AF_NETLINK), is(2, NETLINK_ROUTE)});
 }
 
 // Older kernels let a file that may be read be emptied while it is opened.
-void deny_emptying(Filter& filter) {
-  filter.deny_when({SCMP_SYS(open)}, {has_bits(1, O_TRUNC, O_TRUNC)});
-  filter.deny_when({SCMP_SYS(openat)}, {has_bits(2, O_TRUNC, O_TRUNC)});
-  filter.deny({SCMP_SYS(creat)});
-  filter.answer(ENOSYS, {SCMP_SYS(openat2)}, {});  // its flags lie in memory
-}
-
-// A socket of this machine leads to whoever listens there, and he may run what he is told.
-void deny_local_sockets(Filter& filter) {
-  constexpr std::uint64_t kDomainsMax = 64;
-  for (std::uint64_t domain = 0; domain < kDomainsMax; ++domain)
-    if (domain != AF_INET && domain != AF_INET6 && domain != AF_NETLINK)
-      filter.deny_when({SCMP_SYS(socket)}, {has_bits(0, kLowHalf, domain)});
+void allow_opening(Filter& filter, bool emptying) {
+  if (emptying) {
+    for (const char* const call : {"open", "openat", "openat2", "creat"}) filter.allow(call);
+    return;
+  }
+  filter.allow("open", {has_bits(1, O_TRUNC, 0)});
+  filter.allow("openat", {has_bits(2, O_TRUNC, 0)});
+  // Its flags lie in memory, out of reach for a filter; libraries go on with openat().
+  filter.answer(ENOSYS, ::seccomp_syscall_resolve_name("openat2"));
 }
 
 // 0, or a negative number of errno; -ENOMEM when the rules could not be made. `landlock`: the
 // version that guards files already, 0 = none.
 int filter_calls(const SandboxRules& rules, long landlock) {
-  const bool signals_are_kept_inside = landlock >= kVersionScope;
   Filter filter;
-  deny_the_rest_of_the_machine(filter);
-  deny_uncounted_memory(filter);
-  deny_escapes(filter);
-  deny_priorities_of_others(filter);
-  if (!rules.processes || !signals_are_kept_inside) deny_signals(filter);
-  if (!rules.processes) deny_processes(filter);
-  if (rules.network)
-    deny_local_sockets(filter);
-  else
-    filter.deny({SCMP_SYS(socket)});
-  deny_file_changes(filter, rules.files_write);
-  if (!rules.files_write && landlock < kVersionTruncate) deny_emptying(filter);
+  for (const CallGroup& group : open_calls())
+    if (is_open(group.opened_by, rules))
+      for (const char* const name : group.names) filter.allow(name);
+  allow_futex(filter);
+  allow_clone(filter, rules.processes);
+  allow_advice(filter);
+  allow_process_control(filter, rules.processes);
+  allow_own_priority(filter);
+  allow_signals(filter, rules.processes && landlock >= kVersionScope);
+  allow_descriptors(filter, rules);
+  allow_sockets(filter, rules.network);
+  allow_opening(filter, rules.files_write || landlock >= kVersionTruncate);
+  // By descriptor alone, of what it has opened: Landlock does not look at times.
+  if (rules.files_write) filter.allow("utimensat", {is_null(1)});
+  for (const char* const name : calls_with_an_older_way())
+    filter.answer(ENOSYS, ::seccomp_syscall_resolve_name(name));
   return filter.no_memory() ? -ENOMEM : filter.enter();
+}
+
+// ---- privileges
+
+// What root has beside its name. True when nothing is left.
+bool drop_privileges() {
+  for (int each = 0; ::prctl(PR_CAPBSET_READ, each, 0, 0, 0) >= 0; ++each)
+    (void)::prctl(PR_CAPBSET_DROP, each, 0, 0, 0);  // without CAP_SETPCAP there are none to gain
+  (void)::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3]{};
+  return ::syscall(SYS_capset, &header, none) == 0;
 }
 
 void add(std::string& sentence, std::string_view part) {
@@ -344,6 +378,7 @@ Result<std::string> enter_sandbox(const SandboxRules& rules) {
   if (!files) add(missing, "Landlock is not available: files are not guarded");
   if (files && version < kVersionTruncate && rules.files_write)
     add(missing, "Landlock is too old: files can be truncated outside of the writable directories");
+  if (!drop_privileges()) add(missing, "the privileges of this process cannot be dropped");
   const int filtered = filter_calls(rules, files ? version : 0);
   if (filtered == -ENOMEM) return Error{Code::kInternal, "no memory for the sandbox"};
   if (filtered != 0)

@@ -3,10 +3,12 @@
 // sandbox.h - what a process may still do after it has locked itself up, for good.
 //
 // Files are guarded by Landlock, system calls by seccomp; neither needs a privilege, and what the
-// process starts later inherits both. Without a capability nothing of its kind is possible; beside
-// that no sandboxed process may look into another one, end one, mount, load kernel code, raise a
-// limit of its own, or have memory that no limit of a process counts (memory files, System V and
-// POSIX queues and segments).
+// process starts later inherits both. Of the system calls those are open that sandbox_calls.h
+// lists, by capability; every other one is refused, by EPERM. So no sandboxed process may look into
+// another one, end one, mount, load kernel code, raise a limit of its own, or have memory that no
+// limit of a process counts (memory files, System V and POSIX queues and segments, larger pipes).
+// Of root's privileges none is left: the bounding, permitted, effective, inheritable and ambient
+// sets are empty.
 //
 // Limits: names, sizes and times of files can be looked at everywhere; a process that may write
 // files can change modes and owners of all that it can open, and fill the file system.

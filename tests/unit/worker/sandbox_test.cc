@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -62,9 +66,8 @@ TEST_F(Sandbox, WithoutCapabilitiesKeepsFilesClosed) {
   EXPECT_EQ(ask("write", place("in", "file")), "EACCES");
   EXPECT_EQ(ask("make", place("in", "new")), "EACCES");
   EXPECT_EQ(ask("make /dev/shm/agentd-worker-test"), "EACCES");
-  EXPECT_EQ(ask("remove", place("in", "file")), "EACCES");
-  EXPECT_EQ(ask("mkdir", place("in", "new")), "EACCES");
-  EXPECT_EQ(ask("truncate", place("in", "file")), "EPERM");
+  for (const char* const command : {"remove", "mkdir", "truncate"})
+    EXPECT_EQ(ask(command, place("in", "file")), "EPERM") << command;
   EXPECT_EQ(ask("chmod", place("in", "file")), "EPERM");
   EXPECT_EQ(ask("write /proc/self/comm"), "EACCES");
   EXPECT_EQ(*read_file(place("in", "file"), 10), "text");
@@ -158,6 +161,55 @@ TEST_F(Sandbox, OpensSocketsAndNothingElseForTheNetwork) {
   EXPECT_EQ(ask("connect"), "ECONNREFUSED");
   EXPECT_EQ(ask("fork"), "EPERM");
   EXPECT_EQ(ask("read /etc/passwd"), "EACCES");
+}
+
+// A datagram socket of this machine that somebody listens at, as journal and syslog do.
+class NamedSocket {
+ public:
+  explicit NamedSocket(const std::string& path)
+      : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    EXPECT_LT(path.size(), sizeof at.sun_path);
+    path.copy(at.sun_path, sizeof at.sun_path - 1);
+    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+  }
+  std::string received() const {
+    char text[64];
+    const ssize_t got = ::recv(fd_.get(), text, sizeof text, 0);
+    return got < 0 ? "nothing" : std::string(text, static_cast<std::size_t>(got));
+  }
+
+ private:
+  const UniqueFd fd_;
+};
+
+TEST_F(Sandbox, ReachesNoNamedSocketOfTheMachine) {
+  const NamedSocket journal(place("in", "journal"));
+  for (const std::vector<std::string>& capabilities :
+       {std::vector<std::string>{}, {"network", "processes", "files:read", "files:write"}}) {
+    start(capabilities);
+    EXPECT_EQ(ask("datagram", place("in", "journal")), "EPERM");
+    EXPECT_EQ(journal.received(), "nothing");
+    EXPECT_EQ(ask("stream_pair"), "ok");
+  }
+  start({}, true);
+  EXPECT_EQ(ask("datagram", place("in", "journal")), "ok");
+  EXPECT_EQ(journal.received(), "a line");
+}
+
+TEST_F(Sandbox, LeavesNoPrivilegeOfRoots) {
+  for (const std::vector<std::string>& capabilities :
+       {std::vector<std::string>{}, {"network", "processes", "files:read", "files:write"}}) {
+    start(capabilities);
+    EXPECT_EQ(ask("privileges"), "0 0 0 0 0");
+    for (const char* const command : {"fanotify", "real_time"})
+      EXPECT_EQ(ask(command), "EPERM") << command;
+  }
+  if (::geteuid() != 0) return;  // there was nothing to take away
+  start({}, true);
+  EXPECT_NE(ask("privileges"), "0 0 0 0 0");
+  for (const char* const command : {"fanotify", "real_time"}) EXPECT_EQ(ask(command), "ok");
 }
 
 TEST_F(Sandbox, OpensProcessesAndNothingElseForProcesses) {
@@ -262,6 +314,40 @@ TEST_F(Sandbox, LetsTheWindowGrowBeyondTheLimitOfMemory) {
   EXPECT_EQ(ask("echo well"), "well");
 }
 #endif
+
+// What a worker is shown ends where its host has written; the host has no page more afterwards.
+TEST_F(Sandbox, EndsWhoReadsBehindWhatItIsShown) {
+  for (const bool unconfined : {false, true}) {
+    start({}, unconfined);
+    const std::uint64_t used = worker_->window().bytes_used();
+    EXPECT_EQ(worker_->say("read_window 512"), AGENTD_E_INTERNAL);
+    EXPECT_TRUE(WIFSIGNALED(worker_->wait_end()));
+    struct stat info {};
+    ASSERT_EQ(::fstat(worker_->window().fd(), &info), 0);
+    EXPECT_EQ(static_cast<std::uint64_t>(info.st_blocks) * 512, used);
+    EXPECT_EQ(worker_->window().bytes_used(), used);
+  }
+}
+
+TEST_F(Sandbox, KeepsTheWindowFromBeingOpenedAgain) {
+  start({});
+  EXPECT_EQ(ask("window_descriptor"), "ENOENT");
+  EXPECT_EQ(ask("open_mapping"), "EPERM");
+}
+
+// Pipes and pairs of sockets hold memory that is not the process's: as much as their number allows.
+TEST_F(Sandbox, LimitsWhatPipesAndSocketsHold) {
+  start({});
+  EXPECT_EQ(ask("larger_pipe"), "EPERM");
+  EXPECT_EQ(ask("larger_buffer"), "EPERM");
+  EXPECT_EQ(ask("splice_memory"), "EPERM");
+  const long mib = std::stol(ask("fill_pairs"));
+  EXPECT_LE(mib, 256) << "of at most 256 descriptors";
+  start({}, true);
+  EXPECT_EQ(ask("larger_pipe"), "ok");
+  EXPECT_EQ(ask("larger_buffer"), "ok");
+  EXPECT_EQ(ask("splice_memory"), "ok");
+}
 
 TEST_F(Sandbox, KeepsMemoryClosedThatNoLimitCounts) {
   const std::vector<std::string> ways{"memory_file", "segment", "queue", "semaphores"};

@@ -44,6 +44,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/unit/worker/plugins/ways_out.h"
+
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
@@ -51,6 +53,8 @@
 AGENTD_MANIFEST("{\"id\":\"org.agentd.test.puppet\",\"version\":\"1.2.3\",\"abi\":\"1.0\"}");
 
 namespace {
+
+using namespace ways_out;
 
 // Made while the module is loaded, before anything of the hook is called.
 const int socket_of_constructor = [] {
@@ -76,7 +80,6 @@ agentd_status say(const agentd_core* core, agentd_token token, const std::string
   return core->emit(core, token, &act.h);
 }
 
-std::string result(long value) { return value >= 0 ? "ok" : ::strerrorname_np(errno); }
 
 template <typename T>
 const T* find(const agentd_call* call, const char* id) {
@@ -84,13 +87,6 @@ const T* find(const agentd_call* call, const char* id) {
 }
 
 // ---- what a sandbox is about
-
-std::string try_open(const std::string& path, int flags) {
-  const int fd = ::open(path.c_str(), flags, 0600);
-  const std::string out = result(fd);
-  if (fd >= 0) ::close(fd);
-  return out;
-}
 
 std::string try_fork() {
   const pid_t child = ::fork();
@@ -388,6 +384,18 @@ std::string do_system_call(const std::string& what, const std::string& argument)
   if (what == "outlive") return result(::prctl(PR_SET_PDEATHSIG, 0));
   if (what == "unshare") return result(::unshare(CLONE_NEWUSER));
   if (what == "io_uring") return result(::syscall(SYS_io_uring_setup, 1, nullptr));
+  if (what == "datagram") return send_datagram(argument);
+  if (what == "stream_pair") return use_stream_pair();
+  if (what == "privileges") return privileges();
+  if (what == "real_time") return become_real_time();
+  if (what == "fanotify") return mark_for_permission();
+  if (what == "read_window") return read_window(std::stoul(argument));
+  if (what == "open_mapping") return open_window_again();
+  if (what == "window_descriptor") return try_open("/proc/self/fd/4", O_RDWR | O_CLOEXEC);
+  if (what == "larger_pipe") return take_larger_pipe();
+  if (what == "larger_buffer") return take_larger_buffer();
+  if (what == "splice_memory") return splice_memory();
+  if (what == "fill_pairs") return fill_pairs();
   if (what == "clone3") return result(::syscall(SYS_clone3, nullptr, 0));
   if (what == "descriptors") return descriptors();
   if (what == "dumpable") return std::to_string(::prctl(PR_GET_DUMPABLE));
