@@ -50,13 +50,15 @@ Result<void> ServiceDesk::serve(agentd_token token, std::string_view body, Answe
   answer.status = run_free(static_cast<ServiceOp>(args->op), token, *args, reply, done);
   if (!done) {
     const TokenLedger::Use use(ledger_, token);
-    answer.status = !use                                 ? AGENTD_E_NOT_FOUND
-                    : !ledger_.spend(token, body.size()) ? AGENTD_E_TOO_BIG
-                                                         : run(token, *args, reply);
+    // Of all that is asked only actions are kept until the token ends.
+    const bool kept = static_cast<ServiceOp>(args->op) == ServiceOp::kEmit;
+    const bool room = !kept || ledger_.spend(token, TokenLedger::Kept::kAnswers, body.size());
+    answer.status = !use ? AGENTD_E_NOT_FOUND : !room ? AGENTD_E_TOO_BIG : run(token, *args, reply);
     if (use) ledger_.refresh(token);
     // Results live in the memory of the token: they are copied while it is held.
     auto flat = flatten(*reply_shape(args->op), &reply, answer.body);
-    if (flat && (!use || ledger_.spend(token, answer.body.size()))) return {};
+    if (flat && (!use || ledger_.spend(token, TokenLedger::Kept::kResults, answer.body.size())))
+      return {};
     const bool too_big = flat || flat.error().code == Code::kUnavailable;
     answer.status = too_big ? AGENTD_E_TOO_BIG : AGENTD_E_INTERNAL;
     answer.body.clear();

@@ -28,6 +28,7 @@ void TokenLedger::add(agentd_token token, const agentd_live& live, agentd_live* 
   const std::lock_guard lock(mutex_);
   if (given_up_) services.cancel(AGENTD_CANCEL_SHUTDOWN);
   Entry& entry = entries_[token];
+  spent_ -= entry.spent[0] + entry.spent[1];
   entry = Entry();
   entry.live = &live;
   entry.mirror = mirror;
@@ -41,6 +42,7 @@ void TokenLedger::remove(agentd_token token) {
   found->second.ending = true;
   found->second.services.cancel(AGENTD_CANCEL_SHUTDOWN);
   changed_.wait(lock, [&] { return found->second.uses == 0; });
+  spent_ -= found->second.spent[0] + found->second.spent[1];
   entries_.erase(found);
 }
 
@@ -73,11 +75,15 @@ void TokenLedger::wake() {
   changed_.notify_all();
 }
 
-bool TokenLedger::spend(agentd_token token, std::uint64_t bytes) {
+bool TokenLedger::spend(agentd_token token, Kept kind, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(token);
-  if (found == entries_.end() || bytes > kBytesMax - found->second.spent) return false;
-  found->second.spent += bytes;
+  if (found == entries_.end()) return false;
+  std::uint64_t& spent = found->second.spent[static_cast<std::size_t>(kind)];
+  const std::uint64_t most = kind == Kept::kAnswers ? kAnswerBytesMax : kResultBytesMax;
+  if (bytes > most - spent || bytes > kBytesMax - spent_) return false;
+  spent += bytes;
+  spent_ += bytes;
   return true;
 }
 

@@ -23,8 +23,11 @@ namespace agentd {
 
 class TokenLedger {
  public:
-  // Of actions and of results that live until the token ends.
-  static constexpr std::uint64_t kBytesMax = 512ull << 20;
+  // What a worker may make its host keep until a token ends: actions of one token (64 MiB of texts
+  // and what carries them), results of one token, and both of all tokens that live at once.
+  static constexpr std::uint64_t kAnswerBytesMax = 65ull << 20;
+  static constexpr std::uint64_t kResultBytesMax = 192ull << 20;
+  static constexpr std::uint64_t kBytesMax = 256ull << 20;
 
   // `mirror` is the worker's copy of the token's words, `live`; both stay until remove() has
   // returned. `services` ends what the host does for the token.
@@ -40,8 +43,9 @@ class TokenLedger {
   // Waits for that, for wake(), or for so long; absent when it was not completed.
   std::optional<agentd_status> wait_completed(agentd_token token, Milliseconds at_most);
   void wake();
-  // Takes `bytes` from what one token may make its host keep; false = that is spent.
-  bool spend(agentd_token token, std::uint64_t bytes);
+  enum class Kept : std::uint8_t { kAnswers, kResults };
+  // Takes `bytes` from what the worker may make its host keep; false = that is spent.
+  bool spend(agentd_token token, Kept kind, std::uint64_t bytes);
   // Copies the words to the mirror; a cancel word that is set stays.
   void refresh(agentd_token token);
 
@@ -68,7 +72,7 @@ class TokenLedger {
     int uses = 0;
     bool ending = false;
     std::optional<agentd_status> completed;
-    std::uint64_t spent = 0;
+    std::uint64_t spent[2] = {0, 0};  // by Kept
   };
   bool take(agentd_token token);
   void give_back(agentd_token token);
@@ -76,6 +80,7 @@ class TokenLedger {
   std::mutex mutex_;
   std::condition_variable changed_;        // a token is used less, or was completed
   std::map<agentd_token, Entry> entries_;  // guarded by mutex_
+  std::uint64_t spent_ = 0;                // of all entries; guarded by mutex_
   bool given_up_ = false;                  // guarded by mutex_
 };
 

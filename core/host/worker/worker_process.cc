@@ -620,6 +620,7 @@ void WorkerProcess::serve_lane(std::uint32_t index) {
     const bool asked = end == LaneEnd::kMessage && is(request, LaneOp::kService);
     const LaneEnd served = asked ? serve(lane, request, body, wait) : LaneEnd::kBroken;
     if (served != LaneEnd::kMessage && served != LaneEnd::kGone) broken("a request");
+    if (body.capacity() > Lane::kPieceBytes) body = std::string();  // it waits for long
   }
 }
 

@@ -134,14 +134,35 @@ TEST(TokenLedger, CopiesTheWordsAndKeepsACancelThatWasSet) {
 }
 
 TEST(TokenLedger, LimitsWhatOneTokenMakesItsHostKeep) {
+  using Kept = TokenLedger::Kept;
   TokenLedger ledger;
   const agentd_live live{0, 0, UINT64_MAX};
   agentd_live mirror{0, 0, 0};
   ledger.add(5, live, &mirror, CancelToken());
-  EXPECT_TRUE(ledger.spend(5, TokenLedger::kBytesMax - 1));
-  EXPECT_FALSE(ledger.spend(5, 2));
-  EXPECT_TRUE(ledger.spend(5, 1));
-  EXPECT_FALSE(ledger.spend(5, UINT64_MAX));
+  for (const auto& [kind, most] : {std::pair(Kept::kAnswers, TokenLedger::kAnswerBytesMax),
+                                   std::pair(Kept::kResults, TokenLedger::kBytesMax -
+                                                                 TokenLedger::kAnswerBytesMax)}) {
+    EXPECT_TRUE(ledger.spend(5, kind, most - 1));
+    EXPECT_FALSE(ledger.spend(5, kind, 2));
+    EXPECT_TRUE(ledger.spend(5, kind, 1));
+    EXPECT_FALSE(ledger.spend(5, kind, UINT64_MAX));
+  }
+}
+
+TEST(TokenLedger, LimitsWhatAllTokensTogetherMakeTheirHostKeep) {
+  using Kept = TokenLedger::Kept;
+  TokenLedger ledger;
+  const agentd_live live{0, 0, UINT64_MAX};
+  agentd_live mirror{0, 0, 0};
+  for (agentd_token token = 1; token < 10; ++token)
+    ledger.add(token, live, &mirror, CancelToken());
+  std::uint64_t kept = 0;
+  for (agentd_token token = 1; token < 10; ++token)
+    while (ledger.spend(token, Kept::kAnswers, 13u << 20)) kept += 13u << 20;
+  EXPECT_LE(kept, TokenLedger::kBytesMax);
+  EXPECT_GT(kept, TokenLedger::kBytesMax - (13u << 20));
+  ledger.remove(1);
+  EXPECT_TRUE(ledger.spend(9, Kept::kAnswers, 13u << 20)) << "what one token had is free again";
 }
 
 TEST(Aside, KeepsNobodyAndTakesNoMoreThanItMay) {

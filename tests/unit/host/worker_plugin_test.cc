@@ -160,6 +160,36 @@ TEST(WorkerPlugin, ThatCrashesAtItsStartIsAProblemAndNoMore) {
             path + " could not start: moods: its worker was ended by signal 11 (SIGSEGV)");
 }
 
+// ---- it takes what no limit of a process counts
+
+TEST(WorkerWithThreads, WithoutEndIsEnded) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const pid_t before = fixture.pid();
+  EXPECT_EQ(fixture.ask("many threads").reason, "700");
+  EXPECT_TRUE(eventually([&] { return !alive(before); }));
+  EXPECT_EQ(fixture.ask("bash").reason, "no shell here") << "a new one has taken its place";
+}
+
+TEST(WorkerWithThreads, AsAnyRuntimeHasLivesOn) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  const pid_t before = fixture.pid();
+  EXPECT_EQ(fixture.ask("some threads").reason, "200");
+  ::usleep(700'000);  // they are counted four times a second
+  EXPECT_EQ(fixture.pid(), before);
+}
+
+TEST(WorkerThatAnswersMuch, HasOneBudgetForAllAnswersOfACall) {
+  WorkerFixture fixture;
+  fixture.install("moods");
+  fixture.load();
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(fixture.ask("answer much").reason, "4 " + std::to_string(AGENTD_E_TOO_BIG));
+}
+
 // ---- it ends
 
 TEST(WorkerThatCrashes, FailsTheCallAndIsThereForTheNextOne) {

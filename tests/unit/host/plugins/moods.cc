@@ -5,7 +5,10 @@
 #include <agentd/ext/json.h>
 #include <agentd/ext/tools.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -195,6 +198,34 @@ agentd_status meet(Instance& self, const agentd_call* call, int wanted) {
   return cancel_of(call->live) == 0 ? block(call, "met") : AGENTD_E_CANCELLED;
 }
 
+// Threads of which only the kernel knows, each with a stack of its own: no library could count them.
+std::string start_bare_threads(std::size_t count) {
+  constexpr std::size_t kStackBytes = 16384;
+  void* const stacks = ::mmap(nullptr, count * kStackBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (stacks == MAP_FAILED) return "no memory";
+  const auto sleep = [](void*) -> int {
+    for (;;) ::syscall(SYS_pause);
+  };
+  std::size_t made = 0;
+  while (made < count &&
+         ::clone(sleep, static_cast<char*>(stacks) + (made + 1) * kStackBytes,
+                 CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
+                 nullptr) > 0)
+    ++made;
+  return std::to_string(made);
+}
+
+// Until it is told that it is too much: how often it was taken, and what it was told then.
+std::string answer_much(const agentd_call* call, std::size_t bytes) {
+  const std::string much(bytes, 'x');
+  for (int taken = 0; taken < 1000; ++taken) {
+    const agentd_status status = emit_text(call->core, call->token, AGENTD_ACT_SYSTEM_MESSAGE, much);
+    if (status != AGENTD_OK) return std::to_string(taken) + " " + std::to_string(status);
+  }
+  return "all";
+}
+
 agentd_status AGENTD_CALL before_tool_call(void* raw, const agentd_call* call) noexcept {
   Instance& self = *static_cast<Instance*>(raw);
   self.calls.fetch_add(1);
@@ -225,6 +256,9 @@ agentd_status AGENTD_CALL before_tool_call(void* raw, const agentd_call* call) n
     for (int i = 0; i < 1000; ++i) std::fprintf(stderr, "line %d\n", i);
     return AGENTD_OK;
   }
+  if (mood == "many threads") return block(call, start_bare_threads(700));
+  if (mood == "some threads") return block(call, start_bare_threads(200));
+  if (mood == "answer much") return block(call, answer_much(call, 16u << 20));
   if (mood == "daemon") return block(call, start_daemon(false));
   if (mood == "daemon exec") return block(call, start_daemon(true));
   if (mood == "calls") return block(call, std::to_string(self.calls.load()));
