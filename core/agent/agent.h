@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/agent/events.h"
+#include "core/agent/thinking.h"
 #include "core/base/clock.h"
 #include "core/base/ids.h"
 #include "core/base/log.h"
@@ -45,7 +46,7 @@ struct AgentOptions {
   BudgetPolicy budget;
   std::optional<std::uint64_t> window_override;  // tokens; for models that the table does not know
   std::uint64_t max_output_tokens = 16'384;
-  std::uint64_t thinking_tokens = 0;
+  ThinkingWish thinking{};
   std::uint32_t max_turns = 0;   // 0 = no limit
   std::string summary_model;     // empty = the model table's cheap one
   std::uint32_t compaction_strategy = AGENTD_STRATEGY_DEFAULT;

@@ -33,6 +33,14 @@ std::string AgentServices::summary_model(std::string_view asked) const {
   return info.summary_model.empty() || !same_provider ? options_.model : info.summary_model;
 }
 
+Thinking AgentServices::thinking_for(std::string_view model, std::uint64_t max_output_tokens,
+                                     bool summarises) const {
+  const ModelInfo info = parts_.models.find(model);
+  return summarises && model != options_.model
+             ? least_thinking(info, max_output_tokens)
+             : plan_thinking(info, options_.thinking, max_output_tokens);
+}
+
 Rows::Count AgentServices::row_count() const {
   const TokenEstimator& estimator = parts_.estimator;
   return [&estimator](const agentd_message& row) { return estimator.count_row(row); };

@@ -27,6 +27,9 @@ class AgentServices final : public Services {
   // The table's entry for a model, with the user's window in its place.
   ModelInfo model_info(std::string_view model) const;
   std::string summary_model(std::string_view asked) const;
+  // As the user wishes; a model that only summarises, in the place of the conversation's own, thinks as
+  // little as it can.
+  Thinking thinking_for(std::string_view model, std::uint64_t max_output_tokens, bool summarises) const;
   // The corrections of estimates; what rows and estimators count is without them.
   TokenFactors& factors() const { return factors_; }
   Rows::Count row_count() const;

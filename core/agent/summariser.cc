@@ -63,6 +63,7 @@ ModelResult call_utility(const AgentParts& parts, const UtilityRequest& wanted, 
   request.messages = wanted.messages;
   request.closing_text = wanted.closing_text;
   request.max_output_tokens = wanted.max_output_tokens;
+  request.thinking = least_thinking(parts.models.find(wanted.model), wanted.max_output_tokens);
   request.purpose = wanted.purpose;
   request.conversation_id = wanted.conversation_id;
   NullModelSink sink;

@@ -156,7 +156,6 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     std::vector<ToolSpec> tools = session_.tool_specs();
     if (session_.run_compaction_) request.model = session_.run_compaction_->model();
     request.max_output_tokens = session_.options_.max_output_tokens;
-    request.thinking_tokens = session_.options_.thinking_tokens;
     request.conversation_id = session_.conversation_id();
     Rows rows = session_.conversation_->pin();
     if (session_.run_prompt_) {
@@ -172,6 +171,8 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     request.messages = {rows.begin(), rows.size()};
     if (session_.run_prompt_) request.closing_text = *session_.run_prompt_;
     if (session_.run_compaction_) session_.run_compaction_->set_model(request.model);
+    request.thinking = session_.services_.thinking_for(request.model, request.max_output_tokens,
+                                                       session_.run_compaction_ != nullptr);
     sent_model_ = request.model;
     sent_estimate_ = estimate_of(request, rows);
     const std::uint64_t started = parts_.clock.monotonic_ns();

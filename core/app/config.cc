@@ -147,6 +147,22 @@ class ConfigReader {
     return read_section(layer, path, "", root);
   }
 
+  // As the providers' SDKs read them: white space around counts for nothing, and nothing for unset.
+  Result<void> read_provider_variables(const Environment& environment) {
+    if (!environment) return {};
+    for (const KeySpec& key : config_keys()) {
+      const std::string name(key.provider_variable);
+      if (name.empty()) continue;
+      std::string text = environment(name).value_or("");
+      text.erase(text.find_last_not_of(" \t\r\n") + 1);
+      text.erase(0, text.find_first_not_of(" \t\r\n"));
+      if (text.empty()) continue;
+      AGENTD_TRY(ConfigValue value, parse_value(key, name, text));
+      add(std::string(key.name), {Layer::kProvider, name, std::move(value)});
+    }
+    return {};
+  }
+
   Result<void> read_environment(const Environment& environment) {
     if (!environment) return {};
     for (const KeySpec& key : config_keys()) {
@@ -257,6 +273,8 @@ std::string_view name_of(Layer layer) {
   switch (layer) {
     case Layer::kDefault:
       return "default";
+    case Layer::kProvider:
+      return "provider's environment";
     case Layer::kSystem:
       return "system";
     case Layer::kUser:
@@ -298,6 +316,7 @@ Result<ConfigValue> parse_value(const KeySpec& key, std::string_view name, std::
 
 Result<Config> Config::load(const ConfigSources& sources) {
   ConfigReader reader;
+  AGENTD_TRY_VOID(reader.read_provider_variables(sources.environment));
   AGENTD_TRY_VOID(reader.read_file_layer(Layer::kSystem, sources.system_file));
   AGENTD_TRY_VOID(reader.read_file_layer(Layer::kUser, sources.user_file));
   AGENTD_TRY_VOID(reader.read_environment(sources.environment));

@@ -2,8 +2,8 @@
 #pragma once
 // config.h - the configuration: layers, who won, and what is wrong with them.
 //
-// Layers from weak to strong: defaults, /etc/agentd/config.yaml, config.yaml in the home directory,
-// environment (AGENTD_...), flags. A project's own ./.agent/config.yaml is not read: nothing of a
+// Layers from weak to strong: defaults, a provider's own environment variables (ANTHROPIC_BASE_URL),
+// /etc/agentd/config.yaml, config.yaml in the home directory, environment (AGENTD_...), flags. A project's own ./.agent/config.yaml is not read: nothing of a
 // repository counts as a setting. Every value remembers where it came from. A file that does not exist
 // costs one failed open.
 //
@@ -23,7 +23,7 @@
 
 namespace agentd::app {
 
-enum class Layer { kDefault, kSystem, kUser, kEnvironment, kFlag };
+enum class Layer { kDefault, kProvider, kSystem, kUser, kEnvironment, kFlag };
 std::string_view name_of(Layer layer);
 
 struct ConfigValue {

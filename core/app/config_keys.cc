@@ -25,10 +25,15 @@ constexpr KeySpec kKeys[] = {
     {"thinking_tokens",
      ValueType::kWhole,
      "0",
-     "Budget for extended thinking; 0 switches it off.",
+     "Budget for models that think within a budget; 0 means that they do not think. For other models it "
+     "is turned into an effort.",
      {},
      0,
      kMany},
+    {"effort", ValueType::kChoice, "default",
+     "How hard the model thinks; default: as the provider has it; none: as little as the model can. What "
+     "a model takes: 'agentd models'.",
+     "default|none|low|medium|high|xhigh|max"},
     {"context_window",
      ValueType::kWhole,
      "0",
@@ -215,9 +220,12 @@ constexpr KeySpec kKeys[] = {
     {"scripted.state", ValueType::kText, "",
      "A file in which the scripted provider keeps its place from run to run."},
     {"providers.anthropic.base_url", ValueType::kText, "https://api.anthropic.com",
-     "Where Anthropic's API is reached; base_url beats it."},
+     "Where Anthropic's API is reached: https, or http on this machine; base_url beats it. "
+     "ANTHROPIC_BASE_URL counts where nothing else is set.",
+     {}, 0, 0, false, "ANTHROPIC_BASE_URL"},
     {"providers.anthropic.api_key_env", ValueType::kText, "ANTHROPIC_API_KEY",
-     "The environment variable that holds the key."},
+     "The environment variable that holds the key. Without a key ANTHROPIC_AUTH_TOKEN is sent as a bearer "
+     "token."},
     {"providers.anthropic.betas", ValueType::kList, "",
      "Names for the anthropic-beta header. One that the model table knows for the model widens its window: "
      "context-1m-2025-08-07."},

@@ -31,6 +31,8 @@ struct KeySpec {
   std::string_view choices{};  // "a|b"
   double low = 0, high = 0;
   bool accumulates = false;  // a list to which every layer adds
+  // The provider's own environment variable for this; every setting of ours beats it.
+  std::string_view provider_variable{};
 };
 
 std::span<const KeySpec> config_keys();

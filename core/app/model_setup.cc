@@ -5,13 +5,15 @@
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
+#include "core/net/url.h"
 #include "core/tokens/bpe.h"
 
 namespace agentd::app {
 namespace {
 
 constexpr std::uint64_t kTableBytesMax = 1u << 20;
-constexpr std::string_view kDefaultModel = "claude-sonnet-4-5";
+constexpr std::string_view kDefaultModel = "claude-sonnet-5-5";
+constexpr std::int64_t kRetiresSoonDays = 60;
 
 bool said_for_this_run(const Config& config, std::string_view key) {
   return config.candidates(key).back().layer >= Layer::kEnvironment;
@@ -21,6 +23,29 @@ bool said_for_this_run(const Config& config, std::string_view key) {
 bool is_window_beta(const ModelTable& table, const std::string& beta) {
   return std::any_of(table.models().begin(), table.models().end(),
                      [&](const ModelInfo& info) { return info.betas.contains(beta); });
+}
+
+// What the user should know of a model's last day; empty = nothing. `use` names the setting that
+// chooses the model.
+std::string retirement_of(const ModelInfo& model, const std::string& name, std::string_view use,
+                          std::int64_t wall_ms) {
+  const auto days = days_until_retired(model, wall_ms);
+  if (!days || *days > kRetiresSoonDays) return {};
+  const std::string gone = *days <= 0 ? " was retired by its provider on "
+                                      : " will be retired by its provider on ";
+  std::string out = "the model " + one_line(name, 80) + gone + model.retires;
+  if (*days > 0) out += " (in " + std::to_string(*days) + (*days == 1 ? " day)" : " days)");
+  out += ": choose another with " + std::string(use);
+  return model.successor.empty() ? out : out + ", such as " + model.successor;
+}
+
+// The model of a known provider that the table does not know, and what is assumed of it.
+std::string assumption_of(const ModelInfo& model, const std::string& name, const std::string& file) {
+  return "the model '" + one_line(name, 80) + "' is not in the model table: it is treated as " +
+         model.provider + "'s current models are (window " + with_commas(model.window) +
+         " tokens, output " + with_commas(model.max_output) + ", thinking " +
+         std::string(name_of(model.thinking)) + "); give it an entry in " + file +
+         " if that is wrong";
 }
 
 }  // namespace
@@ -64,6 +89,23 @@ Result<BudgetPolicy> budget_of(const Config& config, const ModelInfo& model) {
   return out;
 }
 
+Result<ProviderAddress> anthropic_address(const Config& config) {
+  const std::string key =
+      config.text("base_url").empty() ? "providers.anthropic.base_url" : "base_url";
+  ProviderAddress out{config.text(key), {}, config.origin(key)};
+  const Result<HttpUrl> url = parse_http_url(out.url);
+  if (!url) return Error{Code::kInvalid, key + " (" + out.origin + "): " + url.error().message};
+  out.place = url->place();
+  if (url->secure || url->loopback()) return out;
+  return Error{Code::kInvalid, key + " (" + out.origin + "): http://" + one_line(out.place, 100) +
+                                   " would carry the key and the prompts unencrypted; use https"};
+}
+
+ThinkingWish thinking_wish(const Config& config) {
+  const std::string effort = config.text("effort");
+  return {config.whole("thinking_tokens"), effort == "default" ? std::string() : effort};
+}
+
 std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const ModelInfo& model) {
   const std::string counter = config.text("tokens.counter");
   if (counter == "simple" || (counter == "auto" && model.encoding.empty()))
@@ -73,12 +115,23 @@ std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const Model
 }
 
 std::vector<std::string> model_warnings(const ModelTable& table, const Config& config,
-                                        const std::string& home) {
+                                        const std::string& home, std::int64_t wall_ms) {
   std::vector<std::string> out;
   // A script decides what is answered; its window is nobody's.
-  if (config.whole("context_window") != 0 || config.text("provider") == "scripted") return out;
+  if (config.text("provider") == "scripted") return out;
   const std::string name = model_name(config);
   const ModelInfo model = table.find(name);
+  const std::string gone = retirement_of(model, name, "--model", wall_ms);
+  if (!gone.empty()) out.push_back(gone);
+  const std::string summariser = config.text("compaction.model");
+  if (!summariser.empty() && summariser != name) {
+    const std::string told = retirement_of(table.find(summariser), summariser, "compaction.model", wall_ms);
+    if (!told.empty()) out.push_back(told);
+  }
+  if (const std::string note = thinking_note(model, name, thinking_wish(config)); !note.empty())
+    out.push_back(note);
+  if (config.whole("context_window") != 0) return out;
+  if (model.assumed) out.push_back(assumption_of(model, name, model_table_file(home)));
   if (!table.knows(name))
     out.push_back("the model '" + one_line(name, 80) + "' is not in the model table: a window of " +
                   with_commas(model.window) +

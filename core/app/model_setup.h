@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/agent/thinking.h"
 #include "core/app/config.h"
 #include "core/base/result.h"
 #include "core/tokens/tokens.h"
@@ -28,12 +29,25 @@ std::string model_name(const Config& config);
 // models; environment and flags beat both. kInvalid when force_at comes to lie below compact_at.
 Result<BudgetPolicy> budget_of(const Config& config, const ModelInfo& model);
 
+// Where Anthropic's API is reached. kInvalid: the configured address is no URL, or its http would
+// show key and prompts to others on the way; the sentence names the place that says so.
+struct ProviderAddress {
+  std::string url;
+  std::string place;   // "host" or "host:port"
+  std::string origin;  // of the setting
+};
+Result<ProviderAddress> anthropic_address(const Config& config);
+
 // What counts tokens for the model, by tokens.counter.
 std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const ModelInfo& model);
 
-// What the user should know of the model in use, a sentence each: it is not in the table, or a
-// configured beta does not widen its window.
+// What the user wishes of the model's thinking.
+ThinkingWish thinking_wish(const Config& config);
+
+// What the user should know of the model in use, a sentence each: it is not in the table, it retires
+// within 60 days, it takes another form of thinking than was configured, or a configured beta does not
+// widen its window.
 std::vector<std::string> model_warnings(const ModelTable& table, const Config& config,
-                                        const std::string& home);
+                                        const std::string& home, std::int64_t wall_ms);
 
 }  // namespace agentd::app

@@ -224,7 +224,8 @@ class EngineImpl final : public Engine {
     budget_ = *budget;
     estimator_ = make_estimator(config_, model);
     if (options_.needs_model)
-      for (const std::string& warning : model_warnings(models_, config_, home_)) warn(warning);
+      for (const std::string& warning : model_warnings(models_, config_, home_, app_.clock().wall_ms()))
+        warn(warning);
     return {};
   }
 
@@ -254,9 +255,11 @@ class EngineImpl final : public Engine {
     options.auth_token = app_.surroundings().environment("ANTHROPIC_AUTH_TOKEN").value_or("");
     if (options_.needs_model && options.api_key.empty() && options.auth_token.empty())
       return Failure{kExitProvider, "there is no key for Anthropic: set " + variable +
-                                        ", or replay a file with --script FILE"};
-    const std::string base_url = config_.text("base_url");
-    options.base_url = base_url.empty() ? config_.text("providers.anthropic.base_url") : base_url;
+                                        " (or ANTHROPIC_AUTH_TOKEN), or replay a file with --script FILE"};
+    if (auto address = anthropic_address(config_); address)
+      options.base_url = std::move(address->url);
+    else if (options_.needs_model)
+      return usage(address.error());
     options.betas = config_.list("providers.anthropic.betas");
     options.user_agent = "agentd/" AGENTD_VERSION;
     options.retry.retries =
@@ -293,7 +296,7 @@ class EngineImpl final : public Engine {
     out.max_output_tokens = config_.whole("max_output_tokens");
     if (models_.knows(out.model))
       out.max_output_tokens = std::min(out.max_output_tokens, model.max_output);
-    out.thinking_tokens = config_.whole("thinking_tokens");
+    out.thinking = thinking_wish(config_);
     out.max_turns = static_cast<std::uint32_t>(config_.whole("max_turns"));
     out.summary_model = config_.text("compaction.model");
     out.compaction_strategy =

@@ -29,6 +29,21 @@ struct ToolSpec {
   std::string origin;       // plugin id, "mcp:server", "core"
 };
 
+// How the model is to think, in the form that this model takes.
+struct Thinking {
+  enum class Mode : std::uint8_t {
+    kUnsaid,    // the request says nothing of it
+    kBudget,    // up to budget_tokens
+    kAdaptive,  // as much as the model sees fit; its thinking is shown in summary
+    kOff,       // switched off by the provider's word `off`
+  };
+  Mode mode = Mode::kUnsaid;
+  std::uint64_t budget_tokens = 0;
+  std::string off{};
+  std::string effort{};    // empty = the model's own
+  std::uint64_t room = 0;  // tokens for thinking beside ModelRequest::max_output_tokens
+};
+
 struct ModelRequest {
   std::string model;
   std::string system;
@@ -39,7 +54,7 @@ struct ModelRequest {
   // One more user message after the rows; empty = none. Compaction's prompt travels here.
   std::string_view closing_text;
   std::uint64_t max_output_tokens = 16'384;
-  std::uint64_t thinking_tokens = 0;  // 0 = no thinking
+  Thinking thinking{};
   std::string purpose = "turn";       // turn, summary, thread: for traces and the scripted provider
   std::string conversation_id;
 };

@@ -40,7 +40,10 @@ struct TextKey {
   std::optional<std::string> Entry::*field;
 };
 constexpr TextKey kTextKeys[] = {{"provider", &Entry::provider},
-                                 {"summary_model", &Entry::summary_model}};
+                                 {"summary_model", &Entry::summary_model},
+                                 {"default_effort", &Entry::default_effort},
+                                 {"thinking_off", &Entry::thinking_off},
+                                 {"successor", &Entry::successor}};
 
 template <typename Keys>
 auto find_key(const Keys& keys, std::string_view name) {
@@ -152,6 +155,14 @@ class EntryReader {
       AGENTD_TRY(out.encoding, encoding(value));
     } else if (name == "betas") {
       AGENTD_TRY(out.betas, betas(value));
+    } else if (name == "thinking") {
+      AGENTD_TRY(out.thinking, thinking(value));
+    } else if (name == "efforts") {
+      AGENTD_TRY(out.efforts, texts(name, value));
+    } else if (name == "sampling") {
+      AGENTD_TRY(out.sampling, yes_or_no(name, value));
+    } else if (name == "retires") {
+      AGENTD_TRY(out.retires, date(name, value));
     } else {
       return unknown(name, value, names_of(with_pattern));
     }
@@ -159,7 +170,8 @@ class EntryReader {
   }
 
   static std::vector<std::string> names_of(bool with_pattern) {
-    std::vector<std::string> out{"encoding", "betas"};
+    std::vector<std::string> out{"encoding", "betas",    "thinking",
+                                 "efforts",  "sampling", "retires"};
     if (with_pattern) out.emplace_back("pattern");
     for (const WholeKey& key : kWholeKeys) out.emplace_back(key.name);
     for (const FractionKey& key : kFractionKeys) out.emplace_back(key.name);
@@ -195,6 +207,30 @@ class EntryReader {
     return wrong(node, "encoding", "one of cl100k_base, o200k_base, none");
   }
 
+  Result<ThinkingKind> thinking(const YamlNode& node) const {
+    if (const auto kind = parse_thinking_kind(node.scalar)) return *kind;
+    return wrong(node, "thinking", "one of none, budget, adaptive, always");
+  }
+
+  Result<std::vector<std::string>> texts(std::string_view name, const YamlNode& node) const {
+    if (node.kind != Kind::kList) return wrong(node, name, "a list of words");
+    std::vector<std::string> out;
+    for (const YamlNode& item : node.items) {
+      AGENTD_TRY(out.emplace_back(), text(name, item));
+    }
+    return out;
+  }
+
+  Result<bool> yes_or_no(std::string_view name, const YamlNode& node) const {
+    if (node.scalar == "true" || node.scalar == "false") return node.scalar == "true";
+    return wrong(node, name, "true or false");
+  }
+
+  Result<std::string> date(std::string_view name, const YamlNode& node) const {
+    if (is_date(node.scalar)) return node.scalar;
+    return wrong(node, name, "a date like 2027-01-31");
+  }
+
   Result<std::map<std::string, std::uint64_t>> betas(const YamlNode& node) const {
     std::map<std::string, std::uint64_t> out;
     if (node.kind != Kind::kMap) return wrong(node, "betas", "a section of 'NAME: WINDOW' lines");
@@ -218,6 +254,13 @@ void ModelEntries::Entry::apply(ModelInfo& to) const {
   take(provider, to.provider);
   take(summary_model, to.summary_model);
   take(encoding, to.encoding);
+  take(default_effort, to.default_effort);
+  take(thinking_off, to.thinking_off);
+  take(successor, to.successor);
+  take(retires, to.retires);
+  take(thinking, to.thinking);
+  take(efforts, to.efforts);
+  take(sampling, to.sampling);
   take(window, to.base_window);
   take(max_output, to.max_output);
   take(output_reserve, to.output_reserve);
@@ -225,7 +268,9 @@ void ModelEntries::Entry::apply(ModelInfo& to) const {
   take(compact_at, to.compact_at);
   take(force_at, to.force_at);
   for (const auto& [name, opened] : betas) to.betas[name] = opened;
-  if (!origin.empty()) to.origin = origin;
+  if (origin.empty()) return;
+  to.origin = origin;
+  to.assumed = false;
 }
 
 Result<ModelEntries> read_model_entries(std::string_view yaml, std::string_view file) {

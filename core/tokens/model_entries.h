@@ -20,7 +20,11 @@ namespace agentd {
 struct ModelEntries {
   struct Entry {
     std::string pattern, origin;
-    std::optional<std::string> provider, summary_model, encoding;
+    std::optional<std::string> provider, summary_model, encoding, default_effort, thinking_off;
+    std::optional<std::string> retires, successor;
+    std::optional<ThinkingKind> thinking;
+    std::optional<std::vector<std::string>> efforts;
+    std::optional<bool> sampling;
     std::optional<std::uint64_t> window, max_output, output_reserve;
     std::optional<double> checkpoint_at, compact_at, force_at;
     std::map<std::string, std::uint64_t> betas;

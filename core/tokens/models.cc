@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 
 #include "core/codec/json.h"
 #include "core/tokens/model_entries.h"
@@ -15,6 +17,7 @@ char folded(char c) {
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // A number of the pattern is not the beginning of a longer one: "gpt-4-1" does not start
 // "gpt-4-1106".
@@ -24,6 +27,32 @@ bool starts(std::string_view pattern, std::string_view name) {
     if (folded(pattern[i]) != folded(name[i])) return false;
   return name.size() == pattern.size() || !is_digit(pattern.back()) ||
          !is_digit(name[pattern.size()]);
+}
+
+// What is left of a name goes on with another version: "claude-opus-5" is not "claude-opus-5-7", but
+// it is "claude-opus-5-20270101" and "claude-opus-5-0".
+bool goes_on_as_a_version(std::string_view pattern, std::string_view name) {
+  if (pattern.empty() || !is_digit(pattern.back())) return false;
+  std::string_view rest = name.substr(pattern.size());
+  if (rest.empty() || folded(rest.front()) != '-') return false;
+  rest.remove_prefix(1);
+  std::size_t digits = 0;
+  while (digits < rest.size() && is_digit(rest[digits])) ++digits;
+  const bool ends = digits == rest.size() || !is_letter(rest[digits]);
+  return digits != 0 && digits <= 2 && ends && rest.substr(0, digits) != "0";
+}
+
+// A user's entry stands for whatever it begins.
+bool fits(const ModelInfo& info, std::string_view name) {
+  return starts(info.pattern, name) &&
+         (!info.origin.empty() || !goes_on_as_a_version(info.pattern, name));
+}
+
+std::vector<std::string> texts_of(JsonView list) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    out.emplace_back(list.at(i).string_or({}));
+  return out;
 }
 
 Result<ModelInfo> read_model(JsonView from, const ModelInfo& otherwise) {
@@ -37,6 +66,15 @@ Result<ModelInfo> read_model(JsonView from, const ModelInfo& otherwise) {
   const JsonView betas = from["betas"];
   for (std::size_t i = 0; i < betas.size(); ++i)
     out.betas[std::string(betas.key_at(i))] = betas.at(i).uint_or(0);
+  out.thinking =
+      parse_thinking_kind(from["thinking"].string_or({})).value_or(otherwise.thinking);
+  out.efforts = texts_of(from["efforts"]);
+  out.default_effort = std::string(from["default_effort"].string_or({}));
+  out.thinking_off = std::string(from["thinking_off"].string_or({}));
+  out.sampling = from["sampling"].bool_or(true);
+  out.retires = std::string(from["retires"].string_or({}));
+  out.successor = std::string(from["successor"].string_or({}));
+  out.assumed = from["assumed"].bool_or(false);
   if (out.pattern.empty() || out.window == 0)
     return Error{Code::kInvalid, "a model of the table needs a pattern and a window"};
   return out;
@@ -62,7 +100,44 @@ std::string summariser_for(const ModelInfo& info, std::string_view name) {
   return google ? std::string(kGoogle) + info.summary_model : std::string();
 }
 
+std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
+  const auto number = [&](std::size_t at, std::size_t length) {
+    unsigned out = 0;
+    const char* const end = text.data() + at + length;
+    const auto [stop, error] = std::from_chars(text.data() + at, end, out);
+    return error == std::errc() && stop == end ? out : 0u;
+  };
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(0, 4))),
+                                         std::chrono::month(number(5, 2)),
+                                         std::chrono::day(number(8, 2))};
+  if (!date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date);
+}
+
+constexpr std::string_view kThinkingNames[] = {"none", "budget", "adaptive", "always"};
+
 }  // namespace
+
+std::string_view name_of(ThinkingKind kind) {
+  return kThinkingNames[static_cast<std::size_t>(kind)];
+}
+
+std::optional<ThinkingKind> parse_thinking_kind(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kThinkingNames); ++i)
+    if (kThinkingNames[i] == name) return static_cast<ThinkingKind>(i);
+  return std::nullopt;
+}
+
+bool is_date(std::string_view text) { return parse_date(text).has_value(); }
+
+std::optional<std::int64_t> days_until_retired(const ModelInfo& model, std::int64_t wall_ms) {
+  const auto gone = parse_date(model.retires);
+  if (!gone) return std::nullopt;
+  const auto today = std::chrono::floor<std::chrono::days>(
+      std::chrono::sys_time<std::chrono::milliseconds>(std::chrono::milliseconds(wall_ms)));
+  return (*gone - today).count();
+}
 
 std::string_view bare_model_name(std::string_view model) {
   std::string_view name = model;
@@ -87,10 +162,15 @@ Result<ModelTable> ModelTable::parse(std::string_view json) {
   ModelInfo& base = table.otherwise_;
   base.base_window = base.window = otherwise["window"].uint_or(base.window);
   base.max_output = otherwise["max_output"].uint_or(base.max_output);
-  const JsonView models = document.root()["models"];
-  for (std::size_t i = 0; i < models.size(); ++i) {
-    AGENTD_TRY(ModelInfo info, read_model(models.at(i), base));
-    table.models_.push_back(std::move(info));
+  base.thinking =
+      parse_thinking_kind(otherwise["thinking"].string_or({})).value_or(base.thinking);
+  for (const std::string_view section : {"models", "retired"}) {
+    const JsonView models = document.root()[section];
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      AGENTD_TRY(ModelInfo info, read_model(models.at(i), base));
+      info.retired = section == "retired";
+      table.models_.push_back(std::move(info));
+    }
   }
   return table;
 }
@@ -115,6 +195,7 @@ Result<void> ModelTable::overlay(std::string_view yaml, std::string_view file) {
       ModelInfo fresh = like == nullptr ? otherwise_ : *like;
       fresh.summary_model = summariser_for(fresh, entry.pattern);
       fresh.pattern = entry.pattern;
+      fresh.assumed = fresh.retired = false;
       found = models_.insert(models_.end(), std::move(fresh));
     }
     entry.apply(*found);
@@ -128,7 +209,7 @@ const ModelInfo* ModelTable::match(std::string_view model) const {
   for (const std::string_view name : {model, bare_model_name(model)}) {
     const ModelInfo* best = nullptr;
     for (const ModelInfo& info : models_)
-      if (starts(info.pattern, name) &&
+      if (fits(info, name) &&
           (best == nullptr || info.pattern.size() > best->pattern.size()))
         best = &info;
     if (best != nullptr) return best;

@@ -36,6 +36,16 @@ class SimpleEstimator final : public TokenEstimator {
   std::uint64_t count_row(const agentd_message& row) const override;
 };
 
+// How a model can be made to think before it answers.
+enum class ThinkingKind : std::uint8_t {
+  kNone,      // it does not think
+  kBudget,    // as many tokens as the request grants; without a budget it does not think
+  kAdaptive,  // as much as it sees fit, guided by an effort; can be switched off
+  kAlways,    // the same, and cannot be switched off
+};
+std::string_view name_of(ThinkingKind kind);  // none, budget, adaptive, always
+std::optional<ThinkingKind> parse_thinking_kind(std::string_view name);
+
 // What the table says of a model.
 struct ModelInfo {
   std::string pattern;  // begins the model's name; empty = the default, no pattern fits
@@ -50,7 +60,23 @@ struct ModelInfo {
   std::string summary_model{};          // the provider's cheap one; empty = the model itself
   std::string encoding{};               // cl100k_base, o200k_base; empty = not known
   std::string origin{};                 // "FILE:LINE" of the user's entry; empty = built in
+  ThinkingKind thinking = ThinkingKind::kBudget;
+  std::vector<std::string> efforts{};  // that it takes, the least first; empty = it takes none
+  std::string default_effort{};        // the provider's, when a request names none
+  // Of kAdaptive: the provider's word that switches thinking off. "omit": it is off unless asked for.
+  std::string thinking_off{};
+  bool sampling = true;     // takes temperature and its kin
+  std::string retires{};    // YYYY-MM-DD, the first day on which requests fail; empty = not announced
+  std::string successor{};  // what to use in its place
+  bool assumed = false;     // the entry stands for names that the table does not know
+  bool retired = false;     // built in, and gone from the provider's own service
 };
+
+// The first day on which a model is gone, in days from the wall time's day (UTC): 0 = today, negative
+// = gone. Absent when no date is known.
+std::optional<std::int64_t> days_until_retired(const ModelInfo& model, std::int64_t wall_ms);
+// A date as the table writes them, YYYY-MM-DD, that is in the calendar.
+bool is_date(std::string_view text);
 
 // The model table: embedded data (core/tokens/models.json), overlaid by the user's own file. Names
 // are found with what providers put around them: us.anthropic.claude-sonnet-4-5-20250929-v1:0,
@@ -67,7 +93,7 @@ class ModelTable {
   // Betas whose windows count from here on.
   void activate(std::vector<std::string> betas) { active_ = std::move(betas); }
   // The longest pattern that starts the name; for an unknown model the stated default (200,000
-  // tokens).
+  // tokens). An unknown name of a known provider finds what is assumed of its newest line.
   ModelInfo find(std::string_view model) const;
   bool knows(std::string_view model) const { return match(model) != nullptr; }
   const std::vector<ModelInfo>& models() const { return models_; }

@@ -56,14 +56,34 @@ class Writer {
   }
 
   void write_limits(const ModelRequest& request) {
-    std::uint64_t output = std::max<std::uint64_t>(request.max_output_tokens, 1);
-    const std::uint64_t thinking = std::max(request.thinking_tokens, kThinkingTokensMin);
-    // The budget of thinking is a part of max_tokens: the answer must find room beside it.
-    if (request.thinking_tokens != 0 && output <= thinking) output += thinking;
+    const Thinking& thinking = request.thinking;
+    // What is thought counts in max_tokens.
+    const std::uint64_t output =
+        std::max<std::uint64_t>(request.max_output_tokens, 1) + thinking.room;
     out_.member("max_tokens", output);
-    if (request.thinking_tokens == 0) return;
+    switch (thinking.mode) {
+      case Thinking::Mode::kUnsaid: break;
+      case Thinking::Mode::kBudget: write_budget(thinking.budget_tokens, output); break;
+      case Thinking::Mode::kAdaptive:
+        // Without the word the text of what was thought stays empty.
+        out_.key("thinking").begin_object().member("type", "adaptive");
+        out_.member("display", "summarized").end_object();
+        break;
+      case Thinking::Mode::kOff:
+        out_.key("thinking").begin_object().member("type", thinking.off).end_object();
+        break;
+    }
+    if (thinking.effort.empty()) return;
+    out_.key("output_config").begin_object().member("effort", thinking.effort).end_object();
+  }
+
+  // The budget is at least the provider's minimum, and less than max_tokens; where both cannot be, the
+  // model does not think.
+  void write_budget(std::uint64_t budget, std::uint64_t output) {
+    if (output <= kThinkingTokensMin) return;
+    const std::uint64_t tokens = std::clamp(budget, kThinkingTokensMin, output - 1);
     out_.key("thinking").begin_object();
-    out_.member("type", "enabled").member("budget_tokens", thinking).end_object();
+    out_.member("type", "enabled").member("budget_tokens", tokens).end_object();
   }
 
   void write_text(std::string_view text, bool mark) {

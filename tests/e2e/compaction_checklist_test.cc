@@ -290,7 +290,7 @@ TEST_F(Checklist, CostEfficiency) {
   for (const auto& call : model_.calls()) {
     const auto body = JsonDocument::parse(call.body);
     ASSERT_TRUE(body);
-    EXPECT_EQ(has(call.model, "claude-haiku-4-5"), call.summary) << call.model;
+    EXPECT_EQ(has(call.model, "claude-haiku-5-5"), call.summary) << call.model;
     if (!call.summary) continue;
     EXPECT_EQ(body->root()["max_tokens"].uint_or(0), 4'096u);
     EXPECT_FALSE(body->root()["tools"].exists());

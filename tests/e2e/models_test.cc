@@ -3,9 +3,11 @@
 // learned of a model's tokenizer.
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <string>
 
 #include "tests/e2e/program.h"
+#include "tests/support/anthropic_rules.h"
 #include "tests/support/anthropic_wire.h"
 #include "tests/support/loopback_server.h"
 
@@ -14,6 +16,9 @@ namespace {
 
 constexpr const char* kWide = "context-1m-2025-08-07";
 constexpr std::uint64_t kReserve = 16'384;
+// A model whose window a beta opens.
+constexpr const char* kBetaModel =
+    "models: [{pattern: claude-wide, window: 200000, betas: {context-1m-2025-08-07: 1000000}}]\n";
 
 Reply good_day(const std::string& usage = R"({"input_tokens":25,"output_tokens":1})") {
   return Reply::stream(AnthropicWire().start(usage).text({"Good day."}).finish("end_turn").bytes());
@@ -53,8 +58,9 @@ class Models : public ::testing::Test {
 TEST_F(Models, ABetaGoesOutAsAHeaderAndOpensTheWindow) {
   program_.config("providers:\n  anthropic:\n    betas: [" + std::string(kWide) +
                   ", other-2025-01-01]\n");
+  models_yaml(kBetaModel);
   LoopbackServer server(std::deque<Reply>{good_day()});
-  const Finished ran = run(server, {"run", "--json", "--model", "claude-sonnet-4-5", "hello"});
+  const Finished ran = run(server, {"run", "--json", "--model", "claude-wide", "hello"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   ASSERT_EQ(server.requests().size(), 1u);
   EXPECT_EQ(server.requests()[0].header("anthropic-beta"),
@@ -64,8 +70,9 @@ TEST_F(Models, ABetaGoesOutAsAHeaderAndOpensTheWindow) {
 }
 
 TEST_F(Models, WithoutTheBetaThereIsNoHeaderAndTheUsualWindow) {
+  models_yaml(kBetaModel);
   LoopbackServer server(std::deque<Reply>{good_day()});
-  const Finished ran = run(server, {"run", "--json", "--model", "claude-sonnet-4-5", "hello"});
+  const Finished ran = run(server, {"run", "--json", "--model", "claude-wide", "hello"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(server.requests()[0].header("anthropic-beta"), "");
   EXPECT_EQ(limit_of(ran), 200'000u - kReserve);
@@ -151,6 +158,9 @@ TEST_F(Models, ANameSaysWhatItComesToAndWhy) {
       "  window      1,000,000 tokens, with the beta context-1m-2025-08-07 (200,000 without it)\n"
       "  limit       983,616 tokens for a conversation, 16,384 are kept for the answer\n"
       "  output      64,000 tokens at most\n"
+      "  thinking    budget\n"
+      "  sampling    temperature and top_p are taken\n"
+      "  retires     2026-11-30; claude-sonnet-5-5 follows\n"
       "  summariser  the model itself\n"
       "  encoding    not known\n"
       "  counted by  simple\n");
@@ -180,6 +190,164 @@ TEST_F(Models, TheCounterIsChosenByModelOrByForce) {
   EXPECT_NE(bad.err.find("tokens.counter must be one of auto, simple, bpe, not 'exact'"),
             std::string::npos)
       << bad.err;
+}
+
+// ---- thinking, as the models of today take it
+
+std::string field(const Finished& ran, std::string_view type, std::string_view key) {
+  std::string out;
+  for (const JsonDocument& line : json_lines(ran.out))
+    if (line.root()["type"].string_or({}) == type) out += line.root()[key].string_or({});
+  return out;
+}
+
+// A server that refuses what the API refuses, word for word.
+Reply strict(const RecordedRequest& request) {
+  const std::string why = anthropic_refusal(request.body);
+  if (!why.empty())
+    return Reply::http(400, {{"content-type", "application/json"}},
+                       anthropic_error_body("invalid_request_error", why));
+  return Reply::stream(AnthropicWire()
+                           .start()
+                           .thinking({"Let me ", "see."}, "claude/1")
+                           .text({"Good day."})
+                           .finish("end_turn")
+                           .bytes());
+}
+
+TEST_F(Models, TheDefaultModelTakesWhatItIsSent) {
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"--set", "thinking_tokens=20000"}, {"--set", "effort=max"},
+        {"--set", "effort=none"}, {"--set", "max_output_tokens=128000"}}) {
+    LoopbackServer server(strict);
+    std::vector<std::string> words{"run", "--json", "hello"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished ran = run(server, words);
+    ASSERT_EQ(ran.code, 0) << ran.err << ran.out;
+    EXPECT_NE(server.requests()[0].body.find(R"("model":"claude-sonnet-5-5")"), std::string::npos);
+    EXPECT_EQ(field(ran, "thinking_delta", "text"), "Let me see.") << ran.out;
+  }
+}
+
+TEST_F(Models, EveryModelOfTodayTakesAConfiguredBudget) {
+  for (const char* const model :
+       {"claude-fable-5-1", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-opus-5",
+        "claude-sonnet-5", "claude-opus-4-8", "claude-opus-4-6", "claude-opus-4-5", "claude-haiku-4-5"}) {
+    LoopbackServer server(strict);
+    const Finished ran = run(server, {"run", "--json", "--model", model, "--set", "thinking_tokens=8000",
+                                      "hello"});
+    EXPECT_EQ(ran.code, 0) << model << ran.err << ran.out;
+  }
+}
+
+TEST_F(Models, AWishThatTheModelDoesNotTakeIsToldAndSentAsTheNearest) {
+  LoopbackServer server(strict);
+  const Finished ran = run(server, {"run", "--json", "--set", "thinking_tokens=20000", "hello"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(field(ran, "warning", "text").find("thinking_tokens 20,000 is sent as effort high"),
+            std::string::npos)
+      << ran.out;
+  EXPECT_NE(server.requests()[0].body.find(R"("output_config":{"effort":"high"})"), std::string::npos);
+}
+
+TEST_F(Models, AnEffortOfTheUsersOwnTableIsSent) {
+  models_yaml(
+      "models: [{pattern: house, thinking: adaptive, efforts: [low, high], thinking_off: omit}]\n");
+  LoopbackServer server(strict);
+  const Finished ran =
+      run(server, {"run", "--json", "--model", "house-1", "--set", "effort=max", "hello"});
+  ASSERT_EQ(ran.code, 0) << ran.err << ran.out;
+  EXPECT_NE(server.requests()[0].body.find(R"("output_config":{"effort":"high"})"), std::string::npos);
+  EXPECT_NE(field(ran, "warning", "text").find("house-1 has no effort max"), std::string::npos);
+}
+
+TEST_F(Models, AModelThatRetiresSoonIsToldWhenARunBegins) {
+  const auto day = [](int ahead) {
+    char text[16];
+    const std::time_t then = std::time(nullptr) + ahead * 86'400;
+    std::tm parts{};
+    ::gmtime_r(&then, &parts);
+    return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d", &parts));
+  };
+  for (const auto& [ahead, told] : {std::pair(30, true), {-3, true}, {90, false}}) {
+    models_yaml("models: [{pattern: claude-house, retires: " + day(ahead) + "}]\n");
+    LoopbackServer server(std::deque<Reply>{good_day()});
+    const Finished ran = run(server, {"run", "--json", "--model", "claude-house", "hello"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(field(ran, "warning", "text").find("retired by its provider on " + day(ahead)) !=
+                  std::string::npos,
+              told)
+        << ran.out;
+  }
+}
+
+// ---- the provider's own variables
+
+TEST_F(Models, TheProvidersVariablesLeadToItsGateway) {
+  LoopbackServer gateway(std::deque<Reply>{good_day(), good_day()});
+  Program program;
+  program.set("NO_PROXY=127.0.0.1");
+  program.set("ANTHROPIC_BASE_URL=" + gateway.url() + "/llm/");
+  program.set("ANTHROPIC_AUTH_TOKEN=token-1");
+  const Finished ran = program.run({"run", "hello"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  ASSERT_EQ(gateway.requests().size(), 1u);
+  EXPECT_EQ(gateway.requests()[0].target, "/llm/v1/messages");
+  EXPECT_EQ(gateway.requests()[0].header("authorization"), "Bearer token-1");
+  EXPECT_EQ(gateway.requests()[0].header("x-api-key"), "");
+  program.set("ANTHROPIC_API_KEY=key-1");
+  ASSERT_EQ(program.run({"run", "hello"}).code, 0);
+  EXPECT_EQ(gateway.requests()[1].header("x-api-key"), "key-1");
+  EXPECT_EQ(gateway.requests()[1].header("authorization"), "");
+}
+
+TEST_F(Models, OurOwnSettingBeatsTheProvidersVariable) {
+  LoopbackServer ours(std::deque<Reply>{good_day()}), theirs(std::deque<Reply>{});
+  program_.set("ANTHROPIC_BASE_URL=" + theirs.url());
+  program_.config("providers: {anthropic: {base_url: " + ours.url() + "}}\n");
+  const Finished ran = program_.run({"run", "hello"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ours.requests().size(), 1u);
+  EXPECT_TRUE(theirs.requests().empty());
+}
+
+TEST_F(Models, WhereRequestsGoIsTold) {
+  program_.set("ANTHROPIC_BASE_URL=https://ann:secret@gateway.example/llm/private");
+  const Finished why = program_.run({"config", "explain", "providers.anthropic.base_url"});
+  EXPECT_NE(why.out.find("* provider's environment (ANTHROPIC_BASE_URL): "
+                         "\"https://***@gateway.example/llm/private\""),
+            std::string::npos)
+      << why.out;
+  const Finished doctor = program_.run({"doctor"});
+  EXPECT_NE(doctor.out.find("anthropic: requests go to gateway.example (ANTHROPIC_BASE_URL)"),
+            std::string::npos)
+      << doctor.out;
+  EXPECT_EQ(doctor.out.find("secret"), std::string::npos);
+  EXPECT_EQ(doctor.out.find("private"), std::string::npos);
+}
+
+TEST_F(Models, HttpToAnotherMachineIsRefusedBeforeAnythingIsSent) {
+  program_.set("ANTHROPIC_BASE_URL=http://gateway.example/llm");
+  const Finished ran = program_.run({"run", "hello"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.err,
+            "agentd: providers.anthropic.base_url (ANTHROPIC_BASE_URL): http://gateway.example would carry "
+            "the key and the prompts unencrypted; use https\n");
+}
+
+// What a repository brings is no setting.
+TEST_F(Models, AProjectCannotSayWhereRequestsGo) {
+  LoopbackServer own(std::deque<Reply>{good_day()}), projects(std::deque<Reply>{});
+  ASSERT_TRUE(make_directories(program_.project() + "/.agent"));
+  for (const char* const name : {".env", ".agent/.env", ".envrc"})
+    program_.file(name, "ANTHROPIC_BASE_URL=" + projects.url() + "\nAGENTD_BASE_URL=" + projects.url());
+  program_.file(".agent/config.yaml", "base_url: " + projects.url() + "\nproviders: {anthropic: {base_url: " +
+                                          projects.url() + "}}\n");
+  program_.set("ANTHROPIC_BASE_URL=" + own.url());
+  const Finished ran = program_.run({"run", "hello"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(own.requests().size(), 1u);
+  EXPECT_TRUE(projects.requests().empty());
 }
 
 // The provider counts half as many tokens again as bytes / 4 does; the next process knows.

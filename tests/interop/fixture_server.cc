@@ -97,7 +97,8 @@ int requests() {
   full.user("go").add(tool_turn()).add(tool_results()).user("and then?");
   full.tool("bash").tool("list", "");
   full.value().system = "Be brief.";
-  full.value().thinking_tokens = 2000;
+  full.value().thinking.mode = Thinking::Mode::kBudget;
+  full.value().thinking.budget_tokens = 2000;
   full.value().closing_text = "Sum up.";
   TestRequest summary;
   summary.add(Message::of_text(Role::kSummary, "before")).add(Message::of_text(Role::kAssistant, "ok"));

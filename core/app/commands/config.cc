@@ -63,6 +63,8 @@ std::string explain(const Config& config, const KeySpec& key, const std::string&
   if (key.accumulates) out += " Every layer adds to the list.";
   const std::string variable = environment_name(key);
   if (!variable.empty()) out += " Environment: " + variable + ".";
+  if (!key.provider_variable.empty())
+    out += " Where nothing else is set: " + std::string(key.provider_variable) + ".";
   out += "\n\nWho says what, the weakest first:\n";
   const std::vector<Candidate> all = config.candidates(name);
   for (const Candidate& candidate : all) {
@@ -131,14 +133,15 @@ int config_reference_command(App& app, const Arguments&) {
       "This page is printed by `agentd config reference` from the table that the program itself "
       "reads\n"
       "(`core/app/config_keys.cc`); a test compares the two.\n\n"
-      "Layers, from weak to strong: defaults, `/etc/agentd/config.yaml`, `~/.agent/config.yaml`, "
-      "environment,\n"
-      "flags (`--model`, `--set KEY=VALUE`). `AGENTD_HOME` moves `~/.agent`. `agentd config show` "
-      "prints the\n"
-      "values in force, `agentd config explain KEY` who said what.\n\n"
-      "A `.agent/config.yaml` inside a project is not read: what a repository brings is no setting. "
-      "Its hooks\n"
-      "wait for `agentd hooks trust`.\n\n"
+      "Layers, from weak to strong: defaults, the provider's own variables (`ANTHROPIC_BASE_URL`),\n"
+      "`/etc/agentd/config.yaml`, `~/.agent/config.yaml`, environment, flags (`--model`, `--set "
+      "KEY=VALUE`).\n"
+      "`AGENTD_HOME` moves `~/.agent`. `agentd config show` prints the values in force, `agentd "
+      "config explain\n"
+      "KEY` who said what.\n\n"
+      "Neither a `.agent/config.yaml` nor a `.env` inside a project is read: what a repository brings "
+      "is no\n"
+      "setting. Its hooks wait for `agentd hooks trust`.\n\n"
       "An unknown key or a wrong value is an error with file, line and column, and exit code 2.\n\n"
       "In the environment and with `--set`, lists are written with commas, or in brackets as in a "
       "file. A key with\n"

@@ -172,14 +172,15 @@ void check_hooks(Report& report, const App& app, const HooksHere& here) {
   for (const HookSource& source : inventory.sources) check_hook(report, source);
 }
 
-void check_model(Report& report, const Config& config, const std::string& home) {
+void check_model(Report& report, const Config& config, const std::string& home,
+                 std::int64_t wall_ms) {
   const Result<ModelTable> table = load_model_table(home, config);
   if (!table) return report.say(Verdict::kBroken, table.error().message);
   const std::string name = model_name(config);
   const ModelInfo model = table->find(name);
   if (auto budget = budget_of(config, model); !budget)
     return report.say(Verdict::kBroken, budget.error().message);
-  const std::vector<std::string> warnings = model_warnings(*table, config, home);
+  const std::vector<std::string> warnings = model_warnings(*table, config, home, wall_ms);
   for (const std::string& warning : warnings) report.say(Verdict::kWarn, warning);
   if (warnings.empty())
     report.say(Verdict::kNote, "model in force: " + name + " ('agentd models " + name + "' tells more)");
@@ -187,8 +188,11 @@ void check_model(Report& report, const Config& config, const std::string& home) 
 
 void check_provider(Report& report, const App& app, const Config& config) {
   const std::string variable = config.text("providers.anthropic.api_key_env");
-  const bool key = !app.surroundings().environment(variable).value_or("").empty() ||
-                   !app.surroundings().environment("ANTHROPIC_AUTH_TOKEN").value_or("").empty();
+  const auto is_set = [&](const std::string& name) {
+    return !app.surroundings().environment(name).value_or("").empty();
+  };
+  const std::string used = is_set(variable) ? variable : "ANTHROPIC_AUTH_TOKEN";
+  const bool key = is_set(used);
   const bool needed = config.text("provider") == "anthropic";
   report.say(Verdict::kNote, "provider in force: " + config.text("provider") + " (" +
                                  config.origin("provider") + ")");
@@ -196,9 +200,13 @@ void check_provider(Report& report, const App& app, const Config& config) {
       key      ? Verdict::kOk
       : needed ? Verdict::kBroken
                : Verdict::kNote,
-      "anthropic: " + variable + (key ? " is set (not checked: nobody was asked)" : " is not set"));
+      "anthropic: " + (key ? used + " is set (not checked: nobody was asked)" : variable + " is not set"));
   if (!key && needed)
     report.advise("export " + variable + "=..., or use --script FILE, which needs no key");
+  if (const auto address = anthropic_address(config); address)
+    report.say(Verdict::kNote, "anthropic: requests go to " + address->place + " (" + address->origin + ")");
+  else
+    report.say(needed ? Verdict::kBroken : Verdict::kWarn, address.error().message);
   const Result<std::string> library = http_library_version();
   report.say(library  ? Verdict::kOk
              : needed ? Verdict::kBroken
@@ -263,7 +271,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   check_hooks(report, app, hooks_here(app, *config, *home));
   report.section("Provider");
   check_provider(report, app, *config);
-  check_model(report, *config, *home);
+  check_model(report, *config, *home, app.clock().wall_ms());
   report.section("Sandbox");
   check_sandbox(report, app);
   app.out().print(report.broken() ? "\nSomething needed is broken; see above.\n"

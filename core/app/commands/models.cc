@@ -58,18 +58,29 @@ std::string json_of(const Shown& model, const std::string& name) {
   json.optional("encoding", info.encoding).member("counter", model.counter);
   json.optional("window_from", model.window_from).key("betas").begin_object();
   for (const auto& [beta, window] : info.betas) json.member(beta, window);
-  json.end_object().member("from", origin_of(info)).end_object();
+  json.end_object();
+  json.member("thinking", name_of(info.thinking)).key("efforts").begin_array();
+  for (const std::string& effort : info.efforts) json.string(effort);
+  json.end_array().optional("default_effort", info.default_effort);
+  json.member("sampling", info.sampling).optional("retires", info.retires);
+  json.optional("successor", info.successor).member("assumed", info.assumed);
+  json.member("from", origin_of(info)).end_object();
   return std::string(json.text());
 }
 
 std::vector<std::string> cells_of(const Shown& model) {
   const ModelInfo& info = model.info;
   const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : shown(text); };
-  return {info.pattern.empty() ? "(any other)" : shown(info.pattern),
+  return {info.pattern.empty() ? "(any other)"
+                               : shown(info.pattern) + (info.assumed ? " (any other)" : ""),
           or_dash(info.provider),
           with_commas(info.window) + (info.beta.empty() ? "" : "*"),
           with_commas(model.limit),
           with_commas(info.max_output),
+          std::string(name_of(info.thinking)),
+          or_dash(info.default_effort),
+          info.sampling ? "yes" : "no",
+          or_dash(info.retires),
           or_dash(info.summary_model),
           or_dash(info.encoding),
           shown(origin_of(info))};
@@ -77,7 +88,8 @@ std::vector<std::string> cells_of(const Shown& model) {
 
 void print_table(Output& out, const std::vector<Shown>& models) {
   std::vector<std::vector<std::string>> lines{
-      {"PATTERN", "PROVIDER", "WINDOW", "LIMIT", "OUTPUT", "SUMMARISER", "ENCODING", "FROM"}};
+      {"PATTERN", "PROVIDER", "WINDOW", "LIMIT", "OUTPUT", "THINKING", "EFFORT", "SAMPLING",
+       "RETIRES", "SUMMARISER", "ENCODING", "FROM"}};
   for (const Shown& model : models) lines.push_back(cells_of(model));
   std::vector<std::size_t> widths(lines[0].size(), 0);
   for (const auto& line : lines)
@@ -110,6 +122,21 @@ std::string window_text(const Shown& model) {
   return out;
 }
 
+std::string entry_text(const ModelInfo& info) {
+  const std::string origin = " (" + origin_of(info) + ")";
+  if (info.pattern.empty())
+    return "none begins this name: the default for unknown models" + origin;
+  if (info.assumed)
+    return "none for this name: what is assumed of " + info.provider + "'s current models" + origin;
+  return "'" + info.pattern + "'" + origin;
+}
+
+std::string effort_text(const ModelInfo& info) {
+  std::string out;
+  for (const std::string& effort : info.efforts) out += (out.empty() ? "" : ", ") + effort;
+  return info.default_effort.empty() ? out : out + "; " + info.default_effort + " without a word";
+}
+
 void print_one(Output& out, const Shown& model, const std::string& name) {
   const ModelInfo& info = model.info;
   const auto line = [&](std::string label, const std::string& text) {
@@ -117,14 +144,17 @@ void print_one(Output& out, const Shown& model, const std::string& name) {
     out.print("  " + label + shown(text) + "\n");
   };
   out.print(shown(name) + "\n");
-  line("entry", info.pattern.empty() ? "none begins this name: the default for unknown models (" +
-                                           origin_of(info) + ")"
-                                     : "'" + info.pattern + "' (" + origin_of(info) + ")");
+  line("entry", entry_text(info));
   if (!info.provider.empty()) line("provider", info.provider);
   line("window", window_text(model));
   line("limit", with_commas(model.limit) + " tokens for a conversation, " +
                     with_commas(info.window - model.limit) + " are kept for the answer");
   line("output", with_commas(info.max_output) + " tokens at most");
+  line("thinking", std::string(name_of(info.thinking)));
+  if (!info.efforts.empty()) line("efforts", effort_text(info));
+  line("sampling", info.sampling ? "temperature and top_p are taken" : "temperature and top_p are refused");
+  if (!info.retires.empty())
+    line("retires", info.retires + (info.successor.empty() ? "" : "; " + info.successor + " follows"));
   line("summariser", info.summary_model.empty() ? "the model itself" : info.summary_model);
   line("encoding", info.encoding.empty() ? "not known" : info.encoding);
   line("counted by", model.counter);

@@ -155,7 +155,9 @@ TEST(AnthropicRequest, LeavesOutRowsWithNothingToSayAndJoinsAroundThem) {
 
 TEST(AnthropicRequest, FindsRoomForTheAnswerBesideTheThinking) {
   TestRequest request;
-  request.user("a").value().thinking_tokens = 5;
+  request.user("a").value().thinking.mode = Thinking::Mode::kBudget;
+  request.value().thinking.budget_tokens = 5;
+  request.value().thinking.room = 1024;
   request.value().max_output_tokens = 1000;
   EXPECT_NE(body_of(request).find(
                 R"("max_tokens":2024,"thinking":{"type":"enabled","budget_tokens":1024})"),

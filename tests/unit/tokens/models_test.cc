@@ -2,7 +2,9 @@
 // The model table: names as providers decorate them, betas, and the user's own entries.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/base/file.h"
 #include "core/tokens/tokens.h"
@@ -57,19 +59,92 @@ TEST(ModelTable, DecoratedNamesFindTheirModel) {
   EXPECT_EQ(pattern_of("claude-sonnet-4-5-20250929"), "claude-sonnet-4-5");
   EXPECT_EQ(pattern_of("anthropic/claude-sonnet-4.5"), "claude-sonnet-4-5");
   EXPECT_EQ(pattern_of("us.anthropic.claude-sonnet-4-5-20250929-v1:0"), "claude-sonnet-4-5");
-  EXPECT_EQ(pattern_of("claude-opus-4-1@20250805"), "claude-opus-4");
+  EXPECT_EQ(pattern_of("claude-opus-4-1@20250805"), "claude-opus-4-1");
   EXPECT_EQ(pattern_of("Claude-Haiku-4-5"), "claude-haiku-4-5");
-  EXPECT_EQ(pattern_of("models/gemini-2.5-flash-lite"), "gemini-2.5");
+  EXPECT_EQ(pattern_of("models/gemini-2.5-flash-lite"), "gemini-2.5-flash-lite");
+  EXPECT_EQ(pattern_of("anthropic/claude-opus-5.5"), "claude-opus-5-5");
+  EXPECT_EQ(pattern_of("anthropic.claude-haiku-5-5"), "claude-haiku-5-5");
   EXPECT_EQ(pattern_of("openai/gpt-4o-2024-08-06"), "gpt-4o");
-  EXPECT_EQ(pattern_of("gpt-5.1"), "gpt-5");
-  EXPECT_EQ(pattern_of("o3-mini"), "o3");
+  EXPECT_EQ(pattern_of("gpt-5.1"), "gpt-5.1");
+  EXPECT_EQ(pattern_of("o3-2025-04-16"), "o3");
 }
 
 TEST(ModelTable, ANumberOfAPatternIsNotTheBeginningOfALongerOne) {
   EXPECT_EQ(pattern_of("gpt-4-1106-preview"), "gpt-4-1106");
   EXPECT_EQ(pattern_of("gpt-4-0613"), "gpt-4");
-  EXPECT_EQ(pattern_of("claude-sonnet-4-50"), "claude-sonnet-4");
   EXPECT_EQ(pattern_of("o30"), "");
+}
+
+// The next version may take other requests: it is not asked as the last one was.
+TEST(ModelTable, ABuiltInEntryIsNotAnotherVersions) {
+  const ModelTable table = ModelTable::embedded();
+  for (const char* const name :
+       {"claude-opus-5-7", "claude-opus-5.9", "us.anthropic.claude-opus-5-7-v1:0", "claude-opus-6",
+        "claude-sonnet-4-50", "claude-fable-6-1"}) {
+    EXPECT_EQ(table.find(name).pattern, "claude") << name;
+    EXPECT_TRUE(table.find(name).assumed) << name;
+  }
+  EXPECT_EQ(pattern_of("claude-opus-5-20260724"), "claude-opus-5");
+  EXPECT_EQ(pattern_of("claude-opus-4-0"), "claude-opus-4");
+  EXPECT_EQ(pattern_of("gpt-4-32k"), "gpt-4");
+  EXPECT_EQ(pattern_of("gpt-6.2-terra"), "gpt-");
+  EXPECT_EQ(overlaid("models: [{pattern: llama3, window: 5000}]").find("llama3.1:8b").window, 5'000u);
+}
+
+TEST(ModelTable, AnUnknownNameOfAKnownProviderIsTakenForItsCurrentLine) {
+  const ModelTable table = ModelTable::embedded();
+  const ModelInfo info = table.find("claude-saga-7");
+  EXPECT_TRUE(info.assumed);
+  EXPECT_EQ(info.provider, "anthropic");
+  EXPECT_EQ(info.window, k1M);
+  EXPECT_EQ(info.max_output, 128'000u);
+  EXPECT_EQ(info.thinking, ThinkingKind::kAlways);
+  EXPECT_FALSE(table.find("claude-sonnet-5-5").assumed);
+  EXPECT_FALSE(overlaid("models: [{pattern: claude-saga, window: 5000}]").find("claude-saga-7").assumed);
+}
+
+TEST(ModelTable, TheCurrentLineIsKnown) {
+  const ModelTable table = ModelTable::embedded();
+  struct Row {
+    const char* name;
+    ThinkingKind thinking;
+    const char *effort, *off;
+  };
+  for (const Row& row : {Row{"claude-fable-5-1", ThinkingKind::kAlways, "high", ""},
+                         Row{"claude-opus-5-5", ThinkingKind::kAlways, "medium", ""},
+                         Row{"claude-sonnet-5-5", ThinkingKind::kAdaptive, "high", "between_tools"},
+                         Row{"claude-haiku-5-5", ThinkingKind::kAdaptive, "medium", "disabled"}}) {
+    const ModelInfo info = table.find(row.name);
+    EXPECT_EQ(info.window, k1M) << row.name;
+    EXPECT_EQ(info.max_output, 128'000u) << row.name;
+    EXPECT_EQ(info.thinking, row.thinking) << row.name;
+    EXPECT_EQ(info.default_effort, row.effort) << row.name;
+    EXPECT_EQ(info.thinking_off, row.off) << row.name;
+    EXPECT_EQ(info.efforts.size(), 5u) << row.name;
+    EXPECT_FALSE(info.sampling) << row.name;
+    EXPECT_EQ(info.summary_model, "claude-haiku-5-5") << row.name;
+  }
+}
+
+// ---- dates
+
+TEST(ModelDates, DaysAreCountedFromTheDayOfTheWallTime) {
+  ModelInfo model;
+  EXPECT_EQ(days_until_retired(model, 0), std::nullopt);
+  model.retires = "1970-03-01";
+  constexpr std::int64_t kDay = 86'400'000;
+  EXPECT_EQ(days_until_retired(model, 0), 59);
+  EXPECT_EQ(days_until_retired(model, kDay - 1), 59);
+  EXPECT_EQ(days_until_retired(model, 59 * kDay), 0);
+  EXPECT_EQ(days_until_retired(model, 60 * kDay), -1);
+  EXPECT_EQ(days_until_retired(model, -1), 60);
+}
+
+TEST(ModelDates, OnlyDaysOfTheCalendarAreDates) {
+  EXPECT_TRUE(is_date("2028-02-29"));
+  for (const char* const text :
+       {"", "2027-02-29", "2027-2-9", "27-02-09", "2027-13-01", "2027-00-10", "2027/01/01", "2027-01-0x"})
+    EXPECT_FALSE(is_date(text)) << text;
 }
 
 TEST(ModelTable, AnotherModelIsNotTakenForAKnownOne) {
@@ -97,7 +172,7 @@ TEST(ModelTable, ABetaOpensTheWindowOfTheModelsThatHaveIt) {
     EXPECT_EQ(table.find(name).beta, kWide);
   }
   for (const char* const name :
-       {"claude-opus-4-1", "claude-opus-4-5", "claude-haiku-4-5", "claude-3-7-sonnet", "gpt-5"}) {
+       {"claude-opus-4-1", "claude-opus-4-5", "claude-sonnet-5-5", "claude-3-7-sonnet", "gpt-5"}) {
     EXPECT_EQ(table.find(name).window, table.find(name).base_window) << name;
     EXPECT_EQ(table.find(name).beta, "");
   }
@@ -115,10 +190,10 @@ TEST(ModelTable, OfSeveralBetasTheWidestWindowCounts) {
 
 TEST(ModelTable, AGatewaysSummariserIsNotGuessed) {
   const ModelTable table = ModelTable::embedded();
-  EXPECT_EQ(table.find("claude-opus-4-5").summary_model, "claude-haiku-4-5");
+  EXPECT_EQ(table.find("claude-opus-4-5").summary_model, "claude-haiku-5-5");
   EXPECT_EQ(table.find("anthropic/claude-opus-4.5").summary_model, "");
   EXPECT_EQ(table.find("us.anthropic.claude-opus-4-5-v1:0").summary_model, "");
-  EXPECT_EQ(table.find("models/gemini-2.5-pro").summary_model, "models/gemini-2.5-flash");
+  EXPECT_EQ(table.find("models/gemini-2.5-pro").summary_model, "models/gemini-3.5-flash-lite");
 }
 
 TEST(ModelTable, EveryEntryIsSound) {
@@ -133,6 +208,14 @@ TEST(ModelTable, EveryEntryIsSound) {
     EXPECT_TRUE(info.summary_model.empty() || table.knows(info.summary_model))
         << info.summary_model;
     for (const auto& [beta, window] : info.betas) EXPECT_GT(window, info.window) << beta;
+    EXPECT_EQ(info.efforts.empty(), info.default_effort.empty()) << info.pattern;
+    const bool listed = std::count(info.efforts.begin(), info.efforts.end(), info.default_effort) == 1;
+    EXPECT_TRUE(info.efforts.empty() || listed) << info.pattern;
+    EXPECT_EQ(info.thinking_off.empty(), info.thinking != ThinkingKind::kAdaptive) << info.pattern;
+    EXPECT_TRUE(info.retires.empty() || is_date(info.retires)) << info.pattern;
+    EXPECT_EQ(info.retires.empty(), info.successor.empty()) << info.pattern;
+    const ModelInfo next = table.find(info.successor);
+    EXPECT_TRUE(info.successor.empty() || (!next.assumed && next.retires.empty())) << info.pattern;
   }
 }
 
@@ -144,7 +227,7 @@ TEST(ModelOverlay, AnEntryChangesOnlyWhatItNames) {
   const ModelInfo info = table.find("claude-sonnet-4-5-20250929");
   EXPECT_EQ(info.window, 500'000u);
   EXPECT_EQ(info.max_output, 64'000u);
-  EXPECT_EQ(info.summary_model, "claude-haiku-4-5");
+  EXPECT_EQ(info.summary_model, "claude-haiku-5-5");
   EXPECT_EQ(info.betas.at(kWide), k1M);
   EXPECT_EQ(info.origin, "models.yaml:2");
   EXPECT_EQ(table.find("claude-sonnet-4").origin, "");
@@ -190,6 +273,28 @@ TEST(ModelOverlay, TheDefaultCanBeChanged) {
 
 TEST(ModelOverlay, AnEncodingCanBeTakenAway) {
   EXPECT_EQ(overlaid("models: [{pattern: gpt-4o, encoding: none}]").find("gpt-4o").encoding, "");
+}
+
+TEST(ModelOverlay, WhatAModelTakesCanBeSaid) {
+  const ModelInfo info = overlaid("models: [{pattern: m, thinking: adaptive, efforts: [low, high], "
+                                  "default_effort: low, thinking_off: disabled, sampling: false, "
+                                  "retires: 2031-01-31, successor: n}]")
+                             .find("m-1");
+  EXPECT_EQ(info.thinking, ThinkingKind::kAdaptive);
+  EXPECT_EQ(info.efforts, (std::vector<std::string>{"low", "high"}));
+  EXPECT_EQ(info.default_effort, "low");
+  EXPECT_EQ(info.thinking_off, "disabled");
+  EXPECT_FALSE(info.sampling);
+  EXPECT_EQ(info.retires, "2031-01-31");
+  EXPECT_EQ(info.successor, "n");
+  EXPECT_EQ(refusal("models: [{pattern: m, thinking: much}]"),
+            "models.yaml:1:23: thinking must be one of none, budget, adaptive, always, not 'much'");
+  EXPECT_EQ(refusal("models: [{pattern: m, efforts: low}]"),
+            "models.yaml:1:23: efforts must be a list of words, not 'low'");
+  EXPECT_EQ(refusal("models: [{pattern: m, retires: soon}]"),
+            "models.yaml:1:23: retires must be a date like 2027-01-31, not 'soon'");
+  EXPECT_EQ(refusal("models: [{pattern: m, sampling: maybe}]"),
+            "models.yaml:1:23: sampling must be true or false, not 'maybe'");
 }
 
 TEST(ModelOverlay, LadderAndReserveAreTheModelsOwn) {
