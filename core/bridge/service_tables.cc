@@ -296,6 +296,10 @@ agentd_status AGENTD_CALL store_commit(const agentd_store* me, agentd_token toke
                       from.expect});
   }
   auto done = ask.state().backend.commit(ask.caller(), wanted);
+  if (!done && done.error().code == Code::kDenied) {
+    ask.fail(done.error());
+    return AGENTD_E_TOO_BIG;  // the budget of its keys is spent
+  }
   if (!done) return status_of(done.error().code);
   if (version != nullptr) *version = *done;
   return AGENTD_OK;

@@ -426,4 +426,25 @@ Result<KeyChanges> plan_keys(std::string_view space, std::span<const KeyOp> ops,
   return out;
 }
 
+Result<std::uint64_t> plan_bytes(std::string_view space, const KeyChanges& changes,
+                                 std::uint64_t held, const BytesOf& bytes_of) {
+  std::uint64_t gone = 0, added = 0;
+  for (const auto& [key, value] : changes) {
+    AGENTD_TRY(const std::uint64_t now, bytes_of(key));
+    gone += now;
+    if (value) added += key.size() + value->size();
+  }
+  const auto mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  if (added > kCommitBytesMax)
+    return Error{Code::kDenied, "a commit of " + std::string(space) + " has " + mib(added) +
+                                    " of keys and values, and may have " + mib(kCommitBytesMax) +
+                                    ": split it"};
+  const std::uint64_t after = held - std::min(held, gone) + added;
+  if (added > gone && after > kSpaceBytesMax)
+    return Error{Code::kDenied, "the keys of " + std::string(space) + " would take " + mib(after) +
+                                    ", and may take " + mib(kSpaceBytesMax) +
+                                    ": erase some of them first"};
+  return after;
+}
+
 }  // namespace agentd

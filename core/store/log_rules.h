@@ -133,4 +133,13 @@ using VersionOf = std::function<Result<std::uint64_t>(std::string_view key)>;
 Result<KeyChanges> plan_keys(std::string_view space, std::span<const KeyOp> ops,
                              const VersionOf& version_of);
 
+inline constexpr std::uint64_t kCommitBytesMax = 65ull << 20;  // of keys and values, the largest of which has 64 MiB
+inline constexpr std::uint64_t kSpaceBytesMax = 256ull << 20;  // of all keys and values
+// Bytes of a key and its value as they are now; 0 = it is absent.
+using BytesOf = std::function<Result<std::uint64_t>(std::string_view key)>;
+// What a space that holds `held` bytes holds after the changes. kDenied: more than it may, or too
+// much at once; what makes a space smaller always may.
+Result<std::uint64_t> plan_bytes(std::string_view space, const KeyChanges& changes,
+                                 std::uint64_t held, const BytesOf& bytes_of);
+
 }  // namespace agentd

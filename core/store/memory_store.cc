@@ -29,6 +29,7 @@ struct Blob {
 struct Space {
   std::map<std::string, StoredKey, std::less<>> keys;
   std::uint64_t version = 0;
+  std::uint64_t bytes = 0;  // of keys and values
 };
 
 // Shared by the store and its leases, which may outlive it.
@@ -341,8 +342,16 @@ Result<std::uint64_t> MemoryStore::commit_keys(std::string_view space, std::span
   };
   AGENTD_TRY(const KeyChanges changes, plan_keys(space, ops, version_of));
   if (changes.empty()) return in == spaces_.end() ? 0 : in->second.version;
+  const auto bytes_of = [&](std::string_view key) -> Result<std::uint64_t> {
+    if (in == spaces_.end()) return 0;
+    const auto found = in->second.keys.find(key);
+    return found == in->second.keys.end() ? 0 : key.size() + found->second.value.size();
+  };
+  AGENTD_TRY(const std::uint64_t bytes,
+             plan_bytes(space, changes, in == spaces_.end() ? 0 : in->second.bytes, bytes_of));
   Space& to = spaces_[std::string(space)];
   ++to.version;
+  to.bytes = bytes;
   for (const auto& [key, value] : changes) {
     if (value)
       to.keys[key] = {key, std::string(*value), to.version};

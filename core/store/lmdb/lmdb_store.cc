@@ -70,6 +70,10 @@ class LmdbStore final : public Store {
   Result<void> remove_receipts(Txn& txn, MDB_dbi table, const Ulid& conversation) const;
   Result<void> put_keys(Txn& txn, std::string_view space, const KeyChanges& changes,
                         std::uint64_t version) const;
+  Result<std::uint64_t> bytes_held(const Txn& txn, std::string_view space,
+                                   std::uint64_t version) const;
+  Result<void> put_bytes_held(Txn& txn, std::string_view space, std::uint64_t version,
+                              std::uint64_t bytes) const;
   // A conversation that was removed while its log was read is not there, rather than broken.
   Result<void> unless_removed(const Ulid& conversation, Result<void> result) const;
 
@@ -511,6 +515,41 @@ Result<void> LmdbStore::put_keys(Txn& txn, std::string_view space, const KeyChan
   return txn.put(tables_.keys, space, number(version));
 }
 
+// A space of the store's own, in which the bytes of each space lie, and the version that they are of.
+constexpr std::string_view kBytesSpace = "agentd.key_bytes";
+constexpr std::uint64_t kBytesVersion = 1;  // of each key there
+constexpr std::size_t kNumberBytes = 8;
+
+// Of keys and values. They are counted anew when somebody has changed them who counts nothing.
+Result<std::uint64_t> LmdbStore::bytes_held(const Txn& txn, std::string_view space,
+                                            std::uint64_t version) const {
+  if (kBytesSpace.size() + space.size() <= kSpaceAndKeyBytesMax) {
+    AGENTD_TRY(const auto counted, txn.get(tables_.keys, space_key(kBytesSpace, space)));
+    if (counted && counted->size() == 3 * kNumberBytes) {
+      AGENTD_TRY(const std::uint64_t then, read_number(counted->substr(kNumberBytes, kNumberBytes)));
+      if (then == version) return read_number(counted->substr(2 * kNumberBytes));
+    }
+  }
+  const std::string wanted = space_key(space, "");
+  std::uint64_t out = 0;
+  AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables_.keys));
+  AGENTD_TRY(std::optional<Row> row, cursor.at_or_after(wanted));
+  while (row && row->key.starts_with(wanted)) {
+    out += row->key.size() - wanted.size() + row->value.size() - kNumberBytes;
+    AGENTD_TRY(row, cursor.next());
+  }
+  return out;
+}
+
+Result<void> LmdbStore::put_bytes_held(Txn& txn, std::string_view space, std::uint64_t version,
+                                       std::uint64_t bytes) const {
+  if (kBytesSpace.size() + space.size() > kSpaceAndKeyBytesMax) return {};
+  const std::string counted =
+      number(kBytesVersion).append(number(version)).append(number(bytes));
+  AGENTD_TRY_VOID(txn.put(tables_.keys, space_key(kBytesSpace, space), counted));
+  return txn.put(tables_.keys, kBytesSpace, number(kBytesVersion));
+}
+
 Result<std::uint64_t> LmdbStore::commit_keys(std::string_view space, std::span<const KeyOp> ops) {
   AGENTD_TRY_VOID(check_key(space, "k"));
   std::uint64_t version = 0;
@@ -523,7 +562,15 @@ Result<std::uint64_t> LmdbStore::commit_keys(std::string_view space, std::span<c
     AGENTD_TRY(const KeyChanges changes, plan_keys(space, ops, version_of));
     AGENTD_TRY(version, number_at(txn, tables_.keys, space));
     if (changes.empty()) return {};
-    return put_keys(txn, space, changes, ++version);
+    const auto bytes_of = [&](std::string_view key) -> Result<std::uint64_t> {
+      AGENTD_TRY(const auto value, txn.get(tables_.keys, space_key(space, key)));
+      return value ? key.size() + value->size() - kNumberBytes : 0;
+    };
+    AGENTD_TRY(const std::uint64_t held, bytes_held(txn, space, version));
+    AGENTD_TRY(const std::uint64_t bytes, plan_bytes(space, changes, held, bytes_of));
+    ++version;
+    AGENTD_TRY_VOID(put_bytes_held(txn, space, version, bytes));
+    return put_keys(txn, space, changes, version);
   };
   AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary, change));
   return version;

@@ -96,6 +96,30 @@ TEST_P(StoreContract, ErasingWhatIsAbsentIsNoChange) {
   EXPECT_EQ(*done, version);
 }
 
+TEST_P(StoreContract, RefusesACommitThatIsTooLarge) {
+  const std::string half(40u << 20, 'x');
+  const auto done = commit({{KeyOp::Kind::kPut, "a", half, KeyOp::kAny},
+                            {KeyOp::Kind::kPut, "b", half, KeyOp::kAny}});
+  EXPECT_CODE(Code::kDenied, done);
+  EXPECT_EQ(done.error().message,
+            "a commit of plugin has 80 MiB of keys and values, and may have 65 MiB: split it");
+  EXPECT_CODE(Code::kNotFound, store_->get_key("plugin", "a"));
+}
+
+TEST_P(StoreContract, KeepsASpaceFromFillingTheStore) {
+  const std::string piece(60u << 20, 'x');
+  for (const char* const key : {"a", "b", "c", "d"}) put(key, piece);
+  const auto fifth = [&] { return commit({{KeyOp::Kind::kPut, "e", piece, KeyOp::kAny}}); };
+  EXPECT_CODE(Code::kDenied, fifth());
+  EXPECT_EQ(fifth().error().message,
+            "the keys of plugin would take 300 MiB, and may take 256 MiB: erase some of them first");
+  put("e", piece, "another");
+  put("a", piece);  // in the place of what was there
+  EXPECT_OK(commit({{KeyOp::Kind::kErase, "b", "", KeyOp::kAny}}));
+  EXPECT_OK(fifth());
+  EXPECT_CODE(Code::kDenied, commit({{KeyOp::Kind::kPut, "b", piece, KeyOp::kAny}}));
+}
+
 TEST_P(StoreContract, ScansAPrefixInByteOrder) {
   for (const char* key : {"b/2", "a/9", "b/10", "c", "b", "b/1", "b\xff"}) put(key, key);
   const auto keys = [&](std::string_view after, std::uint32_t limit) {
