@@ -6,6 +6,9 @@
 #include <system_error>
 #include <thread>
 #include <tuple>
+#include <utility>
+
+#include "core/base/bytes.h"
 
 namespace agentd {
 namespace {
@@ -172,6 +175,8 @@ HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
   return out;
 }
 
+constexpr std::size_t kNoticesMax = 64;  // of one hook at one event
+
 class Merger {
  public:
   // `outcome` is made when the first hook has something to say.
@@ -231,13 +236,29 @@ class Merger {
     outcome().blocked_by = by(from);
   }
 
+  // The first ones of a hook; the others are counted in one notice of their own.
+  std::string_view keep_notice(const Subscription& from, const Action& action) {
+    std::vector<Outcome::Attributed>& notices = outcome().notices;
+    if (std::exchange(notices_by_, &from) != &from) notices_ = 0;
+    if (++notices_ <= kNoticesMax) {
+      notices.push_back({by(from), action});
+      return "applied";
+    }
+    if (notices_ == kNoticesMax + 1) notices.push_back({by(from), action});
+    const std::size_t dropped = notices_ - kNoticesMax;
+    notices.back().action.text = with_commas(dropped) + (dropped == 1 ? " more notice was dropped"
+                                                                      : " more notices were dropped") +
+                                 ": a hook may give " + std::to_string(kNoticesMax) + " at one event";
+    return "applied";
+  }
+
   std::string_view apply(const Subscription& from, const Action& action) {
     if ((action_bit(action.kind) & kExclusive) != 0) return apply_exclusive(from, action);
     switch (action.kind) {
       case AGENTD_ACT_BLOCK: block(from, action.text); return "blocked";
       case AGENTD_ACT_CONTINUE: outcome().continues.push_back({by(from), action}); return "applied";
       case AGENTD_ACT_INJECT_CONTEXT: outcome().contexts.push_back({by(from), action}); return "applied";
-      case AGENTD_ACT_SYSTEM_MESSAGE: outcome().notices.push_back({by(from), action}); return "applied";
+      case AGENTD_ACT_SYSTEM_MESSAGE: return keep_notice(from, action);
       case AGENTD_ACT_SET: outcome().sets.push_back({by(from), action}); return "applied";
       case AGENTD_ACT_TOOLS_ENABLE:
       case AGENTD_ACT_TOOLS_DISABLE: outcome().tools.push_back({by(from), action}); return "applied";
@@ -286,6 +307,8 @@ class Merger {
     return "applied";
   }
 
+  const Subscription* notices_by_ = nullptr;  // whose were kept last
+  std::size_t notices_ = 0;                   // how many it gave
   const Snapshot& snapshot_;
   const Dispatch& event_;
   std::unique_ptr<Outcome>& outcome_;

@@ -215,6 +215,22 @@ TEST_F(Dispatching, ContinuesAccumulateInOrder) {
   EXPECT_EQ(outcome->continues[1].action.text, "second");
 }
 
+TEST_F(Dispatching, NoticesOfAHookBeyondTheFirstOnesAreCounted) {
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "a", [](const TestCall& call) {
+    for (int i = 0; i < 5000; ++i)
+      call.emit(action(AGENTD_ACT_SYSTEM_MESSAGE, "notice " + std::to_string(i)));
+    return AGENTD_OK;
+  });
+  answers("b", action(AGENTD_ACT_SYSTEM_MESSAGE, "mine"), AGENTD_EVENT_USER_MESSAGE_SEND);
+  publish();
+  const auto outcome = fire(AGENTD_EVENT_USER_MESSAGE_SEND);
+  ASSERT_EQ(outcome->notices.size(), 66u);
+  EXPECT_EQ(outcome->notices[63].action.text, "notice 63");
+  EXPECT_EQ(outcome->notices[64].action.text,
+            "4,936 more notices were dropped: a hook may give 64 at one event");
+  EXPECT_EQ(outcome->notices[65].action.text, "mine");
+}
+
 TEST_F(Dispatching, LastValueOfAKeyCounts) {
   answers("a", set_action(AGENTD_KEY_MODEL, "one"), AGENTD_EVENT_BEFORE_MODEL_CALL);
   answers("b", set_action(AGENTD_KEY_MODEL, "two"), AGENTD_EVENT_BEFORE_MODEL_CALL);
