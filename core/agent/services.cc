@@ -183,6 +183,8 @@ Result<void> AgentServices::request_compaction(const ServiceCaller& caller,
 
 // ---- thread factory
 
+constexpr std::ptrdiff_t kThreadsMax = 64;  // open at once, of one plugin
+
 Result<agentd_thread> AgentServices::open_thread(const ServiceCaller& caller, ThreadOptions options) {
   auto thread = std::make_shared<Thread>();
   thread->plugin_id = caller.plugin_id;
@@ -193,6 +195,12 @@ Result<agentd_thread> AgentServices::open_thread(const ServiceCaller& caller, Th
   if (options.model.empty()) options.model = options_.model;
   thread->options = std::move(options);
   const std::lock_guard lock(mutex_);
+  const auto mine = std::count_if(threads_.begin(), threads_.end(), [&](const auto& each) {
+    return each.second->plugin_id == caller.plugin_id;
+  });
+  if (mine >= kThreadsMax)
+    return Error{Code::kUnavailable, std::string(caller.plugin_id) + " has " + std::to_string(mine) +
+                                         " threads open, and may have no more: close one first"};
   const agentd_thread handle = (++last_handle_ << 32) | 1;
   threads_[handle] = std::move(thread);
   return handle;

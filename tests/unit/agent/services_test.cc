@@ -203,6 +203,25 @@ TEST_F(AgentServicesTest, ThreadThatTalksHoldsNobodyLongerThanHisOwnCancel) {
   EXPECT_EQ(second.error().code, Code::kCancelled);
 }
 
+TEST_F(AgentServicesTest, PluginHasSoManyThreadsOpenAndNoMore) {
+  open();
+  std::vector<agentd_thread> threads;
+  for (int i = 0; i < 64; ++i) {
+    const auto thread = services().open_thread(caller(), {});
+    ASSERT_TRUE(thread) << i;
+    threads.push_back(*thread);
+  }
+  const auto over = services().open_thread(caller(), {});
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().code, Code::kUnavailable);
+  EXPECT_NE(over.error().message.find("close one first"), std::string::npos);
+  ServiceCaller other = caller();
+  other.plugin_id = "org.example.other";
+  EXPECT_TRUE(services().open_thread(other, {})) << "another plugin has threads of its own";
+  ASSERT_TRUE(services().close_thread(caller().plugin_id, threads.back()));
+  EXPECT_TRUE(services().open_thread(caller(), {}));
+}
+
 TEST_F(AgentServicesTest, ThreadBelongsToThePluginThatOpenedIt) {
   open();
   const auto thread = services().open_thread(caller(), {});
