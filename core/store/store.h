@@ -124,7 +124,7 @@ class Store {
   virtual Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix,
                                                    std::string_view after,
                                                    std::uint32_t limit) const = 0;
-  // All or none; returns the version that the changed keys now have. kConflict changes nothing.
+  // All or none; returns the version that the changed keys now have. kConflict, kDenied (kSpaceBytesMax) change nothing.
   virtual Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) = 0;
 
   // Conversations that changed after `cursor`, oldest change first, and the cursor after them.
