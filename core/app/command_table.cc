@@ -210,6 +210,63 @@ CommandSpec conversation_delete_spec() {
           delete_command};
 }
 
+CommandSpec store_check_spec() {
+  return {"store check",
+          "[DIR]",
+          "verify everything that is stored, and name what is damaged",
+          "Every page, checksum, digest and link of the logs' chains is verified, and every index against the logs. "
+          "Other\nprocesses may work meanwhile. Without DIR the store of this home is checked. Exit code 6 when "
+          "something is damaged.",
+          {kJson},
+          {"agentd store check", "agentd store check /backup/agentd"},
+          0,
+          1,
+          {},
+          store_check_command};
+}
+
+CommandSpec store_stats_spec() {
+  return {"store stats",
+          "",
+          "print where the store is, and how large",
+          "",
+          {kJson},
+          {"agentd store stats"},
+          0,
+          0,
+          {},
+          store_stats_command};
+}
+
+CommandSpec store_backup_spec() {
+  return {"store backup",
+          "DIR",
+          "copy the store to a new directory while it is in use",
+          "The copy is of one moment, holds no free pages, is synced and then checked. DIR must not exist. To restore "
+          "it, put\nDIR in the place of the store.",
+          {kJson},
+          {"agentd store backup /backup/agentd-monday"},
+          1,
+          1,
+          {},
+          store_backup_command};
+}
+
+CommandSpec store_salvage_spec() {
+  return {"store salvage",
+          "DIR",
+          "make a new store of what can be read in a damaged one",
+          "Everything that can be verified is kept: whole conversations, and of a damaged one all that stands before "
+          "the\ndamage. Indexes are made anew from the logs. What is lost is named. The old store is left as it is; "
+          "DIR must not\nexist.",
+          {kJson},
+          {"agentd store salvage ~/.agent/store.new"},
+          1,
+          1,
+          {},
+          store_salvage_command};
+}
+
 CommandSpec config_show_spec() {
   return {"config show",
           "",
@@ -608,6 +665,10 @@ const std::vector<CommandSpec>& all_commands() {
                                                  models_spec(),
                                                  recipe_list_spec(),
                                                  recipe_show_spec(),
+                                                 store_check_spec(),
+                                                 store_stats_spec(),
+                                                 store_backup_spec(),
+                                                 store_salvage_spec(),
                                                  doctor_spec(),
                                                  completion_spec()};
   return commands;

@@ -10,6 +10,7 @@
 #include "core/app/exit_codes.h"
 #include "core/app/model_setup.h"
 #include "core/app/recipe_setup.h"
+#include "core/app/store_look.h"
 #include "core/app/version.h"
 #include "core/base/bytes.h"
 #include "core/base/file.h"
@@ -511,6 +512,7 @@ Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create,
   LmdbOptions options;
   options.directory = home + "/store";
   options.create = create;
+  options.apart = [&clock](const std::function<Result<void>()>& look) { return look_apart(look, clock); };
   auto store = open_lmdb_store(options, clock);
   if (store || create || store.error().code != Code::kDenied) return store;
   options.read_only = true;  // what may not be written can still be shown

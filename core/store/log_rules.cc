@@ -81,21 +81,6 @@ Result<std::string> payload_of(const BatchSource& source, const BatchRecord& rec
   return payload;
 }
 
-Result<StoredRecord> unpack(const BatchSource& source, const Batch& batch, std::size_t index) {
-  const BatchRecord& from = batch.records[index];
-  StoredRecord out;
-  out.seq = batch.first_seq + index;
-  out.time_ms = batch.time_ms;
-  out.digest = from.digest;
-  out.record.type = from.type;
-  out.record.version = from.version;
-  out.record.flags = static_cast<std::uint8_t>(from.flags & ~Record::kBlob);
-  out.record.run = from.run;
-  out.record.turn = from.turn;
-  AGENTD_TRY(out.record.payload, payload_of(source, from));
-  return out;
-}
-
 // Calls `visit` for each batch from the one that holds `seq` to the one that holds `last`; batches
 // must follow each other without a gap.
 Result<void> walk(const BatchSource& source, const Ulid& conversation, std::uint64_t seq,
@@ -245,6 +230,22 @@ Error no_such_key(std::string_view space, std::string_view key) {
   return {Code::kNotFound, "there is no key " + one_line(key, 100) + " of " + one_line(space, 100)};
 }
 
+Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch,
+                                   std::size_t index) {
+  const BatchRecord& from = batch.records[index];
+  StoredRecord out;
+  out.seq = batch.first_seq + index;
+  out.time_ms = batch.time_ms;
+  out.digest = from.digest;
+  out.record.type = from.type;
+  out.record.version = from.version;
+  out.record.flags = static_cast<std::uint8_t>(from.flags & ~Record::kBlob);
+  out.record.run = from.run;
+  out.record.turn = from.turn;
+  AGENTD_TRY(out.record.payload, payload_of(source, from));
+  return out;
+}
+
 Result<void> read_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
                       std::uint64_t first, std::uint64_t last,
                       const std::function<bool(const StoredRecord&)>& visit) {
@@ -252,7 +253,7 @@ Result<void> read_log(const BatchSource& source, const Ulid& conversation, const
   last = last == 0 ? head.revision : std::min(last, head.revision);
   const auto visit_batch = [&](const Batch& batch) -> Result<bool> {
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
-      auto record = unpack(source, batch, i);
+      auto record = unpack_record(source, batch, i);
       if (!record) return record.error().with_context(batch_name(conversation, batch.first_seq));
       if (record->seq >= first && record->seq <= last && !visit(*record)) return false;
     }
@@ -315,7 +316,7 @@ class ForkWriter {
   Result<void> add(const BatchSource& source, Batch batch) {
     batch.previous = out_.head.chain;
     for (std::size_t i = 0; i < batch.records.size(); ++i) {
-      AGENTD_TRY(const StoredRecord record, unpack(source, batch, i));
+      AGENTD_TRY(const StoredRecord record, unpack_record(source, batch, i));
       AGENTD_TRY_VOID(fold(out_.info, record));
       if (batch.records[i].in_blob()) ++out_.mentions[batch.records[i].digest];
     }

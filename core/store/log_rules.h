@@ -81,6 +81,9 @@ class BatchSource {
   virtual Result<std::string> blob(const Digest& digest) const = 0;
 };
 
+// A record of a batch with its payload, wherever that lies, checked against its digest. kCorrupt.
+Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch, std::size_t index);
+
 // Records first..last (0 = the head), each batch checked. `last` beyond the head means the head.
 Result<void> read_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
                       std::uint64_t first, std::uint64_t last,

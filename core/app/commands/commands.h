@@ -39,6 +39,10 @@ int hooks_replay_command(App& app, const Arguments& arguments);
 int models_command(App& app, const Arguments& arguments);
 int recipe_list_command(App& app, const Arguments& arguments);
 int recipe_show_command(App& app, const Arguments& arguments);
+int store_check_command(App& app, const Arguments& arguments);
+int store_stats_command(App& app, const Arguments& arguments);
+int store_backup_command(App& app, const Arguments& arguments);
+int store_salvage_command(App& app, const Arguments& arguments);
 int completion_command(App& app, const Arguments& arguments);
 
 enum class PluginsMode { kText, kJson, kVerify };

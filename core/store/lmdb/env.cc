@@ -3,12 +3,14 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
 
+#include "core/store/lmdb/clean_mark.h"
 #include "core/store/lmdb/home.h"
 
 namespace agentd {
@@ -24,6 +26,11 @@ constexpr std::uint64_t kReaderCheckNs = 60'000'000'000;
 // Pages at the end of the file that a crash may have left unwritten without harm: LMDB counts pages
 // that a transaction took and gave back, and does not write them.
 constexpr std::uint64_t kUnwrittenMax = 1 << 20;
+
+// What is kept on the disk for deletions; see keep_reserve().
+constexpr off_t kReserveBytes = 1 << 20, kReserveBytesMin = 64 << 10;
+// LMDB reports a write that was cut short as EIO. With less than this left it was the disk's end.
+constexpr std::uint64_t kFullBelowBytes = 1 << 20;
 
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 65'535) / 65'536 * 65'536; }
 
@@ -43,7 +50,21 @@ Result<void> check_library() {
                                    " has a faulty lock table: install 0.9.24, or 0.9.32 and later"};
 }
 
+bool is_of_the_disk(int status) { return status == ENOSPC || status == EDQUOT || status == EIO; }
+
 }  // namespace
+
+void end_by_assertion(MDB_env* env, const char* what) {
+  const auto* const directory = static_cast<const std::string*>(mdb_env_get_userctx(env));
+  end_by_damage(directory->c_str(), what);
+}
+
+unsigned read_only_flags(const std::string& directory) {
+  const std::string lock = directory + "/lock.mdb";
+  const bool may_lock = ::access(lock.c_str(), R_OK | W_OK) == 0 ||
+                        (errno == ENOENT && ::access(directory.c_str(), W_OK) == 0);
+  return MDB_NOTLS | MDB_RDONLY | (may_lock ? 0u : MDB_NOLOCK);
+}
 
 Error lmdb_error(std::string_view doing, int status) {
   const std::string what = std::string(doing) + ": ";
@@ -63,7 +84,7 @@ Error lmdb_error(std::string_view doing, int status) {
     case MDB_INVALID:
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
-      return {Code::kCorrupt, what + "it is damaged (" + mdb_strerror(status) + ")"};
+      return {Code::kCorrupt, what + "it is damaged (" + mdb_strerror(status) + "); " + kDamageAdvice};
     default:
       break;
   }
@@ -74,7 +95,7 @@ Error lmdb_error(std::string_view doing, int status) {
 // ---- Txn
 
 Txn::Txn(const Env& env, std::shared_lock<std::shared_mutex> lock, MDB_txn* txn)
-    : env_(&env), lock_(std::move(lock)), txn_(txn) {}
+    : env_(&env), faults_(env.directory()), lock_(std::move(lock)), txn_(txn) {}
 
 Error Txn::failed(int status) const {
   status_ = status;
@@ -117,13 +138,6 @@ Result<std::uint64_t> Txn::count(MDB_dbi table) const {
   const int status = mdb_stat(txn_.get(), table, &stat);
   if (status != MDB_SUCCESS) return failed(status);
   return std::uint64_t{stat.ms_entries};
-}
-
-Result<std::uint64_t> Txn::tables() const {
-  MDB_dbi names = 0;
-  const int status = mdb_dbi_open(txn_.get(), nullptr, 0, &names);
-  if (status != MDB_SUCCESS) return failed(status);
-  return count(names);
 }
 
 Result<void> Txn::keep_tables() {
@@ -175,6 +189,8 @@ Result<std::unique_ptr<Env>> Env::open(const LmdbOptions& options, const Clock& 
 
 Env::~Env() {
   if (env_ != nullptr) mdb_env_close(env_);
+  if (!wrote_) return;
+  if (const auto state = file_state(options_.directory); state) mark_clean(options_.directory, *state);
 }
 
 std::string Env::doing(bool writing) const {
@@ -190,13 +206,15 @@ Result<void> Env::start(bool fresh) {
   if (claimed) claim_ = std::move(*claimed);
   if (const int status = mdb_env_create(&env_); status != MDB_SUCCESS)
     return lmdb_error(opening, status);
+  mdb_env_set_userctx(env_, const_cast<std::string*>(&options_.directory));
+  mdb_env_set_assert(env_, end_by_assertion);
   mdb_env_set_maxdbs(env_, kTablesMax);
   mdb_env_set_maxreaders(env_, kReadersMax);
   // A store that exists brings its own size.
   if (fresh)
     mdb_env_set_mapsize(env_, round_up(std::clamp(options_.map_bytes, kMapBytesMin,
                                                   std::max(kMapBytesMin, options_.map_bytes_max))));
-  const unsigned flags = MDB_NOTLS | (options_.read_only ? MDB_RDONLY : 0u);
+  const unsigned flags = options_.read_only ? read_only_flags(options_.directory) : MDB_NOTLS;
   if (const int status = mdb_env_open(env_, options_.directory.c_str(), flags, 0600);
       status != MDB_SUCCESS)
     return lmdb_error(opening, status);
@@ -204,7 +222,35 @@ Result<void> Env::start(bool fresh) {
   mdb_env_get_fd(env_, &fd);
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   clear_dead_readers();
+  if (!options_.read_only) keep_reserve();
   return check_length();
+}
+
+// A file of nothing, whose blocks a deletion gets when the disk is full: it writes pages before it frees some.
+void Env::keep_reserve() const {
+  const std::string path = options_.directory + "/reserve";
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && info.st_size >= kReserveBytes) return;
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd.valid()) return;
+  // Without its blocks it would be a promise of nothing; on a disk that is nearly full it is as large as can be.
+  for (off_t bytes = kReserveBytes; bytes >= kReserveBytesMin; bytes /= 2)
+    if (::fallocate(fd.get(), 0, 0, bytes) == 0) return;
+  if (info.st_size == 0) ::unlink(path.c_str());
+}
+
+bool Env::disk_is_full() const {
+  struct statvfs disk {};
+  if (::statvfs(options_.directory.c_str(), &disk) != 0) return false;
+  const std::uint64_t blocks = ::geteuid() == 0 ? disk.f_bfree : disk.f_bavail;
+  return blocks * disk.f_frsize < kFullBelowBytes;
+}
+
+Error Env::write_failed(int status) const {
+  if (status != ENOSPC && status != EDQUOT && (status != EIO || !disk_is_full()))
+    return lmdb_error(doing(true), status);
+  return {Code::kUnavailable, doing(true) + ": no space left on the disk that holds it: free some, or delete "
+                                            "conversations, and try again"};
 }
 
 Result<void> Env::check_length() {
@@ -330,15 +376,30 @@ Result<bool> Env::try_write(const std::function<Result<void>(Txn&)>& change) {
   AGENTD_TRY(Txn txn, begin(0));
   if (auto changed = change(txn); !changed) {
     if (txn.status_ == MDB_MAP_FULL) return false;
-    return changed.error();
+    disk_full_ = is_of_the_disk(txn.status_);
+    return disk_full_ ? write_failed(txn.status_) : changed.error();
   }
   const int status = mdb_txn_commit(txn.txn_.release());
   if (status == MDB_MAP_FULL) return false;
-  if (status != MDB_SUCCESS) return lmdb_error(doing(true), status);
+  if (status != MDB_SUCCESS) {
+    disk_full_ = is_of_the_disk(status);
+    return write_failed(status);
+  }
+  wrote_ = true;
   return true;
 }
 
 Result<void> Env::write(Room room, const std::function<Result<void>(Txn&)>& change) {
+  disk_full_ = false;
+  Result<void> written = write_within(room, change);
+  if (written || room != Room::kReserve || !disk_full_) return written;
+  ::unlink((options_.directory + "/reserve").c_str());
+  written = write_within(room, change);
+  keep_reserve();  // if what was deleted has made room; else with the next opening that finds some
+  return written;
+}
+
+Result<void> Env::write_within(Room room, const std::function<Result<void>(Txn&)>& change) {
   if (options_.read_only)
     return Error{Code::kDenied, doing(true) + ": it was opened for reading only"};
   if (clock_.monotonic_ns() - readers_checked_ns_ > kReaderCheckNs) clear_dead_readers();

@@ -25,6 +25,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/result.h"
+#include "core/store/lmdb/fault.h"
 #include "core/store/lmdb/lmdb_store.h"
 
 namespace agentd {
@@ -33,6 +34,13 @@ namespace agentd {
 constexpr bool usable_lmdb(int major, int minor, int patch) {
   return major == 0 && minor == 9 && (patch == 24 || patch >= 32);
 }
+
+// For mdb_env_set_assert: LMDB ends the process where this returns. The context of the environment is the name of
+// its directory, a std::string.
+[[noreturn]] void end_by_assertion(MDB_env* env, const char* what);
+
+// Of mdb_env_open for reading: where its lock file cannot be written, it does without.
+unsigned read_only_flags(const std::string& directory);
 
 // The error that LMDB's return value stands for; `doing` such as "writing the store /x".
 Error lmdb_error(std::string_view doing, int status);
@@ -54,8 +62,6 @@ class Txn {
   // Fine when it is not there.
   Result<void> erase(MDB_dbi table, std::string_view key);
   Result<std::uint64_t> count(MDB_dbi table) const;
-  // How many tables the file has, whoever made them.
-  Result<std::uint64_t> tables() const;
   // Ends a read transaction so that the tables it opened stay open for the environment.
   Result<void> keep_tables();
 
@@ -69,6 +75,7 @@ class Txn {
   Error failed(int status) const;
 
   const Env* env_;
+  FaultScope faults_;  // until the transaction has ended
   std::shared_lock<std::shared_mutex> lock_;  // no resize meanwhile
   std::unique_ptr<MDB_txn, Abort> txn_;
   mutable int status_ = MDB_SUCCESS;  // of the call that failed
@@ -130,6 +137,10 @@ class Env {
   MDB_envinfo usage() const;  // with map_mutex_ held in either way
   std::uint64_t used_bytes(const MDB_envinfo& usage) const;
   Result<Txn> begin(unsigned flags) const;
+  Error write_failed(int status) const;
+  bool disk_is_full() const;
+  void keep_reserve() const;
+  Result<void> write_within(Room room, const std::function<Result<void>(Txn&)>& change);
   Result<bool> try_write(const std::function<Result<void>(Txn&)>& change);
   Result<void> make_room(Room room);
   Result<bool> grow(Room room, std::uint64_t seen);
@@ -144,6 +155,7 @@ class Env {
   MDB_env* env_ = nullptr;
   mutable std::shared_mutex map_mutex_;  // shared: a transaction runs; exclusive: the map changes
   mutable std::atomic<bool> unmapped_ = false;
+  std::atomic<bool> wrote_ = false, disk_full_ = false;
   mutable std::atomic<std::uint64_t> readers_checked_ns_ = 0;
 };
 

@@ -113,7 +113,10 @@ Result<HomeState> check_data_file(const std::string& directory) {
   if (::fstat(fd.get(), &info) != 0) return errno_error("opening the store " + directory, errno);
   if (!S_ISREG(info.st_mode))
     return refused(Code::kCorrupt, directory, "holds a data.mdb that is no file");
-  if (info.st_size == 0) return HomeState::kEmpty;
+  if (info.st_size == 0)
+    return refused(Code::kCorrupt, directory,
+                   "holds an empty data.mdb, so what it held is lost: put a backup in its place, or remove that "
+                   "file to begin anew");
   if (info.st_size < static_cast<off_t>(kSmallestFile))
     return refused(
         Code::kCorrupt, directory,

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/store/lmdb/lmdb_store.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
+#include <filesystem>
 #include <mutex>
 #include <utility>
 
+#include "core/store/lmdb/check.h"
+#include "core/store/lmdb/clean_mark.h"
 #include "core/store/lmdb/env.h"
 #include "core/store/lmdb/home.h"
 #include "core/store/lmdb/lease.h"
@@ -179,7 +188,7 @@ Result<void> LmdbStore::append_in(Txn& txn, const Ulid& conversation,
   next.head = {append.batch.last_seq(), chain_of(append.batch)};
   AGENTD_TRY(next.cursor, push_change(txn, tables_, conversation, row.cursor));
   AGENTD_TRY_VOID(txn.put(tables_.head, key_of(conversation), write_head(next)));
-  return txn.put(tables_.info, key_of(conversation), write_info(info));
+  return txn.put(tables_.info, key_of(conversation), sealed(write_info(info)));
 }
 
 Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation,
@@ -237,7 +246,7 @@ Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to,
   row.head = fork.head;
   AGENTD_TRY(row.cursor, push_change(txn, tables_, to, 0));
   AGENTD_TRY_VOID(txn.put(tables_.head, key_of(to), write_head(row)));
-  return txn.put(tables_.info, key_of(to), write_info(fork.info));
+  return txn.put(tables_.info, key_of(to), sealed(write_info(fork.info)));
 }
 
 Result<Digest> LmdbStore::chain(const Ulid& conversation, std::uint64_t at) const {
@@ -286,7 +295,7 @@ Result<void> LmdbStore::append_receipts_in(Txn& txn, MDB_dbi table, const Ulid& 
   for (const PreparedReceipt& receipt : receipts) {
     if (receipt.payload)
       AGENTD_TRY_VOID(add_blob(txn, tables_, receipt.payload->first, receipt.payload->second));
-    AGENTD_TRY_VOID(txn.put(table, log_key(conversation, ++last), receipt.json));
+    AGENTD_TRY_VOID(txn.put(table, log_key(conversation, ++last), sealed(receipt.json)));
   }
   return {};
 }
@@ -330,6 +339,9 @@ Result<void> LmdbStore::receipts(const Ulid& conversation,
     AGENTD_TRY(const std::vector<std::string> texts, copy_receipts(*table, conversation, from));
     if (texts.empty()) return {};
     for (const std::string& text : texts) {
+      if (!is_sealed_well(text))
+        return Error{Code::kCorrupt, "a receipt of conversation " + conversation.text() +
+                                         " does not match its checksum; " + kDamageAdvice};
       AGENTD_TRY(const HookReceipt receipt, read_receipt(text));
       if (!visit(receipt)) return {};
     }
@@ -400,6 +412,9 @@ Result<std::unique_ptr<Lease>> LmdbStore::lease(const Ulid& conversation) {
 Result<ConversationInfo> LmdbStore::info_in(const Txn& txn, std::string_view conversation) const {
   AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables_.info, conversation));
   if (!value) return Error{Code::kCorrupt, "a conversation is missing in the index of the store"};
+  if (!is_sealed_well(*value))
+    return Error{Code::kCorrupt, "the index row of a conversation in the store " + env_->directory() +
+                                     " does not match its checksum; " + kDamageAdvice};
   return read_info(*value);
 }
 
@@ -592,14 +607,11 @@ Result<void> check_format(const Txn& txn, const Tables& tables, const std::strin
   return {};
 }
 
-// The tables of a store that has them; kNotFound while it is empty. A newer store may lack tables
-// that this agentd knows, so its format is asked before the others are opened.
+// A newer store may lack tables that this agentd knows, so its format is asked before the others are opened.
 Result<Tables> find_tables(Txn& txn, const std::string& directory) {
   Tables only_meta;
   auto meta = txn.open_table("meta", false);
   if (!meta && meta.error().code == Code::kNotFound) {
-    AGENTD_TRY(const std::uint64_t others, txn.tables());
-    if (others == 0) return Error{Code::kNotFound, "there is no store in " + directory};
     return Error{Code::kCorrupt, "the store " + directory +
                                      " holds a database that agentd did not write: choose another "
                                      "directory"};
@@ -616,37 +628,67 @@ Result<Tables> existing_tables(Env& env) {
   return tables;
 }
 
-// Several processes may come here at once: the first makes the tables, the others find them.
-Result<Tables> create_tables(Env& env) {
-  Tables tables;
-  const auto change = [&](Txn& txn) -> Result<void> {
-    auto found = find_tables(txn, env.directory());
-    if (!found && found.error().code != Code::kNotFound) return found.error();
-    if (found) {
-      tables = *found;
-      return {};
-    }
-    AGENTD_TRY(tables, Tables::open(txn, true));
+Result<void> create_tables(Env& env) {
+  return env.write(Env::Room::kOrdinary, [](Txn& txn) -> Result<void> {
+    AGENTD_TRY(const Tables tables, Tables::open(txn, true));
     return txn.put(tables.meta, kFormat, number(kStoreFormat));
-  };
-  AGENTD_TRY_VOID(env.write(Env::Room::kOrdinary, change));
-  AGENTD_TRY_VOID(sync_directory(env.directory()));
-  return tables;
+  });
 }
 
-Result<Tables> open_tables(Env& env, const LmdbOptions& options) {
-  auto tables = existing_tables(env);
-  const bool missing = !tables && tables.error().code == Code::kNotFound;
-  if (!missing || !options.create || options.read_only) return tables;
-  return create_tables(env);
+// Gives the file its name unless there is one already. Of several processes one is first; all are content.
+Result<void> publish(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return {};
+  if (errno == EINVAL && ::link(from.c_str(), to.c_str()) == 0) return {};  // not on every file system
+  if (errno == EEXIST) return {};
+  return errno_error("making the store " + to, errno);
+}
+
+// A new store is made beside its place and put there whole: a data.mdb without content is never a new store, but
+// one that lost it.
+Result<void> create_store(const LmdbOptions& options, const Clock& clock) {
+  LmdbOptions beside = options;
+  beside.directory = options.directory + "/new-XXXXXX";
+  if (::mkdtemp(beside.directory.data()) == nullptr)
+    return errno_error("making the store " + options.directory, errno);
+  const auto make = [&]() -> Result<void> {
+    {
+      AGENTD_TRY(const auto env, Env::open(beside, clock, true));
+      AGENTD_TRY_VOID(create_tables(*env));
+    }
+    AGENTD_TRY_VOID(publish(beside.directory + "/data.mdb", options.directory + "/data.mdb"));
+    return sync_directory(options.directory);
+  };
+  const Result<void> made = make();
+  std::error_code ignored;
+  std::filesystem::remove_all(beside.directory, ignored);
+  if (const auto state = file_state(options.directory); made && state)
+    mark_clean(options.directory, *state);
+  return made;
+}
+
+Result<void> look_first(const LmdbOptions& options) {
+  const std::string& directory = options.directory;
+  if (is_marked_clean(directory) || is_open_somewhere(directory)) return {};
+  const auto state = file_state(directory);
+  const auto look = [&] { return look_at_pages(directory); };
+  const Result<void> looked = options.apart ? options.apart(look) : look();
+  if (!looked && looked.error().code == Code::kCorrupt)
+    return Error{Code::kCorrupt, "the store " + directory + " is damaged: " + looked.error().message + "; " +
+                                     kDamageAdvice};
+  if (looked && state && !options.read_only) mark_clean(directory, *state);
+  return looked;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_lmdb_store(const LmdbOptions& options, const Clock& clock) {
   AGENTD_TRY(const HomeState state, prepare_home(options));
-  AGENTD_TRY(std::unique_ptr<Env> env, Env::open(options, clock, state == HomeState::kEmpty));
-  AGENTD_TRY(const Tables tables, open_tables(*env, options));
+  if (state == HomeState::kEmpty)
+    AGENTD_TRY_VOID(create_store(options, clock));
+  else
+    AGENTD_TRY_VOID(look_first(options));
+  AGENTD_TRY(std::unique_ptr<Env> env, Env::open(options, clock, false));
+  AGENTD_TRY(const Tables tables, existing_tables(*env));
   return std::unique_ptr<Store>(
       std::make_unique<LmdbStore>(std::move(env), tables, clock, options.read_only));
 }

@@ -7,6 +7,7 @@
 //
 // Threading: thread-safe; several processes may open one directory.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,10 +23,14 @@ struct LmdbOptions {
   bool read_only = false;                          // opens a store on a read-only medium
   std::uint64_t map_bytes = 64ull << 20;           // first size of the map; grows by itself
   std::uint64_t map_bytes_max = 64ull << 30;       // kUnavailable beyond
+  // Runs the first look at a store that was not closed well in a process of its own, and tells what became of it:
+  // kCorrupt when the look found damage or did not survive. Empty: the look is made here.
+  std::function<Result<void>(const std::function<Result<void>()>& look)> apart{};
 };
 
-// kInvalid: not a directory, a remote file system, or a store written by a newer agentd (says so);
-// kDenied: no rights; kCorrupt: not an LMDB store.
+// A store is made only in a directory that holds none, and appears whole. One that was not closed well (clean_mark.h)
+// is looked at before LMDB maps it. kInvalid: not a directory, a remote file system, or a store written by a newer
+// agentd (says so); kDenied: no rights; kCorrupt: damaged, or not an LMDB store.
 Result<std::unique_ptr<Store>> open_lmdb_store(const LmdbOptions& options, const Clock& clock);
 
 }  // namespace agentd

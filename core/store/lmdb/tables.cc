@@ -12,7 +12,34 @@ namespace {
 constexpr std::string_view kChangeFloor = "change_floor";
 constexpr std::size_t kHeadBytes = 8 + 32 + 8;
 
+constexpr std::string_view kSealBegin = ",\"crc32c\":\"", kSealEnd = "\"}";
+constexpr std::size_t kSealBytes = kSealBegin.size() + 8 + kSealEnd.size();
+
+std::string seal_of(std::string_view text) {
+  std::string sum;
+  put_be32(sum, crc32c(text));
+  return std::string(kSealBegin)
+      .append(hex({reinterpret_cast<const std::uint8_t*>(sum.data()), sum.size()}))
+      .append(kSealEnd);
+}
+
 }  // namespace
+
+std::string sealed(std::string json) {
+  json.pop_back();
+  return json.append(seal_of(json));
+}
+
+bool is_sealed(std::string_view json) {
+  return json.size() > kSealBytes && json.substr(json.size() - kSealBytes).starts_with(kSealBegin) &&
+         json.ends_with(kSealEnd);
+}
+
+bool is_sealed_well(std::string_view json) {
+  if (!is_sealed(json)) return true;
+  const std::size_t at = json.size() - kSealBytes;
+  return json.substr(at) == seal_of(json.substr(0, at));
+}
 
 Result<Tables> Tables::open(Txn& txn, bool create) {
   Tables out;

@@ -42,6 +42,13 @@ struct HeadRow {
 std::string write_head(const HeadRow& row);
 Result<HeadRow> read_head(std::string_view value);
 
+// A JSON object with the CRC-32C of its text as its last member, which readers of the object pass over. Rows
+// of indexes and receipts, which no chain covers, are written so.
+std::string sealed(std::string json);
+bool is_sealed(std::string_view json);
+// True for one without a seal: older versions wrote none.
+bool is_sealed_well(std::string_view json);
+
 std::string_view key_of(const Ulid& conversation);
 std::string_view key_of(const Digest& digest);
 std::string log_key(const Ulid& conversation, std::uint64_t first_seq);

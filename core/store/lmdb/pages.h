@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// pages.h - LMDB's file read page by page and without LMDB, which maps the file, trusts every
+// number in it and ends the process on a wrong one.
+//
+// Here every number is checked before it is followed. A damaged page costs the rows below it and
+// nothing else: it is noted, and the walk goes on with the page beside it. Of a file that a process
+// writes meanwhile, the caller keeps the pages of one transaction from being used again
+// (snapshot.h).
+//
+// The form of the file is that of LMDB 0.9 on 64-bit little-endian machines: a page is a header of
+// 16 bytes and its content; pages 0 and 1 are meta pages, which take turns; two trees, of free
+// pages and of tables, have their roots in them.
+//
+// Threading: thread-compatible.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/base/result.h"
+
+namespace agentd {
+
+class Pages {
+ public:
+  // A row that was found; its value is read when it is asked for.
+  struct Row {
+    std::string key;
+    std::uint64_t page = 0;
+    std::uint32_t node = 0;
+  };
+  // What cannot be read: rows of `table` whose keys are `from` or later and before `until`.
+  struct Damage {
+    std::string table;  // empty: of the file itself
+    std::uint64_t page = 0;
+    std::string what;
+    std::string from, until;  // empty until = no end
+  };
+
+  // The newest transaction that the file holds, or the one of that number. kNotFound: there is no
+  // file; kConflict: that transaction is not the newest any more; kCorrupt: it is no LMDB file, or
+  // neither meta page can be used.
+  static Result<Pages> open(const std::string& file);
+  static Result<Pages> open(const std::string& file, std::uint64_t transaction);
+
+  std::uint64_t transaction() const { return meta_.transaction; }
+  std::uint64_t pages() const { return meta_.last_page + 1; }
+  std::uint32_t page_bytes() const { return meta_.page_bytes; }
+
+  // The names of all tables. The first call walks their tree, and so does the first rows() of each;
+  // what is damaged on the way is in damage() afterwards.
+  const std::vector<std::string>& tables();
+  bool has(std::string_view table);
+  // All rows, in the order of their keys unless a page is damaged.
+  std::vector<Row> rows(std::string_view table);
+  // kCorrupt: what the row names cannot be its value.
+  Result<std::string> value(const Row& row);
+  // Walks the tree of free pages: a page that is free and in use as well is damage.
+  void check_free();
+
+  // Rows of leaf pages that no tree leads to and that are not free: the pages behind a damaged one.
+  // While free_known() is false, rows that were deleted may be among them. REQUIRES: every table
+  // was walked, and check_free().
+  std::vector<Row> lost_rows();
+
+  bool free_known() const { return free_known_; }
+
+  const std::vector<Damage>& damage() const { return damage_; }
+  void add_damage(std::string table, std::string what);
+
+ private:
+  struct Tree {
+    std::uint16_t flags = 0, depth = 0;
+    std::uint64_t branch_pages = 0, leaf_pages = 0, overflow_pages = 0, rows = 0, root = 0;
+  };
+  struct Meta {
+    std::uint32_t page_bytes = 0;
+    Tree free, main;
+    std::uint64_t map_bytes = 0, last_page = 0, transaction = 0;
+  };
+  struct Node {
+    std::string_view key, inlined;
+    std::uint64_t child = 0, bytes = 0,
+                  overflow = 0;  // overflow: first page of the value; 0 = it is inlined
+    std::uint16_t flags = 0;
+  };
+  struct NamedTree {
+    std::string name;
+    Tree tree;
+    bool walked = false;
+  };
+  class Walk;
+
+  static Result<Meta> read_meta(std::string_view page, std::uint64_t number);
+  static Tree read_tree(const char* at);
+  static Result<Pages> open_newest(const std::string& file);
+  Result<std::string> read(std::uint64_t page, std::uint64_t bytes) const;
+  // kCorrupt with what is wrong, as "has flags 7".
+  Result<std::string> read_checked(std::uint64_t page) const;
+  Result<Node> node_at(std::string_view page, std::uint32_t index) const;
+  std::uint64_t pages_of(std::uint64_t value_bytes) const;
+  Result<void> check_overflow(const Node& node) const;
+  // False when it was taken before, or lies outside of the file.
+  bool take(std::uint64_t page);
+
+  UniqueFd file_;
+  Meta meta_;
+  std::vector<bool> used_, free_;
+  bool free_known_ = false;
+  bool main_walked_ = false;
+  std::vector<NamedTree> trees_;
+  std::vector<std::string> names_;
+  std::vector<Damage> damage_;
+  std::uint64_t cached_page_ = 0;  // 0 = none; meta pages are never cached
+  std::string cached_;
+};
+
+}  // namespace agentd

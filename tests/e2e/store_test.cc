@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// store_test.cc - the program with a store that is damaged, full, read-only or in use, and the
+// commands that look after it.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/store/lmdb/clean_mark.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+class StoreOfProgram : public ::testing::Test {
+ protected:
+  Finished run(const std::string& message) {
+    return program_.run({"run", "--no-hooks", "--script", script_, message});
+  }
+  Finished conversation(const std::string& command, const std::string& id) {
+    return program_.run({"conversation", command, id});
+  }
+  void fill(int conversations) {
+    for (int i = 0; i < conversations; ++i) ASSERT_EQ(run("message " + std::to_string(i)).code, 0);
+  }
+  std::string store() const { return program_.home() + "/store"; }
+  std::string data() const { return *read_file(store() + "/data.mdb", 1u << 30); }
+  void write(const std::string& bytes) const {
+    std::ofstream(store() + "/data.mdb", std::ios::binary | std::ios::trunc) << bytes;
+  }
+  std::vector<std::string> ids() {
+    std::vector<std::string> out;
+    for (const JsonDocument& line : json_lines(
+             program_.run({"conversation", "list", "--all", "--limit", "1000", "--json"}).out))
+      out.emplace_back(line.root()["id"].string_or({}));
+    return out;
+  }
+
+  // From here on mounts are this process's own. Fails where the machine allows neither root nor
+  // user namespaces.
+  static void own_mounts() {
+    const uid_t uid = ::geteuid();
+    const gid_t gid = ::getegid();
+    if (uid == 0) {
+      ASSERT_EQ(::unshare(CLONE_NEWNS), 0);
+    } else {
+      ASSERT_EQ(::unshare(CLONE_NEWUSER | CLONE_NEWNS), 0);
+      std::ofstream("/proc/self/setgroups") << "deny";
+      std::ofstream("/proc/self/uid_map") << "0 " << uid << " 1";
+      std::ofstream("/proc/self/gid_map") << "0 " << gid << " 1";
+    }
+    ASSERT_EQ(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+  }
+
+  Program program_;
+  const std::string script_ = program_.script("- text: well\n");
+};
+
+// ---- the commands
+
+TEST_F(StoreOfProgram, ACheckOfAWholeStoreFindsNothing) {
+  fill(3);
+  const Finished check = program_.run({"store", "check"});
+  EXPECT_EQ(check.code, 0) << check.err;
+  EXPECT_NE(check.out.find("3 conversations, 18 records"), std::string::npos) << check.out;
+  EXPECT_NE(check.out.find("no damage found"), std::string::npos);
+  const auto lines = json_lines(program_.run({"store", "check", "--json"}).out);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].root()["type"].string_or(""), "checked");
+  EXPECT_EQ(lines[0].root()["findings"].uint_or(9), 0u);
+  const Finished stats = program_.run({"store", "stats"});
+  EXPECT_EQ(stats.code, 0);
+  EXPECT_NE(stats.out.find(store()), std::string::npos);
+}
+
+TEST_F(StoreOfProgram, WithoutAStoreTheCommandsSaySo) {
+  EXPECT_EQ(program_.run({"store", "check"}).code, 4);
+  EXPECT_EQ(program_.run({"store", "stats"}).code, 4);
+  EXPECT_EQ(program_.run({"store", "backup", program_.directory().file("b")}).code, 4);
+  EXPECT_EQ(program_.run({"store", "salvage", program_.directory().file("s")}).code, 4);
+  EXPECT_FALSE(std::filesystem::exists(store()));
+}
+
+TEST_F(StoreOfProgram, ABackupPutInItsPlaceIsTheStore) {
+  fill(2);
+  const auto before = ids();
+  const std::string copy = program_.directory().file("copy");
+  const Finished backup = program_.run({"store", "backup", copy});
+  ASSERT_EQ(backup.code, 0) << backup.err;
+  EXPECT_EQ(program_.run({"store", "backup", copy}).code, 6);  // never over something
+  EXPECT_EQ(program_.run({"store", "check", copy}).code, 0);
+  std::filesystem::remove_all(store());
+  std::filesystem::rename(copy, store());
+  EXPECT_EQ(ids(), before);
+  EXPECT_EQ(run("go on").code, 0);
+  EXPECT_EQ(program_.run({"store", "check"}).code, 0);
+}
+
+TEST_F(StoreOfProgram, DamageIsNamedRefusedAndSaved) {
+  fill(6);
+  const auto before = ids();
+  std::string bytes = data();
+  // One letter of what somebody said.
+  const std::size_t at = bytes.rfind("message 3");
+  ASSERT_NE(at, std::string::npos);
+  for (std::size_t found = bytes.find("message 3"); found != std::string::npos;
+       found = bytes.find("message 3", found + 1))
+    bytes[found + 8] = '7';
+  write(bytes);
+  const Finished check = program_.run({"store", "check"});
+  EXPECT_EQ(check.code, 6);
+  EXPECT_NE(check.out.find("conversation " + before[2] + ", sequence"), std::string::npos)
+      << check.out;
+  EXPECT_NE(check.err.find("agentd store salvage"), std::string::npos);
+  const std::string to = program_.directory().file("saved");
+  const Finished salvage = program_.run({"store", "salvage", to});
+  ASSERT_EQ(salvage.code, 0) << salvage.err;
+  EXPECT_NE(salvage.out.find("conversation " + before[2]), std::string::npos) << salvage.out;
+  std::filesystem::rename(store(), store() + ".old");
+  std::filesystem::rename(to, store());
+  for (const std::string& id : before)
+    EXPECT_EQ(conversation("show", id).code, id == before[2] ? 4 : 0) << id;
+  EXPECT_EQ(program_.run({"store", "check"}).code, 0);
+  EXPECT_EQ(run("go on").code, 0);
+}
+
+// ---- damage that LMDB itself would die of
+
+TEST_F(StoreOfProgram, NoDamageEndsTheProgramByASignal) {
+  fill(4);
+  const auto before = ids();
+  const std::string whole = data();
+  const char* const given = std::getenv("AGENTD_SEED");
+  const std::uint64_t seed =
+      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::size_t end) {
+    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
+  };
+  int refused = 0;
+  for (int i = 0; i < 40; ++i) {
+    std::string bytes = whole;
+    const std::size_t page = 2 + below(bytes.size() / kPageBytes - 2);
+    for (int byte = 0; byte < 8; ++byte)
+      bytes[page * kPageBytes + below(64)] = static_cast<char>(below(256));
+    write(bytes);
+    // Every other time the file says that it was closed well, so that LMDB meets the damage in the
+    // program itself.
+    if (i % 2 == 0) mark_clean(store(), *file_state(store()));
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"conversation", "list", "--all"},
+          {"conversation", "show", before[0]},
+          {"store", "check"}}) {
+      const Finished ended = program_.run(words);
+      EXPECT_TRUE(ended.code == 0 || ended.code == 4 || ended.code == 6)
+          << words[1] << " ended with " << ended.code << ", AGENTD_SEED=" << seed << ": "
+          << ended.err;
+      if (ended.code != 6) continue;
+      ++refused;
+      EXPECT_NE(ended.err.find("agentd"), std::string::npos);
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(StoreOfProgram, AnEmptyFileIsNeverANewStore) {
+  fill(1);
+  write("");
+  const Finished refused = run("hello");
+  EXPECT_EQ(refused.code, 6);
+  EXPECT_NE(refused.err.find("empty data.mdb"), std::string::npos) << refused.err;
+  EXPECT_EQ(std::filesystem::file_size(store() + "/data.mdb"), 0u);
+}
+
+// ---- several processes
+
+TEST_F(StoreOfProgram, AChatThatIsOpenDoesNotMakeTheStoreLookDamaged) {
+  fill(1);
+  const std::string slow =
+      program_.directory().write("slow.yaml", "- delay_ms: 3000\n  text: slow\n");
+  Running other = program_.start({"run", "--no-hooks", "--script", slow, "wait"});
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(run("meanwhile").code, 0);
+  EXPECT_EQ(program_.run({"store", "check"}).code, 0);
+  EXPECT_EQ(program_.run({"store", "backup", program_.directory().file("b")}).code, 0);
+  EXPECT_EQ(other.wait().code, 0);
+  EXPECT_EQ(program_.run({"store", "check"}).code, 0);
+}
+
+// ---- a full disk, a disk that cannot be written
+
+TEST_F(StoreOfProgram, OnAFullDiskConversationsCanBeDeleted) {
+  own_mounts();
+  ASSERT_TRUE(make_directories(program_.home()));
+  ASSERT_EQ(::mount("none", program_.home().c_str(), "tmpfs", 0, "size=8m"), 0);
+  fill(3);
+  {
+    // Larger than anything that is left.
+    const std::string filler = program_.home() + "/filler";
+    const UniqueFd fd(::open(filler.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    const std::string page(kPageBytes, 'f');
+    while (::write(fd.get(), page.data(), page.size()) > 0) continue;
+  }
+  const std::string large =
+      program_.directory().write("large.yaml", "- text: \"" + std::string(900'000, 'l') + "\"\n");
+  const Finished full = program_.run({"run", "--no-hooks", "--script", large, "hello"});
+  EXPECT_EQ(full.code, 6) << full.err;
+  EXPECT_NE(full.err.find("no space left on the disk"), std::string::npos) << full.err;
+  const auto before = ids();
+  ASSERT_GE(before.size(), 3u);
+  for (std::size_t i = 1; i < before.size(); ++i)
+    EXPECT_EQ(program_.run({"conversation", "delete", "--yes", before[i]}).code, 0) << before[i];
+  EXPECT_EQ(ids(), std::vector<std::string>{before[0]});
+  EXPECT_EQ(program_.run({"store", "check"}).code, 0);
+  std::filesystem::remove(program_.home() + "/filler");
+  EXPECT_EQ(run("again").code, 0);
+  EXPECT_EQ(program_.run({"store", "check"}).code, 0);
+}
+
+TEST_F(StoreOfProgram, AReadOnlyStoreCanBeReadAndChecked) {
+  fill(2);
+  const auto before = ids();
+  own_mounts();
+  const char* const home = program_.home().c_str();
+  ASSERT_EQ(::mount(home, home, nullptr, MS_BIND, nullptr), 0);
+  ASSERT_EQ(::mount(nullptr, home, nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  EXPECT_EQ(ids(), before);
+  EXPECT_EQ(conversation("show", before[0]).code, 0);
+  const Finished check = program_.run({"store", "check"});
+  EXPECT_EQ(check.code, 0) << check.err;
+  EXPECT_EQ(program_.run({"store", "stats"}).code, 0);
+  EXPECT_EQ(program_.run({"store", "backup", program_.directory().file("b")}).code, 0);
+  EXPECT_EQ(program_.run({"conversation", "delete", "--yes", before[0]}).code, 6);
+  EXPECT_EQ(run("hello").code, 6);
+}
+
+}  // namespace
+}  // namespace agentd::testing
