@@ -129,7 +129,8 @@ std::string cli_reference() {
       "Output that cannot be written is a failure (exit code 1), as it is for the core utilities: a full disk, and a "
       "standard\noutput that was closed before the program began (`>&-`). What the command was asked to do is done all "
       "the same.\nClosed standard descriptors are opened on `/dev/null`; nothing that agentd opens ever gets their "
-      "numbers.\n";
+      "numbers.\n\nWhen the reader of standard output leaves, as `| head -1` does, `run` and `chat` end as by "
+      "Ctrl-C, with one sentence and\nexit code 141: no further request is sent and no further command is run.\n";
   for (const CommandSpec& command : all_commands())
     out +=
         "\n## agentd " + std::string(command.name) + "\n\n```\n" + command_help(command) + "```\n";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/render.h"
 
+#include <cerrno>
+
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
@@ -228,6 +230,14 @@ void JsonRenderer::on_event(const RunEvent& event) {
   out_.print(event_json(event) + "\n");
   // A reader of the stream sees an event when it happens.
   out_.flush();
+}
+
+void ReaderWatch::on_event(const RunEvent& event) {
+  shown_.on_event(event);
+  const bool effect = event.type == RunEvent::Type::kTurnStarted || event.type == RunEvent::Type::kToolCall;
+  if (left_ || !(effect ? out_.reader_left() : out_.failure() == EPIPE)) return;
+  left_ = true;
+  leave_();
 }
 
 void QuietRenderer::on_event(const RunEvent& event) {

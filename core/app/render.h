@@ -8,6 +8,7 @@
 //
 // Threading: called on the run's thread.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,6 +55,22 @@ class JsonRenderer final : public EventSink {
 
  private:
   Output& out_;
+};
+
+// Ends the work when the reader of standard output has left, as "| head" does: nothing more is asked or run for
+// somebody who does not look. Seen at a write, and before each request and each tool call.
+class ReaderWatch final : public EventSink {
+ public:
+  // `leave` is called once. All outlive this.
+  ReaderWatch(EventSink& shown, const Output& out, std::function<void()> leave)
+      : shown_(shown), out_(out), leave_(std::move(leave)) {}
+  void on_event(const RunEvent& event) override;
+
+ private:
+  EventSink& shown_;
+  const Output& out_;
+  const std::function<void()> leave_;
+  bool left_ = false;
 };
 
 // Only warnings, on standard error.

@@ -52,16 +52,20 @@ bool is_new_wish() {
   return true;
 }
 
-extern "C" void on_signal(int signal) {
-  if (!is_new_wish()) return;
-  const CancelToken* token = current_token.load();
-  if (token == nullptr || wished.exchange(true)) ::_exit(128 + signal);
+void cancel_for(const CancelToken& token, int signal) {
   last_signal.store(signal);
-  token->cancel(AGENTD_CANCEL_USER);
+  token.cancel(AGENTD_CANCEL_USER);
   const int saved = errno;
   const std::uint64_t one = 1;
   if (::write(wake_fd.load(), &one, sizeof one) < 0) errno = 0;
   errno = saved;
+}
+
+extern "C" void on_signal(int signal) {
+  if (!is_new_wish()) return;
+  const CancelToken* token = current_token.load();
+  if (token == nullptr || wished.exchange(true)) ::_exit(128 + signal);
+  cancel_for(*token, signal);
 }
 
 void forget_signals() {
@@ -102,6 +106,11 @@ SignalScope::~SignalScope() {
   current_token.store(nullptr);
   forget_signals();
   ::close(wake_fd.exchange(-1));
+}
+
+void end_for_reader() {
+  const CancelToken* token = current_token.load();
+  if (token != nullptr && !wished.exchange(true)) cancel_for(*token, SIGPIPE);
 }
 
 CancelToken SignalScope::next() {

@@ -34,6 +34,11 @@ class SignalScope {
   CancelToken token_;
 };
 
+inline constexpr char kReaderLeft[] =
+    "the run was ended: nobody reads standard output any more, so nothing more is asked or run";
+// The reader of standard output has left: what a signal of the scope does, with SIGPIPE as the one that was caught.
+void end_for_reader();
+
 // Waits until a read of `fd` would not block. False when a signal was caught since next(), also one that
 // came just before the call: a read alone would sleep through it.
 bool wait_for_input(int fd);

@@ -3,6 +3,7 @@
 
 #include "core/app/exit_codes.h"
 #include "core/app/recipe_setup.h"
+#include "core/app/signals.h"
 
 namespace agentd::app {
 
@@ -40,6 +41,7 @@ Result<void, Failure> Talk::start(bool needs_model) {
       sink = quiet_.get();
       break;
   }
+  watch_ = std::make_unique<ReaderWatch>(*sink, app_.out(), [] { end_for_reader(); });
   approver_ = make_approver(app_.err().tty(), [this] { settle(); });
   EngineOptions options;
   options.save = !arguments_.has("no-save");
@@ -52,7 +54,7 @@ Result<void, Failure> Talk::start(bool needs_model) {
   auto values = recipe_arguments(arguments_.values("arg"));
   if (!values) return Failure{kExitUsage, values.error().message};
   options.recipe_arguments = std::move(*values);
-  auto engine = Engine::build(app_, config_, options, *sink, *approver_);
+  auto engine = Engine::build(app_, config_, options, *watch_, *approver_);
   if (!engine) return engine.error();
   engine_ = std::move(*engine);
   return {};

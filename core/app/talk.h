@@ -56,6 +56,7 @@ class Talk {
   std::unique_ptr<TerminalRenderer> terminal_;
   std::unique_ptr<JsonRenderer> json_;
   std::unique_ptr<QuietRenderer> quiet_;
+  std::unique_ptr<ReaderWatch> watch_;
   std::unique_ptr<Approver> approver_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Session> session_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/terminal.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -93,6 +94,12 @@ void Output::flush() {
     if (wrote > 0) left.remove_prefix(static_cast<std::size_t>(wrote));
   }
   buffer_.clear();
+}
+
+bool Output::reader_left() const {
+  // A pipe without readers is an error; a socket or a terminal that is gone hangs up. A file has neither.
+  pollfd wait{fd_, 0, 0};
+  return failure_ == EPIPE || (::poll(&wait, 1, 0) > 0 && (wait.revents & (POLLERR | POLLHUP)) != 0);
 }
 
 void Output::fresh_line() {

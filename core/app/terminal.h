@@ -36,6 +36,8 @@ class Output {
   std::string styled(std::string_view sgr, std::string_view text) const;
   // errno of the first write that failed; 0 = none.
   int failure() const { return failure_; }
+  // Nobody reads what is written here any more; also seen while nothing is written.
+  bool reader_left() const;
 
  private:
   const int fd_;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// descriptors_test.cc - the program started with standard input, output or error closed, as supervisors and
-// wrappers of cron do.
+// descriptors_test.cc - the program started with standard input, output or error closed, as
+// supervisors and wrappers of cron do.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -71,6 +75,98 @@ TEST_P(ClosedDescriptors, ARunIsSavedWhole) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllCombinations, ClosedDescriptors, ::testing::Range(0u, 8u));
+
+// ---- a reader that leaves
+
+class ReaderOfOutput : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    read_ = UniqueFd(ends[0]);
+    write_ = UniqueFd(ends[1]);
+  }
+  // Three turns, each with a command that leaves a line behind.
+  std::vector<std::string> words(std::vector<std::string> more) {
+    const std::string call =
+        "    - name: bash\n      input: {command: \"echo ran >> " + effects() + "\"}\n";
+    const std::string turn = "- delay_ms: 400\n  text: and\n  calls:\n" + call;
+    std::vector<std::string> out{"run",      "--no-hooks",
+                                 "--allow",  "bash",
+                                 "--script", program_.script(turn + turn + turn + "- text: done\n"),
+                                 "--set",    "scripted.record=" + record()};
+    out.insert(out.end(), more.begin(), more.end());
+    out.emplace_back("go");
+    return out;
+  }
+  std::string effects() const { return program_.directory().file("effects"); }
+  std::string record() const { return program_.directory().file("record"); }
+  static std::size_t lines_of(const std::string& path) {
+    const std::string text = read_file(path, 16u << 20).value_or("");
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+  Finished start_and(const std::vector<std::string>& words,
+                     const std::function<void()>& meanwhile) {
+    program_.set_output(write_.get());
+    Running running = program_.start(words);
+    write_.reset();
+    meanwhile();
+    return running.wait();
+  }
+  void expect_left(const Finished& ended) {
+    EXPECT_EQ(ended.code, 128 + SIGPIPE);
+    EXPECT_NE(ended.err.find("nobody reads standard output any more"), std::string::npos)
+        << ended.err;
+  }
+
+  Program program_;
+  UniqueFd read_, write_;
+};
+
+TEST_F(ReaderOfOutput, WhoStaysGetsEverything) {
+  std::string text;
+  const Finished ended = start_and(words({"--json"}), [&] {
+    char buffer[4096];
+    for (ssize_t got = 1; (got = ::read(read_.get(), buffer, sizeof buffer)) > 0;)
+      text.append(buffer, static_cast<std::size_t>(got));
+  });
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(lines_of(effects()), 3u);
+  EXPECT_NE(text.find("\"run_ended\""), std::string::npos);
+}
+
+TEST_F(ReaderOfOutput, WhoLeavesAfterTheFirstLineOfJsonEndsTheRun) {
+  const Finished ended = start_and(words({"--json"}), [&] {
+    char byte = 0;
+    while (::read(read_.get(), &byte, 1) == 1 && byte != '\n') continue;
+    read_.reset();
+  });
+  expect_left(ended);
+  EXPECT_EQ(lines_of(effects()), 0u);
+  EXPECT_LE(lines_of(record()), 1u);
+}
+
+TEST_F(ReaderOfOutput, WhoLeavesBeforeTheAnswerIsPrintedEndsTheRun) {
+  // Nothing is written before the first answer: that the reader is gone is seen before the command.
+  for (const char* style : {"--no-save", "--result-only"}) {
+    SetUp();
+    const Finished ended = start_and(words({style}), [&] { read_.reset(); });
+    expect_left(ended);
+    EXPECT_EQ(lines_of(effects()), 0u) << style;
+  }
+}
+
+TEST_F(ReaderOfOutput, WhoLeavesAChatEndsIt) {
+  program_.set_output(write_.get());
+  const std::string script = program_.script("- text: one\n- text: two\n- text: three\n");
+  Running running = program_.start(
+      {"chat", "--no-hooks", "--script", script, "--set", "scripted.record=" + record()},
+      "first\nsecond\nthird\n");
+  write_.reset();
+  read_.reset();
+  expect_left(running.wait());
+  EXPECT_LE(lines_of(record()), 1u);
+}
 
 }  // namespace
 }  // namespace agentd::testing

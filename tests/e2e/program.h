@@ -57,6 +57,8 @@ class Program {
   void ignore_child_signals() { ignores_children_ = true; }
   // The program is started with these of 0 to 2 closed, as bits: 1 << 1 is standard output.
   void close_descriptors(unsigned which) { closed_ = which; }
+  // The program writes its standard output there; -1 = to a file, as usual.
+  void set_output(int fd) { output_ = fd; }
   void set_home(std::string home) { home_ = std::move(home); }
   // Writes config.yaml of the home.
   void config(const std::string& yaml) const;
@@ -88,6 +90,7 @@ class Program {
   std::vector<std::string> environment_;
   int runs_ = 0;
   unsigned closed_ = 0;
+  int output_ = -1;
   bool ignores_children_ = false;
 };
 

@@ -251,7 +251,9 @@ class Chat {
     const Failure failure = failure_of(error);
     const bool cancelled = error.kind == RunError::Kind::kCancelled;
     code_ = cancelled ? static_cast<int>(kExitOk) : failure.code;
-    app_.fail(failure.code, cancelled ? "interrupted" : failure.message);
+    const bool left = cancelled && signals_.caught() == SIGPIPE;
+    if (left) code_ = 128 + SIGPIPE;
+    app_.fail(failure.code, left ? kReaderLeft : cancelled ? "interrupted" : failure.message);
     if (cancelled && signals_.caught() != SIGINT) over_ = true;
   }
 

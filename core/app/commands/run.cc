@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <csignal>
+
 #include "core/app/commands/commands.h"
 #include "core/app/compaction_text.h"
 #include "core/app/exit_codes.h"
@@ -67,7 +69,10 @@ int ended(App& app, Talk& talk, const RunError& error, int signal) {
   const bool cancelled = error.kind == RunError::Kind::kCancelled;
   const int code = cancelled && signal != 0 ? 128 + signal : failure.code;
   const std::string id = talk.session().conversation_id();
-  app.fail(code, failure.message.empty() ? "the run was interrupted" : failure.message);
+  if (cancelled && signal == SIGPIPE)
+    app.fail(code, kReaderLeft);
+  else
+    app.fail(code, failure.message.empty() ? "the run was interrupted" : failure.message);
   // What was said is in the log: say how to go on.
   if (talk.style() == Talk::Style::kTerminal && !id.empty() &&
       error.kind != RunError::Kind::kStore) {
