@@ -49,6 +49,7 @@ struct AgentOptions {
   ThinkingWish thinking{};
   std::uint32_t max_turns = 0;   // 0 = no limit
   std::string summary_model;     // empty = the model table's cheap one
+  std::uint64_t summary_tokens = 4096;  // a summary may have; below 2^32
   std::uint32_t compaction_strategy = AGENTD_STRATEGY_DEFAULT;
   bool auto_compact = true;
   bool offer_tools = true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/agent/loading.h"
 #include "core/agent/services.h"
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
@@ -29,7 +30,10 @@ std::string name_of_row(const agentd_message& row) {
 }  // namespace
 
 Compaction::Compaction(SessionImpl& session, CompactionRequest request)
-    : session_(session), parts_(session.parts_), request_(std::move(request)) {}
+    : session_(session), parts_(session.parts_), request_(std::move(request)) {
+  if (request_.max_summary_tokens == 0)
+    request_.max_summary_tokens = static_cast<std::uint32_t>(session_.options_.summary_tokens);
+}
 
 // ---- planning
 
@@ -216,7 +220,7 @@ Result<CompactionReport, RunError> Compaction::attempt() {
                   "a compaction would win too little: what it cannot remove fills " +
                       with_commas(gauge.floor + gauge.scaled(plan_.kept_tokens)) + " of " +
                       with_commas(gauge.limit) + " tokens (" + fillers() + ")",
-                  "floor");
+                  kFloor);
   if (plan_.nothing_to_do() && !must_shrink)
     return finish(AGENTD_RESULT_NOOP, nothing_text());
   auto over = prepare();
@@ -253,7 +257,7 @@ Result<CompactionReport, RunError> Compaction::carry_out() {
   // What is to be summarised is next to nothing: the messages that fill the window are those that stay.
   if (must && wins_too_little()) {
     if (auto squeezed = squeeze_view()) return commit(std::move(*squeezed));
-    return finish(AGENTD_RESULT_FAILED, "there is nothing left to shorten (" + fillers() + ")", "floor");
+    return finish(AGENTD_RESULT_FAILED, "there is nothing left to shorten (" + fillers() + ")", kFloor);
   }
   auto summary = summarise();
   if (summary) return apply_summary(*summary, method_);
@@ -263,14 +267,34 @@ Result<CompactionReport, RunError> Compaction::carry_out() {
     if (cancelled) return RunError{RunError::Kind::kCancelled, summary.error().message};
     return failed;
   }
+  if (can_wait())
+    return finish(AGENTD_RESULT_FAILED,
+                  "no summary could be made now (" + summary.error().message +
+                      "): the conversation stays as it is, and a later turn tries again",
+                  kPutOff);
   return cut_or_fail(summary.error().message);
+}
+
+// Trouble that passes is waited for as long as there is room: a cut is for what will not pass, or when the
+// next request could not be sent otherwise.
+bool Compaction::can_wait() const {
+  const CompactionTarget now = target();
+  return passes_ && !forced_ && request_.refused_tokens == 0 && now.used <= now.limit;
 }
 
 // A summary that is longer than what it stands for helps nobody who must have room.
 Result<CompactionReport, RunError> Compaction::apply_summary(const std::string& text,
                                                              std::uint32_t method) {
   const bool must = request_.must_succeed();
+  const bool cut = cut_ && method != AGENTD_METHOD_HOOK;
+  if (cut && !must) return finish(AGENTD_RESULT_FAILED, cut_summary_text(target().summary_max));
   Draft draft = summary_draft(text, method, must);
+  if (cut) {
+    draft.boundary.result = result_name(AGENTD_RESULT_DEGRADED);
+    draft.degraded = cut_summary_text(target().summary_max) +
+                     ". What it no longer says is missing in the view, the log keeps it" +
+                     (draft.degraded.empty() ? "" : "; " + draft.degraded);
+  }
   const std::uint64_t tokens = tokens_of(draft);
   const std::uint64_t limit = target().limit;
   if (limit == 0 || tokens <= limit || tokens < pre_tokens_) return commit(std::move(draft));
@@ -284,7 +308,7 @@ Result<CompactionReport, RunError> Compaction::cut_or_fail(const std::string& wh
   if (draft) return commit(std::move(*draft));
   return finish(AGENTD_RESULT_FAILED,
                 "no summary could be made (" + why + "), and there is nothing to leave out (" + fillers() + ")",
-                "floor");
+                kFloor);
 }
 
 Result<std::string> Compaction::summarise() {
@@ -292,8 +316,9 @@ Result<std::string> Compaction::summarise() {
              parts_.prompts.compaction_prompt(session_.conversation_id(), request_.instructions));
   auto summary = ask_summary(model_, prompt, plan_.split);
   const std::string& own = session_.options_.model;
-  if (summary || summary.error().code != Code::kInvalid || model_ == own) return summary;
-  // The cheap model cannot be had, or cannot hold it: the conversation's own can.
+  if (summary || model_ == own || session_.cancel_.cancelled()) return summary;
+  if (summary.error().code != Code::kInvalid && !passes_) return summary;
+  // The cheap model cannot be had, has no time or cannot hold it: the conversation's own may.
   session_.warn(model_ + " cannot summarise (" + summary.error().message + "); " + own + " does");
   model_ = own;
   return ask_summary(model_, prompt, plan_.split);
@@ -301,20 +326,22 @@ Result<std::string> Compaction::summarise() {
 
 Result<std::string> Compaction::ask_summary(const std::string& model, const std::string& prompt,
                                             std::uint32_t rows) {
-  AGENTD_TRY(const Rows source, load_originals(parts_.store, session_.id_,
-                                               session_.conversation_->rows(), rows,
-                                               session_.services_.row_count()));
+  AGENTD_TRY(const SummarySource source,
+             load_summary_source(parts_.store, session_.id_, session_.conversation_->rows(), rows,
+                                 session_.services_.row_count()));
   SummaryRequest ask;
   ask.conversation_id = session_.conversation_id();
   ask.model = model;
   ask.prompt = prompt;
-  ask.messages = {source.begin(), rows};
+  ask.messages = source.messages();
   ask.max_summary_tokens = target().summary_max;
   ask.window = session_.services_.model_info(model).window;
   ask.scale = session_.services_.factors().of(model, session_.options_.model);
   Summariser summariser(parts_, session_.cancel_, [this](std::string_view part) { tell_start(part); });
   auto summary = summariser.summarise(ask);
   method_ = summariser.method();
+  passes_ = summariser.passes();
+  cut_ = summariser.cut();
   spent_ += summariser.spent();
   session_.charge(summariser.spent(), "summary");
   return summary;
@@ -380,7 +407,7 @@ std::optional<Compaction::Draft> Compaction::cut(const std::string& why) {
   const Truncation cut = plan_truncation(session_.conversation_->rows(),
                                          session_.conversation_->state().ranges(), plan_);
   Draft draft = draft_of(AGENTD_METHOD_TRUNCATE);
-  author_ = "truncation";
+  author_ = kCutAuthor;
   draft.boundary.author.clear();
   draft.boundary.result = result_name(AGENTD_RESULT_DEGRADED);
   draft.kept = cut.kept;
@@ -429,7 +456,9 @@ Result<std::optional<CompactionReport>, RunError> Compaction::open_run() {
 }
 
 Result<std::string> Compaction::summarise_instead(std::string_view prompt) {
-  return ask_summary(model_, std::string(prompt), session_.conversation_->rows().size());
+  auto summary = ask_summary(model_, std::string(prompt), session_.conversation_->rows().size());
+  if (summary && cut_) return Error{Code::kUnavailable, cut_summary_text(target().summary_max)};
+  return summary;
 }
 
 Result<CompactionReport, RunError> Compaction::close_run(std::string_view summary,

@@ -79,6 +79,7 @@ class Compaction {
   void tell_start(std::string_view detail = {});
   Result<std::optional<CompactionReport>, RunError> prepare();
   Result<CompactionReport, RunError> carry_out();
+  bool can_wait() const;
   Result<CompactionReport, RunError> apply_summary(const std::string& text, std::uint32_t method);
 
   // ---- the rungs
@@ -115,6 +116,8 @@ class Compaction {
   std::uint64_t messages_before_ = 0;
   std::uint64_t started_ns_ = 0;
   bool forced_ = false;
+  bool passes_ = false;  // what the last summary failed for
+  bool cut_ = false;     // the last summary
   bool closed_ = false;
   Usage spent_;
   std::uint32_t method_ = AGENTD_METHOD_SUMMARY;

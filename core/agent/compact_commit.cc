@@ -229,7 +229,7 @@ CompactionReport Compaction::finish(std::uint32_t outcome, std::string text, std
   told.text = report.text;
   session_.tell(told);
   if (outcome == AGENTD_RESULT_FAILED)
-    session_.fire_error("compaction_failed", report.text, "compaction", false);
+    session_.fire_error("compaction_failed", report.text, "compaction", refused_by == kPutOff);
   return report;
 }
 

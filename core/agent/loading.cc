@@ -2,6 +2,10 @@
 #include "core/agent/loading.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+
+#include "core/compaction/compaction.h"
 
 namespace agentd {
 namespace {
@@ -88,6 +92,66 @@ Result<Rows> load_originals(const Store& store, const Ulid& id, const Rows& rows
     out.append_copy(whole[0]);
   }
   return out;
+}
+
+namespace {
+
+Result<std::optional<StoredRecord>> read_one(const Store& store, const Ulid& id, std::uint64_t seq) {
+  AGENTD_TRY(auto records, read_records(store, id, seq, seq));
+  if (records.empty()) return std::optional<StoredRecord>();
+  return std::optional<StoredRecord>(std::move(records[0]));
+}
+
+// The view before a cut whose mark is the summary at `seq`; nothing when it is no such mark.
+Result<std::unique_ptr<Conversation>> view_before_cut(const Store& store, const Ulid& id,
+                                                      std::uint64_t seq,
+                                                      const Rows::Count& token_count) {
+  AGENTD_TRY(const auto mark, read_one(store, id, seq));
+  if (!mark || mark->record.type != RecordType::kSummary) return std::unique_ptr<Conversation>();
+  AGENTD_TRY(const MessageRecord message, read_message(mark->record));
+  if (message.author != kCutAuthor) return std::unique_ptr<Conversation>();
+  // A boundary stands right behind its summary.
+  AGENTD_TRY(const auto next, read_one(store, id, seq + 1));
+  if (!next || next->record.type != RecordType::kBoundary) return std::unique_ptr<Conversation>();
+  AGENTD_TRY(const BoundaryRecord boundary, read_boundary(next->record));
+  const bool cut = boundary.summary_seq == seq && boundary.method == method_name(AGENTD_METHOD_TRUNCATE);
+  if (!cut) return std::unique_ptr<Conversation>();
+  return load_conversation_at(store, id, boundary.base_seq, token_count);
+}
+
+}  // namespace
+
+Result<SummarySource> load_summary_source(const Store& store, const Ulid& id, const Rows& rows,
+                                          std::uint32_t count, const Rows::Count& token_count) {
+  std::set<std::uint64_t> kept;
+  for (std::uint32_t i = count; i < rows.size(); ++i) kept.insert(rows[i].seq);
+  Rows source = rows;
+  std::uint32_t used = count;
+  for (std::uint32_t i = 0; i < used;) {
+    const std::uint64_t seq = source[i].seq;
+    if (source[i].role != AGENTD_ROLE_SUMMARY) {
+      ++i;
+      continue;
+    }
+    AGENTD_TRY(const auto before, view_before_cut(store, id, seq, token_count));
+    if (!before) {
+      ++i;
+      continue;
+    }
+    Rows whole(token_count);
+    std::set<std::uint64_t> there;
+    for (const agentd_message& row : before->rows()) {
+      there.insert(row.seq);
+      if (kept.count(row.seq) == 0) whole.append_copy(row);
+    }
+    for (std::uint32_t k = 0; k < used; ++k)
+      if (k != i && there.count(source[k].seq) == 0) whole.append_copy(source[k]);
+    source = std::move(whole);
+    used = source.size();
+    i = 0;  // what was before may begin with an older mark
+  }
+  AGENTD_TRY(Rows originals, load_originals(store, id, source, used, token_count));
+  return SummarySource{std::move(originals), used};
 }
 
 }  // namespace agentd

@@ -100,7 +100,9 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   request.phase = AGENTD_PHASE_POST_TURN;
   request.strategy = options.strategy;
   request.keep_tokens = options.keep_tokens;
-  request.max_summary_tokens = options.max_summary_tokens;
+  request.max_summary_tokens = options.max_summary_tokens != 0
+                                   ? options.max_summary_tokens
+                                   : static_cast<std::uint32_t>(options_.summary_tokens);
   const ModelInfo info = model_info(options_.model);
   Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
   gauge.scale = factors_.of(options_.model);
@@ -113,7 +115,12 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   ask.conversation_id = who.id;
   ask.model = summary_model(options.model);
   ask.prompt = prompt;
-  ask.messages = {rows.begin(), plan.split};
+  SummarySource source{rows, plan.split};
+  if (!view.empty()) {
+    AGENTD_TRY(const Ulid id, Ulid::parse(who.id));
+    AGENTD_TRY(source, load_summary_source(parts_.store, id, rows, plan.split, row_count()));
+  }
+  ask.messages = source.messages();
   ask.max_summary_tokens = target_of(request, gauge, options_.budget).summary_max;
   ask.window = model_info(ask.model).window;
   ask.scale = factors_.of(ask.model, options_.model);
@@ -122,6 +129,7 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   out.usage = summariser.spent();
   charge(who, out.usage, "summary");
   if (!summary) return summary.error();
+  if (summariser.cut()) return Error{Code::kUnavailable, cut_summary_text(ask.max_summary_tokens)};
   out.summary = std::move(*summary);
   out.method = summariser.method();
   out.outcome = AGENTD_RESULT_APPLIED;
@@ -227,7 +235,7 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   Rows rows = thread->history;
   rows.append(Message::of_text(Role::kUser, to_utf8(text)), 0, parts_.clock.wall_ms());
   const Usage before = thread->spent();
-  const std::uint64_t spent = before.prompt_tokens() + before.output;
+  const std::uint64_t spent = before.total();
   const std::uint64_t next = corrected(options.model, rows.tokens());
   if (spent >= options.budget_tokens || next > options.budget_tokens - spent)
     return Error{Code::kDenied, "the thread has spent " + with_commas(spent) + " of its budget of " +
@@ -244,9 +252,11 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   AGENTD_TRY(ModelResponse answer, ask_utility(parts_, ask, who.cancel));
   ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
   // Without a report what was sent and received is counted, so that budgets hold.
-  out.usage = answer.usage.value_or(
-      Usage{corrected(options.model, rows.tokens()),
-            corrected(options.model, parts_.estimator.count_text(out.message.text())), 0, 0, 0, 0});
+  const bool reported = answer.usage && answer.usage->prompt_tokens() != 0;
+  out.usage = reported ? *answer.usage
+                       : Usage{corrected(options.model, rows.tokens()),
+                               corrected(options.model, parts_.estimator.count_text(out.message.text())),
+                               0, 0, 0, 0};
   rows.append(out.message, 0, parts_.clock.wall_ms());
   thread->history = std::move(rows);
   thread->spend(out.usage);

@@ -13,6 +13,7 @@ constexpr std::string_view kSystem =
     "summary alone.";
 constexpr std::uint64_t kRoomMin = 128;      // tokens; with less a part says nothing
 constexpr int kSmallerMax = 6;               // halvings of the parts
+constexpr int kPartTries = 3;                // of one part, when trouble passes
 constexpr std::string_view kCut = "\n\n[The summary ends here because it reached its longest length.]";
 
 std::string part_text(std::string_view what, std::size_t index, std::size_t count, std::string_view text) {
@@ -36,6 +37,15 @@ std::string unite_prompt(std::string_view prompt) {
          std::string(prompt);
 }
 
+// Not "go on where it was cut": that makes a summary longer than it may be, with a seam in it.
+std::string shorter_prompt(std::string_view prompt, std::uint64_t tokens) {
+  return std::string(prompt) + "\n\nYour last answer to this was cut: it was longer than the " +
+         std::to_string(tokens) + " tokens that an answer may have, thinking included. Write it anew, in at most " +
+         std::to_string(tokens / 2) +
+         " tokens: what the user wants now, the open work and the next step first and in full, everything "
+         "else as short as it takes.";
+}
+
 ModelError unusable(ModelErrorKind kind, std::string message) {
   ModelError error;
   error.kind = kind;
@@ -55,6 +65,11 @@ Error summary_error(const ModelError& error) {
 }
 
 }  // namespace
+
+std::string cut_summary_text(std::uint64_t max_summary_tokens) {
+  return "the summary was cut at its longest length of " + with_commas(max_summary_tokens) +
+         " tokens, also when a shorter one was asked for: raise compaction.summary_tokens";
+}
 
 ModelResult call_utility(const AgentParts& parts, const UtilityRequest& wanted, const CancelToken& cancel) {
   ModelRequest request;
@@ -105,16 +120,39 @@ Summariser::Asked Summariser::ask(const SummaryRequest& request, std::span<const
     return unusable(ModelErrorKind::kContextLength, "the summary does not fit the model's window");
   if (answer->stop_reason == StopReason::kRefusal)
     return unusable(ModelErrorKind::kProtocol, "the model declined to summarise");
-  if (is_blank(text)) return unusable(ModelErrorKind::kProtocol, "the model's summary is empty");
-  if (answer->stop_reason == StopReason::kMaxTokens) text += kCut;
+  ended_early_ = answer->stop_reason == StopReason::kMaxTokens;
+  if (is_blank(text) && !ended_early_)
+    return unusable(ModelErrorKind::kProtocol, "the model's summary is empty");
   return text;
+}
+
+Summariser::Asked Summariser::ask_whole(const SummaryRequest& request,
+                                        std::span<const agentd_message> messages,
+                                        std::string_view prompt) {
+  Asked first = ask(request, messages, prompt);
+  if (!first || !ended_early_) return first;
+  Asked second = ask(request, messages, shorter_prompt(prompt, request.max_summary_tokens));
+  if (second && !ended_early_) return second;
+  if (!second && (second.error().retryable || second.error().kind == ModelErrorKind::kCancelled))
+    return second;
+  cut_ = true;
+  std::string text = second && !is_blank(*second) ? std::move(*second) : std::move(*first);
+  if (is_blank(text))
+    return unusable(ModelErrorKind::kProtocol,
+                    "the model's summary reached its longest length of " +
+                        with_commas(request.max_summary_tokens) +
+                        " tokens before its first word; raise compaction.summary_tokens");
+  return text += kCut;
 }
 
 Summariser::Asked Summariser::ask_about(const SummaryRequest& request, const std::string& text,
                                         std::string_view prompt) {
   Rows rows;
   rows.append(Message::of_text(Role::kUser, text), 0, 0);
-  return ask(request, {rows.begin(), rows.size()}, prompt);
+  for (int tries = 1;; ++tries) {
+    Asked answer = ask_whole(request, {rows.begin(), rows.size()}, prompt);
+    if (answer || !answer.error().retryable || tries == kPartTries || cancel_.cancelled()) return answer;
+  }
 }
 
 Summariser::Asked Summariser::in_parts(const SummaryRequest& request, std::uint64_t room) {
@@ -158,7 +196,7 @@ Result<std::string> Summariser::summarise(const SummaryRequest& request) {
   for (const agentd_message& row : request.messages) tokens += row.tokens;
   std::uint64_t room = request.window == 0 ? tokens : room_of(request);
   Asked summary = unusable(ModelErrorKind::kContextLength, "");
-  if (tokens <= room) summary = ask(request, request.messages, request.prompt);
+  if (tokens <= room) summary = ask_whole(request, request.messages, request.prompt);
   // What did not fit as it is does not fit as text either, unless in parts.
   if (!summary && tokens <= room) room = tokens / 2;
   for (int i = 0; !summary && summary.error().kind == ModelErrorKind::kContextLength; ++i, room /= 2) {
@@ -167,8 +205,9 @@ Result<std::string> Summariser::summarise(const SummaryRequest& request) {
                                        "part of the " + with_commas(tokens) + " tokens to summarise"};
     summary = in_parts(request, room);
   }
-  if (!summary) return summary_error(summary.error());
-  return std::move(*summary);
+  if (summary) return std::move(*summary);
+  passes_ = summary.error().retryable;
+  return summary_error(summary.error());
 }
 
 }  // namespace agentd

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // turn.cc - one model exchange: make room, ask, take the answer in, hand over to the tools.
+#include <algorithm>
+
 #include "core/agent/compact.h"
 #include "core/agent/services.h"
 #include "core/base/bytes.h"
@@ -8,6 +10,7 @@ namespace agentd {
 namespace {
 
 constexpr Milliseconds kModelDeadline = std::chrono::hours(1);
+constexpr std::uint32_t kPutOffDoublings = 3;
 
 // Streams the answer to the surface and to hooks that observe deltas.
 class StreamSink final : public ModelSink {
@@ -113,6 +116,9 @@ bool Turn::compaction_is_due() const {
     return false;
   const bool forced = gauge.force_at != 0 && gauge.used >= gauge.force_at;
   const CompactionHistory& past = session_.conversation_->compaction_history();
+  // Trouble that passes is given 1, 2, 4 and then 8 answers to do so, but not the last of the room.
+  if (past.put_off != 0 && !forced)
+    return past.answers >= std::uint32_t{1} << std::min(past.put_off - 1, kPutOffDoublings);
   if (!forced && past.useless >= kUselessMax) return false;
   // Asked again only after some growth, whether hooks refused or there was nothing to win. That the floor is
   // too high is not changed by a window that is nearly full.
@@ -159,9 +165,9 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     request.conversation_id = session_.conversation_id();
     Rows rows = session_.conversation_->pin();
     if (session_.run_prompt_) {
-      auto whole = load_originals(parts_.store, session_.id_, rows, rows.size(), {});
+      auto whole = load_summary_source(parts_.store, session_.id_, rows, rows.size(), {});
       if (!whole) return store_error(whole.error());
-      rows = std::move(*whole);
+      rows = std::move(whole->rows);
       tools.clear();
     }
     if (auto asked = before_model(request, tools, rows, attempt); !asked) return asked.error();

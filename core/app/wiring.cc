@@ -300,6 +300,7 @@ class EngineImpl final : public Engine {
     out.thinking = thinking_wish(config_);
     out.max_turns = static_cast<std::uint32_t>(config_.whole("max_turns"));
     out.summary_model = config_.text("compaction.model");
+    out.summary_tokens = config_.whole("compaction.summary_tokens");
     out.compaction_strategy =
         parse_strategy(config_.text("compaction.strategy")).value_or(AGENTD_STRATEGY_DEFAULT);
     out.auto_compact = config_.flag("compaction.auto");

@@ -43,7 +43,7 @@ struct CompactionRequest {
   std::uint32_t phase = AGENTD_PHASE_PRE_REQUEST;
   std::uint32_t strategy = AGENTD_STRATEGY_DEFAULT;
   std::uint64_t keep_tokens = 0;  // 0 = keep_percent of the window
-  std::uint32_t max_summary_tokens = 4096;
+  std::uint32_t max_summary_tokens = 0;  // 0 = what AgentOptions::summary_tokens says
   std::uint64_t refused_tokens = 0;  // at an overflow: what the gauge said of the request; 0 otherwise
   std::string model;
   std::vector<std::string> instructions;

@@ -73,15 +73,27 @@ std::string Message::text() const {
   return out;
 }
 
+namespace {
+
+std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) { return a + b < a ? ~std::uint64_t{0} : a + b; }
+
+}  // namespace
+
 Usage& Usage::operator+=(const Usage& other) {
-  input += other.input;
-  output += other.output;
-  cache_read += other.cache_read;
-  cache_write += other.cache_write;
-  reasoning += other.reasoning;
-  cost_nano_usd += other.cost_nano_usd;
+  input = saturating_add(input, other.input);
+  output = saturating_add(output, other.output);
+  cache_read = saturating_add(cache_read, other.cache_read);
+  cache_write = saturating_add(cache_write, other.cache_write);
+  reasoning = saturating_add(reasoning, other.reasoning);
+  cost_nano_usd = saturating_add(cost_nano_usd, other.cost_nano_usd);
   return *this;
 }
+
+std::uint64_t Usage::prompt_tokens() const {
+  return saturating_add(saturating_add(input, cache_read), cache_write);
+}
+
+std::uint64_t Usage::total() const { return saturating_add(prompt_tokens(), output); }
 
 agentd_usage to_abi(const Usage& usage) {
   return {sizeof(agentd_usage), 0,

@@ -79,9 +79,12 @@ struct Usage {
   std::uint64_t reasoning = 0;
   std::uint64_t cost_nano_usd = 0;
 
+  // All sums end at 2^64 - 1: what a provider reports may be anything.
   Usage& operator+=(const Usage& other);
   // Everything that filled the window of one request.
-  std::uint64_t prompt_tokens() const { return input + cache_read + cache_write; }
+  std::uint64_t prompt_tokens() const;
+  // The same with the answer.
+  std::uint64_t total() const;
   bool operator==(const Usage&) const = default;
 };
 agentd_usage to_abi(const Usage& usage);

@@ -154,7 +154,9 @@ struct BoundaryRecord {
 Record write_boundary(const BoundaryRecord& from);
 Result<BoundaryRecord> read_boundary(const Record& from);
 
-// An attempt that left no boundary. method: what refused it, "floor"; empty otherwise.
+// An attempt that left no boundary. method: what refused it, one of these; empty otherwise.
+inline constexpr std::string_view kFloor = "floor";     // what cannot be removed fills too much
+inline constexpr std::string_view kPutOff = "put_off";  // trouble that passes; a later turn tries again
 struct CompactionAttemptRecord {
   std::string trigger, reason, phase, outcome, method, error;
   std::uint64_t tokens = 0;  // that the view had

@@ -110,13 +110,17 @@ Result<void> Conversation::apply_totals(const StoredRecord& record) {
       last_report_ = usage.usage;
       reported_seq_ = usage.for_seq;
     }
+  } else if (record.record.type == RecordType::kAssistantMessage) {
+    ++history_.answers;
   } else if (record.record.type == RecordType::kRunBegin) {
     runs_ = std::max(runs_, record.record.run);
   } else if (record.record.type == RecordType::kCompactionAttempt) {
     AGENTD_TRY(const CompactionAttemptRecord attempt, read_compaction_attempt(record.record));
     if (attempt.trigger == "auto") {
       history_.vetoes = attempt.outcome == "vetoed" ? history_.vetoes + 1 : 0;
-      history_.too_high_floor = attempt.method == "floor";
+      history_.too_high_floor = attempt.method == kFloor;
+      history_.put_off = attempt.method == kPutOff ? history_.put_off + 1 : 0;
+      history_.answers = 0;
       history_.tokens_at_last = attempt.tokens;
     }
   } else if (record.record.type == RecordType::kBoundary || record.record.type == RecordType::kRevert) {

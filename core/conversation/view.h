@@ -68,6 +68,8 @@ struct CompactionHistory {
   std::uint64_t tokens_at_last = 0;  // after an automatic attempt that won little; 0 = none did
   std::uint32_t vetoes = 0;          // in a row
   bool too_high_floor = false;       // the last attempt was refused for what cannot be removed
+  std::uint32_t put_off = 0;         // attempts in a row that failed for trouble that passes
+  std::uint32_t answers = 0;         // of the model, since the last automatic attempt
   std::uint32_t useless = 0;         // boundaries in a row that freed less than a tenth
 };
 

@@ -33,7 +33,7 @@ struct ServiceCaller {
 struct CompactOptions {
   std::uint32_t strategy = AGENTD_STRATEGY_DEFAULT;
   std::uint64_t keep_tokens = 0;
-  std::uint32_t max_summary_tokens = 4096;
+  std::uint32_t max_summary_tokens = 0;  // 0 = compaction.summary_tokens
   std::string model, instructions;
 };
 

@@ -308,7 +308,7 @@ TEST_F(Checklist, CostEfficiency_TheUsersChoiceWins) {
 
 TEST_F(Checklist, GracefulDegradation) {
   fill();
-  model_.summaries(Fault::kServerError);
+  model_.summaries(Fault::kRefusal);
   model_.say("the answer");
   const Finished ran = run(next(question()));
   EXPECT_EQ(ran.code, 0) << ran.err;

@@ -40,6 +40,8 @@ const char* name_of(Fault fault) {
       return "Nothing";
     case Fault::kServerError:
       return "ServerError";
+    case Fault::kOverloaded:
+      return "Overloaded";
     case Fault::kNeverAnswers:
       return "NeverAnswers";
     case Fault::kEmpty:
@@ -107,7 +109,14 @@ class Faults : public CompactionStage,
   std::string before_;
   std::size_t first_ = 0;
 
+  // Trouble that passes is waited for by the doors that have room left.
+  bool waited_for() const {
+    const bool passes = fault_ == Fault::kServerError || fault_ == Fault::kOverloaded ||
+                        fault_ == Fault::kNeverAnswers || fault_ == Fault::kCutStream;
+    return passes && (door_ == Door::kPreRequest || door_ == Door::kMidTurn);
+  }
   void expect_unchanged(const Finished& ran);
+  void expect_mended();
   void expect_shorter(const Finished& ran, bool summarised);
   void expect_boundary(const JsonView& record, const JsonView& message, bool summarised);
   void expect_hooks(const std::string& result);
@@ -218,6 +227,20 @@ void Faults::expect_hooks(const std::string& result) {
 
 // ---- afterwards
 
+// The next turn finds the model well again, and a summary takes the place of what was kept until then.
+void Faults::expect_mended() {
+  model_.summaries(Fault::kNone);
+  model_.say("the next answer");
+  const Finished next = run({"--follow", "--no-tools", "and now?"});
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_EQ(outcomes(next), "applied") << next.out;
+  ASSERT_EQ(boundaries().size(), 1u);
+  EXPECT_EQ(boundaries()[0].root()["payload"]["method"].string_or(""), "summary");
+  const std::string now = view();
+  EXPECT_NE(now.find(kSummaryText), std::string::npos);
+  EXPECT_EQ(now.find("left out"), std::string::npos);
+}
+
 void Faults::expect_next_run_works() {
   model_.summaries(Fault::kNone);
   const std::string same = id();
@@ -235,13 +258,14 @@ TEST_P(Faults, EndsInOneTruthfulOutcome) {
   ASSERT_NO_FATAL_FAILURE(prepare());
   const Finished ran = open_door();
   const bool summarised = fault_ == Fault::kNone;
-  if (summarised || facts_.automatic)
+  if (summarised || (facts_.automatic && !waited_for()))
     expect_shorter(ran, summarised);
   else
     expect_unchanged(ran);
   EXPECT_GE(model_.calls_since(first_, true).size(), 1u);
   for (const char* left : kLeftovers) EXPECT_EQ(view().find(left), std::string::npos) << left;
   expect_sound_log();
+  if (waited_for()) expect_mended();
   expect_next_run_works();
   expect_sound_log();
 }
@@ -250,13 +274,65 @@ INSTANTIATE_TEST_SUITE_P(
     Doors, Faults,
     ::testing::Combine(::testing::Values(Door::kPreRequest, Door::kMidTurn, Door::kPostTurn,
                                          Door::kStandalone, Door::kOverflow),
-                       ::testing::Values(Fault::kNone, Fault::kServerError, Fault::kNeverAnswers,
+                       ::testing::Values(Fault::kNone, Fault::kServerError, Fault::kOverloaded,
+                                         Fault::kNeverAnswers,
                                          Fault::kEmpty, Fault::kBlank, Fault::kRefusal,
                                          Fault::kCutStream, Fault::kGarbage,
                                          Fault::kPromptTooLong)),
     [](const auto& cell) {
       return std::string(facts_of(std::get<0>(cell.param)).name) + name_of(std::get<1>(cell.param));
     });
+
+// ---- a summary that ran into its longest length
+
+class CutSummary : public CompactionStage {
+ protected:
+  // The first answers that are asked for are cut, so many of them.
+  void cut_first(int count) {
+    model_.summaries_by([this, count](const RecordedRequest& request) {
+      return ++asked_ <= count ? PlayedAnthropic::text_reply(request.body, "CUT-SUMMARY of", "max_tokens")
+                               : PlayedAnthropic::text_reply(request.body, kSummaryText);
+    });
+  }
+  int asked_ = 0;
+};
+
+TEST_F(CutSummary, IsNoneOnRequestAndTheViewStaysAsItWas) {
+  fill();
+  const std::string before = view();
+  cut_first(2);
+  const Finished ran = compact();
+  EXPECT_EQ(ran.code, 5) << ran.out;
+  EXPECT_EQ(outcomes(ran), "failed");
+  EXPECT_NE(ran.err.find("raise compaction.summary_tokens"), std::string::npos) << ran.err;
+  EXPECT_EQ(asked_, 2);
+  EXPECT_EQ(view(), before);
+  EXPECT_EQ(run({"-r", "compact", "--follow"}).code, 0) << "its own answer is whole";
+}
+
+TEST_F(CutSummary, IsAskedForOnceMoreAndThenWhole) {
+  fill();
+  cut_first(1);
+  const Finished ran = compact();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(outcomes(ran), "applied");
+  EXPECT_EQ(asked_, 2);
+  EXPECT_EQ(view().find("CUT-SUMMARY"), std::string::npos);
+}
+
+TEST_F(CutSummary, IsDegradedAndToldWhenTheContextIsFull) {
+  fill();
+  cut_first(2);
+  model_.say("the answer");
+  const Finished ran = run({"--follow", "--no-tools", question()});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(outcomes(ran), "degraded");
+  ASSERT_EQ(boundaries().size(), 1u);
+  EXPECT_EQ(boundaries()[0].root()["payload"]["result"].string_or(""), "degraded");
+  EXPECT_GE(count_type(ran, "warning"), 1u);
+  EXPECT_NE(view().find("CUT-SUMMARY of"), std::string::npos);
+  EXPECT_NE(view().find("The summary ends here"), std::string::npos);
+}
 
 // ---- a window that is smaller than it was said to be
 
@@ -315,7 +391,7 @@ TEST_F(SmallSummariser, AFailureInTheMiddleOfThePartsIsOneFailure) {
   int parts = 0;
   model_.summaries_by([&](const RecordedRequest& request) {
     if (request.body.size() > kBytes) return PlayedAnthropic::too_long();
-    if (++parts == 2) return Reply::http(500, {}, "oops");
+    if (++parts >= 2) return Reply::http(500, {}, "oops");
     return PlayedAnthropic::text_reply(request.body, "HALF-A-SUMMARY of part");
   });
   const std::string before = view();

@@ -201,6 +201,9 @@ Reply PlayedAnthropic::failed_summary(Fault fault, const std::string& body) {
       break;
     case Fault::kServerError:
       return Reply::http(500, {}, "oops");
+    case Fault::kOverloaded:
+      return Reply::http(529, {{"content-type", "application/json"}},
+                         anthropic_error_body("overloaded_error", "Overloaded"));
     case Fault::kNeverAnswers:
       return Reply().stall();
     case Fault::kEmpty:

@@ -28,6 +28,7 @@ namespace agentd::testing {
 enum class Fault {
   kNone,
   kServerError,    // 500, for ever
+  kOverloaded,     // 529
   kNeverAnswers,   // the connection stays open and silent
   kEmpty,          // an answer without text
   kBlank,          // an answer of blanks

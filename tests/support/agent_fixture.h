@@ -29,6 +29,7 @@ class FakeModel final : public ModelProvider {
     std::vector<Message> messages;
     std::vector<std::uint64_t> seqs;
     std::vector<std::string> tools;
+    std::uint64_t max_output_tokens = 0;
     std::string all_text() const {
       std::string out;
       for (const Message& message : messages)
@@ -39,7 +40,8 @@ class FakeModel final : public ModelProvider {
   std::string_view name() const override { return "fake"; }
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline) override {
-    Seen seen{request.model, request.system, request.purpose, std::string(request.closing_text), {}, {}, {}};
+    Seen seen{request.model, request.system, request.purpose, std::string(request.closing_text), {}, {}, {},
+              request.max_output_tokens};
     for (const agentd_message& row : request.messages) {
       seen.messages.push_back(to_message(row));
       seen.seqs.push_back(row.seq);
@@ -73,6 +75,12 @@ class FakeModel final : public ModelProvider {
     answers.emplace_back(std::move(answer));
     return *this;
   }
+  // What an answer has that ran into its longest length.
+  FakeModel& say_cut(std::string text) {
+    say(std::move(text));
+    answers.back()->stop_reason = StopReason::kMaxTokens;
+    return *this;
+  }
   FakeModel& fail(ModelErrorKind kind, std::string message) {
     answers.push_back(failure(kind, std::move(message)));
     return *this;
@@ -81,6 +89,10 @@ class FakeModel final : public ModelProvider {
     ModelError error;
     error.kind = kind;
     error.message = std::move(message);
+    // As providers say it, who have made their own attempts by then.
+    error.retryable = kind == ModelErrorKind::kRateLimit || kind == ModelErrorKind::kOverloaded ||
+                      kind == ModelErrorKind::kServer || kind == ModelErrorKind::kNetwork ||
+                      kind == ModelErrorKind::kInterrupted;
     return error;
   }
 

@@ -263,7 +263,7 @@ TEST_F(Compacting, BlankSummaryIsTruncatedByAnAutomaticDoor) {
 
 TEST_F(Compacting, ModelThatFailsIsTruncatedByAnAutomaticDoor) {
   open_full();
-  model_.fail(ModelErrorKind::kServer, "500").say("answer");
+  model_.fail(ModelErrorKind::kBilling, "no money").say("answer");
   EXPECT_EQ(text_of(run(std::string(2'400, 'q'))), "answer");
   EXPECT_EQ(events_.outcomes(), "degraded");
 }

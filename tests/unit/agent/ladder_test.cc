@@ -189,11 +189,11 @@ TEST_F(Ladder, PartThatFailsFailsAManualCompactionAndCutsAnAutomaticOne) {
   open();
   fill(9);
   const std::string before = view_text();
-  model_.say("part one").fail(ModelErrorKind::kServer, "500");
+  model_.say("part one").fail(ModelErrorKind::kBilling, "no money");
   EXPECT_EQ(compact()->outcome, std::uint32_t{AGENTD_RESULT_FAILED});
   EXPECT_EQ(view_text(), before);
   model_.fail(ModelErrorKind::kContextLength, "the turn is too long");
-  model_.fail(ModelErrorKind::kServer, "500").say("answer");
+  model_.fail(ModelErrorKind::kBilling, "no money").say("answer");
   EXPECT_EQ(text_of(run("go")), "answer");
   EXPECT_EQ(events_.outcomes(), "failed,degraded");
 }
@@ -220,18 +220,6 @@ TEST_F(Ladder, RefusalIsNoSummary) {
   EXPECT_EQ(report->outcome, std::uint32_t{AGENTD_RESULT_FAILED});
   EXPECT_NE(report->text.find("declined"), std::string::npos);
   EXPECT_EQ(boundaries(), 0u);
-}
-
-TEST_F(Ladder, SummaryThatWasCutSaysSo) {
-  open();
-  fill(5);
-  ModelResponse cut;
-  cut.message = Message::of_text(Role::kAssistant, "so far so");
-  cut.stop_reason = StopReason::kMaxTokens;
-  model_.answers.emplace_back(cut);
-  const auto report = compact();
-  EXPECT_TRUE(report->summary.starts_with("so far so"));
-  EXPECT_NE(report->summary.find("longest length"), std::string::npos);
 }
 
 // ---- the floor
@@ -532,7 +520,7 @@ TEST_F(Ladder, FailedCutKeepsTheLastSummary) {
   model_.say("the plan is X");
   ASSERT_TRUE(compact());
   fill(6);
-  model_.fail(ModelErrorKind::kServer, "500").say("answer");
+  model_.fail(ModelErrorKind::kBilling, "no money").say("answer");
   ASSERT_TRUE(run(std::string(2'400, 'q')));
   ASSERT_EQ(last_boundary().method, "truncate");
   EXPECT_NE(model_.requests.back().all_text().find("the plan is X"), std::string::npos);

@@ -185,7 +185,7 @@ TEST_P(Undoing, UndoesATruncation) {
   open();
   fill(6);
   const View was = view();
-  model_.fail(ModelErrorKind::kServer, "500").say("answer");
+  model_.fail(ModelErrorKind::kBilling, "500").say("answer");
   ASSERT_TRUE(run(std::string(2'400, 'q')));
   ASSERT_EQ(events_.outcomes(), "degraded");
   ASSERT_NE(view(), was);

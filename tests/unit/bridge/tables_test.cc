@@ -538,7 +538,7 @@ TEST_F(Tables, CompactGivesItsResultAndItsCaller) {
     EXPECT_EQ(services_.asked.plugin_id, "org.test.p");
     EXPECT_EQ(services_.asked.conversation, 42u);
     EXPECT_EQ(services_.asked.event, std::uint32_t{AGENTD_EVENT_AGENT_STOP});
-    EXPECT_EQ(services_.max_summary_tokens, 4096u);
+    EXPECT_EQ(services_.max_summary_tokens, 0u);
     EXPECT_EQ(call.services->compactor->compact(call.services->compactor, call.token, nullptr, nullptr, &result),
               AGENTD_E_ARG);
   });
