@@ -223,6 +223,11 @@ Result<CompactionReport, RunError> Compaction::attempt() {
                   kFloor);
   if (plan_.nothing_to_do() && !must_shrink)
     return finish(AGENTD_RESULT_NOOP, nothing_text());
+  if (auto usable = check_prompt(); !usable) {
+    finish(AGENTD_RESULT_FAILED, usable.error().message);
+    return RunError{RunError::Kind::kFailure,
+                    "the conversation was not compacted, it is as it was: " + usable.error().message};
+  }
   auto over = prepare();
   if (!over) return over.error();
   if (*over) return std::move(**over);
@@ -309,6 +314,17 @@ Result<CompactionReport, RunError> Compaction::cut_or_fail(const std::string& wh
   return finish(AGENTD_RESULT_FAILED,
                 "no summary could be made (" + why + "), and there is nothing to leave out (" + fillers() + ")",
                 kFloor);
+}
+
+// Somebody who asks for a compaction wants it in the words of their own recipe; a context that is full
+// cannot wait for them.
+Result<void> Compaction::check_prompt() {
+  auto usable = parts_.prompts.check_compaction_prompt();
+  if (usable || request_.trigger == AGENTD_TRIGGER_MANUAL) return usable;
+  if (session_.told_problems_.insert("compact recipe").second)
+    session_.warn("your compact recipe cannot be used (" + usable.error().message +
+                  "): the built-in one takes its place");
+  return {};
 }
 
 Result<std::string> Compaction::summarise() {

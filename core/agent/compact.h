@@ -84,6 +84,7 @@ class Compaction {
 
   // ---- the rungs
   std::optional<Draft> prune() const;
+  Result<void> check_prompt();
   Result<std::string> summarise();
   Result<std::string> ask_summary(const std::string& model, const std::string& prompt,
                                   std::uint32_t rows);

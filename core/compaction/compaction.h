@@ -29,6 +29,9 @@ namespace agentd {
 class PromptSource {
  public:
   virtual ~PromptSource() = default;
+  // kInvalid: the user's own prompt cannot be used ("FILE:LINE: what"), and compaction_prompt() gives the
+  // built-in one in its place.
+  virtual Result<void> check_compaction_prompt() const = 0;
   // `instructions` are appended, in order.
   virtual Result<std::string> compaction_prompt(std::string_view conversation_id,
                                                 const std::vector<std::string>& instructions) const = 0;

@@ -176,6 +176,12 @@ std::vector<RecipeEntry> RecipeBook::list() const {
   return out;
 }
 
+Result<void> RecipeBook::check_compaction_prompt() const {
+  AGENTD_TRY(const Recipe recipe, find(kCompact));
+  AGENTD_TRY_VOID(render_recipe(recipe, {}, {}));
+  return {};
+}
+
 Result<std::string> RecipeBook::compaction_prompt(
     std::string_view conversation_id, const std::vector<std::string>& instructions) const {
   const auto recipe = find(kCompact);

@@ -113,6 +113,7 @@ class RecipeBook final : public PromptSource {
   // kNotFound, kInvalid as find(); a recipe that cannot be used is an entry with a problem.
   Result<RecipeEntry> look(std::string_view name) const;
 
+  Result<void> check_compaction_prompt() const override;
   Result<std::string> compaction_prompt(
       std::string_view conversation_id,
       const std::vector<std::string>& instructions) const override;

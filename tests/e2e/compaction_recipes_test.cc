@@ -123,6 +123,23 @@ TEST_F(CompactionRecipes, TheUsersCompactRecipeChangesManualAndAutomaticAlike) {
   }
 }
 
+TEST_F(CompactionRecipes, ABrokenCompactRecipeIsAnErrorOnRequestAndToldOnceByADoor) {
+  fill();
+  recipe("compact", "---\nname: compact\nnonsense: 1\n---\nmine\n");
+  const std::string before = view();
+  const Finished asked = compact();
+  EXPECT_EQ(asked.code, 1) << asked.out;
+  EXPECT_TRUE(has(asked.err, "recipes/compact.md:3")) << asked.err;
+  EXPECT_TRUE(has(asked.err, "nonsense")) << asked.err;
+  EXPECT_EQ(outcomes(asked), "failed");
+  EXPECT_EQ(model_.calls_since(0, true).size(), 0u);
+  EXPECT_EQ(view(), before);
+  const Finished ran = run(next(question()));
+  EXPECT_EQ(outcomes(ran), "applied");
+  EXPECT_EQ(count_type(ran, "warning"), 1u) << ran.out;
+  EXPECT_TRUE(has(ran.out, "compact.md:3")) << ran.out;
+}
+
 // ---- agentd compact
 
 TEST_F(CompactionRecipes, CompactTakesAConversationInEveryWay) {

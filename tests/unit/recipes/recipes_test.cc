@@ -319,6 +319,19 @@ TEST_F(Book, BrokenCompactOfTheUserFallsBackWithAWarning) {
   EXPECT_TRUE(log_.mentions("nonsense"));
 }
 
+TEST_F(Book, CompactThatCannotBeUsedIsNamedWithFileAndLine) {
+  EXPECT_TRUE(book().check_compaction_prompt());
+  dir_.write("compact.md", "mine");
+  EXPECT_TRUE(book().check_compaction_prompt());
+  for (const char* const broken : {"---\nnonsense: 1\n---\nmine", "one\nmine {{if .x}}",
+                                   "---\narguments: {x: {required: true}}\n---\nmine {{.x}}"}) {
+    dir_.write("compact.md", broken);
+    const auto usable = book().check_compaction_prompt();
+    ASSERT_FALSE(usable) << broken;
+    EXPECT_NE(usable.error().message.find("compact.md"), std::string::npos) << usable.error().message;
+  }
+}
+
 TEST_F(Book, CompactWithABrokenTemplateFallsBackToo) {
   dir_.write("compact.md", "mine {{if .x}}");
   const auto prompt = book().compaction_prompt("C", {"x"});
