@@ -88,6 +88,8 @@ std::string Compaction::fillers() const {
     tools += parts_.estimator.count_text(tool.name + tool.description + tool.input_schema_json);
   const std::uint64_t floor = session_.floor_tokens();
   items.emplace_back(gauge.scaled(floor - std::min(floor, tools)), "the system prompt");
+  if (const std::uint64_t hidden = session_.conversation_->hidden_tokens(); hidden != 0)
+    items.emplace_back(hidden, "what the provider counts beyond that");
   if (tools != 0)
     items.emplace_back(gauge.scaled(tools),
                        std::to_string(session_.tool_specs().size()) + " tools");
@@ -220,13 +222,14 @@ Result<CompactionReport, RunError> Compaction::attempt() {
                   "a compaction would win too little: what it cannot remove fills " +
                       with_commas(gauge.floor + gauge.scaled(plan_.kept_tokens)) + " of " +
                       with_commas(gauge.limit) + " tokens (" + fillers() + ")",
-                  kFloor);
+                  CompactionAttemptRecord::kFloor);
   if (plan_.nothing_to_do() && !must_shrink)
     return finish(AGENTD_RESULT_NOOP, nothing_text());
   if (auto usable = check_prompt(); !usable) {
     finish(AGENTD_RESULT_FAILED, usable.error().message);
-    return RunError{RunError::Kind::kFailure,
-                    "the conversation was not compacted, it is as it was: " + usable.error().message};
+    return RunError{
+        RunError::Kind::kFailure,
+        "the conversation was not compacted, it is as it was: " + usable.error().message};
   }
   auto over = prepare();
   if (!over) return over.error();
@@ -262,7 +265,8 @@ Result<CompactionReport, RunError> Compaction::carry_out() {
   // What is to be summarised is next to nothing: the messages that fill the window are those that stay.
   if (must && wins_too_little()) {
     if (auto squeezed = squeeze_view()) return commit(std::move(*squeezed));
-    return finish(AGENTD_RESULT_FAILED, "there is nothing left to shorten (" + fillers() + ")", kFloor);
+    return finish(AGENTD_RESULT_FAILED, "there is nothing left to shorten (" + fillers() + ")",
+                  CompactionAttemptRecord::kFloor);
   }
   auto summary = summarise();
   if (summary) return apply_summary(*summary, method_);
@@ -276,12 +280,12 @@ Result<CompactionReport, RunError> Compaction::carry_out() {
     return finish(AGENTD_RESULT_FAILED,
                   "no summary could be made now (" + summary.error().message +
                       "): the conversation stays as it is, and a later turn tries again",
-                  kPutOff);
+                  CompactionAttemptRecord::kPutOff);
   return cut_or_fail(summary.error().message);
 }
 
-// Trouble that passes is waited for as long as there is room: a cut is for what will not pass, or when the
-// next request could not be sent otherwise.
+// Trouble that passes is waited for as long as there is room: a cut is for what will not pass, or
+// when the next request could not be sent otherwise.
 bool Compaction::can_wait() const {
   const CompactionTarget now = target();
   return passes_ && !forced_ && request_.refused_tokens == 0 && now.used <= now.limit;
@@ -312,12 +316,13 @@ Result<CompactionReport, RunError> Compaction::cut_or_fail(const std::string& wh
   auto draft = cut(why);
   if (draft) return commit(std::move(*draft));
   return finish(AGENTD_RESULT_FAILED,
-                "no summary could be made (" + why + "), and there is nothing to leave out (" + fillers() + ")",
-                kFloor);
+                "no summary could be made (" + why + "), and there is nothing to leave out (" +
+                    fillers() + ")",
+                CompactionAttemptRecord::kStuck);
 }
 
-// Somebody who asks for a compaction wants it in the words of their own recipe; a context that is full
-// cannot wait for them.
+// Somebody who asks for a compaction wants it in the words of their own recipe; a context that is
+// full cannot wait for them.
 Result<void> Compaction::check_prompt() {
   auto usable = parts_.prompts.check_compaction_prompt();
   if (usable || request_.trigger == AGENTD_TRIGGER_MANUAL) return usable;
@@ -350,8 +355,9 @@ Result<std::string> Compaction::ask_summary(const std::string& model, const std:
   ask.model = model;
   ask.prompt = prompt;
   ask.messages = source.messages();
-  ask.max_summary_tokens = target().summary_max;
-  ask.window = session_.services_.model_info(model).window;
+  const ModelInfo info = session_.services_.model_info(model);
+  ask.max_summary_tokens = std::min(target().summary_max, info.max_output);
+  ask.window = info.window;
   ask.scale = session_.services_.factors().of(model, session_.options_.model);
   Summariser summariser(parts_, session_.cancel_, [this](std::string_view part) { tell_start(part); });
   auto summary = summariser.summarise(ask);

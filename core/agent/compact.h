@@ -30,6 +30,13 @@ class Compaction {
   Result<CompactionReport, RunError> attempt();
   // What attempt() would do, without asking hooks or the model.
   CompactionReport plan_only();
+  // True when a compaction would win too little to be tried, as things are now; asks nobody.
+  bool wins_nothing() {
+    plan();
+    return wins_too_little();
+  }
+  // Warns that the automatic doors stay shut, and names what fills the window.
+  void tell_paused();
   // Nothing was ever said.
   CompactionReport nothing() { return finish(AGENTD_RESULT_NOOP, nothing_text()); }
   // The replace action of agent_stop: no before_compaction, an undoable boundary.
@@ -103,7 +110,6 @@ class Compaction {
   Result<CompactionReport, RunError> commit(Draft draft);
   bool absorb(Draft& draft, const std::vector<StoredRecord>& fresh) const;
   CompactionReport applied(const Draft& draft, std::uint64_t seq);
-  void warn_when_useless(const BoundaryRecord& boundary);
   void after(const BoundaryRecord& boundary, const CompactionReport& report, std::string_view summary);
   CompactionReport finish(std::uint32_t outcome, std::string text, std::string_view refused_by = {});
   agentd_before_compaction payload_of(const CompactionPlan& plan);

@@ -88,9 +88,10 @@ void Compaction::write(Draft& draft) {
   }
   const Gauge gauge = session_.gauge();
   boundary.post_tokens = gauge.floor + gauge.scaled(draft.kept_tokens + fresh.tokens());
-  const std::uint64_t freed = pre_tokens_ - std::min(pre_tokens_, boundary.post_tokens);
-  const bool useless = freed < pre_tokens_ / 10 && boundary.post_tokens > target().tokens;
-  boundary.useless = useless ? session_.conversation_->compaction_history().useless + 1 : 0;
+  boundary.aimed = target().tokens;
+  boundary.hidden = session_.conversation_->hidden_tokens();
+  boundary.useless_before = session_.conversation_->compaction_history().useless;
+  boundary.useless = boundary.is_useless(boundary.post_tokens) ? boundary.useless_before + 1 : 0;
   boundary.duration_ms =
       static_cast<std::int64_t>((parts_.clock.monotonic_ns() - started_ns_) / 1'000'000);
   session_.add(write_boundary(boundary));
@@ -137,7 +138,6 @@ Result<CompactionReport, RunError> Compaction::commit(Draft draft) {
 
 CompactionReport Compaction::applied(const Draft& draft, std::uint64_t seq) {
   const BoundaryRecord& boundary = draft.boundary;
-  session_.above_checkpoint_ = false;
   closed_ = true;
   CompactionReport report;
   const bool degraded = boundary.result != result_name(AGENTD_RESULT_APPLIED);
@@ -146,11 +146,12 @@ CompactionReport Compaction::applied(const Draft& draft, std::uint64_t seq) {
   report.messages_before = messages_before_;
   report.messages_after = session_.conversation_->rows().size();
   report.pre_tokens = pre_tokens_;
-  report.post_tokens = session_.gauge().used;
+  const Gauge gauge = session_.gauge();
+  report.post_tokens = gauge.used;
+  session_.note_threshold(session_.above_checkpoint_ && gauge.used >= gauge.checkpoint_at);
   report.summary = draft.told;
   report.boundary_id = boundary.id;
   const std::string json = boundary_json(boundary, seq);
-  const Gauge gauge = session_.gauge();
   RunEvent told{RunEvent::Type::kCompactBoundary};
   told.boundary_json = json;
   told.text = boundary.id;
@@ -160,16 +161,17 @@ CompactionReport Compaction::applied(const Draft& draft, std::uint64_t seq) {
   after(boundary, report, draft.told);
   report.text = finish(report.outcome, draft.degraded).text;
   if (!draft.degraded.empty()) session_.warn(draft.degraded);
-  warn_when_useless(boundary);
+  if (boundary.useless >= kUselessMax) tell_paused();
   return report;
 }
 
-void Compaction::warn_when_useless(const BoundaryRecord& boundary) {
-  if (boundary.useless < kUselessMax) return;
-  session_.warn(std::to_string(boundary.useless) +
-                " compactions in a row have freed less than a tenth: automatic compaction pauses until the "
-                "window is nearly full. It is filled by " +
-                fillers() + " tokens");
+void Compaction::tell_paused() {
+  session_.told_paused_ = true;
+  session_.warn(
+      std::to_string(session_.conversation_->compaction_history().useless) +
+      " compactions in a row have freed less than a tenth: automatic compaction pauses until the "
+      "window is nearly full. It is filled by " +
+      fillers() + " tokens");
 }
 
 void Compaction::after(const BoundaryRecord& boundary, const CompactionReport& report,
@@ -229,7 +231,8 @@ CompactionReport Compaction::finish(std::uint32_t outcome, std::string text, std
   told.text = report.text;
   session_.tell(told);
   if (outcome == AGENTD_RESULT_FAILED)
-    session_.fire_error("compaction_failed", report.text, "compaction", refused_by == kPutOff);
+    session_.fire_error("compaction_failed", report.text, "compaction",
+                        refused_by == CompactionAttemptRecord::kPutOff);
   return report;
 }
 

@@ -96,7 +96,8 @@ Result<Rows> load_originals(const Store& store, const Ulid& id, const Rows& rows
 
 namespace {
 
-Result<std::optional<StoredRecord>> read_one(const Store& store, const Ulid& id, std::uint64_t seq) {
+Result<std::optional<StoredRecord>> read_one(const Store& store, const Ulid& id,
+                                             std::uint64_t seq) {
   AGENTD_TRY(auto records, read_records(store, id, seq, seq));
   if (records.empty()) return std::optional<StoredRecord>();
   return std::optional<StoredRecord>(std::move(records[0]));
@@ -114,7 +115,8 @@ Result<std::unique_ptr<Conversation>> view_before_cut(const Store& store, const 
   AGENTD_TRY(const auto next, read_one(store, id, seq + 1));
   if (!next || next->record.type != RecordType::kBoundary) return std::unique_ptr<Conversation>();
   AGENTD_TRY(const BoundaryRecord boundary, read_boundary(next->record));
-  const bool cut = boundary.summary_seq == seq && boundary.method == method_name(AGENTD_METHOD_TRUNCATE);
+  const bool cut =
+      boundary.summary_seq == seq && boundary.method == method_name(AGENTD_METHOD_TRUNCATE);
   if (!cut) return std::unique_ptr<Conversation>();
   return load_conversation_at(store, id, boundary.base_seq, token_count);
 }

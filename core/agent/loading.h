@@ -29,8 +29,8 @@ Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t
 // what pruning left of it. kCorrupt: a row is not in the log.
 Result<Rows> load_originals(const Store& store, const Ulid& id, const Rows& rows, std::uint32_t count,
                             const Rows::Count& token_count);
-// The same, and in place of the mark of a cut the messages that it stands for: what was left out when no
-// summary could be had becomes part of the next one.
+// The same, and in place of the mark of a cut the messages that it stands for: what was left out
+// when no summary could be had becomes part of the next one.
 struct SummarySource {
   Rows rows;
   std::uint32_t count = 0;  // of the rows, from the first: what is to be summarised

@@ -253,10 +253,14 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
   // Without a report what was sent and received is counted, so that budgets hold.
   const bool reported = answer.usage && answer.usage->prompt_tokens() != 0;
-  out.usage = reported ? *answer.usage
-                       : Usage{corrected(options.model, rows.tokens()),
-                               corrected(options.model, parts_.estimator.count_text(out.message.text())),
-                               0, 0, 0, 0};
+  out.usage = reported
+                  ? *answer.usage
+                  : Usage{corrected(options.model, rows.tokens()),
+                          corrected(options.model, parts_.estimator.count_text(out.message.text())),
+                          0,
+                          0,
+                          0,
+                          0};
   rows.append(out.message, 0, parts_.clock.wall_ms());
   thread->history = std::move(rows);
   thread->spend(out.usage);

@@ -9,6 +9,7 @@
 #include "core/agent/services.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/tokens/reports.h"
 
 namespace agentd {
 namespace {
@@ -40,7 +41,8 @@ SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
       handle_(services.add_session(this)),
       slot_(parts_.slots),
       snapshot_(parts_.dispatcher.pin()),
-      recipe_(options_.recipe) {}
+      recipe_(options_.recipe),
+      above_checkpoint_(conversation_->above_threshold()) {}
 
 SessionImpl::~SessionImpl() {
   end("exit");
@@ -327,8 +329,32 @@ void SessionImpl::learn_tokens(const std::string& model, std::uint64_t estimated
                      reported >= measured_.reported;
   const std::uint64_t fresh = grows ? estimated - measured_.estimated : estimated;
   if (fresh < Calibration::kEstimatedMin) return;
-  services_.factors().learn(model, fresh, grows ? reported - measured_.reported : reported);
+  const std::uint64_t whole = reported - std::min(reported, conversation_->hidden_tokens());
+  const std::uint64_t truth = grows ? reported - measured_.reported : whole;
+  // System prompt and tools are a part of every whole request: no tokenizer makes so much of them.
+  // Something was added on the way, and what is new in the next request says more.
+  const bool added_to = !grows && truth / 5 > fresh / 2;
+  if (!added_to) services_.factors().learn(model, fresh, truth);
   measured_ = {model, estimated, reported};
+}
+
+UsageRecord SessionImpl::usage_of_turn(const Usage& usage, std::uint64_t seq,
+                                       const std::string& model, std::uint64_t estimated) {
+  UsageRecord out{usage, seq, "turn"};
+  if (!can_be_true(usage, estimated, services_.model_info(model).window)) {
+    out.for_seq = 0;
+    return out;
+  }
+  const auto corrected = [&] {
+    return static_cast<std::uint64_t>(
+        static_cast<double>(estimated) * services_.factors().of(model) + 0.5);
+  };
+  const std::uint64_t reported = usage.prompt_tokens();
+  const std::uint64_t hidden = conversation_->hidden_tokens();
+  out.estimated = corrected() + hidden;
+  learn_tokens(model, estimated, reported);
+  out.hidden = unexplained_tokens(reported, corrected(), hidden);
+  return out;
 }
 
 Gauge SessionImpl::gauge() const {
@@ -340,11 +366,9 @@ Gauge SessionImpl::gauge() const {
     for (std::uint32_t i = rows.size(); i-- > 0 && rows[i].seq > reported;) fresh += rows[i].tokens;
   Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
   gauge.scale = services_.factors().of(options_.model);
-  gauge.floor = gauge.scaled(floor_tokens());
-  gauge.used = gauge.scaled(fresh);
-  if (reported != 0)
-    gauge.used +=
-        conversation_->last_report().prompt_tokens() + conversation_->last_report().output;
+  gauge.floor = gauge.scaled(floor_tokens()) + conversation_->hidden_tokens();
+  gauge.used = gauge.scaled(fresh) + (reported != 0 ? conversation_->last_report().total()
+                                                    : conversation_->hidden_tokens());
   gauge.reported = reported != 0;
   gauge.compactions = conversation_->compactions();
   return gauge;
@@ -606,7 +630,9 @@ void SessionImpl::check_threshold() {
   const bool above = now.checkpoint_at != 0 && now.used >= now.checkpoint_at;
   const bool crossed = above && !above_checkpoint_;
   above_checkpoint_ = above;
+  if (!above) note_threshold(false);
   if (!crossed || !wants(AGENTD_EVENT_CONTEXT_THRESHOLD)) return;
+  note_threshold(true);
   agentd_context_threshold payload{};
   payload.size = sizeof payload;
   payload.percent = now.percent();
@@ -622,6 +648,15 @@ void SessionImpl::check_threshold() {
   options.model = asked->model;
   options.instructions = asked->text;
   queue_compaction(options);
+}
+
+void SessionImpl::note_threshold(bool above) {
+  above_checkpoint_ = above;
+  if (above == conversation_->above_threshold()) return;
+  if (above && !wants(AGENTD_EVENT_CONTEXT_THRESHOLD)) return;
+  MetaRecord meta;
+  meta.above_threshold = above;
+  add(write_meta(meta));
 }
 
 Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& options, bool dry_run,

@@ -159,7 +159,13 @@ class SessionImpl final : public Session {
   std::uint64_t count_frame(const std::string& system, std::span<const ToolSpec> tools) const;
   // The provider has counted `reported` tokens in a request that the estimator took for `estimated`.
   void learn_tokens(const std::string& model, std::uint64_t estimated, std::uint64_t reported);
+  // The record of what the provider reported for a request of `estimated` tokens and the answer at
+  // `seq`, after it was learned from; a report that cannot be true is none for the gauge.
+  UsageRecord usage_of_turn(const Usage& usage, std::uint64_t seq, const std::string& model,
+                            std::uint64_t estimated);
   void check_threshold();
+  // Kept in the log, so that the next process does not tell hooks again.
+  void note_threshold(bool above);
 
   // ---- events (firing.cc)
   std::unique_ptr<Outcome> fire(const Fired& fired);
@@ -231,8 +237,9 @@ class SessionImpl final : public Session {
   std::uint32_t continuation_ = 0;
   bool stop_hook_active_ = false;
   bool ended_ = false;
-  bool above_checkpoint_ = false;
+  bool above_checkpoint_;
   bool told_full_ = false;        // in this run
+  bool told_paused_ = false;
   std::string final_text_;
   StopReason stop_reason_ = StopReason::kEndTurn;
   Usage run_usage_;
@@ -259,7 +266,7 @@ class Turn {
     bool over = false;  // the next one is the error
   };
   Result<void, RunError> make_room();
-  bool compaction_is_due() const;
+  bool compaction_is_due(const CompactionRequest& request);
   Result<void, RunError> make_room_after(Overflow& overflow, const ModelError& error);
   Result<ModelResponse, RunError> summarise_instead(const ModelError& error);
   void warn_when_full();

@@ -40,9 +40,11 @@ std::string unite_prompt(std::string_view prompt) {
 // Not "go on where it was cut": that makes a summary longer than it may be, with a seam in it.
 std::string shorter_prompt(std::string_view prompt, std::uint64_t tokens) {
   return std::string(prompt) + "\n\nYour last answer to this was cut: it was longer than the " +
-         std::to_string(tokens) + " tokens that an answer may have, thinking included. Write it anew, in at most " +
+         std::to_string(tokens) +
+         " tokens that an answer may have, thinking included. Write it anew, in at most " +
          std::to_string(tokens / 2) +
-         " tokens: what the user wants now, the open work and the next step first and in full, everything "
+         " tokens: what the user wants now, the open work and the next step first and in full, "
+         "everything "
          "else as short as it takes.";
 }
 
@@ -151,7 +153,8 @@ Summariser::Asked Summariser::ask_about(const SummaryRequest& request, const std
   rows.append(Message::of_text(Role::kUser, text), 0, 0);
   for (int tries = 1;; ++tries) {
     Asked answer = ask_whole(request, {rows.begin(), rows.size()}, prompt);
-    if (answer || !answer.error().retryable || tries == kPartTries || cancel_.cancelled()) return answer;
+    if (answer || !answer.error().retryable || tries == kPartTries || cancel_.cancelled())
+      return answer;
   }
 }
 

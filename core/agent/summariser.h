@@ -41,21 +41,23 @@ class Summariser {
   Result<std::string> summarise(const SummaryRequest& request);
   // The last failure was trouble that passes: a later try may succeed.
   bool passes() const { return passes_; }
-  // The summary, or one of a part, reached max_summary_tokens, and so did the shorter one that was asked for
-  // then: its end is missing.
+  // The summary, or one of a part, reached max_summary_tokens, and so did the shorter one that was
+  // asked for then: its end is missing.
   bool cut() const { return cut_; }
   const Usage& spent() const { return spent_; }
   std::uint32_t method() const { return method_; }  // AGENTD_METHOD_SUMMARY or _CHUNKED
 
  private:
   using Asked = Result<std::string, ModelError>;
-  // One request. What reaches the longest length comes back as far as it came, and sets ended_early_.
+  // One request. What reaches the longest length comes back as far as it came, and sets
+  // ended_early_.
   Asked ask(const SummaryRequest& request, std::span<const agentd_message> messages,
             std::string_view prompt);
   // The same; what was cut is asked for once more, shorter.
   Asked ask_whole(const SummaryRequest& request, std::span<const agentd_message> messages,
                   std::string_view prompt);
-  // About a part, as text. Trouble that passes costs this part alone: the others are not asked again.
+  // About a part, as text. Trouble that passes costs this part alone: the others are not asked
+  // again.
   Asked ask_about(const SummaryRequest& request, const std::string& text, std::string_view prompt);
   // All parts at `room` tokens each; a kContextLength error asks for smaller ones.
   Asked in_parts(const SummaryRequest& request, std::uint64_t room);

@@ -101,16 +101,16 @@ Result<void, RunError> Turn::make_room() {
   session_.check_threshold();
   const std::uint32_t phase = session_.turn_ == 1 ? AGENTD_PHASE_PRE_REQUEST : AGENTD_PHASE_MID_TURN;
   if (auto queued = session_.run_queued_compactions(phase); !queued) return queued.error();
-  if (!compaction_is_due()) return {};
   CompactionRequest request;
   request.phase = phase;
   request.strategy = session_.options_.compaction_strategy;
+  if (!compaction_is_due(request)) return {};
   auto done = Compaction(session_, request).attempt();
   if (!done) return done.error();
   return {};
 }
 
-bool Turn::compaction_is_due() const {
+bool Turn::compaction_is_due(const CompactionRequest& request) {
   const Gauge gauge = session_.gauge();
   if (!session_.options_.auto_compact || gauge.compact_at == 0 || gauge.used < gauge.compact_at)
     return false;
@@ -119,11 +119,17 @@ bool Turn::compaction_is_due() const {
   // Trouble that passes is given 1, 2, 4 and then 8 answers to do so, but not the last of the room.
   if (past.put_off != 0 && !forced)
     return past.answers >= std::uint32_t{1} << std::min(past.put_off - 1, kPutOffDoublings);
-  if (!forced && past.useless >= kUselessMax) return false;
-  // Asked again only after some growth, whether hooks refused or there was nothing to win. That the floor is
-  // too high is not changed by a window that is nearly full.
+  if (!forced && past.useless >= kUselessMax) {
+    if (!session_.told_paused_) Compaction(session_, request).tell_paused();
+    return false;
+  }
+  // Asked again only after some growth, whether hooks refused or there was nothing to win.
   const bool grown = past.tokens_at_last == 0 || gauge.used >= past.tokens_at_last + gauge.limit / 50;
-  return grown || (forced && !past.too_high_floor && past.useless < 2 * kUselessMax);
+  if (grown || past.stuck) return grown;
+  // That the floor is too high is not changed by a window that is nearly full, but by another
+  // window, fewer tools or a message that is no longer the newest.
+  if (past.too_high_floor) return !Compaction(session_, request).wins_nothing();
+  return forced && past.useless < 2 * kUselessMax;
 }
 
 // What no compaction could bring below the limit goes out as it is, but not unremarked.
@@ -399,11 +405,12 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
     session_.add(write_message({response.message, response.stop_reason, {}, {}}));
   }
   if (response.usage) {
-    session_.learn_tokens(sent_model_, sent_estimate_, response.usage->prompt_tokens());
     session_.run_usage_ += *response.usage;
     // What a summary cost says nothing about the view.
-    session_.add(
-        write_usage({*response.usage, assistant_seq_, session_.run_prompt_ ? "summary" : "turn"}));
+    session_.add(write_usage(session_.run_prompt_
+                                 ? UsageRecord{*response.usage, 0, "summary"}
+                                 : session_.usage_of_turn(*response.usage, assistant_seq_,
+                                                          sent_model_, sent_estimate_)));
   }
   if (tools) {
     for (const Block& block : response.message.blocks) {

@@ -54,7 +54,7 @@ Result<SessionImpl::Undo, RunError> SessionImpl::plan_undo() const {
     return failure("the compaction cannot be undone, the view before it is broken: " +
                    paired.error().message);
   out.messages = next.rows().size();
-  out.tokens = gauge().scaled(floor_tokens() + next.rows().tokens());
+  out.tokens = gauge().floor + gauge().scaled(next.rows().tokens());
   return out;
 }
 

@@ -93,8 +93,8 @@ constexpr KeySpec kKeys[] = {
     {"compaction.summary_tokens",
      ValueType::kWhole,
      "4096",
-     "How many tokens a summary may have. One that is longer is asked for once more, shorter; what is cut "
-     "then, too, is no summary on request, and is applied as degraded when the context is full.",
+     "How many tokens a summary may have. One that is longer is asked for once more, shorter; what "
+     "is cut then, too, is no summary on request, and is applied as degraded when the context is full.",
      {},
      256,
      1e6},

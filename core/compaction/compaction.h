@@ -29,8 +29,8 @@ namespace agentd {
 class PromptSource {
  public:
   virtual ~PromptSource() = default;
-  // kInvalid: the user's own prompt cannot be used ("FILE:LINE: what"), and compaction_prompt() gives the
-  // built-in one in its place.
+  // kInvalid: the user's own prompt cannot be used ("FILE:LINE: what"), and compaction_prompt()
+  // gives the built-in one in its place.
   virtual Result<void> check_compaction_prompt() const = 0;
   // `instructions` are appended, in order.
   virtual Result<std::string> compaction_prompt(std::string_view conversation_id,

@@ -246,13 +246,16 @@ Record write_usage(const UsageRecord& from) {
   out.begin_object();
   write_usage_members(out, from.usage);
   out.member("for_seq", from.for_seq).member("purpose", from.purpose);
+  if (from.estimated != 0) out.member("estimated", from.estimated);
+  if (from.hidden != 0) out.member("hidden", from.hidden);
   return finish(RecordType::kUsage, out);
 }
 
 Result<UsageRecord> read_usage(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kUsage));
   const JsonView root = document.root();
-  return UsageRecord{read_usage_members(root), root["for_seq"].uint_or(0), text(root, "purpose")};
+  return UsageRecord{read_usage_members(root), root["for_seq"].uint_or(0), text(root, "purpose"),
+                     root["estimated"].uint_or(0), root["hidden"].uint_or(0)};
 }
 
 Record write_tool_intent(const ToolIntentRecord& from) {
@@ -319,6 +322,9 @@ Record write_boundary(const BoundaryRecord& from) {
   out.member("pre_tokens", from.pre_tokens).member("post_tokens", from.post_tokens);
   out.member("duration_ms", from.duration_ms);
   if (from.useless != 0) out.member("useless", from.useless);
+  if (from.useless_before != 0) out.member("useless_before", from.useless_before);
+  if (from.aimed != 0) out.member("aimed", from.aimed);
+  if (from.hidden != 0) out.member("hidden", from.hidden);
   return finish(RecordType::kBoundary, out, Record::kCritical);
 }
 
@@ -354,6 +360,9 @@ Result<BoundaryRecord> read_boundary(const Record& from) {
   out.post_tokens = root["post_tokens"].uint_or(0);
   out.duration_ms = root["duration_ms"].int_or(0);
   out.useless = static_cast<std::uint32_t>(root["useless"].uint_or(0));
+  out.useless_before = static_cast<std::uint32_t>(root["useless_before"].uint_or(0));
+  out.aimed = root["aimed"].uint_or(0);
+  out.hidden = root["hidden"].uint_or(0);
   return out;
 }
 
@@ -469,13 +478,16 @@ Record write_meta(const MetaRecord& from) {
   JsonWriter out;
   out.begin_object();
   if (from.title) out.member("title", *from.title);
+  if (from.above_threshold) out.member("above_threshold", *from.above_threshold);
   return finish(RecordType::kMeta, out);
 }
 
 Result<MetaRecord> read_meta(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kMeta));
   const JsonView title = document.root()["title"];
+  const JsonView above = document.root()["above_threshold"];
   MetaRecord out;
+  if (above.is_bool()) out.above_threshold = above.bool_or(false);
   if (title.is_string()) out.title = std::string(title.string_or({}));
   return out;
 }

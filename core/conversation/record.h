@@ -103,8 +103,11 @@ bool carries_message(RecordType type);
 
 struct UsageRecord {
   Usage usage;
-  std::uint64_t for_seq = 0;  // the assistant_message; 0 = a side call
+  std::uint64_t for_seq = 0;  // the assistant_message; 0 = a side call, or what cannot be true
   std::string purpose;        // turn, summary, thread, subagent
+  // Of a report with for_seq: what the request was expected to have, and what of the report nothing
+  // that was sent explains. 0 and 0 = not known.
+  std::uint64_t estimated = 0, hidden = 0;
 };
 Record write_usage(const UsageRecord& from);
 Result<UsageRecord> read_usage(const Record& from);
@@ -149,15 +152,28 @@ struct BoundaryRecord {
   std::vector<Prune> prunes;      // all that hold in the new view, those of earlier boundaries too
   std::uint64_t pre_tokens = 0, post_tokens = 0;
   std::int64_t duration_ms = 0;
-  std::uint32_t useless = 0;      // boundaries in a row, this one included, that freed less than a tenth
+  // Boundaries in a row, this one included, that freed less than a tenth, as post_tokens says; the
+  // next report is the judge, by what the boundary aimed at (0 = not known) and how many there were
+  // before.
+  std::uint32_t useless = 0, useless_before = 0;
+  std::uint64_t aimed = 0;
+  std::uint64_t hidden = 0;  // of the last report's tokens, as in UsageRecord
+
+  // What the new view must have for the compaction to have been in vain.
+  bool is_useless(std::uint64_t tokens) const {
+    return pre_tokens - (tokens < pre_tokens ? tokens : pre_tokens) < pre_tokens / 10 &&
+           tokens > aimed;
+  }
 };
 Record write_boundary(const BoundaryRecord& from);
 Result<BoundaryRecord> read_boundary(const Record& from);
 
 // An attempt that left no boundary. method: what refused it, one of these; empty otherwise.
-inline constexpr std::string_view kFloor = "floor";     // what cannot be removed fills too much
-inline constexpr std::string_view kPutOff = "put_off";  // trouble that passes; a later turn tries again
 struct CompactionAttemptRecord {
+  static constexpr std::string_view kFloor = "floor";  // what cannot be removed fills too much
+  static constexpr std::string_view kStuck = "stuck";  // no summary, and nothing can be left out
+  // Trouble that passes; a later turn tries again.
+  static constexpr std::string_view kPutOff = "put_off";
   std::string trigger, reason, phase, outcome, method, error;
   std::uint64_t tokens = 0;  // that the view had
 };
@@ -210,6 +226,8 @@ Result<RunEndRecord> read_run_end(const Record& from);
 // Title and the like; keys that are absent stay as they were.
 struct MetaRecord {
   std::optional<std::string> title;
+  // Hooks heard of it; a boundary and a revert make it false.
+  std::optional<bool> above_threshold{};
 };
 Record write_meta(const MetaRecord& from);
 Result<MetaRecord> read_meta(const Record& from);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "core/base/bytes.h"
 
@@ -106,34 +107,62 @@ Result<void> Conversation::apply_totals(const StoredRecord& record) {
   if (record.record.type == RecordType::kUsage) {
     AGENTD_TRY(const UsageRecord usage, read_usage(record.record));
     usage_ += usage.usage;
-    if (usage.for_seq != 0) {
-      last_report_ = usage.usage;
-      reported_seq_ = usage.for_seq;
-    }
+    if (usage.for_seq != 0 && usage.usage.prompt_tokens() != 0) take_report(usage);
   } else if (record.record.type == RecordType::kAssistantMessage) {
     ++history_.answers;
   } else if (record.record.type == RecordType::kRunBegin) {
     runs_ = std::max(runs_, record.record.run);
+    AGENTD_TRY(const RunBeginRecord begin, read_run_begin(record.record));
+    // Another one adds other tokens, or none.
+    std::string model = begin.provider + "/" + begin.model;
+    if (!model_.empty() && model != model_) hidden_ = 0;
+    model_ = std::move(model);
+  } else if (record.record.type == RecordType::kMeta) {
+    AGENTD_TRY(const MetaRecord meta, read_meta(record.record));
+    above_threshold_ = meta.above_threshold.value_or(above_threshold_);
   } else if (record.record.type == RecordType::kCompactionAttempt) {
     AGENTD_TRY(const CompactionAttemptRecord attempt, read_compaction_attempt(record.record));
     if (attempt.trigger == "auto") {
       history_.vetoes = attempt.outcome == "vetoed" ? history_.vetoes + 1 : 0;
-      history_.too_high_floor = attempt.method == kFloor;
-      history_.put_off = attempt.method == kPutOff ? history_.put_off + 1 : 0;
+      history_.too_high_floor = attempt.method == CompactionAttemptRecord::kFloor;
+      history_.stuck = attempt.method == CompactionAttemptRecord::kStuck;
+      const bool put_off = attempt.method == CompactionAttemptRecord::kPutOff;
+      history_.put_off = put_off ? history_.put_off + 1 : 0;
       history_.answers = 0;
       history_.tokens_at_last = attempt.tokens;
     }
-  } else if (record.record.type == RecordType::kBoundary || record.record.type == RecordType::kRevert) {
+  } else if (record.record.type == RecordType::kBoundary ||
+             record.record.type == RecordType::kRevert) {
     // The provider's report was about the view that is gone.
     reported_seq_ = 0;
     history_ = {};
+    above_threshold_ = false;
   }
   if (record.record.type == RecordType::kBoundary) {
-    AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
+    AGENTD_TRY(BoundaryRecord boundary, read_boundary(record.record));
+    hidden_ = boundary.hidden;
     history_.useless = boundary.useless;
     if (boundary.useless != 0) history_.tokens_at_last = boundary.post_tokens;
+    if (boundary.aimed != 0) history_.unjudged = std::move(boundary);
   }
   return {};
+}
+
+// The first report after a boundary says what the new view has in truth: what the request had
+// beyond what was expected of it, the view had beyond post_tokens.
+void Conversation::take_report(const UsageRecord& report) {
+  last_report_ = report.usage;
+  reported_seq_ = report.for_seq;
+  if (report.estimated == 0) return;
+  hidden_ = report.hidden;
+  const auto boundary = std::exchange(history_.unjudged, std::nullopt);
+  if (!boundary) return;
+  const std::uint64_t reported = report.usage.prompt_tokens();
+  const std::uint64_t more = reported - std::min(reported, report.estimated);
+  const std::uint64_t less = report.estimated - std::min(reported, report.estimated);
+  const std::uint64_t post = boundary->post_tokens - std::min(boundary->post_tokens, less) + more;
+  history_.useless = boundary->is_useless(post) ? boundary->useless_before + 1 : 0;
+  history_.tokens_at_last = history_.useless != 0 ? post : 0;
 }
 
 Result<void> Conversation::apply_one(const StoredRecord& record) {

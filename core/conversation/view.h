@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,9 +69,11 @@ struct CompactionHistory {
   std::uint64_t tokens_at_last = 0;  // after an automatic attempt that won little; 0 = none did
   std::uint32_t vetoes = 0;          // in a row
   bool too_high_floor = false;       // the last attempt was refused for what cannot be removed
+  bool stuck = false;                // it had no summary, and nothing to leave out
   std::uint32_t put_off = 0;         // attempts in a row that failed for trouble that passes
   std::uint32_t answers = 0;         // of the model, since the last automatic attempt
   std::uint32_t useless = 0;         // boundaries in a row that freed less than a tenth
+  std::optional<BoundaryRecord> unjudged{};  // the last one, until a report says what it has freed
 };
 
 // A conversation as a running process holds it.
@@ -101,10 +104,15 @@ class Conversation {
   const ViewState& state() const { return state_; }
   // Totals of all usage records that were applied, and of the last turn.
   const Usage& usage() const { return usage_; }
-  // The provider's report for the last turn, and the sequence of its answer; 0 = none in this view.
+  // The last report of the provider that can be true, and the sequence of its answer; 0 = none in
+  // this view.
   const Usage& last_report() const { return last_report_; }
   std::uint64_t reported_seq() const { return reported_seq_; }
   std::uint32_t runs() const { return runs_; }
+  // Tokens of every request that nothing in it explains, as the last report shows them.
+  std::uint64_t hidden_tokens() const { return hidden_; }
+  // Hooks have heard that the view is above the checkpoint's line.
+  bool above_threshold() const { return above_threshold_; }
   const CompactionHistory& compaction_history() const { return history_; }
   // Tool calls of the view that have no result, in order: call id and tool name.
   std::vector<std::pair<std::string, std::string>> open_calls() const;
@@ -112,6 +120,7 @@ class Conversation {
  private:
   Result<void> apply_one(const StoredRecord& record);
   Result<void> apply_totals(const StoredRecord& record);
+  void take_report(const UsageRecord& report);
   Result<void> add_row(Rows& rows, const StoredRecord& record) const;
   Result<void> rebuild();
   Result<void> keep_row(Rows& rows, const agentd_message& row) const;
@@ -123,6 +132,9 @@ class Conversation {
   std::map<std::uint64_t, StoredRecord> recent_;  // messages since the last boundary that no range names yet
   Usage usage_, last_report_;
   std::uint64_t reported_seq_ = 0;
+  std::uint64_t hidden_ = 0;
+  std::string model_;  // of the last run, with its provider
+  bool above_threshold_ = false;
   CompactionHistory history_;
   std::uint64_t revision_ = 0;
   std::uint32_t runs_ = 0;

@@ -127,7 +127,7 @@ struct Gauge {
   std::uint64_t used = 0;
   std::uint64_t limit = 0;  // window - reserve; 0 = unknown
   std::uint64_t window = 0;
-  std::uint64_t floor = 0;  // system prompt, tools, instructions
+  std::uint64_t floor = 0;  // system prompt, tools, instructions, what the provider adds
   std::uint64_t compact_at = 0, force_at = 0, checkpoint_at = 0;  // tokens; 0 = off
   bool reported = false;                                          // from the provider's report
   std::uint32_t compactions = 0;

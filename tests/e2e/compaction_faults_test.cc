@@ -227,7 +227,8 @@ void Faults::expect_hooks(const std::string& result) {
 
 // ---- afterwards
 
-// The next turn finds the model well again, and a summary takes the place of what was kept until then.
+// The next turn finds the model well again, and a summary takes the place of what was kept until
+// then.
 void Faults::expect_mended() {
   model_.summaries(Fault::kNone);
   model_.say("the next answer");
@@ -275,9 +276,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values(Door::kPreRequest, Door::kMidTurn, Door::kPostTurn,
                                          Door::kStandalone, Door::kOverflow),
                        ::testing::Values(Fault::kNone, Fault::kServerError, Fault::kOverloaded,
-                                         Fault::kNeverAnswers,
-                                         Fault::kEmpty, Fault::kBlank, Fault::kRefusal,
-                                         Fault::kCutStream, Fault::kGarbage,
+                                         Fault::kNeverAnswers, Fault::kEmpty, Fault::kBlank,
+                                         Fault::kRefusal, Fault::kCutStream, Fault::kGarbage,
                                          Fault::kPromptTooLong)),
     [](const auto& cell) {
       return std::string(facts_of(std::get<0>(cell.param)).name) + name_of(std::get<1>(cell.param));
@@ -290,8 +290,9 @@ class CutSummary : public CompactionStage {
   // The first answers that are asked for are cut, so many of them.
   void cut_first(int count) {
     model_.summaries_by([this, count](const RecordedRequest& request) {
-      return ++asked_ <= count ? PlayedAnthropic::text_reply(request.body, "CUT-SUMMARY of", "max_tokens")
-                               : PlayedAnthropic::text_reply(request.body, kSummaryText);
+      return ++asked_ <= count
+                 ? PlayedAnthropic::text_reply(request.body, "CUT-SUMMARY of", "max_tokens")
+                 : PlayedAnthropic::text_reply(request.body, kSummaryText);
     });
   }
   int asked_ = 0;

@@ -40,7 +40,13 @@ class FakeModel final : public ModelProvider {
   std::string_view name() const override { return "fake"; }
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline) override {
-    Seen seen{request.model, request.system, request.purpose, std::string(request.closing_text), {}, {}, {},
+    Seen seen{request.model,
+              request.system,
+              request.purpose,
+              std::string(request.closing_text),
+              {},
+              {},
+              {},
               request.max_output_tokens};
     for (const agentd_message& row : request.messages) {
       seen.messages.push_back(to_message(row));

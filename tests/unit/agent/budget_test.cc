@@ -111,11 +111,191 @@ TEST_F(Budget, ALittleThatWasAddedIsLeftToAddUp) {
   EXPECT_NEAR(session_->gauge().scale, 1, 1e-6);
 }
 
-TEST_F(Budget, AReportThatCannotBeIsNotLearnedFrom) {
+// ---- reports that cannot be true
+
+TEST_F(Budget, AReportThatCannotBeTrueIsNone) {
+  constexpr std::uint64_t kMost = ~std::uint64_t{0}, kHalf = kMost / 2 + 1;
+  const Usage reports[] = {{0, 1, 0, 0, 0, 0},        {1'000'000, 1, 0, 0, 0, 0},
+                           {kMost, 1, 0, 0, 0, 0},    {kHalf, 1, kHalf, 1'204, 0, 0},
+                           {300, 1, 0, 0, 0, 0},      {1'204, kMost, 0, 0, 0, 0},
+                           {kMost, kMost, 1, 1, 0, 0}};
+  for (const Usage& report : reports) {
+    open();
+    model_.say("ok", report);
+    EXPECT_TRUE(run(std::string(4'000, 'q')));
+    for (int process = 0; process < 2; ++process, reopen()) {
+      EXPECT_FALSE(session_->gauge().reported) << report.input;
+      EXPECT_EQ(session_->gauge().used, 200u + 1'004u + 5u) << report.input;
+      EXPECT_EQ(session_->gauge().floor, 200u) << report.input;
+      EXPECT_EQ(session_->gauge().scale, 1) << report.input;
+    }
+  }
+}
+
+TEST_F(Budget, AReportThatCannotBeTrueLeavesTheOneBefore) {
   open();
-  say_reported(1'000'000);
-  EXPECT_EQ(session_->gauge().scale, 1);
-  EXPECT_EQ(session_->gauge().used, 1'000'001u) << "but it counts as what it is";
+  say_reported(1'204);
+  say_reported(0);
+  EXPECT_TRUE(session_->gauge().reported);
+  EXPECT_EQ(session_->gauge().used, 1'205u + 1'004u + 5u);
+}
+
+TEST_F(Budget, TotalsEndAtTheLargestNumber) {
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  open();
+  for (int i = 0; i < 2; ++i) {
+    model_.say("ok", Usage{kMost - 1, kMost, kMost, 7, 0, 0});
+    EXPECT_TRUE(run("q"));
+  }
+  const Usage total = store_.info(id())->usage;
+  EXPECT_EQ(total.input, kMost);
+  EXPECT_EQ(total.output, kMost);
+  EXPECT_EQ(total.cache_write, 14u);
+  EXPECT_EQ(total.prompt_tokens(), kMost);
+}
+
+TEST_F(Budget, AProviderThatReportsNothingReadDoesNotKeepCompactionFromIt) {
+  options_.auto_compact = true;
+  open();
+  std::size_t most = 0;
+  model_.during = [&](const ModelRequest& request) {
+    std::size_t bytes = 0;
+    for (const agentd_message& row : request.messages) bytes += to_message(row).text().size();
+    if (request.purpose == "turn") most = std::max(most, bytes / 4);
+    model_.say(request.purpose == "turn" ? std::string(2'000, 'a') : "a summary",
+               Usage{0, 0, 0, 0, 0, 0});
+  };
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(run(std::string(2'000, 'q')));
+  EXPECT_LT(most, 8'000u) << "what the window takes";
+  EXPECT_NE(events_.outcomes().find("applied"), std::string::npos);
+}
+
+// ---- tokens that a gateway adds
+
+class Gateway : public Budget {
+ protected:
+  Gateway() { options_.auto_compact = true; }
+  // Every report is what was sent, and `added`.
+  void add(std::uint64_t added) {
+    model_.during = [this, added](const ModelRequest& request) {
+      std::uint64_t tokens = added + estimator_.count_text(request.system) +
+                             estimator_.count_text(request.closing_text);
+      for (const agentd_message& row : request.messages) tokens += estimator_.count_row(row);
+      const bool turn = request.purpose == "turn";
+      if (turn) last_ = tokens;
+      summaries_ += turn ? 0 : 1;
+      model_.say(turn ? std::string(600, 'a') : "a summary", Usage{tokens, 150, 0, 0, 0, 0});
+    };
+  }
+  void go(int runs) {
+    for (int i = 0; i < runs; ++i) {
+      ASSERT_TRUE(run(std::string(600, 'q')));
+      reopen();  // another process each time
+    }
+  }
+  std::uint64_t last_ = 0;
+  int summaries_ = 0;
+};
+
+TEST_F(Gateway, WhatItAddsIsAPartOfTheFloor) {
+  open();
+  add(3'000);
+  go(1);
+  EXPECT_EQ(session_->gauge().floor, 3'200u);
+  EXPECT_NEAR(session_->gauge().scale, 1, 1e-6) << "it is no matter of the tokenizer";
+  go(5);
+  EXPECT_EQ(session_->gauge().floor, 3'200u);
+}
+
+TEST_F(Gateway, WhatItAddsDoesNotCompactAgainAndAgain) {
+  open();
+  add(3'000);
+  go(60);
+  EXPECT_GE(summaries_, 2);
+  EXPECT_LE(summaries_, 10) << "each makes room for some runs";
+  EXPECT_LT(last_, 8'000u);
+}
+
+TEST_F(Gateway, WhatItAddsIsKnownAfterACompactionInAnotherProcess) {
+  open();
+  add(3'000);
+  go(8);
+  ASSERT_TRUE(session_->compact({}, false, cancel_));
+  reopen();
+  EXPECT_FALSE(session_->gauge().reported);
+  EXPECT_EQ(session_->gauge().floor, 3'200u);
+  EXPECT_GT(session_->gauge().used, 3'200u);
+}
+
+TEST_F(Gateway, ThatFillsTheWindowAloneIsToldAndNothingIsSummarised) {
+  open();
+  add(6'500);
+  go(3);
+  EXPECT_EQ(summaries_, 0);
+  const auto told = events_.of(RunEvent::Type::kCompactionOutcome);
+  ASSERT_GE(told.size(), 1u);
+  EXPECT_NE(told[0].text.find("what the provider counts beyond that 6,5"), std::string::npos)
+      << told[0].text;
+}
+
+TEST_F(Gateway, ThatAddsNothingAnyMoreIsBelieved) {
+  open();
+  add(3'000);
+  go(2);
+  add(0);
+  go(1);
+  EXPECT_EQ(session_->gauge().floor, 200u);
+}
+
+// ---- the next report is the judge of a compaction
+
+class Judge : public ::testing::Test {
+ protected:
+  void take(const Record& record) {
+    StoredRecord stored;
+    stored.seq = ++seq_;
+    stored.record = record;
+    ASSERT_TRUE(conversation_.apply({stored}));
+  }
+  // From 7,000 tokens to `post`, where 6,000 were aimed at.
+  void compact(std::uint64_t post, std::uint32_t before = 0) {
+    BoundaryRecord boundary;
+    boundary.base_seq = seq_;
+    boundary.pre_tokens = 7'000;
+    boundary.post_tokens = post;
+    boundary.aimed = 6'000;
+    boundary.useless_before = before;
+    boundary.useless = boundary.is_useless(post) ? before + 1 : 0;
+    take(write_boundary(boundary));
+  }
+  void report(std::uint64_t tokens, std::uint64_t estimated) {
+    take(write_usage({{tokens, 1, 0, 0, 0, 0}, seq_, "turn", estimated, 0}));
+  }
+  std::uint32_t useless() const { return conversation_.compaction_history().useless; }
+  Conversation conversation_{"c", {}};
+  std::uint64_t seq_ = 0;
+};
+
+TEST_F(Judge, WhatTheEstimateFreedAndTheReportDidNotWasInVain) {
+  take(write_message({Message::of_text(Role::kUser, "q"), StopReason::kEndTurn, "user", {}}));
+  compact(2'000);
+  EXPECT_EQ(useless(), 0u);
+  report(7'100, 2'500);
+  EXPECT_EQ(useless(), 1u);
+  EXPECT_EQ(conversation_.compaction_history().tokens_at_last, 6'600u);
+  compact(2'000, useless());
+  report(7'100, 2'500);
+  EXPECT_EQ(useless(), 2u);
+  report(2'000, 7'000);
+  EXPECT_EQ(useless(), 2u) << "one report is the judge, the first";
+}
+
+TEST_F(Judge, WhatTheEstimateDidNotFreeAndTheReportDidWasNot) {
+  take(write_message({Message::of_text(Role::kUser, "q"), StopReason::kEndTurn, "user", {}}));
+  compact(6'900, 1);
+  EXPECT_EQ(useless(), 2u);
+  report(3'000, 7'000);
+  EXPECT_EQ(useless(), 0u);
 }
 
 TEST_F(Budget, TheFloorFollowsToolsAndContext) {

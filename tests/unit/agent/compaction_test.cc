@@ -393,6 +393,50 @@ TEST_F(Compacting, ThresholdIsToldOncePerCrossing) {
   EXPECT_EQ(percents.size(), 2u);
 }
 
+TEST_F(Compacting, ThresholdIsToldOncePerCrossingAlsoByOtherProcesses) {
+  int told = 0;
+  on(AGENTD_EVENT_CONTEXT_THRESHOLD, "t", [&](const TestCall&) {
+    ++told;
+    return AGENTD_OK;
+  });
+  open();
+  fill(6);
+  EXPECT_EQ(told, 0);
+  for (int i = 0; i < 4; ++i) {
+    reopen();
+    model_.say("x");
+    ASSERT_TRUE(run("z"));
+  }
+  EXPECT_EQ(told, 1);
+  reopen();
+  model_.say("summary");
+  ASSERT_TRUE(compact());
+  reopen();
+  fill(3);
+  EXPECT_EQ(told, 1);
+  fill(3);
+  reopen();
+  model_.say("x");
+  ASSERT_TRUE(run("z"));
+  EXPECT_EQ(told, 2);
+}
+
+TEST_F(Compacting, ThresholdThatNobodyHeardOfIsToldToTheHookThatComesLater) {
+  open();
+  fill(6);
+  model_.say("x");
+  ASSERT_TRUE(run("z"));
+  int told = 0;
+  on(AGENTD_EVENT_CONTEXT_THRESHOLD, "t", [&](const TestCall&) {
+    ++told;
+    return AGENTD_OK;
+  });
+  reopen();
+  model_.say("x");
+  ASSERT_TRUE(run("z"));
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(Compacting, ContextFromTheThresholdIsInTheRequestThatFollows) {
   on(AGENTD_EVENT_CONTEXT_THRESHOLD, "t",
      [](const TestCall& call) { return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "be brief now")); });

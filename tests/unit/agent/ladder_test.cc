@@ -252,6 +252,33 @@ TEST_F(Ladder, FloorThatIsTooHighStaysSoPastTheForceLine) {
   EXPECT_EQ(events_.outcomes(), "failed");  // another process knows it, too
 }
 
+TEST_F(Ladder, FloorThatIsNoLongerTooHighIsCompactedAgain) {
+  tools_.offered[0].description = std::string(27'600, 't');  // 6,900 tokens
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run(std::string(2'000, 'q')));
+  EXPECT_EQ(events_.outcomes(), "failed");
+  tools_.offered.clear();
+  reopen();
+  fill(5);
+  model_.say("summary").say("answer");
+  ASSERT_TRUE(run(std::string(3'800, 'q')));  // 6,500 tokens: fewer than there were then
+  EXPECT_EQ(events_.outcomes(), "failed,applied");
+}
+
+TEST_F(Ladder, QuestionThatWasTooLongIsSummarisedWhenItIsOld) {
+  open();
+  model_.say("ok").say("one");
+  ASSERT_TRUE(run("the plan is X"));
+  ASSERT_TRUE(run(std::string(28'000, 'q')));
+  EXPECT_EQ(events_.outcomes(), "failed");
+  EXPECT_EQ(asked("summary"), 0u);
+  reopen();
+  model_.say("summary").say("two");
+  ASSERT_TRUE(run("and now?"));
+  EXPECT_EQ(events_.outcomes(), "failed,applied");
+}
+
 TEST_F(Ladder, HighFloorKeepsLessOfTheTail) {
   options_.system_prompt = std::string(14'000, 's');  // 3,500: of 6,000 there are 2,500 left
   open();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A summary that cannot be had now, one that was cut, and what a cut without a summary leaves behind.
+// A summary that cannot be had now, one that was cut, and what a cut without a summary leaves
+// behind.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -138,7 +139,9 @@ TEST_F(Trouble, OfOnePartCostsThatPartAlone) {
   open();
   fill(9);
   model_.requests.clear();
-  model_.say("part one").fail(ModelErrorKind::kOverloaded, "529").fail(ModelErrorKind::kInterrupted, "cut");
+  model_.say("part one")
+      .fail(ModelErrorKind::kOverloaded, "529")
+      .fail(ModelErrorKind::kInterrupted, "cut");
   model_.say("part two").say("the whole");
   const auto report = compact();
   ASSERT_TRUE(report);
@@ -183,7 +186,9 @@ TEST_F(Trouble, WhatWasCutIsInTheNextSummaryAlsoAfterAnotherCut) {
 TEST_F(Trouble, WhatWasCutIsInTheNextSummaryOnceAndInItsOrder) {
   open();
   fill(6);
-  model_.fail(ModelErrorKind::kContextLength, "too long").fail(ModelErrorKind::kBilling, "no money").say("answer");
+  model_.fail(ModelErrorKind::kContextLength, "too long")
+      .fail(ModelErrorKind::kBilling, "no money")
+      .say("answer");
   ASSERT_TRUE(run("the newest"));
   ASSERT_EQ(boundaries().back().method, "truncate");
   model_.requests.clear();
@@ -211,7 +216,8 @@ TEST_F(Trouble, ASummaryThatWasCutIsAskedForOnceMoreAndShorter) {
   EXPECT_EQ(report->summary, "whole and short");
   ASSERT_EQ(model_.requests.size(), 2u);
   EXPECT_EQ(model_.requests[0].closing_text.find("Write it anew"), std::string::npos);
-  EXPECT_NE(model_.requests[1].closing_text.find("Write it anew, in at most 1250 tokens"), std::string::npos)
+  EXPECT_NE(model_.requests[1].closing_text.find("Write it anew, in at most 1250 tokens"),
+            std::string::npos)
       << model_.requests[1].closing_text;
 }
 
@@ -222,7 +228,8 @@ TEST_F(Trouble, ASummaryThatWasCutTwiceIsNoneOnRequest) {
   const auto report = compact();
   ASSERT_TRUE(report);
   EXPECT_EQ(report->outcome, std::uint32_t{AGENTD_RESULT_FAILED});
-  EXPECT_NE(report->text.find("raise compaction.summary_tokens"), std::string::npos) << report->text;
+  EXPECT_NE(report->text.find("raise compaction.summary_tokens"), std::string::npos)
+      << report->text;
   EXPECT_EQ(model_.requests.size(), 2u);
   EXPECT_TRUE(boundaries().empty());
   EXPECT_EQ(stored_view().rows().size(), revision);

@@ -328,7 +328,8 @@ TEST_F(Book, CompactThatCannotBeUsedIsNamedWithFileAndLine) {
     dir_.write("compact.md", broken);
     const auto usable = book().check_compaction_prompt();
     ASSERT_FALSE(usable) << broken;
-    EXPECT_NE(usable.error().message.find("compact.md"), std::string::npos) << usable.error().message;
+    EXPECT_NE(usable.error().message.find("compact.md"), std::string::npos)
+        << usable.error().message;
   }
 }
 

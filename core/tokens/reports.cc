@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tokens/reports.h"
+
+#include <algorithm>
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kErrorMin = 500;
+
+// True when `a` is more than kFarFromEstimate times `b`.
+bool is_far_above(std::uint64_t a, std::uint64_t b) { return a / kFarFromEstimate > b; }
+
+}  // namespace
+
+bool can_be_true(const Usage& report, std::uint64_t estimated, std::uint64_t window) {
+  const std::uint64_t reported = report.prompt_tokens();
+  if (reported == 0 || is_far_above(estimated, reported)) return false;
+  if (is_far_above(reported, estimated) && reported > window) return false;
+  return report.output <= window;
+}
+
+std::uint64_t unexplained_tokens(std::uint64_t reported, std::uint64_t estimated,
+                                 std::uint64_t before) {
+  const std::uint64_t rest = reported - std::min(reported, estimated);
+  return rest > std::max(kErrorMin, estimated / 4) ? rest : std::min(rest, before);
+}
+
+}  // namespace agentd
