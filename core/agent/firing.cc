@@ -314,7 +314,7 @@ void SessionImpl::report_refusal(std::string_view hook, std::uint32_t event, std
 
 void SessionImpl::add_contexts(const Outcome& outcome) {
   for (const Outcome::Attributed& context : outcome.contexts) {
-    if (context.action.text.empty()) continue;
+    if (is_blank(context.action.text)) continue;
     if (run_prompt_) {  // a run that records nothing but its summary
       *run_prompt_ += "\n\n" + context.action.text;
       continue;

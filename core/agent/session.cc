@@ -404,6 +404,11 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
   if (outcome && outcome->blocked)
     return RunError{RunError::Kind::kBlocked, "the message was blocked by " + outcome->blocked_by.hook +
                                                   ": " + outcome->reason};
+  if (is_blank(text))
+    return RunError{RunError::Kind::kBlocked,
+                    "the message was not sent: " + std::string(outcome && !outcome->rewrites.empty()
+                        ? outcome->rewrites.back().by.hook + " left nothing of it but white space"
+                        : "it has nothing but white space")};
   add_user_message(text, source);
   if (!outcome) return {};
   // The digests are of what was not kept as well: the original itself is stored nowhere.
@@ -464,6 +469,9 @@ void SessionImpl::renew_hooks() {
 Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const CancelToken& cancel) {
   const CancelBinding binding(*slot_, cancel);
   recipe_ = request.recipe.empty() ? options_.recipe : request.recipe;
+  // Refused before anything of it is stored: the model's API takes no such text.
+  if (!request.compaction_run && is_blank(request.text))
+    return RunError{RunError::Kind::kFailure, "the message has nothing but white space: write something"};
   offers_subagents_ = request.subagents;
   begin_run(cancel);
   set_running(true);

@@ -294,6 +294,7 @@ void Turn::apply_before_model(const Outcome& outcome, ModelRequest& request,
   if (!outcome.exclusive.empty() && outcome.exclusive[0].action.kind == AGENTD_ACT_REPLACE_MESSAGES)
     replace_for_request(outcome.exclusive[0], rows);
   for (const Outcome::Attributed& context : outcome.contexts) {
+    if (is_blank(context.action.text)) continue;
     Message message = Message::of_text(Role::kUser, context.action.text);
     message.flags = AGENTD_MESSAGE_CONTEXT;
     rows.append(message, 0, parts_.clock.wall_ms());

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/bytes.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace agentd {
 namespace {
@@ -149,7 +151,24 @@ std::uint64_t get_be64(const char* at) {
 }
 
 bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  // Beyond ASCII, as UTF-8.
+  static constexpr std::string_view kWide[] = {
+      "\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80", "\xE2\x80\x80", "\xE2\x80\x81",
+      "\xE2\x80\x82", "\xE2\x80\x83", "\xE2\x80\x84", "\xE2\x80\x85", "\xE2\x80\x86",
+      "\xE2\x80\x87", "\xE2\x80\x88", "\xE2\x80\x89", "\xE2\x80\x8A", "\xE2\x80\xA8",
+      "\xE2\x80\xA9", "\xE2\x80\xAF", "\xE2\x81\x9F", "\xE3\x80\x80", "\xEF\xBB\xBF"};
+  while (!text.empty()) {
+    const auto first = static_cast<unsigned char>(text.front());
+    if ((first >= 0x09 && first <= 0x0D) || (first >= 0x1C && first <= 0x20)) {
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto* const wide = std::find_if(std::begin(kWide), std::end(kWide),
+                                          [&](std::string_view one) { return text.starts_with(one); });
+    if (wide == std::end(kWide)) return false;
+    text.remove_prefix(wide->size());
+  }
+  return true;
 }
 
 std::string join(std::span<const std::string> parts, std::string_view separator) {

@@ -30,7 +30,7 @@ void put_be64(std::string& out, std::uint64_t value);
 std::uint32_t get_be32(const char* at);
 std::uint64_t get_be64(const char* at);
 
-// Nothing but spaces, tabs and ends of lines.
+// Nothing but white space, of any script (Unicode White_Space, U+001C to U+001F, U+FEFF).
 bool is_blank(std::string_view text);
 // The parts that are not empty, with the separator between them.
 std::string join(std::span<const std::string> parts, std::string_view separator);

@@ -194,7 +194,8 @@ Result<ModelResponse> AnthropicAnswer::finish() {
       AGENTD_TRY_VOID(close_tool_call(part.block));
       calls = true;
     }
-    if (part.type == "text" && part.block.text.empty()) continue;
+    // Models write blank texts before calls, and refuse to read them.
+    if (part.type == "text" && is_blank(part.block.text)) continue;
     response.message.blocks.push_back(part.block);
   }
   // Some servers that speak this format say end_turn beside a call.

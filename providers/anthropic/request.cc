@@ -13,9 +13,12 @@ namespace {
 // The provider's least budget (docs.anthropic.com/en/docs/build-with-claude/extended-thinking).
 constexpr std::uint64_t kThinkingTokensMin = 1024;
 
+// Stands for a message that one of the user is needed in place of.
+constexpr std::string_view kNoText = "(no text)";
+
 bool sendable(const agentd_block& block) {
   switch (static_cast<BlockKind>(block.kind)) {
-    case BlockKind::kText: return block.text.len != 0;
+    case BlockKind::kText: return !is_blank(full_text(block));
     case BlockKind::kThinking:
     case BlockKind::kImage: return block.opaque.len != 0;
     case BlockKind::kToolUse:
@@ -36,8 +39,10 @@ class Writer {
   Writer(JsonWriter& out, bool cache) : out_(out), cache_(cache) {}
 
   Result<void> write(const ModelRequest& request) {
-    const std::vector<WireGroup> groups = group_rows(request.messages, sendable);
-    if (groups.empty() && request.closing_text.empty())
+    const std::string_view closing =
+        is_blank(request.closing_text) ? std::string_view() : request.closing_text;
+    const std::vector<Group> groups = groups_of(request);
+    if (groups.empty() && closing.empty() && request.messages.empty())
       return Error{Code::kInvalid, "the request has no message to send"};
     out_.begin_object();
     out_.member("model", request.model);
@@ -45,7 +50,7 @@ class Writer {
     out_.member("stream", true);
     write_system(request.system);
     AGENTD_TRY_VOID(write_tools(request.tools));
-    write_messages(groups, request.closing_text);
+    write_messages(groups, closing);
     out_.end_object();
     return {};
   }
@@ -93,7 +98,7 @@ class Writer {
   }
 
   void write_system(std::string_view system) {
-    if (system.empty()) return;
+    if (is_blank(system)) return;
     out_.key("system").begin_array();
     write_text(system, true);
     out_.end_array();
@@ -121,30 +126,58 @@ class Writer {
     return {};
   }
 
-  void write_messages(const std::vector<WireGroup>& groups, std::string_view closing) {
+  // One message on the wire.
+  struct Group {
+    bool assistant = false;
+    std::vector<const agentd_block*> blocks;
+  };
+
+  // Neighbours of one role as one, also around messages of which nothing is sent.
+  std::vector<Group> groups_of(const ModelRequest& request) const {
+    std::vector<Group> out;
+    const auto sends = [&](const agentd_message& row, const agentd_block& block) {
+      return sendable(block) && (row.role == AGENTD_ROLE_ASSISTANT || block.kind != AGENTD_BLOCK_THINKING);
+    };
+    for (const WireGroup& group : group_rows(request.messages, sends)) {
+      Group one{group.assistant, {}};
+      // Results of tools come first in their message: the provider refuses text before them.
+      for (const bool results : {true, false})
+        for (const agentd_message* row : group.rows)
+          for (const agentd_block& block : block_span(*row))
+            if ((block.kind == AGENTD_BLOCK_TOOL_RESULT) == results && sends(*row, block))
+              one.blocks.push_back(&block);
+      // Thinking that nothing follows was cut off from it.
+      while (!one.blocks.empty() && one.blocks.back()->kind == AGENTD_BLOCK_THINKING)
+        one.blocks.pop_back();
+      if (one.blocks.empty()) continue;
+      if (out.empty() || out.back().assistant != one.assistant)
+        out.push_back(std::move(one));
+      else
+        out.back().blocks.insert(out.back().blocks.end(), one.blocks.begin(), one.blocks.end());
+    }
+    return out;
+  }
+
+  // The first and the last message are the user's.
+  void write_messages(const std::vector<Group>& groups, std::string_view closing) {
     out_.key("messages").begin_array();
+    if (!groups.empty() && groups.front().assistant) write_group({}, false, kNoText);
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const bool last = i + 1 == groups.size();
       const bool joined = last && !groups[i].assistant;
       write_group(groups[i], last && closing.empty(), joined ? closing : std::string_view());
     }
-    const bool apart = groups.empty() || groups.back().assistant;
-    if (apart && !closing.empty()) write_group({}, false, closing);
+    if (groups.empty() || groups.back().assistant)
+      write_group({}, false, closing.empty() ? kNoText : closing);
     out_.end_array();
   }
 
   // `closing` is the last text of a user message, empty for none.
-  void write_group(const WireGroup& group, bool mark_last, std::string_view closing) {
-    std::vector<const agentd_block*> blocks;
-    // Results of tools come first in their message: the provider refuses text before them.
-    for (const bool results : {true, false})
-      for (const agentd_message* row : group.rows)
-        for (const agentd_block& block : block_span(*row))
-          if ((block.kind == AGENTD_BLOCK_TOOL_RESULT) == results && sendable(block))
-            blocks.push_back(&block);
+  void write_group(const Group& group, bool mark_last, std::string_view closing) {
     out_.begin_object().member("role", group.assistant ? "assistant" : "user");
     out_.key("content").begin_array();
-    for (const agentd_block* block : blocks) write_block(*block, mark_last && block == blocks.back());
+    for (const agentd_block* block : group.blocks)
+      write_block(*block, mark_last && block == group.blocks.back());
     if (!closing.empty()) write_text(closing, true);
     out_.end_array().end_object();
   }
@@ -186,11 +219,12 @@ class Writer {
   void write_tool_result(const agentd_block& block, bool mark) {
     out_.begin_object().member("type", "tool_result").member("tool_use_id", view_of(block.call_id));
     const auto parts = part_span(block);
+    const bool blank = is_blank(full_text(block));
     if (std::none_of(parts.begin(), parts.end(), sendable)) {
-      out_.optional("content", full_text(block));
+      if (!blank) out_.member("content", full_text(block));
     } else {
       out_.key("content").begin_array();
-      if (block.text.len != 0) write_text(full_text(block), false);
+      if (!blank) write_text(full_text(block), false);
       for (const agentd_block& part : parts)
         if (sendable(part)) write_part(part);
       out_.end_array();

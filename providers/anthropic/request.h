@@ -11,8 +11,9 @@
 namespace agentd {
 
 // Writes into an empty `out`. kInvalid when there is no message to send or a tool's schema is no JSON
-// object. Blocks with nothing to say (empty text, thinking without its signature) are left out: the
-// provider refuses them.
+// object. What the provider refuses is left out: blank texts, thinking without its signature, and thinking
+// that ends a message. Where a message of the user is left out in whole and one is needed (first, last), a
+// word stands for it.
 Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, bool cache);
 
 }  // namespace agentd

@@ -17,7 +17,8 @@ std::vector<WireGroup> group_rows(std::span<const agentd_message> rows, const Wi
   std::vector<WireGroup> groups;
   for (const agentd_message& row : rows) {
     const auto blocks = block_span(row);
-    if (std::none_of(blocks.begin(), blocks.end(), sendable)) continue;
+    const auto says = [&](const agentd_block& block) { return sendable(row, block); };
+    if (std::none_of(blocks.begin(), blocks.end(), says)) continue;
     const bool assistant = row.role == AGENTD_ROLE_ASSISTANT;
     if (groups.empty() || groups.back().assistant != assistant) groups.push_back({assistant, {}});
     groups.back().rows.push_back(&row);

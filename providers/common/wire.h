@@ -21,8 +21,8 @@ struct WireGroup {
   std::vector<const agentd_message*> rows;
 };
 
-// True when the block has something to say on the wire.
-using WireFilter = std::function<bool(const agentd_block&)>;
+// True when the block of that row has something to say on the wire.
+using WireFilter = std::function<bool(const agentd_message&, const agentd_block&)>;
 
 // The rows in order, joined by role; rows of which no block passes `sendable` are left out, and so are no
 // reason to part their neighbours. SUMMARY counts as user.

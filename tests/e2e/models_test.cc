@@ -281,6 +281,35 @@ TEST_F(Models, AModelThatRetiresSoonIsToldWhenARunBegins) {
   }
 }
 
+// ---- texts of white space alone, which the API refuses
+
+TEST_F(Models, AConversationWithABlankAnswerGoesOn) {
+  int calls = 0;
+  LoopbackServer server([&](const RecordedRequest& request) {
+    const std::string why = anthropic_refusal(request.body);
+    if (!why.empty())
+      return Reply::http(400, {{"content-type", "application/json"}},
+                         anthropic_error_body("invalid_request_error", why));
+    return Reply::stream(
+        AnthropicWire().start().text({calls++ == 0 ? "\n\n" : "Well."}).finish("end_turn").bytes());
+  });
+  ASSERT_EQ(run(server, {"run", "one"}).code, 0);
+  const Finished next = run(server, {"run", "--follow", "two"});
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_EQ(run(server, {"compact", "--follow"}).code, 0);
+}
+
+TEST_F(Models, ABlankMessageIsRefusedAndNothingIsStored) {
+  LoopbackServer server(strict);
+  for (const char* const blank : {" ", "\n\t", "\xC2\xA0\xE3\x80\x80"}) {
+    const Finished ran = run(server, {"run", blank});
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_EQ(ran.err, "agentd: the message is empty\n");
+  }
+  EXPECT_TRUE(server.requests().empty());
+  EXPECT_EQ(program_.newest(), "");
+}
+
 // ---- the provider's own variables
 
 TEST_F(Models, TheProvidersVariablesLeadToItsGateway) {

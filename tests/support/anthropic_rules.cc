@@ -164,6 +164,9 @@ std::string messages_refusal(JsonView body, const AnthropicRules& rules) {
     for (const std::string& result : seen.results)
       if (open.count(result) == 0)
         return at + ": unexpected `tool_use_id` found in `tool_result` blocks: " + result;
+    const std::string end(content.at(content.size() - 1)["type"].string_or(""));
+    if (end == "thinking" || end == "redacted_thinking")
+      return at + ": The final block in an assistant message cannot be `thinking`.";
     open = seen.calls;
     tool_blocks = tool_blocks || seen.tool_blocks;
     before = role;

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever a history holds, the request that is made of it keeps the rules of the API.
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <random>
+
+#include "core/base/bytes.h"
+#include "providers/anthropic/request.h"
+#include "tests/support/anthropic_rules.h"
+#include "tests/support/model_fakes.h"
+
+namespace agentd {
+namespace {
+
+using testing::anthropic_refusal;
+using testing::TestRequest;
+
+const char* const kBlanks[] = {"",       " ",      "\n\n",         "\t \r\n",       "\v\f",
+                               "\x1c",   "\xC2\xA0", "\xE2\x80\x83", "\xE3\x80\x80\n", "\xE2\x80\xA8 "};
+
+std::string body_of(TestRequest& request) {
+  request.value().model = "claude-sonnet-5-5";
+  JsonWriter out;
+  const auto written = write_anthropic_request(out, request.value(), true);
+  EXPECT_TRUE(written) << (written ? "" : written.error().message);
+  return std::string(out.text());
+}
+
+// A history as the agent leaves it: calls are followed by their results, everything else may be there
+// or not, and any text may be blank.
+class History {
+ public:
+  explicit History(std::uint32_t seed) : random_(seed) {}
+
+  void fill(TestRequest& request) {
+    const int turns = pick(6);
+    for (int i = 0; i < turns; ++i) turn(request);
+    request.user(text());
+    if (pick(3) == 0) request.value().closing_text = closing_ = text();
+    if (pick(3) == 0) request.value().system = text();
+  }
+
+ private:
+  int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  std::string text() { return pick(2) == 0 ? kBlanks[pick(int{std::size(kBlanks)})] : "word"; }
+  Block thinking() {
+    Block out;
+    out.kind = BlockKind::kThinking;
+    out.text = text();
+    if (pick(3) != 0) out.opaque = "sig";
+    if (pick(4) == 0) out.name = "redacted";
+    return out;
+  }
+
+  void turn(TestRequest& request) {
+    for (int i = pick(3); i-- > 0;) request.user(text());
+    Message answer, results;
+    answer.role = Role::kAssistant;
+    for (int i = pick(4); i-- > 0;)
+      answer.blocks.push_back(pick(3) == 0 ? thinking() : Block::of_text(text()));
+    for (int i = pick(3); i-- > 0;) {
+      const std::string id = "t" + std::to_string(++calls_);
+      answer.blocks.push_back(Block::tool_use(id, "bash", "{}"));
+      Block result = Block::tool_result(id, text(), false);
+      if (pick(3) == 0) result.parts = {Block::of_text(text()), Block::of_text(text())};
+      results.blocks.push_back(std::move(result));
+    }
+    request.add(answer);
+    if (!results.blocks.empty()) request.add(results);
+  }
+
+  std::mt19937 random_;
+  std::string closing_;
+  int calls_ = 0;
+};
+
+TEST(AnthropicRules, NoHistoryBreaksThem) {
+  for (std::uint32_t seed = 0; seed < 5'000; ++seed) {
+    TestRequest request;
+    History history(seed);
+    history.fill(request);
+    const std::string body = body_of(request);
+    ASSERT_EQ(anthropic_refusal(body), "") << "seed " << seed << "\n" << body;
+  }
+}
+
+// A control: the rules see what the property is about.
+TEST(AnthropicRules, BlankTextsAndRolesThatDoNotAlternateAreSeen) {
+  const std::string head = R"({"model":"claude-sonnet-5-5","max_tokens":9,"messages":[)";
+  EXPECT_EQ(anthropic_refusal(head + R"({"role":"user","content":[{"type":"text","text":"\n\n"}]}]})"),
+            "messages: text content blocks must contain non-whitespace text");
+  const std::string wide = R"({"role":"user","content":[{"type":"text","text":")" "\xC2\xA0" R"("}]}]})";
+  EXPECT_EQ(anthropic_refusal(head + wide),
+            "messages: text content blocks must contain non-whitespace text");
+  const std::string user = R"({"role":"user","content":[{"type":"text","text":"a"}]})";
+  EXPECT_NE(anthropic_refusal(head + user + "," + user + "]}"), "");
+  EXPECT_EQ(anthropic_refusal(head + user + "]}"), "");
+}
+
+TEST(AnthropicRules, AMessageThatBecomesEmptyIsLeftOutAndItsNeighboursAreJoined) {
+  TestRequest request;
+  request.user("a").add(Message::of_text(Role::kAssistant, "\n\n")).user("b").user("\xE3\x80\x80");
+  EXPECT_NE(body_of(request).find(
+                R"("messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b",)"),
+            std::string::npos)
+      << body_of(request);
+}
+
+TEST(AnthropicRules, AWordStandsForAUsersMessageThatIsNeeded) {
+  TestRequest request;
+  request.user(" ").add(Message::of_text(Role::kAssistant, "yes")).user("\n");
+  EXPECT_EQ(anthropic_refusal(body_of(request)), "");
+  const std::string word = R"x({"role":"user","content":[{"type":"text","text":"(no text)")x";
+  const std::string body = body_of(request);
+  EXPECT_NE(body.find(word), body.rfind(word)) << body;
+}
+
+TEST(Blank, WhiteSpaceOfAnyScriptIsBlank) {
+  for (const char* const blank : kBlanks) EXPECT_TRUE(is_blank(blank));
+  for (const char* const text : {"a", " a", "\xE2\x80\x8B", "\xC2\xA1", "\xE2\x80\x90", "\xC2", "\xE3\x80"})
+    EXPECT_FALSE(is_blank(text)) << text;
+}
+
+}  // namespace
+}  // namespace agentd
