@@ -112,6 +112,14 @@ class DirectoryScan {
     const std::string stem = kind ? stem_of(file) : file;
     const std::string name = qualified(stem, directory_.precedence);
     if (!kind && !is_executable_file(file)) return;
+    if (std::any_of(file.begin(), file.end(),
+                    [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; })) {
+      problem(directory_.path + "/" + file, name,
+              directory_.path + "/" + file +
+                  " has a control character in its name and is not a hook: "
+                  "rename it");
+      return;
+    }
     if (matches(globs_, name, stem)) {
       out_.disabled.push_back({name, directory_.precedence});
       return;

@@ -17,6 +17,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/ids.h"
+#include "core/base/shell_word.h"
 #include "core/codec/json.h"
 #include "core/host/safe_path.h"
 
@@ -222,7 +223,7 @@ std::string what_is(const std::vector<QuarantineEntry>& entries) {
 
 std::string sentence_of(const QuarantineEntry& entry) {
   return entry.path + " is set aside since " + when(entry.since_ms) + ": it " + entry.why +
-         "; mend it, or run 'agentd hooks release " + entry.name + "'";
+         "; mend it, or run 'agentd hooks release " + shell_word(entry.name) + "'";
 }
 
 struct Quarantine::State {

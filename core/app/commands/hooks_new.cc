@@ -9,6 +9,7 @@
 #include "core/app/scaffold.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
+#include "core/base/shell_word.h"
 #include "core/codec/json.h"
 
 namespace agentd::app {
@@ -43,16 +44,6 @@ Result<void> write(const fs::path& directory, const Scaffold& scaffold) {
     AGENTD_TRY_VOID(write_file_atomically(path.string(), file.text, file.executable ? 0755 : 0644));
   }
   return {};
-}
-
-// In a shell as it stands.
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./~+";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 void print_steps(App& app, const std::string& home, const fs::path& directory,

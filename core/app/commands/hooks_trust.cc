@@ -3,6 +3,7 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
 #include "core/app/transcript.h"
+#include "core/base/shell_word.h"
 #include "core/codec/json.h"
 
 namespace agentd::app {
@@ -70,8 +71,8 @@ class Truster {
 
  private:
   static std::string missing(const HookSource& source) {
-    return source.name + " is not there: put it back, or 'agentd hooks untrust " + source.name +
-           "'";
+    return source.name + " is not there: put it back, or 'agentd hooks untrust " +
+           shell_word(source.name) + "'";
   }
 
   int ask(const HookSource& source) {

@@ -10,6 +10,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
+#include "core/base/shell_word.h"
 #include "core/host/external/dialect.h"
 #include "core/host/quarantine.h"
 #include "core/host/recipe_files.h"
@@ -339,7 +340,7 @@ class Describer {
     set(out, HookState::kMissing,
         "it is not there any more, and what it guards is blocked: put it back, or take it out of "
         "the guards with 'agentd hooks untrust " +
-            name + "'");
+            shell_word(name) + "'");
     if (path.empty())
       out.why_not = "hooks.guards names it, and there is no such hook: put it back, or take the "
                     "name out of hooks.guards";

@@ -15,6 +15,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
+#include "core/base/shell_word.h"
 #include "core/codec/json.h"
 #include "core/host/safe_path.h"
 
@@ -290,7 +291,7 @@ std::string what_changed(const TrustStore& store, const TrustEntry& asked) {
   const TrustEntry* const known = store.find(asked.path);
   const bool bytes = known == nullptr || known->digest != asked.digest;
   return std::string(bytes ? "its bytes" : "what it subscribes to") +
-         " changed since it was trusted: agentd hooks trust " + asked.name;
+         " changed since it was trusted: agentd hooks trust " + shell_word(asked.name);
 }
 
 // The user has put the file there: that is consent to the bytes that it has now.
@@ -307,7 +308,8 @@ Consent judged(TrustStore& store, const TrustEntry& asked, bool own, const Conse
       return {true, false, ""};
     case Trust::kNew:
       if (own) return first_sight(store, asked, rules);
-      return {false, false, "it waits for your trust: agentd hooks trust " + asked.name};
+      return {false, false,
+              "it waits for your trust: agentd hooks trust " + shell_word(asked.name)};
     case Trust::kChanged:
       if (own && rules.dev) return {true, false, ""};
       return {false, false, what_changed(store, asked)};
