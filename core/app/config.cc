@@ -9,6 +9,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/app/permission_setup.h"
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/nearest.h"
@@ -196,6 +197,15 @@ class ConfigReader {
                                      config_.origin("compaction.compact_at") + ")"};
   }
 
+  Result<void> check_permissions() const {
+    for (const char* list : {"permissions.allow", "permissions.deny"})
+      for (const Candidate& said : config_.candidates(list))
+        for (const std::string& rule : said.value.items)
+          if (const std::string wrong = wrong_rule(rule); !wrong.empty())
+            return Error{Code::kInvalid, said.origin + ": " + list + ": " + wrong};
+    return {};
+  }
+
   Config take() { return std::move(config_); }
 
  private:
@@ -322,6 +332,7 @@ Result<Config> Config::load(const ConfigSources& sources) {
   AGENTD_TRY_VOID(reader.read_environment(sources.environment));
   for (const ConfigSources::Flag& flag : sources.flags) AGENTD_TRY_VOID(reader.read_flag(flag));
   AGENTD_TRY_VOID(reader.check_ladder());
+  AGENTD_TRY_VOID(reader.check_permissions());
   return reader.take();
 }
 

@@ -37,13 +37,16 @@ constexpr KeySpec kKeys[] = {
     {"context_window",
      ValueType::kWhole,
      "0",
-     "The model's window in tokens; 0 means what the model table says (models.yaml, 'agentd models').",
+     "The model's window in tokens; 0 means what the model table says (models.yaml, 'agentd "
+     "models').",
      {},
      0,
      kMany},
     {"tokens.counter", ValueType::kChoice, "auto",
-     "How tokens are counted before the provider reports them. simple: bytes / 4; bpe: byte pairs, by the "
-     "encoding of the model table (cl100k_base without one); auto: bpe for models with an encoding in the "
+     "How tokens are counted before the provider reports them. simple: bytes / 4; bpe: byte pairs, "
+     "by the "
+     "encoding of the model table (cl100k_base without one); auto: bpe for models with an encoding "
+     "in the "
      "table, else simple.",
      "auto|simple|bpe"},
     {"system_prompt_file", ValueType::kText, "",
@@ -128,7 +131,8 @@ constexpr KeySpec kKeys[] = {
     {"hooks.allow",
      ValueType::kList,
      "",
-     "Names or globs of the hooks that may be loaded; empty means all. hooks.disable beats it, and the bundled "
+     "Names or globs of the hooks that may be loaded; empty means all. hooks.disable beats it, and "
+     "the bundled "
      "tools need none.",
      {},
      0,
@@ -139,7 +143,8 @@ constexpr KeySpec kKeys[] = {
     {"hooks.trace", ValueType::kBool, "false",
      "Whether every answer of a hook is shown with its time."},
     {"hooks.isolation", ValueType::kChoice, "process",
-     "Where native hooks run that are not bundled: in a process of their own, in one for each conversation, or "
+     "Where native hooks run that are not bundled: in a process of their own, in one for each "
+     "conversation, or "
      "in agentd itself, whose memory they then share.",
      "process|in-process|process-per-conversation"},
     {"hooks.worker_memory_mb",
@@ -156,39 +161,71 @@ constexpr KeySpec kKeys[] = {
      {},
      1,
      3.6e6},
-    {"hooks.guards", ValueType::kList, "",
-     "Names of hooks that must be there: one that is missing, broken or not trusted blocks.", {}, 0, 0,
+    {"hooks.guards",
+     ValueType::kList,
+     "",
+     "Names of hooks that must be there: one that is missing, broken or not trusted blocks.",
+     {},
+     0,
+     0,
      true},
-    {"hooks.adapt", ValueType::kList, "",
-     "Settings of other tools whose hooks run in place: PATH, or DIALECT:PATH.", {}, 0, 0, true},
-    {"hooks.allow_hosts", ValueType::kList, "",
-     "Hosts beside this machine that webhooks may reach: name, *.domain or name:port.", {}, 0, 0, true},
+    {"hooks.adapt",
+     ValueType::kList,
+     "",
+     "Settings of other tools whose hooks run in place: PATH, or DIALECT:PATH.",
+     {},
+     0,
+     0,
+     true},
+    {"hooks.allow_hosts",
+     ValueType::kList,
+     "",
+     "Hosts beside this machine that webhooks may reach: name, *.domain or name:port.",
+     {},
+     0,
+     0,
+     true},
     {"hooks.dev", ValueType::kBool, "false",
      "Whether changed hooks in your own directories run without 'agentd hooks trust'."},
     {"hooks.*.enabled", ValueType::kBool, "",
-     "Switches one hook on or off; bundled hooks need it to run."},
+     "Switches one hook on or off; bundled hooks need it to run. On under a name that no hook has "
+     "is an error."},
     {"hooks.*.config", ValueType::kAny, "", "What the hook gets as its own configuration."},
-    {"hooks.*.grant", ValueType::kList, "", 
-     "What the hook gets of what its manifest asks for: compactor, thread_factory, store (in your own directories "
-     "usual unless this is set), agentd.workspace/1, agentd.process/1, and a project's hook its capabilities."},
+    {"hooks.*.grant", ValueType::kList, "",
+     "What the hook gets of what its manifest asks for: compactor, thread_factory, store (in your "
+     "own directories "
+     "usual unless this is set), agentd.workspace/1, agentd.process/1, and a project's hook its "
+     "capabilities."},
     {"hooks.*.on_failure", ValueType::kChoice, "",
      "What a failure of the hook means: open goes on, closed blocks.", "open|closed"},
     {"hooks.*.authority", ValueType::kChoice, "",
-     "Whether the hook's veto of a compaction holds when the window is nearly full: final, or the third "
+     "Whether the hook's veto of a compaction holds when the window is nearly full: final, or the "
+     "third "
      "in a row no longer counts.",
      "normal|final"},
     {"hooks.*.isolation", ValueType::kChoice, "",
      "Where this hook runs; beats hooks.isolation, for bundled hooks too.",
      "process|in-process|process-per-conversation"},
     {"hooks.*.sandbox", ValueType::kChoice, "",
-     "What the hook's own process may do: what its manifest asks for, which is usual, or all that you may.",
+     "What the hook's own process may do: what its manifest asks for, which is usual, or all that "
+     "you may.",
      "manifest|off"},
     {"hooks.*.shadow", ValueType::kBool, "",
      "Whether the hook is asked and traced, and its verdict not used."},
-    {"hooks.*.priority", ValueType::kWhole, "",
-     "The hook's place among the others: a higher one is asked earlier.", {}, -32768, 32767},
-    {"hooks.*.timeout_ms", ValueType::kWhole, "",
-     "How long the hook may take, whatever the event allows.", {}, 1, 3.6e6},
+    {"hooks.*.priority",
+     ValueType::kWhole,
+     "",
+     "The hook's place among the others: a higher one is asked earlier.",
+     {},
+     -32768,
+     32767},
+    {"hooks.*.timeout_ms",
+     ValueType::kWhole,
+     "",
+     "How long the hook may take, whatever the event allows.",
+     {},
+     1,
+     3.6e6},
 
     {"agents.enabled", ValueType::kBool, "false",
      "Whether the model is offered the tool task, which runs a subagent."},
@@ -199,7 +236,7 @@ constexpr KeySpec kKeys[] = {
     {"permissions.allow",
      ValueType::kList,
      "",
-     "Names or globs of tools that run without a question.",
+     "Names or globs of tools that run without a question; see docs/guide/permissions.md.",
      {},
      0,
      0,
@@ -207,15 +244,15 @@ constexpr KeySpec kKeys[] = {
     {"permissions.deny",
      ValueType::kList,
      "",
-     "Names or globs of tools that never run; beats allow.",
+     "Names or globs of tools that never run; beats allow. A name that no tool has is an error.",
      {},
      0,
      0,
      true},
     {"workspace.roots", ValueType::kList, "",
-     "Directories that tools may touch, the first is where they start; empty means the current one "
-     "and the "
-     "project's root."},
+     "Directories that tools may touch, the first is where they start; each must exist. Empty "
+     "means the "
+     "current one and the project's root."},
 
     {"log.level", ValueType::kChoice, "warning", "The least that the diagnostic log takes.",
      "debug|info|warning|error|off"},
@@ -235,7 +272,8 @@ constexpr KeySpec kKeys[] = {
      "The environment variable that holds the key. Without a key ANTHROPIC_AUTH_TOKEN is sent as a bearer "
      "token."},
     {"providers.anthropic.betas", ValueType::kList, "",
-     "Names for the anthropic-beta header. One that the model table knows for the model widens its window: "
+     "Names for the anthropic-beta header. One that the model table knows for the model widens its "
+     "window: "
      "context-1m-2025-08-07."},
     {"providers.anthropic.max_retries",
      ValueType::kWhole,

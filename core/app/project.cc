@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/project.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
@@ -174,6 +177,22 @@ Instructions read_instructions(const Project& project, const std::string& home) 
   add_tree(out, home, {home});
   add_tree(out, project.root, directories_of(project));
   return out;
+}
+
+Result<void> check_roots(const Config& config) {
+  for (const std::string& root : config.list("workspace.roots")) {
+    const UniqueFd opened(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (opened.valid()) continue;
+    const int why = errno;
+    const std::string what =
+        why == ENOENT ? " does not exist: make it"
+        : why == ENOTDIR
+            ? " is not a directory: name one"
+            : " cannot be opened (" + std::generic_category().message(why) + "): mend that";
+    return Error{Code::kInvalid, config.origin("workspace.roots") + ": workspace.roots: " +
+                                     one_line(root, 400) + what + ", or take it out of the list"};
+  }
+  return {};
 }
 
 }  // namespace agentd::app

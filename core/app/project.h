@@ -9,6 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/app/config.h"
+#include "core/base/result.h"
+
 namespace agentd::app {
 
 struct Project {
@@ -36,5 +39,9 @@ struct Instructions {
 // cwd. A link that leads out of the project is not followed: a repository must not send other files
 // away.
 Instructions read_instructions(const Project& project, const std::string& home);
+
+// Every directory of workspace.roots must be one that can be opened; kInvalid says where it is
+// named.
+Result<void> check_roots(const Config& config);
 
 }  // namespace agentd::app

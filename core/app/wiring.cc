@@ -2,13 +2,16 @@
 #include "core/app/wiring.h"
 
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
 #include <mutex>
 
 #include "core/app/exit_codes.h"
+#include "core/app/hook_names.h"
 #include "core/app/model_setup.h"
+#include "core/app/permission_setup.h"
 #include "core/app/recipe_setup.h"
 #include "core/app/store_look.h"
 #include "core/app/version.h"
@@ -80,17 +83,6 @@ std::unique_ptr<Log> make_log(const Config& config, const std::string& home) {
   return make_file_log(file.empty() ? home + "/agentd.log" : file, at_least);
 }
 
-PermissionRules permissions(const Config& config) {
-  const std::string mode = config.text("permissions.mode");
-  PermissionRules rules;
-  rules.mode = mode == "allow"  ? PermissionRules::Mode::kAllow
-               : mode == "deny" ? PermissionRules::Mode::kDeny
-                                : PermissionRules::Mode::kAsk;
-  rules.allow = config.list("permissions.allow");
-  rules.deny = config.list("permissions.deny");
-  return rules;
-}
-
 std::string today(const Clock& clock) {
   const std::time_t now = clock.wall_ms() / 1000;
   std::tm parts{};
@@ -137,6 +129,7 @@ class EngineImpl final : public Engine {
     if (auto known = load_models(); !known) return known.error();
     log_ = make_log(config_, home_);
     project_ = find_project(app_.surroundings().cwd);
+    if (auto checked = check_roots(config_); !checked) return usage(checked.error());
     recipes_.emplace(
         recipe_directories(config_, home_, project_, app_.clock(), !options_.safe_mode), *log_);
     // A mistake in it costs nothing: no provider, no store.
@@ -150,7 +143,8 @@ class EngineImpl final : public Engine {
     if (auto made = make_provider(); !made) return made.error();
     if (auto opened = open(); !opened) return opened.error();
     if (auto made = make_agent_services(approver); !made) return made.error();
-    load_hooks();
+    if (auto loaded = load_hooks(); !loaded) return loaded.error();
+    if (auto checked = check_rules(); !checked) return checked.error();
     publish();
     if (recipe)
       if (auto put = put_on(std::move(*recipe), options_.recipe_arguments); !put)
@@ -327,7 +321,7 @@ class EngineImpl final : public Engine {
                      *estimator_,
                      dispatcher_,
                      tools_,
-                     permissions(config_),
+                     permission_rules(config_),
                      &approver,
                      *recipes_,
                      tokens_,
@@ -397,12 +391,12 @@ class EngineImpl final : public Engine {
     return roots;
   }
 
-  void load_hooks() {
+  Result<void, Failure> load_hooks() {
     if (options_.safe_mode) {
       for (const std::string& note : safe_mode_notes(config_, home_, project_, app_.clock())) warn(note);
-      return;
+      return {};
     }
-    if (!options_.hooks && !options_.tools) return;
+    if (!options_.hooks && !options_.tools) return {};
     HookSetup setup = hook_setup(app_, config_, home_, project_, options_.hooks);
     setup.options.native.roots = workspace_roots();
     host_ = std::make_unique<HookHost>(setup.options, external_environment());
@@ -411,6 +405,40 @@ class EngineImpl final : public Engine {
       if (!is_replaced(setup, problem.path, problem.name)) warn(problem.message);
     for (const std::string& note : host_->notes()) warn(note);
     tools_.set(&host_->tools());
+    return check_names(setup);
+  }
+
+  // Settings for hooks that are not there. What lies where is only looked up when a name is not
+  // obviously right.
+  Result<void, Failure> check_names(const HookSetup& setup) {
+    if (!options_.hooks) return {};
+    std::vector<std::string> names = config_.hook_names();
+    for (const char* list : {"hooks.order", "hooks.disable", "hooks.allow"})
+      for (std::string& name : config_.list(list)) names.push_back(std::move(name));
+    const bool right = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      return name == "*" || !host_->kind_of(name).empty() ||
+             ::access((setup.bundled + "/" + name + ".so").c_str(), F_OK) == 0;
+    });
+    if (right) return {};
+    for (const NameProblem& problem :
+         hook_name_problems(config_, describe_all(setup.options, app_.clock()))) {
+      if (problem.weight == NameProblem::Weight::kBroken) return Failure{kExitUsage, problem.text};
+      if (problem.weight == NameProblem::Weight::kWarning) warn(problem.text);
+    }
+    return {};
+  }
+
+  // Now that the tools are known: a rule that no tool can match is a mistake, and nothing runs with
+  // it.
+  Result<void, Failure> check_rules() {
+    if (!options_.tools || !host_) return {};
+    std::vector<std::string> names;
+    for (const Tool& tool : tools_.tools()) names.push_back(tool.name);
+    for (const RuleProblem& problem : rule_problems(config_, names, true)) {
+      if (problem.broken) return Failure{kExitUsage, problem.text};
+      warn(problem.text);
+    }
+    return {};
   }
 
   // The hooks, and the handlers of the recipe in use.

@@ -10,7 +10,7 @@ namespace {
 
 bool names(const std::vector<std::string>& patterns, const std::string& name) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    return ::fnmatch(pattern.c_str(), name.c_str(), FNM_CASEFOLD) == 0;
   });
 }
 

@@ -5,12 +5,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
+#include "core/app/hook_names.h"
 #include "core/app/model_setup.h"
+#include "core/app/permission_setup.h"
 #include "core/app/version.h"
 #include "core/app/wiring.h"
 #include "core/base/bytes.h"
@@ -172,6 +175,38 @@ void check_hooks(Report& report, const App& app, const HooksHere& here) {
   for (const HookSource& source : inventory.sources) check_hook(report, source);
 }
 
+void check_names(Report& report, const App& app, const HooksHere& here) {
+  for (const NameProblem& problem : hook_name_problems(here.config, inventory_of(app, here))) {
+    const bool broken = problem.weight == NameProblem::Weight::kBroken;
+    report.say(broken                                            ? Verdict::kBroken
+               : problem.weight == NameProblem::Weight::kWarning ? Verdict::kWarn
+                                                                 : Verdict::kNote,
+               problem.text);
+    if (broken) report.advise("no run begins until the name is right or the setting is gone");
+  }
+}
+
+// No module is loaded for this report: other plugins may bring tools that it does not know.
+void check_permissions(Report& report, const App& app, const HooksHere& here) {
+  const Inventory inventory = inventory_of(app, here);
+  const bool others = std::any_of(
+      inventory.sources.begin(), inventory.sources.end(), [&](const HookSource& source) {
+        return source.kind == "native" && source.state == HookState::kOn &&
+               !source.path.starts_with(here.setup.bundled + "/");
+      });
+  const std::vector<RuleProblem> problems = rule_problems(here.config, {"task"}, !others);
+  for (const RuleProblem& problem : problems)
+    report.say(problem.broken ? Verdict::kBroken : Verdict::kWarn, problem.text);
+  if (problems.empty())
+    report.say(Verdict::kOk, "mode " + here.config.text("permissions.mode") + ", " +
+                                 std::to_string(here.config.list("permissions.allow").size()) +
+                                 " rules that allow, " +
+                                 std::to_string(here.config.list("permissions.deny").size()) +
+                                 " that deny");
+  if (const auto roots = check_roots(here.config); !roots)
+    report.say(Verdict::kBroken, roots.error().message);
+}
+
 void check_model(Report& report, const Config& config, const std::string& home,
                  std::int64_t wall_ms) {
   const Result<ModelTable> table = load_model_table(home, config);
@@ -268,7 +303,11 @@ int doctor_command(App& app, const Arguments& arguments) {
   check_directory(report, *home, false);
   check_store(report, app, *home);
   report.section("Hooks");
-  check_hooks(report, app, hooks_here(app, *config, *home));
+  const HooksHere here = hooks_here(app, *config, *home);
+  check_hooks(report, app, here);
+  check_names(report, app, here);
+  report.section("Permissions");
+  check_permissions(report, app, here);
   report.section("Provider");
   check_provider(report, app, *config);
   check_model(report, *config, *home, app.clock().wall_ms());

@@ -6,6 +6,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
+#include "core/app/permission_setup.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/host/external/declarative.h"
@@ -21,6 +22,35 @@ std::string absolute(const App& app, const std::string& path) {
   const std::filesystem::path out(path);
   if (out.is_absolute()) return out.lexically_normal().string();
   return (std::filesystem::path(app.surroundings().cwd) / out).lexically_normal().string();
+}
+
+// Settings permit tools, too. That is for config.yaml, and nothing here writes it: each rule is
+// told with what to write.
+void report_permissions(const std::string& text, std::vector<std::string>& problems) {
+  const auto document = JsonDocument::parse(text);
+  if (!document || !document->root().is_object()) return;
+  const JsonView permissions = document->root()["permissions"];
+  for (std::size_t i = 0; permissions.is_object() && i < permissions.size(); ++i) {
+    const std::string list = "permissions." + std::string(permissions.key_at(i));
+    const JsonView rules = permissions.at(i);
+    if (list != "permissions.allow" && list != "permissions.deny" && list != "permissions.ask") {
+      problems.push_back(list + ": agentd's own setting is permissions.mode (ask, allow or deny)");
+      continue;
+    }
+    for (std::size_t k = 0; rules.is_array() && k < rules.size(); ++k) {
+      const std::string rule(rules.at(k).string_or({}));
+      const std::string wrong = wrong_rule(rule);
+      const std::string what = list + " '" + one_line(rule, kShownBytes) + "': ";
+      if (!wrong.empty())
+        problems.push_back(what + wrong);
+      else if (list == "permissions.ask")
+        problems.push_back(what +
+                           "agentd asks for what no rule names while permissions.mode is ask");
+      else
+        problems.push_back(what + "write " + list + ": [" + join(tools_of_rule(rule), ", ") +
+                           "] in config.yaml");
+    }
+  }
 }
 
 struct Imported {
@@ -43,6 +73,7 @@ Result<Imported> import_file(const std::string& path, const std::string& dialect
   out.dialect = *found;
   AGENTD_TRY(out.set, read_settings(out.dialect, text, path, name_of(out.dialect)));
   out.yaml = write_declarative(out.set, path);
+  report_permissions(text, out.set.problems);
   return out;
 }
 
