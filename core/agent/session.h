@@ -296,7 +296,7 @@ class Turn {
   bool allowed_final_input(const Outcome& outcome) const;
   void deny(Prepared& prepared, const Outcome& outcome);
   void decide_permission(Prepared& prepared, const Outcome* outcome);
-  void ask_permission(Prepared& prepared);
+  void ask_permission(Prepared& prepared, const AskedBy& by_hook);
   void add_intent(const Prepared& prepared);
   ToolResultRecord run_tool(const Prepared& prepared);
   // ---- subagent.cc

@@ -155,6 +155,8 @@ void Turn::take_rewritten_input(Prepared& prepared, std::string rewritten, Outco
     outcome.blocked_by = again->blocked_by;
   } else if (again->permission == AGENTD_PERMISSION_ASK) {
     outcome.permission = AGENTD_PERMISSION_ASK;
+    outcome.permission_by = again->permission_by;
+    outcome.permission_reason = again->permission_reason;
   }
 }
 
@@ -183,10 +185,12 @@ void Turn::decide_permission(Prepared& prepared, const Outcome* outcome) {
     return;
   }
   if (hooks == AGENTD_PERMISSION_ASK || (rules == Permission::kAsk && hooks != AGENTD_PERMISSION_ALLOW))
-    ask_permission(prepared);
+    ask_permission(prepared, hooks == AGENTD_PERMISSION_ASK
+                                 ? AskedBy{outcome->permission_by.hook, outcome->permission_reason}
+                                 : AskedBy{});
 }
 
-void Turn::ask_permission(Prepared& prepared) {
+void Turn::ask_permission(Prepared& prepared, const AskedBy& by_hook) {
   PermissionAnswer answer;
   std::string by = "user";
   if (session_.allowed_.contains(prepared.tool.name)) return;
@@ -209,7 +213,7 @@ void Turn::ask_permission(Prepared& prepared) {
   if (!answer.allowed) {
     if (parts_.approver != nullptr) {
       session_.notify(AGENTD_LEVEL_INFO, "agentd needs your permission to use " + prepared.tool.name);
-      answer = parts_.approver->ask(prepared.tool, prepared.call);
+      answer = parts_.approver->ask(prepared.tool, prepared.call, by_hook);
     } else {
       answer.reason = by = "nobody is there to be asked";
     }

@@ -16,33 +16,35 @@
 
 namespace agentd::app {
 
-// Asks on the controlling terminal: y once, a always in this session, n with an optional reason. An
-// interrupt or the end of input is a no.
+// Asks on the controlling terminal: y once, n, n with a reason for the model, a for every call of
+// the tool in this session. Only keys that come after the question count (keyboard.h); an interrupt
+// or the end of input is a no.
 class TerminalApprover final : public Approver {
  public:
-  // `before` is called before the question is shown, so that other output ends its line.
-  TerminalApprover(UniqueFd terminal, std::function<void()> before)
-      : terminal_(std::move(terminal)), before_(std::move(before)) {}
-  PermissionAnswer ask(const Tool& tool, const ToolCall& call) override;
+  struct Place {
+    UniqueFd terminal;
+    bool pastes = false;  // marks_pastes() of the terminal
+    std::string root;     // where relative paths of tools begin
+    // Called before the question is shown, so that other output ends its line.
+    std::function<void()> before;
+    // Gets what was typed before the question; empty = dropped.
+    std::function<void(std::string)> keep;
+  };
+  explicit TerminalApprover(Place place) : place_(std::move(place)) {}
+  PermissionAnswer ask(const Tool& tool, const ToolCall& call, const AskedBy& by) override;
 
  private:
-  UniqueFd terminal_;
-  std::function<void()> before_;
+  Place place_;
 };
 
 // Nobody can be asked: every question is a no, with a sentence that says what would change it.
 class AbsentApprover final : public Approver {
  public:
-  PermissionAnswer ask(const Tool& tool, const ToolCall& call) override;
+  PermissionAnswer ask(const Tool& tool, const ToolCall& call, const AskedBy& by) override;
 };
 
-// The one that fits: a terminal if standard error is one and can be opened.
-std::unique_ptr<Approver> make_approver(bool on_terminal, std::function<void()> before);
-
-// One line from a descriptor, without its end; nullopt at the end of input, or when a signal came.
-std::optional<std::string> read_line(int fd);
-
-// What a call would do, whole and harmless, for a person who decides: the exact bytes, escaped.
-std::string question_text(const Tool& tool, const ToolCall& call);
+// The one that fits: a terminal if `on_terminal` and it can be opened. `place.terminal` is set
+// here.
+std::unique_ptr<Approver> make_approver(bool on_terminal, TerminalApprover::Place place);
 
 }  // namespace agentd::app

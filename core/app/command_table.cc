@@ -44,14 +44,18 @@ CommandSpec run_spec() {
       "run",
       "[QUERY...|-]",
       "ask the agent to do something, and wait until it is done",
-      "The words of QUERY are one message. \"-\", or no QUERY with a file or pipe as standard "
-      "input, "
-      "reads the\nmessage from there. The answer goes to standard output, everything else to "
+      "The words of QUERY are one message, and what comes by a pipe or from a file stands behind "
+      "them; "
+      "\"-\" alone\nor no QUERY makes it the message. agentd reads such input to its end: start it "
+      "with "
+      "< /dev/null where a\npipe stays open. @PATH adds the text of a file in the workspace. The "
+      "answer goes to standard output, everything else to "
       "standard error.\nThe first Ctrl-C ends the run and keeps what was said; the second ends the "
       "program.",
       {kResume,
        kFollow,
-       {"recipe", 'r', "NAME", "send that recipe's text; QUERY, if any, stands behind it ('agentd recipe list')"},
+       {"recipe", 'r', "NAME",
+        "send that recipe's text; QUERY, if any, stands behind it ('agentd recipe list')"},
        {"arg", 0, "NAME=VALUE", "fill in a variable of the recipe (repeats)", {}, {}, {}, true},
        kProvider,
        kModel,
@@ -69,7 +73,8 @@ CommandSpec run_spec() {
        kSet},
       {"agentd run \"why does the build fail?\"",
        "agentd run --follow \"now fix it\"            # the same conversation",
-       "git diff | agentd run --result-only -       # the message comes from a pipe",
+       "git diff | agentd run \"review this\"         # the pipe's text stands behind the words",
+       "agentd run \"what does @src/main.c do?\"     # the file is sent along",
        "agentd run --allow bash --max-turns 20 \"make the tests pass\"",
        "agentd run -r compact --follow \"Focus on the deployment\"",
        "git commit -m \"$(agentd run -r commit --result-only)\""},

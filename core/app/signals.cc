@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <thread>
 
 #include "core/base/result.h"
 
@@ -52,6 +53,18 @@ bool is_new_wish() {
   return true;
 }
 
+// Handlers that are running, on any thread: what they may hold is not changed meanwhile.
+std::atomic<int> handlers{0};
+
+struct Handling {
+  Handling() { handlers.fetch_add(1); }
+  ~Handling() { handlers.fetch_sub(1); }
+};
+
+void wait_for_handlers() {
+  while (handlers.load() != 0) std::this_thread::yield();
+}
+
 void cancel_for(const CancelToken& token, int signal) {
   last_signal.store(signal);
   token.cancel(AGENTD_CANCEL_USER);
@@ -62,6 +75,7 @@ void cancel_for(const CancelToken& token, int signal) {
 }
 
 extern "C" void on_signal(int signal) {
+  const Handling handling;
   if (!is_new_wish()) return;
   const CancelToken* token = current_token.load();
   if (token == nullptr || wished.exchange(true)) ::_exit(128 + signal);
@@ -97,39 +111,51 @@ SignalScope::SignalScope() {
   forget_signals();
   wish_ns.store(0);
   wake_fd.store(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  current_token.store(&token_);
+  current_token.store(&tokens_[0]);
   install(on_signal);
 }
 
 SignalScope::~SignalScope() {
   install(SIG_DFL);
   current_token.store(nullptr);
+  wait_for_handlers();
   forget_signals();
   ::close(wake_fd.exchange(-1));
 }
 
 void end_for_reader() {
+  const Handling handling;
   const CancelToken* token = current_token.load();
   if (token != nullptr && !wished.exchange(true)) cancel_for(*token, SIGPIPE);
 }
 
 CancelToken SignalScope::next() {
-  current_token.store(nullptr);
-  token_ = CancelToken();
   std::uint64_t caught = 0;
   while (::read(wake_fd.load(), &caught, sizeof caught) > 0) continue;
   forget_signals();
-  current_token.store(&token_);
-  return token_;
+  // The other place: a handler on another thread may hold the token of this one until it is done,
+  // and at no time is there none, which would end the program.
+  in_use_ = 1 - in_use_;
+  const CancelToken fresh;
+  tokens_[in_use_] = fresh;
+  current_token.store(&tokens_[in_use_]);
+  wait_for_handlers();
+  // A signal between the two lines above has cancelled the old token.
+  if (last_signal.load() != 0) fresh.cancel(AGENTD_CANCEL_USER);
+  return fresh;
 }
 
 int SignalScope::caught() const { return last_signal.load(); }
 
-bool wait_for_input(int fd) {
+InputWait wait_for_input(int fd, int timeout_ms) {
   pollfd waits[2] = {{fd, POLLIN, 0}, {wake_fd.load(), POLLIN, 0}};
-  while (::poll(waits, 2, -1) < 0)
-    if (errno != EINTR) return false;
-  return last_signal.load() == 0;
+  int ready = 0;
+  while ((ready = ::poll(waits, 2, timeout_ms)) < 0)
+    if (errno != EINTR) return InputWait::kSignal;
+  if (last_signal.load() != 0) return InputWait::kSignal;
+  return ready == 0 ? InputWait::kTimeout : InputWait::kReady;
 }
+
+bool wait_for_input(int fd) { return wait_for_input(fd, -1) == InputWait::kReady; }
 
 }  // namespace agentd::app

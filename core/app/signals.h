@@ -31,7 +31,8 @@ class SignalScope {
   int caught() const;
 
  private:
-  CancelToken token_;
+  CancelToken tokens_[2];
+  int in_use_ = 0;  // of tokens_
 };
 
 inline constexpr char kReaderLeft[] =
@@ -42,5 +43,9 @@ void end_for_reader();
 // Waits until a read of `fd` would not block. False when a signal was caught since next(), also one that
 // came just before the call: a read alone would sleep through it.
 bool wait_for_input(int fd);
+
+enum class InputWait { kReady, kTimeout, kSignal };
+// The same, for that long.
+InputWait wait_for_input(int fd, int timeout_ms);
 
 }  // namespace agentd::app

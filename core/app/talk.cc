@@ -2,6 +2,9 @@
 #include "core/app/talk.h"
 
 #include "core/app/exit_codes.h"
+#include "core/app/keyboard.h"
+#include "core/app/message_input.h"
+#include "core/app/project.h"
 #include "core/app/recipe_setup.h"
 #include "core/app/signals.h"
 
@@ -42,7 +45,15 @@ Result<void, Failure> Talk::start(bool needs_model) {
       break;
   }
   watch_ = std::make_unique<ReaderWatch>(*sink, app_.out(), [] { end_for_reader(); });
-  approver_ = make_approver(app_.err().tty(), [this] { settle(); });
+  const std::vector<std::string> roots = config_.list("workspace.roots");
+  approver_ = make_approver(app_.err().tty(),
+                            {{},
+                             marks_pastes(app_.surroundings().environment("TERM").value_or("")),
+                             roots.empty() ? app_.surroundings().cwd : roots.front(),
+                             [this] { settle(); },
+                             [this](std::string text) {
+                               if (keep_typed_) keep_typed_(std::move(text));
+                             }});
   EngineOptions options;
   options.save = !arguments_.has("no-save");
   options.safe_mode = arguments_.has("safe-mode");
@@ -132,6 +143,16 @@ void Talk::end(std::string_view reason) {
   session_->end(reason);
   settle();
   session_.reset();
+}
+
+Result<std::string> attached(const App& app, const Arguments& arguments, const std::string& text) {
+  if (text.find('@') == std::string::npos) return text;
+  const std::string& cwd = app.surroundings().cwd;
+  const auto config = app.config(arguments);
+  std::vector<std::string> roots =
+      config ? config->list("workspace.roots") : std::vector<std::string>{};
+  if (roots.empty()) roots = {cwd, find_project(cwd).root};
+  return with_files(text, cwd, roots);
 }
 
 }  // namespace agentd::app

@@ -34,12 +34,15 @@ class Talk {
   Engine& engine() { return *engine_; }
   Session& session() { return *session_; }
   Style style() const { return style_; }
+  bool saves() const { return !arguments_.has("no-save"); }
   // Whether the conversation has a message yet.
   bool has_messages() const;
   // Ends lines and waiting of the renderer.
   void settle();
   // "conversation 01J... · context 34 % · 3 turns", on standard error.
   void footer(const RunReport& report);
+  // Who gets what was typed before a question; nobody unless set.
+  void keep_typed(std::function<void(std::string)> keep) { keep_typed_ = std::move(keep); }
   // Ends the session.
   void end(std::string_view reason);
 
@@ -57,9 +60,13 @@ class Talk {
   std::unique_ptr<JsonRenderer> json_;
   std::unique_ptr<QuietRenderer> quiet_;
   std::unique_ptr<ReaderWatch> watch_;
+  std::function<void(std::string)> keep_typed_;
   std::unique_ptr<Approver> approver_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Session> session_;
 };
+
+// The text with the files of the workspace behind it that it names (message_input.h).
+Result<std::string> attached(const App& app, const Arguments& arguments, const std::string& text);
 
 }  // namespace agentd::app

@@ -49,15 +49,35 @@ bool is_harmful(std::uint32_t code) {
   return control || turns;
 }
 
-void append_neutral(std::string& out, std::string_view character) {
-  const std::uint32_t code = code_point(character);
-  if (!is_harmful(code)) {
-    out += character;
-    return;
-  }
+// Nothing is seen of it, or something else: characters of no width, blanks that are no space, tags,
+// private ones. Harmless in prose, and needed there for emoji and many scripts.
+bool is_hidden(std::uint32_t code) {
+  struct Range {
+    std::uint32_t first, last;
+  };
+  static constexpr Range kHidden[] = {
+      {0xA0, 0xA0},       {0xAD, 0xAD},       {0x34F, 0x34F},   {0x61C, 0x61C},
+      {0x115F, 0x1160},   {0x1680, 0x1680},   {0x17B4, 0x17B5}, {0x180B, 0x180F},
+      {0x2000, 0x200F},   {0x2028, 0x202F},   {0x205F, 0x206F}, {0x2800, 0x2800},
+      {0x3000, 0x3000},   {0x3164, 0x3164},   {0xE000, 0xF8FF}, {0xFE00, 0xFE0F},
+      {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFC}, {0x1D173, 0x1D17A},
+      {0xE0000, 0xE0FFF}, {0xF0000, 0x10FFFF}};
+  return std::any_of(std::begin(kHidden), std::end(kHidden),
+                     [&](const Range& range) { return code >= range.first && code <= range.last; });
+}
+
+void append_escaped(std::string& out, std::uint32_t code) {
   char text[16];
   std::snprintf(text, sizeof text, code < 0x100 ? "\\x%02x" : "\\u{%04x}", code);
   out += text;
+}
+
+void append_neutral(std::string& out, std::string_view character) {
+  const std::uint32_t code = code_point(character);
+  if (is_harmful(code))
+    append_escaped(out, code);
+  else
+    out += character;
 }
 
 // Where a character at the end is not whole yet: the length of what is left over.
@@ -135,6 +155,21 @@ std::string neutral(std::string_view text) {
   Neutralizer neutralizer;
   std::string out = neutralizer.feed(text);
   return out + neutralizer.finish();
+}
+
+std::string visible(std::string_view text) {
+  const std::string whole = to_utf8(text);
+  std::string out;
+  for (std::size_t at = 0; at < whole.size();) {
+    const std::size_t length = announced_length(static_cast<unsigned char>(whole[at]));
+    const std::string_view character = std::string_view(whole).substr(at, length);
+    if (is_hidden(code_point(character)))
+      append_escaped(out, code_point(character));
+    else
+      append_neutral(out, character);
+    at += length;
+  }
+  return out;
 }
 
 std::string neutral_line(std::string_view text, std::size_t bytes_max) {

@@ -60,7 +60,10 @@ class Neutralizer {
   std::string rest_;
 };
 std::string neutral(std::string_view text);
-// The same on one line, cut at `bytes_max` with a mark.
+// Stricter, for what a person decides about: all that a terminal does not show as what it is, such
+// as characters of no width and blanks that are no space, appears as \u{NNNN} as well.
+std::string visible(std::string_view text);
+// neutral() on one line, cut at `bytes_max` with a mark.
 std::string neutral_line(std::string_view text, std::size_t bytes_max);
 
 // "model 3 s" on a terminal's last line while something takes longer than a second. Does nothing

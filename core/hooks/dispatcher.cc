@@ -293,6 +293,7 @@ class Merger {
     outcome().permission = action.code;
     outcome().remember = action.remember != 0;
     outcome().permission_by = by(from);
+    outcome().permission_reason = action.text;
     return "applied";
   }
 

@@ -147,6 +147,7 @@ struct Outcome {
   std::uint32_t permission = 0;       // AGENTD_PERMISSION_; deny beats ask beats allow
   bool remember = false;
   By permission_by;
+  std::string permission_reason;
   std::vector<Conflict> conflicts;
   std::vector<Failure> failures;
 

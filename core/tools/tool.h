@@ -58,7 +58,7 @@ enum class Permission { kAllow, kDeny, kAsk };
 struct PermissionRules {
   enum class Mode { kAsk, kAllow, kDeny };
   Mode mode = Mode::kAsk;
-  std::vector<std::string> allow;  // names or globs; "*" = all
+  std::vector<std::string> allow;  // names or globs in any case; "*" = all
   std::vector<std::string> deny;
 
   // Read-only tools need no question unless a deny rule names them.
@@ -71,11 +71,16 @@ struct PermissionAnswer {
   std::string reason;     // for the model when it was denied
 };
 
+// The hook that wants the question asked, and why; an empty name = the rules want it.
+struct AskedBy {
+  std::string hook, reason;
+};
+
 // Asks the user. A run without one denies.
 class Approver {
  public:
   virtual ~Approver() = default;
-  virtual PermissionAnswer ask(const Tool& tool, const ToolCall& call) = 0;
+  virtual PermissionAnswer ask(const Tool& tool, const ToolCall& call, const AskedBy& by) = 0;
 };
 
 }  // namespace agentd

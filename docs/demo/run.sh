@@ -5,6 +5,7 @@
 # the conversation summarised, and replaces it; the next run goes on from the summary.
 # Usage: run.sh DIRECTORY, where DIRECTORY is a build tree or the prefix of an installed agentd
 set -euo pipefail
+exec < /dev/null  # what is piped into this script is no message
 where=$(cd "$1" && pwd)
 agentd=$where/core/app/agentd bundled=$where/hooks
 if [ -x "$where/bin/agentd" ]; then agentd=$where/bin/agentd bundled=$where/lib/agentd/hooks; fi

@@ -114,12 +114,14 @@ void Program::drop_hook(const std::string& module) const {
 }
 
 std::vector<std::string> Program::full_environment() const {
-  std::vector<std::string> out{"PATH=/usr/bin:/bin", "HOME=" + directory_.path(),
-                               "AGENTD_HOME=" + home_, "LC_ALL=C.UTF-8", "TERM=dumb"};
+  std::vector<std::string> out = environment_;  // of two entries with one name the first counts
+  for (const std::string& usual :
+       {std::string("PATH=/usr/bin:/bin"), "HOME=" + directory_.path(), "AGENTD_HOME=" + home_,
+        std::string("LC_ALL=C.UTF-8"), std::string("TERM=dumb")})
+    out.push_back(usual);
   // Sanitizers of the test's own build; nothing of the user's.
   for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
-  out.insert(out.end(), environment_.begin(), environment_.end());
   return out;
 }
 
@@ -149,11 +151,12 @@ Finished Program::run(const std::vector<std::string>& words, const std::string& 
 
 Finished Program::on_terminal(const std::vector<std::string>& words,
                               const std::vector<std::pair<std::string, std::string>>& dialogue,
-                              std::chrono::milliseconds pause) {
+                              std::chrono::milliseconds pause, const std::string& early) {
   int terminal = -1;
   const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
   if (pid == 0) become(words, full_environment(), project_);
   const UniqueFd owned(terminal);
+  EXPECT_TRUE(write_all(terminal, early));
   Finished finished;
   std::size_t next = 0, seen = 0;
   for (const auto until = std::chrono::steady_clock::now() + kPatience;;) {

@@ -72,10 +72,11 @@ class Program {
   Finished run(const std::vector<std::string>& words, const std::string& input = {});
   Running start(const std::vector<std::string>& words, const std::string& input = {});
   // The same on a terminal of its own; what it shows comes as `out`. Each input is sent when the
-  // text before it has been shown, and not before `pause` is over: {"> ", "hello\n"}.
+  // text before it has been shown, and not before `pause` is over: {"> ", "hello\n"}. `early` is
+  // typed before the program has shown anything.
   Finished on_terminal(const std::vector<std::string>& words,
                        const std::vector<std::pair<std::string, std::string>>& dialogue,
-                       std::chrono::milliseconds pause = {});
+                       std::chrono::milliseconds pause = {}, const std::string& early = {});
 
   // The newest conversation of the store; empty when there is none.
   std::string newest();

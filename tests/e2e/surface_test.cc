@@ -176,13 +176,13 @@ TEST(Terminal, AToolIsAllowedOnceByY) {
   EXPECT_EQ(::stat((program.project() + "/made.txt").c_str(), &info), 0);
 }
 
-TEST(Terminal, AReasonInPlaceOfYesReachesTheModel) {
+TEST(Terminal, TheReasonOfANoReachesTheModel) {
   Program program;
   const Finished ran = program.on_terminal(
       {"run", "look", "--script",
        program.script("- calls: [{name: bash, input: {command: 'touch made.txt'}}]\n"
                       "- text: understood\n  expect: {contains: use another directory}\n")},
-      {{"Allow?", "use another directory\n"}, {"understood", ""}});
+      {{"Allow?", "n use another directory\n"}, {"understood", ""}});
   EXPECT_EQ(ran.code, 0) << ran.out;
   struct stat info {};
   EXPECT_NE(::stat((program.project() + "/made.txt").c_str(), &info), 0);

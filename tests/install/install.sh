@@ -3,6 +3,7 @@
 # install.sh SOURCE BUILD WORK CXX - installs into an empty prefix, moves it, and uses agentd from there as
 # somebody would who never saw the source: the main job, a hook by pkg-config, a hook by CMake.
 set -u
+exec < /dev/null # what this script is given is no message
 source=$1 build=$2 work=$3 cxx=$4
 . "$source/tests/abi/lib.sh"
 rm -rf "$work"

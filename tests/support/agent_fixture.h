@@ -227,11 +227,13 @@ class RecordingEvents final : public EventSink {
 
 class FakeApprover final : public Approver {
  public:
-  PermissionAnswer ask(const Tool& tool, const ToolCall& call) override {
+  PermissionAnswer ask(const Tool& tool, const ToolCall& call, const AskedBy& by) override {
     asked.push_back(tool.name + " " + call.input_json);
+    asked_by.push_back(by);
     return answer;
   }
   PermissionAnswer answer;
+  std::vector<AskedBy> asked_by;
   std::vector<std::string> asked;
 };
 

@@ -20,7 +20,7 @@ constexpr std::size_t kLinesMax = 1'000;
 constexpr std::size_t kColumnsMax = 100;
 
 // Where a library is wrapped; its headers are included nowhere else.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kWrapped{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWrapped{{
     {"rapidjson/", "core/codec/"},
     {"yaml-cpp/", "core/codec/"},
     {"curl/", "core/net/"},
@@ -30,6 +30,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kWrapped{
     {"boost/dll", "core/bridge/"},
     {"boost/program_options", "core/app/"},
     {"re2/", "core/codec/"},
+    {"histedit.h", "core/app/line_editor"},
 }};
 
 bool has_suffix(const fs::path& path, std::initializer_list<const char*> suffixes) {

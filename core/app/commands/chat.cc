@@ -4,6 +4,8 @@
 #include "core/app/commands/commands.h"
 #include "core/app/compaction_text.h"
 #include "core/app/exit_codes.h"
+#include "core/app/keyboard.h"
+#include "core/app/line_editor.h"
 #include "core/app/signals.h"
 #include "core/app/talk.h"
 #include "core/base/bytes.h"
@@ -21,7 +23,10 @@ constexpr std::string_view kHelp =
     "/status           conversation, model and context\n"
     "/clear            begin a new conversation\n"
     "/exit             end the chat (so does Ctrl-D)\n"
-    "A line that ends with a backslash goes on in the next one. Ctrl-C ends an answer.\n";
+    "A line that ends with a backslash goes on in the next one; pasted lines are one message.\n"
+    "Ctrl-C ends an answer, Ctrl-R searches what you said before.\n";
+
+constexpr int kBurstMs = 20;  // between two lines of a paste
 
 constexpr std::string_view kCommands[] = {"/help",   "/compact", "/undo", "/recipes",
                                           "/status", "/clear",   "/exit", "/quit"};
@@ -72,7 +77,13 @@ RecipeLine parse_recipe_line(std::string_view text) {
 
 class Chat {
  public:
-  Chat(App& app, Talk& talk, SignalScope& signals) : app_(app), talk_(talk), signals_(signals) {}
+  Chat(App& app, const Arguments& arguments, Talk& talk, SignalScope& signals)
+      : app_(app), arguments_(arguments), talk_(talk), signals_(signals), editor_(open_editor()) {
+    talk_.keep_typed([this](std::string text) { keep(std::move(text)); });
+  }
+  ~Chat() { talk_.keep_typed({}); }
+  Chat(const Chat&) = delete;
+  Chat& operator=(const Chat&) = delete;
 
   int loop() {
     while (!over_) {
@@ -89,7 +100,6 @@ class Chat {
     bool interrupted = false;
     for (;;) {
       signals_.next();
-      prompt();
       std::optional<std::string> line = read_message();
       if (line) return line;
       if (app_.surroundings().input_tty) app_.out().line("");
@@ -103,19 +113,63 @@ class Chat {
     }
   }
 
-  void prompt() {
-    if (!app_.surroundings().input_tty) return;
-    const Gauge gauge = talk_.session().gauge();
-    const std::string percent = gauge.limit == 0 ? "" : std::to_string(gauge.percent()) + " % ";
-    app_.out().print(app_.out().styled("1", percent + "> "));
-    app_.out().flush();
+  std::unique_ptr<LineEditor> open_editor() const {
+    const Surroundings& here = app_.surroundings();
+    if (!here.input_tty || !app_.out().tty()) return nullptr;
+    const auto home = app_.home();
+    const bool save = home && talk_.saves();
+    return LineEditor::open({here.input, here.environment("TERM").value_or(""),
+                             save ? *home + "/chat_history" : std::string()});
   }
+
+  // What was typed before a permission question, which it did not answer.
+  void keep(std::string text) {
+    if (editor_)
+      editor_->prefill(text);
+    else
+      app_.err().line("(not sent: what was typed before the question)");
+    app_.err().flush();
+  }
+
+  std::string prompt() const {
+    const Gauge gauge = talk_.session().gauge();
+    return (gauge.limit == 0 ? "" : std::to_string(gauge.percent()) + " % ") + "> ";
+  }
+
+  std::optional<std::string> read_part(const std::string& prompt) {
+    if (editor_) return editor_->read(prompt, app_.out().styled("1", "x") == "x" ? "" : "1");
+    const int input = app_.surroundings().input;
+    if (!app_.surroundings().input_tty) return read_line(input);
+    app_.out().print(app_.out().styled("1", prompt));
+    app_.out().flush();
+    std::optional<std::string> text = read_line(input);
+    // Lines that come all at once were pasted: one message.
+    for (std::size_t begin = 0; text && input_within(input, kBurstMs);) {
+      if (is_cut(std::string_view(*text).substr(begin))) break;
+      const std::optional<std::string> line = read_line(input);
+      if (!line) break;
+      begin = text->size() + 1;
+      *text += "\n" + *line;
+    }
+    return text;
+  }
+
+  // The kernel cuts a line that is longer than this without a word.
+  static bool is_cut(std::string_view line) { return line.size() >= 4095; }
 
   std::optional<std::string> read_message() {
     std::string text;
     for (;;) {
-      const std::optional<std::string> line = read_line(app_.surroundings().input);
+      const std::optional<std::string> line = read_part(text.empty() ? prompt() : "… ");
       if (!line) return std::nullopt;
+      if (!editor_ && app_.surroundings().input_tty &&
+          is_cut(line->substr(line->rfind('\n') + 1))) {
+        app_.fail(
+            kExitUsage,
+            "this terminal cuts lines at 4,095 bytes, so the message was not sent; put it into a "
+            "file and use: agentd run - < FILE");
+        return "";
+      }
       text += *line;
       if (text.empty() || text.back() != '\\') return text;
       text.back() = '\n';
@@ -154,7 +208,15 @@ class Chat {
     app_.out().flush();
   }
 
-  void send(const std::string& text) { run({to_utf8(text)}); }
+  void send(const std::string& text) {
+    // What was pasted names files of wherever it comes from.
+    if (text.find('\n') != std::string::npos) return run({to_utf8(text)});
+    const auto whole = attached(app_, arguments_, to_utf8(text));
+    if (!whole)
+      code_ = app_.fail(kExitUsage, whole.error().message);
+    else
+      run({*whole});
+  }
 
   void run(const RunRequest& request) {
     const auto report = talk_.session().run(request, signals_.next());
@@ -258,8 +320,10 @@ class Chat {
   }
 
   App& app_;
+  const Arguments& arguments_;
   Talk& talk_;
   SignalScope& signals_;
+  std::unique_ptr<LineEditor> editor_;  // null: lines as the terminal gives them
   int code_ = kExitOk;  // of the last message: a script that pipes messages in wants to know
   bool over_ = false;
 };
@@ -274,7 +338,7 @@ int chat_command(App& app, const Arguments& arguments) {
     return app.fail(attached.error().code, attached.error().message);
   if (app.surroundings().input_tty)
     app.out().line("agentd chat; /help lists commands, Ctrl-D ends it");
-  const int code = Chat(app, **talk, signals).loop();
+  const int code = Chat(app, arguments, **talk, signals).loop();
   (*talk)->end("exit");
   return code;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "core/app/approver.h"
 #include "core/app/commands/commands.h"
+#include "core/app/commands/hooks_shared.h"
 #include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
 #include "core/app/project.h"
@@ -76,11 +76,10 @@ Format format_of(const Arguments& arguments) {
 }
 
 bool confirmed(App& app, const ConversationInfo& info) {
-  app.out().print("Delete " + info.id + " \"" + neutral_line(info.title, 80) + "\" with " +
-                  with_commas(info.messages) + " messages for good? [y/N] ");
-  app.out().flush();
-  const std::optional<std::string> answer = read_line(app.surroundings().input);
-  return answer && (*answer == "y" || *answer == "yes");
+  return says_yes(app,
+                  "conversation " + info.id + " \"" + neutral_line(info.title, 80) + "\", " +
+                      with_commas(info.messages) + " messages\n",
+                  "Delete it for good? [y/N] ");
 }
 
 }  // namespace

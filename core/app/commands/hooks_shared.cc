@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/commands/hooks_shared.h"
 
-#include "core/app/approver.h"
 #include "core/app/exit_codes.h"
+#include "core/app/keyboard.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
 
@@ -48,11 +48,17 @@ Result<const HookSource*, Failure> source_of(const Inventory& inventory, const s
                      (mean.empty() ? "; 'agentd hooks list' shows what there is" : mean)};
 }
 
-bool says_yes(App& app, std::string_view question) {
-  app.out().print(question);
-  app.out().flush();
-  const std::optional<std::string> answer = read_line(app.surroundings().input);
-  return answer && (*answer == "y" || *answer == "yes");
+bool says_yes(App& app, std::string_view body, std::string_view prompt) {
+  const auto write = [&](std::string_view text) {
+    app.out().print(text);
+    app.out().flush();
+    return app.out().failure() == 0;
+  };
+  const bool pastes =
+      app.out().tty() && marks_pastes(app.surroundings().environment("TERM").value_or(""));
+  const std::optional<std::string> answer =
+      ask_person({app.surroundings().input, write, pastes, {}}, body, prompt);
+  return answer && parse_answer(*answer).kind == Answer::Kind::kYes;
 }
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {

@@ -34,8 +34,9 @@ Inventory inventory_of(const App& app, const HooksHere& here);
 // The source of that name or path; the failure names the nearest.
 Result<const HookSource*, Failure> source_of(const Inventory& inventory, const std::string& name);
 
-// A question to the person at standard input; anything but yes is a no. REQUIRES: it is a terminal.
-bool says_yes(App& app, std::string_view question);
+// A question to the person at standard input; anything but yes is a no, and so is what was typed
+// before `prompt` was shown. REQUIRES: it is a terminal.
+bool says_yes(App& app, std::string_view body, std::string_view prompt);
 
 // "a, b"; "-" for none.
 std::string joined(const std::vector<std::string>& words, std::string_view separator = ", ");

@@ -82,7 +82,7 @@ class Truster {
     if (!is_program) inside = look_inside(source, here_.setup.options, app_.clock(), log_);
     if (!inside) return app_.fail(kExitFailure, inside.error().message);
     if (!json_) show(app_, *inside, store_.find(source.entry.path));
-    if (!yes_ && !says_yes(app_, "Trust it? [y/N] ")) {
+    if (!yes_ && !says_yes(app_, {}, "Trust it? [y/N] ")) {
       app_.out().print(source.name + " was not trusted\n");
       return kExitFailure;
     }

@@ -4,6 +4,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/compaction_text.h"
 #include "core/app/exit_codes.h"
+#include "core/app/message_input.h"
 #include "core/app/signals.h"
 #include "core/app/talk.h"
 #include "core/base/bytes.h"
@@ -11,21 +12,30 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kMessageBytesMax = 8u << 20;
-
-// The user's message: the words, or standard input.
+// The user's message: the words, the files that they name, and what was piped in.
 Result<std::string> message_of(App& app, const Arguments& arguments) {
-  const std::vector<std::string>& words = arguments.words();
-  if (words.empty() && arguments.has("recipe")) return std::string();
-  const bool from_input = words == std::vector<std::string>{"-"};
-  if (words.empty() && app.surroundings().input_tty)
+  std::vector<std::string> words = arguments.words();
+  const int input = app.surroundings().input;
+  const bool dash = !words.empty() && words.back() == "-";
+  if (dash) words.pop_back();
+  const bool needs_input = dash || (words.empty() && !arguments.has("recipe"));
+  if (needs_input && !dash && app.surroundings().input_tty)
     return Error{Code::kInvalid, "what should be done? agentd run \"...\", or 'agentd run --help'"};
-  std::string text = join(words, " ");
-  if (words.empty() || from_input) {
-    AGENTD_TRY(text, read_all(app.surroundings().input, kMessageBytesMax));
+  AGENTD_TRY(std::string text, attached(app, arguments, to_utf8(join(words, " "))));
+  if (needs_input || is_piped(input)) {
+    const auto waiting = [&] {
+      if (dash) return;
+      app.err().line(
+          "agentd: waiting for the end of standard input, which is added to the message; "
+          "if nothing is to be added, start agentd with < /dev/null");
+      app.err().flush();
+    };
+    AGENTD_TRY(const std::string piped, piped_text(input, waiting));
+    if (!is_blank(piped)) text += (text.empty() ? "" : "\n\n") + piped;
   }
-  if (is_blank(text)) return Error{Code::kInvalid, "the message is empty"};
-  return to_utf8(text);
+  if (is_blank(text) && !arguments.has("recipe"))
+    return Error{Code::kInvalid, "the message is empty"};
+  return text;
 }
 
 // What is sent: the message, or the recipe's text and the message behind it.

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/line_editor.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <histedit.h>
+#include <locale.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cwchar>
+
+#include "core/app/keyboard.h"
+#include "core/app/signals.h"
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/scrub/scrubber.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kHistoryLines = 1000;
+constexpr std::uint64_t kHistoryBytesMax = 4u << 20;
+constexpr std::size_t kHistoryLineBytes = 4096;
+constexpr std::size_t kTypedBytesMax = 1000;  // more at once was pasted
+constexpr std::size_t kPasteBytesMax = 8u << 20;
+constexpr int kBurstMs = 20;
+constexpr int kSequenceMs = 50;  // between the bytes of one key
+
+// libedit gives its callbacks nothing but the editor, whose owner only this function knows. One
+// library is loaded, so it is the same for all.
+decltype(&::el_wget) client_data = nullptr;
+
+struct Library {
+  decltype(&::el_init) init = nullptr;
+  decltype(&::el_end) end = nullptr;
+  decltype(&::el_wset) wset = nullptr;
+  decltype(&::el_wgets) wgets = nullptr;
+  decltype(&::history_winit) history_init = nullptr;
+  decltype(&::history_wend) history_end = nullptr;
+  decltype(&::history_w) history = nullptr;
+
+  bool load() {
+    void* const library = ::dlopen("libedit.so.2", RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr) return false;
+    const auto get = [&](auto& slot, const char* name) {
+      slot = reinterpret_cast<std::decay_t<decltype(slot)>>(::dlsym(library, name));
+      return slot != nullptr;
+    };
+    return get(init, "el_init") && get(end, "el_end") && get(wset, "el_wset") &&
+           get(client_data, "el_wget") && get(wgets, "el_wgets") &&
+           get(history_init, "history_winit") && get(history_end, "history_wend") &&
+           get(history, "history_w");
+  }
+};
+
+// UTF-8 on this thread, whatever the environment says; nobody else's text functions change.
+class Utf8Here {
+ public:
+  explicit Utf8Here(locale_t utf8) : before_(::uselocale(utf8)) {}
+  ~Utf8Here() { ::uselocale(before_); }
+  Utf8Here(const Utf8Here&) = delete;
+  Utf8Here& operator=(const Utf8Here&) = delete;
+
+ private:
+  locale_t before_;
+};
+
+struct FileCloser {
+  void operator()(FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<FILE, FileCloser>;
+
+std::wstring wide(std::string_view text) {
+  std::wstring out;
+  std::mbstate_t state{};
+  while (!text.empty()) {
+    wchar_t c = 0;
+    const std::size_t used = std::mbrtowc(&c, text.data(), text.size(), &state);
+    if (used == 0 || used > text.size()) {
+      text.remove_prefix(1);
+      state = {};
+      continue;
+    }
+    out += c;
+    text.remove_prefix(used);
+  }
+  return out;
+}
+
+std::string narrow(std::wstring_view text) {
+  std::string out;
+  std::mbstate_t state{};
+  for (const wchar_t c : text) {
+    char bytes[MB_LEN_MAX];
+    const std::size_t used = std::wcrtomb(bytes, c, &state);
+    if (used != static_cast<std::size_t>(-1)) out.append(bytes, used);
+  }
+  return out;
+}
+
+// Terminals send line breaks of a paste as carriage returns.
+std::string with_newlines(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
+    out += text[i] == '\r' ? '\n' : text[i];
+  }
+  return out;
+}
+
+class LineEditorImpl final : public LineEditor {
+ public:
+  explicit LineEditorImpl(Options options)
+      : options_(std::move(options)), history_file_(options_.history_file) {}
+
+  ~LineEditorImpl() override {
+    const Utf8Here here(utf8_);
+    if (editor_ != nullptr) library_.end(editor_);
+    if (history_ != nullptr) library_.history_end(history_);
+    if (utf8_ != locale_t{}) ::freelocale(utf8_);
+  }
+
+  bool start() {
+    if (!library_.load()) return false;
+    utf8_ = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", locale_t{});
+    if (utf8_ == locale_t{}) return false;
+    const Utf8Here here(utf8_);
+    for (File* file : {&in_, &out_, &err_}) {
+      const int copy = ::fcntl(options_.terminal, F_DUPFD_CLOEXEC, 3);
+      file->reset(copy < 0 ? nullptr : ::fdopen(copy, file == &in_ ? "r" : "w"));
+      if (!*file) return false;
+    }
+    editor_ = library_.init("agentd", in_.get(), out_.get(), err_.get());
+    history_ = library_.history_init();
+    if (editor_ == nullptr || history_ == nullptr) return false;
+    HistEventW event;
+    library_.history(history_, &event, H_SETSIZE, static_cast<int>(kHistoryLines));
+    library_.history(history_, &event, H_SETUNIQUE, 1);
+    library_.wset(editor_, EL_CLIENTDATA, this);
+    library_.wset(editor_, EL_EDITOR, L"emacs");
+    library_.wset(editor_, EL_SIGNAL, 0);
+    library_.wset(editor_, EL_HIST, library_.history, history_);
+    library_.wset(editor_, EL_GETCFN, &LineEditorImpl::next_character);
+    library_.wset(editor_, EL_PROMPT_ESC, &LineEditorImpl::prompt, L'\1');
+    // What shells have: search backwards, and words with Alt and Ctrl.
+    bind(L"^R", L"em-inc-search-prev");
+    bind(L"\\e[1;5C", L"em-next-word");
+    bind(L"\\e[1;5D", L"ed-prev-word");
+    bind(L"\\e[3~", L"ed-delete-next-char");
+    const std::string kept = history_file_.load();
+    for (std::size_t begin = 0; begin < kept.size();) {
+      const std::size_t end = std::min(kept.find('\n', begin), kept.size());
+      remember(std::string_view(kept).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return true;
+  }
+
+  std::optional<std::string> read(std::string_view prompt, std::string_view style) override {
+    const Utf8Here here(utf8_);
+    prompt_ = style.empty() ? wide(prompt)
+                            : L"\1\x1b[" + wide(style) + L"m\1" + wide(prompt) + L"\1\x1b[0m\1";
+    (void)write_all(options_.terminal, kPastesOn);
+    int count = 0;
+    const wchar_t* const line = library_.wgets(editor_, &count);
+    (void)write_all(options_.terminal, kPastesOff);
+    if (line == nullptr || count <= 0) {
+      // What was begun is given up, as a terminal does on Ctrl-C.
+      keys_.clear();
+      pastes_ = {};
+      return std::nullopt;
+    }
+    std::string text = narrow({line, static_cast<std::size_t>(count)});
+    while (text.ends_with('\n')) text.pop_back();
+    if (pastes_.empty() && history_file_.add(text)) remember(text);
+    return pastes_.expand(std::move(text));
+  }
+
+  void prefill(std::string_view text) override {
+    std::string whole = with_newlines(text);
+    for (const std::string_view mark : {kPasteBegins, kPasteEnds})
+      for (std::size_t at = 0; (at = whole.find(mark)) != std::string::npos;)
+        whole.erase(at, mark.size());
+    while (whole.ends_with('\n')) whole.pop_back();
+    if (!is_blank(whole)) keys_ += pastes_.add(std::move(whole));
+  }
+
+ private:
+  static wchar_t* prompt(EditLine* editor) { return self_of(editor)->prompt_.data(); }
+  static int next_character(EditLine* editor, wchar_t* out) { return self_of(editor)->next(out); }
+  static LineEditorImpl* self_of(EditLine* editor) {
+    void* data = nullptr;
+    client_data(editor, EL_CLIENTDATA, &data);
+    return static_cast<LineEditorImpl*>(data);
+  }
+
+  void bind(const wchar_t* key, const wchar_t* command) {
+    library_.wset(editor_, EL_BIND, key, command, static_cast<const wchar_t*>(nullptr));
+  }
+
+  // 1: a character; 0: the end of input; -1: a signal.
+  int next(wchar_t* out) {
+    for (;;) {
+      std::mbstate_t state{};
+      const std::size_t used = keys_.empty()
+                                   ? static_cast<std::size_t>(-2)
+                                   : std::mbrtowc(out, keys_.data(), keys_.size(), &state);
+      if (used <= keys_.size() && used != 0) {
+        keys_.erase(0, used);
+        return 1;
+      }
+      if (used == 0 || used == static_cast<std::size_t>(-1)) {
+        keys_.erase(0, 1);  // no character
+        continue;
+      }
+      if (!wait_for_input(options_.terminal)) {
+        errno = EINTR;
+        return -1;
+      }
+      std::string bytes;
+      if (!take(bytes)) return 0;
+      sort_out(std::move(bytes));
+    }
+  }
+
+  bool take(std::string& bytes) const {
+    char buffer[4096];
+    const ssize_t got = ::read(options_.terminal, buffer, sizeof buffer);
+    if (got > 0) bytes.append(buffer, static_cast<std::size_t>(got));
+    return got > 0;
+  }
+
+  // Keys, a marked paste, or a burst that nobody types.
+  void sort_out(std::string bytes) {
+    // An escape sequence that was cut in two.
+    while (!bytes.empty() && ends_inside(bytes, kPasteBegins) &&
+           input_within(options_.terminal, kSequenceMs))
+      if (!take(bytes)) break;
+    const std::size_t begin = bytes.find(kPasteBegins);
+    if (begin != std::string::npos) {
+      keys_ += bytes.substr(0, begin);
+      return take_paste(bytes.substr(begin + kPasteBegins.size()));
+    }
+    const std::size_t line_end = bytes.find_first_of("\r\n");
+    const bool several = line_end != std::string::npos && line_end + 1 < bytes.size();
+    if (!several && bytes.size() <= kTypedBytesMax) {
+      keys_ += bytes;
+      return;
+    }
+    while (bytes.size() < kPasteBytesMax && input_within(options_.terminal, kBurstMs))
+      if (!take(bytes)) break;
+    std::string text = with_newlines(bytes);
+    const bool sent = text.ends_with('\n');
+    while (text.ends_with('\n')) text.pop_back();
+    keys_ += pastes_.add(std::move(text));
+    if (sent) keys_ += '\n';
+  }
+
+  void take_paste(std::string text) {
+    std::size_t end = 0;
+    while ((end = text.find(kPasteEnds)) == std::string::npos && text.size() < kPasteBytesMax) {
+      if (!wait_for_input(options_.terminal) || !take(text)) return;
+    }
+    const std::string rest =
+        end == std::string::npos ? std::string() : text.substr(end + kPasteEnds.size());
+    keys_ += pastes_.add(with_newlines(text.substr(0, end)));
+    if (!rest.empty()) sort_out(rest);
+  }
+
+  // The text ends with a beginning of the mark that no other key has.
+  static bool ends_inside(std::string_view text, std::string_view mark) {
+    for (std::size_t length = 3; length < mark.size(); ++length)
+      if (text.ends_with(mark.substr(0, length))) return true;
+    return false;
+  }
+
+  void remember(std::string_view line) {
+    HistEventW event;
+    library_.history(history_, &event, H_ENTER, wide(line).c_str());
+  }
+
+  const Options options_;
+  const LineHistory history_file_;
+  Library library_;
+  locale_t utf8_ = locale_t{};
+  File in_, out_, err_;
+  EditLine* editor_ = nullptr;
+  HistoryW* history_ = nullptr;
+  std::wstring prompt_;
+  std::string keys_;  // read and not yet given to libedit
+  Pastes pastes_;
+};
+
+}  // namespace
+
+std::unique_ptr<LineEditor> LineEditor::open(Options options) {
+  if (!marks_pastes(options.term) || ::isatty(options.terminal) == 0) return nullptr;
+  auto out = std::make_unique<LineEditorImpl>(std::move(options));
+  if (!out->start()) return nullptr;
+  return out;
+}
+
+std::string Pastes::add(std::string text) {
+  const auto odd = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; };
+  if (text.size() <= kTypedBytesMax && std::none_of(text.begin(), text.end(), odd)) return text;
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+  std::string word = "[pasted text " + std::to_string(++number_) + ", " + with_commas(lines) +
+                     (lines == 1 ? " line]" : " lines]");
+  texts_[word] = std::move(text);
+  return word;
+}
+
+std::string Pastes::expand(std::string line) {
+  // Each word once, from the left; what a text holds is not looked at again.
+  std::string out;
+  while (!texts_.empty()) {
+    auto first = texts_.end();
+    std::size_t at = std::string::npos;
+    for (auto it = texts_.begin(); it != texts_.end(); ++it)
+      if (const std::size_t found = line.find(it->first); found < at) {
+        at = found;
+        first = it;
+      }
+    if (first == texts_.end()) break;
+    out += line.substr(0, at) + first->second;
+    line.erase(0, at + first->first.size());
+    texts_.erase(first);
+  }
+  texts_.clear();
+  return out + line;
+}
+
+std::string LineHistory::load() const {
+  if (file_.empty()) return {};
+  const std::string text = read_file(file_, kHistoryBytesMax).value_or("");
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  if (lines <= kHistoryLines) return text;
+  std::size_t begin = 0;
+  for (std::size_t skip = lines - kHistoryLines; skip > 0; --skip)
+    begin = text.find('\n', begin) + 1;
+  if (lines > 2 * kHistoryLines) (void)write_file_atomically(file_, text.substr(begin), 0600);
+  return text.substr(begin);
+}
+
+bool LineHistory::add(std::string_view line) const {
+  if (is_blank(line) || line.front() == ' ' || line.size() > kHistoryLineBytes ||
+      line.find('\n') != std::string_view::npos)
+    return false;
+  const Result<Scrubber> scrubber = Scrubber::make();
+  const auto scrubbed = scrubber ? scrubber->scrub(line) : Result<Scrubbed>(scrubber.error());
+  if (!scrubbed || !scrubbed->findings.empty()) return false;
+  if (file_.empty()) return true;
+  const UniqueFd file(
+      ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file.valid()) (void)write_all(file.get(), std::string(line) + "\n");
+  return true;
+}
+
+}  // namespace agentd::app

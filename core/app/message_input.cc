@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/app/message_input.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "core/app/app.h"
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr int kSilentMs = 3000;
+constexpr std::size_t kShownBytes = 200;
+
+// What kind of binary file it is; empty for text.
+std::string binary_kind(std::string_view bytes) {
+  using namespace std::string_view_literals;
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"\x89PNG"sv, "a PNG picture"},
+      {"\xff\xd8\xff"sv, "a JPEG picture"},
+      {"GIF8"sv, "a GIF picture"},
+      {"%PDF-"sv, "a PDF document"},
+      {"\x1f\x8b"sv, "a gzip file"},
+      {"PK\x03\x04"sv, "a zip file"},
+      {"\x7f"
+       "ELF"sv,
+       "a program"}};
+  for (const auto& [magic, kind] : kKinds)
+    if (bytes.starts_with(magic)) return std::string(kind);
+  if (bytes.starts_with("RIFF") && bytes.substr(0, 16).find("WEBP") != std::string_view::npos)
+    return "a WebP picture";
+  return bytes.find('\0') == std::string_view::npos ? "" : "a binary file";
+}
+
+Result<std::string> as_text(std::string bytes, const std::string& what) {
+  if (const std::string kind = binary_kind(bytes); !kind.empty())
+    return Error{Code::kInvalid,
+                 what + " is " + kind +
+                     ", and a message takes text alone; name the file and let a tool "
+                     "look at it"};
+  return to_utf8(bytes);
+}
+
+bool is_inside(const std::string& path, const std::vector<std::string>& roots) {
+  return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
+    std::error_code failed;
+    const std::string real = std::filesystem::canonical(root, failed).string();
+    return !failed && (path.starts_with(real + "/") || real == "/");
+  });
+}
+
+// Adds the file; false when the word names none.
+Result<bool> attach(std::string& out, std::set<std::string>& done, const std::string& name,
+                    const std::string& cwd, const std::vector<std::string>& roots) {
+  if (name.empty() || name.find('\0') != std::string::npos) return false;
+  std::error_code failed;
+  const std::filesystem::path given = name.front() == '/' ? name : cwd + "/" + name;
+  const std::string path = std::filesystem::canonical(given, failed).string();
+  struct stat info {};
+  if (failed || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  const std::string shown = "@" + one_line(name, kShownBytes);
+  if (!is_inside(path, roots))
+    return Error{Code::kInvalid, shown +
+                                     " lies outside of the workspace and is not attached; pipe it "
+                                     "in: agentd run \"...\" < FILE"};
+  if (!done.insert(path).second) return true;
+  auto bytes = read_file(path, kAttachedBytesMax);
+  if (!bytes) return Error{Code::kInvalid, shown + " is not attached: " + bytes.error().message};
+  AGENTD_TRY(const std::string text, as_text(std::move(*bytes), shown));
+  out += "\n\n--- " + name + " ---\n" + text + (text.ends_with('\n') ? "" : "\n") + "--- end of " +
+         name + " ---";
+  return true;
+}
+
+}  // namespace
+
+bool is_piped(int fd) {
+  struct stat info {};
+  return ::fstat(fd, &info) == 0 &&
+         (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || S_ISREG(info.st_mode));
+}
+
+Result<std::string> piped_text(int fd, const std::function<void()>& waiting) {
+  pollfd ready{fd, POLLIN, 0};
+  if (::poll(&ready, 1, kSilentMs) == 0) waiting();
+  AGENTD_TRY(std::string bytes, read_all(fd, kMessageBytesMax));
+  return as_text(std::move(bytes), "standard input");
+}
+
+Result<std::string> with_files(const std::string& text, const std::string& cwd,
+                               const std::vector<std::string>& roots) {
+  std::string attached;
+  std::set<std::string> done;
+  for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos; ++at) {
+    if (at > 0 && std::string_view(" \t\n(\"'").find(text[at - 1]) == std::string_view::npos)
+      continue;
+    const bool quoted = at + 1 < text.size() && text[at + 1] == '"';
+    const std::size_t begin = at + (quoted ? 2 : 1);
+    const std::size_t end =
+        std::min(text.find_first_of(quoted ? "\"" : " \t\r\n", begin), text.size());
+    std::string name = text.substr(begin, end - begin);
+    for (;;) {
+      AGENTD_TRY(const bool found, attach(attached, done, name, cwd, roots));
+      // "see @notes.txt, and ..."
+      if (found || name.empty() ||
+          std::string_view(".,;:!?)\"'").find(name.back()) == std::string_view::npos)
+        break;
+      name.pop_back();
+    }
+  }
+  if (text.size() + attached.size() > kMessageBytesMax)
+    return Error{Code::kInvalid, "the attached files make the message longer than " +
+                                     with_commas(kMessageBytesMax) + " bytes"};
+  return text + attached;
+}
+
+}  // namespace agentd::app

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+// questions_test.cc - who answers a permission question, and what it shows.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+using std::chrono::milliseconds;
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t out = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+    ++out;
+  return out;
+}
+
+std::string bash_call(const std::string& command) {
+  return "- calls: [{name: bash, input: {command: '" + command + "'}}]\n";
+}
+
+class Questions : public ::testing::TestWithParam<const char*> {
+ protected:
+  Questions() { program_.set(std::string("TERM=") + GetParam()); }
+  bool made(const std::string& name) const { return exists(program_.project() + "/" + name); }
+
+  Program program_;
+};
+INSTANTIATE_TEST_SUITE_P(Terminals, Questions, ::testing::Values("dumb", "xterm"));
+
+TEST_P(Questions, APasteBeforeTheQuestionAnswersNothing) {
+  const Finished ran = program_.on_terminal(
+      {"chat", "--script",
+       program_.script(bash_call("touch made.txt") + "- text: refused\n- text: second\n")},
+      {{" % > ", "please fix it\na\ny\n"},
+       {"Allow?", "n\n"},
+       {"refused", ""},
+       {" % > ", "/exit\n"}});
+  EXPECT_FALSE(made("made.txt")) << ran.out;
+}
+
+TEST_P(Questions, LinesThatAreTypedWhileTheModelWorksAnswerNothing) {
+  const Finished ran = program_.on_terminal(
+      {"run", "fix it", "--script",
+       program_.script(
+           "- delay_ms: 600\n  calls: [{name: bash, input: {command: touch made.txt}}]\n"
+           "- text: refused\n")},
+      {{"", ""}, {"Allow?", "n\n"}, {"refused", ""}}, milliseconds(0), "y\na\nyes\n");
+  EXPECT_FALSE(made("made.txt")) << ran.out;
+  EXPECT_NE(ran.out.find("does not answer"), std::string::npos) << ran.out;
+}
+
+TEST_P(Questions, AYesThatIsTypedAfterTheQuestionRunsTheCall) {
+  const Finished ran =
+      program_.on_terminal({"run", "fix it", "--script",
+                            program_.script(bash_call("touch made.txt") + "- text: done\n")},
+                           {{"Allow?", " Yes \n"}, {"done", ""}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_TRUE(made("made.txt")) << ran.out;
+}
+
+TEST_P(Questions, SeveralLinesAtOnceAreNoAnswer) {
+  const Finished ran =
+      program_.on_terminal({"run", "fix it", "--script",
+                            program_.script(bash_call("touch made.txt") + "- text: refused\n")},
+                           {{"Allow?", "y\ny\n"}, {"Allow?", "n\n"}, {"refused", ""}});
+  EXPECT_FALSE(made("made.txt")) << ran.out;
+}
+
+TEST_P(Questions, AMarkedPasteIsNoAnswer) {
+  const Finished ran = program_.on_terminal(
+      {"run", "fix it", "--script",
+       program_.script(bash_call("touch made.txt") + "- text: refused\n")},
+      {{"Allow?", "\x1b[200~y\x1b[201~\n"}, {"Allow?", "n\n"}, {"refused", ""}});
+  EXPECT_FALSE(made("made.txt")) << ran.out;
+}
+
+TEST_P(Questions, AnythingElseAsksAgain) {
+  const Finished ran =
+      program_.on_terminal({"run", "fix it", "--script",
+                            program_.script(bash_call("touch made.txt") + "- text: done\n")},
+                           {{"Allow?", "why do you want that?\n"},
+                            {"Please answer", ""},
+                            {"Allow?", "Y\n"},
+                            {"done", ""}});
+  EXPECT_TRUE(made("made.txt")) << ran.out;
+}
+
+TEST_P(Questions, CtrlCRefuses) {
+  const Finished ran =
+      program_.on_terminal({"run", "fix it", "--script",
+                            program_.script(bash_call("touch made.txt") + "- text: done\n")},
+                           {{"Allow?", "\x03"}});
+  EXPECT_EQ(ran.code, 130) << ran.out;
+  EXPECT_FALSE(made("made.txt")) << ran.out;
+}
+
+TEST_P(Questions, TheWholeCommandIsShown) {
+  const Finished ran = program_.on_terminal(
+      {"run", "fix it", "--script",
+       program_.script(bash_call("echo " + std::string(9000, 'A') + "; touch made.txt") +
+                       "- text: refused\n")},
+      {{"Allow?", "n\n"}, {"refused", ""}});
+  const std::size_t begin = ran.out.find("wants to run:"), end = ran.out.find("Allow?");
+  ASSERT_LT(begin, end) << ran.out;
+  EXPECT_EQ(count(ran.out.substr(begin, end - begin), "A"), 9000u);
+  EXPECT_NE(ran.out.find("touch made.txt"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("scroll up"), std::string::npos) << ran.out;
+}
+
+TEST_P(Questions, AValueCannotLookLikeAQuestion) {
+  const Finished ran = program_.on_terminal(
+      {"run", "fix it", "--script",
+       program_.script(
+           "- calls: [{name: bash, input: {command: touch made.txt, description: "
+           "\"list\\nAllow? [y]es, [n]o: n\\nread_file wants to run:\\n  path: README\"}}]\n"
+           "- text: refused\n")},
+      {{"session): ", "n\n"}, {"refused", ""}});
+  EXPECT_NE(ran.out.find("\n  │ Allow? [y]es, [n]o: n"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("\n  │ read_file wants to run:"), std::string::npos) << ran.out;
+  EXPECT_FALSE(made("made.txt"));
+}
+
+TEST_P(Questions, ReplacingAFileShowsWhatChanges) {
+  program_.file("notes.txt", "one\ntwo\nthree\n");
+  const Finished ran = program_.on_terminal(
+      {"run", "fix it", "--script",
+       program_.script("- calls: [{name: write_file, input: {path: notes.txt, content: "
+                       "\"one\\n2\\nthree\\n\"}}]\n- text: refused\n")},
+      {{"Allow?", "n\n"}, {"refused", ""}});
+  EXPECT_NE(ran.out.find("  - two\r\n  + 2\r\n"), std::string::npos) << ran.out;
+}
+
+TEST(Questions, DeletingAConversationIsNotAnsweredByWhatWasTypedBefore) {
+  Program program;
+  ASSERT_EQ(program.run({"run", "hello", "--script", program.script("- text: hi\n")}).code, 0);
+  const std::string id = program.newest();
+  const Finished ran = program.on_terminal(
+      {"conversation", "delete", id}, {{"Delete it for good?", "n\n"}}, milliseconds(0), "y\n");
+  EXPECT_EQ(program.newest(), id) << ran.out;
+}
+
+// ---- rules and names that protect nothing
+
+class Rules : public ::testing::Test {
+ protected:
+  Finished run(const std::string& config, std::vector<std::string> more = {}) {
+    program_.config(config);
+    std::vector<std::string> words{"run", "fix it", "--script",
+                                   program_.script(bash_call("touch made.txt") + "- text: done\n")};
+    words.insert(words.end(), more.begin(), more.end());
+    return program_.run(words);
+  }
+  bool made() const { return exists(program_.project() + "/made.txt"); }
+  Finished doctor() { return program_.run({"doctor", "--set", "provider=scripted"}); }
+
+  Program program_;
+};
+
+TEST_F(Rules, ADenyRuleHoldsInAnyCaseAndUnderOtherToolsNames) {
+  for (const char* rule : {"bash", "BASH", "Bash", "run_shell_command", "Ba*"}) {
+    const Finished ran = run("permissions: {mode: allow, deny: [\"" + std::string(rule) + "\"]}\n");
+    EXPECT_EQ(ran.code, 0) << rule << ran.err;
+    EXPECT_FALSE(made()) << rule;
+  }
+}
+
+TEST_F(Rules, ARuleOverArgumentsIsRefusedWhereItIsRead) {
+  const Finished ran = run("permissions:\n  mode: allow\n  deny: [\"Bash(rm *)\"]\n");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_NE(ran.err.find("config.yaml:3: permissions.deny: 'Bash(rm *)' is a rule over arguments"),
+            std::string::npos)
+      << ran.err;
+  EXPECT_FALSE(made());
+  EXPECT_EQ(doctor().code, 1);
+}
+
+TEST_F(Rules, AMisspeltToolIsAnErrorWithTheNearest) {
+  const Finished ran = run("permissions:\n  mode: allow\n  deny: [Bsh]\n");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_NE(
+      ran.err.find("config.yaml:3: permissions.deny: no tool is named 'Bsh': did you mean 'bash'?"),
+      std::string::npos)
+      << ran.err;
+  EXPECT_FALSE(made());
+  const Finished checked = doctor();
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_NE(checked.out.find("did you mean 'bash'?"), std::string::npos) << checked.out;
+}
+
+TEST_F(Rules, AnUnknownToolIsAnErrorFromAFlagAndTheEnvironmentToo) {
+  const Finished flag = run("permissions: {mode: allow}\n", {"--allow", "teleport"});
+  EXPECT_EQ(flag.code, 2);
+  EXPECT_NE(flag.err.find("--allow: permissions.allow: no tool is named 'teleport'"),
+            std::string::npos)
+      << flag.err;
+  program_.set("AGENTD_PERMISSIONS_DENY=wrte_file");
+  const Finished environment = run("permissions: {mode: allow}\n");
+  EXPECT_EQ(environment.code, 2);
+  EXPECT_NE(environment.err.find("AGENTD_PERMISSIONS_DENY"), std::string::npos) << environment.err;
+  EXPECT_FALSE(made());
+}
+
+TEST_F(Rules, AGlobForToolsToComeIsAWarning) {
+  const Finished ran = run("permissions: {allow: [bash, \"mcp__*\"]}\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("'mcp__*' matches no tool that is here"), std::string::npos) << ran.err;
+}
+
+TEST_F(Rules, AMisspeltHookThatIsSwitchedOnStopsTheRun) {
+  const Finished ran = run("permissions: {mode: allow}\nhooks:\n  guardrial: {enabled: true}\n");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_NE(
+      ran.err.find("config.yaml:3: hooks.guardrial: no hook is named 'guardrial': did you mean "
+                   "'guardrail'?"),
+      std::string::npos)
+      << ran.err;
+  EXPECT_FALSE(made());
+  const Finished checked = doctor();
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_NE(checked.out.find("did you mean 'guardrail'?"), std::string::npos) << checked.out;
+}
+
+TEST_F(Rules, AMisspeltHookElsewhereIsAWarning) {
+  const Finished ran =
+      run("permissions: {mode: allow}\nhooks: {order: [gardrail, \"*\"], disable: [guardrial]}\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("hooks.order: no hook is named 'gardrail'"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("hooks.disable: no hook is named 'guardrial'"), std::string::npos)
+      << ran.err;
+}
+
+TEST_F(Rules, HooksThatAreThereAndThoseOfProjectsAreNoMistake) {
+  const Finished ran =
+      run("permissions: {mode: allow}\n"
+          "hooks: {guardrail: {enabled: false}, project/lint: {enabled: true}, order: "
+          "[workspace_tools, \"*\"]}\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.err.find("no hook is named"), std::string::npos) << ran.err;
+}
+
+TEST_F(Rules, AWorkspaceRootThatDoesNotExistStopsTheRun) {
+  const Finished ran = run("permissions: {mode: allow}\nworkspace:\n  roots: [/nonexistent]\n");
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_NE(ran.err.find("config.yaml:3: workspace.roots: /nonexistent does not exist"),
+            std::string::npos)
+      << ran.err;
+  EXPECT_EQ(doctor().code, 1);
+}
+
+TEST_F(Rules, WithoutATerminalTheHookThatAsksIsNamedAndNotARule) {
+  ASSERT_EQ(run("permissions: {mode: allow}\n").code, 0);
+  ASSERT_TRUE(made());
+  ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
+  ASSERT_TRUE(write_file_atomically(
+      program_.home() + "/hooks/careful.yaml",
+      "on: before_tool_call\ndo: {permission: ask, reason: this machine is shared}\n", 0600));
+  program_.config("permissions: {mode: allow}\n");
+  const Finished ran =
+      program_.run({"run", "fix it", "--json", "--script",
+                    program_.script(bash_call("touch again.txt") + "- text: done\n")});
+  EXPECT_FALSE(exists(program_.project() + "/again.txt"));
+  EXPECT_NE(ran.out.find("the hook careful wants a person to decide (this machine is shared)"),
+            std::string::npos)
+      << ran.out;
+  EXPECT_EQ(ran.out.find("--allow bash"), std::string::npos) << ran.out;
+}
+
+TEST_F(Rules, AnImportSaysWhichPermissionsItLeavesOut) {
+  const std::string settings =
+      program_.file("settings.json",
+                    R"json({"permissions": {"deny": ["Bash(rm *)", "Write"], "defaultMode": "plan"},
+          "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}})json");
+  const Finished ran = program_.run({"hooks", "import", settings});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("permissions.deny 'Bash(rm *)'"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("permissions.deny: [write_file]"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("permissions.defaultMode"), std::string::npos) << ran.err;
+}
+
+// ---- the line editor of chat
+
+class Editor : public ::testing::Test {
+ protected:
+  Editor() { program_.set("TERM=xterm"); }
+  Finished chat(const std::string& script,
+                const std::vector<std::pair<std::string, std::string>>& dialogue) {
+    return program_.on_terminal({"chat", "--script", program_.script(script)}, dialogue);
+  }
+  Program program_;
+};
+
+TEST_F(Editor, ArrowKeysMoveInTheLine) {
+  const Finished ran = chat(
+      "- text: understood\n  expect: {contains: \"gr\xC3\xBC\xC3\x9F"
+      "e alle\"}\n",
+      {{" % > ",
+        "gr\xC3\xBC\xC3\x9F"
+        "e ale\x1b[D\x1b[Dl\n"},
+       {"understood", ""},
+       {" % > ", "\x04"}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+}
+
+TEST_F(Editor, APasteOfFiveHundredLinesIsOneMessage) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "line " + std::to_string(i) + "\r";
+  const Finished ran = chat("- text: understood\n  expect: {contains: \"line 0\\nline 1\\n\"}\n",
+                            {{" % > ", "look: \x1b[200~" + text + "\x1b[201~"},
+                             {"[pasted text 1, 501 lines]", "\n"},
+                             {"understood", ""},
+                             {" % > ", "\x04"}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+}
+
+TEST_F(Editor, UnmarkedLinesThatComeAtOnceAreOneMessage) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "line " + std::to_string(i) + "\n";
+  const Finished ran = chat("- text: understood\n  expect: {contains: \"line 498\\nline 499\"}\n",
+                            {{" % > ", text}, {"understood", ""}, {" % > ", "\x04"}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+}
+
+TEST_F(Editor, ALongLineIsNotCut) {
+  const Finished ran = chat(
+      "- text: understood\n  expect: {contains: xxxTHE END}\n",
+      {{" % > ", std::string(9000, 'x') + "THE END\n"}, {"understood", ""}, {" % > ", "\x04"}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+}
+
+TEST_F(Editor, HistoryIsKeptForTheOwnerAndWithoutSecrets) {
+  const std::string secret = "sk-ant-api03-" + std::string(93, 'a') + "AA";
+  ASSERT_EQ(chat("- text: yes\n- text: no\n", {{" % > ", "a first question\n"},
+                                               {"yes", ""},
+                                               {" % > ", "the key is " + secret + "\n"},
+                                               {"no", ""},
+                                               {" % > ", "\x04"}})
+                .code,
+            0);
+  const std::string file = program_.home() + "/chat_history";
+  EXPECT_EQ(read_file(file, 1u << 20).value_or("?"), "a first question\n");
+  struct stat info {};
+  ASSERT_EQ(::stat(file.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  const Finished ran = chat("- text: again\n  expect: {contains: a first question}\n",
+                            {{" % > ", "\x1b[A\n"}, {"again", ""}, {" % > ", "\x04"}});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+}
+
+TEST_F(Editor, CtrlCTwiceEndsTheChat) {
+  const Finished ran = program_.on_terminal(
+      {"chat", "--script", program_.script("- text: one\n")},
+      {{" % > ", "half\x03"}, {"once more", ""}, {" % > ", "\x03"}}, milliseconds(150));
+  EXPECT_EQ(ran.code, 130) << ran.out;
+}
+
+TEST_F(Editor, WhatWasTypedBeforeAQuestionStandsInTheNextLine) {
+  const Finished ran = program_.on_terminal(
+      {"chat", "--script",
+       program_.script(
+           "- delay_ms: 500\n  calls: [{name: bash, input: {command: touch made.txt}}]\n"
+           "- text: refused\n- text: heard\n  expect: {contains: and then test it}\n")},
+      {{" % > ", "fix it\n"},
+       {"fix it", "and then test it"},
+       {"Allow?", "n\n"},
+       {"refused", ""},
+       {"and then test it", "\n"},
+       {"heard", ""},
+       {" % > ", "\x04"}},
+      milliseconds(100));
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_FALSE(exists(program_.project() + "/made.txt"));
+}
+
+// ---- what a message takes from outside
+
+TEST(Message, PipedTextStandsBehindTheWords) {
+  Program program;
+  const Finished ran = program.run(
+      {"run", "explain", "this", "--script",
+       program.script("- text: done\n  expect: {contains: \"explain this\\n\\nerror: 42\"}\n")},
+      "error: 42\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+TEST(Message, PipedTextReachesARecipe) {
+  Program program;
+  ASSERT_TRUE(make_directories(program.home() + "/recipes"));
+  ASSERT_TRUE(write_file_atomically(program.home() + "/recipes/review.md",
+                                    "---\nname: review\ndescription: d\n---\nReview it.\n", 0600));
+  const Finished ran =
+      program.run({"run", "-r", "review", "--script",
+                   program.script("- text: done\n  expect: {contains: \"a diff of mine\"}\n")},
+                  "a diff of mine\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+TEST(Message, APictureIsRefused) {
+  Program program;
+  const Finished ran = program.run({"run", "-", "--script", program.script("- text: done\n")},
+                                   std::string("\x89PNG\r\n\x1a\n\0\0", 10));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("standard input is a PNG picture"), std::string::npos) << ran.err;
+}
+
+TEST(Message, AFileThatIsNamedIsSentAlong) {
+  Program program;
+  program.file("notes.txt", "the answer is 42\n");
+  const Finished ran = program.run(
+      {"run", "see @notes.txt, @nobody and a@b.c", "--script",
+       program.script(
+           "- text: done\n  expect: {contains: \"--- notes.txt ---\\nthe answer is 42\"}\n")});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+TEST(Message, AFileOutsideOfTheWorkspaceIsNotSent) {
+  Program program;
+  const Finished ran =
+      program.run({"run", "see @/etc/passwd", "--script", program.script("- text: done\n")});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("outside of the workspace"), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace agentd::testing
