@@ -27,3 +27,12 @@ else()
   target_link_options(agentd_flags INTERFACE -Wl,-z,relro,-z,now -Wl,--gc-sections)
   target_compile_options(agentd_flags INTERFACE -ffunction-sections -fdata-sections)
 endif()
+
+# agentd_sanitizer_defaults(TARGET...): programs in which modules of other people run.
+function(agentd_sanitizer_defaults)
+  if(AGENTD_SANITIZE)
+    foreach(target ${ARGN})
+      target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/sanitizer_defaults.cc)
+    endforeach()
+  endif()
+endfunction()

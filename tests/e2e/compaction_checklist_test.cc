@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 
 #include "core/base/file.h"
@@ -158,8 +159,10 @@ TEST_F(Checklist, HookFiring) {
                            R"(],"SessionStart":[{"matcher":"compact",)" +
                            command("SessionStart").substr(1) + "]}}");
   fill();
+  std::mutex mutex;  // the model's server answers in a thread of its own
   std::string at_the_call = "nobody";
   model_.summaries_by([&](const RecordedRequest& request) {
+    const std::lock_guard lock(mutex);
     at_the_call = program_.directory().read("fired");
     return PlayedAnthropic::text_reply(request.body, kSummaryText);
   });
@@ -167,6 +170,7 @@ TEST_F(Checklist, HookFiring) {
   words.insert(words.end(), {"--set", "hooks.adapt=claude:" + settings});
   const Finished ran = run(words);
   ASSERT_EQ(outcomes(ran), "applied") << ran.err << ran.out;
+  const std::lock_guard lock(mutex);
   EXPECT_EQ(at_the_call, "PreCompact\n");
   EXPECT_EQ(program_.directory().read("fired"), "PreCompact\nSessionStart\n");
   const auto pre = JsonDocument::parse(program_.directory().read("PreCompact"));
