@@ -177,8 +177,13 @@ std::vector<RecipeEntry> RecipeBook::list() const {
 }
 
 Result<void> RecipeBook::check_compaction_prompt() const {
-  AGENTD_TRY(const Recipe recipe, find(kCompact));
-  AGENTD_TRY_VOID(render_recipe(recipe, {}, {}));
+  AGENTD_TRY(const RecipeEntry entry, look(kCompact));
+  if (!entry.recipe) return Error{Code::kInvalid, entry.problem};
+  if (const auto text = render_recipe(*entry.recipe, {}, {}); !text) {
+    const std::string& why = text.error().message;
+    const bool named = entry.path.empty() || why.find(entry.path) != std::string::npos;
+    return Error{Code::kInvalid, named ? why : entry.path + ": " + why};
+  }
   return {};
 }
 

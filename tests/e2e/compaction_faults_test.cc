@@ -73,8 +73,9 @@ class Faults : public CompactionStage,
       program_.set("AGENTD_PROVIDERS_ANTHROPIC_IDLE_TIMEOUT_MS=2500");
     record_events({"before_compaction", "after_compaction", "session_start"});
     if (door_ == Door::kPostTurn) yaml_hook("ask", "on: agent_stop\ndo: compact\n");
+    // With it a run that has tools is between the threshold and the force line.
     std::string lines;
-    for (int i = 0; i < 100; ++i) lines += std::to_string(i) + std::string(80, 'f') + "\n";
+    for (int i = 0; i < 60; ++i) lines += std::to_string(i) + std::string(80, 'f') + "\n";
     program_.file("big.txt", lines);
     before_ = view();
     first_ = model_.calls().size();
