@@ -11,6 +11,7 @@
 #include "core/app/app.h"
 #include "core/app/signals.h"
 #include "core/base/file.h"
+#include "core/process/births.h"
 #include "core/store/lmdb/fault.h"
 
 namespace {
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
   ignore_broken_pipes();
   notice_children();
   agentd::catch_store_faults();
+  (void)agentd::adopt_orphans();  // without it /proc is searched for what commands leave behind
   const bool out_tty = ::isatty(STDOUT_FILENO) != 0, err_tty = ::isatty(STDERR_FILENO) != 0;
   const bool colour = (out_tty || err_tty) && wants_colour();
   // What is written to an output that was closed is an error at the end, not a success that nobody sees.
