@@ -3,12 +3,54 @@
 
 #include <algorithm>
 #include <charconv>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 
 namespace agentd {
 namespace {
+
+// While it lives its token is cancelled with the session's or with the call's: a call that nobody
+// waits for any more, since its worker has ended, asks no model for an answer.
+class EitherCancel {
+ public:
+  EitherCancel(const CancelToken& session, const CancelToken& call)
+      : token_(session.child()) {
+    try {
+      watch_ = std::thread([this, call] { watch(call); });
+    } catch (const std::system_error&) {
+      // No thread now: the session can still cancel.
+    }
+  }
+  ~EitherCancel() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_all();
+    if (watch_.joinable()) watch_.join();
+  }
+  EitherCancel(const EitherCancel&) = delete;
+  EitherCancel& operator=(const EitherCancel&) = delete;
+  const CancelToken& token() const { return token_; }
+
+ private:
+  void watch(const CancelToken& call) {
+    std::unique_lock lock(mutex_);
+    while (!over_ && !call.cancelled()) changed_.wait_for(lock, Milliseconds(20));
+    if (const std::uint32_t reason = call.reason(); reason != 0) token_.cancel(reason);
+  }
+
+  const CancelToken token_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;  // guarded by mutex_
+  std::thread watch_;
+};
 
 constexpr std::uint64_t kThreadBudgetTokens = 1'000'000;
 constexpr Milliseconds kSlice{20};  // how often a cancel is looked at
@@ -145,8 +187,10 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
                                              const CompactOptions& options) {
   if (caller.event == AGENTD_EVENT_BEFORE_COMPACTION)
     return Error{Code::kBusy, "a compaction is running already"};
-  const Charged who =
+  Charged who =
       charged(source.conversation != 0 ? source.conversation : caller.conversation, caller.cancel);
+  const EitherCancel either(who.cancel, caller.cancel);
+  who.cancel = either.token();
   if (who.compacts) return Error{Code::kBusy, "this run is a compaction already"};
   if (source.conversation == 0) {
     Rows rows(row_count());
@@ -249,7 +293,8 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   ask.max_output_tokens = options.max_tokens;
   const Charged who = charged(options.charge_to, caller.cancel);
   ask.conversation_id = who.id;
-  AGENTD_TRY(ModelResponse answer, ask_utility(parts_, ask, who.cancel));
+  const EitherCancel either(who.cancel, caller.cancel);
+  AGENTD_TRY(ModelResponse answer, ask_utility(parts_, ask, either.token()));
   ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
   // Without a report what was sent and received is counted, so that budgets hold.
   const bool reported = answer.usage && answer.usage->prompt_tokens() != 0;

@@ -17,17 +17,17 @@ Talk::Talk(App& app, const Arguments& arguments, Config config)
 }
 
 Result<std::unique_ptr<Talk>, Failure> Talk::begin(App& app, const Arguments& arguments,
-                                                   bool needs_model) {
+                                                   bool needs_model, bool will_run) {
   if (arguments.has("json") && arguments.has("result-only"))
     return Failure{kExitUsage, "--json and --result-only exclude each other"};
   Result<Config> config = app.config(arguments);
   if (!config) return Failure{kExitUsage, config.error().message};
   auto talk = std::unique_ptr<Talk>(new Talk(app, arguments, std::move(*config)));
-  if (auto started = talk->start(needs_model); !started) return started.error();
+  if (auto started = talk->start(needs_model, will_run); !started) return started.error();
   return talk;
 }
 
-Result<void, Failure> Talk::start(bool needs_model) {
+Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
   const bool trace = config_.flag("hooks.trace");
   EventSink* sink = nullptr;
   switch (style_) {
@@ -61,6 +61,7 @@ Result<void, Failure> Talk::start(bool needs_model) {
   options.tools = !arguments_.has("no-tools");
   options.trace_hooks = trace || style_ == Style::kJson;
   options.needs_model = needs_model;
+  options.will_run = will_run;
   options.recipe = arguments_.value("recipe");
   auto values = recipe_arguments(arguments_.values("arg"));
   if (!values) return Failure{kExitUsage, values.error().message};

@@ -20,9 +20,9 @@ class Talk {
   enum class Style { kTerminal, kJson, kResultOnly };
 
   // From --json, --result-only, --no-save, --no-hooks, --safe-mode, --no-tools and the
-  // configuration.
+  // configuration. `will_run`: as in EngineOptions.
   static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments,
-                                                      bool needs_model);
+                                                      bool needs_model, bool will_run);
 
   // Opens what --resume, --follow or --conversation-id name; otherwise a new conversation.
   Result<void, Failure> attach();
@@ -48,7 +48,7 @@ class Talk {
 
  private:
   Talk(App& app, const Arguments& arguments, Config config);
-  Result<void, Failure> start(bool needs_model);
+  Result<void, Failure> start(bool needs_model, bool will_run);
   Result<std::optional<Ulid>, Failure> wanted() const;
   Result<void, Failure> open(std::optional<Ulid> id);
 

@@ -72,6 +72,12 @@ class LateTools final : public ToolSource {
   Limits limits_;
 };
 
+std::vector<std::uint32_t> events_of_every_run() {
+  return {AGENTD_EVENT_SESSION_START,     AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_EVENT_TURN_START,
+          AGENTD_EVENT_BEFORE_MODEL_CALL, AGENTD_EVENT_AFTER_MODEL_CALL,  AGENTD_EVENT_TURN_END,
+          AGENTD_EVENT_AGENT_STOP,        AGENTD_EVENT_SESSION_END};
+}
+
 std::unique_ptr<Log> make_log(const Config& config, const std::string& home) {
   const std::string level = config.text("log.level");
   if (level == "off") return std::make_unique<NullLog>();
@@ -399,6 +405,8 @@ class EngineImpl final : public Engine {
     if (!options_.hooks && !options_.tools) return {};
     HookSetup setup = hook_setup(app_, config_, home_, project_, options_.hooks);
     setup.options.native.roots = workspace_roots();
+    setup.options.native.record_directory = home_ + "/records";
+    if (options_.will_run) setup.options.native.expected = events_of_every_run();
     host_ = std::make_unique<HookHost>(setup.options, external_environment());
     host_->load_all();
     for (const HookProblem& problem : host_->problems())

@@ -44,6 +44,7 @@ struct EngineOptions {
   bool tools = true;
   bool trace_hooks = false;  // every answer of a hook is an event
   bool needs_model = true;   // false: nothing will be asked, so no key is needed
+  bool will_run = false;     // a message is sure to be sent: hooks of every run's events are started at once
 };
 
 // Everything that a run needs, owned in one place.

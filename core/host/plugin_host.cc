@@ -149,7 +149,10 @@ PluginHost::PluginHost(PluginHostOptions options, TokenTable& tokens, Services& 
                        const Clock& clock, Log& log)
     : options_(std::move(options)),
       environment_{tokens, services, clock, log, options_.private_copy_directory, {}},
-      tools_([this] { return plugins(); }, clock) {}
+      tools_([this] { return plugins(); }, clock) {
+  if (!options_.record_directory.empty())
+    records_ = std::make_shared<WorkerRecords>(options_.record_directory);
+}
 
 PluginHost::~PluginHost() { shutdown(); }
 
@@ -325,7 +328,8 @@ Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready,
                WorkerPlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
                                   std::move(ready.grants), config_of(file.name), environment_,
                                   {supervisor_, options_.worker, isolation,
-                                   roots_without(options_.roots, options_.home)}));
+                                   roots_without(options_.roots, options_.home), records_,
+                                   options_.expected}));
     return apart;
   }
   AGENTD_TRY(std::shared_ptr<Plugin> plugin,
@@ -379,14 +383,20 @@ std::vector<Subscription> PluginHost::subscriptions() const {
   return out;
 }
 
+// Those in workers all at once: they share nothing.
 void PluginHost::shutdown() {
   const auto all = plugins();
-  for (auto plugin = all.rbegin(); plugin != all.rend(); ++plugin) {
-    auto destroyed = (*plugin)->destroy();
+  const auto end = [this](const std::shared_ptr<Plugin>& plugin) {
+    auto destroyed = plugin->destroy();
     if (!destroyed)
       environment_.log.write(LogLevel::kWarning, "host",
-                             (*plugin)->path() + " did not end well: " + destroyed.error().message);
-  }
+                             plugin->path() + " did not end well: " + destroyed.error().message);
+  };
+  Aside apart(all.size());
+  for (auto plugin = all.rbegin(); plugin != all.rend(); ++plugin)
+    if ((*plugin)->isolation() == Isolation::kInProcess ||
+        !apart.run([&end, each = *plugin] { end(each); }))
+      end(*plugin);
 }
 
 }  // namespace agentd

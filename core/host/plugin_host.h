@@ -33,6 +33,8 @@ struct PluginHostOptions {
   std::vector<std::string> disable;        // globs of names
   std::vector<std::string> allow;          // globs of names; empty = all; disable beats it
   std::string quarantine_directory;        // quarantine.h; empty = nothing is set aside
+  std::string record_directory;  // worker_records.h; empty = each isolated module is started at load
+  std::vector<std::uint32_t> expected;  // events that are sure to come; see WorkerPlacing
   std::map<std::string, PluginConfig> plugins;  // by name, as in hooks.NAME
   std::string home;                        // agentd's own directory, which no worker reaches; empty = none
   std::vector<std::string> roots;          // of the workspace; empty = no files and no commands for hooks
@@ -142,6 +144,7 @@ class PluginHost {
   std::unique_ptr<ExtTables> ext_tables_;
   PluginEnvironment environment_;
   std::shared_ptr<WorkerSupervisor> supervisor_;  // from the first worker on; shared with the plugins
+  std::shared_ptr<WorkerRecords> records_;        // null = none are kept
   mutable std::mutex plugins_mutex_;
   std::vector<std::shared_ptr<Plugin>> plugins_;  // guarded by plugins_mutex_
 

@@ -56,7 +56,10 @@ Result<SealedFile> seal_in_memory(std::string_view bytes, const std::string& nam
 Result<SealedFile> make_private_copy(std::string_view bytes, const std::string& name,
                                      const std::string& private_directory) {
   AGENTD_TRY_VOID(make_directories(private_directory));
-  if (::chmod(private_directory.c_str(), 0700) != 0)
+  struct stat info {};
+  const bool is_private =
+      ::stat(private_directory.c_str(), &info) == 0 && (info.st_mode & 0777) == 0700;
+  if (!is_private && ::chmod(private_directory.c_str(), 0700) != 0)
     return errno_error("protecting " + private_directory, errno);
   std::string pattern = private_directory + "/hook-XXXXXX";
   std::vector<char> path(pattern.begin(), pattern.end());

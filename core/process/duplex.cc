@@ -70,7 +70,8 @@ class Duplex final : public DuplexProcess {
   ~Duplex() override {
     child_.input.reset();
     const SystemClock clock;
-    Family family(child_.pid, {child_.output.get(), child_.error.get()}, mark_);
+    Family family(child_.pid, {child_.output.get(), child_.error.get()}, mark_,
+                  child_.brand);
     family.end(child_.pidfd, clock, kGrace, [this](int limit_ms) { return discard(limit_ms); });
     (void)reap(child_, name_, !running());
   }
@@ -216,7 +217,7 @@ Result<std::unique_ptr<DuplexProcess>> DuplexProcess::start(const DuplexRequest&
   AGENTD_TRY_VOID(check_command(request.argv, request.environment, request.cwd));
   std::string mark = make_mark();
   AGENTD_TRY(Child child, spawn({request.argv, request.environment, request.cwd, std::string_view(),
-                                 Pipes::kDuplex, request.program, mark}));
+                                 Pipes::kDuplex, request.program, mark, {}, true}));
   return std::unique_ptr<DuplexProcess>(std::make_unique<Duplex>(
       std::move(child), request.argv[0], std::move(mark), request.error_bytes_max, clock));
 }

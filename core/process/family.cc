@@ -21,6 +21,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/process/births.h"
+
 namespace agentd {
 namespace {
 
@@ -167,14 +169,15 @@ bool Family::carries_mark(pid_t pid) const {
   return environment.find(mark_) != std::string::npos;
 }
 
-// Anybody may read it, whatever the process did to its environment and to its memory.
+// Anybody may read it, whatever the process did to its environment and to its memory. A worker has
+// it in both halves of the limit, which it cannot change, a command in the soft one.
 bool Family::carries_brand(pid_t pid) const {
   const std::string limits = slurp(proc(pid, "limits"));
   const std::size_t at = limits.find("Max realtime timeout ");
-  unsigned long long soft = 0, hard = 0;
-  return at != std::string::npos &&
-         std::sscanf(limits.c_str() + at, "Max realtime timeout %llu %llu", &soft, &hard) == 2 &&
-         hard == brand_;
+  if (at == std::string::npos) return false;
+  unsigned long long soft = 0, hard = 0;  // "unlimited" is no number
+  const int got = std::sscanf(limits.c_str() + at, "Max realtime timeout %llu %llu", &soft, &hard);
+  return (got >= 1 && soft == brand_) || (got == 2 && hard == brand_);
 }
 
 bool Family::belongs(pid_t pid, const Row& row) const {
@@ -196,13 +199,15 @@ bool Family::remember(pid_t pid) {
   return true;
 }
 
-// Numbers grow mostly from parent to child, but not when they wrap: repeat until a pass finds
-// nobody.
+// Where orphans come to this process a member cannot be but among its descendants, however many
+// others the machine runs. Numbers grow mostly from parent to child, but not when they wrap: repeat
+// until a pass finds nobody.
 bool Family::gather() {
   bool any = false;
   for (bool more = true; more;) {
     more = false;
-    for (const pid_t pid : numbers_in("/proc")) more = remember(pid) || more;
+    for (const pid_t pid : adopts_orphans() ? descendants() : numbers_in("/proc"))
+      more = remember(pid) || more;
     any = any || more;
   }
   return any;
@@ -230,6 +235,7 @@ bool Family::kill_all(int rounds) {
   for (int round = 0; round < rounds; ++round) {
     signal(SIGKILL);
     std::erase_if(members_, [](const auto& member) { return ended(member.second.pidfd); });
+    reap_orphans();
     if (!gather() && members_.empty()) return true;
     if (!members_.empty()) ::poll(nullptr, 0, 2);  // the kernel is still taking them down
   }
@@ -248,6 +254,11 @@ void Family::end(const UniqueFd& leader, const Clock& clock, Milliseconds grace,
     if (leader_ended && idle) ::poll(nullptr, 0, 1);
   }
   end_now(leader, pump);
+}
+
+void Family::end_rest() {
+  if (adopts_orphans() && !has_orphans()) return;
+  (void)kill_all(kKillRounds);
 }
 
 void Family::end_now(const UniqueFd& leader, const Pump& pump) {

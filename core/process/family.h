@@ -11,6 +11,9 @@
 // and did. What escapes both: one that forks and ends faster than /proc can be read. Only a cgroup
 // would hold it.
 //
+// Where orphans come to this process (births.h) members are looked for among its descendants alone;
+// elsewhere among all processes of the machine.
+//
 // Every signal goes through a pidfd that was opened before the membership was checked, so that a
 // number that the kernel has given to somebody else is never hit.
 //
@@ -61,6 +64,8 @@ class Family {
   // SIGTERM, at most `grace`, SIGKILL, to all of them. The pipes are read on meanwhile: who is
   // stuck in a full one could not end. `leader` is the command's pidfd.
   void end(const UniqueFd& leader, const Clock& clock, Milliseconds grace, const Pump& pump);
+  // Of a leader that has ended: SIGKILL to everybody else, when there is somebody.
+  void end_rest();
   // SIGKILL at once.
   void end_now(const UniqueFd& leader, const Pump& pump);
 

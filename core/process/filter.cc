@@ -36,9 +36,11 @@ class Run {
   Result<FilterResult> finish(const CancelToken& cancel, Deadline deadline) {
     while (!ended_ && !must_stop(cancel, deadline)) wait(slice(deadline));
     if (ended_) settle(deadline);
-    if (result_.output_over_cap) {
+    if (ended_) {
+      family().end_rest();
+    } else if (result_.output_over_cap) {
       family().end_now(child_.pidfd, pump());
-    } else if (!ended_) {
+    } else {
       family().end(child_.pidfd, clock_, request_.grace, pump());
     }
     if (!ended_ || result_.timed_out || result_.cancelled) take_rest();
@@ -47,7 +49,7 @@ class Run {
 
  private:
   Family family() const {
-    return Family(child_.pid, {child_.output.get(), child_.error.get()}, mark_);
+    return Family(child_.pid, {child_.output.get(), child_.error.get()}, mark_, child_.brand);
   }
   Family::Pump pump() {
     return [this](int limit_ms) { return wait(limit_ms); };
@@ -154,7 +156,7 @@ Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock
   const std::uint64_t started_ns = clock.monotonic_ns();
   const std::string mark = make_mark();
   AGENTD_TRY(Child child, spawn({request.argv, request.environment, request.cwd, request.input,
-                                 Pipes::kApart, request.program, mark}));
+                                 Pipes::kApart, request.program, mark, {}, true}));
   return Run(std::move(child), request, mark, clock, started_ns).finish(cancel, deadline);
 }
 

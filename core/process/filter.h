@@ -5,9 +5,10 @@
 //
 // Unlike run_process(), standard output and standard error stay apart, since the one is an answer
 // and the other a complaint. The child gets its own session, descriptors 0 to 2 and no others,
-// default signals, and the environment that the request names. At the deadline everybody dies that
-// it has started: who is in its session or group, who descends from it, who holds its pipes, and
-// who carries the run's mark in its environment, a daemon of its own session included.
+// default signals, and the environment that the request names. All that it has started ends with it,
+// at its answer as at its deadline: who is in its session or group, who descends from it, who holds
+// its pipes, and who carries the run's mark or its brand (family.h), a daemon that has kept nothing
+// of it included.
 //
 // Threading: thread-safe; run_filter() blocks its caller.
 
@@ -45,8 +46,8 @@ struct FilterResult {
   std::uint64_t duration_us = 0;
 };
 
-// Returns when the program has ended and its output is read, at the latest `grace` and the time of
-// the kill after the deadline. A program that ends well may leave children behind: they go on.
+// Returns when the program and all that it has started have ended and its output is read, at the
+// latest `grace` and the time of the kill after the deadline.
 // kNotFound, kDenied: there is no such program, interpreter or permission; kInvalid: empty argv or
 // a cwd that is none; kUnavailable: no processes.
 Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock,

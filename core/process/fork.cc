@@ -13,8 +13,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 
 #include "core/base/file.h"
+#include "core/process/births.h"
 #include "core/process/family.h"
 #include "core/process/output.h"
 
@@ -88,8 +90,9 @@ void become_child(pid_t parent, const Pipe& output, const ForkLimits& limits) {
 
 class Watch {
  public:
-  Watch(pid_t pid, UniqueFd report, UniqueFd output, const ForkLimits& limits)
+  Watch(pid_t pid, UniqueFd report, UniqueFd output, std::uint64_t brand, const ForkLimits& limits)
       : pid_(pid),
+        brand_(brand),
         pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
         report_(std::move(report)),
         output_(std::move(output)),
@@ -105,7 +108,7 @@ class Watch {
       wait(kSliceMs);
     }
     // What it has started goes with it, also when it ended well.
-    Family family(pid_, {output_.get(), report_.get()});
+    Family family(pid_, {output_.get(), report_.get()}, {}, brand_);
     if (ended_)
       family.kill_all(kDrainRounds);
     else
@@ -140,14 +143,19 @@ class Watch {
   void reap() {
     int status = 0;
     rusage usage{};
-    while (::wait4(pid_, &status, 0, &usage) < 0)
-      if (errno != EINTR) return;
+    while (::wait4(pid_, &status, 0, &usage) < 0) {
+      if (errno == EINTR) continue;
+      forget_child(pid_);
+      return;
+    }
+    forget_child(pid_);
     end_.memory_kib = static_cast<std::uint64_t>(usage.ru_maxrss);
     if (WIFEXITED(status)) end_.exit_code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) end_.signal = WTERMSIG(status);
   }
 
   const pid_t pid_;
+  const std::uint64_t brand_;
   UniqueFd pidfd_, report_, output_;
   const ForkLimits& limits_;
   BoundedOutput kept_;
@@ -178,9 +186,14 @@ Result<ForkEnd> run_forked(const std::function<int(int report_fd)>& body, const 
   AGENTD_TRY(Pipe report, make_pipe());
   AGENTD_TRY(Pipe output, make_pipe());
   const pid_t parent = ::getpid();
+  std::optional<Birth> birth(std::in_place, true);
+  const std::uint64_t number = birth->brand();
   const pid_t pid = ::fork();
+  if (pid > 0) birth->made(pid);
+  birth.reset();
   if (pid < 0) return errno_error("starting a process", errno);
   if (pid == 0) {
+    forget_all_children();
     become_child(parent, output, limits);
     report.read.reset();
     output.read.reset();
@@ -189,7 +202,7 @@ Result<ForkEnd> run_forked(const std::function<int(int report_fd)>& body, const 
   }
   report.write.reset();
   output.write.reset();
-  return Watch(pid, std::move(report.read), std::move(output.read), limits).finish(clock, cancel);
+  return Watch(pid, std::move(report.read), std::move(output.read), number, limits).finish(clock, cancel);
 }
 
 }  // namespace agentd

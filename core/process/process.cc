@@ -72,7 +72,7 @@ class Run {
   }
 
   void stop() {
-    Family family(child_.pid, {child_.output.get()});
+    Family family(child_.pid, {child_.output.get()}, {}, child_.brand);
     family.end(child_.pidfd, clock_, request_.grace,
                [this](int limit_ms) { return wait(limit_ms); });
   }
@@ -150,7 +150,9 @@ Result<ProcessResult> run_process(const ProcessRequest& request, const Clock& cl
   const std::vector<std::string> environment =
       request.environment.empty() ? clean_environment() : request.environment;
   const std::uint64_t started_ns = clock.monotonic_ns();
-  AGENTD_TRY(Child child, spawn({request.argv, environment, request.cwd, request.input}));
+  SpawnRequest start{request.argv, environment, request.cwd, request.input};
+  start.branded = true;
+  AGENTD_TRY(Child child, spawn(start));
   return Run(std::move(child), request, clock, started_ns).finish(cancel, deadline);
 }
 

@@ -3,7 +3,8 @@
 // process.h - running commands: the only fork and exec.
 //
 // A child gets its own session and process group, descriptors 0 to 2 alone, default signals, and dies
-// with all of its descendants that stay in the group or the session at the deadline.
+// with all that it has started (family.h) at the deadline or when it is cancelled. What a command
+// leaves behind when it ends in time goes on, such as a server started with setsid.
 //
 // Threading: thread-safe; run_process() blocks its caller.
 

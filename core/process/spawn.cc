@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "core/process/births.h"
+
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
@@ -178,8 +180,9 @@ Result<std::vector<UniqueFd>> copies_of(std::span<const int> pass) {
   return out;
 }
 
-Result<pid_t> start(const SpawnRequest& request, const std::string& program,
-                    const Standard& standard) {
+// Sets `pid` and `brand` of the child.
+Result<void> start(const SpawnRequest& request, const std::string& program,
+                   const Standard& standard, Child* child) {
   AGENTD_TRY(const std::vector<UniqueFd> pass, copies_of(request.pass));
   SpawnPlan plan;
   const int output = standard.output.get();
@@ -189,6 +192,8 @@ Result<pid_t> start(const SpawnRequest& request, const std::string& program,
     return spawn_error(request, program, failed);
   std::vector<char*> argv = pointers(request.argv);
   std::vector<char*> environment = pointers(request.environment, request.mark);
+  reap_orphans();
+  Birth birth(request.branded);
   pid_t pid = -1;
   int failed = plan.start(&pid, program, argv.data(), environment.data());
   if (failed == ENOEXEC) {  // a script without "#!": the shell runs it, as execvp would
@@ -199,7 +204,10 @@ Result<pid_t> start(const SpawnRequest& request, const std::string& program,
     failed = plan.start(&pid, shell, argv.data(), environment.data());
   }
   if (failed != 0) return spawn_error(request, program, failed);
-  return pid;
+  birth.made(pid);
+  child->pid = pid;
+  child->brand = birth.brand();
+  return {};
 }
 
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
@@ -246,12 +254,13 @@ Result<Child> spawn(const SpawnRequest& request) {
   Child child;
   Standard standard;
   AGENTD_TRY_VOID(standard.open(request, &child));
-  AGENTD_TRY(child.pid, start(request, program, standard));
+  AGENTD_TRY_VOID(start(request, program, standard, &child));
   child.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
   if (!child.pidfd.valid()) {
     const int why = errno;
     ::kill(-child.pid, SIGKILL);
     ::waitpid(child.pid, nullptr, 0);
+    forget_child(child.pid);
     return errno_error("watching " + request.argv[0], why);
   }
   return child;
@@ -284,9 +293,13 @@ Result<Exit> reap(const Child& child, const std::string& name, bool ended) {
   const int options = WEXITED | (ended ? 0 : WNOHANG);
   while (::waitid(P_PID, static_cast<id_t>(child.pid), &info, options) != 0) {
     if (errno == EINTR) continue;
-    if (errno == ECHILD) return Exit{};
-    return errno_error("waiting for " + name, errno);
+    const int why = errno;
+    forget_child(child.pid);
+    if (why == ECHILD) return Exit{};
+    return errno_error("waiting for " + name, why);
   }
+  // One that is not waited for yet goes to the orphans.
+  forget_child(child.pid);
   return exit_in(info);
 }
 

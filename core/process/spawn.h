@@ -25,6 +25,7 @@ struct Child {
   UniqueFd output;  // its standard output; its standard error too, unless that has its own
   UniqueFd error;
   UniqueFd input;  // what it reads, when it is fed by a pipe
+  std::uint64_t brand = 0;  // of it and of all that it starts; 0 = none
 };
 
 enum class Pipes : std::uint8_t {
@@ -42,6 +43,7 @@ struct SpawnRequest {
   std::string program = {};  // what is executed; empty = argv[0], looked up
   std::string mark = {};     // one more variable of its environment; empty = none
   std::span<const int> pass = {};  // descriptors that it gets as 3, 4, ...; the caller keeps its own
+  bool branded = false;            // it gets a brand (family.h) before it runs
 };
 
 struct Exit {

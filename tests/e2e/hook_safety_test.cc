@@ -85,6 +85,33 @@ TEST_F(HookSafety, VerifyTellsACrashAsAVerdictAndLoadsTheOthers) {
   EXPECT_TRUE(has(verified.out, "verdict: ok")) << verified.out;
 }
 
+// It aborts when it sees a key, a home, the network or a file of the user's.
+TEST_F(HookSafety, WhatLooksAtAModuleShowsItNothingOfTheUser) {
+  program_.set("ANTHROPIC_API_KEY=sk-of-the-user");
+  program_.drop_hook(AGENTD_NOSY_HOOK);
+  const Finished verified = program_.run({"--plugins=verify"});
+  EXPECT_TRUE(has(verified.out, "verdict: ok")) << verified.out;
+  const Finished validated = program_.run({"hooks", "validate", AGENTD_NOSY_HOOK});
+  EXPECT_FALSE(has(validated.out, "SIGABRT")) << validated.out;
+  EXPECT_FALSE(has(validated.out, "nosy saw")) << validated.out;
+  EXPECT_TRUE(has(validated.out, ", 0 failures")) << validated.out;
+  const Finished fuzzed = program_.run({"hooks", "fuzz", AGENTD_NOSY_HOOK, "--runs", "3"});
+  EXPECT_EQ(fuzzed.code, 0) << fuzzed.out << fuzzed.err;
+}
+
+TEST_F(HookSafety, WhatWaitsForTrustIsNotRunByWhoeverLooksAtIt) {
+  const std::string hooks = program_.project() + "/.agent/hooks";
+  std::filesystem::create_directories(hooks);
+  const std::string module = hooks + "/nosy.so";
+  std::filesystem::copy_file(AGENTD_NOSY_HOOK, module);
+  for (const char* const command : {"validate", "fuzz"}) {
+    const Finished refused = program_.run({"hooks", command, module});
+    EXPECT_EQ(refused.code, 3) << refused.out;
+    EXPECT_TRUE(has(refused.err, "is not run: it waits for your trust: agentd hooks trust project/nosy"))
+        << refused.err;
+  }
+}
+
 TEST_F(HookSafety, TwoModulesOfOneIdAndABadConfigurationShowWhereNothingRuns) {
   drop("good");
   std::filesystem::copy_file(kHooks + "/good.so", program_.home() + "/hooks/other.so");

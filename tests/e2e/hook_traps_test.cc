@@ -2,6 +2,7 @@
 // What hooks of other tools fall into: each trap once, through the built program.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <string>
@@ -116,6 +117,44 @@ TEST_F(HookTraps, AChildThatHoldsThePipePastTheLimitIsEndedWithTheHook) {
   EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(15));
   EXPECT_NE(done.err.find("deadline"), std::string::npos) << done.err;
   EXPECT_NE(::access(mark.c_str(), F_OK), 0);
+}
+
+// A process that has nothing of the hook that started it: no descriptor, no session, no parent, no
+// environment. It would be done two seconds later.
+std::string survivor(const std::string& mark) {
+  return "(setsid env -i sh -c '(setsid sh -c \"sleep 2; echo x >" + mark +
+         "\" &)' </dev/null >/dev/null 2>&1 &)\n";
+}
+
+TEST_F(HookTraps, AChildThatHasNothingOfItsHookEndsWithItsDeadline) {
+  const std::string mark = program_.directory().file("survivor");
+  executable("guard", "before_tool_call", survivor(mark) + "exec sleep 30\n");
+  program_.config("hooks: {guard: {timeout_ms: 300}}\n");
+  const auto from = std::chrono::steady_clock::now();
+  call_tool();
+  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(15));
+  ::sleep(3);
+  EXPECT_NE(::access(mark.c_str(), F_OK), 0);
+}
+
+TEST_F(HookTraps, AChildThatAHookLeavesBehindEndsWithItsAnswer) {
+  const std::string mark = program_.directory().file("survivor");
+  executable("guard", "before_tool_call", survivor(mark) + "sleep 0.2\n");
+  const Finished done = call_tool();
+  EXPECT_TRUE(ran()) << done.err;
+  ::sleep(3);
+  EXPECT_NE(::access(mark.c_str(), F_OK), 0);
+}
+
+TEST_F(HookTraps, AServerThatACommandOfTheModelLeavesBehindGoesOn) {
+  const std::string mark = program_.directory().file("server");
+  const Finished done = program_.run(
+      {"run", "x", "--allow", "bash", "--script",
+       program_.script("- calls: [{name: bash, input: {command: \"setsid sh -c 'sleep 1; echo x >" +
+                       mark + "' >/dev/null 2>&1 &\"}}]\n- text: done\n")});
+  EXPECT_EQ(done.code, 0) << done.err;
+  ::sleep(2);
+  EXPECT_EQ(::access(mark.c_str(), F_OK), 0);
 }
 
 TEST_F(HookTraps, IgnoringTermDoesNotHelpAtTheDeadline) {

@@ -15,6 +15,8 @@
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
+#include "tests/support/anthropic_wire.h"
+#include "tests/support/loopback_server.h"
 
 namespace agentd::testing {
 namespace {
@@ -127,6 +129,37 @@ TEST_F(Processes, AnInterruptEndsACommandThatHangs) {
 }
 
 // What a supervisor or a shell has set is inherited; children then end without a trace.
+// The model never answers what the hook asks: only the end of its worker ends the request.
+TEST_F(Processes, AServiceEndsWithTheWorkerThatAskedForIt) {
+  LoopbackServer server([](const RecordedRequest& request) {
+    if (request.body.find("For the deserter.") != std::string::npos) return Reply().stall();
+    AnthropicWire wire;
+    return Reply::stream(wire.start().text({"hello"}).finish("end_turn").bytes());
+  });
+  program_.set("ANTHROPIC_API_KEY=k");
+  program_.set("NO_PROXY=127.0.0.1");
+  program_.drop_hook(AGENTD_DESERTER_HOOK);
+  const auto from = std::chrono::steady_clock::now();
+  const Finished ran = program_.run({"run", "hi", "--set", "base_url=" + server.url(), "--set",
+                                     "providers.anthropic.idle_timeout_ms=25000", "--set",
+                                     "providers.anthropic.max_retries=0"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "hello\n");
+  EXPECT_EQ(server.requests().size(), 2u);
+  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(15));
+}
+
+TEST_F(Processes, ACommandFindsNoKeyInTheEnvironmentOfAgentd) {
+  program_.set("ANTHROPIC_API_KEY=sk-of-the-user");
+  program_.set("SOME_SERVICE_TOKEN=also-of-the-user");
+  const Finished ran = program_.run(
+      scripted({"run", "x", "--json", "--allow", "bash"},
+               "- calls: [{name: bash, input: {command: \"tr '\\\\0' ',' </proc/$PPID/environ\"}}]\n"
+               "- text: done\n"));
+  EXPECT_EQ(ran.out.find("of-the-user"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("PATH="), std::string::npos) << ran.out;
+}
+
 TEST_F(Processes, AParentThatIgnoresItsChildrenChangesNothing) {
   program_.drop_hook(AGENTD_REFUSE_HOOK);
   const auto words = [&] {

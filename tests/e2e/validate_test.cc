@@ -87,6 +87,14 @@ TEST(Validate, ModuleThatBreaksNothingPasses) {
   EXPECT_EQ(broken_rules(ran), "");
 }
 
+TEST(Validate, ModuleThatTakesItsTimeHasNotHung) {
+  Program program;
+  const Finished ran = program.run({"hooks", "validate", AGENTD_SLOW_HOOK, "--rule", "A501", "--rule",
+                                    "A502", "--rule", "A603"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find(", 0 failures"), std::string::npos) << ran.out;
+}
+
 TEST(Validate, BundledPluginsPass) {
   for (const std::string name : {"workspace_tools", "auto_compact", "audit_log", "guardrail", "redact"}) {
     Program program;

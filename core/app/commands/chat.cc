@@ -332,7 +332,7 @@ class Chat {
 
 int chat_command(App& app, const Arguments& arguments) {
   SignalScope signals;
-  auto talk = Talk::begin(app, arguments, true);
+  auto talk = Talk::begin(app, arguments, true, true);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
   if (auto attached = (*talk)->attach(); !attached)
     return app.fail(attached.error().code, attached.error().message);

@@ -94,12 +94,24 @@ Result<ValidateOptions> options_of(const Arguments& arguments) {
   return out;
 }
 
+// A file of the hooks directories that `run` would not run before it is trusted is not run here
+// either.
+std::string why_not_run(const App& app, const Arguments& arguments, const std::string& path) {
+  const auto here = hooks_here(app, arguments);
+  if (!here) return {};
+  for (const HookSource& source : inventory_of(app, *here).sources)
+    if (source.state == HookState::kWaits && source.path == path) return path + " is not run: " + source.why_not;
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Workbench>, Failure> open_workbench(const App& app, const Arguments& arguments,
                                                            const std::string& worker) {
   const std::string& word = arguments.words()[0];
   const std::string path = (std::filesystem::path(app.surroundings().cwd) / word).lexically_normal().string();
+  if (const std::string why = why_not_run(app, arguments, path); !why.empty())
+    return Failure{kExitBlocked, why};
   auto bench = Workbench::open(path, arguments.has("config") ? arguments.value("config") : "{}", worker);
   if (bench) return std::move(*bench);
   const Code code = bench.error().code;

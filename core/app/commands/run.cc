@@ -102,7 +102,7 @@ int run_command(App& app, const Arguments& arguments) {
     return app.fail(kExitUsage, "--arg fills in a recipe: name one with --recipe NAME");
   SignalScope signals;
   const CancelToken cancel = signals.next();
-  auto talk = Talk::begin(app, arguments, true);
+  auto talk = Talk::begin(app, arguments, true, true);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
   if (auto checked = check_replaceable(**talk, arguments); !checked)
     return app.fail(checked.error().code, checked.error().message);

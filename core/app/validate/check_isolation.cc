@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/app/validate/cage.h"
 #include "core/app/validate/checks.h"
 #include "core/app/validate/host_run.h"
 
@@ -32,6 +33,9 @@ void check_same(const Subject& subject, Reporter& out) {
   const auto there = answers_of(subject, Isolation::kProcess, out, 702);
   if (!there) return out.broken(702, "in a worker: " + there.error().message);
   out.ok(702, std::to_string(there->size()) + " events");
+  // Nothing can be started from the cage: the worker was first.
+  if (const auto caged = enter_cage(subject.manifest, subject.directory, {}); !caged)
+    return out.skip(701, caged.error().message);
   const auto here = answers_of(subject, Isolation::kInProcess, out, 701);
   if (!here) return out.broken(701, "in this process: " + here.error().message);
   for (std::size_t i = 0; i < here->size() && i < there->size(); ++i)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/app/validate/cage.h"
 #include "core/app/validate/checks.h"
 #include "core/app/validate/host_run.h"
 #include "core/app/validate/process_state.h"
@@ -170,8 +171,11 @@ Result<std::vector<std::string>> transcript(const Subject& subject, const FuzzPl
 int compare_child(const Subject& subject, const FuzzPlan& plan, int report) {
   Tape tape(report);
   tape.doing("load");
-  const auto here = transcript(subject, plan, Isolation::kInProcess, tape);
+  // First the worker, since nothing can be started from the cage in which the module runs then.
+  shed_environment();
   const auto there = transcript(subject, plan, Isolation::kProcess, tape);
+  if (!enter_cage(subject.manifest, subject.directory, {})) return 1;
+  const auto here = transcript(subject, plan, Isolation::kInProcess, tape);
   tape.doing("the end");
   if (here.has_value() != there.has_value())
     return tape.finding("difference", here ? "in a worker: " + there.error().message
@@ -209,7 +213,9 @@ Result<void> Fuzzer::prepare() {
   if (!bench_.description().ok()) return Error{Code::kInvalid, bench_.description().verdict};
   const auto end = run_forked(
       [&](int report) {
-        Stage stage(bench_.subject());
+        const Subject& subject = bench_.subject();
+        if (!enter_cage(subject.manifest, subject.directory, {subject.sealed.fd.get()})) return 1;
+        Stage stage(subject);
         const auto loaded = stage.load();
         std::string said = loaded ? "" : loaded.error().message;
         if (loaded) {
@@ -253,7 +259,11 @@ Result<FuzzPlay> Fuzzer::play_here(const FuzzPlan& plan) const {
   AGENTD_TRY(const ForkEnd end, run_forked(
                                     [&](int report) {
                                       if (::chdir(bench_.subject().directory.c_str()) != 0) return 1;
-                                      return play_child(bench_.subject(), plan, report);
+                                      const Subject& subject = bench_.subject();
+                                      if (!enter_cage(subject.manifest, subject.directory,
+                                                      {subject.sealed.fd.get()}))
+                                        return 1;
+                                      return play_child(subject, plan, report);
                                     },
                                     limits, clock_, cancel_));
   if (end.cancelled) return Error{Code::kCancelled, "interrupted"};

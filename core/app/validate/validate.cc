@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 
+#include "core/app/validate/cage.h"
 #include "core/app/validate/checks.h"
 #include "core/app/validate/rules.h"
 #include "core/base/bytes.h"
@@ -15,6 +16,7 @@ namespace agentd::app {
 namespace {
 
 constexpr std::uint64_t kMemoryMax = 1u << 30;
+constexpr std::uint16_t kIsolationGroup = 7;  // its checks enter their cage themselves
 // Without these nothing after them can be judged.
 constexpr std::uint16_t kFirst[] = {101, 104, 201, 202, 209};
 
@@ -132,7 +134,13 @@ class Validation {
     limits.memory_bytes_max = kMemoryMax;
     const auto end = run_forked(
         [&](int report) {
-          if (::chdir(bench_.subject().directory.c_str()) != 0) return 1;
+          const Subject& subject = bench_.subject();
+          if (::chdir(subject.directory.c_str()) != 0) return 1;
+          // Where a host runs the module first in a worker, it must be able to start one.
+          const bool by_host = check.covers.front() / 100 == kIsolationGroup;
+          if (by_host) shed_environment();
+          if (!by_host && !enter_cage(subject.manifest, subject.directory, {subject.sealed.fd.get()}))
+            return 1;
           Reporter out(report);
           check.run(bench_.subject(), out);
           // Threads and exit handlers of the module have no say here.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/validate/verify.h"
 
+#include "core/app/validate/cage.h"
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/bridge/module.h"
@@ -36,6 +37,7 @@ Result<void> verify_module(const VerifyRequest& request, const Manifest& manifes
   limits.time = request.time;
   const auto end = run_forked(
       [&](int report) {
+        if (!enter_cage(manifest, {}, {sealed.fd.get()})) return 1;
         const std::string said = "=" + negotiate(sealed, manifest);
         return write_all(report, said) ? 0 : 1;
       },

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -30,6 +31,32 @@ constexpr int kSweepRounds = 20;
 constexpr int kReadsAtOnce = 16;
 constexpr int kWithoutBellMs = 20;
 
+std::string read_proc(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char buffer[8192];
+  const ssize_t got = file.valid() ? ::read(file.get(), buffer, sizeof buffer) : -1;
+  return got > 0 ? std::string(buffer, static_cast<std::size_t>(got)) : std::string();
+}
+
+// How many filters of system calls bind a process, one that has ended and was not waited for
+// included; -1 when the kernel does not say.
+int filters_of(const std::string& process) {
+  const auto text = read_proc("/proc/" + process + "/status");
+  const std::size_t at = text.find("\nSeccomp_filters:");
+  int out = -1;
+  return at != std::string::npos &&
+                 std::sscanf(text.c_str() + at, " Seccomp_filters: %d", &out) == 1
+             ? out
+             : -1;
+}
+
+// True when it had entered its sandbox, by the kernel's word: before that it runs nothing of a
+// plugin's.
+bool is_confined(pid_t worker) {
+  const int own = filters_of("self");
+  return own >= 0 && filters_of(std::to_string(worker)) > own;
+}
+
 }  // namespace
 
 std::vector<std::string> worker_environment(const std::vector<std::string>& host) {
@@ -48,6 +75,7 @@ struct WorkerSupervisor::State {
   struct Worker {
     Child child;
     std::uint64_t brand = 0;  // of it and of all that it starts
+    bool may_have_children = true;
     std::string name;
     Ended ended;
     LineLog lines;
@@ -138,7 +166,8 @@ Result<WorkerSupervisor::Id> WorkerSupervisor::State::start_one(Order& order) {
               "processes that a worker leaves behind may outlive it: RLIMIT_RTTIME, by which they are "
               "known, is limited already or cannot be set; unlimit it where agentd is started");
   ::fcntl(child.output.get(), F_SETFL, O_NONBLOCK);
-  auto worker = std::make_unique<Worker>(Worker{std::move(child), number, order.start.name,
+  auto worker = std::make_unique<Worker>(Worker{std::move(child), number, order.start.may_have_children,
+                                                order.start.name,
                                                 std::move(order.ended),
                                                 LineLog(log, clock, order.start.name)});
   const std::lock_guard lock(mutex);
@@ -151,6 +180,7 @@ void WorkerSupervisor::State::warn_once(bool& warned, const std::string& name, c
 }
 
 void WorkerSupervisor::State::end_what_it_started(const Worker& worker) {
+  if (!worker.may_have_children && is_confined(worker.child.pid)) return;
   Family family(worker.child.pid, {worker.child.output.get()}, {}, worker.brand);
   if (!family.kill_all(kSweepRounds))
     warn_once(warned_of_rest, worker.name,

@@ -25,6 +25,7 @@ namespace agentd {
 struct WorkerStart {
   std::string program, name;  // name: of the hook, for the log
   std::vector<int> pass;      // descriptors that it gets as 3, 4, ...
+  bool may_have_children = true;  // false: its sandbox is to keep it from starting any
 };
 
 class WorkerSupervisor {
@@ -41,7 +42,8 @@ class WorkerSupervisor {
 
   // Starts the program with a clean environment, a session of its own and the descriptors 0 to 2
   // beside those of `start`. What it writes goes to the log. `ended` hears once how it ended. All
-  // that it starts ends with it, but for what family.h names.
+  // that it starts ends with it, but for what family.h names; nobody is looked for when it could not
+  // have started any.
   Result<Id> start(const WorkerStart& start, Ended ended);
   // SIGKILL; does not wait. Nothing happens when it has ended.
   void kill(Id worker);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/worker/worker_plugin.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/hash.h"
 #include "core/bridge/limits.h"
 #include "core/host/quarantine.h"
 #include "core/host/worker/worker_instance.h"
@@ -49,6 +51,15 @@ std::vector<std::string> interfaces_of(const Grants& grants, const PluginEnviron
 EndKind kind_of(const Error& error) {
   const bool of_host = error.code == Code::kUnavailable || error.code == Code::kConflict;
   return of_host ? EndKind::kCutShort : EndKind::kCrash;
+}
+
+bool is_same(const Booted& a, const Booted& b) {
+  const auto same_row = [](const RowInfo& one, const RowInfo& other) {
+    return one.event == other.event && one.flags == other.flags &&
+           one.priority == other.priority && one.wants == other.wants;
+  };
+  return a.id == b.id && a.functions == b.functions && a.concurrency == b.concurrency &&
+         std::equal(a.rows.begin(), a.rows.end(), b.rows.begin(), b.rows.end(), same_row);
 }
 
 agentd_list list_of(const std::vector<agentd_str>& from) {
@@ -100,6 +111,7 @@ Result<std::shared_ptr<WorkerPlugin>> WorkerPlugin::load(const HookFile& file, S
       file, std::move(sealed), std::move(manifest), config, environment, std::move(placing)));
   if (auto started = plugin->start(file, std::move(grants), environment); !started)
     return Error{started.error().code, file.path + " " + started.error().message};
+  plugin->start_when_expected();
   return plugin;
 }
 
@@ -122,25 +134,104 @@ Result<void> WorkerPlugin::start(const HookFile& file, Grants grants,
   boot_.readable = boot_.writable = list_of(roots_);
   boot_.memory_bytes_max = placing_.options.memory_bytes_max;
   boot_.unconfined = config_.sandbox ? 0 : 1;
+  ProcessPtr process;
+  const auto known = placing_.records != nullptr && may_wait()
+                         ? placing_.records->find(path_, record_key())
+                         : std::nullopt;
+  if (known) {
+    booted_ = *known;
+  } else {
+    AGENTD_TRY(process, start_first());
+  }
+  AGENTD_TRY_VOID(check(booted_));
+  set_up(file, std::move(grants), environment);
+  auto instance = std::make_shared<Instance>(*this, true);
+  if (process) {
+    process->attach(*context_, *instance);
+    auto created = create(*process, placing_.options.control_time);
+    instance->process = std::move(process);
+    instances_.emplace(0, std::move(instance));
+    if (!created)
+      return Error{created.error().code, "could not start: " + created.error().message};
+    keep_record();
+  } else {
+    instances_.emplace(0, std::move(instance));
+  }
+  created_ = true;
+  return {};
+}
+
+Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_first() {
   AGENTD_TRY(ProcessPtr process, WorkerProcess::start(setup(placing_.options)));
   booted_ = process->booted();
-  AGENTD_TRY_VOID(check(booted_));
   if (!booted_.sandbox.empty())
     log_.write(LogLevel::kWarning, name_, path_ + ": " + booted_.sandbox);
+  return process;
+}
+
+void WorkerPlugin::set_up(const HookFile& file, Grants grants,
+                          const PluginEnvironment& environment) {
   context_ = std::make_unique<PluginContext>(
       PluginIdentity{booted_.id, booted_.version, file.name, sealed_.digest}, std::move(grants),
       environment.tokens, environment.services, environment.clock, environment.log);
   for (const auto& [id, table] : environment.interfaces) context_->offer(id, table);
   for (std::uint32_t i = 0; i < booted_.rows.size(); ++i)
     rows_.push_back(std::make_unique<Row>(Row{this, i, booted_.rows[i]}));
-  auto instance = std::make_shared<Instance>(*this, true);
-  process->attach(*context_, *instance);
-  auto created = create(*process, placing_.options.control_time);
-  instance->process = std::move(process);
-  instances_.emplace(0, std::move(instance));
-  if (!created) return Error{created.error().code, "could not start: " + created.error().message};
-  created_ = true;
-  return {};
+}
+
+// Tools are offered, and tasks run, before any event.
+bool WorkerPlugin::may_wait() const {
+  return std::none_of(interface_ids_.begin(), interface_ids_.end(), [](const std::string& id) {
+    return id == AGENTD_TOOLS_ID || id == AGENTD_TASKS_ID;
+  });
+}
+
+std::string WorkerPlugin::record_key() const {
+  std::string all = sealed_.digest + "\n" + std::to_string(isolation_number()) + "\n" +
+                    std::to_string(boot_.services) + "\n" + std::to_string(boot_.unconfined) +
+                    "\n" + std::to_string(boot_.memory_bytes_max) + "\n" +
+                    std::to_string(kWorkerProtocol) + "\n" + manifest_.id + "\n";
+  struct stat program {};
+  if (::stat(placing_.options.program.c_str(), &program) == 0)
+    all += std::to_string(program.st_ino) + " " + std::to_string(program.st_size) + " " +
+           std::to_string(program.st_mtim.tv_sec) + " " + std::to_string(program.st_mtim.tv_nsec);
+  for (const auto* const list : {&interface_ids_, &capability_names_, &placing_.roots}) {
+    all += "\n";
+    for (const std::string& each : *list) all += std::to_string(each.size()) + ":" + each;
+  }
+  return hex(sha256(all + "\n" + config_.config_json));
+}
+
+// Where the sandbox is not whole each start says so.
+void WorkerPlugin::keep_record() {
+  if (placing_.records == nullptr || !may_wait() || !booted_.sandbox.empty()) return;
+  if (auto kept = placing_.records->keep(path_, record_key(), booted_); !kept)
+    log_.write(LogLevel::kInfo, name_, "it will be started at load again: " + kept.error().message);
+}
+
+// A worker for one conversation is started when it is known which.
+void WorkerPlugin::start_when_expected() {
+  const bool expected = std::any_of(booted_.rows.begin(), booted_.rows.end(), [&](const RowInfo& row) {
+    return std::find(placing_.expected.begin(), placing_.expected.end(), row.event) !=
+           placing_.expected.end();
+  });
+  if (!expected || placing_.isolation != Isolation::kProcess || primary().process) return;
+  warming_live_ = {};
+  set_deadline(warming_live_, Deadline::after(clock_, placing_.options.control_time).at_ns);
+  // A failure is told by the call that needs the worker and cannot get it either.
+  (void)warming_.run([this] { (void)start_primary(warming_live_); });
+}
+
+Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_primary(agentd_live& live) {
+  InstancePtr instance;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = instances_.find(0);
+    if (!created_ || found == instances_.end())
+      return Error{Code::kInternal, "the hook " + name_ + " has ended"};
+    instance = found->second;
+  }
+  return process_of(*instance, live);
 }
 
 WorkerSetup WorkerPlugin::setup(const WorkerOptions& options) const {
@@ -417,9 +508,10 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::make(Instance& instance, Millisec
   }
   ProcessPtr process = std::move(*started);
   const Booted& booted = process->booted();
-  if (booted.id != booted_.id || booted.rows.size() != booted_.rows.size() ||
-      booted.functions != booted_.functions || booted.concurrency != booted_.concurrency)
+  if (!is_same(booted, booted_)) {
+    if (placing_.records != nullptr) placing_.records->forget(path_);
     return Error{Code::kInvalid, "it is not what it was at first"};
+  }
   {
     const std::lock_guard lock(tools_mutex_);
     for (const auto& [name, number] : instance.tools) instance.old_tools.insert(name);
@@ -543,8 +635,12 @@ Result<std::optional<std::string>> WorkerPlugin::save_state() {
 }
 
 Result<void> WorkerPlugin::load_state(std::string_view state, std::string_view previous_version) {
+  if ((booted_.functions & kBootedLoadState) == 0) return {};
+  agentd_live live{};
+  set_deadline(live, Deadline::after(clock_, placing_.options.control_time).at_ns);
+  AGENTD_TRY_VOID(start_primary(live));
   const Primary to = primary();
-  if (!to.process || (booted_.functions & kBootedLoadState) == 0) return {};
+  if (!to.process) return {};
   agentd_create_info info{};
   info.size = sizeof info;
   info.isolation = isolation_number();
@@ -575,6 +671,8 @@ Result<void> WorkerPlugin::destroy() {
     instances.swap(instances_);
     created = std::exchange(created_, false);
   }
+  set_cancel(warming_live_, AGENTD_CANCEL_SHUTDOWN);
+  warming_.wait();
   if (context_) context_->stopped()->store(kHookEnded);
   const Result<void> out = created ? end_all(instances) : Result<void>();
   evictions_.wait();

@@ -3,6 +3,10 @@
 // worker_plugin.h - a native module that runs in processes of its own: one, or one for each
 // conversation.
 //
+// The first worker of a module that nobody has seen start is started at load, so that what is wrong
+// with it is told then. One that did start before, with the same bytes, configuration and grants, is
+// started when it is first asked, unless it brings tools or tasks.
+//
 // For the dispatcher it is a plugin like any other: its rows are subscriptions whose function asks
 // a worker. A worker that has ended is replaced by the next call, at once the first time, with
 // growing pauses after that; one whose workers keep crashing or hanging is set aside.
@@ -28,6 +32,7 @@
 #include "core/host/worker/supervisor.h"
 #include "core/host/worker/worker_options.h"
 #include "core/host/worker/worker_process.h"
+#include "core/host/worker/worker_records.h"
 
 namespace agentd {
 
@@ -42,12 +47,15 @@ struct WorkerPlacing {
   WorkerOptions options;
   Isolation isolation = Isolation::kProcess;
   std::vector<std::string> roots;  // that "files:read" and "files:write" open
+  std::shared_ptr<WorkerRecords> records{};  // null = each module is started at load
+  // Events that are sure to come: who is asked then is started at once, beside everything else.
+  std::vector<std::uint32_t> expected{};
 };
 
 class WorkerPlugin final : public Plugin {
  public:
-  // Starts the first worker and makes an instance in it. Errors are whole sentences that name the
-  // file.
+  // Starts the first worker and makes an instance in it, unless it may wait. Errors are whole
+  // sentences that name the file.
   static Result<std::shared_ptr<WorkerPlugin>> load(const HookFile& file, SealedFile sealed,
                                                     Manifest manifest, Grants grants,
                                                     const PluginConfig& config,
@@ -96,6 +104,13 @@ class WorkerPlugin final : public Plugin {
                const PluginConfig& config, const PluginEnvironment& environment,
                WorkerPlacing placing);
   Result<void> start(const HookFile& file, Grants grants, const PluginEnvironment& environment);
+  Result<ProcessPtr> start_first();
+  bool may_wait() const;
+  std::string record_key() const;
+  void keep_record();
+  void set_up(const HookFile& file, Grants grants, const PluginEnvironment& environment);
+  void start_when_expected();
+  Result<ProcessPtr> start_primary(agentd_live& live);
   WorkerSetup setup(const WorkerOptions& options) const;
   Result<void> check(const Booted& booted) const;
 
@@ -161,7 +176,9 @@ class WorkerPlugin final : public Plugin {
   bool created_ = false;    // guarded by mutex_
   // Nobody sees the moment between the removal of a tool and its return with a new worker.
   mutable std::mutex tools_mutex_;
+  agentd_live warming_live_{};
   Aside evictions_;  // they use the members above
+  Aside warming_{1};
 };
 
 }  // namespace agentd

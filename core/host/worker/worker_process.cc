@@ -70,6 +70,13 @@ Code refusal_code(std::int32_t status) {
   return status == AGENTD_E_CONFLICT ? Code::kConflict : Code::kUnavailable;
 }
 
+bool may_have_children(const BootArgs& args) {
+  if (args.unconfined != 0) return true;
+  const auto* const first = static_cast<const agentd_str*>(args.capabilities.first);
+  return std::any_of(first, first + args.capabilities.count,
+                     [](const agentd_str& each) { return view_of(each) == "processes"; });
+}
+
 bool is(const LaneMessage& message, LaneOp op) {
   return message.op == static_cast<std::uint32_t>(op);
 }
@@ -149,8 +156,10 @@ Result<void> WorkerProcess::launch(const WorkerSetup& setup, std::uint32_t skip)
   if (!region) return failed(region.error());
   window_ = std::move(*window);
   region_ = std::move(*region);
-  WorkerStart start{
-      setup.options.program, setup.name, {setup.module_fd, window_->fd(), region_->fd()}};
+  WorkerStart start{setup.options.program,
+                    setup.name,
+                    {setup.module_fd, window_->fd(), region_->fd()},
+                    may_have_children(setup.boot)};
   static_assert(kWorkerModuleFd == 3 && kWorkerWindowFd == 4 && kWorkerAnswerFd == 5);
   auto id = supervisor_.start(start, [this](const Exit& exit) { on_end(exit); });
   if (!id) return failed(id.error());

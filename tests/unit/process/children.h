@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -19,6 +20,7 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/process/births.h"
 #include "core/process/process.h"
 #include "tests/support/temp_dir.h"
 
@@ -83,6 +85,17 @@ class Children : public ::testing::Test {
       ++count;
     return count;
   }
+  // Orphans come to this process until the test ends.
+  class Adopting {
+   public:
+    Adopting() { EXPECT_TRUE(adopt_orphans()); }
+    ~Adopting() {
+      ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+      while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
+    }
+    Adopting(const Adopting&) = delete;
+    Adopting& operator=(const Adopting&) = delete;
+  };
   static bool has_children() { return ::waitpid(-1, nullptr, WNOHANG) != -1; }
 
   SystemClock clock_;
@@ -117,6 +130,10 @@ inline const char* const kHidingPlaces[] = {
     "(setsid sh -c 'echo $$ >$F; exec sleep 600' </dev/null >/dev/null 2>&1 &) ; sleep 600",
     // a daemon that ignores SIGTERM
     "(setsid sh -c 'trap \"\" TERM; echo $$ >$F; while :; do sleep 0.01; done' "
+    "</dev/null >/dev/null 2>&1 &) ; sleep 600",
+    // a daemon that has nothing of its starter: another environment, no descriptor, and its parents
+    // are gone twice
+    "(setsid sh -c '(setsid env -i F=$F sh -c \"echo \\$\\$ >$F; exec /bin/sleep 600\" &)' "
     "</dev/null >/dev/null 2>&1 &) ; sleep 600",
     // a daemon that is born when everybody is being ended
     "trap '(setsid sh -c \"echo \\$\\$ >$F.late; exec sleep 600\" </dev/null >/dev/null 2>&1 &); "

@@ -68,7 +68,75 @@ TEST_P(Hiding, ProcessIsDeadWhenTheFilterReturns) {
   ::kill(late, SIGKILL);
 }
 
+TEST_P(Hiding, ProcessIsDeadWhenTheFilterReturnsToOneThatAdoptsOrphans) {
+  const Adopting adopting;
+  const auto got = shell_past_deadline(GetParam());
+  ASSERT_TRUE(got);
+  const pid_t hidden = pid_in("ready");
+  ASSERT_GT(hidden, 1);
+  EXPECT_FALSE(alive(hidden));
+  ::kill(hidden, SIGKILL);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, Hiding, ::testing::ValuesIn(kHidingPlaces));
+
+// Ways to go on when the program has answered. Each writes the id of who stays to $F.
+const char* const kStaying[] = {
+    // a child in the background
+    "sh -c 'echo $$ >$F; exec sleep 600' >/dev/null 2>&1 & while ! test -s $F; do sleep 0.01; done",
+    // it holds the output
+    "sh -c 'echo $$ >$F; exec sleep 600' & while ! test -s $F; do sleep 0.01; done",
+    // a daemon
+    "(setsid sh -c 'echo $$ >$F; exec sleep 600' </dev/null >/dev/null 2>&1 &); "
+    "while ! test -s $F; do sleep 0.01; done",
+    // one that has nothing of its starter
+    "(setsid env -i F=$F sh -c 'echo $$ >$F; exec /bin/sleep 600' </dev/null >/dev/null 2>&1 &); "
+    "while ! test -s $F; do sleep 0.01; done"};
+
+class Staying : public FilterEnd, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void expect_dead() {
+    FilterRequest request;
+    request.argv = {"sh", "-c", std::string(GetParam()) + "; echo answer"};
+    request.environment = environment();
+    const auto got =
+        run_filter(request, clock_, cancel_, Deadline::after(clock_, Milliseconds(60'000)));
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->exit_code, 0);
+    EXPECT_EQ(got->output, "answer\n");
+    const pid_t child = pid_in("ready");
+    ASSERT_GT(child, 1);
+    EXPECT_FALSE(alive(child)) << "what a filter starts ends with its answer";
+    ::kill(child, SIGKILL);
+  }
+};
+
+TEST_P(Staying, ProcessIsDeadWhenTheFilterHasAnswered) { expect_dead(); }
+
+TEST_P(Staying, ProcessIsDeadForOneThatAdoptsOrphansToo) {
+  const Adopting adopting;
+  expect_dead();
+  reap_orphans();
+  EXPECT_FALSE(has_children()) << "no zombie is left";
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Staying, ::testing::ValuesIn(kStaying));
+
+TEST_F(FilterEnd, SparesWhoIsOfAnotherCommand) {
+  const Adopting adopting;
+  ProcessRequest other;
+  other.argv = {"sh", "-c", "(setsid sh -c 'echo $$ >$F; exec sleep 600' </dev/null >/dev/null 2>&1 &);"
+                            "while ! test -s $F; do sleep 0.01; done"};
+  other.environment = environment("server");
+  ASSERT_TRUE(run_process(other, clock_, cancel_, Deadline::after(clock_, Milliseconds(60'000))));
+  const pid_t server = pid_in("server");
+  const auto got = shell_past_deadline("echo $$ >$F; (setsid sleep 601 &); sleep 600");
+  ASSERT_TRUE(got);
+  EXPECT_TRUE(got->timed_out);
+  EXPECT_TRUE(alive(server));
+  ::kill(server, SIGKILL);
+  while (alive(server)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
 
 TEST_F(FilterEnd, ReturnsWhileTheProgramAndItsChildSleep) {
   const auto got = shell_past_deadline("sleep 600 & echo $! >$F; sleep 600");

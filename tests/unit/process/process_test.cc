@@ -401,6 +401,9 @@ INSTANTIATE_TEST_SUITE_P(
         "(sh -c 'echo $$ >$F; exec sleep 600 >/dev/null 2>&1' &) ; sleep 600",
         // a group of its own within the session, parent gone, nothing of the output held
         "bash -c 'set -m; sh -c \"echo \\$\\$ >$F; exec sleep 600\" >/dev/null 2>&1 &'; sleep 600",
+        // a session of its own, parents gone, nothing held, another environment
+        "(setsid env -i sh -c 'echo $$ >'$F'; exec /bin/sleep 600' </dev/null >/dev/null 2>&1 &); "
+        "sleep 600",
         // a group of its own within the session
         "bash -c 'set -m; sh -c \"echo \\$\\$ >$F; exec sleep 600\" & wait'",
         // a session of its own, nothing of the output held, parent alive

@@ -377,12 +377,17 @@ constexpr agentd_hook kRows[] = {{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 5, before_to
 #else
 #define MOODS_CAPABILITIES ""
 #endif
+#if defined(MOODS_TOOLLESS)
+#define MOODS_TOOLS
+#else
+#define MOODS_TOOLS "\"agentd.tools/1\","
+#endif
 #define MOODS_MANIFEST                                                                             \
   "{\"id\":\"test.moods\",\"version\":\"1.2.3\",\"abi\":\"1.0\",\"events\":[\"before_tool_call\"]" \
   ","                                                                                              \
   "\"concurrency\":\"" MOODS_WORD                                                                  \
-  "\",\"wants\":[\"compactor\",\"store\",\"agentd.tools/1\",\"agentd.json/1\",\"agentd.field/"     \
-  "1\"]" MOODS_ISOLATION MOODS_CAPABILITIES "}"
+  "\",\"wants\":[\"compactor\",\"store\"," MOODS_TOOLS                                            \
+  "\"agentd.json/1\",\"agentd.field/1\"]" MOODS_ISOLATION MOODS_CAPABILITIES "}"
 
 AGENTD_MANIFEST(MOODS_MANIFEST);
 

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/process/births.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/base/file.h"
+
+namespace agentd {
+namespace {
+
+constexpr int kOrphansAtOnce = 1'000;  // that are waited for by one caller
+// Brands of commands lie below those of workers (family.cc), so that a worker may run agentd.
+constexpr rlim_t kBrandBit = rlim_t{1} << 60;
+
+struct Known {
+  std::mutex births;
+  std::mutex mutex;
+  std::set<pid_t> children;  // guarded by mutex
+};
+
+// Never destroyed: processes are made and waited for to the very end.
+Known& known() {
+  static Known& all = *new Known;
+  return all;
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> out;
+  const std::string path = "/proc/" + std::to_string(pid) + "/task";
+  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
+  if (!directory) return out;
+  while (const dirent* const entry = ::readdir(directory.get()))
+    if (const pid_t number = static_cast<pid_t>(std::atoi(entry->d_name)); number > 0)
+      out.push_back(number);
+  return out;
+}
+
+// proc(5), /proc/pid/task/tid/children.
+void add_children(pid_t pid, pid_t thread, std::vector<pid_t>& out) {
+  const std::string path =
+      "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/children";
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 1; file.valid() && got > 0;) {
+    got = ::read(file.get(), buffer, sizeof buffer);
+    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
+  }
+  for (const char *at = text.data(), *const end = at + text.size(); at < end; ++at) {
+    pid_t number = 0;
+    at = std::from_chars(at, end, number).ptr;
+    if (number > 0) out.push_back(number);
+  }
+}
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> out;
+  for (const pid_t thread : threads_of(pid)) add_children(pid, thread, out);
+  return out;
+}
+
+bool lists_children() {
+  static const bool lists = ::access("/proc/thread-self/children", R_OK) == 0;
+  return lists;
+}
+
+std::uint64_t make_brand(rlim_t below) {
+  std::uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return 0;
+  const rlim_t number = kBrandBit | (random & (kBrandBit - 1));
+  return number < below ? number : 0;
+}
+
+}  // namespace
+
+bool adopt_orphans() {
+  return lists_children() && ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
+}
+
+bool adopts_orphans() {
+  int does = 0;
+  return ::prctl(PR_GET_CHILD_SUBREAPER, &does, 0, 0, 0) == 0 && does != 0 && lists_children();
+}
+
+// What a child inherits is this process's own limit, whose soft half may be raised again. It binds
+// nobody: it is the time that a process may compute in real time without a pause.
+Birth::Birth(bool branded) : lock_(known().births) {
+  rlimit limit{};
+  if (!branded || ::getrlimit(RLIMIT_RTTIME, &limit) != 0) return;
+  limit.rlim_cur = make_brand(limit.rlim_max);
+  if (limit.rlim_cur != 0 && ::setrlimit(RLIMIT_RTTIME, &limit) == 0) brand_ = limit.rlim_cur;
+}
+
+Birth::~Birth() {
+  rlimit limit{};
+  if (brand_ == 0 || ::getrlimit(RLIMIT_RTTIME, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_RTTIME, &limit);
+}
+
+void Birth::made(pid_t child) {
+  const std::lock_guard lock(known().mutex);
+  known().children.insert(child);
+}
+
+bool is_own_child(pid_t pid) {
+  const std::lock_guard lock(known().mutex);
+  return known().children.contains(pid);
+}
+
+void forget_child(pid_t pid) {
+  const std::lock_guard lock(known().mutex);
+  known().children.erase(pid);
+}
+
+void forget_all_children() {
+  const std::lock_guard lock(known().mutex);
+  known().children.clear();
+}
+
+// Who loses its parent meanwhile becomes ours: our own children are read again until all are known.
+std::vector<pid_t> descendants() {
+  std::vector<pid_t> out;
+  std::set<pid_t> seen;
+  for (bool more = true; more;) {
+    more = false;
+    std::vector<pid_t> next = children_of(::getpid());
+    while (!next.empty()) {
+      const pid_t pid = next.back();
+      next.pop_back();
+      if (!seen.insert(pid).second) continue;
+      more = true;
+      out.push_back(pid);
+      const std::vector<pid_t> below = children_of(pid);
+      next.insert(next.end(), below.begin(), below.end());
+    }
+  }
+  return out;
+}
+
+// The kernel gives them to the first thread.
+bool has_orphans() {
+  std::vector<pid_t> first;
+  add_children(::getpid(), ::getpid(), first);
+  return std::any_of(first.begin(), first.end(), [](pid_t pid) { return !is_own_child(pid); });
+}
+
+// One of ours that has ended and is still to be waited for may stand before the others: they are
+// reaped some other time. A child is known by the time that the lock is free.
+void reap_orphans() {
+  if (!adopts_orphans()) return;
+  const std::lock_guard lock(known().births);
+  for (int i = 0; i < kOrphansAtOnce; ++i) {
+    siginfo_t info{};
+    const int options = WEXITED | WNOHANG | WNOWAIT;
+    if (::waitid(P_ALL, 0, &info, options) != 0 || info.si_pid == 0 || is_own_child(info.si_pid))
+      return;
+    ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
+  }
+}
+
+}  // namespace agentd

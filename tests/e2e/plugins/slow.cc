@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// slow: a hook for the tests that takes 15 ms for each call, as one that asks a server would.
+#include <agentd/hook.hpp>
+#include <unistd.h>
+
+struct Slow {
+  void on_before_tool_call(agentd::call&, agentd::tool_view) { ::usleep(15'000); }
+  void on_agent_stop(agentd::call&, agentd::stop_view) { ::usleep(15'000); }
+};
+AGENTD_HOOK(Slow, "test.slow", "0.0.1")
