@@ -62,7 +62,7 @@ class LateTools final : public ToolSource {
       return Error{Code::kNotFound, "there is no tool " + call.name};
     // The recipe's gate has said so before, but for a call that no hook sees.
     if (limits_.commands && call.name == kShellTool)
-      if (std::string why = why_command_refused(*limits_.commands, call.input_json); !why.empty())
+      if (std::string why = why_command_refused(*limits_.commands, call.input.text()); !why.empty())
         return Error{Code::kDenied, std::move(why)};
     return source_->call(call, conversation, cancel, deadline);
   }
