@@ -205,7 +205,8 @@ class EngineImpl final : public Engine {
             project_.root,
             home_ + "/transcripts",
             "default",
-            {}};
+            {},
+            config_.list("hooks.pass_environment")};
   }
 
  private:
@@ -284,6 +285,8 @@ class EngineImpl final : public Engine {
     out.system_prompt = std::move(system);
     out.instructions = std::move(instructions);
     out.cwd = project_.cwd;
+    out.tools_start = workspace_roots().front();
+    out.home = app_.surroundings().environment("HOME").value_or("");
     out.project_id = project_.id;
     out.budget = budget_;
     const ModelInfo model = models_.find(out.model);

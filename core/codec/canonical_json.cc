@@ -153,7 +153,8 @@ Result<std::string> canonical_object(std::string_view text, const CanonicalJsonL
   if (text.size() > limits.bytes) return too_long(text.size(), limits.bytes);
   if (text.starts_with(kByteOrderMark)) return refused("begins with a byte order mark");
   if (!is_utf8(text)) return refused("is not valid UTF-8");
-  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag |
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag |
+                              rapidjson::kParseNumbersAsStringsFlag |
                               rapidjson::kParseStopWhenDoneFlag;
   rapidjson::MemoryStream bytes(text.data(), text.size());
   rapidjson::Reader reader;

@@ -49,7 +49,8 @@ std::string ToolInput::stand_in(std::string_view refused) {
 std::string readable_input(std::string json) {
   if (json.empty()) return json;
   // Half a pair of surrogates is the one thing that parses here and not there.
-  const bool escapes = json.find("\\ud") != std::string::npos || json.find("\\uD") != std::string::npos;
+  const bool escapes =
+      json.find("\\ud") != std::string::npos || json.find("\\uD") != std::string::npos;
   if (escapes) {
     if (ToolInput::make(json)) return json;
   } else if (const auto parsed = JsonDocument::parse(json); parsed && parsed->root().is_object()) {
