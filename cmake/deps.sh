@@ -12,6 +12,7 @@ packages=(
   python3 jq bc  # hooks of the tests are written in them
 )
 if [ -n "${CI:-}" ]; then
+  packages+=(nodejs)  # so are hooks of its tests
   packages+=(clang tcc rustc ccache curl binutils pkgconf abigail-tools
     gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix)
 fi

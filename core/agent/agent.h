@@ -43,6 +43,8 @@ struct AgentOptions {
   std::string system_prompt;     // the base; instructions are appended
   std::string instructions;      // AGENTS.md and the like, outside summarised history
   std::string cwd, project_id;
+  std::string tools_start;       // where the paths of tools begin; empty = cwd
+  std::string home;              // of the user, for "~" in paths of tools; empty = it is a name
   BudgetPolicy budget;
   std::optional<std::uint64_t> window_override;  // tokens; for models that the table does not know
   std::uint64_t max_output_tokens = 16'384;

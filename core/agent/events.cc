@@ -63,7 +63,7 @@ std::string_view name_of(RunEvent::Type type) { return names_of(type).type; }
 
 std::string event_json(const RunEvent& event) {
   // The boundary message has its whole documented shape already.
-  if (event.type == RunEvent::Type::kCompactBoundary) return std::string(event.boundary_json);
+  if (event.type == RunEvent::Type::kCompactBoundary) return json_line(event.boundary_json);
   const Names names = names_of(event.type);
   JsonWriter out;
   out.begin_object().member("type", names.type).member("session_id", event.session_id);
@@ -86,7 +86,7 @@ std::string event_json(const RunEvent& event) {
   if (event.usage != nullptr) write_usage(out, *event.usage);
   if (event.gauge != nullptr) write_gauge(out, *event.gauge);
   out.end_object();
-  return std::string(out.text());
+  return json_line(out.text());
 }
 
 }  // namespace agentd

@@ -23,7 +23,7 @@ struct RunEvent {
     kTextDelta,          // text
     kThinkingDelta,      // text
     kMessageReplaced,    // text: a hook rewrote the answer after it was shown
-    kToolCall,           // call_id, name, text = input JSON
+    kToolCall,           // call_id, name, text = input: canonical JSON (tool_input.h)
     kToolResult,         // call_id, name, text = what the model reads, ok, duration_us, detail = status
     kTurnEnded,          // turn, usage, gauge, detail = stop reason
     kHookAnswer,         // name = hook, detail = event, text = answer, effect, duration_us
@@ -57,7 +57,8 @@ struct RunEvent {
 
 // "text_delta", ...: the "type" of the JSON form.
 std::string_view name_of(RunEvent::Type type);
-// One JSON object, no newline; compact_boundary has the shape that the Claude Agent SDK documents.
+// One JSON object on one line: nothing in it ends a line for any reader, whatever its texts hold. A
+// compact_boundary has the shape that the Claude Agent SDK documents.
 std::string event_json(const RunEvent& event);
 
 class EventSink {

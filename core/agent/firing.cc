@@ -62,6 +62,11 @@ void Firing::rewrite(void* me, std::uint32_t target, std::string_view text) {
   firing.fired_.rewrite(firing.fired_.context, target, text);
 }
 
+Result<std::string> Firing::admit(void* me, std::string_view text) {
+  const auto& firing = *static_cast<Firing*>(me);
+  return firing.fired_.admit(firing.fired_.context, text);
+}
+
 void Firing::find_problems(const HookTrace& trace) {
   if (trace.effect == "skipped") return;
   const std::string hook(trace.hook);
@@ -219,6 +224,7 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
   dispatch.deadline_ns = Deadline::after(parts_.clock, time).at_ns;
   dispatch.budget_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
   if (fired.rewrite != nullptr) dispatch.rewrite = &Firing::rewrite;
+  if (fired.admit != nullptr) dispatch.admit = &Firing::admit;
   dispatch.context = &firing;
   dispatch.slots = &parts_.slots;
   dispatch.only = fired.only;

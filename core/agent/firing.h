@@ -22,6 +22,7 @@ struct Fired {
   const void* payload = nullptr;
   const void* bare = nullptr;  // the same without messages; null = payload
   void (*rewrite)(void* context, std::uint32_t target, std::string_view text) = nullptr;
+  Result<std::string> (*admit)(void* context, std::string_view text) = nullptr;
   void* context = nullptr;
   std::uint32_t attempt = 1;
   std::uint16_t only = 0;  // AGENTD_HOOK_ flags; 0 = all hooks
@@ -47,6 +48,7 @@ class Firing final : public TraceSink {
 
   // For Dispatch::rewrite and its context: the hook's own view of the payload is kept first.
   static void rewrite(void* me, std::uint32_t target, std::string_view text);
+  static Result<std::string> admit(void* me, std::string_view text);
   void on_hook(const HookTrace& trace) override;
 
   // The receipts, with the payloads that may be kept.

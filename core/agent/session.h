@@ -287,12 +287,16 @@ class Turn {
     ToolCall call;
     Tool tool;
     std::string denied;  // the reason; empty = may run
-    std::string status;  // of a call that does not run: denied, error
+    std::string status;  // of a call that does not run: denied, error, invalid
   };
-  Result<void, RunError> run_call(const Block& use);
-  Prepared prepare(const Block& use);
+  // What the model wrote for its tools becomes what everybody sees; in the order of the calls.
+  void take_inputs(Message& answer);
+  InputPaths paths_of(const Tool& tool) const;
+  const Tool* find_tool(std::string_view name) const;
+  Result<void, RunError> run_call(const Block& use, const Result<ToolInput>& input);
+  Prepared prepare(const Block& use, const Result<ToolInput>& input);
   bool gate(Prepared& prepared);
-  void take_rewritten_input(Prepared& prepared, std::string rewritten, Outcome& outcome);
+  void take_rewritten_input(Prepared& prepared, const ToolInput& rewritten, Outcome& outcome);
   bool allowed_final_input(const Outcome& outcome) const;
   void deny(Prepared& prepared, const Outcome& outcome);
   void decide_permission(Prepared& prepared, const Outcome* outcome);
@@ -312,6 +316,7 @@ class Turn {
   std::string sent_model_;             // of the request that was answered
   std::uint64_t sent_estimate_ = 0;
   std::set<std::string> offered_;  // names of the tools that the request had
+  std::vector<Result<ToolInput>> inputs_;  // of the answer's calls, in order
 };
 
 RunError store_error(const Error& error);

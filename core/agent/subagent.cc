@@ -98,7 +98,7 @@ Tool subagent_tool() {
 bool is_subagent_tool(const Tool& tool) { return tool.origin == kOrigin && tool.name == kName; }
 
 Result<ToolOutcome> Turn::run_subagent(const ToolCall& call) {
-  const auto task = read_task(call.input_json);
+  const auto task = read_task(call.input.text());
   if (!task) return failed_with(task.error().message);
   const Ulid id = parts_.ids.next();
   const AgentIdentity agent{id.text(), task->agent_type, session_.agent_.depth + 1};

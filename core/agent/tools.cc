@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tools.cc - a tool call from the model's wish to the recorded result.
 //
-// Order: hooks gate and rewrite, rules and the user permit, the intent is committed, the tool runs, hooks
-// see the output, the result is recorded. The one way to any tool.
+// Order: the input is read, hooks gate and rewrite, rules and the user permit, the intent is committed, the
+// tool runs, hooks see the output, the result is recorded. The one way to any tool.
 #include <algorithm>
 
 #include "core/agent/services.h"
 #include "core/base/bytes.h"
-#include "core/codec/json.h"
 
 namespace agentd {
 namespace {
@@ -32,22 +31,35 @@ std::string capped(std::string text) {
 struct CallPayload {
   agentd_tool_call record{};
   agentd_tool_result result{};
-  std::string text;  // the text that hooks may rewrite
+  std::string text;  // the output, which hooks may rewrite
+  ToolInput input;   // and so they may this
+  InputPaths paths;
 
-  CallPayload(const ToolCall& call, const Tool& tool) {
+  CallPayload(const ToolCall& call, const Tool& tool, InputPaths where = {})
+      : input(call.input), paths(where) {
     record.size = sizeof record;
     record.flags = tool.flags;
     record.name = to_abi(call.name);
     record.call_id = to_abi(call.call_id);
-    record.input_json = to_abi(call.input_json);
+    record.input_json = to_abi(input.text());
     record.origin = to_abi(tool.origin);
   }
+  CallPayload(const CallPayload&) = delete;
+  CallPayload& operator=(const CallPayload&) = delete;
 };
+
+Result<std::string> admit_input(void* context, std::string_view text) {
+  const auto input = ToolInput::make(text, static_cast<CallPayload*>(context)->paths);
+  if (input) return input->text();
+  return Error{Code::kInvalid, "the input that it wrote " + input.error().message};
+}
 
 void rewrite_input(void* context, std::uint32_t, std::string_view text) {
   auto& payload = *static_cast<CallPayload*>(context);
-  payload.text = std::string(text);
-  payload.record.input_json = to_abi(payload.text);
+  auto input = ToolInput::make(text, payload.paths);
+  AGENTD_ASSERT(input);  // it was admitted
+  payload.input = std::move(*input);
+  payload.record.input_json = to_abi(payload.input.text());
 }
 
 void rewrite_output(void* context, std::uint32_t, std::string_view text) {
@@ -67,29 +79,47 @@ std::string refusal_of(const Outcome& outcome) {
          (outcome.reason.empty() ? "" : ": " + outcome.reason);
 }
 
-bool is_object(std::string_view json) {
-  auto parsed = JsonDocument::parse(json);
-  return parsed && parsed->root().is_object();
-}
-
 }  // namespace
 
-Turn::Prepared Turn::prepare(const Block& use) {
-  Prepared out;
-  out.call = {use.call_id, use.name, use.json.empty() ? "{}" : use.json};
+const Tool* Turn::find_tool(std::string_view name) const {
   const auto found = std::find_if(session_.tools_.begin(), session_.tools_.end(),
-                                  [&](const Tool& tool) { return tool.name == use.name; });
-  if (found == session_.tools_.end() || !offered_.contains(use.name)) {
+                                  [&](const Tool& tool) { return tool.name == name; });
+  return found == session_.tools_.end() ? nullptr : &*found;
+}
+
+InputPaths Turn::paths_of(const Tool& tool) const {
+  const AgentOptions& options = session_.options_;
+  return {tool.path_keys, options.tools_start.empty() ? options.cwd : options.tools_start, options.cwd,
+          options.home};
+}
+
+void Turn::take_inputs(Message& answer) {
+  inputs_.clear();
+  for (Block& block : answer.blocks) {
+    if (block.kind != BlockKind::kToolUse) continue;
+    const Tool* const tool = find_tool(block.name);
+    auto input = ToolInput::make(block.json, tool == nullptr ? InputPaths{} : paths_of(*tool));
+    block.json = input ? input->text() : ToolInput::stand_in(block.json);
+    inputs_.push_back(std::move(input));
+  }
+}
+
+Turn::Prepared Turn::prepare(const Block& use, const Result<ToolInput>& input) {
+  Prepared out;
+  out.call = {use.call_id, use.name, input ? *input : ToolInput()};
+  const Tool* const tool = find_tool(use.name);
+  if (tool == nullptr || !offered_.contains(use.name)) {
     out.tool.name = use.name;
     out.denied = "there is no tool named " + use.name;
     out.status = "error";
     return out;
   }
-  out.tool = *found;
-  if (!is_object(out.call.input_json)) {
-    out.denied = "the input of " + use.name + " is no JSON object";
-    out.status = "error";
-  }
+  out.tool = *tool;
+  if (input) return out;
+  out.denied = "the input of " + use.name + " " + input.error().message +
+               "; nothing was run: call it again with one JSON object";
+  out.status = "invalid";
+  parts_.log.write(LogLevel::kWarning, "tools", out.denied);
   return out;
 }
 
@@ -97,15 +127,16 @@ Turn::Prepared Turn::prepare(const Block& use) {
 bool Turn::gate(Prepared& prepared) {
   std::unique_ptr<Outcome> outcome;
   if (session_.wants(AGENTD_EVENT_BEFORE_TOOL_CALL)) {
-    CallPayload payload(prepared.call, prepared.tool);
+    CallPayload payload(prepared.call, prepared.tool, paths_of(prepared.tool));
     Fired fired;
     fired.event = AGENTD_EVENT_BEFORE_TOOL_CALL;
     fired.payload = &payload.record;
     fired.rewrite = rewrite_input;
+    fired.admit = admit_input;
     fired.context = &payload;
     outcome = session_.fire(fired);
     if (outcome && !outcome->rewrites.empty() && !outcome->blocked)
-      take_rewritten_input(prepared, std::move(payload.text), *outcome);
+      take_rewritten_input(prepared, payload.input, *outcome);
   }
   if (outcome) session_.late_contexts_.push_back(*outcome);
   if (outcome && outcome->blocked) {
@@ -124,17 +155,11 @@ void Turn::deny(Prepared& prepared, const Outcome& outcome) {
 }
 
 // The gates see the final bytes once more, and may only tighten.
-void Turn::take_rewritten_input(Prepared& prepared, std::string rewritten, Outcome& outcome) {
+void Turn::take_rewritten_input(Prepared& prepared, const ToolInput& rewritten, Outcome& outcome) {
   const Outcome::By by = outcome.rewrites.back().by;
-  session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, by, "rewrite", prepared.call.input_json,
-                         rewritten, {});
-  prepared.call.input_json = std::move(rewritten);
-  if (!is_object(prepared.call.input_json)) {
-    outcome.blocked = true;
-    outcome.reason = "its rewritten input is no JSON object";
-    outcome.blocked_by = by;
-    return;
-  }
+  session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, by, "rewrite", prepared.call.input.text(),
+                         rewritten.text(), {});
+  prepared.call.input = rewritten;
   if (outcome.permission == AGENTD_PERMISSION_ALLOW && !allowed_final_input(outcome)) {
     parts_.log.write(LogLevel::kWarning, "hooks",
                      outcome.permission_by.hook + " allowed an input that " + by.hook +
@@ -230,7 +255,7 @@ void Turn::add_intent(const Prepared& prepared) {
   ToolIntentRecord intent;
   intent.call_id = prepared.call.call_id;
   intent.name = prepared.call.name;
-  intent.input_digest = hex(sha256(prepared.call.input_json));
+  intent.input_digest = hex(sha256(prepared.call.input.text()));
   intent.effects = std::string(effects_of(prepared.tool));
   session_.add(write_tool_intent(intent));
 }
@@ -284,12 +309,12 @@ void Turn::after_tool(const Prepared& prepared, ToolResultRecord& result, std::u
   session_.late_contexts_.push_back(*outcome);
 }
 
-Result<void, RunError> Turn::run_call(const Block& use) {
-  Prepared prepared = prepare(use);
+Result<void, RunError> Turn::run_call(const Block& use, const Result<ToolInput>& input) {
+  Prepared prepared = prepare(use, input);
   RunEvent called{RunEvent::Type::kToolCall};
   called.call_id = prepared.call.call_id;
   called.name = prepared.call.name;
-  if (is_object(prepared.call.input_json)) called.text = prepared.call.input_json;
+  called.text = use.json;
   session_.tell(called);
   std::uint64_t duration_ns = 0;
   ToolResultRecord result{prepared.call.call_id, prepared.call.name, prepared.denied, prepared.status,

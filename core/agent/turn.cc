@@ -189,7 +189,10 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     sent_estimate_ = estimate_of(request, rows);
     const std::uint64_t started = parts_.clock.monotonic_ns();
     ModelResult answer = send(request, withhold);
-    if (answer) return after_model(std::move(*answer), started);
+    if (answer) {
+      take_inputs(answer->message);
+      return after_model(std::move(*answer), started);
+    }
     if (answer.error().kind != ModelErrorKind::kContextLength || overflow.over)
       return provider_failed(answer.error());
     if (session_.run_prompt_) return summarise_instead(answer.error());
@@ -414,9 +417,11 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
                                                           sent_model_, sent_estimate_)));
   }
   if (tools) {
+    auto input = inputs_.begin();
     for (const Block& block : response.message.blocks) {
       if (block.kind != BlockKind::kToolUse) continue;
-      if (auto done = run_call(block); !done) return done.error();
+      AGENTD_ASSERT(input != inputs_.end());
+      if (auto done = run_call(block, *input++); !done) return done.error();
     }
     for (const Outcome& late : session_.late_contexts_) session_.add_contexts(late);
     session_.late_contexts_.clear();

@@ -172,10 +172,10 @@ std::string line_changes(std::string_view before, std::string_view after) {
 std::string question_text(const Tool& tool, const ToolCall& call, const AskedBy& by,
                           const QuestionView& view) {
   std::string out = neutral_line(tool.name, kNameBytesMax) + " wants to run:\n";
-  const Result<JsonDocument> document = JsonDocument::parse(call.input_json);
+  const Result<JsonDocument> document = JsonDocument::parse(call.input.text());
   const JsonView root = document ? document->root() : JsonView();
   if (!root.is_object()) {
-    append_block(out, call.input_json, view.columns);
+    append_block(out, call.input.text(), view.columns);
   } else {
     const std::optional<Changes> changes = changes_of(tool, root, view);
     for (std::size_t i = 0; i < root.size(); ++i) {

@@ -62,7 +62,7 @@ class LateTools final : public ToolSource {
       return Error{Code::kNotFound, "there is no tool " + call.name};
     // The recipe's gate has said so before, but for a call that no hook sees.
     if (limits_.commands && call.name == kShellTool)
-      if (std::string why = why_command_refused(*limits_.commands, call.input_json); !why.empty())
+      if (std::string why = why_command_refused(*limits_.commands, call.input.text()); !why.empty())
         return Error{Code::kDenied, std::move(why)};
     return source_->call(call, conversation, cancel, deadline);
   }
@@ -211,7 +211,8 @@ class EngineImpl final : public Engine {
             project_.root,
             home_ + "/transcripts",
             "default",
-            {}};
+            {},
+            config_.list("hooks.pass_environment")};
   }
 
  private:
@@ -290,6 +291,8 @@ class EngineImpl final : public Engine {
     out.system_prompt = std::move(system);
     out.instructions = std::move(instructions);
     out.cwd = project_.cwd;
+    out.tools_start = workspace_roots().front();
+    out.home = app_.surroundings().environment("HOME").value_or("");
     out.project_id = project_.id;
     out.budget = budget_;
     const ModelInfo model = models_.find(out.model);

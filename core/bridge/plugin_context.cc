@@ -130,6 +130,51 @@ uint64_t AGENTD_CALL core_now_ns(const agentd_core* core) noexcept {
 
 // ---- agentd.tools/1
 
+bool is_path(JsonView property) { return property["format"].string_or("") == "path"; }
+
+// `schema` without the members named "format" of the properties that say "path".
+void write_without_path_formats(JsonWriter& out, JsonView schema) {
+  out.begin_object();
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    const JsonView value = schema.at(i);
+    out.key(schema.key_at(i));
+    if (schema.key_at(i) != "properties" || !value.is_object()) {
+      out.value(value);
+      continue;
+    }
+    out.begin_object();
+    for (std::size_t p = 0; p < value.size(); ++p) {
+      const JsonView property = value.at(p);
+      out.key(value.key_at(p));
+      if (!is_path(property)) {
+        out.value(property);
+        continue;
+      }
+      out.begin_object();
+      for (std::size_t m = 0; m < property.size(); ++m)
+        if (property.key_at(m) != "format") out.key(property.key_at(m)).value(property.at(m));
+      out.end_object();
+    }
+    out.end_object();
+  }
+  out.end_object();
+}
+
+// The properties with "format": "path". That word is for agentd: providers know a fixed list of formats
+// and some refuse others, so it is taken out of the text that goes to the model.
+std::vector<std::string> take_path_keys(JsonView schema, std::string& text) {
+  std::vector<std::string> keys;
+  const JsonView properties = schema["properties"];
+  for (std::size_t i = 0; i < properties.size(); ++i)
+    if (properties.is_object() && is_path(properties.at(i)))
+      keys.emplace_back(properties.key_at(i));
+  if (keys.empty()) return keys;
+  JsonWriter out;
+  write_without_path_formats(out, schema);
+  text = std::string(out.text());
+  return keys;
+}
+
 Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) {
   if (raw == nullptr || raw->size < sizeof(agentd_tool))
     return Error{Code::kInvalid, "a tool record has an impossible size"};
@@ -154,6 +199,7 @@ Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) 
   auto schema = JsonDocument::parse(out.tool.input_schema_json);
   if (!schema || !schema->root().is_object())
     return Error{Code::kInvalid, "the input schema of the tool " + out.tool.name + " is no JSON object"};
+  out.tool.path_keys = take_path_keys(schema->root(), out.tool.input_schema_json);
   return out;
 }
 
@@ -392,7 +438,7 @@ Result<ToolOutcome> PluginContext::call_tool(const PluginTool& tool, void* self,
   payload.size = sizeof payload;
   payload.name = to_abi(call.name);
   payload.call_id = to_abi(call.call_id);
-  payload.input_json = to_abi(call.input_json);
+  payload.input_json = to_abi(call.input.text());
   payload.origin = to_abi(tool.tool.origin);
   payload.tool = tool.tag;
   Dispatch dispatch;

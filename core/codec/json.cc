@@ -2,7 +2,6 @@
 #include "core/codec/json.h"
 
 #include <rapidjson/document.h>
-#include <rapidjson/encodedstream.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/prettywriter.h>
@@ -59,13 +58,14 @@ std::string without_lone_surrogates(std::string_view text) {
 constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
                             rapidjson::kParseFullPrecisionFlag;
 constexpr int kDepthMax = 1000;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // RapidJSON takes a low surrogate that stands alone and makes bytes of it that are no UTF-8.
 bool names_surrogate(std::string_view text) {
   return text.find("\\ud") != std::string_view::npos || text.find("\\uD") != std::string_view::npos;
 }
 
-using TextStream = rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream>;
+using TextStream = rapidjson::MemoryStream;
 
 // RapidJSON makes any number at all of a zero with a large exponent: "0e99". `read` is how far it is.
 double mend_zero(double value, std::string_view text, std::size_t read) {
@@ -109,13 +109,15 @@ class DepthGuard {
 };
 
 rapidjson::ParseResult read_into(rapidjson::Document& document, std::string_view text) {
-  rapidjson::MemoryStream memory(text.data(), text.size());
-  TextStream bytes(memory);
+  TextStream bytes(text.data(), text.size());
   rapidjson::Reader reader;
   rapidjson::ParseResult result;
   auto generate = [&](rapidjson::Document& to) {
     DepthGuard guard(to, text, bytes);
     result = reader.Parse<kFlags>(bytes, guard);
+    // The reader takes a NUL for the end of the text.
+    if (!result.IsError() && bytes.Tell() != text.size())
+      result.Set(rapidjson::kParseErrorDocumentRootNotSingular, bytes.Tell());
     return !result.IsError();
   };
   document.Populate(generate);
@@ -194,6 +196,8 @@ JsonDocument::~JsonDocument() = default;
 JsonView JsonDocument::root() const { return JsonView(&state_->document); }
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text) {
+  if (text.starts_with(kByteOrderMark))
+    return Error{Code::kInvalid, "bad JSON at byte 0: it begins with a byte order mark"};
   auto state = std::make_unique<State>();
   const auto result = names_surrogate(text) ? read_into(state->document, without_lone_surrogates(text))
                                             : read_into(state->document, text);
@@ -201,6 +205,33 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text) {
     return Error{Code::kInvalid,
                  "bad JSON at byte " + std::to_string(result.Offset()) + ": " + mistake(result)};
   return JsonDocument(std::move(state));
+}
+
+std::string json_line(std::string_view json) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  out.reserve(json.size());
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const auto at = [&](std::size_t next) {
+      return i + next < json.size() ? static_cast<unsigned char>(json[i + next]) : 0u;
+    };
+    const unsigned first = at(0), second = at(1), third = at(2);
+    const bool c1 = first == 0xC2 && second >= 0x80 && second <= 0x9F;
+    if (first == '\n' || first == '\r') {
+      out += ' ';
+    } else if (first == 0x7F || c1) {
+      const unsigned code = c1 ? second : first;
+      out.append("\\u00") += kDigits[code >> 4];
+      out += kDigits[code & 15];
+      i += c1 ? 1 : 0;
+    } else if (first == 0xE2 && second == 0x80 && (third == 0xA8 || third == 0xA9)) {
+      out += third == 0xA8 ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else {
+      out += json[i];
+    }
+  }
+  return out;
 }
 
 struct JsonWriter::State {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// json.h - reading and writing JSON; the only user of RapidJSON.
+// json.h - reading and writing JSON. canonical_json.h reads what a model or a hook wrote for a tool.
 //
 // Threading: JsonDocument is immutable after parse; JsonWriter is thread-compatible; views borrow from
 // their document.
@@ -54,7 +54,8 @@ class JsonView {
 
 class JsonDocument {
  public:
-  // One JSON value, at most 1,000 levels, valid UTF-8. kInvalid names the byte and what is wrong there.
+  // One JSON value and white space around it, at most 1,000 levels, valid UTF-8, no byte order mark.
+  // kInvalid names the byte and what is wrong there.
   // Unpaired \uD800-\uDFFF escapes become U+FFFD.
   static Result<JsonDocument> parse(std::string_view text);
   JsonDocument(JsonDocument&&) noexcept;
@@ -67,6 +68,11 @@ class JsonDocument {
   explicit JsonDocument(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// The same JSON as one line for every reader of lines and quiet for a terminal: line ends between tokens
+// become spaces, and inside texts DEL, U+0080 to U+009F, U+2028 and U+2029, which JSON leaves as they
+// are, become escapes. REQUIRES: valid JSON.
+std::string json_line(std::string_view json);
 
 // Writes one value from left to right; every string is made valid UTF-8.
 class JsonWriter {

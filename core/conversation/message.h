@@ -50,7 +50,7 @@ struct Block {
   std::string text;
   std::string name;     // tool name, media type
   std::string call_id;  // TOOL_USE, TOOL_RESULT
-  std::string json;     // TOOL_USE: the input as the model wrote it
+  std::string json;     // TOOL_USE: the text of a ToolInput, or its stand-in
   std::string opaque;   // signature of thinking, base64 of an image; raw
   std::vector<Block> parts;  // TOOL_RESULT: images and the like
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/codec/json.h"
+#include "core/conversation/tool_input.h"
 
 namespace agentd {
 namespace {
@@ -103,6 +104,7 @@ std::vector<Block> read_blocks(JsonView from) {
     block.name = text(view, "name");
     block.call_id = text(view, "call_id");
     block.json = text(view, "json");
+    if (block.kind == BlockKind::kToolUse) block.json = readable_input(std::move(block.json));
     block.opaque = text(view, "opaque");
     block.parts = read_blocks(view["parts"]);
     out.push_back(std::move(block));

@@ -406,6 +406,25 @@ bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapsh
   return !merger.blocked();
 }
 
+// A text that cannot stand where the hook puts it is the hook's failure, whatever else it said.
+void admit_rewrites(const Dispatch& event, const Subscription& from, HookAnswer& answer) {
+  if (event.admit == nullptr || answer.status < 0 || observes(from)) return;
+  const EventTraits* const traits = find_event(event.event);
+  for (Action& action : answer.actions) {
+    if (action.kind != AGENTD_ACT_REPLACE_TEXT || traits == nullptr) continue;
+    if (action.target != AGENTD_TEXT_DEFAULT && action.target != traits->text_target) continue;
+    auto admitted = event.admit(event.context, action.text);
+    if (admitted) {
+      action.text = std::move(*admitted);
+      continue;
+    }
+    answer.status = AGENTD_E_ARG;
+    answer.failure = admitted.error().message;
+    answer.actions.clear();
+    return;
+  }
+}
+
 // The path of a hook that said something, failed, or is traced. Kept out of the loop below, whose
 // registers and stack frame stay small without it.
 [[gnu::noinline, gnu::cold]] bool settle(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
@@ -416,6 +435,7 @@ bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapsh
   status = end_call(snapshot, slot, event, entry, status, why);
   HookAnswer answer = take_answer(slot, status, std::move(why));
   if (trace != nullptr) answer.duration_ns = snapshot.clock().monotonic_ns() - started_ns;
+  admit_rewrites(event, snapshot.subscription(entry), answer);
   const std::size_t rewrites = outcome ? outcome->rewrites.size() : 0;
   const bool open = settle_answer(snapshot, event, entry, answer, trace, outcome);
   // The next hook sees what this one made.

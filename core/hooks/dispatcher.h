@@ -110,6 +110,9 @@ struct Dispatch {
   std::uint64_t budget_ns = 0;
   // Puts a rewritten text into the payload, so that the next hook sees it. Null = no text to rewrite.
   void (*rewrite)(void* context, std::uint32_t target, std::string_view text) = nullptr;
+  // Looks at a text that a hook puts in place, before anybody sees it: the text to take, or why it is that
+  // hook's failure. Null = every text is taken as it is.
+  Result<std::string> (*admit)(void* context, std::string_view text) = nullptr;
   void* context = nullptr;
   // Where observers that run at the same time get their slots; null = they run one after another.
   SlotSource* slots = nullptr;

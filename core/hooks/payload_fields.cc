@@ -220,7 +220,7 @@ constexpr PayloadField kFields[] = {
            text("call_id", AT(call_id), "tool_use, tool_result: which call it belongs to")),
     tagged(tag(AGENTD_BLOCK_TOOL_USE), text("name", AT(name), "tool_use: the tool")),
     tagged(tag(AGENTD_BLOCK_TOOL_USE),
-           json("input", AT(json), "tool_use: the input as the model wrote it")),
+           json("input", AT(json), "tool_use: the input of the call")),
     tagged(tag(AGENTD_BLOCK_IMAGE), text("media_type", AT(name), "image: image/png and the like")),
     tagged(tag(AGENTD_BLOCK_IMAGE), text("data", AT(opaque), "image: base64")),
     tagged(kReadable, text("text", AT(text), "text, thinking, tool_result: the text")),
@@ -239,7 +239,7 @@ constexpr PayloadTable kTable{"block", sizeof(Record), kFields, {}, AT(kind), AT
 constexpr PayloadField kCallFields[] = {
     text("name", AT(name), "the tool", R"("bash")"),
     text("call_id", AT(call_id), "the model's id of the call", R"("toolu_01")"),
-    json("input", AT(json), "the input as the model wrote it", R"({"command":"make test"})"),
+    json("input", AT(json), "the input of the call", R"({"command":"make test"})"),
 };
 constexpr PayloadTable kCall = plain(sizeof(Record), kCallFields);
 }  // namespace block

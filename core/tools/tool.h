@@ -16,12 +16,14 @@
 #include "core/base/clock.h"
 #include "core/base/result.h"
 #include "core/conversation/message.h"
+#include "core/conversation/tool_input.h"
 
 namespace agentd {
 
 struct Tool {
   std::string name, title, description, input_schema_json, origin;
   std::uint32_t flags = 0;  // AGENTD_TOOL_
+  std::vector<std::string> path_keys;  // members of the input whose text is a path
   Milliseconds timeout{600'000};
 
   bool read_only() const { return (flags & AGENTD_TOOL_READ_ONLY) != 0; }
@@ -29,7 +31,7 @@ struct Tool {
 
 struct ToolCall {
   std::string call_id, name;
-  std::string input_json;  // one JSON object
+  ToolInput input;
 };
 
 struct ToolOutcome {

@@ -51,8 +51,8 @@ constexpr agentd::tool_spec kReadFile{
         "- It reads files only: list folders with glob or bash. Binary files are refused.",
     .input_schema =
         R"({"type":"object","additionalProperties":false,"required":["path"],"properties":{)"
-        R"("path":{"type":"string","description":"The file, absolute or relative to the )"
-        R"(workspace directory"},)"
+        R"("path":{"type":"string","format":"path","description":"The file, absolute or relative )"
+        R"(to the workspace directory"},)"
         R"("offset":{"type":"integer","minimum":1,"default":1,"description":"The first line, )"
         R"(counted from 1"},)"
         R"("limit":{"type":"integer","minimum":1,"maximum":2000,"default":2000,"description":)"
@@ -69,8 +69,8 @@ constexpr agentd::tool_spec kWriteFile{
         "- To change a part of a file use edit_file, which sends less and cannot lose the rest.",
     .input_schema =
         R"({"type":"object","additionalProperties":false,"required":["path","content"],)"
-        R"("properties":{"path":{"type":"string","description":"The file, absolute or relative )"
-        R"(to the workspace directory"},)"
+        R"("properties":{"path":{"type":"string","format":"path","description":"The file, )"
+        R"(absolute or relative to the workspace directory"},)"
         R"("content":{"type":"string","description":"All that the file shall hold"}}})",
     .flags = AGENTD_TOOL_DESTRUCTIVE | AGENTD_TOOL_IDEMPOTENT};
 
@@ -89,8 +89,8 @@ constexpr agentd::tool_spec kEditFile{
     .input_schema =
         R"({"type":"object","additionalProperties":false,)"
         R"("required":["path","old_string","new_string"],"properties":{)"
-        R"("path":{"type":"string","description":"The file, absolute or relative to the )"
-        R"(workspace directory"},)"
+        R"("path":{"type":"string","format":"path","description":"The file, absolute or relative )"
+        R"(to the workspace directory"},)"
         R"("old_string":{"type":"string","description":"The text to replace"},)"
         R"("new_string":{"type":"string","description":"The text that takes its place"},)"
         R"("replace_all":{"type":"boolean","default":false,"description":"Replace every )"
@@ -113,7 +113,8 @@ constexpr agentd::tool_spec kGlob{
     .input_schema =
         R"({"type":"object","additionalProperties":false,"required":["pattern"],"properties":{)"
         R"("pattern":{"type":"string","description":"The pattern, relative to path"},)"
-        R"("path":{"type":"string","default":".","description":"The folder to search"}}})",
+        R"("path":{"type":"string","format":"path","default":".","description":"The folder to )"
+        R"(search"}}})",
     .flags = AGENTD_TOOL_READ_ONLY | AGENTD_TOOL_IDEMPOTENT};
 
 constexpr agentd::tool_spec kGrep{
@@ -136,7 +137,8 @@ constexpr agentd::tool_spec kGrep{
     .input_schema =
         R"({"type":"object","additionalProperties":false,"required":["pattern"],"properties":{)"
         R"("pattern":{"type":"string","description":"The regular expression"},)"
-        R"("path":{"type":"string","default":".","description":"The folder or file to search"},)"
+        R"("path":{"type":"string","format":"path","default":".","description":"The folder or )"
+        R"(file to search"},)"
         R"("glob":{"type":"string","description":"Only files whose path matches; without a / it )"
         R"(is matched against the name alone"},)"
         R"("ignore_case":{"type":"boolean","default":false},)"

@@ -119,8 +119,11 @@ class Reader {
         AGENTD_TRY_VOID(text(out.id, key, value));
       } else if (key == "input") {
         AGENTD_TRY_VOID(input(out.input_json, value));
+      } else if (key == "raw_input") {
+        // What a model may write although it should not: anything.
+        AGENTD_TRY_VOID(text(out.input_json, key, value));
       } else {
-        return wrong(value, "'" + key + "' is no key of a call; it has name, input and id");
+        return wrong(value, "'" + key + "' is no key of a call; it has name, input, raw_input and id");
       }
     }
     if (out.name.empty()) return wrong(node, "a call needs the name of a tool");

@@ -228,7 +228,7 @@ class RecordingEvents final : public EventSink {
 class FakeApprover final : public Approver {
  public:
   PermissionAnswer ask(const Tool& tool, const ToolCall& call, const AskedBy& by) override {
-    asked.push_back(tool.name + " " + call.input_json);
+    asked.push_back(tool.name + " " + call.input.text());
     asked_by.push_back(by);
     return answer;
   }

@@ -212,7 +212,8 @@ class Replay {
                                      here_.project.root,
                                      here_.home + "/transcripts",
                                      "default",
-                                     {}});
+                                     {},
+                                     here_.config.list("hooks.pass_environment")});
     host_->load_all();
     std::vector<Subscription> asked;
     for (Subscription& each : host_->subscriptions()) {

@@ -122,7 +122,8 @@ Result<void, Failure> Trial::start(const HooksHere& here, const ExternalEnvironm
                           here.project.root,
                           here.home + "/transcripts",
                           "default",
-                          {}};
+                          {},
+                          here.config.list("hooks.pass_environment")};
   ExternalEnvironment used = environment == nullptr ? std::move(own) : *environment;
   table_ = &used.tokens;
   used.tap = [this](const HookDefinition& hook, std::string_view input, const RawAnswer& answer) {

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "core/base/paths.h"
+
 namespace agentd {
 namespace {
 
@@ -57,7 +59,8 @@ std::string_view end_reason(JsonView payload) {
 void write_tool(JsonWriter& out, JsonView payload) {
   const std::string_view tool = tool_of(payload);
   out.member("tool_name", foreign_tool(Dialect::kClaude, tool));
-  out.key("tool_input").raw(foreign_input(Dialect::kClaude, tool, tool_input_of(payload)));
+  out.key("tool_input").raw(foreign_input(Dialect::kClaude, tool, tool_input_of(payload),
+                                              text_of(payload["cwd"])));
   out.member("tool_use_id", text_of(payload["tool"]["call_id"]));
 }
 
@@ -65,7 +68,8 @@ void write_tool(JsonWriter& out, JsonView payload) {
 void write_response(JsonWriter& out, JsonView payload) {
   const std::string_view tool = tool_of(payload);
   const std::string_view content = text_of(payload["output"]["content"]);
-  const std::string_view path = text_of(tool_input_of(payload)["path"]);
+  std::string path(text_of(tool_input_of(payload)["path"]));
+  if (!path.empty()) path = lexical_path(path, text_of(payload["cwd"]));
   out.key("tool_response").begin_object();
   if (tool == "bash") {
     out.member("stdout", content).member("stderr", "");
@@ -207,13 +211,17 @@ std::string subject(const HookDefinition& hook, JsonView payload) {
   return std::string(text);
 }
 
-// Scripts append `export` lines for later commands to CLAUDE_ENV_FILE, and stop when it is not set.
+// Scripts ask whether they run below Claude Code, and are silently off when they do not.
+// They append `export` lines for later commands to CLAUDE_ENV_FILE, and stop when it is not set.
 // No command here reads them, so they go nowhere.
 std::vector<std::string> environment(const HookDefinition& hook, JsonView payload,
                                      const DialectContext& context) {
   const std::string project =
       context.project_dir.empty() ? std::string(text_of(payload["cwd"])) : context.project_dir;
-  std::vector<std::string> out{"CLAUDE_PROJECT_DIR=" + project};
+  std::vector<std::string> out{
+      "CLAUDE_PROJECT_DIR=" + project, "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli",
+      "CLAUDE_CODE_CHILD_SESSION=1",
+      "CLAUDE_CODE_SESSION_ID=" + std::string(text_of(payload["session_id"]))};
   if (hook.event == AGENTD_EVENT_SESSION_START) out.emplace_back("CLAUDE_ENV_FILE=/dev/null");
   return out;
 }

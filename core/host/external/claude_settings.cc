@@ -13,6 +13,20 @@
 namespace agentd {
 namespace {
 
+// Variables that the loader or an interpreter takes code from before the program's first line, and those
+// that agentd sets itself.
+bool is_taken(std::string_view name) {
+  static constexpr std::array<std::string_view, 9> kCode{
+      "BASH_ENV", "ENV",        "GLIBC_TUNABLES", "NODE_OPTIONS", "PERL5OPT",
+      "RUBYOPT",  "PYTHONHOME", "PYTHONSTARTUP",  "SHELLOPTS"};
+  static constexpr std::array<std::string_view, 5> kOurs{"CLAUDE_PROJECT_DIR", "CLAUDECODE",
+                                                         "CLAUDE_CODE_ENTRYPOINT",
+                                                         "CLAUDE_CODE_SESSION_ID", "CLAUDE_ENV_FILE"};
+  return name.starts_with("LD_") || name.starts_with("DYLD_") || name.starts_with("AGENTD_") ||
+         std::find(kCode.begin(), kCode.end(), name) != kCode.end() ||
+         std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end();
+}
+
 bool is_name_byte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // An argument as a word of the shell, its ${NAME} left to the shell. Arguments reach no shell in
@@ -34,6 +48,11 @@ std::string shell_word(std::string_view argument) {
     }
   }
   return out + "'";
+}
+
+bool is_variable(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_name_byte) &&
+         std::isdigit(static_cast<unsigned char>(name[0])) == 0;
 }
 
 // "$NAME" of a header as "${NAME}", the one form that a definition knows.
@@ -63,6 +82,25 @@ class ClaudeSettings : public SettingsGroups {
  public:
   ClaudeSettings(std::string_view json, std::string_view path, std::string_view prefix)
       : SettingsGroups(Dialect::kClaude, json, path, prefix), plugin_(plugin_root(path)) {}
+
+  // The settings' `env`: for every hook of the file.
+  void read_environment(JsonView root) {
+    JsonView variables = root["env"];
+    for (std::size_t i = 0; i < variables.size() && variables.is_object(); ++i) {
+      const std::string name(variables.key_at(i));
+      const JsonView value = variables.at(i);
+      if (is_taken(name) || !is_variable(name))
+        file_problem("the variable " + in_quotes(name) + " of 'env' is not given to the hooks: " +
+                     (is_taken(name) ? "it is agentd's, or decides what code a program loads"
+                                     : "a name has letters, digits and _"));
+      else if (!value.is_string() && !value.is_number() && !value.is_bool())
+        file_problem("the variable " + in_quotes(name) + " of 'env' is not given to the hooks: it is " +
+                     std::string(type_name(value)) + ", not a text");
+      else
+        environment_.emplace_back(name, value.is_string() ? std::string(value.string_or(""))
+                                                          : value.text());
+    }
+  }
 
  private:
   MatcherRules rules(std::uint32_t) const override { return MatcherRules::kAgentd; }
@@ -103,6 +141,7 @@ class ClaudeSettings : public SettingsGroups {
     }
     hook.runs = HookRuns::kShell;
     hook.command = *command;
+    hook.environment = environment_;
     if (handler["args"].exists()) fill_arguments(hook, handler, at);
     fill_background(hook, handler, at);
     fill_plugin(hook, at);
@@ -193,12 +232,16 @@ class ClaudeSettings : public SettingsGroups {
   }
 
   std::string plugin_;  // its folder, when the file is a plugin's
+  std::vector<std::pair<std::string, std::string>> environment_;
 };
 
 }  // namespace
 
 Result<DefinitionSet> read_claude_settings(std::string_view text, std::string_view path,
                                            std::string_view prefix) {
+  // An editor may have put a mark there; Claude Code reads past it.
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const auto json = JsonDocument::parse(text);
   if (!json) return Error{Code::kInvalid, json_mistake(path, text, json.error().message)};
   const JsonView root = json->root();
@@ -207,6 +250,7 @@ Result<DefinitionSet> read_claude_settings(std::string_view text, std::string_vi
                                      std::string(type_name(root))};
   if (root["disableAllHooks"].bool_or(false)) return DefinitionSet{};
   ClaudeSettings settings(text, path, prefix);
+  if (root["hooks"].size() != 0) settings.read_environment(root);
   settings.read(root["hooks"], {});
   return settings.take();
 }

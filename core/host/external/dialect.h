@@ -30,8 +30,10 @@ std::string_view foreign_event(Dialect dialect, std::uint32_t event);
 std::string foreign_tool(Dialect dialect, std::string_view tool);
 std::string canonical_tool(Dialect dialect, std::string_view tool);
 // The input object of a tool with the dialect's keys (file_path, cmd), and back again. Keys that have no
-// counterpart are kept. Both return compact JSON; a text that is no object is returned as it is.
-std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input);
+// counterpart are kept. Both return compact JSON; a text that is no object is returned as it is. `cwd` is
+// what paths are relative to, for dialects whose hooks get them absolute; empty = as they are.
+std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input,
+                          std::string_view cwd = {});
 std::string canonical_input(Dialect dialect, std::string_view tool, JsonView input);
 
 // ---- out

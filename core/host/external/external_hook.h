@@ -17,6 +17,9 @@
 
 namespace agentd {
 
+// What every program of a hook gets: the clean environment and what the user passes on.
+std::vector<std::string> environment_of_hooks(const ExternalEnvironment& environment);
+
 // Runs of hooks that nobody waits for; at most kRunsMax at once, further ones are not started.
 class BackgroundRuns {
  public:
@@ -49,6 +52,7 @@ class ExternalHook {
   };
   static agentd_status AGENTD_CALL enter(void* self, const agentd_call* call) noexcept;
   agentd_status ask(const Asked& asked);
+  agentd_status cannot_be_asked(const Asked& asked, const std::string& why);
   // Why it is not asked, or empty. An error is a `when` or `if` that cannot be evaluated.
   Result<std::string> why_not(const Asked& asked, JsonView payload);
   Result<std::string> spent(const Asked& asked);

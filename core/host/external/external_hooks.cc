@@ -88,6 +88,16 @@ std::vector<std::string> hook_environment(const HookDefinition& definition, Json
   return out;
 }
 
+std::vector<std::string> environment_of_hooks(const ExternalEnvironment& environment) {
+  std::vector<std::string> out = clean_environment();
+  for (const std::string& name : environment.pass_environment)
+    if (const auto value = environment.variable(name)) {
+      std::erase_if(out, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+      out.push_back(name + "=" + *value);
+    }
+  return out;
+}
+
 // ---- runs that nobody waits for
 
 bool BackgroundRuns::start(std::function<void(const CancelToken&)> run) {
@@ -161,11 +171,7 @@ agentd_status ExternalHook::ask(const Asked& asked) {
   const auto text = asked.slot->payload_text(wants_of(definition_) != 0);
   if (text == nullptr) return AGENTD_E_UNSUPPORTED;
   const auto payload = JsonDocument::parse(*text);
-  if (!payload) {
-    asked.slot->fail(asked.token, AGENTD_E_INTERNAL,
-                     "its payload cannot be read: " + payload.error().message);
-    return AGENTD_E_INTERNAL;
-  }
+  if (!payload) return cannot_be_asked(asked, payload.error().message);
   const auto reason = why_not(asked, payload->root());
   if (!reason) {
     asked.slot->fail(asked.token, AGENTD_E_ARG, reason.error().message);
@@ -180,6 +186,25 @@ agentd_status ExternalHook::ask(const Asked& asked) {
                         Deadline{asked.slot->deadline_ns()});
   if (!verdict.failed) mark_spent(asked);
   return answer_with(asked, std::move(verdict));
+}
+
+// The fault is agentd's and not the hook's: where it could have said no, its policy does not make a yes
+// of it.
+agentd_status ExternalHook::cannot_be_asked(const Asked& asked, const std::string& why) {
+  const std::string text = "agentd could not make its payload: " + why;
+  const EventTraits* const traits = find_event(definition_.event);
+  const bool gates = traits != nullptr && traits->blocking &&
+                     (flags_of(definition_) & AGENTD_HOOK_OBSERVES) == 0 &&
+                     is_legal(definition_.event, AGENTD_ACT_BLOCK);
+  if (!gates) {
+    asked.slot->fail(asked.token, AGENTD_E_INTERNAL, text);
+    return AGENTD_E_INTERNAL;
+  }
+  Action block;
+  block.kind = AGENTD_ACT_BLOCK;
+  block.text = text;
+  asked.slot->emit(asked.token, std::move(block));
+  return AGENTD_OK;
 }
 
 Result<std::string> ExternalHook::why_not(const Asked& asked, JsonView payload) {
@@ -312,7 +337,7 @@ std::shared_ptr<KodeletExtension> ExternalHooks::extension_of(const HookDefiniti
   request.process.argv = definition.argv;
   request.process.cwd = definition.working_directory.empty() ? environment_.project_dir
                                                              : definition.working_directory;
-  request.process.environment = clean_environment();
+  request.process.environment = environment_of_hooks(environment_);
   for (const auto& [name, value] : definition.environment)
     request.process.environment.push_back(name + "=" + value);
   extension = std::make_shared<KodeletExtension>(std::move(request), environment_.clock);

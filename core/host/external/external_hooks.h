@@ -23,6 +23,7 @@
 #include "core/hooks/services.h"
 #include "core/host/external/definition.h"
 #include "core/host/external/webhook.h"
+#include "core/host/script_copy.h"
 #include "core/host/sealed_file.h"
 #include "core/net/http.h"
 
@@ -47,6 +48,8 @@ struct ExternalEnvironment {
   // Hears of every program and webhook that ran: what went in, what came back, before it is read.
   // It may be called on several threads at once. Empty = nobody listens.
   std::function<void(const HookDefinition&, std::string_view input, const RawAnswer&)> tap{};
+  // Variables of this process that hooks get beside the clean environment.
+  std::vector<std::string> pass_environment{};
 };
 
 // The bytes behind a definition.
@@ -54,6 +57,8 @@ struct HookBytes {
   std::string digest;  // SHA-256, hex, of what was trusted
   // The sealed copy that kFile runs; shared by the definitions of one file.
   std::shared_ptr<const SealedFile> program;
+  // The same bytes for an interpreter that wants a real file; null = the sealed copy is run.
+  std::shared_ptr<const PrivateScript> script;
 };
 
 class ExternalHook;

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/base/bytes.h"
 #include "core/host/external/external_hook.h"
 #include "core/host/external/transcript.h"
+#include "core/host/external/translator.h"
 #include "core/process/filter.h"
 #include "core/process/process.h"
 
@@ -15,6 +17,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kAnswerBytesMax = 1u << 20;
+constexpr std::size_t kErrorBytesLogged = 4096;
 
 // A text with ${NAME} and ${env.NAME} filled in from this process's environment; unknown names are
 // empty.
@@ -123,7 +126,13 @@ Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken&
                                ? run_webhook(input, cancel, deadline)
                                : run_program(payload, context, std::move(input), cancel, deadline);
   if (environment_.tap) environment_.tap(definition_, heard, answer);
-  return interpret(definition_, payload, answer);
+  Verdict verdict = interpret(definition_, payload, answer);
+  // The failure names one line of it; the whole is for whoever looks after the hook.
+  if (verdict.failed && !trimmed(answer.err).empty())
+    environment_.log.write(LogLevel::kWarning, "hooks",
+                           definition_.name + " wrote on standard error: " +
+                               one_line(answer.err, kErrorBytesLogged));
+  return verdict;
 }
 
 RawAnswer ExternalHook::run_webhook(std::string_view input, const CancelToken& cancel,
@@ -136,7 +145,7 @@ RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& cont
                                     std::string input, const CancelToken& cancel,
                                     Deadline deadline) const {
   FilterRequest request;
-  request.environment = clean_environment();
+  request.environment = environment_of_hooks(environment_);
   for (const std::string& entry : dialect_environment(definition_, payload, context))
     put(request.environment, entry);
   for (const std::string& entry : hook_environment(definition_, payload))
@@ -147,10 +156,16 @@ RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& cont
   request.output_bytes_max = kAnswerBytesMax;
   request.cwd = definition_.working_directory.empty() ? std::string(payload["cwd"].string_or({}))
                                                       : definition_.working_directory;
+  std::optional<ScriptCopy> copy;  // for the length of the run
   switch (definition_.runs) {
     case HookRuns::kFile:
       request.argv = {definition_.path, "run"};
-      if (bytes_.program)
+      if (bytes_.script) {
+        auto placed = bytes_.script->place();
+        if (!placed) return not_started(placed.error());
+        copy.emplace(std::move(*placed));
+        request.program = copy->path;
+      } else if (bytes_.program)
         request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" +
                           std::to_string(bytes_.program->fd.get());
       break;

@@ -5,8 +5,8 @@
 // often costs a moment, a guard that is not asked costs what it guards.
 #include <algorithm>
 #include <cctype>
-#include <vector>
 
+#include "core/base/paths.h"
 #include "core/codec/regex.h"
 #include "core/host/external/translator.h"
 
@@ -129,29 +129,12 @@ bool path_glob(std::string_view pattern, std::string_view path) {
   return !regex || regex->matches_whole(path);
 }
 
-// Absolute, without "." and ".."; links are not followed.
-std::string normal_path(std::string_view path, std::string_view folder) {
-  const std::string whole =
-      path.substr(0, 1) == "/" ? std::string(path) : std::string(folder) + "/" + std::string(path);
-  std::vector<std::string_view> parts;
-  for (std::size_t from = 0; from < whole.size();) {
-    const std::size_t end = std::min(whole.find('/', from), whole.size());
-    const std::string_view part = std::string_view(whole).substr(from, end - from);
-    if (part == ".." && !parts.empty()) parts.pop_back();
-    if (!part.empty() && part != "." && part != "..") parts.push_back(part);
-    from = end + 1;
-  }
-  std::string out;
-  for (const std::string_view part : parts) (out += '/') += part;
-  return out.empty() ? "/" : out;
-}
-
 bool path_matches(std::string_view detail, std::string_view path, std::string_view cwd) {
-  const std::string file = normal_path(path, cwd);
+  const std::string file = lexical_path(path, cwd);
   if (detail.substr(0, 2) == "//") return path_glob(detail.substr(1), file);
   if (detail.substr(0, 2) == "~/")  // whose home is not known here: anywhere
     return path_glob("**/" + std::string(detail.substr(2)), file.substr(1));
-  const std::string folder = cwd.empty() || cwd == "/" ? "" : normal_path(cwd, "");
+  const std::string folder = cwd.empty() || cwd == "/" ? "" : lexical_path(cwd, "");
   if (file.compare(0, folder.size() + 1, folder + "/") != 0) {
     // Outside the folder only a pattern that is not tied to it can hold.
     return detail.find('/') == std::string_view::npos &&

@@ -98,6 +98,13 @@ bool has_text(JsonView output) {
          output["metadata"]["output"].is_string() || output["error"].is_string();
 }
 
+// What the model reads for a result that a hook wrote; nullopt when the hook left it as it was. A
+// structure with a text in none of the known places is read as the JSON that it is: the original, which
+// the hook wanted gone, is not taken in its place.
+std::optional<std::string> rewritten_output(JsonView output, JsonView payload) {
+  return has_text(output) ? text_of_output(output, payload) : std::optional(output.text());
+}
+
 void write_messages(JsonWriter& out, JsonView payload) {
   const JsonView messages = payload["messages"];
   out.key("messages").begin_array();
@@ -155,8 +162,8 @@ std::string in_our_form(const HookDefinition& hook, JsonView payload, JsonView a
     const JsonView value = answer.at(i);
     if (key == "input" && value.is_object() && hook.event == AGENTD_EVENT_BEFORE_TOOL_CALL) {
       out.key(key).raw(rewritten_input(Dialect::kKodelet, payload, value, false));
-    } else if (key == "output" && is_result(hook.event) && has_text(value)) {
-      if (const auto text = text_of_output(value, payload)) out.member(key, *text);
+    } else if (key == "output" && is_result(hook.event) && (value.is_object() || value.is_string())) {
+      if (const auto text = rewritten_output(value, payload)) out.member(key, *text);
     } else {
       out.key(key).value(value);
     }
@@ -322,9 +329,9 @@ void take_output(AnswerKeys& keys, VerdictMaker& verdict, JsonView payload) {
   const JsonView output = keys.get("output");
   if (!output.exists()) return;
   if (!is_result(verdict.event())) return unusable("output", verdict);
-  if (!has_text(output))
-    return verdict.fail("'output' has no text that could be the tool's result");
-  if (const auto text = text_of_output(output, payload)) verdict.rewrite(*text, "output");
+  if (!output.is_object() && !output.is_string())
+    return verdict.fail("'output' must be a result or its text, not " + std::string(type_name(output)));
+  if (const auto text = rewritten_output(output, payload)) verdict.rewrite(*text, "output");
 }
 
 void take_event_result(AnswerKeys& keys, VerdictMaker& verdict, JsonView payload) {

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/host/external/declarative.h"
 #include "core/host/external/dialect.h"
+#include "core/host/external/translator.h"
 #include "core/host/safe_path.h"
 #include "core/process/filter.h"
 #include "core/process/process.h"
@@ -37,12 +39,22 @@ Error no_hook(const HookFile& file, const std::string& why) {
                               "; it must print the name of an event and exit with 0"};
 }
 
+std::string exited(const FilterResult& result) {
+  const std::string line = telling_line(result.error);
+  return "exited with code " + std::to_string(result.exit_code) + (line.empty() ? "" : " (" + line + ")");
+}
+
 // What the file says that it waits for.
-Result<std::vector<std::string>> probe(const HookFile& file, const SealedFile& sealed,
+Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& bytes,
                                        const ProbeOptions& options, const Clock& clock) {
   FilterRequest request;
   request.program =
-      "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(sealed.fd.get());
+      "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(bytes.program->fd.get());
+  std::optional<ScriptCopy> copy;  // for the length of the run
+  if (bytes.script) {
+    AGENTD_TRY(ScriptCopy placed, bytes.script->place());
+    request.program = copy.emplace(std::move(placed)).path;
+  }
   request.argv = {file.path, "hook"};
   request.cwd = options.cwd;
   request.environment = clean_environment();
@@ -58,7 +70,7 @@ Result<std::vector<std::string>> probe(const HookFile& file, const SealedFile& s
   if (result->signal != 0)
     return no_hook(file, "was ended by signal " + std::to_string(result->signal));
   if (result->exit_code != 0)
-    return no_hook(file, "exited with code " + std::to_string(result->exit_code));
+    return no_hook(file, exited(*result));
   std::vector<std::string> events = words_of(result->output);
   if (events.empty()) return no_hook(file, "printed nothing");
   if (events.size() > kEventsMax) return no_hook(file, "printed more than an event's name");
@@ -91,9 +103,15 @@ Result<LoadedHooks> load_executable(const HookFile& file, const std::string& byt
   AGENTD_TRY(SealedFile sealed, seal(bytes, file.path, options.private_copy_directory, log));
   out.bytes.digest = sealed.digest;
   out.bytes.program = std::make_shared<const SealedFile>(std::move(sealed));
+  if (wants_real_file(bytes)) {
+    if (options.private_copy_directory.empty())
+      return Error{Code::kUnavailable, file.path + " needs a private directory to run from"};
+    out.bytes.script = std::make_shared<const PrivateScript>(bytes, file.path,
+                                                             options.private_copy_directory);
+  }
   std::vector<std::string> wanted = events;
   if (wanted.empty()) {
-    AGENTD_TRY(wanted, probe(file, *out.bytes.program, options, clock));
+    AGENTD_TRY(wanted, probe(file, out.bytes, options, clock));
   }
   for (const std::string& event : wanted) {
     HookDefinition hook;

@@ -27,6 +27,10 @@ void SettingsGroups::problem(const std::string& at, const std::string& sentence)
   set_.problems.push_back(path_ + ":" + std::to_string(places_.line(at)) + ": " + sentence);
 }
 
+void SettingsGroups::file_problem(const std::string& sentence) {
+  set_.problems.push_back(path_ + ": " + sentence);
+}
+
 void SettingsGroups::read(JsonView hooks, std::initializer_list<std::string_view> no_events) {
   if (!hooks.exists() || hooks.is_null()) return;
   if (!hooks.is_object())

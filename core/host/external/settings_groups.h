@@ -38,6 +38,8 @@ class SettingsGroups {
   virtual std::vector<std::string> group_keys() const { return {}; }
 
   void problem(const std::string& at, const std::string& sentence);
+  // Of the file beside its hooks.
+  void file_problem(const std::string& sentence);
   // A member of the right type; nothing (and a problem) for a wrong one.
   std::optional<std::string> text(JsonView object, std::string_view key, const std::string& at);
   std::optional<bool> boolean(JsonView object, std::string_view key, const std::string& at);

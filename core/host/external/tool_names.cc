@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/base/paths.h"
 #include "core/host/external/translator.h"
 
 namespace agentd {
@@ -15,8 +16,11 @@ using V = ToolValue;
 // ---- Claude Code
 
 constexpr std::array<ToolKey, 1> kClaudeBash{{{"timeout_ms", "timeout"}}};
-constexpr std::array<ToolKey, 1> kClaudeFile{{{"path", "file_path"}}};
-constexpr std::array<ToolKey, 4> kClaudeGrep{{{"ignore_case", "-i"},
+constexpr std::array<ToolKey, 1> kClaudeFile{{{"path", "file_path", V::kPath}}};
+constexpr std::array<ToolKey, 1> kClaudeFolder{{{"path", "path", V::kPath}}};
+constexpr std::array<ToolKey, 1> kClaudeNotebook{{{"notebook_path", "notebook_path", V::kPath}}};
+constexpr std::array<ToolKey, 5> kClaudeGrep{{{"path", "path", V::kPath},
+                                              {"ignore_case", "-i"},
                                               {"context", "-C"},
                                               {"limit", "head_limit"},
                                               {"output_mode", "output_mode", V::kFilesMode}}};
@@ -25,16 +29,16 @@ constexpr std::array<ToolRow, 15> kClaude{{{"bash", "Bash", kClaudeBash},
                                            {"write_file", "Write", kClaudeFile},
                                            {"edit_file", "Edit", kClaudeFile},
                                            {"multi_edit", "MultiEdit", kClaudeFile},
-                                           {"glob", "Glob", {}},
+                                           {"glob", "Glob", kClaudeFolder},
                                            {"grep", "Grep", kClaudeGrep},
-                                           {"ls", "LS", {}},
+                                           {"ls", "LS", kClaudeFolder},
                                            {"web_fetch", "WebFetch", {}},
                                            {"web_search", "WebSearch", {}},
                                            {"todo_write", "TodoWrite", {}},
                                            {"todo_read", "TodoRead", {}},
                                            {"task", "Task", {}},
                                            {"task", "Agent", {}},
-                                           {"notebook_edit", "NotebookEdit", {}}}};
+                                           {"notebook_edit", "NotebookEdit", kClaudeNotebook}}};
 
 // ---- docker-agent
 
@@ -139,7 +143,13 @@ const ToolRow* row_of(Dialect dialect, std::string_view tool) {
 
 enum class Way { kOut, kBack };
 
-void write_value(JsonWriter& out, JsonView value, ToolValue how, Way way) {
+struct Journey {
+  Way way;
+  std::string_view cwd;  // of the session; empty = paths stay as they are
+};
+
+void write_value(JsonWriter& out, JsonView value, ToolValue how, Journey to) {
+  const Way way = to.way;
   constexpr double kWholeMax = 9e15;  // doubles are whole numbers up to here
   if (how == ToolValue::kSeconds && value.is_number()) {
     const double from = value.number_or(0);
@@ -151,7 +161,9 @@ void write_value(JsonWriter& out, JsonView value, ToolValue how, Way way) {
     return;
   }
   const std::string_view text = value.string_or("");
-  if (how == ToolValue::kFilesMode && (text == "files" || text == "files_with_matches"))
+  if (how == ToolValue::kPath && way == Way::kOut && !text.empty() && !to.cwd.empty())
+    out.string(lexical_path(text, to.cwd));
+  else if (how == ToolValue::kFilesMode && (text == "files" || text == "files_with_matches"))
     out.string(text == "files" ? "files_with_matches" : "files");
   else
     out.value(value);
@@ -159,13 +171,14 @@ void write_value(JsonWriter& out, JsonView value, ToolValue how, Way way) {
 
 // One member under its new name. The table's keys swap, so that no two members ever meet.
 void write_member(JsonWriter& out, const ToolRow& row, std::string_view key, JsonView value,
-                  Way way) {
+                  Journey journey) {
+  const Way way = journey.way;
   for (const ToolKey& each : row.keys) {
     const std::string_view from = way == Way::kOut ? each.canonical : each.foreign;
     const std::string_view to = way == Way::kOut ? each.foreign : each.canonical;
     if (key == from) {
       out.key(to);
-      write_value(out, value, each.value, way);
+      write_value(out, value, each.value, journey);
       return;
     }
     if (key == to) {
@@ -200,7 +213,8 @@ bool unfold_edit(JsonWriter& out, std::string_view key, JsonView value) {
   return true;
 }
 
-std::string renamed(Dialect dialect, std::string_view tool, JsonView input, Way way) {
+std::string renamed(Dialect dialect, std::string_view tool, JsonView input, Journey journey) {
+  const Way way = journey.way;
   const ToolRow* const row = row_of(dialect, tool);
   if (row == nullptr || !input.is_object()) return input.text();
   JsonWriter out;
@@ -211,7 +225,7 @@ std::string renamed(Dialect dialect, std::string_view tool, JsonView input, Way 
     if (row->edit_list &&
         (way == Way::kOut ? fold_edit(out, input, key) : unfold_edit(out, key, value)))
       continue;
-    write_member(out, *row, key, value, way);
+    write_member(out, *row, key, value, journey);
   }
   out.end_object();
   return std::string(out.text());
@@ -246,15 +260,16 @@ std::string canonical_tool(Dialect dialect, std::string_view tool) {
   return rename_mcp(tool, mcp_form(dialect), mcp_form(Dialect::kAgentd));
 }
 
-std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input) {
-  return renamed(dialect, tool, input, Way::kOut);
+std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input,
+                          std::string_view cwd) {
+  return renamed(dialect, tool, input, {Way::kOut, cwd});
 }
 
 // `tool` is agentd's name; the dialect's is understood too.
 std::string canonical_input(Dialect dialect, std::string_view tool, JsonView input) {
   const std::string ours =
       row_of(dialect, tool) == nullptr ? canonical_tool(dialect, tool) : std::string(tool);
-  return renamed(dialect, ours, input, Way::kBack);
+  return renamed(dialect, ours, input, {Way::kBack, {}});
 }
 
 }  // namespace agentd

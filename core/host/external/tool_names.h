@@ -5,7 +5,8 @@
 // A guard that looks for `file_path` and finds `path` reads nothing and lets everything pass; so
 // the input is renamed to what the hook's own tool would have sent, and a rewrite is renamed back.
 // A rename swaps the two keys, which makes the way there and back the same input whatever keys it
-// has; keys without a counterpart are kept.
+// has; keys without a counterpart are kept. A path that the other tool resolves for its hooks is absolute
+// for them; the way back leaves it so, and whoever takes the rewrite resolves it as the model's own.
 //
 // Threading: immutable data.
 
@@ -21,6 +22,7 @@ enum class ToolValue : std::uint8_t {
   kSame,
   kSeconds,    // milliseconds here, seconds there
   kFilesMode,  // "files" here, "files_with_matches" there
+  kPath,       // relative to the session's directory here, absolute there
 };
 
 struct ToolKey {

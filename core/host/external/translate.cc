@@ -137,8 +137,22 @@ std::string broken_end(const HookDefinition& hook, const RawAnswer& answer) {
 }
 
 std::string exit_sentence(const RawAnswer& answer) {
-  const std::string line = first_line(answer.err);
+  const std::string line = telling_line(answer.err);
   return "it exited with code " + std::to_string(answer.code) + (line.empty() ? "" : ": " + line);
+}
+
+std::string telling_line(std::string_view error, std::size_t most) {
+  // A trace ends with what went wrong, its frames are indented; Node signs below it.
+  std::string_view rest = trimmed(error), last;
+  while (!rest.empty()) {
+    const std::size_t end = rest.rfind('\n');
+    const std::string_view line = end == std::string_view::npos ? rest : rest.substr(end + 1);
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(0, end);
+    if (trimmed(line).empty() || line.starts_with("Node.js v")) continue;
+    if (last.empty()) last = trimmed(line);
+    if (line[0] != ' ' && line[0] != '\t') return one_line(trimmed(line), most);
+  }
+  return one_line(last, most);
 }
 
 std::string error_text(const RawAnswer& answer, std::size_t most) {

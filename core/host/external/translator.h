@@ -73,7 +73,9 @@ ParsedOutput parse_output(std::string_view out, bool over_cap);
 // status other than 2xx. Exit codes are the dialect's. Empty = it ended by itself (or the webhook
 // said 2xx).
 std::string broken_end(const HookDefinition& hook, const RawAnswer& answer);
-// "it exited with code 3: " and the first line of standard error.
+// The line of standard error that says what went wrong: the last one that is not indented.
+std::string telling_line(std::string_view error, std::size_t most = 200);
+// "it exited with code 3: " and the telling line of standard error.
 std::string exit_sentence(const RawAnswer& answer);
 // Standard error without white space at its ends, as valid UTF-8, at most `most` bytes.
 std::string error_text(const RawAnswer& answer, std::size_t most = 16 * 1024);

@@ -19,11 +19,20 @@ struct Files {
     (void)from.add_tool<&Files::run>({.name = "run", .input_schema = kSchema, .timeout_ms = 60'000});
   }
 
-  // The input is the path, and the command, as it is: these are tools of a test.
+  // The text of {"text": "..."}. Its tests use no escapes but those of a character as it is.
+  static std::string text_of(agentd::tool_view tool) {
+    const std::string_view json = tool.input_json();
+    std::string out;
+    for (std::size_t i = json.find(":\"") + 2; i + 2 < json.size(); ++i) {
+      if (json[i] == '\\') ++i;
+      out += json[i];
+    }
+    return out;
+  }
   agentd_status read(agentd::call& c, agentd::tool_view tool) {
     agentd_str text{};
     std::uint64_t total = 0;
-    const std::string_view path = tool.input_json();
+    const std::string path = text_of(tool);
     const agentd_status status =
         files_->read(files_, c.raw().token, {path.data(), path.size()}, 0, 0, &text, &total);
     if (status != AGENTD_OK) return status;
@@ -32,7 +41,7 @@ struct Files {
   agentd_status list(agentd::call& c, agentd::tool_view tool) {
     agentd_list found{};
     std::uint32_t more = 0;
-    const std::string_view path = tool.input_json();
+    const std::string path = text_of(tool);
     const agentd_status status =
         files_->list(files_, c.raw().token, {path.data(), path.size()}, 0, 0, &found, &more);
     if (status != AGENTD_OK) return status;
@@ -44,7 +53,7 @@ struct Files {
     return c.output(out);
   }
   agentd_status run(agentd::call& c, agentd::tool_view tool) {
-    const std::string_view command = tool.input_json();
+    const std::string command = text_of(tool);
     const agentd_str argv[] = {{"sh", 2}, {"-c", 2}, {command.data(), command.size()}};
     agentd_process_options options{};
     options.size = sizeof(options);

@@ -206,7 +206,7 @@ class LegalAction : public Table {
   }
   void check_rewrite() {
     if (is(AGENTD_EVENT_BEFORE_TOOL_CALL)) {
-      EXPECT_EQ(tools_.calls.at(0).input_json, R"({"text":"REWRITTEN"})");
+      EXPECT_EQ(tools_.calls.at(0).input.text(), R"({"text":"REWRITTEN"})");
     } else {
       EXPECT_TRUE(requested_has("REWRITTEN"));
       EXPECT_TRUE(stored_has("REWRITTEN"));

@@ -28,6 +28,17 @@ class ToolCalls : public AgentTest {
     EXPECT_EQ(text_of(run("go")), "done");
     return model_.requests.at(1).messages.back().blocks.at(0);
   }
+  // The input of the first call as the log has it, and with it every later request.
+  std::string stored_call() {
+    for (const StoredRecord& record : log()) {
+      if (record.record.type != RecordType::kAssistantMessage) continue;
+      const auto read = read_message(record.record);
+      if (!read) return "unreadable";
+      for (const Block& block : read->message.blocks)
+        if (block.kind == BlockKind::kToolUse) return block.json;
+    }
+    return "none";
+  }
   std::string status_of_one_call() {
     for (const StoredRecord& record : log())
       if (record.record.type == RecordType::kToolResult) return read_tool_result(record.record)->status;
@@ -41,7 +52,7 @@ TEST_F(ToolCalls, ToolTurnGoesFromCallToAnswer) {
   EXPECT_EQ(result.text, "output of bash");
   EXPECT_EQ(result.call_id, "c1");
   EXPECT_EQ(result.flags, 0);
-  EXPECT_EQ(tools_.calls.at(0).input_json, R"({"command":"ls"})");
+  EXPECT_EQ(tools_.calls.at(0).input.text(), R"({"command":"ls"})");
   EXPECT_EQ(kinds(),
             "genesis run_begin settings user_message assistant_message tool_intent tool_result "
             "assistant_message run_end");
@@ -55,7 +66,7 @@ TEST_F(ToolCalls, IntentIsDurableBeforeTheToolRuns) {
     const auto intent = read_tool_intent(log().back().record);
     EXPECT_TRUE(intent);
     EXPECT_EQ(intent->call_id, call.call_id);
-    EXPECT_EQ(intent->input_digest, hex(sha256(call.input_json)));
+    EXPECT_EQ(intent->input_digest, hex(sha256(call.input.text())));
     return Result<ToolOutcome>(ToolOutcome{});
   };
   result_of_one_call();
@@ -105,9 +116,117 @@ TEST_F(ToolCalls, InputThatIsNoObjectIsAnErrorForTheModel) {
   }
 }
 
+// Each is read differently by our parser, jq, Python and Node: nobody is asked, nothing runs.
+TEST_F(ToolCalls, InputThatIsReadInTwoWaysReachesNobody) {
+  using namespace std::string_literals;
+  int asked = 0;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall&) { return ++asked, AGENTD_OK; })
+      .what.flags = AGENTD_HOOK_GATES;
+  for (const std::string& json :
+       {R"({"command":"ls","command":"rm -rf /"})"s, "\xEF\xBB\xBF{\"command\":\"ls\"}"s,
+        "{\"command\":\"ls\"}\0"s, "{\"command\":\"ls\"}\0{\"command\":\"rm\"}"s,
+        R"({"command":"\ud800"})"s, "{\"command\":\"\xff\"}"s, R"({"n":12345678901234567890})"s,
+        R"({"n":1e999})"s, "{\"a\":" + std::string(64, '[') + std::string(64, ']') + "}"}) {
+    const Block result = result_of_one_call(json);
+    EXPECT_TRUE(result.text.starts_with("the input of bash ")) << result.text;
+    EXPECT_NE(result.flags & AGENTD_BLOCK_ERROR, 0);
+    EXPECT_TRUE(tools_.calls.empty()) << ::testing::PrintToString(json);
+    EXPECT_EQ(status_of_one_call(), "invalid");
+    EXPECT_EQ(kinds().find("tool_intent"), std::string::npos);
+    // What the model is shown of its own call is an object again.
+    EXPECT_TRUE(stored_call().starts_with("{\"raw\":\"")) << stored_call();
+    model_.requests.clear();
+  }
+  EXPECT_EQ(asked, 0);
+  const Block result = result_of_one_call(R"({"command":"ls","command":"rm -rf /"})");
+  EXPECT_NE(result.text.find("has the key \"command\" twice"), std::string::npos) << result.text;
+}
+
+TEST_F(ToolCalls, OneFormOfTheInputIsWhatEverybodySees) {
+  constexpr const char* kForm = R"({"command":"ls é","n":[1,0.5]})";
+  std::vector<std::string> seen;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall& call) {
+    seen.emplace_back(view_of(call.payload<agentd_tool_call>().input_json));
+    return AGENTD_OK;
+  }).what.flags = AGENTD_HOOK_GATES;
+  on(AGENTD_EVENT_AFTER_TOOL_CALL, "after", [&](const TestCall& call) {
+    seen.emplace_back(view_of(call.payload<agentd_tool_call>().input_json));
+    return AGENTD_OK;
+  });
+  result_of_one_call("{ \"command\" :\n\"ls \\u00e9\", \"n\":[1.0, 5e-1] }");
+  EXPECT_EQ(seen, (std::vector<std::string>{kForm, kForm}));
+  EXPECT_EQ(tools_.calls.at(0).input.text(), kForm);
+  EXPECT_EQ(stored_call(), kForm);
+  EXPECT_EQ(events_.of(RunEvent::Type::kToolCall).at(0).text, kForm);
+  for (const StoredRecord& record : log()) {
+    if (record.record.type != RecordType::kToolIntent) continue;
+    EXPECT_EQ(read_tool_intent(record.record)->input_digest, hex(sha256(kForm)));
+  }
+}
+
+// The tool marks its paths; whoever judges sees the place that the tool will open.
+TEST_F(ToolCalls, PathsAreResolvedBeforeAnybodySeesThem) {
+  options_.cwd = "/work/p";
+  options_.home = "/home/u";
+  tools_.offered.at(0).path_keys = {"path"};
+  std::vector<std::string> seen;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall& call) {
+    seen.emplace_back(view_of(call.payload<agentd_tool_call>().input_json));
+    return AGENTD_OK;
+  }).what.flags = AGENTD_HOOK_GATES;
+  for (const char* const json : {R"({"path":"src/../migrations//1.sql"})",
+                                 R"({"path":"/work/p/./migrations/1.sql"})", R"({"path":"~/.ssh/id"})"})
+    result_of_one_call(json);
+  const std::vector<std::string> expected{R"({"path":"migrations/1.sql"})",
+                                          R"({"path":"migrations/1.sql"})",
+                                          R"({"path":"/home/u/.ssh/id"})"};
+  EXPECT_EQ(seen, expected);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(tools_.calls.at(i).input.text(), expected[i]);
+}
+
+TEST_F(ToolCalls, RewrittenInputIsReadAsTheModelsIs) {
+  options_.cwd = "/work/p";
+  tools_.offered.at(0).path_keys = {"path"};
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "rewrite", [](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "{ \"path\": \"/work/p/a/../b\" }\n"));
+  });
+  result_of_one_call();
+  EXPECT_EQ(tools_.calls.at(0).input.text(), R"({"path":"b"})");
+}
+
+TEST_F(ToolCalls, BadRewriteIsTheHooksFailureByItsPolicy) {
+  using namespace std::string_literals;
+  for (const std::string& bad : {"no object"s, R"({"command":"a","command":"b"})"s, "{}\0"s, ""s + "[]"})
+    for (const FailurePolicy policy : {FailurePolicy::kOpen, FailurePolicy::kClosed}) {
+      session_.reset();
+      hooks_.clear();
+      tools_.calls.clear();
+      on(AGENTD_EVENT_BEFORE_TOOL_CALL, "a_bad", [&](const TestCall& call) {
+        return call.answer(action(AGENTD_ACT_REPLACE_TEXT, bad));
+      }).what.on_failure = policy;
+      std::string next;
+      on(AGENTD_EVENT_BEFORE_TOOL_CALL, "b_next", [&](const TestCall& call) {
+        next = view_of(call.payload<agentd_tool_call>().input_json);
+        return AGENTD_OK;
+      });
+      const Block result = result_of_one_call();
+      if (policy == FailurePolicy::kOpen) {
+        EXPECT_EQ(next, R"({"command":"ls"})");
+        EXPECT_EQ(tools_.calls.at(0).input.text(), R"({"command":"ls"})");
+      } else {
+        EXPECT_TRUE(result.text.find("the guard 'a_bad' failed: the input that it wrote ") !=
+                    std::string::npos)
+            << result.text;
+        EXPECT_TRUE(tools_.calls.empty());
+      }
+      model_.requests.clear();
+    }
+}
+
 TEST_F(ToolCalls, EmptyInputIsAnEmptyObject) {
   result_of_one_call("");
-  EXPECT_EQ(tools_.calls.at(0).input_json, "{}");
+  EXPECT_EQ(tools_.calls.at(0).input.text(), "{}");
 }
 
 TEST_F(ToolCalls, FailedToolIsToldAsAnError) {
@@ -171,7 +290,7 @@ TEST_F(ToolCalls, RewrittenInputReachesTheToolAndIsSeenByTheGatesAgain) {
     return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"ls -l"})"));
   }).what.flags = AGENTD_HOOK_GATES;
   result_of_one_call();
-  EXPECT_EQ(tools_.calls.at(0).input_json, R"({"command":"ls -l"})");
+  EXPECT_EQ(tools_.calls.at(0).input.text(), R"({"command":"ls -l"})");
   EXPECT_EQ(seen, (std::vector<std::string>{R"({"command":"ls"})", R"({"command":"ls -l"})"}));
 }
 
@@ -201,7 +320,7 @@ TEST_F(ToolCalls, OnlyGatesSeeARewrittenInputAgainAndTheyRewriteNothing) {
   on(AGENTD_EVENT_BEFORE_TOOL_CALL, "watch", [&](const TestCall&) { return ++observer, AGENTD_OK; })
       .what.flags = AGENTD_HOOK_OBSERVES;
   result_of_one_call();
-  EXPECT_EQ(tools_.calls.at(0).input_json, R"({"command":"yes"})");
+  EXPECT_EQ(tools_.calls.at(0).input.text(), R"({"command":"yes"})");
   EXPECT_EQ(gate, 2);
   EXPECT_EQ(rewriter, 1);
   EXPECT_EQ(observer, 1);
@@ -246,7 +365,7 @@ TEST_F(ToolCalls, RewritersOfTheInputChain) {
       return call.answer(action(AGENTD_ACT_REPLACE_TEXT, json));
     });
   result_of_one_call();
-  EXPECT_EQ(tools_.calls.at(0).input_json, R"({"command":"ls","a":1,"b":1})");
+  EXPECT_EQ(tools_.calls.at(0).input.text(), R"({"command":"ls","a":1,"b":1})");
 }
 
 TEST_F(ToolCalls, ErrorOfAFailedCallIsRewrittenForTheNextHookToo) {
@@ -263,13 +382,6 @@ TEST_F(ToolCalls, ErrorOfAFailedCallIsRewrittenForTheNextHookToo) {
   });
   EXPECT_EQ(result_of_one_call().text, "***");
   EXPECT_EQ(seen, "***,***");
-}
-
-TEST_F(ToolCalls, RewriteToWhatIsNoObjectBlocksTheCall) {
-  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "rewrite",
-     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "oops")); });
-  EXPECT_NE(result_of_one_call().text.find("no JSON object"), std::string::npos);
-  EXPECT_TRUE(tools_.calls.empty());
 }
 
 TEST_F(ToolCalls, RewrittenOutputReachesModelLogAndSurface) {

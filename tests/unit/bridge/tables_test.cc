@@ -400,6 +400,26 @@ TEST_F(Tables, ToolsAreAddedOnceAndRemoved) {
   EXPECT_EQ(tools->remove(tools, 0, to_abi(std::string_view("echo"))), AGENTD_E_NOT_FOUND);
 }
 
+TEST_F(Tables, AToolMarksItsPathsAndTheModelIsNotToldSo) {
+  const auto* const tools = query<agentd_tools>(AGENTD_TOOLS_ID);
+  agentd_tool tool{};
+  tool.size = sizeof tool;
+  tool.name = to_abi(std::string_view("open"));
+  tool.fn = [](void*, const agentd_call*) noexcept -> agentd_status { return AGENTD_OK; };
+  tool.input_schema_json = to_abi(std::string_view(
+      R"({"type":"object","properties":{"a":{"type":"string","format":"path"},"n":{"type":"integer"},)"
+      R"("b":{"format":"path","default":"."},"u":{"type":"string","format":"uri"}},"required":["a"]})"));
+  in_call(AGENTD_EVENT_AGENT_STOP, [&](const agentd_call& call) {
+    EXPECT_EQ(tools->add(tools, call.token, &tool), AGENTD_OK);
+  });
+  ASSERT_EQ(context().tools().size(), 1u);
+  const Tool added = context().tools()[0].tool;
+  EXPECT_EQ(added.path_keys, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(added.input_schema_json,
+            R"({"type":"object","properties":{"a":{"type":"string"},"n":{"type":"integer"},)"
+            R"("b":{"default":"."},"u":{"type":"string","format":"uri"}},"required":["a"]})");
+}
+
 TEST_F(Tables, ToolGivesPiecesAndAResult) {
   PluginTool tool;
   tool.tool.name = "echo";
@@ -419,7 +439,7 @@ TEST_F(Tables, ToolGivesPiecesAndAResult) {
     call->core->emit(call->core, call->token, &result.h);
     return AGENTD_OK;
   };
-  const auto outcome = context().call_tool(tool, nullptr, {"c", "echo", "{}"}, 1, CancelToken(), Deadline());
+  const auto outcome = context().call_tool(tool, nullptr, {"c", "echo", {}}, 1, CancelToken(), Deadline());
   ASSERT_TRUE(outcome);
   EXPECT_FALSE(outcome->success);
   EXPECT_EQ(outcome->content, "one two ");
@@ -431,7 +451,7 @@ TEST_F(Tables, ToolThatFailsGivesItsText) {
     call->core->fail(call->core, call->token, AGENTD_E_DENIED, to_abi(std::string_view("outside the workspace")));
     return AGENTD_E_DENIED;
   };
-  const auto outcome = context().call_tool(tool, nullptr, {"c", "echo", "{}"}, 1, CancelToken(), Deadline());
+  const auto outcome = context().call_tool(tool, nullptr, {"c", "echo", {}}, 1, CancelToken(), Deadline());
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, Code::kDenied);
   EXPECT_EQ(outcome.error().message, "echo: outside the workspace");
@@ -444,7 +464,7 @@ TEST_F(Tables, CancelledRunIsSeenByTheTool) {
   };
   const CancelToken cancel;
   cancel.cancel(AGENTD_CANCEL_USER);
-  const auto outcome = context().call_tool(tool, nullptr, {"c", "t", "{}"}, 1, cancel, Deadline());
+  const auto outcome = context().call_tool(tool, nullptr, {"c", "t", {}}, 1, cancel, Deadline());
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, Code::kCancelled);
 }

@@ -335,10 +335,24 @@ TEST(Executable, EmptyOutputIsNoOpinion) {
   }
 }
 
+TEST(Executable, ItsFailureIsToldByTheLineThatSaysWhatWentWrong) {
+  const auto line = [](std::string_view error) {
+    return run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, exited(1, "", std::string(error))).failure;
+  };
+  EXPECT_EQ(line("Traceback (most recent call last):\n  File \"/x\", line 3, in <module>\n    f()\n"
+                 "KeyError: 'path'\n"),
+            "it exited with code 1: KeyError: 'path'");
+  EXPECT_EQ(line("/h/x.js:3\nthrow new Error('no');\n^\n\nError: no\n    at Object.<anonymous> (/h/x.js:3:7)\n"
+                 "    at node:internal/main:28:49\n\nNode.js v20.20.2\n"),
+            "it exited with code 1: Error: no");
+  EXPECT_EQ(line("   only this\n"), "it exited with code 1: only this");
+  EXPECT_EQ(line("\n \n"), "it exited with code 1");
+}
+
 TEST(Executable, EveryCodeButZeroIsAFailureWhateverTheOutput) {
   for (const int code : {1, 2, 3, 126, 127}) {
     const Verdict verdict =
-        run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, exited(code, R"({"action":"block"})", "oops\nmore"));
+        run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, exited(code, R"({"action":"block"})", "more\noops\n"));
     EXPECT_TRUE(verdict.failed);
     EXPECT_EQ(verdict.failure, "it exited with code " + std::to_string(code) + ": oops");
     EXPECT_TRUE(verdict.actions.empty());

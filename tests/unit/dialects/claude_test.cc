@@ -53,6 +53,26 @@ TEST(ClaudeInput, AFileToolHasFilePath) {
   EXPECT_EQ(json.root()["permission_mode"].string_or(""), "default");
 }
 
+TEST(ClaudeInput, PathsAreAbsoluteAndPlain) {
+  const auto key = [](const char* tool, const char* input, const char* name) {
+    const JsonDocument json = sent(tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, tool, input),
+                                   AGENTD_EVENT_BEFORE_TOOL_CALL);
+    return std::string(json.root()["tool_input"][name].string_or("none"));
+  };
+  for (const char* const tool : {"read_file", "write_file", "edit_file", "multi_edit"})
+    EXPECT_EQ(key(tool, R"({"path":"src//../a.c"})", "file_path"), "/work/app/a.c") << tool;
+  for (const char* const tool : {"glob", "grep", "ls"})
+    EXPECT_EQ(key(tool, R"({"path":"."})", "path"), "/work/app") << tool;
+  EXPECT_EQ(key("notebook_edit", R"({"notebook_path":"n.ipynb"})", "notebook_path"),
+            "/work/app/n.ipynb");
+  EXPECT_EQ(key("glob", R"({"pattern":"*"})", "path"), "none");
+  EXPECT_EQ(key("bash", R"({"command":"x","path":"a"})", "path"), "a");
+  const JsonDocument after = sent(
+      tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, "read_file", R"({"path":"a.c"})"),
+      AGENTD_EVENT_AFTER_TOOL_CALL);
+  EXPECT_EQ(after.root()["tool_response"]["file"]["filePath"].string_or(""), "/work/app/a.c");
+}
+
 TEST(ClaudeInput, PostToolUseHasAResponseObject) {
   const JsonDocument bash =
       sent(any_payload(AGENTD_EVENT_AFTER_TOOL_CALL), AGENTD_EVENT_AFTER_TOOL_CALL);
@@ -107,13 +127,16 @@ TEST(ClaudeInput, TheMatcherSeesClaudesNames) {
   EXPECT_EQ(subject(AGENTD_EVENT_AGENT_STOP, stop_payload()), "");
 }
 
-TEST(ClaudeInput, TheProjectIsInTheEnvironment) {
+TEST(ClaudeInput, WhatScriptsLookForIsInTheEnvironment) {
+  const auto expected = [](const char* project) {
+    return std::vector<std::string>{std::string("CLAUDE_PROJECT_DIR=") + project, "CLAUDECODE=1",
+                                    "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1",
+                                    "CLAUDE_CODE_SESSION_ID=ses_1"};
+  };
   const JsonDocument payload = bash_payload();
   const HookDefinition hook = hook_for(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL);
-  EXPECT_EQ(dialect_environment(hook, payload.root(), {"", "", "", "/repo"}),
-            std::vector<std::string>{"CLAUDE_PROJECT_DIR=/repo"});
-  EXPECT_EQ(dialect_environment(hook, payload.root(), {}),
-            std::vector<std::string>{"CLAUDE_PROJECT_DIR=/work/app"});
+  EXPECT_EQ(dialect_environment(hook, payload.root(), {"", "", "", "/repo"}), expected("/repo"));
+  EXPECT_EQ(dialect_environment(hook, payload.root(), {}), expected("/work/app"));
 }
 
 // ---- exit codes

@@ -111,13 +111,16 @@ TEST(KodeletAnswer, OutputIsTheTextOfTheStructure) {
   EXPECT_EQ(text(R"({"content":"clean","metadata":{"output":"done"}})"), "clean");
   EXPECT_EQ(text(R"({"content":"done","metadata":{"output":"clean"}})"), "clean");
   EXPECT_EQ(text(R"({"content":"done","metadata":{"output":"done"}})"), "(none)") << "as it was";
+  // A structure of its own takes the place of the text, which it may want gone.
+  EXPECT_EQ(text(R"({"toolName":"x","metadata":{"lines":["clean"]}})"),
+            R"({"toolName":"x","metadata":{"lines":["clean"]}})");
   EXPECT_EQ(text(R"("clean")"), "clean");
   EXPECT_EQ(text(R"("")"), "");
 }
 
-TEST(KodeletAnswer, AStructureWithoutAnyTextIsAFailure) {
+TEST(KodeletAnswer, AnOutputThatIsNoResultIsAFailure) {
   EXPECT_TRUE(
-      kodelet(AGENTD_EVENT_AFTER_TOOL_CALL, exited(0, R"({"output":{"success":true}})")).failed);
+      kodelet(AGENTD_EVENT_AFTER_TOOL_CALL, exited(0, R"({"output":[1]})")).failed);
 }
 
 TEST(KodeletAnswer, FollowUpsAndTheActionsOfTheAdr) {

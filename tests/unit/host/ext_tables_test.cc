@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "core/codec/json.h"
 #include "tests/support/host_fixture.h"
 
 namespace agentd {
@@ -26,7 +27,9 @@ class ExtTablesTest : public ::testing::Test {
   std::string root() const { return fixture_.temp.file("work"); }
   Result<ToolOutcome> tool(const std::string& name, const std::string& input,
                            const CancelToken& cancel = {}, Deadline deadline = {}) {
-    return fixture_.host->tools().call({"c", name, input}, 0, cancel, deadline);
+    JsonWriter text;
+    text.begin_object().member("text", input).end_object();
+    return fixture_.host->tools().call({"c", name, *ToolInput::make(text.text())}, 0, cancel, deadline);
   }
 
   HostFixture fixture_;

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/codec/canonical_json.h"
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+#include "core/base/bytes.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::int64_t kWholeMax = std::int64_t{1} << 53;
+constexpr std::size_t kShownBytes = 80;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+Error refused(std::string what) { return {Code::kInvalid, std::move(what)}; }
+
+std::string quoted(std::string_view text) { return '"' + one_line(text, kShownBytes) + '"'; }
+
+template <typename Number>
+Result<Number> number_of(std::string_view digits) {
+  Number number{};
+  const char* const end = digits.data() + digits.size();
+  const auto [at, failed] = std::from_chars(digits.data(), end, number);
+  if (failed == std::errc() && at == end) return number;
+  return refused("");
+}
+
+Result<std::string> whole_number(std::string_view digits) {
+  const auto number = number_of<std::int64_t>(digits);
+  if (number && *number <= kWholeMax && *number >= -kWholeMax) return std::to_string(*number);
+  return refused("has the whole number " + one_line(digits, kShownBytes) +
+                 ", which some programs round: beyond 9007199254740992 write it as a text");
+}
+
+Result<std::string> canonical_number(std::string_view digits) {
+  const std::size_t exponent = std::min(digits.find_first_of("eE"), digits.size());
+  if (exponent == digits.size() && digits.find('.') == std::string_view::npos)
+    return whole_number(digits);
+  const auto number = number_of<double>(digits);
+  const bool zero = digits.substr(0, exponent).find_first_of("123456789") == std::string_view::npos;
+  if (!zero && (!number || !std::isfinite(*number) || *number == 0))
+    return refused("has the number " + one_line(digits, kShownBytes) +
+                   ", which is too large or too small for a program to hold");
+  if (zero) return std::string("0");
+  const bool fits = std::fabs(*number) <= static_cast<double>(kWholeMax);
+  if (fits && std::trunc(*number) == *number)
+    return std::to_string(static_cast<std::int64_t>(*number));
+  std::array<char, 64> text{};
+  // Digits alone would pass for a whole number when they are read again.
+  const auto end = fits ? std::to_chars(text.data(), text.data() + text.size(), *number)
+                        : std::to_chars(text.data(), text.data() + text.size(), *number,
+                                        std::chars_format::scientific);
+  return std::string(text.data(), end.ptr);
+}
+
+// Writes what the reader finds; false and `problem` end the reading.
+class Canonical {
+ public:
+  Canonical(const CanonicalJsonLimits& limits, const MemberText& member_text)
+      : limits_(limits), member_text_(member_text) {}
+
+  bool Null() { return no_object() && writer_.Null(); }
+  bool Bool(bool value) { return no_object() && writer_.Bool(value); }
+  // The reader hands numbers over as they are written.
+  bool Int(int) { return false; }
+  bool Uint(unsigned) { return false; }
+  bool Int64(std::int64_t) { return false; }
+  bool Uint64(std::uint64_t) { return false; }
+  bool Double(double) { return false; }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+    if (!no_object()) return false;
+    const auto number = canonical_number({text, size});
+    if (!number) return refuse(number.error().message);
+    return writer_.RawValue(number->data(), number->size(), rapidjson::kNumberType);
+  }
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    if (!no_object() || !is_whole({text, size})) return false;
+    if (depth_ != 1 || !member_text_) return writer_.String(text, size);
+    const std::string changed = member_text_(key_, {text, size});
+    return writer_.String(changed.data(), static_cast<rapidjson::SizeType>(changed.size()));
+  }
+  bool Key(const char* text, rapidjson::SizeType size, bool) {
+    if (!is_whole({text, size})) return false;
+    if (depth_ == 1) key_.assign(text, size);
+    if (!keys_.back().emplace(text, size).second)
+      return refuse("has the key " + quoted({text, size}) + " twice");
+    return writer_.Key(text, size);
+  }
+  bool StartObject() {
+    keys_.emplace_back();
+    return enter() && writer_.StartObject();
+  }
+  bool StartArray() { return no_object() && enter() && writer_.StartArray(); }
+  bool EndObject(rapidjson::SizeType) {
+    keys_.pop_back();
+    --depth_;
+    return writer_.EndObject();
+  }
+  bool EndArray(rapidjson::SizeType) {
+    --depth_;
+    return writer_.EndArray();
+  }
+
+  const std::string& problem() const { return problem_; }
+  std::string text() const { return {buffer_.GetString(), buffer_.GetSize()}; }
+
+ private:
+  bool refuse(std::string what) {
+    if (problem_.empty()) problem_ = std::move(what);
+    return false;
+  }
+  // A value that begins the text is no object.
+  bool no_object() { return depth_ != 0 || refuse("is no JSON object"); }
+  bool enter() {
+    return ++depth_ <= limits_.depth ||
+           refuse("has more than " + std::to_string(limits_.depth) + " levels");
+  }
+  // The text is UTF-8, so only an escape can have made something else.
+  bool is_whole(std::string_view text) {
+    return is_utf8(text) || refuse("has half a surrogate pair (\\ud800 to \\udfff) in a text");
+  }
+
+  const CanonicalJsonLimits& limits_;
+  const MemberText& member_text_;
+  rapidjson::StringBuffer buffer_;
+  rapidjson::Writer<rapidjson::StringBuffer> writer_{buffer_};
+  std::vector<std::unordered_set<std::string>> keys_;  // of the open objects
+  std::string key_;                                    // of the member of the object itself
+  std::string problem_;
+  int depth_ = 0;
+};
+
+Error too_long(std::size_t bytes, std::size_t most) {
+  return refused("has " + with_commas(bytes) + " bytes, more than the " + with_commas(most) +
+                 " that are read");
+}
+
+}  // namespace
+
+Result<std::string> canonical_object(std::string_view text, const CanonicalJsonLimits& limits,
+                                     const MemberText& member_text) {
+  if (text.size() > limits.bytes) return too_long(text.size(), limits.bytes);
+  if (text.starts_with(kByteOrderMark)) return refused("begins with a byte order mark");
+  if (!is_utf8(text)) return refused("is not valid UTF-8");
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag |
+                              rapidjson::kParseNumbersAsStringsFlag |
+                              rapidjson::kParseStopWhenDoneFlag;
+  rapidjson::MemoryStream bytes(text.data(), text.size());
+  rapidjson::Reader reader;
+  Canonical canonical(limits, member_text);
+  const rapidjson::ParseResult result = reader.Parse<kFlags>(bytes, canonical);
+  if (!canonical.problem().empty()) return refused(canonical.problem());
+  if (result.IsError())
+    return refused("is no JSON object: byte " + std::to_string(result.Offset()) + ": " +
+                   rapidjson::GetParseError_En(result.Code()));
+  const std::string_view rest = text.substr(bytes.Tell());
+  if (rest.find_first_not_of(" \t\r\n") != std::string_view::npos)
+    return refused("has something behind its JSON object, at byte " +
+                   std::to_string(bytes.Tell() + rest.find_first_not_of(" \t\r\n")));
+  std::string out = canonical.text();
+  if (out.size() > limits.bytes) return too_long(out.size(), limits.bytes);
+  return out;
+}
+
+}  // namespace agentd
