@@ -87,7 +87,7 @@ struct AgentParts {
 
 // Why a run, a compaction or a session ended without success, with the exit code's class.
 struct RunError {
-  enum class Kind { kFailure, kBlocked, kNotFound, kProvider, kStore, kBusy, kCancelled };
+  enum class Kind { kFailure, kBlocked, kStopped, kNotFound, kProvider, kStore, kBusy, kCancelled };
   Kind kind = Kind::kFailure;
   std::string message;
 };

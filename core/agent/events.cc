@@ -78,6 +78,7 @@ std::string event_json(const RunEvent& event) {
     out.key("input").raw(event.text.empty() ? "{}" : event.text);
   else if (!names.text.empty())
     out.member(names.text, event.text);
+  if (event.type == RunEvent::Type::kRunEnded) out.optional("reason", event.text);
   out.optional("effect", event.effect);
   if (event.type == RunEvent::Type::kToolResult) out.member("ok", event.ok);
   if (event.type == RunEvent::Type::kCompactionUndone)

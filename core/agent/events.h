@@ -36,7 +36,7 @@ struct RunEvent {
     kNotice,             // text; from hooks' system messages and the runtime
     kWarning,            // text
     kError,              // text, detail = code
-    kRunEnded,           // turn, detail = outcome, gauge, usage
+    kRunEnded,           // turn, detail = outcome, gauge, usage; stopped by a hook: name = hook, text = its reason
   };
   RunEvent() = default;
   explicit RunEvent(Type what) : type(what) {}

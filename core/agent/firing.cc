@@ -151,6 +151,7 @@ void drop_illegal(Outcome& outcome, std::uint32_t event) {
   const bool may_block =
       is_legal(event, AGENTD_ACT_BLOCK) || is_legal(event, AGENTD_ACT_PERMISSION);
   if (!may_block && !outcome.blocked_by_failure) outcome.blocked = false;
+  if (!is_legal(event, AGENTD_ACT_STOP_RUN)) outcome.stop.reset();
   const auto keep_legal = [&](std::vector<Outcome::Attributed>& asked) {
     std::erase_if(asked, [&](const Outcome::Attributed& one) {
       return !why_illegal(event, one.action).empty();
@@ -234,6 +235,10 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
     receipts_.push_back(std::move(receipt));
   for (const Firing::Problem& problem : firing.problems()) report_problem(fired.event, problem);
   if (outcome) report(*outcome, fired.event);
+  if (outcome && outcome->stop && run_number_ != 0 && !stopped_) {
+    stopped_ = outcome->stop;
+    record_effect(fired.event, stopped_->by, "stop_run", {}, {}, stopped_->action.text);
+  }
   return outcome;
 }
 

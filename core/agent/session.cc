@@ -72,6 +72,7 @@ void SessionImpl::leave_run() {
   snapshot_ = parts_.dispatcher.pin();
   texts_.run_id.clear();
   texts_.turn_id.clear();
+  stopped_.reset();
   turn_ = 0;
   run_number_ = 0;
 }
@@ -401,6 +402,7 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
     };
     outcome = fire(fired);
   }
+  if (auto runs = check_stopped(); !runs) return runs.error();
   if (outcome && outcome->blocked)
     return RunError{RunError::Kind::kBlocked, "the message was blocked by " + outcome->blocked_by.hook +
                                                   ": " + outcome->reason};
@@ -442,6 +444,7 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
   stop_hook_active_ = false;
   run_usage_ = {};
   final_text_.clear();
+  stopped_.reset();
   late_contexts_.clear();
   compaction_report_.reset();
   told_full_ = false;
@@ -525,6 +528,7 @@ Result<RunReport, RunError> SessionImpl::run_compaction(const RunRequest& reques
 // Before the first request: refused, done by a hook, or nothing to do.
 Result<RunReport, RunError> SessionImpl::end_compaction(const CompactionReport& report) {
   compaction_report_ = report;
+  if (auto runs = check_stopped(); !runs) return fail_run(runs.error());
   if (report.outcome == AGENTD_RESULT_VETOED)
     return fail_run({RunError::Kind::kBlocked, "the compaction was refused by " + report.text});
   if (report.outcome == AGENTD_RESULT_FAILED) return fail_run({RunError::Kind::kFailure, report.text});
@@ -554,6 +558,7 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
     }
     ++turn_;
     texts_.turn_id = parts_.ids.next().text();
+    if (auto runs = check_stopped(); !runs) return fail_run(runs.error());
     renew_hooks();
     refresh_tools();
     auto more = Turn(*this).take();
@@ -614,8 +619,11 @@ Result<void, RunError> SessionImpl::finish_run(std::string_view outcome, std::st
 RunError SessionImpl::fail_run(RunError error) {
   std::string_view outcome = "error";
   if (error.kind == RunError::Kind::kBlocked) outcome = "blocked";
+  if (error.kind == RunError::Kind::kStopped) outcome = "stopped";
   if (error.kind == RunError::Kind::kCancelled) outcome = "cancelled";
-  outcome_ = error.kind == RunError::Kind::kCancelled ? AGENTD_OUTCOME_PARTIAL : AGENTD_OUTCOME_FAILURE;
+  const bool ended_early =
+      error.kind == RunError::Kind::kCancelled || error.kind == RunError::Kind::kStopped;
+  outcome_ = ended_early ? AGENTD_OUTCOME_PARTIAL : AGENTD_OUTCOME_FAILURE;
   if (error.kind == RunError::Kind::kStore) {
     // What could not be written did not happen: a later commit must not bring half of it.
     pending_.clear();
@@ -627,8 +635,22 @@ RunError SessionImpl::fail_run(RunError error) {
   RunEvent told{RunEvent::Type::kRunEnded};
   told.run_id = texts_.run_id;
   told.detail = outcome;
+  if (stopped_) {
+    told.name = stopped_->by.hook;
+    told.text = stopped_->action.text;
+  }
   tell(told);
   return error;
+}
+
+std::string SessionImpl::stop_text() const {
+  const std::string& reason = stopped_->action.text;
+  return "the run was stopped by " + stopped_->by.hook + (reason.empty() ? "" : ": " + reason);
+}
+
+Result<void, RunError> SessionImpl::check_stopped() const {
+  if (!stopped_) return {};
+  return RunError{RunError::Kind::kStopped, stop_text()};
 }
 
 // ---- the threshold and the standalone door

@@ -126,6 +126,10 @@ class SessionImpl final : public Session {
   void take_session_start(const Outcome& outcome);
   Result<void, RunError> finish_run(std::string_view outcome, std::string_view error);
   RunError fail_run(RunError error);
+  // "the run was stopped by HOOK: reason"; REQUIRES: stopped_.
+  std::string stop_text() const;
+  // kStopped once a hook has ended the run.
+  Result<void, RunError> check_stopped() const;
   void tell_short_stop(std::string_view outcome);
   void set_running(bool running);
 
@@ -240,6 +244,8 @@ class SessionImpl final : public Session {
   bool above_checkpoint_;
   bool told_full_ = false;        // in this run
   bool told_paused_ = false;
+  // Who ended this run, and why: told once, and nothing of the run happens any more.
+  std::optional<Outcome::Attributed> stopped_;
   std::string final_text_;
   StopReason stop_reason_ = StopReason::kEndTurn;
   Usage run_usage_;

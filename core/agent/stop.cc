@@ -36,6 +36,7 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::agent_stop() {
   payload.messages = pinned.list();
   bare.messages = {nullptr, 0, sizeof(agentd_message)};
   const auto outcome = fire(event, &payload, &bare);
+  if (auto runs = check_stopped(); !runs) return runs.error();
   if (run_compaction_) return close_compaction(outcome.get());
   if (!outcome) return StopDecision{};
   return apply_stop_answer(*outcome);

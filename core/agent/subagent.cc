@@ -64,6 +64,9 @@ Result<ToolOutcome> outcome_of(const Result<RunReport, RunError>& report) {
   }
   if (report.error().kind == RunError::Kind::kCancelled)
     return Error{Code::kCancelled, "the agent was interrupted"};
+  // Its own run ended, not that of the agent which asked for it.
+  if (report.error().kind == RunError::Kind::kStopped)
+    return failed_with("the agent did not finish: " + report.error().message);
   return failed_with("the agent failed: " + report.error().message);
 }
 
@@ -112,6 +115,7 @@ Result<ToolOutcome> Turn::run_subagent(const ToolCall& call) {
   if (started && started->blocked) {
     session_.record_effect(AGENTD_EVENT_SUBAGENT_START, started->blocked_by, "block", {}, {},
                            started->reason);
+    if (session_.stopped_) return Error{Code::kDenied, "not run: " + session_.stop_text()};
     return Error{Code::kDenied, "blocked by the hook " + started->blocked_by.hook +
                                     (started->reason.empty() ? "" : ": " + started->reason)};
   }

@@ -150,7 +150,7 @@ bool Turn::gate(Prepared& prepared) {
 }
 
 void Turn::deny(Prepared& prepared, const Outcome& outcome) {
-  prepared.denied = refusal_of(outcome);
+  prepared.denied = session_.stopped_ ? "not run: " + session_.stop_text() : refusal_of(outcome);
   prepared.status = "denied";
 }
 
@@ -178,6 +178,7 @@ void Turn::take_rewritten_input(Prepared& prepared, const ToolInput& rewritten, 
     outcome.blocked = true;
     outcome.reason = again->reason;
     outcome.blocked_by = again->blocked_by;
+    outcome.stop = again->stop;
   } else if (again->permission == AGENTD_PERMISSION_ASK) {
     outcome.permission = AGENTD_PERMISSION_ASK;
     outcome.permission_by = again->permission_by;
@@ -322,6 +323,9 @@ Result<void, RunError> Turn::run_call(const Block& use, const Result<ToolInput>&
   if (prepared.denied.empty() && session_.cancel_.cancelled()) {
     result.status = "cancelled";
     result.text = "the run was interrupted before this call";
+  } else if (session_.stopped_) {
+    result.status = "denied";
+    result.text = "not run: " + session_.stop_text();
   } else if (prepared.denied.empty() && gate(prepared)) {
     add_intent(prepared);
     if (auto done = session_.commit(); !done) return done.error();

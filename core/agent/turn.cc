@@ -89,6 +89,7 @@ Result<bool, RunError> Turn::take() {
   }
   if (auto done = session_.commit(); !done) return done.error();
   if (auto room = make_room(); !room) return room.error();
+  if (auto runs = session_.check_stopped(); !runs) return runs.error();
   warn_when_full();
   auto answer = ask_model();
   if (!answer) return answer.error();
@@ -198,6 +199,7 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     if (session_.run_prompt_) return summarise_instead(answer.error());
     if (session_.run_compaction_) return provider_failed(answer.error());
     if (auto room = make_room_after(overflow, answer.error()); !room) return room.error();
+    if (auto runs = session_.check_stopped(); !runs) return runs.error();
   }
 }
 
@@ -275,6 +277,7 @@ Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<Too
   fired.attempt = attempt;
   const auto outcome = session_.fire(fired);
   if (!outcome) return {};
+  if (auto runs = session_.check_stopped(); !runs) return runs.error();
   if (outcome->blocked)
     return RunError{RunError::Kind::kBlocked, "the model call was blocked by " +
                                                   outcome->blocked_by.hook + ": " + outcome->reason};
@@ -432,6 +435,7 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
     if (session_.cancel_.cancelled())
       return RunError{RunError::Kind::kCancelled, "the run was interrupted"};
   }
+  if (auto runs = session_.check_stopped(); !runs) return runs.error();
   return tools;
 }
 

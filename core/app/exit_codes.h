@@ -16,6 +16,7 @@ enum Exit : int {
   kExitNotFound = 4,
   kExitProvider = 5,
   kExitStore = 6,
+  kExitStopped = 7,        // a hook ended the run
   kExitBusy = 75,          // another process works on that conversation (EX_TEMPFAIL of sysexits.h)
   kExitInterrupted = 130,  // 128 + SIGINT, what a shell expects
 };

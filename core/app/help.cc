@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view kExitCodes =
     "0 ok, 1 failure, 2 usage or configuration, 3 blocked by a hook, 4 not found, 5 provider,\n"
-    "6 store, 75 another process works on that conversation, 130 interrupted.\n";
+    "6 store, 7 a hook ended the run, 75 another process works on that conversation, 130 "
+    "interrupted.\n";
 
 std::string padded(std::string text, std::size_t width) {
   if (text.size() < width) text.resize(width, ' ');

@@ -533,6 +533,8 @@ Failure failure_of(const RunError& error) {
       return {kExitFailure, error.message};
     case RunError::Kind::kBlocked:
       return {kExitBlocked, error.message};
+    case RunError::Kind::kStopped:
+      return {kExitStopped, error.message};
     case RunError::Kind::kNotFound:
       return {kExitNotFound, error.message};
     case RunError::Kind::kProvider:

@@ -174,7 +174,7 @@ Result<Action> copy_action(const agentd_action* from) {
   if (from == nullptr) return bad("no action was given");
   Action out;
   out.kind = from->kind;
-  if (out.kind < AGENTD_ACT_BLOCK || out.kind > AGENTD_ACT_TOOL_RESULT)
+  if (out.kind < AGENTD_ACT_BLOCK || out.kind > AGENTD_ACT_STOP_RUN)
     return bad("the action " + std::to_string(out.kind) + " is not known to this agentd");
   if (from->size < least_size(out.kind) || from->size > kRecordMax)
     return bad("an action of kind " + std::to_string(out.kind) + " has the impossible size " +

@@ -115,7 +115,7 @@ Result<const agentd_plugin*> negotiate(ModuleEntry entry, std::uint32_t flags) {
   io.size = sizeof(io);
   io.flags = flags;
   io.host_abi_min = AGENTD_ABI_MAJOR << 16;
-  io.host_abi_max = AGENTD_ABI;
+  io.host_abi_max = AGENTD_ABI_NEWEST;
   const agentd_status status = entry.call(&io);
   if (io.magic != AGENTD_MAGIC && (status == AGENTD_OK || io.magic != 0))
     return invalid("is not a hook of agentd: its entry answered with the magic number " +
@@ -128,7 +128,7 @@ Result<const agentd_plugin*> negotiate(ModuleEntry entry, std::uint32_t flags) {
   }
   if ((io.abi >> 16) != AGENTD_ABI_MAJOR)
     return invalid("is built for hook ABI " + abi_text(io.abi) + ", this agentd has " +
-                   abi_text(AGENTD_ABI) + ": rebuild the hook with this agentd's headers");
+                   abi_text(AGENTD_ABI_NEWEST) + ": rebuild the hook with this agentd's headers");
   if (io.plugin == nullptr) return invalid("handed out no plugin record: its entry must set io->plugin");
   return io.plugin;
 }

@@ -152,6 +152,10 @@ constexpr AnswerRow kAnswers[] = {
      "allow"},
     {AGENTD_ACT_CALLBACK, "action: callback, callback{recipe, args}",
      "runs a recipe beside the conversation; its text becomes the next user message", kExclusive},
+    {AGENTD_ACT_STOP_RUN, "action: stop_run, reason",
+     "ends the run: nothing that is left of it runs, the model is not asked again; outside of a "
+     "run it blocks",
+     "it beats deny, ask and allow; the first one is the one that is told"},
 };
 
 // What SET may set, and at which events; the key of an answer object, or the text in parentheses.
@@ -291,7 +295,8 @@ std::string contract_failure(const EventTraits& event) {
   std::string text;
   if (event.blocking) text = "a guard (on_failure: closed) that fails or is late blocks it; ";
   if (event.text_target != 0)
-    text += "when a redactor (on_failure: closed) fails, the text is withheld; ";
+    text += event.blocking ? "when a redactor (on_failure: closed) fails, the text is withheld; "
+                           : "when a hook with on_failure: closed fails, the text is withheld; ";
   return text + (text.empty() ? "a hook that fails is reported and changes nothing"
                               : "any other hook that fails is reported and changes nothing");
 }

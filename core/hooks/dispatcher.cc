@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <system_error>
 #include <thread>
 #include <tuple>
@@ -256,6 +257,8 @@ class Merger {
     if ((action_bit(action.kind) & kExclusive) != 0) return apply_exclusive(from, action);
     switch (action.kind) {
       case AGENTD_ACT_BLOCK: block(from, action.text); return "blocked";
+      case AGENTD_ACT_STOP_RUN:
+        return stop_run(from, action);
       case AGENTD_ACT_CONTINUE: outcome().continues.push_back({by(from), action}); return "applied";
       case AGENTD_ACT_INJECT_CONTEXT: outcome().contexts.push_back({by(from), action}); return "applied";
       case AGENTD_ACT_SYSTEM_MESSAGE: return keep_notice(from, action);
@@ -266,6 +269,16 @@ class Merger {
       case AGENTD_ACT_REPLACE_TEXT: return apply_rewrite(from, action);
     }
     return "ignored";
+  }
+
+  // What the event announces does not happen. Where it has happened already, those that rewrite are
+  // still asked.
+  std::string_view stop_run(const Subscription& from, const Action& action) {
+    if (!outcome().stop) outcome().stop = Outcome::Attributed{by(from), action};
+    const EventTraits* const traits = find_event(event_.event);
+    if (traits == nullptr || !traits->blocking) return "applied";
+    block(from, action.text);
+    return "blocked";
   }
 
   std::string_view apply_exclusive(const Subscription& from, const Action& action) {
@@ -474,15 +487,19 @@ class ObserverGroup {
       : snapshot_(snapshot), slot_(slot), event_(event), entries_(entries), answers_(entries.size()) {}
 
   void run(TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
-    std::vector<std::size_t> waiting;
-    for (std::size_t i = 0; i < entries_.size(); ++i)
-      if (is_asked(entries_[i]) && (entries_[i].wants & Snapshot::kWaits) != 0) waiting.push_back(i);
-    make_payload_texts(waiting);
-    call_together(waiting);
-    slot_.open(&event_);
+    // Once: one that is switched off meanwhile, by what it does here, was asked all the same.
+    std::vector<std::size_t> waiting, others;
     for (std::size_t i = 0; i < entries_.size(); ++i)
       if (is_asked(entries_[i]))
-        settle_answer(snapshot_, event_, entries_[i], answers_[i], trace, outcome);
+        ((entries_[i].wants & Snapshot::kWaits) != 0 ? waiting : others).push_back(i);
+    make_payload_texts(waiting);
+    call_together(waiting, others);
+    std::vector<std::size_t> asked;
+    std::merge(waiting.begin(), waiting.end(), others.begin(), others.end(),
+               std::back_inserter(asked));
+    slot_.open(&event_);
+    for (const std::size_t i : asked)
+      settle_answer(snapshot_, event_, entries_[i], answers_[i], trace, outcome);
     slot_.close();
   }
 
@@ -490,6 +507,7 @@ class ObserverGroup {
   static constexpr std::size_t kThreadsMax = 32;
 
   bool is_asked(const Snapshot::Entry& entry) const {
+    if (event_.only != 0 && (entry.flags & event_.only) == 0) return false;
     return entry.stopped == nullptr || entry.stopped->load(std::memory_order_relaxed) == 0;
   }
 
@@ -501,7 +519,8 @@ class ObserverGroup {
     slot_.close();
   }
 
-  void call_together(const std::vector<std::size_t>& waiting) {
+  void call_together(const std::vector<std::size_t>& waiting,
+                     const std::vector<std::size_t>& others) {
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
       for (std::size_t i = next.fetch_add(1); i < waiting.size(); i = next.fetch_add(1))
@@ -513,9 +532,7 @@ class ObserverGroup {
     } catch (const std::system_error&) {
       // No more threads now: those that there are, and this one, do the work.
     }
-    for (std::size_t i = 0; i < entries_.size(); ++i)
-      if (is_asked(entries_[i]) && (entries_[i].wants & Snapshot::kWaits) == 0)
-        answers_[i] = call(slot_, entries_[i]);
+    for (const std::size_t i : others) answers_[i] = call(slot_, entries_[i]);
     work();
   }
 

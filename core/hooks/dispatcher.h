@@ -143,6 +143,7 @@ struct Outcome {
   bool blocked_by_failure = false;  // a guard that broke, not one that said no
   std::string reason;
   By blocked_by;
+  std::optional<Attributed> stop;     // the first STOP_RUN; where the event can be blocked, `blocked` is set, too
   std::vector<Attributed> exclusive;  // at most one: COMPACT, SUMMARY, REPLACE_MESSAGES or CALLBACK
   std::vector<Attributed> continues, contexts, notices, sets, tools;
   std::vector<Attributed> rewrites;   // in order; already put into the payload

@@ -32,11 +32,11 @@ constexpr bool rises() {
 }
 static_assert(rises(), "the ids of AGENTD_EVENT_ROWS rise and are below 64");
 
-constexpr std::array<std::string_view, 17> kActionNames{
+constexpr std::array<std::string_view, 18> kActionNames{
     "none",           "block",          "continue",       "compact",       "summary",    "replace",
     "rewrite",        "inject_context", "system_message", "set",           "tools_enable",
     "tools_disable",  "permission",     "callback",       "state",         "tool_output",
-    "tool_result"};
+    "tool_result",    "stop_run"};
 
 }  // namespace
 

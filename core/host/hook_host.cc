@@ -168,7 +168,8 @@ void HookHost::load_all() {
   natives_.load_all();
   for (const HookProblem& each : natives_.problems()) problems_.push_back(each);
   for (const auto& plugin : natives_.plugins()) {
-    loaded_.insert(plugin->identity().name);
+    owners_.emplace(plugin->identity().name, canonical(plugin->path()));
+    if (plugin->precedence() == Precedence::kSystem) system_.insert(plugin->identity().name);
     remember_native(*plugin);
   }
   for (HookFile& file : natives_.take_others()) load_external(file);
@@ -184,7 +185,7 @@ void HookHost::load_external(HookFile& file) {
                            ? *settings->second.enabled
                            : file.on_by_default;
   if (!enabled) {
-    loaded_.insert(file.name);  // switched off by the user: not missing
+    off_.insert(file.name);  // by the user: not missing
     return;
   }
   if (auto loaded = load_file(file); !loaded) problem(file.path, file.name, loaded.error().message);
@@ -204,6 +205,10 @@ Result<void> HookHost::load_file(HookFile& file) {
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kScriptBytesMax, file.path));
   file.fd.reset();
   AGENTD_TRY(TrustEntry asked, entry_of(file, hex(sha256(bytes))));
+  if (auto own = claim(file.name, asked.path); !own) {
+    if (says_guard(file, bytes)) wanted_guards_.emplace(asked.path, file.name);
+    return own.error();
+  }
   AGENTD_TRY_VOID(agree(asked, file.precedence));
   std::vector<std::string> events;
   if (const TrustEntry* const known = trust_ ? trust_->find(asked.path) : nullptr;
@@ -215,16 +220,27 @@ Result<void> HookHost::load_file(HookFile& file) {
                     ? load_declarative(file, bytes)
                     : load_executable(file, bytes, events, probe, clock_, log_);
   if (!loaded) {
-    if (says_guard(file, bytes)) wanted_guards_.insert(file.name);
+    if (says_guard(file, bytes)) wanted_guards_.emplace(asked.path, file.name);
     return loaded.error();
   }
   for (HookDefinition& hook : loaded->hooks) apply_settings(hook);
   if (file.precedence != Precedence::kSystem) {
-    AGENTD_TRY_VOID(remember(std::move(asked), loaded->hooks));
+    AGENTD_TRY_VOID(remember(asked, loaded->hooks));
+  } else {
+    system_.insert(file.name);
   }
-  loaded_.insert(file.name);
+  owners_[file.name] = asked.path;
+  for (const HookDefinition& hook : loaded->hooks) owners_.emplace(hook.name, asked.path);
   take(std::move(*loaded));
   return {};
+}
+
+// A name stands for one file: "x" and "x.yaml" would be told apart by nobody.
+Result<void> HookHost::claim(const std::string& name, const std::string& path) {
+  const auto owner = owners_.find(name);
+  if (owner == owners_.end() || owner->second == path) return {};
+  return Error{Code::kConflict, path + " is not loaded: " + owner->second + " has the same name '" +
+                                    name + "': rename one of the two"};
 }
 
 Result<void> HookHost::load_settings(const AdaptedSource& source) {
@@ -240,9 +256,10 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
   AGENTD_TRY_VOID(agree(asked, source.precedence));
   for (HookDefinition& hook : loaded.hooks) apply_settings(hook);
   AGENTD_TRY_VOID(remember(asked, loaded.hooks));
-  loaded_.insert(asked.name);
-  for (const HookDefinition& hook : loaded.hooks)
-    if (!is_allowed(hook.name) && !is_allowed(asked.path)) loaded_.insert(hook.name);
+  if (!owners_.emplace(asked.name, asked.path).second)
+    return Error{Code::kConflict,
+                 source.path + " is adapted twice: take one of the two out of hooks.adapt"};
+  for (const HookDefinition& hook : loaded.hooks) owners_.emplace(hook.name, asked.path);
   if (!is_allowed(asked.path))
     std::erase_if(loaded.hooks, [this](const HookDefinition& hook) { return !is_allowed(hook.name); });
   take(std::move(loaded));
@@ -280,10 +297,8 @@ bool HookHost::is_allowed(const std::string& name) const {
 }
 
 void HookHost::take(LoadedHooks loaded) {
-  for (HookDefinition& hook : loaded.hooks) {
-    loaded_.insert(hook.name);
+  for (HookDefinition& hook : loaded.hooks)
     if (!is_off(hook.name)) externals_.add(std::move(hook), loaded.bytes);
-  }
 }
 
 // ---- guards that are not there
@@ -299,42 +314,64 @@ std::string HookHost::why_missing(const std::string& name, const std::string& pa
     return path +
            " is there and is no hook any more: give it back its executable bit (chmod +x) or its "
            "name";
+  // Where another hook has its name, only its path says which is meant.
   return "it is not there any more: put it back, or take it out of the guards with 'agentd hooks "
          "untrust " +
-         name + "'";
+         (owners_.contains(name) && !path.empty() ? path : name) + "'";
 }
 
-void HookHost::miss_guard(const std::string& name, const std::vector<std::string>& events,
-                          std::string why) {
+void HookHost::miss_guard(const std::string& name, const std::string& identity,
+                          const std::vector<std::string>& events, std::string why) {
+  if (!missed_.insert(identity).second) return;
   problem("", name, "the guard '" + name + "' blocks what it guards: " + why);
-  externals_.add_missing_guard(name, Precedence::kUser, event_ids(events), std::move(why));
-  loaded_.insert(name);
+  externals_.add_missing_guard(name, identity, Precedence::kUser, event_ids(events),
+                               std::move(why));
+}
+
+bool HookHost::is_loaded_from(const std::string& path) const {
+  return std::any_of(owners_.begin(), owners_.end(),
+                     [&](const auto& each) { return each.second == path; });
+}
+
+// A guard is its file, not its name: another hook that is called the same does not stand in for it.
+// But the system's own may lie somewhere else after an update, and the user may put his own in its
+// place.
+bool HookHost::is_here(const TrustEntry& guard) const {
+  if (off_.contains(guard.name) || is_loaded_from(guard.path)) return true;
+  if (!owners_.contains(guard.name)) return false;
+  if (system_.contains(guard.name)) return true;
+  const auto& directories = options_.native.directories;
+  return std::any_of(directories.begin(), directories.end(), [&](const HookDirectory& each) {
+    return each.precedence == Precedence::kSystem &&
+           guard.path.starts_with(canonical(each.path) + "/");
+  });
 }
 
 void HookHost::add_missing_guards() {
   for (const PluginHost::BrokenGuard& each : natives_.broken_guards())
-    if (!loaded_.contains(each.name)) miss_guard(each.name, each.events, each.why);
-  for (const std::string& name : wanted_guards_)
-    if (!loaded_.contains(name)) miss_guard(name, {}, why_missing(name, {}));
+    miss_guard(each.name, each.name, each.events, each.why);
+  for (const auto& [path, name] : wanted_guards_)
+    if (!is_loaded_from(path)) miss_guard(name, path, {}, why_missing(name, path));
   // Without the store nobody knows which guards there were.
-  if (!options_.trust_file.empty() && trust() == nullptr && !loaded_.contains("trust"))
-    miss_guard("trust", {}, "which guards there are cannot be told: " + trust_problem_);
+  if (!options_.trust_file.empty() && trust() == nullptr)
+    miss_guard("trust", "trust", {}, "which guards there are cannot be told: " + trust_problem_);
   const std::vector<std::string>& off = natives_.disabled();
-  for (const std::string& name : off) loaded_.insert(name);
+  off_.insert(off.begin(), off.end());
   std::vector<TrustEntry> known;
   if (TrustStore* const store = options_.trust_file.empty() ? nullptr : trust())
     known = store->entries();
   const auto here = TrustStore::repository_key(options_.project_root);
   for (const TrustEntry& entry : known) {
-    if (!entry.guard || loaded_.contains(entry.name)) continue;
+    if (!entry.guard || is_here(entry) || missed_.contains(entry.name)) continue;
     if (!entry.repository.empty() && (!here || entry.repository != *here)) continue;
-    miss_guard(entry.name, entry.events, why_missing(entry.name, entry.path));
+    miss_guard(entry.name, entry.path, entry.events, why_missing(entry.name, entry.path));
   }
   for (const std::string& name : options_.guards) {
-    if (loaded_.contains(name)) continue;
+    if (owners_.contains(name) || off_.contains(name) || missed_.contains(name)) continue;
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](const TrustEntry& entry) { return entry.name == name; });
-    miss_guard(name, found == known.end() ? std::vector<std::string>{} : found->events,
+    miss_guard(name, found == known.end() ? name : found->path,
+               found == known.end() ? std::vector<std::string>{} : found->events,
                why_missing(name, found == known.end() ? std::string() : found->path));
   }
 }

@@ -96,7 +96,12 @@ class HookHost {
   void take(LoadedHooks loaded);
   void add_missing_guards();
   bool trust_changed();
-  void miss_guard(const std::string& name, const std::vector<std::string>& events, std::string why);
+  // `identity` is the guard's canonical path, or its name where no path is known.
+  void miss_guard(const std::string& name, const std::string& identity,
+                  const std::vector<std::string>& events, std::string why);
+  bool is_here(const TrustEntry& guard) const;
+  bool is_loaded_from(const std::string& path) const;
+  Result<void> claim(const std::string& name, const std::string& path);
   void problem(const std::string& path, const std::string& name, std::string message);
   std::string why_missing(const std::string& name, const std::string& path) const;
 
@@ -108,8 +113,12 @@ class HookHost {
   std::string trust_problem_;
   PluginHost natives_;
   ExternalHooks externals_;
-  std::set<std::string> wanted_guards_;  // files that could not be loaded and meant to guard
-  std::set<std::string> loaded_;         // names of external hooks' files and of hooks
+  // Of files that could not be loaded and meant to guard: path to name.
+  std::map<std::string, std::string> wanted_guards_;
+  std::map<std::string, std::string> owners_;  // names of hooks and of their files, to that file's canonical path
+  std::set<std::string> system_;               // those of them that the system brings
+  std::set<std::string> off_;                  // names that the user switched off
+  std::set<std::string> missed_;               // guards that are not there, by identity
   std::vector<HookProblem> problems_;
   std::vector<std::string> notes_;
   std::mutex reload_mutex_;  // one reload at a time

@@ -2,6 +2,8 @@
 // hook_reload.cc - hooks whose files changed, came or went while agentd runs.
 #include "core/host/hook_host.h"
 
+#include <filesystem>
+
 namespace agentd {
 
 HookHost::Reloaded HookHost::reload_changed() {
@@ -9,11 +11,17 @@ HookHost::Reloaded HookHost::reload_changed() {
   Reloaded out;
   const std::size_t problems = problems_.size(), notes = notes_.size();
   PluginHost::Reloaded found = natives_.reload_changed(trust_changed());
-  for (const std::string& name : found.gone) loaded_.erase(name);
+  for (const std::string& name : found.gone) owners_.erase(name);
   for (const auto& plugin : found.loaded) {
     const std::string& name = plugin->identity().name;
-    loaded_.insert(name);
-    out.changed |= externals_.drop_missing_guard(name);
+    std::error_code failed;
+    const auto real = std::filesystem::canonical(plugin->path(), failed);
+    const std::string path = failed ? plugin->path() : real.string();
+    owners_[name] = path;
+    for (const std::string& identity : {name, path}) {
+      missed_.erase(identity);
+      out.changed |= externals_.drop_missing_guard(identity);
+    }
     remember_native(*plugin);
   }
   for (HookProblem& each : found.problems) {

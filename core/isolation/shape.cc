@@ -186,6 +186,7 @@ const Shape& action_shape(std::uint32_t kind) {
     case AGENTD_ACT_TOOLS_DISABLE:
     case AGENTD_ACT_STATE:
     case AGENTD_ACT_TOOL_OUTPUT:
+    case AGENTD_ACT_STOP_RUN:
       return shapes::act_text;
     default:
       return shapes::action;

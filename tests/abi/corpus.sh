@@ -23,11 +23,14 @@ if [ "${2:-}" = --seal ]; then
   exit 0
 fi
 common="-O2 -s -shared -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic -Werror -I$api/include"
+shopt -s nullglob
 for source in *.c; do gcc -std=c11 $common "$source" -o "${source%.c}.so"; done
 for source in *.cpp; do
   g++ -std=c++20 $common -I"$api/cpp" -Wl,--version-script="$api/template/hook.map" "$source" -o "${source%.cpp}.so"
 done
-tcc -shared -fPIC -I"$api/include" hello_c.c -o hello_tcc.so
-strip hello_tcc.so
+if [ -e hello_c.c ]; then
+  tcc -shared -fPIC -I"$api/include" hello_c.c -o hello_tcc.so
+  strip hello_tcc.so
+fi
 chmod 644 *.so
 ls -l *.so

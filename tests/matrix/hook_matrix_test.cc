@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/hooks/payload_record.h"
@@ -46,7 +47,15 @@ constexpr Kind kKinds[] = {Kind::kNative, Kind::kWorker, Kind::kExecutable, Kind
 constexpr const char* kKindNames[] = {"native", "worker", "executable", "kodelet", "claude", "docker",
                                       "gemini", "yaml",       "command", "webhook"};
 bool is_module(Kind kind) { return kind == Kind::kNative || kind == Kind::kWorker; }
-constexpr const char* kBehaviours[] = {"ok", "crash", "timeout", "garbage", "huge", "utf8", "nul"};
+constexpr const char* kBehaviours[] = {"ok",     "crash", "timeout", "garbage",
+                                       "status", "huge",  "utf8",    "nul"};
+
+// What a hook is to its event: kDefault says nothing of itself, kOpen and kClosed are the user's
+// configuration, kGuard and kObserver what a YAML file says.
+enum class Role { kDefault, kOpen, kClosed, kGuard, kObserver };
+constexpr Role kRoles[] = {Role::kDefault, Role::kOpen, Role::kClosed, Role::kGuard,
+                           Role::kObserver};
+constexpr const char* kRoleNames[] = {"default", "open", "closed", "guard", "observer"};
 
 // What a hook of a kind writes to ask for an action, and at which event of its own.
 struct Wording {
@@ -93,6 +102,12 @@ std::vector<ActionCase> action_cases() {
        [](const Outcome& o) {
          return o.blocked && !o.blocked_by_failure && o.reason.find("no") != std::string::npos;
        }},
+      {"stop_run",
+       AGENTD_EVENT_BEFORE_TOOL_CALL,
+       {{Kind::kClaude, {"PreToolUse", R"({"continue":false,"stopReason":"enough"})"}},
+        {Kind::kGemini, {"BeforeTool", R"({"continue":false,"stopReason":"enough"})"}}},
+       R"({"action":"stop_run","reason":"enough"})",
+       [](const Outcome& o) { return o.blocked && o.stop && o.stop->action.text == "enough"; }},
       {"ask",
        AGENTD_EVENT_BEFORE_TOOL_CALL,
        {{Kind::kClaude, {"PreToolUse", specific("PreToolUse", R"("permissionDecision":"ask")")}},
@@ -230,11 +245,11 @@ std::string json_text(std::string_view text) {
 
 class Cell {
  public:
-  Cell(Kind kind, Wording said, const ActionCase& action, bool closed, std::string behaviour)
+  Cell(Kind kind, Wording said, const ActionCase& action, Role role, std::string behaviour)
       : kind_(kind),
         said_(std::move(said)),
         action_(action),
-        closed_(closed),
+        role_(role),
         behaviour_(std::move(behaviour)),
         server_([this](const testing::RecordedRequest&) { return reply(); }) {
     ::mkdir(hooks().c_str(), 0700);
@@ -258,7 +273,10 @@ class Cell {
       EXPECT_TRUE(static_cast<PayloadRecord*>(me)->rewrite(target, text));
     };
     event.slots = &tokens_;
-    auto outcome = dispatch(*dispatcher.pin(), *slot, event);
+    std::unique_ptr<Outcome> outcome;
+    const auto busy = take_turns();
+    std::thread([&] { outcome = dispatch(*dispatcher.pin(), *slot, event); }).join();
+    for (const auto& turn : busy) turn->unlock();
     dispatcher.publish({});
     return outcome ? std::move(outcome) : std::make_unique<Outcome>();
   }
@@ -276,7 +294,19 @@ class Cell {
 
  private:
   std::string hooks() const { return temp_.file("hooks"); }
-  Milliseconds deadline() const { return Milliseconds(behaviour_ == "timeout" ? 150 : 20'000); }
+  Milliseconds deadline() const {
+    const bool late = behaviour_ == "timeout" || behaviour_ == "no_time";
+    return Milliseconds(late ? 150 : 20'000);
+  }
+  // Another call of the same module does not end: there is no time left for this one.
+  std::vector<std::shared_ptr<TimedMutex>> take_turns() const {
+    std::vector<std::shared_ptr<TimedMutex>> out;
+    for (const Subscription& each : host_->subscriptions())
+      if (behaviour_ == "no_time" && each.event == action_.event && each.turn)
+        out.push_back(each.turn);
+    for (const auto& turn : out) turn->lock();
+    return out;
+  }
 
   std::string payload() const {
     const std::string head =
@@ -309,7 +339,19 @@ class Cell {
 
   Reply reply() const {
     if (behaviour_ == "timeout") return Reply().stall();
-    return Reply::http(behaviour_ == "crash" ? 500 : 200, {}, bytes());
+    return Reply::http(behaviour_ == "crash"    ? 500
+                       : behaviour_ == "status" ? 404
+                                                : 200,
+                       {}, bytes());
+  }
+
+  std::string role_keys() const {
+    if (role_ == Role::kGuard) return "guard: true\n";
+    return role_ == Role::kObserver ? "observe: true\n" : "";
+  }
+  // Of a hook that cannot start there is no such program.
+  std::string or_none(const std::string& command) const {
+    return behaviour_ == "cannot_start" ? temp_.file("no_such_program") : command;
   }
 
   std::string program() {
@@ -318,7 +360,7 @@ class Cell {
     text += "cat " + shell_quoted(temp_.file("answer")) + "\n";
     if (behaviour_ == "crash") text += "kill -SEGV $$\n";
     if (behaviour_ == "timeout") text += "sleep 30\n";
-    return text + "exit " + std::to_string(said_.code) + "\n";
+    return text + "exit " + std::to_string(behaviour_ == "status" ? 77 : said_.code) + "\n";
   }
 
   void put(const std::string& file, const std::string& text, unsigned mode) {
@@ -328,7 +370,10 @@ class Cell {
 
   void write_hook() {
     const std::string event(said_.event);
-    const std::string script = temp_.file("script.sh");
+    const std::string script = or_none(temp_.file("script.sh"));
+    // Another file that has the same name and comes first.
+    if (behaviour_ == "namesake")
+      put("hooks/hook", "#!/bin/sh\nif [ \"$1\" = hook ]; then echo turn_start; fi\n", 0755);
     switch (kind_) {
       case Kind::kNative:
       case Kind::kWorker:
@@ -337,13 +382,15 @@ class Cell {
         break;
       case Kind::kExecutable:
         put("hooks/hook",
-            "#!/bin/sh\nif [ \"$1\" = hook ]; then echo " + event + "; exit; fi\n" + program(),
+            std::string(behaviour_ == "cannot_start" ? "#!/no/such/sh" : "#!/bin/sh") +
+                "\nif [ \"$1\" = hook ]; then echo " + event + "; exit; fi\n" + program(),
             0755);
         break;
       case Kind::kKodelet:
         put("script.sh", "#!/bin/sh\n" + program(), 0755);
         put("hooks/hook.yaml",
-            "on: " + event + "\ndialect: kodelet\ncommand: [" + script + ", run]\n", 0644);
+            "on: " + event + "\ndialect: kodelet\ncommand: [" + script + ", run]\n" + role_keys(),
+            0644);
         break;
       case Kind::kClaude:
       case Kind::kGemini:
@@ -365,13 +412,19 @@ class Cell {
         break;
       }
       case Kind::kYaml:
-        put("hooks/hook.yaml", "on: " + event + "\ndo: " + said_.answer + "\n", 0644);
+        put("hooks/hook.yaml", "on: " + event + "\ndo: " + said_.answer + "\n" + role_keys(), 0644);
         break;
       case Kind::kCommand:
-        put("hooks/hook.yaml", "on: " + event + "\ncommand: " + json_text(program()) + "\n", 0644);
+        put("hooks/hook.yaml",
+            "on: " + event + "\ncommand: " + json_text(or_none(program())) + "\n" + role_keys(),
+            0644);
         break;
       case Kind::kWebhook:
-        put("hooks/hook.yaml", "on: " + event + "\nurl: " + server_.url() + "/hook\n", 0644);
+        put("hooks/hook.yaml",
+            "on: " + event +
+                "\nurl: " + (behaviour_ == "cannot_start" ? "http://127.0.0.1:1" : server_.url()) +
+                "/hook\n" + role_keys(),
+            0644);
         break;
     }
   }
@@ -390,11 +443,14 @@ class Cell {
     PluginConfig native;
     native.config_json =
         "{\"action\":\"" + std::string(action_.name) + "\",\"behaviour\":\"" + behaviour_ + "\"}";
-    native.on_failure = policy();
+    if (sets_policy()) native.on_failure = policy();
     out.native.plugins["hook"] = native;
     return out;
   }
-  FailurePolicy policy() const { return closed_ ? FailurePolicy::kClosed : FailurePolicy::kOpen; }
+  bool sets_policy() const { return role_ == Role::kOpen || role_ == Role::kClosed; }
+  FailurePolicy policy() const {
+    return role_ == Role::kClosed ? FailurePolicy::kClosed : FailurePolicy::kOpen;
+  }
 
   ExternalEnvironment environment() {
     return {tokens_,
@@ -419,9 +475,11 @@ class Cell {
     host_ = std::make_unique<HookHost>(options(), environment());
     host_->load_all();
     for (const HookDefinition* hook : host_->externals().definitions()) {
-      with.settings[hook->name].on_failure = policy();
+      if (sets_policy()) with.settings[hook->name].on_failure = policy();
       with.settings[hook->name].timeout = deadline();  // some dialects have a default of their own
     }
+    // A file that does not load has no names but its own.
+    if (sets_policy()) with.settings["hook"].on_failure = policy();
     host_ = std::make_unique<HookHost>(with, environment());
     host_->load_all();
   }
@@ -429,7 +487,7 @@ class Cell {
   const Kind kind_;
   const Wording said_;
   const ActionCase& action_;
-  const bool closed_;
+  const Role role_;
   const std::string behaviour_;
   TempDir temp_;
   LoopbackServer server_;
@@ -446,7 +504,8 @@ class Cell {
 bool can_fail(Kind kind, std::string_view behaviour) {
   if (kind == Kind::kYaml) return false;
   if (!is_module(kind)) return true;
-  return behaviour == "crash" || behaviour == "timeout" || behaviour == "garbage";
+  return behaviour == "crash" || behaviour == "timeout" || behaviour == "garbage" ||
+         behaviour == "status";
 }
 
 std::string describe(const Outcome& outcome) {
@@ -473,7 +532,7 @@ TEST_P(HookMatrix, EveryActionInEveryBehaviourFailsAsItsPolicySays) {
         if (broken && !can_fail(kind, behaviour)) continue;
         SCOPED_TRACE(std::string(kKindNames[static_cast<int>(kind)]) + " " + action.name + " " +
                      (closed ? "closed " : "open ") + behaviour);
-        Cell cell(kind, *said, action, closed, behaviour);
+        Cell cell(kind, *said, action, closed ? Role::kClosed : Role::kOpen, behaviour);
         const auto outcome = cell.fire();
         ++cells;
         ASSERT_EQ(cell.subscribed(), 1u) << cell.problems();
@@ -504,6 +563,52 @@ TEST_P(HookMatrix, EveryActionInEveryBehaviourFailsAsItsPolicySays) {
   }
   RecordProperty("cells", cells);
   EXPECT_GE(cells, 20);
+}
+
+// ---- who did not agree has not agreed
+
+constexpr const char* kReasons[] = {"timeout", "crash",    "status",      "garbage",
+                                    "no_time", "namesake", "cannot_start"};
+
+bool is_yaml_file(Kind kind) {
+  return kind == Kind::kKodelet || kind == Kind::kYaml || kind == Kind::kCommand ||
+         kind == Kind::kWebhook;
+}
+
+// Whether a hook of the kind can be kept from answering in this way.
+bool can_be(Kind kind, std::string_view reason) {
+  if (reason == "no_time") return kind == Kind::kNative;      // the others have no queue
+  if (reason == "namesake") return is_yaml_file(kind);  // what is adapted has names of its own
+  return kind != Kind::kYaml;  // an answer that is written down cannot fail
+}
+
+bool can_play(Kind kind, Role role) {
+  if (role == Role::kGuard) return is_yaml_file(kind);
+  return role != Role::kObserver || (is_yaml_file(kind) && kind != Kind::kYaml);
+}
+
+TEST_P(HookMatrix, WhoDidNotAgreeHasNotAgreed) {
+  const Kind kind = GetParam();
+  const std::vector<ActionCase> actions = action_cases();
+  const ActionCase& block = actions[0];
+  const auto said = wording(kind, block);
+  ASSERT_TRUE(said);
+  for (const char* const reason : kReasons) {
+    if (!can_be(kind, reason)) continue;
+    for (const Role role : kRoles) {
+      if (!can_play(kind, role)) continue;
+      SCOPED_TRACE(std::string(kKindNames[static_cast<int>(kind)]) + " " + reason + " " +
+                   kRoleNames[static_cast<int>(role)]);
+      Cell cell(kind, *said, block, role, reason);
+      const auto outcome = cell.fire();
+      const bool effect = !outcome->blocked;
+      EXPECT_EQ(effect, role != Role::kClosed && role != Role::kGuard) << describe(*outcome) << "\n"
+                                                                       << cell.problems();
+      // It is never taken for the hook's own word, and never silent.
+      EXPECT_EQ(outcome->blocked, outcome->blocked_by_failure);
+      EXPECT_TRUE(!outcome->failures.empty() || !cell.problems().empty());
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, HookMatrix, ::testing::ValuesIn(kKinds), [](const auto& each) {

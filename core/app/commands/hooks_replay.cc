@@ -344,7 +344,7 @@ int hooks_replay_command(App& app, const Arguments& arguments) {
                       "record " + std::to_string(each.seq) + ": " + outcome.error().message);
     ++count.asked;
     if (const Outcome* const said = outcome->get()) {
-      count.blocked += said->blocked;
+      count.blocked += said->blocked || said->stop.has_value();
       count.changed += !said->blocked && !said->rewrites.empty();
       count.failed += !said->failures.empty();
     }

@@ -36,6 +36,16 @@ Inventory inventory_of(const App& app, const HooksHere& here) {
 }
 
 Result<const HookSource*, Failure> source_of(const Inventory& inventory, const std::string& name) {
+  std::vector<std::string> files;
+  for (const HookSource& source : inventory.sources)
+    if (source.name == name && !source.replaced && !source.path.empty())
+      files.push_back(source.path);
+  if (files.size() > 1)
+    return Failure{
+        kExitUsage,
+        one_line("'" + name + "' is the name of " + std::to_string(files.size()) +
+                     " hooks: say which by its path, and rename one: " + join(files, ", "),
+                 2000)};
   if (const HookSource* const found = find_source(inventory, name)) return found;
   std::vector<std::string> names;
   for (const HookSource& source : inventory.sources) names.push_back(source.name);

@@ -131,6 +131,9 @@ std::string json_of(const Tried& tried, const std::string& event) {
 std::string summary(const TrialReport& report, bool dry) {
   const Outcome* const outcome = report.outcome.get();
   if (outcome == nullptr) return "nothing would change";
+  if (outcome->stop)
+    return std::string(dry ? "the run would be stopped: " : "the run is stopped: ") +
+           outcome->stop->action.text;
   if (outcome->blocked)
     return std::string(dry ? "would be blocked" : "blocked") +
            (outcome->blocked_by_failure ? ", since the guard failed: " : ": ") + outcome->reason;
@@ -145,6 +148,7 @@ std::string summary_json(const TrialReport& report, const PayloadRecord& record)
   json.begin_object().key("outcome").begin_object();
   json.member("blocked", outcome != nullptr && outcome->blocked);
   if (outcome != nullptr && outcome->blocked) json.member("reason", outcome->reason);
+  if (outcome != nullptr && outcome->stop) json.member("stop_run", outcome->stop->action.text);
   json.member("failures",
               std::uint64_t{outcome == nullptr ? 0 : outcome->failures.size()});
   if (outcome != nullptr && !outcome->rewrites.empty())
@@ -155,6 +159,7 @@ std::string summary_json(const TrialReport& report, const PayloadRecord& record)
 
 int exit_of(const TrialReport& report, bool dry) {
   if (report.outcome == nullptr) return kExitOk;
+  if (report.outcome->stop && !dry) return kExitStopped;
   if (report.outcome->blocked && !dry) return kExitBlocked;
   return report.outcome->failures.empty() ? kExitOk : kExitFailure;
 }

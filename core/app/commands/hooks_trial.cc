@@ -45,6 +45,8 @@ Result<std::unique_ptr<Trial>, Failure> Trial::load(App& app, const HooksHere& h
 
 Result<void, Failure> Trial::find(const HooksHere& here, const std::string& name) {
   const Inventory inventory = inventory_of(app_, here);
+  if (const auto one = source_of(inventory, name); !one && one.error().code == kExitUsage)
+    return one.error();
   const HookSource* const source = find_source(inventory, name);
   const std::string path =
       (fs::path(app_.surroundings().cwd) / name).lexically_normal().string();
@@ -96,8 +98,8 @@ void Trial::leave_alone(const std::string& directory) {
       scan_hook_directories(options_.native.directories, options_.native.disable,
                             options_.native.user, options_.native.allow);
   for (const HookFile& file : scan.files) {
-    const bool mine = file.path == path_;
-    if (mine) name_ = file.name;
+    const bool mine = file.path == path_ || name_ == file.name;
+    if (file.path == path_) name_ = file.name;
     options_.settings[file.name].enabled = mine;
     options_.native.plugins[file.name].enabled = mine;
   }
@@ -133,7 +135,8 @@ Result<void, Failure> Trial::start(const HooksHere& here, const ExternalEnvironm
   host_ = std::make_unique<HookHost>(options_, std::move(used));
   host_->load_all();
   for (const HookProblem& problem : host_->problems())
-    if (problem.path == path_ || (!problem.name.empty() && problem.name == name_))
+    if (problem.path == path_ ||
+        (problem.path.empty() && !problem.name.empty() && problem.name == name_))
       return Failure{kExitFailure, problem.message};
   for (Subscription& each : host_->subscriptions())
     if (is_mine(each.name)) subscriptions_.push_back(std::move(each));

@@ -47,7 +47,7 @@ Asked ask(ModuleEntry entry, std::uint32_t flags, std::uint32_t host_min, std::u
 }
 
 Asked ask(ModuleEntry entry, std::uint32_t flags = 0) {
-  return ask(entry, flags, AGENTD_ABI_MAJOR << 16, AGENTD_ABI);
+  return ask(entry, flags, AGENTD_ABI_MAJOR << 16, AGENTD_ABI_NEWEST);
 }
 
 // What stands in the record, as far as this host knows it.

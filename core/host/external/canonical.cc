@@ -11,8 +11,8 @@
 namespace agentd {
 namespace {
 
-constexpr std::array<std::string_view, 7> kActions{"none",    "block",   "continue", "compact",
-                                                   "summary", "replace", "callback"};
+constexpr std::array<std::string_view, 8> kActions{"none",    "block",   "stop_run", "continue",
+                                                   "compact", "summary", "replace",  "callback"};
 
 bool is_stop(std::uint32_t event) {
   return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP;
@@ -46,10 +46,11 @@ class Canonical {
     action_ = keys_.text("action").value_or("none");
     if (std::find(kActions.begin(), kActions.end(), action_) != kActions.end()) return true;
     const std::string near = nearest_of(action_, {kActions.begin(), kActions.end()});
-    made_.fail("the action " + in_quotes(action_) +
-               (near.empty()
-                    ? " is none of none, block, continue, compact, summary, replace, callback"
-                    : " is not known: did you mean '" + near + "'?"));
+    made_.fail(
+        "the action " + in_quotes(action_) +
+        (near.empty()
+             ? " is none of none, block, stop_run, continue, compact, summary, replace, callback"
+             : " is not known: did you mean '" + near + "'?"));
     return false;
   }
 
@@ -75,6 +76,9 @@ class Canonical {
 
   void read_block() {
     const bool blocked = keys_.boolean("blocked").value_or(false);
+    if (action_ == "stop_run")
+      made_.stop_run(reason_.empty() ? "a hook ended the run and gave no reason" : reason_,
+                     "action: stop_run");
     if (!blocked && action_ != "block") return;
     made_.block(reason_.empty() ? "a hook blocked it and gave no reason" : reason_,
                 blocked ? "blocked" : "action: block");

@@ -33,6 +33,10 @@ std::string default_reason(const HookDefinition& hook) {
   return "the hook " + hook.name + " blocked it and gave no reason";
 }
 
+std::string no_stop_reason(const HookDefinition& hook) {
+  return "the hook " + hook.name + " ended the run and gave no reason";
+}
+
 // What "block" means at each event. `what` is named when it can mean nothing.
 void take_block(const HookDefinition& hook, VerdictMaker& made, std::string_view reason,
                 std::string_view what) {
@@ -130,14 +134,11 @@ class ClaudeAnswer {
   // continue: false beats every decision.
   void end_run(std::string_view stop_reason) {
     const std::string_view reason = stop_reason.empty() ? std::string_view(reason_) : stop_reason;
-    if (is_stop(made_.event())) {
-      made_.set(AGENTD_KEY_THEN, 0, "", "continue: false");
-      made_.notice(reason, "stopReason");
-    } else if (can_block(made_.event()) || made_.event() == AGENTD_EVENT_SUBAGENT_START) {
-      made_.block(reason.empty() ? default_reason(hook_) : std::string(reason), "continue: false");
-    } else {
+    if (made_.can(AGENTD_ACT_STOP_RUN))
+      made_.stop_run(reason.empty() ? no_stop_reason(hook_) : std::string(reason),
+                     "continue: false");
+    else
       take_block(hook_, made_, reason, "continue: false");
-    }
   }
 
   void read_decision(bool ended) {
@@ -179,11 +180,13 @@ class ClaudeAnswer {
     AnswerKeys keys(request, "hookSpecificOutput.decision.", made_);
     const std::string behavior = keys.text("behavior").value_or("");
     const std::string message = keys.text("message").value_or(reason_);
-    keys.ignore({"interrupt"});
+    const bool interrupts = keys.boolean("interrupt").value_or(false);
     const bool rewrites = keys.has("updatedInput");
     keys.cannot({"updatedInput", "updatedPermissions"});
     keys.blame_unknown();
-    if (behavior == "deny")
+    if (behavior == "deny" && interrupts && made_.can(AGENTD_ACT_STOP_RUN))
+      made_.stop_run(message.empty() ? no_stop_reason(hook_) : message, keys.name("interrupt"));
+    else if (behavior == "deny")
       take_block(hook_, made_, message, keys.name("behavior"));
     else if (behavior != "allow")
       made_.fail("the key '" + keys.name("behavior") + "' must be allow or deny, not " +

@@ -20,9 +20,10 @@ struct ActionWord {
   std::uint32_t kind;
   std::string_view needs;  // one of these keys, separated by "|"; empty = nothing
 };
-constexpr std::array<ActionWord, 7> kActions{{
+constexpr std::array<ActionWord, 8> kActions{{
     {"none", kNoAction, ""},
     {"block", AGENTD_ACT_BLOCK, ""},
+    {"stop_run", AGENTD_ACT_STOP_RUN, ""},
     {"continue", AGENTD_ACT_CONTINUE, "message|messages"},
     {"compact", AGENTD_ACT_COMPACT, ""},
     {"summary", AGENTD_ACT_SUMMARY, ""},
@@ -232,8 +233,8 @@ class AnswerReader {
   }
 
   std::string useless_reason() const {
-    if (acts(AGENTD_ACT_BLOCK) || has("permission")) return "";
-    return "says nothing without 'action: block' or 'permission'";
+    if (acts(AGENTD_ACT_BLOCK) || acts(AGENTD_ACT_STOP_RUN) || has("permission")) return "";
+    return "says nothing without 'action: block', 'action: stop_run' or 'permission'";
   }
 
   Result<void> check_use(const YamlNode& value, const std::string& key) const {

@@ -84,7 +84,7 @@ struct Verdict {
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);
 
 // The canonical answer object, the one form that executables, webhooks, `do:` and recipes write:
-// {action: none|block|continue|compact|summary|replace|callback, reason, message, input, output,
+// {action: none|block|stop_run|continue|compact|summary|replace|callback, reason, message, input, output,
 // messages, replace_messages, summary, custom_instructions, strategy, keep_tokens, model,
 // additional_context, system_message, permission, tools{enable,disable}, callback{recipe,args},
 // then: stop|continue}, and Kodelet's legacy keys blocked, follow_up_messages. Absent, null and "" are

@@ -307,7 +307,7 @@ agentd_status ExternalHook::answer_with(const Asked& asked, Verdict verdict) {
 // ---- all of them
 
 struct ExternalHooks::MissingGuard {
-  std::string name, why;
+  std::string name, identity, why;
   Precedence precedence = Precedence::kUser;
   std::vector<std::uint32_t> events;
   TokenTable& tokens;
@@ -350,17 +350,18 @@ void ExternalHooks::add(HookDefinition definition, HookBytes bytes) {
       std::move(definition), std::move(bytes), environment_, *background_, std::move(extension)));
 }
 
-void ExternalHooks::add_missing_guard(const std::string& name, Precedence precedence,
+void ExternalHooks::add_missing_guard(const std::string& name, std::string identity,
+                                      Precedence precedence,
                                       const std::vector<std::uint32_t>& events, std::string why) {
-  missing_.push_back(std::make_unique<MissingGuard>(
-      MissingGuard{name, std::move(why), precedence, events, environment_.tokens}));
+  missing_.push_back(std::make_unique<MissingGuard>(MissingGuard{
+      name, std::move(identity), std::move(why), precedence, events, environment_.tokens}));
 }
 
-bool ExternalHooks::drop_missing_guard(const std::string& name) {
+bool ExternalHooks::drop_missing_guard(const std::string& identity) {
   bool found = false;
   for (const auto& guard : missing_) {
-    found |= guard->name == name && !guard->dropped;
-    guard->dropped |= guard->name == name;
+    found |= guard->identity == identity && !guard->dropped;
+    guard->dropped |= guard->identity == identity;
   }
   return found;
 }

@@ -75,11 +75,11 @@ class ExternalHooks {
   void add(HookDefinition definition, HookBytes bytes);
   // A guard that cannot be asked: it fails closed at each of its events, with `why` as the
   // sentence.
-  void add_missing_guard(const std::string& name, Precedence precedence,
+  void add_missing_guard(const std::string& name, std::string identity, Precedence precedence,
                          const std::vector<std::uint32_t>& events, std::string why);
 
   // It can be asked again: its place is not kept from the next subscriptions() on. True when there was one.
-  bool drop_missing_guard(const std::string& name);
+  bool drop_missing_guard(const std::string& identity);
 
   std::vector<Subscription> subscriptions() const;
   // In the order in which they were added.

@@ -95,14 +95,13 @@ class GeminiAnswer {
 
  private:
   void end_run(const std::string& reason) {
-    if (made_.event() == AGENTD_EVENT_AGENT_STOP) {
-      made_.set(AGENTD_KEY_THEN, 0, "", "continue: false");
-      made_.notice(reason, "stopReason");
-    } else if (made_.event() == AGENTD_EVENT_BEFORE_TOOL_CALL ||
-               made_.event() == AGENTD_EVENT_USER_MESSAGE_SEND ||
-               (made_.event() == AGENTD_EVENT_BEFORE_MODEL_CALL &&
-                hook_.foreign_event != "BeforeToolSelection")) {
-      made_.block(reason.empty() ? default_reason(hook_) : reason, "continue: false");
+    // Where Gemini ignores it, it says nothing here.
+    const bool ends = hook_.foreign_event != "BeforeToolSelection" &&
+                      made_.event() != AGENTD_EVENT_BEFORE_COMPACTION;
+    if (ends && made_.can(AGENTD_ACT_STOP_RUN)) {
+      made_.stop_run(
+          reason.empty() ? "the hook " + hook_.name + " ended the run and gave no reason" : reason,
+          "continue: false");
     } else {
       made_.warn("continue: false cannot end the run at " + event_label(hook_));
       made_.notice(made_.can(AGENTD_ACT_SYSTEM_MESSAGE) ? reason : "", "stopReason");

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <optional>
 
 #include "core/base/bytes.h"
@@ -21,6 +23,7 @@ namespace {
 constexpr std::uint64_t kProbeBytesMax = 4096;
 constexpr std::uint64_t kSettingsBytesMax = 4u << 20;
 constexpr std::size_t kEventsMax = 64;
+constexpr std::size_t kLabelBytesMax = 24, kLabelDigits = 6;
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> out;
@@ -93,6 +96,23 @@ Result<void> check_interpreter(const HookFile& file, std::string_view bytes) {
                                    one_line(line, 80)};
 }
 
+// What the names of a settings file's hooks begin with: two files never share a name, and a file
+// keeps its names whatever others are adapted. "claude/app-3fa9c1" of
+// /home/u/app/.claude/settings.json.
+std::string names_of(Dialect dialect, const std::string& path) {
+  std::error_code failed;
+  const std::filesystem::path real = std::filesystem::canonical(path, failed);
+  const std::filesystem::path file = failed ? std::filesystem::path(path) : real;
+  std::filesystem::path place = file.parent_path();
+  if (place.filename().string().starts_with('.')) place = place.parent_path();
+  std::string label;
+  for (const char c : place.filename().string())
+    if (label.size() < kLabelBytesMax)
+      label += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' ? c : '_';
+  return std::string(name_of(dialect)) + "/" + label + (label.empty() ? "" : "-") +
+         hex(sha256(file.string())).substr(0, kLabelDigits);
+}
+
 }  // namespace
 
 Result<LoadedHooks> load_executable(const HookFile& file, const std::string& bytes,
@@ -157,7 +177,8 @@ Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
     return Error{Code::kInvalid, source.path +
                                      ": cannot tell whose settings these are; write DIALECT:" +
                                      source.path + " in hooks.adapt (" + dialect_names() + ")"};
-  AGENTD_TRY(DefinitionSet set, read_settings(*dialect, bytes, source.path, name_of(*dialect)));
+  AGENTD_TRY(DefinitionSet set,
+             read_settings(*dialect, bytes, source.path, names_of(*dialect, source.path)));
   LoadedHooks out;
   out.hooks = std::move(set.hooks);
   out.problems = std::move(set.problems);

@@ -103,6 +103,7 @@ class VerdictMaker {
   // False and a warning that `what` cannot be used here when the event does not know the action.
   bool add(Action action, std::string_view what);
   bool block(std::string_view reason, std::string_view what);
+  bool stop_run(std::string_view reason, std::string_view what);
   bool go_on(std::string_view message, std::string_view what);  // CONTINUE
   bool context(std::string_view text, std::string_view what);   // "" adds nothing
   bool notice(std::string_view text, std::string_view what);    // SYSTEM_MESSAGE; "": nothing

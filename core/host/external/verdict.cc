@@ -62,6 +62,10 @@ bool VerdictMaker::block(std::string_view reason, std::string_view what) {
   return add(text_action(AGENTD_ACT_BLOCK, reason), what);
 }
 
+bool VerdictMaker::stop_run(std::string_view reason, std::string_view what) {
+  return add(text_action(AGENTD_ACT_STOP_RUN, reason), what);
+}
+
 bool VerdictMaker::go_on(std::string_view message, std::string_view what) {
   return add(text_action(AGENTD_ACT_CONTINUE, message), what);
 }

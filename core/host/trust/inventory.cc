@@ -100,6 +100,7 @@ class Describer {
     HookScan scan = scan_hook_directories(options_.native.directories, options_.native.disable,
                                           options_.native.user, options_.native.allow);
     for (HookFile& file : scan.files) add_file(file);
+    refuse_namesakes();
     for (const AdaptedSource& source : options_.adapted) add_adapted(source);
     if (!options_.project_recipes.empty())
       for (const std::string& file : recipe_files(options_.project_recipes)) add_recipe(file);
@@ -132,6 +133,20 @@ class Describer {
     if (auto described = describe(out, file); !described)
       set(out, HookState::kBroken, described.error().message);
     out_.sources.push_back(std::move(out));
+  }
+
+  // As the host does: modules are loaded first, and a name stands for the first file that has it.
+  void refuse_namesakes() {
+    std::map<std::string, std::string> owners;
+    for (const bool native : {true, false})
+      for (HookSource& each : out_.sources) {
+        if (each.state != HookState::kOn || (each.kind == "native") != native) continue;
+        const auto [owner, own] = owners.emplace(each.name, each.path);
+        if (!own && !native)
+          set(each, HookState::kBroken,
+              each.path + " is not loaded: " + owner->second + " has the same name '" + each.name +
+                  "': rename one of the two");
+      }
   }
 
   static void set(HookSource& out, HookState state, std::string why_not) {
@@ -330,7 +345,7 @@ class Describer {
 
   void add_missing(const std::string& name, const std::string& path,
                    const std::vector<std::string>& events) {
-    if (has(name)) return;
+    if (path.empty() && has(name)) return;
     HookSource out;
     out.name = name;
     out.path = path;

@@ -176,6 +176,11 @@ class actions : public context {
   agentd_status block(std::string_view reason) const noexcept {
     return emit_text(AGENTD_ACT_BLOCK, reason);
   }
+  // Ends the run, or the subagent's: nothing that is left of it happens, and the user is told the reason. An agentd
+  // of 1.0 does not know it: there it is a block.
+  agentd_status stop_run(std::string_view reason) const noexcept {
+    return emit_text(core()->host_minor == 0 ? AGENTD_ACT_BLOCK : AGENTD_ACT_STOP_RUN, reason);
+  }
   // The next user message: the run goes on with it.
   agentd_status continue_with(std::string_view message) const noexcept {
     return emit_text(AGENTD_ACT_CONTINUE, message);

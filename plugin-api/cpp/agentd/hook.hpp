@@ -274,6 +274,7 @@ class answer {
     if (kind_ == 0) return AGENTD_OK;
     if (kind_ == AGENTD_ACT_COMPACT) return c.compact();
     if (kind_ == AGENTD_ACT_REPLACE_MESSAGES) return c.replace(parts_);
+    if (kind_ == AGENTD_ACT_STOP_RUN) return c.stop_run(text_);
     return c.emit_text(kind_, text_);
   }
 
@@ -286,6 +287,9 @@ class answer {
 
 [[nodiscard]] inline answer no_opinion() { return {}; }
 [[nodiscard]] inline answer block(std::string_view reason) { return {AGENTD_ACT_BLOCK, reason}; }
+[[nodiscard]] inline answer stop_run(std::string_view reason) {
+  return {AGENTD_ACT_STOP_RUN, reason};
+}
 [[nodiscard]] inline answer continue_with(std::string_view message) {
   return {AGENTD_ACT_CONTINUE, message};
 }

@@ -121,7 +121,7 @@ typedef struct agentd_negotiate {
   uint32_t flags;                      /* AGENTD_NEGOTIATE_                                        */
   uint32_t host_abi_min, host_abi_max; /* major << 16 | minor                                      */
   uint32_t magic;                      /* out: AGENTD_MAGIC                                        */
-  uint32_t abi;                        /* out: AGENTD_ABI of the headers it was built with         */
+  uint32_t abi;                        /* out: AGENTD_ABI, the least that it needs                  */
   const agentd_plugin* plugin;         /* out: static storage                                      */
   agentd_str error;                    /* out: why it declines, with a status other than OK        */
 } agentd_negotiate;

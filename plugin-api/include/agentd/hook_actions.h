@@ -7,7 +7,8 @@
  *
  * Merging: rewrites chain in order of priority; the first BLOCK wins and stops the chain; of the
  * exclusive actions (COMPACT, SUMMARY, REPLACE_MESSAGES, CALLBACK) the first wins and each loser is
- * reported as a conflict; CONTINUE messages add up in order. What an observer emits is ignored.
+ * reported as a conflict; CONTINUE messages add up in order. STOP_RUN beats deny beats ask beats allow.
+ * What an observer emits is ignored.
  */
 #ifndef AGENTD_HOOK_ACTIONS_H
 #define AGENTD_HOOK_ACTIONS_H
@@ -34,6 +35,11 @@ extern "C" {
 #define AGENTD_ACT_STATE 14           /* agentd_act_text: the answer to SAVE_STATE                           */
 #define AGENTD_ACT_TOOL_OUTPUT 15     /* agentd_act_text: one piece of a tool's output, in order             */
 #define AGENTD_ACT_TOOL_RESULT 16     /* agentd_act_tool_result: ends a TOOL_INVOKE                          */
+#define AGENTD_ACT_STOP_RUN 17        /* agentd_act_text: the reason. Since 1.1: when core->host_minor is 0,
+                                         emit() answers AGENTD_E_ARG. Ends the run: what the event announces
+                                         and the tool calls that are left do not run, and the model is not
+                                         asked again. In a subagent it ends the subagent's run; outside of a
+                                         run it is a BLOCK                                                   */
 
 /* FROZEN header of every action. */
 typedef struct agentd_action {

@@ -14,7 +14,7 @@ extern "C" {
 
 /* The one list of events. Each is a row:
  *   ROW(X, NAME, name, id, payload type, blocking, continues, actions, text, fires, carries)
- *     blocking   1: BLOCK stops what the event announces
+ *     blocking   1: BLOCK stops what the event announces; such an event takes STOP_RUN, too
  *     continues  1: CONTINUE adds a user message and the run goes on
  *     actions    what may be answered: a set of AGENTD_MAY(BLOCK), ...; needs hook_actions.h
  *     text       what AGENTD_TEXT_DEFAULT rewrites: an AGENTD_TEXT_ of hook_actions.h; 0 = nothing
@@ -35,7 +35,7 @@ extern "C" {
       "reason, outcome, task, approach, tags, notes")                                              \
   ROW(X, USER_MESSAGE_SEND, user_message_send, 3, agentd_user_message, 1, 0,                       \
       AGENTD_MAY(BLOCK) | AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(INJECT_CONTEXT) |                  \
-          AGENTD_MAY(SYSTEM_MESSAGE), AGENTD_TEXT_MESSAGE,                                         \
+          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), AGENTD_TEXT_MESSAGE,                  \
       "a message is about to enter the conversation as the user's",                                \
       "message, source")                                                                           \
   ROW(X, TURN_START, turn_start, 4, agentd_turn, 0, 0,                                             \
@@ -44,7 +44,8 @@ extern "C" {
       "turn_number")                                                                               \
   ROW(X, BEFORE_MODEL_CALL, before_model_call, 5, agentd_model_call, 1, 0,                         \
       AGENTD_MAY(BLOCK) | AGENTD_MAY(REPLACE_MESSAGES) | AGENTD_MAY(INJECT_CONTEXT) |              \
-          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(SET) | AGENTD_MAY(TOOLS_ENABLE) |                \
+          AGENTD_MAY(SYSTEM_MESSAGE) |                                                             \
+          AGENTD_MAY(STOP_RUN) | AGENTD_MAY(SET) | AGENTD_MAY(TOOLS_ENABLE) |                      \
           AGENTD_MAY(TOOLS_DISABLE), 0,                                                            \
       "a request to the model is about to be sent",                                                \
       "model, counts, budget; messages by view")                                                   \
@@ -53,48 +54,52 @@ extern "C" {
       "text of the answer has arrived; several pieces at a time",                                  \
       "batch of text deltas")                                                                      \
   ROW(X, AFTER_MODEL_CALL, after_model_call, 7, agentd_model_response, 0, 0,                       \
-      AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(SYSTEM_MESSAGE), AGENTD_TEXT_RESPONSE,                 \
+      AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(SYSTEM_MESSAGE) |                                      \
+          AGENTD_MAY(STOP_RUN), AGENTD_TEXT_RESPONSE,                                              \
       "the model has answered",                                                                    \
       "response, usage, stop_reason")                                                              \
   ROW(X, TURN_END, turn_end, 8, agentd_turn, 0, 0,                                                 \
-      AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE), 0,                                  \
+      AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), 0,           \
       "the model has answered and its answer is recorded; tool calls follow unless `final` is "    \
       "true",                                                                                      \
       "response, turn_number, final, tool_calls, usage")                                           \
   ROW(X, BEFORE_TOOL_CALL, before_tool_call, 9, agentd_tool_call, 1, 0,                            \
       AGENTD_MAY(BLOCK) | AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(PERMISSION) |                      \
-          AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE), AGENTD_TEXT_TOOL_INPUT,         \
+          AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) |                                \
+          AGENTD_MAY(STOP_RUN), AGENTD_TEXT_TOOL_INPUT,                                            \
       "a tool is about to run; gates are asked once more when the input changed after they "       \
       "saw it",                                                                                    \
       "tool{name, call_id, input}")                                                                \
   ROW(X, PERMISSION_REQUEST, permission_request, 10, agentd_tool_call, 1, 0,                       \
-      AGENTD_MAY(BLOCK) | AGENTD_MAY(PERMISSION) | AGENTD_MAY(SYSTEM_MESSAGE), 0,                  \
+      AGENTD_MAY(BLOCK) | AGENTD_MAY(PERMISSION) | AGENTD_MAY(SYSTEM_MESSAGE) |                    \
+          AGENTD_MAY(STOP_RUN), 0,                                                                 \
       "the user is about to be asked whether a tool may run",                                      \
       "tool, suggestions")                                                                         \
   ROW(X, AFTER_TOOL_CALL, after_tool_call, 11, agentd_tool_call, 0, 0,                             \
       AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(INJECT_CONTEXT) |                                      \
-          AGENTD_MAY(SYSTEM_MESSAGE), AGENTD_TEXT_TOOL_OUTPUT,                                     \
+          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), AGENTD_TEXT_TOOL_OUTPUT,              \
       "a tool has run and succeeded; the output that hooks leave is what the model, the log "      \
       "and the screen get",                                                                        \
       "tool, output{content, success, error}, duration")                                           \
   ROW(X, TOOL_CALL_FAILED, tool_call_failed, 12, agentd_tool_call, 0, 0,                           \
       AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(INJECT_CONTEXT) |                                      \
-          AGENTD_MAY(SYSTEM_MESSAGE), AGENTD_TEXT_TOOL_OUTPUT,                                     \
+          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), AGENTD_TEXT_TOOL_OUTPUT,              \
       "a tool has failed; otherwise as after_tool_call",                                           \
       "tool, output{content, success, error}, duration")                                           \
   ROW(X, AGENT_STOP, agent_stop, 13, agentd_agent_stop, 0, 1,                                      \
       AGENTD_MAY(CONTINUE) | AGENTD_MAY(COMPACT) | AGENTD_MAY(SUMMARY) |                           \
           AGENTD_MAY(REPLACE_MESSAGES) | AGENTD_MAY(CALLBACK) | AGENTD_MAY(INJECT_CONTEXT) |       \
-          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(SET), 0,                                         \
+          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN) | AGENTD_MAY(SET), 0,                  \
       "the agent has nothing more to do; an answer may make it go on, at most 8 times in a row",   \
       "usage, gauge, messages, continuation, stop_hook_active")                                    \
   ROW(X, CONTEXT_THRESHOLD, context_threshold, 14, agentd_context_threshold, 0, 0,                 \
-      AGENTD_MAY(COMPACT) | AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE), 0,            \
+      AGENTD_MAY(COMPACT) | AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) |              \
+          AGENTD_MAY(STOP_RUN), 0,                                                                 \
       "the context has grown over the threshold; once for each crossing upwards",                  \
       "percent, threshold, checkpoint_id")                                                         \
   ROW(X, BEFORE_COMPACTION, before_compaction, 15, agentd_before_compaction, 1, 0,                 \
       AGENTD_MAY(BLOCK) | AGENTD_MAY(SUMMARY) | AGENTD_MAY(SET) | AGENTD_MAY(REPLACE_MESSAGES) |   \
-          AGENTD_MAY(SYSTEM_MESSAGE), 0,                                                           \
+          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), 0,                                    \
       "the history is about to be compacted",                                                      \
       "trigger, reason, phase, tokens, ranges, strategy, model, custom_instructions")              \
   ROW(X, AFTER_COMPACTION, after_compaction, 16, agentd_after_compaction, 0, 0,                    \
@@ -102,7 +107,7 @@ extern "C" {
       "the history has been compacted",                                                            \
       "the request, result, method, tokens before and after, summary, boundary_id")                \
   ROW(X, BEFORE_CLEAR, before_clear, 17, agentd_clear, 1, 0,                                       \
-      AGENTD_MAY(BLOCK) | AGENTD_MAY(SYSTEM_MESSAGE), 0,                                           \
+      AGENTD_MAY(BLOCK) | AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), 0,                    \
       "the conversation is about to be left for an empty one",                                     \
       "reason")                                                                                    \
   ROW(X, AFTER_CLEAR, after_clear, 18, agentd_clear, 0, 0,                                         \
@@ -110,13 +115,14 @@ extern "C" {
       "an empty conversation has taken the place of the old one",                                  \
       "new conversation id")                                                                       \
   ROW(X, SUBAGENT_START, subagent_start, 19, agentd_subagent, 1, 0,                                \
-      AGENTD_MAY(BLOCK) | AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE), 0,              \
+      AGENTD_MAY(BLOCK) | AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) |                \
+          AGENTD_MAY(STOP_RUN), 0,                                                                 \
       "a subagent is about to start",                                                              \
       "agent{id, type, depth}, prompt")                                                            \
   ROW(X, SUBAGENT_STOP, subagent_stop, 20, agentd_agent_stop, 0, 1,                                \
       AGENTD_MAY(CONTINUE) | AGENTD_MAY(COMPACT) | AGENTD_MAY(SUMMARY) |                           \
           AGENTD_MAY(REPLACE_MESSAGES) | AGENTD_MAY(CALLBACK) | AGENTD_MAY(INJECT_CONTEXT) |       \
-          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(SET), 0,                                         \
+          AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN) | AGENTD_MAY(SET), 0,                  \
       "a subagent has nothing more to do",                                                         \
       "as agent_stop")                                                                             \
   ROW(X, AGENT_ERROR, agent_error, 21, agentd_agent_error, 0, 0,                                   \

@@ -49,11 +49,18 @@
 extern "C" {
 #endif
 
-/* The ABI that these headers describe: major << 16 | minor. A hook built against 1.x loads in every
- * agentd 1.y with y >= x. */
+/* What these headers describe: major << 16 | minor. Minor 1 adds AGENTD_ACT_STOP_RUN. */
 #define AGENTD_ABI_MAJOR 1u
-#define AGENTD_ABI_MINOR 0u
-#define AGENTD_ABI ((AGENTD_ABI_MAJOR << 16) | AGENTD_ABI_MINOR)
+#define AGENTD_ABI_MINOR 1u
+#define AGENTD_ABI_NEWEST ((AGENTD_ABI_MAJOR << 16) | AGENTD_ABI_MINOR)
+/* The oldest minor that a module can work with; it says so in agentd_negotiate.abi and in its manifest, loads in
+ * every agentd 1.y with y >= that, and gets nothing that such an agentd would not have sent it. What is newer it
+ * may use all the same where core->host_minor says that it is there. Define it before the first header to need
+ * more. */
+#ifndef AGENTD_TARGET_MINOR
+#define AGENTD_TARGET_MINOR 0u
+#endif
+#define AGENTD_ABI ((AGENTD_ABI_MAJOR << 16) | AGENTD_TARGET_MINOR)
 /* What a plugin writes into agentd_negotiate.magic: "AGHK". */
 #define AGENTD_MAGIC 0x4B484741u
 

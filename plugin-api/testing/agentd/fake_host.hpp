@@ -58,6 +58,7 @@ struct outcome {
   }
   [[nodiscard]] bool has(std::uint16_t kind) const { return find(kind) != nullptr; }
   [[nodiscard]] bool blocked() const { return has(AGENTD_ACT_BLOCK); }
+  [[nodiscard]] bool stopped_run() const { return has(AGENTD_ACT_STOP_RUN); }
   // The text of the first action of a kind; empty when there is none.
   [[nodiscard]] std::string text(std::uint16_t kind) const {
     const recorded_action* found = find(kind);
@@ -137,7 +138,7 @@ class fake_host {
   // ---- life
   // What the entry answers to a host of these versions.
   outcome negotiate(std::uint32_t abi_min = AGENTD_ABI_MAJOR << 16,
-                    std::uint32_t abi_max = AGENTD_ABI) {
+                    std::uint32_t abi_max = AGENTD_ABI_NEWEST) {
     agentd_negotiate io{};
     io.size = sizeof(io);
     io.host_abi_min = abi_min;

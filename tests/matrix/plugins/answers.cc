@@ -7,7 +7,9 @@
 
 class Answers {
  public:
-  explicit Answers(agentd::init& init) : config_(init.config_json()) {}
+  explicit Answers(agentd::init& init) : config_(init.config_json()) {
+    if (says("behaviour", "cannot_start")) throw std::runtime_error("no start");
+  }
 
   agentd_status on_before_tool_call(agentd::call& c) { return answer(c); }
   agentd_status on_permission_request(agentd::call& c) { return answer(c); }
@@ -27,12 +29,14 @@ class Answers {
   agentd_status answer(agentd::call& c) {
     if (says("behaviour", "crash")) throw std::runtime_error("lost my way");
     if (says("behaviour", "timeout")) return AGENTD_PENDING;
+    if (says("behaviour", "status")) return 77;
     if (says("behaviour", "garbage")) return c.emit(agentd_action{4, 999, 0});
     return act(c);
   }
 
   agentd_status act(agentd::call& c) const {
     if (says("action", "block")) return c.block("no");
+    if (says("action", "stop_run")) return c.stop_run("enough");
     if (says("action", "ask")) return c.ask("sure?");
     if (says("action", "allow")) return c.allow("fine");
     if (says("action", "rewrite_input")) return c.rewrite("{\"command\":\"ls -l\"}");

@@ -20,12 +20,18 @@ struct Pair {
   std::uint32_t event = 0, kind = 0;
 };
 
-constexpr std::uint32_t kKindMin = AGENTD_ACT_BLOCK, kKindMax = AGENTD_ACT_CALLBACK;
+// What events take; the kinds between CALLBACK and STOP_RUN answer control calls.
+constexpr std::uint32_t kKinds[] = {
+    AGENTD_ACT_BLOCK,          AGENTD_ACT_CONTINUE,         AGENTD_ACT_COMPACT,
+    AGENTD_ACT_SUMMARY,        AGENTD_ACT_REPLACE_MESSAGES, AGENTD_ACT_REPLACE_TEXT,
+    AGENTD_ACT_INJECT_CONTEXT, AGENTD_ACT_SYSTEM_MESSAGE,   AGENTD_ACT_SET,
+    AGENTD_ACT_TOOLS_ENABLE,   AGENTD_ACT_TOOLS_DISABLE,    AGENTD_ACT_PERMISSION,
+    AGENTD_ACT_CALLBACK,       AGENTD_ACT_STOP_RUN};
 
 std::vector<Pair> pairs(bool legal) {
   std::vector<Pair> out;
   for (const EventTraits& event : all_events())
-    for (std::uint32_t kind = kKindMin; kind <= kKindMax; ++kind)
+    for (const std::uint32_t kind : kKinds)
       if (is_legal(event.id, kind) == legal) out.push_back({event.id, kind});
   return out;
 }
@@ -204,6 +210,50 @@ class LegalAction : public Table {
         ADD_FAILURE() << "no check for this event";
     }
   }
+  // The run ends where the hook said so, is on record with who and why, and the conversation can go
+  // on.
+  void check_stop_run() {
+    if (is(AGENTD_EVENT_BEFORE_CLEAR)) {
+      EXPECT_EQ(id(), first_);
+      return;
+    }
+    if (is(AGENTD_EVENT_BEFORE_COMPACTION)) {  // asked for outside of a run
+      EXPECT_EQ(events_.outcomes(), "vetoed");
+      return;
+    }
+    const std::string text = "the run was stopped by hook: SAID by the hook";
+    EXPECT_TRUE(stored_has(R"("outcome":"stopped")"));
+    EXPECT_TRUE(stored_has(R"("error":"the run was stopped by hook: SAID by the hook")"));
+    EXPECT_TRUE(stored_has(R"("effect":"stop_run")"));
+    if (is(AGENTD_EVENT_SUBAGENT_STOP)) {  // its own run, which is told to the agent that started
+                                           // it
+      ASSERT_TRUE(*report_) << report_->error().message;
+      EXPECT_TRUE(requested_has("the agent did not finish: " + text));
+      return;
+    }
+    ASSERT_FALSE(*report_);
+    EXPECT_EQ(report_->error().kind, RunError::Kind::kStopped);
+    EXPECT_EQ(report_->error().message, text);
+    const auto ended = events_.of(RunEvent::Type::kRunEnded);
+    // What filled the context were runs of their own, with one request each.
+    const std::size_t earlier = is(AGENTD_EVENT_CONTEXT_THRESHOLD) ? 5 : 0;
+    ASSERT_EQ(ended.size(), earlier + 1);
+    EXPECT_EQ(ended.back().detail, "stopped");
+    EXPECT_EQ(ended.back().name, "hook");
+    EXPECT_EQ(ended.back().text, "SAID by the hook");
+    const bool before_the_model = is(AGENTD_EVENT_USER_MESSAGE_SEND) ||
+                                  is(AGENTD_EVENT_BEFORE_MODEL_CALL) ||
+                                  is(AGENTD_EVENT_CONTEXT_THRESHOLD);
+    const bool at_the_end = is(AGENTD_EVENT_AGENT_STOP);
+    EXPECT_EQ(model_.requests.size() - earlier, before_the_model ? 0u : at_the_end ? 2u : 1u);
+    const bool tool_ran = at_the_end || is(AGENTD_EVENT_AFTER_TOOL_CALL) ||
+                          is(AGENTD_EVENT_TOOL_CALL_FAILED) || is(AGENTD_EVENT_TURN_END);
+    EXPECT_EQ(tools_.calls.size(), tool_ran ? 1u : 0u);
+    EXPECT_EQ(stored_has("not run: " + text), !tool_ran && !before_the_model);
+    const auto next = run("and now?");
+    EXPECT_TRUE(next) << next.error().message;
+    EXPECT_EQ(events_.of(RunEvent::Type::kRunEnded).back().detail, "stop");
+  }
   void check_rewrite() {
     if (is(AGENTD_EVENT_BEFORE_TOOL_CALL)) {
       EXPECT_EQ(tools_.calls.at(0).input.text(), R"({"text":"REWRITTEN"})");
@@ -310,6 +360,9 @@ TEST_P(LegalAction, HasAnEffectThatCanBeSeen) {
     case AGENTD_ACT_CALLBACK:
       EXPECT_TRUE(requested_has("thread: "));
       EXPECT_TRUE(stored_has(R"("source":"recipe")"));
+      break;
+    case AGENTD_ACT_STOP_RUN:
+      check_stop_run();
       break;
     default:
       ADD_FAILURE() << "no check for this action";

@@ -232,7 +232,7 @@ TEST(CopyAction, ImpossibleSizesKindsAndNullsAreRefused) {
     EXPECT_FALSE(copy_action(&act.h)) << size;
   }
   act.h.size = sizeof act;
-  for (const std::uint16_t kind : {std::uint16_t{0}, std::uint16_t{17}, std::uint16_t{65'535}}) {
+  for (const std::uint16_t kind : {std::uint16_t{0}, std::uint16_t{AGENTD_ACT_STOP_RUN + 1}, std::uint16_t{65'535}}) {
     act.h.kind = kind;
     EXPECT_FALSE(copy_action(&act.h)) << kind;
   }

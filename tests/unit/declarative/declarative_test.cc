@@ -319,11 +319,11 @@ TEST(Declarative, WritesTheCanonicalAnswer) {
 }
 
 TEST(Declarative, RefusesAnActionThatTheEventDoesNotTake) {
-  EXPECT_EQ(
-      mistake("on: before_tool_call\ndo: compact"),
-      "/h/x.yaml:2:5: 'compact' cannot be done at before_tool_call: before_tool_call takes block");
+  EXPECT_EQ(mistake("on: before_tool_call\ndo: compact"),
+            "/h/x.yaml:2:5: 'compact' cannot be done at before_tool_call: before_tool_call takes "
+            "block, stop_run");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {action: block}"),
-            "/h/x.yaml:2:14: 'block' cannot be done at agent_stop: agent_stop takes continue, "
+            "/h/x.yaml:2:14: 'block' cannot be done at agent_stop: agent_stop takes stop_run, continue, "
             "compact, summary, "
             "replace, callback");
   EXPECT_EQ(mistake("on: session_end\ndo: block"),
@@ -355,7 +355,8 @@ TEST(Declarative, RefusesAnAnswerThatSaysNothing) {
   EXPECT_EQ(mistake("on: agent_stop\ndo: {message: go on}"),
             "/h/x.yaml:2:6: 'message' says nothing without 'action: continue'");
   EXPECT_EQ(mistake("on: before_tool_call\ndo: {reason: no}"),
-            "/h/x.yaml:2:6: 'reason' says nothing without 'action: block' or 'permission'");
+            "/h/x.yaml:2:6: 'reason' says nothing without 'action: block', 'action: stop_run' "
+            "or 'permission'");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {action: none, strategy: tail}"),
             "/h/x.yaml:2:20: 'strategy' says nothing without 'action: compact'");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {action: continue, message: a, messages: [b]}"),
@@ -364,7 +365,7 @@ TEST(Declarative, RefusesAnAnswerThatSaysNothing) {
 
 TEST(Declarative, NamesWhatIsWrongInAnAnswer) {
   EXPECT_EQ(mistake("on: agent_stop\ndo: compct"),
-            "/h/x.yaml:2:5: 'do' must be none, block, continue, compact, summary, replace or "
+            "/h/x.yaml:2:5: 'do' must be none, block, stop_run, continue, compact, summary, replace or "
             "callback, not 'compct': "
             "did you mean 'compact'?");
   EXPECT_EQ(mistake("on: before_tool_call\ndo: deny"),

@@ -26,10 +26,14 @@ struct OneAction {
 };
 
 TEST(Canonical, EachKeyIsItsAction) {
-  const std::array<OneAction, 23> table{{
+  const std::array<OneAction, 25> table{{
       {R"({"action":"block","reason":"no"})", AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_ACT_BLOCK,
        "no"},
       {R"({"blocked":true,"reason":"no"})", AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_ACT_BLOCK, "no"},
+      {R"({"action":"stop_run","reason":"no"})", AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_ACT_STOP_RUN,
+       "no"},
+      {R"({"action":"stop_run","reason":"no"})", AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_ACT_STOP_RUN,
+       "no"},
       {R"({"message":"new"})", AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_ACT_REPLACE_TEXT, "new"},
       {R"({"message":""})", AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_ACT_REPLACE_TEXT, ""},
       {R"({"input":{"command":"ls"}})", AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_ACT_REPLACE_TEXT,

@@ -253,7 +253,7 @@ TEST(ClaudeOutput, EachFieldIsItsAction) {
        "r"},
       {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"decision":"approve","reason":"r"})",
        AGENTD_ACT_PERMISSION, "r"},
-      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"continue":false,"stopReason":"s"})", AGENTD_ACT_BLOCK,
+      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"continue":false,"stopReason":"s"})", AGENTD_ACT_STOP_RUN,
        "s"},
       {AGENTD_EVENT_BEFORE_TOOL_CALL,
        R"({"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"r"}})",
@@ -274,7 +274,7 @@ TEST(ClaudeOutput, EachFieldIsItsAction) {
        AGENTD_ACT_SYSTEM_MESSAGE, "m"},
       {AGENTD_EVENT_PERMISSION_REQUEST,
        R"({"hookSpecificOutput":{"decision":{"behavior":"deny","message":"r","interrupt":true}}})",
-       AGENTD_ACT_BLOCK, "r"},
+       AGENTD_ACT_STOP_RUN, "r"},
       {AGENTD_EVENT_PERMISSION_REQUEST,
        R"({"hookSpecificOutput":{"decision":{"behavior":"allow"}}})", AGENTD_ACT_PERMISSION, ""},
       {AGENTD_EVENT_AFTER_TOOL_CALL, R"({"decision":"block","reason":"r"})",
@@ -332,13 +332,24 @@ TEST(ClaudeOutput, ContinueFalseBeatsTheDecision) {
   const Verdict stop =
       answered(AGENTD_EVENT_AGENT_STOP, 0,
                R"({"continue":false,"stopReason":"enough","decision":"block","reason":"go on"})");
-  EXPECT_EQ(kinds_of(stop),
-            (std::vector<std::uint32_t>{AGENTD_ACT_SET, AGENTD_ACT_SYSTEM_MESSAGE}));
-  EXPECT_EQ(stop.actions[0].target, AGENTD_KEY_THEN);
-  EXPECT_EQ(stop.actions[0].number, 0u);
+  EXPECT_EQ(only_action(stop).kind, AGENTD_ACT_STOP_RUN);
+  EXPECT_EQ(only_action(stop).text, "enough");
   const Verdict tool = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0,
                                 R"({"continue":false,"decision":"approve","reason":"r"})");
-  EXPECT_EQ(tool.actions[0].kind, AGENTD_ACT_BLOCK);
+  EXPECT_EQ(tool.actions[0].kind, AGENTD_ACT_STOP_RUN);
+}
+
+TEST(ClaudeOutput, ContinueFalseEndsTheRunWhereverThereIsOne) {
+  for (const std::uint32_t event :
+       {AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_EVENT_TOOL_CALL_FAILED,
+        AGENTD_EVENT_PERMISSION_REQUEST, AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_EVENT_AGENT_STOP,
+        AGENTD_EVENT_SUBAGENT_START, AGENTD_EVENT_SUBAGENT_STOP, AGENTD_EVENT_BEFORE_COMPACTION}) {
+    const Action action = only_action(answered(event, 0, R"({"continue":false,"stopReason":"s"})"));
+    EXPECT_EQ(action.kind, AGENTD_ACT_STOP_RUN) << event;
+    EXPECT_EQ(action.text, "s");
+    EXPECT_EQ(only_action(answered(event, 0, R"({"continue":false})")).text,
+              "the hook guard ended the run and gave no reason");
+  }
 }
 
 TEST(ClaudeOutput, DeferAsksAndSaysSo) {

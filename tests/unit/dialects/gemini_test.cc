@@ -143,7 +143,7 @@ TEST(GeminiOutput, EachFieldIsItsAction) {
        "r"},
       {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"decision":"ask","reason":"r"})", AGENTD_ACT_PERMISSION,
        "r"},
-      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"continue":false,"stopReason":"s"})", AGENTD_ACT_BLOCK,
+      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"continue":false,"stopReason":"s"})", AGENTD_ACT_STOP_RUN,
        "s"},
       {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"systemMessage":"m"})", AGENTD_ACT_SYSTEM_MESSAGE, "m"},
       {AGENTD_EVENT_BEFORE_TOOL_CALL, "checked 3 rules", AGENTD_ACT_SYSTEM_MESSAGE,
@@ -236,6 +236,17 @@ TEST(GeminiOutput, BrokenOutputOrWordsAreFailures) {
   EXPECT_TRUE(verdict_of(kGemini, AGENTD_EVENT_BEFORE_TOOL_CALL, huge).failed);
 }
 
+TEST(GeminiOutput, ContinueFalseEndsTheRunWhereItDoesSoInGemini) {
+  for (const std::uint32_t event :
+       {AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_EVENT_TOOL_CALL_FAILED,
+        AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_EVENT_AGENT_STOP, AGENTD_EVENT_BEFORE_MODEL_CALL,
+        AGENTD_EVENT_AFTER_MODEL_CALL}) {
+    const Action action = only_action(answered(event, 0, R"({"continue":false,"stopReason":"s"})"));
+    EXPECT_EQ(action.kind, AGENTD_ACT_STOP_RUN) << event;
+    EXPECT_EQ(action.text, "s");
+  }
+}
+
 TEST(GeminiOutput, WhatCannotBeHonouredIsAWarning) {
   const std::array<std::pair<std::uint32_t, const char*>, 7> table{{
       {AGENTD_EVENT_AFTER_TOOL_CALL,
@@ -245,7 +256,7 @@ TEST(GeminiOutput, WhatCannotBeHonouredIsAWarning) {
       {AGENTD_EVENT_BEFORE_COMPACTION, R"({"decision":"deny","reason":"r"})"},
       {AGENTD_EVENT_SESSION_START, R"({"decision":"deny"})"},
       {AGENTD_EVENT_AFTER_TOOL_CALL, R"({"hookSpecificOutput":{"tool_input":{}}})"},
-      {AGENTD_EVENT_AFTER_TOOL_CALL, R"({"continue":false})"},
+      {AGENTD_EVENT_BEFORE_COMPACTION, R"({"continue":false})"},
   }};
   for (const auto& [event, json] : table) {
     const Verdict verdict = answered(event, 0, json);

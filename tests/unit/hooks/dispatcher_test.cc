@@ -139,6 +139,38 @@ TEST_F(Dispatching, PinnedSnapshotOutlivesAPublish) {
 
 // ---- merging
 
+TEST_F(Dispatching, StopRunBeatsDenyBeatsAskBeatsAllow) {
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "a", [](const TestCall& call) {
+    call.emit(permission_action(AGENTD_PERMISSION_ALLOW));
+    call.emit(permission_action(AGENTD_PERMISSION_ASK));
+    call.emit(permission_action(AGENTD_PERMISSION_DENY, "denied"));
+    return call.answer(action(AGENTD_ACT_STOP_RUN, "enough"));
+  });
+  note("never", 0, Precedence::kUser, AGENTD_EVENT_BEFORE_TOOL_CALL);
+  publish();
+  const auto outcome = fire(AGENTD_EVENT_BEFORE_TOOL_CALL);
+  ASSERT_TRUE(outcome && outcome->stop);
+  EXPECT_TRUE(outcome->blocked);
+  EXPECT_EQ(outcome->reason, "enough");
+  EXPECT_EQ(outcome->stop->by.hook, "a");
+  EXPECT_EQ(outcome->stop->action.text, "enough");
+  EXPECT_EQ(ran_, "") << "nothing is asked about what will not happen";
+}
+
+// A tool has run: who redacts its output is asked, whatever happens to the run.
+TEST_F(Dispatching, StopRunBehindAToolLeavesTheRedactorsTheirTurn) {
+  answers("a", action(AGENTD_ACT_STOP_RUN, "enough"), AGENTD_EVENT_AFTER_TOOL_CALL);
+  answers("b", action(AGENTD_ACT_REPLACE_TEXT, "clean"), AGENTD_EVENT_AFTER_TOOL_CALL);
+  answers("o", action(AGENTD_ACT_STOP_RUN, "ignored"), AGENTD_EVENT_AFTER_TOOL_CALL).what.flags =
+      AGENTD_HOOK_OBSERVES;
+  publish();
+  const auto outcome = fire(AGENTD_EVENT_AFTER_TOOL_CALL);
+  ASSERT_TRUE(outcome && outcome->stop);
+  EXPECT_EQ(outcome->stop->by.hook, "a");
+  EXPECT_FALSE(outcome->blocked);
+  EXPECT_EQ(text_, "clean");
+}
+
 TEST_F(Dispatching, EmptyAnswersAreInert) {
   note("a");
   answers("b", action(AGENTD_ACT_INJECT_CONTEXT, "c"));
@@ -754,6 +786,7 @@ TEST(EventTable, IdsAndNamesAreThoseOfTheHeader) {
 TEST(EventTable, BlockIsLegalExactlyForEventsThatBlock) {
   for (const EventTraits& event : all_events()) {
     EXPECT_EQ(is_legal(event.id, AGENTD_ACT_BLOCK), event.blocking) << event.name;
+    EXPECT_LE(event.blocking, is_legal(event.id, AGENTD_ACT_STOP_RUN)) << event.name;
     EXPECT_EQ(is_legal(event.id, AGENTD_ACT_REPLACE_TEXT), event.text_target != 0) << event.name;
   }
   EXPECT_FALSE(is_legal(AGENTD_EVENT_AGENT_STOP, 99));

@@ -55,7 +55,7 @@ class Observing : public ::testing::Test {
     return hook;
   }
   std::unique_ptr<Outcome> fire(TraceSink* trace = nullptr, bool slots = true,
-                                std::uint16_t only = 0) {
+                                std::uint16_t only = 0, Milliseconds budget = {}) {
     std::vector<Subscription> all;
     for (const auto& hook : hooks_) all.push_back(hook->what);
     dispatcher_.publish(std::move(all));
@@ -72,6 +72,10 @@ class Observing : public ::testing::Test {
     };
     what.slots = slots ? &slots_ : nullptr;
     what.only = only;
+    if (budget.count() != 0) {
+      what.deadline_ns = Deadline::after(clock_, budget).at_ns;
+      what.budget_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(budget).count());
+    }
     return dispatch(*snapshot_, *slot, what, trace);
   }
 
@@ -101,6 +105,36 @@ TEST_F(Observing, TenWaitingObserversRunAtTheSameTime) {
     });
   fire();
   EXPECT_EQ(met.load(), 10);
+}
+
+// Switched off by what it does here: that is told, and what its neighbours said is not lost.
+TEST_F(Observing, ObserverThatHangsBesideAWaitingOneIsTold) {
+  observer("a waits",
+           [](const TestCall& call) { return call.slot.note(call.raw.token, "done"), AGENTD_OK; });
+  TestHook& hangs = observer("b hangs", [](const TestCall&) { return AGENTD_PENDING; });
+  hangs.what.waits = false;
+  hangs.what.stopped = std::make_shared<std::atomic<std::uint32_t>>(kHookInUse);
+  TestHook& same = observer("c same module", [](const TestCall& call) {
+    return call.slot.note(call.raw.token, "said"), AGENTD_OK;
+  });
+  same.what.stopped = hangs.what.stopped;
+  Lines lines;
+  const auto outcome = fire(&lines, true, 0, Milliseconds(50));
+  EXPECT_EQ(hangs.what.stopped->load(), kHookStuck);
+  EXPECT_NE(lines.text.find("a waits:none(done)"), std::string::npos) << lines.text;
+  EXPECT_NE(lines.text.find("b hangs:failed["), std::string::npos) << lines.text;
+  EXPECT_NE(lines.text.find("c same module:none(said)"), std::string::npos) << lines.text;
+  EXPECT_TRUE(outcome && outcome->failures.size() == 1u);
+}
+
+TEST_F(Observing, ObserversThatAreNotAskedForAreNotAskedTogetherEither) {
+  std::atomic<int> asked{0};
+  for (const char* const name : {"a", "b"})
+    observer(name, [&](const TestCall&) { return ++asked, AGENTD_OK; });
+  Lines lines;
+  fire(&lines, true, AGENTD_HOOK_GATES);
+  EXPECT_EQ(asked.load(), 0);
+  EXPECT_EQ(lines.text, "");
 }
 
 TEST_F(Observing, WithoutSlotsTheyRunOneAfterAnother) {

@@ -17,7 +17,7 @@ namespace {
 std::vector<const Shape*> every_shape() {
   std::vector<const Shape*> out(all_shapes().begin(), all_shapes().end());
   for (std::uint32_t op = 0; op < 100; ++op)
-    for (std::uint32_t kind = 0; kind <= AGENTD_ACT_TOOL_RESULT; ++kind)
+    for (std::uint32_t kind = 0; kind <= AGENTD_ACT_STOP_RUN; ++kind)
       if (args_shape(op, kind) != nullptr && (kind == 0 || op == 1))
         out.push_back(args_shape(op, kind));
   for (std::uint32_t op = 0; op < 100; ++op)

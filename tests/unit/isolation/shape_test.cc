@@ -226,9 +226,9 @@ TEST(Shape, IsNoneForEventsWithoutAPayload) {
 TEST(Shape, OfAnActionGoesByItsKind) {
   EXPECT_EQ(action_shape(AGENTD_ACT_REPLACE_MESSAGES).bytes, sizeof(agentd_act_replace));
   EXPECT_EQ(action_shape(AGENTD_ACT_TOOL_RESULT).bytes, sizeof(agentd_act_tool_result));
-  for (std::uint32_t kind = AGENTD_ACT_BLOCK; kind <= AGENTD_ACT_TOOL_RESULT; ++kind)
+  for (std::uint32_t kind = AGENTD_ACT_BLOCK; kind <= AGENTD_ACT_STOP_RUN; ++kind)
     EXPECT_GT(action_shape(kind).bytes, sizeof(agentd_action)) << kind;
-  for (const std::uint32_t kind : {0u, AGENTD_ACT_TOOL_RESULT + 1u, 0xffffffffu})
+  for (const std::uint32_t kind : {0u, AGENTD_ACT_STOP_RUN + 1u, 0xffffffffu})
     EXPECT_EQ(action_shape(kind).bytes, sizeof(agentd_action)) << kind;
 }
 

@@ -66,6 +66,7 @@ class CallTest : public ::testing::Test {
 
 TEST_F(CallTest, BlockCarriesItsReason) {
   EXPECT_EQ(at_tool([](call& c) { c.block("no"); }).text(AGENTD_ACT_BLOCK), "no");
+  EXPECT_EQ(at_tool([](call& c) { c.stop_run("enough"); }).text(AGENTD_ACT_STOP_RUN), "enough");
 }
 
 TEST_F(CallTest, ContinueCarriesTheNextMessage) {

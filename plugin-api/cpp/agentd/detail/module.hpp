@@ -368,8 +368,9 @@ constexpr std::size_t write_manifest(char* out, std::string_view id, std::string
   to.raw("{");
   to.member("id", id);
   to.member("version", version);
-  static_assert(AGENTD_ABI_MAJOR == 1 && AGENTD_ABI_MINOR == 0, "the manifest names the ABI");
-  to.member("abi", "1.0");
+  static_assert(AGENTD_ABI_MAJOR == 1 && AGENTD_TARGET_MINOR <= AGENTD_ABI_MINOR, "the manifest names the ABI");
+  static_assert(AGENTD_TARGET_MINOR <= 1, "add the text of the minor version below");
+  to.member("abi", AGENTD_TARGET_MINOR == 0 ? "1.0" : "1.1");
   write_events<T>(to);
   if constexpr (requires { std::begin(T::hook_requires); })
     write_ids(to, "requires", T::hook_requires);

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// verdicts_test.cc - what a hook says holds, and one that did not agree has not agreed: runs that
+// hooks end, slow denials, redactors that fail, namesakes.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+class Verdicts : public ::testing::Test {
+ protected:
+  // A hook of the user's own; `mode` 0755 makes it a program.
+  void hook(const std::string& name, const std::string& text, unsigned mode = 0644) {
+    put(program_.home() + "/hooks/" + name, text, mode);
+  }
+  void put(const std::string& path, const std::string& text, unsigned mode = 0644) {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::filesystem::permissions(std::filesystem::path(path).parent_path(),
+                                 std::filesystem::perms::owner_all);
+    std::ofstream(path) << text;
+    ::chmod(path.c_str(), mode);
+  }
+  Finished run(const std::string& script, std::vector<std::string> more = {}) {
+    more.insert(more.begin(),
+                {"run", "go", "--allow", "bash", "--script", program_.script(script)});
+    return program_.run(more);
+  }
+  bool made(const std::string& name) const {
+    return std::filesystem::exists(program_.project() + "/" + name);
+  }
+
+  Program program_;
+};
+
+constexpr const char* kTwoCalls =
+    "- calls:\n"
+    "  - {name: bash, input: {command: 'touch first'}}\n"
+    "  - {name: bash, input: {command: 'touch second'}}\n"
+    "- text: never asked for\n";
+
+TEST_F(Verdicts, StopRunEndsTheRunWithAnExitCodeOfItsOwn) {
+  hook("budget.yaml",
+       "on: before_tool_call\ndo: {action: stop_run, reason: the budget is spent}\n");
+  const Finished ran = run(kTwoCalls);
+  EXPECT_EQ(ran.code, 7) << ran.err;
+  EXPECT_TRUE(has(ran.err, "the run was stopped by budget: the budget is spent")) << ran.err;
+  EXPECT_FALSE(has(ran.out, "never asked for"));
+  EXPECT_FALSE(made("first") || made("second"));
+  const std::string id = program_.newest();
+  const Finished shown = program_.run({"conversation", "show", id, "--log"});
+  EXPECT_TRUE(has(shown.out, "not run: the run was stopped by budget")) << shown.out;
+  const Finished why = program_.run({"hooks", "trace"});
+  EXPECT_TRUE(has(why.out, "stop_run")) << why.out << why.err;
+  // The conversation goes on with the next message.
+  std::filesystem::remove(program_.home() + "/hooks/budget.yaml");
+  const Finished next = run("- text: here I am\n", {"--resume", id});
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_TRUE(has(next.out, "here I am"));
+}
+
+TEST_F(Verdicts, StopRunBehindTheFirstToolLeavesTheOthersOut) {
+  hook("once",
+       "#!/bin/sh\nif [ \"$1\" = hook ]; then echo after_tool_call; exit; fi\n"
+       "echo '{\"action\":\"stop_run\",\"reason\":\"one is enough\"}'\n",
+       0755);
+  const Finished ran = run(kTwoCalls, {"--json"});
+  EXPECT_EQ(ran.code, 7) << ran.err;
+  EXPECT_TRUE(made("first"));
+  EXPECT_FALSE(made("second"));
+  bool ended = false;
+  for (const JsonDocument& line : json_lines(ran.out)) {
+    if (line.root()["type"].string_or("") != "run_ended") continue;
+    ended = true;
+    EXPECT_EQ(line.root()["outcome"].string_or(""), "stopped");
+    EXPECT_EQ(line.root()["name"].string_or(""), "once");
+    EXPECT_EQ(line.root()["reason"].string_or(""), "one is enough");
+  }
+  EXPECT_TRUE(ended) << ran.out;
+}
+
+// hooks.deadline_ms is for hooks that say nothing of their time.
+TEST_F(Verdicts, SlowDenialsOfHooksWithATimeOfTheirOwnCount) {
+  const std::string settings = program_.directory().file("claude/settings.json");
+  put(program_.directory().file("claude/slow.sh"),
+      "#!/bin/sh\ncat >/dev/null\nsleep 1.5\necho 'not today' >&2\nexit 2\n", 0755);
+  put(settings,
+      "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\","
+      "\"timeout\":20,"
+      "\"command\":\"" +
+          program_.directory().file("claude/slow.sh") + "\"}]}]}}");
+  program_.config("hooks: {deadline_ms: 300, adapt: [\"claude:" + settings + "\"]}\n");
+  const Finished ran =
+      run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(made("first")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "not today")) << ran.err;
+}
+
+TEST_F(Verdicts, DenialBehindSlowHooksCounts) {
+  const std::string slow =
+      "#!/bin/sh\nif [ \"$1\" = hook ]; then echo before_tool_call; exit; fi\nsleep 0.7\n";
+  hook("a", slow, 0755);
+  hook("b", slow, 0755);
+  hook("c", slow + "echo '{\"action\":\"block\",\"reason\":\"not today\"}'\n", 0755);
+  program_.config("hooks: {deadline_ms: 1900}\n");
+  const Finished ran =
+      run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(made("first")) << ran.err;
+}
+
+TEST_F(Verdicts, WhatABrokenRedactorCouldNotSeeIsSeenByNobody) {
+  hook("redact.yaml", "on: after_tool_call\nguard: true\ncommand: 'cat >/dev/null; exit 1'\n");
+  const std::string record = program_.directory().file("requests");
+  const Finished ran =
+      run("- calls: [{name: bash, input: {command: 'printf %s%s hunt er2'}}]\n- text: done\n",
+          {"--json", "--set", "scripted.record=" + record});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const auto requests = read_file(record, 1 << 20);
+  ASSERT_TRUE(requests);
+  EXPECT_TRUE(has(*requests, "[withheld: the hook redact")) << *requests;
+  const Finished shown = program_.run({"conversation", "show", program_.newest(), "--log"});
+  for (const std::string* const text : {&*requests, &ran.out, &shown.out})
+    EXPECT_FALSE(has(*text, "hunter2")) << *text;
+}
+
+TEST_F(Verdicts, AnswerIsShownOnlyBehindTheHooksThatGuardIt) {
+  hook("redact.yaml", "on: after_model_call\nguard: true\ncommand: 'cat >/dev/null; exit 1'\n");
+  const Finished ran = run("- text: the secret\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(has(ran.out, "secret")) << ran.out;
+  EXPECT_TRUE(has(ran.out, "[withheld: the hook redact")) << ran.out;
+  EXPECT_FALSE(
+      has(program_.run({"conversation", "show", program_.newest(), "--log"}).out, "the secret"));
+}
+
+TEST_F(Verdicts, NamesakesAreToldApartOrRefused) {
+  hook("x", "#!/bin/sh\nif [ \"$1\" = hook ]; then echo turn_start; fi\n", 0755);
+  hook("x.yaml", "on: before_tool_call\nguard: true\ndo: {action: block, reason: no}\n");
+  const Finished ran =
+      run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
+  EXPECT_FALSE(made("first")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "has the same name 'x': rename one of the two")) << ran.err;
+  const Finished test = program_.run({"hooks", "test", "x", "--event", "before_tool_call"});
+  EXPECT_EQ(test.code, 2) << test.out;
+  EXPECT_TRUE(has(test.err, "/x,") && has(test.err, "/x.yaml")) << test.err;
+}
+
+TEST_F(Verdicts, GuardThatIsGoneIsMissedThoughAnotherHookHasItsName) {
+  hook("x.yaml",
+       "on: before_tool_call\nguard: true\nwhen: 'false'\ndo: {action: block, reason: no}\n");
+  const char* const script =
+      "- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n";
+  run(script);
+  EXPECT_TRUE(made("first"));
+  std::filesystem::remove(program_.project() + "/first");
+  std::filesystem::remove(program_.home() + "/hooks/x.yaml");
+  hook("x", "#!/bin/sh\nif [ \"$1\" = hook ]; then echo turn_start; fi\n", 0755);
+  const Finished ran = run(script);
+  EXPECT_FALSE(made("first")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "the guard 'x' blocks what it guards")) << ran.err;
+}
+
+TEST_F(Verdicts, HooksOfTwoAdaptedFilesHaveNamesOfTheirOwn) {
+  std::string adapt;
+  for (const char* const place : {"one", "two"}) {
+    const std::string file = program_.directory().file(std::string(place) + "/settings.json");
+    put(file,
+        "{\"hooks\":{\"PreToolUse\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"exit "
+        "2\"}]}]}}");
+    adapt += (adapt.empty() ? "\"claude:" : ", \"claude:") + file + "\"";
+  }
+  program_.config("hooks: {adapt: [" + adapt + "]}\n");
+  std::vector<std::string> names;
+  const Finished list = program_.run({"hooks", "list", "--json"});
+  for (const JsonDocument& line : json_lines(list.out))
+    if (line.root()["name"].string_or("").starts_with("claude/"))
+      names.emplace_back(line.root()["name"].string_or(""));
+  ASSERT_EQ(names.size(), 2u) << list.out << list.err;
+  EXPECT_NE(names[0], names[1]);
+  EXPECT_TRUE(names[0].starts_with("claude/one-") && names[0].ends_with("/PreToolUse.1"))
+      << names[0];
+  // What is said of one of them is said of that one alone: the other still blocks.
+  program_.config("hooks: {adapt: [" + adapt + "], \"" + names[0] + "\": {shadow: true}}\n");
+  const Finished ran =
+      run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
+  EXPECT_FALSE(made("first")) << ran.err;
+  EXPECT_TRUE(has(ran.err, names[1])) << ran.err;
+}
+
+}  // namespace
+}  // namespace agentd::testing
