@@ -247,7 +247,7 @@ void allow_advice(Filter& filter) {
 
 // The host ends this process and must stay able to: PR_SET_PDEATHSIG, PR_SET_DUMPABLE and their
 // like are not there.
-void allow_process_control(Filter& filter, bool processes) {
+void allow_process_control(Filter& filter, const SandboxRules& rules) {
   constexpr std::uint64_t kSetVma = 0x53564d41;
   filter.allow_values(
       "prctl", 0,
@@ -255,8 +255,10 @@ void allow_process_control(Filter& filter, bool processes) {
        PR_GET_SECUREBITS, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK, PR_SET_NO_NEW_PRIVS,
        PR_GET_NO_NEW_PRIVS, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_GET_SPECULATION_CTRL,
        PR_SET_SPECULATION_CTRL, PR_GET_PDEATHSIG, kSetVma});
-  if (processes) filter.allow_values("prctl", 0, {PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER});
+  if (rules.processes)
+    filter.allow_values("prctl", 0, {PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER});
   filter.allow("prlimit64", {is_null(2)});  // to look
+  if (rules.own_limits) filter.allow("prlimit64", {is(0, 0)});
 }
 
 // Who may set the priority of another process of the user can starve the host. Its own one a process
@@ -335,7 +337,7 @@ int filter_calls(const SandboxRules& rules, long landlock) {
   allow_futex(filter);
   allow_clone(filter, rules.processes);
   allow_advice(filter);
-  allow_process_control(filter, rules.processes);
+  allow_process_control(filter, rules);
   allow_own_priority(filter);
   allow_signals(filter, rules.processes && landlock >= kVersionScope);
   allow_descriptors(filter, rules);

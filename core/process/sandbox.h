@@ -35,6 +35,8 @@ struct SandboxRules {
   std::vector<std::string> readable, writable;
   // Descriptors whose files may be opened again for reading, through /proc/self/fd.
   std::vector<int> reopened;
+  // Its own limits may be changed: for a process that is there to see whether somebody does.
+  bool own_limits = false;
   // As if the kernel's Landlock were of that version and no newer; 0 = as it is.
   long landlock_version_max = 0;
 };

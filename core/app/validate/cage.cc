@@ -29,6 +29,7 @@ Result<void> enter_cage(const Manifest& manifest, const std::string& directory,
   rules.files_read = rules.files_write = !directory.empty();
   if (!directory.empty()) rules.readable = rules.writable = {directory};
   rules.reopened = reopened;
+  rules.own_limits = true;  // a rule asks whether it changes them
   AGENTD_TRY_VOID(enter_sandbox(rules));
   return {};
 }
