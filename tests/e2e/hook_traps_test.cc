@@ -258,7 +258,11 @@ TEST_F(HookTraps, ADeletedGuardIsMissedUntilItIsUntrusted) {
   const Finished missing = call_tool();
   EXPECT_FALSE(ran()) << missing.err;
   ASSERT_EQ(program_.run({"hooks", "untrust", "guard"}).code, 0);
-  call_tool();
+  // What the configuration still says of it is now a name that nothing bears.
+  EXPECT_EQ(call_tool().code, 2);
+  EXPECT_FALSE(ran());
+  program_.config("");
+  EXPECT_EQ(call_tool().code, 0);
   EXPECT_TRUE(ran());
 }
 

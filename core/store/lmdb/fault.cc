@@ -20,14 +20,16 @@ void print(const char* text) noexcept {
   if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
 }
 
-extern "C" void on_fault(int signal, siginfo_t*, void*) {
+extern "C" void on_fault(int signal, siginfo_t* info, void*) {
+  const bool sent = info->si_code <= 0;  // by kill() or raise(), not by an instruction
   const char* const directory = store_in_use;
-  if (directory != nullptr)
+  if (directory != nullptr && !sent)
     end_by_damage(directory, signal == SIGBUS ? "a page of it cannot be read"
                                               : "a page leads out of the file");
   // The instruction runs again, and meets whoever was there before.
   for (std::size_t i = 0; i < kFaults.size(); ++i)
     if (kFaults[i] == signal) ::sigaction(signal, &handled_before[i], nullptr);
+  if (sent) ::raise(signal);
 }
 
 }  // namespace
