@@ -348,15 +348,23 @@ Result<std::string> Compaction::summarise() {
 Result<std::string> Compaction::ask_summary(const std::string& model, const std::string& prompt,
                                             std::uint32_t rows) {
   AGENTD_TRY(const SummarySource source,
-             load_summary_source(parts_.store, session_.id_, session_.conversation_->rows(), rows,
+             load_summary_source(parts_.store, session_.id_, session_.conversation_->rows(),
+                                 session_.conversation_->origins(), rows,
                                  session_.services_.row_count()));
   SummaryRequest ask;
   ask.conversation_id = session_.conversation_id();
   ask.model = model;
   ask.prompt = prompt;
   ask.messages = source.messages();
+  ask.origins = &source.origins;
+  const std::vector<ToolSpec> tools = session_.tool_specs();
+  ask.tools = tools;
   const ModelInfo info = session_.services_.model_info(model);
   ask.max_summary_tokens = std::min(target().summary_max, info.max_output);
+  if (model == session_.options_.model) {
+    ask.system = session_.system_text();
+    ask.thinking = session_.services_.thinking_for(model, ask.max_summary_tokens, true);
+  }
   ask.window = info.window;
   ask.scale = session_.services_.factors().of(model, session_.options_.model);
   Summariser summariser(parts_, session_.cancel_, [this](std::string_view part) { tell_start(part); });

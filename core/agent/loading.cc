@@ -124,10 +124,12 @@ Result<std::unique_ptr<Conversation>> view_before_cut(const Store& store, const 
 }  // namespace
 
 Result<SummarySource> load_summary_source(const Store& store, const Ulid& id, const Rows& rows,
-                                          std::uint32_t count, const Rows::Count& token_count) {
+                                          const Origins& origins, std::uint32_t count,
+                                          const Rows::Count& token_count) {
   std::set<std::uint64_t> kept;
   for (std::uint32_t i = count; i < rows.size(); ++i) kept.insert(rows[i].seq);
   Rows source = rows;
+  Origins known = origins;
   std::uint32_t used = count;
   for (std::uint32_t i = 0; i < used;) {
     const std::uint64_t seq = source[i].seq;
@@ -140,6 +142,7 @@ Result<SummarySource> load_summary_source(const Store& store, const Ulid& id, co
       ++i;
       continue;
     }
+    known.add(before->origins());
     Rows whole(token_count);
     std::set<std::uint64_t> there;
     for (const agentd_message& row : before->rows()) {
@@ -153,7 +156,7 @@ Result<SummarySource> load_summary_source(const Store& store, const Ulid& id, co
     i = 0;  // what was before may begin with an older mark
   }
   AGENTD_TRY(Rows originals, load_originals(store, id, source, used, token_count));
-  return SummarySource{std::move(originals), used};
+  return SummarySource{std::move(originals), used, std::move(known)};
 }
 
 }  // namespace agentd

@@ -30,14 +30,16 @@ Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t
 Result<Rows> load_originals(const Store& store, const Ulid& id, const Rows& rows, std::uint32_t count,
                             const Rows::Count& token_count);
 // The same, and in place of the mark of a cut the messages that it stands for: what was left out
-// when no summary could be had becomes part of the next one.
+// when no summary could be had becomes part of the next one. `origins` are those of the view.
 struct SummarySource {
   Rows rows;
   std::uint32_t count = 0;  // of the rows, from the first: what is to be summarised
+  Origins origins;          // of the rows
   std::span<const agentd_message> messages() const { return {rows.begin(), count}; }
 };
 Result<SummarySource> load_summary_source(const Store& store, const Ulid& id, const Rows& rows,
-                                          std::uint32_t count, const Rows::Count& token_count);
+                                          const Origins& origins, std::uint32_t count,
+                                          const Rows::Count& token_count);
 // Who "wrote" the mark of a cut.
 inline constexpr std::string_view kCutAuthor = "truncation";
 

@@ -113,6 +113,12 @@ void AgentServices::charge(const Charged& who, const Usage& usage, std::string p
     found->second->charge(usage, std::move(purpose));
 }
 
+Origins AgentServices::origins_of(const Charged& who) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(who.conversation);
+  return found == sessions_.end() ? Origins() : found->second->origins();
+}
+
 // ---- compactor
 
 std::uint64_t AgentServices::corrected(std::string_view model, std::uint64_t estimated) const {
@@ -157,12 +163,14 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   ask.conversation_id = who.id;
   ask.model = summary_model(options.model);
   ask.prompt = prompt;
-  SummarySource source{rows, plan.split};
+  SummarySource source{rows, plan.split, {}};
   if (!view.empty()) {
     AGENTD_TRY(const Ulid id, Ulid::parse(who.id));
-    AGENTD_TRY(source, load_summary_source(parts_.store, id, rows, plan.split, row_count()));
+    AGENTD_TRY(source, load_summary_source(parts_.store, id, rows, origins_of(who), plan.split,
+                                           row_count()));
   }
   ask.messages = source.messages();
+  ask.origins = &source.origins;
   ask.max_summary_tokens = target_of(request, gauge, options_.budget).summary_max;
   ask.window = model_info(ask.model).window;
   ask.scale = factors_.of(ask.model, options_.model);

@@ -227,6 +227,11 @@ SessionImpl::Seen SessionImpl::seen() const {
   return {conversation_->pin(), conversation_->state().ranges(), conversation_->revision()};
 }
 
+Origins SessionImpl::origins() const {
+  const std::lock_guard lock(mutex_);
+  return conversation_->origins();
+}
+
 void SessionImpl::begin_conversation() {
   if (conversation_->revision() != 0) return;
   if (!pending_.empty() && pending_.front().type == RecordType::kGenesis) return;
@@ -599,9 +604,13 @@ void SessionImpl::tell_short_stop(std::string_view outcome) {
   else if (stop_reason_ == StopReason::kMaxTokens)
     text = "the answer was cut at the limit of " + with_commas(options_.max_output_tokens) +
            " output tokens: raise max_output_tokens, or ask it to go on";
-  outcome_ = outcome == "max_turns" || stop_reason_ == StopReason::kMaxTokens ? AGENTD_OUTCOME_PARTIAL
-             : stop_reason_ == StopReason::kRefusal                          ? AGENTD_OUTCOME_FAILURE
-                                                                             : AGENTD_OUTCOME_SUCCESS;
+  else if (stop_reason_ == StopReason::kContextLength)
+    text = "the answer was cut because the model's window is full: compact the conversation, then ask it "
+           "to go on";
+  const bool cut = stop_reason_ == StopReason::kMaxTokens || stop_reason_ == StopReason::kContextLength;
+  outcome_ = outcome == "max_turns" || cut            ? AGENTD_OUTCOME_PARTIAL
+             : stop_reason_ == StopReason::kRefusal ? AGENTD_OUTCOME_FAILURE
+                                                    : AGENTD_OUTCOME_SUCCESS;
   if (!text.empty()) warn(text);
 }
 

@@ -77,6 +77,8 @@ class SessionImpl final : public Session {
     std::uint64_t revision = 0;
   };
   Seen seen() const;
+  // Of what was seen so far.
+  Origins origins() const;
   CancelToken cancel() const;
   bool compacts() const { return compacts_; }
   // Usage of a hook's own model calls, recorded with the next commit.
@@ -313,6 +315,8 @@ class Turn {
   Result<ToolOutcome> run_subagent(const ToolCall& call);
   void after_tool(const Prepared& prepared, ToolResultRecord& result, std::uint64_t duration_ns);
 
+  // Of the answer to the request that was sent last.
+  Origin sent_origin() const;
   // What the request holds, as the estimator counts it.
   std::uint64_t estimate_of(const ModelRequest& request, const Rows& rows) const;
 

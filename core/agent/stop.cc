@@ -178,6 +178,9 @@ Result<std::string, RunError> SessionImpl::run_callback(const Action& action) {
     ask.purpose = "thread";
     ask.conversation_id = conversation_->id();
     ask.messages = {conversation_->rows().begin(), conversation_->rows().size()};
+    ask.origins = &conversation_->origins();
+    const std::vector<ToolSpec> tools = tool_specs();
+    ask.tools = tools;
     ask.max_output_tokens = options_.max_output_tokens;
     auto answer = ask_utility(parts_, ask, cancel_);
     if (answer) {

@@ -60,6 +60,10 @@ Error error_of(const ModelError& error) {
   return {Code::kUnavailable, error.message};
 }
 
+bool is_refused_as_invalid(const ModelError& error) {
+  return error.kind == ModelErrorKind::kInvalid && error.http_status == 400;
+}
+
 Error summary_error(const ModelError& error) {
   // The model is not there, or not for this key: another one may be.
   const bool other = error.kind == ModelErrorKind::kInvalid || error.kind == ModelErrorKind::kAuth;
@@ -73,6 +77,19 @@ std::string cut_summary_text(std::uint64_t max_summary_tokens) {
          " tokens, also when a shorter one was asked for: raise compaction.summary_tokens";
 }
 
+bool wants_other_form(const ModelError& error) {
+  return error.kind == ModelErrorKind::kContextLength || is_refused_as_invalid(error);
+}
+
+bool holds_tool_blocks(std::span<const agentd_message> rows) {
+  for (const agentd_message& row : rows)
+    for (std::uint32_t i = 0; i < row.blocks.count; ++i)
+      if (blocks_of(row)[i].kind == AGENTD_BLOCK_TOOL_USE ||
+          blocks_of(row)[i].kind == AGENTD_BLOCK_TOOL_RESULT)
+        return true;
+  return false;
+}
+
 ModelResult call_utility(const AgentParts& parts, const UtilityRequest& wanted, const CancelToken& cancel) {
   ModelRequest request;
   request.model = wanted.model;
@@ -80,7 +97,12 @@ ModelResult call_utility(const AgentParts& parts, const UtilityRequest& wanted, 
   request.messages = wanted.messages;
   request.closing_text = wanted.closing_text;
   request.max_output_tokens = wanted.max_output_tokens;
-  request.thinking = least_thinking(parts.models.find(wanted.model), wanted.max_output_tokens);
+  request.origins = wanted.origins;
+  if (holds_tool_blocks(wanted.messages)) request.tools = wanted.tools;
+  request.may_call_tools = false;
+  request.thinking = wanted.thinking ? *wanted.thinking
+                                     : least_thinking(parts.models.find(wanted.model),
+                                                      wanted.max_output_tokens);
   request.purpose = wanted.purpose;
   request.conversation_id = wanted.conversation_id;
   NullModelSink sink;
@@ -98,21 +120,35 @@ Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest&
 std::uint64_t Summariser::room_of(const SummaryRequest& request) const {
   // An estimate is an estimate: a twentieth stays free.
   const double window = static_cast<double>(request.window) * 0.95 / request.scale;
-  const std::uint64_t taken = request.max_summary_tokens + parts_.estimator.count_text(request.prompt) +
-                              parts_.estimator.count_text(kSystem) + 100;
+  std::uint64_t taken = request.max_summary_tokens + parts_.estimator.count_text(request.prompt) +
+                        parts_.estimator.count_text(kSystem) +
+                        parts_.estimator.count_text(request.system) + 100;
+  if (holds_tool_blocks(request.messages))
+    for (const ToolSpec& tool : request.tools)
+      taken += parts_.estimator.count_text(tool.name + tool.description + tool.input_schema_json);
   const auto whole = static_cast<std::uint64_t>(window);
   return whole > taken ? whole - taken : 0;
 }
 
-Summariser::Asked Summariser::ask(const SummaryRequest& request, std::span<const agentd_message> messages,
-                                  std::string_view prompt) {
+Summariser::Asked Summariser::ask_about_rows(const SummaryRequest& request) {
   UtilityRequest call;
+  call.messages = request.messages;
+  call.origins = request.origins;
+  call.tools = request.tools;
+  if (request.system.empty()) return ask_whole(request, call, request.prompt);
+  call.system = request.system;
+  call.thinking = request.thinking;
+  // Its place is the end: whatever stands before the prompt is as the conversation sends it.
+  return ask_whole(request, call, std::string(kSystem) + "\n\n" + request.prompt);
+}
+
+Summariser::Asked Summariser::ask(const SummaryRequest& request, UtilityRequest call,
+                                  std::string_view prompt) {
   call.model = request.model;
-  call.system = kSystem;
+  if (call.system.empty()) call.system = kSystem;
   call.closing_text = prompt;
   call.purpose = "summary";
   call.conversation_id = request.conversation_id;
-  call.messages = messages;
   call.max_output_tokens = request.max_summary_tokens;
   ModelResult answer = call_utility(parts_, call, cancel_);
   if (!answer) return answer.error();
@@ -129,11 +165,10 @@ Summariser::Asked Summariser::ask(const SummaryRequest& request, std::span<const
 }
 
 Summariser::Asked Summariser::ask_whole(const SummaryRequest& request,
-                                        std::span<const agentd_message> messages,
-                                        std::string_view prompt) {
-  Asked first = ask(request, messages, prompt);
+                                        const UtilityRequest& call, std::string_view prompt) {
+  Asked first = ask(request, call, prompt);
   if (!first || !ended_early_) return first;
-  Asked second = ask(request, messages, shorter_prompt(prompt, request.max_summary_tokens));
+  Asked second = ask(request, call, shorter_prompt(prompt, request.max_summary_tokens));
   if (second && !ended_early_) return second;
   if (!second && (second.error().retryable || second.error().kind == ModelErrorKind::kCancelled))
     return second;
@@ -151,8 +186,10 @@ Summariser::Asked Summariser::ask_about(const SummaryRequest& request, const std
                                         std::string_view prompt) {
   Rows rows;
   rows.append(Message::of_text(Role::kUser, text), 0, 0);
+  UtilityRequest call;
+  call.messages = {rows.begin(), rows.size()};
   for (int tries = 1;; ++tries) {
-    Asked answer = ask_whole(request, {rows.begin(), rows.size()}, prompt);
+    Asked answer = ask_whole(request, call, prompt);
     if (answer || !answer.error().retryable || tries == kPartTries || cancel_.cancelled())
       return answer;
   }
@@ -199,9 +236,13 @@ Result<std::string> Summariser::summarise(const SummaryRequest& request) {
   for (const agentd_message& row : request.messages) tokens += row.tokens;
   std::uint64_t room = request.window == 0 ? tokens : room_of(request);
   Asked summary = unusable(ModelErrorKind::kContextLength, "");
-  if (tokens <= room) summary = ask_whole(request, request.messages, request.prompt);
-  // What did not fit as it is does not fit as text either, unless in parts.
-  if (!summary && tokens <= room) room = tokens / 2;
+  if (tokens <= room) {
+    summary = ask_about_rows(request);
+    // A server that takes no such history takes its text.
+    if (!summary && is_refused_as_invalid(summary.error())) summary = in_parts(request, room);
+    // What did not fit as it is does not fit as text either, unless in parts.
+    if (!summary) room = tokens / 2;
+  }
   for (int i = 0; !summary && summary.error().kind == ModelErrorKind::kContextLength; ++i, room /= 2) {
     if (i == kSmallerMax || room < kRoomMin)
       return Error{Code::kInvalid, "the window of " + request.model + " has no room for the prompt and a " +

@@ -4,12 +4,14 @@
 //
 // The messages go to the model as they are, with the prompt behind them. What its window cannot hold goes
 // there in parts, as text: each part is summarised, and the summaries are made one. A window that turns
-// out to be smaller than it was said to be makes smaller parts.
+// out to be smaller than it was said to be makes smaller parts. What a server refuses as invalid goes there
+// as text likewise.
 //
 // Threading: one call at a time; `cancel` may be set from any thread.
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,10 +25,39 @@ struct SummaryRequest {
   std::string conversation_id, model;
   std::string prompt;                 // of the compact recipe, with the instructions
   std::span<const agentd_message> messages;
+  const Origins* origins = nullptr;   // of the messages; null = unknown
+  // Of the conversation. They go along where the messages hold tool blocks, since some servers refuse the
+  // one without the other; none of them may be called.
+  std::span<const ToolSpec> tools{};
+  // With the conversation's own model: its system prompt and thinking, so that what the provider has cached
+  // of the conversation serves the summary too. Empty = the summariser's own.
+  std::string system{};
+  Thinking thinking{};
   std::uint64_t max_summary_tokens = 4096;
   std::uint64_t window = 0;           // of the model, in tokens; 0 = unknown, so everything is tried at once
   double scale = 1;                   // tokens of the model for one that the estimator counts
 };
+
+// A server that takes no such history may take its text, or parts of it: it is too long, or refused as
+// invalid.
+bool wants_other_form(const ModelError& error);
+// True when there is a call of a tool, or a result.
+bool holds_tool_blocks(std::span<const agentd_message> rows);
+
+// The model calls of compaction and of hooks: no calls of tools, no hooks, nothing saved.
+struct UtilityRequest {
+  std::string model, system, closing_text, purpose, conversation_id;
+  std::span<const agentd_message> messages;
+  std::uint64_t max_output_tokens = 4096;
+  const Origins* origins = nullptr;
+  // They go along when the messages hold tool blocks; none may be called.
+  std::span<const ToolSpec> tools{};
+  std::optional<Thinking> thinking{};  // absent = as little as the model can
+};
+ModelResult call_utility(const AgentParts& parts, const UtilityRequest& request, const CancelToken& cancel);
+// The same with the error of a service: kCancelled, or kUnavailable with what the provider said.
+Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
+                                  const CancelToken& cancel);
 
 class Summariser {
  public:
@@ -49,13 +80,13 @@ class Summariser {
 
  private:
   using Asked = Result<std::string, ModelError>;
+  // As they are; with the tools and the system prompt of the conversation.
+  Asked ask_about_rows(const SummaryRequest& request);
   // One request. What reaches the longest length comes back as far as it came, and sets
   // ended_early_.
-  Asked ask(const SummaryRequest& request, std::span<const agentd_message> messages,
-            std::string_view prompt);
+  Asked ask(const SummaryRequest& request, UtilityRequest call, std::string_view prompt);
   // The same; what was cut is asked for once more, shorter.
-  Asked ask_whole(const SummaryRequest& request, std::span<const agentd_message> messages,
-                  std::string_view prompt);
+  Asked ask_whole(const SummaryRequest& request, const UtilityRequest& call, std::string_view prompt);
   // About a part, as text. Trouble that passes costs this part alone: the others are not asked
   // again.
   Asked ask_about(const SummaryRequest& request, const std::string& text, std::string_view prompt);
@@ -76,16 +107,5 @@ class Summariser {
 
 // Why a summary that was cut twice is none, and what to do.
 std::string cut_summary_text(std::uint64_t max_summary_tokens);
-
-// The model calls of compaction and of hooks: no tools, no hooks, nothing saved.
-struct UtilityRequest {
-  std::string model, system, closing_text, purpose, conversation_id;
-  std::span<const agentd_message> messages;
-  std::uint64_t max_output_tokens = 4096;
-};
-ModelResult call_utility(const AgentParts& parts, const UtilityRequest& request, const CancelToken& cancel);
-// The same with the error of a service: kCancelled, or kUnavailable with what the provider said.
-Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
-                                  const CancelToken& cancel);
 
 }  // namespace agentd

@@ -4,6 +4,7 @@
 
 #include "core/agent/compact.h"
 #include "core/agent/services.h"
+#include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 
 namespace agentd {
@@ -171,17 +172,26 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     request.max_output_tokens = session_.options_.max_output_tokens;
     request.conversation_id = session_.conversation_id();
     Rows rows = session_.conversation_->pin();
+    Origins origins;
+    request.origins = &session_.conversation_->origins();
     if (session_.run_prompt_) {
-      auto whole = load_summary_source(parts_.store, session_.id_, rows, rows.size(), {});
+      auto whole = load_summary_source(parts_.store, session_.id_, rows, *request.origins,
+                                       rows.size(), {});
       if (!whole) return store_error(whole.error());
       rows = std::move(whole->rows);
+      origins = std::move(whole->origins);
+      request.origins = &origins;
       tools.clear();
     }
     if (auto asked = before_model(request, tools, rows, attempt); !asked) return asked.error();
     offered_.clear();
     for (const ToolSpec& tool : tools) offered_.insert(tool.name);
-    request.tools = tools;
     request.messages = {rows.begin(), rows.size()};
+    if (session_.run_prompt_ && holds_tool_blocks(request.messages)) {
+      tools = session_.tool_specs();
+      request.may_call_tools = false;
+    }
+    request.tools = tools;
     if (session_.run_prompt_) request.closing_text = *session_.run_prompt_;
     if (session_.run_compaction_) session_.run_compaction_->set_model(request.model);
     request.thinking = session_.services_.thinking_for(request.model, request.max_output_tokens,
@@ -194,9 +204,10 @@ Result<ModelResponse, RunError> Turn::ask_model() {
       take_inputs(answer->message);
       return after_model(std::move(*answer), started);
     }
+    if (session_.run_prompt_ && wants_other_form(answer.error()))
+      return summarise_instead(answer.error());
     if (answer.error().kind != ModelErrorKind::kContextLength || overflow.over)
       return provider_failed(answer.error());
-    if (session_.run_prompt_) return summarise_instead(answer.error());
     if (session_.run_compaction_) return provider_failed(answer.error());
     if (auto room = make_room_after(overflow, answer.error()); !room) return room.error();
     if (auto runs = session_.check_stopped(); !runs) return runs.error();
@@ -383,6 +394,10 @@ Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::u
   return response;
 }
 
+Origin Turn::sent_origin() const {
+  return {std::string(parts_.provider.name()), std::string(parts_.provider.api()), sent_model_};
+}
+
 RunError Turn::provider_failed(const ModelError& error) {
   // What arrived stays, marked; a half-received tool call is not part of it.
   if (!error.partial.blocks.empty() && !error.partial.text().empty() && !session_.run_prompt_) {
@@ -392,7 +407,7 @@ RunError Turn::provider_failed(const ModelError& error) {
     std::erase_if(partial.blocks, [](const Block& block) { return block.kind != BlockKind::kText; });
     if (redacts_answers(*session_.snapshot_))
       partial.blocks = {Block::of_text("[withheld: the answer broke off before the hooks that redact it saw it]")};
-    session_.add(write_message({partial, StopReason::kInterrupted, {}, {}}));
+    session_.add(write_message({partial, StopReason::kInterrupted, {}, {}, sent_origin()}));
   }
   session_.notify_error(name_of(error.kind), error.message, "model", error.retryable);
   return {kind_of(error.kind), error.message};
@@ -409,7 +424,7 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
   if (response.message.blocks.empty()) response.message.blocks.push_back(Block::of_text({}));
   if (!session_.run_prompt_) {
     assistant_seq_ = session_.next_seq();
-    session_.add(write_message({response.message, response.stop_reason, {}, {}}));
+    session_.add(write_message({response.message, response.stop_reason, {}, {}, sent_origin()}));
   }
   if (response.usage) {
     session_.run_usage_ += *response.usage;

@@ -203,6 +203,10 @@ Record write_message(const MessageRecord& from) {
   if (from.message.role == Role::kAssistant && type != RecordType::kAssistantMessage)
     out.member("role", "assistant");
   out.optional("source", from.source).optional("author", from.author);
+  if (from.origin.known()) {
+    out.key("origin").begin_object().optional("provider", from.origin.provider);
+    out.optional("api", from.origin.api).member("model", from.origin.model).end_object();
+  }
   return finish(type, out, Record::kCritical);
 }
 
@@ -240,6 +244,8 @@ Result<MessageRecord> read_message(const Record& from) {
   out.stop_reason = stop_reason_of(root["stop_reason"].string_or("end_turn"));
   out.source = text(root, "source");
   out.author = text(root, "author");
+  const JsonView origin = root["origin"];
+  out.origin = {text(origin, "provider"), text(origin, "api"), text(origin, "model")};
   return out;
 }
 

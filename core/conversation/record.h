@@ -17,6 +17,7 @@
 #include "core/base/hash.h"
 #include "core/base/result.h"
 #include "core/conversation/message.h"
+#include "core/conversation/origin.h"
 
 namespace agentd {
 
@@ -92,6 +93,7 @@ struct MessageRecord {
   StopReason stop_reason = StopReason::kEndTurn;  // assistant_message
   std::string source;                             // user_message: user, hook, recipe, client, agent
   std::string author;                             // context, summary: who wrote it
+  Origin origin{};                                // assistant_message; unknown in older records
 };
 // The type follows from the role and the flags. kAssistant: assistant_message; kSummary: summary;
 // kUser with AGENTD_MESSAGE_CONTEXT: context; else user_message.

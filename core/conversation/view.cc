@@ -217,10 +217,11 @@ void shorten(Message& message, const std::vector<Prune>& prunes, std::uint64_t s
   shorten(message, prunes_of(prunes, seq));
 }
 
-Result<void> Conversation::add_row(Rows& rows, const StoredRecord& record) const {
+Result<void> Conversation::add_row(Rows& rows, const StoredRecord& record) {
   AGENTD_TRY(MessageRecord message, read_message(record.record));
   shorten(message.message, prunes_of(state_.prunes(), record.seq));
   rows.append(message.message, record.seq, record.time_ms, id_);
+  origins_.note(record.seq, std::move(message.origin));
   return {};
 }
 

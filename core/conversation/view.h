@@ -102,6 +102,8 @@ class Conversation {
   // A copy that stays whole whatever happens to the conversation; constant time.
   Rows pin() const { return rows_; }
   const ViewState& state() const { return state_; }
+  // Which models the rows' answers came from.
+  const Origins& origins() const { return origins_; }
   // Totals of all usage records that were applied, and of the last turn.
   const Usage& usage() const { return usage_; }
   // The last report of the provider that can be true, and the sequence of its answer; 0 = none in
@@ -121,7 +123,7 @@ class Conversation {
   Result<void> apply_one(const StoredRecord& record);
   Result<void> apply_totals(const StoredRecord& record);
   void take_report(const UsageRecord& report);
-  Result<void> add_row(Rows& rows, const StoredRecord& record) const;
+  Result<void> add_row(Rows& rows, const StoredRecord& record);
   Result<void> rebuild();
   Result<void> keep_row(Rows& rows, const agentd_message& row) const;
 
@@ -129,6 +131,7 @@ class Conversation {
   const Rows::Count count_;
   ViewState state_;
   Rows rows_;
+  Origins origins_;
   std::map<std::uint64_t, StoredRecord> recent_;  // messages since the last boundary that no range names yet
   Usage usage_, last_report_;
   std::uint64_t reported_seq_ = 0;

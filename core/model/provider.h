@@ -20,6 +20,7 @@
 #include "core/base/clock.h"
 #include "core/base/result.h"
 #include "core/conversation/message.h"
+#include "core/conversation/origin.h"
 
 namespace agentd {
 
@@ -53,6 +54,9 @@ struct ModelRequest {
   std::span<const agentd_message> messages;
   // One more user message after the rows; empty = none. Compaction's prompt travels here.
   std::string_view closing_text;
+  // Of the rows, by sequence; null = unknown. What only another model can read is left out.
+  const Origins* origins = nullptr;
+  bool may_call_tools = true;  // false: the tools are there for the history's sake alone
   std::uint64_t max_output_tokens = 16'384;
   Thinking thinking{};
   std::string purpose = "turn";       // turn, summary, thread: for traces and the scripted provider
@@ -117,6 +121,7 @@ class ModelProvider {
  public:
   virtual ~ModelProvider() = default;
   virtual std::string_view name() const = 0;  // "anthropic"
+  virtual std::string_view api() const { return {}; }  // the wire format: "messages"
   // Blocks until the answer is whole, the deadline passed or cancel is set.
   virtual ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                                Deadline deadline) = 0;

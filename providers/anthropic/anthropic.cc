@@ -2,19 +2,25 @@
 #include "providers/anthropic/anthropic.h"
 
 #include <algorithm>
+#include <functional>
+#include <mutex>
+#include <unordered_set>
 
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/codec/sse.h"
 #include "providers/anthropic/answer.h"
 #include "providers/anthropic/failure.h"
+#include "providers/anthropic/redacted.h"
 #include "providers/anthropic/request.h"
 #include "providers/common/errors.h"
+#include "providers/common/wire.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::size_t kErrorBodyMax = 64 * 1024;
+constexpr std::size_t kRefusedMax = 100'000;
 
 std::string endpoint(std::string_view base) {
   while (!base.empty() && base.back() == '/') base.remove_suffix(1);
@@ -88,22 +94,51 @@ class Anthropic final : public ModelProvider {
     options_.auth_token = trimmed(std::move(options_.auth_token));
   }
 
-  std::string_view name() const override { return "anthropic"; }
+  std::string_view name() const override { return kAnthropic; }
+  std::string_view api() const override { return "messages"; }
 
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override {
     if (options_.api_key.empty() && options_.auth_token.empty())
       return failed(ModelErrorKind::kAuth,
                     "anthropic: there is no API key; set ANTHROPIC_API_KEY or providers.anthropic.api_key");
+    const auto known = [this](std::string_view signature) { return !is_refused(signature); };
+    ModelResult answer = ask(request, known, sink, cancel, deadline);
+    if (answer || !is_about_thinking(answer.error())) return answer;
+    // What was thought may be bound to a conversation that a compaction or a hook has changed since, or to
+    // another account: the answer can do without.
+    ModelRequest bare = request;
+    if (bare.thinking.mode == Thinking::Mode::kBudget) bare.thinking = {};
+    ModelResult again = ask(bare, [](std::string_view) { return false; }, sink, cancel, deadline);
+    if (again) refuse_from_now_on(request);
+    return again;
+  }
+
+ private:
+  ModelResult ask(const ModelRequest& request, const ThinkingFilter& keeps, ModelSink& sink,
+                  const CancelToken& cancel, Deadline deadline) const {
     JsonWriter body;
-    if (auto written = write_anthropic_request(body, request, options_.cache); !written)
+    if (auto written = write_anthropic_request(body, request, options_.cache, keeps); !written)
       return failed(ModelErrorKind::kInvalid, "anthropic: " + written.error().message);
     const HttpRequest http = http_request(body.text());
     const Retrier retrier(options_.retry, *sleeper_, clock_);
     return retrier.run([&] { return attempt(http, sink, cancel, deadline); }, cancel, deadline);
   }
 
- private:
+  bool is_refused(std::string_view signature) const {
+    const std::lock_guard lock(mutex_);
+    return refused_.count(std::hash<std::string_view>()(signature)) != 0;
+  }
+
+  // So that the next request of the conversation is not refused first, too.
+  void refuse_from_now_on(const ModelRequest& request) {
+    const std::lock_guard lock(mutex_);
+    for (const agentd_message& row : request.messages)
+      for (const agentd_block& block : block_span(row))
+        if (block.kind == AGENTD_BLOCK_THINKING && refused_.size() < kRefusedMax)
+          refused_.insert(std::hash<std::string_view>()(view_of(block.opaque)));
+  }
+
   static ModelError failed(ModelErrorKind kind, std::string message) {
     ModelError error;
     error.kind = kind;
@@ -199,6 +234,8 @@ class Anthropic final : public ModelProvider {
   const Clock& clock_;
   const std::unique_ptr<Sleeper> sleeper_;
   const std::string url_;
+  mutable std::mutex mutex_;
+  std::unordered_set<std::size_t> refused_;  // hashes of signatures; guarded by mutex_
 };
 
 }  // namespace

@@ -21,7 +21,9 @@ bool has(std::string_view text, std::string_view part) {
 // "prompt is too long: 210000 tokens > 200000 maximum", and the sum of prompt and max_tokens.
 bool is_too_long(std::string_view message) {
   return has(message, "prompt is too long") || has(message, "exceed context limit") ||
-         has(message, "exceeds the context window") || has(message, "exceed the context window");
+         has(message, "exceeds the context window") || has(message, "exceed the context window") ||
+         has(message, "Input is too long for requested model") ||
+         has(message, "maximum context length is");
 }
 
 bool is_spending(std::string_view message, std::string_view error_code) {
@@ -71,6 +73,12 @@ ModelErrorKind anthropic_error_kind(int status, std::string_view type, std::stri
   if (status == 413 || is_too_long(message)) return ModelErrorKind::kContextLength;
   if (is_spending(message, error_code)) return ModelErrorKind::kBilling;
   return kind_of_type(status, type);
+}
+
+bool is_about_thinking(const ModelError& error) {
+  return error.kind == ModelErrorKind::kInvalid && error.http_status == 400 &&
+         has(error.message, "thinking") &&
+         (has(error.message, "signature") || has(error.message, "block"));
 }
 
 ModelError anthropic_http_failure(const HttpResponse& response, std::string_view body,

@@ -17,6 +17,10 @@ namespace agentd {
 ModelErrorKind anthropic_error_kind(int status, std::string_view type, std::string_view message,
                                     std::string_view error_code);
 
+// The request was refused for a block of thinking in its messages: a signature of another model, of
+// another conversation or account, or a block that is missing.
+bool is_about_thinking(const ModelError& error);
+
 // The error for an answer that is no event stream: a status other than 200, a redirect, a page of some
 // proxy. `body` is its beginning.
 ModelError anthropic_http_failure(const HttpResponse& response, std::string_view body,

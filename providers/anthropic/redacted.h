@@ -13,4 +13,7 @@ namespace agentd {
 
 inline constexpr std::string_view kRedactedThinking = "redacted";
 
+// The provider's name, as origins have it.
+inline constexpr std::string_view kAnthropic = "anthropic";
+
 }  // namespace agentd

@@ -36,7 +36,8 @@ bool looks_like_object(std::string_view json) {
 
 class Writer {
  public:
-  Writer(JsonWriter& out, bool cache) : out_(out), cache_(cache) {}
+  Writer(JsonWriter& out, bool cache, const ThinkingFilter& keeps)
+      : out_(out), cache_(cache), keeps_(keeps) {}
 
   Result<void> write(const ModelRequest& request) {
     const std::string_view closing =
@@ -50,6 +51,8 @@ class Writer {
     out_.member("stream", true);
     write_system(request.system);
     AGENTD_TRY_VOID(write_tools(request.tools));
+    if (!request.may_call_tools && !request.tools.empty())
+      out_.key("tool_choice").begin_object().member("type", "none").end_object();
     write_messages(groups, closing);
     out_.end_object();
     return {};
@@ -132,11 +135,19 @@ class Writer {
     std::vector<const agentd_block*> blocks;
   };
 
+  // Whether the model can read what was thought: no model reads another's.
+  bool reads(const ModelRequest& request, const agentd_message& row, const agentd_block& block) const {
+    if (row.role != AGENTD_ROLE_ASSISTANT) return false;
+    const Origin* const from = request.origins == nullptr ? nullptr : request.origins->of(row.seq);
+    if (from != nullptr && (from->provider != kAnthropic || from->model != request.model)) return false;
+    return !keeps_ || keeps_(view_of(block.opaque));
+  }
+
   // Neighbours of one role as one, also around messages of which nothing is sent.
   std::vector<Group> groups_of(const ModelRequest& request) const {
     std::vector<Group> out;
     const auto sends = [&](const agentd_message& row, const agentd_block& block) {
-      return sendable(block) && (row.role == AGENTD_ROLE_ASSISTANT || block.kind != AGENTD_BLOCK_THINKING);
+      return sendable(block) && (block.kind != AGENTD_BLOCK_THINKING || reads(request, row, block));
     };
     for (const WireGroup& group : group_rows(request.messages, sends)) {
       Group one{group.assistant, {}};
@@ -249,12 +260,14 @@ class Writer {
 
   JsonWriter& out_;
   const bool cache_;
+  const ThinkingFilter& keeps_;
 };
 
 }  // namespace
 
-Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, bool cache) {
-  return Writer(out, cache).write(request);
+Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, bool cache,
+                                     const ThinkingFilter& keeps) {
+  return Writer(out, cache, keeps).write(request);
 }
 
 }  // namespace agentd

@@ -4,6 +4,9 @@
 //
 // Threading: pure function.
 
+#include <functional>
+#include <string_view>
+
 #include "core/base/result.h"
 #include "core/codec/json.h"
 #include "core/model/provider.h"
@@ -14,6 +17,11 @@ namespace agentd {
 // object. What the provider refuses is left out: blank texts, thinking without its signature, and thinking
 // that ends a message. Where a message of the user is left out in whole and one is needed (first, last), a
 // word stands for it.
-Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, bool cache);
+//
+// Thinking of another model than the request's is left out, and what `keeps` refuses by its signature;
+// empty = it refuses none.
+using ThinkingFilter = std::function<bool(std::string_view signature)>;
+Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, bool cache,
+                                     const ThinkingFilter& keeps = {});
 
 }  // namespace agentd

@@ -310,6 +310,82 @@ TEST_F(Models, ABlankMessageIsRefusedAndNothingIsStored) {
   EXPECT_EQ(program_.newest(), "");
 }
 
+// ---- thinking that only one model can read
+
+// Answers with thinking that only the model of the request reads again.
+class SignedServer {
+ public:
+  explicit SignedServer(bool calls_a_tool = false) : calls_a_tool_(calls_a_tool) {}
+  AnthropicRules rules{false, true};
+  std::vector<std::string> models, refused;
+
+  Reply operator()(const RecordedRequest& request) {
+    const auto body = JsonDocument::parse(request.body);
+    const std::string model(body ? body->root()["model"].string_or("") : "");
+    models.push_back(model);
+    const std::string why = anthropic_refusal(request.body, rules);
+    if (!why.empty()) {
+      refused.push_back(model + ": " + why);
+      return Reply::http(400, {{"content-type", "application/json"}},
+                         anthropic_error_body("invalid_request_error", why));
+    }
+    AnthropicWire wire;
+    wire.start().thinking({"Hm."}, model + "/" + std::to_string(models.size())).text({"It is done."});
+    if (calls_a_tool_ && models.size() == 1) wire.tool_use("toolu_1", "read_file", {R"({"path":"x"})"});
+    return Reply::stream(wire.finish(calls_a_tool_ && models.size() == 1 ? "tool_use" : "end_turn").bytes());
+  }
+
+ private:
+  const bool calls_a_tool_;
+};
+
+TEST_F(Models, TheCheapModelSummarisesAHistoryOfTheMainModelsThinking) {
+  SignedServer answers;
+  LoopbackServer server([&](const RecordedRequest& request) { return answers(request); });
+  ASSERT_EQ(run(server, {"run", "--model", "claude-opus-5-5", "one"}).code, 0);
+  ASSERT_EQ(run(server, {"run", "--follow", "--model", "claude-opus-5-5", "two"}).code, 0);
+  const Finished done = run(server, {"compact", "--follow", "--json", "--set", "model=claude-opus-5-5"});
+  EXPECT_EQ(done.code, 0) << done.err << done.out;
+  EXPECT_EQ(answers.models, (std::vector<std::string>{"claude-opus-5-5", "claude-opus-5-5", "claude-haiku-5-5"}));
+  EXPECT_TRUE(answers.refused.empty()) << answers.refused[0];
+}
+
+TEST_F(Models, AConversationGoesOnWithAnotherModel) {
+  SignedServer answers;
+  LoopbackServer server([&](const RecordedRequest& request) { return answers(request); });
+  for (const char* const model : {"claude-opus-5-5", "claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"}) {
+    const Finished ran = answers.models.empty()
+                             ? run(server, {"run", "--model", model, "hello"})
+                             : run(server, {"run", "--follow", "--model", model, "hello"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+  }
+  EXPECT_TRUE(answers.refused.empty()) << answers.refused[0];
+}
+
+// A gateway that takes tool blocks only beside tools.
+TEST_F(Models, ASummaryOfToolCallsTakesTheToolsAlong) {
+  SignedServer answers(true);
+  answers.rules = {true, true};
+  LoopbackServer server([&](const RecordedRequest& request) { return answers(request); });
+  const Finished ran = run(server, {"run", "one"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Finished done = run(server, {"compact", "--follow"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(answers.refused.empty()) << answers.refused[0];
+  EXPECT_EQ(answers.models.size(), 3u);
+  EXPECT_NE(server.requests()[2].body.find(R"("tool_choice":{"type":"none"})"), std::string::npos);
+}
+
+TEST_F(Models, AnAnswerThatTheFullWindowCutsIsTold) {
+  LoopbackServer server({Reply::stream(
+      AnthropicWire().start().text({"Half"}).finish("model_context_window_exceeded").bytes())});
+  const Finished ran = run(server, {"run", "--json", "hello"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(field(ran, "warning", "text").find("the answer was cut because the model's window is full"),
+            std::string::npos)
+      << ran.out;
+}
+
 // ---- the provider's own variables
 
 TEST_F(Models, TheProvidersVariablesLeadToItsGateway) {

@@ -137,6 +137,45 @@ TEST_F(Ladder, PruningThatIsNotEnoughIsNotDone) {
   EXPECT_TRUE(last_boundary().prunes.empty());
 }
 
+// ---- as the server takes it
+
+TEST_F(Ladder, AHistoryThatTheServerRefusesAsInvalidGoesThereAsText) {
+  open();
+  work(2, 500);
+  ModelError refused;
+  refused.kind = ModelErrorKind::kInvalid;
+  refused.message = "tool blocks are not allowed here";
+  refused.http_status = 400;
+  model_.answers.emplace_back(refused);
+  model_.say("of its text");
+  const auto report = compact();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->outcome, std::uint32_t{AGENTD_RESULT_APPLIED}) << report->text;
+  EXPECT_EQ(report->summary, "of its text");
+  ASSERT_EQ(asked("summary"), 2u);
+  const auto& as_text = model_.requests.back();
+  ASSERT_EQ(as_text.messages.size(), 1u);
+  EXPECT_TRUE(as_text.tools.empty());
+  for (const Block& block : as_text.messages[0].blocks) EXPECT_EQ(block.kind, BlockKind::kText);
+}
+
+// What the provider has cached of the conversation serves the summary too.
+TEST_F(Ladder, ASummaryByTheConversationsOwnModelBeginsAsItsRequestsDo) {
+  options_.summary_model = options_.model;
+  open();
+  work(2, 500);
+  const auto turn = model_.requests.back();
+  model_.say("summary");
+  ASSERT_TRUE(compact());
+  const auto& summary = model_.requests.back();
+  EXPECT_EQ(summary.purpose, "summary");
+  EXPECT_EQ(summary.system, turn.system);
+  EXPECT_EQ(summary.tools, turn.tools);
+  ASSERT_GE(summary.messages.size(), turn.messages.size());
+  for (std::size_t i = 0; i < turn.messages.size(); ++i)
+    EXPECT_EQ(summary.messages[i], turn.messages[i]);
+}
+
 // ---- parts
 
 TEST_F(Ladder, HistoryThatDoesNotFitTheSummariserGoesThereInParts) {

@@ -70,6 +70,18 @@ TEST(Record, AssistantMessageKeepsBlocksAndStopReason) {
   EXPECT_EQ(back->stop_reason, StopReason::kMaxTokens);
 }
 
+TEST(Record, AnAnswerKeepsTheModelThatItCameFrom) {
+  const Message answer = Message::of_text(Role::kAssistant, "a");
+  const Origin origin{"anthropic", "messages", "m-1"};
+  const auto back = read_message(write_message({answer, StopReason::kEndTurn, {}, {}, origin}));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->origin, origin);
+  // A record of before has none, and is written as it was.
+  const Record old = write_message({answer, StopReason::kEndTurn, {}, {}});
+  EXPECT_EQ(old.payload.find("origin"), std::string::npos);
+  EXPECT_FALSE(read_message(old)->origin.known());
+}
+
 TEST(Record, RoleAndFlagsGiveTheTypeOfAMessage) {
   const auto type = [](Role role, std::uint16_t flags) {
     Message message = Message::of_text(role, "x");

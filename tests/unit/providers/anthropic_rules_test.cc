@@ -116,6 +116,43 @@ TEST(AnthropicRules, AWordStandsForAUsersMessageThatIsNeeded) {
   EXPECT_NE(body.find(word), body.rfind(word)) << body;
 }
 
+// ---- whose thinking is sent
+
+Message thought(const std::string& signature) {
+  Message out = Message::of_text(Role::kAssistant, "so");
+  Block block;
+  block.kind = BlockKind::kThinking;
+  block.text = "hm";
+  block.opaque = signature;
+  out.blocks.insert(out.blocks.begin(), block);
+  return out;
+}
+
+TEST(AnthropicOrigins, ThinkingOfAnotherModelIsLeftOut) {
+  TestRequest request;
+  request.user("a").add(thought("claude-opus-5-5/1")).user("b").add(thought("claude-sonnet-5-5/2")).user("c");
+  request.add(thought("nobody-knows/3")).user("d");
+  Origins origins;
+  origins.note(2, {"anthropic", "messages", "claude-opus-5-5"});
+  origins.note(4, {"anthropic", "messages", "claude-sonnet-5-5"});
+  request.value().origins = &origins;
+  const std::string body = body_of(request);
+  EXPECT_EQ(body.find("claude-opus-5-5/1"), std::string::npos) << body;
+  EXPECT_NE(body.find("claude-sonnet-5-5/2"), std::string::npos) << body;
+  EXPECT_NE(body.find("nobody-knows/3"), std::string::npos) << body;
+  origins.note(4, {"another", "", "claude-sonnet-5-5"});
+  EXPECT_EQ(body_of(request).find("claude-sonnet-5-5/2"), std::string::npos);
+}
+
+TEST(AnthropicOrigins, ToolsThatMayNotBeCalledStandThereForTheHistory) {
+  TestRequest request;
+  request.user("a").tool("bash").value().may_call_tools = false;
+  EXPECT_NE(body_of(request).find(R"("tool_choice":{"type":"none"})"), std::string::npos);
+  TestRequest without;
+  without.user("a").value().may_call_tools = false;
+  EXPECT_EQ(body_of(without).find("tool_choice"), std::string::npos);
+}
+
 TEST(Blank, WhiteSpaceOfAnyScriptIsBlank) {
   for (const char* const blank : kBlanks) EXPECT_TRUE(is_blank(blank));
   for (const char* const text : {"a", " a", "\xE2\x80\x8B", "\xC2\xA1", "\xE2\x80\x90", "\xC2", "\xE3\x80"})

@@ -474,5 +474,57 @@ TEST_F(AnthropicTest, IsCancelledWhileItWaitsToTryAgain) {
   EXPECT_EQ(http_.bodies.size(), 1u);
 }
 
+// ---- thinking that the API does not take back
+
+const char* const kForeign = "messages.1.content.0: Invalid `signature` in `thinking` block";
+
+TEST_F(AnthropicTest, ARefusedSignatureIsAnsweredByOneRequestWithoutThinking) {
+  TestRequest request;
+  Message answer = Message::of_text(Role::kAssistant, "so");
+  Block block;
+  block.kind = BlockKind::kThinking;
+  block.opaque = "foreign-signature";
+  answer.blocks.insert(answer.blocks.begin(), block);
+  request.user("hello").add(answer).user("go on");
+  const auto provider =
+      make_anthropic_provider(options_, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+  http_.status(400, anthropic_error_body("invalid_request_error", kForeign)).stream({whole_answer()});
+  ASSERT_TRUE(provider->complete(request.value(), sink_, cancel_, {}));
+  ASSERT_EQ(http_.bodies.size(), 2u);
+  EXPECT_NE(http_.bodies[0].find("foreign-signature"), std::string::npos);
+  EXPECT_EQ(http_.bodies[1].find("foreign-signature"), std::string::npos);
+  // It is not tried again with the next request.
+  http_.stream({whole_answer()});
+  ASSERT_TRUE(provider->complete(request.value(), sink_, cancel_, {}));
+  ASSERT_EQ(http_.bodies.size(), 3u);
+  EXPECT_EQ(http_.bodies[2].find("foreign-signature"), std::string::npos);
+  EXPECT_TRUE(waits_.empty());
+}
+
+TEST_F(AnthropicTest, ASecondRefusalIsTheError) {
+  for (int i = 0; i < 2; ++i) http_.status(400, anthropic_error_body("invalid_request_error", kForeign));
+  const auto result = ask();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, ModelErrorKind::kInvalid);
+  EXPECT_EQ(http_.bodies.size(), 2u);
+}
+
+TEST_F(AnthropicTest, AnotherInvalidRequestIsNotSentAgain) {
+  http_.status(400, anthropic_error_body("invalid_request_error", "max_tokens: 9 > 8"));
+  ASSERT_FALSE(ask());
+  EXPECT_EQ(http_.bodies.size(), 1u);
+}
+
+TEST_F(AnthropicTest, OtherServersWordsForATooLongPromptAreKnown) {
+  for (const char* const text :
+       {"Input is too long for requested model.",
+        "This model's maximum context length is 131072 tokens. However, you requested 140000"}) {
+    http_.status(400, anthropic_error_body("invalid_request_error", text));
+    const auto result = ask();
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind, ModelErrorKind::kContextLength) << text;
+  }
+}
+
 }  // namespace
 }  // namespace agentd
