@@ -347,10 +347,10 @@ Result<std::string> Compaction::summarise() {
 
 Result<std::string> Compaction::ask_summary(const std::string& model, const std::string& prompt,
                                             std::uint32_t rows) {
-  AGENTD_TRY(const SummarySource source,
-             load_summary_source(parts_.store, session_.id_, session_.conversation_->rows(),
-                                 session_.conversation_->origins(), rows,
-                                 session_.services_.row_count()));
+  AGENTD_TRY(
+      const SummarySource source,
+      load_summary_source(parts_.store, session_.id_, session_.conversation_->rows(),
+                          session_.conversation_->origins(), rows, session_.services_.row_count()));
   SummaryRequest ask;
   ask.conversation_id = session_.conversation_id();
   ask.model = model;

@@ -605,10 +605,11 @@ void SessionImpl::tell_short_stop(std::string_view outcome) {
     text = "the answer was cut at the limit of " + with_commas(options_.max_output_tokens) +
            " output tokens: raise max_output_tokens, or ask it to go on";
   else if (stop_reason_ == StopReason::kContextLength)
-    text = "the answer was cut because the model's window is full: compact the conversation, then ask it "
-           "to go on";
-  const bool cut = stop_reason_ == StopReason::kMaxTokens || stop_reason_ == StopReason::kContextLength;
-  outcome_ = outcome == "max_turns" || cut            ? AGENTD_OUTCOME_PARTIAL
+    text = "the answer was cut because the model's window is full: compact the conversation, then "
+           "ask it to go on";
+  const bool cut =
+      stop_reason_ == StopReason::kMaxTokens || stop_reason_ == StopReason::kContextLength;
+  outcome_ = outcome == "max_turns" || cut          ? AGENTD_OUTCOME_PARTIAL
              : stop_reason_ == StopReason::kRefusal ? AGENTD_OUTCOME_FAILURE
                                                     : AGENTD_OUTCOME_SUCCESS;
   if (!text.empty()) warn(text);

@@ -100,9 +100,9 @@ ModelResult call_utility(const AgentParts& parts, const UtilityRequest& wanted, 
   request.origins = wanted.origins;
   if (holds_tool_blocks(wanted.messages)) request.tools = wanted.tools;
   request.may_call_tools = false;
-  request.thinking = wanted.thinking ? *wanted.thinking
-                                     : least_thinking(parts.models.find(wanted.model),
-                                                      wanted.max_output_tokens);
+  request.thinking =
+      wanted.thinking ? *wanted.thinking
+                      : least_thinking(parts.models.find(wanted.model), wanted.max_output_tokens);
   request.purpose = wanted.purpose;
   request.conversation_id = wanted.conversation_id;
   NullModelSink sink;
@@ -164,8 +164,8 @@ Summariser::Asked Summariser::ask(const SummaryRequest& request, UtilityRequest 
   return text;
 }
 
-Summariser::Asked Summariser::ask_whole(const SummaryRequest& request,
-                                        const UtilityRequest& call, std::string_view prompt) {
+Summariser::Asked Summariser::ask_whole(const SummaryRequest& request, const UtilityRequest& call,
+                                        std::string_view prompt) {
   Asked first = ask(request, call, prompt);
   if (!first || !ended_early_) return first;
   Asked second = ask(request, call, shorter_prompt(prompt, request.max_summary_tokens));

@@ -2,10 +2,10 @@
 #pragma once
 // summariser.h - from messages to one summary, whatever the size of either. Private to this room.
 //
-// The messages go to the model as they are, with the prompt behind them. What its window cannot hold goes
-// there in parts, as text: each part is summarised, and the summaries are made one. A window that turns
-// out to be smaller than it was said to be makes smaller parts. What a server refuses as invalid goes there
-// as text likewise.
+// The messages go to the model as they are, with the prompt behind them. What its window cannot
+// hold goes there in parts, as text: each part is summarised, and the summaries are made one. A
+// window that turns out to be smaller than it was said to be makes smaller parts. What a server
+// refuses as invalid goes there as text likewise.
 //
 // Threading: one call at a time; `cancel` may be set from any thread.
 
@@ -25,12 +25,12 @@ struct SummaryRequest {
   std::string conversation_id, model;
   std::string prompt;                 // of the compact recipe, with the instructions
   std::span<const agentd_message> messages;
-  const Origins* origins = nullptr;   // of the messages; null = unknown
-  // Of the conversation. They go along where the messages hold tool blocks, since some servers refuse the
-  // one without the other; none of them may be called.
+  const Origins* origins = nullptr;  // of the messages; null = unknown
+  // Of the conversation. They go along where the messages hold tool blocks, since some servers
+  // refuse the one without the other; none of them may be called.
   std::span<const ToolSpec> tools{};
-  // With the conversation's own model: its system prompt and thinking, so that what the provider has cached
-  // of the conversation serves the summary too. Empty = the summariser's own.
+  // With the conversation's own model: its system prompt and thinking, so that what the provider
+  // has cached of the conversation serves the summary too. Empty = the summariser's own.
   std::string system{};
   Thinking thinking{};
   std::uint64_t max_summary_tokens = 4096;
@@ -38,8 +38,8 @@ struct SummaryRequest {
   double scale = 1;                   // tokens of the model for one that the estimator counts
 };
 
-// A server that takes no such history may take its text, or parts of it: it is too long, or refused as
-// invalid.
+// A server that takes no such history may take its text, or parts of it: it is too long, or refused
+// as invalid.
 bool wants_other_form(const ModelError& error);
 // True when there is a call of a tool, or a result.
 bool holds_tool_blocks(std::span<const agentd_message> rows);
@@ -54,7 +54,8 @@ struct UtilityRequest {
   std::span<const ToolSpec> tools{};
   std::optional<Thinking> thinking{};  // absent = as little as the model can
 };
-ModelResult call_utility(const AgentParts& parts, const UtilityRequest& request, const CancelToken& cancel);
+ModelResult call_utility(const AgentParts& parts, const UtilityRequest& request,
+                         const CancelToken& cancel);
 // The same with the error of a service: kCancelled, or kUnavailable with what the provider said.
 Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
                                   const CancelToken& cancel);
@@ -86,7 +87,8 @@ class Summariser {
   // ended_early_.
   Asked ask(const SummaryRequest& request, UtilityRequest call, std::string_view prompt);
   // The same; what was cut is asked for once more, shorter.
-  Asked ask_whole(const SummaryRequest& request, const UtilityRequest& call, std::string_view prompt);
+  Asked ask_whole(const SummaryRequest& request, const UtilityRequest& call,
+                  std::string_view prompt);
   // About a part, as text. Trouble that passes costs this part alone: the others are not asked
   // again.
   Asked ask_about(const SummaryRequest& request, const std::string& text, std::string_view prompt);

@@ -175,8 +175,8 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     Origins origins;
     request.origins = &session_.conversation_->origins();
     if (session_.run_prompt_) {
-      auto whole = load_summary_source(parts_.store, session_.id_, rows, *request.origins,
-                                       rows.size(), {});
+      auto whole =
+          load_summary_source(parts_.store, session_.id_, rows, *request.origins, rows.size(), {});
       if (!whole) return store_error(whole.error());
       rows = std::move(whole->rows);
       origins = std::move(whole->origins);

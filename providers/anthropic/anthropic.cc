@@ -105,11 +105,12 @@ class Anthropic final : public ModelProvider {
     const auto known = [this](std::string_view signature) { return !is_refused(signature); };
     ModelResult answer = ask(request, known, sink, cancel, deadline);
     if (answer || !is_about_thinking(answer.error())) return answer;
-    // What was thought may be bound to a conversation that a compaction or a hook has changed since, or to
-    // another account: the answer can do without.
+    // What was thought may be bound to a conversation that a compaction or a hook has changed
+    // since, or to another account: the answer can do without.
     ModelRequest bare = request;
     if (bare.thinking.mode == Thinking::Mode::kBudget) bare.thinking = {};
-    ModelResult again = ask(bare, [](std::string_view) { return false; }, sink, cancel, deadline);
+    ModelResult again = ask(
+        bare, [](std::string_view) { return false; }, sink, cancel, deadline);
     if (again) refuse_from_now_on(request);
     return again;
   }

@@ -136,10 +136,12 @@ class Writer {
   };
 
   // Whether the model can read what was thought: no model reads another's.
-  bool reads(const ModelRequest& request, const agentd_message& row, const agentd_block& block) const {
+  bool reads(const ModelRequest& request, const agentd_message& row,
+             const agentd_block& block) const {
     if (row.role != AGENTD_ROLE_ASSISTANT) return false;
     const Origin* const from = request.origins == nullptr ? nullptr : request.origins->of(row.seq);
-    if (from != nullptr && (from->provider != kAnthropic || from->model != request.model)) return false;
+    if (from != nullptr && (from->provider != kAnthropic || from->model != request.model))
+      return false;
     return !keeps_ || keeps_(view_of(block.opaque));
   }
 

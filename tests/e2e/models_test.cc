@@ -330,9 +330,13 @@ class SignedServer {
                          anthropic_error_body("invalid_request_error", why));
     }
     AnthropicWire wire;
-    wire.start().thinking({"Hm."}, model + "/" + std::to_string(models.size())).text({"It is done."});
-    if (calls_a_tool_ && models.size() == 1) wire.tool_use("toolu_1", "read_file", {R"({"path":"x"})"});
-    return Reply::stream(wire.finish(calls_a_tool_ && models.size() == 1 ? "tool_use" : "end_turn").bytes());
+    wire.start()
+        .thinking({"Hm."}, model + "/" + std::to_string(models.size()))
+        .text({"It is done."});
+    if (calls_a_tool_ && models.size() == 1)
+      wire.tool_use("toolu_1", "read_file", {R"({"path":"x"})"});
+    return Reply::stream(
+        wire.finish(calls_a_tool_ && models.size() == 1 ? "tool_use" : "end_turn").bytes());
   }
 
  private:
@@ -344,16 +348,19 @@ TEST_F(Models, TheCheapModelSummarisesAHistoryOfTheMainModelsThinking) {
   LoopbackServer server([&](const RecordedRequest& request) { return answers(request); });
   ASSERT_EQ(run(server, {"run", "--model", "claude-opus-5-5", "one"}).code, 0);
   ASSERT_EQ(run(server, {"run", "--follow", "--model", "claude-opus-5-5", "two"}).code, 0);
-  const Finished done = run(server, {"compact", "--follow", "--json", "--set", "model=claude-opus-5-5"});
+  const Finished done =
+      run(server, {"compact", "--follow", "--json", "--set", "model=claude-opus-5-5"});
   EXPECT_EQ(done.code, 0) << done.err << done.out;
-  EXPECT_EQ(answers.models, (std::vector<std::string>{"claude-opus-5-5", "claude-opus-5-5", "claude-haiku-5-5"}));
+  EXPECT_EQ(answers.models,
+            (std::vector<std::string>{"claude-opus-5-5", "claude-opus-5-5", "claude-haiku-5-5"}));
   EXPECT_TRUE(answers.refused.empty()) << answers.refused[0];
 }
 
 TEST_F(Models, AConversationGoesOnWithAnotherModel) {
   SignedServer answers;
   LoopbackServer server([&](const RecordedRequest& request) { return answers(request); });
-  for (const char* const model : {"claude-opus-5-5", "claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"}) {
+  for (const char* const model :
+       {"claude-opus-5-5", "claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"}) {
     const Finished ran = answers.models.empty()
                              ? run(server, {"run", "--model", model, "hello"})
                              : run(server, {"run", "--follow", "--model", model, "hello"});
@@ -381,8 +388,9 @@ TEST_F(Models, AnAnswerThatTheFullWindowCutsIsTold) {
       AnthropicWire().start().text({"Half"}).finish("model_context_window_exceeded").bytes())});
   const Finished ran = run(server, {"run", "--json", "hello"});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_NE(field(ran, "warning", "text").find("the answer was cut because the model's window is full"),
-            std::string::npos)
+  EXPECT_NE(
+      field(ran, "warning", "text").find("the answer was cut because the model's window is full"),
+      std::string::npos)
       << ran.out;
 }
 

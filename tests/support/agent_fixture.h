@@ -30,6 +30,8 @@ class FakeModel final : public ModelProvider {
     std::vector<std::uint64_t> seqs;
     std::vector<std::string> tools;
     std::uint64_t max_output_tokens = 0;
+    bool may_call_tools = true;
+    std::vector<std::string> answers_of{};  // the models that its answers came from; "?" = unknown
     std::string all_text() const {
       std::string out;
       for (const Message& message : messages)
@@ -47,10 +49,15 @@ class FakeModel final : public ModelProvider {
               {},
               {},
               {},
-              request.max_output_tokens};
+              request.max_output_tokens,
+              request.may_call_tools};
     for (const agentd_message& row : request.messages) {
       seen.messages.push_back(to_message(row));
       seen.seqs.push_back(row.seq);
+      if (row.role != AGENTD_ROLE_ASSISTANT) continue;
+      const Origin* const from =
+          request.origins == nullptr ? nullptr : request.origins->of(row.seq);
+      seen.answers_of.push_back(from == nullptr ? "?" : from->model);
     }
     for (const ToolSpec& tool : request.tools) seen.tools.push_back(tool.name);
     requests.push_back(std::move(seen));

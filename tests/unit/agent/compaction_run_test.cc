@@ -190,6 +190,40 @@ TEST_F(CompactionRun, ConversationThatIsTooLongIsSummarisedInParts) {
   EXPECT_EQ(events_.outcomes(), "applied");
 }
 
+// Some servers take the one only beside the other.
+TEST_F(CompactionRun, HistoryWithToolCallsTakesToolsAlongThatMayNotBeCalled) {
+  tools_.offer("bash");
+  open_with(1);
+  EXPECT_EQ(model_.requests.size(), 0u);
+  model_.ask_tools({{"bash", "{}"}}).say("done");
+  ASSERT_TRUE(run("work"));
+  EXPECT_TRUE(model_.requests.back().may_call_tools);
+  model_.say("the summary");
+  ASSERT_TRUE(compact());
+  EXPECT_EQ(model_.requests.back().purpose, "summary");
+  EXPECT_EQ(model_.requests.back().tools, std::vector<std::string>{"bash"});
+  EXPECT_FALSE(model_.requests.back().may_call_tools);
+}
+
+TEST_F(CompactionRun, HistoryThatTheServerRefusesAsInvalidGoesThereAsText) {
+  tools_.offer("bash");
+  open_with(1);
+  model_.ask_tools({{"bash", "{}"}}).say("done");
+  ASSERT_TRUE(run("work"));
+  ModelError refused;
+  refused.kind = ModelErrorKind::kInvalid;
+  refused.message = "tool blocks are not allowed here";
+  refused.http_status = 400;
+  for (int i = 0; i < 2; ++i) model_.answers.emplace_back(refused);
+  model_.say("of its text");
+  const auto report = compact();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(view()[0].ends_with("of its text"));
+  EXPECT_TRUE(model_.requests.back().tools.empty());
+  for (const Message& message : model_.requests.back().messages)
+    for (const Block& block : message.blocks) EXPECT_EQ(block.kind, BlockKind::kText);
+}
+
 TEST_F(CompactionRun, CallOfAToolThatNobodyOfferedIsNotRun) {
   open_with(2);
   const auto was = view();

@@ -54,6 +54,18 @@ TEST_F(AgentServicesTest, CompactIsPureAndItsModelCallIsCharged) {
   EXPECT_EQ(events_.outcomes(), "");
 }
 
+TEST_F(AgentServicesTest, CompactTellsTheProviderWhichModelAnswered) {
+  at_stop([&](const TestCall& call) {
+    ASSERT_TRUE(services().compact(caller(call.raw.conversation),
+                                   {call.raw.conversation, 0, 0, {nullptr, 0, 0}}, {}));
+  });
+  model_.say("one").say("a summary");
+  ASSERT_TRUE(run("go"));
+  ASSERT_EQ(model_.requests.size(), 2u);
+  EXPECT_EQ(model_.requests[1].purpose, "summary");
+  EXPECT_EQ(model_.requests[1].answers_of, std::vector<std::string>{options_.model});
+}
+
 TEST_F(AgentServicesTest, CompactInsideBeforeCompactionIsBusy) {
   Result<CompactAnswer> answer = Error{};
   on(AGENTD_EVENT_BEFORE_COMPACTION, "recursive", [&](const TestCall& call) {

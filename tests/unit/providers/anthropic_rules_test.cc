@@ -130,7 +130,11 @@ Message thought(const std::string& signature) {
 
 TEST(AnthropicOrigins, ThinkingOfAnotherModelIsLeftOut) {
   TestRequest request;
-  request.user("a").add(thought("claude-opus-5-5/1")).user("b").add(thought("claude-sonnet-5-5/2")).user("c");
+  request.user("a")
+      .add(thought("claude-opus-5-5/1"))
+      .user("b")
+      .add(thought("claude-sonnet-5-5/2"))
+      .user("c");
   request.add(thought("nobody-knows/3")).user("d");
   Origins origins;
   origins.note(2, {"anthropic", "messages", "claude-opus-5-5"});

@@ -488,7 +488,8 @@ TEST_F(AnthropicTest, ARefusedSignatureIsAnsweredByOneRequestWithoutThinking) {
   request.user("hello").add(answer).user("go on");
   const auto provider =
       make_anthropic_provider(options_, http_, clock_, std::make_unique<FakeSleeper>(waits_));
-  http_.status(400, anthropic_error_body("invalid_request_error", kForeign)).stream({whole_answer()});
+  http_.status(400, anthropic_error_body("invalid_request_error", kForeign))
+      .stream({whole_answer()});
   ASSERT_TRUE(provider->complete(request.value(), sink_, cancel_, {}));
   ASSERT_EQ(http_.bodies.size(), 2u);
   EXPECT_NE(http_.bodies[0].find("foreign-signature"), std::string::npos);
@@ -502,7 +503,8 @@ TEST_F(AnthropicTest, ARefusedSignatureIsAnsweredByOneRequestWithoutThinking) {
 }
 
 TEST_F(AnthropicTest, ASecondRefusalIsTheError) {
-  for (int i = 0; i < 2; ++i) http_.status(400, anthropic_error_body("invalid_request_error", kForeign));
+  for (int i = 0; i < 2; ++i)
+    http_.status(400, anthropic_error_body("invalid_request_error", kForeign));
   const auto result = ask();
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ModelErrorKind::kInvalid);
