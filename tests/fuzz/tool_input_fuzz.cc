@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tool's input as any bytes: refused with a sentence, or one object in the one form that is its
 // own.
+#include <string>
+#include <vector>
+
 #include "core/codec/json.h"
 #include "core/conversation/tool_input.h"
 #include "tests/fuzz/target.h"

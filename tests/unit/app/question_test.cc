@@ -17,7 +17,7 @@ std::string shown(const std::string& name, const std::string& input, const Quest
                   const AskedBy& by = {}) {
   Tool tool;
   tool.name = name;
-  return question_text(tool, {"c", name, input}, by, view);
+  return question_text(tool, {"c", name, ToolInput::make(input).value_or({})}, by, view);
 }
 
 TEST(Question, ShortValuesStandBehindTheirNames) {
