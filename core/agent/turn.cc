@@ -187,10 +187,6 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     offered_.clear();
     for (const ToolSpec& tool : tools) offered_.insert(tool.name);
     request.messages = {rows.begin(), rows.size()};
-    if (session_.run_prompt_ && holds_tool_blocks(request.messages)) {
-      tools = session_.tool_specs();
-      request.may_call_tools = false;
-    }
     request.tools = tools;
     if (session_.run_prompt_) request.closing_text = *session_.run_prompt_;
     if (session_.run_compaction_) session_.run_compaction_->set_model(request.model);

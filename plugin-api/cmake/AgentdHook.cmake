@@ -7,8 +7,12 @@
 if(NOT TARGET agentd::sdk)
   add_library(agentd::sdk INTERFACE IMPORTED)
   get_filename_component(agentd_plugin_api ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
-  set_target_properties(agentd::sdk PROPERTIES INTERFACE_INCLUDE_DIRECTORIES
-    "${agentd_plugin_api}/include;${agentd_plugin_api}/cpp;${agentd_plugin_api}/testing")
+  foreach(agentd_headers include cpp testing)  # a hook in C brings the first alone
+    if(EXISTS ${agentd_plugin_api}/${agentd_headers})
+      set_property(TARGET agentd::sdk APPEND PROPERTY INTERFACE_INCLUDE_DIRECTORIES
+        ${agentd_plugin_api}/${agentd_headers})
+    endif()
+  endforeach()
 endif()
 
 # The list of what a module exports lies beside this file when installed.

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
     Modules, RefusedHook,
     ::testing::Combine(kPlaces, ::testing::Values(
         Broken{"wrong_magic", "is not a hook of agentd: its entry answered with the magic number 305419896"},
-        Broken{"wrong_major", "is built for hook ABI 2.0, this agentd has 1.0"},
+        Broken{"wrong_major", "is built for hook ABI 2.0, this agentd has 1.1"},
         Broken{"missing_symbol", "is not a hook: it does not export agentd_hook_entry_v1"},
         Broken{"size_zero", "has the impossible size 0"}, Broken{"size_three", "has the impossible size 3"},
         Broken{"size_garbage", "has the impossible size 4294967295"},
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"bad_concurrency", "asks for the unknown concurrency 9"},
         Broken{"id_differs", "says it is org.agentd.test.raw, its manifest says org.agentd.test.other"},
         Broken{"declines", "declined to be loaded: this hook only runs on Sundays"},
-        Broken{"newer_abi", "needs a newer agentd (abi 1.7, this one has 1.0)"},
+        Broken{"newer_abi", "needs a newer agentd (abi 1.7, this one has 1.1)"},
         Broken{"unknown_service", "asks for the unknown service agentd.time_travel/1"},
         Broken{"bad_manifest", "has a bad manifest"},
         Broken{"create_fails", "could not start: a_broken: the key api_url is missing"},

@@ -27,6 +27,8 @@ Traces run_with(const std::string& hook, const std::string& isolation, const std
     settings.replace(at, 4, file);
   program.config("hooks:\n  " + hook + ": {enabled: true, isolation: " + isolation + settings + "}\n");
   const Finished ran = program.run({"run", "the key is sk-ant-api03-" + std::string(95, 'a') + "AA", "--allow", "*",
+                                    // Full enough at the end for a hook, and for nobody else.
+                                    "--set", "context_window=16000", "--disable-auto-compact",
                                     "--script", program.script(script)});
   Traces out;
   out.code = ran.code;
@@ -45,12 +47,11 @@ Traces run_with(const std::string& hook, const std::string& isolation, const std
 }
 
 constexpr const char* kScript =
-    "- calls: [{name: bash, input: {command: \"echo AKIAIOSFODNN7EXAMPLQ; echo two\"}}]\n"
+    "- calls: [{name: bash, input: {command: \"echo AKIAIOSFODNN7EXAMPLQ; echo two; seq 1 6000\"}}]\n"
     "- calls: [{name: bash, input: {command: \"cat ~/.ssh/id_rsa\"}}, {name: write, input: {path: a.txt, content: "
     "hello}}]\n"
     "- calls: [{name: read, input: {path: a.txt}}]\n"
     "- text: all done\n"
-    "  usage: {input: 170000, output: 1000}\n"
     "- for: summary\n"
     "  text: \"The user asked for two commands and a file; all of it is done, and a.txt says hello.\"\n";
 
@@ -80,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
     Hooks, BundledIsolation,
     ::testing::Values(Bundled{"auto_compact", "", "boundary"},
                       Bundled{"audit_log", ", sandbox: off, config: {path: FILE}", "after_tool_call"},
-                      Bundled{"guardrail", "", "nobody is there to be asked"}, Bundled{"redact", "", "[redacted:"},
+                      Bundled{"guardrail", "", "wants a person to decide"}, Bundled{"redact", "", "[redacted:"},
                       Bundled{"workspace_tools", "", "hello"}),
     [](const auto& each) { return std::string(each.param.name); });
 

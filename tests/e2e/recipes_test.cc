@@ -220,16 +220,15 @@ TEST_F(RecipesTest, UsersCompactChangesManualAndAutomaticAlike) {
   EXPECT_GE(automatic_calls, 2) << "one by hand, one by itself";
 }
 
-TEST_F(RecipesTest, BrokenCompactOfTheUserFallsBackWhereNobodyWaitsAndIsAnErrorWhereItIsNamed) {
+TEST_F(RecipesTest, BrokenCompactOfTheUserIsAnErrorForWhoAsksForIt) {
   talk();
   own("compact", "---\nnmae: x\n---\nmine");
   const Finished named = run({"run", "-r", "compact", "--follow"}, kSummary);
   EXPECT_EQ(named.code, 2);
   EXPECT_NE(named.err.find("recipes/compact.md:2:"), std::string::npos) << named.err;
-  const Finished standalone =
-      run({"compact", "--follow"},
-          "- for: summary\n  text: short\n  expect: {contains: summarise this conversation}\n");
-  EXPECT_EQ(standalone.code, 0) << standalone.err;
+  const Finished standalone = run({"compact", "--follow"}, kSummary);
+  EXPECT_EQ(standalone.code, 1);
+  EXPECT_NE(standalone.err.find("recipes/compact.md:2:"), std::string::npos) << standalone.err;
 }
 
 // ---- arguments

@@ -85,12 +85,12 @@ TEST(Verdict, IsOkForWhatThisHostCanServe) {
 }
 
 TEST(Verdict, NamesBothAbisWhenTheHookIsNewer) {
-  EXPECT_EQ(verdict(with("1.7")), "needs a newer agentd (abi 1.7, this one has 1.0)");
-  EXPECT_EQ(verdict(with("2.0")), "needs a newer agentd (abi 2.0, this one has 1.0)");
+  EXPECT_EQ(verdict(with("1.7")), "needs a newer agentd (abi 1.7, this one has 1.1)");
+  EXPECT_EQ(verdict(with("2.0")), "needs a newer agentd (abi 2.0, this one has 1.1)");
 }
 
 TEST(Verdict, TellsTheHookOfAGoneAbiToBeRebuilt) {
-  EXPECT_EQ(verdict(with("0.9")), "is built for an ABI that is gone (abi 0.9, this agentd has 1.0): rebuild it");
+  EXPECT_EQ(verdict(with("0.9")), "is built for an ABI that is gone (abi 0.9, this agentd has 1.1): rebuild it");
 }
 
 TEST(Verdict, NamesTheServiceThatNobodyOffers) {

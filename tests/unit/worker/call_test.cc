@@ -80,7 +80,7 @@ TEST_F(Calls, SpeakOverTheLaneOfTheCall) {
 }
 
 TEST_F(Calls, HaveTheFactsOfCore) {
-  EXPECT_EQ(worker_.ask("core"), "13 0 null null time 0 88");
+  EXPECT_EQ(worker_.ask("core"), "13 0 null null time 1 88");
   EXPECT_EQ(worker_.take_logs(), (Texts{"a line", ""}));
   EXPECT_EQ(worker_.take_failures(), (Texts{"a reason"}));
 }
