@@ -166,6 +166,9 @@ class LineEditorImpl final : public LineEditor {
     prompt_ = style.empty() ? wide(prompt)
                             : L"\1\x1b[" + wide(style) + L"m\1" + wide(prompt) + L"\1\x1b[0m\1";
     (void)write_all(options_.terminal, kPastesOn);
+    // libedit shows the prompt first: what came before the change of mode was cut by the terminal's own lines, and
+    // its Ctrl-D was nobody's.
+    library_.wset(editor_, EL_PREP_TERM, 1);
     int count = 0;
     const wchar_t* const line = library_.wgets(editor_, &count);
     (void)write_all(options_.terminal, kPastesOff);

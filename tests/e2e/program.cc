@@ -159,10 +159,17 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
   EXPECT_TRUE(write_all(terminal, early));
   Finished finished;
   std::size_t next = 0, seen = 0;
+  std::string typed;  // not yet taken: a terminal reads while it writes
+  ::fcntl(terminal, F_SETFL, O_RDWR | O_NONBLOCK);
   for (const auto until = std::chrono::steady_clock::now() + kPatience;;) {
     if (std::chrono::steady_clock::now() > until) break;
-    pollfd ready{terminal, POLLIN, 0};
+    pollfd ready{terminal, static_cast<short>(typed.empty() ? POLLIN : POLLIN | POLLOUT), 0};
     if (::poll(&ready, 1, 100) <= 0) continue;
+    if ((ready.revents & POLLOUT) != 0 && !typed.empty()) {
+      const ssize_t taken = ::write(terminal, typed.data(), typed.size());
+      if (taken > 0) typed.erase(0, static_cast<std::size_t>(taken));
+    }
+    if ((ready.revents & ~POLLOUT) == 0) continue;
     char buffer[4096];
     const ssize_t got = ::read(terminal, buffer, sizeof buffer);
     if (got <= 0) break;  // EIO: the program is gone
@@ -172,7 +179,7 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
       if (at == std::string::npos) break;
       seen = at + dialogue[next].first.size();
       std::this_thread::sleep_for(pause);
-      EXPECT_TRUE(write_all(terminal, dialogue[next].second));
+      typed += dialogue[next].second;
       ++next;
     }
   }
