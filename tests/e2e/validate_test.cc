@@ -296,7 +296,7 @@ TEST(Fuzz, EndsInGoodOrderWhenOneWishToEndComesAsTwoSignals) {
     program.set("TMPDIR=" + temporary);
     Running fuzz = program.start({"hooks", "fuzz", kHooks + "/good.so", "--seed", "1", "--time", "600"});
     ASSERT_FALSE(directory_in(temporary).empty());
-    ::usleep(300'000);  // so that it plays
+    ::usleep(1'000'000);  // so that it plays, on a busy machine too
     fuzz.signal(SIGTERM);
     ::usleep(500);
     fuzz.signal(SIGTERM);
