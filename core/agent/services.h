@@ -45,7 +45,7 @@ class AgentServices final : public Services {
     bool compacts = false;         // its run writes a summary
   };
   Charged charged(agentd_conv handle, const CancelToken& otherwise) const;
-  // Of the messages of a conversation whose session is still there.
+  // The origins of a conversation's messages, while its session is open.
   Origins origins_of(const Charged& who) const;
   // Adds to the conversation's bill, if its session is still there.
   void charge(const Charged& who, const Usage& usage, std::string purpose) const;

@@ -246,7 +246,7 @@ class SessionImpl final : public Session {
   bool above_checkpoint_;
   bool told_full_ = false;        // in this run
   bool told_paused_ = false;
-  // Who ended this run, and why: told once, and nothing of the run happens any more.
+  // The hook that ended this run, with its reason: reported once; nothing of the run happens afterwards.
   std::optional<Outcome::Attributed> stopped_;
   std::string final_text_;
   StopReason stop_reason_ = StopReason::kEndTurn;
@@ -297,7 +297,7 @@ class Turn {
     std::string denied;  // the reason; empty = may run
     std::string status;  // of a call that does not run: denied, error, invalid
   };
-  // What the model wrote for its tools becomes what everybody sees; in the order of the calls.
+  // The canonical inputs of the answer's tool calls, in the order of the calls.
   void take_inputs(Message& answer);
   InputPaths paths_of(const Tool& tool) const;
   const Tool* find_tool(std::string_view name) const;

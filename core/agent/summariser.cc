@@ -240,7 +240,7 @@ Result<std::string> Summariser::summarise(const SummaryRequest& request) {
     summary = ask_about_rows(request);
     // A server that takes no such history takes its text.
     if (!summary && is_refused_as_invalid(summary.error())) summary = in_parts(request, room);
-    // What did not fit as it is does not fit as text either, unless in parts.
+    // A history that did not fit does not fit as text either, unless in parts.
     if (!summary) room = tokens / 2;
   }
   for (int i = 0; !summary && summary.error().kind == ModelErrorKind::kContextLength; ++i, room /= 2) {

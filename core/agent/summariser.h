@@ -26,7 +26,7 @@ struct SummaryRequest {
   std::string prompt;                 // of the compact recipe, with the instructions
   std::span<const agentd_message> messages;
   const Origins* origins = nullptr;  // of the messages; null = unknown
-  // Of the conversation. They go along where the messages hold tool blocks, since some servers
+  // The conversation's tools. They go along where the messages hold tool blocks, since some servers
   // refuse the one without the other; none of them may be called.
   std::span<const ToolSpec> tools{};
   // With the conversation's own model: its system prompt and thinking, so that what the provider

@@ -69,7 +69,7 @@ Thinking budgeted(const ModelInfo& model, std::uint64_t budget, std::uint64_t an
   if (budget == 0) return out;
   out.mode = Thinking::Mode::kBudget;
   out.budget_tokens = budget;
-  // What an unknown server allows an answer is not known either: the limit grows only where it must.
+  // An unknown server's limit of output is unknown: the limit grows only where it must.
   out.room = is_known(model) ? within(model, budget, answer) : budget < answer ? 0 : budget;
   return out;
 }
