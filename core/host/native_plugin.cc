@@ -159,11 +159,15 @@ Result<void> NativePlugin::load_state(std::string_view state, std::string_view p
 }
 
 // What still runs in the instance may use all that it has.
+void NativePlugin::keep_instance() {
+  leaks_ = true;
+  keep_for_ever(std::shared_ptr<const void>(self_, [](const void*) {}));
+}
+
 Result<void> NativePlugin::end_tasks(const std::string& stage) {
   const std::vector<std::string> left = context_->stop_tasks(kControlTime);
   if (left.empty()) return {};
-  leaks_ = true;
-  keep_for_ever(std::shared_ptr<const void>(self_, [](const void*) {}));
+  keep_instance();
   std::string names;
   for (const std::string& each : left) names += (names.empty() ? "" : ", ") + each;
   return Error{Code::kBusy, path_ + ": the task" + (left.size() == 1 ? " " : "s ") + names + " of the hook " +
@@ -179,10 +183,12 @@ Result<void> NativePlugin::destroy() {
   const bool stuck = context_->gave_up();
   context_->stopped()->store(stuck ? kHookStuck : kHookEnded);
   AGENTD_TRY_VOID(end_tasks("destroy()"));
-  if (stuck)
+  if (stuck) {
+    keep_instance();
     return Error{Code::kBusy, path_ + ": a call of the hook " + name_ +
                                   " never ended: destroy() is not called, and what the hook uses stays in "
                                   "memory until agentd ends"};
+  }
   if (record_.plugin.destroy == nullptr) return {};
   auto answer = context_->control(
       AGENTD_EVENT_DESTROY, nullptr, Deadline::after(clock_, kControlTime),

@@ -58,6 +58,7 @@ class NativePlugin final : public Plugin {
   Result<void> create(const PluginConfig& config);
   // An error says which tasks did not end; the instance is leaked then.
   Result<void> end_tasks(const std::string& stage);
+  void keep_instance();
 
   const std::string path_;
   const Precedence precedence_;

@@ -82,6 +82,7 @@ class Undoing : public AgentTest, public ::testing::WithParamInterface<bool> {
   ConversationInfo info() const { return *store_.info(id()); }
 
   TempDir directory_;
+  int asked_ = 0;  // hooks hear of the session's end after the test's body
   int summaries_ = 0;
 };
 
@@ -283,20 +284,19 @@ TEST_P(Undoing, NothingToUndoIsAFailureThatChangesNothing) {
 }
 
 TEST_P(Undoing, AsksNeitherHooksNorTheModelAndTellsTheStream) {
-  int asked = 0;
 #define AGENTD_TEST_HOOK(NAME, name, number, payload) \
-  on(number, #name, [&](const TestCall&) { return ++asked, AGENTD_OK; });
+  on(number, #name, [&](const TestCall&) { return ++asked_, AGENTD_OK; });
   AGENTD_EVENT_LIST(AGENTD_TEST_HOOK)
 #undef AGENTD_TEST_HOOK
   open();
   talk("one");
   compact();
   const std::size_t requests = model_.requests.size();
-  asked = 0;
+  asked_ = 0;
   events_.told.clear();
   const auto report = undo();
   ASSERT_TRUE(report);
-  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(asked_, 0);
   EXPECT_EQ(model_.requests.size(), requests);
   ASSERT_EQ(events_.told.size(), 1u);
   EXPECT_EQ(events_.told[0].type, RunEvent::Type::kCompactionUndone);

@@ -554,7 +554,7 @@ TEST(Lane, SurvivesAnythingInItsMemory) {
   std::string body;
   for (int round = 0; round < 400; ++round) {
     // The words of all lanes, and of the header; the pieces matter to nobody.
-    for (std::size_t at = 0; at + 4 <= raw.view().size(); at += at % 4096 == 256 ? 4096 - 256 : 4) {
+    for (std::size_t at = 0; at + 4 <= raw.view().size(); at += at % 4096 == 256 ? 4096u - 256u : 4u) {
       const std::uint32_t word = random() % 3 == 0 ? static_cast<std::uint32_t>(random() % 3)
                                                    : static_cast<std::uint32_t>(random());
       std::memcpy(raw.at(at), &word, 4);

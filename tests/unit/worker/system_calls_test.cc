@@ -13,7 +13,6 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -26,6 +25,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
@@ -68,12 +68,11 @@ bool put_the_test_below() {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0;
 }
 
-sigjmp_buf before_the_call;
-
 // Two calls of x86-64 are no calls: the kernel looks for a probe of its own there, asks no filter,
-// and ends by SIGILL whoever has none.
+// and sends SIGILL to whoever has none, who goes on behind the call.
 constexpr int kIllegal = ENOEXEC;
-extern "C" void leave_the_call(int) { siglongjmp(before_the_call, 1); }
+volatile std::sig_atomic_t illegal = 0;
+extern "C" void note_illegal(int) { illegal = 1; }
 bool is_probe([[maybe_unused]] long number) {
 #if defined(__x86_64__)
   return number == 335 || number == 336;
@@ -83,11 +82,11 @@ bool is_probe([[maybe_unused]] long number) {
 }
 
 int error_of(const Call& call, std::uint64_t self) {
-  if (sigsetjmp(before_the_call, 0) != 0) return kIllegal;
+  illegal = 0;
   const auto a = [&](std::size_t n) { return call.argument[n] == kSelf ? self : call.argument[n]; };
   errno = 0;
   ::syscall(call.number, a(0), a(1), a(2), a(3), a(4), std::uint64_t{kMark});
-  return errno;
+  return illegal != 0 ? kIllegal : errno;
 }
 
 // What each of the calls fails with in the sandbox; empty when there is none here.
@@ -99,7 +98,7 @@ std::vector<int> errors_of(const std::vector<Call>& calls, const SandboxRules& r
   if (child == 0) {
     const auto self = static_cast<std::uint64_t>(::getpid());
     struct sigaction action {};
-    action.sa_handler = leave_the_call;
+    action.sa_handler = note_illegal;
     action.sa_flags = SA_NODEFER;
     ::sigaction(SIGILL, &action, nullptr);
     bool entered = put_the_test_below();
