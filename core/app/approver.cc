@@ -24,20 +24,14 @@ PermissionAnswer TerminalApprover::ask(const Tool& tool, const ToolCall& call, c
     view.columns = size.ws_col;
     view.rows = size.ws_row;
   }
-  bool gone = false;
-  const auto write = [&](std::string_view text) {
-    gone = gone || !write_all(terminal, text);
-    return !gone;
-  };
+  const auto write = [&](std::string_view text) { return write_all(terminal, text).has_value(); };
   const QuestionPlace place{terminal, write, place_.pastes, place_.keep};
   std::string body = question_text(tool, call, by, view);
   const std::string prompt = "Allow? [y]es, [n]o, n REASON, [a]lways (every " +
                              neutral_line(tool.name, 100) + " call of this session): ";
   for (;; body = "Please answer y, n, n and a reason for the model, or a.\n") {
-    const std::optional<std::string> line = ask_person(place, body, prompt);
-    if (!line)
-      return denied(gone ? "the terminal is gone, nobody could be asked"
-                         : "the user interrupted the question");
+    const Result<std::string> line = ask_person(place, body, prompt);
+    if (!line) return denied(line.error().message);
     const Answer answer = parse_answer(*line);
     switch (answer.kind) {
       case Answer::Kind::kYes:

@@ -390,23 +390,33 @@ CommandSpec hooks_release_spec() {
 constexpr OptionSpec kModuleConfig{"config", 0, "JSON", "what the module gets as its configuration (default {})"};
 
 CommandSpec hooks_validate_spec() {
-  return {"hooks validate",
-          "FILE.so",
-          "check a native hook by the rules of the ABI",
-          "Each check runs in a process of its own: a module that crashes, hangs or leaks breaks a rule, and "
-          "nothing\nelse. One line for each rule, and one for those that cannot be judged since another is broken;\n"
-          "docs/reference/abi-rules.md explains the numbers. Exit code 1 when a rule is broken.",
-          {{"rule", 0, "ID", "that rule (A401) or group (A4) only (repeats)", {}, {}, {}, true},
-           {"timeout", 0, "MS", "how long one check may take (default 20000)"},
-           kModuleConfig,
-           kJson,
-           kSet},
-          {"agentd hooks validate ./hello.so", "agentd hooks validate ./guard.so --rule A4 --rule A701",
-           "agentd hooks validate ./audit.so --config '{\"path\":\"audit.jsonl\"}' --json"},
-          1,
-          1,
-          {},
-          hooks_validate_command};
+  return {
+      "hooks validate",
+      "FILE.so",
+      "check a native hook by the rules of the ABI",
+      "Each check runs in a process of its own: a module that crashes, hangs or leaks breaks a "
+      "rule, and "
+      "nothing\nelse. One line for each rule, and one for those that cannot be judged since "
+      "another is broken;\n"
+      "docs/reference/abi-rules.md explains the numbers. A hook that runs in a worker process is "
+      "judged by what "
+      "matters\nthere; --isolation in-process judges it for agentd's own process. Exit code 1 when "
+      "a rule is broken.",
+      {{"rule", 0, "ID", "that rule (A401) or group (A4) only (repeats)", {}, {}, {}, true},
+       {"timeout", 0, "MS",
+        "how long one step of a check may take, such as a call (default 20000)"},
+       {"isolation", 0, "WHERE",
+        "judge it as a hook that runs there (default: where agentd would run it)",
+        "process|in-process"},
+       kModuleConfig,
+       kJson,
+       kSet},
+      {"agentd hooks validate ./hello.so", "agentd hooks validate ./guard.so --rule A4 --rule A701",
+       "agentd hooks validate ./audit.so --config '{\"path\":\"audit.jsonl\"}' --json"},
+      1,
+      1,
+      {},
+      hooks_validate_command};
 }
 
 CommandSpec hooks_fuzz_spec() {

@@ -25,13 +25,15 @@ constexpr KeySpec kKeys[] = {
     {"thinking_tokens",
      ValueType::kWhole,
      "0",
-     "Budget for models that think within a budget; 0 means that they do not think. For other models it "
+     "Budget for models that think within a budget; 0 means that they do not think. For other "
+     "models it "
      "is turned into an effort.",
      {},
      0,
      kMany},
     {"effort", ValueType::kChoice, "default",
-     "How hard the model thinks; default: as the provider has it; none: as little as the model can. What "
+     "How hard the model thinks; default: as the provider has it; none: as little as the model "
+     "can. What "
      "a model takes: 'agentd models'.",
      "default|none|low|medium|high|xhigh|max"},
     {"context_window",
@@ -97,7 +99,8 @@ constexpr KeySpec kKeys[] = {
      ValueType::kWhole,
      "4096",
      "How many tokens a summary may have. One that is longer is asked for once more, shorter; what "
-     "is cut then, too, is no summary on request, and is applied as degraded when the context is full.",
+     "is cut then, too, is no summary on request, and is applied as degraded when the context is "
+     "full.",
      {},
      256,
      1e6},
@@ -157,7 +160,7 @@ constexpr KeySpec kKeys[] = {
     {"hooks.deadline_ms",
      ValueType::kWhole,
      "30000",
-     "How long a hook may take that has no timeout of its own.",
+     "How long a hook may take that names no time, unless its dialect has one.",
      {},
      1,
      3.6e6},
@@ -272,12 +275,19 @@ constexpr KeySpec kKeys[] = {
      "A file to which the scripted provider writes each request."},
     {"scripted.state", ValueType::kText, "",
      "A file in which the scripted provider keeps its place from run to run."},
-    {"providers.anthropic.base_url", ValueType::kText, "https://api.anthropic.com",
+    {"providers.anthropic.base_url",
+     ValueType::kText,
+     "https://api.anthropic.com",
      "Where Anthropic's API is reached: https, or http on this machine; base_url beats it. "
      "ANTHROPIC_BASE_URL counts where nothing else is set.",
-     {}, 0, 0, false, "ANTHROPIC_BASE_URL"},
+     {},
+     0,
+     0,
+     false,
+     "ANTHROPIC_BASE_URL"},
     {"providers.anthropic.api_key_env", ValueType::kText, "ANTHROPIC_API_KEY",
-     "The environment variable that holds the key. Without a key ANTHROPIC_AUTH_TOKEN is sent as a bearer "
+     "The environment variable that holds the key. Without a key ANTHROPIC_AUTH_TOKEN is sent as a "
+     "bearer "
      "token."},
     {"providers.anthropic.betas", ValueType::kList, "",
      "Names for the anthropic-beta header. One that the model table knows for the model widens its "

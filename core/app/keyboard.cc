@@ -7,19 +7,27 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 
 #include "core/app/signals.h"
 
 namespace agentd::app {
 namespace {
 
+using std::chrono::milliseconds;
+
 constexpr std::size_t kLineBytesMax = 1u << 20;
-constexpr std::size_t kPendingBytesMax = 1u << 20;
+constexpr std::size_t kKeptBytesMax = 1u << 20;
+constexpr std::size_t kTerminalLineBytes = 8192;  // more than the kernel keeps of a line
 // Nobody reads a question and answers it faster; a paste that is under way brings its next bytes
 // sooner.
-constexpr int kReadingMs = 300;
-constexpr int kTypingMs = 1000;  // between two keys of somebody who types
-constexpr int kBurstMs = 20;     // between two bytes of a paste
+constexpr milliseconds kReading{300};
+constexpr milliseconds kTyping{1000};  // between two keys of somebody who types
+// After an Enter nobody types the next line this soon, and a burst that a busy machine brings in
+// pieces is seen whole.
+constexpr milliseconds kSettling{150};
+// Somebody may go on typing a message for this long; a paste may take this long to arrive.
+constexpr milliseconds kTypingMax{60'000}, kPasteMax{10'000};
 
 // The modes of a terminal, put back at the end.
 class TerminalModes {
@@ -40,12 +48,14 @@ class TerminalModes {
     now.c_cc[VTIME] = 0;
     ::tcsetattr(fd_, TCSANOW, &now);
   }
-  // Whole lines, which the terminal shows and lets correct.
+  // Whole lines, which the terminal shows and lets correct. What came in the moment before belongs
+  // to none and is dropped.
   void lines() const {
     termios now = before_;
     now.c_lflag |= ICANON | ECHO | ECHOE | ISIG;
     now.c_iflag |= ICRNL;
     ::tcsetattr(fd_, TCSANOW, &now);
+    ::tcflush(fd_, TCIFLUSH);
   }
 
  private:
@@ -60,28 +70,92 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
 }
 
-// False when a signal was caught.
-bool drain(const QuestionPlace& place, const TerminalModes& modes, int quiet_ms, bool& had) {
-  modes.silent();
-  std::optional<std::string> pending = take_pending(place.input, quiet_ms);
-  modes.lines();
-  if (!pending) return false;
-  had = had || !pending->empty();
-  if (!pending->empty() && place.keep) place.keep(std::move(*pending));
-  return true;
+Error interrupted() { return {Code::kCancelled, "the user interrupted the question"}; }
+Error terminal_gone() {
+  return {Code::kUnavailable, "the terminal is gone, nobody could be asked"};
 }
 
-// A line of the person, or why it is none: then what came with it has been taken.
-enum class Typed { kLine, kPaste, kNothing };
-Typed type_line(const QuestionPlace& place, const TerminalModes& modes, std::string& line) {
-  std::optional<std::string> read = read_line(place.input);
-  if (!read) return Typed::kNothing;
-  line = std::move(*read);
-  if (line.find(kPasteBegins) == std::string::npos && !input_within(place.input, kBurstMs))
-    return Typed::kLine;
-  if (place.keep) place.keep(line + "\n");
-  bool had = true;
-  return drain(place, modes, kReadingMs, had) ? Typed::kPaste : Typed::kNothing;
+// Takes what waits at the terminal and what still comes until it rests: nothing for `quiet`, or for
+// `quiet_after` once something came. At most 1 MiB is kept.
+Result<std::string> take_pending(const QuestionPlace& place, const TerminalModes& modes,
+                                 milliseconds quiet, milliseconds quiet_after,
+                                 milliseconds longest) {
+  // Also makes a line that was begun readable, which the terminal holds back while it gives lines.
+  modes.silent();
+  const auto begin = std::chrono::steady_clock::now();
+  std::string out;
+  for (milliseconds pause = quiet;;) {
+    switch (wait_for_input(place.input, static_cast<int>(pause.count()))) {
+      case InputWait::kSignal:
+        return interrupted();
+      case InputWait::kTimeout:
+        return out;
+      case InputWait::kReady:
+        break;
+    }
+    if (std::chrono::steady_clock::now() - begin > longest)
+      return Error{Code::kUnavailable,
+                   "the terminal sends input without a pause, so nobody could be asked"};
+    char buffer[4096];
+    const ssize_t got = ::read(place.input, buffer, sizeof buffer);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got <= 0) return terminal_gone();
+    pause = quiet_after;
+    for (ssize_t i = 0; i < got && out.size() < kKeptBytesMax; ++i)
+      if (buffer[i] != '\0' && buffer[i] != '\x04') out += buffer[i];  // Ctrl-D ends no chat here
+  }
+}
+
+// One line that the terminal gave for an Enter; one read gives no more than that.
+Result<std::string> read_typed_line(int fd) {
+  char buffer[kTerminalLineBytes];
+  for (;;) {
+    if (!wait_for_input(fd)) return interrupted();
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0) return terminal_gone();
+    const std::string_view line(buffer, static_cast<std::size_t>(got));
+    if (!line.ends_with('\n')) return interrupted();  // Ctrl-D
+    return std::string(line.substr(0, line.size() - 1));
+  }
+}
+
+struct Typed {
+  std::string line;
+  bool pasted = false;  // then the line counts for nothing
+};
+Result<Typed> type_line(const QuestionPlace& place, const TerminalModes& modes,
+                        std::string_view prompt) {
+  modes.lines();
+  if (!place.write(prompt)) return terminal_gone();
+  AGENTD_TRY(std::string line, read_typed_line(place.input));
+  const bool marked =
+      line.find(kPasteBegins) != std::string::npos || line.find(kPasteEnds) != std::string::npos;
+  // Without lines, since a terminal that gives lines says nothing of one that was only begun.
+  modes.silent();
+  const InputWait more =
+      marked ? InputWait::kReady : wait_for_input(place.input, static_cast<int>(kSettling.count()));
+  if (more == InputWait::kSignal) return interrupted();
+  if (more == InputWait::kTimeout) return Typed{std::move(line)};
+  if (!place.write("(Pasted text is no answer: type one line, then Enter.)\n"))
+    return terminal_gone();
+  AGENTD_TRY(const std::string rest, take_pending(place, modes, kReading, kReading, kPasteMax));
+  if (place.keep) place.keep(line + "\n" + rest);
+  return Typed{{}, true};
+}
+
+Result<std::string> ask_at_terminal(const QuestionPlace& place, const TerminalModes& modes,
+                                    std::string_view prompt) {
+  AGENTD_TRY(std::string early, take_pending(place, modes, kReading, kTyping, kTypingMax));
+  if (!early.empty()) {
+    if (place.keep) place.keep(std::move(early));
+    if (!place.write("(What was typed before this question does not answer it.)\n"))
+      return terminal_gone();
+  }
+  for (;;) {
+    AGENTD_TRY(Typed typed, type_line(place, modes, prompt));
+    if (!typed.pasted) return std::move(typed.line);
+  }
 }
 
 }  // namespace
@@ -104,53 +178,20 @@ bool input_within(int fd, int timeout_ms) {
   return wait_for_input(fd, timeout_ms) == InputWait::kReady;
 }
 
-std::optional<std::string> take_pending(int fd, int quiet_ms) {
-  std::string out;
-  const TerminalModes modes(fd);
-  if (!modes.known()) return out;
-  modes.silent();
-  for (;;) {
-    switch (wait_for_input(fd, out.empty() ? quiet_ms : std::max(quiet_ms, kTypingMs))) {
-      case InputWait::kSignal:
-        return std::nullopt;
-      case InputWait::kTimeout:
-        return out;
-      case InputWait::kReady:
-        break;
-    }
-    char buffer[4096];
-    const ssize_t got = ::read(fd, buffer, sizeof buffer);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got <= 0) return out;  // gone: whoever reads next learns it
-    for (ssize_t i = 0; i < got && out.size() < kPendingBytesMax; ++i)
-      if (buffer[i] != '\0' && buffer[i] != '\x04') out += buffer[i];  // Ctrl-D ends no chat here
-  }
-}
-
 bool marks_pastes(std::string_view term) { return !term.empty() && term != "dumb"; }
 
-std::optional<std::string> ask_person(const QuestionPlace& place, std::string_view body,
-                                      std::string_view prompt) {
+Result<std::string> ask_person(const QuestionPlace& place, std::string_view body,
+                               std::string_view prompt) {
   const TerminalModes modes(place.input);
-  if (!place.write(body)) return std::nullopt;
+  if (!place.write(body)) return terminal_gone();
   if (!modes.known()) {
-    if (!place.write(prompt)) return std::nullopt;
-    return read_line(place.input);
+    if (!place.write(prompt)) return terminal_gone();
+    std::optional<std::string> line = read_line(place.input);
+    if (!line) return interrupted();
+    return std::move(*line);
   }
   if (place.pastes) place.write(kPastesOn);
-  bool early = false;
-  std::optional<std::string> out;
-  if (drain(place, modes, kReadingMs, early)) {
-    if (early) place.write("(What was typed before this question does not answer it.)\n");
-    std::string line;
-    for (Typed typed = Typed::kPaste; typed == Typed::kPaste;) {
-      if (!place.write(prompt)) break;
-      typed = type_line(place, modes, line);
-      if (typed == Typed::kPaste)
-        place.write("\n(Pasted text does not answer it: type the answer.)\n");
-      if (typed == Typed::kLine) out = std::move(line);
-    }
-  }
+  Result<std::string> out = ask_at_terminal(place, modes, prompt);
   if (place.pastes) place.write(kPastesOff);
   return out;
 }

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/result.h"
+
 namespace agentd::app {
 
 // One line from a descriptor, without its end; nullopt at the end of input, or when a signal came.
@@ -20,11 +22,6 @@ std::optional<std::string> read_line(int fd);
 
 // Whether bytes can be read within the time; false also when a signal was caught.
 bool input_within(int fd, int timeout_ms);
-
-// Takes what waits at a terminal, and what still comes until nothing has come for `quiet_ms`, or
-// for a second once something has. Whole lines and the line that was begun; at most 1 MiB is kept.
-// nullopt when a signal was caught. A descriptor that is no terminal gives nothing.
-std::optional<std::string> take_pending(int fd, int quiet_ms);
 
 // Bracketed paste: the terminal marks what is pasted, where TERM names one that can.
 bool marks_pastes(std::string_view term);
@@ -40,11 +37,15 @@ struct QuestionPlace {
 };
 
 // Shows `body`, lets the keyboard come to rest, shows `prompt`, and gives the line that was typed
-// then. A paste and several lines at once are no answer: the prompt is shown again. nullopt: the
-// end of input, a signal, or the terminal is gone. Where the input is no terminal, it is the next
-// line.
-std::optional<std::string> ask_person(const QuestionPlace& place, std::string_view body,
-                                      std::string_view prompt);
+// then and ended with Enter. Bytes within 150 ms after the Enter show that the line was pasted: it
+// counts for nothing, what comes with it is taken until 300 ms pass without any, and after a
+// sentence the prompt is shown again. So is a marked paste. Where the input is no terminal, it is
+// the next line.
+//
+// Error, as a sentence about the user: kCancelled at Ctrl-D and at a signal, kUnavailable when the
+// terminal is gone or its input has no pause for 10 s (60 s before the prompt).
+Result<std::string> ask_person(const QuestionPlace& place, std::string_view body,
+                               std::string_view prompt);
 
 struct Answer {
   enum class Kind { kYes, kNo, kAlways, kUnclear };

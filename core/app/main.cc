@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,9 +31,41 @@ std::string executable() {
   return length < 0 ? std::string() : std::string(path, static_cast<std::size_t>(length));
 }
 
-// Values of the environment that nobody but this program needs, such as keys of providers.
-std::map<std::string, std::string>& secrets() {
-  static std::map<std::string, std::string> all;
+// Values of the environment that nobody but this program needs, such as keys of providers. They lie
+// in memory that a copy of this process does not get: who runs a module in a copy shows it none of
+// them.
+class Secrets {
+ public:
+  // For that many bytes, all in all.
+  void make_room(std::size_t bytes) {
+    void* const got =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (got == MAP_FAILED) return;
+    (void)::madvise(got, bytes, MADV_WIPEONFORK);
+    (void)::madvise(got, bytes, MADV_DONTDUMP);
+    free_ = static_cast<char*>(got);
+  }
+  // "NAME=value".
+  void add(std::string_view text) {
+    if (free_ == nullptr) return;
+    std::copy(text.begin(), text.end(), free_);
+    all_.emplace_back(free_, text.size());
+    free_ += text.size();
+  }
+  std::optional<std::string> find(std::string_view name) const {
+    for (const std::string_view each : all_)
+      if (each.starts_with(name) && each.substr(name.size()).starts_with('='))
+        return std::string(each.substr(name.size() + 1));
+    return std::nullopt;
+  }
+
+ private:
+  char* free_ = nullptr;
+  std::vector<std::string_view> all_;
+};
+
+Secrets& secrets() {
+  static Secrets all;
   return all;
 }
 
@@ -44,25 +76,33 @@ bool is_secret(std::string_view name) {
   });
 }
 
+bool holds_secret(std::string_view entry) {
+  const std::size_t name = entry.find('=');
+  return name != std::string_view::npos && is_secret(entry.substr(0, name));
+}
+
 // Takes them out of the environment and overwrites them where they stood: what the kernel shows of
 // it in /proc can be read by every command that a model runs. REQUIRES: no other thread.
 void hide_secrets() {
+  std::size_t bytes = 0;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    if (holds_secret(*entry)) bytes += std::strlen(*entry);
+  if (bytes == 0) return;
+  secrets().make_room(bytes);
   char** kept = environ;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::string name(text.substr(0, text.find('=')));
-    if (name.size() == text.size() || !is_secret(name)) {
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!holds_secret(*entry)) {
       *kept++ = *entry;
       continue;
     }
-    secrets().emplace(name, text.substr(name.size() + 1));
-    ::explicit_bzero(*entry, text.size());
+    secrets().add(*entry);
+    ::explicit_bzero(*entry, std::strlen(*entry));
   }
-  if (kept != nullptr) *kept = nullptr;
+  *kept = nullptr;
 }
 
 std::optional<std::string> environment(const std::string& name) {
-  if (const auto secret = secrets().find(name); secret != secrets().end()) return secret->second;
+  if (auto secret = secrets().find(name)) return secret;
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }

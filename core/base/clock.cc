@@ -36,43 +36,6 @@ void ManualClock::advance(Milliseconds by) {
   wall_ms_ += by.count();
 }
 
-std::uint32_t CancelToken::reason() const {
-  for (const State* state = state_.get(); state != nullptr; state = state->parent.get())
-    if (const std::uint32_t reason = state->reason.load(std::memory_order_acquire)) return reason;
-  return 0;
-}
-
-CancelToken CancelToken::child() const {
-  CancelToken out;
-  out.state_->parent = state_;
-  return out;
-}
-
-void CancelToken::cancel(std::uint32_t reason) const {
-  state_->reason.store(reason, std::memory_order_release);
-  for (auto& link : state_->links)
-    if (std::uint32_t* const word = link.load()) std::atomic_ref(*word).store(reason);
-}
-
-void CancelToken::link(std::uint32_t* word) const {
-  for (State* state = state_.get(); state != nullptr; state = state->parent.get())
-    for (auto& link : state->links) {
-      std::uint32_t* expected = nullptr;
-      if (link.compare_exchange_strong(expected, word)) break;
-    }
-  // After the link is in place, so that a cancel() at the same moment is not missed.
-  std::atomic_ref(*word).store(reason());
-}
-
-void CancelToken::unlink(std::uint32_t* word) const {
-  for (State* state = state_.get(); state != nullptr; state = state->parent.get())
-    for (auto& link : state->links) {
-      std::uint32_t* expected = word;
-      if (link.compare_exchange_strong(expected, nullptr)) break;
-    }
-  std::atomic_ref(*word).store(0);
-}
-
 Deadline Deadline::after(const Clock& clock, Milliseconds time) {
   return {clock.monotonic_ns() + static_cast<std::uint64_t>(time.count()) * 1'000'000u};
 }

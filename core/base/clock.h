@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// clock.h - time, and the value that says "give up".
+// clock.h - time. The value that says "give up" comes along with it: who waits needs both.
 //
-// Time comes only from a Clock, so that tests and the simulator turn it by hand. Monotonic time measures
-// deadlines; wall time is information for people, never order.
+// Time comes only from a Clock, so that tests and the simulator turn it by hand. Monotonic time
+// measures deadlines; wall time is information for people, never order.
 //
-// Threading: Clock is thread-safe; CancelToken is thread-safe.
+// Threading: Clock is thread-safe.
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
+
+#include "core/base/cancel.h"
 
 namespace agentd {
 
@@ -47,34 +47,6 @@ class ManualClock final : public Clock {
  private:
   std::atomic<std::uint64_t> monotonic_ns_{1'000'000'000};
   std::atomic<std::int64_t> wall_ms_{1'700'000'000'000};
-};
-
-// Shared between the one who may cancel and those who work: copies see the same flag. A default token
-// is never cancelled by anybody else. cancel() may be called in a signal handler.
-class CancelToken {
- public:
-  CancelToken() : state_(std::make_shared<State>()) {}
-  // 0 = go on; otherwise an AGENTD_CANCEL_ reason of hook_types.h.
-  std::uint32_t reason() const;
-  bool cancelled() const { return reason() != 0; }
-  void cancel(std::uint32_t reason) const;
-  // Another one that is cancelled with this one, and may be cancelled alone.
-  CancelToken child() const;
-
-  // Links a word that gets the reason too, for code that can only poll memory. The word must stay
-  // readable until the process ends. Beyond 16 links at once the word is set only if the token is
-  // cancelled already.
-  void link(std::uint32_t* word) const;
-  void unlink(std::uint32_t* word) const;
-
- private:
-  struct State {
-    std::atomic<std::uint32_t> reason{0};
-    std::array<std::atomic<std::uint32_t*>, 16> links{};
-    std::shared_ptr<State> parent;  // null for most
-  };
-  // Shared by every copy: canceller and workers end in any order.
-  std::shared_ptr<State> state_;
 };
 
 // An absolute point on Clock::monotonic_ns(); kNever = none.

@@ -33,8 +33,14 @@ bool hex4(std::string_view text, std::size_t at, unsigned& out) {
   return true;
 }
 
-// Streams may cut an escaped pair in two; what stands alone has no character and becomes U+FFFD.
-std::string without_lone_surrogates(std::string_view text) {
+// As UTF-8 would write a character of that number.
+std::string half_bytes(unsigned unit) {
+  return {static_cast<char>(0xE0 | (unit >> 12)), static_cast<char>(0x80 | ((unit >> 6) & 0x3F)),
+          static_cast<char>(0x80 | (unit & 0x3F))};
+}
+
+// What stands alone has no character.
+std::string without_lone_surrogates(std::string_view text, JsonDocument::Halves halves) {
   std::string out(text);
   for (std::size_t at = 0; at + 6 <= out.size(); ++at) {
     if (out[at] != '\\') continue;
@@ -49,14 +55,17 @@ std::string without_lone_surrogates(std::string_view text) {
                       out[at + 7] == 'u' && hex4(out, at + 8, next) && next >= 0xDC00 && next <= 0xDFFF;
     if (pair)
       at += 11;
-    else
+    else if (halves == JsonDocument::Halves::kReplace)
       out.replace(at + 2, 4, "FFFD");
+    else
+      out.replace(at, 6, half_bytes(unit)), at += 2;
   }
   return out;
 }
 
-constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
-                            rapidjson::kParseFullPrecisionFlag;
+// Halves that are kept are bytes that a check of the encoding refuses.
+constexpr unsigned kUnchecked = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
+constexpr unsigned kFlags = kUnchecked | rapidjson::kParseValidateEncodingFlag;
 constexpr int kDepthMax = 1000;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
@@ -108,13 +117,14 @@ class DepthGuard {
   int depth_ = 0;
 };
 
+template <unsigned kFlagsOfParse = kFlags>
 rapidjson::ParseResult read_into(rapidjson::Document& document, std::string_view text) {
   TextStream bytes(text.data(), text.size());
   rapidjson::Reader reader;
   rapidjson::ParseResult result;
   auto generate = [&](rapidjson::Document& to) {
     DepthGuard guard(to, text, bytes);
-    result = reader.Parse<kFlags>(bytes, guard);
+    result = reader.Parse<kFlagsOfParse>(bytes, guard);
     // The reader takes a NUL for the end of the text.
     if (!result.IsError() && bytes.Tell() != text.size())
       result.Set(rapidjson::kParseErrorDocumentRootNotSingular, bytes.Tell());
@@ -195,12 +205,16 @@ JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 JsonDocument::~JsonDocument() = default;
 JsonView JsonDocument::root() const { return JsonView(&state_->document); }
 
-Result<JsonDocument> JsonDocument::parse(std::string_view text) {
+Result<JsonDocument> JsonDocument::parse(std::string_view text, Halves halves) {
   if (text.starts_with(kByteOrderMark))
     return Error{Code::kInvalid, "bad JSON at byte 0: it begins with a byte order mark"};
   auto state = std::make_unique<State>();
-  const auto result = names_surrogate(text) ? read_into(state->document, without_lone_surrogates(text))
-                                            : read_into(state->document, text);
+  const bool unchecked = halves == Halves::kKeep && names_surrogate(text) && is_utf8(text);
+  const auto result =
+      unchecked ? read_into<kUnchecked>(state->document, without_lone_surrogates(text, halves))
+      : names_surrogate(text)
+          ? read_into(state->document, without_lone_surrogates(text, Halves::kReplace))
+          : read_into(state->document, text);
   if (result.IsError())
     return Error{Code::kInvalid,
                  "bad JSON at byte " + std::to_string(result.Offset()) + ": " + mistake(result)};

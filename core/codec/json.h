@@ -54,10 +54,15 @@ class JsonView {
 
 class JsonDocument {
  public:
+  // What becomes of \uD800-\uDFFF escapes that are no pair.
+  enum class Halves : std::uint8_t {
+    kReplace,  // each is U+FFFD
+    kKeep,     // each is the three bytes that UTF-8 has no place for: of a text that comes in pieces,
+               // which may be cut inside a pair
+  };
   // One JSON value and white space around it, at most 1,000 levels, valid UTF-8, no byte order mark.
   // kInvalid names the byte and what is wrong there.
-  // Unpaired \uD800-\uDFFF escapes become U+FFFD.
-  static Result<JsonDocument> parse(std::string_view text);
+  static Result<JsonDocument> parse(std::string_view text, Halves halves = Halves::kReplace);
   JsonDocument(JsonDocument&&) noexcept;
   JsonDocument& operator=(JsonDocument&&) noexcept;
   ~JsonDocument();

@@ -102,8 +102,14 @@ class Watch {
 
   ForkEnd finish(const Clock& clock, const CancelToken& cancel) {
     const Deadline deadline = Deadline::after(clock, limits_.time);
+    const bool by_step = limits_.time_of_step.count() != 0;
+    Deadline step = by_step ? Deadline::after(clock, limits_.time_of_step) : deadline;
+    std::size_t reported = 0;
     while (!ended_ && !end_.timed_out && !end_.cancelled) {
-      end_.timed_out = deadline.passed(clock);
+      if (by_step && end_.report.size() != reported)
+        step = Deadline::after(clock, limits_.time_of_step);
+      reported = end_.report.size();
+      end_.timed_out = deadline.passed(clock) || step.passed(clock);
       end_.cancelled = cancel.cancelled();
       wait(kSliceMs);
     }

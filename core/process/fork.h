@@ -22,6 +22,7 @@ struct ForkLimits {
   std::uint64_t report_bytes_max = 1u << 20;
   std::uint64_t output_bytes_max = 64 * 1024;  // of standard output and standard error: head and tail
   std::uint64_t memory_bytes_max = 0;          // RLIMIT_DATA beyond what the process has; 0 = none
+  Milliseconds time_of_step{0};  // from one report to the next; 0 = `time` alone counts
 };
 
 struct ForkEnd {

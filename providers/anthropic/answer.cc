@@ -41,7 +41,7 @@ StopReason anthropic_stop_reason(std::string_view name) {
 
 Result<void> AnthropicAnswer::take(const SseEvent& event) {
   if (event.data.empty() || event.type == "ping") return {};
-  auto document = JsonDocument::parse(event.data);
+  auto document = JsonDocument::parse(event.data, JsonDocument::Halves::kKeep);
   if (!document) return broken("an event of the stream is broken: " + document.error().message);
   const JsonView root = document->root();
   const std::string_view type = root["type"].string_or(event.type);
@@ -67,8 +67,8 @@ Result<void> AnthropicAnswer::on_message_start(JsonView message) {
 }
 
 Result<void> AnthropicAnswer::on_error(JsonView error) {
-  reported_ = Reported{std::string(error["type"].string_or("error")),
-                       std::string(error["message"].string_or(""))};
+  reported_ =
+      Reported{to_utf8(error["type"].string_or("error")), to_utf8(error["message"].string_or(""))};
   return broken("the provider reports " + reported_->type + ": " + reported_->message);
 }
 
@@ -92,24 +92,21 @@ Result<void> AnthropicAnswer::on_block_start(JsonView event) {
   part.known = true;
   Block& block = part.block;
   if (part.type == "text") {
-    block.text = std::string(start["text"].string_or(""));
-    if (!block.text.empty()) sink_.on_text(block.text);
+    add(part, part.pieces.next(start["text"].string_or("")));
   } else if (part.type == "thinking") {
     block.kind = BlockKind::kThinking;
-    block.text = std::string(start["thinking"].string_or(""));
-    block.opaque = std::string(start["signature"].string_or(""));
-    if (!block.text.empty()) sink_.on_thinking(block.text);
+    block.opaque = to_utf8(start["signature"].string_or(""));
+    add(part, part.pieces.next(start["thinking"].string_or("")));
   } else if (part.type == "redacted_thinking") {
     block.kind = BlockKind::kThinking;
     block.name = std::string(kRedactedThinking);
-    block.opaque = std::string(start["data"].string_or(""));
+    block.opaque = to_utf8(start["data"].string_or(""));
   } else if (part.type == "tool_use") {
-    block = Block::tool_use(std::string(start["id"].string_or("")),
-                            std::string(start["name"].string_or("")), {});
+    block = Block::tool_use(to_utf8(start["id"].string_or("")), to_utf8(start["name"].string_or("")), {});
     if (block.call_id.empty() || block.name.empty())
       return broken("a tool call came without an id or a name");
     // Deltas bring the input; a server that sends it whole puts it here.
-    if (start["input"].size() != 0) block.json = start["input"].text();
+    if (start["input"].size() != 0) block.json = to_utf8(start["input"].text());
     sink_.on_tool_call(block.call_id, block.name);
   } else {
     part.known = false;
@@ -127,17 +124,13 @@ Result<void> AnthropicAnswer::on_delta(JsonView event) {
 
 Result<void> AnthropicAnswer::apply_delta(Part& part, std::string_view type, JsonView delta) {
   if (type == "text_delta" && part.type == "text") {
-    const std::string_view text = delta["text"].string_or("");
-    part.block.text += text;
-    if (!text.empty()) sink_.on_text(text);
+    add(part, part.pieces.next(delta["text"].string_or("")));
   } else if (type == "thinking_delta" && part.type == "thinking") {
-    const std::string_view text = delta["thinking"].string_or("");
-    part.block.text += text;
-    if (!text.empty()) sink_.on_thinking(text);
+    add(part, part.pieces.next(delta["thinking"].string_or("")));
   } else if (type == "signature_delta" && part.type == "thinking") {
-    part.block.opaque += delta["signature"].string_or("");
+    part.block.opaque += to_utf8(delta["signature"].string_or(""));
   } else if (type == "input_json_delta" && part.type == "tool_use") {
-    part.block.json += delta["partial_json"].string_or("");
+    add(part, part.pieces.next(delta["partial_json"].string_or("")));
   } else if (type == "text_delta" || type == "thinking_delta" || type == "signature_delta" ||
              type == "input_json_delta") {
     return broken("a " + std::string(type) + " came for a " + part.type + " block");
@@ -145,10 +138,18 @@ Result<void> AnthropicAnswer::apply_delta(Part& part, std::string_view type, Jso
   return {};
 }
 
+void AnthropicAnswer::add(Part& part, const std::string& text) {
+  if (text.empty()) return;
+  (part.type == "tool_use" ? part.block.json : part.block.text) += text;
+  if (part.type == "text") sink_.on_text(text);
+  if (part.type == "thinking") sink_.on_thinking(text);
+}
+
 Result<void> AnthropicAnswer::on_block_stop(JsonView event) {
   Part* const part = find(event);
   if (part == nullptr || !part->open) return broken("a content block ended that was not open");
   part->open = false;
+  add(*part, part->pieces.end());
   return {};
 }
 
@@ -170,14 +171,6 @@ void AnthropicAnswer::read_usage(JsonView usage) {
   usage_ = sum;
 }
 
-Result<void> AnthropicAnswer::close_tool_call(Block& block) const {
-  if (block.json.empty()) block.json = "{}";
-  const auto input = JsonDocument::parse(block.json);
-  if (input && input->root().is_object()) return {};
-  const std::string why = input ? "not an object" : input.error().message;
-  return broken("the input of tool call '" + one_line(block.name, 80) + "' is no JSON object: " + why);
-}
-
 Result<ModelResponse> AnthropicAnswer::finish() {
   AGENTD_ASSERT(whole_);
   ModelResponse response;
@@ -191,9 +184,10 @@ Result<ModelResponse> AnthropicAnswer::finish() {
     if (part.block.kind == BlockKind::kToolUse) {
       if (!complete) continue;
       if (part.open) return broken("the answer ended inside a tool call");
-      AGENTD_TRY_VOID(close_tool_call(part.block));
+      if (part.block.json.empty()) part.block.json = "{}";
       calls = true;
     }
+    add(part, part.pieces.end());
     // Models write blank texts before calls, and refuse to read them.
     if (part.type == "text" && is_blank(part.block.text)) continue;
     response.message.blocks.push_back(part.block);

@@ -4,7 +4,8 @@
 //
 // Events as in docs.anthropic.com/en/docs/build-with-claude/streaming. Types that are not known are
 // skipped, as that page asks. A tool call leaves here only in an answer that came whole: its
-// content_block_stop, the stop reason and message_stop were seen.
+// content_block_stop, the stop reason and message_stop were seen. Its input is handed on as it was
+// written, also when it is no JSON object: whoever runs the call tells the model.
 //
 // Threading: thread-compatible.
 
@@ -15,6 +16,7 @@
 #include "core/codec/json.h"
 #include "core/codec/sse.h"
 #include "core/model/provider.h"
+#include "providers/common/pieces.h"
 
 namespace agentd {
 
@@ -38,7 +40,7 @@ class AnthropicAnswer {
   };
   const std::optional<Reported>& reported_error() const { return reported_; }
 
-  // The answer. REQUIRES whole(). kCorrupt when a tool call's input is not a JSON object.
+  // The answer. REQUIRES whole(). kCorrupt when it ended inside a tool call.
   Result<ModelResponse> finish();
   // What arrived, without tool calls.
   Message partial() const;
@@ -48,6 +50,7 @@ class AnthropicAnswer {
     std::int64_t index = 0;
     std::string type;  // on the wire
     Block block;
+    TextPieces pieces{};  // of its text, or of its input
     bool known = false;
     bool open = true;
   };
@@ -56,11 +59,12 @@ class AnthropicAnswer {
   Result<void> on_delta(JsonView event);
   Result<void> apply_delta(Part& part, std::string_view type, JsonView delta);
   Result<void> on_block_stop(JsonView event);
+  // Whole characters of the part's text or input: kept, and told to the sink.
+  void add(Part& part, const std::string& text);
   Result<void> on_error(JsonView error);
   void on_message_delta(JsonView event);
   void read_usage(JsonView usage);
   Part* find(JsonView event);
-  Result<void> close_tool_call(Block& block) const;
 
   ModelSink& sink_;
   std::vector<Part> parts_;

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // hook_safety_test.cc - hooks that end the program are set aside, released and told of; globs that let hooks in.
+#include <agentd/hook_abi.h>
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -85,18 +90,76 @@ TEST_F(HookSafety, VerifyTellsACrashAsAVerdictAndLoadsTheOthers) {
   EXPECT_TRUE(has(verified.out, "verdict: ok")) << verified.out;
 }
 
-// It aborts when it sees a key, a home, the network or a file of the user's.
-TEST_F(HookSafety, WhatLooksAtAModuleShowsItNothingOfTheUser) {
-  program_.set("ANTHROPIC_API_KEY=sk-of-the-user");
+// ---- nosy.c ends its process when it sees anything of the user, in any of its functions
+
+const char kSecret[] = "ANTHROPIC_API_KEY=sk-of-the-user-7319",
+           kOther[] = "DATABASE_URL=db://of-the-user-7319";
+
+void expect_nothing_seen(const Finished& ran, const std::string& command) {
+  EXPECT_EQ(ran.code, 0) << command << "\n" << ran.out << ran.err;
+  EXPECT_FALSE(has(ran.out + ran.err, "nosy saw")) << command << "\n" << ran.out << ran.err;
+  EXPECT_FALSE(has(ran.out + ran.err, "SIGABRT")) << command << "\n" << ran.out << ran.err;
+}
+
+TEST_F(HookSafety, WhatLooksAtAModuleShowsNoneOfItsFunctionsAnythingOfTheUser) {
+  program_.set(kSecret);
+  program_.set(kOther);
   program_.drop_hook(AGENTD_NOSY_HOOK);
   const Finished verified = program_.run({"--plugins=verify"});
-  EXPECT_TRUE(has(verified.out, "verdict: ok")) << verified.out;
-  const Finished validated = program_.run({"hooks", "validate", AGENTD_NOSY_HOOK});
-  EXPECT_FALSE(has(validated.out, "SIGABRT")) << validated.out;
-  EXPECT_FALSE(has(validated.out, "nosy saw")) << validated.out;
-  EXPECT_TRUE(has(validated.out, ", 0 failures")) << validated.out;
-  const Finished fuzzed = program_.run({"hooks", "fuzz", AGENTD_NOSY_HOOK, "--runs", "3"});
-  EXPECT_EQ(fuzzed.code, 0) << fuzzed.out << fuzzed.err;
+  EXPECT_TRUE(has(verified.out, "nosy  test.nosy 1.0.0")) << verified.out;
+  expect_nothing_seen(verified, "--plugins=verify");
+  for (const char* const profile : {"process", "in-process"}) {
+    const Finished validated =
+        program_.run({"hooks", "validate", AGENTD_NOSY_HOOK, "--isolation", profile});
+    expect_nothing_seen(validated, std::string("validate --isolation ") + profile);
+    EXPECT_TRUE(has(validated.out, "ok      A701")) << validated.out;
+    EXPECT_TRUE(has(validated.out, "ok      A702")) << validated.out;
+  }
+  const Finished fuzzed =
+      program_.run({"hooks", "fuzz", AGENTD_NOSY_HOOK, "--seed", "1", "--runs", "5"});
+  expect_nothing_seen(fuzzed, "fuzz");
+  EXPECT_TRUE(has(fuzzed.out, "5 plays from seed 1, nothing found")) << fuzzed.out;
+}
+
+// The control: the same module in a program without the cage.
+TEST_F(HookSafety, TheSameModuleSeesAllOfItWithoutTheCageInEveryFunction) {
+  const std::string heard = program_.directory().file("heard");
+  const pid_t pid = ::fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    const int fd = ::open(heard.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(fd, STDERR_FILENO);
+    if (::chdir(program_.project().c_str()) != 0) ::_exit(2);
+    ::putenv(const_cast<char*>(kSecret));
+    ::setenv("NOSY_GOES_ON", "1", 1);
+    void* const module = ::dlopen(AGENTD_NOSY_HOOK, RTLD_NOW | RTLD_LOCAL);
+    void* const symbol = module == nullptr ? nullptr : ::dlsym(module, AGENTD_ENTRY_SYMBOL);
+    if (symbol == nullptr) ::_exit(3);
+    const auto entry = reinterpret_cast<agentd_status (*)(agentd_negotiate*)>(symbol);
+    agentd_negotiate io{};
+    io.size = sizeof io;
+    io.host_abi_max = AGENTD_ABI_NEWEST;
+    if (entry(&io) != AGENTD_OK) ::_exit(4);
+    void* self = nullptr;
+    (void)io.plugin->create(nullptr, &self);
+    (void)static_cast<const agentd_hook*>(io.plugin->hooks.first)->fn(self, nullptr);
+    (void)io.plugin->save_state(self, nullptr);
+    (void)io.plugin->load_state(self, nullptr);
+    (void)io.plugin->destroy(self, nullptr);
+    ::dlclose(module);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  const std::string text = *read_file(heard, 1u << 20);
+  for (const char* const where : {"its constructor", "its entry", "create()", "its hook",
+                                  "save_state()", "load_state()", "destroy()", "its destructor"})
+    EXPECT_TRUE(has(text, "the network, writable files, processes in " + std::string(where) + "\n"))
+        << text;
+  for (const char* const what : {"saw the key, ", "HOME, ", "the secret in memory, ", "files, "})
+    EXPECT_TRUE(has(text, what)) << text;
+  ::unlink("/tmp/agentd-nosy-was-here");
 }
 
 TEST_F(HookSafety, WhatWaitsForTrustIsNotRunByWhoeverLooksAtIt) {

@@ -77,6 +77,14 @@ TEST_P(Questions, SeveralLinesAtOnceAreNoAnswer) {
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
 
+TEST_P(Questions, ALineAndTheBeginningOfAnotherAreNoAnswer) {
+  const Finished ran = program_.on_terminal(
+      {"run", "fix it", "--script",
+       program_.script(bash_call("touch made.txt") + "- text: refused\n")},
+      {{"Allow?", "y\ny"}, {"no answer", ""}, {"Allow?", "n\n"}, {"refused", ""}});
+  EXPECT_FALSE(made("made.txt")) << ran.out;
+}
+
 TEST_P(Questions, AMarkedPasteIsNoAnswer) {
   const Finished ran = program_.on_terminal(
       {"run", "fix it", "--script",

@@ -45,8 +45,8 @@ class BrokenRule : public ::testing::TestWithParam<Breaks> {};
 TEST_P(BrokenRule, IsNamed) {
   Program program;
   const std::string number = GetParam().rule;
-  const Finished ran =
-      program.run({"hooks", "validate", kHooks + "/" + GetParam().module + ".so", "--rule", number, "--json"});
+  const Finished ran = program.run({"hooks", "validate", kHooks + "/" + GetParam().module + ".so",
+                                    "--rule", number, "--json", "--isolation", "in-process"});
   EXPECT_EQ(ran.code, std::string(GetParam().result) == "fail" ? 1 : 0) << ran.out << ran.err;
   EXPECT_EQ(results(ran)[number], GetParam().result) << ran.out;
 }
@@ -82,17 +82,88 @@ INSTANTIATE_TEST_SUITE_P(
 // The same module without its fault: what is found in the others is the fault.
 TEST(Validate, ModuleThatBreaksNothingPasses) {
   Program program;
-  const Finished ran = program.run({"hooks", "validate", kHooks + "/breaks_0.so", "--json"});
-  EXPECT_EQ(ran.code, 0) << ran.out;
-  EXPECT_EQ(broken_rules(ran), "");
+  for (const char* const profile : {"process", "in-process"}) {
+    const Finished ran = program.run(
+        {"hooks", "validate", kHooks + "/breaks_0.so", "--json", "--isolation", profile});
+    EXPECT_EQ(ran.code, 0) << ran.out;
+    EXPECT_EQ(broken_rules(ran), "") << profile;
+  }
 }
 
+// 15 ms a call: a thousand of them are more than any step of a check may take here.
 TEST(Validate, ModuleThatTakesItsTimeHasNotHung) {
   Program program;
-  const Finished ran = program.run({"hooks", "validate", AGENTD_SLOW_HOOK, "--rule", "A501", "--rule",
-                                    "A502", "--rule", "A603"});
+  const Finished ran = program.run(
+      {"hooks", "validate", AGENTD_SLOW_HOOK, "--timeout", "3000", "--isolation", "in-process"});
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_NE(ran.out.find(", 0 failures"), std::string::npos) << ran.out;
+}
+
+TEST(Validate, ModuleThatHangsIsToldToEndSoonerWhateverTheRuleIsAbout) {
+  Program program;
+  const Finished ran = program.run(
+      {"hooks", "validate", kHooks + "/breaks_411.so", "--rule", "A411", "--timeout", "1500"});
+  EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("it hung: "), std::string::npos) << ran.out;
+  EXPECT_NE(
+      ran.out.find("→ let each call end sooner, or give each step more time with --timeout MS"),
+      std::string::npos)
+      << ran.out;
+}
+
+// ---- profiles: a hook is judged for the place where it runs
+
+TEST(Validate, HookOfAWorkerIsNotJudgedByWhatMattersInAgentdsOwnProcess) {
+  Program program;
+  const std::string module = AGENTD_OWN_RUNTIME_HOOK;
+  const Finished there = program.run({"hooks", "validate", module});
+  EXPECT_EQ(there.code, 0) << there.out << there.err;
+  EXPECT_NE(
+      there.out.find(" rules of agentd's own process, which do not matter in a worker process\n"),
+      std::string::npos)
+      << there.out;
+  EXPECT_NE(there.out.find(
+                "judged as a hook in a worker process; --isolation in-process judges it as one in "
+                "agentd's own process\n"),
+            std::string::npos)
+      << there.out;
+  auto seen = results(program.run({"hooks", "validate", module, "--json"}));
+  EXPECT_EQ(seen["A302"], "skipped");
+  EXPECT_EQ(seen["A702"], "ok");
+
+  const Finished here =
+      program.run({"hooks", "validate", module, "--isolation", "in-process", "--json"});
+  EXPECT_EQ(here.code, 1) << here.out << here.err;
+  seen = results(here);
+  for (const char* const rule : {"A301", "A302", "A303"})
+    EXPECT_EQ(seen[rule], "fail") << rule << "\n" << here.out;
+  EXPECT_NE(here.out.find("\"profile\":\"in-process\""), std::string::npos) << here.out;
+}
+
+TEST(Validate, ProfileIsWhereTheConfigurationRunsTheHook) {
+  Program program;
+  const std::string by_default =
+      program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).out;
+  EXPECT_NE(by_default.find("judged as a hook in a worker process"), std::string::npos)
+      << by_default;
+  program.config("hooks: {good: {isolation: in-process}}\n");
+  const std::string by_name =
+      program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).out;
+  EXPECT_NE(by_name.find("judged as a hook in agentd's own process"), std::string::npos) << by_name;
+  EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/good.so", "--isolation", "nowhere"}).code,
+            2);
+}
+
+// The control: it does work where it runs.
+TEST(Validate, ModuleWithARuntimeOfItsOwnWorksInAWorker) {
+  Program program;
+  program.drop_hook(AGENTD_OWN_RUNTIME_HOOK);
+  const std::string script =
+      program.script("- calls: [{name: bash, input: {command: echo reached}}]\n- text: done\n");
+  const Finished ran =
+      program.run({"run", "hello", "--allow", "bash", "--script", script, "--json"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("own_runtime says no"), std::string::npos) << ran.out << ran.err;
 }
 
 TEST(Validate, BundledPluginsPass) {
@@ -102,6 +173,11 @@ TEST(Validate, BundledPluginsPass) {
     const std::string config = name == "audit_log" ? "{\"path\":\"" + path + "\"}" : "{}";
     const Finished ran =
         program.run({"hooks", "validate", std::string(AGENTD_BUNDLED) + "/" + name + ".so", "--config", config});
+    EXPECT_EQ(ran.out.find("A402  it answers only what the event allows: it failed"),
+              std::string::npos)
+        << ran.out;
+    EXPECT_NE(ran.out.find("judged as a hook in agentd's own process"), std::string::npos)
+        << ran.out;
     EXPECT_EQ(ran.code, 0) << name << "\n" << ran.out << ran.err;
   }
 }
@@ -116,7 +192,8 @@ TEST(Validate, TemplatesPass) {
 
 TEST(Validate, SaysWhatToDoOneLineForEachRule) {
   Program program;
-  const Finished ran = program.run({"hooks", "validate", kHooks + "/breaks_301.so", "--rule", "A301"});
+  const Finished ran = program.run({"hooks", "validate", kHooks + "/breaks_301.so", "--rule",
+                                    "A301", "--isolation", "in-process"});
   EXPECT_EQ(ran.code, 1);
   EXPECT_EQ(ran.out.find("  FAIL    A301  it leaves no descriptor open: still open: "), 0u) << ran.out;
   EXPECT_NE(ran.out.find("→ close in destroy()"), std::string::npos) << ran.out;
@@ -305,6 +382,23 @@ TEST(Fuzz, EndsInGoodOrderWhenOneWishToEndComesAsTwoSignals) {
     EXPECT_NE(ended.out.find(" plays from seed 1, "), std::string::npos) << ended.out << ended.err;
     EXPECT_TRUE(std::filesystem::is_empty(temporary));
   }
+}
+
+TEST(Fuzz, LeavesNothingWhenItIsEndedInItsFirstMoments) {
+  for (const char* const command : {"fuzz", "validate"})
+    for (int attempt = 0; attempt < 6; ++attempt) {
+      Program program;
+      const std::string temporary = program.directory().file("tmp");
+      ASSERT_TRUE(make_directories(temporary));
+      program.set("TMPDIR=" + temporary);
+      Running running = program.start({"hooks", command, kHooks + "/good.so"});
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (std::filesystem::is_empty(temporary) && std::chrono::steady_clock::now() < end)
+        continue;
+      running.signal(SIGTERM);
+      EXPECT_EQ(running.wait().code, 128 + SIGTERM) << command;
+      EXPECT_TRUE(std::filesystem::is_empty(temporary)) << command;
+    }
 }
 
 TEST(Fuzz, FindsNothingInAGoodModule) {

@@ -106,6 +106,75 @@ TEST_F(Verdicts, SlowDenialsOfHooksWithATimeOfTheirOwnCount) {
   EXPECT_TRUE(has(ran.err, "not today")) << ran.err;
 }
 
+// A hook of another tool that names no time has that tool's, and not ours.
+TEST_F(Verdicts, SlowDenialsOfAdaptedHooksHaveTheTimeOfTheirTool) {
+  const std::string slow = program_.directory().file("slow.sh");
+  put(slow, "#!/bin/sh\ncat >/dev/null\nsleep 1\necho 'not today' >&2\nexit 2\n", 0755);
+  const std::string handler = "\"hooks\":[{\"type\":\"command\",\"command\":\"" + slow + "\"}]";
+  const std::string claude = program_.directory().file("claude/settings.json");
+  put(claude, "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\"," + handler + "}]}}");
+  const std::string gemini = program_.directory().file("gemini/settings.json");
+  put(gemini, "{\"hooks\":{\"BeforeTool\":[{\"matcher\":\"run_shell_command\"," + handler + "}]}}");
+  const std::string docker = program_.directory().file("docker/agent.yaml");
+  put(docker,
+      "agents:\n  root:\n    hooks:\n      pre_tool_use:\n        - matcher: shell\n"
+      "          hooks: [{type: command, command: " +
+          slow + "}]\n");
+  const std::string own = program_.home() + "/hooks/own.yaml";
+  for (const std::string& adapted : {"claude:" + claude, "gemini:" + gemini,
+                                     std::string("a YAML hook in a dialect"), "docker:" + docker}) {
+    const bool yaml = adapted.ends_with("dialect");
+    if (yaml)
+      hook("own.yaml", "on: PreToolUse\ndialect: claude\nmatcher: Bash\ncommand: " + slow + "\n");
+    program_.config("hooks: {deadline_ms: 300" + (yaml ? "" : ", adapt: [\"" + adapted + "\"]") +
+                    "}\n");
+    const Finished ran =
+        run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
+    EXPECT_EQ(ran.code, 0) << adapted << ran.err;
+    EXPECT_FALSE(made("first")) << adapted << ran.err;
+    EXPECT_TRUE(has(ran.err, "not today")) << adapted << ran.err;
+    std::filesystem::remove(own);
+  }
+}
+
+TEST_F(Verdicts, AnExtensionHasTheTimeThatItAsksFor) {
+  const std::string extension = program_.directory().file("extension.py");
+  put(extension, R"PY(import json, sys, time
+def send(value):
+    body = json.dumps(value).encode()
+    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    sys.stdout.buffer.flush()
+while True:
+    length = 0
+    while True:
+        line = sys.stdin.buffer.readline().strip()
+        if not line: break
+        name, value = line.split(b":")
+        if name.lower() == b"content-length": length = int(value)
+    if length == 0: sys.exit(0)
+    message = json.loads(sys.stdin.buffer.read(length))
+    if message.get("method") == "extension.initialize":
+        result = {"name": "t", "version": "1",
+                  "subscriptions": [{"event": "tool.call", "timeoutInSec": 30}]}
+    else:
+        time.sleep(3)
+        result = {"block": {"reason": "not today"}}
+    send({"jsonrpc": "2.0", "id": message.get("id"), "result": result})
+)PY");
+  hook("late.yaml", "on: tool.call\nextension: [python3, " + extension + "]\n");
+  program_.config("hooks: {deadline_ms: 1500}\n");
+  const char* const call =
+      "- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n";
+  const Finished ran = run(call);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(made("first")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "not today")) << ran.err;
+  // The user's word beats the hook's.
+  program_.config("hooks: {deadline_ms: 1500, late: {timeout_ms: 1500}}\n");
+  const Finished shorter = run(call);
+  EXPECT_TRUE(made("first")) << shorter.err;
+}
+
 TEST_F(Verdicts, DenialBehindSlowHooksCounts) {
   const std::string slow =
       "#!/bin/sh\nif [ \"$1\" = hook ]; then echo before_tool_call; exit; fi\nsleep 0.7\n";

@@ -12,7 +12,7 @@
 
 namespace agentd::app {
 
-class DryServices final : public Services {
+class DryServices : public Services {
  public:
   std::uint64_t count_text(std::string_view, std::string_view text) override {
     return text.size() / 4;

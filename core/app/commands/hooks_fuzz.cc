@@ -111,13 +111,16 @@ int hooks_fuzz_command(App& app, const Arguments& arguments) {
   if (!here) return app.fail(here.error().code, here.error().message);
   const auto what = wanted(app, arguments);
   if (!what) return app.fail(kExitUsage, what.error().message);
-  const auto bench = open_workbench(app, arguments, here->setup.options.native.worker.program);
-  if (!bench) return app.fail(bench.error().code, bench.error().message);
+  // Before the workbench has a directory that would be left.
   SignalScope signals;
   const CancelToken cancel = signals.next();
+  const auto bench = open_workbench(app, arguments, here->setup.options.native.worker.program);
+  if (!bench) return app.fail(bench.error().code, bench.error().message);
   app.out().flush();
   Fuzzer fuzzer(**bench, app.clock(), cancel);
-  if (const auto ready = fuzzer.prepare(); !ready) return app.fail(kExitFailure, ready.error().message);
+  if (const auto ready = fuzzer.prepare(); !ready)
+    return signals.caught() != 0 ? app.fail(128 + signals.caught(), "interrupted")
+                                 : app.fail(kExitFailure, ready.error().message);
   if (here->setup.options.native.worker.program.empty())
     app.err().line("agentd: agentd-hook-worker is not installed beside agentd: nothing is compared with a worker");
   Session session(app, arguments.has("json"), what->replay);

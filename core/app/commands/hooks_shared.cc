@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/commands/hooks_shared.h"
 
+#include <csignal>
+
 #include "core/app/exit_codes.h"
 #include "core/app/keyboard.h"
+#include "core/app/signals.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
 
@@ -66,9 +69,18 @@ bool says_yes(App& app, std::string_view body, std::string_view prompt) {
   };
   const bool pastes =
       app.out().tty() && marks_pastes(app.surroundings().environment("TERM").value_or(""));
-  const std::optional<std::string> answer =
-      ask_person({app.surroundings().input, write, pastes, {}}, body, prompt);
-  return answer && parse_answer(*answer).kind == Answer::Kind::kYes;
+  int signal = 0;
+  bool yes = false;
+  {
+    // The terminal has its own modes again before a signal ends the program.
+    const SignalScope signals;
+    const Result<std::string> answer =
+        ask_person({app.surroundings().input, write, pastes, {}}, body, prompt);
+    yes = answer && parse_answer(*answer).kind == Answer::Kind::kYes;
+    signal = signals.caught();
+  }
+  if (signal != 0) std::raise(signal);
+  return yes;
 }
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {

@@ -35,7 +35,8 @@ Inventory inventory_of(const App& app, const HooksHere& here);
 Result<const HookSource*, Failure> source_of(const Inventory& inventory, const std::string& name);
 
 // A question to the person at standard input; anything but yes is a no, and so is what was typed
-// before `prompt` was shown. REQUIRES: it is a terminal.
+// before `prompt` was shown. Ctrl-C ends the program. REQUIRES: it is a terminal, and there is no
+// SignalScope.
 bool says_yes(App& app, std::string_view body, std::string_view prompt);
 
 // "a, b"; "-" for none.

@@ -37,18 +37,19 @@ void print(Output& out, const RuleResult& result) {
   out.print("  " + mark(out, result.finding) + rule_name(result.rule) + "  " + std::string(spec.title) + ": " +
             neutral_line(result.text, kShownBytes) + "\n");
   if (result.finding == Finding::kWarn || result.finding == Finding::kFail)
-    out.print("            → " + std::string(spec.remedy) + "\n");
+    out.print("            → " + std::string(result.remedy()) + "\n");
   out.flush();
 }
 
-std::string json_of(const RuleResult& result) {
+std::string json_of(const RuleResult& result, Isolation profile) {
   const RuleSpec& spec = rule(result.rule);
   const std::string_view finding =
       result.finding == Finding::kFail ? std::string_view("fail") : name_of(result.finding);
   JsonWriter json;
   json.begin_object().member("rule", rule_name(result.rule)).member("result", finding);
-  json.member("title", spec.title).member("text", result.text);
-  if (result.finding == Finding::kWarn || result.finding == Finding::kFail) json.member("remedy", spec.remedy);
+  json.member("title", spec.title).member("text", result.text).member("profile", name_of(profile));
+  if (result.finding == Finding::kWarn || result.finding == Finding::kFail)
+    json.member("remedy", result.remedy());
   json.end_object();
   return std::string(json.text());
 }
@@ -62,6 +63,14 @@ void print_not_judged(Output& out, const std::map<std::uint16_t, std::size_t>& n
   for (const auto& [since, count] : not_judged)
     out.print("  " + mark(out, Finding::kSkipped) + counted(count, "rule") + " not judged, because " +
               rule_name(since) + " failed\n");
+}
+
+// What the rules were judged for, and how to have them judged for the other place.
+std::string profile_text(Isolation profile) {
+  return profile == Isolation::kInProcess ? "judged as a hook in agentd's own process; --isolation "
+                                            "process judges it as one in a worker process"
+                                          : "judged as a hook in a worker process; --isolation "
+                                            "in-process judges it as one in agentd's own process";
 }
 
 struct Count {
@@ -92,6 +101,20 @@ Result<ValidateOptions> options_of(const Arguments& arguments) {
     out.time = Milliseconds(time);
   }
   return out;
+}
+
+// Where the hook is to be judged: as the option says, else where `run` would have it.
+Isolation profile_of(const Arguments& arguments, const PluginHostOptions& options,
+                     const HookDescription& hook) {
+  if (const auto wished = isolation_of(arguments.value("isolation"))) return *wished;
+  if (!hook.manifest) return options.isolation;
+  HookFile file;
+  file.name = hook.name;
+  const std::string directory = std::filesystem::path(hook.path).parent_path().string();
+  for (const HookDirectory& each : options.directories)
+    file.bundled |= each.bundled && each.path == directory;
+  const Isolation there = isolation_of(options, file, *hook.manifest);
+  return there == Isolation::kInProcess ? there : Isolation::kProcess;
 }
 
 // A file of the hooks directories that `run` would not run before it is trusted is not run here
@@ -125,11 +148,16 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
   if (!here) return app.fail(here.error().code, here.error().message);
   const auto options = options_of(arguments);
   if (!options) return app.fail(kExitUsage, options.error().message);
-  const auto bench = open_workbench(app, arguments, here->setup.options.native.worker.program);
-  if (!bench) return app.fail(bench.error().code, bench.error().message);
+  // Before the workbench has a directory that would be left.
   SignalScope signals;
   const CancelToken cancel = signals.next();
+  const auto bench = open_workbench(app, arguments, here->setup.options.native.worker.program);
+  if (!bench) return app.fail(bench.error().code, bench.error().message);
+  const Isolation profile =
+      profile_of(arguments, here->setup.options.native, (*bench)->description());
+  (*bench)->judge_for(profile, options->time);
   Count count;
+  std::size_t out_of_profile = 0;
   std::map<std::uint16_t, std::size_t> not_judged;  // how many, by the rule that failed
   const bool json = arguments.has("json");
   app.out().flush();
@@ -139,8 +167,12 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
       ++not_judged[result.since];
       return;
     }
+    if (!json && result.out_of_profile && options->rules.empty()) {
+      ++out_of_profile;
+      return;
+    }
     if (json)
-      app.out().print(json_of(result) + "\n");
+      app.out().print(json_of(result, profile) + "\n");
     else
       print(app.out(), result);
     app.out().flush();
@@ -148,7 +180,11 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
   if (!whole) return app.fail(signals.caught() != 0 ? 128 + signals.caught() : kExitInterrupted, "interrupted");
   if (!json) {
     print_not_judged(app.out(), not_judged);
+    if (out_of_profile != 0)
+      app.out().print("  " + mark(app.out(), Finding::kSkipped) + counted(out_of_profile, "rule") +
+                      " of agentd's own process, which do not matter in a worker process\n");
     app.out().print(neutral_line((*bench)->subject().path, 1000) + ": " + count.text() + "\n");
+    if (!not_judged.contains(101)) app.out().print("  " + profile_text(profile) + "\n");
   }
   return count.fail == 0 ? kExitOk : kExitFailure;
 }

@@ -53,9 +53,11 @@ void check_samples(const Subject& subject, Reporter& out) {
   const Seen& seen = made.instance->seen();
   std::string illegal;
   fire_all(made, out, 401, Variant::kPlain, [&](const Answer& answer) -> std::string {
-    if (answer.effect == "failed" && failed.empty()) failed = answer.failure;
-    if (illegal.empty() && seen.illegal != 0) illegal = "it emitted an action that the event does not allow: " + answer.failure;
-    if (illegal.empty() && seen.malformed != 0) illegal = "it emitted an action that makes no sense";
+    if (failed.empty()) failed = answer.failure;
+    if (illegal.empty() && seen.illegal != 0)
+      illegal = "it emitted an action that the event does not allow: " + answer.failure;
+    if (illegal.empty() && seen.malformed != 0)
+      illegal = "it emitted an action that makes no sense";
     if (illegal.empty() && seen.odd_status != 0)
       illegal = "it returned " + std::to_string(seen.odd_status.load()) + ", which is no agentd_status";
     return {};

@@ -22,26 +22,24 @@ Samples samples_of(const Stage& stage) {
   return out;
 }
 
-// How long one part of a check may repeat itself: a hook that takes its time is asked less often,
-// and has not hung.
+// How long one part of a check may repeat itself, as a share of what one step may take: a hook that
+// takes its time is asked less often, and has not hung.
 class Patience {
  public:
-  explicit Patience(std::chrono::milliseconds time) : end_(std::chrono::steady_clock::now() + time) {}
+  Patience(const Stage& stage, int tenths)
+      : end_(std::chrono::steady_clock::now() + stage.subject().patience * tenths / 10) {}
   bool over() const { return std::chrono::steady_clock::now() >= end_; }
 
  private:
   const std::chrono::steady_clock::time_point end_;
 };
-constexpr std::chrono::milliseconds kPatience{2'000};
 
-// Returns how many calls there were time for, one for each sample at least.
-int fire(Instance& instance, const Samples& samples, int calls) {
-  const Patience patience(kPatience);
+// Returns how many calls there were time for, one at least.
+int fire(const Stage& stage, Instance& instance, const Samples& samples, int calls) {
+  const Patience patience(stage, 1);
   int done = 0;
-  for (; done < calls && !samples.empty(); ++done) {
-    if (done >= static_cast<int>(samples.size()) && patience.over()) break;
+  for (; done < calls && !samples.empty() && (done == 0 || !patience.over()); ++done)
     (void)instance.fire(*samples[static_cast<std::size_t>(done) % samples.size()]);
-  }
   return done;
 }
 
@@ -57,12 +55,13 @@ void check_calls(const Subject& subject, Reporter& out) {
   const Samples samples = samples_of(stage);
   if (samples.empty()) return out.ok(501, "it subscribes to nothing");
   out.begin(501, "many calls");
-  fire(*instance, samples, kWarmUpCalls);
+  fire(stage, *instance, samples, kWarmUpCalls);
   std::uint64_t least = UINT64_MAX;
   int calls = kCalls;
   for (int window = 0; window < 3; ++window) {
+    out.begin(501, "many calls");
     const std::uint64_t before = heap_bytes();
-    calls = std::min(calls, fire(*instance, samples, calls));
+    calls = std::min(calls, fire(stage, *instance, samples, calls));
     least = std::min(least, growth(before, heap_bytes()));
   }
   const std::string counted = std::to_string(calls) + " calls ";
@@ -73,12 +72,12 @@ void check_calls(const Subject& subject, Reporter& out) {
 
 // Returns how many there was time for.
 int lives(Stage& stage, const Samples& samples, int count) {
-  const Patience patience(kPatience * 2);
+  const Patience patience(stage, 2);
   int done = 0;
   for (; done < count && (done == 0 || !patience.over()); ++done) {
     Instance instance(stage);
     if (!instance.create()) break;
-    fire(instance, samples, static_cast<int>(samples.size()));
+    fire(stage, instance, samples, static_cast<int>(samples.size()));
     (void)!instance.destroy();
   }
   return done;
@@ -96,6 +95,7 @@ void check_instances(const Subject& subject, Reporter& out) {
   std::uint64_t least = UINT64_MAX;
   int made = kInstances / 2;
   for (int window = 0; window < 2; ++window) {
+    out.begin(502, "making and ending instances");
     const std::uint64_t heap = heap_bytes();
     made = std::min(made, lives(stage, samples, made));
     least = std::min(least, growth(heap, heap_bytes()));
@@ -119,7 +119,7 @@ void check_round_trip(const Subject& subject, Reporter& out) {
   if (saves != loads) return out.broken(601, "it has one of save_state() and load_state(), and not the other");
   const auto first = instance_for(stage, out, 601);
   if (first == nullptr) return;
-  fire(*first, samples_of(stage), 20);
+  fire(stage, *first, samples_of(stage), 20);
   out.begin(601, "save_state()");
   const auto saved = first->save();
   if (!saved) return out.broken(601, "save_state() failed: " + saved.error().message);
@@ -161,7 +161,7 @@ void check_any_state(const Subject& subject, Reporter& out) {
   }
   std::uint64_t seed = 1;
   const Samples samples = samples_of(stage);
-  const Patience patience(kPatience * 4);
+  const Patience patience(stage, 4);
   int round = 0;
   for (; round < kStates && (round == 0 || !patience.over()); ++round) {
     const std::string state = random_state(seed, real, round);
@@ -169,7 +169,7 @@ void check_any_state(const Subject& subject, Reporter& out) {
     if (instance == nullptr) return;
     out.begin(602, "load_state() of " + std::to_string(state.size()) + " bytes that it did not write");
     (void)!instance->load(state);
-    fire(*instance, samples, static_cast<int>(samples.size()));
+    fire(stage, *instance, samples, static_cast<int>(samples.size()));
   }
   out.ok(602, std::to_string(round) + " states");
 }
@@ -188,7 +188,7 @@ void check_threads(const Subject& subject, Reporter& out) {
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i)
     threads.emplace_back([&] {
-      const int calls = fire(*instance, samples, kCallsOfAThread);
+      const int calls = fire(stage, *instance, samples, kCallsOfAThread);
       int known = least.load();
       while (calls < known && !least.compare_exchange_weak(known, calls)) continue;
     });
@@ -205,17 +205,23 @@ void check_twins(const Subject& subject, Reporter& out) {
   {
     const auto only = instance_for(stage, out, 604);
     if (only == nullptr) return;
-    for (const auto& each : samples) alone.push_back(only->fire(*each).text());
+    for (const auto& each : samples) {
+      out.begin(604, event_name(each->event()));
+      alone.push_back(only->fire(*each).text());
+    }
   }
   out.begin(604, "a second instance");
   Instance first(stage), second(stage);
   if (!first.create()) return out.skip(604, "no instance could be made");
   if (const auto made = second.create(); !made)
     return out.broken(604, "a second instance could not be made: " + made.error().message);
-  fire(first, samples, static_cast<int>(samples.size()));
+  fire(stage, first, samples, static_cast<int>(samples.size()));
   out.begin(604, "the second instance, when the first has ended");
   (void)!first.destroy();
-  for (const auto& each : samples) beside.push_back(second.fire(*each).text());
+  for (const auto& each : samples) {
+    out.begin(604, event_name(each->event()) + ", when the first instance has ended");
+    beside.push_back(second.fire(*each).text());
+  }
   alone == beside ? out.ok(604, "both answer as one alone")
                   : out.broken(604, "beside another instance it answers differently");
 }

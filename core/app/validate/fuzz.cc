@@ -128,64 +128,82 @@ int play_child(const Subject& subject, const FuzzPlan& plan, int report) {
   return 0;
 }
 
+// The module in this process, which is caged, as play_both() plays it.
+class InCage {
+ public:
+  explicit InCage(Stage& stage) : stage_(stage) {}
+  Result<void> start() {
+    instance_ = nullptr;
+    instance_ = std::make_unique<Instance>(stage_);
+    return instance_->create();
+  }
+  Answer fire(const SampleEvent& sample) {
+    return instance_->fire(sample, CancelToken(), kFireTime);
+  }
+  Result<std::optional<std::string>> save() { return instance_->save(); }
+  Result<void> load(std::string_view state) { return instance_->load(state); }
+
+ private:
+  Stage& stage_;
+  std::unique_ptr<Instance> instance_;
+};
+
+// The same in a worker.
+class InWorker {
+ public:
+  explicit InWorker(const Subject& subject) : subject_(subject) {}
+  Result<void> start() {
+    run_ = nullptr;
+    AGENTD_TRY(run_, HostRun::start(subject_));
+    return {};
+  }
+  Answer fire(const SampleEvent& sample) {
+    return run_->fire(sample.event(), sample.envelope(), sample.payload(), kFireTime);
+  }
+  Result<std::optional<std::string>> save() { return run_->save(); }
+  Result<void> load(std::string_view state) { return run_->load(state); }
+
+ private:
+  const Subject& subject_;
+  std::unique_ptr<HostRun> run_;
+};
+
 // What can be the same in both: no deadlines, no cancelling.
-Result<std::vector<std::string>> transcript(const Subject& subject, const FuzzPlan& plan, Isolation isolation,
-                                            Tape& tape) {
-  const std::string place = isolation == Isolation::kInProcess ? "in this process: " : "in a worker: ";
-  std::vector<std::string> out;
-  AGENTD_TRY(std::unique_ptr<HostRun> run, HostRun::start(subject, isolation, true));
+template <typename Place>
+Result<void> play_both(const FuzzPlan& plan, Place& place, Tape& tape) {
+  tape.doing("create");
+  AGENTD_TRY_VOID(place.start());
   std::string state;
   for (const FuzzStep& step : plan.steps) {
-    tape.doing(place + text_of(step));
+    if (step.kind == Kind::kCancel || step.kind == Kind::kLate) continue;
+    tape.step(step);
     std::string said;
-    switch (step.kind) {
-      case Kind::kFire: {
-        AGENTD_TRY(const auto sample, SampleEvent::make(step.event, Variant::kPlain, step.seed));
-        said = run->fire(step.event, sample->envelope(), sample->payload()).text();
-        break;
-      }
-      case Kind::kSave: {
-        const auto saved = run->save();
-        if (saved && *saved) state = **saved;
-        said = state_text(saved);
-        break;
-      }
-      case Kind::kLoad:
-      case Kind::kBend:
-      case Kind::kRenew: {
-        run.reset();
-        AGENTD_TRY(run, HostRun::start(subject, isolation, true));
-        if (step.kind == Kind::kRenew) break;
-        said = run->load(step.kind == Kind::kLoad ? state : bytes_of(step.seed)) ? "ok" : "refused";
-        break;
-      }
-      case Kind::kCancel:
-      case Kind::kLate:
-        break;
+    if (step.kind == Kind::kFire) {
+      AGENTD_TRY(const auto sample, SampleEvent::make(step.event, Variant::kPlain, step.seed));
+      said = place.fire(*sample).text();
+    } else if (step.kind == Kind::kSave) {
+      const auto saved = place.save();
+      if (saved && *saved) state = **saved;
+      said = state_text(saved);
+    } else {
+      AGENTD_TRY_VOID(place.start());
+      if (step.kind != Kind::kRenew)
+        said =
+            place.load(step.kind == Kind::kLoad ? state : bytes_of(step.seed)) ? "ok" : "refused";
     }
-    out.push_back(text_of(step) + ": " + said);
+    tape.answer(said);
   }
-  return out;
+  return {};
 }
 
-int compare_child(const Subject& subject, const FuzzPlan& plan, int report) {
-  Tape tape(report);
-  tape.doing("load");
-  // First the worker, since nothing can be started from the cage in which the module runs then.
-  shed_environment();
-  const auto there = transcript(subject, plan, Isolation::kProcess, tape);
-  if (!enter_cage(subject.manifest, subject.directory, {})) return 1;
-  const auto here = transcript(subject, plan, Isolation::kInProcess, tape);
+template <typename Place>
+int play_both_child(const FuzzPlan& plan, Place& place, Tape& tape) {
+  if (const auto played = play_both(plan, place, tape); !played) tape.answer(text_of(played));
   tape.doing("the end");
-  if (here.has_value() != there.has_value())
-    return tape.finding("difference", here ? "in a worker: " + there.error().message
-                                           : "in this process: " + here.error().message), 0;
-  if (!here) return 0;
-  for (std::size_t i = 0; i < here->size() && i < there->size(); ++i)
-    if ((*here)[i] != (*there)[i])
-      return tape.finding("difference", "in this process " + (*here)[i] + "; in a worker " + (*there)[i]), 0;
   return 0;
 }
+
+bool is_refusal(const std::string& step) { return step.find(": refused: ") != std::string::npos; }
 
 FuzzPlay read_tape(const ForkEnd& end, std::uint64_t seed) {
   FuzzPlay out;
@@ -214,7 +232,7 @@ Result<void> Fuzzer::prepare() {
   const auto end = run_forked(
       [&](int report) {
         const Subject& subject = bench_.subject();
-        if (!enter_cage(subject.manifest, subject.directory, {subject.sealed.fd.get()})) return 1;
+        if (!enter_cage(subject.manifest, subject.directory, subject.sealed, report)) return 1;
         Stage stage(subject);
         const auto loaded = stage.load();
         std::string said = loaded ? "" : loaded.error().message;
@@ -261,7 +279,7 @@ Result<FuzzPlay> Fuzzer::play_here(const FuzzPlan& plan) const {
                                       if (::chdir(bench_.subject().directory.c_str()) != 0) return 1;
                                       const Subject& subject = bench_.subject();
                                       if (!enter_cage(subject.manifest, subject.directory,
-                                                      {subject.sealed.fd.get()}))
+                                                      subject.sealed, report))
                                         return 1;
                                       return play_child(subject, plan, report);
                                     },
@@ -271,16 +289,46 @@ Result<FuzzPlay> Fuzzer::play_here(const FuzzPlan& plan) const {
 }
 
 Result<FuzzPlay> Fuzzer::compare(const FuzzPlan& plan) const {
-  bench_.tidy();
-  const ForkLimits limits{kTime * 2, kReportMax, 64 * 1024, 0};
-  AGENTD_TRY(const ForkEnd end, run_forked(
-                                    [&](int report) {
-                                      if (::chdir(bench_.subject().directory.c_str()) != 0) return 1;
-                                      return compare_child(bench_.subject(), plan, report);
-                                    },
-                                    limits, clock_, cancel_));
-  if (end.cancelled) return Error{Code::kCancelled, "interrupted"};
-  return read_tape(end, plan.seed);
+  const Subject& subject = bench_.subject();
+  const auto play = [&](const std::function<int(Tape&, int)>& body) -> Result<FuzzPlay> {
+    bench_.tidy();
+    const ForkLimits limits{kTime, kReportMax, 64 * 1024, 0};
+    AGENTD_TRY(const ForkEnd end, run_forked(
+                                      [&](int report) {
+                                        Tape tape(report);
+                                        if (::chdir(subject.directory.c_str()) != 0) return 1;
+                                        return body(tape, report);
+                                      },
+                                      limits, clock_, cancel_));
+    if (end.cancelled) return Error{Code::kCancelled, "interrupted"};
+    return read_tape(end, plan.seed);
+  };
+  AGENTD_TRY(FuzzPlay there, play([&](Tape& tape, int) {
+               shed_environment();
+               InWorker place(subject);
+               return play_both_child(plan, place, tape);
+             }));
+  if (there.finding) return there;
+  AGENTD_TRY(FuzzPlay here, play([&](Tape& tape, int report) {
+               if (!enter_cage(subject.manifest, subject.directory, subject.sealed, report))
+                 return 1;
+               Stage stage(subject);
+               if (const auto loaded = stage.load(); !loaded)
+                 return tape.answer(text_of(loaded)), 0;
+               warm_up(stage);
+               InCage place(stage);
+               return play_both_child(plan, place, tape);
+             }));
+  for (std::size_t i = 0; i < std::max(here.steps.size(), there.steps.size()) && !here.finding;
+       ++i) {
+    const std::string one = i < here.steps.size() ? here.steps[i] : "nothing";
+    const std::string other = i < there.steps.size() ? there.steps[i] : "nothing";
+    // Each words a refusal in its own way.
+    if (one != other && !(is_refusal(one) && is_refusal(other)))
+      here.finding =
+          FuzzFinding{plan.seed, "difference", "in this process " + one + "; in a worker " + other};
+  }
+  return here;
 }
 
 }  // namespace agentd::app

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "core/app/commands/dry_services.h"
 #include "core/app/commands/hooks_trial.h"
+#include "core/app/validate/sample_services.h"
 
 namespace agentd::app {
 namespace {
@@ -42,9 +42,9 @@ class Heard final : public TraceSink {
 
 }  // namespace
 
-Result<std::unique_ptr<HostRun>> HostRun::start(const Subject& subject, Isolation isolation, bool sandbox) {
+Result<std::unique_ptr<HostRun>> HostRun::start(const Subject& subject) {
   std::unique_ptr<HostRun> out(new HostRun());
-  AGENTD_TRY_VOID(out->begin(subject, isolation, sandbox));
+  AGENTD_TRY_VOID(out->begin(subject));
   return out;
 }
 
@@ -53,9 +53,9 @@ HostRun::~HostRun() {
   host_.reset();
 }
 
-Result<void> HostRun::begin(const Subject& subject, Isolation isolation, bool sandbox) {
+Result<void> HostRun::begin(const Subject& subject) {
   AGENTD_TRY(const std::string directory, install(subject));
-  services_ = std::make_unique<DryServices>();
+  services_ = std::make_unique<SampleServices>();
   PluginHostOptions options;
   options.directories = {{directory, Precedence::kUser}};
   options.private_copy_directory = subject.directory + "/private";
@@ -63,8 +63,7 @@ Result<void> HostRun::begin(const Subject& subject, Isolation isolation, bool sa
   options.worker.program = subject.worker;
   PluginConfig& config = options.plugins[subject.name];
   config.config_json = subject.config_json;
-  config.isolation = isolation;
-  config.sandbox = sandbox;
+  config.isolation = Isolation::kProcess;
   config.grants.emplace();  // all that it asks for
   const Manifest& manifest = subject.manifest;
   for (const auto* const asked : {&manifest.required, &manifest.wanted, &manifest.drafts, &manifest.capabilities})

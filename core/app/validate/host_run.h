@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// host_run.h - a module behind the real host, in this process or in a worker, and what it answers there.
+// host_run.h - a module behind the real host in a worker, and what it answers there.
+//
+// No byte of the module runs in the process that has this.
 //
 // Threading: one thread.
 
@@ -15,19 +17,19 @@ namespace agentd::app {
 
 class HostRun {
  public:
-  // kInvalid, kUnavailable: the sentence of the host. `sandbox` false: a worker may do all that we may.
-  static Result<std::unique_ptr<HostRun>> start(const Subject& subject, Isolation isolation, bool sandbox);
+  // kInvalid, kUnavailable: the sentence of the host.
+  static Result<std::unique_ptr<HostRun>> start(const Subject& subject);
   ~HostRun();
 
   std::vector<std::uint32_t> events() const;
   Answer fire(std::uint32_t event, const agentd_envelope* envelope, const void* payload,
-              Milliseconds deadline = Milliseconds(10'000));
+              Milliseconds deadline);
   Result<std::optional<std::string>> save();
   Result<void> load(std::string_view state);
 
  private:
   HostRun() = default;
-  Result<void> begin(const Subject& subject, Isolation isolation, bool sandbox);
+  Result<void> begin(const Subject& subject);
 
   SystemClock clock_;
   NullLog log_;

@@ -53,6 +53,11 @@ std::string_view name_of(Finding finding) {
   return "skipped";
 }
 
+std::string_view RuleResult::remedy() const {
+  return hung ? "let each call end sooner, or give each step more time with --timeout MS"
+              : app::rule(rule).remedy;
+}
+
 RuleResult not_judged(std::uint16_t rule, std::uint16_t since) {
   return {rule, Finding::kSkipped, "not judged, since " + rule_name(since) + " failed", since};
 }
@@ -101,6 +106,7 @@ std::vector<RuleResult> results_of(const ForkEnd& end, const std::vector<std::ui
     const std::string doing = at.rest.empty() ? "the check" : std::string(at.rest);
     std::erase_if(out, [&](const RuleResult& each) { return each.rule == guilty; });
     out.push_back({guilty, rule(guilty).warns ? Finding::kWarn : Finding::kFail, doing + ": it " + end.how()});
+    out.back().hung = end.timed_out;
   }
   for (const std::uint16_t number : covers)
     if (!judged(number))

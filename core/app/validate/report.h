@@ -24,6 +24,11 @@ struct RuleResult {
   Finding finding = Finding::kOk;
   std::string text;  // what was seen; one sentence
   std::uint16_t since = 0;  // the rule whose failure keeps this one from being judged; 0 = none does
+  bool hung = false;        // a step of it did not end in time, whatever the rule is about
+  bool out_of_profile = false;  // skipped, since it does not matter where the hook runs
+
+  // What to do when it is broken.
+  std::string_view remedy() const;
 };
 
 // Not judged, since that rule failed.

@@ -20,6 +20,7 @@ struct RuleSpec {
   std::string_view why;        // what happens when it does not
   std::string_view remedy;     // what to do, an imperative
   bool warns = false;          // breaking it is worth a warning and no failure
+  bool in_process = false;     // it matters in agentd's own process alone, and not in a worker
 };
 
 std::span<const RuleSpec> all_rules();

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "core/app/commands/dry_services.h"
 #include "core/app/commands/hooks_trial.h"
+#include "core/app/validate/cage.h"
+#include "core/app/validate/sample_services.h"
 #include "core/conversation/rows.h"
 #include "core/hooks/dispatcher.h"
 #include "core/process/workspace.h"
@@ -115,7 +116,9 @@ std::string Answer::text() const {
 
 // ---- the module
 
-Stage::Stage(const Subject& subject) : subject_(subject), services(std::make_unique<DryServices>()) {
+Stage::Stage(const Subject& subject)
+    : subject_(subject), services(std::make_unique<SampleServices>()) {
+  if (!needs_files(subject.manifest)) return;
   if (auto opened = open_workspace({subject.directory}); opened) {
     workspace = std::move(*opened);
     tables = std::make_unique<ExtTables>(tokens, *workspace, clock);
@@ -138,7 +141,9 @@ std::vector<std::uint32_t> Stage::events() const {
 
 // ---- an instance
 
-Instance::Instance(Stage& stage, Options options) : stage_(stage) {
+Instance::Instance(Stage& stage, Options options)
+    : stage_(stage),
+      in_process_(options.in_process || stage.subject().profile == Isolation::kInProcess) {
   const PluginRecord& record = stage.record();
   context_ = std::make_unique<PluginContext>(
       PluginIdentity{record.id, record.version, stage.subject().name, stage.subject().sealed.digest},
@@ -159,11 +164,16 @@ agentd_call Instance::through_spy(const agentd_call* call) const {
   return out;
 }
 
-Result<void> Instance::create() {
+agentd_create_info Instance::create_info() const {
   agentd_create_info info{};
   info.size = sizeof info;
-  info.isolation = AGENTD_ISOLATION_IN_PROCESS;
+  info.isolation = in_process_ ? AGENTD_ISOLATION_IN_PROCESS : AGENTD_ISOLATION_PROCESS;
   info.config_json = to_abi(stage_.subject().config_json);
+  return info;
+}
+
+Result<void> Instance::create() {
+  const agentd_create_info info = create_info();
   const auto made = context_->control(AGENTD_EVENT_CREATE, &info, Deadline::after(stage_.clock, kControlTime),
                                       [this](const agentd_call* call) {
                                         const agentd_call own = through_spy(call);
@@ -186,6 +196,7 @@ Answer Instance::fire(const SampleEvent& sample, const CancelToken& cancel, Mill
     each.event = row.event;
     each.flags = row.flags;
     each.priority = row.priority;
+    each.on_failure = failure_policy(stage_.subject().manifest, row.flags, std::nullopt);
     each.wants = row.wants;
     each.concurrency = stage_.record().plugin.concurrency;
     each.name = context_->identity().name;
@@ -232,10 +243,7 @@ Result<std::optional<std::string>> Instance::save() {
 Result<void> Instance::load(std::string_view state) {
   const agentd_fn fn = stage_.record().plugin.load_state;
   if (fn == nullptr) return {};
-  agentd_create_info info{};
-  info.size = sizeof info;
-  info.isolation = AGENTD_ISOLATION_IN_PROCESS;
-  info.config_json = to_abi(stage_.subject().config_json);
+  agentd_create_info info = create_info();
   info.state = to_abi(state);
   info.previous_version = stage_.record().plugin.version;
   const auto loaded =

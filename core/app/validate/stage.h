@@ -19,6 +19,7 @@
 #include "core/bridge/plugin_context.h"
 #include "core/host/ext_tables.h"
 #include "core/host/manifest.h"
+#include "core/host/plugin.h"
 #include "core/host/sealed_file.h"
 
 namespace agentd::app {
@@ -33,6 +34,8 @@ struct Subject {
   std::string directory;  // an empty one to work in
   std::string sidecar;    // text of NAME.hook.json; empty = none
   std::string worker;     // the program that runs isolated hooks; empty = there is none
+  Isolation profile = Isolation::kInProcess;  // what matters to a hook that runs there is judged
+  Milliseconds patience{20'000};              // what a check repeats ends within half of it
 };
 
 // What a hook did with one event.
@@ -83,6 +86,7 @@ class Instance {
   struct Options {
     bool bare = false;  // nothing is granted but what the manifest requires
     bool deaf = false;  // the host refuses every action and all memory
+    bool in_process = false;  // it is told that it runs in the host's process, whatever the profile
   };
   explicit Instance(Stage& stage) : Instance(stage, Options()) {}
   Instance(Stage& stage, Options options);
@@ -113,7 +117,9 @@ class Instance {
 
  private:
   agentd_call through_spy(const agentd_call* call) const;
+  agentd_create_info create_info() const;
   Stage& stage_;
+  const bool in_process_;
   std::unique_ptr<PluginContext> context_;
   std::unique_ptr<Spy> spy_;
   std::unique_ptr<Seen> seen_ = std::make_unique<Seen>();

@@ -22,6 +22,11 @@ class Workbench {
   Workbench& operator=(const Workbench&) = delete;
 
   const Subject& subject() const { return subject_; }
+  // The hook is judged as one that runs there; a check has that time for each of its steps.
+  void judge_for(Isolation profile, Milliseconds patience) {
+    subject_.profile = profile;
+    subject_.patience = patience;
+  }
   // What the host says of the file without running it; its path is that of the file.
   const HookDescription& description() const { return description_; }
   // Empties the directory that the module works in: what one check leaves is not there for the next.

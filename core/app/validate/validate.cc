@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kMemoryMax = 1u << 30;
 constexpr std::uint16_t kIsolationGroup = 7;  // its checks enter their cage themselves
+constexpr int kStepsMax = 10;                 // as many steps may take all the time of a step
 // Without these nothing after them can be judged.
 constexpr std::uint16_t kFirst[] = {101, 104, 201, 202, 209};
 
@@ -41,7 +42,11 @@ class Validation {
       : bench_(bench), options_(options), clock_(clock), cancel_(cancel), heard_(heard) {}
 
   bool run() {
-    for (RuleResult& each : lint(bench_.subject())) note(std::move(each));
+    for (RuleResult& each : lint(bench_.subject()))
+      if (in_profile(each.rule)) note(std::move(each));
+    for (const RuleSpec& each : all_rules())
+      if (!in_profile(each.number))
+        note(failed(101) ? not_judged(each.number, 101) : out_of_profile(each.number));
     note_manifest();
     tell(105);
     checks(load_checks());
@@ -59,6 +64,16 @@ class Validation {
   bool wanted(std::uint16_t number) const {
     const auto& rules = options_.rules;
     return rules.empty() || std::find(rules.begin(), rules.end(), number) != rules.end();
+  }
+
+  bool in_profile(std::uint16_t number) const {
+    return bench_.subject().profile == Isolation::kInProcess || !rule(number).in_process;
+  }
+
+  static RuleResult out_of_profile(std::uint16_t number) {
+    RuleResult out{number, Finding::kSkipped, "it does not matter in a worker process"};
+    out.out_of_profile = true;
+    return out;
   }
 
   bool failed(std::uint16_t number) const {
@@ -104,8 +119,9 @@ class Validation {
 
   void checks(const std::vector<Check>& members) {
     for (const Check& check : members) {
-      const bool any = std::any_of(check.covers.begin(), check.covers.end(),
-                                   [&](std::uint16_t number) { return wanted(number); });
+      const bool any =
+          std::any_of(check.covers.begin(), check.covers.end(),
+                      [&](std::uint16_t number) { return wanted(number) && in_profile(number); });
       // Whether there is an instance is asked in any case: the rest depends on it.
       const bool decides = check.covers.front() == 209 || check.covers.front() == 201;
       if (cancel_.cancelled() || (!any && !decides)) continue;
@@ -130,7 +146,8 @@ class Validation {
   std::vector<RuleResult> run(const Check& check) {
     bench_.tidy();
     ForkLimits limits;
-    limits.time = options_.time;
+    limits.time = options_.time * kStepsMax;
+    limits.time_of_step = options_.time;
     limits.memory_bytes_max = kMemoryMax;
     const auto end = run_forked(
         [&](int report) {
@@ -139,7 +156,7 @@ class Validation {
           // Where a host runs the module first in a worker, it must be able to start one.
           const bool by_host = check.covers.front() / 100 == kIsolationGroup;
           if (by_host) shed_environment();
-          if (!by_host && !enter_cage(subject.manifest, subject.directory, {subject.sealed.fd.get()}))
+          if (!by_host && !enter_cage(subject.manifest, subject.directory, subject.sealed, report))
             return 1;
           Reporter out(report);
           check.run(bench_.subject(), out);

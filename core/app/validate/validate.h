@@ -14,11 +14,11 @@ namespace agentd::app {
 
 struct ValidateOptions {
   std::vector<std::uint16_t> rules;  // empty = all
-  Milliseconds time{20'000};         // of each check
+  Milliseconds time{20'000};         // of each step of a check
 };
 
-// One result for each wanted rule, in order of number; `heard` is told of each as soon as it stands.
-// False when it was cancelled.
+// For a hook that runs where the bench's subject says. One result for each wanted rule, in order of
+// number; `heard` is told of each as soon as it stands. False when it was cancelled.
 bool validate(const Workbench& bench, const ValidateOptions& options, const Clock& clock,
               const CancelToken& cancel, const std::function<void(const RuleResult&)>& heard);
 

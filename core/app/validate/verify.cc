@@ -37,7 +37,7 @@ Result<void> verify_module(const VerifyRequest& request, const Manifest& manifes
   limits.time = request.time;
   const auto end = run_forked(
       [&](int report) {
-        if (!enter_cage(manifest, {}, {sealed.fd.get()})) return 1;
+        if (!enter_cage(manifest, {}, sealed, report)) return 1;
         const std::string said = "=" + negotiate(sealed, manifest);
         return write_all(report, said) ? 0 : 1;
       },

@@ -226,8 +226,14 @@ std::vector<std::string> environment(const HookDefinition& hook, JsonView payloa
   return out;
 }
 
+// A prompt waits for its hooks at the screen; everything else has ten minutes since 2.1.3.
+std::optional<Milliseconds> time(std::uint32_t event) {
+  return event == AGENTD_EVENT_USER_MESSAGE_SEND ? Milliseconds(30'000) : Milliseconds(600'000);
+}
+
 constexpr Translator kClaude{
-    Dialect::kClaude, kEvents, input, subject, environment, interpret_claude, read_claude_settings};
+    Dialect::kClaude,     kEvents, input, subject, environment, interpret_claude,
+    read_claude_settings, time};
 
 }  // namespace
 

@@ -73,6 +73,12 @@ std::string_view foreign_event(Dialect dialect, std::uint32_t event) {
   return !translator.events.empty() || traits == nullptr ? std::string_view() : traits->name;
 }
 
+std::optional<Milliseconds> default_time(Dialect dialect, std::uint32_t event) {
+  const auto time = translator_of(dialect).time;
+  if (time == nullptr || event == AGENTD_EVENT_SESSION_END) return std::nullopt;
+  return time(event);
+}
+
 std::string dialect_input(const HookDefinition& hook, JsonView payload,
                           const DialectContext& context) {
   return translator_of(hook.dialect).input(hook, payload, context);

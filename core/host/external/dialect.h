@@ -10,6 +10,7 @@
 // Threading: pure functions.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,12 @@ std::string canonical_tool(Dialect dialect, std::string_view tool);
 std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input,
                           std::string_view cwd = {});
 std::string canonical_input(Dialect dialect, std::string_view tool, JsonView input);
+
+// ---- time
+
+// How long the dialect's own tool lets a hook of the event run that names no time. nullopt = as
+// long as agentd's own hooks (hooks.deadline_ms), and at the end of a session.
+std::optional<Milliseconds> default_time(Dialect dialect, std::uint32_t event);
 
 // ---- out
 

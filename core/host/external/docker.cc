@@ -424,8 +424,14 @@ std::vector<EventName> event_names() {
 
 const Translator& docker_translator() {
   static const std::vector<EventName> kNames = event_names();
-  static const Translator kTranslator{
-      Dialect::kDocker, kNames, input, subject, nullptr, interpret_run, read_docker_settings};
+  static const Translator kTranslator{Dialect::kDocker,
+                                      kNames,
+                                      input,
+                                      subject,
+                                      nullptr,
+                                      interpret_run,
+                                      read_docker_settings,
+                                      [](std::uint32_t) { return std::optional(kDockerTime); }};
   return kTranslator;
 }
 

@@ -38,6 +38,8 @@ struct DockerEvent {
   std::string_view missing{};  // events without a counterpart: why; a clause
 };
 
+inline constexpr Milliseconds kDockerTime{60'000};  // of a hook that names none
+
 std::span<const DockerEvent> docker_events();
 // Null for a name that docker-agent does not have.
 const DockerEvent* find_docker_event(std::string_view name);

@@ -15,7 +15,6 @@
 namespace agentd {
 namespace {
 
-constexpr Milliseconds kTimeout{60'000};
 constexpr std::array<std::string_view, 12> kHandlerKeys{
     "name",        "type",     "command",       "args",  "timeout", "env",
     "working_dir", "on_error", "strict_output", "model", "prompt",  "schema"};
@@ -307,7 +306,7 @@ class DockerFile {
 
   void set_timeout(const DockerEvent& event, const YamlNode& node, HookDefinition& hook) {
     // The end of a session waits for nobody as long as that.
-    if (event.events[0] != AGENTD_EVENT_SESSION_END) hook.timeout = kTimeout;
+    if (event.events[0] != AGENTD_EVENT_SESSION_END) hook.timeout = kDockerTime;
     const std::string text = scalar_of(node, "timeout");
     if (text.empty()) return;
     std::int64_t seconds = 0;

@@ -60,9 +60,9 @@ class ExternalHook {
   agentd_status run_aside(const Asked& asked, const std::string& payload_text);
   agentd_status answer_with(const Asked& asked, Verdict verdict);
 
-  // How it is run (external_run.cc).
+  // How it is run (external_run.cc). `allow` as that of KodeletExtension::call().
   Verdict run(JsonView payload, std::string_view payload_text, const CancelToken& cancel,
-              Deadline deadline);
+              Deadline deadline, const std::function<void(Deadline)>& allow = {});
   RawAnswer run_program(JsonView payload, const DialectContext& context, std::string input,
                         const CancelToken& cancel, Deadline deadline) const;
   RawAnswer run_webhook(std::string_view input, const CancelToken& cancel, Deadline deadline) const;

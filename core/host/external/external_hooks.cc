@@ -154,7 +154,9 @@ Subscription ExternalHook::subscription() {
   out.bytes_digest = bytes_.digest;
   out.waits = definition_.runs != HookRuns::kAction;
   out.shadow = definition_.shadow;
-  if (!definition_.async) out.timeout = definition_.timeout;
+  if (!definition_.async)
+    out.timeout = definition_.timeout ? definition_.timeout
+                                      : default_time(definition_.dialect, definition_.event);
   out.fn = enter;
   out.self = this;
   return out;
@@ -182,8 +184,12 @@ agentd_status ExternalHook::ask(const Asked& asked) {
     return AGENTD_OK;
   }
   if (definition_.async) return run_aside(asked, *text);
-  Verdict verdict = run(payload->root(), *text, asked.slot->cancel_token(),
-                        Deadline{asked.slot->deadline_ns()});
+  // What the extension asks for itself, unless the user says how long.
+  const bool own_time = !definition_.timeout && definition_.event != AGENTD_EVENT_SESSION_END;
+  const auto allow = [&asked](Deadline longer) { asked.slot->set_deadline(longer.at_ns); };
+  Verdict verdict =
+      run(payload->root(), *text, asked.slot->cancel_token(), Deadline{asked.slot->deadline_ns()},
+          own_time ? std::function<void(Deadline)>(allow) : nullptr);
   if (!verdict.failed) mark_spent(asked);
   return answer_with(asked, std::move(verdict));
 }

@@ -108,7 +108,7 @@ std::string ExternalHook::input_of(JsonView payload, const DialectContext& conte
 }
 
 Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken& cancel,
-                          Deadline deadline) {
+                          Deadline deadline, const std::function<void(Deadline)>& allow) {
   if (definition_.runs == HookRuns::kAction) {
     const auto answer = JsonDocument::parse(definition_.action_json);
     if (answer) return interpret_canonical(definition_.event, payload, answer->root());
@@ -118,7 +118,7 @@ Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken&
     return broken;
   }
   if (definition_.runs == HookRuns::kExtension)
-    return extension_->call(definition_.event, payload, cancel, deadline);
+    return extension_->call(definition_.event, payload, cancel, deadline, allow);
   const DialectContext context = context_of(payload);
   std::string input = input_of(payload, context, deadline);
   const std::string heard = environment_.tap ? input : std::string();

@@ -181,8 +181,11 @@ std::vector<std::string> environment(const HookDefinition&, JsonView payload,
           "GEMINI_SESSION_ID=" + std::string(text_of(payload["session_id"]))};
 }
 
+std::optional<Milliseconds> time(std::uint32_t) { return Milliseconds(60'000); }
+
 constexpr Translator kGemini{
-    Dialect::kGemini, kEvents, input, subject, environment, interpret_gemini, read_gemini_settings};
+    Dialect::kGemini,     kEvents, input, subject, environment, interpret_gemini,
+    read_gemini_settings, time};
 
 }  // namespace
 

@@ -139,7 +139,8 @@ struct KodeletExtension::State {
   Result<std::shared_ptr<RpcConnection>> running(const CancelToken& cancel, Deadline deadline);
   void drop_ended();
 
-  std::optional<Deadline> deadline_of(std::uint32_t event, Deadline deadline);
+  std::optional<Deadline> deadline_of(std::uint32_t event, Deadline deadline,
+                                      const std::function<void(Deadline)>& allow);
   Verdict not_subscribed(std::uint32_t event);
   std::string known_init(std::uint32_t event, JsonView payload);
   void note_answer(std::uint32_t event, JsonView payload, JsonView result);
@@ -314,12 +315,17 @@ std::string init_key(JsonView payload) {
 }  // namespace
 
 // The subscription's own timeout; nullopt when it did not ask for the event.
-std::optional<Deadline> KodeletExtension::State::deadline_of(std::uint32_t event,
-                                                             Deadline deadline) {
+std::optional<Deadline> KodeletExtension::State::deadline_of(
+    std::uint32_t event, Deadline deadline, const std::function<void(Deadline)>& allow) {
   const std::lock_guard lock(mutex);
-  for (const ExtensionSubscription& each : greeting.subscriptions)
-    if (each.event == extension_event(event))
-      return each.timeout ? earlier(deadline, Deadline::after(clock, *each.timeout)) : deadline;
+  for (const ExtensionSubscription& each : greeting.subscriptions) {
+    if (each.event != extension_event(event)) continue;
+    if (!each.timeout) return deadline;
+    const Deadline own = Deadline::after(clock, *each.timeout);
+    if (!allow || own.at_ns <= deadline.at_ns) return earlier(deadline, own);
+    allow(own);
+    return own;
+  }
   return std::nullopt;
 }
 
@@ -372,10 +378,10 @@ Verdict KodeletExtension::State::ask(RpcConnection& on, std::uint32_t event, Jso
 }
 
 Verdict KodeletExtension::call(std::uint32_t event, JsonView payload, const CancelToken& cancel,
-                               Deadline deadline) {
+                               Deadline deadline, const std::function<void(Deadline)>& allow) {
   auto connection = state_->running(cancel, deadline);
   if (!connection) return failure(connection.error());
-  const std::optional<Deadline> until = state_->deadline_of(event, deadline);
+  const std::optional<Deadline> until = state_->deadline_of(event, deadline, allow);
   if (!until) return state_->not_subscribed(event);
   const std::string known = state_->known_init(event, payload);
   if (known.empty()) return state_->ask(**connection, event, payload, cancel, *until);

@@ -13,6 +13,7 @@
 // Threading: thread-safe; call() blocks its caller.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,8 +65,11 @@ class KodeletExtension {
 
   // Asks it about AGENTD_EVENT_ `event`; starts it if needed. `payload` is the canonical object. An
   // event that it did not subscribe to is answered with no opinion and a warning. Never fails
-  // itself: like interpret(), whatever happened is an answer, a failure or a warning.
-  Verdict call(std::uint32_t event, JsonView payload, const CancelToken& cancel, Deadline deadline);
+  // itself: like interpret(), whatever happened is an answer, a failure or a warning. A
+  // subscription with a time of its own (timeoutInSec) has that: less than `deadline`, or more
+  // where `allow` hears of the later deadline; without `allow` never more.
+  Verdict call(std::uint32_t event, JsonView payload, const CancelToken& cancel, Deadline deadline,
+               const std::function<void(Deadline)>& allow = {});
 
   // True once it ended too often; call() then fails at once with the sentence why.
   bool off() const;

@@ -38,6 +38,8 @@ struct Translator {
   Verdict (*interpret)(const HookDefinition&, JsonView payload, const RawAnswer&) = nullptr;
   Result<DefinitionSet> (*read_settings)(std::string_view text, std::string_view path,
                                          std::string_view prefix) = nullptr;
+  // As default_time() of dialect.h; null = agentd's own for all events.
+  std::optional<Milliseconds> (*time)(std::uint32_t event) = nullptr;
 };
 
 const Translator& agentd_translator();   // canonical.cc

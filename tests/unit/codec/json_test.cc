@@ -99,6 +99,20 @@ TEST(JsonDocument, ReplacesLoneSurrogatesAndKeepsPairs) {
   EXPECT_EQ(reread(R"("\\ud83d")"), R"("\\ud83d")");
 }
 
+TEST(JsonDocument, KeepsHalvesOfPairsForTextsThatComeInPieces) {
+  const auto kept = [](std::string_view text) {
+    const auto document = JsonDocument::parse(text, JsonDocument::Halves::kKeep);
+    return document ? std::string(document->root().string_or("no text")) : document.error().message;
+  };
+  EXPECT_EQ(kept(R"("a\ud83d")"), "a\xED\xA0\xBD");
+  EXPECT_EQ(kept(R"("\ude00 \ud83d\ude00\ud83d")"), "\xED\xB8\x80 \xF0\x9F\x98\x80\xED\xA0\xBD");
+  EXPECT_EQ(kept(R"("\\ud83d")"), R"(\ud83d)");
+  // Nothing else is read more freely.
+  EXPECT_NE(kept("\"\xED\xA0\xBD\"").find("at byte"), std::string::npos);
+  EXPECT_NE(kept("\"\\ud83d\xff\"").find("at byte"), std::string::npos);
+  EXPECT_NE(kept("\"\\ud83d").find("at byte"), std::string::npos);
+}
+
 TEST(JsonDocument, KeepsNulBytesInStrings) {
   const auto document = JsonDocument::parse("\"a\\u0000b\"");
   ASSERT_TRUE(document);

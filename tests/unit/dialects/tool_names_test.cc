@@ -24,6 +24,20 @@ std::map<std::string, std::string> members_of(JsonView object) {
   return members;
 }
 
+TEST(DefaultTime, IsThatOfTheToolThatAHookWasWrittenFor) {
+  const auto time = [](Dialect dialect, std::uint32_t event) {
+    return default_time(dialect, event).value_or(Milliseconds(0)).count();
+  };
+  EXPECT_EQ(time(Dialect::kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL), 600'000);
+  EXPECT_EQ(time(Dialect::kClaude, AGENTD_EVENT_USER_MESSAGE_SEND), 30'000);
+  EXPECT_EQ(time(Dialect::kGemini, AGENTD_EVENT_BEFORE_TOOL_CALL), 60'000);
+  EXPECT_EQ(time(Dialect::kDocker, AGENTD_EVENT_BEFORE_TOOL_CALL), 60'000);
+  for (const Dialect ours : {Dialect::kAgentd, Dialect::kKodelet})
+    EXPECT_FALSE(default_time(ours, AGENTD_EVENT_BEFORE_TOOL_CALL));
+  for (const Dialect each : {Dialect::kClaude, Dialect::kGemini, Dialect::kDocker})
+    EXPECT_FALSE(default_time(each, AGENTD_EVENT_SESSION_END));
+}
+
 TEST(ToolNames, OurToolsHaveTheNamesOfEachDialect) {
   EXPECT_EQ(foreign_tool(Dialect::kClaude, "bash"), "Bash");
   EXPECT_EQ(foreign_tool(Dialect::kClaude, "edit_file"), "Edit");
