@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -90,22 +91,27 @@ Child::~Child() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-Result<void> Child::wait() {
+Result<double> Child::wait() {
   int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  rusage used{};
+  while (::wait4(pid_, &status, 0, &used) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  const auto ms = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
+  };
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return ms(used.ru_utime) + ms(used.ru_stime);
   const auto said = read_file(errors_, 1u << 16);
   return Error{Code::kUnavailable, "a program that is measured failed: " +
                                        one_line(said ? *said : said.error().message, 400)};
 }
 
-Result<double> time_program(const Program& program, const std::string& errors) {
+Result<Times> time_program(const Program& program, const std::string& errors) {
   const auto from = std::chrono::steady_clock::now();
   AGENTD_TRY(Child child, Child::start(program, errors));
-  AGENTD_TRY_VOID(child.wait());
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - from).count();
+  AGENTD_TRY(const double cpu_ms, child.wait());
+  const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - from;
+  return Times{wall.count(), cpu_ms};
 }
 
 Result<Memory> memory_of(pid_t root) {

@@ -29,8 +29,9 @@ class Child {
   Child& operator=(Child&&) = delete;
   ~Child();  // kills what still runs
 
-  // Waits; an exit other than 0 is an error that holds what the program said.
-  Result<void> wait();
+  // Waits and tells the processors' time of it and of all that it waited for, in ms; an exit other than 0
+  // is an error that holds what the program said.
+  Result<double> wait();
   pid_t pid() const { return pid_; }
 
  private:
@@ -39,8 +40,11 @@ class Child {
   std::string errors_;
 };
 
-// Wall time from before the start until the program has ended, in ms.
-Result<double> time_program(const Program& program, const std::string& errors);
+struct Times {
+  double wall_ms = 0;  // from before the start until it has ended
+  double cpu_ms = 0;   // of it and of all that it waited for, in user and in system mode
+};
+Result<Times> time_program(const Program& program, const std::string& errors);
 
 struct Memory {
   int processes = 0;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench_macro - whole processes against a server on loopback, interleaved round by round.
 //
-// bench_macro [--rounds N] [--agentd FILE] [--curl FILE] | --serve | --hold
+// bench_macro [--rounds N] [--agentd FILE] [--before FILE] [--curl FILE] [--only BENCH]
+// bench_macro --serve|--hold [--agentd FILE] [--home NAME]
 #include <poll.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
+#include <string_view>
 
 #include "bench/macro/child.h"
 #include "bench/macro/model_server.h"
+#include "bench/macro/plugin_bench.h"
+#include "bench/macro/setting.h"
 #include "bench/macro/table.h"
-#include "tests/support/temp_dir.h"
 
 namespace agentd::bench {
 namespace {
@@ -22,107 +23,6 @@ constexpr double kPrivateDirtyMb = 4.0, kPssRatio = 2.0;
 constexpr double kToolExtraMs = 3.0;
 constexpr double kNoRequestRatio = 3.0;
 
-struct Options {
-  std::string agentd = BENCH_AGENTD, floor = BENCH_FLOOR, curl = "/usr/bin/curl";
-  int rounds = 40;
-};
-
-// The homes, the configuration and the command lines of everything that is measured.
-class Setting {
- public:
-  explicit Setting(const Options& options) : options_(options) {
-    for (const char* const name : {"home", "all", "work", "floor"})
-      std::filesystem::create_directory(dir_.file(name));
-    for (const char* const home : {"home", "all"})
-      std::filesystem::permissions(dir_.file(home), std::filesystem::perms::owner_all);
-    const std::string common = "base_url: " + server_.url() +
-                               "\n"
-                               "model: claude-sonnet-4-5\n"
-                               "permissions:\n  mode: allow\n"
-                               "workspace:\n  roots: [" +
-                               dir_.file("work") + "]\n";
-    // The bundled hooks lie beside the binary; two of them run only when they are switched on.
-    dir_.write("home/config.yaml", common);
-    dir_.write(
-        "all/config.yaml",
-        common + "hooks:\n  auto_compact:\n    enabled: true\n  audit_log:\n    enabled: true\n");
-  }
-
-  ModelServer& server() { return server_; }
-  std::string errors() const { return dir_.file("stderr"); }
-  // `home`: "home" as it is installed, "all" with every bundled hook switched on.
-  Program agentd(const std::vector<std::string>& words, const char* home = "all") const {
-    Program program{{options_.agentd}, environment()};
-    program.environment.push_back("AGENTD_HOME=" + dir_.file(home));
-    program.argv.insert(program.argv.end(), words.begin(), words.end());
-    return program;
-  }
-  Program turn(const char* home = "all") const { return agentd({"run", "hello"}, home); }
-  // `commits`: as many as the agentd makes that it is held against.
-  Program floor(const char* commits = "2") const {
-    return {{options_.floor, server_.url(), dir_.file("floor/store"), dir_.file("body.json"), commits},
-            environment()};
-  }
-  Program curl() const {
-    return {{options_.curl,
-             "--silent",
-             "--show-error",
-             "--fail",
-             "--no-buffer",
-             "--noproxy",
-             "*",
-             "-H",
-             "content-type: application/json",
-             "-H",
-             "accept: text/event-stream",
-             "-H",
-             "anthropic-version: 2023-06-01",
-             "-H",
-             "x-api-key: bench",
-             "-H",
-             "Expect:",
-             "--data-binary",
-             "@" + dir_.file("body.json"),
-             server_.url() + "/v1/messages"},
-            environment()};
-  }
-  Program tool() const { return {{"/bin/bash", "-c", kToolCommand}, environment()}; }
-  // What agentd sends is what the others send.
-  void keep_body() const { dir_.write("body.json", server_.last_body()); }
-
- private:
-  std::vector<std::string> environment() const {
-    return {"HOME=" + dir_.path(), "PATH=/usr/local/bin:/usr/bin:/bin", "ANTHROPIC_API_KEY=bench",
-            "LANG=C.UTF-8"};
-  }
-
-  const Options& options_;
-  testing::TempDir dir_;
-  ModelServer server_;
-};
-
-struct Timed {
-  const char* name;
-  Program program;
-  Samples ms{};
-};
-
-// A round runs each program once, so that what disturbs the machine disturbs all of them.
-Result<void> interleave(std::vector<Timed>& programs, int rounds, const std::string& errors) {
-  for (int round = 0; round < rounds; ++round) {
-    for (Timed& timed : programs) {
-      AGENTD_TRY(const double ms, time_program(timed.program, errors));
-      timed.ms.add(ms);
-    }
-  }
-  return {};
-}
-
-void print_times(const char* title, const std::vector<Timed>& programs) {
-  std::printf("\n%s\n  %-44s %8s %8s %8s\n", title, "", "min", "median", "max");
-  for (const Timed& timed : programs) print_samples(timed.name, timed.ms, "ms");
-}
-
 Result<void> bench_turn(Setting& setting, int rounds) {
   setting.server().set_mode(ModelServer::Mode::kText);
   std::vector<Timed> programs{{"curl", setting.curl()},
@@ -130,16 +30,23 @@ Result<void> bench_turn(Setting& setting, int rounds) {
                               {"agentd run, as installed", setting.turn("home")},
                               {"floor, three commits", setting.floor("3")},
                               {"agentd run, all bundled hooks on", setting.turn()}};
+  if (setting.has_before()) {
+    programs.push_back({"before, as installed", setting.turn("home", Build::kBefore)});
+    programs.push_back({"before, all bundled hooks on", setting.turn("all", Build::kBefore)});
+  }
   AGENTD_TRY_VOID(interleave(programs, rounds, setting.errors()));
   print_times("one text turn of a fresh process", programs);
   const Samples& curl = programs[0].ms;
   for (const std::size_t index : {2u, 4u}) {
     const Samples &floor = programs[index - 1].ms, &agentd = programs[index].ms;
-    std::printf(" %s, medians of the pairs\n", programs[index].name);
+    std::printf(" %s, medians of the pairs\n", programs[index].name.c_str());
     print_aim("agentd / curl", ratios(agentd, curl).median(), kTurnRatio, "x");
     print_aim("agentd - floor", differences(agentd, floor).median(), kTurnExtraMs, "ms");
   }
   print_samples("floor / curl", ratios(programs[1].ms, curl), "x");
+  if (!setting.has_before()) return {};
+  print_before(programs[2], programs[5]);
+  print_before(programs[4], programs[6]);
   return {};
 }
 
@@ -191,8 +98,8 @@ Result<void> bench_tool(Setting& setting, int rounds) {
                    "the run did not send the tool's output with a second request: " +
                        setting.server().last_body().substr(0, 2000)};
     gap.add(std::chrono::duration<double, std::milli>(arrivals[1] - arrivals[0]).count());
-    AGENTD_TRY(const double ms, time_program(setting.tool(), setting.errors()));
-    bare.add(ms);
+    AGENTD_TRY(const Times times, time_program(setting.tool(), setting.errors()));
+    bare.add(times.wall_ms);
   }
   std::printf("\nfrom a tool call to the next request\n  %-44s %8s %8s %8s\n", "", "min", "median",
               "max");
@@ -207,34 +114,46 @@ Result<void> bench_no_request(Setting& setting, int rounds) {
   std::vector<Timed> programs{{"/bin/true", {{"/bin/true"}, {}}},
                               {"agentd --version", setting.agentd({"--version"})},
                               {"agentd --plugins", setting.agentd({"--plugins"})}};
+  if (setting.has_before()) {
+    programs.push_back({"before, --version", setting.agentd({"--version"}, "all", Build::kBefore)});
+    programs.push_back({"before, --plugins", setting.agentd({"--plugins"}, "all", Build::kBefore)});
+  }
   AGENTD_TRY_VOID(interleave(programs, rounds, setting.errors()));
   print_times("commands that talk to nobody", programs);
   for (const std::size_t index : {1u, 2u}) {
-    const std::string label = std::string(programs[index].name) + " / true, median of the pairs";
+    const std::string label = programs[index].name + " / true, median of the pairs";
     print_aim(label.c_str(), ratios(programs[index].ms, programs[0].ms).median(), kNoRequestRatio,
               "x");
   }
+  if (!setting.has_before()) return {};
+  print_before(programs[1], programs[3]);
+  print_before(programs[2], programs[4]);
   return {};
 }
 
 Result<void> bench_all(const Options& options) {
   Setting setting(options);
   // Makes the stores and the request's body, and warms the page cache.
-  AGENTD_TRY_VOID(time_program(setting.turn("home"), setting.errors()));
-  AGENTD_TRY_VOID(time_program(setting.turn(), setting.errors()));
+  for (const char* const home : {"home", "all"}) {
+    if (setting.has_before())
+      AGENTD_TRY_VOID(time_program(setting.turn(home, Build::kBefore), setting.errors()));
+    AGENTD_TRY_VOID(time_program(setting.turn(home), setting.errors()));
+  }
   setting.keep_body();
   AGENTD_TRY_VOID(time_program(setting.floor(), setting.errors()));
   AGENTD_TRY_VOID(time_program(setting.curl(), setting.errors()));
   std::printf("%d rounds, one of each program in turn\n", options.rounds);
-  AGENTD_TRY_VOID(bench_turn(setting, options.rounds));
-  AGENTD_TRY_VOID(bench_memory(setting));
-  AGENTD_TRY_VOID(bench_tool(setting, options.rounds));
-  return bench_no_request(setting, options.rounds);
+  const auto wanted = [&](const char* name) { return options.only.empty() || options.only == name; };
+  if (wanted("turn")) AGENTD_TRY_VOID(bench_turn(setting, options.rounds));
+  if (wanted("plugins")) AGENTD_TRY_VOID(bench_plugins(setting, options.rounds));
+  if (wanted("memory")) AGENTD_TRY_VOID(bench_memory(setting));
+  if (wanted("tool")) AGENTD_TRY_VOID(bench_tool(setting, options.rounds));
+  if (wanted("silent")) AGENTD_TRY_VOID(bench_no_request(setting, options.rounds));
+  return {};
 }
 
 // For a profiler: the server alone, and what is to be run against it.
-int serve(ModelServer::Mode mode) {
-  const Options options;
+int serve(const Options& options, ModelServer::Mode mode) {
   Setting setting(options);
   setting.server().set_mode(mode);
   const auto show = [](const Program& program) {
@@ -243,22 +162,31 @@ int serve(ModelServer::Mode mode) {
     std::printf("\n");
   };
   std::printf("env -i ");
-  show(setting.turn());
+  show(setting.turn(options.home));
   std::printf("until standard input ends\n");
   while (std::getchar() != EOF) {
   }
   return 0;
 }
 
-bool parse(int argc, char** argv, Options& options) {
-  for (int i = 1; i < argc; i += 2) {
+// From `argv[first]` on.
+bool parse(int first, int argc, char** argv, Options& options) {
+  for (int i = first; i < argc; i += 2) {
     if (i + 1 == argc) return false;
-    if (std::strcmp(argv[i], "--rounds") == 0)
-      options.rounds = std::atoi(argv[i + 1]);
-    else if (std::strcmp(argv[i], "--agentd") == 0)
-      options.agentd = argv[i + 1];
-    else if (std::strcmp(argv[i], "--curl") == 0)
-      options.curl = argv[i + 1];
+    const std::string_view name = argv[i];
+    const char* const value = argv[i + 1];
+    if (name == "--rounds")
+      options.rounds = std::atoi(value);
+    else if (name == "--agentd")
+      options.agentd = value;
+    else if (name == "--before")
+      options.before = value;
+    else if (name == "--curl")
+      options.curl = value;
+    else if (name == "--only")
+      options.only = value;
+    else if (name == "--home")
+      options.home = value;
     else
       return false;
   }
@@ -270,17 +198,20 @@ bool parse(int argc, char** argv, Options& options) {
 
 int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  if (argc == 2 && std::strcmp(argv[1], "--serve") == 0)
-    return agentd::bench::serve(agentd::bench::ModelServer::Mode::kText);
-  if (argc == 2 && std::strcmp(argv[1], "--hold") == 0)
-    return agentd::bench::serve(agentd::bench::ModelServer::Mode::kHold);
+  using agentd::bench::ModelServer;
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  const bool serves = first == "--serve" || first == "--hold";
   agentd::bench::Options options;
-  if (!agentd::bench::parse(argc, argv, options)) {
-    std::fprintf(
-        stderr,
-        "usage: bench_macro [--rounds N] [--agentd FILE] [--curl FILE] | --serve | --hold\n");
+  if (!agentd::bench::parse(serves ? 2 : 1, argc, argv, options)) {
+    std::fprintf(stderr,
+                 "usage: bench_macro [--rounds N] [--agentd FILE] [--before FILE] [--curl FILE]\n"
+                 "                   [--only turn|plugins|memory|tool|silent]\n"
+                 "       bench_macro --serve|--hold [--agentd FILE] [--home NAME]\n");
     return 2;
   }
+  if (serves)
+    return agentd::bench::serve(options, first == "--serve" ? ModelServer::Mode::kText
+                                                            : ModelServer::Mode::kHold);
   const auto done = agentd::bench::bench_all(options);
   if (done) return 0;
   std::fprintf(stderr, "bench_macro: %s\n", done.error().message.c_str());

@@ -341,26 +341,26 @@ std::uint64_t time_of(const Subscription& hook, const Dispatch& event) {
 
 // While a hook with a time of its own is called, the slot has its deadline. Afterwards it has the event's again:
 // later by what the host needed meanwhile for itself, and by what the hook took that may take longer than the
-// event. REQUIRES: nothing reads the deadline of the call after this has ended.
+// event. Whoever uses it reads the clock, for its own purposes, too.
 class OwnDeadline {
  public:
   OwnDeadline(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
-              const Snapshot::Entry& entry)
-      : slot_(slot), clock_(snapshot.clock()) {
+              const Snapshot::Entry& entry, std::uint64_t now_ns)
+      : slot_(slot), started_ns_(now_ns) {
     const Subscription& hook = snapshot.subscription(entry);
     const std::uint64_t time_ns = time_of(hook, event);
     if (time_ns == 0) return;
     event_ns_ = slot.deadline_ns();
-    started_ns_ = clock_.monotonic_ns();
     own_ns_ = started_ns_ + time_ns;
     // What happens at the end must not keep the user waiting, whatever is configured.
     if (hook.event == AGENTD_EVENT_SESSION_END) own_ns_ = std::min(own_ns_, event_ns_);
     slot_.set_deadline(own_ns_);
   }
-  ~OwnDeadline() {
+  // Once. REQUIRES: nothing reads the deadline of the call afterwards.
+  void end(std::uint64_t now_ns) const {
     if (own_ns_ == 0) return;
     const std::uint64_t moved = slot_.deadline_ns() - own_ns_;
-    const std::uint64_t taken = own_ns_ > event_ns_ ? clock_.monotonic_ns() - started_ns_ : 0;
+    const std::uint64_t taken = own_ns_ > event_ns_ ? now_ns - started_ns_ : 0;
     const bool never = event_ns_ == UINT64_MAX;
     slot_.set_deadline(never ? UINT64_MAX : event_ns_ + std::max(moved, taken));
   }
@@ -369,8 +369,8 @@ class OwnDeadline {
 
  private:
   CallSlot& slot_;
-  const Clock& clock_;
-  std::uint64_t event_ns_ = 0, started_ns_ = 0;
+  const std::uint64_t started_ns_;
+  std::uint64_t event_ns_ = 0;
   std::uint64_t own_ns_ = 0;  // 0 = it has none
 };
 
@@ -438,16 +438,29 @@ void admit_rewrites(const Dispatch& event, const Subscription& from, HookAnswer&
   }
 }
 
+// Of a call in the traced form.
+struct HookTime {
+  HookTime(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+           const Snapshot::Entry& entry)
+      : started_ns(snapshot.clock().monotonic_ns()), own(snapshot, slot, event, entry, started_ns) {}
+  const std::uint64_t started_ns;
+  const OwnDeadline own;
+};
+
 // The path of a hook that said something, failed, or is traced. Kept out of the loop below, whose
 // registers and stack frame stay small without it.
 [[gnu::noinline, gnu::cold]] bool settle(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                          const Snapshot::Entry& entry, agentd_status status,
-                                         std::uint64_t started_ns, TraceSink* trace,
+                                         const HookTime* time, TraceSink* trace,
                                          std::unique_ptr<Outcome>& outcome) {
   std::string why;
   status = end_call(snapshot, slot, event, entry, status, why);
   HookAnswer answer = take_answer(slot, status, std::move(why));
-  if (trace != nullptr) answer.duration_ns = snapshot.clock().monotonic_ns() - started_ns;
+  if (time != nullptr) {
+    const std::uint64_t ended_ns = snapshot.clock().monotonic_ns();
+    answer.duration_ns = ended_ns - time->started_ns;
+    time->own.end(ended_ns);
+  }
   admit_rewrites(event, snapshot.subscription(entry), answer);
   const std::size_t rewrites = outcome ? outcome->rewrites.size() : 0;
   const bool open = settle_answer(snapshot, event, entry, answer, trace, outcome);
@@ -549,7 +562,7 @@ class ObserverGroup {
 
   HookAnswer call(CallSlot& slot, const Snapshot::Entry& entry) const {
     const std::uint64_t started = snapshot_.clock().monotonic_ns();
-    const OwnDeadline own(snapshot_, slot, event_, entry);
+    const OwnDeadline own(snapshot_, slot, event_, entry, started);
     const agentd_call call{sizeof(agentd_call), event_.event, slot.open(&event_),
                            event_.conversation,  &slot.live(), entry.core,
                            entry.services,       event_.envelope, payload_for(event_, entry)};
@@ -558,7 +571,9 @@ class ObserverGroup {
     status = end_call(snapshot_, slot, event_, entry, status, why);
     HookAnswer answer = take_answer(slot, status, std::move(why));
     slot.close();
-    answer.duration_ns = snapshot_.clock().monotonic_ns() - started;
+    const std::uint64_t ended = snapshot_.clock().monotonic_ns();
+    own.end(ended);
+    answer.duration_ns = ended - started;
     return answer;
   }
 
@@ -618,12 +633,11 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
     call.core = entry->core;
     call.services = entry->services;
     call.payload = (entry->wants & AGENTD_WANTS_MESSAGES) != 0 ? event.payload : bare;
-    std::optional<OwnDeadline> own;
-    if (kTraced) own.emplace(snapshot, slot, event, *entry);
-    const std::uint64_t started = kTraced ? snapshot.clock().monotonic_ns() : 0;
+    std::optional<HookTime> time;
+    if (kTraced) time.emplace(snapshot, slot, event, *entry);
     const agentd_status status = entry->fn(entry->self, &call);
     if (!kTraced && status == AGENTD_OK && !slot.touched()) continue;
-    const bool open = settle(snapshot, slot, event, *entry, status, started, trace, outcome);
+    const bool open = settle(snapshot, slot, event, *entry, status, time ? &*time : nullptr, trace, outcome);
     call.live = &slot.live();  // another one, if the call was given up
     if (open) continue;
     // After a deny only observers still hear of the event; they stand last.

@@ -90,6 +90,8 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
   // Ends the instance; its subscriptions are skipped from now on. Calls after the first do nothing.
   // REQUIRES: no call of it is running.
   virtual Result<void> destroy() = 0;
+  // False: destroy() has nobody to wait for.
+  virtual bool has_processes() const { return false; }
 };
 
 }  // namespace agentd

@@ -394,9 +394,7 @@ void PluginHost::shutdown() {
   };
   Aside apart(all.size());
   for (auto plugin = all.rbegin(); plugin != all.rend(); ++plugin)
-    if ((*plugin)->isolation() == Isolation::kInProcess ||
-        !apart.run([&end, each = *plugin] { end(each); }))
-      end(*plugin);
+    if (!(*plugin)->has_processes() || !apart.run([&end, each = *plugin] { end(each); })) end(*plugin);
 }
 
 }  // namespace agentd

@@ -334,7 +334,8 @@ Result<std::unique_ptr<AnswerRegion>> AnswerRegion::create(std::uint32_t call_la
     new (lane) LaneMemory;
     // Who begins: the host in a call lane, the worker in a service lane.
     lane->turn.store(i < call_lanes ? 0 : 1);
-    for (std::size_t side = 0; side < 2; ++side) lane->spins[side].ns.store(kSpinMaxNs[side]);
+    // A worker that is asked once would spin for nothing at each turn of its start.
+    for (LaneMemory::Spins& spins : lane->spins) spins.count.store(1);
   }
   auto* const header = new (memory) AnswerHeader{};
   header->version = kVersion;

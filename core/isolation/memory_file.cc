@@ -56,8 +56,8 @@ Result<void> seal_memory(int fd, int seals) {
 }
 
 Result<void*> map_answers(int fd, std::size_t bytes) {
-  void* const memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+  // It is backed already: a page that is never used costs no mapping.
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) return unavailable("mapping the answer region");
   return memory;
 }

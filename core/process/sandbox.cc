@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/futex.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <linux/sockios.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -19,8 +21,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <string_view>
@@ -145,10 +149,12 @@ struct EndFilter {
   void operator()(void* filter) const { ::seccomp_release(filter); }
 };
 
-// Everything is refused by EPERM that nobody allows.
+// What nobody speaks of is refused by EPERM, or open.
 class Filter {
  public:
-  Filter() : filter_(::seccomp_init(SCMP_ACT_ERRNO(EPERM))) {
+  enum class Other { kRefused, kOpen };
+  explicit Filter(Other other)
+      : filter_(::seccomp_init(other == Other::kOpen ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM))) {
     if (!filter_) return;
     // The rules bind every thread that there is, not the calling one alone.
     ::seccomp_attr_set(filter_.get(), SCMP_FLTATR_CTL_TSYNC, 1);
@@ -167,6 +173,10 @@ class Filter {
     for (const std::uint64_t value : values)
       allow(name, {{argument, SCMP_CMP_MASKED_EQ, kLowHalf, value}});
   }
+  void allow(int call) { add(SCMP_ACT_ALLOW, call, {}); }
+  void refuse(const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) {
+    answer(EPERM, ::seccomp_syscall_resolve_name(name), arguments);
+  }
   void answer(unsigned error, int call, std::initializer_list<scmp_arg_cmp> arguments = {}) {
     add(SCMP_ACT_ERRNO(error), call, arguments);
   }
@@ -174,6 +184,16 @@ class Filter {
   bool no_memory() const { return !filter_ || no_memory_; }
   // 0, or what failed as a negative number of errno.
   int enter() const { return ::seccomp_load(filter_.get()); }
+  // The program for the kernel; empty when it could not be made.
+  std::string program() const {
+    int ends[2] = {-1, -1};
+    if (!filter_ || ::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return {};
+    const UniqueFd from(ends[0]), to(ends[1]);
+    char bytes[16 * 1024];
+    if (::seccomp_export_bpf(filter_.get(), to.get()) != 0) return {};
+    const ssize_t got = ::read(from.get(), bytes, sizeof bytes);
+    return got > 0 ? std::string(bytes, static_cast<std::size_t>(got)) : std::string();
+  }
 
   // Of an argument that the kernel reads as an int.
   static constexpr std::uint64_t kLowHalf = 0xffffffff;
@@ -195,6 +215,9 @@ scmp_arg_cmp is(unsigned argument, std::uint64_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, Filter::kLowHalf, value};
 }
 scmp_arg_cmp is_null(unsigned argument) { return {argument, SCMP_CMP_EQ, 0, 0}; }
+scmp_arg_cmp is_not(unsigned argument, std::uint64_t value) {
+  return {argument, SCMP_CMP_NE, value, 0};
+}
 scmp_arg_cmp has_bits(unsigned argument, std::uint64_t mask, std::uint64_t bits) {
   return {argument, SCMP_CMP_MASKED_EQ, mask, bits};
 }
@@ -225,12 +248,17 @@ void allow_futex(Filter& filter) {
   for (const int call : {kFutexWake, kFutexWait, kFutexRequeue}) filter.answer(ENOSYS, call);
 }
 
-// Threads; with `processes` others, too. A namespace of its own nobody gets.
+// Threads; with `processes` others, too, and before the sandbox is whole those that are its parent's. A
+// namespace of its own nobody gets.
 void allow_clone(Filter& filter, bool processes) {
   constexpr std::uint64_t kSpaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                     CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
-  const std::uint64_t thread = processes ? 0 : CLONE_THREAD;
-  filter.allow("clone", {has_bits(0, kSpaces | thread, thread)});
+  if (processes) {
+    filter.allow("clone", {has_bits(0, kSpaces, 0)});
+    return;
+  }
+  filter.allow("clone", {has_bits(0, kSpaces | CLONE_THREAD, CLONE_THREAD)});
+  filter.allow("clone", {has_bits(0, kSpaces | CLONE_THREAD | CLONE_PARENT, CLONE_PARENT)});
 }
 
 // Advice that would take pages from under the host (MADV_REMOVE) is not there, nor what compares or
@@ -245,8 +273,7 @@ void allow_advice(Filter& filter) {
        MADV_PAGEOUT,  MADV_POPULATE_READ, MADV_POPULATE_WRITE, kGuardInstall,   kGuardRemove});
 }
 
-// The host ends this process and must stay able to: PR_SET_PDEATHSIG, PR_SET_DUMPABLE and their
-// like are not there.
+// The host ends this process and must stay able to: PR_SET_DUMPABLE and its like are not there.
 void allow_process_control(Filter& filter, const SandboxRules& rules) {
   constexpr std::uint64_t kSetVma = 0x53564d41;
   filter.allow_values(
@@ -254,11 +281,10 @@ void allow_process_control(Filter& filter, const SandboxRules& rules) {
       {PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP, PR_CAPBSET_READ,
        PR_GET_SECUREBITS, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK, PR_SET_NO_NEW_PRIVS,
        PR_GET_NO_NEW_PRIVS, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_GET_SPECULATION_CTRL,
-       PR_SET_SPECULATION_CTRL, PR_GET_PDEATHSIG, kSetVma});
+       PR_SET_SPECULATION_CTRL, PR_GET_PDEATHSIG, PR_SET_PDEATHSIG, kSetVma});
   if (rules.processes)
     filter.allow_values("prctl", 0, {PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER});
-  filter.allow("prlimit64", {is_null(2)});  // to look
-  if (rules.own_limits) filter.allow("prlimit64", {is(0, 0)});
+  filter.allow("prlimit64");
 }
 
 // Who may set the priority of another process of the user can starve the host. Its own one a process
@@ -269,17 +295,6 @@ void allow_own_priority(Filter& filter) {
   for (const char* const call :
        {"sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"})
     filter.allow(call, {is(0, 0)});
-}
-
-// To itself, as abort() does, everybody may; to others where the kernel keeps signals inside of the
-// sandbox.
-void allow_signals(Filter& filter, bool to_others) {
-  const auto self = static_cast<std::uint64_t>(::getpid());
-  for (const char* const call : {"kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"})
-    to_others ? filter.allow(call) : filter.allow(call, {is(0, self)});
-  if (!to_others) return;
-  filter.allow("tkill");
-  filter.allow("pidfd_send_signal");
 }
 
 // Without what makes a pipe larger, and what tells of events by a signal, to anybody. A lock costs
@@ -315,22 +330,18 @@ void allow_sockets(Filter& filter, bool network) {
   filter.allow("socket", {is(0, AF_NETLINK), is(2, NETLINK_ROUTE)});
 }
 
-// Older kernels let a file that may be read be emptied while it is opened.
-void allow_opening(Filter& filter, bool emptying) {
-  if (emptying) {
-    for (const char* const call : {"open", "openat", "openat2", "creat"}) filter.allow(call);
-    return;
-  }
-  filter.allow("open", {has_bits(1, O_TRUNC, 0)});
-  filter.allow("openat", {has_bits(2, O_TRUNC, 0)});
-  // Its flags lie in memory, out of reach for a filter; libraries go on with openat().
-  filter.answer(ENOSYS, ::seccomp_syscall_resolve_name("openat2"));
+// For the program that makes itself ready; refuse_rest() takes it back.
+void allow_getting_ready(Filter& filter) {
+  for (const char* const call :
+       {"kill", "pidfd_send_signal", "recvmsg", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "seccomp",
+        "setsid", "tgkill", "tkill", "open", "openat", "openat2", "creat"})
+    filter.allow(call);
+  for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf})
+    filter.allow(static_cast<int>(call));
 }
 
-// 0, or a negative number of errno; -ENOMEM when the rules could not be made. `landlock`: the
-// version that guards files already, 0 = none.
-int filter_calls(const SandboxRules& rules, long landlock) {
-  Filter filter;
+// What a filter of all processes with the same capabilities can say. True when there was the memory.
+bool open_ground(Filter& filter, const SandboxRules& rules) {
   for (const CallGroup& group : open_calls())
     if (is_open(group.opened_by, rules))
       for (const char* const name : group.names) filter.allow(name);
@@ -339,15 +350,54 @@ int filter_calls(const SandboxRules& rules, long landlock) {
   allow_advice(filter);
   allow_process_control(filter, rules);
   allow_own_priority(filter);
-  allow_signals(filter, rules.processes && landlock >= kVersionScope);
   allow_descriptors(filter, rules);
   allow_sockets(filter, rules.network);
-  allow_opening(filter, rules.files_write || landlock >= kVersionTruncate);
+  allow_getting_ready(filter);
   // By descriptor alone, of what it has opened: Landlock does not look at times.
   if (rules.files_write) filter.allow("utimensat", {is_null(1)});
   for (const char* const name : calls_with_an_older_way())
     filter.answer(ENOSYS, ::seccomp_syscall_resolve_name(name));
-  return filter.no_memory() ? -ENOMEM : filter.enter();
+  return !filter.no_memory();
+}
+
+// Stands for the number of the process, which is known when the filter is loaded: no process has one as
+// large.
+constexpr std::uint32_t kSelf = 0x7ffffff1;
+
+// To itself, as abort() does, everybody may send signals; to others where the kernel keeps signals inside of
+// the sandbox.
+void refuse_signals(Filter& filter) {
+  for (const char* const call : {"kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"})
+    filter.refuse(call, {is_not(0, kSelf)});
+  filter.refuse("tkill");
+  filter.refuse("pidfd_send_signal");
+}
+
+// Older kernels let a file that may be read be emptied while it is opened.
+void refuse_emptying(Filter& filter) {
+  filter.refuse("creat");
+  filter.refuse("open", {has_bits(1, O_TRUNC, O_TRUNC)});
+  filter.refuse("openat", {has_bits(2, O_TRUNC, O_TRUNC)});
+  // Its flags lie in memory, out of reach for a filter; libraries go on with openat().
+  filter.answer(ENOSYS, ::seccomp_syscall_resolve_name("openat2"));
+}
+
+// What a process needed to get ready, and what depends on its number and on Landlock. `landlock`: the
+// version that guards files already, 0 = none. The host ends this process and must stay able to.
+void refuse_rest(Filter& filter, const SandboxRules& rules, long landlock) {
+  for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf})
+    filter.answer(EPERM, static_cast<int>(call));
+  filter.refuse("seccomp");
+  filter.refuse("prctl", {is(0, PR_SET_PDEATHSIG)});
+  if (rules.own_limits)
+    filter.refuse("prlimit64", {is_not(2, 0), is_not(0, 0)});
+  else
+    filter.refuse("prlimit64", {is_not(2, 0)});
+  if (!rules.processes) filter.refuse("setsid");
+  if (!rules.processes) filter.refuse("clone", {has_bits(0, CLONE_THREAD, 0)});
+  if (!rules.processes && !rules.network) filter.refuse("recvmsg");
+  if (!rules.processes || landlock < kVersionScope) refuse_signals(filter);
+  if (!rules.files_write && landlock < kVersionTruncate) refuse_emptying(filter);
 }
 
 // ---- privileges
@@ -369,23 +419,77 @@ void add(std::string& sentence, std::string_view part) {
 
 }  // namespace
 
-Result<std::string> enter_sandbox(const SandboxRules& rules) {
-  if (rules.off) return std::string("the sandbox is off: nothing is guarded");
-  std::string missing;
+Result<SandboxGround> SandboxGround::enter(const SandboxRules& rules) {
+  SandboxGround out;
+  out.rules_ = rules;
+  if (rules.off) return out;
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-    add(missing, "no_new_privs is not available: programs may gain privileges");
-  long version = landlock_version();
-  if (rules.landlock_version_max != 0) version = std::min(version, rules.landlock_version_max);
-  const bool files = version >= 1 && guard_files(rules, version);
-  if (!files) add(missing, "Landlock is not available: files are not guarded");
-  if (files && version < kVersionTruncate && rules.files_write)
-    add(missing, "Landlock is too old: files can be truncated outside of the writable directories");
-  if (!drop_privileges()) add(missing, "the privileges of this process cannot be dropped");
-  const int filtered = filter_calls(rules, files ? version : 0);
+    add(out.missing_, "no_new_privs is not available: programs may gain privileges");
+  out.landlock_ = landlock_version();
+  if (rules.landlock_version_max != 0)
+    out.landlock_ = std::min(out.landlock_, rules.landlock_version_max);
+  AGENTD_TRY(out.rest_, make_rest(rules, out.landlock_));
+  if (!drop_privileges()) add(out.missing_, "the privileges of this process cannot be dropped");
+  Filter filter(Filter::Other::kRefused);
+  if (!open_ground(filter, rules)) return Error{Code::kInternal, "no memory for the sandbox"};
+  const int filtered = filter.enter();
   if (filtered == -ENOMEM) return Error{Code::kInternal, "no memory for the sandbox"};
-  if (filtered != 0)
+  out.filtered_ = filtered == 0;
+  return out;
+}
+
+Result<std::vector<SandboxGround::Instruction>> SandboxGround::make_rest(const SandboxRules& rules,
+                                                                         long landlock) {
+  Filter filter(Filter::Other::kOpen);
+  refuse_rest(filter, rules, landlock);
+  const std::string bytes = filter.no_memory() ? std::string() : filter.program();
+  static_assert(sizeof(Instruction) == sizeof(sock_filter));
+  std::vector<Instruction> out(bytes.size() / sizeof(Instruction));
+  if (out.empty()) return Error{Code::kInternal, "no memory for the sandbox"};
+  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(Instruction));
+  return out;
+}
+
+// 0, or a number of errno.
+int SandboxGround::load_rest(std::vector<Instruction> program) {
+  for (Instruction& each : program)
+    if (each.code == (BPF_JMP | BPF_JEQ | BPF_K) && each.value == kSelf)
+      each.value = static_cast<std::uint32_t>(::getpid());
+  const sock_fprog all{static_cast<unsigned short>(program.size()),
+                       reinterpret_cast<sock_filter*>(program.data())};
+  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &all) == 0
+             ? 0
+             : errno;
+}
+
+Result<std::string> SandboxGround::finish(const SandboxRules& rules) const {
+  const auto open_of = [](const SandboxRules& of) {
+    return std::array{of.off,        of.network,     of.processes,
+                      of.files_read, of.files_write, of.own_limits};
+  };
+  if (open_of(rules) != open_of(rules_) ||
+      rules.landlock_version_max != rules_.landlock_version_max)
+    return Error{Code::kInternal, "its sandbox was begun for other capabilities"};
+  if (rules.off) return std::string("the sandbox is off: nothing is guarded");
+  std::string missing = missing_;
+  const bool files = landlock_ >= 1 && guard_files(rules, landlock_);
+  if (!files) add(missing, "Landlock is not available: files are not guarded");
+  if (files && landlock_ < kVersionTruncate && rules.files_write)
+    add(missing, "Landlock is too old: files can be truncated outside of the writable directories");
+  std::vector<Instruction> rest = rest_;
+  if (!files && landlock_ >= 1) {
+    AGENTD_TRY(rest, make_rest(rules, 0));
+  }
+  const int refused = filtered_ ? load_rest(std::move(rest)) : EINVAL;
+  if (refused == ENOMEM) return Error{Code::kInternal, "no memory for the sandbox"};
+  if (refused != 0)
     add(missing, "seccomp is not available: network, processes and signals are not guarded");
   return missing;
+}
+
+Result<std::string> enter_sandbox(const SandboxRules& rules) {
+  AGENTD_TRY(const SandboxGround ground, SandboxGround::enter(rules));
+  return ground.finish(rules);
 }
 
 }  // namespace agentd

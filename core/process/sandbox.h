@@ -16,6 +16,7 @@
 // Threading: enter_sandbox() once, before the process has threads: Landlock binds the calling one
 // and those that it starts.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,38 @@ struct SandboxRules {
   long landlock_version_max = 0;
 };
 
-// Returns what does not hold on this machine, one sentence without a full stop; empty = everything
-// holds. kInternal: no memory.
+// What is the same for all processes with the same rules but for paths, and costs most: made and entered
+// once, inherited by all that the process forks, and made whole by each of them. Until then a process may
+// still make itself ready: it can fork, lead a session, set its limits and lock itself up further.
+class SandboxGround {
+ public:
+  // Enters it. kInternal: no memory. REQUIRES: the process has one thread.
+  static Result<SandboxGround> enter(const SandboxRules& rules);
+  // Enters the rest, in this process or in one that it forked; from then on the sandbox is whole. Returns as
+  // enter_sandbox(). kInternal: no memory, or rules with other capabilities than those of enter().
+  Result<std::string> finish(const SandboxRules& rules) const;
+
+ private:
+  struct Instruction {
+    std::uint16_t code = 0;
+    std::uint8_t jump_true = 0, jump_false = 0;
+    std::uint32_t value = 0;
+  };
+  static Result<std::vector<Instruction>> make_rest(const SandboxRules& rules, long landlock);
+  static int load_rest(std::vector<Instruction> program);
+
+  SandboxRules rules_;
+  std::string missing_;            // what does not hold so far
+  long landlock_ = 0;              // the version of this machine, 0 = none
+  bool filtered_ = false;          // the first filter of system calls is entered
+  std::vector<Instruction> rest_;  // the second one, for processes whose files Landlock guards
+};
+
+// All of it. Returns what does not hold on this machine, one sentence without a full stop; empty =
+// everything holds. kInternal: no memory.
 Result<std::string> enter_sandbox(const SandboxRules& rules);
+
+// How many filters of system calls a whole sandbox has, where the kernel has them.
+constexpr int kSandboxFilters = 2;
 
 }  // namespace agentd

@@ -2,19 +2,26 @@
 // main.cc - agentd-hook-worker: one isolated hook in a process of its own.
 //
 // argv: the program, the name of the hook (for people who list processes), and, if the starter
-// wants it checked, its process id. Descriptors: kWorker...Fd of messages.h.
+// wants it checked, its process id. Descriptors: kWorker...Fd of messages.h. Or a zygote of such processes
+// (core/process/zygote.h): the program, "zygote", PROCESS:CAPABILITIES, and one argument more.
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/file.h"
+#include "core/process/sandbox.h"
+#include "core/process/zygote.h"
 #include "core/worker/plugin_runner.h"
 #include "core/worker/process_setup.h"
 
@@ -31,13 +38,15 @@ int usage() {
   return kExitUsage;
 }
 
+bool parse_process(std::string_view text, pid_t* process) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *process);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && *process > 0;
+}
+
 // 0 = none was given.
 bool parent_of(int argc, char** argv, pid_t* parent) {
   *parent = 0;
-  if (argc < 3) return true;
-  const std::string_view text = argv[2];
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), *parent);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && *parent > 0;
+  return argc < 3 || parse_process(argv[2], parent);
 }
 
 bool has_descriptors() {
@@ -77,17 +86,16 @@ void start_lanes(PluginRunner& runner, const AnswerRegion& region) {
   ::pthread_attr_destroy(&attributes);
 }
 
-int run(int argc, char** argv) {
-  pid_t parent = 0;
-  if (argc < 2 || !parent_of(argc, argv, &parent) || !has_descriptors()) return usage();
-  settle_process(parent);
-  report_exceptions();
+// From here on the process has its descriptors and its parent, and waits for its host. `ground`: the part of its
+// sandbox that it has entered already; absent = none.
+int run_worker(std::optional<SandboxGround> ground) {
+  if (!has_descriptors()) return usage();
   auto region = AnswerRegion::open(UniqueFd(kWorkerAnswerFd));
   if (!region) return usage();
   keep_from_children();
   // Never destroyed: threads of the plugin may use them to the very end.
   AnswerRegion& answers = *region->release();
-  auto& runner = *new PluginRunner(answers);
+  auto& runner = *new PluginRunner(answers, std::move(ground));
   const Lane first = answers.call_lane(0, Lane::Side::kWorker);
   if (!runner.boot(first)) {
     // The host knows why, and ends this process.
@@ -97,11 +105,41 @@ int run(int argc, char** argv) {
   runner.serve(first);
 }
 
+int run(int argc, char** argv) {
+  pid_t parent = 0;
+  if (argc < 2 || !parent_of(argc, argv, &parent) || !has_descriptors()) return usage();
+  settle_process(parent, kWorkerAnswerFd);
+  report_exceptions();
+  return run_worker(std::nullopt);
+}
+
+// Everything that is the same for all hooks with these capabilities is done once.
+int run_zygote(int argc, char** argv) {
+  const std::string_view what = argv[2];
+  const std::size_t colon = what.find(':');
+  pid_t parent = 0;
+  if (colon == std::string_view::npos || !parse_process(what.substr(0, colon), &parent)) return usage();
+  settle_process(parent, kWorkerModuleFd);
+  report_exceptions();
+  ZygoteSide side(argc, argv, parent);
+  auto ground = SandboxGround::enter(open_for(what.substr(colon + 1)));
+  if (!ground) return usage();
+  // What the filters were made of would be tidied up by each process, in pages of its own: it is given back, and
+  // what is left is sorted by an allocation that nothing of it fits.
+  ::malloc_trim(0);
+  constexpr std::size_t kLargerThanAny = 96 * 1024;
+  std::free(std::malloc(kLargerThanAny));
+  side.serve();
+  ::close_range(kWorkerAnswerFd + 1, ~0u, 0);
+  return run_worker(std::move(*ground));
+}
+
 }  // namespace
 }  // namespace agentd::worker
 
 int main(int argc, char** argv) {
   // A number that is free would be given to the next file that the plugin opens.
   agentd::open_standard_descriptors();
-  return agentd::worker::run(argc, argv);
+  const bool zygote = argc == 4 && std::string_view(argv[1]) == "zygote";
+  return zygote ? agentd::worker::run_zygote(argc, argv) : agentd::worker::run(argc, argv);
 }

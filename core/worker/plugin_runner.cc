@@ -111,7 +111,7 @@ std::optional<PluginRunner::Refusal> PluginRunner::load(const BootArgs& args) {
   ::close(kWorkerWindowFd);
   if (!mapped)
     return Refusal{AGENTD_E_CONFLICT, "cannot be run in a worker: " + mapped.error().message};
-  auto confined = confine_process(args);
+  auto confined = confine_process(args, ground_);
   if (!confined)
     return Refusal{AGENTD_E_NOMEM, "cannot be run in a worker: " + confined.error().message};
   sandbox_ = std::move(*confined);

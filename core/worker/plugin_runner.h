@@ -11,11 +11,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/base/result.h"
 #include "core/bridge/module.h"
 #include "core/bridge/tasks.h"
 #include "core/isolation/lane.h"
+#include "core/process/sandbox.h"
 #include "core/worker/call_table.h"
 #include "core/worker/host_line.h"
 #include "core/worker/tables.h"
@@ -24,8 +26,9 @@ namespace agentd::worker {
 
 class PluginRunner {
  public:
-  // `region` outlives it.
-  explicit PluginRunner(AnswerRegion& region) : line_(region) {}
+  // `region` outlives it. `ground`: see confine_process().
+  explicit PluginRunner(AnswerRegion& region, std::optional<SandboxGround> ground)
+      : line_(region), ground_(std::move(ground)) {}
   PluginRunner(const PluginRunner&) = delete;
   PluginRunner& operator=(const PluginRunner&) = delete;
 
@@ -55,6 +58,7 @@ class PluginRunner {
   agentd_status run_hook(std::uint32_t row, const agentd_call& call);
 
   HostLine line_;
+  const std::optional<SandboxGround> ground_;
   CallTable calls_;
   TaskPool tasks_;
   std::optional<Tables> tables_;  // from boot() on

@@ -118,17 +118,21 @@ std::vector<std::string> texts_of(const agentd_list& list) {
   return out;
 }
 
-SandboxRules rules_of(const BootArgs& args) {
-  const std::vector<std::string> capabilities = texts_of(args.capabilities);
+SandboxRules open_for(const std::vector<std::string>& capabilities) {
   const auto has = [&](std::string_view name) {
     return std::find(capabilities.begin(), capabilities.end(), name) != capabilities.end();
   };
   SandboxRules rules;
-  rules.off = args.unconfined != 0;
   rules.network = has("network");
   rules.processes = has("processes");
   rules.files_read = has("files:read");
   rules.files_write = has("files:write");
+  return rules;
+}
+
+SandboxRules rules_of(const BootArgs& args) {
+  SandboxRules rules = open_for(texts_of(args.capabilities));
+  rules.off = args.unconfined != 0;
   rules.readable = texts_of(args.readable);
   rules.writable = texts_of(args.writable);
   rules.reopened = {kWorkerModuleFd};  // it is loaded by its name in /proc
@@ -148,7 +152,7 @@ SandboxRules rules_of(const BootArgs& args) {
 
 }  // namespace
 
-void settle_process(pid_t parent) {
+void settle_process(pid_t parent, int last_fd) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (parent != 0 && ::getppid() != parent)
     ::_exit(kExitProtocol);  // it ended before it was watched
@@ -156,8 +160,20 @@ void settle_process(pid_t parent) {
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 0);
   limit(RLIMIT_CORE, 0);
-  ::close_range(kWorkerAnswerFd + 1, ~0u, 0);
+  ::close_range(static_cast<unsigned>(last_fd) + 1, ~0u, 0);
   ::umask(077);
+}
+
+SandboxRules open_for(std::string_view capabilities) {
+  std::vector<std::string> names;
+  for (std::string_view rest = capabilities; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    names.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  SandboxRules rules = open_for(names);
+  rules.off = capabilities == "off";
+  return rules;
 }
 
 void end_by_exception(std::string_view what) noexcept {
@@ -172,7 +188,8 @@ void report_exceptions() {
   (void)::_Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
 }
 
-Result<std::string> confine_process(const BootArgs& args) {
+Result<std::string> confine_process(const BootArgs& args,
+                                    const std::optional<SandboxGround>& ground) {
   std::string missing;
   if (kLimitsMemory && args.memory_bytes_max != 0 && !limit_memory(args.memory_bytes_max))
     missing = "memory is not limited: setrlimit is refused or /proc cannot be read";
@@ -180,7 +197,7 @@ Result<std::string> confine_process(const BootArgs& args) {
   const SandboxRules rules = rules_of(args);
   // Files can lie in memory, too.
   if (!rules.off && !rules.files_write) (void)limit(RLIMIT_FSIZE, 0);
-  AGENTD_TRY(const std::string also, enter_sandbox(rules));
+  AGENTD_TRY(const std::string also, ground ? ground->finish(rules) : enter_sandbox(rules));
   if (!missing.empty() && !also.empty()) missing += "; ";
   return missing + also;
 }

@@ -21,6 +21,8 @@
 #include "core/host/worker/line_log.h"
 #include "core/process/family.h"
 #include "core/process/process.h"
+#include "core/process/sandbox.h"
+#include "core/process/zygote.h"
 
 namespace agentd {
 namespace {
@@ -30,6 +32,8 @@ constexpr int kSweepRounds = 20;
 // Read from one worker before the others have their turn.
 constexpr int kReadsAtOnce = 16;
 constexpr int kWithoutBellMs = 20;
+// Of a zygote that nobody hinders takes a few of them.
+constexpr Milliseconds kZygoteTime{2'000};
 
 std::string read_proc(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -50,11 +54,13 @@ int filters_of(const std::string& process) {
              : -1;
 }
 
-// True when it had entered its sandbox, by the kernel's word: before that it runs nothing of a
+std::string zygote_key(const WorkerStart& start) { return start.program + '\n' + start.ground; }
+
+// True when it had entered all of its sandbox, by the kernel's word: before that it runs nothing of a
 // plugin's.
 bool is_confined(pid_t worker) {
-  const int own = filters_of("self");
-  return own >= 0 && filters_of(std::to_string(worker)) > own;
+  static const int own = filters_of("self");  // agentd enters none later
+  return own >= 0 && filters_of(std::to_string(worker)) >= own + kSandboxFilters;
 }
 
 }  // namespace
@@ -79,18 +85,24 @@ struct WorkerSupervisor::State {
     std::string name;
     Ended ended;
     LineLog lines;
+    bool is_zygote = false;
     bool has_ended = false;  // and `ended` has returned
+    std::vector<std::condition_variable*> waiting{};  // of those who wait for that; guarded by mutex
   };
   // One that is being asked for.
   struct Order {
     const WorkerStart& start;
     Ended ended;
-    std::optional<Result<Id>> answer;
+    std::optional<Result<Id>> answer{};
+    std::condition_variable answered{};
   };
 
   void run();
   void start_ordered();
   Result<Id> start_one(Order& order);
+  Result<Child> make_process(const WorkerStart& start);
+  Zygote* zygote_for(const WorkerStart& start);
+  Id watch(Worker worker);
   void look_at(const std::vector<pollfd>& ready);
   void read_output(Worker& worker);
   void finish(Id id, Worker& worker);
@@ -102,10 +114,11 @@ struct WorkerSupervisor::State {
   const Clock& clock;
   UniqueFd bell;
   mutable std::mutex mutex;
-  std::condition_variable changed;
   std::vector<Order*> orders;                     // guarded by mutex
   std::map<Id, std::unique_ptr<Worker>> workers;  // guarded by mutex; erased by the thread alone
   bool stopping = false;                          // guarded by mutex
+  // By what they leave open; null = there can be none. Of the thread.
+  std::map<std::string, std::unique_ptr<Zygote>> zygotes;
   Id last_id = 0;                                 // of the thread, as are:
   bool warned_of_brand = false;
   bool warned_of_rest = false;
@@ -143,36 +156,66 @@ void WorkerSupervisor::State::start_ordered() {
   }
   for (Order* const order : mine) {
     Result<Id> answer = start_one(*order);
-    {
-      const std::lock_guard lock(mutex);
-      order->answer = std::move(answer);
-    }
-    changed.notify_all();
+    // Its thread may be gone with it as soon as the mutex is free.
+    const std::lock_guard lock(mutex);
+    order->answer = std::move(answer);
+    order->answered.notify_one();
   }
 }
 
 Result<WorkerSupervisor::Id> WorkerSupervisor::State::start_one(Order& order) {
-  // The worker checks that this process is its parent still.
-  const std::vector<std::string> argv{order.start.program, order.start.name,
-                                      std::to_string(::getpid())};
-  const std::vector<std::string> environment = worker_environment(clean_environment());
-  SpawnRequest request{argv, environment, {}};
-  request.pass = order.start.pass;
-  AGENTD_TRY(Child child, spawn(request));
+  AGENTD_TRY(Child child, make_process(order.start));
   // It waits to be told what to load, so that nothing was started by it yet.
   const std::uint64_t number = brand(child.pid);
   if (number == 0)
     warn_once(warned_of_brand, order.start.name,
               "processes that a worker leaves behind may outlive it: RLIMIT_RTTIME, by which they are "
               "known, is limited already or cannot be set; unlimit it where agentd is started");
-  ::fcntl(child.output.get(), F_SETFL, O_NONBLOCK);
-  auto worker = std::make_unique<Worker>(Worker{std::move(child), number, order.start.may_have_children,
-                                                order.start.name,
-                                                std::move(order.ended),
-                                                LineLog(log, clock, order.start.name)});
+  return watch({std::move(child), number, order.start.may_have_children, order.start.name,
+                std::move(order.ended), LineLog(log, clock, order.start.name)});
+}
+
+WorkerSupervisor::Id WorkerSupervisor::State::watch(Worker worker) {
+  ::fcntl(worker.child.output.get(), F_SETFL, O_NONBLOCK);
   const std::lock_guard lock(mutex);
-  workers.emplace(++last_id, std::move(worker));
+  workers.emplace(++last_id, std::make_unique<Worker>(std::move(worker)));
   return last_id;
+}
+
+// The worker checks that this process is its parent still.
+Result<Child> WorkerSupervisor::State::make_process(const WorkerStart& start) {
+  const std::string self = std::to_string(::getpid());
+  if (Zygote* const zygote = zygote_for(start)) {
+    const std::string arguments[] = {start.name, self};
+    auto child = zygote->fork(arguments, start.pass, kZygoteTime);
+    if (child) return child;
+    log.write(LogLevel::kInfo, start.name, "its worker is executed: " + child.error().message);
+    zygotes[zygote_key(start)].reset();
+  }
+  const std::vector<std::string> argv{start.program, start.name, self};
+  const std::vector<std::string> environment = worker_environment(clean_environment());
+  SpawnRequest request{argv, environment, {}};
+  request.pass = start.pass;
+  return spawn(request);
+}
+
+// Null when there is none: workers are executed then.
+Zygote* WorkerSupervisor::State::zygote_for(const WorkerStart& start) {
+  if (start.ground.empty()) return nullptr;
+  const auto [place, is_new] = zygotes.try_emplace(zygote_key(start));
+  if (!is_new) return place->second.get();
+  auto zygote = Zygote::start(
+      {start.program, "zygote", std::to_string(::getpid()) + ":" + start.ground},
+      worker_environment(clean_environment()), kZygoteTime);
+  if (!zygote) {
+    log.write(LogLevel::kInfo, start.name, "workers are executed: " + zygote.error().message);
+    return nullptr;
+  }
+  Worker worker{zygote->take_process(), 0, false, "zygote", {}, LineLog(log, clock, "zygote")};
+  worker.is_zygote = true;
+  (void)watch(std::move(worker));
+  place->second = std::make_unique<Zygote>(std::move(*zygote));
+  return place->second.get();
 }
 
 void WorkerSupervisor::State::warn_once(bool& warned, const std::string& name, const char* text) {
@@ -180,7 +223,8 @@ void WorkerSupervisor::State::warn_once(bool& warned, const std::string& name, c
 }
 
 void WorkerSupervisor::State::end_what_it_started(const Worker& worker) {
-  if (!worker.may_have_children && is_confined(worker.child.pid)) return;
+  // What a zygote has forked are workers of their own.
+  if (worker.is_zygote || (!worker.may_have_children && is_confined(worker.child.pid))) return;
   Family family(worker.child.pid, {worker.child.output.get()}, {}, worker.brand);
   if (!family.kill_all(kSweepRounds))
     warn_once(warned_of_rest, worker.name,
@@ -230,8 +274,8 @@ void WorkerSupervisor::State::finish(Id id, Worker& worker) {
   {
     const std::lock_guard lock(mutex);
     worker.has_ended = true;
+    for (std::condition_variable* const each : worker.waiting) each->notify_one();
   }
-  changed.notify_all();
   end_what_it_started(worker);
   (void)reap(worker.child, worker.name, true);
   std::unique_ptr<Worker> gone;
@@ -264,11 +308,11 @@ Result<WorkerSupervisor::Id> WorkerSupervisor::start(const WorkerStart& start, E
   if (!state_->thread.joinable())
     return Error{Code::kUnavailable,
                  "starting " + start.program + ": no more threads can be made now"};
-  State::Order order{start, std::move(ended), {}};
+  State::Order order{start, std::move(ended)};
   std::unique_lock lock(state_->mutex);
   state_->orders.push_back(&order);
   state_->wake();
-  state_->changed.wait(lock, [&] { return order.answer.has_value(); });
+  order.answered.wait(lock, [&] { return order.answer.has_value(); });
   return std::move(*order.answer);
 }
 
@@ -280,10 +324,15 @@ void WorkerSupervisor::kill(Id worker) {
 
 void WorkerSupervisor::end(Id worker) {
   kill(worker);
+  std::condition_variable ended;
   std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock, [&] {
-    const auto found = state_->workers.find(worker);
-    return found == state_->workers.end() || found->second->has_ended;
+  const auto found = state_->workers.find(worker);
+  if (found == state_->workers.end() || found->second->has_ended) return;
+  found->second->waiting.push_back(&ended);
+  // It may be erased by the time that this thread runs again.
+  ended.wait(lock, [&] {
+    const auto again = state_->workers.find(worker);
+    return again == state_->workers.end() || again->second->has_ended;
   });
 }
 

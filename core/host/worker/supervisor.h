@@ -26,6 +26,9 @@ struct WorkerStart {
   std::string program, name;  // name: of the hook, for the log
   std::vector<int> pass;      // descriptors that it gets as 3, 4, ...
   bool may_have_children = true;  // false: its sandbox is to keep it from starting any
+  // What the program's zygote is told that its sandbox leaves open; workers for which that is the same come
+  // from one zygote, which is started for the first of them. Empty = the program is executed.
+  std::string ground{};
 };
 
 class WorkerSupervisor {
@@ -40,7 +43,7 @@ class WorkerSupervisor {
   WorkerSupervisor(const WorkerSupervisor&) = delete;
   WorkerSupervisor& operator=(const WorkerSupervisor&) = delete;
 
-  // Starts the program with a clean environment, a session of its own and the descriptors 0 to 2
+  // Starts the program, by its zygote where there can be one, with a clean environment, a session of its own and the descriptors 0 to 2
   // beside those of `start`. What it writes goes to the log. `ended` hears once how it ended. All
   // that it starts ends with it, but for what family.h names; nobody is looked for when it could not
   // have started any.

@@ -219,7 +219,7 @@ void WorkerPlugin::start_when_expected() {
   warming_live_ = {};
   set_deadline(warming_live_, Deadline::after(clock_, placing_.options.control_time).at_ns);
   // A failure is told by the call that needs the worker and cannot get it either.
-  (void)warming_.run([this] { (void)start_primary(warming_live_); });
+  warms_ = warming_.run([this] { (void)start_primary(warming_live_); });
 }
 
 Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_primary(agentd_live& live) {
@@ -673,6 +673,7 @@ Result<void> WorkerPlugin::destroy() {
   }
   set_cancel(warming_live_, AGENTD_CANCEL_SHUTDOWN);
   warming_.wait();
+  warms_ = false;
   if (context_) context_->stopped()->store(kHookEnded);
   const Result<void> out = created ? end_all(instances) : Result<void>();
   evictions_.wait();
@@ -685,13 +686,14 @@ Result<void> WorkerPlugin::end_all(const std::map<agentd_conv, InstancePtr>& ins
   std::mutex mutex;
   Result<void> out;
   Aside ends(instances.size());
+  std::size_t left = instances.size();
   for (const auto& [conversation, instance] : instances) {
     const auto end = [&, instance = instance.get()] {
       auto ended = end_instance(*instance, deadline, EndKind::kHang);
       const std::lock_guard lock(mutex);
       if (!ended && out) out = ended.error();
     };
-    if (!ends.run(end)) end();
+    if (--left == 0 || !ends.run(end)) end();
   }
   ends.wait();
   return out;

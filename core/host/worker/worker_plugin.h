@@ -15,6 +15,7 @@
 
 #include <agentd/hook_abi.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -81,6 +82,7 @@ class WorkerPlugin final : public Plugin {
   Result<std::optional<std::string>> save_state() override;
   Result<void> load_state(std::string_view state, std::string_view previous_version) override;
   Result<void> destroy() override;
+  bool has_processes() const override { return warms_ || !pids().empty(); }
 
   // Processes of the workers that live now.
   std::vector<pid_t> pids() const;
@@ -176,6 +178,7 @@ class WorkerPlugin final : public Plugin {
   bool created_ = false;    // guarded by mutex_
   // Nobody sees the moment between the removal of a tool and its return with a new worker.
   mutable std::mutex tools_mutex_;
+  std::atomic<bool> warms_{false};  // its first worker was begun at load
   agentd_live warming_live_{};
   Aside evictions_;  // they use the members above
   Aside warming_{1};

@@ -77,6 +77,18 @@ bool may_have_children(const BootArgs& args) {
                      [](const agentd_str& each) { return view_of(each) == "processes"; });
 }
 
+// As a zygote of the worker's program is told it.
+std::string ground_of(const BootArgs& args) {
+  if (args.unconfined != 0) return "off";
+  std::string out = "sandbox";
+  const auto* const first = static_cast<const agentd_str*>(args.capabilities.first);
+  for (const char* const each : {"network", "processes", "files:read", "files:write"})
+    if (std::any_of(first, first + args.capabilities.count,
+                    [&](const agentd_str& one) { return view_of(one) == each; }))
+      out += "," + std::string(each);
+  return out;
+}
+
 bool is(const LaneMessage& message, LaneOp op) {
   return message.op == static_cast<std::uint32_t>(op);
 }
@@ -159,7 +171,8 @@ Result<void> WorkerProcess::launch(const WorkerSetup& setup, std::uint32_t skip)
   WorkerStart start{setup.options.program,
                     setup.name,
                     {setup.module_fd, window_->fd(), region_->fd()},
-                    may_have_children(setup.boot)};
+                    may_have_children(setup.boot),
+                    setup.options.zygote ? ground_of(setup.boot) : ""};
   static_assert(kWorkerModuleFd == 3 && kWorkerWindowFd == 4 && kWorkerAnswerFd == 5);
   auto id = supervisor_.start(start, [this](const Exit& exit) { on_end(exit); });
   if (!id) return failed(id.error());

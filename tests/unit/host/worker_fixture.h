@@ -111,6 +111,17 @@ inline std::vector<pid_t> children() {
   return out;
 }
 
+// Those among them that are no zygote of workers.
+inline std::vector<pid_t> workers() {
+  std::vector<pid_t> out = children();
+  std::erase_if(out, [](pid_t pid) {
+    std::ifstream in("/proc/" + std::to_string(pid) + "/cmdline");
+    const std::string line{std::istreambuf_iterator<char>(in), {}};
+    return line.find(std::string("\0zygote\0", 8)) != std::string::npos;
+  });
+  return out;
+}
+
 // Whether it runs; one that has ended may still have to be waited for by others.
 inline bool alive(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/stat");

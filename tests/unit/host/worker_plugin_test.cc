@@ -24,6 +24,7 @@ using testing::How;
 using testing::open_descriptors;
 using testing::Said;
 using testing::WorkerFixture;
+using testing::workers;
 
 class SaysTheSame : public ::testing::TestWithParam<const char*> {};
 
@@ -119,7 +120,7 @@ TEST(WorkerPlugin, IsDestroyedAndLeavesNoProcess) {
     WorkerFixture fixture;
     fixture.install("moods");
     fixture.load();
-    EXPECT_EQ(children().size(), 1u);
+    EXPECT_EQ(workers().size(), 1u);
     fixture.host->shutdown();
     EXPECT_TRUE(fixture.log.has("moods destroyed"));
   }
@@ -395,7 +396,7 @@ TEST(WorkerThatCrashes, FiftyTimesLeavesNoDescriptorAndNoZombie) {
   const std::size_t before = open_descriptors();
   for (int i = 0; i < 50; ++i) EXPECT_EQ(fixture.ask("crash").status, AGENTD_E_INTERNAL) << i;
   EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
-  EXPECT_TRUE(eventually([&] { return children().size() == 1; })) << children().size();
+  EXPECT_TRUE(eventually([&] { return workers().size() == 1; })) << workers().size();
   EXPECT_EQ(open_descriptors(), before);
 }
 
@@ -607,7 +608,7 @@ TEST(WorkerThatKeepsCrashing, IsSetAsideAtTheThirdTime) {
             "'agentd hooks "
             "release moods'");
   EXPECT_TRUE(fixture.log.has("is set aside"));
-  EXPECT_TRUE(eventually([] { return children().empty(); }));
+  EXPECT_TRUE(eventually([] { return workers().empty(); }));
   // And it is not loaded the next time.
   WorkerFixture next;
   next.options.directories = fixture.options.directories;
@@ -682,6 +683,7 @@ class WorkerProgram : public ::testing::Test {
     turn_to(AGENTD_HOOK_WORKER);
     fixture_.install("moods");
     fixture_.options.worker.program = link_;
+    fixture_.options.worker.zygote = false;  // which would be the program of before
     fixture_.options.worker.crashes_max = 1;
     fixture_.options.worker.first_pause = fixture_.options.worker.pause_max = Milliseconds(1);
     fixture_.options.quarantine_directory = fixture_.temp.file("quarantine");
@@ -875,7 +877,7 @@ TEST(WorkerForEachConversation, EndsTheOneUsedLongestAgo) {
   EXPECT_EQ(fixture.worker().pids().size(), 3u);
   EXPECT_EQ(fixture.ask("calls", {Milliseconds(10'000), 1, {}}).reason, "3");
   EXPECT_EQ(fixture.ask("calls", {Milliseconds(10'000), 2, {}}).reason, "1");  // a new one
-  EXPECT_TRUE(eventually([] { return children().size() == 3; }));
+  EXPECT_TRUE(eventually([] { return workers().size() == 3; }));
 }
 
 TEST(WorkerForEachConversation, EndsAllOfThemAtOnce) {

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 
 // A worker with those capabilities; the directories of the test are `in` and `out`, of which it may
 // be given the first.
-class Sandbox : public ::testing::Test {
+// Executed, and forked from a zygote that has entered a part of it.
+class Sandbox : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     for (const char* const name : {"in", "out"}) {
@@ -38,6 +39,7 @@ class Sandbox : public ::testing::Test {
              std::uint64_t memory_bytes_max = 64u << 20) {
     WorkerStartOptions options;
     options.module = AGENTD_WORKER_PLUGINS "/puppet.so";
+    options.zygote = GetParam();
     options.capabilities = capabilities;
     options.readable = options.writable = {place("in", ""), "/no/such/directory"};
     options.unconfined = unconfined;
@@ -58,7 +60,11 @@ class Sandbox : public ::testing::Test {
   std::unique_ptr<TestWorker> worker_;
 };
 
-TEST_F(Sandbox, WithoutCapabilitiesKeepsFilesClosed) {
+INSTANTIATE_TEST_SUITE_P(Ways, Sandbox, ::testing::Bool(), [](const auto& way) {
+  return way.param ? "ForkedFromAZygote" : "Executed";
+});
+
+TEST_P(Sandbox, WithoutCapabilitiesKeepsFilesClosed) {
   start({});
   EXPECT_EQ(ask("read /etc/passwd"), "EACCES");
   EXPECT_EQ(ask("read", place("in", "file")), "EACCES");
@@ -73,7 +79,7 @@ TEST_F(Sandbox, WithoutCapabilitiesKeepsFilesClosed) {
   EXPECT_EQ(*read_file(place("in", "file"), 10), "text");
 }
 
-TEST_F(Sandbox, LeavesOpenWhatAProgramNeeds) {
+TEST_P(Sandbox, LeavesOpenWhatAProgramNeeds) {
   start({});
   for (const char* const path :
        {"/usr/bin/env", "/proc/self/maps", "/proc/self/fd/3", "/dev/urandom"})
@@ -83,13 +89,13 @@ TEST_F(Sandbox, LeavesOpenWhatAProgramNeeds) {
   EXPECT_EQ(ask("pipe"), "EPIPE");
 }
 
-TEST_F(Sandbox, WithoutCapabilitiesKeepsSocketsAndProcessesClosed) {
+TEST_P(Sandbox, WithoutCapabilitiesKeepsSocketsAndProcessesClosed) {
   start({});
   for (const char* const command : {"socket", "unix", "constructor", "fork", "spawn", "exec"})
     EXPECT_EQ(ask(command), "EPERM") << command;
 }
 
-TEST_F(Sandbox, ClosesTheRestOfTheMachineWhateverTheCapabilities) {
+TEST_P(Sandbox, ClosesTheRestOfTheMachineWhateverTheCapabilities) {
   for (const std::vector<std::string>& capabilities :
        {std::vector<std::string>{},
         {"network", "processes", "files:read", "files:write", "gate"}}) {
@@ -103,7 +109,7 @@ TEST_F(Sandbox, ClosesTheRestOfTheMachineWhateverTheCapabilities) {
   }
 }
 
-TEST_F(Sandbox, KeepsSignalsByDescriptorAndTheHostsMemoryClosed) {
+TEST_P(Sandbox, KeepsSignalsByDescriptorAndTheHostsMemoryClosed) {
   const std::vector<std::string> ways{"owner F_SETOWN",  "owner F_SETOWN_EX", "owner F_SETSIG",
                                       "owner FIOSETOWN", "owner SIOCSPGRP",   "owner FIOASYNC",
                                       "remove_page"};
@@ -116,7 +122,7 @@ TEST_F(Sandbox, KeepsSignalsByDescriptorAndTheHostsMemoryClosed) {
   for (const std::string& way : ways) EXPECT_EQ(ask(way), "ok") << way;
 }
 
-TEST_F(Sandbox, KeepsThePrioritiesOfOthersClosedAndItsOwnOpen) {
+TEST_P(Sandbox, KeepsThePrioritiesOfOthersClosedAndItsOwnOpen) {
   const std::vector<std::string> ways{"setpriority",    "ioprio_set",    "sched_setscheduler",
                                       "sched_setparam", "sched_setattr", "sched_setaffinity"};
   for (const std::vector<std::string>& capabilities :
@@ -138,7 +144,7 @@ TEST_F(Sandbox, KeepsThePrioritiesOfOthersClosedAndItsOwnOpen) {
   EXPECT_EQ(ask("own_priority ioprio_set_group"), "ok");
 }
 
-TEST_F(Sandbox, KeepsModesAndOwnersOfOtherFilesClosed) {
+TEST_P(Sandbox, KeepsModesAndOwnersOfOtherFilesClosed) {
   start({"files:read", "files:write"});
   for (const char* const directory : {"in", "out"}) {
     EXPECT_EQ(ask("chmod", place(directory, "file")), "EPERM") << directory;
@@ -154,7 +160,7 @@ TEST_F(Sandbox, KeepsModesAndOwnersOfOtherFilesClosed) {
   EXPECT_EQ(ask("change", place("out", "file")), "ok ok");
 }
 
-TEST_F(Sandbox, OpensSocketsAndNothingElseForTheNetwork) {
+TEST_P(Sandbox, OpensSocketsAndNothingElseForTheNetwork) {
   start({"network"});
   EXPECT_EQ(ask("socket"), "ok");
   EXPECT_EQ(ask("unix"), "EPERM");  // who listens there would run what he is told
@@ -184,7 +190,7 @@ class NamedSocket {
   const UniqueFd fd_;
 };
 
-TEST_F(Sandbox, ReachesNoNamedSocketOfTheMachine) {
+TEST_P(Sandbox, ReachesNoNamedSocketOfTheMachine) {
   const NamedSocket journal(place("in", "journal"));
   for (const std::vector<std::string>& capabilities :
        {std::vector<std::string>{}, {"network", "processes", "files:read", "files:write"}}) {
@@ -198,7 +204,7 @@ TEST_F(Sandbox, ReachesNoNamedSocketOfTheMachine) {
   EXPECT_EQ(journal.received(), "a line");
 }
 
-TEST_F(Sandbox, LeavesNoPrivilegeOfRoots) {
+TEST_P(Sandbox, LeavesNoPrivilegeOfRoots) {
   for (const std::vector<std::string>& capabilities :
        {std::vector<std::string>{}, {"network", "processes", "files:read", "files:write"}}) {
     start(capabilities);
@@ -212,7 +218,7 @@ TEST_F(Sandbox, LeavesNoPrivilegeOfRoots) {
   for (const char* const command : {"fanotify", "real_time"}) EXPECT_EQ(ask(command), "ok");
 }
 
-TEST_F(Sandbox, OpensProcessesAndNothingElseForProcesses) {
+TEST_P(Sandbox, OpensProcessesAndNothingElseForProcesses) {
   start({"processes"});
   EXPECT_EQ(ask("fork"), "ok");
   EXPECT_EQ(ask("spawn"), "ok");
@@ -220,7 +226,7 @@ TEST_F(Sandbox, OpensProcessesAndNothingElseForProcesses) {
   EXPECT_EQ(ask("read /etc/passwd"), "EACCES");
 }
 
-TEST_F(Sandbox, OpensTheReadableDirectoriesForReading) {
+TEST_P(Sandbox, OpensTheReadableDirectoriesForReading) {
   start({"files:read"});
   EXPECT_EQ(ask("read", place("in", "file")), "ok");
   EXPECT_EQ(ask("list", place("in", "")), "ok");
@@ -230,7 +236,7 @@ TEST_F(Sandbox, OpensTheReadableDirectoriesForReading) {
   EXPECT_EQ(ask("truncate", place("in", "file")), "EPERM");
 }
 
-TEST_F(Sandbox, OpensTheWritableDirectoriesForWriting) {
+TEST_P(Sandbox, OpensTheWritableDirectoriesForWriting) {
   start({"files:write"});
   for (const char* const command : {"make", "remove", "mkdir"})
     EXPECT_EQ(ask(command, place("in", "new")), "ok");
@@ -242,19 +248,19 @@ TEST_F(Sandbox, OpensTheWritableDirectoriesForWriting) {
   EXPECT_EQ(ask("truncate", place("out", "file")), "EACCES");
 }
 
-TEST_F(Sandbox, OpensTheWritableDirectoriesForReadingToThoseWhoMayDoBoth) {
+TEST_P(Sandbox, OpensTheWritableDirectoriesForReadingToThoseWhoMayDoBoth) {
   start({"files:read", "files:write"});
   EXPECT_EQ(ask("read", place("in", "file")), "ok");
   EXPECT_EQ(ask("make", place("in", "new")), "ok");
 }
 
-TEST_F(Sandbox, IsNotOpenedByWhatThePluginSaysOfIt) {
+TEST_P(Sandbox, IsNotOpenedByWhatThePluginSaysOfIt) {
   start({"sandbox:off", "unconfined", "files", "gate", "redact"});
   EXPECT_EQ(ask("socket"), "EPERM");
   EXPECT_EQ(ask("read /etc/passwd"), "EACCES");
 }
 
-TEST_F(Sandbox, CanBeSwitchedOff) {
+TEST_P(Sandbox, CanBeSwitchedOff) {
   start({}, true);
   EXPECT_EQ(worker_->sandbox(), "the sandbox is off: nothing is guarded");
   for (const char* const command : {"socket", "unix", "fork", "spawn", "read /etc/passwd"})
@@ -264,12 +270,12 @@ TEST_F(Sandbox, CanBeSwitchedOff) {
   EXPECT_EQ(ask("unbrand"), "ok");
 }
 
-TEST_F(Sandbox, HandsTheHookNoDescriptorButItsModule) {
+TEST_P(Sandbox, HandsTheHookNoDescriptorButItsModule) {
   start({});
   EXPECT_EQ(ask("descriptors"), "0 1 2 3");
 }
 
-TEST_F(Sandbox, LimitsWhatTheProcessIs) {
+TEST_P(Sandbox, LimitsWhatTheProcessIs) {
   start({});
   EXPECT_EQ(ask("dumpable"), "0");
   EXPECT_EQ(ask("new_privs"), "1");
@@ -282,7 +288,7 @@ TEST_F(Sandbox, LimitsWhatTheProcessIs) {
 }
 
 #if !defined(AGENTD_WORKER_SANITIZED_BUILD)
-TEST_F(Sandbox, LimitsMemoryThatIsNotCountedAsAllocated) {
+TEST_P(Sandbox, LimitsMemoryThatIsNotCountedAsAllocated) {
   for (const bool unconfined : {false, true}) {
     start({}, unconfined);
     for (const char* const way : {"shared", "sealed"}) {
@@ -293,18 +299,18 @@ TEST_F(Sandbox, LimitsMemoryThatIsNotCountedAsAllocated) {
   }
 }
 
-TEST_F(Sandbox, WithoutALimitTheSameMemoryIsThere) {
+TEST_P(Sandbox, WithoutALimitTheSameMemoryIsThere) {
   start({}, false, 0);
   for (const char* const way : {"shared 1100", "sealed 1100"}) EXPECT_EQ(ask(way), "ok") << way;
 }
 
-TEST_F(Sandbox, LeavesThreadsTheirStacksAndArenas) {
+TEST_P(Sandbox, LeavesThreadsTheirStacksAndArenas) {
   start({}, false, 512u << 20);
   EXPECT_EQ(ask("threads 8"), "8");
   EXPECT_EQ(ask("threads 32"), "32");
 }
 
-TEST_F(Sandbox, LetsTheWindowGrowBeyondTheLimitOfMemory) {
+TEST_P(Sandbox, LetsTheWindowGrowBeyondTheLimitOfMemory) {
   start({}, false, 16u << 20);
   // What is asked next lies behind it.
   PayloadWindow::Frame frame(worker_->window());
@@ -316,7 +322,7 @@ TEST_F(Sandbox, LetsTheWindowGrowBeyondTheLimitOfMemory) {
 #endif
 
 // What a worker is shown ends where its host has written; the host has no page more afterwards.
-TEST_F(Sandbox, EndsWhoReadsBehindWhatItIsShown) {
+TEST_P(Sandbox, EndsWhoReadsBehindWhatItIsShown) {
   for (const bool unconfined : {false, true}) {
     start({}, unconfined);
     const std::uint64_t used = worker_->window().bytes_used();
@@ -329,14 +335,14 @@ TEST_F(Sandbox, EndsWhoReadsBehindWhatItIsShown) {
   }
 }
 
-TEST_F(Sandbox, KeepsTheWindowFromBeingOpenedAgain) {
+TEST_P(Sandbox, KeepsTheWindowFromBeingOpenedAgain) {
   start({});
   EXPECT_EQ(ask("window_descriptor"), "ENOENT");
   EXPECT_EQ(ask("open_mapping"), "EPERM");
 }
 
 // Pipes and pairs of sockets hold memory that is not the process's: as much as their number allows.
-TEST_F(Sandbox, LimitsWhatPipesAndSocketsHold) {
+TEST_P(Sandbox, LimitsWhatPipesAndSocketsHold) {
   start({});
   EXPECT_EQ(ask("larger_pipe"), "EPERM");
   EXPECT_EQ(ask("larger_buffer"), "EPERM");
@@ -349,7 +355,7 @@ TEST_F(Sandbox, LimitsWhatPipesAndSocketsHold) {
   EXPECT_EQ(ask("splice_memory"), "ok");
 }
 
-TEST_F(Sandbox, KeepsMemoryClosedThatNoLimitCounts) {
+TEST_P(Sandbox, KeepsMemoryClosedThatNoLimitCounts) {
   const std::vector<std::string> ways{"memory_file", "segment", "queue", "semaphores"};
   for (const std::vector<std::string>& capabilities :
        {std::vector<std::string>{}, {"network", "processes", "files:read", "files:write"}}) {
@@ -360,7 +366,7 @@ TEST_F(Sandbox, KeepsMemoryClosedThatNoLimitCounts) {
   for (const std::string& way : ways) EXPECT_EQ(ask(way), "ok") << way;
 }
 
-TEST_F(Sandbox, LimitsFilesToThoseWhoMayWriteSome) {
+TEST_P(Sandbox, LimitsFilesToThoseWhoMayWriteSome) {
   start({"files:write"});
   EXPECT_EQ(ask("limits").substr(0, 11), "0 256 none ");
   start({}, true);

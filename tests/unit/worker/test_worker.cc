@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/process/zygote.h"
+
 namespace agentd::testing {
 namespace {
 
@@ -81,18 +83,35 @@ TestWorker::TestWorker(WorkerStartOptions options) : options_(std::move(options)
 
 TestWorker::~TestWorker() {
   if (child_.pid > 0) ::kill(child_.pid, SIGKILL);
+  if (zygote_) (void)reap(*zygote_, "the zygote", true);  // its socket is closed
   if (waiter_.joinable()) waiter_.join();
   if (listener_.joinable()) listener_.join();
 }
 
-void TestWorker::start(int module_fd) {
-  const std::vector<std::string> argv{AGENTD_WORKER_PROGRAM, "puppet", std::to_string(::getpid())};
+Result<Child> TestWorker::make_process(std::span<const int> pass) {
   const std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
+  const std::string self = std::to_string(::getpid());
+  if (!options_.zygote) {
+    const std::vector<std::string> argv{AGENTD_WORKER_PROGRAM, "puppet", self};
+    SpawnRequest request{argv, environment, "/"};
+    request.pass = pass;
+    return spawn(request);
+  }
+  std::string ground = "sandbox";
+  for (const std::string& each : options_.capabilities) ground += "," + each;
+  if (options_.unconfined) ground = "off";
+  constexpr Milliseconds kTime{20'000};
+  AGENTD_TRY(Zygote zygote,
+             Zygote::start({AGENTD_WORKER_PROGRAM, "zygote", self + ":" + ground}, environment, kTime));
+  zygote_.emplace(zygote.take_process());
+  const std::string arguments[] = {"puppet", self};
+  return zygote.fork(arguments, pass, kTime);
+}
+
+void TestWorker::start(int module_fd) {
   // The last one is none of its: it must not come to the hook.
   const int pass[] = {module_fd, window_->fd(), region_->fd(), window_->fd()};
-  SpawnRequest request{argv, environment, "/"};
-  request.pass = pass;
-  auto child = spawn(request);
+  auto child = make_process(pass);
   ASSERT_TRUE(child) << child.error().message;
   child_ = std::move(*child);
   waiter_ = std::thread([this] {

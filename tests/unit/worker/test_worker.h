@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -47,6 +48,7 @@ struct WorkerStartOptions {
   std::uint64_t services = kBootCompactor | kBootThreads | kBootStore;
   std::uint64_t memory_bytes_max = 0;
   bool unconfined = false, scan_only = false;
+  bool zygote = false;  // forked from one, as a host does it where it can; false = executed
   std::uint32_t protocol = kWorkerProtocol;
   std::optional<std::uint64_t> window_base;  // another one than the window has
 };
@@ -100,6 +102,7 @@ class TestWorker {
 
  private:
   void start(int module_fd);
+  Result<Child> make_process(std::span<const int> pass);
   void boot();
   agentd_status answer(const Asked& asked, ServiceReply& reply);
   bool serve_one(Lane& lane, const LaneMessage& request, const std::string& body,
@@ -109,6 +112,7 @@ class TestWorker {
   const WorkerStartOptions options_;
   std::unique_ptr<PayloadWindow> window_;
   std::unique_ptr<AnswerRegion> region_;
+  std::optional<Child> zygote_;
   Child child_;
   int status_ = 0;
   std::atomic<std::uint32_t> gone_{0};

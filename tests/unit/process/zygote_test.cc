@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// zygote_test.cc - processes that are forked from a program that is ready.
+#include "core/process/zygote.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <future>
+#include <optional>
+
+#include "tests/unit/process/children.h"
+
+namespace agentd {
+namespace {
+
+constexpr Milliseconds kTime{20'000};
+
+UniqueFd memory_with(const std::string& text) {
+  UniqueFd fd(::memfd_create("test", MFD_CLOEXEC));
+  EXPECT_TRUE(write_all(fd.get(), text));
+  ::lseek(fd.get(), 0, SEEK_SET);
+  return fd;
+}
+
+std::string all_of(const UniqueFd& output) {
+  std::string out;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = ::read(output.get(), buffer, sizeof buffer)) > 0;)
+    out.append(buffer, static_cast<std::size_t>(got));
+  return out;
+}
+
+std::string line_of(const UniqueFd& output) {
+  char buffer[4096];
+  const ssize_t got = ::read(output.get(), buffer, sizeof buffer);
+  return {buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+}
+
+class ZygoteTest : public Children {
+ protected:
+  static Result<Zygote> start(const std::string& how = "ready", Milliseconds at_most = kTime) {
+    return Zygote::start({FORKED_PROGRAM, std::to_string(::getpid()), how}, {"PATH=/usr/bin:/bin"},
+                         at_most);
+  }
+  static Result<Child> fork(Zygote& zygote, const std::string& wish) {
+    const UniqueFd file = memory_with(wish);
+    const std::string names[] = {"the-hook", "behind"};
+    const int pass[] = {file.get()};
+    return zygote.fork(names, pass, kTime);
+  }
+  static void end(const Child& child) {
+    kill_child(child);
+    EXPECT_TRUE(reap(child, "it", true));
+  }
+};
+
+std::string told(int visits, const std::string& wish) {
+  return "session own, parent " + std::to_string(::getpid()) +
+         ", signals yes, descriptors 0123, visits " + std::to_string(visits) +
+         ", names the-hook behind, wish " + wish + "\n";
+}
+
+TEST_F(ZygoteTest, ForksChildrenOfItsParentWithWhatTheyAreGiven) {
+  auto zygote = start();
+  ASSERT_TRUE(zygote) << zygote.error().message;
+  for (const char* const wish : {"one", "two", "three"}) {
+    auto child = fork(*zygote, wish);
+    ASSERT_TRUE(child) << child.error().message;
+    EXPECT_TRUE(is_own_child(child->pid));
+    EXPECT_EQ(all_of(child->output), told(1, wish));
+    const auto exit = reap(*child, "it", true);
+    ASSERT_TRUE(exit);
+    EXPECT_EQ(exit->code, 7);
+  }
+  end(zygote->take_process());
+  EXPECT_FALSE(has_children());
+}
+
+TEST_F(ZygoteTest, LeavesNoDescriptorBehind) {
+  const int before = descriptors();
+  {
+    auto zygote = start();
+    ASSERT_TRUE(zygote);
+    auto child = fork(*zygote, "one");
+    ASSERT_TRUE(child);
+    end(*child);
+    end(zygote->take_process());
+  }
+  EXPECT_EQ(descriptors(), before);
+}
+
+TEST_F(ZygoteTest, EndsWhenItsHostClosesTheSocketAndItsChildrenDoNot) {
+  std::optional<Child> process, child;
+  {
+    auto zygote = start();
+    ASSERT_TRUE(zygote);
+    auto forked = fork(*zygote, "stay");
+    ASSERT_TRUE(forked);
+    child.emplace(std::move(*forked));
+    EXPECT_EQ(line_of(child->output), told(1, "stay"));
+    process.emplace(zygote->take_process());
+  }
+  const auto exit = reap(*process, "it", true);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, 0);
+  EXPECT_TRUE(alive(child->pid));
+  end(*child);
+}
+
+TEST_F(ZygoteTest, AndItsChildrenEndWithTheThreadThatStartedIt) {
+  std::optional<Child> process, child;
+  std::thread([&] {
+    auto zygote = start();
+    ASSERT_TRUE(zygote);
+    // Its children are those of the thread that started it, whoever asks for them.
+    std::thread([&] {
+      auto forked = fork(*zygote, "stay");
+      ASSERT_TRUE(forked);
+      child.emplace(std::move(*forked));
+      EXPECT_EQ(line_of(child->output), told(1, "stay"));
+    }).join();
+    process.emplace(zygote->take_process());
+  }).join();
+  ASSERT_TRUE(process && child);
+  const auto exit = reap(*child, "it", true);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->signal, SIGKILL);
+  EXPECT_TRUE(reap(*process, "it", true));
+}
+
+TEST_F(ZygoteTest, ThatHasEndedIsAnErrorAndNoChild) {
+  auto zygote = start();
+  ASSERT_TRUE(zygote);
+  end(zygote->take_process());
+  EXPECT_FALSE(fork(*zygote, "one"));
+  EXPECT_FALSE(has_children());
+}
+
+TEST_F(ZygoteTest, IsNoneWhenTheProgramIsNoneOrHasThreadsOrTakesTooLong) {
+  const int before = descriptors();
+  EXPECT_FALSE(Zygote::start({"/bin/true"}, {"PATH=/usr/bin:/bin"}, kTime));
+  EXPECT_FALSE(Zygote::start({"/no/such/program"}, {"PATH=/usr/bin:/bin"}, kTime));
+  EXPECT_FALSE(start("threads"));
+  EXPECT_FALSE(start("slow", Milliseconds(50)));
+  EXPECT_FALSE(has_children());
+  EXPECT_EQ(descriptors(), before);
+}
+
+TEST_F(ZygoteTest, CutsNamesThatAreTooLong) {
+  auto zygote = start();
+  ASSERT_TRUE(zygote);
+  const std::string names[] = {std::string(10'000, 'x')};
+  const UniqueFd file = memory_with("stay");
+  const int pass[] = {file.get()};
+  auto child = zygote->fork(names, pass, kTime);
+  ASSERT_TRUE(child);
+  EXPECT_NE(line_of(child->output).find("names xxx"), std::string::npos);
+  EXPECT_TRUE(alive(child->pid));
+  end(*child);
+  end(zygote->take_process());
+}
+
+}  // namespace
+}  // namespace agentd
