@@ -129,8 +129,8 @@ class Play {
   void command(int i) {
     const std::string script = program_.script(turns());
     std::vector<std::string> words = {"run", "play " + std::to_string(i), "--allow", "*", "--script", script};
-    if (i > 0) {
-      const unsigned which = below(10);
+    const unsigned which = below(10);
+    if (i > 0 && !program_.newest().empty()) {
       if (which < 7) words.insert(words.begin() + 1, "--follow");
       else if (which < 9) words = {"compact", "--follow", "--script", script};
       else words = {"compact", "--follow", "--undo"};
