@@ -19,6 +19,15 @@ std::string percent_text(std::uint64_t tokens, std::uint64_t limit) {
          " %";
 }
 
+// As a permission question shows it: the line stands above one.
+std::string visible_line(std::string_view text) {
+  const std::string_view prefix = utf8_prefix(text, kCallBytes);
+  std::string out = visible(prefix);
+  for (char& c : out)
+    if (c == '\n' || c == '\t') c = ' ';
+  return prefix.size() < text.size() ? out + "…" : out;
+}
+
 }  // namespace
 
 std::string call_summary(std::string_view input_json) {
@@ -27,10 +36,10 @@ std::string call_summary(std::string_view input_json) {
     for (const char* key :
          {"command", "path", "file_path", "pattern", "query", "url", "description"}) {
       const JsonView value = document->root()[key];
-      if (value.is_string()) return neutral_line(value.string_or({}), kCallBytes);
+      if (value.is_string()) return visible_line(value.string_or({}));
     }
   }
-  return neutral_line(input_json, kCallBytes);
+  return visible_line(input_json);
 }
 
 TerminalRenderer::TerminalRenderer(Output& out, Output& err, bool trace_hooks)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <ctime>
 #include <mutex>
+#include <set>
 
 #include "core/app/exit_codes.h"
 #include "core/app/hook_names.h"
@@ -18,6 +19,7 @@
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/bridge/token_table.h"
+#include "core/host/external/known_names.h"
 #include "core/net/http.h"
 #include "core/process/workspace.h"
 #include "core/recipes/commands.h"
@@ -412,8 +414,10 @@ class EngineImpl final : public Engine {
     if (options_.will_run) setup.options.native.expected = events_of_every_run();
     host_ = std::make_unique<HookHost>(setup.options, external_environment());
     host_->load_all();
-    for (const HookProblem& problem : host_->problems())
+    for (const HookProblem& problem : host_->problems()) {
+      if (problem.unreadable && options_.hooks) return Failure{kExitUsage, problem.message};
       if (!is_replaced(setup, problem.path, problem.name)) warn(problem.message);
+    }
     for (const std::string& note : host_->notes()) warn(note);
     tools_.set(&host_->tools());
     return check_names(setup);
@@ -444,11 +448,19 @@ class EngineImpl final : public Engine {
   Result<void, Failure> check_rules() {
     if (!options_.tools || !host_) return {};
     std::vector<std::string> names;
-    for (const Tool& tool : tools_.tools()) names.push_back(tool.name);
+    const std::vector<Tool> tools = tools_.tools();
+    for (const Tool& tool : tools) names.push_back(tool.name);
     for (const RuleProblem& problem : rule_problems(config_, names, true)) {
       if (problem.broken) return Failure{kExitUsage, problem.text};
       warn(problem.text);
     }
+    if (!options_.hooks) return {};
+    std::set<std::string> told;  // a hook of several events has the same matcher for all of them
+    for (const HookDefinition* const hook : host_->externals().definitions())
+      for (const NameMistake& mistake : unknown_names(*hook, tools)) {
+        if (mistake.broken) return Failure{kExitUsage, mistake.text};
+        if (told.insert(mistake.text).second) warn(mistake.text);
+      }
     return {};
   }
 

@@ -50,7 +50,15 @@ struct HookProblem {
   std::string path;
   std::string name;  // of the hook; empty for a directory
   std::string message;
+  bool unreadable = false;  // is_unreadable(): no run begins
 };
+
+// Whether it is a YAML hook of the user or the system with a mistake: what its author relies on
+// would decide nothing.
+inline bool is_unreadable(const HookFile& file, const Error& why) {
+  return file.kind == HookKind::kDeclarative && file.precedence != Precedence::kProject &&
+         why.code == Code::kInvalid;
+}
 
 // One of which nothing but the name was looked at.
 struct HookName {

@@ -188,7 +188,10 @@ void HookHost::load_external(HookFile& file) {
     off_.insert(file.name);  // by the user: not missing
     return;
   }
-  if (auto loaded = load_file(file); !loaded) problem(file.path, file.name, loaded.error().message);
+  const auto loaded = load_file(file);
+  if (loaded) return;
+  problem(file.path, file.name, loaded.error().message);
+  problems_.back().unreadable = is_unreadable(file, loaded.error());
 }
 
 // A file that cannot be read, and means to be a guard as far as one can see.

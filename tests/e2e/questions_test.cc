@@ -266,6 +266,150 @@ TEST_F(Rules, AWorkspaceRootThatDoesNotExistStopsTheRun) {
   EXPECT_EQ(doctor().code, 1);
 }
 
+// ---- names in hooks
+
+class NamesInHooks : public Rules {
+ protected:
+  void hook(const std::string& text) const {
+    ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
+    ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/no.yaml", text, 0600));
+  }
+  Finished run_with(const std::string& text) {
+    hook(text);
+    return run("permissions: {mode: allow}\nhooks: {dev: true}\n");
+  }
+  void stops_the_run(const std::string& text, const std::string& sentence) {
+    const Finished ran = run_with(text);
+    EXPECT_EQ(ran.code, 2) << text << ran.err;
+    EXPECT_NE(ran.err.find(sentence), std::string::npos) << text << ran.err;
+    EXPECT_FALSE(made()) << text;
+  }
+};
+constexpr char kBlocks[] = "do: {action: block, reason: no}\n";
+
+TEST_F(NamesInHooks, AnUnknownEventStopsTheRun) {
+  stops_the_run(std::string("on: before_tol_call\n") + kBlocks,
+                "no.yaml:1:5: unknown event 'before_tol_call': did you mean 'before_tool_call'?");
+  stops_the_run("on: before_tol_call\ncommand: exit 1\nguard: true\n",
+                "unknown event 'before_tol_call'");
+  const Finished checked = doctor();
+  EXPECT_EQ(checked.code, 1) << checked.out;
+  EXPECT_NE(checked.out.find("did you mean 'before_tool_call'?"), std::string::npos) << checked.out;
+}
+
+TEST_F(NamesInHooks, AnUnknownKeyOfAHookStopsTheRun) {
+  stops_the_run(std::string("on: before_tool_call\nmather: bash\n") + kBlocks,
+                "no.yaml:2:1: unknown key 'mather': did you mean 'matcher'?");
+}
+
+TEST_F(NamesInHooks, AMistakeInAHookThatIsOffIsNone) {
+  hook(std::string("on: before_tol_call\n") + kBlocks);
+  const Finished ran =
+      run("permissions: {mode: allow}\nhooks: {dev: true, no: {enabled: false}}\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(made());
+}
+
+TEST_F(NamesInHooks, APathThatNoPayloadHasStopsTheRun) {
+  stops_the_run(
+      std::string("on: before_tool_call\nwhen: tol.input.command contains \"t\"\n") + kBlocks,
+      "no.yaml:2:7: before_tool_call has no 'tol': did you mean 'tool'?");
+  stops_the_run(
+      std::string("on: before_tool_call\nwhen: tool.inputs.command contains \"t\"\n") + kBlocks,
+      "before_tool_call has no 'tool.inputs': did you mean 'tool.input'?");
+  stops_the_run(std::string("on: before_tool_call\nwhen: stop_hook_active\n") + kBlocks,
+                "before_tool_call has no 'stop_hook_active'");
+}
+
+TEST_F(NamesInHooks, AMatcherThatNoToolHasStopsTheRun) {
+  for (const char* const slip : {"bsah", "Bash", "bsah|write_file", "run_shell_command"})
+    stops_the_run(std::string("on: before_tool_call\nmatcher: ") + slip + "\n" + kBlocks,
+                  "did you mean 'bash'?");
+  const Finished checked = doctor();
+  EXPECT_EQ(checked.code, 1) << checked.out;
+  EXPECT_NE(checked.out.find("did you mean 'bash'?"), std::string::npos) << checked.out;
+}
+
+TEST_F(NamesInHooks, AKeyThatTheToolDoesNotTakeStopsTheRun) {
+  const std::string sentence = "'when': bash has no 'comand' in its input: did you mean 'command'?";
+  stops_the_run(std::string("on: before_tool_call\nmatcher: bash\n"
+                            "when: tool.input.comand contains \"t\"\n") +
+                    kBlocks,
+                sentence);
+  stops_the_run(std::string("on: before_tool_call\n"
+                            "when: tool.name == \"bash\" and tool.input.comand contains \"t\"\n") +
+                    kBlocks,
+                sentence);
+}
+
+// Any tool may be meant, also one of a server that comes later.
+TEST_F(NamesInHooks, AKeyThatNoToolTakesIsAWarning) {
+  const Finished ran = run_with(
+      std::string("on: before_tool_call\nwhen: tool.input.comand contains \"t\"\n") + kBlocks);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("no tool that is here has 'comand' in its input: did you mean 'command'?"),
+            std::string::npos)
+      << ran.err;
+}
+
+TEST_F(NamesInHooks, ANameOfAToolToComeAndAnObserverAreWarnings) {
+  const Finished later =
+      run_with(std::string("on: before_tool_call\nmatcher: jira_close\n") + kBlocks);
+  EXPECT_EQ(later.code, 0) << later.err;
+  EXPECT_NE(later.err.find("no tool that is here is named 'jira_close'"), std::string::npos)
+      << later.err;
+  const Finished observer =
+      run_with("on: before_tool_call\nmatcher: bsah\nobserve: true\ncommand: 'true'\n");
+  EXPECT_EQ(observer.code, 0) << observer.err;
+  EXPECT_NE(observer.err.find("did you mean 'bash'?"), std::string::npos) << observer.err;
+}
+
+TEST_F(NamesInHooks, RightNamesSayNothing) {
+  for (const char* const right :
+       {"matcher: bash\nwhen: tool.input.command contains \"zzz\"", "matcher: 'bash|edit_file'",
+        "matcher: 'ba.*'\nwhen: 'false'", "matcher: mcp__jira__close",
+        "matcher: '*'\nwhen: tool.name == \"write_file\" and tool.input.content contains \"zzz\"",
+        "when: context.percent > 200 or agent.depth > 9 or tool_input.command == \"zzz\"",
+        "when: tool.name == \"jira_close\" and tool.input.issue == 1"}) {
+    const Finished ran = run_with("on: before_tool_call\n" + std::string(right) +
+                                  "\ndo: {permission: allow, reason: it is right}\n");
+    EXPECT_EQ(ran.code, 0) << right << ran.err;
+    EXPECT_EQ(ran.err.find("did you mean"), std::string::npos) << right << ran.err;
+    EXPECT_EQ(ran.err.find("no tool"), std::string::npos) << right << ran.err;
+  }
+  // A path that one of several events has.
+  const Finished shared = run_with(
+      "on: [before_tool_call, agent_stop]\nwhen: stop_hook_active and tool.name == \"bash\"\n"
+      "do: none\n");
+  EXPECT_EQ(shared.code, 0) << shared.err;
+  EXPECT_EQ(shared.err.find("has no"), std::string::npos) << shared.err;
+}
+
+// The tool that a hook was written for takes any matcher, so such a hook goes on.
+TEST_F(NamesInHooks, AHookOfAnotherToolIsToldOfInItsOwnNames) {
+  const auto settings = [&](const std::string& matcher) {
+    return program_.directory().write(
+        "settings.json",
+        "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"" + matcher +
+            "\", \"hooks\": [{\"type\": \"command\", \"command\": \"exit 0\"}]}]}}");
+  };
+  const auto adapted = [&](const std::string& matcher) {
+    return run("permissions: {mode: allow}\nhooks: {dev: true, adapt: [\"claude:" +
+               settings(matcher) + "\"]}\n");
+  };
+  for (const char* const slip : {"Bsah", "bash", "Edit|Wirte", "read_file"}) {
+    const Finished ran = adapted(slip);
+    EXPECT_EQ(ran.code, 0) << slip << ran.err;
+    EXPECT_NE(ran.err.find("did you mean '"), std::string::npos) << slip << ran.err;
+  }
+  for (const char* const right : {"Bash", "Write|Edit|MultiEdit", "KillShell", "WebFetch", "Task",
+                                  "mcp__memory__.*", "Notebook.*", "SomethingOfAPlugin", "*", ""}) {
+    const Finished ran = adapted(right);
+    EXPECT_EQ(ran.code, 0) << right << ran.err;
+    EXPECT_EQ(ran.err.find("did you mean '"), std::string::npos) << right << ran.err;
+  }
+}
+
 TEST_F(Rules, WithoutATerminalTheHookThatAsksIsNamedAndNotARule) {
   ASSERT_EQ(run("permissions: {mode: allow}\n").code, 0);
   ASSERT_TRUE(made());

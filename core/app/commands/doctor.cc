@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
@@ -17,6 +18,7 @@
 #include "core/app/version.h"
 #include "core/app/wiring.h"
 #include "core/base/bytes.h"
+#include "core/host/external/known_names.h"
 #include "core/net/http.h"
 
 extern char** environ;
@@ -149,11 +151,35 @@ void check_hook(Report& report, const HookSource& source) {
     case HookState::kBroken:
     case HookState::kMissing:
     case HookState::kSetAside:
+      if (source.unreadable) {
+        report.say(Verdict::kBroken, why);
+        return report.advise("no run begins until it is right or off (hooks.NAME.enabled: false)");
+      }
       if (!source.blocks()) return report.say(Verdict::kWarn, why);
       report.say(Verdict::kBroken, "guard " + why);
       report.advise("until it runs, it blocks " +
                     (source.events.empty() ? "every tool call" : joined(source.events)));
   }
+}
+
+// No module is loaded for this report: other plugins may bring tools that it does not know.
+bool may_have_other_tools(const HookSetup& setup, const Inventory& inventory) {
+  return std::any_of(inventory.sources.begin(), inventory.sources.end(),
+                     [&](const HookSource& source) {
+                       return source.kind == "native" && source.state == HookState::kOn &&
+                              !source.path.starts_with(setup.bundled + "/");
+                     });
+}
+
+// Keys of a tool's input are checked when a run begins, since only the tool knows them.
+void check_tools_of_hooks(Report& report, const HookSetup& setup, const Inventory& inventory) {
+  const bool others = may_have_other_tools(setup, inventory);
+  std::set<std::string> told;
+  for (const HookSource& source : inventory.sources)
+    for (const HookDefinition& hook : source.hooks)
+      for (const NameMistake& mistake : unknown_names(hook, {}))
+        if (source.state == HookState::kOn && told.insert(mistake.text).second)
+          report.say(mistake.broken && !others ? Verdict::kBroken : Verdict::kWarn, mistake.text);
 }
 
 void check_hooks(Report& report, const App& app, const HooksHere& here) {
@@ -173,6 +199,7 @@ void check_hooks(Report& report, const App& app, const HooksHere& here) {
     report.say(problem.path == setup.options.trust_file ? Verdict::kBroken : Verdict::kWarn,
                problem.message);
   for (const HookSource& source : inventory.sources) check_hook(report, source);
+  check_tools_of_hooks(report, setup, inventory);
 }
 
 void check_names(Report& report, const App& app, const HooksHere& here) {
@@ -186,15 +213,10 @@ void check_names(Report& report, const App& app, const HooksHere& here) {
   }
 }
 
-// No module is loaded for this report: other plugins may bring tools that it does not know.
 void check_permissions(Report& report, const App& app, const HooksHere& here) {
   const Inventory inventory = inventory_of(app, here);
-  const bool others = std::any_of(
-      inventory.sources.begin(), inventory.sources.end(), [&](const HookSource& source) {
-        return source.kind == "native" && source.state == HookState::kOn &&
-               !source.path.starts_with(here.setup.bundled + "/");
-      });
-  const std::vector<RuleProblem> problems = rule_problems(here.config, {"task"}, !others);
+  const std::vector<RuleProblem> problems =
+      rule_problems(here.config, {"task"}, !may_have_other_tools(here.setup, inventory));
   for (const RuleProblem& problem : problems)
     report.say(problem.broken ? Verdict::kBroken : Verdict::kWarn, problem.text);
   if (problems.empty())

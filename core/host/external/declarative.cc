@@ -14,6 +14,7 @@
 #include "core/host/external/declarative_answer.h"
 #include "core/host/external/declarative_source.h"
 #include "core/host/external/expression_parser.h"
+#include "core/host/external/known_names.h"
 #include "core/host/external/translator.h"
 #include "core/host/external/webhook.h"
 #include "core/net/url.h"
@@ -344,15 +345,20 @@ class HookReader {
   Result<void> read_when(const YamlNode& value) {
     AGENTD_TRY(const std::string text, source_.text_of(value, "when"));
     auto parsed = Expression::parse(text, source_.path, value.value_line, value.value_column);
-    if (parsed) {
-      hook_.when = std::move(*parsed);
-      return {};
-    }
     // Quotes, escapes and folded lines lie between the text and the file.
-    const auto mistake = parse_expression(text);
-    if (mistake) return parsed.error();
-    Error error = source_.at_byte(value, mistake.error().offset, mistake.error().error.message);
-    error.code = mistake.error().error.code;
+    const auto tree = parse_expression(text);
+    if (!tree) return mistake_in(value, tree.error());
+    if (!parsed) return parsed.error();
+    std::vector<std::uint32_t> events;
+    for (const NamedEvent& event : events_) events.push_back(event.id);
+    if (const auto wrong = wrong_path(*tree, events)) return mistake_in(value, *wrong);
+    hook_.when = std::move(*parsed);
+    return {};
+  }
+
+  Error mistake_in(const YamlNode& value, const ExpressionMistake& mistake) const {
+    Error error = source_.at_byte(value, mistake.offset, mistake.error.message);
+    error.code = mistake.error.code;
     return error;
   }
 

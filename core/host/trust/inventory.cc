@@ -130,8 +130,10 @@ class Describer {
     out.precedence = file.precedence;
     out.guard = contains(options_.guards, file.name) ||
                 settings_of(options_, file.name).on_failure == FailurePolicy::kClosed;
-    if (auto described = describe(out, file); !described)
+    if (auto described = describe(out, file); !described) {
       set(out, HookState::kBroken, described.error().message);
+      out.unreadable = is_unreadable(file, described.error());
+    }
     out_.sources.push_back(std::move(out));
   }
 

@@ -39,6 +39,7 @@ struct HookSource {
   HookState state = HookState::kOn;
   std::string why_not;  // one sentence; empty when it is on
   bool guard = false;
+  bool unreadable = false;  // as that of a HookProblem
   bool replaced = false;  // by another of its name; set by the caller, who knows the bundled ones
   std::optional<Manifest> manifest;  // native
   std::string isolation;             // native with a manifest: where it runs, as in the config

@@ -413,6 +413,13 @@ WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
   return out;
 }
 
+// Without a function for it, too, the worker ends the plugin's tasks then. All others are just ended.
+bool WorkerPlugin::hears_of_its_end() const {
+  return (booted_.functions & kBootedDestroy) != 0 ||
+         std::find(interface_ids_.begin(), interface_ids_.end(), AGENTD_TASKS_ID) !=
+             interface_ids_.end();
+}
+
 Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline, EndKind hang) {
   ProcessPtr process;
   bool counted = false;
@@ -425,7 +432,7 @@ Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline, E
   Result<void> out;
   const bool alive = process->usable();
   if (alive) {
-    // Without a function for it, too: the worker ends the plugin's tasks then.
+    if (!hears_of_its_end()) return {};
     auto destroyed = control(*process, AGENTD_EVENT_DESTROY, nullptr, deadline.left(clock_));
     if (destroyed) return {};
     out = destroyed.error();

@@ -121,6 +121,7 @@ class WorkerPlugin final : public Plugin {
   agentd_status run(const agentd_call& call, std::uint32_t row, const std::string* tool);
   InstancePtr instance_of(agentd_conv conversation);
   InstancePtr take_idle();
+  bool hears_of_its_end() const;
   // `hang`: what a destroy() is that does not return in time.
   Result<void> end_instance(Instance& instance, Deadline deadline, EndKind hang);
   Result<void> end_all(const std::map<agentd_conv, InstancePtr>& instances);

@@ -33,6 +33,12 @@ class RenderTest : public ::testing::Test {
   Output out_{out_sink_.fd(), false, false}, err_{err_sink_.fd(), false, false};
 };
 
+TEST_F(RenderTest, ACallIsShownWithWhatATerminalHides) {
+  TerminalRenderer renderer(out_, err_, false);
+  renderer.on_event(event(Type::kToolCall, "{\"command\":\"rm\u200B a\u2028b\u202Ec\u00A0d\"}"));
+  EXPECT_NE(err().find("rm\\u{200b} a\\u{2028}b\\u{202e}c\\xa0d"), std::string::npos) << err();
+}
+
 TEST_F(RenderTest, TextGoesToStandardOutputAndEndsItsLine) {
   TerminalRenderer renderer(out_, err_, false);
   renderer.on_event(event(Type::kTextDelta, "Hel"));

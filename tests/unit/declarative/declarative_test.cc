@@ -612,6 +612,37 @@ TEST(Declarative, NamesThePlaceInsideOfBlocks) {
   expect_place("on: agent_stop\r\nwhen: |\r\n  a and\r\n  b ? c\r\ndo: compact");
 }
 
+TEST(Declarative, NamesAPathThatNoPayloadHas) {
+  const auto at_stop = [](const std::string& when) {
+    return mistake("on: agent_stop\nwhen: " + when + "\ndo: compact");
+  };
+  EXPECT_EQ(at_stop("usge.input_tokens > 1"),
+            "/h/x.yaml:2:7: agent_stop has no 'usge': did you mean 'usage'?");
+  EXPECT_EQ(at_stop("true and context.percnt > 1"),
+            "/h/x.yaml:2:16: agent_stop has no 'context.percnt': did you mean 'context.percent'?");
+  EXPECT_EQ(at_stop("messages[0].rol == 'x'"),
+            "/h/x.yaml:2:7: agent_stop has no 'messages[0].rol': did you mean 'messages[0].role'?");
+  EXPECT_EQ(at_stop("messages.role == 'x'"),
+            "/h/x.yaml:2:7: agent_stop has a list in 'messages', whose elements are 'messages[0]' "
+            "and so on");
+  EXPECT_EQ(at_stop("context[0] > 1"),
+            "/h/x.yaml:2:7: agent_stop has no list 'context' to count in");
+  EXPECT_EQ(
+      at_stop("conv_id.x > 1"),
+      "/h/x.yaml:2:7: agent_stop has no 'conv_id.x': 'agentd hooks contract agent_stop' lists "
+      "what it has");
+  // What only the runtime adds to what a program reads.
+  EXPECT_NE(at_stop("hook.attempt > 1"), "no mistake");
+  for (const char* const good :
+       {"context.percent > 1 and turn_number > 0", "messages[0].content contains 'x'",
+        "usage.max_context_window > 0", "agent.depth == 0 or project_id == 'x'"})
+    EXPECT_EQ(at_stop(good), "no mistake") << good;
+  EXPECT_EQ(mistake("on: [agent_stop, before_tool_call]\nwhen: tool.name == 'x'\ncommand: x"),
+            "no mistake");
+  EXPECT_EQ(mistake("on: before_tool_call\nwhen: tool.input.any.thing[3] == 'x'\ncommand: x"),
+            "no mistake");
+}
+
 TEST(Declarative, NamesThePlaceOfABadMatcher) {
   EXPECT_EQ(mistake_beside_command("matcher: 'Bash('")
                 .find("/h/x.yaml:3:10: the matcher 'Bash(' is no regular"),
@@ -624,10 +655,11 @@ TEST(Declarative, SurvivesRandomChangesOfGoodFiles) {
   std::mt19937 random(99);
   const std::string good =
       std::string(
-          "hooks:\n  - on: [before_tool_call, agent_stop]\n    when: |\n      a.b[0] matches "
+          "hooks:\n  - on: [before_tool_call, agent_stop]\n    when: |\n      messages[0].role "
+          "matches "
           "'x'\n") +
       "    command: [a, \"b\\u00e9\"]\n    timeout: 5s\n  - on: agent_stop\n    when: >-\n      "
-      "a\n\n      "
+      "response\n\n      "
       "> 'its'\n    do: {action: continue, messages: [a, {role: user, content: b}]}\n";
   ASSERT_TRUE(read(good)) << mistake(good);
   for (int i = 0; i < 4'000; ++i) {

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/external/known_names.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+
+#include "core/base/bytes.h"
+#include "core/base/nearest.h"
+#include "core/codec/json.h"
+#include "core/hooks/payload_fields.h"
+#include "core/host/external/dialect.h"
+#include "core/host/external/tool_names.h"
+#include "core/host/external/translator.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::size_t kShownBytes = 80;
+constexpr std::array kDialects{Dialect::kClaude, Dialect::kDocker, Dialect::kGemini,
+                               Dialect::kKodelet};
+
+std::string shown(std::string_view name) { return "'" + one_line(name, kShownBytes) + "'"; }
+
+// ---- paths of a payload
+
+// All keys of a table as JSON has them, those of joined tables among them.
+template <typename Take>
+void each_field(const PayloadTable& table, std::uint32_t event, const Take& take) {
+  for (const PayloadField& field : table.fields) {
+    if ((field.except & event_bit(event)) != 0) continue;
+    if (!field.key.empty())
+      take(field);
+    else if (field.table != nullptr)
+      each_field(*field.table, event, take);
+  }
+}
+
+const PayloadField* find_field(std::span<const PayloadTable* const> tables, std::uint32_t event,
+                               std::string_view key) {
+  const PayloadField* found = nullptr;
+  for (const PayloadTable* const table : tables)
+    each_field(*table, event, [&](const PayloadField& field) {
+      if (found == nullptr && field.key == key) found = &field;
+    });
+  return found;
+}
+
+std::string nearest_key(std::span<const PayloadTable* const> tables, std::uint32_t event,
+                        std::string_view key) {
+  std::vector<std::string> keys;
+  for (const PayloadTable* const table : tables)
+    each_field(*table, event, [&](const PayloadField& field) { keys.emplace_back(field.key); });
+  return nearest(key, keys);
+}
+
+bool is_list(const PayloadField& field) {
+  return field.kind == FieldKind::kRecords || field.kind == FieldKind::kTexts ||
+         field.kind == FieldKind::kMoreBlocks;
+}
+
+bool is_object(const PayloadField& field) {
+  return field.kind == FieldKind::kRecord || field.kind == FieldKind::kPart;
+}
+
+// Why the event has no such path; nullopt = it has.
+std::optional<std::string> why_no_path(const std::vector<PathStep>& path, std::uint32_t event) {
+  const PayloadTable* const payload = payload_table(event);
+  if (payload == nullptr) return std::nullopt;  // not one of the core's
+  std::vector<const PayloadTable*> tables{payload, &envelope_table()};
+  std::string text;
+  const PayloadField* field = nullptr;
+  for (const PathStep& step : path) {
+    if (step.index >= 0) {
+      if (field == nullptr || !is_list(*field))
+        return "has no list " + shown(text) + " to count in";
+      text += "[" + std::to_string(step.index) + "]";
+      tables.clear();
+      if (field->table != nullptr) tables.push_back(field->table);
+      field = nullptr;
+      continue;
+    }
+    if (field != nullptr && is_list(*field))
+      return "has a list in " + shown(text) + ", whose elements are " + shown(text + "[0]") +
+             " and so on";
+    const std::string before = text.empty() ? std::string() : text + ".";
+    text = before + step.key;
+    field = find_field(tables, event, step.key);
+    if (field == nullptr) {
+      const std::string near = nearest_key(tables, event, step.key);
+      return "has no " + shown(text) +
+             (near.empty() ? ": 'agentd hooks contract " + std::string(find_event(event)->name) +
+                                 "' lists what it has"
+                           : ": did you mean '" + before + near + "'?");
+    }
+    if (field->kind == FieldKind::kJson) return std::nullopt;
+    if (is_list(*field)) continue;
+    tables.clear();
+    if (is_object(*field) && field->table != nullptr) tables.push_back(field->table);
+  }
+  return std::nullopt;
+}
+
+template <typename Take>
+void each_path(const ExprNode& node, const Take& take) {
+  if (node.kind == ExprNode::Kind::kPath) take(node);
+  for (const ExprNode& child : node.children) each_path(child, take);
+}
+
+// ---- tools
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+// Tools that the dialect's own program has and agentd has no counterpart of.
+std::span<const std::string_view> own_tools(Dialect dialect) {
+  static constexpr std::array<std::string_view, 24> kClaude{
+      "AskUserQuestion", "BashOutput", "EnterPlanMode", "EnterWorktree", "ExitPlanMode",
+      "ExitWorktree",    "KillBash",   "KillShell",     "LSP",           "Monitor",
+      "NotebookRead",    "PowerShell", "SendMessage",   "Skill",         "SlashCommand",
+      "TaskCreate",      "TaskGet",    "TaskList",      "TaskOutput",    "TaskStop",
+      "TaskUpdate",      "TeamCreate", "TeamDelete",    "ToolSearch"};
+  static constexpr std::array<std::string_view, 14> kGemini{
+      "activate_skill",    "ask_user",        "cli_help",       "codebase_investigator",
+      "complete_task",     "enter_plan_mode", "exit_plan_mode", "get_internal_docs",
+      "delegate_to_agent", "read_many_files", "save_memory",    "generalist",
+      "write_file_diff",   "update_topic"};
+  static constexpr std::array<std::string_view, 20> kDocker{"think",
+                                                            "fetch",
+                                                            "handoff",
+                                                            "transfer_task",
+                                                            "create_todo",
+                                                            "create_todos",
+                                                            "update_todo",
+                                                            "update_todos",
+                                                            "list_todos",
+                                                            "add_memory",
+                                                            "get_memories",
+                                                            "delete_memory",
+                                                            "search_memories",
+                                                            "directory_tree",
+                                                            "read_multiple_files",
+                                                            "create_directory",
+                                                            "run_shell_background",
+                                                            "list_background_jobs",
+                                                            "view_background_job",
+                                                            "stop_background_job"};
+  switch (dialect) {
+    case Dialect::kClaude:
+      return kClaude;
+    case Dialect::kGemini:
+      return kGemini;
+    case Dialect::kDocker:
+      return kDocker;
+    case Dialect::kAgentd:
+    case Dialect::kKodelet:
+      break;
+  }
+  return {};
+}
+
+// Every name of a tool that a matcher of the dialect may meet.
+std::vector<std::string> names_of_tools(Dialect dialect, std::span<const Tool> tools) {
+  std::set<std::string> out;
+  for (const Tool& tool : tools) out.insert(foreign_tool(dialect, tool.name));
+  for (const Dialect each : kDialects)
+    for (const ToolRow& row : tools_of(each)) out.insert(foreign_tool(dialect, row.canonical));
+  for (const ToolRow& row : tools_of(dialect)) out.emplace(row.foreign);
+  for (const std::string_view own : own_tools(dialect)) out.emplace(own);
+  return {out.begin(), out.end()};
+}
+
+// The names of a matcher that is nothing but names. One with a dot is an expression in some
+// dialects.
+std::vector<std::string> literal_names(std::string_view matcher) {
+  std::vector<std::string> out;
+  for (std::size_t begin = 0; begin <= matcher.size();) {
+    const std::size_t end = std::min(matcher.find_first_of("|,", begin), matcher.size());
+    const std::string name(trimmed(matcher.substr(begin, end - begin)));
+    const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+    });
+    if (!plain) return {};
+    if (!name.empty()) out.push_back(name);
+    begin = end + 1;
+  }
+  return out;
+}
+
+// What the dialect calls the tool that was meant; empty = none is near.
+std::string meant(Dialect dialect, const std::string& name, const std::vector<std::string>& known) {
+  for (const std::string& each : known)
+    if (lower(each) == lower(name)) return each;
+  // The name that another tool gives it.
+  for (const Dialect other : kDialects)
+    for (const ToolRow& row : tools_of(other))
+      if (lower(row.foreign) == lower(name) || row.canonical == name)
+        return foreign_tool(dialect, row.canonical);
+  return nearest(name, known);
+}
+
+class Check {
+ public:
+  Check(const HookDefinition& hook, std::span<const Tool> tools) : hook_(hook), tools_(tools) {}
+
+  std::vector<NameMistake> run() {
+    if (!is_tool_event(hook_.event)) return {};
+    known_ = names_of_tools(hook_.dialect, tools_);
+    for (const std::string& name : literal_names(hook_.matcher.text()))
+      check_tool("matcher", name, hook_.dialect == Dialect::kGemini);
+    if (!hook_.if_rule.empty())
+      for (const std::string& name :
+           literal_names(std::string_view(hook_.if_rule).substr(0, hook_.if_rule.find('('))))
+        check_tool("if", name, false);
+    if (const auto when = parse_expression(hook_.when.text()); when && !hook_.when.empty())
+      check_input(*when, named_by_matcher());
+    return std::move(out_);
+  }
+
+ private:
+  bool own() const { return hook_.dialect == Dialect::kAgentd; }
+
+  void blame(bool slip, const std::string& sentence) {
+    const bool counts =
+        own() && !hook_.observes && !hook_.async && hook_.precedence != Precedence::kProject;
+    const std::string place =
+        hook_.path + (hook_.line == 0 ? "" : ":" + std::to_string(hook_.line)) + ": ";
+    out_.push_back({slip && counts, place + "hook " + hook_.name + ": " + sentence});
+  }
+
+  void check_tool(const std::string& key, const std::string& name, bool found_anywhere) {
+    if (lower(name).starts_with("mcp")) return;
+    for (const std::string& each : known_)
+      if (each == name || (found_anywhere && each.find(name) != std::string::npos)) return;
+    const std::string near = meant(hook_.dialect, name, known_);
+    if (!near.empty())
+      blame(true,
+            "'" + key + "': no tool is named " + shown(name) + ": did you mean '" + near + "'?");
+    else if (own())
+      blame(false, "'" + key + "': no tool that is here is named " + shown(name) +
+                       ", so the hook is not asked about any");
+  }
+
+  // agentd's names of the tools that the hook is asked about; empty = of all.
+  std::vector<std::string> named_by_matcher() const {
+    std::vector<std::string> out = literal_names(hook_.matcher.text());
+    for (std::string& name : out) name = canonical_tool(hook_.dialect, name);
+    return out;
+  }
+
+  // The tool that `tool.name == "bash"` names; empty = the node says something else.
+  static std::string tool_named_by(const ExprNode& node) {
+    if (node.kind != ExprNode::Kind::kEqual || node.children.size() != 2) return {};
+    const bool turned = node.children[0].kind == ExprNode::Kind::kText;
+    const ExprNode& path = node.children[turned ? 1 : 0];
+    const ExprNode& text = node.children[turned ? 0 : 1];
+    if (path.kind != ExprNode::Kind::kPath || text.kind != ExprNode::Kind::kText) return {};
+    const bool nested =
+        path.path.size() == 2 && path.path[0].key == "tool" && path.path[1].key == "name";
+    const bool flat = path.path.size() == 1 && path.path[0].key == "tool_name";
+    return nested || flat ? text.text : std::string();
+  }
+
+  void check_input(const ExprNode& node, const std::vector<std::string>& tools) {
+    if (node.kind == ExprNode::Kind::kPath) return check_key(node, tools);
+    std::vector<std::string> inner = tools;
+    if (node.kind == ExprNode::Kind::kAnd)
+      for (const ExprNode& child : node.children)
+        if (std::string name = tool_named_by(child); !name.empty()) inner = {std::move(name)};
+    for (const ExprNode& child : node.children) check_input(child, inner);
+  }
+
+  void check_key(const ExprNode& node, const std::vector<std::string>& tools) {
+    const bool flat = !node.path.empty() && node.path[0].key == "tool_input";
+    const bool nested =
+        node.path.size() > 2 && node.path[0].key == "tool" && node.path[1].key == "input";
+    const std::size_t at = flat ? 1 : 2;
+    if ((!flat && !nested) || node.path.size() <= at || node.path[at].index >= 0) return;
+    const std::string& key = node.path[at].key;
+    std::vector<std::string> keys;
+    std::size_t named = 0;
+    for (const Tool& tool : tools_) {
+      if (!tools.empty() && std::find(tools.begin(), tools.end(), tool.name) == tools.end())
+        continue;
+      ++named;
+      const auto schema = JsonDocument::parse(tool.input_schema_json);
+      const JsonView properties = schema ? schema->root()["properties"] : JsonView();
+      if (!properties.is_object()) return;  // any key may be there
+      for (std::size_t i = 0; i < properties.size(); ++i) keys.emplace_back(properties.key_at(i));
+    }
+    if (named == 0 || named < tools.size()) return;  // of a tool that is not here nothing is known
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) return;
+    const std::string near = nearest(key, keys);
+    const std::string of = tools.empty()       ? "no tool that is here has"
+                           : tools.size() == 1 ? tools[0] + " has no"
+                                               : "none of " + join(tools, ", ") + " has";
+    blame(!tools.empty(),
+          "'when': " + of + " " + shown(key) + " in its input" +
+              (near.empty() ? "; it has " + join(keys, ", ") : ": did you mean '" + near + "'?"));
+  }
+
+  const HookDefinition& hook_;
+  const std::span<const Tool> tools_;
+  std::vector<std::string> known_;
+  std::vector<NameMistake> out_;
+};
+
+}  // namespace
+
+std::optional<ExpressionMistake> wrong_path(const ExprNode& expression,
+                                            std::span<const std::uint32_t> events) {
+  std::optional<ExpressionMistake> out;
+  each_path(expression, [&](const ExprNode& node) {
+    if (out) return;
+    std::string first;
+    for (const std::uint32_t event : events) {
+      const auto why = why_no_path(node.path, event);
+      if (!why) return;
+      if (first.empty()) first = std::string(find_event(event)->name) + " " + *why;
+    }
+    out = ExpressionMistake{node.begin, {Code::kInvalid, std::move(first)}};
+  });
+  return out;
+}
+
+std::vector<NameMistake> unknown_names(const HookDefinition& hook, std::span<const Tool> tools) {
+  return Check(hook, tools).run();
+}
+
+}  // namespace agentd

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// known_names.h - names in a hook that nothing bears: keys of `when`, tools of a matcher and of
+// `if`.
+//
+// A hook that looks for a name that is never there is never asked, and nobody notices. So keys of
+// the payload are checked where the hook is read, and tools and the keys of their input when the
+// tools are there.
+//
+// Threading: pure functions.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/host/external/definition.h"
+#include "core/host/external/expression_parser.h"
+#include "core/tools/tool.h"
+
+namespace agentd {
+
+// The first path that the payload of none of the events has, with the nearest one that it has. What
+// lies in a member that is any JSON (tool.input) is not looked at. REQUIRES: at least one event.
+std::optional<ExpressionMistake> wrong_path(const ExprNode& expression,
+                                            std::span<const std::uint32_t> events);
+
+struct NameMistake {
+  // The hook decides something and is agentd's own YAML of the user or the system: nothing may run
+  // with it. Otherwise it is worth a warning.
+  bool broken = false;
+  std::string text;  // "FILE:LINE: hook careful: no tool is named 'bsah': did you mean 'bash'?"
+};
+// What no tool can match. `tools` are those that are offered; built-in tools that are not among
+// them count as known, and so do the names of the dialect's own tool. An expression of a matcher is
+// not looked at, nor a name that may be of an MCP server. Without a near name a tool may come
+// later: that is a warning for agentd's own hooks, and nothing for those of other tools.
+std::vector<NameMistake> unknown_names(const HookDefinition& hook, std::span<const Tool> tools);
+
+}  // namespace agentd
