@@ -357,7 +357,7 @@ Result<std::string> Compaction::ask_summary(const std::string& model, const std:
   ask.prompt = prompt;
   ask.messages = source.messages();
   ask.origins = &source.origins;
-  const std::vector<ToolSpec> tools = session_.tool_specs();
+  const std::vector<ToolSpec> tools = session_.tools_beside(source.messages());
   ask.tools = tools;
   const ModelInfo info = session_.services_.model_info(model);
   ask.max_summary_tokens = std::min(target().summary_max, info.max_output);

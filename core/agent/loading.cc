@@ -5,7 +5,9 @@
 #include <optional>
 #include <set>
 
+#include "core/codec/json.h"
 #include "core/compaction/compaction.h"
+#include "core/conversation/digest_text.h"
 
 namespace agentd {
 namespace {
@@ -46,6 +48,31 @@ Result<std::unique_ptr<Conversation>> load_conversation_at(const Store& store, c
                                                            const Rows::Count& count) {
   AGENTD_TRY(const auto records, read_records(store, id, 1, revision));
   return build(id, records, count);
+}
+
+Result<std::vector<ToolSpec>> load_last_tools(const Store& store, const Ulid& id) {
+  const std::string none = hex(sha256("[]"));
+  std::string digest;
+  Result<void> failed;
+  AGENTD_TRY_VOID(store.read(id, 1, 0, [&](const StoredRecord& record) {
+    if (record.record.type != RecordType::kSettings) return true;
+    const auto settings = read_settings(record.record);
+    if (!settings) failed = settings.error();
+    if (settings && settings->tools_json != none) digest = settings->tools_json;
+    return settings.has_value();
+  }));
+  if (!failed) return failed.error();
+  std::vector<ToolSpec> tools;
+  const auto named = read_digest(digest);
+  const auto text = named ? store.blob(*named) : Error{Code::kNotFound, ""};
+  const auto document = text ? JsonDocument::parse(*text) : text.error();
+  if (!document) return tools;
+  for (std::size_t i = 0; i < document->root().size(); ++i) {
+    const JsonView tool = document->root().at(i);
+    tools.push_back({std::string(tool["name"].string_or("")),
+                     std::string(tool["description"].string_or("")), tool["input_schema"].text(), 0, {}});
+  }
+  return tools;
 }
 
 Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision,

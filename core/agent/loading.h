@@ -10,6 +10,7 @@
 
 #include "core/base/ids.h"
 #include "core/conversation/view.h"
+#include "core/model/provider.h"
 #include "core/store/store.h"
 
 namespace agentd {
@@ -21,6 +22,9 @@ Result<std::unique_ptr<Conversation>> load_conversation(const Store& store, cons
 Result<std::unique_ptr<Conversation>> load_conversation_at(const Store& store, const Ulid& id,
                                                            std::uint64_t revision,
                                                            const Rows::Count& count);
+// The tools that the last run which had any offered its model: what a request about its calls names.
+// Empty when there was none, or when the text of them is gone.
+Result<std::vector<ToolSpec>> load_last_tools(const Store& store, const Ulid& id);
 // Every message of the log from sequence `from`, at most `limit`, up to `revision` (0 = head).
 Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision,
                                std::uint64_t from, std::uint32_t limit);

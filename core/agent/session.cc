@@ -9,19 +9,8 @@
 #include "core/agent/services.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
-#include "core/tokens/reports.h"
 
 namespace agentd {
-namespace {
-
-bool same_to_model(const std::vector<Tool>& a, const std::vector<Tool>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tool& one, const Tool& other) {
-    return one.name == other.name && one.description == other.description &&
-           one.input_schema_json == other.input_schema_json;
-  });
-}
-
-}  // namespace
 
 RunError store_error(const Error& error) { return {RunError::Kind::kStore, error.message}; }
 
@@ -168,12 +157,37 @@ void SessionImpl::take_charges() {
 Result<void> SessionImpl::try_commit() {
   take_charges();
   if (pending_.empty()) return {};
-  AGENTD_TRY(const auto stored, parts_.store.append(id_, conversation_->revision(), pending_,
-                                                    pending_blobs_, receipts_));
+  const auto append = [this](std::span<const HookReceipt> receipts) {
+    return parts_.store.append(id_, conversation_->revision(), pending_, pending_blobs_, receipts);
+  };
+  auto stored = append(receipts_);
+  if (!stored && stored.error().code != Code::kConflict && !receipts_.empty()) {
+    // What hooks answered stands beside the log, and must never stand in its way.
+    auto without = append({});
+    if (without) {
+      drop_receipts(stored.error());
+      stored = std::move(without);
+    } else if (receipts_.size() > kReceiptsMax) {
+      receipts_.erase(receipts_.begin(), receipts_.end() - kReceiptsMax);
+    }
+  }
+  if (!stored) return stored.error();
   pending_.clear();
   pending_blobs_.clear();
   receipts_.clear();
-  return apply(stored);
+  return apply(*stored);
+}
+
+// Told once; the log file has every time.
+void SessionImpl::drop_receipts(const Error& why) {
+  const std::string text = "what " + std::to_string(receipts_.size()) +
+                           " hooks answered could not be kept, the conversation could: " + why.message;
+  parts_.log.write(LogLevel::kWarning, "agent", text);
+  receipts_.clear();
+  if (!told_problems_.insert("receipts").second) return;
+  RunEvent told{RunEvent::Type::kWarning};
+  told.text = text;
+  tell(told);
 }
 
 Result<void, RunError> SessionImpl::commit() {
@@ -275,109 +289,6 @@ void SessionImpl::add_settings() {
   add(write_settings(settings));
   pending_blobs_.push_back(std::move(settings.system));
   pending_blobs_.push_back(std::move(settings.tools_json));
-}
-
-std::string SessionImpl::system_text() const {
-  std::string text = options_.system_prompt;
-  const auto append = [&](std::string_view more) {
-    if (more.empty()) return;
-    if (!text.empty()) text += "\n\n";
-    text += more;
-  };
-  append(options_.instructions);
-  if (agent_.depth != 0) append(subagent_system_text());
-  for (const std::string& context : session_contexts_) append(context);
-  return text;
-}
-
-std::vector<ToolSpec> SessionImpl::tool_specs() const {
-  std::vector<ToolSpec> specs;
-  if (!options_.offer_tools) return specs;
-  for (const Tool& tool : tools_)
-    specs.push_back({tool.name, tool.description, tool.input_schema_json, tool.flags, tool.origin});
-  return specs;
-}
-
-// The tools as of now, and the one that starts subagents. A tool of that name that somebody else brings
-// stays what it is.
-void SessionImpl::refresh_tools() {
-  std::vector<Tool> tools = parts_.tools.tools();
-  const auto is_named = [](const std::string& name) {
-    return [&name](const Tool& tool) { return tool.name == name; };
-  };
-  if (options_.subagents && offers_subagents_ && agent_.depth < kSubagentDepthMax) {
-    Tool task = subagent_tool();
-    if (std::none_of(tools.begin(), tools.end(), is_named(task.name)))
-      tools.push_back(std::move(task));
-  }
-  if (!same_to_model(tools, tools_)) floor_.reset();
-  tools_ = std::move(tools);
-}
-
-std::uint64_t SessionImpl::floor_tokens() const {
-  if (!floor_) floor_ = count_frame(system_text(), tool_specs());
-  return *floor_;
-}
-
-std::uint64_t SessionImpl::count_frame(const std::string& system,
-                                       std::span<const ToolSpec> tools) const {
-  std::string text = system;
-  for (const ToolSpec& tool : tools)
-    text.append(tool.name).append(tool.description).append(tool.input_schema_json);
-  return parts_.estimator.count_text(text);
-}
-
-// What was added since the last report says more about what comes next than the whole does; a
-// little is left until it has added up.
-void SessionImpl::learn_tokens(const std::string& model, std::uint64_t estimated,
-                               std::uint64_t reported) {
-  const bool grows = measured_.model == model && estimated >= measured_.estimated &&
-                     reported >= measured_.reported;
-  const std::uint64_t fresh = grows ? estimated - measured_.estimated : estimated;
-  if (fresh < Calibration::kEstimatedMin) return;
-  const std::uint64_t whole = reported - std::min(reported, conversation_->hidden_tokens());
-  const std::uint64_t truth = grows ? reported - measured_.reported : whole;
-  // System prompt and tools are a part of every whole request: no tokenizer makes so much of them.
-  // Something was added on the way, and what is new in the next request says more.
-  const bool added_to = !grows && truth / 5 > fresh / 2;
-  if (!added_to) services_.factors().learn(model, fresh, truth);
-  measured_ = {model, estimated, reported};
-}
-
-UsageRecord SessionImpl::usage_of_turn(const Usage& usage, std::uint64_t seq,
-                                       const std::string& model, std::uint64_t estimated) {
-  UsageRecord out{usage, seq, "turn"};
-  if (!can_be_true(usage, estimated, services_.model_info(model).window)) {
-    out.for_seq = 0;
-    return out;
-  }
-  const auto corrected = [&] {
-    return static_cast<std::uint64_t>(
-        static_cast<double>(estimated) * services_.factors().of(model) + 0.5);
-  };
-  const std::uint64_t reported = usage.prompt_tokens();
-  const std::uint64_t hidden = conversation_->hidden_tokens();
-  out.estimated = corrected() + hidden;
-  learn_tokens(model, estimated, reported);
-  out.hidden = unexplained_tokens(reported, corrected(), hidden);
-  return out;
-}
-
-Gauge SessionImpl::gauge() const {
-  const ModelInfo info = services_.model_info(options_.model);
-  const Rows& rows = conversation_->rows();
-  const std::uint64_t reported = conversation_->reported_seq();
-  std::uint64_t fresh = reported == 0 ? floor_tokens() + rows.tokens() : 0;
-  if (reported != 0)
-    for (std::uint32_t i = rows.size(); i-- > 0 && rows[i].seq > reported;) fresh += rows[i].tokens;
-  Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
-  gauge.scale = services_.factors().of(options_.model);
-  gauge.floor = gauge.scaled(floor_tokens()) + conversation_->hidden_tokens();
-  gauge.used = gauge.scaled(fresh) + (reported != 0 ? conversation_->last_report().total()
-                                                    : conversation_->hidden_tokens());
-  gauge.reported = reported != 0;
-  gauge.compactions = conversation_->compactions();
-  return gauge;
 }
 
 // ---- a run
@@ -602,8 +513,9 @@ void SessionImpl::tell_short_stop(std::string_view outcome) {
   else if (stop_reason_ == StopReason::kRefusal)
     text = "the model declined to answer";
   else if (stop_reason_ == StopReason::kMaxTokens)
-    text = "the answer was cut at the limit of " + with_commas(options_.max_output_tokens) +
-           " output tokens: raise max_output_tokens, or ask it to go on";
+    text = "the answer was cut at the limit of " + with_commas(sent_output_max_) +
+           " output tokens" + (sent_output_max_ != options_.max_output_tokens ? ", thinking included" : "") +
+           ": raise max_output_tokens, or ask it to go on";
   else if (stop_reason_ == StopReason::kContextLength)
     text = "the answer was cut because the model's window is full: compact the conversation, then "
            "ask it to go on";

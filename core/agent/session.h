@@ -106,6 +106,7 @@ class SessionImpl final : public Session {
   // conversation is loaded again.
   Result<std::vector<StoredRecord>, RunError> catch_up();
   Result<void> apply(const std::vector<StoredRecord>& records);
+  void drop_receipts(const Error& why);
   void take_charges();
   void recover_open_calls();
   void begin_conversation();
@@ -156,9 +157,12 @@ class SessionImpl final : public Session {
   Result<Undo, RunError> plan_undo() const;
   Result<UndoReport, RunError> commit_undo(const Undo& undo);
 
-  // ---- context (session.cc)
+  // ---- context (context.cc)
   std::string system_text() const;
   std::vector<ToolSpec> tool_specs() const;
+  // What goes along with a request about these rows in which no tool may be called: the tools of this
+  // session, or those that the calls in the rows were made with; none where there is no call.
+  std::vector<ToolSpec> tools_beside(std::span<const agentd_message> rows) const;
   void refresh_tools();
   // System prompt and tools as the estimator counts them, before the correction of the gauge.
   std::uint64_t floor_tokens() const;
@@ -169,7 +173,7 @@ class SessionImpl final : public Session {
   // `seq`, after it was learned from; a report that cannot be true is none for the gauge.
   UsageRecord usage_of_turn(const Usage& usage, std::uint64_t seq, const std::string& model,
                             std::uint64_t estimated);
-  void check_threshold();
+  void check_threshold();  // session.cc, as the next
   // Kept in the log, so that the next process does not tell hooks again.
   void note_threshold(bool above);
 
@@ -218,7 +222,8 @@ class SessionImpl final : public Session {
   CancelToken cancel_;
   std::vector<Record> pending_;
   std::vector<std::string> pending_blobs_;
-  std::vector<HookReceipt> receipts_;          // since the last commit
+  static constexpr std::size_t kReceiptsMax = 1'000;
+  std::vector<HookReceipt> receipts_;          // since the last commit; the newest, while none succeeds
   std::set<std::string> told_problems_;        // of hooks, told once each
   std::vector<std::string> session_contexts_;  // from session_start; outside summarised history
   std::vector<Tool> tools_;                    // of this turn
@@ -250,6 +255,7 @@ class SessionImpl final : public Session {
   std::optional<Outcome::Attributed> stopped_;
   std::string final_text_;
   StopReason stop_reason_ = StopReason::kEndTurn;
+  std::uint64_t sent_output_max_ = 0;  // tokens that the last answer could have, thinking included
   Usage run_usage_;
   std::string task_;              // the first user text, as hooks left it
   std::uint32_t outcome_ = AGENTD_OUTCOME_UNKNOWN;  // of the last run
@@ -297,8 +303,12 @@ class Turn {
     std::string denied;  // the reason; empty = may run
     std::string status;  // of a call that does not run: denied, error, invalid
   };
-  // The canonical inputs of the answer's tool calls, in the order of the calls.
-  void take_inputs(Message& answer);
+  // The canonical inputs of the answer's tool calls, in the order of the calls, each of which has an id
+  // of its own afterwards.
+  void take_calls(Message& answer);
+  // Some servers give two calls one id, or count anew in each answer; a request in which an id names two
+  // calls is refused. The first keeps it, for the others it is made longer: "call_0_2".
+  void part_calls(Message& answer) const;
   InputPaths paths_of(const Tool& tool) const;
   const Tool* find_tool(std::string_view name) const;
   Result<void, RunError> run_call(const Block& use, const Result<ToolInput>& input);
@@ -330,6 +340,7 @@ class Turn {
 };
 
 RunError store_error(const Error& error);
+bool has_tool_calls(const Message& message);
 
 // ---- subagents (subagent.cc)
 

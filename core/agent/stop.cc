@@ -5,6 +5,7 @@
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/conversation/marked_rows.h"
 
 namespace agentd {
 namespace {
@@ -177,7 +178,9 @@ Result<std::string, RunError> SessionImpl::run_callback(const Action& action) {
     ask.closing_text = *prompt;
     ask.purpose = "thread";
     ask.conversation_id = conversation_->id();
-    ask.messages = {conversation_->rows().begin(), conversation_->rows().size()};
+    const Rows& rows = conversation_->rows();
+    const MarkedRows marked({rows.begin(), rows.size()}, &conversation_->origins());
+    ask.messages = marked.rows();
     ask.origins = &conversation_->origins();
     const std::vector<ToolSpec> tools = tool_specs();
     ask.tools = tools;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
+#include "core/conversation/marked_rows.h"
 
 namespace agentd {
 namespace {
@@ -231,7 +232,10 @@ Summariser::Asked Summariser::unite(const SummaryRequest& request, std::vector<s
   return std::move(summaries[0]);
 }
 
-Result<std::string> Summariser::summarise(const SummaryRequest& request) {
+Result<std::string> Summariser::summarise(const SummaryRequest& wanted) {
+  const MarkedRows marked(wanted.messages, wanted.origins);
+  SummaryRequest request = wanted;
+  request.messages = marked.rows();
   std::uint64_t tokens = 0;
   for (const agentd_message& row : request.messages) tokens += row.tokens;
   std::uint64_t room = request.window == 0 ? tokens : room_of(request);

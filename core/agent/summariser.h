@@ -70,7 +70,7 @@ class Summariser {
 
   // kUnavailable: the model failed, refused, or wrote nothing; kInvalid: it cannot be used, or not even a
   // part fits its window; kCancelled. spent() holds what it cost also then.
-  Result<std::string> summarise(const SummaryRequest& request);
+  Result<std::string> summarise(const SummaryRequest& wanted);
   // The last failure was trouble that passes: a later try may succeed.
   bool passes() const { return passes_; }
   // The summary, or one of a part, reached max_summary_tokens, and so did the shorter one that was

@@ -93,7 +93,26 @@ InputPaths Turn::paths_of(const Tool& tool) const {
           options.home};
 }
 
-void Turn::take_inputs(Message& answer) {
+void Turn::part_calls(Message& answer) const {
+  std::set<std::string> taken, wanted;
+  for (const agentd_message& row : session_.conversation_->rows())
+    for (std::uint32_t i = 0; i < row.blocks.count; ++i)
+      if (const agentd_block& block = blocks_of(row)[i]; block.kind == AGENTD_BLOCK_TOOL_USE)
+        taken.emplace(view_of(block.call_id));
+  for (const Block& block : answer.blocks)
+    if (block.kind == BlockKind::kToolUse) wanted.insert(block.call_id);
+  for (Block& block : answer.blocks) {
+    if (block.kind != BlockKind::kToolUse || taken.insert(block.call_id).second) continue;
+    std::string own;
+    for (int i = 2; own.empty() || taken.contains(own) || wanted.contains(own); ++i)
+      own = block.call_id + "_" + std::to_string(i);
+    block.call_id = *taken.insert(std::move(own)).first;
+  }
+}
+
+void Turn::take_calls(Message& answer) {
+  if (!has_tool_calls(answer)) return inputs_.clear();
+  part_calls(answer);
   inputs_.clear();
   for (Block& block : answer.blocks) {
     if (block.kind != BlockKind::kToolUse) continue;

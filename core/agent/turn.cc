@@ -6,6 +6,7 @@
 #include "core/agent/services.h"
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
+#include "core/conversation/marked_rows.h"
 
 namespace agentd {
 namespace {
@@ -47,12 +48,6 @@ RunError::Kind kind_of(ModelErrorKind kind) {
   return kind == ModelErrorKind::kCancelled ? RunError::Kind::kCancelled : RunError::Kind::kProvider;
 }
 
-bool has_tool_calls(const Message& message) {
-  for (const Block& block : message.blocks)
-    if (block.kind == BlockKind::kToolUse) return true;
-  return false;
-}
-
 std::uint64_t tokens_of(const Rows& rows, const TokenEstimator& estimator) {
   std::uint64_t tokens = 0;
   for (const agentd_message& row : rows) tokens += estimator.count_row(row);
@@ -78,6 +73,11 @@ void replace_text(Message& message, const std::string& text) {
 }
 
 }  // namespace
+
+bool has_tool_calls(const Message& message) {
+  return std::any_of(message.blocks.begin(), message.blocks.end(),
+                     [](const Block& block) { return block.kind == BlockKind::kToolUse; });
+}
 
 Result<bool, RunError> Turn::take() {
   RunEvent told{RunEvent::Type::kTurnStarted};
@@ -181,23 +181,26 @@ Result<ModelResponse, RunError> Turn::ask_model() {
       rows = std::move(whole->rows);
       origins = std::move(whole->origins);
       request.origins = &origins;
-      tools.clear();
+      tools = session_.tools_beside({rows.begin(), rows.size()});
+      request.may_call_tools = false;
     }
     if (auto asked = before_model(request, tools, rows, attempt); !asked) return asked.error();
     offered_.clear();
     for (const ToolSpec& tool : tools) offered_.insert(tool.name);
-    request.messages = {rows.begin(), rows.size()};
+    const MarkedRows marked({rows.begin(), rows.size()}, request.origins);
+    request.messages = marked.rows();
     request.tools = tools;
     if (session_.run_prompt_) request.closing_text = *session_.run_prompt_;
     if (session_.run_compaction_) session_.run_compaction_->set_model(request.model);
     request.thinking = session_.services_.thinking_for(request.model, request.max_output_tokens,
                                                        session_.run_compaction_ != nullptr);
+    session_.sent_output_max_ = request.max_output_tokens + request.thinking.room;
     sent_model_ = request.model;
-    sent_estimate_ = estimate_of(request, rows);
+    sent_estimate_ = estimate_of(request, rows) + tokens_of(marked.marks(), parts_.estimator);
     const std::uint64_t started = parts_.clock.monotonic_ns();
     ModelResult answer = send(request, withhold);
     if (answer) {
-      take_inputs(answer->message);
+      take_calls(answer->message);
       return after_model(std::move(*answer), started);
     }
     if (session_.run_prompt_ && wants_other_form(answer.error()))
@@ -378,6 +381,12 @@ Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::u
   const bool withheld = redacts_answers(*session_.snapshot_);
   const bool rewritten = outcome && !outcome->rewrites.empty();
   if (rewritten) {
+    // What a guard could not look at is withheld whole: nothing of it is kept, and no call of it runs.
+    if (outcome->withheld) {
+      response.message.blocks.clear();
+      inputs_.clear();
+      if (response.stop_reason == StopReason::kToolUse) response.stop_reason = StopReason::kEndTurn;
+    }
     replace_text(response.message, payload.text);
     session_.record_effect(AGENTD_EVENT_AFTER_MODEL_CALL, outcome->rewrites.back().by, "rewrite",
                            original, payload.text, {});
@@ -410,7 +419,7 @@ RunError Turn::provider_failed(const ModelError& error) {
 }
 
 Result<bool, RunError> Turn::settle(ModelResponse response) {
-  // No tool was offered to it, and its message is not recorded.
+  // No tool may be called in it, and its message is not recorded.
   if (session_.run_prompt_)
     std::erase_if(response.message.blocks,
                   [](const Block& block) { return block.kind == BlockKind::kToolUse; });

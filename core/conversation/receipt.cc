@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/conversation/receipt.h"
 
-#include <optional>
-
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/conversation/digest_text.h"
 
 namespace agentd {
 namespace {
@@ -14,6 +13,12 @@ int nibble(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return -1;
 }
+
+std::uint32_t small(JsonView value, std::uint32_t otherwise) {
+  return static_cast<std::uint32_t>(value.uint_or(otherwise));
+}
+
+}  // namespace
 
 std::optional<Digest> read_digest(std::string_view text) {
   Digest out{};
@@ -25,12 +30,6 @@ std::optional<Digest> read_digest(std::string_view text) {
   }
   return out;
 }
-
-std::uint32_t small(JsonView value, std::uint32_t otherwise) {
-  return static_cast<std::uint32_t>(value.uint_or(otherwise));
-}
-
-}  // namespace
 
 std::string write_receipt(const HookReceipt& receipt) {
   JsonWriter out;

@@ -102,8 +102,43 @@ Result<void> Conversation::apply(const std::vector<StoredRecord>& records) {
   return {};
 }
 
+namespace {
+
+// Nothing when the run ended as runs do.
+std::optional<Interruption> interruption_of(std::string_view outcome) {
+  if (outcome == "cancelled") return Interruption::kEnded;
+  if (outcome == "error") return Interruption::kError;
+  if (outcome == "stopped" || outcome == "blocked") return Interruption::kHook;
+  return std::nullopt;
+}
+
+}  // namespace
+
+// A run that a later one follows without an end was ended with its process.
+Result<void> Conversation::follow_run(const StoredRecord& record) {
+  const std::uint32_t run = record.record.run;
+  const RecordType type = record.record.type;
+  const bool says = carries_message(type) && type != RecordType::kSummary;
+  if (run == 0 || (!says && type != RecordType::kRunBegin && type != RecordType::kRunEnd)) return {};
+  if (last_run_.number != run) {
+    if (last_run_.last_seq != 0 && !last_run_.ended)
+      origins_.note_interruption(last_run_.last_seq, Interruption::kEnded);
+    last_run_ = {run, 0, false};
+  }
+  if (type == RecordType::kRunEnd) {
+    AGENTD_TRY(const RunEndRecord end, read_run_end(record.record));
+    const auto why = interruption_of(end.outcome);
+    if (why && last_run_.last_seq != 0) origins_.note_interruption(last_run_.last_seq, *why);
+    last_run_.ended = true;
+  } else if (says && !last_run_.ended) {
+    last_run_.last_seq = record.seq;
+  }
+  return {};
+}
+
 Result<void> Conversation::apply_totals(const StoredRecord& record) {
   revision_ = std::max(revision_, record.seq);
+  AGENTD_TRY_VOID(follow_run(record));
   if (record.record.type == RecordType::kUsage) {
     AGENTD_TRY(const UsageRecord usage, read_usage(record.record));
     usage_ += usage.usage;

@@ -102,7 +102,7 @@ class Conversation {
   // A copy that stays whole whatever happens to the conversation; constant time.
   Rows pin() const { return rows_; }
   const ViewState& state() const { return state_; }
-  // Which models the rows' answers came from.
+  // Which models the rows' answers came from, and where runs were interrupted.
   const Origins& origins() const { return origins_; }
   // Totals of all usage records that were applied, and of the last turn.
   const Usage& usage() const { return usage_; }
@@ -122,6 +122,7 @@ class Conversation {
  private:
   Result<void> apply_one(const StoredRecord& record);
   Result<void> apply_totals(const StoredRecord& record);
+  Result<void> follow_run(const StoredRecord& record);
   void take_report(const UsageRecord& report);
   Result<void> add_row(Rows& rows, const StoredRecord& record);
   Result<void> rebuild();
@@ -142,6 +143,12 @@ class Conversation {
   std::uint64_t revision_ = 0;
   std::uint32_t runs_ = 0;
   std::uint32_t compactions_before_ = 0;
+  struct Run {
+    std::uint32_t number = 0;
+    std::uint64_t last_seq = 0;  // of its messages before its end; 0 = it has none
+    bool ended = false;
+  };
+  Run last_run_;
 };
 
 }  // namespace agentd

@@ -267,5 +267,30 @@ TEST_F(Verdicts, HooksOfTwoAdaptedFilesHaveNamesOfTheirOwn) {
   EXPECT_TRUE(has(ran.err, names[1])) << ran.err;
 }
 
+// What a guard could not look at is withheld whole.
+TEST_F(Verdicts, NoCallRunsOfAnAnswerThatAClosedHookCouldNotLookAt) {
+  hook("look",
+       "#!/bin/sh\nif [ \"$1\" = hook ]; then echo after_model_call; exit; fi\nexit 3\n", 0755);
+  const std::string script =
+      "- text: s3cret words\n"
+      "  thinking: s3cret thoughts\n"
+      "  calls: [{name: bash, input: {command: 'touch first # s3cret'}}]\n"
+      "- text: the second answer\n";
+  program_.config("hooks: {look: {on_failure: closed}}\n");
+  const Finished ran = run(script, {"--json"});
+  EXPECT_FALSE(made("first")) << ran.out;
+  EXPECT_TRUE(has(ran.out, "[withheld: the hook look")) << ran.out;
+  EXPECT_FALSE(has(ran.out, "s3cret")) << ran.out;
+  const Finished shown = program_.run({"conversation", "show", program_.newest(), "--log"});
+  EXPECT_FALSE(has(shown.out, "s3cret")) << shown.out;
+  EXPECT_FALSE(has(shown.out, "tool_intent")) << shown.out;
+  // A control: with an open hook the call runs.
+  program_.config("hooks: {look: {on_failure: open}}\n");
+  const Finished open = run(script);
+  EXPECT_EQ(open.code, 0) << open.err;
+  EXPECT_TRUE(made("first"));
+  EXPECT_TRUE(has(open.out, "the second answer")) << open.out;
+}
+
 }  // namespace
 }  // namespace agentd::testing

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
-#include <functional>
+#include <map>
 #include <string>
+#include <thread>
 
 #include "tests/e2e/program.h"
 #include "tests/support/anthropic_rules.h"
@@ -42,9 +44,10 @@ class StrictServer {
                              anthropic_error_body("invalid_request_error", why));
         }) {}
   std::string url() const { return server_.url(); }
+  std::string whole_body(std::size_t index) const { return server_.requests().at(index).body; }
   // The messages of a request.
   std::string body(std::size_t index) const {
-    const std::string whole = server_.requests().at(index).body;
+    const std::string whole = whole_body(index);
     return whole.substr(whole.find("\"messages\":"));
   }
   std::size_t count() const { return server_.requests().size(); }
@@ -157,6 +160,163 @@ TEST_F(Wire, ThinkingThatWasCutInsideAnEmojiGoesBackAsItWasSigned) {
       << server.body(1);
   EXPECT_TRUE(has(server.body(1), R"("input":{"command":"echo 👍"})")) << server.body(1);
   EXPECT_FALSE(has(server.body(1), "\xEF\xBF\xBD")) << server.body(1);
+}
+
+// ---- calls of one id
+
+Reply calls(const std::vector<std::pair<std::string, std::string>>& of) {
+  AnthropicWire wire;
+  wire.start();
+  for (const auto& [id, command] : of)
+    wire.tool_use(id, "bash", {R"({"command":")" + command + "\"}"});
+  return Reply::stream(wire.finish("tool_use").bytes());
+}
+
+TEST_F(Wire, TwoCallsOfOneIdAreTwoCallsInRequestAndLog) {
+  StrictServer server({calls({{"toolu_1", "echo one"}, {"toolu_1", "echo two"}, {"toolu_1_2", "echo three"}}),
+                       said("Done.")});
+  const Finished ran = run(server, {"run", "--json", "go"});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_EQ(server.refused, std::vector<std::string>{});
+  ASSERT_EQ(server.count(), 2u);
+  for (const char* const id : {"toolu_1", "toolu_1_2", "toolu_1_3"})
+    EXPECT_TRUE(has(server.body(1), R"("tool_use_id":")" + std::string(id) + '"')) << server.body(1);
+  // What the surface and the log say of each call is of that call.
+  std::map<std::string, std::string> outputs;
+  for (const JsonDocument& line : json_lines(ran.out))
+    if (line.root()["type"].string_or("") == "tool_result")
+      outputs[std::string(line.root()["call_id"].string_or(""))] =
+          std::string(line.root()["output"].string_or(line.root()["text"].string_or("")));
+  EXPECT_EQ(outputs.size(), 3u) << ran.out;
+}
+
+// Servers that count the calls of each answer from the beginning.
+TEST_F(Wire, AnIdThatAnEarlierAnswerHadIsAnotherCallInRequestAndLog) {
+  StrictServer server({calls({{"call_0", "echo one"}}), calls({{"call_0", "echo two"}}), said("Done."),
+                       calls({{"call_0", "echo three"}}), said("Done again.")});
+  ASSERT_EQ(run(server, {"run", "go"}).code, 0);
+  const Finished ran = run(server, {"run", "--follow", "again"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(server.refused, std::vector<std::string>{});
+  EXPECT_EQ(server.count(), 5u);
+}
+
+// ---- summaries by a recipe, and answers that are cut
+
+// A gateway that takes tool blocks only beside tools.
+TEST_F(Wire, ARecipeThatSummarisesToolCallsTakesTheToolsAlong) {
+  StrictServer server({calls({{"toolu_1", "echo one"}}), said("Done."), said("The summary.")});
+  server.rules.tools_beside_tool_blocks = true;
+  ASSERT_EQ(run(server, {"run", "go"}).code, 0);
+  const Finished done = run(server, {"run", "-r", "compact", "--follow"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(server.refused, std::vector<std::string>{});
+  EXPECT_EQ(server.count(), 3u);
+  EXPECT_TRUE(has(server.whole_body(2), R"("tool_choice":{"type":"none"})"));
+  EXPECT_TRUE(has(lines_of(server.body(2)), "< tool_use\n> tool_result\n")) << server.body(2);
+}
+
+TEST_F(Wire, AnAnswerThatIsCutIsToldWithTheLimitThatWasSent) {
+  StrictServer server(
+      {Reply::stream(AnthropicWire().start().text({"Half"}).finish("max_tokens").bytes())});
+  const Finished ran = run(server, {"run", "go"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(server.whole_body(0), "\"max_tokens\":49152"));
+  EXPECT_TRUE(has(ran.err, "was cut at the limit of 49,152 output tokens, thinking included")) << ran.err;
+}
+
+// ---- what was interrupted
+
+// Half an answer, and then nothing until the client goes away.
+Reply half(const std::string& text) {
+  std::string stream = AnthropicWire().start().text({text}).bytes();
+  return Reply::stream(stream.substr(0, stream.rfind("event: content_block_stop"))).stall();
+}
+
+TEST_F(Wire, AnAnswerThatWasInterruptedIsMarkedForTheModel) {
+  StrictServer server({half("Half of it"), said("Fine."), said("Yes.")});
+  Running running = program_.start(words(server, {"run", "first"}));
+  ASSERT_TRUE(running.wait_for_out("Half of it")) << running.err();
+  running.signal(SIGINT);
+  EXPECT_EQ(running.wait().code, 130);
+  EXPECT_EQ(run(server, {"run", "--follow", "second"}).code, 0);
+  EXPECT_EQ(lines_of(server.body(1)),
+            "> first\n< Half of it\n> [interrupted: the answer above is not whole]\n> second\n");
+  // It stays where it is: the provider's cache holds.
+  EXPECT_EQ(run(server, {"run", "--follow", "third"}).code, 0);
+  EXPECT_EQ(lines_of(server.body(2)),
+            "> first\n< Half of it\n> [interrupted: the answer above is not whole]\n> second\n< Fine.\n"
+            "> third\n");
+  EXPECT_EQ(server.refused, std::vector<std::string>{});
+  // And the log says nothing that nobody said.
+  const Finished shown = program_.run({"conversation", "show", program_.newest()});
+  EXPECT_TRUE(has(shown.out, "Half of it")) << shown.err;
+  EXPECT_FALSE(has(shown.out, "[interrupted")) << shown.out;
+}
+
+TEST_F(Wire, AMessageThatWasNotAnsweredIsMarkedForTheModel) {
+  StrictServer server({Reply{}.stall(),
+                       Reply::http(403, {{"content-type", "application/json"}},
+                                   anthropic_error_body("permission_error", "no")),
+                       said("Fine.")});
+  Running running = program_.start(words(server, {"run", "first"}));
+  while (server.count() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  running.signal(SIGINT);
+  EXPECT_EQ(running.wait().code, 130);
+  EXPECT_NE(run(server, {"run", "--follow", "second"}).code, 0);
+  EXPECT_EQ(run(server, {"run", "--follow", "third"}).code, 0);
+  EXPECT_EQ(lines_of(server.body(2)),
+            "> first\n> [interrupted: the message above was not answered]\n> second\n"
+            "> [interrupted by an error: the message above was not answered]\n> third\n");
+  EXPECT_EQ(server.refused, std::vector<std::string>{});
+}
+
+TEST_F(Wire, ACallThatWasInterruptedIsMarkedBehindItsResult) {
+  StrictServer server({calls({{"toolu_1", "sleep 600"}}), said("Fine.")});
+  Running running = program_.start(words(server, {"run", "first"}));
+  ASSERT_TRUE(running.wait_for_err("• bash"));
+  running.signal(SIGINT);
+  EXPECT_EQ(running.wait().code, 130);
+  EXPECT_EQ(run(server, {"run", "--follow", "second"}).code, 0);
+  EXPECT_EQ(lines_of(server.body(1)), "> first\n< tool_use\n> tool_result\n> [interrupted]\n> second\n");
+  EXPECT_EQ(server.refused, std::vector<std::string>{});
+}
+
+TEST_F(Wire, AProgramThatWasKilledLeavesAMark) {
+  StrictServer server({half("Half of it"), said("Fine.")});
+  {
+    Running running = program_.start(words(server, {"run", "first"}));
+    ASSERT_TRUE(running.wait_for_out("Half of it")) << running.err();
+    running.signal(SIGKILL);
+    running.wait();
+  }
+  EXPECT_EQ(run(server, {"run", "--follow", "second"}).code, 0);
+  EXPECT_EQ(lines_of(server.body(1)),
+            "> first\n> [interrupted: the message above was not answered]\n> second\n");
+}
+
+// What the summary is made of has the mark, too.
+TEST_F(Wire, ASummaryIsMadeOfWhatIsMarked) {
+  StrictServer server({half("Half of it"), said("The summary.")});
+  Running running = program_.start(words(server, {"run", "first"}));
+  ASSERT_TRUE(running.wait_for_out("Half of it")) << running.err();
+  running.signal(SIGINT);
+  EXPECT_EQ(running.wait().code, 130);
+  const Finished done = program_.run({"compact", "--follow", "--set", "base_url=" + server.url()});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(lines_of(server.body(1))
+                  .starts_with("> first\n< Half of it\n> [interrupted: the answer above is not whole]\n"))
+      << server.body(1);
+}
+
+// A control: runs that ended by themselves leave none.
+TEST_F(Wire, WhatWasAnsweredHasNoMark) {
+  StrictServer server({calls({{"toolu_1", "echo a"}}), said("One."), calls({{"toolu_2", "echo b"}}),
+                       said("Three.")});
+  ASSERT_EQ(run(server, {"run", "first"}).code, 0);
+  run(server, {"run", "--follow", "--max-turns", "1", "second"});
+  EXPECT_EQ(run(server, {"run", "--follow", "third"}).code, 0);
+  EXPECT_FALSE(has(server.body(3), "[interrupted")) << server.body(3);
 }
 
 }  // namespace

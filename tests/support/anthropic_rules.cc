@@ -92,7 +92,8 @@ std::string thinking_refusal(JsonView body, const Model* model) {
 
 // What one message holds, beside what belongs to the order of messages.
 struct Seen {
-  std::set<std::string> calls, results;
+  std::set<std::string>& all_calls;  // of the request
+  std::set<std::string> calls{}, results{};
   bool tool_blocks = false;
 };
 
@@ -117,14 +118,17 @@ std::string block_refusal(JsonView block, const std::string& at, bool assistant,
     if (!assistant) return at + ": `tool_use` blocks can only be in `assistant` messages";
     if (!block["input"].is_object()) return at + ".tool_use.input: Input should be a valid dictionary";
     if (block["name"].string_or("").empty()) return at + ".tool_use.name: too short";
-    return seen.calls.insert(std::string(block["id"].string_or(""))).second
+    seen.calls.insert(std::string(block["id"].string_or("")));
+    return seen.all_calls.insert(std::string(block["id"].string_or(""))).second
                ? ""
-               : "messages: `tool_use` ids must be unique";
+               : at + ": `tool_use` ids must be unique";
   }
   if (type == "tool_result") {
     seen.tool_blocks = true;
     if (assistant) return at + ": `tool_result` blocks can only be in `user` messages";
-    seen.results.insert(std::string(block["tool_use_id"].string_or("")));
+    const std::string id(block["tool_use_id"].string_or(""));
+    if (!seen.results.insert(id).second)
+      return at + ": each tool_use must have a single result. Found multiple `tool_result` blocks with id: " + id;
     const JsonView content = block["content"];
     for (std::size_t i = 0; content.is_array() && i < content.size(); ++i)
       if (content.at(i)["type"].string_or("") == "text")
@@ -138,7 +142,7 @@ std::string messages_refusal(JsonView body, const AnthropicRules& rules) {
   const JsonView messages = body["messages"];
   if (messages.size() == 0) return "messages: at least one message is required";
   std::string before;
-  std::set<std::string> open;  // calls of the message before
+  std::set<std::string> open, all_calls;  // calls of the message before, and of all
   bool tool_blocks = false;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const std::string at = "messages." + std::to_string(i);
@@ -147,7 +151,7 @@ std::string messages_refusal(JsonView body, const AnthropicRules& rules) {
     if (role == before) return "messages: roles must alternate between \"user\" and \"assistant\"";
     if (i == 0 && role != "user") return "messages: first message must use the \"user\" role";
     if (content.size() == 0) return at + ": all messages must have non-empty content";
-    Seen seen;
+    Seen seen{all_calls};
     bool after_other = false;
     for (std::size_t b = 0; b < content.size(); ++b) {
       const JsonView block = content.at(b);

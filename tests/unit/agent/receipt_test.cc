@@ -8,7 +8,9 @@
 
 #include "core/base/bytes.h"
 #include "core/hooks/payload_json.h"
+#include "core/store/lmdb/lmdb_store.h"
 #include "tests/support/agent_fixture.h"
+#include "tests/support/temp_dir.h"
 
 namespace agentd {
 namespace {
@@ -17,6 +19,7 @@ using testing::action;
 using testing::AgentTest;
 using testing::permission_action;
 using testing::set_action;
+using testing::TempDir;
 using testing::TestCall;
 
 class Receipts : public AgentTest {
@@ -388,6 +391,35 @@ TEST_F(Receipts, AreNotLostWhenACommitFails) {
   full = false;
   session_->end("error");
   EXPECT_EQ(lines(), "turn_end/note/applied turn_end/note/applied ");
+}
+
+// A store that is nearly full: it has room for the log, and none for the receipts beside it.
+TEST_F(Receipts, ThatCannotBeKeptDoNotStandInTheWayOfTheLog) {
+  options_.auto_compact = false;
+  TempDir directory;
+  LmdbOptions lmdb;
+  lmdb.directory = directory.file("store");
+  lmdb.map_bytes = lmdb.map_bytes_max = 8u << 20;
+  auto store = open_lmdb_store(lmdb, clock_);
+  ASSERT_TRUE(store) << store.error().message;
+  store_.put_behind(std::move(*store));
+  tools_.offer("bash");
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "note", [&](const TestCall& call) {
+    return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "seen"));
+  });
+  open();
+  const std::string input = R"({"command":")" + std::string(3'000'000, 'x') + "\"}";
+  model_.ask_tools({{"bash", input}}).say("one").say("two");
+  const auto first = run("first");
+  ASSERT_TRUE(first) << first.error().message;
+  const auto second = run("second");
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(tools_.calls.size(), 1u);
+  EXPECT_TRUE(receipts().empty());
+  int told = 0;
+  for (const auto& event : events_.told)
+    told += event.text.find("could not be kept, the conversation could") != std::string::npos;
+  EXPECT_EQ(told, 1);
 }
 
 // ---- the text of an answer

@@ -110,7 +110,8 @@ TEST_F(Run, ModelErrorIsRecordedAndTheNextRunGoesOn) {
   EXPECT_EQ(read_run_end(log().back().record)->outcome, "error");
   reopen();
   EXPECT_EQ(text_of(run("again")), "fine");
-  EXPECT_EQ(model_.requests[1].all_text(), "first\nagain\n");
+  EXPECT_EQ(model_.requests[1].all_text(),
+            "first\n[interrupted by an error: the message above was not answered]\nagain\n");
 }
 
 TEST_F(Run, AnswerThatWasCutOffStaysMarkedAndWithoutItsCalls) {

@@ -530,8 +530,9 @@ TEST_F(ToolCalls, CallThatDiedWithItsProcessIsUnknownAndNotRunAgain) {
   EXPECT_EQ(text_of(run("go on")), "done");
   EXPECT_EQ(tools_.calls.size(), 1u);
   const auto& seen = model_.requests.back().messages;
-  ASSERT_EQ(seen.size(), 4u);
+  ASSERT_EQ(seen.size(), 5u);
   EXPECT_NE(seen[2].blocks[0].text.find("outcome is unknown"), std::string::npos);
+  EXPECT_EQ(seen[3].blocks[0].text, "[interrupted]");
   EXPECT_EQ(status_of_one_call(), "unknown");
 }
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// context.cc - what every request of a session has beside its messages, and how full the window is.
+#include <algorithm>
+
+#include "core/agent/loading.h"
+#include "core/agent/services.h"
+#include "core/agent/session.h"
+#include "core/agent/summariser.h"
+#include "core/tokens/reports.h"
+
+namespace agentd {
+namespace {
+
+bool same_to_model(const std::vector<Tool>& a, const std::vector<Tool>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tool& one, const Tool& other) {
+    return one.name == other.name && one.description == other.description &&
+           one.input_schema_json == other.input_schema_json;
+  });
+}
+
+}  // namespace
+
+std::string SessionImpl::system_text() const {
+  std::string text = options_.system_prompt;
+  const auto append = [&](std::string_view more) {
+    if (more.empty()) return;
+    if (!text.empty()) text += "\n\n";
+    text += more;
+  };
+  append(options_.instructions);
+  if (agent_.depth != 0) append(subagent_system_text());
+  for (const std::string& context : session_contexts_) append(context);
+  return text;
+}
+
+std::vector<ToolSpec> SessionImpl::tool_specs() const {
+  std::vector<ToolSpec> specs;
+  if (!options_.offer_tools) return specs;
+  for (const Tool& tool : tools_)
+    specs.push_back({tool.name, tool.description, tool.input_schema_json, tool.flags, tool.origin});
+  return specs;
+}
+
+std::vector<ToolSpec> SessionImpl::tools_beside(std::span<const agentd_message> rows) const {
+  if (!holds_tool_blocks(rows)) return {};
+  std::vector<ToolSpec> own = tool_specs();
+  if (!own.empty()) return own;
+  // A recipe for summaries offers none.
+  auto last = load_last_tools(parts_.store, id_);
+  if (last) return std::move(*last);
+  parts_.log.write(LogLevel::kWarning, "agent",
+                   "the tools of the history could not be read: " + last.error().message);
+  return {};
+}
+
+// The tools as of now, and the one that starts subagents. A tool of that name that somebody else brings
+// stays what it is.
+void SessionImpl::refresh_tools() {
+  std::vector<Tool> tools = parts_.tools.tools();
+  const auto is_named = [](const std::string& name) {
+    return [&name](const Tool& tool) { return tool.name == name; };
+  };
+  if (options_.subagents && offers_subagents_ && agent_.depth < kSubagentDepthMax) {
+    Tool task = subagent_tool();
+    if (std::none_of(tools.begin(), tools.end(), is_named(task.name)))
+      tools.push_back(std::move(task));
+  }
+  if (!same_to_model(tools, tools_)) floor_.reset();
+  tools_ = std::move(tools);
+}
+
+std::uint64_t SessionImpl::floor_tokens() const {
+  if (!floor_) floor_ = count_frame(system_text(), tool_specs());
+  return *floor_;
+}
+
+std::uint64_t SessionImpl::count_frame(const std::string& system,
+                                       std::span<const ToolSpec> tools) const {
+  std::string text = system;
+  for (const ToolSpec& tool : tools)
+    text.append(tool.name).append(tool.description).append(tool.input_schema_json);
+  return parts_.estimator.count_text(text);
+}
+
+// What was added since the last report says more about what comes next than the whole does; a
+// little is left until it has added up.
+void SessionImpl::learn_tokens(const std::string& model, std::uint64_t estimated,
+                               std::uint64_t reported) {
+  const bool grows = measured_.model == model && estimated >= measured_.estimated &&
+                     reported >= measured_.reported;
+  const std::uint64_t fresh = grows ? estimated - measured_.estimated : estimated;
+  if (fresh < Calibration::kEstimatedMin) return;
+  const std::uint64_t whole = reported - std::min(reported, conversation_->hidden_tokens());
+  const std::uint64_t truth = grows ? reported - measured_.reported : whole;
+  // System prompt and tools are a part of every whole request: no tokenizer makes so much of them.
+  // Something was added on the way, and what is new in the next request says more.
+  const bool added_to = !grows && truth / 5 > fresh / 2;
+  if (!added_to) services_.factors().learn(model, fresh, truth);
+  measured_ = {model, estimated, reported};
+}
+
+UsageRecord SessionImpl::usage_of_turn(const Usage& usage, std::uint64_t seq,
+                                       const std::string& model, std::uint64_t estimated) {
+  UsageRecord out{usage, seq, "turn"};
+  if (!can_be_true(usage, estimated, services_.model_info(model).window)) {
+    out.for_seq = 0;
+    return out;
+  }
+  const auto corrected = [&] {
+    return static_cast<std::uint64_t>(
+        static_cast<double>(estimated) * services_.factors().of(model) + 0.5);
+  };
+  const std::uint64_t reported = usage.prompt_tokens();
+  const std::uint64_t hidden = conversation_->hidden_tokens();
+  out.estimated = corrected() + hidden;
+  learn_tokens(model, estimated, reported);
+  out.hidden = unexplained_tokens(reported, corrected(), hidden);
+  return out;
+}
+
+Gauge SessionImpl::gauge() const {
+  const ModelInfo info = services_.model_info(options_.model);
+  const Rows& rows = conversation_->rows();
+  const std::uint64_t reported = conversation_->reported_seq();
+  std::uint64_t fresh = reported == 0 ? floor_tokens() + rows.tokens() : 0;
+  if (reported != 0)
+    for (std::uint32_t i = rows.size(); i-- > 0 && rows[i].seq > reported;) fresh += rows[i].tokens;
+  Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
+  gauge.scale = services_.factors().of(options_.model);
+  gauge.floor = gauge.scaled(floor_tokens()) + conversation_->hidden_tokens();
+  gauge.used = gauge.scaled(fresh) + (reported != 0 ? conversation_->last_report().total()
+                                                    : conversation_->hidden_tokens());
+  gauge.reported = reported != 0;
+  gauge.compactions = conversation_->compactions();
+  return gauge;
+}
+
+}  // namespace agentd
