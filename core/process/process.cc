@@ -134,6 +134,7 @@ std::vector<std::string> clean_environment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string_view name = text.substr(0, text.find('='));
+    if (name.size() == text.size()) continue;  // it has no value
     if (name == "PATH")
       out.push_back("PATH=" + absolute_parts(text.substr(name.size() + 1)));
     else if (is_clean(name))

@@ -6,9 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/support/temp_dir.h"
 
@@ -73,6 +76,26 @@ TEST(WriteFile, ReplacesTheFileAndLeavesNothingBeside) {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(dir.path())) files += entry.exists() ? 1u : 0u;
   EXPECT_EQ(files, 1u);
+}
+
+// As processes of two containers do that share a home and have the same number.
+TEST(WriteFile, WritersOfOneProcessNumberDoNotDisturbEachOther) {
+  const TempDir dir;
+  const std::string path = dir.file("f");
+  std::atomic<int> failed = 0, torn = 0;
+  std::vector<std::thread> writers;
+  for (int i = 0; i < 4; ++i)
+    writers.emplace_back([&, i] {
+      for (int k = 0; k < 50; ++k) {
+        if (!write_file_atomically(path, std::string(20'000, static_cast<char>('a' + i)), 0600)) ++failed;
+        const auto text = read_file(path, 1u << 20);
+        if (!text || *text != std::string(20'000, text->empty() ? '?' : text->front())) ++torn;
+      }
+    });
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(torn, 0);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
 }
 
 TEST(WriteFile, ModeIsTheOneAsked) {

@@ -101,6 +101,16 @@ class Environment {
   const char* name_;
 };
 
+TEST(CleanEnvironment, AnEntryWithoutAValueIsLeftOut) {
+  char** const before = environ;
+  char path[] = "PATH", home[] = "HOME", language[] = "LANG=C";
+  char* odd[] = {path, home, language, nullptr};
+  environ = odd;
+  const auto clean = clean_environment();
+  environ = before;
+  EXPECT_EQ(clean, std::vector<std::string>{"LANG=C"});
+}
+
 TEST_F(Process, ReportsTheExitCodeAndBothOutputsInOrder) {
   const auto got = shell("echo one; echo two >&2; echo three; exit 7");
   ASSERT_TRUE(got);
