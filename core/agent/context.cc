@@ -53,8 +53,8 @@ std::vector<ToolSpec> SessionImpl::tools_beside(std::span<const agentd_message> 
   return {};
 }
 
-// The tools as of now, and the one that starts subagents. A tool of that name that somebody else brings
-// stays what it is.
+// The tools as of now, and the one that starts subagents. A tool of that name that somebody else
+// brings stays what it is.
 void SessionImpl::refresh_tools() {
   std::vector<Tool> tools = parts_.tools.tools();
   const auto is_named = [](const std::string& name) {

@@ -70,7 +70,10 @@ Result<std::vector<ToolSpec>> load_last_tools(const Store& store, const Ulid& id
   for (std::size_t i = 0; i < document->root().size(); ++i) {
     const JsonView tool = document->root().at(i);
     tools.push_back({std::string(tool["name"].string_or("")),
-                     std::string(tool["description"].string_or("")), tool["input_schema"].text(), 0, {}});
+                     std::string(tool["description"].string_or("")),
+                     tool["input_schema"].text(),
+                     0,
+                     {}});
   }
   return tools;
 }

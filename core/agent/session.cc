@@ -180,8 +180,9 @@ Result<void> SessionImpl::try_commit() {
 
 // Told once; the log file has every time.
 void SessionImpl::drop_receipts(const Error& why) {
-  const std::string text = "what " + std::to_string(receipts_.size()) +
-                           " hooks answered could not be kept, the conversation could: " + why.message;
+  const std::string text =
+      "what " + std::to_string(receipts_.size()) +
+      " hooks answered could not be kept, the conversation could: " + why.message;
   parts_.log.write(LogLevel::kWarning, "agent", text);
   receipts_.clear();
   if (!told_problems_.insert("receipts").second) return;
@@ -514,7 +515,8 @@ void SessionImpl::tell_short_stop(std::string_view outcome) {
     text = "the model declined to answer";
   else if (stop_reason_ == StopReason::kMaxTokens)
     text = "the answer was cut at the limit of " + with_commas(sent_output_max_) +
-           " output tokens" + (sent_output_max_ != options_.max_output_tokens ? ", thinking included" : "") +
+           " output tokens" +
+           (sent_output_max_ != options_.max_output_tokens ? ", thinking included" : "") +
            ": raise max_output_tokens, or ask it to go on";
   else if (stop_reason_ == StopReason::kContextLength)
     text = "the answer was cut because the model's window is full: compact the conversation, then "

@@ -92,8 +92,8 @@ Result<void> sync_directory(const std::string& path) {
 Result<void> write_file_atomically(const std::string& path, std::string_view bytes, unsigned mode) {
   // Processes of two containers that share a home may have one number.
   std::random_device random;
-  const std::string beside =
-      path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(random()) + std::to_string(random());
+  const std::string beside = path + ".tmp." + std::to_string(::getpid()) + "." +
+                             std::to_string(random()) + std::to_string(random());
   UniqueFd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                      static_cast<mode_t>(mode)));
   if (!fd.valid()) return errno_error("writing " + path, errno);

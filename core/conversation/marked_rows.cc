@@ -20,9 +20,12 @@ bool is_partial(const agentd_message& row) {
 
 std::string_view cause_text(Interruption why) {
   switch (why) {
-    case Interruption::kEnded: return "";
-    case Interruption::kError: return " by an error";
-    case Interruption::kHook: return " by a hook";
+    case Interruption::kEnded:
+      return "";
+    case Interruption::kError:
+      return " by an error";
+    case Interruption::kHook:
+      return " by a hook";
   }
   return "";
 }

@@ -119,7 +119,8 @@ Result<void> Conversation::follow_run(const StoredRecord& record) {
   const std::uint32_t run = record.record.run;
   const RecordType type = record.record.type;
   const bool says = carries_message(type) && type != RecordType::kSummary;
-  if (run == 0 || (!says && type != RecordType::kRunBegin && type != RecordType::kRunEnd)) return {};
+  if (run == 0 || (!says && type != RecordType::kRunBegin && type != RecordType::kRunEnd))
+    return {};
   if (last_run_.number != run) {
     if (last_run_.last_seq != 0 && !last_run_.ended)
       origins_.note_interruption(last_run_.last_seq, Interruption::kEnded);

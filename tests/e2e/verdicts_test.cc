@@ -269,8 +269,8 @@ TEST_F(Verdicts, HooksOfTwoAdaptedFilesHaveNamesOfTheirOwn) {
 
 // What a guard could not look at is withheld whole.
 TEST_F(Verdicts, NoCallRunsOfAnAnswerThatAClosedHookCouldNotLookAt) {
-  hook("look",
-       "#!/bin/sh\nif [ \"$1\" = hook ]; then echo after_model_call; exit; fi\nexit 3\n", 0755);
+  hook("look", "#!/bin/sh\nif [ \"$1\" = hook ]; then echo after_model_call; exit; fi\nexit 3\n",
+       0755);
   const std::string script =
       "- text: s3cret words\n"
       "  thinking: s3cret thoughts\n"

@@ -173,14 +173,16 @@ Reply calls(const std::vector<std::pair<std::string, std::string>>& of) {
 }
 
 TEST_F(Wire, TwoCallsOfOneIdAreTwoCallsInRequestAndLog) {
-  StrictServer server({calls({{"toolu_1", "echo one"}, {"toolu_1", "echo two"}, {"toolu_1_2", "echo three"}}),
-                       said("Done.")});
+  StrictServer server(
+      {calls({{"toolu_1", "echo one"}, {"toolu_1", "echo two"}, {"toolu_1_2", "echo three"}}),
+       said("Done.")});
   const Finished ran = run(server, {"run", "--json", "go"});
   EXPECT_EQ(ran.code, 0) << ran.out;
   EXPECT_EQ(server.refused, std::vector<std::string>{});
   ASSERT_EQ(server.count(), 2u);
   for (const char* const id : {"toolu_1", "toolu_1_2", "toolu_1_3"})
-    EXPECT_TRUE(has(server.body(1), R"("tool_use_id":")" + std::string(id) + '"')) << server.body(1);
+    EXPECT_TRUE(has(server.body(1), R"("tool_use_id":")" + std::string(id) + '"'))
+        << server.body(1);
   // What the surface and the log say of each call is of that call.
   std::map<std::string, std::string> outputs;
   for (const JsonDocument& line : json_lines(ran.out))
@@ -192,8 +194,8 @@ TEST_F(Wire, TwoCallsOfOneIdAreTwoCallsInRequestAndLog) {
 
 // Servers that count the calls of each answer from the beginning.
 TEST_F(Wire, AnIdThatAnEarlierAnswerHadIsAnotherCallInRequestAndLog) {
-  StrictServer server({calls({{"call_0", "echo one"}}), calls({{"call_0", "echo two"}}), said("Done."),
-                       calls({{"call_0", "echo three"}}), said("Done again.")});
+  StrictServer server({calls({{"call_0", "echo one"}}), calls({{"call_0", "echo two"}}),
+                       said("Done."), calls({{"call_0", "echo three"}}), said("Done again.")});
   ASSERT_EQ(run(server, {"run", "go"}).code, 0);
   const Finished ran = run(server, {"run", "--follow", "again"});
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -222,7 +224,8 @@ TEST_F(Wire, AnAnswerThatIsCutIsToldWithTheLimitThatWasSent) {
   const Finished ran = run(server, {"run", "go"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(has(server.whole_body(0), "\"max_tokens\":49152"));
-  EXPECT_TRUE(has(ran.err, "was cut at the limit of 49,152 output tokens, thinking included")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "was cut at the limit of 49,152 output tokens, thinking included"))
+      << ran.err;
 }
 
 // ---- what was interrupted
@@ -244,9 +247,10 @@ TEST_F(Wire, AnAnswerThatWasInterruptedIsMarkedForTheModel) {
             "> first\n< Half of it\n> [interrupted: the answer above is not whole]\n> second\n");
   // It stays where it is: the provider's cache holds.
   EXPECT_EQ(run(server, {"run", "--follow", "third"}).code, 0);
-  EXPECT_EQ(lines_of(server.body(2)),
-            "> first\n< Half of it\n> [interrupted: the answer above is not whole]\n> second\n< Fine.\n"
-            "> third\n");
+  EXPECT_EQ(
+      lines_of(server.body(2)),
+      "> first\n< Half of it\n> [interrupted: the answer above is not whole]\n> second\n< Fine.\n"
+      "> third\n");
   EXPECT_EQ(server.refused, std::vector<std::string>{});
   // And the log says nothing that nobody said.
   const Finished shown = program_.run({"conversation", "show", program_.newest()});
@@ -278,7 +282,8 @@ TEST_F(Wire, ACallThatWasInterruptedIsMarkedBehindItsResult) {
   running.signal(SIGINT);
   EXPECT_EQ(running.wait().code, 130);
   EXPECT_EQ(run(server, {"run", "--follow", "second"}).code, 0);
-  EXPECT_EQ(lines_of(server.body(1)), "> first\n< tool_use\n> tool_result\n> [interrupted]\n> second\n");
+  EXPECT_EQ(lines_of(server.body(1)),
+            "> first\n< tool_use\n> tool_result\n> [interrupted]\n> second\n");
   EXPECT_EQ(server.refused, std::vector<std::string>{});
 }
 
@@ -304,8 +309,9 @@ TEST_F(Wire, ASummaryIsMadeOfWhatIsMarked) {
   EXPECT_EQ(running.wait().code, 130);
   const Finished done = program_.run({"compact", "--follow", "--set", "base_url=" + server.url()});
   ASSERT_EQ(done.code, 0) << done.err;
-  EXPECT_TRUE(lines_of(server.body(1))
-                  .starts_with("> first\n< Half of it\n> [interrupted: the answer above is not whole]\n"))
+  EXPECT_TRUE(
+      lines_of(server.body(1))
+          .starts_with("> first\n< Half of it\n> [interrupted: the answer above is not whole]\n"))
       << server.body(1);
 }
 

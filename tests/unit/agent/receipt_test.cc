@@ -404,9 +404,8 @@ TEST_F(Receipts, ThatCannotBeKeptDoNotStandInTheWayOfTheLog) {
   ASSERT_TRUE(store) << store.error().message;
   store_.put_behind(std::move(*store));
   tools_.offer("bash");
-  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "note", [&](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "seen"));
-  });
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "note",
+     [&](const TestCall& call) { return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "seen")); });
   open();
   const std::string input = R"({"command":")" + std::string(3'000'000, 'x') + "\"}";
   model_.ask_tools({{"bash", input}}).say("one").say("two");

@@ -108,16 +108,22 @@ TEST(AnthropicRules, IdsThatNameTwoCallsAreSeen) {
     for (const Message& message : messages) request.add(message);
     return anthropic_refusal(body_of(request));
   };
-  const auto answer = [](std::vector<Block> blocks) { return Message{Role::kAssistant, 0, std::move(blocks)}; };
-  const auto results = [](std::vector<Block> blocks) { return Message{Role::kUser, 0, std::move(blocks)}; };
-  EXPECT_NE(refusal({answer({call("t"), call("t")}), results({result("t")})}).find("must be unique"),
-            std::string::npos);
+  const auto answer = [](std::vector<Block> blocks) {
+    return Message{Role::kAssistant, 0, std::move(blocks)};
+  };
+  const auto results = [](std::vector<Block> blocks) {
+    return Message{Role::kUser, 0, std::move(blocks)};
+  };
+  EXPECT_NE(
+      refusal({answer({call("t"), call("t")}), results({result("t")})}).find("must be unique"),
+      std::string::npos);
   EXPECT_NE(refusal({answer({call("t")}), results({result("t")}), answer({call("t")}),
                      results({result("t")})})
                 .find("must be unique"),
             std::string::npos);
-  EXPECT_NE(refusal({answer({call("t")}), results({result("t"), result("t")})}).find("single result"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal({answer({call("t")}), results({result("t"), result("t")})}).find("single result"),
+      std::string::npos);
   EXPECT_EQ(refusal({answer({call("t"), call("u")}), results({result("t"), result("u")})}), "");
 }
 
