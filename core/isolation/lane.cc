@@ -268,22 +268,32 @@ LaneEnd Lane::send(const LaneMessage& message, std::string_view body, const Lane
   }
 }
 
+// Of a body that is gone.
+constexpr std::size_t kCapacityKept = 1u << 20;
+
 LaneEnd Lane::receive(LaneMessage& message, std::string& body, const LaneWait& wait) {
   body.clear();
+  if (wait.share != nullptr) wait.share->give_back();
+  if (body.capacity() > kCapacityKept) body = std::string();
   LaneEnd end = wait_turn(wait);
   if (end != LaneEnd::kMessage) return end;
   const LaneHead first = copy_head(memory_->head);
   if (first.body_bytes > kBodyBytesMax) return LaneEnd::kBroken;
+  const bool keeps = wait.share == nullptr || first.body_bytes <= kPieceBytes ||
+                     wait.share->take(first.body_bytes);
+  if (keeps) body.reserve(first.body_bytes);
+  std::uint64_t taken = 0;
   const auto turn = [this](const LaneWait& until) { return wait_turn(until); };
   BodyWait coming(wait);
   coming.begin();
   for (LaneHead head = first;;) {
     // The first piece settles what the others have to be.
     if (head.body_bytes != first.body_bytes || head.message.op != first.message.op ||
-        head.piece_bytes != piece_of(first.body_bytes, body.size()))
+        head.piece_bytes != piece_of(first.body_bytes, taken))
       return LaneEnd::kBroken;
-    body.append(memory_->piece.data(), head.piece_bytes);
-    if (body.size() == first.body_bytes) break;
+    if (keeps) body.append(memory_->piece.data(), head.piece_bytes);
+    taken += head.piece_bytes;
+    if (taken == first.body_bytes) break;
     LaneHead more;
     more.message.op = static_cast<std::uint32_t>(LaneOp::kMore);
     memory_->head = more;
@@ -293,7 +303,7 @@ LaneEnd Lane::receive(LaneMessage& message, std::string& body, const LaneWait& w
     head = copy_head(memory_->head);
   }
   message = first.message;
-  return LaneEnd::kMessage;
+  return keeps ? LaneEnd::kMessage : LaneEnd::kTooBig;
 }
 
 // ---- the region

@@ -27,6 +27,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/result.h"
+#include "core/isolation/body_budget.h"
 
 namespace agentd {
 
@@ -66,7 +67,7 @@ enum class LaneEnd : std::uint8_t {
   kGone,       // the other side has ended
   kStuck,   // a body that had begun did not come to its end in time; the lane is of no use any more
   kBroken,  // it wrote what no side writes
-  kTooBig,  // the body is over the limit
+  kTooBig,  // the body is over the limit, or there was no room for it: received, and dropped
 };
 
 // How long, and for what else, a side waits.
@@ -78,6 +79,8 @@ struct LaneWait {
   // A body that has begun may go on for so long after `until_ns`, or after the cancel word was set;
   // without a value until it stops coming.
   std::uint64_t body_grace_ns = Deadline::kNever;
+  // Of who receives: a body over a piece is kept when there is room for it. Null = whatever comes.
+  BodyShare* share = nullptr;
 };
 
 struct LaneMemory;  // in the shared region
@@ -95,9 +98,9 @@ class Lane {
   // side. kMessage = it is on its way. With a grace the first piece has it, too, and a side that
   // does not take it in time leaves the lane of no use. REQUIRES: the turn is ours.
   LaneEnd send(const LaneMessage& message, std::string_view body, const LaneWait& wait);
-  // Waits for the turn and takes the message out. `body` is replaced; its capacity is kept. A body
-  // that has begun is taken to its end, as long as wait.body_grace_ns allows; one that stops is
-  // kStuck.
+  // Waits for the turn and takes the message out. `body` is replaced; its capacity is kept when it
+  // is small. A body that has begun is taken to its end, as long as wait.body_grace_ns allows; one
+  // that stops is kStuck. kTooBig: `message` came and is to be answered, its body is lost.
   LaneEnd receive(LaneMessage& message, std::string& body, const LaneWait& wait);
 
  private:

@@ -245,6 +245,7 @@ WorkerSetup WorkerPlugin::setup(const WorkerOptions& options) const {
           name_,
           sealed_.fd.get(),
           serial ? 1 : AnswerRegion::kCallLanesMax,
+          bodies_,
           boot_};
 }
 

@@ -161,6 +161,7 @@ class WorkerPlugin final : public Plugin {
   const WorkerPlacing placing_;
   SealedFile sealed_;
   TokenTable& tokens_;
+  const std::shared_ptr<BodyBudget> bodies_ = std::make_shared<BodyBudget>();
   const Clock& clock_;
   Log& log_;
   const std::shared_ptr<Quarantine> quarantine_;  // its last workers may outlast its host

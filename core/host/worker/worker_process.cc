@@ -116,6 +116,7 @@ WorkerProcess::WorkerProcess(const WorkerSetup& setup)
       clock_(setup.clock),
       log_(setup.log),
       options_(setup.options),
+      bodies_(setup.bodies),
       name_(setup.name) {}
 
 WorkerProcess::~WorkerProcess() {
@@ -440,10 +441,16 @@ bool WorkerProcess::place(Running& running, const Target& target, LaneMessage& m
 agentd_status WorkerProcess::converse(Running& running, Lane lane, const LaneMessage& message) {
   LaneMessage answer;
   std::string body;
+  BodyShare share(bodies_);
   LaneEnd end = lane.send(message, {}, wait_until(deadline_of(*running.call.live)));
   for (;;) {
-    if (end == LaneEnd::kMessage) end = lane.receive(answer, body, wait_for(running));
-    if (end != LaneEnd::kMessage) {
+    if (end == LaneEnd::kMessage) {
+      LaneWait wait = wait_for(running);
+      wait.share = &share;
+      end = lane.receive(answer, body, wait);
+    }
+    const bool dropped = end == LaneEnd::kTooBig && is(answer, LaneOp::kService);
+    if (end != LaneEnd::kMessage && !dropped) {
       if (const auto status = after(running, end)) return *status;
       end = LaneEnd::kMessage;  // it has a grace, or the deadline has moved: we listen on
       continue;
@@ -459,7 +466,8 @@ agentd_status WorkerProcess::converse(Running& running, Lane lane, const LaneMes
     }
     // A worker that never stops asking is given up like one that never answers.
     if (const auto over = out_of_time(running)) return *over;
-    end = serve(lane, answer, body, [&] { return wait_for(running); });
+    const auto wait = [&] { return wait_for(running); };
+    end = dropped ? refuse_body(lane, answer, wait()) : serve(lane, answer, body, share, wait);
   }
 }
 
@@ -524,14 +532,33 @@ std::optional<agentd_status> WorkerProcess::after(Running& running, LaneEnd end)
   return fail(running, AGENTD_E_INTERNAL, end_text());
 }
 
-LaneEnd WorkerProcess::serve(Lane& lane, const LaneMessage& request, const std::string& body,
-                             const std::function<LaneWait()>& wait) {
+LaneEnd WorkerProcess::serve(Lane& lane, const LaneMessage& request, std::string& body,
+                             BodyShare& share, const std::function<LaneWait()>& wait) {
   ServiceDesk::Answer answer;
   if (!desk_->serve(request.token, body, answer)) return LaneEnd::kBroken;
+  // Before the worker goes on: what it sends next may need the room.
+  if (body.capacity() > Lane::kPieceBytes) body = std::string();
+  share.give_back();
   LaneMessage reply = message_of(LaneOp::kReply);
   reply.status = answer.status;
   reply.token = request.token;
-  const LaneEnd end = lane.send(reply, answer.body, wait());
+  return hand_reply(lane, reply, answer.body, wait());
+}
+
+LaneEnd WorkerProcess::refuse_body(Lane& lane, const LaneMessage& request, const LaneWait& wait) {
+  LaneMessage reply = message_of(LaneOp::kReply);
+  reply.status = AGENTD_E_TOO_BIG;
+  reply.token = request.token;
+  const ServiceReply nothing;
+  std::string body;
+  if (!flatten(*reply_shape(static_cast<std::uint32_t>(ServiceOp::kEmit)), &nothing, body))
+    return LaneEnd::kBroken;
+  return hand_reply(lane, reply, body, wait);
+}
+
+LaneEnd WorkerProcess::hand_reply(Lane& lane, const LaneMessage& reply, std::string_view body,
+                                  const LaneWait& wait) {
+  const LaneEnd end = lane.send(reply, body, wait);
   // It does not take the reply, or the turn is still ours and what lies in the lane is the request
   // that was served.
   if (end == LaneEnd::kTimeout || end == LaneEnd::kStuck) return LaneEnd::kStuck;
@@ -628,6 +655,7 @@ void WorkerProcess::serve_lane(std::uint32_t index) {
   Lane lane = region_->service_lane(index, Lane::Side::kHost);
   LaneMessage request;
   std::string body;
+  BodyShare share(bodies_);
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -635,14 +663,17 @@ void WorkerProcess::serve_lane(std::uint32_t index) {
       if (gone_.load() != 0) return;
       rang_ &= ~(1u << index);
     }
-    const LaneEnd end =
-        lane.receive(request, body, wait_until(clock_.monotonic_ns() + ns(kServiceTime)));
-    if (end == LaneEnd::kGone) return;
     const auto wait = [&] { return wait_until(clock_.monotonic_ns() + ns(kServiceTime)); };
-    const bool asked = end == LaneEnd::kMessage && is(request, LaneOp::kService);
-    const LaneEnd served = asked ? serve(lane, request, body, wait) : LaneEnd::kBroken;
+    LaneWait for_request = wait();
+    for_request.share = &share;
+    const LaneEnd end = lane.receive(request, body, for_request);
+    if (end == LaneEnd::kGone) return;
+    const bool asked = is(request, LaneOp::kService);
+    const LaneEnd served = asked && end == LaneEnd::kMessage
+                               ? serve(lane, request, body, share, wait)
+                           : asked && end == LaneEnd::kTooBig ? refuse_body(lane, request, wait())
+                                                              : LaneEnd::kBroken;
     if (served != LaneEnd::kMessage && served != LaneEnd::kGone) broken("a request");
-    if (body.capacity() > Lane::kPieceBytes) body = std::string();  // it waits for long
   }
 }
 

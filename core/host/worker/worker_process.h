@@ -52,6 +52,7 @@ struct WorkerSetup {
   std::string name;  // of the hook
   int module_fd = -1;
   std::uint32_t call_lanes = 1;
+  std::shared_ptr<BodyBudget> bodies;  // of all workers of the plugin
   BootArgs boot;  // window_base is set here
 };
 
@@ -115,8 +116,12 @@ class WorkerProcess {
   agentd_status given_up(Running& running);
   agentd_status fail(Running& running, agentd_status status, std::string text);
   // `wait` says how long the worker may take to take the reply, once there is one.
-  LaneEnd serve(Lane& lane, const LaneMessage& request, const std::string& body,
+  LaneEnd serve(Lane& lane, const LaneMessage& request, std::string& body, BodyShare& share,
                 const std::function<LaneWait()>& wait);
+  // Answers a request whose body there was no room for.
+  LaneEnd refuse_body(Lane& lane, const LaneMessage& request, const LaneWait& wait);
+  LaneEnd hand_reply(Lane& lane, const LaneMessage& reply, std::string_view body,
+                     const LaneWait& wait);
   agentd_status wait_completed(Running& running);
   void broken(std::string_view what);
 
@@ -134,6 +139,7 @@ class WorkerProcess {
   const Clock& clock_;
   Log& log_;
   const WorkerOptions options_;
+  const std::shared_ptr<BodyBudget> bodies_;
   const std::string name_;
 
   std::unique_ptr<PayloadWindow> window_;

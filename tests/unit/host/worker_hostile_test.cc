@@ -180,6 +180,12 @@ TEST(HostileWorker, ThatForgesTokensReachesNoCallOfAnother) {
   slot->close();
 }
 
+TEST(HostileWorker, HasOneBudgetForAllBodiesThatAreOnTheirWay) {
+  HostileFixture fixture("hoards");
+  ASSERT_EQ(fixture.problem(), "");
+  EXPECT_EQ(fixture.ask("bash").reason, "0 " + std::to_string(AGENTD_E_TOO_BIG));
+}
+
 TEST(HostileWorker, ThatAsksForWhatItWasNotGrantedIsDenied) {
   HostileFixture fixture("asks_for_more");
   ASSERT_EQ(fixture.problem(), "");

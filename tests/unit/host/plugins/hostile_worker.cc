@@ -94,6 +94,7 @@ class Hostile {
       for (;;) ask_for_nothing(lane, call);
     if (rule_ == "stalls") stall(lane, LaneOp::kService);
     if (rule_ == "forges") return forge(lane, call);
+    if (rule_ == "hoards") return hoard(lane, call);
     if (rule_ == "asks_for_more") return ask_for_more(lane, call);
     tell(lane, message_of(LaneOp::kDone), {});
   }
@@ -109,15 +110,20 @@ class Hostile {
   }
 
   agentd_status emit_block(Lane& lane, agentd_token token, std::string_view why) {
+    return emit_text(lane, token, AGENTD_ACT_BLOCK, why);
+  }
+
+  agentd_status emit_text(Lane& lane, agentd_token token, std::uint16_t kind,
+                          std::string_view why) {
     agentd_act_text action{};
-    action.h = {sizeof action, AGENTD_ACT_BLOCK, 0};
+    action.h = {sizeof action, kind, 0};
     action.text = text(why);
     ServiceArgs args;
     args.op = static_cast<std::uint32_t>(ServiceOp::kEmit);
-    args.number[0] = AGENTD_ACT_BLOCK;
+    args.number[0] = kind;
     args.record[0] = &action;
     std::string body;
-    (void)flatten(*args_shape(args.op, AGENTD_ACT_BLOCK), &args, body);
+    (void)flatten(*args_shape(args.op, kind), &args, body);
     return ask(lane, token, body);
   }
 
@@ -166,15 +172,38 @@ class Hostile {
 
   // Announces four pieces, hands over the first, and leaves it at that.
   [[noreturn]] void stall(Lane& lane, LaneOp op) {
+    begin(lane, op, 4 * Lane::kPieceBytes);
+    for (;;) ::pause();
+  }
+
+  // The first piece of a body of that many bytes.
+  void begin(Lane& lane, LaneOp op, std::uint64_t whole) {
     char* const memory = memory_of(lane);
     const LaneMessage message = message_of(op);
-    const std::uint64_t whole = 4 * Lane::kPieceBytes, piece = Lane::kPieceBytes;
+    const std::uint64_t piece = Lane::kPieceBytes;
     std::memcpy(memory + 64, &message, sizeof message);
     std::memcpy(memory + 64 + sizeof message, &whole, sizeof whole);
     std::memcpy(memory + 72 + sizeof message, &piece, sizeof piece);
     std::atomic_ref(*reinterpret_cast<std::uint32_t*>(memory)).fetch_add(1);
     ::syscall(SYS_futex, memory, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-    for (;;) ::pause();
+  }
+
+  // Two bodies of 60 MiB that it never sends to their end, and then one of 20 MiB, and a small one.
+  void hoard(Lane& lane, const LaneMessage& call) {
+    const std::string much(20u << 20, 'x');
+    const agentd_status before = emit_text(lane, call.token, AGENTD_ACT_SYSTEM_MESSAGE, much);
+    for (const std::uint32_t index : {0u, 1u}) {
+      Lane other = region_->service_lane(index, Lane::Side::kWorker);
+      LaneMessage more;
+      std::string none;
+      begin(other, LaneOp::kService, 60u << 20);
+      region_->ring(index);
+      (void)other.receive(more, none, {});  // "go on": the host has room for it
+    }
+    const agentd_status beside = emit_text(lane, call.token, AGENTD_ACT_SYSTEM_MESSAGE, much);
+    emit_text(lane, call.token, AGENTD_ACT_BLOCK,
+              std::to_string(before) + " " + std::to_string(beside));
+    tell(lane, message_of(LaneOp::kDone), {});
   }
 
   // Another thread writes over the lane while this one talks.

@@ -162,6 +162,18 @@ std::string descriptors() {
   return out;
 }
 
+// Opens all that it can: the largest number, and why there was no more.
+std::string many_descriptors() {
+  std::vector<int> open;
+  int last = -1;
+  for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0 && open.size() < 5'000;
+       fd = ::open("/dev/null", O_RDONLY))
+    open.push_back(last = fd);
+  const std::string why = errno == EMFILE ? "EMFILE" : std::to_string(errno);
+  for (const int fd : open) ::close(fd);
+  return std::to_string(last) + " " + why;
+}
+
 std::string limits() {
   std::string out;
   for (const __rlimit_resource each : {RLIMIT_CORE, RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_DATA}) {
@@ -396,6 +408,7 @@ std::string do_system_call(const std::string& what, const std::string& argument)
   if (what == "larger_buffer") return take_larger_buffer();
   if (what == "splice_memory") return splice_memory();
   if (what == "fill_pairs") return fill_pairs();
+  if (what == "many_descriptors") return many_descriptors();
   if (what == "clone3") return result(::syscall(SYS_clone3, nullptr, 0));
   if (what == "descriptors") return descriptors();
   if (what == "dumpable") return std::to_string(::prctl(PR_GET_DUMPABLE));
