@@ -121,7 +121,8 @@ TEST_F(CompactionHooks, AHookSummaryIsAppliedVerbatimWithoutAModelCall) {
 
 TEST_F(CompactionHooks, TheFirstNonEmptySummaryInOrderWins) {
   fill();
-  yaml_hook("a_silent", "on: before_compaction\ndo: {action: summary, summary: \"\"}\n");
+  executable_hook("a_silent", "before_compaction",
+                  "    cat > /dev/null; echo '{\"action\": \"summary\", \"summary\": \"\"}'");
   yaml_hook("b_first", "on: before_compaction\ndo: {action: summary, summary: FROM-B}\n");
   yaml_hook("c_second", "on: before_compaction\ndo: {action: summary, summary: FROM-C}\n");
   const Finished ran = compact({"--follow", "--set", "hooks.order=a_silent,b_first,c_second"});
@@ -144,7 +145,8 @@ TEST_F(CompactionHooks, TheOrderOfTheConfigurationDecidesAndNotTheNames) {
 
 TEST_F(CompactionHooks, BlankSummariesOfHooksLeaveItToTheModel) {
   fill();
-  yaml_hook("blank", "on: before_compaction\ndo: {action: summary, summary: \" \\n \"}\n");
+  executable_hook("blank", "before_compaction",
+                  "    cat > /dev/null; echo '{\"action\": \"summary\", \"summary\": \" \\n \"}'");
   const Finished ran = compact();
   ASSERT_EQ(outcomes(ran), "applied") << ran.out << ran.err;
   EXPECT_EQ(model_.calls_since(0, true).size(), 1u);
@@ -187,7 +189,8 @@ TEST_F(CompactionHooks, AfterCompactionGetsTheCountsFromBefore) {
 
 TEST_F(CompactionHooks, WhatAfterCompactionAnswersChangesNothing) {
   fill();
-  yaml_hook("late", "on: after_compaction\ndo: {action: block, reason: too late}\n");
+  executable_hook("late", "after_compaction",
+                  "    cat > /dev/null; echo '{\"action\": \"block\", \"reason\": \"too late\"}'");
   const Finished ran = compact();
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(outcomes(ran), "applied");
