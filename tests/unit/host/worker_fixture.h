@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -111,21 +112,26 @@ inline std::vector<pid_t> children() {
   return out;
 }
 
+// A file of a process; empty when the process is gone, even in the middle of reading.
+inline std::string proc_file(pid_t pid, const std::string& name) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/" + name);
+  std::ostringstream out;
+  out << in.rdbuf();  // unlike an iterator of the buffer it throws nothing
+  return std::move(out).str();
+}
+
 // Those among them that are no zygote of workers.
 inline std::vector<pid_t> workers() {
   std::vector<pid_t> out = children();
   std::erase_if(out, [](pid_t pid) {
-    std::ifstream in("/proc/" + std::to_string(pid) + "/cmdline");
-    const std::string line{std::istreambuf_iterator<char>(in), {}};
-    return line.find(std::string("\0zygote\0", 8)) != std::string::npos;
+    return proc_file(pid, "cmdline").find(std::string("\0zygote\0", 8)) != std::string::npos;
   });
   return out;
 }
 
 // Whether it runs; one that has ended may still have to be waited for by others.
 inline bool alive(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  const std::string line{std::istreambuf_iterator<char>(in), {}};
+  const std::string line = proc_file(pid, "stat");
   const std::size_t name_end = line.rfind(')');
   return name_end != std::string::npos && line[name_end + 2] != 'Z' && line[name_end + 2] != 'X';
 }
