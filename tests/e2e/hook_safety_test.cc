@@ -157,7 +157,11 @@ TEST_F(HookSafety, TheSameModuleSeesAllOfItWithoutTheCageInEveryFunction) {
                                   "save_state()", "load_state()", "destroy()", "its destructor"})
     EXPECT_TRUE(has(text, "the network, writable files, processes in " + std::string(where) + "\n"))
         << text;
-  for (const char* const what : {"saw the key, ", "HOME, ", "the secret in memory, ", "files, "})
+  for (const char* const what : {"saw the key, ", "HOME, ",
+#if !defined(AGENTD_SANITIZED_BUILD)
+                                 "the secret in memory, ",
+#endif
+                                 "files, "})
     EXPECT_TRUE(has(text, what)) << text;
   ::unlink("/tmp/agentd-nosy-was-here");
 }

@@ -51,6 +51,14 @@ static int file_has_secret(const char* path) {
   return got > 0 && has_secret(piece, (size_t)got);
 }
 
+/* A sanitizer has a copy of the environment that is its own, and a shadow as large as the machine: it is not looked
+ * into. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LOOKS_INTO_MEMORY 0
+#else
+#define LOOKS_INTO_MEMORY 1
+#endif
+
 /* In all memory of this process that is its own. */
 static int memory_has_secret(void) {
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -114,7 +122,7 @@ static void look(const char* where) {
   if (getenv("HOME") != NULL) strcat(seen, "HOME, ");
   if (file_has_secret("/proc/self/environ")) strcat(seen, "the environment, ");
   if (file_has_secret(of_parent)) strcat(seen, "the environment of its parent, ");
-  if (memory_has_secret()) strcat(seen, "the secret in memory, ");
+  if (LOOKS_INTO_MEMORY && memory_has_secret()) strcat(seen, "the secret in memory, ");
   if (file_has_secret("/etc/passwd") || open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0)
     strcat(seen, "files, ");
   if (has_descriptor()) strcat(seen, "open files, ");
