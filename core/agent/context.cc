@@ -82,8 +82,8 @@ std::uint64_t SessionImpl::count_frame(const std::string& system,
   return parts_.estimator.count_text(text);
 }
 
-// What was added since the last report says more about what comes next than the whole does; a
-// little is left until it has added up.
+// Learns from the tokens added since the last report, which say more about the next ones than the whole
+// does; additions too small to measure wait until they have added up.
 void SessionImpl::learn_tokens(const std::string& model, std::uint64_t estimated,
                                std::uint64_t reported) {
   const bool grows = measured_.model == model && estimated >= measured_.estimated &&

@@ -162,7 +162,7 @@ Result<void> SessionImpl::try_commit() {
   };
   auto stored = append(receipts_);
   if (!stored && stored.error().code != Code::kConflict && !receipts_.empty()) {
-    // What hooks answered stands beside the log, and must never stand in its way.
+    // Receipts stand beside the log: when they cannot be stored, the records are stored without them.
     auto without = append({});
     if (without) {
       drop_receipts(stored.error());

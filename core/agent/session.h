@@ -160,8 +160,8 @@ class SessionImpl final : public Session {
   // ---- context (context.cc)
   std::string system_text() const;
   std::vector<ToolSpec> tool_specs() const;
-  // What goes along with a request about these rows in which no tool may be called: the tools of this
-  // session, or those that the calls in the rows were made with; none where there is no call.
+  // The tools to send with a request about these rows in which no tool may be called: those of this
+  // session, or those that the calls in the rows name; none where the rows hold no call.
   std::vector<ToolSpec> tools_beside(std::span<const agentd_message> rows) const;
   void refresh_tools();
   // System prompt and tools as the estimator counts them, before the correction of the gauge.

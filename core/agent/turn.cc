@@ -381,8 +381,8 @@ Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::u
   const bool withheld = redacts_answers(*session_.snapshot_);
   const bool rewritten = outcome && !outcome->rewrites.empty();
   if (rewritten) {
-    // What a guard could not look at is withheld whole: nothing of it is kept, and no call of it
-    // runs.
+    // An answer that a guard could not look at is withheld whole: no block of it is kept, and no tool
+    // call of it runs.
     if (outcome->withheld) {
       response.message.blocks.clear();
       inputs_.clear();

@@ -39,7 +39,7 @@ std::string half_bytes(unsigned unit) {
           static_cast<char>(0x80 | (unit & 0x3F))};
 }
 
-// What stands alone has no character.
+// Replaces, or keeps as three bytes, each \uD800-\uDFFF escape without its other half.
 std::string without_lone_surrogates(std::string_view text, JsonDocument::Halves halves) {
   std::string out(text);
   for (std::size_t at = 0; at + 6 <= out.size(); ++at) {

@@ -54,7 +54,7 @@ class JsonView {
 
 class JsonDocument {
  public:
-  // What becomes of \uD800-\uDFFF escapes that are no pair.
+  // How to read a \uD800-\uDFFF escape without its other half.
   enum class Halves : std::uint8_t {
     kReplace,  // each is U+FFFD
     kKeep,     // each is the three bytes that UTF-8 has no place for: of a text that comes in pieces,

@@ -65,7 +65,7 @@ void print_not_judged(Output& out, const std::map<std::uint16_t, std::size_t>& n
               rule_name(since) + " failed\n");
 }
 
-// What the rules were judged for, and how to have them judged for the other place.
+// The isolation that the rules were judged for, and the option that judges for the other one.
 std::string profile_text(Isolation profile) {
   return profile == Isolation::kInProcess ? "judged as a hook in agentd's own process; --isolation "
                                             "process judges it as one in a worker process"

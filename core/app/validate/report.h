@@ -27,7 +27,7 @@ struct RuleResult {
   bool hung = false;        // a step of it did not end in time, whatever the rule is about
   bool out_of_profile = false;  // skipped, since it does not matter where the hook runs
 
-  // What to do when it is broken.
+  // The advice to the author when the rule is broken.
   std::string_view remedy() const;
 };
 
