@@ -43,10 +43,10 @@ class WorkerSupervisor {
   WorkerSupervisor(const WorkerSupervisor&) = delete;
   WorkerSupervisor& operator=(const WorkerSupervisor&) = delete;
 
-  // Starts the program, by its zygote where there can be one, with a clean environment, a session of its own and the descriptors 0 to 2
-  // beside those of `start`. What it writes goes to the log. `ended` hears once how it ended. All
-  // that it starts ends with it, but for what family.h names; nobody is looked for when it could not
-  // have started any.
+  // Starts the program, by its zygote where there can be one, with a clean environment, a session of its
+  // own and the descriptors 0 to 2 beside those of `start`. What it writes goes to the log. `ended` hears
+  // once how it ended. All that it starts ends with it, but for what family.h names; nobody is looked for
+  // when it could not have started any.
   Result<Id> start(const WorkerStart& start, Ended ended);
   // SIGKILL; does not wait. Nothing happens when it has ended.
   void kill(Id worker);

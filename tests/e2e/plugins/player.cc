@@ -82,7 +82,11 @@ void ask(const agentd::context& host, Chance& chance) {
       if (thread && chance.below(2) == 0) (void)thread->send("and who am I?");
       break;
     }
-    case 4: (void)host.store().put("key" + std::to_string(chance.below(4)), std::string(chance.below(9'000), 'v')); break;
+    case 4: {
+      const std::string key = "key" + std::to_string(chance.below(4));
+      (void)host.store().put(key, std::string(chance.below(9'000), 'v'));
+      break;
+    }
     case 5: (void)host.store().scan("", "", 10); break;
     case 6: {
       const auto all = host.store().conversations({.limit = 2});
