@@ -38,7 +38,8 @@ install(FILES ${pages}/fish DESTINATION share/fish/vendor_completions.d RENAME a
 install(FILES README.md CHANGELOG.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/guide docs/reference docs/internals DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# `make package`: a .deb, and a tarball for everything else. libcurl and RE2 are loaded when they are needed.
+# `make package`: a .deb, and a tarball for everything else. libcurl, RE2 and libedit are loaded when they
+# are needed: no tool sees them in the program.
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_VENDOR agentd)
 set(CPACK_PACKAGE_CONTACT "the agentd maintainers <maintainers@agentd.invalid>")
@@ -51,6 +52,6 @@ set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 get_property(re2 GLOBAL PROPERTY AGENTD_RE2_SONAME)
 string(REGEX REPLACE "^lib(.*)\\.so\\.(.*)$" "lib\\1-\\2" re2 ${re2})
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libcurl4 | libcurl4t64, ${re2}")
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libcurl4 | libcurl4t64, libedit2, ${re2}")
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/AgentdPackage.cmake)
 include(CPack)

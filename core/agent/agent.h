@@ -43,7 +43,8 @@ struct AgentOptions {
   std::string system_prompt;     // the base; instructions are appended
   std::string instructions;      // AGENTS.md and the like, outside summarised history
   std::string cwd, project_id;
-  std::string tools_start;       // where the paths of tools begin; empty = cwd
+  // Roots of the workspace, absolute. Relative paths of tools begin at the first one, or at cwd without any.
+  std::vector<std::string> tools_roots;
   std::string home;              // of the user, for "~" in paths of tools; empty = it is a name
   BudgetPolicy budget;
   std::optional<std::uint64_t> window_override;  // tokens; for models that the table does not know
@@ -165,13 +166,15 @@ class Agent {
  public:
   virtual ~Agent() = default;
   // A new conversation, or an existing one: its source is AGENTD_SOURCE_FORK in a fork to which nothing was
-  // added yet, else AGENTD_SOURCE_RESUME. Takes the lease.
-  virtual Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> conversation) = 0;
+  // added yet, else AGENTD_SOURCE_RESUME. Takes the lease. `cancel` ends the hooks of session_start that still
+  // run; the session is opened all the same.
+  virtual Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> conversation,
+                                                          const CancelToken& cancel) = 0;
   // A new conversation in place of `session`'s: asks before_clear, ends `session` with reason "clear",
-  // opens the new one (source AGENTD_SOURCE_CLEAR), tells after_clear. kBlocked: a hook refused, and
-  // `session` goes on; after any other error it has ended.
+  // opens the new one (source AGENTD_SOURCE_CLEAR), tells after_clear. kBlocked, kCancelled: a hook
+  // refused, or `cancel` ended its asking, and `session` goes on; after any other error it has ended.
   // REQUIRES: `session` comes from this agent and has not ended.
-  virtual Result<std::unique_ptr<Session>, RunError> clear(Session& session) = 0;
+  virtual Result<std::unique_ptr<Session>, RunError> clear(Session& session, const CancelToken& cancel) = 0;
 };
 
 // Builds the agent. The services object is made first, since plugins are loaded with it in hand.

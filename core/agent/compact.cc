@@ -240,7 +240,12 @@ Result<CompactionReport, RunError> Compaction::attempt() {
 // Asks the hooks and tells that it begins. A report when it is over already: refused, or replaced.
 Result<std::optional<CompactionReport>, RunError> Compaction::prepare() {
   using Over = std::optional<CompactionReport>;
-  if (vetoed())
+  const bool vetoed = this->vetoed();
+  if (session_.cancel_.cancelled()) {
+    finish(AGENTD_RESULT_FAILED, "it was interrupted");
+    return interrupted();
+  }
+  if (vetoed)
     return Over(
         finish(AGENTD_RESULT_VETOED, author_ + (reason_.empty() ? std::string() : ": " + reason_)));
   // Hooks may have changed model, strategy and instructions.

@@ -427,23 +427,25 @@ class AgentImpl final : public Agent {
  public:
   explicit AgentImpl(AgentServices& services) : services_(services) {}
 
-  Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> wanted) override {
-    return open_as(wanted, AGENTD_SOURCE_STARTUP);
+  Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> wanted,
+                                                  const CancelToken& cancel) override {
+    return open_as(wanted, AGENTD_SOURCE_STARTUP, cancel);
   }
 
-  Result<std::unique_ptr<Session>, RunError> clear(Session& session) override {
+  Result<std::unique_ptr<Session>, RunError> clear(Session& session, const CancelToken& cancel) override {
     auto& old = static_cast<SessionImpl&>(session);  // an agent makes no other kind
-    if (auto asked = old.before_clear(kClearReason); !asked) return asked.error();
+    if (auto asked = old.before_clear(kClearReason, cancel); !asked) return asked.error();
     old.end("clear");
-    auto opened = open_as(std::nullopt, AGENTD_SOURCE_CLEAR);
-    if (opened) old.after_clear(kClearReason, (*opened)->conversation_id());
+    auto opened = open_as(std::nullopt, AGENTD_SOURCE_CLEAR, cancel);
+    if (opened) old.after_clear(kClearReason, (*opened)->conversation_id(), cancel);
     return opened;
   }
 
  private:
   static constexpr std::string_view kClearReason = "user";
 
-  Result<std::unique_ptr<Session>, RunError> open_as(std::optional<Ulid> wanted, std::uint32_t source) {
+  Result<std::unique_ptr<Session>, RunError> open_as(std::optional<Ulid> wanted, std::uint32_t source,
+                                                     const CancelToken& cancel) {
     const AgentParts& parts = services_.parts();
     const Ulid id = wanted ? *wanted : parts.ids.next();
     if (wanted) {
@@ -462,7 +464,7 @@ class AgentImpl final : public Agent {
     SessionSeed seed{id, std::move(*lease), std::move(conversation)};
     seed.source = source;
     auto session = std::make_unique<SessionImpl>(services_, std::move(seed));
-    session->start();
+    session->start(cancel);
     return std::unique_ptr<Session>(std::move(session));
   }
 

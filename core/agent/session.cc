@@ -13,6 +13,7 @@
 namespace agentd {
 
 RunError store_error(const Error& error) { return {RunError::Kind::kStore, error.message}; }
+RunError interrupted() { return {RunError::Kind::kCancelled, "the run was interrupted"}; }
 
 SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
     : services_(services),
@@ -38,8 +39,9 @@ SessionImpl::~SessionImpl() {
   services_.remove_session(handle_);
 }
 
-void SessionImpl::start() {
+void SessionImpl::start(const CancelToken& cancel) {
   if (!wants(AGENTD_EVENT_SESSION_START)) return;
+  const CancelBinding binding(*slot_, cancel);
   refresh_tools();  // a part of what the gauge counts
   agentd_session_start payload{};
   payload.size = sizeof payload;
@@ -87,21 +89,26 @@ void SessionImpl::end(std::string_view reason) {
   lease_.reset();
 }
 
-Result<void, RunError> SessionImpl::before_clear(std::string_view reason) {
+Result<void, RunError> SessionImpl::before_clear(std::string_view reason, const CancelToken& cancel) {
   leave_run();
   if (!wants(AGENTD_EVENT_BEFORE_CLEAR)) return {};
+  const CancelBinding binding(*slot_, cancel);
   agentd_clear payload{};
   payload.size = sizeof payload;
   payload.reason = to_abi(reason);
   const auto outcome = fire(AGENTD_EVENT_BEFORE_CLEAR, &payload);
+  if (cancel.cancelled())
+    return RunError{RunError::Kind::kCancelled, "interrupted: the conversation was not cleared"};
   if (!outcome || !outcome->blocked) return {};
   return RunError{RunError::Kind::kBlocked,
                   "clearing was blocked by " + outcome->blocked_by.hook +
                       (outcome->reason.empty() ? "" : ": " + outcome->reason)};
 }
 
-void SessionImpl::after_clear(std::string_view reason, std::string_view new_conversation_id) {
+void SessionImpl::after_clear(std::string_view reason, std::string_view new_conversation_id,
+                              const CancelToken& cancel) {
   if (!wants(AGENTD_EVENT_AFTER_CLEAR)) return;
+  const CancelBinding binding(*slot_, cancel);
   agentd_clear payload{};
   payload.size = sizeof payload;
   payload.reason = to_abi(reason);
@@ -319,10 +326,9 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
     };
     outcome = fire(fired);
   }
-  if (auto runs = check_stopped(); !runs) return runs.error();
+  if (stopped_) return check_stopped().error();
   if (outcome && outcome->blocked)
-    return RunError{RunError::Kind::kBlocked, "the message was blocked by " + outcome->blocked_by.hook +
-                                                  ": " + outcome->reason};
+    return refused("the message was blocked by " + outcome->blocked_by.hook + ": " + outcome->reason);
   if (is_blank(text))
     return RunError{RunError::Kind::kBlocked,
                     "the message was not sent: " + std::string(outcome && !outcome->rewrites.empty()
@@ -366,6 +372,7 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
   compaction_report_.reset();
   told_full_ = false;
   stop_reason_ = StopReason::kEndTurn;
+  pauses_ = 0;
   refresh_tools();
   begin_conversation();
   recover_open_calls();
@@ -447,7 +454,7 @@ Result<RunReport, RunError> SessionImpl::end_compaction(const CompactionReport& 
   compaction_report_ = report;
   if (auto runs = check_stopped(); !runs) return fail_run(runs.error());
   if (report.outcome == AGENTD_RESULT_VETOED)
-    return fail_run({RunError::Kind::kBlocked, "the compaction was refused by " + report.text});
+    return fail_run(refused("the compaction was refused by " + report.text));
   if (report.outcome == AGENTD_RESULT_FAILED) return fail_run({RunError::Kind::kFailure, report.text});
   return end_run(report.changed() ? "compacted" : "stop");
 }
@@ -521,8 +528,14 @@ void SessionImpl::tell_short_stop(std::string_view outcome) {
   else if (stop_reason_ == StopReason::kContextLength)
     text = "the answer was cut because the model's window is full: compact the conversation, then "
            "ask it to go on";
-  const bool cut =
-      stop_reason_ == StopReason::kMaxTokens || stop_reason_ == StopReason::kContextLength;
+  else if (stop_reason_ == StopReason::kPause)
+    text = "the provider has paused the answer " + std::to_string(pauses_) +
+           " times in a row, and the run stops here: --follow goes on from here";
+  else if (is_blank(final_text_) && outcome == "stop")
+    text = "the model ended its turn without a word: ask again with --follow";
+  const bool cut = stop_reason_ == StopReason::kMaxTokens ||
+                   stop_reason_ == StopReason::kContextLength ||
+                   stop_reason_ == StopReason::kPause || stop_reason_ == StopReason::kInterrupted;
   outcome_ = outcome == "max_turns" || cut          ? AGENTD_OUTCOME_PARTIAL
              : stop_reason_ == StopReason::kRefusal ? AGENTD_OUTCOME_FAILURE
                                                     : AGENTD_OUTCOME_SUCCESS;
@@ -573,8 +586,13 @@ std::string SessionImpl::stop_text() const {
 }
 
 Result<void, RunError> SessionImpl::check_stopped() const {
-  if (!stopped_) return {};
-  return RunError{RunError::Kind::kStopped, stop_text()};
+  if (stopped_) return RunError{RunError::Kind::kStopped, stop_text()};
+  if (cancel_.cancelled()) return interrupted();
+  return {};
+}
+
+RunError SessionImpl::refused(std::string text) const {
+  return cancel_.cancelled() ? interrupted() : RunError{RunError::Kind::kBlocked, std::move(text)};
 }
 
 // ---- the threshold and the standalone door

@@ -46,6 +46,9 @@ struct SessionSeed {
   std::uint64_t parent_seq = 0;
 };
 
+// That many pauses of a provider in a row end the run.
+inline constexpr std::uint32_t kPausesMax = 8;
+
 class SessionImpl final : public Session {
  public:
   SessionImpl(AgentServices& services, SessionSeed seed);
@@ -61,11 +64,12 @@ class SessionImpl final : public Session {
   Gauge gauge() const override;
   void end(std::string_view reason) override;
 
-  // Fires session_start; its context goes with every request from here on.
-  void start();
-  // The two sides of clearing; kBlocked when a hook refuses.
-  Result<void, RunError> before_clear(std::string_view reason);
-  void after_clear(std::string_view reason, std::string_view new_conversation_id);
+  // Fires session_start; its context goes with every request from here on. `cancel` ends the hooks, not the
+  // session.
+  void start(const CancelToken& cancel);
+  // The two sides of clearing; kBlocked when a hook refuses, kCancelled when the user ended the asking.
+  Result<void, RunError> before_clear(std::string_view reason, const CancelToken& cancel);
+  void after_clear(std::string_view reason, std::string_view new_conversation_id, const CancelToken& cancel);
 
   // ---- for the services
 
@@ -131,8 +135,11 @@ class SessionImpl final : public Session {
   RunError fail_run(RunError error);
   // "the run was stopped by HOOK: reason"; REQUIRES: stopped_.
   std::string stop_text() const;
-  // kStopped once a hook has ended the run.
+  // kStopped once a hook has ended the run, kCancelled once the user has: asked after every event of a run.
   Result<void, RunError> check_stopped() const;
+  // The error of a run that a hook has blocked. A guard that an interrupt cut short fails closed as well, but
+  // then the user has ended the run: kCancelled.
+  RunError refused(std::string text) const;
   void tell_short_stop(std::string_view outcome);
   void set_running(bool running);
 
@@ -255,6 +262,7 @@ class SessionImpl final : public Session {
   std::optional<Outcome::Attributed> stopped_;
   std::string final_text_;
   StopReason stop_reason_ = StopReason::kEndTurn;
+  std::uint32_t pauses_ = 0;      // of the provider, in a row
   std::uint64_t sent_output_max_ = 0;  // tokens that the last answer could have, thinking included
   Usage run_usage_;
   std::string task_;              // the first user text, as hooks left it
@@ -340,6 +348,8 @@ class Turn {
 };
 
 RunError store_error(const Error& error);
+// The user has ended the run.
+RunError interrupted();
 bool has_tool_calls(const Message& message);
 
 // ---- subagents (subagent.cc)

@@ -141,6 +141,7 @@ Result<void, RunError> SessionImpl::go_on(NextMessages next, StopDecision& decis
   }
   if (!decision.go_on) return {};
   ++continuation_;
+  pauses_ = 0;
   stop_hook_active_ = true;
   decision.outcome = "stop";
   return {};

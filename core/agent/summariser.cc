@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/conversation/marked_rows.h"
+#include "core/model/reported_usage.h"
 
 namespace agentd {
 namespace {
@@ -107,8 +108,12 @@ ModelResult call_utility(const AgentParts& parts, const UtilityRequest& wanted, 
   request.purpose = wanted.purpose;
   request.conversation_id = wanted.conversation_id;
   NullModelSink sink;
-  return parts.provider.complete(request, sink, cancel,
-                                 Deadline::after(parts.clock, std::chrono::minutes(10)));
+  ModelResult answer = parts.provider.complete(
+      request, sink, cancel, Deadline::after(parts.clock, std::chrono::minutes(10)));
+  if (answer)
+    if (const std::string odd = drop_impossible_usage(parts.provider.name(), *answer); !odd.empty())
+      parts.log.write(LogLevel::kWarning, "agent", odd);
+  return answer;
 }
 
 Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
@@ -159,7 +164,8 @@ Summariser::Asked Summariser::ask(const SummaryRequest& request, UtilityRequest 
     return unusable(ModelErrorKind::kContextLength, "the summary does not fit the model's window");
   if (answer->stop_reason == StopReason::kRefusal)
     return unusable(ModelErrorKind::kProtocol, "the model declined to summarise");
-  ended_early_ = answer->stop_reason == StopReason::kMaxTokens;
+  ended_early_ = answer->stop_reason == StopReason::kMaxTokens ||
+                 answer->stop_reason == StopReason::kInterrupted;
   if (is_blank(text) && !ended_early_)
     return unusable(ModelErrorKind::kProtocol, "the model's summary is empty");
   return text;

@@ -89,8 +89,9 @@ const Tool* Turn::find_tool(std::string_view name) const {
 
 InputPaths Turn::paths_of(const Tool& tool) const {
   const AgentOptions& options = session_.options_;
-  return {tool.path_keys, options.tools_start.empty() ? options.cwd : options.tools_start, options.cwd,
-          options.home};
+  const auto& roots = options.tools_roots;
+  return {tool.path_keys, roots.empty() ? options.cwd : roots.front(), options.cwd, options.home,
+          roots};
 }
 
 void Turn::part_calls(Message& answer) const {

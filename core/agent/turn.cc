@@ -7,12 +7,16 @@
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 #include "core/conversation/marked_rows.h"
+#include "core/model/reported_usage.h"
 
 namespace agentd {
 namespace {
 
 constexpr Milliseconds kModelDeadline = std::chrono::hours(1);
 constexpr std::uint32_t kPutOffDoublings = 3;
+// The user message behind an answer that its provider has paused (pause_turn): current models refuse a
+// conversation that ends with an assistant message.
+constexpr std::string_view kGoOn = "Continue.";
 
 // Streams the answer to the surface and to hooks that observe deltas.
 class StreamSink final : public ModelSink {
@@ -154,8 +158,13 @@ ModelResult Turn::send(const ModelRequest& request, bool withhold) {
       session_.fire(AGENTD_EVENT_MODEL_DELTA, &payload);
     };
   StreamSink sink([this](RunEvent event) { session_.tell(event); }, delta, withhold);
-  return parts_.provider.complete(request, sink, session_.cancel_,
-                                  Deadline::after(parts_.clock, kModelDeadline));
+  ModelResult answer = parts_.provider.complete(request, sink, session_.cancel_,
+                                                Deadline::after(parts_.clock, kModelDeadline));
+  if (!answer) return answer;
+  const std::string odd = drop_impossible_usage(parts_.provider.name(), *answer);
+  for (const std::string& note : {answer->note, odd})
+    if (!note.empty()) session_.warn(note);
+  return answer;
 }
 
 Result<ModelResponse, RunError> Turn::ask_model() {
@@ -190,6 +199,7 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     const MarkedRows marked({rows.begin(), rows.size()}, request.origins);
     request.messages = marked.rows();
     request.tools = tools;
+    if (session_.pauses_ != 0) request.closing_text = kGoOn;
     if (session_.run_prompt_) request.closing_text = *session_.run_prompt_;
     if (session_.run_compaction_) session_.run_compaction_->set_model(request.model);
     request.thinking = session_.services_.thinking_for(request.model, request.max_output_tokens,
@@ -425,8 +435,16 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
     std::erase_if(response.message.blocks,
                   [](const Block& block) { return block.kind == BlockKind::kToolUse; });
   const bool tools = has_tool_calls(response.message);
+  const std::string text = response.message.text();
   session_.stop_reason_ = response.stop_reason;
-  session_.final_text_ = response.message.text();
+  // The text behind a pause belongs to the same answer.
+  if (session_.pauses_ == 0) session_.final_text_.clear();
+  if (!session_.final_text_.empty() && !text.empty()) session_.final_text_ += "\n\n";
+  session_.final_text_ += text;
+  // A summary is asked for with what is not recorded: there is nothing to go on from.
+  const bool paused = !tools && response.stop_reason == StopReason::kPause && !session_.run_prompt_;
+  session_.pauses_ = paused ? session_.pauses_ + 1 : 0;
+  const bool more = tools || (paused && session_.pauses_ < kPausesMax);
   if (response.message.blocks.empty()) response.message.blocks.push_back(Block::of_text({}));
   if (!session_.run_prompt_) {
     assistant_seq_ = session_.next_seq();
@@ -450,14 +468,11 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
     for (const Outcome& late : session_.late_contexts_) session_.add_contexts(late);
     session_.late_contexts_.clear();
   }
-  end_turn(response, !tools);
-  if (tools) {
+  end_turn(response, !more);
+  if (more)
     if (auto done = session_.commit(); !done) return done.error();
-    if (session_.cancel_.cancelled())
-      return RunError{RunError::Kind::kCancelled, "the run was interrupted"};
-  }
   if (auto runs = session_.check_stopped(); !runs) return runs.error();
-  return tools;
+  return more;
 }
 
 void Turn::end_turn(const ModelResponse& response, bool final_turn) {
@@ -474,7 +489,8 @@ void Turn::end_turn(const ModelResponse& response, bool final_turn) {
     payload.flags = final_turn ? AGENTD_TURN_FINAL : 0;
     payload.turn_number = session_.turn_;
     payload.stop_reason = static_cast<std::uint32_t>(response.stop_reason);
-    payload.response = to_abi(session_.final_text_);
+    const std::string text = response.message.text();
+    payload.response = to_abi(text);
     payload.tool_calls = {calls.data(), static_cast<std::uint32_t>(calls.size()), sizeof(agentd_block)};
     payload.usage = &abi_usage;
     if (const auto outcome = session_.fire(AGENTD_EVENT_TURN_END, &payload))

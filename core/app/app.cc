@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
+#include <utility>
 
 #include "core/app/commands/commands.h"
 #include "core/app/exit_codes.h"
@@ -52,23 +52,32 @@ Result<ConfigSources> App::config_sources() const {
   sources.system_file = surroundings_.system_directory + "/config.yaml";
   sources.user_file = directory + "/config.yaml";
   sources.environment = surroundings_.environment;
+  sources.variables = surroundings_.own_variables;
   return sources;
 }
 
 Result<Config> App::config(const Arguments& arguments) const {
   AGENTD_TRY(ConfigSources sources, config_sources());
   sources.flags = arguments.flags();
-  return Config::load(sources);
+  AGENTD_TRY(Config config, Config::load(sources));
+  if (!std::exchange(warned_, true))
+    for (const std::string& text : config.warnings()) err_.line("warning: " + text);
+  err_.flush();
+  return config;
 }
 
 int App::main(const std::vector<std::string>& words) {
   const int code = dispatch(words);
   out_.flush();
   const int failure = out_.failure();
+  if (failure == 0) return code;
   // A reader that had enough ("| head") is no news.
-  if (failure != 0 && failure != EPIPE)
-    return fail(kExitFailure, "writing the output: " + std::generic_category().message(failure));
-  return failure != 0 && code == kExitOk ? static_cast<int>(kExitFailure) : code;
+  const bool left = failure == EPIPE;
+  // The command has done its work: a caller that read a failure would repeat it.
+  if (out_.confirms_only())
+    return left ? code : fail(code, errno_error("warning: the output could not be written", failure).message);
+  if (!left) return fail(kExitFailure, errno_error("writing the output", failure).message);
+  return code == kExitOk ? static_cast<int>(kExitFailure) : code;
 }
 
 int App::dispatch(const std::vector<std::string>& words) {

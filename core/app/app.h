@@ -24,6 +24,7 @@ struct Surroundings {
   std::string system_directory = "/etc/agentd";
   int input = 0;  // descriptor of standard input
   bool input_tty = false;
+  std::vector<std::string> own_variables{};  // names in the environment that begin with AGENTD_
 };
 
 class App {
@@ -43,6 +44,7 @@ class App {
   Result<std::string> home() const;
   // The files that are read, weakest first.
   Result<ConfigSources> config_sources() const;
+  // The configuration in force. Its warnings are printed by the first call.
   Result<Config> config(const Arguments& arguments) const;
 
   // Says "agentd: MESSAGE" and gives the code back.
@@ -59,6 +61,7 @@ class App {
   Output& out_;
   Output& err_;
   const SystemClock clock_;
+  mutable bool warned_ = false;
 };
 
 // All of a descriptor. kInvalid when there is more than `bytes_max`.

@@ -52,8 +52,8 @@ std::string command_help(const CommandSpec& command);
 std::string group_help(std::string_view first);
 std::string cli_reference();
 
-// What each exit code means, in lines.
-std::string_view exit_code_lines();
+// The table of exit codes for the help, one line each (exit_codes.h).
+std::string exit_code_lines();
 
 // The manual page agentd(1), in the man(7) macros.
 std::string manual_page();

@@ -392,16 +392,21 @@ constexpr OptionSpec kModuleConfig{"config", 0, "JSON", "what the module gets as
 CommandSpec hooks_validate_spec() {
   return {
       "hooks validate",
-      "FILE.so",
-      "check a native hook by the rules of the ABI",
-      "Each check runs in a process of its own: a module that crashes, hangs or leaks breaks a "
-      "rule, and "
-      "nothing\nelse. One line for each rule, and one for those that cannot be judged since "
-      "another is broken;\n"
+      "FILE",
+      "check a hook: a native one by the rules of the ABI, any other as it is loaded",
+      "A YAML hook, a recipe (.md), another tool's settings (.json) and an executable are read as "
+      "a "
+      "run reads them, names of\nevents, tools and keys included; an executable is started as FILE "
+      "hook, to ask for its events.\n\nA native hook is judged rule by rule, each check in a "
+      "process "
+      "of its own: a module that crashes, hangs or leaks breaks a\nrule, and nothing else. One "
+      "line "
+      "for each rule, and one for those that cannot be judged since another is broken;\n"
       "docs/reference/abi-rules.md explains the numbers. A hook that runs in a worker process is "
-      "judged by what "
-      "matters\nthere; --isolation in-process judges it for agentd's own process. Exit code 1 when "
-      "a rule is broken.",
+      "judged by what matters\nthere; --isolation in-process judges it for agentd's own process. "
+      "All "
+      "options but --json and --set are for native hooks.\nExit code 1 when a rule is broken, or a "
+      "run would refuse the file.",
       {{"rule", 0, "ID", "that rule (A401) or group (A4) only (repeats)", {}, {}, {}, true},
        {"timeout", 0, "MS",
         "how long one step of a check may take, such as a call (default 20000)"},
@@ -411,7 +416,8 @@ CommandSpec hooks_validate_spec() {
        kModuleConfig,
        kJson,
        kSet},
-      {"agentd hooks validate ./hello.so", "agentd hooks validate ./guard.so --rule A4 --rule A701",
+      {"agentd hooks validate ./hello.so", "agentd hooks validate ~/.agent/hooks/careful.yaml",
+       "agentd hooks validate ./guard.so --rule A4 --rule A701",
        "agentd hooks validate ./audit.so --config '{\"path\":\"audit.jsonl\"}' --json"},
       1,
       1,
@@ -620,17 +626,17 @@ CommandSpec recipe_show_spec() {
 }
 
 CommandSpec doctor_spec() {
-  return {
-      "doctor",
-      "",
-      "check what works here, what does not, and what to do",
-      "Nothing is changed, and no provider is asked. Exit code 1 when something needed is broken.",
-      {kSet},
-      {"agentd doctor"},
-      0,
-      0,
-      {},
-      doctor_command};
+  return {"doctor",
+          "",
+          "check what works here, what does not, and what to do",
+          "Nothing is changed, and no provider is asked. Executable hooks that a run would use are "
+          "started as FILE hook,\nto ask for their events. Exit code 1 when something needed is broken.",
+          {kSet},
+          {"agentd doctor"},
+          0,
+          0,
+          {},
+          doctor_command};
 }
 
 CommandSpec completion_spec() {

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/compaction_text.h"
 
+#include "core/app/exit_codes.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
 namespace agentd::app {
+
+int compaction_exit(std::uint32_t outcome) {
+  switch (outcome) {
+    case AGENTD_RESULT_APPLIED:
+    case AGENTD_RESULT_DEGRADED:
+    case AGENTD_RESULT_NOOP: return kExitOk;
+    case AGENTD_RESULT_VETOED: return kExitBlocked;
+    default: return kExitProvider;
+  }
+}
 
 std::string messages_text(std::uint64_t count) {
   return with_commas(count) + (count == 1 ? " message" : " messages");

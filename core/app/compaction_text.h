@@ -13,6 +13,9 @@ namespace agentd::app {
 // "1 message", "1,200 messages".
 std::string messages_text(std::uint64_t count);
 
+// What a command that was asked for it ends with: refused, failed, or done where there was something to do.
+int compaction_exit(std::uint32_t outcome);
+
 // "Compacted conversation ID", "Reduced from N messages to ...", "Context: ...": three lines.
 std::string compacted_text(const std::string& id, const CompactionReport& report);
 

@@ -13,6 +13,7 @@
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/nearest.h"
+#include "core/base/shell_word.h"
 #include "core/codec/yaml.h"
 
 namespace agentd::app {
@@ -126,7 +127,7 @@ Result<void> refuse_foreign(const std::string& path) {
                                      "), and is not read: chown it to yourself"};
   if ((info.st_mode & S_IWOTH) != 0)
     return Error{Code::kInvalid,
-                 path + " may be written by anybody, and is not read: chmod o-w " + path};
+                 path + " may be written by anybody, and is not read: chmod o-w " + shell_word(path)};
   return {};
 }
 
@@ -139,7 +140,12 @@ class ConfigReader {
     if (path.empty()) return {};
     AGENTD_TRY_VOID(refuse_foreign(path));
     Result<std::string> text = read_file(path, kConfigBytesMax);
-    if (!text && text.error().code == Code::kNotFound) return {};
+    struct stat info {};
+    if (!text && text.error().code == Code::kNotFound) {
+      if (::lstat(path.c_str(), &info) != 0) return {};
+      return Error{Code::kInvalid, path + " is a link to something that is not there: put that in its "
+                                          "place, or remove the link"};
+    }
     if (!text) return Error{Code::kInvalid, text.error().message};
     AGENTD_TRY(const YamlNode root, parse_yaml(*text, path));
     if (root.kind == YamlNode::Kind::kNull) return {};
@@ -177,9 +183,38 @@ class ConfigReader {
     return {};
   }
 
+  // A misspelt AGENTD_PERMISSIONS_DENY would deny nothing.
+  Result<void> check_variables(const std::vector<std::string>& variables) {
+    std::vector<std::string> known;
+    std::set<std::string> sections;
+    for (const KeySpec& key : config_keys()) {
+      const std::string name = environment_name(key);
+      if (name.empty()) continue;
+      known.push_back(name);
+      if (const std::size_t dot = key.name.find('.'); dot != std::string_view::npos)
+        sections.insert(name.substr(0, kOwnPrefix.size() + dot + 1));
+    }
+    for (const std::string_view name : other_variables()) known.emplace_back(name);
+    for (const std::string& name : variables) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const std::string mean = did_you_mean(name, known);
+      const std::string text = "the variable " + one_line(name, kShownBytes) + " of the environment sets nothing" +
+                               (mean.empty() ? ": 'agentd config reference' lists those that do" : mean);
+      if (std::any_of(sections.begin(), sections.end(),
+                      [&](const std::string& section) { return name.starts_with(section); }))
+        return Error{Code::kInvalid, text};
+      config_.warnings_.push_back(text);
+    }
+    return {};
+  }
+
   Result<void> read_flag(const ConfigSources::Flag& flag) {
     const KeySpec* key = find_key(flag.key);
     if (key == nullptr) return unknown_flag_key(flag);
+    // What is added to other lists would be lost without a word.
+    if (key->type == ValueType::kList && is_blank(flag.value) && (flag.flag != "--set" || key->accumulates))
+      return Error{Code::kInvalid, flag.flag + (flag.flag == "--set" ? " " + flag.key : "") +
+                                       ": the value is empty: name at least one, or leave it out"};
     AGENTD_TRY(ConfigValue value,
                parse_value(*key, flag.flag == "--set" ? flag.key : flag.flag, flag.value));
     add(flag.key, {Layer::kFlag, flag.flag, std::move(value)});
@@ -329,6 +364,7 @@ Result<Config> Config::load(const ConfigSources& sources) {
   AGENTD_TRY_VOID(reader.read_provider_variables(sources.environment));
   AGENTD_TRY_VOID(reader.read_file_layer(Layer::kSystem, sources.system_file));
   AGENTD_TRY_VOID(reader.read_file_layer(Layer::kUser, sources.user_file));
+  AGENTD_TRY_VOID(reader.check_variables(sources.variables));
   AGENTD_TRY_VOID(reader.read_environment(sources.environment));
   for (const ConfigSources::Flag& flag : sources.flags) AGENTD_TRY_VOID(reader.read_flag(flag));
   AGENTD_TRY_VOID(reader.check_ladder());

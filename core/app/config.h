@@ -44,6 +44,7 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 struct ConfigSources {
   std::string system_file, user_file;  // empty = none
   Environment environment;             // empty = none
+  std::vector<std::string> variables{};  // names in the environment that begin with AGENTD_
   // Key, value, and the flag that said it: {"model", "m", "--model"}.
   struct Flag {
     std::string key, value, flag;
@@ -53,7 +54,8 @@ struct ConfigSources {
 
 class Config {
  public:
-  // kInvalid: "FILE:LINE:COLUMN: unknown key 'x': did you mean 'y'?", or a value of the wrong type.
+  // kInvalid: "FILE:LINE:COLUMN: unknown key 'x': did you mean 'y'?", a value of the wrong type, or a variable
+  // that begins as those of a section do and is none of them.
   static Result<Config> load(const ConfigSources& sources);
 
   // REQUIRES of all: a name of the table, without "*", and of that type.
@@ -71,6 +73,8 @@ class Config {
   std::vector<Candidate> candidates(std::string_view key) const;
   // Where the value in force came from; for an accumulating list, all places.
   std::string origin(std::string_view key) const;
+  // What is odd and need not be wrong, a sentence each: a variable AGENTD_... that nothing reads.
+  const std::vector<std::string>& warnings() const { return warnings_; }
   // Names of hooks that have settings of their own, sorted.
   std::vector<std::string> hook_names() const;
   // Keys with a free part that are set, sorted: "hooks.guardrail.enabled".
@@ -80,6 +84,7 @@ class Config {
   friend class ConfigReader;
   const Candidate* winner(std::string_view key) const;
   std::map<std::string, std::vector<Candidate>, std::less<>> said_;  // weakest first
+  std::vector<std::string> warnings_;
 };
 
 // One value for people: lists as [a, b]; what may be a secret as ***.

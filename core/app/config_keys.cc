@@ -118,7 +118,8 @@ constexpr KeySpec kKeys[] = {
     {"hooks.dirs",
      ValueType::kList,
      "",
-     "More directories with hooks, beside /etc/agentd/hooks and hooks in the home directory.",
+     "More directories with hooks, beside /etc/agentd/hooks and hooks in the home directory; one "
+     "that does not exist is a warning.",
      {},
      0,
      0,
@@ -175,7 +176,7 @@ constexpr KeySpec kKeys[] = {
     {"hooks.adapt",
      ValueType::kList,
      "",
-     "Settings of other tools whose hooks run in place: PATH, or DIALECT:PATH.",
+     "Settings of other tools whose hooks run in place: PATH, or DIALECT:PATH; of yours each must be there and right.",
      {},
      0,
      0,
@@ -366,9 +367,17 @@ std::vector<std::string> key_parts(std::string_view name) {
   return out;
 }
 
+std::span<const std::string_view> other_variables() {
+  static constexpr std::string_view kNames[] = {
+      "AGENTD_HOME",         "AGENTD_RUN",         "AGENTD_EVENT",          "AGENTD_CONV_ID",
+      "AGENTD_HOOK",         "AGENTD_HOOK_PATH",   "AGENTD_CONTEXT_USED",   "AGENTD_CONTEXT_MAX",
+      "AGENTD_CONTEXT_PERCENT"};
+  return kNames;
+}
+
 std::string environment_name(const KeySpec& key) {
   if (key.name.find('*') != std::string_view::npos) return {};
-  std::string out = "AGENTD_";
+  std::string out(kOwnPrefix);
   for (const char c : key.name)
     out += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return out;

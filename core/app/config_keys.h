@@ -44,6 +44,10 @@ std::string_view free_part(std::string_view name);
 
 // "AGENTD_COMPACTION_COMPACT_AT"; empty for keys with a free part.
 std::string environment_name(const KeySpec& key);
+inline constexpr std::string_view kOwnPrefix = "AGENTD_";
+// Variables with that beginning that set no key: what is read beside the configuration, and what hooks and
+// commands are given, which may start agentd themselves.
+std::span<const std::string_view> other_variables();
 // The names on the way down to a key; a hook's name is one, dots and all.
 std::vector<std::string> key_parts(std::string_view name);
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// exit_codes.h - what the exit status of `agentd` says; documented in docs/reference/cli.md.
+// exit_codes.h - what the exit status of `agentd` says; docs/reference/cli.md and the help are printed from it.
 //
 // Threading: immutable data and pure functions.
+
+#include <span>
+#include <string_view>
 
 #include "core/base/result.h"
 
@@ -20,6 +23,17 @@ enum Exit : int {
   kExitBusy = 75,          // another process works on that conversation (EX_TEMPFAIL of sysexits.h)
   kExitInterrupted = 130,  // 128 + SIGINT, what a shell expects
 };
+
+// What a code says, in a word and in sentences (Markdown).
+struct ExitCode {
+  int code;
+  std::string_view word, when;
+};
+// All of them, ascending.
+std::span<const ExitCode> exit_codes();
+
+// The exit code of what a signal has ended; 0 = it was not a signal, but somebody who cancelled.
+constexpr int signal_exit(int signal) { return signal == 0 ? static_cast<int>(kExitInterrupted) : 128 + signal; }
 
 // The exit code of an error that the store gave.
 inline int store_exit(const Error& error) {

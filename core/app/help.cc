@@ -3,14 +3,12 @@
 
 #include "core/app/cli.h"
 #include "core/app/config_keys.h"
+#include "core/app/exit_codes.h"
 
 namespace agentd::app {
 namespace {
 
-constexpr std::string_view kExitCodes =
-    "0 ok, 1 failure, 2 usage or configuration, 3 blocked by a hook, 4 not found, 5 provider,\n"
-    "6 store, 7 a hook ended the run, 75 another process works on that conversation, 130 "
-    "interrupted.\n";
+constexpr std::size_t kWidth = 100;
 
 std::string padded(std::string text, std::size_t width) {
   if (text.size() < width) text.resize(width, ' ');
@@ -66,7 +64,18 @@ std::string example_lines(const CommandSpec& command) {
 
 }  // namespace
 
-std::string_view exit_code_lines() { return kExitCodes; }
+std::string exit_code_lines() {
+  std::string out = "Exit codes:";
+  std::size_t begin = 0;
+  for (const ExitCode& each : exit_codes()) {
+    const bool last = &each == &exit_codes().back();
+    const std::string text = std::to_string(each.code) + " " + std::string(each.word) + (last ? "." : ",");
+    const bool fits = out.size() - begin + 1 + text.size() <= kWidth;
+    if (!fits) begin = out.size() + 1;
+    out += (fits ? " " : "\n") + text;
+  }
+  return out + "\n";
+}
 
 std::string choices_sentence(std::string_view choices) {
   const std::vector<std::string> names = split(choices, '|');
@@ -99,7 +108,7 @@ std::string program_help() {
          "  agentd doctor\n\n"
          "Files are kept in ~/.agent (AGENTD_HOME moves it): config.yaml, hooks/, recipes/, "
          "store/.\n\n" +
-         "Exit codes: " + std::string(kExitCodes);
+         exit_code_lines();
 }
 
 std::string command_help(const CommandSpec& command) {
@@ -120,18 +129,33 @@ std::string group_help(std::string_view first) {
          command_lines(commands);
 }
 
+namespace {
+
+std::string exit_code_table() {
+  std::string out = "## Exit codes\n\n| code | is | when |\n|---|---|---|\n";
+  for (const ExitCode& each : exit_codes())
+    out += "| " + std::to_string(each.code) + " | " + std::string(each.word) + " | " + std::string(each.when) +
+           " |\n";
+  return out +
+         "\n`run` and `chat` have the same ones; that of `chat` is the one of its last message or command. Whatever "
+         "was\ninterrupted, what was said is kept: `agentd run --follow` goes on from there. The second signal ends "
+         "the program at\nonce. Every other code above 128 is a signal that ended the program: a bug, please tell.\n\n";
+}
+
+}  // namespace
+
 std::string cli_reference() {
   std::string out =
       "# The command line\n\n"
       "This page is printed from the table that the program itself reads "
       "(`core/app/command_table.cc`); a test\n"
       "compares the two.\n\n```\n" +
-      program_help() + "```\n\n" +
+      program_help() + "```\n\n" + exit_code_table() +
       "Output that cannot be written is a failure (exit code 1), as it is for the core utilities: a full disk, and a "
       "standard\noutput that was closed before the program began (`>&-`). What the command was asked to do is done all "
-      "the same.\nClosed standard descriptors are opened on `/dev/null`; nothing that agentd opens ever gets their "
-      "numbers.\n\nWhen the reader of standard output leaves, as `| head -1` does, `run` and `chat` end as by "
-      "Ctrl-C, with one sentence and\nexit code 141: no further request is sent and no further command is run.\n";
+      "the same.\nWhere nothing but a line such as `deleted 01JZ8...` is lost, the exit code says what was done, "
+      "with a warning on standard\nerror. Closed standard descriptors are opened on `/dev/null`; nothing that "
+      "agentd opens ever gets their numbers.\n";
   for (const CommandSpec& command : all_commands())
     out +=
         "\n## agentd " + std::string(command.name) + "\n\n```\n" + command_help(command) + "```\n";

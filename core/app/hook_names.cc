@@ -76,4 +76,15 @@ std::vector<NameProblem> hook_name_problems(const Config& config, const Inventor
   return out;
 }
 
+std::vector<NameMistake> config_name_mistakes(const Config& config, const std::string& name,
+                                              const Manifest& manifest,
+                                              std::span<const Tool> tools) {
+  const std::string key = "hooks." + name + ".config";
+  if (manifest.config_schema.empty() || !config.is_set(key)) return {};
+  auto out = unknown_names_in_config(manifest.config_schema, config.json(key), tools);
+  for (NameMistake& mistake : out)
+    mistake.text = config.origin(key) + ": " + key + ": " + mistake.text;
+  return out;
+}
+
 }  // namespace agentd::app

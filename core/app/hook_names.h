@@ -8,10 +8,12 @@
 //
 // Threading: pure functions.
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/app/config.h"
+#include "core/host/external/known_names.h"
 #include "core/host/trust/inventory.h"
 
 namespace agentd::app {
@@ -24,5 +26,10 @@ struct NameProblem {
 };
 // Of hooks.NAME, hooks.order, hooks.disable and hooks.allow. Globs are not looked at.
 std::vector<NameProblem> hook_name_problems(const Config& config, const Inventory& inventory);
+
+// Names of tools in hooks.NAME.config that no tool has, as the module's config_schema marks them.
+std::vector<NameMistake> config_name_mistakes(const Config& config, const std::string& name,
+                                              const Manifest& manifest,
+                                              std::span<const Tool> tools);
 
 }  // namespace agentd::app

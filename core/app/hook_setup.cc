@@ -105,10 +105,12 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
       setup.options.project_recipes = project.root + "/.agent/recipes";
     }
     options.directories.push_back({home + "/hooks", Precedence::kUser, true});
-    for (const std::string& text : config.list("hooks.dirs")) {
-      const std::string path = expanded(text, user_home);
-      options.directories.push_back({path, precedence_of(path, project, home), true});
-    }
+    for (const Candidate& said : config.candidates("hooks.dirs"))
+      for (const std::string& text : said.value.items) {
+        const std::string path = expanded(text, user_home);
+        options.directories.push_back(
+            {path, precedence_of(path, project, home), true, {}, false, said.origin + ": hooks.dirs"});
+      }
   }
   setup.bundled = bundled_hooks(app.surroundings().executable);
   if (!setup.bundled.empty())

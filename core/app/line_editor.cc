@@ -13,7 +13,9 @@
 #include <climits>
 #include <cstdio>
 #include <cwchar>
+#include <utility>
 
+#include "core/app/key_sequences.h"
 #include "core/app/keyboard.h"
 #include "core/app/signals.h"
 #include "core/base/bytes.h"
@@ -30,6 +32,8 @@ constexpr std::size_t kTypedBytesMax = 1000;  // more at once was pasted
 constexpr std::size_t kPasteBytesMax = 8u << 20;
 constexpr int kBurstMs = 20;
 constexpr int kSequenceMs = 50;  // between the bytes of one key
+// No terminal's: what comes from one is looked through before.
+constexpr std::string_view kTidy = "\x1b[9999~";
 
 // libedit gives its callbacks nothing but the editor, whose owner only this function knows. One
 // library is loaded, so it is the same for all.
@@ -40,6 +44,9 @@ struct Library {
   decltype(&::el_end) end = nullptr;
   decltype(&::el_wset) wset = nullptr;
   decltype(&::el_wgets) wgets = nullptr;
+  decltype(&::el_wline) line = nullptr;
+  decltype(&::el_cursor) move = nullptr;
+  decltype(&::el_deletestr) delete_before = nullptr;
   decltype(&::history_winit) history_init = nullptr;
   decltype(&::history_wend) history_end = nullptr;
   decltype(&::history_w) history = nullptr;
@@ -52,7 +59,8 @@ struct Library {
       return slot != nullptr;
     };
     return get(init, "el_init") && get(end, "el_end") && get(wset, "el_wset") &&
-           get(client_data, "el_wget") && get(wgets, "el_wgets") &&
+           get(client_data, "el_wget") && get(wgets, "el_wgets") && get(line, "el_wline") &&
+           get(move, "el_cursor") && get(delete_before, "el_deletestr") &&
            get(history_init, "history_winit") && get(history_end, "history_wend") &&
            get(history, "history_w");
   }
@@ -152,6 +160,13 @@ class LineEditorImpl final : public LineEditor {
     bind(L"\\e[1;5C", L"em-next-word");
     bind(L"\\e[1;5D", L"ed-prev-word");
     bind(L"\\e[3~", L"ed-delete-next-char");
+    for (const wchar_t* const home : {L"\\e[H", L"\\eOH", L"\\e[1~", L"\\e[7~"})
+      bind(home, L"ed-move-to-beg");
+    for (const wchar_t* const end : {L"\\e[F", L"\\eOF", L"\\e[4~", L"\\e[8~"})
+      bind(end, L"ed-move-to-end");
+    library_.wset(editor_, EL_ADDFN, L"agentd-tidy", L"Keep pastes whole",
+                  &LineEditorImpl::keep_whole);
+    bind(L"\\e[9999~", L"agentd-tidy");
     const std::string kept = history_file_.load();
     for (std::size_t begin = 0; begin < kept.size();) {
       const std::size_t end = std::min(kept.find('\n', begin), kept.size());
@@ -166,6 +181,8 @@ class LineEditorImpl final : public LineEditor {
     prompt_ = style.empty() ? wide(prompt)
                             : L"\1\x1b[" + wide(style) + L"m\1" + wide(prompt) + L"\1\x1b[0m\1";
     (void)write_all(options_.terminal, kPastesOn);
+    before_ = {};
+    repairs_ = false;
     // libedit shows the prompt first: what came before the change of mode was cut by the terminal's own lines, and
     // its Ctrl-D was nobody's.
     library_.wset(editor_, EL_PREP_TERM, 1);
@@ -175,6 +192,7 @@ class LineEditorImpl final : public LineEditor {
     if (line == nullptr || count <= 0) {
       // What was begun is given up, as a terminal does on Ctrl-C.
       keys_.clear();
+      unfinished_.clear();
       pastes_ = {};
       return std::nullopt;
     }
@@ -206,8 +224,83 @@ class LineEditorImpl final : public LineEditor {
     library_.wset(editor_, EL_BIND, key, command, static_cast<const wchar_t*>(nullptr));
   }
 
+  struct Line {
+    std::wstring text;
+    std::size_t cursor = 0;
+  };
+  Line line() const {
+    const LineInfoW* const info = library_.line(editor_);
+    return {{info->buffer, info->lastchar}, static_cast<std::size_t>(info->cursor - info->buffer)};
+  }
+
+  // An edit that moves the cursor out of a paste's placeholder, or deletes what is left of one: `count`
+  // characters to delete at `begin`, and the cursor's place after that.
+  struct Repair {
+    std::size_t begin = 0, count = 0;
+    std::size_t cursor = 0;
+    std::string word;
+  };
+  std::optional<Repair> repair(const Line& now) const {
+    for (const std::string& each : pastes_.words()) {
+      const std::wstring word = wide(each);
+      const std::size_t was = before_.text.find(word), is = now.text.find(word);
+      if (is != std::wstring::npos && now.cursor > is && now.cursor < is + word.size())
+        return Repair{0, 0, now.cursor > before_.cursor ? is + word.size() : is, {}};
+      if (was == std::wstring::npos || is != std::wstring::npos) continue;
+      if (auto out = left_over(now, was, word.size())) {
+        out->word = each;
+        return out;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // The edit that deletes what a deletion has left of the placeholder at `word`; absent when nothing is left.
+  std::optional<Repair> left_over(const Line& now, std::size_t word, std::size_t length) const {
+    const std::wstring& before = before_.text;
+    if (now.text.size() >= before.size()) return std::nullopt;
+    const std::size_t deleted = before.size() - now.text.size();
+    const auto differs = std::mismatch(now.text.begin(), now.text.end(), before.begin()).first;
+    const auto cut = static_cast<std::size_t>(differs - now.text.begin());
+    if (before.compare(cut + deleted, std::wstring::npos, now.text, cut) != 0) return std::nullopt;
+    const std::size_t head = cut > word ? cut - word : 0;
+    const std::size_t end = word + length;
+    const std::size_t tail = end > cut + deleted ? end - std::max(word, cut + deleted) : 0;
+    if (head + tail == 0) return std::nullopt;
+    return Repair{cut - head, head + tail, cut - head, {}};
+  }
+
+  static unsigned char keep_whole(EditLine* editor, wint_t) {
+    self_of(editor)->tidy();
+    return CC_REFRESH;
+  }
+  void tidy() {
+    const Line now = line();
+    if (const auto wanted = repair(now)) {
+      const auto to = [&](std::size_t place) {
+        library_.move(editor_, static_cast<int>(place) - static_cast<int>(line().cursor));
+      };
+      to(wanted->begin + wanted->count);
+      if (wanted->count != 0) library_.delete_before(editor_, static_cast<int>(wanted->count));
+      to(wanted->cursor);
+      pastes_.forget(wanted->word);
+    }
+    before_ = line();
+    repairs_ = false;
+  }
+
   // 1: a character; 0: the end of input; -1: a signal.
   int next(wchar_t* out) {
+    if (!pastes_.empty() && !repairs_) {
+      Line now = line();
+      // A search writes itself behind a line break, and would take this key for its end.
+      const bool searches = now.text.find(L'\n') != std::wstring::npos;
+      repairs_ = !searches && repair(now).has_value();
+      if (repairs_)
+        keys_.insert(0, kTidy);
+      else
+        before_ = std::move(now);
+    }
     for (;;) {
       std::mbstate_t state{};
       const std::size_t used = keys_.empty()
@@ -240,19 +333,25 @@ class LineEditorImpl final : public LineEditor {
 
   // Keys, a marked paste, or a burst that nobody types.
   void sort_out(std::string bytes) {
-    // An escape sequence that was cut in two.
-    while (!bytes.empty() && ends_inside(bytes, kPasteBegins) &&
-           input_within(options_.terminal, kSequenceMs))
+    bytes.insert(0, std::exchange(unfinished_, {}));
+    std::string rest;
+    std::string keys = known_keys(bytes, rest);
+    // A key that was cut in two.
+    while (!rest.empty() && input_within(options_.terminal, kSequenceMs)) {
+      rest.clear();
       if (!take(bytes)) break;
+      keys = known_keys(bytes, rest);
+    }
     const std::size_t begin = bytes.find(kPasteBegins);
     if (begin != std::string::npos) {
-      keys_ += bytes.substr(0, begin);
+      keys_ += known_keys(bytes.substr(0, begin), rest);
       return take_paste(bytes.substr(begin + kPasteBegins.size()));
     }
     const std::size_t line_end = bytes.find_first_of("\r\n");
     const bool several = line_end != std::string::npos && line_end + 1 < bytes.size();
-    if (!several && bytes.size() <= kTypedBytesMax) {
-      keys_ += bytes;
+    if (!several && keys.size() <= kTypedBytesMax) {
+      keys_ += keys;
+      unfinished_ = std::move(rest);
       return;
     }
     while (bytes.size() < kPasteBytesMax && input_within(options_.terminal, kBurstMs))
@@ -275,13 +374,6 @@ class LineEditorImpl final : public LineEditor {
     if (!rest.empty()) sort_out(rest);
   }
 
-  // The text ends with a beginning of the mark that no other key has.
-  static bool ends_inside(std::string_view text, std::string_view mark) {
-    for (std::size_t length = 3; length < mark.size(); ++length)
-      if (text.ends_with(mark.substr(0, length))) return true;
-    return false;
-  }
-
   void remember(std::string_view line) {
     HistEventW event;
     library_.history(history_, &event, H_ENTER, wide(line).c_str());
@@ -295,7 +387,10 @@ class LineEditorImpl final : public LineEditor {
   EditLine* editor_ = nullptr;
   HistoryW* history_ = nullptr;
   std::wstring prompt_;
-  std::string keys_;  // read and not yet given to libedit
+  std::string keys_;        // read and not yet given to libedit
+  std::string unfinished_;  // the beginning of a key
+  Line before_;             // as the key before left it, while there are pastes
+  bool repairs_ = false;    // kTidy is on its way
   Pastes pastes_;
 };
 
@@ -316,6 +411,12 @@ std::string Pastes::add(std::string text) {
                      (lines == 1 ? " line]" : " lines]");
   texts_[word] = std::move(text);
   return word;
+}
+
+std::vector<std::string> Pastes::words() const {
+  std::vector<std::string> out;
+  for (const auto& [word, text] : texts_) out.push_back(word);
+  return out;
 }
 
 std::string Pastes::expand(std::string line) {

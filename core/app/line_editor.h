@@ -6,8 +6,9 @@
 // Bytes of the terminal pass through here before libedit sees them as keys, since libedit knows no
 // bracketed paste. A paste of several lines, a long one, and lines that come all at once (typed
 // while nobody read, or pasted in a terminal that does not mark pastes) become one word in the
-// line,
-// "[pasted text 1, 500 lines]", and its text when the line is sent.
+// line, "[pasted text 1, 500 lines]", and its text when the line is sent. Such a word is one piece:
+// the cursor goes over it, and a key that deletes some of it deletes all of it. Keys that mean
+// nothing leave nothing in the line (key_sequences.h).
 //
 // Threading: one thread. Waiting ends when SignalScope catches a signal.
 
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace agentd::app {
 
@@ -46,6 +48,8 @@ class Pastes {
   // The line with the texts in place of their words; forgets them.
   std::string expand(std::string line);
   bool empty() const { return texts_.empty(); }
+  std::vector<std::string> words() const;
+  void forget(const std::string& word) { texts_.erase(word); }
 
  private:
   std::map<std::string, std::string> texts_;

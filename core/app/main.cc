@@ -7,15 +7,21 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "core/app/app.h"
+#include "core/app/config_keys.h"
+#include "core/app/exit_codes.h"
 #include "core/app/signals.h"
 #include "core/base/file.h"
 #include "core/process/births.h"
+#include "core/process/guard.h"
 #include "core/store/lmdb/fault.h"
 
 namespace {
@@ -101,6 +107,15 @@ void hide_secrets() {
   *kept = nullptr;
 }
 
+std::vector<std::string> own_variables() {
+  std::vector<std::string> out;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with(agentd::app::kOwnPrefix)) out.emplace_back(text.substr(0, text.find('=')));
+  }
+  return out;
+}
+
 std::optional<std::string> environment(const std::string& name) {
   if (auto secret = secrets().find(name)) return secret;
   const char* value = std::getenv(name.c_str());
@@ -112,17 +127,27 @@ bool wants_colour() {
   return environment("NO_COLOR").value_or("").empty() && !terminal.empty() && terminal != "dumb";
 }
 
+// Without an allocation.
+int no_more(const char* what) {
+  for (const char* const part : {"agentd: the system gives this process no more ", what,
+                                 ": raise its limits, which 'ulimit -a' shows, and run it again\n"})
+    (void)!::write(STDERR_FILENO, part, std::strlen(part));
+  return agentd::app::kExitFailure;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace agentd::app;
   // Before anything is opened: a file of the store must not be standard output.
   const unsigned closed = agentd::open_standard_descriptors();
+  std::vector<std::string> variables = own_variables();  // also of those that are hidden now
   hide_secrets();
-  ignore_broken_pipes();
+  ignore_write_signals();
   notice_children();
   agentd::catch_store_faults();
   (void)agentd::adopt_orphans();  // without it /proc is searched for what commands leave behind
+  const agentd::Guard guard(argc, argv);
   const bool out_tty = ::isatty(STDOUT_FILENO) != 0, err_tty = ::isatty(STDERR_FILENO) != 0;
   const bool colour = (out_tty || err_tty) && wants_colour();
   // What is written to an output that was closed is an error at the end, not a success that nobody sees.
@@ -130,7 +155,16 @@ int main(int argc, char** argv) {
   Output out(out_fd, out_tty, out_tty && colour),
       err(STDERR_FILENO, err_tty, err_tty && colour);
   Surroundings surroundings{environment,   current_directory(), executable(),
-                            "/etc/agentd", STDIN_FILENO,        ::isatty(STDIN_FILENO) != 0};
-  App app(std::move(surroundings), out, err);
-  return app.main(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+                            "/etc/agentd", STDIN_FILENO,        ::isatty(STDIN_FILENO) != 0,
+                            std::move(variables)};
+  // Unwinding removes the marker of a module that was being loaded, so that none is blamed.
+  try {
+    App app(std::move(surroundings), out, err);
+    return app.main(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+  } catch (const std::bad_alloc&) {
+    return no_more("memory");
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
+    return no_more("threads");
+  }
 }

@@ -95,8 +95,20 @@ Result<std::string> piped_text(int fd, const std::function<void()>& waiting) {
   return as_text(std::move(bytes), "standard input");
 }
 
-Result<std::string> with_files(const std::string& text, const std::string& cwd,
-                               const std::vector<std::string>& roots) {
+std::string missing_sentence(const std::vector<std::string>& missing) {
+  std::string names;
+  for (std::size_t i = 0; i < missing.size(); ++i)
+    names += (i == 0                    ? ""
+              : i + 1 == missing.size() ? " and "
+                                        : ", ") +
+             one_line(missing[i], kShownBytes);
+  return names + (missing.size() == 1 ? " names no file here and was sent as it stands"
+                                      : " name no files here and were sent as they stand");
+}
+
+Result<WithFiles> with_files(const std::string& text, const std::string& cwd,
+                             const std::vector<std::string>& roots) {
+  std::vector<std::string> missing;
   std::string attached;
   std::set<std::string> done;
   for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos; ++at) {
@@ -107,19 +119,24 @@ Result<std::string> with_files(const std::string& text, const std::string& cwd,
     const std::size_t end =
         std::min(text.find_first_of(quoted ? "\"" : " \t\r\n", begin), text.size());
     std::string name = text.substr(begin, end - begin);
+    bool found = false;
     for (;;) {
-      AGENTD_TRY(const bool found, attach(attached, done, name, cwd, roots));
+      AGENTD_TRY(found, attach(attached, done, name, cwd, roots));
       // "see @notes.txt, and ..."
       if (found || name.empty() ||
           std::string_view(".,;:!?)\"'").find(name.back()) == std::string_view::npos)
         break;
       name.pop_back();
     }
+    if (found || name.empty()) continue;
+    std::string word = quoted ? "@\"" + name + "\"" : "@" + name;
+    if (std::find(missing.begin(), missing.end(), word) == missing.end())
+      missing.push_back(std::move(word));
   }
   if (text.size() + attached.size() > kMessageBytesMax)
     return Error{Code::kInvalid, "the attached files make the message longer than " +
                                      with_commas(kMessageBytesMax) + " bytes"};
-  return text + attached;
+  return WithFiles{text + attached, std::move(missing)};
 }
 
 }  // namespace agentd::app

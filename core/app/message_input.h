@@ -24,10 +24,17 @@ bool is_piped(int fd);
 // kInvalid: more than kMessageBytesMax, or no text but a picture or another binary file.
 Result<std::string> piped_text(int fd, const std::function<void()>& waiting);
 
+struct WithFiles {
+  std::string text;
+  std::vector<std::string> missing;  // words as they stand, each once: "@nofile"
+};
+// "@nofile names no file here and was sent as it stands". REQUIRES: there is one.
+std::string missing_sentence(const std::vector<std::string>& missing);
+
 // The text with the files behind it that it names: "@PATH" or @"A PATH" at the beginning of a word.
-// A word that names no file stays text. kInvalid: the file lies outside of `roots`, is larger than
-// kAttachedBytesMax or is binary.
-Result<std::string> with_files(const std::string& text, const std::string& cwd,
-                               const std::vector<std::string>& roots);
+// A word that names no file stays text, and is among `missing`. kInvalid: the file lies outside of
+// `roots`, is larger than kAttachedBytesMax or is binary.
+Result<WithFiles> with_files(const std::string& text, const std::string& cwd,
+                             const std::vector<std::string>& roots);
 
 }  // namespace agentd::app

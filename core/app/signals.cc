@@ -102,7 +102,10 @@ void install(void (*handler)(int)) {
 
 }  // namespace
 
-void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
+void ignore_write_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
 
 void notice_children() { std::signal(SIGCHLD, SIG_DFL); }
 

@@ -8,8 +8,9 @@
 
 namespace agentd::app {
 
-// SIGPIPE off for the whole program: a closed pipe is an error of write().
-void ignore_broken_pipes();
+// SIGPIPE and SIGXFSZ off for the whole program: a closed pipe and a file that would pass the limit of the process
+// (ulimit -f) are errors of write().
+void ignore_write_signals();
 
 // Whatever the parent has set: where SIGCHLD is ignored the kernel forgets how children end.
 void notice_children();

@@ -93,24 +93,21 @@ Result<std::optional<Ulid>, Failure> Talk::wanted() const {
   return std::optional<Ulid>(*found);
 }
 
-Result<void, Failure> Talk::open(std::optional<Ulid> id) {
-  session_.reset();  // its lease first
-  auto session = engine_->agent().open(id);
+Result<void, Failure> Talk::attach(const CancelToken& cancel) {
+  auto id = wanted();
+  if (!id) return id.error();
+  auto session = engine_->agent().open(*id, cancel);
   if (!session) return failure_of(session.error());
   session_ = std::move(*session);
   return {};
 }
 
-Result<void, Failure> Talk::attach() {
-  auto id = wanted();
-  if (!id) return id.error();
-  return open(*id);
-}
-
-Result<void, Failure> Talk::clear() {
-  auto fresh = engine_->agent().clear(*session_);
+Result<void, Failure> Talk::clear(const CancelToken& cancel) {
+  auto fresh = engine_->agent().clear(*session_, cancel);
   settle();
-  if (!fresh && fresh.error().kind != RunError::Kind::kBlocked) session_.reset();
+  if (!fresh && fresh.error().kind != RunError::Kind::kBlocked &&
+      fresh.error().kind != RunError::Kind::kCancelled)
+    session_.reset();
   if (!fresh) return failure_of(fresh.error());
   session_ = std::move(*fresh);
   return {};
@@ -146,14 +143,19 @@ void Talk::end(std::string_view reason) {
   session_.reset();
 }
 
-Result<std::string> attached(const App& app, const Arguments& arguments, const std::string& text) {
+Result<std::string> attached(App& app, const Arguments& arguments, const std::string& text) {
   if (text.find('@') == std::string::npos) return text;
   const std::string& cwd = app.surroundings().cwd;
   const auto config = app.config(arguments);
   std::vector<std::string> roots =
       config ? config->list("workspace.roots") : std::vector<std::string>{};
   if (roots.empty()) roots = {cwd, find_project(cwd).root};
-  return with_files(text, cwd, roots);
+  AGENTD_TRY(WithFiles whole, with_files(text, cwd, roots));
+  if (!whole.missing.empty()) {
+    app.err().line("warning: " + neutral_line(missing_sentence(whole.missing), 2000));
+    app.err().flush();
+  }
+  return std::move(whole.text);
 }
 
 }  // namespace agentd::app

@@ -24,11 +24,11 @@ class Talk {
   static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments,
                                                       bool needs_model, bool will_run);
 
-  // Opens what --resume, --follow or --conversation-id name; otherwise a new conversation.
-  Result<void, Failure> attach();
-  // A new conversation in place of the one before. A hook may refuse (exit code kExitBlocked): the session
-  // goes on then; after any other failure there is none.
-  Result<void, Failure> clear();
+  // Opens what --resume, --follow or --conversation-id name; otherwise a new conversation. REQUIRES: no session.
+  Result<void, Failure> attach(const CancelToken& cancel);
+  // A new conversation in place of the one before. A hook may refuse (exit code kExitBlocked), or `cancel` end
+  // its asking (kExitInterrupted): the session goes on then; after any other failure there is none.
+  Result<void, Failure> clear(const CancelToken& cancel);
 
   const Config& config() const { return config_; }
   Engine& engine() { return *engine_; }
@@ -50,7 +50,6 @@ class Talk {
   Talk(App& app, const Arguments& arguments, Config config);
   Result<void, Failure> start(bool needs_model, bool will_run);
   Result<std::optional<Ulid>, Failure> wanted() const;
-  Result<void, Failure> open(std::optional<Ulid> id);
 
   App& app_;
   const Arguments& arguments_;
@@ -66,7 +65,8 @@ class Talk {
   std::unique_ptr<Session> session_;
 };
 
-// The text with the files of the workspace behind it that it names (message_input.h).
-Result<std::string> attached(const App& app, const Arguments& arguments, const std::string& text);
+// The text with the files of the workspace behind it that it names (message_input.h); names of none
+// are a warning.
+Result<std::string> attached(App& app, const Arguments& arguments, const std::string& text);
 
 }  // namespace agentd::app

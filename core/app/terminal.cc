@@ -93,6 +93,11 @@ std::size_t unfinished(std::string_view text) {
 }  // namespace
 
 void Output::print(std::string_view text) {
+  answers_ = answers_ || !text.empty();
+  confirm(text);
+}
+
+void Output::confirm(std::string_view text) {
   if (text.empty()) return;
   buffer_ += text;
   at_line_start_ = text.back() == '\n';

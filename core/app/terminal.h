@@ -26,6 +26,8 @@ class Output {
   Output& operator=(const Output&) = delete;
 
   void print(std::string_view text);  // buffered
+  // The same for text that only says that what was asked for is done.
+  void confirm(std::string_view text);
   void line(std::string_view text);   // ends the line, and flushes on a terminal
   void flush();
   // Ends a line that was begun, so that what comes next starts at the left.
@@ -36,6 +38,8 @@ class Output {
   std::string styled(std::string_view sgr, std::string_view text) const;
   // errno of the first write that failed; 0 = none.
   int failure() const { return failure_; }
+  // Nothing but confirmations was printed: that they cannot be written undoes nothing.
+  bool confirms_only() const { return !answers_; }
   // Nobody reads what is written here any more; also seen while nothing is written.
   bool reader_left() const;
 
@@ -43,7 +47,7 @@ class Output {
   const int fd_;
   const bool tty_, colour_;
   std::string buffer_;
-  bool at_line_start_ = true;
+  bool at_line_start_ = true, answers_ = false;
   int failure_ = 0;
 };
 

@@ -293,7 +293,7 @@ class EngineImpl final : public Engine {
     out.system_prompt = std::move(system);
     out.instructions = std::move(instructions);
     out.cwd = project_.cwd;
-    out.tools_start = workspace_roots().front();
+    out.tools_roots = workspace_roots();
     out.home = app_.surroundings().environment("HOME").value_or("");
     out.project_id = project_.id;
     out.budget = budget_;
@@ -460,6 +460,12 @@ class EngineImpl final : public Engine {
       for (const NameMistake& mistake : unknown_names(*hook, tools)) {
         if (mistake.broken) return Failure{kExitUsage, mistake.text};
         if (told.insert(mistake.text).second) warn(mistake.text);
+      }
+    for (const auto& plugin : host_->natives().plugins())
+      for (const NameMistake& mistake :
+           config_name_mistakes(config_, plugin->identity().name, plugin->manifest(), tools)) {
+        if (mistake.broken) return Failure{kExitUsage, mistake.text};
+        warn(mistake.text);
       }
     return {};
   }

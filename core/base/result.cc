@@ -47,11 +47,21 @@ Code code_of(int error_number) {
     default: return Code::kUnavailable;
   }
 }
+
+// What to do about a limit of this process; empty = it is none.
+std::string_view advice_on(int error_number) {
+  switch (error_number) {
+    case EFBIG: return ": no file of this process may be larger: raise its limit, which 'ulimit -f' shows";
+    case EMFILE: return ": this process may open no more: raise its limit, which 'ulimit -n' shows";
+    default: return {};
+  }
+}
 }  // namespace
 
 Error errno_error(std::string_view doing, int error_number) {
-  return {code_of(error_number),
-          std::string(doing) + ": " + std::generic_category().message(error_number)};
+  return {code_of(error_number), std::string(doing) + ": " +
+                                     std::generic_category().message(error_number) +
+                                     std::string(advice_on(error_number))};
 }
 
 void assertion_failed(const char* condition, const char* file, int line) {

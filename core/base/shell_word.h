@@ -20,4 +20,12 @@ inline std::string shell_word(std::string_view word) {
   return out + "'";
 }
 
+// A command in a sentence: "'agentd hooks untrust lint'". Where the word has quotes of its own there
+// are none around the command, since a shell that gets both would read the word bare.
+inline std::string shell_command(std::string_view command, std::string_view word) {
+  const std::string quoted = shell_word(word);
+  const std::string all = std::string(command) + " " + quoted;
+  return quoted == word ? "'" + all + "'" : all;
+}
+
 }  // namespace agentd

@@ -143,7 +143,13 @@ std::string YamlNode::json() const {
 Result<YamlNode> parse_yaml(std::string_view text, std::string_view name) {
   try {
     Walker walker{name};
-    return walker.walk(YAML::Load(std::string(text)), 0);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.size() <= 1)
+      return walker.walk(documents.empty() ? YAML::Node() : documents[0], 0);
+    const YAML::Mark second = documents[1].Mark();
+    return Error{Code::kInvalid, place(name, second.line + 1, second.column + 1) +
+                                     "a second document begins here, which nobody would read: "
+                                     "write one document, without '---' in it"};
   } catch (const YAML::Exception& error) {
     return Error{Code::kInvalid,
                  place(name, error.mark.line + 1, error.mark.column + 1) + error.msg};

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/conversation/tool_input.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/paths.h"
@@ -13,9 +16,38 @@ namespace {
 
 constexpr std::size_t kRefusedBytes = 16 * 1024;
 
+bool lies_in(const std::string& path, const std::string& folder) {
+  return path == folder || folder == "/" || path.starts_with(folder + "/");
+}
+
+// The path below the root that a folder on its way is, under whatever name; as it is when there is
+// none.
+std::string below_a_root(std::string path, std::span<const std::string> roots) {
+  struct Root {
+    std::string path;
+    struct stat info {};
+  };
+  std::vector<Root> known;
+  for (const std::string& each : roots) {
+    Root root{lexical_path("", each)};
+    if (lies_in(path, root.path)) return path;
+    if (::stat(root.path.c_str(), &root.info) == 0) known.push_back(std::move(root));
+  }
+  for (std::size_t end = path.find('/', 1); !known.empty(); end = path.find('/', end + 1)) {
+    struct stat info {};
+    if (::stat(path.substr(0, end).c_str(), &info) != 0) break;
+    for (const Root& root : known)
+      if (info.st_dev == root.info.st_dev && info.st_ino == root.info.st_ino)
+        return end == std::string::npos ? root.path : root.path + path.substr(end);
+    if (end == std::string::npos) break;
+  }
+  return path;
+}
+
 std::string resolved(std::string_view path, const InputPaths& paths) {
   if (path.empty()) return {};
-  const std::string full = lexical_path(with_home(path, paths.home), paths.start);
+  const std::string full =
+      below_a_root(lexical_path(with_home(path, paths.home), paths.start), paths.roots);
   const std::string folder = lexical_path("", paths.cwd);
   if (folder != lexical_path("", paths.start)) return full;
   if (full == folder) return ".";

@@ -6,7 +6,8 @@
 // to gates, rules, hooks, log, request, tool, worker and surface. So what is judged is what runs.
 // The rules are those of canonical_json.h; paths that the tool has marked are resolved.
 //
-// Threading: values.
+// Threading: values. make() looks at the file system for absolute paths that lie in no root by
+// their text.
 
 #include <span>
 #include <string>
@@ -22,6 +23,8 @@ struct InputPaths {
   std::string_view start = {};  // where the tool begins; absolute; empty = paths stay as they are
   std::string_view cwd = {};    // the session's directory, which hooks are told
   std::string_view home = {};   // of the user; empty = "~" is a name
+  // Of the workspace, absolute: what leads to one of them by another name is written by its name.
+  std::span<const std::string> roots = {};
 };
 
 class ToolInput {
@@ -34,10 +37,12 @@ class ToolInput {
   // Empty bytes are an empty object. kInvalid has a sentence without a subject: what is wrong, as
   // in "has the key \"command\" twice".
   //
-  // A path is made absolute from `start` and freed of ".", ".." and "//" as a text, links not
-  // followed;
-  // "~" is the home. Below the session's directory, when tools start there, it is then written
-  // relative to it ("src/a.c", "." for itself), elsewhere absolute: one place has one spelling.
+  // A path is made absolute from `start` and freed of ".", ".." and "//" as a text; "~" is the
+  // home. Where a folder on the way is a root of the workspace under another name - by a link above
+  // it, a mount, /proc/self/cwd - the root's name takes its place: the workspace finds its files in
+  // the same way. Other links are not followed. Below the session's directory, when tools start
+  // there, it is then written relative to it ("src/a.c", "." for itself), elsewhere absolute: one
+  // place has one spelling.
   static Result<ToolInput> make(std::string_view bytes, const InputPaths& paths = {});
   // What stands in log and requests for bytes that make() refused: {"raw": "..."}, cut at 16 KiB.
   // Not for tools.

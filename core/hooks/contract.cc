@@ -291,6 +291,8 @@ std::vector<ContractAnswer> contract_answers(const EventTraits& event) {
   return answers;
 }
 
+bool fails_closed(const EventTraits& event) { return event.blocking || event.text_target != 0; }
+
 std::string contract_failure(const EventTraits& event) {
   std::string text;
   if (event.blocking) text = "a guard (on_failure: closed) that fails or is late blocks it; ";

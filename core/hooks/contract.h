@@ -42,6 +42,8 @@ struct ContractAnswer {
   std::string_view merge;  // what happens when several hooks say it
 };
 std::vector<ContractAnswer> contract_answers(const EventTraits& event);
+// Whether the failure of a hook that fails closed stops anything there, or withholds a text.
+bool fails_closed(const EventTraits& event);
 // What becomes of the event when a hook fails.
 std::string contract_failure(const EventTraits& event);
 // "yes: an answer stops what it announces".

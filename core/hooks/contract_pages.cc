@@ -126,7 +126,7 @@ void event_json(JsonWriter& out, const EventTraits& event) {
   out.begin_object().member("event", event.name).member("id", event.id);
   out.member("fires", event.fires).member("carries", event.carries);
   out.member("blocking", event.blocking).member("continues", event.continues);
-  out.member("fails_closed", event.blocking || event.text_target != 0);
+  out.member("fails_closed", fails_closed(event));
   out.member("failure", contract_failure(event));
   const std::string rewrites = contract_rewrites(event);
   out.key("rewrites");

@@ -438,14 +438,22 @@ void admit_rewrites(const Dispatch& event, const Subscription& from, HookAnswer&
   }
 }
 
-// Of a call in the traced form.
+// The start and the deadline of one call in the timed form.
 struct HookTime {
   HookTime(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
            const Snapshot::Entry& entry)
       : started_ns(snapshot.clock().monotonic_ns()), own(snapshot, slot, event, entry, started_ns) {}
+  bool is_over(const CallSlot& slot) const { return slot.deadline_ns() <= started_ns; }
   const std::uint64_t started_ns;
   const OwnDeadline own;
 };
+
+// The status of a hook whose deadline has passed when its turn comes. The hook is not called,
+// whatever kind it is: none runs half, and one that was not asked has not agreed.
+[[gnu::noinline, gnu::cold]] agentd_status no_time(CallSlot& slot, agentd_token token) {
+  slot.fail(token, AGENTD_E_DEADLINE, "there was no time left to ask it");
+  return AGENTD_E_DEADLINE;
+}
 
 // The path of a hook that said something, failed, or is traced. Kept out of the loop below, whose
 // registers and stack frame stay small without it.
@@ -561,19 +569,19 @@ class ObserverGroup {
   }
 
   HookAnswer call(CallSlot& slot, const Snapshot::Entry& entry) const {
-    const std::uint64_t started = snapshot_.clock().monotonic_ns();
-    const OwnDeadline own(snapshot_, slot, event_, entry, started);
+    const HookTime time(snapshot_, slot, event_, entry);
     const agentd_call call{sizeof(agentd_call), event_.event, slot.open(&event_),
                            event_.conversation,  &slot.live(), entry.core,
                            entry.services,       event_.envelope, payload_for(event_, entry)};
-    agentd_status status = entry.fn(entry.self, &call);
+    agentd_status status =
+        time.is_over(slot) ? no_time(slot, call.token) : entry.fn(entry.self, &call);
     std::string why;
     status = end_call(snapshot_, slot, event_, entry, status, why);
     HookAnswer answer = take_answer(slot, status, std::move(why));
     slot.close();
     const std::uint64_t ended = snapshot_.clock().monotonic_ns();
-    own.end(ended);
-    answer.duration_ns = ended - started;
+    time.own.end(ended);
+    answer.duration_ns = ended - time.started_ns;
     return answer;
   }
 
@@ -598,9 +606,10 @@ class ObserverGroup {
   return true;
 }
 
-// A hook without an opinion costs what stands here and no more: no lock, no allocation, no clock. Only
-// the traced form heeds `only`, and the times that hooks have of their own.
-template <bool kTraced>
+// A hook without an opinion costs what stands here and no more: no lock, no allocation, no clock.
+// Only the timed form heeds `only`, deadlines that have passed, and the times that hooks have of
+// their own.
+template <bool kTimed>
 inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& slot,
                                            const Dispatch& event, TraceSink* trace) {
   std::unique_ptr<Outcome> outcome;
@@ -623,7 +632,7 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
       while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
       continue;
     }
-    if (kTraced && event.only != 0 && (entry->flags & event.only) == 0) continue;
+    if (kTimed && event.only != 0 && (entry->flags & event.only) == 0) continue;
     if ((entry->flags & AGENTD_HOOK_OBSERVES) != 0 && (entry->wants & Snapshot::kWaits) != 0 &&
         run_together(snapshot, slot, event, {entry, end}, trace, outcome)) {
       token = slot.last_token();
@@ -634,9 +643,10 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
     call.services = entry->services;
     call.payload = (entry->wants & AGENTD_WANTS_MESSAGES) != 0 ? event.payload : bare;
     std::optional<HookTime> time;
-    if (kTraced) time.emplace(snapshot, slot, event, *entry);
-    const agentd_status status = entry->fn(entry->self, &call);
-    if (!kTraced && status == AGENTD_OK && !slot.touched()) continue;
+    if (kTimed) time.emplace(snapshot, slot, event, *entry);
+    const agentd_status status =
+        time && time->is_over(slot) ? no_time(slot, token) : entry->fn(entry->self, &call);
+    if (!kTimed && status == AGENTD_OK && !slot.touched()) continue;
     const bool open = settle(snapshot, slot, event, *entry, status, time ? &*time : nullptr, trace, outcome);
     call.live = &slot.live();  // another one, if the call was given up
     if (open) continue;
@@ -648,8 +658,9 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
   return outcome;
 }
 
-[[gnu::noinline]] std::unique_ptr<Outcome> call_hooks_traced(const Snapshot& snapshot, CallSlot& slot,
-                                                             const Dispatch& event, TraceSink* trace) {
+[[gnu::noinline]] std::unique_ptr<Outcome> call_hooks_timed(const Snapshot& snapshot,
+                                                            CallSlot& slot, const Dispatch& event,
+                                                            TraceSink* trace) {
   return call_hooks<true>(snapshot, slot, event, trace);
 }
 
@@ -657,8 +668,10 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
 
 std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                   TraceSink* trace) {
-  if (trace != nullptr || event.only != 0 || event.budget_ns != 0 || snapshot.has_timeout(event.event))
-    return call_hooks_traced(snapshot, slot, event, trace);
+  const bool timed =
+      event.deadline_ns != UINT64_MAX || event.budget_ns != 0 || snapshot.has_timeout(event.event);
+  if (timed || trace != nullptr || event.only != 0)
+    return call_hooks_timed(snapshot, slot, event, trace);
   return call_hooks<false>(snapshot, slot, event, nullptr);
 }
 

@@ -10,6 +10,9 @@
 // something outside of the process (`waits`) run at the same time, each on a thread and in a slot of its
 // own, and dispatch() returns when the slowest is done.
 //
+// A hook whose deadline has passed when its turn comes is not called, whatever kind it is: it fails with
+// AGENTD_E_DEADLINE, and what that means is its failure policy's.
+//
 // Threading: publish() and pin() are thread-safe; dispatch() runs on the thread that owns the slot, and
 // calls `trace` on that thread alone. No lock is held while a hook runs.
 

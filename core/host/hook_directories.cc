@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 #include "core/base/bytes.h"
@@ -20,32 +20,10 @@ namespace {
 
 constexpr std::uint64_t kSidecarBytesMax = 256 * 1024;
 constexpr std::size_t kFilesMax = 1024;  // of one directory
-constexpr std::string_view kSidecarSuffix = ".hook.json";
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
-
-bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> suffixes) {
-  return std::any_of(suffixes.begin(), suffixes.end(),
-                     [&](std::string_view suffix) { return name.ends_with(suffix); });
-}
-
-std::string stem_of(std::string_view file) {
-  const std::size_t dot = file.rfind('.');
-  return std::string(file.substr(0, dot));
-}
-
-bool is_passed_over(std::string_view file) {
-  return file.starts_with(".") || ends_with_any(file, {".disable", kSidecarSuffix});
-}
-
-// Nothing for a file that only its executable bit could make a hook.
-std::optional<HookKind> kind_by_name(std::string_view file) {
-  if (ends_with_any(file, {".so", ".dll"})) return HookKind::kNative;
-  if (ends_with_any(file, {".yaml", ".yml"})) return HookKind::kDeclarative;
-  return {};
-}
 
 std::string qualified(const std::string& stem, Precedence precedence) {
   return precedence == Precedence::kProject ? "project/" + stem : stem;
@@ -55,6 +33,20 @@ bool matches(std::span<const std::string> globs, const std::string& name, const 
   return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
     return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0 || ::fnmatch(glob.c_str(), stem.c_str(), 0) == 0;
   });
+}
+
+// REQUIRES: an absolute path.
+std::string parent_of(const std::string& path) {
+  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+}
+
+// The file, once its name and mode have said that it is a hook.
+Result<SafeFile> open_hook(int directory, const std::string& file, const std::string& path,
+                           uid_t user) {
+  if (has_control_character(file))
+    return Error{Code::kInvalid,
+                 path + " has a control character in its name and is not a hook: rename it"};
+  return open_safe_file(directory, file, path, user);
 }
 
 class DirectoryScan {
@@ -71,7 +63,10 @@ class DirectoryScan {
       const bool is_there = !directory_.path.starts_with('/') ||
                             ::stat(directory_.path.c_str(), &info) == 0 || errno != ENOENT;
       if (opened.error().code != Code::kNotFound && is_there)
-        problem(directory_.path, "", opened.error().message);
+        problem_of_directory(opened.error().message);
+      else if (!directory_.setting.empty())
+        problem_of_directory(directory_.path +
+                             " does not exist, so no hook of it runs: make it, or take it out of the setting");
       return;
     }
     fd_ = std::move(*opened);
@@ -85,12 +80,16 @@ class DirectoryScan {
     out_.problems.push_back({path, name, one_line(message, 2000)});
   }
 
+  void problem_of_directory(const std::string& message) {
+    problem(directory_.path, "", directory_.setting.empty() ? message : directory_.setting + ": " + message);
+  }
+
   std::vector<std::string> list() {
     std::vector<std::string> names;
     UniqueFd copy(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const std::unique_ptr<DIR, CloseDirectory> stream(copy.valid() ? ::fdopendir(copy.get()) : nullptr);
     if (!stream) {
-      problem(directory_.path, "", errno_error("reading " + directory_.path, errno).message);
+      problem_of_directory(errno_error("reading " + directory_.path, errno).message);
       return names;
     }
     copy.release();  // the stream closes it
@@ -108,18 +107,11 @@ class DirectoryScan {
   }
 
   void take(const std::string& file) {
-    const auto kind = kind_by_name(file);
-    const std::string stem = kind ? stem_of(file) : file;
+    const std::string path = directory_.path + "/" + file;
+    const HookFileLook look = look_at_hook_file(fd_.get(), file, path);
+    if (!look.kind && !look.is_meant) return;
+    const std::string& stem = look.stem;
     const std::string name = qualified(stem, directory_.precedence);
-    if (!kind && !is_executable_file(file)) return;
-    if (std::any_of(file.begin(), file.end(),
-                    [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; })) {
-      problem(directory_.path + "/" + file, name,
-              directory_.path + "/" + file +
-                  " has a control character in its name and is not a hook: "
-                  "rename it");
-      return;
-    }
     if (matches(globs_, name, stem)) {
       out_.disabled.push_back({name, directory_.precedence});
       return;
@@ -128,14 +120,18 @@ class DirectoryScan {
       out_.not_allowed.push_back({name, directory_.precedence});
       return;
     }
-    const std::string path = directory_.path + "/" + file;
-    auto opened = open_safe_file(fd_.get(), file, path, user_);
+    if (!look.kind) {
+      problem(path, name, look.why_not);
+      out_.problems.back().no_hook = true;
+      return;
+    }
+    auto opened = open_hook(fd_.get(), file, path, user_);
     if (!opened) {
       problem(path, name, opened.error().message);
       return;
     }
     HookFile hook;
-    hook.kind = kind.value_or(HookKind::kExecutable);
+    hook.kind = *look.kind;
     hook.name = name;
     hook.path = path;
     hook.precedence = directory_.precedence;
@@ -152,12 +148,6 @@ class DirectoryScan {
     const auto& always = directory_.always_allowed;
     return allowed_.empty() || matches(allowed_, name, name) ||
            std::find(always.begin(), always.end(), name) != always.end();
-  }
-
-  bool is_executable_file(const std::string& file) const {
-    struct stat info {};
-    return ::fstatat(fd_.get(), file.c_str(), &info, 0) == 0 && S_ISREG(info.st_mode) &&
-           (info.st_mode & 0111) != 0;
   }
 
   void read_sidecar(const std::string& stem, HookFile& hook) {
@@ -191,6 +181,32 @@ HookScan scan_hook_directories(std::span<const HookDirectory> directories,
   for (const HookDirectory& directory : directories)
     DirectoryScan(directory, disable_globs, allow_globs, user, out).run();
   return out;
+}
+
+const HookDirectory* directory_of(std::span<const HookDirectory> directories,
+                                  const std::string& path) {
+  const std::string parent = parent_of(path);
+  const auto found =
+      std::find_if(directories.begin(), directories.end(), [&](const HookDirectory& each) {
+        std::error_code failed;
+        return each.path == parent || std::filesystem::equivalent(each.path, parent, failed);
+      });
+  return found == directories.end() ? nullptr : &*found;
+}
+
+Result<HookKind> judge_hook_file(const std::string& path, const HookDirectory* directory,
+                                 uid_t user) {
+  const std::string parent = parent_of(path);
+  UniqueFd fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory != nullptr) {
+    AGENTD_TRY(fd, open_safe_directory(directory->path, user));
+  }
+  if (!fd.valid()) return errno_error("opening " + parent, errno);
+  const std::string file = path.substr(path.rfind('/') + 1);
+  const HookFileLook look = look_at_hook_file(fd.get(), file, path);
+  if (!look.kind) return Error{Code::kInvalid, look.why_not};
+  AGENTD_TRY_VOID(open_hook(fd.get(), file, path, user));
+  return *look.kind;
 }
 
 }  // namespace agentd

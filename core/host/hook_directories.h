@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hook_directories.h - which hooks there are: the directories, in order, and what may be read in them.
+// hook_directories.h - which hooks there are: the directories, in order, and what may be read in
+// them.
 //
-// A file is told by its name first: .so and .dll are native, .yaml and .yml declarative; dotfiles,
-// *.disable and *.hook.json are passed over; only then does the executable bit count. Files of a
-// directory come in order of name.
+// What a file is says hook_file.h. Files of a directory come in order of name; one that looks like
+// a hook and is none is a problem.
 //
 // Threading: pure functions.
 
@@ -19,6 +19,7 @@
 #include "core/base/file.h"
 #include "core/base/result.h"
 #include "core/hooks/dispatcher.h"
+#include "core/host/hook_file.h"
 
 namespace agentd {
 
@@ -28,9 +29,9 @@ struct HookDirectory {
   bool on_by_default = true;  // false: a hook of it runs only when the config enables it by name
   std::vector<std::string> always_allowed{};  // names that need no glob of hooks.allow
   bool bundled = false;  // it came with the program
+  // Where a setting names it: "/home/ann/.agent/config.yaml:3: hooks.dirs". It must exist then.
+  std::string setting{};
 };
-
-enum class HookKind : std::uint8_t { kNative, kDeclarative, kExecutable };
 
 struct HookFile {
   HookKind kind = HookKind::kNative;
@@ -51,6 +52,7 @@ struct HookProblem {
   std::string name;  // of the hook; empty for a directory
   std::string message;
   bool unreadable = false;  // is_unreadable(): no run begins
+  bool no_hook = false;     // the file looks like a hook and is none
 };
 
 // Whether it is a YAML hook of the user or the system with a mistake: what its author relies on
@@ -73,11 +75,20 @@ struct HookScan {
   std::vector<HookName> not_allowed;  // no glob lets them in
 };
 
-// Directories that do not exist are none. `user` is whose files are trusted beside root's. When there are
-// globs to allow, only what they match is taken, by its whole name ("project/lint"); one that disables beats
-// them, and matches a name with or without its "project/".
+// Directories that do not exist are none, and a problem where a setting names them. `user` is whose files are
+// trusted beside root's. When there are globs to allow, only what they match is taken, by its whole name
+// ("project/lint"); one that disables beats them, and matches a name with or without its "project/".
 HookScan scan_hook_directories(std::span<const HookDirectory> directories,
                                std::span<const std::string> disable_globs, uid_t user,
                                std::span<const std::string> allow_globs = {});
+
+// The directory among them that holds the file, or null.
+const HookDirectory* directory_of(std::span<const HookDirectory> directories,
+                                  const std::string& path);
+
+// What a run makes of that file: its kind, or the sentence that says why it is no hook or not used.
+// `directory` is judged as well; with null the file alone is, as if it lay in a hooks directory.
+Result<HookKind> judge_hook_file(const std::string& path, const HookDirectory* directory,
+                                 uid_t user);
 
 }  // namespace agentd

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "core/base/bytes.h"
+#include "core/base/shell_word.h"
 
 namespace agentd {
 namespace {
@@ -26,10 +27,6 @@ std::vector<std::uint32_t> event_ids(const std::vector<std::string>& names) {
     if (const EventTraits* const event = find_event(name)) out.push_back(event->id);
   if (out.empty()) out.push_back(AGENTD_EVENT_BEFORE_TOOL_CALL);
   return out;
-}
-
-bool is_guard(const HookDefinition& hook) {
-  return hook.on_failure ? *hook.on_failure == FailurePolicy::kClosed : hook.guard;
 }
 
 void add_event(std::vector<std::string>& names, std::uint32_t id) {
@@ -166,16 +163,20 @@ void HookHost::remember_native(const Plugin& plugin) {
 void HookHost::load_all() {
   if (!options_.trust_file.empty()) trust_watch_.add(options_.trust_file);
   natives_.load_all();
-  for (const HookProblem& each : natives_.problems()) problems_.push_back(each);
+  for (const HookProblem& each : natives_.problems())
+    if (!is_adapted(each, options_.adapted)) problems_.push_back(each);
   for (const auto& plugin : natives_.plugins()) {
     owners_.emplace(plugin->identity().name, canonical(plugin->path()));
     if (plugin->precedence() == Precedence::kSystem) system_.insert(plugin->identity().name);
     remember_native(*plugin);
   }
   for (HookFile& file : natives_.take_others()) load_external(file);
-  for (const AdaptedSource& source : options_.adapted)
-    if (auto loaded = load_settings(source); !loaded)
-      problem(source.path, "", loaded.error().message);
+  for (const AdaptedSource& source : options_.adapted) {
+    const auto loaded = load_settings(source);
+    if (loaded) continue;
+    problem(source.path, "", loaded.error().message);
+    problems_.back().unreadable = is_unreadable(source, loaded.error());
+  }
   add_missing_guards();
 }
 
@@ -318,9 +319,9 @@ std::string HookHost::why_missing(const std::string& name, const std::string& pa
            " is there and is no hook any more: give it back its executable bit (chmod +x) or its "
            "name";
   // Where another hook has its name, only its path says which is meant.
-  return "it is not there any more: put it back, or take it out of the guards with 'agentd hooks "
-         "untrust " +
-         (owners_.contains(name) && !path.empty() ? path : name) + "'";
+  return "it is not there any more: put it back, or take it out of the guards with " +
+         shell_command("agentd hooks untrust",
+                       owners_.contains(name) && !path.empty() ? path : name);
 }
 
 void HookHost::miss_guard(const std::string& name, const std::string& identity,
@@ -369,14 +370,57 @@ void HookHost::add_missing_guards() {
     if (!entry.repository.empty() && (!here || entry.repository != *here)) continue;
     miss_guard(entry.name, entry.path, entry.events, why_missing(entry.name, entry.path));
   }
-  for (const std::string& name : options_.guards) {
-    if (owners_.contains(name) || off_.contains(name) || missed_.contains(name)) continue;
-    const auto found = std::find_if(known.begin(), known.end(),
-                                    [&](const TrustEntry& entry) { return entry.name == name; });
-    miss_guard(name, found == known.end() ? name : found->path,
-               found == known.end() ? std::vector<std::string>{} : found->events,
-               why_missing(name, found == known.end() ? std::string() : found->path));
+  for (const std::string& name : options_.guards)
+    if (!acts(name) || is_in_shadow(name)) miss_named_guard(name, known);
+  // Who says what happens when a hook fails means the file that is there and does not run, unless he has
+  // switched it off.
+  for (const auto& [name, settings] : options_.settings)
+    if (settings.on_failure == FailurePolicy::kClosed && !acts(name) && !is_switched_off(name) &&
+        !path_of_problem(name).empty())
+      miss_named_guard(name, known);
+}
+
+// Hooks of one file are called NAME, or NAME.1, NAME.2.
+bool HookHost::acts(const std::string& name) const {
+  if (!kind_of(name).empty()) return true;
+  const auto all = externals_.definitions();
+  return std::any_of(all.begin(), all.end(), [&](const HookDefinition* hook) {
+    return hook->name.starts_with(name + ".");
+  });
+}
+
+bool HookHost::is_in_shadow(const std::string& name) const {
+  const auto found = options_.settings.find(name);
+  return found != options_.settings.end() && found->second.shadow.value_or(false);
+}
+
+bool HookHost::is_switched_off(const std::string& name) const {
+  return off_.contains(name) || is_off(name) || !is_allowed(name);
+}
+
+// Of a file that does not run its problem knows the path; empty: there is none of that name.
+std::string HookHost::path_of_problem(const std::string& name) const {
+  for (const HookProblem& each : problems_) {
+    const std::string file = each.path.substr(each.path.rfind('/') + 1);
+    if (!each.path.empty() && (each.name == name || file.substr(0, file.find('.')) == name))
+      return canonical(each.path);
   }
+  return {};
+}
+
+// `known`: of the trust store.
+void HookHost::miss_named_guard(const std::string& name, const std::vector<TrustEntry>& known) {
+  if (missed_.contains(name)) return;
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [&](const TrustEntry& entry) { return entry.name == name; });
+  const std::string path = found == known.end() ? path_of_problem(name) : found->path;
+  miss_guard(name, path.empty() ? name : path,
+             found == known.end() ? std::vector<std::string>{} : found->events,
+             is_switched_off(name) || is_in_shadow(name)
+                 ? "hooks.guards names it, and hooks.disable, hooks.allow, hooks." + name +
+                       ".enabled or hooks." + name +
+                       ".shadow keeps it from blocking: take it out of one of them"
+                 : why_missing(name, path));
 }
 
 std::vector<Subscription> HookHost::subscriptions() const {

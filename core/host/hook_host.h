@@ -99,6 +99,11 @@ class HookHost {
   // `identity` is the guard's canonical path, or its name where no path is known.
   void miss_guard(const std::string& name, const std::string& identity,
                   const std::vector<std::string>& events, std::string why);
+  bool acts(const std::string& name) const;
+  bool is_in_shadow(const std::string& name) const;
+  bool is_switched_off(const std::string& name) const;
+  std::string path_of_problem(const std::string& name) const;
+  void miss_named_guard(const std::string& name, const std::vector<TrustEntry>& known);
   bool is_here(const TrustEntry& guard) const;
   bool is_loaded_from(const std::string& path) const;
   Result<void> claim(const std::string& name, const std::string& path);

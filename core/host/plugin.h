@@ -90,8 +90,11 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
   // Ends the instance; its subscriptions are skipped from now on. Calls after the first do nothing.
   // REQUIRES: no call of it is running.
   virtual Result<void> destroy() = 0;
-  // False: destroy() has nobody to wait for.
-  virtual bool has_processes() const { return false; }
+  // Before destroy(): what need not be told of its end begins to end, and nobody waits for it.
+  // REQUIRES: no call of it is running.
+  virtual void end_soon() {}
+  // False: destroy() has nobody to wait for who may take his time.
+  virtual bool waits_to_end() const { return false; }
 };
 
 }  // namespace agentd

@@ -2,6 +2,8 @@
 #include "core/host/plugin_host.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -231,8 +233,10 @@ void PluginHost::load_all() {
     problems_.push_back(std::move(each));
   }
   // First everything that needs no dynamic linker: it works for one thread at a time, and another one may
-  // be loading libcurl meanwhile.
-  std::vector<Ready> ready;
+  // be loading libcurl meanwhile. A worker needs none here, and gets ready beside everything else.
+  std::vector<Ready> later;
+  std::vector<std::shared_ptr<Plugin>> loaded;
+  std::set<std::string> ids;
   for (HookFile& file : found.files) {
     if (file.kind != HookKind::kNative) {
       others_.push_back(std::move(file));
@@ -243,28 +247,44 @@ void PluginHost::load_all() {
       continue;
     }
     seen_[file.path] = file.info;
-    auto prepared = prepare(file);
-    if (prepared)
-      ready.push_back(std::move(*prepared));
-    else
-      problem(file, prepared.error().message);
-  }
-  tell_crashes();
-  for (Ready& each : ready) {
-    const HookFile& file = *each.file;
-    const Manifest manifest = each.manifest;
-    auto plugin = load_one(std::move(each), plugins());
-    if (!plugin) {
-      note_guard(file, manifest, plugin.error().message);
-      problem(file, plugin.error().message);
+    auto ready = prepare(file);
+    if (!ready) {
+      problem(file, ready.error().message);
       continue;
     }
-    for (const std::string& note : (*plugin)->notes())
-      environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
+    ready->place = loaded.size();
+    loaded.emplace_back();
+    // The first module of an id is loaded, the others are refused.
+    const bool is_first = ids.insert(ready->manifest.id).second;
+    if (is_first && isolation_of(options_, file, ready->manifest) != Isolation::kInProcess)
+      load_ready(std::move(*ready), loaded);
+    else
+      later.push_back(std::move(*ready));
+  }
+  tell_crashes();
+  for (Ready& each : later) load_ready(std::move(each), loaded);
+  {
     const std::lock_guard lock(plugins_mutex_);
-    plugins_.push_back(std::move(*plugin));
+    std::copy_if(loaded.begin(), loaded.end(), std::back_inserter(plugins_),
+                 [](const auto& plugin) { return plugin != nullptr; });
   }
   for (std::string& message : tools_.duplicates()) problems_.push_back({"", "", std::move(message)});
+}
+
+// Into its place; what cannot be loaded is noted.
+void PluginHost::load_ready(Ready ready, std::vector<std::shared_ptr<Plugin>>& loaded) {
+  const HookFile& file = *ready.file;
+  const Manifest manifest = ready.manifest;
+  const std::size_t place = ready.place;
+  auto plugin = load_one(std::move(ready), loaded);
+  if (!plugin) {
+    note_guard(file, manifest, plugin.error().message);
+    problem(file, plugin.error().message);
+    return;
+  }
+  for (const std::string& note : (*plugin)->notes())
+    environment_.log.write(LogLevel::kInfo, file.name, file.path + ": " + note);
+  loaded[place] = std::move(*plugin);
 }
 
 void PluginHost::note_guard(const HookFile& file, const Manifest& manifest, const std::string& why) {
@@ -308,14 +328,14 @@ Result<PluginHost::Ready> PluginHost::prepare_module(HookFile& file, const std::
   }
   if (const std::string warning = capability_warning(manifest); !warning.empty())
     environment_.log.write(LogLevel::kWarning, file.name, one_line(file.path + " " + warning, 2000));
-  return Ready{&file, std::move(manifest), std::move(grants), std::move(sealed)};
+  return Ready{&file, std::move(manifest), std::move(grants), std::move(sealed), 0};
 }
 
 Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready,
                                                      const std::vector<std::shared_ptr<Plugin>>& others) {
   const HookFile& file = *ready.file;
   for (const auto& other : others) {
-    if (other->identity().id != ready.manifest.id) continue;
+    if (!other || other->identity().id != ready.manifest.id) continue;
     discard(ready.sealed);
     return of_file(file, "has the same id " + ready.manifest.id + " as " + other->path() +
                              ", which is loaded: disable one of the two");
@@ -386,6 +406,7 @@ std::vector<Subscription> PluginHost::subscriptions() const {
 // Those in workers all at once: they share nothing.
 void PluginHost::shutdown() {
   const auto all = plugins();
+  for (const auto& plugin : all) plugin->end_soon();
   const auto end = [this](const std::shared_ptr<Plugin>& plugin) {
     auto destroyed = plugin->destroy();
     if (!destroyed)
@@ -394,7 +415,7 @@ void PluginHost::shutdown() {
   };
   Aside apart(all.size());
   for (auto plugin = all.rbegin(); plugin != all.rend(); ++plugin)
-    if (!(*plugin)->has_processes() || !apart.run([&end, each = *plugin] { end(each); })) end(*plugin);
+    if (!(*plugin)->waits_to_end() || !apart.run([&end, each = *plugin] { end(each); })) end(*plugin);
 }
 
 }  // namespace agentd

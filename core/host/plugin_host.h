@@ -129,10 +129,12 @@ class PluginHost {
     Manifest manifest;
     Grants grants;
     SealedFile sealed;
+    std::size_t place = 0;  // among all that are loaded
   };
   Result<Ready> prepare(HookFile& file);
   Result<Ready> prepare_module(HookFile& file, const std::string& bytes, Manifest manifest) const;
-  // `others` are loaded: of each id there is one.
+  void load_ready(Ready ready, std::vector<std::shared_ptr<Plugin>>& loaded);
+  // `others` are loaded, or null: of each id there is one.
   Result<std::shared_ptr<Plugin>> load_one(Ready ready, const std::vector<std::shared_ptr<Plugin>>& others);
   Result<Grants> grants_for(const HookFile& file, const Manifest& manifest) const;
   void problem(const HookFile& file, std::string message);

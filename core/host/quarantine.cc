@@ -223,7 +223,7 @@ std::string what_is(const std::vector<QuarantineEntry>& entries) {
 
 std::string sentence_of(const QuarantineEntry& entry) {
   return entry.path + " is set aside since " + when(entry.since_ms) + ": it " + entry.why +
-         "; mend it, or run 'agentd hooks release " + shell_word(entry.name) + "'";
+         "; mend it, or run " + shell_command("agentd hooks release", entry.name);
 }
 
 struct Quarantine::State {

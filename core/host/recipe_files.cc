@@ -38,6 +38,9 @@ std::vector<std::string> recipe_files(const std::string& directory) {
 Result<std::string> read_recipe_file(const std::string& directory, const std::string& file,
                                      uid_t user) {
   const std::string path = directory + "/" + file;
+  if (has_control_character(file))
+    return Error{Code::kInvalid,
+                 path + " has a control character in its name and is not a recipe: rename it"};
   struct stat info {};
   // What is not there is no recipe, however unsafe the way to it is.
   if (::lstat(path.c_str(), &info) != 0) {

@@ -21,7 +21,8 @@ namespace agentd {
 std::vector<std::string> recipe_files(const std::string& directory);
 
 // The bytes of one. kNotFound; kDenied when somebody else may write the file or the way to it, as
-// for hooks; kInvalid when it is no regular file or larger than 1 MiB.
+// for hooks; kInvalid when it is no regular file, larger than 1 MiB, or has a control character in
+// its name.
 Result<std::string> read_recipe_file(const std::string& directory, const std::string& file,
                                      uid_t user);
 

@@ -5,10 +5,13 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <deque>
 #include <string_view>
 #include <vector>
+
+#include "core/base/shell_word.h"
 
 namespace agentd {
 namespace {
@@ -33,7 +36,7 @@ std::string writable_by(const struct stat& info) {
 }
 
 Error writable(const std::string& path, const std::string& who) {
-  return denied(path, "is " + who + ", ignored: chmod go-w " + path);
+  return denied(path, "is " + who + ", ignored: chmod go-w " + shell_word(path));
 }
 
 void push_components(std::deque<std::string>& todo, std::string_view path) {
@@ -139,6 +142,12 @@ Result<SafeFile> open_safe_file(int directory, const std::string& name, const st
   const std::string who = writable_by(out.info);
   if (!who.empty()) return writable(path, who);
   return out;
+}
+
+bool has_control_character(std::string_view name) {
+  return std::any_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
+  });
 }
 
 }  // namespace agentd

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 
 #include "core/base/file.h"
 #include "core/base/result.h"
@@ -31,5 +32,9 @@ struct SafeFile {
 // kInvalid for anything that is no regular file, and for a `name` with a slash, whose way is not checked.
 Result<SafeFile> open_safe_file(int directory, const std::string& name, const std::string& path,
                                 uid_t user);
+
+// Such a name would write on a terminal what it likes, and stand in no line: no hook and no recipe
+// has one.
+bool has_control_character(std::string_view name);
 
 }  // namespace agentd

@@ -43,7 +43,8 @@ Result<SealedFile> seal_in_memory(std::string_view bytes, const std::string& nam
   SealedFile out;
   out.fd = memory_file(name);
   if (!out.fd.valid()) return errno_error("making a memory file for " + name, errno);
-  AGENTD_TRY_VOID(write_all(out.fd.get(), bytes));
+  if (auto wrote = write_all(out.fd.get(), bytes); !wrote)
+    return wrote.error().with_context("copying " + name + " into memory");
   if (::fcntl(out.fd.get(), F_ADD_SEALS, kSeals) != 0)
     return errno_error("sealing the memory file of " + name, errno);
   out.path = "/proc/self/fd/" + std::to_string(out.fd.get());

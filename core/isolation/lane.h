@@ -88,7 +88,7 @@ struct LaneMemory;  // in the shared region
 class Lane {
  public:
   enum class Side : std::uint32_t { kHost = 0, kWorker = 1 };
-  static constexpr std::size_t kPieceBytes = 32 * 1024;  // of a body, at a time
+  static constexpr std::size_t kPieceBytes = 8 * 1024;  // of a body, at a time
   static constexpr std::uint64_t kBodyBytesMax = 65ull << 20;
 
   Lane() = default;

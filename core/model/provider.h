@@ -86,6 +86,7 @@ struct ModelResponse {
   StopReason stop_reason = StopReason::kEndTurn;
   std::optional<Usage> usage;  // absent when the provider reported none
   std::string request_id;
+  std::string note{};  // a sentence for the user about this answer; empty = none
 };
 
 enum class ModelErrorKind : std::uint8_t {

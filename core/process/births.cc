@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/file.h"
 
@@ -24,13 +25,17 @@ namespace agentd {
 namespace {
 
 constexpr int kOrphansAtOnce = 1'000;  // that are waited for by one caller
-// Brands of commands lie below those of workers (family.cc), so that a worker may run agentd.
-constexpr rlim_t kBrandBit = rlim_t{1} << 60;
+constexpr unsigned kCountedBits = 28, kSharedBits = 32;
+constexpr std::uint64_t kCounted = (std::uint64_t{1} << kCountedBits) - 1;
+constexpr std::uint64_t kShared = ((std::uint64_t{1} << kSharedBits) - 1) << kCountedBits;
 
 struct Known {
   std::mutex births;
+  std::function<void()> before_first;  // guarded by births
   std::mutex mutex;
   std::set<pid_t> children;  // guarded by mutex
+  std::uint64_t shared = 0;  // of all brands; 0 = not chosen; guarded by mutex
+  std::uint64_t count = 0;   // guarded by mutex
 };
 
 // Never destroyed: processes are made and waited for to the very end.
@@ -83,14 +88,37 @@ bool lists_children() {
   return lists;
 }
 
-std::uint64_t make_brand(rlim_t below) {
+// The count begins anywhere, so that a fork does not count as its parent does. REQUIRES: mutex
+// held.
+void choose(Known& all) {
   std::uint64_t random = 0;
-  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return 0;
-  const rlim_t number = kBrandBit | (random & (kBrandBit - 1));
-  return number < below ? number : 0;
+  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return;
+  if (all.shared == 0) all.shared = random & kShared;
+  all.count = random & kCounted;
 }
 
 }  // namespace
+
+void choose_brands() {
+  const std::lock_guard lock(known().mutex);
+  known().shared = 0;
+  choose(known());
+}
+
+std::uint64_t make_brand(std::uint64_t kind) {
+  Known& all = known();
+  const std::lock_guard lock(all.mutex);
+  if (all.shared == 0) choose(all);
+  all.count = (all.count + 1) & kCounted;
+  return all.shared == 0 ? 0 : kind | all.shared | all.count;
+}
+
+bool is_own_brand(std::uint64_t number) {
+  const std::uint64_t kind = number & ~(kShared | kCounted);
+  if (kind != kCommandBrand && kind != kWorkerBrand) return false;
+  const std::lock_guard lock(known().mutex);
+  return known().shared != 0 && (number & kShared) == known().shared;
+}
 
 bool adopt_orphans() {
   return lists_children() && ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
@@ -101,19 +129,36 @@ bool adopts_orphans() {
   return ::prctl(PR_GET_CHILD_SUBREAPER, &does, 0, 0, 0) == 0 && does != 0 && lists_children();
 }
 
+void before_first_birth(std::function<void()> call) {
+  const std::lock_guard lock(known().births);
+  known().before_first = std::move(call);
+}
+
+// Nobody else holds the mutex at that moment, which in the child nobody could give back.
+pid_t fork_before_first_birth() {
+  const std::lock_guard lock(known().mutex);
+  const pid_t child = ::fork();
+  if (child > 0) known().children.insert(child);
+  return child;
+}
+
 // What a child inherits is this process's own limit, whose soft half may be raised again. It binds
 // nobody: it is the time that a process may compute in real time without a pause.
-Birth::Birth(bool branded) : lock_(known().births) {
+Birth::Birth(Offspring offspring) : lock_(known().births) {
+  if (offspring != Offspring::kNone)
+    if (const auto call = std::exchange(known().before_first, nullptr)) call();
   rlimit limit{};
-  if (!branded || ::getrlimit(RLIMIT_RTTIME, &limit) != 0) return;
-  limit.rlim_cur = make_brand(limit.rlim_max);
-  if (limit.rlim_cur != 0 && ::setrlimit(RLIMIT_RTTIME, &limit) == 0) brand_ = limit.rlim_cur;
+  if (offspring != Offspring::kBranded || ::getrlimit(RLIMIT_RTTIME, &limit) != 0) return;
+  before_ = limit.rlim_cur;
+  limit.rlim_cur = make_brand(kCommandBrand);
+  if (limit.rlim_cur == 0 || limit.rlim_cur >= limit.rlim_max) return;
+  if (::setrlimit(RLIMIT_RTTIME, &limit) == 0) brand_ = limit.rlim_cur;
 }
 
 Birth::~Birth() {
   rlimit limit{};
   if (brand_ == 0 || ::getrlimit(RLIMIT_RTTIME, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
+  limit.rlim_cur = before_;
   ::setrlimit(RLIMIT_RTTIME, &limit);
 }
 
@@ -135,6 +180,7 @@ void forget_child(pid_t pid) {
 void forget_all_children() {
   const std::lock_guard lock(known().mutex);
   known().children.clear();
+  choose(known());
 }
 
 // Who loses its parent meanwhile becomes ours: our own children are read again until all are known.

@@ -217,7 +217,7 @@ Result<std::unique_ptr<DuplexProcess>> DuplexProcess::start(const DuplexRequest&
   AGENTD_TRY_VOID(check_command(request.argv, request.environment, request.cwd));
   std::string mark = make_mark();
   AGENTD_TRY(Child child, spawn({request.argv, request.environment, request.cwd, std::string_view(),
-                                 Pipes::kDuplex, request.program, mark, {}, true}));
+                                 Pipes::kDuplex, request.program, mark, {}, Offspring::kBranded}));
   return std::unique_ptr<DuplexProcess>(std::make_unique<Duplex>(
       std::move(child), request.argv[0], std::move(mark), request.error_bytes_max, clock));
 }

@@ -30,7 +30,6 @@ constexpr int kKillRounds = 500;
 constexpr int kSliceMs = 20;      // how often the clock is looked at
 constexpr int kReapSlices = 100;  // who is stuck in the kernel may outlive SIGKILL: not our caller
 constexpr int kBirthTries = 3;    // milliseconds
-constexpr rlim_t kBrandBit = rlim_t{1} << 61;
 constexpr std::size_t kEnvironmentBytesMax = std::size_t{8} << 20;
 
 struct CloseDirectory {
@@ -84,6 +83,21 @@ std::string proc(pid_t pid, std::string_view leaf) {
   return "/proc/" + std::to_string(pid) + "/" + std::string(leaf);
 }
 
+struct Brands {
+  std::uint64_t soft = 0, hard = 0;  // 0 = none
+};
+
+// Anybody may read it, whatever the process did to its environment and to its memory. A worker has
+// it in both halves of the limit, which it cannot change, a command in the soft one.
+Brands brands_of(pid_t pid) {
+  const std::string limits = slurp(proc(pid, "limits"));
+  const std::size_t at = limits.find("Max realtime timeout ");
+  if (at == std::string::npos) return {};
+  unsigned long long soft = 0, hard = 0;  // "unlimited" is no number
+  std::sscanf(limits.c_str() + at, "Max realtime timeout %llu %llu", &soft, &hard);
+  return {soft, hard};
+}
+
 bool ended(const UniqueFd& pidfd) {
   pollfd wait{pidfd.get(), POLLIN, 0};
   return ::poll(&wait, 1, 0) == 1;
@@ -113,16 +127,22 @@ std::string make_mark() {
 }
 
 std::uint64_t brand(pid_t child) {
-  std::uint64_t random = 0;
-  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return 0;
-  const rlim_t number = kBrandBit | (random & (kBrandBit - 1));
+  const rlim_t number = make_brand(kWorkerBrand);
   rlimit limit{};
   // Where somebody has set a limit, a lower one might bind.
-  if (::prlimit(child, RLIMIT_RTTIME, nullptr, &limit) != 0 || limit.rlim_max != RLIM_INFINITY)
+  if (number == 0 || ::prlimit(child, RLIMIT_RTTIME, nullptr, &limit) != 0 ||
+      limit.rlim_max != RLIM_INFINITY)
     return 0;
   limit = {number, number};
   return ::prlimit(child, RLIMIT_RTTIME, &limit, nullptr) == 0 ? number : 0;
 }
+
+bool carries_own_brand(pid_t pid) {
+  const Brands brands = brands_of(pid);
+  return is_own_brand(brands.soft) || is_own_brand(brands.hard);
+}
+
+std::vector<pid_t> all_processes() { return numbers_in("/proc"); }
 
 Family::Family(pid_t leader, const std::vector<int>& pipes, std::string mark, std::uint64_t brand)
     : leader_(leader), mark_(std::move(mark)), brand_(brand) {
@@ -169,15 +189,9 @@ bool Family::carries_mark(pid_t pid) const {
   return environment.find(mark_) != std::string::npos;
 }
 
-// Anybody may read it, whatever the process did to its environment and to its memory. A worker has
-// it in both halves of the limit, which it cannot change, a command in the soft one.
 bool Family::carries_brand(pid_t pid) const {
-  const std::string limits = slurp(proc(pid, "limits"));
-  const std::size_t at = limits.find("Max realtime timeout ");
-  if (at == std::string::npos) return false;
-  unsigned long long soft = 0, hard = 0;  // "unlimited" is no number
-  const int got = std::sscanf(limits.c_str() + at, "Max realtime timeout %llu %llu", &soft, &hard);
-  return (got >= 1 && soft == brand_) || (got == 2 && hard == brand_);
+  const Brands brands = brands_of(pid);
+  return brands.soft == brand_ || brands.hard == brand_;
 }
 
 bool Family::belongs(pid_t pid, const Row& row) const {
@@ -206,7 +220,7 @@ bool Family::gather() {
   bool any = false;
   for (bool more = true; more;) {
     more = false;
-    for (const pid_t pid : adopts_orphans() ? descendants() : numbers_in("/proc"))
+    for (const pid_t pid : adopts_orphans() ? descendants() : all_processes())
       more = remember(pid) || more;
     any = any || more;
   }

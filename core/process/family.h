@@ -41,6 +41,12 @@ std::string make_mark();
 // been waited for.
 std::uint64_t brand(pid_t child);
 
+// Whether the process carries a brand that this process, or one that it is a fork of, has given.
+bool carries_own_brand(pid_t pid);
+
+// Of the whole machine, in no order.
+std::vector<pid_t> all_processes();
+
 class Family {
  public:
   // `leader` must not have been waited for yet: its zombie keeps the numbers of session and group.

@@ -156,7 +156,7 @@ Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock
   const std::uint64_t started_ns = clock.monotonic_ns();
   const std::string mark = make_mark();
   AGENTD_TRY(Child child, spawn({request.argv, request.environment, request.cwd, request.input,
-                                 Pipes::kApart, request.program, mark, {}, true}));
+                                 Pipes::kApart, request.program, mark, {}, Offspring::kBranded}));
   return Run(std::move(child), request, mark, clock, started_ns).finish(cancel, deadline);
 }
 

@@ -192,7 +192,7 @@ Result<ForkEnd> run_forked(const std::function<int(int report_fd)>& body, const 
   AGENTD_TRY(Pipe report, make_pipe());
   AGENTD_TRY(Pipe output, make_pipe());
   const pid_t parent = ::getpid();
-  std::optional<Birth> birth(std::in_place, true);
+  std::optional<Birth> birth(std::in_place, Offspring::kBranded);
   const std::uint64_t number = birth->brand();
   const pid_t pid = ::fork();
   if (pid > 0) birth->made(pid);

@@ -152,7 +152,7 @@ Result<ProcessResult> run_process(const ProcessRequest& request, const Clock& cl
       request.environment.empty() ? clean_environment() : request.environment;
   const std::uint64_t started_ns = clock.monotonic_ns();
   SpawnRequest start{request.argv, environment, request.cwd, request.input};
-  start.branded = true;
+  start.offspring = Offspring::kBranded;
   AGENTD_TRY(Child child, spawn(start));
   return Run(std::move(child), request, clock, started_ns).finish(cancel, deadline);
 }

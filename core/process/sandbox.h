@@ -52,21 +52,14 @@ class SandboxGround {
   // Enters the rest, in this process or in one that it forked; from then on the sandbox is whole. Returns as
   // enter_sandbox(). kInternal: no memory, or rules with other capabilities than those of enter().
   Result<std::string> finish(const SandboxRules& rules) const;
+  // True when a process starts no other one once it is whole.
+  bool forbids_processes() const { return filtered_ && !rules_.processes; }
 
  private:
-  struct Instruction {
-    std::uint16_t code = 0;
-    std::uint8_t jump_true = 0, jump_false = 0;
-    std::uint32_t value = 0;
-  };
-  static Result<std::vector<Instruction>> make_rest(const SandboxRules& rules, long landlock);
-  static int load_rest(std::vector<Instruction> program);
-
   SandboxRules rules_;
-  std::string missing_;            // what does not hold so far
-  long landlock_ = 0;              // the version of this machine, 0 = none
-  bool filtered_ = false;          // the first filter of system calls is entered
-  std::vector<Instruction> rest_;  // the second one, for processes whose files Landlock guards
+  std::string missing_;    // what does not hold so far
+  long landlock_ = 0;      // the version of this machine, 0 = none
+  bool filtered_ = false;  // the first filter of system calls is entered
 };
 
 // All of it. Returns what does not hold on this machine, one sentence without a full stop; empty =

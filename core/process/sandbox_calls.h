@@ -21,7 +21,7 @@ struct CallGroup {
 // Calls that are open whatever their arguments are.
 std::span<const CallGroup> open_calls();
 
-// Calls of which some arguments are open; sandbox.cc says which.
+// Calls of which some arguments are open; sandbox_policy.cc says which.
 std::span<const CallGroup> partly_open_calls();
 
 // Refused by ENOSYS and not by EPERM: libraries go on with an older call that is open.

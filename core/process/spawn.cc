@@ -193,7 +193,7 @@ Result<void> start(const SpawnRequest& request, const std::string& program,
   std::vector<char*> argv = pointers(request.argv);
   std::vector<char*> environment = pointers(request.environment, request.mark);
   reap_orphans();
-  Birth birth(request.branded);
+  Birth birth(request.offspring);
   pid_t pid = -1;
   int failed = plan.start(&pid, program, argv.data(), environment.data());
   if (failed == ENOEXEC) {  // a script without "#!": the shell runs it, as execvp would

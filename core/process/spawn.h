@@ -15,6 +15,7 @@
 
 #include "core/base/file.h"
 #include "core/base/result.h"
+#include "core/process/births.h"
 
 namespace agentd {
 
@@ -43,7 +44,7 @@ struct SpawnRequest {
   std::string program = {};  // what is executed; empty = argv[0], looked up
   std::string mark = {};     // one more variable of its environment; empty = none
   std::span<const int> pass = {};  // descriptors that it gets as 3, 4, ...; the caller keeps its own
-  bool branded = false;            // it gets a brand (family.h) before it runs
+  Offspring offspring = Offspring::kAny;  // kBranded: before it runs
 };
 
 struct Exit {

@@ -59,7 +59,10 @@ bool send_packet(int socket, std::string_view bytes, std::span<const int> descri
   return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
 }
 
-// What the zygote says: 0 = it is ready, a process that it forked, or a negative number of errno.
+// What the zygote says first: it is ready, and what it forks starts nothing, or may.
+constexpr std::int32_t kReadyWithNone = 0, kReadyWithAny = 1;
+
+// What the zygote says: how it is ready, then a process that it forked or a negative number of errno.
 std::optional<std::int32_t> next_word(int socket, Milliseconds at_most) {
   const SystemClock clock;
   const Deadline deadline = Deadline::after(clock, at_most);
@@ -158,8 +161,8 @@ bool ZygoteSide::become_child(std::span<const int> given, std::string_view names
   return place_descriptors(given);
 }
 
-void ZygoteSide::serve() {
-  say(0);
+void ZygoteSide::serve(Offspring offspring) {
+  say(offspring == Offspring::kNone ? kReadyWithNone : kReadyWithAny);
   for (Request request; receive(request);) {
     const std::span<const int> given(request.descriptors.data(), request.count);
     // The last two arguments are the same, since machines differ in their order.
@@ -181,8 +184,29 @@ void ZygoteSide::serve() {
 
 // ---- in the host
 
+namespace {
+
+// `word`: what the zygote answered.
+Result<Child> adopt(std::int32_t word, UniqueFd output, Birth& birth) {
+  if (word <= 0) return errno_error("forking the zygote", -word);
+  Child child;
+  child.pid = word;
+  birth.made(child.pid);
+  child.output = std::move(output);
+  child.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
+  if (child.pidfd.valid()) return child;
+  const int why = errno;
+  ::kill(child.pid, SIGKILL);
+  ::waitpid(child.pid, nullptr, 0);
+  forget_child(child.pid);
+  return errno_error("watching a process that was forked", why);
+}
+
+}  // namespace
+
 Result<Zygote> Zygote::start(std::vector<std::string> argv,
-                             const std::vector<std::string>& environment, Milliseconds at_most) {
+                             const std::vector<std::string>& environment, Offspring offspring,
+                             Milliseconds at_most) {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return errno_error("making a pair of sockets", errno);
@@ -193,42 +217,46 @@ Result<Zygote> Zygote::start(std::vector<std::string> argv,
   const int pass[] = {theirs.get()};
   SpawnRequest request{argv, environment, {}};
   request.pass = pass;
+  request.offspring = offspring;
   AGENTD_TRY(Child child, spawn(request));
   theirs.reset();  // so that its end is seen
   Zygote out(std::move(child), std::move(ours));
-  if (next_word(out.socket_.get(), at_most) == 0) return out;
+  const auto ready = next_word(out.socket_.get(), at_most);
+  out.offspring_ = ready == kReadyWithNone ? Offspring::kNone : Offspring::kAny;
+  if (ready == kReadyWithNone || ready == kReadyWithAny) return out;
   kill_child(out.process_);
   (void)reap(out.process_, name, true);
   return Error{Code::kUnavailable, name + " did not get ready to be forked"};
 }
 
-Result<Child> Zygote::fork(std::span<const std::string> arguments, std::span<const int> pass,
-                           Milliseconds at_most) {
-  AGENTD_ASSERT(pass.size() < kPassedMax);
+Result<UniqueFd> Zygote::ask(const Wish& wish) const {
+  AGENTD_ASSERT(wish.pass.size() < kPassedMax);
   AGENTD_TRY(Pipe output, make_pipe());
   std::string names;
-  for (const std::string& each : arguments) names += each + '\0';
+  for (const std::string& each : wish.arguments) names += each + '\0';
   names.resize(std::clamp<std::size_t>(names.size(), 1, kNameBytes));
   std::vector<int> given{output.write.get()};
-  given.insert(given.end(), pass.begin(), pass.end());
+  given.insert(given.end(), wish.pass.begin(), wish.pass.end());
+  if (send_packet(socket_.get(), names, given)) return std::move(output.read);
+  return Error{Code::kUnavailable, "the zygote does not listen any more"};
+}
+
+std::vector<Result<Child>> Zygote::fork(std::span<const Wish> wishes, Milliseconds at_most) {
+  AGENTD_ASSERT(wishes.size() <= kWishesMax);
   reap_orphans();
-  Birth birth(false);
-  if (!send_packet(socket_.get(), names, given))
-    return Error{Code::kUnavailable, "the zygote does not listen any more"};
-  const auto word = next_word(socket_.get(), at_most);
-  if (!word) return Error{Code::kUnavailable, "the zygote does not answer any more"};
-  if (*word <= 0) return errno_error("forking the zygote", -*word);
-  Child child;
-  child.pid = *word;
-  birth.made(child.pid);
-  child.output = std::move(output.read);
-  child.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
-  if (child.pidfd.valid()) return child;
-  const int why = errno;
-  ::kill(child.pid, SIGKILL);
-  ::waitpid(child.pid, nullptr, 0);
-  forget_child(child.pid);
-  return errno_error("watching a process that was forked", why);
+  Birth birth(offspring_);
+  std::vector<Result<UniqueFd>> outputs;
+  for (const Wish& wish : wishes) outputs.push_back(ask(wish));
+  std::vector<Result<Child>> out;
+  bool answers = true;  // a late answer would be taken for the next one
+  for (Result<UniqueFd>& output : outputs) {
+    const auto word = output && answers ? next_word(socket_.get(), at_most) : std::nullopt;
+    answers = answers && (word || !output);
+    out.push_back(word      ? adopt(*word, std::move(*output), birth)
+                  : !output ? output.error()
+                            : Error{Code::kUnavailable, "the zygote does not answer any more"});
+  }
+  return out;
 }
 
 }  // namespace agentd

@@ -18,6 +18,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/process/births.h"
 #include "core/process/spawn.h"
 
 namespace agentd {
@@ -25,16 +26,23 @@ namespace agentd {
 class Zygote {
  public:
   // Starts the program with its end of a socket as descriptor 3, and returns when it is ready. Its last
-  // argument is made longer, for the names of those that it forks. kUnavailable: it cannot be started or
-  // did not get ready in time.
+  // argument is made longer, for the names of those that it forks. `offspring`: kNone or kAny, of the zygote
+  // before it is ready. kUnavailable: it cannot be started or did not get ready in time.
   static Result<Zygote> start(std::vector<std::string> argv,
-                              const std::vector<std::string>& environment, Milliseconds at_most);
+                              const std::vector<std::string>& environment, Offspring offspring,
+                              Milliseconds at_most);
 
-  // A new process, with /dev/null, a pipe for standard output and error, and `pass` as 3, 4, ...; those that
-  // list processes see `arguments` behind the program's name, as far as there is room. kUnavailable: it
-  // cannot be had; the zygote is of no use any more.
-  Result<Child> fork(std::span<const std::string> arguments, std::span<const int> pass,
-                     Milliseconds at_most);
+  // A process that is wanted, with /dev/null, a pipe for standard output and error, and `pass` as 3, 4, ...;
+  // those that list processes see `arguments` behind the program's name, as far as there is room.
+  struct Wish {
+    std::vector<std::string> arguments;
+    std::vector<int> pass;
+  };
+  static constexpr std::size_t kWishesMax = 16;
+  // New processes, one for each wish, in their order; all are asked for before the first one is waited for,
+  // each for `at_most`. kUnavailable: it cannot be had; the zygote is of no use any more.
+  // REQUIRES: at most kWishesMax.
+  std::vector<Result<Child>> fork(std::span<const Wish> wishes, Milliseconds at_most);
 
   // Its output and its end are somebody else's to watch from now on. Once.
   Child take_process() { return std::move(process_); }
@@ -42,8 +50,12 @@ class Zygote {
  private:
   Zygote(Child process, UniqueFd socket) : process_(std::move(process)), socket_(std::move(socket)) {}
 
+  // The read end of the new process's output.
+  Result<UniqueFd> ask(const Wish& wish) const;
+
   Child process_;
   UniqueFd socket_;
+  Offspring offspring_ = Offspring::kAny;  // of what it forks
 };
 
 // In the program.
@@ -53,8 +65,8 @@ class ZygoteSide {
   // more than one thread, or a C library that is not known here. Before the sandbox, which refuses such questions.
   ZygoteSide(int argc, char** argv, pid_t parent);
   // When it is ready: answers its host until that closes the socket, which ends the process, and returns in each
-  // process that is forked.
-  void serve();
+  // process that is forked. `offspring` of those, which the host believes.
+  void serve(Offspring offspring);
 
  private:
   bool become_child(std::span<const int> given, std::string_view names) const;

@@ -119,7 +119,8 @@ struct RecipeHandlers::State {
   static agentd_status AGENTD_CALL enter(void* self, const agentd_call* call) noexcept {
     const auto& handler = *static_cast<const Handler*>(self);
     CallSlot* const slot = handler.state->host.slot(call->token);
-    if (slot == nullptr || call->envelope == nullptr || call->payload == nullptr) return AGENTD_OK;
+    if (slot == nullptr) return AGENTD_E_NOT_FOUND;
+    if (call->envelope == nullptr || call->payload == nullptr) return AGENTD_E_ARG;
     return handler.state->ask({handler, *call, *slot});
   }
 
@@ -127,7 +128,8 @@ struct RecipeHandlers::State {
   static agentd_status AGENTD_CALL gate(void* self, const agentd_call* call) noexcept {
     auto& state = *static_cast<State*>(self);
     CallSlot* const slot = state.host.slot(call->token);
-    if (slot == nullptr || call->envelope == nullptr || call->payload == nullptr) return AGENTD_OK;
+    if (slot == nullptr) return AGENTD_E_NOT_FOUND;
+    if (call->envelope == nullptr || call->payload == nullptr) return AGENTD_E_ARG;
     return state.judge_command(*call, *slot);
   }
   agentd_status judge_command(const agentd_call& call, CallSlot& slot) const;

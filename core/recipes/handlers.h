@@ -11,7 +11,8 @@
 // says so once the run has ended: the run's surface ends it with exit code 1.
 //
 // A handler fails open: what it could not do is told through the call, and the run goes on. The
-// gate of `allowed_commands` is one more of them, and fails closed.
+// gate of `allowed_commands` is one more of them, and fails closed. A call that cannot be looked at
+// is a failure of both.
 //
 // Threading: subscriptions() before the snapshots that use them; the handlers themselves and
 // failure() may be called from any thread. The object outlives every snapshot that has its

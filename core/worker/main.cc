@@ -129,7 +129,7 @@ int run_zygote(int argc, char** argv) {
   ::malloc_trim(0);
   constexpr std::size_t kLargerThanAny = 96 * 1024;
   std::free(std::malloc(kLargerThanAny));
-  side.serve();
+  side.serve(ground->forbids_processes() ? Offspring::kNone : Offspring::kAny);
   ::close_range(kWorkerAnswerFd + 1, ~0u, 0);
   return run_worker(std::move(*ground));
 }

@@ -79,8 +79,9 @@ AGENTD_HOOK_MANIFEST(
     R"("license":"Apache-2.0","capabilities":["gate"],"config_schema":{"type":"object","additionalProperties":false,)"
     R"("properties":{"defaults":{"type":"boolean","default":true},"rules":{"type":"array",)"
     R"("maxItems":1000,"items":{"type":"object","additionalProperties":false,)"
-    R"("required":["action"],"properties":{"name":{"type":"string"},"tool":{"type":"string"},)"
-    R"("input":{"type":"object","minProperties":1,"additionalProperties":{"type":"string"}},)"
+    R"("required":["action"],"properties":{"name":{"type":"string"},"tool":{"type":"string","format":"tool-names"},)"
+    R"("input":{"type":"object","minProperties":1,"propertyNames":{"format":"tool-input-keys",)"
+    R"("examples":["cmd","file_path","filepath","filename"]},"additionalProperties":{"type":"string"}},)"
     R"("path":{"type":["array","string"],"items":{"type":"string"}},)"
     R"("access":{"enum":["any","write"]},"action":{"enum":["deny","ask","allow"]},)"
     R"("reason":{"type":"string"}}}}}})")

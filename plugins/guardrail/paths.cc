@@ -108,4 +108,8 @@ bool Places::may_reach(std::string_view glob, std::string_view path) {
   return i != 0;
 }
 
+bool Places::lies_below(std::string_view glob, std::string_view path) {
+  return !glob.starts_with("/**") && (path == "/" || takes_prefix(glob, path));
+}
+
 }  // namespace guardrail

@@ -25,6 +25,8 @@ class Places {
   std::vector<std::string> globs_of(std::string_view glob, std::string_view cwd) const;
   // Whether a path whose components may be globs of a shell reaches into what `glob` names.
   static bool may_reach(std::string_view glob, std::string_view path);
+  // Whether what `glob` names lies in the folder `path`; false of names in any folder.
+  static bool lies_below(std::string_view glob, std::string_view path);
 
  private:
   std::string expanded(std::string_view text, std::string_view cwd) const;

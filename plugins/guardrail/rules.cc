@@ -13,6 +13,8 @@ using agentd::JsonView;
 
 constexpr int kLevelsMax = 32;
 // Tools that change what their path names; of other people's servers, too.
+// Their answers hold what stands in all files of a folder.
+constexpr std::string_view kSearchingTools = "grep|search|search_files|search_file_content|ripgrep|rg";
 constexpr std::string_view kWritingTools =
     "*write*|*edit*|*patch*|*create*|*delete*|*remove*|*move*|*rename*|*copy*|*append*|*replace*|"
     "*insert*|*upload*|*save*|*mkdir*|*touch*|*chmod*";
@@ -59,6 +61,7 @@ struct Rules::Call {
     std::vector<std::string> paths;  // absolute
     bool written = false;
     bool command = false;  // a word of a command, whose stars the shell replaces
+    bool searched = false;  // all that lies below is read
   };
   std::string_view tool, cwd;
   std::vector<Text> texts;
@@ -78,6 +81,7 @@ struct Rules::Call {
         add(places, each.text, writes, !is_path_key(last));
       }
     }
+    if (name_matches(kSearchingTools, tool)) mark_searched(places);
   }
 
  private:
@@ -100,6 +104,13 @@ struct Rules::Call {
       texts.push_back({key, value.is_string() ? std::string(value.string_or("")) : value.text(),
                        is_command_key(last)});
     }
+  }
+
+  // Without a path the working directory is searched.
+  void mark_searched(const Places& places) {
+    const auto is_named = [](const Path& each) { return !each.command; };
+    if (std::none_of(paths.begin(), paths.end(), is_named)) add(places, ".", false, false);
+    for (Path& each : paths) each.searched = is_named(each);
   }
 
   void add(const Places& places, const std::string& text, bool written, bool command) {
@@ -136,15 +147,17 @@ bool Rules::path_holds(const Rule& rule, const Call& call) const {
   std::vector<std::string> globs;
   for (const std::string& glob : rule.path)
     for (std::string& each : places_.globs_of(glob, call.cwd)) globs.push_back(std::move(each));
-  const auto matches = [&](const std::string& path, bool command) {
+  const auto matches = [&](const std::string& path, const Call::Path& of) {
     return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-      return path_matches(glob, path) || (command && !strict && Places::may_reach(glob, path));
+      return path_matches(glob, path) ||
+             (of.command && !strict && Places::may_reach(glob, path)) ||
+             (of.searched && !strict && Places::lies_below(glob, path));
     });
   };
   bool found = false;
   for (const Call::Path& each : call.paths) {
     if (rule.writes_only && !each.written) continue;
-    const auto holds = [&](const std::string& path) { return matches(path, each.command); };
+    const auto holds = [&](const std::string& path) { return matches(path, each); };
     if (strict && !std::all_of(each.paths.begin(), each.paths.end(), holds)) return false;
     found = found || std::any_of(each.paths.begin(), each.paths.end(), holds);
   }

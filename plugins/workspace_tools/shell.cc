@@ -51,6 +51,12 @@ agentd_status WorkspaceTools::bash(agentd::call& c, agentd::tool_view tool) {
   if (ran.status() == AGENTD_E_NOT_FOUND)
     ran = commands_.shell(c, command, options);  // no bash here
   if (!ran && ran.status() == AGENTD_E_ARG) return refuse(c, "the command is too long");
+  if (!ran && ran.status() == AGENTD_E_IO)
+    return refuse(
+        c,
+        "the command could not be run: the system gives agentd no more processes, memory or open "
+        "files now. Wait until others have ended, or have the limits raised that 'ulimit -a' "
+        "shows");
   if (!ran) return refuse(c, ran.status(), "the command");
   if (ran->cancelled()) return c.fail(AGENTD_E_CANCELLED, "cancelled");
   std::string text = agentd::to_utf8(ran->output());

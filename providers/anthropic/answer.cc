@@ -9,6 +9,8 @@
 namespace agentd {
 namespace {
 
+constexpr std::size_t kShownBytes = 80;  // of a stop reason
+
 Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
 // Whether the reason says that the model wrote all it wanted to. Otherwise the last tool call may have
@@ -30,13 +32,14 @@ bool finished_by_itself(StopReason reason) {
 }  // namespace
 
 StopReason anthropic_stop_reason(std::string_view name) {
+  if (name == "end_turn") return StopReason::kEndTurn;
   if (name == "tool_use") return StopReason::kToolUse;
   if (name == "max_tokens") return StopReason::kMaxTokens;
   if (name == "stop_sequence") return StopReason::kSequence;
   if (name == "refusal") return StopReason::kRefusal;
   if (name == "pause_turn") return StopReason::kPause;
   if (name == "model_context_window_exceeded") return StopReason::kContextLength;
-  return StopReason::kEndTurn;
+  return StopReason::kInterrupted;
 }
 
 Result<void> AnthropicAnswer::take(const SseEvent& event) {
@@ -178,10 +181,11 @@ Result<ModelResponse> AnthropicAnswer::finish() {
   response.stop_reason = anthropic_stop_reason(stop_reason_);
   response.usage = usage_;
   const bool complete = finished_by_itself(response.stop_reason);
-  bool calls = false;
+  bool calls = false, dropped = false;
   for (Part& part : parts_) {
     if (!part.known) continue;
     if (part.block.kind == BlockKind::kToolUse) {
+      dropped = dropped || !complete;
       if (!complete) continue;
       if (part.open) return broken("the answer ended inside a tool call");
       if (part.block.json.empty()) part.block.json = "{}";
@@ -192,6 +196,10 @@ Result<ModelResponse> AnthropicAnswer::finish() {
     if (part.type == "text" && is_blank(part.block.text)) continue;
     response.message.blocks.push_back(part.block);
   }
+  if (response.stop_reason == StopReason::kInterrupted)
+    response.note = "the provider ended the answer for a reason that agentd does not know, '" +
+                    one_line(stop_reason_, kShownBytes) + "'" +
+                    (dropped ? ": its tool calls are not run" : ": it may not be whole");
   // Some servers that speak this format say end_turn beside a call.
   if (calls && response.stop_reason == StopReason::kEndTurn) response.stop_reason = StopReason::kToolUse;
   return response;

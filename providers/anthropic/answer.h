@@ -75,7 +75,7 @@ class AnthropicAnswer {
   bool whole_ = false;
 };
 
-// kEndTurn for a reason of a newer API.
+// kInterrupted for a reason that is not known: what it means for calls of the answer is not known either.
 StopReason anthropic_stop_reason(std::string_view name);
 
 }  // namespace agentd

@@ -62,9 +62,25 @@ TEST_P(ClosedDescriptors, ADeletionRemovesThatConversationAlone) {
   ASSERT_EQ(program_.run(scripted("second")).code, 0);
   const std::vector<std::string> before = ids();
   ASSERT_EQ(before.size(), 2u);
-  EXPECT_EQ(closed({"conversation", "delete", "--yes", before[1]}).code, expected());
+  // The line that says so is no answer: a caller who reads a failure would delete it again.
+  EXPECT_EQ(closed({"conversation", "delete", "--yes", before[1]}).code, 0);
   EXPECT_EQ(ids(), std::vector<std::string>{before[0]});
+  EXPECT_EQ(closed({"conversation", "delete", "--yes", before[1]}).code, 4);
   EXPECT_EQ(program_.run({"conversation", "show", before[0]}).code, 0);
+}
+
+TEST_P(ClosedDescriptors, WhatOnlyConfirmsWhatWasDoneIsNoFailure) {
+  ASSERT_EQ(program_.run(scripted("first")).code, 0);
+  const std::string copy = program_.directory().file("copy");
+  EXPECT_EQ(closed({"store", "backup", copy}).code, 0);
+  EXPECT_EQ(program_.run({"store", "check", copy}).code, 0);
+  // JSON is for a program, which has nothing to read now.
+  EXPECT_EQ(closed({"store", "backup", copy + "2", "--json"}).code, expected());
+  const std::string id = program_.newest();
+  const std::string summary = program_.script("- for: summary\n  text: the talk in short\n");
+  EXPECT_EQ(closed({"compact", "-c", id, "--script", summary}).code, 0);
+  EXPECT_EQ(closed({"compact", "-c", id, "--undo"}).code, 0);
+  EXPECT_NE(closed({"compact", "-c", id, "--undo"}).code, 0) << "there is nothing left to undo";
 }
 
 TEST_P(ClosedDescriptors, ARunIsSavedWhole) {
@@ -154,6 +170,29 @@ TEST_F(ReaderOfOutput, WhoLeavesBeforeTheAnswerIsPrintedEndsTheRun) {
     expect_left(ended);
     EXPECT_EQ(lines_of(effects()), 0u) << style;
   }
+}
+
+TEST_F(ReaderOfOutput, WhoDoesNotReadThatADeletionIsDoneMakesItNoFailure) {
+  const std::string script = program_.script("- text: one\n");
+  ASSERT_EQ(program_.run({"run", "--no-hooks", "--script", script, "first"}).code, 0);
+  const Finished ended = start_and({"conversation", "delete", "--yes", program_.newest()},
+                                   [&] { read_.reset(); });
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  program_.set_output(-1);
+  EXPECT_EQ(program_.newest(), "");
+}
+
+TEST_F(ReaderOfOutput, AFullDiskLosesAnAnswerAndNoDeletion) {
+  const std::string script = program_.script("- text: one\n");
+  ASSERT_EQ(program_.run({"run", "--no-hooks", "--script", script, "first"}).code, 0);
+  const std::string id = program_.newest();
+  const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  program_.set_output(full.get());
+  EXPECT_EQ(program_.run({"conversation", "show", id}).code, 1);
+  const Finished ended = program_.run({"conversation", "delete", "--yes", id});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_NE(ended.err.find("warning: the output could not be written: No space left on device"), std::string::npos)
+      << ended.err;
 }
 
 TEST_F(ReaderOfOutput, WhoLeavesAChatEndsIt) {

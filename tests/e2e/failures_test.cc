@@ -4,6 +4,9 @@
 #include <lmdb.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
+#include "core/base/file.h"
 #include "tests/e2e/program.h"
 #include "tests/support/anthropic_wire.h"
 #include "tests/support/loopback_server.h"
@@ -46,6 +49,77 @@ TEST(Failures, GarbageInPlaceOfTheConfigurationExitsTwo) {
   EXPECT_EQ(ran.code, 2);
   expect_one_sentence(ran);
   EXPECT_EQ(ran.err.find('\x1b'), std::string::npos);
+}
+
+// It would deny nothing.
+TEST(Failures, AMisspeltVariableOfASectionExitsTwo) {
+  for (const auto& [variable, told] : std::vector<std::pair<std::string, std::string>>{
+           {"AGENTD_PERMISSIONS_DENNY=bash",
+            "the variable AGENTD_PERMISSIONS_DENNY of the environment sets nothing: did you mean "
+            "'AGENTD_PERMISSIONS_DENY'?"},
+           {"AGENTD_HOOKS_GUARDRAIL_ENABLED=true",
+            "the variable AGENTD_HOOKS_GUARDRAIL_ENABLED of the environment sets nothing: 'agentd "
+            "config reference' "
+            "lists those that do"},
+           // The program hides it as it hides what may be a key.
+           {"AGENTD_COMPACTION_SUMARY_TOKENS=1",
+            "the variable AGENTD_COMPACTION_SUMARY_TOKENS of the environment sets nothing: did you "
+            "mean "
+            "'AGENTD_COMPACTION_SUMMARY_TOKENS'?"}}) {
+    Program program;
+    program.set(variable);
+    for (const std::string first : {"run", "config"}) {
+      const Finished ran = program.run({first, first == "run" ? "x" : "show"});
+      EXPECT_EQ(ran.code, 2) << variable;
+      EXPECT_EQ(ran.err, "agentd: " + told + "\n");
+    }
+  }
+}
+
+TEST(Failures, AnyOtherUnknownVariableIsOneWarning) {
+  Program program;
+  program.set("AGENTD_MODLE=x");
+  const Finished ran =
+      program.run({"run", "--script", program.script("- text: Done.\n"), "see @program.cc"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const std::string told =
+      "warning: the variable AGENTD_MODLE of the environment sets nothing: did you mean "
+      "'AGENTD_MODEL'?\n";
+  EXPECT_NE(ran.err.find(told), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find("AGENTD_MODLE"), ran.err.rfind("AGENTD_MODLE")) << ran.err;
+}
+
+// What the program itself gives to commands and hooks is known to an agentd that they start.
+TEST(Failures, TheVariablesOfCommandsAndHooksAreKnown) {
+  Program program;
+  const char* other = std::getenv("AGENTD_E2E_BINARY");
+  const std::string binary = other == nullptr ? AGENTD_BINARY : other;
+  const std::string look = "env | grep ^AGENTD_ | cut -d= -f1 >> " + program.project() + "/seen; " +
+                           binary + " config show > /dev/null 2>> " + program.project() + "/told";
+  ASSERT_TRUE(make_directories(program.home() + "/hooks"));
+  ASSERT_TRUE(write_file_atomically(program.home() + "/hooks/look.yaml",
+                                    "on: before_model_call\ncommand: " + look + "\n", 0600));
+  const Finished ran = program.run({"run", "--allow", "bash", "go", "--script",
+                                    program.script("- calls: [{name: bash, input: {command: \"" +
+                                                   look + "\"}}]\n- text: Done.\n")});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string seen = read_file(program.project() + "/seen", 100'000).value_or("");
+  for (const char* name :
+       {"AGENTD_EVENT\n", "AGENTD_HOOK_PATH\n", "AGENTD_CONTEXT_PERCENT\n", "AGENTD_RUN\n"})
+    EXPECT_NE(seen.find(name), std::string::npos) << seen;
+  EXPECT_EQ(read_file(program.project() + "/told", 100'000).value_or("none").find("sets nothing"),
+            std::string::npos)
+      << read_file(program.project() + "/told", 100'000).value_or("none");
+}
+
+TEST(Failures, ARuleOfNothingExitsTwo) {
+  Program program;
+  for (const char* value : {"", " "}) {
+    const Finished ran = program.run({"run", "--allow", value, "x"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.err, "agentd: --allow: the value is empty: name at least one, or leave it out\n");
+  }
+  EXPECT_EQ(program.run({"run", "--set", "permissions.deny=", "x"}).code, 2);
 }
 
 TEST(Failures, AMissingConversationExitsFour) {

@@ -312,10 +312,36 @@ TEST_F(HookTraps, SettingsInsideTheProjectAndRelativeOnesDoNotRunByThemselves) {
   for (const std::string& entry : {std::string("claude:settings.json"), "claude:" + settings}) {
     program_.config("hooks:\n  adapt: [\"" + entry + "\"]\n");
     const Finished done = program_.run({"run", "x", "--script", program_.script("- text: a\n")});
-    EXPECT_EQ(done.code, 0) << done.err;
+    EXPECT_EQ(done.code, entry == "claude:settings.json" ? 2 : 0) << done.err;
     EXPECT_FALSE(ran()) << entry << done.err;
     EXPECT_NE(done.err.find("settings.json"), std::string::npos) << done.err;
   }
+}
+
+// What is named there is relied on: a misspelt guard would decide nothing.
+TEST_F(HookTraps, SettingsThatAreNamedAndCannotBeReadStopTheRun) {
+  const std::string directory = program_.directory().file("settings");
+  ASSERT_TRUE(make_directories(directory));
+  write(directory + "/broken.json", "{\"hooks\": ", 0600);
+  write(directory + "/none.json", "{\"hook\": {}}", 0600);
+  write(directory + "/right.json",
+        R"({"hooks":{"Stop":[{"hooks":[{"type":"command","command":"true"}]}]}})", 0600);
+  const auto run = [&](const std::string& entry) {
+    program_.config("hooks:\n  adapt: [\"" + entry + "\"]\n");
+    return program_.run({"run", "x", "--script", program_.script("- text: a\n")});
+  };
+  for (const std::string& entry :
+       {"cladue:" + directory + "/right.json", "claude:" + directory + "/nobody.json",
+        "claude:" + directory + "/broken.json"}) {
+    const Finished done = run(entry);
+    EXPECT_EQ(done.code, 2) << entry << done.err;
+    EXPECT_NE(done.err.find(entry.substr(entry.rfind('/') + 1)), std::string::npos) << done.err;
+    EXPECT_EQ(program_.run({"doctor"}).code, 1) << entry;
+  }
+  const Finished empty = run("claude:" + directory + "/none.json");
+  EXPECT_EQ(empty.code, 0) << empty.err;
+  EXPECT_NE(empty.err.find("has no hooks"), std::string::npos) << empty.err;
+  EXPECT_EQ(run("claude:" + directory + "/right.json").code, 0);
 }
 
 TEST_F(HookTraps, ARelativeInterpreterIsRefusedAndPathNamesNothingRelative) {

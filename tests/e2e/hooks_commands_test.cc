@@ -91,11 +91,15 @@ TEST_F(Hooks, ListRunsAndRecordsNothing) {
   put(user("greeter"), "#!/bin/sh\ntouch " + mark() + "\necho user_message_send\n");
   EXPECT_EQ(state("greeter"), "on");
   program_.run({"--plugins"});
-  program_.run({"doctor"});
   EXPECT_FALSE(marked());
-  EXPECT_FALSE(fs::exists(program_.home() + "/trust.json"));
-  talk();  // this does
+  // Doctor asks what a run would ask, and records nothing.
+  program_.run({"doctor"});
   EXPECT_TRUE(marked());
+  EXPECT_FALSE(fs::exists(program_.home() + "/trust.json"));
+  fs::remove(mark());
+  talk();  // this does both
+  EXPECT_TRUE(marked());
+  EXPECT_TRUE(fs::exists(program_.home() + "/trust.json"));
   EXPECT_EQ(line("greeter").root()["events"].at(0).string_or(""), "user_message_send");
 }
 
@@ -234,7 +238,7 @@ TEST_F(Hooks, SettingsThatAreUsedInPlaceAreListedAndTrustedByTheirPath) {
   EXPECT_EQ(listed(), "claude changed waits");
   const Finished trust = program_.run({"hooks", "trust", file, "--yes"});
   EXPECT_EQ(trust.code, 0) << trust.err;
-  EXPECT_TRUE(has(trust.out, "/bin/sh -c false")) << trust.out;
+  EXPECT_TRUE(has(trust.out, "/bash -c false")) << trust.out;
   EXPECT_EQ(listed(), "claude trusted on");
 }
 
@@ -354,6 +358,19 @@ TEST_F(Hooks, TestSaysWhyAHookIsNotAsked) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(has(ran.out, "skipped")) << ran.out;
   EXPECT_TRUE(has(ran.out, "its matcher 'write_file' does not match 'bash'")) << ran.out;
+}
+
+// As in a run: those behind a slow one have the same time.
+TEST_F(Hooks, ReplayGivesEachHookItsWholeTime) {
+  const std::string slow = "#!/bin/sh\nif [ \"$1\" = hook ]; then echo before_tool_call; exit; fi\nsleep 0.7\n";
+  for (const char* const name : {"slow_a", "slow_b"}) put(user(name), slow);
+  program_.config("hooks:\n  deadline_ms: 1000\n");
+  const std::string script =
+      program_.script("- calls: [{name: bash, input: {command: \"echo one\"}}]\n- text: done\n");
+  ASSERT_EQ(program_.run({"run", "go", "--allow", "bash", "--script", script}).code, 0);
+  const Finished replay = program_.run({"hooks", "replay", "--event", "before_tool_call"});
+  EXPECT_EQ(replay.code, 0) << replay.err;
+  EXPECT_TRUE(has(replay.out, "failed at 0")) << replay.out;
 }
 
 TEST_F(Hooks, TestPrintsJsonLines) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -28,16 +29,39 @@ std::string command_of(const std::string& pid) {
   return std::string(buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
 }
 
-// How many processes have that word among their arguments; one that ended has none.
-std::size_t processes_with(const std::string& word) {
+// How many processes have such a command line; one that ended has an empty one.
+template <typename Wanted>
+std::size_t count_processes(Wanted wanted) {
   std::size_t out = 0;
-  const std::string whole = '\0' + word + '\0';
   DIR* const all = ::opendir("/proc");
   while (const dirent* const entry = ::readdir(all))
     if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) != 0 &&
-        command_of(entry->d_name).find(whole) != std::string::npos)
+        wanted(command_of(entry->d_name)))
       ++out;
   ::closedir(all);
+  return out;
+}
+
+// How many processes have that word among their arguments.
+std::size_t processes_with(const std::string& word) {
+  const std::string whole = '\0' + word + '\0';
+  return count_processes(
+      [&](const std::string& command) { return command.find(whole) != std::string::npos; });
+}
+
+// How many are that nap itself, and not a program that is about to become one.
+std::size_t naps_of(const std::string& time) {
+  const std::string whole = std::string("sleep") + '\0' + time + '\0';
+  return count_processes([&](const std::string& command) { return command == whole; });
+}
+
+// Its children that are there to end what it leaves behind.
+std::size_t guards_of(pid_t host) {
+  const std::string number = std::to_string(host);
+  std::ifstream all("/proc/" + number + "/task/" + number + "/children");
+  std::size_t out = 0;
+  for (std::string pid; all >> pid;)
+    out += static_cast<std::size_t>(command_of(pid).starts_with("process-guard"));
   return out;
 }
 
@@ -128,6 +152,30 @@ TEST_F(Processes, AnInterruptEndsACommandThatHangs) {
   expect_resumable();
 }
 
+// Whatever hides from its parents, too: a kill leaves no time to end anything.
+TEST_F(Processes, WhatAKilledRunHasStartedEndsWithIt) {
+  const std::string naps =
+      "sleep " + nap() + " & (setsid env -i sleep " + nap() + " >/dev/null 2>&1 &); sleep " + nap();
+  for (const bool hook : {false, true}) {
+    if (hook) {
+      const std::string hooks = program_.home() + "/hooks";
+      ASSERT_TRUE(make_directories(hooks));
+      ASSERT_TRUE(write_file_atomically(hooks + "/naps.yaml",
+                                        "on: before_tool_call\ncommand: \"" + naps + "\"\n", 0600));
+    }
+    Running running = program_.start(
+        scripted({"run", "--allow", "*", "wait"},
+                 "- calls: [{name: bash, input: {command: \"" + naps + "\"}}]\n- text: never\n"));
+    for (int i = 0; i < 10'000 && naps_of(nap()) < 3; ++i) ::usleep(1'000);
+    ASSERT_EQ(naps_of(nap()), 3u) << running.err();
+    EXPECT_EQ(guards_of(running.pid()), 1u);
+    running.signal(SIGKILL);
+    EXPECT_EQ(running.wait().code, 128 + SIGKILL);
+    for (int i = 0; i < 10'000 && processes_with(nap()) > 0; ++i) ::usleep(1'000);
+    EXPECT_EQ(processes_with(nap()), 0u);
+  }
+}
+
 // What a supervisor or a shell has set is inherited; children then end without a trace.
 // The model never answers what the hook asks: only the end of its worker ends the request.
 TEST_F(Processes, AServiceEndsWithTheWorkerThatAskedForIt) {
@@ -159,6 +207,38 @@ TEST_F(Processes, ACommandFindsNoKeyInTheEnvironmentOfAgentd) {
   EXPECT_EQ(ran.out.find("of-the-user"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("PATH="), std::string::npos) << ran.out;
 }
+
+#if !defined(AGENTD_SANITIZED_BUILD)  // whose shadow memory no limit leaves room for
+// At whatever moment there is no more memory or no further thread.
+TEST_F(Processes, TooLittleMemoryIsOneSentenceAndNothingIsBlamedForIt) {
+  const std::string script = program_.script("- calls: [{name: bash, input: {command: echo ran}}]\n- text: end\n");
+  const std::string place = "cd " + program_.project() + " && HOME=" + program_.directory().path() +
+                            " AGENTD_HOME=" + program_.home() + " PATH=/usr/bin:/bin ";
+  bool some_ended = false, some_failed = false, crashed = false;
+  for (int megabytes = 60; megabytes <= 260; megabytes += 4) {
+    const std::string errors = program_.directory().file("errors");
+    const std::string command = place + "sh -c 'ulimit -v " + std::to_string(megabytes * 1024) +
+                                "; exec " + AGENTD_BINARY + " run go --allow bash --script " +
+                                script + "' > /dev/null 2> " + errors;
+    const int status = std::system(command.c_str());
+    ASSERT_TRUE(WIFEXITED(status));
+    const int code = WEXITSTATUS(status);
+    std::ifstream in(errors);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    // The loader of programs has a code and a sentence of its own, and RapidJSON 1.1 uses memory that it did not get.
+    const bool by_library = code == 127 || code == 128 + SIGSEGV;
+    EXPECT_TRUE(code == 0 || code == 1 || code == 6 || by_library) << megabytes << " MB: " << code << "\n" << text;
+    EXPECT_EQ(text.find("terminate called"), std::string::npos) << megabytes << " MB: " << text;
+    crashed = crashed || code == 128 + SIGSEGV;
+    some_ended = some_ended || code == 0;
+    some_failed = some_failed || code != 0;
+  }
+  EXPECT_TRUE(some_ended && some_failed);
+  const Finished after = program_.run({"run", "go", "--allow", "bash", "--script", script});
+  EXPECT_EQ(after.code, 0) << after.err;
+  EXPECT_TRUE(crashed || after.err.find("set aside") == std::string::npos) << after.err;
+}
+#endif
 
 TEST_F(Processes, AParentThatIgnoresItsChildrenChangesNothing) {
   program_.drop_hook(AGENTD_REFUSE_HOOK);

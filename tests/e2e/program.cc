@@ -16,11 +16,16 @@
 #include <thread>
 
 #include "core/base/file.h"
+#include "tests/support/meeting.h"
 
 namespace agentd::testing {
 namespace {
 
+#if defined(AGENTD_SANITIZED_BUILD)
+constexpr auto kPatience = std::chrono::seconds(400);
+#else
 constexpr auto kPatience = std::chrono::seconds(60);
+#endif
 
 std::string contents(const std::string& path) { return read_file(path, 64u << 20).value_or(""); }
 
@@ -79,6 +84,7 @@ Finished Running::wait() {
   EXPECT_TRUE(ended) << "the program did not end; it wrote\n" << out() << err();
   if (!ended) return {-1, out(), err()};
   pid_ = -1;
+  meet_others();
   return {exit_code(status), out(), err()};
 }
 
@@ -129,6 +135,7 @@ Running Program::start(const std::vector<std::string>& words, const std::string&
   const std::string number = std::to_string(++runs_);
   const std::string out = directory_.file("out." + number), err = directory_.file("err." + number);
   const std::string in = directory_.write("in." + number, input);
+  meet_others();
   const pid_t pid = ::fork();
   if (pid == 0) {
     ::setsid();
@@ -153,6 +160,7 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
                               const std::vector<std::pair<std::string, std::string>>& dialogue,
                               std::chrono::milliseconds pause, const std::string& early) {
   int terminal = -1;
+  meet_others();
   const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
   if (pid == 0) become(words, full_environment(), project_);
   const UniqueFd owned(terminal);
@@ -188,6 +196,7 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
   if (next < dialogue.size()) ::kill(pid, SIGKILL);
   int status = 0;
   ::waitpid(pid, &status, 0);
+  meet_others();
   finished.code = exit_code(status);
   return finished;
 }

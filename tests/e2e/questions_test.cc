@@ -330,6 +330,37 @@ TEST_F(NamesInHooks, AMatcherThatNoToolHasStopsTheRun) {
   EXPECT_NE(checked.out.find("did you mean 'bash'?"), std::string::npos) << checked.out;
 }
 
+TEST_F(NamesInHooks, AToolThatAConditionNamesAndNobodyHasStopsTheRun) {
+  for (const char* const slip : {"tool.name == \"bsh\"", "\"bsh\" == tool_name",
+                                 "tool.name != \"Bash\"", "tool.name matches \"^(glob|bsh)$\"",
+                                 "not (context.percent > 200 or tool.name == \"bsh\")"})
+    stops_the_run("on: before_tool_call\nwhen: '" + std::string(slip) + "'\n" + kBlocks,
+                  "did you mean 'bash'?");
+  stops_the_run(std::string("on: before_tool_call\nwhen: tool.name == \"bsh\"\n") + kBlocks,
+                "'when': no tool is named 'bsh': did you mean 'bash'?");
+  const Finished checked = doctor();
+  EXPECT_EQ(checked.code, 1) << checked.out;
+  EXPECT_NE(checked.out.find("no tool is named 'bsh': did you mean 'bash'?"), std::string::npos)
+      << checked.out;
+  const Finished judged = program_.run({"hooks", "validate", program_.home() + "/hooks/no.yaml"});
+  EXPECT_EQ(judged.code, 1) << judged.out;
+  EXPECT_NE(judged.out.find("no tool is named 'bsh': did you mean 'bash'?"), std::string::npos)
+      << judged.out;
+  // One that may come later, and one of a hook that is asked in another tool's names.
+  const Finished later =
+      run_with(std::string("on: before_tool_call\nwhen: tool.name == \"jira_close\"\n") + kBlocks);
+  EXPECT_EQ(later.code, 0) << later.err;
+  EXPECT_NE(
+      later.err.find(
+          "'when': no tool that is here is named 'jira_close', so nothing is compared with it"),
+      std::string::npos)
+      << later.err;
+  const Finished foreign =
+      run_with("dialect: claude\non: PreToolUse\nwhen: tool.name == \"Bash\"\ncommand: exit 2\n");
+  EXPECT_EQ(foreign.code, 0) << foreign.err;
+  EXPECT_NE(foreign.err.find("did you mean 'bash'?"), std::string::npos) << foreign.err;
+}
+
 TEST_F(NamesInHooks, AKeyThatTheToolDoesNotTakeStopsTheRun) {
   const std::string sentence = "'when': bash has no 'comand' in its input: did you mean 'command'?";
   stops_the_run(std::string("on: before_tool_call\nmatcher: bash\n"
@@ -340,6 +371,53 @@ TEST_F(NamesInHooks, AKeyThatTheToolDoesNotTakeStopsTheRun) {
                             "when: tool.name == \"bash\" and tool.input.comand contains \"t\"\n") +
                     kBlocks,
                 sentence);
+  const Finished checked = doctor();
+  EXPECT_EQ(checked.code, 1) << checked.out;
+  EXPECT_NE(checked.out.find("BROKEN  "), std::string::npos) << checked.out;
+  EXPECT_NE(checked.out.find(sentence), std::string::npos) << checked.out;
+}
+
+TEST_F(NamesInHooks, AToolThatARuleOfGuardrailNamesAndNobodyHasStopsTheRun) {
+  const auto config = [](const std::string& tool) {
+    return "permissions: {mode: allow}\nhooks:\n  guardrail:\n    enabled: true\n    config:\n     "
+           " rules:\n"
+           "        - {path: /etc/x, action: deny}\n        - {tool: '" +
+           tool + "', input: {command: zzz}, action: deny}\n";
+  };
+  for (const char* const slip : {"bsh", "write_file|bsh", "run_shell_command"}) {
+    const Finished ran = run(config(slip));
+    EXPECT_EQ(ran.code, 2) << slip << ran.err;
+    EXPECT_NE(ran.err.find("hooks.guardrail.config: rules[1].tool: no tool is named '"),
+              std::string::npos)
+        << ran.err;
+    EXPECT_NE(ran.err.find("did you mean 'bash'?"), std::string::npos) << ran.err;
+    EXPECT_FALSE(made()) << slip;
+    const Finished checked = doctor();
+    EXPECT_EQ(checked.code, 1) << checked.out;
+    EXPECT_NE(checked.out.find("BROKEN"), std::string::npos) << checked.out;
+    EXPECT_NE(checked.out.find("did you mean 'bash'?"), std::string::npos) << checked.out;
+  }
+  const Finished later = run(config("jira_close"));
+  EXPECT_EQ(later.code, 0) << later.err;
+  EXPECT_NE(later.err.find("rules[1].tool: no tool that is here is named 'jira_close'"),
+            std::string::npos)
+      << later.err;
+  const Finished key = run(
+      "permissions: {mode: allow}\nhooks:\n  guardrail:\n    enabled: true\n    config:\n      "
+      "rules:\n        - {tool: "
+      "bash, input: {comand: zzz, cmd: zzz, a.b: zzz, '*': zzz, file_path: zzz}, action: deny}\n");
+  EXPECT_EQ(key.code, 0) << key.err;
+  EXPECT_NE(key.err.find("rules[0].input: no tool that is here has 'comand' in its input: did you "
+                         "mean 'command'?"),
+            std::string::npos)
+      << key.err;
+  EXPECT_EQ(key.err.find("no tool that is here"), key.err.rfind("no tool that is here")) << key.err;
+  for (const char* const right :
+       {"bash", "Bash", "*sh", "bash | glob", "mcp__jira__close", "b?h"}) {
+    const Finished ran = run(config(right));
+    EXPECT_EQ(ran.code, 0) << right << ran.err;
+    EXPECT_EQ(ran.err.find("no tool"), std::string::npos) << right << ran.err;
+  }
 }
 
 // Any tool may be meant, also one of a server that comes later.
@@ -347,9 +425,29 @@ TEST_F(NamesInHooks, AKeyThatNoToolTakesIsAWarning) {
   const Finished ran = run_with(
       std::string("on: before_tool_call\nwhen: tool.input.comand contains \"t\"\n") + kBlocks);
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_NE(ran.err.find("no tool that is here has 'comand' in its input: did you mean 'command'?"),
-            std::string::npos)
-      << ran.err;
+  const std::string sentence =
+      "no tool that is here has 'comand' in its input: did you mean 'command'?";
+  EXPECT_NE(ran.err.find(sentence), std::string::npos) << ran.err;
+  const Finished checked = doctor();
+  EXPECT_EQ(checked.code, 0) << checked.out;
+  EXPECT_NE(checked.out.find(sentence), std::string::npos) << checked.out;
+}
+
+// A doctor who looks at keys starts nothing that a run would: no file of the audit, no worker.
+TEST_F(NamesInHooks, DoctorLooksAtKeysAndChangesNothing) {
+  const std::string log = program_.directory().file("audit.jsonl");
+  hook(std::string("on: before_tool_call\nmatcher: bash\nwhen: tool.input.comand == 1\n") +
+       kBlocks);
+  program_.config("hooks: {dev: true, audit_log: {enabled: true, config: {path: " + log +
+                  "}}, workspace_tools: {isolation: process}}\n");
+  const Finished checked = doctor();
+  EXPECT_EQ(checked.code, 1) << checked.out;
+  EXPECT_NE(checked.out.find("did you mean 'command'?"), std::string::npos) << checked.out;
+  EXPECT_FALSE(exists(log));
+  // Without tools nothing is known of their keys.
+  program_.config("hooks: {dev: true, workspace_tools: {enabled: false}}\n");
+  const Finished none = doctor();
+  EXPECT_EQ(none.out.find("comand"), std::string::npos) << none.out;
 }
 
 TEST_F(NamesInHooks, ANameOfAToolToComeAndAnObserverAreWarnings) {
@@ -370,12 +468,17 @@ TEST_F(NamesInHooks, RightNamesSayNothing) {
         "matcher: 'ba.*'\nwhen: 'false'", "matcher: mcp__jira__close",
         "matcher: '*'\nwhen: tool.name == \"write_file\" and tool.input.content contains \"zzz\"",
         "when: context.percent > 200 or agent.depth > 9 or tool_input.command == \"zzz\"",
-        "when: tool.name == \"jira_close\" and tool.input.issue == 1"}) {
+        "when: tool.name == \"mcp__jira__close\" and tool.input.issue == 1",
+        "when: tool.name matches \"^(bash|edit_file)$\" and tool.input.command == \"zzz\"",
+        "when: tool.name matches \"bsh\" or tool.name matches \"^b.*h$\" and false"}) {
     const Finished ran = run_with("on: before_tool_call\n" + std::string(right) +
                                   "\ndo: {permission: allow, reason: it is right}\n");
     EXPECT_EQ(ran.code, 0) << right << ran.err;
     EXPECT_EQ(ran.err.find("did you mean"), std::string::npos) << right << ran.err;
     EXPECT_EQ(ran.err.find("no tool"), std::string::npos) << right << ran.err;
+    const Finished checked = doctor();
+    EXPECT_EQ(checked.code, 0) << right << checked.out;
+    EXPECT_EQ(checked.out.find("no tool"), std::string::npos) << right << checked.out;
   }
   // A path that one of several events has.
   const Finished shared = run_with(
@@ -438,149 +541,6 @@ TEST_F(Rules, AnImportSaysWhichPermissionsItLeavesOut) {
   EXPECT_NE(ran.err.find("permissions.deny 'Bash(rm *)'"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("permissions.deny: [write_file]"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("permissions.defaultMode"), std::string::npos) << ran.err;
-}
-
-// ---- the line editor of chat
-
-class Editor : public ::testing::Test {
- protected:
-  Editor() { program_.set("TERM=xterm"); }
-  Finished chat(const std::string& script,
-                const std::vector<std::pair<std::string, std::string>>& dialogue) {
-    return program_.on_terminal({"chat", "--script", program_.script(script)}, dialogue);
-  }
-  Program program_;
-};
-
-TEST_F(Editor, ArrowKeysMoveInTheLine) {
-  const Finished ran = chat(
-      "- text: understood\n  expect: {contains: \"gr\xC3\xBC\xC3\x9F"
-      "e alle\"}\n",
-      {{" % > ",
-        "gr\xC3\xBC\xC3\x9F"
-        "e ale\x1b[D\x1b[Dl\n"},
-       {"understood", ""},
-       {" % > ", "\x04"}});
-  EXPECT_EQ(ran.code, 0) << ran.out;
-}
-
-TEST_F(Editor, APasteOfFiveHundredLinesIsOneMessage) {
-  std::string text;
-  for (int i = 0; i < 500; ++i) text += "line " + std::to_string(i) + "\r";
-  const Finished ran = chat("- text: understood\n  expect: {contains: \"line 0\\nline 1\\n\"}\n",
-                            {{" % > ", "look: \x1b[200~" + text + "\x1b[201~"},
-                             {"[pasted text 1, 501 lines]", "\n"},
-                             {"understood", ""},
-                             {" % > ", "\x04"}});
-  EXPECT_EQ(ran.code, 0) << ran.out;
-}
-
-TEST_F(Editor, UnmarkedLinesThatComeAtOnceAreOneMessage) {
-  std::string text;
-  for (int i = 0; i < 500; ++i) text += "line " + std::to_string(i) + "\n";
-  const Finished ran = chat("- text: understood\n  expect: {contains: \"line 498\\nline 499\"}\n",
-                            {{" % > ", text}, {"understood", ""}, {" % > ", "\x04"}});
-  EXPECT_EQ(ran.code, 0) << ran.out;
-}
-
-TEST_F(Editor, ALongLineIsNotCut) {
-  const Finished ran = chat(
-      "- text: understood\n  expect: {contains: xxxTHE END}\n",
-      {{" % > ", std::string(9000, 'x') + "THE END\n"}, {"understood", ""}, {" % > ", "\x04"}});
-  EXPECT_EQ(ran.code, 0) << ran.out;
-}
-
-TEST_F(Editor, HistoryIsKeptForTheOwnerAndWithoutSecrets) {
-  const std::string secret = "sk-ant-api03-" + std::string(93, 'a') + "AA";
-  ASSERT_EQ(chat("- text: yes\n- text: no\n", {{" % > ", "a first question\n"},
-                                               {"yes", ""},
-                                               {" % > ", "the key is " + secret + "\n"},
-                                               {"no", ""},
-                                               {" % > ", "\x04"}})
-                .code,
-            0);
-  const std::string file = program_.home() + "/chat_history";
-  EXPECT_EQ(read_file(file, 1u << 20).value_or("?"), "a first question\n");
-  struct stat info {};
-  ASSERT_EQ(::stat(file.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0600u);
-  const Finished ran = chat("- text: again\n  expect: {contains: a first question}\n",
-                            {{" % > ", "\x1b[A\n"}, {"again", ""}, {" % > ", "\x04"}});
-  EXPECT_EQ(ran.code, 0) << ran.out;
-}
-
-TEST_F(Editor, CtrlCTwiceEndsTheChat) {
-  const Finished ran = program_.on_terminal(
-      {"chat", "--script", program_.script("- text: one\n")},
-      {{" % > ", "half\x03"}, {"once more", ""}, {" % > ", "\x03"}}, milliseconds(150));
-  EXPECT_EQ(ran.code, 130) << ran.out;
-}
-
-TEST_F(Editor, WhatWasTypedBeforeAQuestionStandsInTheNextLine) {
-  const Finished ran = program_.on_terminal(
-      {"chat", "--script",
-       program_.script(
-           "- delay_ms: 500\n  calls: [{name: bash, input: {command: touch made.txt}}]\n"
-           "- text: refused\n- text: heard\n  expect: {contains: and then test it}\n")},
-      {{" % > ", "fix it\n"},
-       {"fix it", "and then test it"},
-       {"Allow?", "n\n"},
-       {"refused", ""},
-       {"and then test it", "\n"},
-       {"heard", ""},
-       {" % > ", "\x04"}},
-      milliseconds(100));
-  EXPECT_EQ(ran.code, 0) << ran.out;
-  EXPECT_FALSE(exists(program_.project() + "/made.txt"));
-}
-
-// ---- what a message takes from outside
-
-TEST(Message, PipedTextStandsBehindTheWords) {
-  Program program;
-  const Finished ran = program.run(
-      {"run", "explain", "this", "--script",
-       program.script("- text: done\n  expect: {contains: \"explain this\\n\\nerror: 42\"}\n")},
-      "error: 42\n");
-  EXPECT_EQ(ran.code, 0) << ran.err;
-}
-
-TEST(Message, PipedTextReachesARecipe) {
-  Program program;
-  ASSERT_TRUE(make_directories(program.home() + "/recipes"));
-  ASSERT_TRUE(write_file_atomically(program.home() + "/recipes/review.md",
-                                    "---\nname: review\ndescription: d\n---\nReview it.\n", 0600));
-  const Finished ran =
-      program.run({"run", "-r", "review", "--script",
-                   program.script("- text: done\n  expect: {contains: \"a diff of mine\"}\n")},
-                  "a diff of mine\n");
-  EXPECT_EQ(ran.code, 0) << ran.err;
-}
-
-TEST(Message, APictureIsRefused) {
-  Program program;
-  const Finished ran = program.run({"run", "-", "--script", program.script("- text: done\n")},
-                                   std::string("\x89PNG\r\n\x1a\n\0\0", 10));
-  EXPECT_EQ(ran.code, 2);
-  EXPECT_NE(ran.err.find("standard input is a PNG picture"), std::string::npos) << ran.err;
-}
-
-TEST(Message, AFileThatIsNamedIsSentAlong) {
-  Program program;
-  program.file("notes.txt", "the answer is 42\n");
-  const Finished ran = program.run(
-      {"run", "see @notes.txt, @nobody and a@b.c", "--script",
-       program.script(
-           "- text: done\n  expect: {contains: \"--- notes.txt ---\\nthe answer is 42\"}\n")});
-  EXPECT_EQ(ran.code, 0) << ran.err;
-}
-
-TEST(Message, AFileOutsideOfTheWorkspaceIsNotSent) {
-  Program program;
-  const Finished ran =
-      program.run({"run", "see @/etc/passwd", "--script", program.script("- text: done\n")});
-  EXPECT_EQ(ran.code, 2);
-  EXPECT_NE(ran.err.find("outside of the workspace"), std::string::npos) << ran.err;
 }
 
 }  // namespace

@@ -101,12 +101,30 @@ TEST_F(StoreOfProgram, ABackupPutInItsPlaceIsTheStore) {
   const std::string copy = program_.directory().file("copy");
   const Finished backup = program_.run({"store", "backup", copy});
   ASSERT_EQ(backup.code, 0) << backup.err;
-  EXPECT_EQ(program_.run({"store", "backup", copy}).code, 6);  // never over something
+  EXPECT_EQ(program_.run({"store", "backup", copy}).code, 2);  // never over something
   EXPECT_EQ(program_.run({"store", "check", copy}).code, 0);
   std::filesystem::remove_all(store());
   std::filesystem::rename(copy, store());
   EXPECT_EQ(ids(), before);
   EXPECT_EQ(run("go on").code, 0);
+  EXPECT_EQ(program_.run({"store", "check"}).code, 0);
+}
+
+TEST_F(StoreOfProgram, AnExistingDirectoryIsAMistakeOfTheCallAndLeftAsItIs) {
+  fill(1);
+  const std::string there = program_.directory().file("there");
+  ASSERT_TRUE(make_directories(there));
+  ASSERT_TRUE(write_file_atomically(there + "/mine", "text", 0600));
+  const std::string file = program_.directory().write("file", "text");
+  for (const char* command : {"salvage", "backup"})
+    for (const std::string& target : {there, file, store(), program_.home()}) {
+      const Finished ended = program_.run({"store", command, target});
+      EXPECT_EQ(ended.code, 2) << command << " " << target;
+      EXPECT_EQ(ended.out, "") << command;
+      EXPECT_EQ(ended.err, "agentd: " + target + " exists already: name a directory that does not\n");
+    }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(there), {}), 1);
+  EXPECT_EQ(program_.run({"store", "salvage", ""}).code, 2);
   EXPECT_EQ(program_.run({"store", "check"}).code, 0);
 }
 

@@ -113,6 +113,27 @@ TEST(Surface, DoctorFindsAHooksDirectoryThatOthersMayWrite) {
   EXPECT_NE(ran.out.find("chmod go-w"), std::string::npos) << ran.out;
 }
 
+TEST(Surface, AHooksDirectoryOfTheConfigurationThatDoesNotExistIsToldByItsKey) {
+  Program program;
+  program.set("ANTHROPIC_API_KEY=x");
+  const std::string missing = program.directory().file("guards");
+  program.config("hooks: {dirs: [" + missing + "]}\n");
+  const std::string sentence =
+      "config.yaml:1: hooks.dirs: " + missing + " does not exist, so no hook of it runs";
+  const std::vector<std::string> run{"run", "x", "--script", program.script("- text: a\n")};
+  for (const auto& words : {run, {"doctor"}, {"hooks", "list"}}) {
+    const Finished told = program.run(words);
+    EXPECT_EQ(told.code, 0) << told.err;
+    const std::string text = told.out + told.err;
+    EXPECT_NE(text.find(sentence), std::string::npos) << text;
+    EXPECT_EQ(text.find(missing), text.rfind(missing)) << text;
+  }
+  ASSERT_TRUE(make_directories(missing));
+  const Finished there = program.run(run);
+  EXPECT_EQ(there.err.find("does not exist"), std::string::npos) << there.err;
+  EXPECT_EQ(program.run({"doctor"}).out.find("hooks.dirs"), std::string::npos);
+}
+
 TEST(Surface, DoctorReportsAProblemOfTheConfigurationAndGoesOn) {
   Program program;
   program.config("modle: x\n");

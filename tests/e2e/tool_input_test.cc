@@ -166,6 +166,47 @@ TEST_F(ToolInputs, GatesOfAgentdsOwnKindsSeeThePlaceThatTheToolOpens) {
   EXPECT_FALSE(fs::exists(program_.project() + "/migrations")) << ran.err;
 }
 
+TEST_F(ToolInputs, AGuardedFolderIsReachedByNoOtherNameOfTheWorkspace) {
+  hook("guard.yaml",
+       "on: before_tool_call\nwhen: tool.input.path matches \"^migrations(/|$)\"\ndo:\n"
+       "  action: block\n  reason: by hand\n");
+  ASSERT_TRUE(make_directories(program_.project() + "/migrations"));
+  program_.file("migrations/old.sql", "the-secret\n");
+  const std::string alias = program_.directory().file("alias");
+  fs::create_directory_symlink(program_.project(), alias);
+  const std::vector<std::string> names{"/proc/self/cwd",
+                                       "/proc/thread-self/cwd",
+                                       "/proc/self/root" + program_.project(),
+                                       "/proc/self/task/../cwd",
+                                       "/dev/fd/../../proc/self/cwd",
+                                       alias,
+                                       "/proc/self/root" + alias};
+  std::string calls;
+  for (const std::string& name : names)
+    calls += "  - {name: read_file, input: {path: '" + name + "/migrations/old.sql'}}\n" +
+             "  - {name: write_file, input: {path: '" + name +
+             "/migrations/new.sql', content: x}}\n" + "  - {name: edit_file, input: {path: '" +
+             name + "/migrations/old.sql', old_string: the, new_string: no}}\n" +
+             "  - {name: grep, input: {path: '" + name + "/migrations', pattern: secret}}\n" +
+             "  - {name: glob, input: {path: '" + name + "/migrations', pattern: '*'}}\n";
+  const Finished ran = run("- calls:\n" + calls + "  - {name: write_file, input: {path: '" + alias +
+                               "/src/ok.txt', content: x}}\n- text: done\n",
+                           {"--json"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(fs::exists(program_.project() + "/migrations/new.sql"));
+  EXPECT_EQ(read_file(program_.project() + "/migrations/old.sql", 100).value(), "the-secret\n");
+  EXPECT_EQ(ran.out.find("the-secret"), std::string::npos) << ran.out;
+  EXPECT_TRUE(fs::exists(program_.project() + "/src/ok.txt"))
+      << "another name is no crime: " << ran.out;
+  std::size_t denied = 0;
+  for (const JsonDocument& event : json_lines(ran.out)) {
+    denied += event.root()["status"].string_or("") == "denied";
+    const std::string_view path = event.root()["input"]["path"].string_or("");
+    EXPECT_TRUE(path.empty() || path.starts_with("migrations") || path == "src/ok.txt") << path;
+  }
+  EXPECT_EQ(denied, names.size() * 5) << ran.out;
+}
+
 TEST_F(ToolInputs, AClaudeHookSeesAbsolutePathsAndItsUpdatedInputIsWhatRuns) {
   const std::string rewrite = program_.directory().write(
       "rewrite.sh", "#!/bin/bash\ntee -a " + out_file("seen") +

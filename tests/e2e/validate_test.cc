@@ -266,8 +266,10 @@ TEST(Validate, WhatIsNoLibraryIsOneSentenceAndNothingElseIsJudged) {
   fixed[16] = 2;  // ET_EXEC
   expect_no_module(program, program.file("fixed.so", fixed),
                    "is an ELF file but no shared library: link it with -shared");
-  expect_no_module(program, std::filesystem::read_symlink("/proc/self/exe"),
-                   "is a program and no shared library: link it with -shared");
+  expect_no_module(
+      program, std::filesystem::read_symlink("/proc/self/exe"),
+      "is a program and no shared library: link it with -shared, or check it as an executable "
+      "hook with 'agentd hooks test'");
   std::string foreign = *whole;
   foreign[18] = 22;  // EM_S390
   EXPECT_EQ(results(program.run({"hooks", "validate", program.file("foreign.so", foreign), "--json"}))["A101"], "fail");

@@ -68,6 +68,27 @@ TEST_F(Verdicts, StopRunEndsTheRunWithAnExitCodeOfItsOwn) {
   EXPECT_TRUE(has(next.out, "here I am"));
 }
 
+// As in Claude Code, whose sessions begin whatever SessionStart says; UserPromptSubmit is asked next.
+TEST_F(Verdicts, ContinueFalseOfClaudeIsToldAtTheStartAndEndsTheRunAtTheMessage) {
+  const auto settings = [&](const std::string& event) {
+    return program_.directory().write(
+        event + ".json",
+        "{\"hooks\":{\"" + event + "\":[{\"hooks\":[{\"type\":\"command\",\"command\":"
+        "\"echo '{\\\"continue\\\":false,\\\"stopReason\\\":\\\"the budget is spent\\\"}'\"}]}]}}");
+  };
+  program_.config("hooks: {adapt: [\"claude:" + settings("SessionStart") + "\"]}\n");
+  const Finished started = run("- text: here I am\n");
+  EXPECT_EQ(started.code, 0) << started.err;
+  EXPECT_TRUE(has(started.out, "here I am"));
+  EXPECT_TRUE(has(started.err, "continue: false stops nothing at SessionStart: the budget is spent"))
+      << started.err;
+  program_.config("hooks: {adapt: [\"claude:" + settings("UserPromptSubmit") + "\"]}\n");
+  const Finished stopped = run("- text: here I am\n");
+  EXPECT_EQ(stopped.code, 7) << stopped.err;
+  EXPECT_TRUE(has(stopped.err, "the budget is spent")) << stopped.err;
+  EXPECT_FALSE(has(stopped.out, "here I am"));
+}
+
 TEST_F(Verdicts, StopRunBehindTheFirstToolLeavesTheOthersOut) {
   hook("once",
        "#!/bin/sh\nif [ \"$1\" = hook ]; then echo after_tool_call; exit; fi\n"

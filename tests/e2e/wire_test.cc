@@ -228,6 +228,141 @@ TEST_F(Wire, AnAnswerThatIsCutIsToldWithTheLimitThatWasSent) {
       << ran.err;
 }
 
+// ---- answers that are paused, and those that say nothing
+
+Reply paused(const std::string& text) {
+  AnthropicWire wire;
+  wire.start();
+  if (!text.empty()) wire.text({text});
+  return Reply::stream(wire.finish("pause_turn").bytes());
+}
+
+TEST_F(Wire, AnAnswerThatItsProviderPausesGoesOn) {
+  StrictServer server({paused("I search."), paused(""), said("Found."), said("Yes.")});
+  const Finished ran = run(server, {"run", "go"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "I search.\nFound.\n");
+  EXPECT_FALSE(has(ran.err, "warning")) << ran.err;
+  ASSERT_EQ(server.count(), 3u);
+  EXPECT_EQ(lines_of(server.body(1)), "> go\n< I search.\n> Continue.\n");
+  EXPECT_EQ(lines_of(server.body(2)), "> go\n< I search.\n> Continue.\n");
+  // Nobody has said that: the log and later requests have the answer alone.
+  EXPECT_EQ(run(server, {"run", "--follow", "really"}).code, 0);
+  EXPECT_EQ(lines_of(server.body(3)), "> go\n< I search.\n< Found.\n> really\n");
+  EXPECT_EQ(server.refused, std::vector<std::string>{});
+}
+
+TEST_F(Wire, TheResultOfAPausedAnswerIsTheWholeOfIt) {
+  StrictServer server({paused("One."), said("Two.")});
+  EXPECT_EQ(run(server, {"run", "--result-only", "go"}).out, "One.\n\nTwo.\n");
+}
+
+TEST_F(Wire, AnAnswerThatIsPausedWithoutEndEndsTheRunAndIsTold) {
+  StrictServer server(std::deque<Reply>(20, paused("and")));
+  const Finished ran = run(server, {"run", "go"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(server.count(), 8u);
+  EXPECT_TRUE(has(ran.err,
+                  "warning: the provider has paused the answer 8 times in a row, and the run stops here: "
+                  "--follow goes on from here\n"))
+      << ran.err;
+  EXPECT_EQ(server.refused, std::vector<std::string>{});
+}
+
+TEST_F(Wire, AnAnswerThatSaysNothingIsTold) {
+  const std::string told = "warning: the model ended its turn without a word: ask again with --follow\n";
+  for (const bool blank : {false, true}) {
+    AnthropicWire wire;
+    wire.start();
+    if (blank) wire.text({" \n\n"});
+    StrictServer server({Reply::stream(wire.finish("end_turn").bytes()), said("Here.")});
+    const Finished ran = run(server, {"run", "go"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_TRUE(has(ran.err, told)) << ran.err;
+    const Finished next = run(server, {"run", "--result-only", "--follow", "well"});
+    EXPECT_EQ(next.out, "Here.\n");
+    EXPECT_EQ(next.err, "");
+    EXPECT_EQ(server.refused, std::vector<std::string>{});
+  }
+  // Behind tools as well, and for who reads nothing but the result.
+  StrictServer server({calls({{"t1", "true"}}), Reply::stream(AnthropicWire().start().finish("end_turn").bytes())});
+  const Finished ran = run(server, {"run", "--result-only", "go"});
+  EXPECT_TRUE(has(ran.err, told)) << ran.err;
+}
+
+// ---- what no provider can mean
+
+constexpr char kTouch[] = R"({"command":"touch made"})";
+
+TEST_F(Wire, ACallOfAnAnswerThatEndedForAnUnknownReasonIsNotRun) {
+  StrictServer server({Reply::stream(AnthropicWire()
+                                         .start()
+                                         .text({"I begin."})
+                                         .tool_use("t1", "bash", {kTouch})
+                                         .finish("of_tomorrow\\u001b[2J")
+                                         .bytes()),
+                       said("Fine."),
+                       Reply::stream(AnthropicWire()
+                                         .start()
+                                         .tool_use("t1", "bash", {kTouch})
+                                         .finish("tool_use")
+                                         .bytes()),
+                       said("Made.")});
+  const Finished ran = run(server, {"run", "go"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(fs::exists(program_.project() + "/made"));
+  EXPECT_TRUE(has(ran.out, "I begin.")) << ran.out;
+  EXPECT_TRUE(has(ran.err, "ended the answer for a reason that agentd does not know, 'of_tomorrow")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "its tool calls are not run")) << ran.err;
+  EXPECT_FALSE(has(ran.err, "\x1b[2J"));
+  EXPECT_EQ(server.count(), 1u);
+  EXPECT_EQ(run(server, {"run", "--follow", "and now"}).code, 0);
+  // The same call behind a reason that is one runs.
+  EXPECT_EQ(run(server, {"run", "--follow", "go"}).code, 0);
+  EXPECT_TRUE(fs::exists(program_.project() + "/made"));
+  EXPECT_TRUE(server.refused.empty());
+}
+
+TEST_F(Wire, FiguresThatNoAnswerCanHaveAreLeftOutAndTold) {
+  for (const char* const usage :
+       {R"({"input_tokens":18446744073709551615,"output_tokens":1})",
+        R"({"input_tokens":9,"cache_read_input_tokens":18446744073709551610,"output_tokens":1})",
+        R"({"input_tokens":9,"output_tokens":9223372036854775807})",
+        R"({"input_tokens":9,"output_tokens":1,"output_tokens_details":{"thinking_tokens":1000000001}})"}) {
+    StrictServer server({Reply::stream(AnthropicWire()
+                                           .start(R"({"input_tokens":9,"output_tokens":1})")
+                                           .text({"Fine."})
+                                           .finish("end_turn", usage)
+                                           .bytes()),
+                         said("Yes.")});
+    const Finished ran = run(server, {"run", "--json", "go"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    bool told = false;
+    for (const JsonDocument& line : json_lines(ran.out)) {
+      told = told || has(std::string(line.root()["text"].string_or("")), "tokens, which no answer can have");
+      if (line.root()["type"].string_or("") == "warning") continue;
+      for (const char* const figure : {"1844674407370955", "9223372036854775807", "1000000001"})
+        EXPECT_FALSE(has(line.root().text(), figure)) << ran.out;
+    }
+    EXPECT_TRUE(told) << ran.out;
+    const Finished list = program_.run({"conversation", "list", "--all", "--limit", "1", "--json"});
+    const auto newest = JsonDocument::parse(list.out.substr(0, list.out.find('\n')));
+    ASSERT_TRUE(newest) << list.out;
+    for (const char* const key : {"input", "output", "cache_read", "reasoning"})
+      EXPECT_LT(newest->root()["usage"][key].uint_or(0), 1'000'000u) << list.out;
+    EXPECT_EQ(run(server, {"run", "--follow", "and now"}).code, 0);
+    EXPECT_TRUE(server.refused.empty());
+  }
+}
+
+TEST_F(Wire, FiguresOfAScriptAreLookedAtAsWell) {
+  const Finished ran = program_.run(
+      {"run", "go", "--script",
+       program_.script("- text: fine\n  usage: {input: 18446744073709551615, output: 2}\n")});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.err, "18,446,744,073,709,551,615 tokens, which no answer can have")) << ran.err;
+}
+
 // ---- what was interrupted
 
 // Half an answer, and then nothing until the client goes away.

@@ -91,4 +91,37 @@ by_cmake() {
 }
 try "a hook builds by find_package" by_cmake
 try "and blocks, too" blocks template/build/hello.so
+
+# The packages: each unpacked somewhere, and used from there.
+pack() { cpack --config "$build/CPackConfig.cmake" -G "$1" -B "$work/packages" > cpack.log 2>&1 || { cat cpack.log; return 1; }; }
+says_done() { # PREFIX
+  printf -- '- text: Done.\n' > done.yaml
+  holds Done. <(env -i HOME="$home" PATH=/usr/bin:/bin "$1/bin/agentd" run --script done.yaml --no-save go 2>&1)
+}
+one_folder() { # with bin and lib in it, and nothing of /usr
+  mkdir tarball && tar xzf packages/agentd-*.tar.gz -C tarball || return 1
+  [ "$(ls tarball | wc -l)" = 1 ] && [ -x tarball/agentd-*/bin/agentd ] && [ -d tarball/agentd-*/lib/agentd/hooks ] &&
+    [ ! -e tarball/agentd-*/usr ] || { find tarball -maxdepth 2; return 1; }
+}
+try "a tarball is made" pack TGZ
+try "it is one folder" one_folder
+try "and works in it" says_done "$(echo tarball/agentd-*)"
+depends_on() { # PACKAGE...: the program loads them when they are needed
+  local name
+  dpkg-deb -f packages/agentd_*.deb Depends | tr ',|' '\n\n' | sed 's/^ *//; s/ .*//' > depends
+  for name in "$@"; do grep -qx "$name" depends || { echo "$name is not named:"; cat depends; return 1; }; done
+}
+linked() { # what the program is linked with; the rest is loaded
+  needs=$(objdump -p deb/usr/bin/agentd | sed -n 's/^ *NEEDED *//p')
+  case $needs in *libasan* | *libtsan*) return 0 ;; esac # which nobody packs
+  grep -vxE 'lib(c|m)\.so\.6|ld-linux.*' <<< "$needs" && return 1
+  return 0
+}
+if have dpkg-deb && have dpkg-shlibdeps; then
+  try "a .deb is made" pack DEB
+  try "it lies under /usr" sh -c "dpkg-deb -x packages/agentd_*.deb deb && test -x deb/usr/bin/agentd"
+  try "and works there" says_done deb/usr
+  try "it is linked with the C library alone" linked
+  try "it names what it loads" depends_on libc6 libcurl4 libedit2 "$(sed -n 's/.*, \(libre2-[0-9]*\).*/\1/p' "$build/CPackConfig.cmake" | head -1)"
+fi
 exit $failed

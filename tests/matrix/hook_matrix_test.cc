@@ -15,6 +15,7 @@
 
 #include "core/hooks/payload_record.h"
 #include "core/host/hook_host.h"
+#include "core/recipes/handlers.h"
 #include "tests/support/host_fixture.h"
 #include "tests/support/loopback_server.h"
 
@@ -39,13 +40,15 @@ enum class Kind {
   kGemini,
   kYaml,
   kCommand,
-  kWebhook
+  kWebhook,
+  kRecipe  // what agentd does itself for a recipe: a gate, a check of outputs, a log
 };
 constexpr Kind kKinds[] = {Kind::kNative, Kind::kWorker, Kind::kExecutable, Kind::kKodelet,
                            Kind::kClaude, Kind::kDocker,     Kind::kGemini,
                            Kind::kYaml,   Kind::kCommand,    Kind::kWebhook};
-constexpr const char* kKindNames[] = {"native", "worker", "executable", "kodelet", "claude", "docker",
-                                      "gemini", "yaml",       "command", "webhook"};
+constexpr const char* kKindNames[] = {"native",  "worker",  "executable", "kodelet",
+                                      "claude",  "docker",  "gemini",     "yaml",
+                                      "command", "webhook", "recipe"};
 bool is_module(Kind kind) { return kind == Kind::kNative || kind == Kind::kWorker; }
 constexpr const char* kBehaviours[] = {"ok",     "crash", "timeout", "garbage",
                                        "status", "huge",  "utf8",    "nul"};
@@ -259,24 +262,15 @@ class Cell {
   std::unique_ptr<Outcome> fire() {
     load();
     Dispatcher dispatcher(clock_);
-    dispatcher.publish(host_->subscriptions());
-    auto record = PayloadRecord::from_json(payload());
-    EXPECT_TRUE(record) << record.error().message;
-    const SlotLease slot(tokens_);
-    Dispatch event;
-    event.event = action_.event;
-    event.envelope = record->envelope();
-    event.payload = record->payload();
-    event.deadline_ns = Deadline::after(clock_, deadline()).at_ns;
-    event.context = &*record;
-    event.rewrite = [](void* me, std::uint32_t target, std::string_view text) {
-      EXPECT_TRUE(static_cast<PayloadRecord*>(me)->rewrite(target, text));
-    };
-    event.slots = &tokens_;
+    dispatcher.publish(subscriptions());
     std::unique_ptr<Outcome> outcome;
-    const auto busy = take_turns();
-    std::thread([&] { outcome = dispatch(*dispatcher.pin(), *slot, event); }).join();
-    for (const auto& turn : busy) turn->unlock();
+    std::thread other;
+    if (behaviour_ == "busy") {
+      other = std::thread([&] { (void)ask(dispatcher, Milliseconds(20'000)); });
+      std::this_thread::sleep_for(Milliseconds(50));
+    }
+    std::thread([&] { outcome = ask(dispatcher, deadline()); }).join();
+    if (other.joinable()) other.join();
     dispatcher.publish({});
     return outcome ? std::move(outcome) : std::make_unique<Outcome>();
   }
@@ -291,21 +285,41 @@ class Cell {
     for (const Subscription& each : host_->subscriptions()) out += each.event == action_.event;
     return out;
   }
+  // Whether anything of the hook ran: its program, or a request to its server.
+  bool was_begun() const {
+    return std::filesystem::exists(temp_.file("begun")) || !server_.requests().empty();
+  }
 
  private:
   std::string hooks() const { return temp_.file("hooks"); }
   Milliseconds deadline() const {
-    const bool late = behaviour_ == "timeout" || behaviour_ == "no_time";
-    return Milliseconds(late ? 150 : 20'000);
+    if (behaviour_ == "no_time") return Milliseconds(0);
+    return Milliseconds(behaviour_ == "timeout" || behaviour_ == "busy" ? 150 : 20'000);
   }
-  // Another call of the same module does not end: there is no time left for this one.
-  std::vector<std::shared_ptr<TimedMutex>> take_turns() const {
-    std::vector<std::shared_ptr<TimedMutex>> out;
-    for (const Subscription& each : host_->subscriptions())
-      if (behaviour_ == "no_time" && each.event == action_.event && each.turn)
-        out.push_back(each.turn);
-    for (const auto& turn : out) turn->lock();
+  // A hook with a time of its own always has that: without time is who shares the event's.
+  std::vector<Subscription> subscriptions() const {
+    std::vector<Subscription> out = host_->subscriptions();
+    if (recipe_)
+      for (Subscription& each : recipe_->subscriptions()) out.push_back(std::move(each));
+    for (Subscription& each : out)
+      if (behaviour_ == "no_time") each.timeout.reset();
     return out;
+  }
+  std::unique_ptr<Outcome> ask(const Dispatcher& dispatcher, Milliseconds time) {
+    auto record = PayloadRecord::from_json(payload());
+    EXPECT_TRUE(record) << record.error().message;
+    const SlotLease slot(tokens_);
+    Dispatch event;
+    event.event = action_.event;
+    event.envelope = record->envelope();
+    event.payload = record->payload();
+    event.deadline_ns = Deadline::after(clock_, time).at_ns;
+    event.context = &*record;
+    event.rewrite = [](void* me, std::uint32_t target, std::string_view text) {
+      EXPECT_TRUE(static_cast<PayloadRecord*>(me)->rewrite(target, text));
+    };
+    event.slots = &tokens_;
+    return dispatch(*dispatcher.pin(), *slot, event);
   }
 
   std::string payload() const {
@@ -356,7 +370,7 @@ class Cell {
 
   std::string program() {
     temp_.write("answer", bytes());
-    std::string text = "cat > /dev/null\n";
+    std::string text = "echo > " + shell_quoted(temp_.file("begun")) + "\ncat > /dev/null\n";
     text += "cat " + shell_quoted(temp_.file("answer")) + "\n";
     if (behaviour_ == "crash") text += "kill -SEGV $$\n";
     if (behaviour_ == "timeout") text += "sleep 30\n";
@@ -426,6 +440,8 @@ class Cell {
                 "/hook\n" + role_keys(),
             0644);
         break;
+      case Kind::kRecipe:
+        break;
     }
   }
 
@@ -482,6 +498,26 @@ class Cell {
     if (sets_policy()) with.settings["hook"].on_failure = policy();
     host_ = std::make_unique<HookHost>(with, environment());
     host_->load_all();
+    if (kind_ == Kind::kRecipe) load_recipe();
+  }
+
+  void load_recipe() {
+    const std::string says =
+        role_ == Role::kObserver ? "hooks:\n  after_tool_call: {handler: log_tool_usage}\n"
+        : role_ == Role::kOpen   ? "hooks:\n  after_tool_call: {handler: validate_tool_output, "
+                                   "params: {schema: {type: object}}}\n"
+                                 : "allowed_commands: [git *]\n";
+    const auto recipe = parse_recipe("---\nname: r\n" + says + "---\nDo it.\n", "r.md");
+    ASSERT_TRUE(recipe) << recipe.error().message;
+    // A handler that crashes has lost its call.
+    const auto slot = [this](agentd_token token) {
+      return behaviour_ == "crash" ? nullptr : tokens_.find(token);
+    };
+    auto made = RecipeHandlers::make(
+        *recipe, {services_, log_, clock_,
+                  [](const std::string&, std::string_view) { return Result<void>(); }, slot});
+    ASSERT_TRUE(made) << made.error().message;
+    recipe_ = std::move(*made);
   }
 
   const Kind kind_;
@@ -497,6 +533,7 @@ class Cell {
   TokenTable tokens_;
   std::unique_ptr<HttpClient> http_;
   std::unique_ptr<HookHost> host_;
+  std::unique_ptr<RecipeHandlers> recipe_;
 };
 
 // A declarative action runs nothing: it can only be right. A module in this process that sends text
@@ -567,8 +604,10 @@ TEST_P(HookMatrix, EveryActionInEveryBehaviourFailsAsItsPolicySays) {
 
 // ---- who did not agree has not agreed
 
-constexpr const char* kReasons[] = {"timeout", "crash",    "status",      "garbage",
-                                    "no_time", "namesake", "cannot_start"};
+// "no_time": its turn comes when the deadline has passed; "busy": it passes while its module is
+// busy.
+constexpr const char* kReasons[] = {"timeout", "crash", "status",   "garbage",
+                                    "no_time", "busy",  "namesake", "cannot_start"};
 
 bool is_yaml_file(Kind kind) {
   return kind == Kind::kKodelet || kind == Kind::kYaml || kind == Kind::kCommand ||
@@ -577,45 +616,73 @@ bool is_yaml_file(Kind kind) {
 
 // Whether a hook of the kind can be kept from answering in this way.
 bool can_be(Kind kind, std::string_view reason) {
-  if (reason == "no_time") return kind == Kind::kNative;      // the others have no queue
+  if (reason == "no_time") return true;
+  if (reason == "busy") return is_module(kind);         // the others have no queue
   if (reason == "namesake") return is_yaml_file(kind);  // what is adapted has names of its own
+  // A recipe's handlers are functions of agentd that wait for nobody.
+  if (kind == Kind::kRecipe) return reason == "crash";
   return kind != Kind::kYaml;  // an answer that is written down cannot fail
 }
 
 bool can_play(Kind kind, Role role) {
+  // Its gate fails closed and the others open, whatever the user says.
+  if (kind == Kind::kRecipe) return role != Role::kGuard && role != Role::kClosed;
   if (role == Role::kGuard) return is_yaml_file(kind);
   return role != Role::kObserver || (is_yaml_file(kind) && kind != Kind::kYaml);
 }
 
-TEST_P(HookMatrix, WhoDidNotAgreeHasNotAgreed) {
+// What a hook that is asked would do: block, where it stands before something.
+const ActionCase& action_of(Kind kind, Role role, const std::vector<ActionCase>& actions) {
+  const bool after = kind == Kind::kRecipe && role != Role::kDefault;
+  const auto found = std::find_if(actions.begin(), actions.end(), [&](const ActionCase& each) {
+    return std::string_view(each.name) == (after ? "rewrite_output" : "block");
+  });
+  return *found;
+}
+
+class HookAgreement : public ::testing::TestWithParam<Kind> {};
+
+TEST_P(HookAgreement, WhoDidNotAgreeHasNotAgreed) {
   const Kind kind = GetParam();
   const std::vector<ActionCase> actions = action_cases();
-  const ActionCase& block = actions[0];
-  const auto said = wording(kind, block);
-  ASSERT_TRUE(said);
   for (const char* const reason : kReasons) {
     if (!can_be(kind, reason)) continue;
     for (const Role role : kRoles) {
       if (!can_play(kind, role)) continue;
       SCOPED_TRACE(std::string(kKindNames[static_cast<int>(kind)]) + " " + reason + " " +
                    kRoleNames[static_cast<int>(role)]);
-      Cell cell(kind, *said, block, role, reason);
+      const ActionCase& action = action_of(kind, role, actions);
+      const auto said = wording(kind, action);
+      ASSERT_TRUE(said);
+      Cell cell(kind, *said, action, role, reason);
       const auto outcome = cell.fire();
       const bool effect = !outcome->blocked;
-      // docker-agent itself takes a pre_tool_use hook that says nothing of it for a guard.
-      const bool guards = role == Role::kClosed || role == Role::kGuard ||
-                          (kind == Kind::kDocker && role == Role::kDefault);
+      // docker-agent itself takes a pre_tool_use hook that says nothing of it for a guard, and the
+      // gate of a recipe is one.
+      const bool guards =
+          role == Role::kClosed || role == Role::kGuard ||
+          (role == Role::kDefault && (kind == Kind::kDocker || kind == Kind::kRecipe));
       EXPECT_EQ(effect, !guards) << describe(*outcome) << "\n" << cell.problems();
       // It is never taken for the hook's own word, and never silent.
-      EXPECT_EQ(outcome->blocked, outcome->blocked_by_failure);
+      EXPECT_EQ(outcome->blocked, outcome->blocked_by_failure) << describe(*outcome);
+      EXPECT_TRUE(outcome->rewrites.empty()) << describe(*outcome);
       EXPECT_TRUE(!outcome->failures.empty() || !cell.problems().empty());
+      if (std::string_view(reason) != "no_time") continue;
+      // It is decided in one place, before anything of the hook runs.
+      ASSERT_EQ(outcome->failures.size(), 1u) << describe(*outcome);
+      EXPECT_EQ(outcome->failures[0].status, AGENTD_E_DEADLINE);
+      EXPECT_EQ(outcome->failures[0].text, "there was no time left to ask it");
+      EXPECT_FALSE(cell.was_begun());
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, HookMatrix, ::testing::ValuesIn(kKinds), [](const auto& each) {
+constexpr auto kind_name = [](const auto& each) {
   return std::string(kKindNames[static_cast<int>(each.param)]);
-});
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, HookMatrix, ::testing::ValuesIn(kKinds), kind_name);
+INSTANTIATE_TEST_SUITE_P(Kinds, HookAgreement, ::testing::ValuesIn(kKinds), kind_name);
+INSTANTIATE_TEST_SUITE_P(Recipes, HookAgreement, ::testing::Values(Kind::kRecipe), kind_name);
 
 }  // namespace
 }  // namespace agentd

@@ -276,7 +276,7 @@ class AgentTest : public ::testing::Test {
                                 options_);
     if (!agent_) agent_ = make_agent(*services_);
     session_.reset();
-    auto opened = agent_->open(id);
+    auto opened = agent_->open(id, {});
     EXPECT_TRUE(opened) << (opened ? "" : opened.error().message);
     session_ = std::move(*opened);
     return *session_;

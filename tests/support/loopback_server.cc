@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "core/base/result.h"
+#include "tests/support/meeting.h"
 
 namespace agentd::testing {
 namespace {
@@ -177,7 +178,9 @@ void LoopbackServer::serve(const UniqueFd& client) {
     {
       const std::lock_guard lock(mutex_);
       requests_.push_back(request);
+      meet_others();
       reply = handler_(request);
+      meet_others();
     }
     if (!play(client.get(), reply) || !reply.keep_alive) return;
   }

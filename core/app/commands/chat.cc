@@ -105,7 +105,7 @@ class Chat {
       if (app_.surroundings().input_tty) app_.out().line("");
       if (signals_.caught() == 0) return std::nullopt;
       if (signals_.caught() != SIGINT || interrupted) {
-        code_ = 128 + signals_.caught();
+        code_ = signal_exit(signals_.caught());
         return std::nullopt;
       }
       interrupted = true;
@@ -260,7 +260,7 @@ class Chat {
     std::vector<std::string> known(std::begin(kCommands), std::end(kCommands));
     for (const std::string& each : talk_.engine().recipes().names()) known.push_back("/" + each);
     const std::string mean = did_you_mean("/" + name, known);
-    app_.fail(kExitUsage, "unknown command '/" + one_line(name, 80) + "'" +
+    code_ = app_.fail(kExitUsage, "unknown command '/" + one_line(name, 80) + "'" +
                               (mean.empty() ? "; /help and /recipes list them" : mean));
   }
 
@@ -274,6 +274,7 @@ class Chat {
     const auto report = talk_.session().undo(false, signals_.next());
     talk_.settle();
     if (!report) return failed(report.error());
+    code_ = kExitOk;
     app_.out().line("Took the last compaction back: " + messages_text(report->messages_before) +
                     " became " + messages_text(report->messages_after));
   }
@@ -284,6 +285,7 @@ class Chat {
     const auto report = talk_.session().compact(options, false, signals_.next());
     talk_.settle();
     if (!report) return failed(report.error());
+    code_ = compaction_exit(report->outcome);
     if (report->outcome == AGENTD_RESULT_APPLIED || report->outcome == AGENTD_RESULT_DEGRADED)
       app_.out().line("Reduced from " + with_commas(report->messages_before) + " messages to " +
                       with_commas(report->messages_after));
@@ -301,22 +303,28 @@ class Chat {
   }
 
   void clear() {
-    if (const auto cleared = talk_.clear(); !cleared) {
+    if (const auto cleared = talk_.clear(signals_.next()); !cleared) {
+      if (cleared.error().code == kExitInterrupted) return interrupted(cleared.error().message);
       code_ = app_.fail(cleared.error().code, cleared.error().message);
       over_ = cleared.error().code != kExitBlocked;
       return;
     }
+    code_ = kExitOk;
     app_.out().line("A new conversation. The old one is kept: agentd conversation list");
   }
 
   void failed(const RunError& error) {
+    if (error.kind == RunError::Kind::kCancelled) return interrupted("interrupted");
     const Failure failure = failure_of(error);
-    const bool cancelled = error.kind == RunError::Kind::kCancelled;
-    code_ = cancelled ? static_cast<int>(kExitOk) : failure.code;
-    const bool left = cancelled && signals_.caught() == SIGPIPE;
-    if (left) code_ = 128 + SIGPIPE;
-    app_.fail(failure.code, left ? kReaderLeft : cancelled ? "interrupted" : failure.message);
-    if (cancelled && signals_.caught() != SIGINT) over_ = true;
+    code_ = app_.fail(failure.code, failure.message);
+  }
+
+  // Ctrl-C gives the prompt back; where there is none, and at every other signal, it is the chat that ends.
+  void interrupted(std::string_view message) {
+    const int signal = signals_.caught();
+    over_ = signal != SIGINT || !app_.surroundings().input_tty;
+    code_ = over_ ? signal_exit(signal) : static_cast<int>(kExitOk);
+    app_.fail(code_, signal == SIGPIPE ? std::string_view(kReaderLeft) : message);
   }
 
   App& app_;
@@ -334,8 +342,12 @@ int chat_command(App& app, const Arguments& arguments) {
   SignalScope signals;
   auto talk = Talk::begin(app, arguments, true, true);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
-  if (auto attached = (*talk)->attach(); !attached)
+  if (auto attached = (*talk)->attach(signals.next()); !attached)
     return app.fail(attached.error().code, attached.error().message);
+  if (signals.caught() != 0) {
+    (*talk)->end("error");
+    return app.fail(signal_exit(signals.caught()), "interrupted before the first message");
+  }
   if (app.surroundings().input_tty)
     app.out().line("agentd chat; /help lists commands, Ctrl-D ends it");
   const int code = Chat(app, arguments, **talk, signals).loop();

@@ -28,17 +28,17 @@ int tell(App& app, const std::string& id, const CompactionReport& report, bool d
   }
   switch (report.outcome) {
     case AGENTD_RESULT_APPLIED:
-      if (!json) app.out().print(compacted_text(id, report));
+      if (!json) app.out().confirm(compacted_text(id, report));
       return kExitOk;
     case AGENTD_RESULT_DEGRADED:
       if (!json)
-        app.out().print(compacted_text(id, report) +
-                        (report.text.empty() ? "" : neutral(report.text) + "\n"));
+        app.out().confirm(compacted_text(id, report) +
+                          (report.text.empty() ? "" : neutral(report.text) + "\n"));
       return kExitOk;
     case AGENTD_RESULT_NOOP:
       if (!json)
-        app.out().print("Nothing to compact in conversation " + id +
-                        (report.text.empty() ? "" : ": " + neutral(report.text)) + "\n");
+        app.out().confirm("Nothing to compact in conversation " + id +
+                          (report.text.empty() ? "" : ": " + neutral(report.text)) + "\n");
       return kExitOk;
     case AGENTD_RESULT_VETOED:
       return app.fail(kExitBlocked, "the compaction was refused: " +
@@ -98,8 +98,8 @@ std::string undone_text(const std::string& id, const UndoReport& report, bool du
 
 int fail_with(App& app, const RunError& error, const SignalScope& signals) {
   const Failure failure = failure_of(error);
-  const bool cancelled = error.kind == RunError::Kind::kCancelled && signals.caught() != 0;
-  return app.fail(cancelled ? 128 + signals.caught() : failure.code,
+  const bool cancelled = error.kind == RunError::Kind::kCancelled;
+  return app.fail(cancelled ? signal_exit(signals.caught()) : failure.code,
                   or_else(failure.message, "interrupted"));
 }
 
@@ -115,7 +115,7 @@ int undo(App& app, const Arguments& arguments, Talk& talk, const SignalScope& si
   if (arguments.has("json"))
     app.out().line(undo_json(id, *report));
   else
-    app.out().print(undone_text(id, *report, due));
+    app.out().confirm(undone_text(id, *report, due));
   return kExitOk;
 }
 
@@ -147,7 +147,7 @@ int compact_command(App& app, const Arguments& arguments) {
   const bool asks_model = !arguments.has("dry-run") && !arguments.has("undo");
   auto talk = Talk::begin(app, arguments, asks_model, false);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
-  if (auto attached = (*talk)->attach(); !attached)
+  if (auto attached = (*talk)->attach(cancel); !attached)
     return app.fail(attached.error().code, attached.error().message);
   const int code = arguments.has("undo")
                        ? undo(app, arguments, **talk, signals, cancel)

@@ -142,7 +142,7 @@ int delete_command(App& app, const Arguments& arguments) {
   }
   const auto removed = found->store->remove(found->id);
   if (!removed) return app.fail(store_exit(removed.error()), removed.error().message);
-  app.out().print("deleted " + info->id + "\n");
+  app.out().confirm("deleted " + info->id + "\n");
   return kExitOk;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <set>
 
+#include "core/app/commands/bundled_tools.h"
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
@@ -18,6 +19,7 @@
 #include "core/app/version.h"
 #include "core/app/wiring.h"
 #include "core/base/bytes.h"
+#include "core/base/shell_word.h"
 #include "core/host/external/known_names.h"
 #include "core/net/http.h"
 
@@ -72,8 +74,10 @@ std::string mode_text(mode_t mode) {
   return text;
 }
 
-void check_directory(Report& report, const std::string& path, bool holds_hooks) {
+// One that must exist and does not is told with the hooks.
+void check_directory(Report& report, const std::string& path, bool holds_hooks, bool must_exist = false) {
   struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 && must_exist) return;
   if (::stat(path.c_str(), &info) != 0)
     return report.say(Verdict::kNote, path + " does not exist yet");
   if (!S_ISDIR(info.st_mode)) {
@@ -83,7 +87,7 @@ void check_directory(Report& report, const std::string& path, bool holds_hooks) 
   if ((info.st_mode & 022) != 0) {
     report.say(holds_hooks ? Verdict::kBroken : Verdict::kWarn,
                path + " may be written by others (mode " + mode_text(info.st_mode) + ")");
-    return report.advise("chmod go-w " + path);
+    return report.advise("chmod go-w " + shell_word(path));
   }
   if (info.st_uid != ::geteuid() && info.st_uid != 0) {
     report.say(Verdict::kWarn, path + " belongs to another user");
@@ -91,7 +95,7 @@ void check_directory(Report& report, const std::string& path, bool holds_hooks) 
   }
   if (::access(path.c_str(), W_OK) != 0 && !holds_hooks) {
     report.say(Verdict::kBroken, path + " may not be written");
-    return report.advise("chmod u+w " + path + ", or set AGENTD_HOME");
+    return report.advise("chmod u+w " + shell_word(path) + ", or set AGENTD_HOME");
   }
   report.say(Verdict::kOk, path + " (mode " + mode_text(info.st_mode) + ")");
 }
@@ -153,7 +157,7 @@ void check_hook(Report& report, const HookSource& source) {
     case HookState::kSetAside:
       if (source.unreadable) {
         report.say(Verdict::kBroken, why);
-        return report.advise("no run begins until it is right or off (hooks.NAME.enabled: false)");
+        return report.advise("no run begins until it is right, off (hooks.NAME.enabled: false) or out of hooks.adapt");
       }
       if (!source.blocks()) return report.say(Verdict::kWarn, why);
       report.say(Verdict::kBroken, "guard " + why);
@@ -162,24 +166,24 @@ void check_hook(Report& report, const HookSource& source) {
   }
 }
 
-// No module is loaded for this report: other plugins may bring tools that it does not know.
-bool may_have_other_tools(const HookSetup& setup, const Inventory& inventory) {
-  return std::any_of(inventory.sources.begin(), inventory.sources.end(),
-                     [&](const HookSource& source) {
-                       return source.kind == "native" && source.state == HookState::kOn &&
-                              !source.path.starts_with(setup.bundled + "/");
-                     });
-}
-
-// Keys of a tool's input are checked when a run begins, since only the tool knows them.
-void check_tools_of_hooks(Report& report, const HookSetup& setup, const Inventory& inventory) {
-  const bool others = may_have_other_tools(setup, inventory);
+void check_tools_of_hooks(Report& report, const App& app, const HooksHere& here,
+                          const Inventory& inventory) {
+  const bool others = may_have_other_tools(here, inventory);
+  const std::vector<Tool> tools = bundled_tools(app, here, inventory);
   std::set<std::string> told;
   for (const HookSource& source : inventory.sources)
+    if (source.manifest && source.state == HookState::kOn)
+      for (const NameMistake& mistake :
+           config_name_mistakes(here.config, source.name, *source.manifest, tools))
+        if (told.insert(mistake.text).second)
+          report.say(mistake.broken && !others ? Verdict::kBroken : Verdict::kWarn, mistake.text);
+  for (const HookSource& source : inventory.sources)
     for (const HookDefinition& hook : source.hooks)
-      for (const NameMistake& mistake : unknown_names(hook, {}))
+      for (const NameMistake& mistake : unknown_names(hook, tools))
         if (source.state == HookState::kOn && told.insert(mistake.text).second)
           report.say(mistake.broken && !others ? Verdict::kBroken : Verdict::kWarn, mistake.text);
+  if (others && !told.empty())
+    report.advise("the tools of your own plugins are known when a run begins, which is certain");
 }
 
 void check_hooks(Report& report, const App& app, const HooksHere& here) {
@@ -187,19 +191,21 @@ void check_hooks(Report& report, const App& app, const HooksHere& here) {
   // A project needs no hooks; what is wrong with its directory is told below.
   for (const HookDirectory& directory : setup.options.native.directories)
     if (directory.path != setup.bundled && directory.precedence != Precedence::kProject)
-      check_directory(report, directory.path, true);
+      check_directory(report, directory.path, true, !directory.setting.empty());
   if (setup.bundled.empty()) {
     report.say(Verdict::kWarn, "the bundled hooks were not found: the agent has no tools");
     report.advise("keep lib/agentd/hooks, or hooks, beside the program");
   } else {
     report.say(Verdict::kOk, setup.bundled + " (bundled)");
   }
-  const Inventory inventory = inventory_of(app, here);
+  Inventory inventory = inventory_of(app, here);
+  NullLog log;
+  ask_programs(inventory, setup.options, app.clock(), log);
   for (const HookProblem& problem : inventory.problems)
     report.say(problem.path == setup.options.trust_file ? Verdict::kBroken : Verdict::kWarn,
                problem.message);
   for (const HookSource& source : inventory.sources) check_hook(report, source);
-  check_tools_of_hooks(report, setup, inventory);
+  check_tools_of_hooks(report, app, here, inventory);
 }
 
 void check_names(Report& report, const App& app, const HooksHere& here) {
@@ -216,7 +222,7 @@ void check_names(Report& report, const App& app, const HooksHere& here) {
 void check_permissions(Report& report, const App& app, const HooksHere& here) {
   const Inventory inventory = inventory_of(app, here);
   const std::vector<RuleProblem> problems =
-      rule_problems(here.config, {"task"}, !may_have_other_tools(here.setup, inventory));
+      rule_problems(here.config, {"task"}, !may_have_other_tools(here, inventory));
   for (const RuleProblem& problem : problems)
     report.say(problem.broken ? Verdict::kBroken : Verdict::kWarn, problem.text);
   if (problems.empty())

@@ -2,6 +2,7 @@
 // hooks replay - what today's hooks would have decided about a recorded conversation. Nothing is
 // changed.
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "core/agent/receipts.h"
@@ -249,8 +250,9 @@ class Replay {
     event.event = record.event();
     event.envelope = record.envelope();
     event.payload = record.payload();
-    event.deadline_ns =
-        Deadline::after(app_.clock(), Milliseconds(here_.config.whole("hooks.deadline_ms"))).at_ns;
+    const Milliseconds time(here_.config.whole("hooks.deadline_ms"));
+    event.deadline_ns = Deadline::after(app_.clock(), time).at_ns;
+    event.budget_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
     event.context = &record;
     event.rewrite = [](void* context, std::uint32_t target, std::string_view text) {
       (void)!static_cast<PayloadRecord*>(context)->rewrite(target, text);

@@ -8,6 +8,7 @@
 #include "core/app/signals.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
+#include "core/host/external/dialect.h"
 
 namespace agentd::app {
 
@@ -92,7 +93,7 @@ std::string runs_text(const HookDefinition& hook) {
     case HookRuns::kFile:
       return hook.path + " run";
     case HookRuns::kShell:
-      return "/bin/sh -c " + hook.command;
+      return shell_of(hook.dialect) + " -c " + hook.command;
     case HookRuns::kArgv:
       return joined(hook.argv, " ");
     case HookRuns::kWebhook:

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "core/app/commands/dry_services.h"
@@ -178,6 +179,7 @@ TrialReport Trial::ask(PayloadRecord& record, const CancelToken& cancel, Millise
   event.envelope = record.envelope();
   event.payload = record.payload();
   event.deadline_ns = Deadline::after(app_.clock(), deadline).at_ns;
+  event.budget_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(deadline).count());
   event.rewrite = [](void* context, std::uint32_t target, std::string_view text) {
     (void)!static_cast<PayloadRecord*>(context)->rewrite(target, text);
   };

@@ -25,7 +25,7 @@ void show(App& app, const HookSource& source, const TrustEntry* known) {
     line("before:  ", known->digest + ", trusted " + time_text(known->trusted_ms));
   if (!source.entry.repository.empty()) line("of:      ", source.entry.repository);
   if (source.kind == "recipe")
-    line("text:    ", "agentd recipe show " + std::string(source.name, source.name.rfind('/') + 1));
+    line("text:    ", "agentd recipe show " + shell_word(source.name.substr(source.name.rfind('/') + 1)));
   else if (source.kind == "executable" && source.events.empty())
     line("events:  ", "it says so itself when it is asked, after you agree");
   else
@@ -71,8 +71,8 @@ class Truster {
 
  private:
   static std::string missing(const HookSource& source) {
-    return source.name + " is not there: put it back, or 'agentd hooks untrust " +
-           shell_word(source.name) + "'";
+    return source.name + " is not there: put it back, or " +
+           shell_command("agentd hooks untrust", source.name);
   }
 
   int ask(const HookSource& source) {
@@ -169,12 +169,12 @@ int hooks_untrust_command(App& app, const Arguments& arguments) {
     app.out().print(json_of("forgot", *gone) + "\n");
     return kExitOk;
   }
-  app.out().print("forgot " + neutral_line(gone->name, kShownBytes) + " (" +
-                  neutral_line(gone->path, kShownBytes) + ")\n");
+  app.out().confirm("forgot " + neutral_line(gone->name, kShownBytes) + " (" +
+                    neutral_line(gone->path, kShownBytes) + ")\n");
   const bool is_here = source != nullptr && source->state != HookState::kMissing;
   if (is_here && gone->repository.empty())
-    app.out().print("It still lies in a directory of your own, where the next run takes it for a "
-                    "new hook: remove the file, or name it in hooks.disable\n");
+    app.out().confirm("It still lies in a directory of your own, where the next run takes it for a "
+                      "new hook: remove the file, or name it in hooks.disable\n");
   return kExitOk;
 }
 

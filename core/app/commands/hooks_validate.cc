@@ -6,6 +6,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/commands/hooks_workbench.h"
+#include "core/app/commands/validate_definition.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
 #include "core/app/validate/rules.h"
@@ -117,6 +118,11 @@ Isolation profile_of(const Arguments& arguments, const PluginHostOptions& option
   return there == Isolation::kInProcess ? there : Isolation::kProcess;
 }
 
+std::string path_of(const App& app, const Arguments& arguments) {
+  const std::filesystem::path given = arguments.words()[0];
+  return (std::filesystem::path(app.surroundings().cwd) / given).lexically_normal().string();
+}
+
 // A file of the hooks directories that `run` would not run before it is trusted is not run here
 // either.
 std::string why_not_run(const App& app, const Arguments& arguments, const std::string& path) {
@@ -131,8 +137,7 @@ std::string why_not_run(const App& app, const Arguments& arguments, const std::s
 
 Result<std::unique_ptr<Workbench>, Failure> open_workbench(const App& app, const Arguments& arguments,
                                                            const std::string& worker) {
-  const std::string& word = arguments.words()[0];
-  const std::string path = (std::filesystem::path(app.surroundings().cwd) / word).lexically_normal().string();
+  const std::string path = path_of(app, arguments);
   if (const std::string why = why_not_run(app, arguments, path); !why.empty())
     return Failure{kExitBlocked, why};
   auto bench = Workbench::open(path, arguments.has("config") ? arguments.value("config") : "{}", worker);
@@ -146,6 +151,10 @@ Result<std::unique_ptr<Workbench>, Failure> open_workbench(const App& app, const
 int hooks_validate_command(App& app, const Arguments& arguments) {
   const auto here = hooks_here(app, arguments);
   if (!here) return app.fail(here.error().code, here.error().message);
+  const std::string path = path_of(app, arguments);
+  if (const std::string why = why_not_run(app, arguments, path); !why.empty())
+    return app.fail(kExitBlocked, why);
+  if (const auto code = validate_definition(app, arguments, *here, path)) return *code;
   const auto options = options_of(arguments);
   if (!options) return app.fail(kExitUsage, options.error().message);
   // Before the workbench has a directory that would be left.

@@ -77,7 +77,7 @@ int ended(App& app, Talk& talk, const RunError& error, int signal) {
   talk.settle();
   const Failure failure = failure_of(error);
   const bool cancelled = error.kind == RunError::Kind::kCancelled;
-  const int code = cancelled && signal != 0 ? 128 + signal : failure.code;
+  const int code = cancelled ? signal_exit(signal) : failure.code;
   const std::string id = talk.session().conversation_id();
   if (cancelled && signal == SIGPIPE)
     app.fail(code, kReaderLeft);
@@ -106,7 +106,7 @@ int run_command(App& app, const Arguments& arguments) {
   if (!talk) return app.fail(talk.error().code, talk.error().message);
   if (auto checked = check_replaceable(**talk, arguments); !checked)
     return app.fail(checked.error().code, checked.error().message);
-  if (auto attached = (*talk)->attach(); !attached)
+  if (auto attached = (*talk)->attach(cancel); !attached)
     return app.fail(attached.error().code, attached.error().message);
   if ((*talk)->engine().recipe() != nullptr && (*talk)->engine().recipe()->swaps_context() &&
       !(*talk)->has_messages())

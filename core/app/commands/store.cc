@@ -19,7 +19,7 @@ Result<std::string> directory_of(const App& app, const Arguments& arguments) {
 }
 
 std::string absolute(const App& app, const std::string& path) {
-  return path.empty() || path[0] == '/' ? path : app.surroundings().cwd + "/" + path;
+  return path.starts_with('/') ? path : app.surroundings().cwd + "/" + path;
 }
 
 std::string finding_json(std::string_view type, const StoreFinding& finding) {
@@ -80,7 +80,18 @@ int printed(App& app, const std::string& text) {
   return kExitOk;
 }
 
+int confirmed(App& app, const std::string& text) {
+  app.out().confirm(text);
+  return kExitOk;
+}
+
 int no_store(App& app, const Error& error) { return app.fail(store_exit(error), error.message); }
+
+// A conflict is the directory that the call names.
+int no_copy(App& app, const Error& error) {
+  if (error.code == Code::kConflict) return app.fail(kExitUsage, error.message);
+  return no_store(app, error);
+}
 
 }  // namespace
 
@@ -122,11 +133,11 @@ int store_backup_command(App& app, const Arguments& arguments) {
   if (!home) return app.fail(kExitUsage, home.error().message);
   const std::string to = absolute(app, arguments.words()[0]);
   const auto report = backup_store(*home + "/store", to);
-  if (!report) return no_store(app, report.error());
+  if (!report) return no_copy(app, report.error());
   if (arguments.has("json")) return printed(app, report_json("copied", *report, 0));
-  return printed(app, "Copied to " + to + " and checked: " + counts(*report) +
-                          "\nTo restore it, put this directory in the place of " + *home +
-                          "/store.\n");
+  return confirmed(app, "Copied to " + to + " and checked: " + counts(*report) +
+                            "\nTo restore it, put this directory in the place of " + *home +
+                            "/store.\n");
 }
 
 int store_salvage_command(App& app, const Arguments& arguments) {
@@ -134,15 +145,15 @@ int store_salvage_command(App& app, const Arguments& arguments) {
   if (!home) return app.fail(kExitUsage, home.error().message);
   const std::string to = absolute(app, arguments.words()[0]);
   const auto report = salvage_store(*home + "/store", to, app.clock());
-  if (!report) return no_store(app, report.error());
+  if (!report) return no_copy(app, report.error());
   const bool json = arguments.has("json");
   print_findings(app.out(), "lost", report->lost, report->more, json);
   const std::uint64_t lost = report->lost.size() + report->more;
   if (json) return printed(app, report_json("salvaged", report->kept, lost));
-  return printed(app, "Saved in " + to + ": " + counts(report->kept) +
-                          (lost == 0 ? "; nothing is lost\n" : "; what is lost stands above\n") +
-                          "To use it, move " + *home +
-                          "/store away and put this directory in its place.\n");
+  return confirmed(app, "Saved in " + to + ": " + counts(report->kept) +
+                            (lost == 0 ? "; nothing is lost\n" : "; what is lost stands above\n") +
+                            "To use it, move " + *home +
+                            "/store away and put this directory in its place.\n");
 }
 
 }  // namespace agentd::app

@@ -167,7 +167,9 @@ std::string why_no_module(const Subject& subject, const Result<ElfFacts>& facts)
   if (!scan) return scan.error().message;
   if (!scan->obstacle.empty()) return scan->obstacle;
   if (!facts) return facts.error().message;
-  return facts->program ? "is a program and no shared library: link it with -shared" : std::string();
+  return facts->program ? "is a program and no shared library: link it with -shared, or "
+                          "check it as an executable hook with 'agentd hooks test'"
+                        : std::string();
 }
 
 agentd_status AGENTD_CALL quiet(void*, const agentd_call*) noexcept { return AGENTD_OK; }

@@ -10,6 +10,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
+#include "core/hooks/contract.h"
 #include "core/hooks/event.h"
 #include "core/host/external/declarative_answer.h"
 #include "core/host/external/declarative_source.h"
@@ -422,14 +423,33 @@ class HookReader {
   }
   Result<void> read_enabled(const YamlNode& value) { return read_flag(value, "enabled", enabled_); }
 
-  // A guard whose answer nobody hears guards nothing.
+  // A guard whose answer nobody hears guards nothing, nor does one of events where nothing can be
+  // stopped.
   Result<void> check_sense() const {
     const bool closed = hook_.guard || hook_.on_failure == FailurePolicy::kClosed;
-    if (!closed || (!hook_.async && !hook_.observes)) return {};
+    if (!closed) return {};
+    if (!hook_.async && !hook_.observes) {
+      if (std::none_of(events_.begin(), events_.end(), guards)) return guards_nothing();
+      return {};
+    }
     const std::string_view unheard = hook_.async ? "async" : "observe";
     return source_.at_key(*node_.find(unheard),
                           "the answer of an '" + std::string(unheard) +
                               "' hook is not used: it cannot be a guard or fail closed");
+  }
+
+  static bool guards(const NamedEvent& event) { return fails_closed(*find_event(event.id)); }
+
+  Error guards_nothing() const {
+    std::vector<std::string> names;
+    for (const EventTraits& event : all_events())
+      if (fails_closed(event)) names.emplace_back(event.name);
+    const std::string at(find_event(events_[0].id)->name);
+    return source_.at_key(*node_.find(hook_.guard ? "guard" : "on_failure"),
+                          "nothing can be blocked or withheld at " + at +
+                              ", so a hook there guards nothing; the "
+                              "events that can be guarded are " +
+                              join(names, ", "));
   }
 
   Result<Read> finish() {
@@ -439,6 +459,10 @@ class HookReader {
       HookDefinition hook = hook_;
       hook.event = event.id;
       hook.foreign_event = event.foreign;
+      if (!guards(event)) {  // beside one that can be guarded
+        hook.guard = false;
+        if (hook.on_failure == FailurePolicy::kClosed) hook.on_failure.reset();
+      }
       if (events_.size() > 1) {
         if (!hook.name.empty()) hook.name += '.';
         hook.name += find_event(event.id)->name;
@@ -567,24 +591,6 @@ class FileReader {
   std::vector<HookDefinition> hooks_;
 };
 
-// The line of a second document, which the YAML parser would pass over in silence; 0 = there is
-// none.
-int second_document(std::string_view text) {
-  bool content = false;
-  for (int line = 1; !text.empty(); ++line) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view here = text.substr(0, end);
-    const bool mark =
-        here.substr(0, 3) == "---" && (here.size() == 3 || here[3] == ' ' || here[3] == '\r');
-    if (mark && content) return line;
-    const std::size_t first = here.find_first_not_of(" \t\r");
-    content = content || mark ||
-              (first != std::string_view::npos && here[first] != '#' && here[0] != '%');
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return 0;
-}
-
 }  // namespace
 
 Result<std::vector<HookDefinition>> read_declarative(std::string_view text, std::string_view path,
@@ -595,9 +601,6 @@ Result<std::vector<HookDefinition>> read_declarative(std::string_view text, std:
                  place + ":1:1: the file has more than " + with_commas(kFileBytesMax) + " bytes"};
   if (!is_utf8(text)) return Error{Code::kInvalid, place + ":1:1: the file is no valid UTF-8"};
   AGENTD_TRY(const YamlNode root, parse_yaml(text, path));
-  if (const int line = second_document(text); line != 0)
-    return Error{Code::kInvalid, place + ":" + std::to_string(line) +
-                                     ":1: a second document: put several hooks below 'hooks:'"};
   return FileReader({text, path}, name, precedence).read(root);
 }
 

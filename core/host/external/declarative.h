@@ -24,7 +24,8 @@ namespace agentd {
 // `name` is the file's stem, qualified; hooks of a list are "name.1", "name.2" or
 // "name.their-name". Every mistake (unknown key with the nearest known one, wrong type, unknown
 // event, a path of `when` that no payload has, two of do/command/url, an action that the event does
-// not take) is kInvalid with "FILE:LINE:COLUMN: what"; nothing of a file with a mistake is used.
+// not take, a guard of events that cannot be guarded) is kInvalid with "FILE:LINE:COLUMN: what";
+// nothing of a file with a mistake is used.
 Result<std::vector<HookDefinition>> read_declarative(std::string_view text, std::string_view path,
                                                      std::string_view name, Precedence precedence);
 

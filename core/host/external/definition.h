@@ -75,6 +75,10 @@ struct HookDefinition {
   bool strict_output = false;
 };
 
+inline bool is_guard(const HookDefinition& hook) {
+  return hook.on_failure ? *hook.on_failure == FailurePolicy::kClosed : hook.guard;
+}
+
 // For people: "executable", "yaml", "webhook", "extension", or the dialect's name.
 std::string_view kind_name(const HookDefinition& hook);
 

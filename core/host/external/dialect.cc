@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/external/dialect.h"
 
+#include <unistd.h>
+
 #include <array>
 
 #include "core/hooks/event.h"
@@ -23,6 +25,13 @@ std::string_view name_of(Dialect dialect) {
   for (const auto& [each, name] : kDialects)
     if (each == dialect) return name;
   return "agentd";
+}
+
+std::string shell_of(Dialect dialect) {
+  if (dialect == Dialect::kAgentd || dialect == Dialect::kKodelet) return "/bin/sh";
+  for (const char* const bash : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
+    if (::access(bash, X_OK) == 0) return bash;
+  return "/bin/sh";
 }
 
 std::optional<Dialect> find_dialect(std::string_view name) {

@@ -37,6 +37,12 @@ std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input
                           std::string_view cwd = {});
 std::string canonical_input(Dialect dialect, std::string_view tool, JsonView input);
 
+// ---- shell
+
+// What runs a command line. Those of the other tools are written for bash: they use [[ ]], and an
+// `echo` that leaves the backslashes of a JSON object alone, which that of a plain sh does not.
+std::string shell_of(Dialect dialect);
+
 // ---- time
 
 // How long the dialect's own tool lets a hook of the event run that names no time. nullopt = as

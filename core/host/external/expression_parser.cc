@@ -241,6 +241,7 @@ class Parser {
     ExprNode node;
     node.kind = found->kind;
     if (node.kind == Kind::kMatches) {
+      node.text = token_.text;
       AGENTD_TRY(node.regex, regex());
       node.children.push_back(std::move(left));
     } else {

@@ -50,7 +50,7 @@ struct ExprNode {
   Kind kind = Kind::kNull;
   bool boolean = false;
   double number = 0;
-  std::string text;
+  std::string text;  // of kMatches the expression as it is written
   std::vector<PathStep> path;
   std::vector<ExprNode> children;
   std::string signs;  // + - * / %

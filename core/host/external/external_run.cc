@@ -42,15 +42,6 @@ void put(std::vector<std::string>& environment, const std::string& entry) {
   environment.push_back(entry);
 }
 
-// Command lines of the other tools are written for bash: they use [[ ]], and an `echo` that leaves
-// the backslashes of a JSON object alone, which that of a plain sh does not.
-std::string shell_of(Dialect dialect) {
-  if (dialect == Dialect::kAgentd || dialect == Dialect::kKodelet) return "/bin/sh";
-  for (const char* const bash : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
-    if (::access(bash, X_OK) == 0) return bash;
-  return "/bin/sh";
-}
-
 RawAnswer not_started(const Error& error) {
   RawAnswer out;
   out.end = RawAnswer::End::kNotStarted;

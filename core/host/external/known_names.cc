@@ -209,19 +209,29 @@ class Check {
 
   std::vector<NameMistake> run() {
     if (!is_tool_event(hook_.event)) return {};
-    known_ = names_of_tools(hook_.dialect, tools_);
+    const Names foreign{hook_.dialect, names_of_tools(hook_.dialect, tools_),
+                        hook_.dialect == Dialect::kGemini};
     for (const std::string& name : literal_names(hook_.matcher.text()))
-      check_tool("matcher", name, hook_.dialect == Dialect::kGemini);
+      check_tool("matcher", name, foreign);
     if (!hook_.if_rule.empty())
       for (const std::string& name :
            literal_names(std::string_view(hook_.if_rule).substr(0, hook_.if_rule.find('('))))
-        check_tool("if", name, false);
-    if (const auto when = parse_expression(hook_.when.text()); when && !hook_.when.empty())
+        check_tool("if", name, {foreign.dialect, foreign.known, false});
+    if (const auto when = parse_expression(hook_.when.text()); when && !hook_.when.empty()) {
+      // The payload has agentd's names, whatever the dialect.
+      check_compared(*when, {Dialect::kAgentd, names_of_tools(Dialect::kAgentd, tools_), false});
       check_input(*when, named_by_matcher());
+    }
     return std::move(out_);
   }
 
  private:
+  struct Names {
+    Dialect dialect;
+    std::vector<std::string> known;
+    bool found_anywhere;  // a part of a name is enough
+  };
+
   bool own() const { return hook_.dialect == Dialect::kAgentd; }
 
   void blame(bool slip, const std::string& sentence) {
@@ -232,17 +242,18 @@ class Check {
     out_.push_back({slip && counts, place + "hook " + hook_.name + ": " + sentence});
   }
 
-  void check_tool(const std::string& key, const std::string& name, bool found_anywhere) {
+  void check_tool(const std::string& key, const std::string& name, const Names& names) {
     if (lower(name).starts_with("mcp")) return;
-    for (const std::string& each : known_)
-      if (each == name || (found_anywhere && each.find(name) != std::string::npos)) return;
-    const std::string near = meant(hook_.dialect, name, known_);
+    for (const std::string& each : names.known)
+      if (each == name || (names.found_anywhere && each.find(name) != std::string::npos)) return;
+    const std::string near = meant(names.dialect, name, names.known);
     if (!near.empty())
       blame(true,
             "'" + key + "': no tool is named " + shown(name) + ": did you mean '" + near + "'?");
     else if (own())
       blame(false, "'" + key + "': no tool that is here is named " + shown(name) +
-                       ", so the hook is not asked about any");
+                       (key == "when" ? ", so nothing is compared with it"
+                                      : ", so the hook is not asked about any"));
   }
 
   // agentd's names of the tools that the hook is asked about; empty = of all.
@@ -252,17 +263,46 @@ class Check {
     return out;
   }
 
-  // The tool that `tool.name == "bash"` names; empty = the node says something else.
-  static std::string tool_named_by(const ExprNode& node) {
-    if (node.kind != ExprNode::Kind::kEqual || node.children.size() != 2) return {};
-    const bool turned = node.children[0].kind == ExprNode::Kind::kText;
+  static bool is_tool_name(const ExprNode& node) {
+    if (node.kind != ExprNode::Kind::kPath) return false;
+    const auto& path = node.path;
+    return (path.size() == 2 && path[0].key == "tool" && path[1].key == "name") ||
+           (path.size() == 1 && path[0].key == "tool_name");
+  }
+
+  // The text that the tool's name is compared with by == or !=; empty = the node says something
+  // else.
+  static std::string compared_with(const ExprNode& node) {
+    using Kind = ExprNode::Kind;
+    if ((node.kind != Kind::kEqual && node.kind != Kind::kNotEqual) || node.children.size() != 2)
+      return {};
+    const bool turned = node.children[0].kind == Kind::kText;
     const ExprNode& path = node.children[turned ? 1 : 0];
     const ExprNode& text = node.children[turned ? 0 : 1];
-    if (path.kind != ExprNode::Kind::kPath || text.kind != ExprNode::Kind::kText) return {};
-    const bool nested =
-        path.path.size() == 2 && path.path[0].key == "tool" && path.path[1].key == "name";
-    const bool flat = path.path.size() == 1 && path.path[0].key == "tool_name";
-    return nested || flat ? text.text : std::string();
+    return is_tool_name(path) && text.kind == Kind::kText ? text.text : std::string();
+  }
+
+  // The tool that `tool.name == "bash"` names.
+  static std::string tool_named_by(const ExprNode& node) {
+    return node.kind == ExprNode::Kind::kEqual ? compared_with(node) : std::string();
+  }
+
+  // The names of `tool.name matches "^(bash|glob)$"`, which stands for a list.
+  static std::vector<std::string> names_matched(const ExprNode& node) {
+    if (node.kind != ExprNode::Kind::kMatches || !is_tool_name(node.children[0])) return {};
+    std::string_view text = node.text;
+    if (!text.starts_with('^') || !text.ends_with('$') || text.size() < 2) return {};
+    text = text.substr(1, text.size() - 2);
+    if (text.starts_with('(') && text.ends_with(')')) text = text.substr(1, text.size() - 2);
+    return text.find(',') == std::string_view::npos ? literal_names(text)
+                                                    : std::vector<std::string>();
+  }
+
+  void check_compared(const ExprNode& node, const Names& names) {
+    if (const std::string name = compared_with(node); !name.empty())
+      check_tool("when", name, names);
+    for (const std::string& name : names_matched(node)) check_tool("when", name, names);
+    for (const ExprNode& child : node.children) check_compared(child, names);
   }
 
   void check_input(const ExprNode& node, const std::vector<std::string>& tools) {
@@ -305,7 +345,69 @@ class Check {
 
   const HookDefinition& hook_;
   const std::span<const Tool> tools_;
-  std::vector<std::string> known_;
+  std::vector<NameMistake> out_;
+};
+
+class ConfigCheck {
+ public:
+  explicit ConfigCheck(std::span<const Tool> tools)
+      : tools_(tools), known_(names_of_tools(Dialect::kAgentd, tools)) {}
+
+  void walk(JsonView schema, JsonView value, const std::string& where) {
+    if (value.is_string() && schema["format"].string_or("") == "tool-names")
+      return check(value.string_or(""), where);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (value.is_array())
+        walk(schema["items"], value.at(i), where + "[" + std::to_string(i) + "]");
+      else if (value.is_object() &&
+               schema["propertyNames"]["format"].string_or("") == "tool-input-keys")
+        check_key(schema["propertyNames"]["examples"], value.key_at(i), where);
+      else if (value.is_object())
+        walk(schema["properties"][value.key_at(i)], value.at(i),
+             (where.empty() ? where : where + ".") + std::string(value.key_at(i)));
+    }
+  }
+  std::vector<NameMistake> take() { return std::move(out_); }
+
+ private:
+  // A key that no tool takes may be one of a tool that comes later. One with a dot lies deeper in
+  // the input.
+  void check_key(JsonView more, std::string_view key, const std::string& where) {
+    if (key == "*" || key.find('.') != std::string_view::npos) return;
+    std::vector<std::string> keys;
+    for (std::size_t i = 0; i < more.size(); ++i) keys.emplace_back(more.at(i).string_or(""));
+    for (const Tool& tool : tools_) {
+      const auto schema = JsonDocument::parse(tool.input_schema_json);
+      const JsonView properties = schema ? schema->root()["properties"] : JsonView();
+      if (!properties.is_object()) return;  // any key may be there
+      for (std::size_t i = 0; i < properties.size(); ++i) keys.emplace_back(properties.key_at(i));
+    }
+    if (tools_.empty() || std::find(keys.begin(), keys.end(), key) != keys.end()) return;
+    const std::string near = nearest(key, keys);
+    out_.push_back({false, where + ": no tool that is here has " + shown(key) + " in its input" +
+                               (near.empty() ? std::string() : ": did you mean '" + near + "'?")});
+  }
+
+  void check(std::string_view names, const std::string& where) {
+    for (std::size_t begin = 0; begin <= names.size();) {
+      const std::size_t end = std::min(names.find('|', begin), names.size());
+      const std::string name(trimmed(names.substr(begin, end - begin)));
+      begin = end + 1;
+      const bool glob = name.find_first_of("*?[") != std::string::npos;
+      if (name.empty() || glob || lower(name).starts_with("mcp")) continue;
+      if (std::any_of(known_.begin(), known_.end(),
+                      [&](const std::string& each) { return lower(each) == lower(name); }))
+        continue;
+      const std::string near = meant(Dialect::kAgentd, name, known_);
+      out_.push_back({!near.empty(), near.empty()
+                                         ? where + ": no tool that is here is named " + shown(name)
+                                         : where + ": no tool is named " + shown(name) +
+                                               ": did you mean '" + near + "'?"});
+    }
+  }
+
+  const std::span<const Tool> tools_;
+  const std::vector<std::string> known_;
   std::vector<NameMistake> out_;
 };
 
@@ -325,6 +427,16 @@ std::optional<ExpressionMistake> wrong_path(const ExprNode& expression,
     out = ExpressionMistake{node.begin, {Code::kInvalid, std::move(first)}};
   });
   return out;
+}
+
+std::vector<NameMistake> unknown_names_in_config(std::string_view config_schema,
+                                                 std::string_view config,
+                                                 std::span<const Tool> tools) {
+  const auto schema = JsonDocument::parse(config_schema), value = JsonDocument::parse(config);
+  if (!schema || !value) return {};
+  ConfigCheck check(tools);
+  check.walk(schema->root(), value->root(), {});
+  return check.take();
 }
 
 std::vector<NameMistake> unknown_names(const HookDefinition& hook, std::span<const Tool> tools) {

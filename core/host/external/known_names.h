@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// known_names.h - names in a hook that nothing bears: keys of `when`, tools of a matcher and of
-// `if`.
+// known_names.h - names in a hook that nothing bears: keys of `when`, tools of a matcher, of `if`
+// and of `when`.
 //
 // A hook that looks for a name that is never there is never asked, and nobody notices. So keys of
 // the payload are checked where the hook is read, and tools and the keys of their input when the
@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/host/external/definition.h"
@@ -37,5 +38,14 @@ struct NameMistake {
 // not looked at, nor a name that may be of an MCP server. Without a near name a tool may come
 // later: that is a warning for agentd's own hooks, and nothing for those of other tools.
 std::vector<NameMistake> unknown_names(const HookDefinition& hook, std::span<const Tool> tools);
+
+// The same of a native hook's configuration: texts that its config_schema marks with "format":
+// "tool-names", which are names of tools or globs with "|" between them, in letters of any case;
+// and objects whose "propertyNames" it marks with "format": "tool-input-keys", whose keys are those
+// of tools' inputs, or among the "examples" beside it. The text begins with the place:
+// "rules[0].tool: no tool is named 'bsh': did you mean 'bash'?". `broken` = one is near.
+std::vector<NameMistake> unknown_names_in_config(std::string_view config_schema,
+                                                 std::string_view config,
+                                                 std::span<const Tool> tools);
 
 }  // namespace agentd

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 
@@ -83,19 +84,6 @@ Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& by
   return events;
 }
 
-// A script is run by what its first line names; a relative name would be a file of the session's
-// directory.
-Result<void> check_interpreter(const HookFile& file, std::string_view bytes) {
-  if (!bytes.starts_with("#!")) return {};
-  const std::string_view line = bytes.substr(2, bytes.find('\n') - 2);
-  const std::size_t begin = line.find_first_not_of(" \t");
-  if (begin != std::string_view::npos && line[begin] == '/') return {};
-  return Error{Code::kInvalid, file.path +
-                                   " does not run: its first line must name an interpreter by an "
-                                   "absolute path, not " +
-                                   one_line(line, 80)};
-}
-
 // What the names of a settings file's hooks begin with: two files never share a name, and a file
 // keeps its names whatever others are adapted. "claude/app-3fa9c1" of
 // /home/u/app/.claude/settings.json.
@@ -115,10 +103,35 @@ std::string names_of(Dialect dialect, const std::string& path) {
 
 }  // namespace
 
+Result<void> check_interpreter(const std::string& path, std::string_view bytes) {
+  if (!bytes.starts_with("#!")) return {};
+  constexpr std::string_view kBlanks = " \t";
+  std::string_view line = bytes.substr(2, bytes.find('\n') - 2);
+  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+  const std::string interpreter(line.substr(0, std::min(line.find_first_of(kBlanks), line.size())));
+  // A relative name would be a file of the session's directory.
+  if (!interpreter.starts_with('/'))
+    return Error{
+        Code::kInvalid,
+        path + " does not run: its first line must name an interpreter by an absolute path, not " +
+            one_line(line, 80)};
+  if (::access(interpreter.c_str(), X_OK) == 0) return {};
+  if (interpreter.ends_with('\r'))
+    return Error{
+        Code::kInvalid,
+        path +
+            " does not run: its first line ends in a carriage return, which is part of the "
+            "interpreter's name for the kernel: give the file the line ends of Unix"};
+  return Error{Code::kInvalid, path + " does not run: its first line names the interpreter " +
+                                   one_line(interpreter, 200) + ", which " +
+                                   (errno == ENOENT ? "does not exist" : "may not be executed") +
+                                   ": install it, or change the line"};
+}
+
 Result<LoadedHooks> load_executable(const HookFile& file, const std::string& bytes,
                                     const std::vector<std::string>& events,
                                     const ProbeOptions& options, const Clock& clock, Log& log) {
-  AGENTD_TRY_VOID(check_interpreter(file, bytes));
+  AGENTD_TRY_VOID(check_interpreter(file.path, bytes));
   LoadedHooks out;
   AGENTD_TRY(SealedFile sealed, seal(bytes, file.path, options.private_copy_directory, log));
   out.bytes.digest = sealed.digest;
@@ -160,17 +173,39 @@ AdaptedSource parse_adapted(std::string_view text) {
   return {std::string(text.substr(colon + 1)), dialect, Precedence::kUser};
 }
 
+bool is_adapted(const HookProblem& problem, std::span<const AdaptedSource> adapted) {
+  return problem.no_hook &&
+         std::any_of(adapted.begin(), adapted.end(), [&](const AdaptedSource& source) {
+           std::error_code failed;
+           return std::filesystem::equivalent(source.path, problem.path, failed);
+         });
+}
+
+namespace {
+
+// What may not be read is as wrong as what cannot be: the user has named the file.
+Result<SafeFile> open_settings(const std::string& path, uid_t user) {
+  const std::size_t slash = path.rfind('/');
+  const auto open = [&]() -> Result<SafeFile> {
+    AGENTD_TRY(const UniqueFd directory,
+               open_safe_directory(slash == 0 ? "/" : path.substr(0, slash), user));
+    return open_safe_file(directory.get(), path.substr(slash + 1), path, user);
+  };
+  auto file = open();
+  if (!file && file.error().code == Code::kDenied)
+    return Error{Code::kInvalid, file.error().message};
+  return file;
+}
+
+}  // namespace
+
 Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   if (!source.path.starts_with('/'))
     return Error{Code::kInvalid,
                  "hooks.adapt: " + one_line(source.path, 200) +
                      " must be an absolute path or begin with ~/, with one of the dialects " +
                      dialect_names() + " and a colon before it, or nothing"};
-  const std::size_t slash = source.path.rfind('/');
-  AGENTD_TRY(const UniqueFd directory,
-             open_safe_directory(slash == 0 ? "/" : source.path.substr(0, slash), user));
-  AGENTD_TRY(const SafeFile file,
-             open_safe_file(directory.get(), source.path.substr(slash + 1), source.path, user));
+  AGENTD_TRY(const SafeFile file, open_settings(source.path, user));
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kSettingsBytesMax, source.path));
   const auto dialect = source.dialect ? source.dialect : guess_dialect(source.path, bytes);
   if (!dialect)
@@ -183,6 +218,8 @@ Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   out.hooks = std::move(set.hooks);
   out.problems = std::move(set.problems);
   for (HookDefinition& hook : out.hooks) hook.precedence = source.precedence;
+  if (out.hooks.empty() && out.problems.empty())
+    out.problems.push_back(source.path + " has no hooks: look at its key for them, or take it out of hooks.adapt");
   out.bytes.digest = hex(sha256(write_declarative({out.hooks, {}}, source.path)));
   return out;
 }

@@ -5,6 +5,7 @@
 // Threading: pure functions on the file system; load_executable() runs the file.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,10 @@ Result<LoadedHooks> load_executable(const HookFile& file, const std::string& byt
                                     const std::vector<std::string>& events,
                                     const ProbeOptions& options, const Clock& clock, Log& log);
 
+// A script is run by what its first line names: kInvalid when that is no program, or is not named
+// from the root. `bytes` are the file's first ones, that line among them.
+Result<void> check_interpreter(const std::string& path, std::string_view bytes);
+
 // A YAML file of a hooks directory.
 Result<LoadedHooks> load_declarative(const HookFile& file, const std::string& bytes);
 
@@ -47,5 +52,13 @@ struct AdaptedSource {
 // "claude:~/.claude/settings.json" or a path alone.
 AdaptedSource parse_adapted(std::string_view text);
 Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user);
+// Whether the problem is that a settings file lies in a hooks directory, while hooks.adapt takes it
+// from there.
+bool is_adapted(const HookProblem& problem, std::span<const AdaptedSource> adapted);
+// Whether `why` is a mistake of the user's: what was named relies on being there and right.
+inline bool is_unreadable(const AdaptedSource& source, const Error& why) {
+  return source.precedence != Precedence::kProject &&
+         (why.code == Code::kInvalid || why.code == Code::kNotFound);
+}
 
 }  // namespace agentd

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <climits>
+#include <cstdint>
 
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
+#include "core/codec/canonical_json.h"
 #include "core/host/external/translator.h"
 
 namespace agentd {
@@ -104,11 +107,19 @@ ParsedOutput parse_output(std::string_view out, bool over_cap) {
     return parsed;
   }
   auto object = JsonDocument::parse(parsed.text);
-  parsed.kind = object ? ParsedOutput::Kind::kObject : ParsedOutput::Kind::kBroken;
-  if (object)
-    parsed.object = std::move(*object);
-  else
+  parsed.kind = ParsedOutput::Kind::kBroken;
+  if (!object) {
     parsed.problem = bad_object(parsed.text, object.error());
+    return parsed;
+  }
+  // What one reader takes for a yes and another one for a no is neither.
+  const auto one_reading = canonical_object(parsed.text, {.bytes = SIZE_MAX, .depth = INT_MAX});
+  if (!one_reading) {
+    parsed.problem = "its output " + one_reading.error().message;
+    return parsed;
+  }
+  parsed.kind = ParsedOutput::Kind::kObject;
+  parsed.object = std::move(*object);
   return parsed;
 }
 

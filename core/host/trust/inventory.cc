@@ -2,6 +2,7 @@
 #include "core/host/trust/inventory.h"
 
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -19,6 +20,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kHookBytesMax = 256u << 20;
+constexpr std::size_t kHeadBytes = 4096;  // a first line that names an interpreter is shorter
 constexpr const char* kNotAllowed = "off: no glob of hooks.allow lets it in";
 
 std::string canonical(const std::string& path) {
@@ -104,7 +106,8 @@ class Describer {
     for (const AdaptedSource& source : options_.adapted) add_adapted(source);
     if (!options_.project_recipes.empty())
       for (const std::string& file : recipe_files(options_.project_recipes)) add_recipe(file);
-    for (HookProblem& each : scan.problems) add_problem(std::move(each));
+    for (HookProblem& each : scan.problems)
+      if (!is_adapted(each, options_.adapted)) add_problem(std::move(each));
     for (const HookName& each : scan.disabled) add_disabled(each, "switched off by hooks.disable");
     for (const HookName& each : scan.not_allowed) add_disabled(each, kNotAllowed);
     add_missing_guards();
@@ -172,7 +175,15 @@ class Describer {
       AGENTD_TRY_VOID(describe_native(out));
       return describe_place(out, file);
     }
+    if (file.kind == HookKind::kExecutable)
+      AGENTD_TRY_VOID(check_interpreter(file.path, bytes.empty() ? head_of(file) : bytes));
     return parse(out, file, bytes);
+  }
+
+  static std::string head_of(const HookFile& file) {
+    char head[kHeadBytes];
+    const ssize_t length = ::pread(file.fd.get(), head, sizeof head, 0);
+    return {head, length > 0 ? static_cast<std::size_t>(length) : 0};
   }
 
   std::optional<bool> is_enabled(const std::string& name) const {
@@ -286,6 +297,7 @@ class Describer {
       add_hooks(out, std::move(loaded->hooks));
     } else {
       set(out, HookState::kBroken, loaded.error().message);
+      out.unreadable = is_unreadable(source, loaded.error());
     }
     out_.sources.push_back(std::move(out));
   }
@@ -309,7 +321,7 @@ class Describer {
     HookSource out;
     out.name = problem.name;
     out.path = problem.path;
-    out.kind = kind_of_path(problem.path);
+    out.kind = problem.no_hook ? "" : kind_of_path(problem.path);
     out.entry.path = canonical(problem.path);
     if (out.name.rfind("project/", 0) == 0) out.precedence = Precedence::kProject;
     out.guard = contains(options_.guards, out.name) || is_known_guard(out.entry.path);
@@ -319,9 +331,7 @@ class Describer {
   }
 
   static std::string kind_of_path(const std::string& path) {
-    const std::string end = std::filesystem::path(path).extension().string();
-    if (end == ".so" || end == ".dll") return "native";
-    return end == ".yaml" || end == ".yml" ? "yaml" : "executable";
+    return std::string(kind_text(kind_by_name(path).value_or(HookKind::kExecutable)));
   }
 
   bool is_known_guard(const std::string& path) const {
@@ -356,8 +366,8 @@ class Describer {
     out.guard = true;
     set(out, HookState::kMissing,
         "it is not there any more, and what it guards is blocked: put it back, or take it out of "
-        "the guards with 'agentd hooks untrust " +
-            shell_word(name) + "'");
+        "the guards with " +
+            shell_command("agentd hooks untrust", name));
     if (path.empty())
       out.why_not = "hooks.guards names it, and there is no such hook: put it back, or take the "
                     "name out of hooks.guards";
@@ -480,16 +490,31 @@ const HookSource* find_source(const Inventory& inventory, std::string_view name_
 
 namespace {
 
-Result<HookFile> open_again(const HookSource& source, const HookHostOptions& options) {
+struct Opened {
+  HookFile file;
+  std::string bytes;
+};
+
+// The file as it was described. The system's have no digest to compare with.
+Result<Opened> open_again(const HookSource& source, const HookHostOptions& options) {
   HookScan scan = scan_hook_directories(options.native.directories, options.native.disable,
                                         options.native.user, options.native.allow);
-  for (HookFile& file : scan.files)
-    if (file.path == source.path) return std::move(file);
+  for (HookFile& file : scan.files) {
+    if (file.path != source.path) continue;
+    AGENTD_TRY(std::string bytes, read_fd(file.fd.get(), kHookBytesMax, file.path));
+    if (!source.entry.digest.empty() && hex(sha256(bytes)) != source.entry.digest)
+      return Error{Code::kConflict, source.path + " was changed just now: look at it again"};
+    return Opened{std::move(file), std::move(bytes)};
+  }
   return Error{Code::kNotFound, source.path + " is gone"};
 }
 
-Error changed_meanwhile(const HookSource& source) {
-  return {Code::kConflict, source.path + " was changed just now: look at it again"};
+Result<LoadedHooks> ask_program(const HookSource& source, const HookHostOptions& options,
+                                const Clock& clock, Log& log) {
+  AGENTD_TRY(const Opened opened, open_again(source, options));
+  const ProbeOptions probe{kControlTime, options.native.private_copy_directory,
+                           options.project_root};
+  return load_executable(opened.file, opened.bytes, {}, probe, clock, log);
 }
 
 }  // namespace
@@ -502,23 +527,27 @@ Result<HookSource> look_inside(const HookSource& source, const HookHostOptions& 
   out.entry.guard = out.guard;
   out.entry.events = out.events;
   // Other tools' settings and modules have been read whole.
-  const bool is_file = out.kind == "yaml" || out.kind == "executable";
-  if (is_file) {
-    AGENTD_TRY(HookFile file, open_again(source, options));
-    AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kHookBytesMax, file.path));
-    if (hex(sha256(bytes)) != out.entry.digest) return changed_meanwhile(source);
-    if (out.kind == "executable") {
-      const ProbeOptions probe{kControlTime, options.native.private_copy_directory,
-                               options.project_root};
-      AGENTD_TRY(LoadedHooks loaded, load_executable(file, bytes, {}, probe, clock, log));
-      add_hooks(out, std::move(loaded.hooks));
-    } else {
-      AGENTD_TRY_VOID(Describer::parse(out, file, bytes));
-    }
+  if (out.kind == "executable") {
+    AGENTD_TRY(LoadedHooks loaded, ask_program(source, options, clock, log));
+    add_hooks(out, std::move(loaded.hooks));
+  } else if (out.kind == "yaml") {
+    AGENTD_TRY(const Opened opened, open_again(source, options));
+    AGENTD_TRY_VOID(Describer::parse(out, opened.file, opened.bytes));
   }
   out.entry.guard = out.guard;
   out.entry.events = out.events;
   return out;
+}
+
+void ask_programs(Inventory& inventory, const HookHostOptions& options, const Clock& clock,
+                  Log& log) {
+  for (HookSource& source : inventory.sources) {
+    if (source.kind != "executable" || source.state != HookState::kOn) continue;
+    const auto asked = ask_program(source, options, clock, log);
+    if (asked) continue;
+    source.state = HookState::kBroken;
+    source.why_not = one_line(asked.error().message, 2000);
+  }
 }
 
 }  // namespace agentd

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// inventory.h - every hook that there is, of every kind, without running one: what `hooks list`, `doctor`
+// inventory.h - every hook that there is, of every kind: what `hooks list`, `doctor`
 // and `--plugins` show, and what `hooks trust` may record.
 //
-// Nothing is written, and of what waits for trust nothing is parsed.
+// Nothing is written, and of what waits for trust nothing is parsed. Only look_inside() and
+// ask_programs() run a hook.
 //
 // Threading: pure functions on the file system.
 
@@ -82,5 +83,10 @@ const HookSource* find_source(const Inventory& inventory, std::string_view name_
 // not those of source.entry any more.
 Result<HookSource> look_inside(const HookSource& source, const HookHostOptions& options,
                                const Clock& clock, Log& log);
+
+// Asks every executable that is on for its events (`FILE hook`), as a run does of one that it does
+// not know; one that cannot be run, or does not answer as a hook, is broken from then on.
+void ask_programs(Inventory& inventory, const HookHostOptions& options, const Clock& clock,
+                  Log& log);
 
 }  // namespace agentd

@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -99,8 +100,10 @@ struct WorkerSupervisor::State {
 
   void run();
   void start_ordered();
-  Result<Id> start_one(Order& order);
-  Result<Child> make_process(const WorkerStart& start);
+  std::vector<Result<Child>> make_processes(std::span<Order* const> same);
+  void answer(Order& order, Result<Child> made);
+  Id take_on(Order& order, Child child);
+  Result<Child> execute(const WorkerStart& start);
   Zygote* zygote_for(const WorkerStart& start);
   Id watch(Worker worker);
   void look_at(const std::vector<pollfd>& ready);
@@ -154,17 +157,50 @@ void WorkerSupervisor::State::start_ordered() {
     const std::lock_guard lock(mutex);
     mine.swap(orders);
   }
-  for (Order* const order : mine) {
-    Result<Id> answer = start_one(*order);
-    // Its thread may be gone with it as soon as the mutex is free.
-    const std::lock_guard lock(mutex);
-    order->answer = std::move(answer);
-    order->answered.notify_one();
+  // Those that one zygote forks are asked for together.
+  std::map<std::string, std::vector<Order*>> by_zygote;
+  for (Order* const order : mine) by_zygote[zygote_key(order->start)].push_back(order);
+  for (const auto& [key, all] : by_zygote) {
+    for (std::span<Order* const> rest = all; !rest.empty();) {
+      const auto some = rest.first(std::min(rest.size(), Zygote::kWishesMax));
+      rest = rest.subspan(some.size());
+      auto made = make_processes(some);
+      for (std::size_t i = 0; i < some.size(); ++i) answer(*some[i], std::move(made[i]));
+    }
   }
 }
 
-Result<WorkerSupervisor::Id> WorkerSupervisor::State::start_one(Order& order) {
-  AGENTD_TRY(Child child, make_process(order.start));
+// Of orders that one zygote can serve; where there is none they are executed.
+std::vector<Result<Child>> WorkerSupervisor::State::make_processes(std::span<Order* const> same) {
+  Zygote* const zygote = zygote_for(same.front()->start);
+  const std::string self = std::to_string(::getpid());
+  std::vector<Zygote::Wish> wishes;
+  for (const Order* const order : same)
+    wishes.push_back({.arguments = {order->start.name, self}, .pass = order->start.pass});
+  std::vector<Result<Child>> made;
+  if (zygote != nullptr) made = zygote->fork(wishes, kZygoteTime);
+  for (std::size_t i = 0; i < same.size(); ++i) {
+    const WorkerStart& start = same[i]->start;
+    if (zygote == nullptr) {
+      made.push_back(execute(start));
+    } else if (!made[i]) {
+      log.write(LogLevel::kInfo, start.name, "its worker is executed: " + made[i].error().message);
+      zygotes[zygote_key(start)].reset();
+      made[i] = execute(start);
+    }
+  }
+  return made;
+}
+
+void WorkerSupervisor::State::answer(Order& order, Result<Child> made) {
+  Result<Id> answer = made ? Result<Id>(take_on(order, std::move(*made))) : Result<Id>(made.error());
+  // Its thread may be gone with it as soon as the mutex is free.
+  const std::lock_guard lock(mutex);
+  order.answer = std::move(answer);
+  order.answered.notify_one();
+}
+
+WorkerSupervisor::Id WorkerSupervisor::State::take_on(Order& order, Child child) {
   // It waits to be told what to load, so that nothing was started by it yet.
   const std::uint64_t number = brand(child.pid);
   if (number == 0)
@@ -183,16 +219,8 @@ WorkerSupervisor::Id WorkerSupervisor::State::watch(Worker worker) {
 }
 
 // The worker checks that this process is its parent still.
-Result<Child> WorkerSupervisor::State::make_process(const WorkerStart& start) {
-  const std::string self = std::to_string(::getpid());
-  if (Zygote* const zygote = zygote_for(start)) {
-    const std::string arguments[] = {start.name, self};
-    auto child = zygote->fork(arguments, start.pass, kZygoteTime);
-    if (child) return child;
-    log.write(LogLevel::kInfo, start.name, "its worker is executed: " + child.error().message);
-    zygotes[zygote_key(start)].reset();
-  }
-  const std::vector<std::string> argv{start.program, start.name, self};
+Result<Child> WorkerSupervisor::State::execute(const WorkerStart& start) {
+  const std::vector<std::string> argv{start.program, start.name, std::to_string(::getpid())};
   const std::vector<std::string> environment = worker_environment(clean_environment());
   SpawnRequest request{argv, environment, {}};
   request.pass = start.pass;
@@ -206,7 +234,9 @@ Zygote* WorkerSupervisor::State::zygote_for(const WorkerStart& start) {
   if (!is_new) return place->second.get();
   auto zygote = Zygote::start(
       {start.program, "zygote", std::to_string(::getpid()) + ":" + start.ground},
-      worker_environment(clean_environment()), kZygoteTime);
+      worker_environment(clean_environment()),
+      // It starts nothing but what it is asked for, and ends with this thread.
+      Offspring::kNone, kZygoteTime);
   if (!zygote) {
     log.write(LogLevel::kInfo, start.name, "workers are executed: " + zygote.error().message);
     return nullptr;

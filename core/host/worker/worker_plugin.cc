@@ -6,31 +6,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
+#include "core/base/shell_word.h"
 #include "core/bridge/limits.h"
 #include "core/host/quarantine.h"
 #include "core/host/worker/worker_instance.h"
 
 namespace agentd {
 namespace {
-
-constexpr Milliseconds kSlice{20};  // how often a cancel word is looked at
-
-Deadline deadline_in(const agentd_live& live) { return {deadline_of(live)}; }
-
-bool is_cancelled(const agentd_live& live) {
-  const std::uint32_t reason = cancel_of(live);
-  return reason != 0 && reason != AGENTD_CANCEL_DEADLINE;
-}
-
-// What says nothing but that there was no time: the texts of those who wait are the dispatcher's.
-Error out_of_time(const agentd_live& live) {
-  return is_cancelled(live) ? Error{Code::kCancelled, ""} : Error{Code::kUnavailable, ""};
-}
 
 std::vector<agentd_str> texts(const std::vector<std::string>& from) {
   std::vector<agentd_str> out;
@@ -45,21 +31,6 @@ std::vector<std::string> interfaces_of(const Grants& grants, const PluginEnviron
   for (const auto& [id, table] : environment.interfaces) offered.push_back(id);
   std::erase_if(offered, [&](const std::string& id) { return !grants.interfaces.contains(id); });
   return offered;
-}
-
-// What it says of the plugin that a worker did not start: nothing when its host is the reason.
-EndKind kind_of(const Error& error) {
-  const bool of_host = error.code == Code::kUnavailable || error.code == Code::kConflict;
-  return of_host ? EndKind::kCutShort : EndKind::kCrash;
-}
-
-bool is_same(const Booted& a, const Booted& b) {
-  const auto same_row = [](const RowInfo& one, const RowInfo& other) {
-    return one.event == other.event && one.flags == other.flags &&
-           one.priority == other.priority && one.wants == other.wants;
-  };
-  return a.id == b.id && a.functions == b.functions && a.concurrency == b.concurrency &&
-         std::equal(a.rows.begin(), a.rows.end(), b.rows.begin(), b.rows.end(), same_row);
 }
 
 agentd_list list_of(const std::vector<agentd_str>& from) {
@@ -162,7 +133,7 @@ Result<void> WorkerPlugin::start(const HookFile& file, Grants grants,
 }
 
 Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_first() {
-  AGENTD_TRY(ProcessPtr process, WorkerProcess::start(setup(placing_.options)));
+  AGENTD_TRY(ProcessPtr process, WorkerProcess::start(setup()));
   booted_ = process->booted();
   if (!booted_.sandbox.empty())
     log_.write(LogLevel::kWarning, name_, path_ + ": " + booted_.sandbox);
@@ -216,10 +187,10 @@ void WorkerPlugin::start_when_expected() {
            placing_.expected.end();
   });
   if (!expected || placing_.isolation != Isolation::kProcess || primary().process) return;
-  warming_live_ = {};
-  set_deadline(warming_live_, Deadline::after(clock_, placing_.options.control_time).at_ns);
+  const InstancePtr instance = instances_.at(0);
+  const std::lock_guard lock(instance->mutex);
   // A failure is told by the call that needs the worker and cannot get it either.
-  warms_ = warming_.run([this] { (void)start_primary(warming_live_); });
+  (void)begin_start(instance);
 }
 
 Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_primary(agentd_live& live) {
@@ -231,17 +202,17 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_primary(agentd_live& live) 
       return Error{Code::kInternal, "the hook " + name_ + " has ended"};
     instance = found->second;
   }
-  return process_of(*instance, live);
+  return process_of(instance, live);
 }
 
-WorkerSetup WorkerPlugin::setup(const WorkerOptions& options) const {
+WorkerSetup WorkerPlugin::setup() const {
   const bool serial =
       manifest_.concurrency == "serial" || manifest_.concurrency == "per-conversation";
   return {*placing_.supervisor,
           tokens_,
           clock_,
           log_,
-          options,
+          placing_.options,
           name_,
           sealed_.fd.get(),
           serial ? 1 : AnswerRegion::kCallLanesMax,
@@ -340,7 +311,7 @@ agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row,
   if (context_->stopped()->load() == kHookEnded)
     return failed({Code::kInternal, "the hook " + name_ + " has ended"});
   const InstancePtr instance = instance_of(call.conversation);
-  const auto process = process_of(*instance, *call.live);
+  const auto process = process_of(instance, *call.live);
   if (!process) return failed(process.error());
   const Dispatch* const dispatch = slot->dispatch();
   WorkerProcess::Target target{row, dispatch == nullptr ? 0 : dispatch->lineage};
@@ -444,97 +415,6 @@ Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline, E
   return out;
 }
 
-Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(Instance& instance,
-                                                          const agentd_live& live) {
-  const auto usable = [&]() -> ProcessPtr {
-    const std::lock_guard lock(instance.mutex);
-    return instance.process && instance.process->usable() ? instance.process : nullptr;
-  };
-  if (ProcessPtr process = usable()) return process;
-  std::unique_lock starting(instance.starting, std::defer_lock);
-  while (!starting.try_lock_for(std::min(kSlice, deadline_in(live).left(clock_))))
-    if (cancel_of(live) != 0 || deadline_in(live).passed(clock_)) return out_of_time(live);
-  if (ProcessPtr process = usable()) return process;
-  return replace(instance, live);
-}
-
-// REQUIRES: instance.starting is held.
-Result<WorkerPlugin::ProcessPtr> WorkerPlugin::replace(Instance& instance,
-                                                       const agentd_live& live) {
-  ProcessPtr old;
-  {
-    const std::lock_guard lock(instance.mutex);
-    old = instance.process;
-  }
-  const bool again = old != nullptr;
-  if (again) old->wait_ended();
-  note_end(instance);
-  {
-    const std::lock_guard lock(instance.mutex);
-    instance.process = nullptr;
-    instance.counted = false;
-  }
-  old.reset();
-  if (std::string why = crashes_.set_aside(); !why.empty()) return set_aside_error();
-  AGENTD_TRY_VOID(pause(live));
-  const Milliseconds left = std::min(placing_.options.control_time, deadline_in(live).left(clock_));
-  NoStart why;
-  auto process = make(instance, left, why);
-  if (!process) {
-    // What the caller's time cut short says little of the plugin.
-    const bool cut = deadline_in(live).passed(clock_);
-    count_end(clock_.monotonic_ns(), cut ? EndKind::kCutShort : why.kind, why.cause);
-    if (cut) return out_of_time(live);
-    return Error{Code::kInternal, "its worker could not be started" +
-                                      std::string(again ? " again" : "") + ": " +
-                                      process.error().message};
-  }
-  if (again) log_.write(LogLevel::kInfo, name_, "its worker was started again");
-  const std::lock_guard lock(instance.mutex);
-  instance.process = *process;
-  return process;
-}
-
-// Until there may be a new worker.
-Result<void> WorkerPlugin::pause(const agentd_live& live) const {
-  const Deadline start{crashes_.next_start_ns()};
-  while (!start.passed(clock_)) {
-    if (cancel_of(live) != 0 || deadline_in(live).passed(clock_)) return out_of_time(live);
-    std::this_thread::sleep_for(std::min(kSlice, std::max(Milliseconds(1), start.left(clock_))));
-  }
-  return {};
-}
-
-Result<WorkerPlugin::ProcessPtr> WorkerPlugin::make(Instance& instance, Milliseconds at_most,
-                                                    NoStart& why) {
-  WorkerOptions options = placing_.options;
-  options.start_time = std::min(options.start_time, at_most);
-  auto started = WorkerProcess::start(setup(options));
-  if (!started) {
-    why.kind = kind_of(started.error());
-    return started.error();
-  }
-  ProcessPtr process = std::move(*started);
-  const Booted& booted = process->booted();
-  if (!is_same(booted, booted_)) {
-    if (placing_.records != nullptr) placing_.records->forget(path_);
-    return Error{Code::kInvalid, "it is not what it was at first"};
-  }
-  {
-    const std::lock_guard lock(tools_mutex_);
-    for (const auto& [name, number] : instance.tools) instance.old_tools.insert(name);
-    instance.tools.clear();
-  }
-  process->attach(*context_, instance);
-  if (auto created = create(*process, at_most); !created) {
-    why.kind = kind_of(created.error());
-    if (const auto end = process->ended()) why = {end->kind, end->cause};
-    return created.error();
-  }
-  forget_old_tools(instance);
-  return process;
-}
-
 // Counts the end of the instance's process once.
 void WorkerPlugin::note_end(Instance& instance) {
   std::optional<WorkerEnd> end;
@@ -569,7 +449,7 @@ void WorkerPlugin::count_end(std::uint64_t at_ns, EndKind kind, std::string_view
 
 Error WorkerPlugin::set_aside_error() const {
   return {Code::kInternal, "is set aside: it " + crashes_.set_aside() +
-                               "; mend it, or run 'agentd hooks release " + name_ + "'"};
+                               "; mend it, or run " + shell_command("agentd hooks release", name_)};
 }
 
 // ---- tools
@@ -671,6 +551,20 @@ WorkerPlugin::Primary WorkerPlugin::primary() {
   return {found->second, process};
 }
 
+void WorkerPlugin::end_soon() {
+  ending_ = true;
+  if (hears_of_its_end()) return;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [conversation, instance] : instances_) {
+    const std::lock_guard inner(instance->mutex);
+    if (instance->process) instance->process->end_soon();
+  }
+}
+
+bool WorkerPlugin::waits_to_end() const {
+  return starting_ != 0 || (hears_of_its_end() && !pids().empty());
+}
+
 Result<void> WorkerPlugin::destroy() {
   std::map<agentd_conv, InstancePtr> instances;
   bool created = false;
@@ -679,9 +573,8 @@ Result<void> WorkerPlugin::destroy() {
     instances.swap(instances_);
     created = std::exchange(created_, false);
   }
-  set_cancel(warming_live_, AGENTD_CANCEL_SHUTDOWN);
-  warming_.wait();
-  warms_ = false;
+  ending_ = true;
+  starts_.wait();
   if (context_) context_->stopped()->store(kHookEnded);
   const Result<void> out = created ? end_all(instances) : Result<void>();
   evictions_.wait();

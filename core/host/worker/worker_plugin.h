@@ -4,12 +4,14 @@
 // conversation.
 //
 // The first worker of a module that nobody has seen start is started at load, so that what is wrong
-// with it is told then. One that did start before, with the same bytes, configuration and grants, is
-// started when it is first asked, unless it brings tools or tasks.
+// with it is told then. One that did start before, with the same bytes, configuration and grants,
+// is started when it is first asked, unless it brings tools or tasks.
 //
 // For the dispatcher it is a plugin like any other: its rows are subscriptions whose function asks
 // a worker. A worker that has ended is replaced by the next call, at once the first time, with
-// growing pauses after that; one whose workers keep crashing or hanging is set aside.
+// growing pauses after that; one whose workers keep crashing or hanging is set aside. A start has
+// its own limits and goes on when the call that wanted it gives up; a call whose time ends before
+// a pause does is answered at once.
 //
 // Threading: as Plugin.
 
@@ -82,13 +84,15 @@ class WorkerPlugin final : public Plugin {
   Result<std::optional<std::string>> save_state() override;
   Result<void> load_state(std::string_view state, std::string_view previous_version) override;
   Result<void> destroy() override;
-  bool has_processes() const override { return warms_ || !pids().empty(); }
+  void end_soon() override;
+  bool waits_to_end() const override;
 
   // Processes of the workers that live now.
   std::vector<pid_t> pids() const;
 
  private:
   class Instance;
+  struct Start;
   using InstancePtr =
       std::shared_ptr<Instance>;  // shared by the map and by the calls that run in it
   using ProcessPtr = std::shared_ptr<WorkerProcess>;
@@ -113,7 +117,7 @@ class WorkerPlugin final : public Plugin {
   void set_up(const HookFile& file, Grants grants, const PluginEnvironment& environment);
   void start_when_expected();
   Result<ProcessPtr> start_primary(agentd_live& live);
-  WorkerSetup setup(const WorkerOptions& options) const;
+  WorkerSetup setup() const;
   Result<void> check(const Booted& booted) const;
 
   static agentd_status AGENTD_CALL call_row(void* self, const agentd_call* call) noexcept;
@@ -132,15 +136,17 @@ class WorkerPlugin final : public Plugin {
     ProcessPtr process;
   };
   Primary primary();
-  Result<ProcessPtr> process_of(Instance& instance, const agentd_live& live);
-  Result<ProcessPtr> replace(Instance& instance, const agentd_live& live);
-  Result<void> pause(const agentd_live& live) const;
+  Result<ProcessPtr> process_of(const InstancePtr& instance, const agentd_live& live);
+  Result<std::shared_ptr<Start>> begin_start(const InstancePtr& instance);
+  void finish_start(InstancePtr& instance, Start& start);
+  Result<ProcessPtr> replace(Instance& instance, Start& start);
+  Result<void> pause(Start& start) const;
   // What is known of a worker that did not come to be.
   struct NoStart {
     EndKind kind = EndKind::kCrash;
     std::string cause = "it did not start";
   };
-  Result<ProcessPtr> make(Instance& instance, Milliseconds at_most, NoStart& why);
+  Result<ProcessPtr> make(Instance& instance, NoStart& why);
   Result<void> create(WorkerProcess& process, Milliseconds at_most);
   void note_end(Instance& instance);
   void count_end(std::uint64_t at_ns, EndKind kind, std::string_view cause);
@@ -180,10 +186,10 @@ class WorkerPlugin final : public Plugin {
   bool created_ = false;    // guarded by mutex_
   // Nobody sees the moment between the removal of a tool and its return with a new worker.
   mutable std::mutex tools_mutex_;
-  std::atomic<bool> warms_{false};  // its first worker was begun at load
-  agentd_live warming_live_{};
-  Aside evictions_;  // they use the members above
-  Aside warming_{1};
+  std::atomic<std::uint32_t> starting_{0};  // processes that are on their way
+  std::atomic<bool> ending_{false};         // nobody needs one any more
+  Aside evictions_;                         // they use the members above
+  Aside starts_{SIZE_MAX};                  // one of an instance at most
 };
 
 }  // namespace agentd

@@ -121,7 +121,7 @@ WorkerProcess::WorkerProcess(const WorkerSetup& setup)
 
 WorkerProcess::~WorkerProcess() {
   if (id_ != 0) {
-    kill("it was not needed any more", EndKind::kWanted);
+    end_soon();
     supervisor_.end(id_);
   }
   wake_listener();

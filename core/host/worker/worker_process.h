@@ -92,6 +92,8 @@ class WorkerProcess {
   std::optional<WorkerEnd> ended() const;
   // REQUIRES: not usable().
   void wait_ended();
+  // It is not needed any more: it ends, and nobody waits for it yet.
+  void end_soon() { kill("it was not needed any more", EndKind::kWanted); }
   pid_t pid() const { return supervisor_.pid(id_); }
 
  private:

@@ -2,6 +2,7 @@
 #include "core/store/lmdb/env.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -246,7 +247,16 @@ bool Env::disk_is_full() const {
   return blocks * disk.f_frsize < kFullBelowBytes;
 }
 
+// Whether the file has reached what this process may write: LMDB calls a page that was written in part EIO.
+bool Env::is_as_large_as_allowed() const {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         file_bytes() >= limit.rlim_cur;
+}
+
 Error Env::write_failed(int status) const {
+  if (status == EFBIG || (status == EIO && is_as_large_as_allowed()))
+    return errno_error(doing(true), EFBIG);
   if (status != ENOSPC && status != EDQUOT && (status != EIO || !disk_is_full()))
     return lmdb_error(doing(true), status);
   return {Code::kUnavailable, doing(true) + ": no space left on the disk that holds it: free some, or delete "

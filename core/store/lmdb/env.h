@@ -139,6 +139,7 @@ class Env {
   Result<Txn> begin(unsigned flags) const;
   Error write_failed(int status) const;
   bool disk_is_full() const;
+  bool is_as_large_as_allowed() const;
   void keep_reserve() const;
   Result<void> write_within(Room room, const std::function<Result<void>(Txn&)>& change);
   Result<bool> try_write(const std::function<Result<void>(Txn&)>& change);

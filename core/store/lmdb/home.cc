@@ -13,6 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/shell_word.h"
+#include "core/store/lmdb/pages.h"
+
 namespace agentd {
 namespace {
 
@@ -59,7 +62,7 @@ Result<void> check_owner(const std::string& directory, const struct stat& info) 
     return refused(Code::kDenied, directory, "belongs to another user");
   if ((info.st_mode & S_IWOTH) != 0)
     return refused(Code::kDenied, directory,
-                   "may be written by every user: run chmod 700 " + directory);
+                   "may be written by every user: run chmod 700 " + shell_word(directory));
   return {};
 }
 
@@ -94,6 +97,9 @@ Result<HomeState> check_meta(const std::string& directory, int fd) {
   std::uint32_t magic = 0, version = 0;
   std::memcpy(&magic, head.data() + kPageHeaderBytes, sizeof magic);
   std::memcpy(&version, head.data() + kPageHeaderBytes + sizeof magic, sizeof version);
+  const bool right = magic == kLmdbMagic && version == kLmdbDataVersion;
+  // The other meta page says that it is a store, which is damaged.
+  if (!right && Pages::open(directory + "/data.mdb")) return HomeState::kStore;
   if (static_cast<std::size_t>(got) < head.size() || magic != kLmdbMagic)
     return refused(Code::kCorrupt, directory,
                    "holds a data.mdb that is no store: move it away or choose another directory");

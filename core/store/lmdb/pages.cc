@@ -316,41 +316,55 @@ class Pages::Walk {
 
 // ---- the file
 
-Result<Pages> Pages::open_newest(const std::string& file) {
+Result<Pages> Pages::open_at(const std::string& file, std::optional<std::uint64_t> transaction) {
   Pages out;
   out.file_ = UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!out.file_.valid()) return errno_error("opening " + file, errno);
-  out.meta_.page_bytes = 4096;
-  const auto first_page = out.read(0, kHeaderBytes + kMetaBytes);
-  if (!first_page) return first_page.error().with_context(file + ": the first meta page");
-  const auto first = read_meta(*first_page, 0);
+  const auto meta_at = [&](std::uint64_t page, std::uint32_t page_bytes) -> Result<Meta> {
+    out.meta_.page_bytes = page_bytes;
+    AGENTD_TRY(const std::string bytes, out.read(page, kHeaderBytes + kMetaBytes));
+    AGENTD_TRY(Meta meta, read_meta(bytes, page));
+    if (page != 0 && meta.page_bytes != page_bytes) return corrupt("is of another file");
+    return meta;
+  };
+  const auto first = meta_at(0, kPageBytesMin);
   // LMDB finds the second one by what the first one says.
-  if (!first) return first.error().with_context(file + ": the first meta page");
-  out.meta_.page_bytes = first->page_bytes;
-  const auto second_page = out.read(1, kHeaderBytes + kMetaBytes);
-  if (!second_page) return second_page.error().with_context(file + ": the second meta page");
-  const auto second = read_meta(*second_page, 1);
-  if (!second) return second.error().with_context(file + ": the second meta page");
-  const std::uint64_t a = first->transaction, b = second->transaction;
-  if (first->page_bytes != second->page_bytes || (a != b && (a > b ? a - b : b - a) != 1))
-    return corrupt(file + ": the meta pages are of different files: transactions " +
-                   std::to_string(a) + " and " + std::to_string(b));
-  out.meta_ = a < b ? *second : *first;
+  auto second = meta_at(1, first ? first->page_bytes : kPageBytesMin);
+  for (std::uint32_t size = kPageBytesMin; !first && !second && size <= kPageBytesMax; size *= 2)
+    second = meta_at(1, size);
+  if (!first && !second) return first.error().with_context(file + ": the first meta page");
+  // Either one leads to all that was stored when it was written; whoever writes needs both.
+  if (!first) out.add_damage("", "the first meta page " + first.error().message);
+  if (!second) out.add_damage("", "the second meta page " + second.error().message);
+  const std::uint64_t a = first ? first->transaction : 0, b = second ? second->transaction : 0;
+  if (first && second && a != b && (a > b ? a - b : b - a) != 1)
+    out.add_damage("", "the meta pages are of different files: transactions " + std::to_string(a) +
+                           " and " + std::to_string(b));
+  out.meta_ = !first || (second && a < b) ? *second : *first;
+  // Who writes meanwhile has begun the next one.
+  if (transaction && first && second && out.meta_.transaction != *transaction)
+    out.meta_ = a < b ? *first : *second;
+  out.may_be_older_ = !out.damage_.empty();
   struct stat info {};
   const std::uint64_t needs = (out.meta_.last_page + 1) * out.meta_.page_bytes;
   if (::fstat(out.file_.get(), &info) != 0) return errno_error("reading " + file, errno);
   if (static_cast<std::uint64_t>(info.st_size) + kUnwrittenMax < needs)
     out.add_damage("", "the store was cut: data.mdb has " + std::to_string(info.st_size) +
                            " bytes and needs " + std::to_string(needs));
+  // A damaged meta page can name 2^36 pages: none is looked for where the file cannot have one. And the
+  // older one does not know of the last pages.
+  const std::uint64_t last_possible =
+      (static_cast<std::uint64_t>(info.st_size) + kUnwrittenMax) / out.meta_.page_bytes;
+  if (out.may_be_older_ || out.meta_.last_page > last_possible) out.meta_.last_page = last_possible;
   out.used_.resize(out.meta_.last_page + 1);
   out.free_.resize(out.meta_.last_page + 1);
   return out;
 }
 
-Result<Pages> Pages::open(const std::string& file) { return open_newest(file); }
+Result<Pages> Pages::open(const std::string& file) { return open_at(file, std::nullopt); }
 
 Result<Pages> Pages::open(const std::string& file, std::uint64_t transaction) {
-  AGENTD_TRY(Pages out, open_newest(file));
+  AGENTD_TRY(Pages out, open_at(file, transaction));
   if (out.transaction() != transaction)
     return Error{Code::kConflict,
                  file + " went on to transaction " + std::to_string(out.transaction())};
@@ -419,7 +433,9 @@ void Pages::check_free() {
       free_[page] = true;
     }
   }
-  free_known_ = damage_.size() == before;
+  free_known_ = damage_.size() == before && !may_be_older_;
+  // What was written last may stand in pages that were free before.
+  if (may_be_older_) free_.assign(free_.size(), false);
 }
 
 std::vector<Pages::Row> Pages::lost_rows() {

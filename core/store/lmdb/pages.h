@@ -15,6 +15,7 @@
 // Threading: thread-compatible.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,8 @@ class Pages {
   };
 
   // The newest transaction that the file holds, or the one of that number. kNotFound: there is no
-  // file; kConflict: that transaction is not the newest any more; kCorrupt: it is no LMDB file, or
-  // neither meta page can be used.
+  // file; kConflict: that transaction is neither the newest nor the one before; kCorrupt: it is no LMDB file, or
+  // neither meta page can be used; that one cannot is damage.
   static Result<Pages> open(const std::string& file);
   static Result<Pages> open(const std::string& file, std::uint64_t transaction);
 
@@ -96,7 +97,7 @@ class Pages {
 
   static Result<Meta> read_meta(std::string_view page, std::uint64_t number);
   static Tree read_tree(const char* at);
-  static Result<Pages> open_newest(const std::string& file);
+  static Result<Pages> open_at(const std::string& file, std::optional<std::uint64_t> transaction);
   Result<std::string> read(std::uint64_t page, std::uint64_t bytes) const;
   // kCorrupt with what is wrong, as "has flags 7".
   Result<std::string> read_checked(std::uint64_t page) const;
@@ -108,6 +109,7 @@ class Pages {
 
   UniqueFd file_;
   Meta meta_;
+  bool may_be_older_ = false;  // the meta page of the newest transaction may be the damaged one
   std::vector<bool> used_, free_;
   bool free_known_ = false;
   bool main_walked_ = false;

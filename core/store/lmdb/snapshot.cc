@@ -11,8 +11,10 @@ namespace agentd {
 namespace {
 
 constexpr MDB_dbi kTablesMax = 64;
-constexpr int kAttempts =
-    64;  // the newest transaction may be another one by the time the file is read
+// Two more transactions may have ended by the time that the file is read.
+constexpr int kAttempts = 64;
+constexpr int kLooksMax = 3;
+constexpr unsigned kBetweenLooksUs = 10'000;
 
 Result<void> checked(const std::string& directory, int status) {
   if (status == MDB_SUCCESS) return {};
@@ -26,8 +28,14 @@ Result<StoreSnapshot> StoreSnapshot::take(const std::string& directory) {
   auto claim = claim_process(directory);
   if (!claim && claim.error().code != Code::kDenied) return claim.error();
   AGENTD_TRY(Pages first, Pages::open(file));
+  // A meta page may be in the middle of being written.
+  for (int again = 0; again < kLooksMax && !first.damage().empty(); ++again) {
+    ::usleep(kBetweenLooksUs);
+    AGENTD_TRY(first, Pages::open(file));
+  }
   StoreSnapshot out(std::move(first), directory);
   if (claim) out.claim_ = std::move(*claim);
+  if (!out.pages_.damage().empty()) return out;
   const FaultScope faults(directory);
   MDB_env* env = nullptr;
   AGENTD_TRY_VOID(checked(directory, mdb_env_create(&env)));
@@ -46,6 +54,8 @@ Result<StoreSnapshot> StoreSnapshot::take(const std::string& directory) {
       out.txn_.reset();
       continue;
     }
+    if (!pages && pages.error().code == Code::kConflict)
+      return Error{Code::kBusy, file + " is written to without a pause: try again"};
     AGENTD_TRY(out.pages_, std::move(pages));
     return out;
   }

@@ -18,7 +18,8 @@ class StoreSnapshot {
  public:
   // Nothing of the file but its meta pages is given to LMDB, which holds the place of a reader for
   // the life of the snapshot. On a medium that cannot be written there is no such place, and nobody
-  // who writes. kNotFound, kCorrupt, kBusy (the process has the store open), kUnavailable.
+  // who writes; nor is there one of a file that is cut or whose meta pages are damaged, which no process
+  // opens to write: that is noted as damage. kNotFound, kCorrupt, kBusy (the process has the store open), kUnavailable.
   // REQUIRES: `directory` outlives the snapshot.
   static Result<StoreSnapshot> take(const std::string& directory);
 

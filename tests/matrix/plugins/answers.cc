@@ -2,8 +2,10 @@
 // answers: a module that answers as its configuration says: {"action": NAME, "behaviour": NAME}.
 #include <agentd/hook.hpp>
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 class Answers {
  public:
@@ -31,6 +33,7 @@ class Answers {
     if (says("behaviour", "timeout")) return AGENTD_PENDING;
     if (says("behaviour", "status")) return 77;
     if (says("behaviour", "garbage")) return c.emit(agentd_action{4, 999, 0});
+    if (says("behaviour", "busy")) std::this_thread::sleep_for(std::chrono::milliseconds(500));
     return act(c);
   }
 

@@ -117,7 +117,7 @@ class Table : public AgentTest, public ::testing::WithParamInterface<Pair> {
     if (is(AGENTD_EVENT_BEFORE_COMPACTION) || is(AGENTD_EVENT_AFTER_COMPACTION))
       compacted_.emplace(session_->compact({}, false, cancel_));
     if (is(AGENTD_EVENT_BEFORE_CLEAR) || is(AGENTD_EVENT_AFTER_CLEAR))
-      if (auto fresh = agent_->clear(*session_)) session_ = std::move(*fresh);
+      if (auto fresh = agent_->clear(*session_, {})) session_ = std::move(*fresh);
     if (is(AGENTD_EVENT_SESSION_END)) session_->end("exit");
     EXPECT_GE(fired_, 1) << "the event did not happen";
   }

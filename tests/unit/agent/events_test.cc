@@ -23,7 +23,7 @@ using namespace std::string_view_literals;
 class Events : public AgentTest {
  protected:
   Result<void, RunError> clear() {
-    auto fresh = agent_->clear(*session_);
+    auto fresh = agent_->clear(*session_, {});
     if (!fresh) return fresh.error();
     session_ = std::move(*fresh);
     return {};

@@ -309,8 +309,8 @@ TEST_F(Receipts, RewrittenTextsAreKnownByTheirDigestAlone) {
     on(event, "a_reword", [](const TestCall& call) {
       return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "reworded s3cret"));
     });
-    on(event, "b_redact", [clean](const TestCall& call) {
-      return call.answer(action(AGENTD_ACT_REPLACE_TEXT, clean));
+    on(event, "b_redact", [text = clean](const TestCall& call) {
+      return call.answer(action(AGENTD_ACT_REPLACE_TEXT, text));
     });
     on(event, "c_after", [](const TestCall& call) {
       return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "noted"));

@@ -57,14 +57,14 @@ TEST_F(Run, SecondSessionOfOneConversationIsBusy) {
   open();
   model_.say("one");
   ASSERT_TRUE(run("first"));
-  const auto second = agent_->open(id());
+  const auto second = agent_->open(id(), {});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().kind, RunError::Kind::kBusy);
 }
 
 TEST_F(Run, MissingConversationIsNotFound) {
   open();
-  const auto opened = agent_->open(ids_.next());
+  const auto opened = agent_->open(ids_.next(), {});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().kind, RunError::Kind::kNotFound);
 }

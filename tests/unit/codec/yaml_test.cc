@@ -111,6 +111,15 @@ TEST(FrontMatter, ReadsCrlf) {
   EXPECT_EQ(parts->body, "Body");
 }
 
+TEST(Yaml, ASecondDocumentIsAMistake) {
+  EXPECT_TRUE(parse_yaml("---\na: 1\n", "f"));
+  EXPECT_TRUE(parse_yaml("", "f"));
+  const auto two = parse_yaml("a: 1\n---\nb: 2\n", "f");
+  ASSERT_FALSE(two);
+  EXPECT_EQ(two.error().message, "f:3:1: a second document begins here, which nobody would read: "
+                                 "write one document, without '---' in it");
+}
+
 TEST(FrontMatter, MayBeEmptyAndMayHaveNoBody) {
   const auto parts = parse_front_matter("---\n---", "r.md");
   ASSERT_TRUE(parts);

@@ -2,9 +2,12 @@
 #include "core/conversation/tool_input.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/codec/json.h"
 #include "core/conversation/record.h"
+#include "tests/support/temp_dir.h"
 
 namespace agentd {
 namespace {
@@ -42,6 +45,31 @@ TEST(ToolInput, GivesAPlaceOneSpelling) {
   EXPECT_EQ(path_of(""), "");
 }
 
+TEST(ToolInput, FindsARootUnderItsOtherNames) {
+  const testing::TempDir temp;
+  const std::string first = temp.file("first"), second = temp.file("second"),
+                    other = temp.file("other");
+  for (const std::string& folder : {first, second, other})
+    ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  ASSERT_EQ(::symlink(first.c_str(), temp.file("to_first").c_str()), 0);
+  ASSERT_EQ(::symlink(second.c_str(), temp.file("to_second").c_str()), 0);
+  ASSERT_EQ(::symlink("../second", (first + "/inner").c_str()), 0);
+  const std::vector<std::string> roots{first, second};
+  const InputPaths paths{kKeys, first, first, "", roots};
+  EXPECT_EQ(path_of(temp.file("to_first"), paths), ".");
+  EXPECT_EQ(path_of(temp.file("to_first") + "/a/b", paths), "a/b");
+  EXPECT_EQ(path_of("/proc/self/root" + first + "/a", paths), "a");
+  EXPECT_EQ(path_of(temp.file("to_second") + "/a", paths), second + "/a");
+  EXPECT_EQ(path_of("/proc/self/root" + second, paths), second);
+  // Links below a root, places beside the roots, and what is not there, stay.
+  EXPECT_EQ(path_of("inner/a", paths), "inner/a");
+  EXPECT_EQ(path_of(first + "/inner/a", paths), "inner/a");
+  EXPECT_EQ(path_of(other + "/a", paths), other + "/a");
+  EXPECT_EQ(path_of("/no/such/folder", paths), "/no/such/folder");
+  const std::vector<std::string> none{"/no/such/root"};
+  EXPECT_EQ(path_of(other, {kKeys, first, first, "", none}), other);
+}
+
 TEST(ToolInput, KnowsTheHome) {
   EXPECT_EQ(path_of("~/.ssh/id"), "/home/u/.ssh/id");
   EXPECT_EQ(path_of("~"), "/home/u");
@@ -75,7 +103,7 @@ TEST(ToolInput, StandInIsAnObjectWhateverWasWritten) {
   for (const std::string_view text :
        {"{\"a\":1,\"a\":2}"sv, "\xff\xfe"sv, "{}\0"sv, "\n\"\\"sv, ""sv}) {
     const auto read = ToolInput::make(ToolInput::stand_in(text));
-    ASSERT_TRUE(read) << testing::PrintToString(text);
+    ASSERT_TRUE(read) << ::testing::PrintToString(text);
     EXPECT_EQ(read->text(), ToolInput::stand_in(text));
   }
   EXPECT_LT(ToolInput::stand_in(std::string(1 << 20, 'x')).size(), 20'000u);
@@ -95,7 +123,7 @@ TEST(ToolInput, OfAnOldLogIsReadableAndOtherwiseAsItWas) {
     EXPECT_EQ(reread(kept), kept);
   for (const std::string_view bad :
        {"{\"a\":\"\\ud800\"}"sv, "\xEF\xBB\xBF{}"sv, "{}\0"sv, "{\"a\":"sv, "[1]"sv, "nonsense"sv})
-    EXPECT_EQ(reread(std::string(bad)), ToolInput::stand_in(bad)) << testing::PrintToString(bad);
+    EXPECT_EQ(reread(std::string(bad)), ToolInput::stand_in(bad)) << ::testing::PrintToString(bad);
 }
 
 }  // namespace

@@ -560,7 +560,8 @@ TEST(Declarative, RefusesFilesOfAnotherShape) {
 
 TEST(Declarative, DoesNotPassOverASecondDocument) {
   EXPECT_EQ(mistake("on: agent_stop\ndo: compact\n---\non: before_tool_call\ndo: block"),
-            "/h/x.yaml:3:1: a second document: put several hooks below 'hooks:'");
+            "/h/x.yaml:4:1: a second document begins here, which nobody would read: write one "
+            "document, without '---' in it");
   EXPECT_EQ(only("# a comment\n---\non: agent_stop\ndo: compact\n").name, "x");
   EXPECT_EQ(
       only("on: before_tool_call\ndo:\n  action: block\n  reason: |\n    a\n    ---\n    b\n").name,

@@ -412,6 +412,31 @@ TEST(Executable, GetsTheCanonicalObjectUnchanged) {
   EXPECT_TRUE(dialect_environment(hook, payload.root(), {}).empty());
 }
 
+// Programs that read JSON differ in which of two values they take.
+TEST(Executable, AKeyThatComesTwiceIsNoAnswer) {
+  for (const char* const text :
+       {R"({"action":"none","action":"block"})", R"({"action":"block","action":"none"})",
+        R"({"permission":"allow","input":{"command":"a","command":"b"}})"}) {
+    const Verdict verdict = run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, exited(0, text));
+    EXPECT_TRUE(verdict.failed) << text;
+    EXPECT_TRUE(verdict.actions.empty()) << text;
+    EXPECT_NE(verdict.failure.find("twice"), std::string::npos) << verdict.failure;
+  }
+}
+
+TEST(Executable, AGuardThatIsNotUnderstoodHasNotAgreed) {
+  HookDefinition hook = hook_for(Dialect::kAgentd, AGENTD_EVENT_BEFORE_TOOL_CALL);
+  const JsonDocument payload = bash_payload();
+  const RawAnswer answer = exited(0, R"({"decision":"block"})");
+  EXPECT_FALSE(interpret(hook, payload.root(), answer).failed);
+  hook.on_failure = FailurePolicy::kClosed;
+  const Verdict verdict = interpret(hook, payload.root(), answer);
+  EXPECT_TRUE(verdict.failed);
+  EXPECT_NE(verdict.failure.find("its output was not understood: "), std::string::npos)
+      << verdict.failure;
+  EXPECT_FALSE(interpret(hook, payload.root(), exited(0, "{}")).failed);
+}
+
 TEST(Executable, StrictOutputMakesAWarningAFailure) {
   HookDefinition hook = hook_for(Dialect::kAgentd, AGENTD_EVENT_BEFORE_TOOL_CALL);
   const RawAnswer answer = exited(0, R"({"action":"block","colour":"red"})");

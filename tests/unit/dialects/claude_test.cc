@@ -175,6 +175,19 @@ TEST(ClaudeExit, TwoMeansWhatTheEventCanDo) {
   EXPECT_TRUE(answered(AGENTD_EVENT_AGENT_ERROR, 2, "", "x").actions.empty());
 }
 
+// A session begins there whatever its hooks say: Claude Code takes their context alone.
+TEST(ClaudeAnswer, ContinueFalseEndsNoSessionAtItsStartAndIsTold) {
+  const Verdict start = answered(AGENTD_EVENT_SESSION_START, 0,
+                                 R"({"continue":false,"stopReason":"the budget is spent"})");
+  const Action told = only_action(start);
+  EXPECT_EQ(told.kind, AGENTD_ACT_SYSTEM_MESSAGE);
+  EXPECT_EQ(told.text, "the budget is spent");
+  EXPECT_TRUE(any_contains(start.warnings, "continue: false stops nothing at SessionStart"));
+  const Verdict message = answered(AGENTD_EVENT_USER_MESSAGE_SEND, 0,
+                                   R"({"continue":false,"stopReason":"the budget is spent"})");
+  EXPECT_EQ(only_action(message).kind, AGENTD_ACT_STOP_RUN) << "the next event ends the run";
+}
+
 TEST(ClaudeExit, AnotherCodeIsAFailureAndNeverAnAnswer) {
   for (const int code : {1, 3, 126, 127}) {
     const Verdict verdict =

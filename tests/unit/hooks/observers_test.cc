@@ -317,5 +317,27 @@ TEST_F(Observing, ACancelledRunReachesObserversOnOtherThreads) {
   EXPECT_EQ(saw.load(), 2);
 }
 
+TEST_F(Observing, ObserversWhoseTurnComesTooLateAreNotAsked) {
+  std::atomic<int> asked{0};
+  for (const char* const name : {"a", "b"})
+    observer(name, [&](const TestCall&) { return asked.fetch_add(1), AGENTD_OK; });
+  std::vector<Subscription> all;
+  for (const auto& hook : hooks_) all.push_back(hook->what);
+  dispatcher_.publish(std::move(all));
+  const SlotLease slot(slots_);
+  Dispatch what;
+  what.event = kEvent;
+  what.payload = &payload_;
+  what.slots = &slots_;
+  what.deadline_ns = clock_.monotonic_ns();
+  Lines lines;
+  const auto outcome = dispatch(*dispatcher_.pin(), *slot, what, &lines);
+  EXPECT_EQ(asked.load(), 0);
+  EXPECT_EQ(
+      lines.text,
+      "a:failed[there was no time left to ask it] b:failed[there was no time left to ask it] ");
+  EXPECT_TRUE(outcome && !outcome->blocked);
+}
+
 }  // namespace
 }  // namespace agentd

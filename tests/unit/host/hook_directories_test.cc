@@ -69,6 +69,53 @@ TEST_F(HookDirectories, FilesAreToldByNameAndComeInItsOrder) {
   EXPECT_TRUE(found.problems.empty());
 }
 
+TEST_F(HookDirectories, WhatLooksLikeAHookAndIsNoneIsAProblem) {
+  const auto write = [&](const std::string& name, const std::string& text) {
+    temp_.write("home/hooks/" + name, text);
+    ::chmod((hooks() + "/" + name).c_str(), 0644);
+  };
+  const std::string elf(
+      "\x7f"
+      "ELF\2\1\1\0\0\0\0\0\0\0\0\0",
+      16);
+  write("a.YAML", "");
+  write("b.yml.TXT", "");
+  write("c", "#!/bin/sh\n");
+  write("d", elf + std::string("\3\0", 2));
+  write("e.json", "{\"hooks\": {}}");
+  for (const auto& [name, text] :
+       std::vector<std::pair<std::string, std::string>>{{"f.o", elf + std::string("\1\0", 2)},
+                                                        {"libx.so.1", elf + std::string("\3\0", 2)},
+                                                        {"g.json", "{\"words\": []}"},
+                                                        {"h.txt", "words"},
+                                                        {"i~", "#!/bin/sh\n"},
+                                                        {"j", "#"},
+                                                        {"k", ""}})
+    write(name, text);
+  EXPECT_EQ(::mkfifo((hooks() + "/pipe").c_str(), 0644), 0);
+  EXPECT_EQ(::symlink("nowhere", (hooks() + "/dangling").c_str()), 0);
+  const HookScan found = scan();
+  EXPECT_TRUE(found.files.empty());
+  std::vector<std::string> told;
+  for (const HookProblem& each : found.problems) {
+    EXPECT_TRUE(each.no_hook) << each.message;
+    EXPECT_TRUE(each.message.starts_with(each.path + " does not run: ")) << each.message;
+    told.push_back(each.name);
+  }
+  EXPECT_EQ(told, (std::vector<std::string>{"a", "b", "c", "d", "e.json"}));
+  EXPECT_EQ(names(scan({"c"}).disabled), std::vector<std::string>{"c"});
+}
+
+TEST_F(HookDirectories, AreMissedOnlyWhereASettingNamesThem) {
+  HookDirectory named{temp_.file("home/none"), Precedence::kUser};
+  named.setting = "config.yaml:3: hooks.dirs";
+  EXPECT_TRUE(scan_hook_directories(std::vector{HookDirectory{named.path}}, {}, ::geteuid()).problems.empty());
+  expect_refused(scan_hook_directories(std::vector{named}, {}, ::geteuid()),
+                 "config.yaml:3: hooks.dirs: " + named.path + " does not exist");
+  named.path = temp_.write("home/a_file", "text");
+  expect_refused(scan_hook_directories(std::vector{named}, {}, ::geteuid()), "hooks.dirs: ");
+}
+
 TEST_F(HookDirectories, ComeInTheOrderOfTheirList) {
   put("z.so");
   make("other", 0755);

@@ -157,6 +157,26 @@ TEST_F(Guardrail, PathsAreComparedHoweverTheyAreWritten) {
     EXPECT_EQ(file("read_file", path), "none") << path;
 }
 
+// What a search finds in a folder, it prints.
+TEST_F(Guardrail, ASearchReadsAllThatLiesBelow) {
+  fs::create_directories(work() + "/deep/secret");
+  rules(R"({"path":["deep/secret/**","keys/a.txt"],"action":"deny"})");
+  for (const char* const input :
+       {R"({"pattern":"x"})", R"({"pattern":"x","path":"."})", R"({"pattern":"x","path":"deep"})",
+        R"({"pattern":"x","path":"deep/secret"})", R"({"pattern":"x","path":"/"})",
+        R"({"pattern":"x","path":"keys"})", R"({"pattern":"x","glob":"src/*"})"})
+    EXPECT_EQ(verdict("grep", input), "deny") << input;
+  EXPECT_EQ(verdict("Grep", R"({"pattern":"x"})"), "deny");
+  for (const char* const input :
+       {R"({"pattern":"x","path":"src"})", R"({"pattern":"x","path":"deep/other"})",
+        R"({"pattern":"x","path":"key"})"})
+    EXPECT_EQ(verdict("grep", input), "none") << input;
+  EXPECT_EQ(file("read_file", "deep"), "none") << "reading a name is no search";
+  // Of those there may be one in every folder.
+  rules(R"({"path":["*.pem"],"action":"deny"})");
+  EXPECT_EQ(verdict("grep", R"({"pattern":"x"})"), "none");
+}
+
 TEST_F(Guardrail, EveryKeyThatNamesAPathCounts) {
   rules(R"({"path":["*.pem"],"action":"deny"})");
   for (const char* key : {"path", "file_path", "filename", "target", "destination", "source", "dir",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,6 +81,23 @@ TEST_F(Tools, ThatOnlyReadSaySo) {
     EXPECT_EQ((tool.flags & AGENTD_TOOL_READ_ONLY) != 0, reads) << tool.name;
     EXPECT_EQ((tool.flags & AGENTD_TOOL_DESTRUCTIVE) != 0, !reads) << tool.name;
   }
+}
+
+// As when a user may have no more processes; a limit on files holds for root as well.
+TEST_F(Tools, SayWhatToDoWhenNoCommandCanBeStarted) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::dup(STDERR_FILENO);
+  ASSERT_GE(next, 0);
+  ::close(next);
+  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::string said = bad("bash", R"({"command":"true"})");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(said,
+            "the command could not be run: the system gives agentd no more processes, memory or open files now. Wait "
+            "until others have ended, or have the limits raised that 'ulimit -a' shows");
+  EXPECT_EQ(good("bash", R"({"command":"echo well"})"), "well\n");
 }
 
 TEST(ToolsPlugin, OffersOnlyWhatItWasGranted) {

@@ -159,7 +159,8 @@ TEST_F(FilterEnd, SparesWhatOthersHaveStarted) {
       // It gets the write end of the filter's pipe again, as if it was made before that was closed.
       const std::string end = "/proc/" + wait_for_file("ready") + "/fd/1";
       const int held = ::open(end.c_str(), O_WRONLY | O_CLOEXEC);
-      const Birth birth(false);  // as everybody here makes processes: none gets what another one is branded with
+      // As everybody here makes processes: none gets what another one is branded with.
+      const Birth birth(Offspring::kAny);
       unborn = ::fork();
       if (unborn == 0) {
         char byte = 0;

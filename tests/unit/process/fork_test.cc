@@ -221,7 +221,7 @@ TEST_F(Forked, KeepsNoMoreOfAReportAndOfOutputThanItIsTold) {
 #if !defined(AGENTD_SANITIZED_BUILD)
 TEST_F(Forked, GetsNoMoreMemoryThanItIsTold) {
   const auto allocate = [](int) {
-    void* const memory = std::malloc(256u << 20);
+    char* volatile memory = static_cast<char*>(std::malloc(256u << 20));  // not left out by a compiler
     if (memory == nullptr) return 1;
     std::memset(memory, 1, 256u << 20);
     std::free(memory);

@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "core/process/births.h"
 #include "core/process/zygote.h"
 
 namespace {
@@ -48,7 +49,7 @@ int main(int argc, char** argv) {
   }
   agentd::ZygoteSide side(argc, argv, std::atoi(argv[1]));
   if (how == "slow") ::pause();
-  side.serve();
+  side.serve(agentd::Offspring::kAny);
   char wish[64] = "";
   const ssize_t got = ::read(3, wish, sizeof wish - 1);
   std::printf("session %s, parent %d, signals %s, descriptors %s, visits %d, names %s %s, wish %.*s\n",

@@ -41,14 +41,13 @@ std::string line_of(const UniqueFd& output) {
 class ZygoteTest : public Children {
  protected:
   static Result<Zygote> start(const std::string& how = "ready", Milliseconds at_most = kTime) {
-    return Zygote::start({FORKED_PROGRAM, std::to_string(::getpid()), how}, {"PATH=/usr/bin:/bin"},
+    return Zygote::start({FORKED_PROGRAM, std::to_string(::getpid()), how}, {"PATH=/usr/bin:/bin"}, Offspring::kAny,
                          at_most);
   }
   static Result<Child> fork(Zygote& zygote, const std::string& wish) {
     const UniqueFd file = memory_with(wish);
-    const std::string names[] = {"the-hook", "behind"};
-    const int pass[] = {file.get()};
-    return zygote.fork(names, pass, kTime);
+    const Zygote::Wish wishes[] = {{.arguments = {"the-hook", "behind"}, .pass = {file.get()}}};
+    return std::move(zygote.fork(wishes, kTime).at(0));
   }
   static void end(const Child& child) {
     kill_child(child);
@@ -75,6 +74,39 @@ TEST_F(ZygoteTest, ForksChildrenOfItsParentWithWhatTheyAreGiven) {
     EXPECT_EQ(exit->code, 7);
   }
   end(zygote->take_process());
+  EXPECT_FALSE(has_children());
+}
+
+TEST_F(ZygoteTest, ForksAsManyAsAreWantedAtOnceEachWithItsOwn) {
+  auto zygote = start();
+  ASSERT_TRUE(zygote) << zygote.error().message;
+  std::vector<UniqueFd> files;
+  std::vector<Zygote::Wish> wishes;
+  for (std::size_t i = 0; i < Zygote::kWishesMax; ++i) {
+    files.push_back(memory_with("wish " + std::to_string(i)));
+    wishes.push_back({.arguments = {"the-hook", "behind"}, .pass = {files.back().get()}});
+  }
+  auto children = zygote->fork(wishes, kTime);
+  ASSERT_EQ(children.size(), wishes.size());
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    ASSERT_TRUE(children[i]) << children[i].error().message;
+    EXPECT_EQ(all_of(children[i]->output), told(1, "wish " + std::to_string(i)));
+    EXPECT_TRUE(reap(*children[i], "it", true));
+  }
+  end(zygote->take_process());
+  EXPECT_FALSE(has_children());
+}
+
+TEST_F(ZygoteTest, ThatHasEndedFailsAllThatAreWanted) {
+  auto zygote = start();
+  ASSERT_TRUE(zygote);
+  end(zygote->take_process());
+  const UniqueFd file = memory_with("one");
+  const Zygote::Wish wish{.arguments = {"the-hook"}, .pass = {file.get()}};
+  const int before = descriptors();
+  const std::vector<Zygote::Wish> wishes{wish, wish, wish};
+  for (const auto& each : zygote->fork(wishes, kTime)) EXPECT_FALSE(each);
+  EXPECT_EQ(descriptors(), before);
   EXPECT_FALSE(has_children());
 }
 
@@ -140,8 +172,8 @@ TEST_F(ZygoteTest, ThatHasEndedIsAnErrorAndNoChild) {
 
 TEST_F(ZygoteTest, IsNoneWhenTheProgramIsNoneOrHasThreadsOrTakesTooLong) {
   const int before = descriptors();
-  EXPECT_FALSE(Zygote::start({"/bin/true"}, {"PATH=/usr/bin:/bin"}, kTime));
-  EXPECT_FALSE(Zygote::start({"/no/such/program"}, {"PATH=/usr/bin:/bin"}, kTime));
+  EXPECT_FALSE(Zygote::start({"/bin/true"}, {"PATH=/usr/bin:/bin"}, Offspring::kAny, kTime));
+  EXPECT_FALSE(Zygote::start({"/no/such/program"}, {"PATH=/usr/bin:/bin"}, Offspring::kAny, kTime));
   EXPECT_FALSE(start("threads"));
   EXPECT_FALSE(start("slow", Milliseconds(50)));
   EXPECT_FALSE(has_children());
@@ -151,10 +183,10 @@ TEST_F(ZygoteTest, IsNoneWhenTheProgramIsNoneOrHasThreadsOrTakesTooLong) {
 TEST_F(ZygoteTest, CutsNamesThatAreTooLong) {
   auto zygote = start();
   ASSERT_TRUE(zygote);
-  const std::string names[] = {std::string(10'000, 'x')};
   const UniqueFd file = memory_with("stay");
-  const int pass[] = {file.get()};
-  auto child = zygote->fork(names, pass, kTime);
+  const Zygote::Wish wishes[] = {{.arguments = {std::string(10'000, 'x')}, .pass = {file.get()}}};
+  auto children = zygote->fork(wishes, kTime);
+  auto& child = children.at(0);
   ASSERT_TRUE(child);
   EXPECT_NE(line_of(child->output).find("names xxx"), std::string::npos);
   EXPECT_TRUE(alive(child->pid));

@@ -195,7 +195,7 @@ TEST_F(AnthropicTest, KeepsTheTextThatArrivedBeforeTheCut) {
 }
 
 TEST_F(AnthropicTest, DropsACallThatTheTokenLimitMayHaveCut) {
-  for (const char* reason : {"max_tokens", "refusal", "model_context_window_exceeded"}) {
+  for (const char* reason : {"max_tokens", "refusal", "model_context_window_exceeded", "of_tomorrow"}) {
     http_.stream({AnthropicWire().start().text({"t"}).tool_use("t1", "bash", {"{\"a\":"}).finish(reason).bytes()});
     const auto result = ask();
     ASSERT_TRUE(result) << reason << result.error().message;
@@ -209,7 +209,7 @@ TEST_F(AnthropicTest, KnowsEveryStopReason) {
       {"end_turn", StopReason::kEndTurn},        {"tool_use", StopReason::kToolUse},
       {"max_tokens", StopReason::kMaxTokens},    {"stop_sequence", StopReason::kSequence},
       {"refusal", StopReason::kRefusal},         {"pause_turn", StopReason::kPause},
-      {"model_context_window_exceeded", StopReason::kContextLength}, {"of_tomorrow", StopReason::kEndTurn}};
+      {"model_context_window_exceeded", StopReason::kContextLength}, {"of_tomorrow", StopReason::kInterrupted}};
   for (const auto& [name, reason] : reasons) {
     http_.stream({AnthropicWire().start().text({"x"}).finish(name).bytes()});
     EXPECT_EQ(ask()->stop_reason, reason) << name;

@@ -3,16 +3,20 @@
 // saved, and that nobody dies of it.
 #include <fcntl.h>
 #include <lmdb.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
@@ -221,8 +225,7 @@ class DamagedStore : public testing::Test {
     const auto salvaged = salvage_store(path(), to, clock_);
     if (!salvaged) {
       EXPECT_NE(salvaged.error().code, Code::kInternal) << salvaged.error().message;
-      EXPECT_TRUE(expected.empty() || salvaged.error().message.find("meta") != std::string::npos)
-          << salvaged.error().message;
+      EXPECT_TRUE(expected.empty()) << salvaged.error().message;
       std::filesystem::remove_all(to);
       return;
     }
@@ -317,9 +320,117 @@ TEST_F(DamagedStore, AnOlderMetaPageIsReported) {
 }
 
 // What the guards are for: without them the same damage ends a process by a signal.
+// The number of the last page is eight bytes of a meta page; nothing has a sum over it.
+TEST_F(DamagedStore, AMetaPageThatNamesPagesWithoutEndIsReportedAtOnce) {
+  for (const std::size_t meta : {std::size_t{0}, std::size_t{1}}) {
+    std::string bytes = whole_;
+    bytes[meta * kPageBytes + 16 + 24 + 2 * 48 + 4] = 8;  // 2^35 pages
+    const int code = in_child([&] {
+      const rlimit seconds{20, 20};
+      if (::setrlimit(RLIMIT_CPU, &seconds) != 0) return 2;
+      expect_survived(bytes, "meta page " + std::to_string(meta));
+      return HasFailure() ? 1 : 0;
+    });
+    EXPECT_EQ(code, 0) << "meta page " << meta;
+  }
+}
+
+TEST_F(DamagedStore, OneMetaPageIsEnoughToSaveEverything) {
+  constexpr std::size_t kMagicAt = 16, kMapBytesAt = 32, kLastPageAt = 136, kTransactionAt = 144;
+  for (const std::size_t meta : {std::size_t{0}, std::size_t{1}}) {
+    for (const std::size_t at :
+         {kMagicAt, kMapBytesAt + 6, kLastPageAt + 5, kTransactionAt, kTransactionAt + 6}) {
+      std::string bytes = whole_;
+      char& damaged = bytes[meta * kPageBytes + at];
+      damaged = static_cast<char>(damaged ^ 1);
+      write(bytes);
+      SCOPED_TRACE("meta page " + std::to_string(meta) + ", byte " + std::to_string(at));
+      const auto report = check_store(path());
+      ASSERT_OK(report);
+      EXPECT_FALSE(report->damage.empty());
+      const std::string to = dir_ / ("saved" + std::to_string(++saved_));
+      const auto salvaged = salvage_store(path(), to, clock_);
+      ASSERT_OK(salvaged);
+      LmdbOptions there = options();
+      there.directory = to;
+      const auto store = open_lmdb_store(there, clock_);
+      ASSERT_OK(store);
+      for (std::uint8_t number = 1; number <= kConversations; ++number) {
+        if (number == 3 || number == 7) continue;
+        EXPECT_OK((*store)->verify(id_of(number)));
+        EXPECT_EQ((*store)->info(id_of(number)).value_or({}).revision, 14u) << number;
+      }
+      std::filesystem::remove_all(to);
+    }
+  }
+}
+
+TEST_F(DamagedStore, WhatWasStoredLastIsSavedWithTheMetaPageBeforeIt) {
+  {
+    const auto store = open_lmdb_store(options(), clock_);
+    ASSERT_OK(store);
+    ASSERT_OK((*store)->append(id_of(1), 14, {{user_message("the last word")}}));
+  }
+  const std::string bytes = *read_file(path() + "/data.mdb", 1u << 30);
+  for (const std::size_t meta : {std::size_t{0}, std::size_t{1}}) {
+    SCOPED_TRACE(meta);
+    std::string damaged = bytes;
+    damaged[meta * kPageBytes + 16] = 0;
+    write(damaged);
+    const std::string to = dir_ / ("saved" + std::to_string(++saved_));
+    ASSERT_OK(salvage_store(path(), to, clock_));
+    LmdbOptions there = options();
+    there.directory = to;
+    const auto store = open_lmdb_store(there, clock_);
+    ASSERT_OK(store);
+    EXPECT_OK((*store)->verify(id_of(1)));
+    EXPECT_EQ((*store)->info(id_of(1)).value_or({}).revision, 15u);
+  }
+}
+
+// The control of the damage to meta pages: who writes has one page ahead of the other all the time.
+TEST_F(DamagedStore, ALookAtAStoreThatIsWrittenToFindsItWhole) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    ::close(ends[0]);
+    auto store = open_lmdb_store(options(), clock_);
+    if (!store) ::_exit(1);
+    for (std::uint64_t revision = 14;; ++revision) {
+      if (!(*store)->append(id_of(1), revision, {{user_message("more")}})) ::_exit(2);
+      if (::write(ends[1], "", 1) != 1) ::_exit(0);
+    }
+  }
+  ::close(ends[1]);
+  const UniqueFd from(ends[0]);
+  std::atomic<std::uint64_t> written{0};
+  std::thread reader([&] {
+    char bytes[64];
+    for (ssize_t got = 1; (got = ::read(from.get(), bytes, sizeof bytes)) > 0;)
+      written += static_cast<std::uint64_t>(got);
+  });
+  while (written == 0) ::usleep(1'000);
+  const std::uint64_t before = written;
+  for (int i = 0; i < 60; ++i) {
+    const auto report = check_store(path());
+    EXPECT_OK(report);
+    for (const StoreFinding& finding : report.value_or({}).damage) ADD_FAILURE() << text_of(finding);
+  }
+  EXPECT_OK(backup_store(path(), dir_ / "backup"));
+  EXPECT_GT(written, before + 10) << "nobody wrote meanwhile";
+  ::kill(writer, SIGKILL);
+  int status = 0;
+  ::waitpid(writer, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status)) << WEXITSTATUS(status);
+  reader.join();
+}
+
 TEST_F(DamagedStore, ARawReaderDiesOfSomeDamage) {
   const auto raw = [&] {
     return in_child([&] {
+      const rlimit seconds{5, 5};  // pages that lead back to themselves are read without an end
+      if (::setrlimit(RLIMIT_CPU, &seconds) != 0) return 1;
       MDB_env* env = nullptr;
       MDB_txn* txn = nullptr;
       MDB_dbi names = 0;

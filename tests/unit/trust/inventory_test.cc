@@ -110,12 +110,13 @@ TEST_F(Inventories, AChangedGuardBlocks) {
   EXPECT_EQ(found.events, std::vector<std::string>{"before_tool_call"});
 }
 
-TEST_F(Inventories, AGuardWithoutItsExecutableBitIsMissing) {
+TEST_F(Inventories, AGuardWithoutItsExecutableBitBlocks) {
   const std::string path = put("home/hooks/g", "#!/bin/sh\n", 0755);
   trust("g", path, "#!/bin/sh\n", true);
   EXPECT_FALSE(one("g").blocks());
   ::chmod(path.c_str(), 0644);
-  EXPECT_EQ(one("g").state, HookState::kMissing);
+  EXPECT_EQ(one("g").state, HookState::kBroken);
+  EXPECT_NE(one("g").why_not.find("chmod +x " + path), std::string::npos) << one("g").why_not;
   EXPECT_TRUE(one("g").blocks());
 }
 

@@ -145,7 +145,7 @@ TEST(Program, SaysOneSentenceToWhoeverStartsItByHand) {
 }
 
 TEST(Program, LinksTheCLibraryAlone) {
-#if defined(AGENTD_WORKER_SANITIZED_BUILD)
+#if defined(AGENTD_SANITIZED_BUILD)
   GTEST_SKIP() << "a sanitizer's runtime is linked, too";
 #endif
   FilterRequest request;

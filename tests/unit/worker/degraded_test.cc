@@ -32,9 +32,10 @@ bool take_away(std::initializer_list<int> calls, bool seccomp_too) {
   bool good = filter != nullptr;
   for (const int call : calls)
     good = good && ::seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0) == 0;
+  const scmp_arg_cmp sets_seccomp{0, SCMP_CMP_EQ, PR_SET_SECCOMP, 0};
   if (seccomp_too)
-    good = good && ::seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1,
-                                      SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP)) == 0;
+    good = good && ::seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1,
+                                            &sets_seccomp) == 0;
   return good && ::seccomp_load(filter) == 0;
 }
 

@@ -281,14 +281,14 @@ TEST_P(Sandbox, LimitsWhatTheProcessIs) {
   EXPECT_EQ(ask("dumpable"), "0");
   EXPECT_EQ(ask("new_privs"), "1");
   EXPECT_EQ(ask("umask"), "63");
-#if !defined(AGENTD_WORKER_SANITIZED_BUILD)
+#if !defined(AGENTD_SANITIZED_BUILD)
   EXPECT_EQ(ask("limits"), "0 256 0 " + std::to_string(64u << 20) + " ");
   EXPECT_EQ(ask("allocate 16"), "memory");
   EXPECT_EQ(ask("allocate 100"), "NULL");
 #endif
 }
 
-#if !defined(AGENTD_WORKER_SANITIZED_BUILD)
+#if !defined(AGENTD_SANITIZED_BUILD)
 TEST_P(Sandbox, LimitsMemoryThatIsNotCountedAsAllocated) {
   for (const bool unconfined : {false, true}) {
     start({}, unconfined);

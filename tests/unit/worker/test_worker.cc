@@ -102,10 +102,12 @@ Result<Child> TestWorker::make_process(std::span<const int> pass) {
   if (options_.unconfined) ground = "off";
   constexpr Milliseconds kTime{20'000};
   AGENTD_TRY(Zygote zygote,
-             Zygote::start({AGENTD_WORKER_PROGRAM, "zygote", self + ":" + ground}, environment, kTime));
+             Zygote::start({AGENTD_WORKER_PROGRAM, "zygote", self + ":" + ground}, environment,
+                           Offspring::kAny, kTime));
   zygote_.emplace(zygote.take_process());
-  const std::string arguments[] = {"puppet", self};
-  return zygote.fork(arguments, pass, kTime);
+  const Zygote::Wish wishes[] = {
+      {.arguments = {"puppet", self}, .pass = {pass.begin(), pass.end()}}};
+  return std::move(zygote.fork(wishes, kTime).at(0));
 }
 
 void TestWorker::start(int module_fd) {

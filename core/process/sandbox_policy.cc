@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/process/sandbox_policy.h"
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/fs.h>
+#include <linux/futex.h>
+#include <linux/netlink.h>
+#include <linux/sched.h>
+#include <linux/sockios.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+
+#include "core/base/file.h"
+#include "core/process/sandbox_calls.h"
+
+namespace agentd {
+namespace {
+
+// Calls of futex(2) that libseccomp 2.5 has no names for.
+constexpr int kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
+constexpr std::size_t kInstructionsMax = 4'096;  // of the kernel
+constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;  // Landlock's
+constexpr std::uint64_t kIoPriorityOfProcess = 1;  // linux/ioprio.h
+
+struct EndFilter {
+  void operator()(void* filter) const { ::seccomp_release(filter); }
+};
+
+// What nobody speaks of is refused by EPERM, or open.
+class Filter {
+ public:
+  enum class Other { kRefused, kOpen };
+  explicit Filter(Other other)
+      : filter_(::seccomp_init(other == Other::kOpen ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM))) {
+    if (!filter_) return;
+    // Numbers of other kinds of program (32 bit, x32) are refused like all others.
+    ::seccomp_attr_set(filter_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+    constexpr std::uint32_t kBinaryTree = 2;
+    ::seccomp_attr_set(filter_.get(), SCMP_FLTATR_CTL_OPTIMIZE, kBinaryTree);
+  }
+
+  void allow(const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) {
+    add(SCMP_ACT_ALLOW, ::seccomp_syscall_resolve_name(name), arguments);
+  }
+  // One rule for each of the values that argument may have.
+  void allow_values(const char* name, unsigned argument,
+                    std::initializer_list<std::uint64_t> values) {
+    for (const std::uint64_t value : values)
+      allow(name, {{argument, SCMP_CMP_MASKED_EQ, kLowHalf, value}});
+  }
+  void allow(int call) { add(SCMP_ACT_ALLOW, call, {}); }
+  void refuse(const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) {
+    answer(EPERM, ::seccomp_syscall_resolve_name(name), arguments);
+  }
+  void answer(unsigned error, int call, std::initializer_list<scmp_arg_cmp> arguments = {}) {
+    add(SCMP_ACT_ERRNO(error), call, arguments);
+  }
+
+  bool no_memory() const { return !filter_ || no_memory_; }
+  // Empty when it could not be made.
+  std::vector<FilterInstruction> program() const {
+    static_assert(sizeof(FilterInstruction) == sizeof(sock_filter));
+    int ends[2] = {-1, -1};
+    if (no_memory() || ::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return {};
+    const UniqueFd from(ends[0]), to(ends[1]);
+    std::vector<FilterInstruction> out(kInstructionsMax);
+    if (::seccomp_export_bpf(filter_.get(), to.get()) != 0) return {};
+    const ssize_t got = ::read(from.get(), out.data(), out.size() * sizeof(FilterInstruction));
+    out.resize(got > 0 ? static_cast<std::size_t>(got) / sizeof(FilterInstruction) : 0);
+    return out;
+  }
+
+  // Of an argument that the kernel reads as an int.
+  static constexpr std::uint64_t kLowHalf = 0xffffffff;
+
+ private:
+  // A call that libseccomp does not know stays refused.
+  void add(std::uint32_t action, int call, std::initializer_list<scmp_arg_cmp> arguments) {
+    if (call < 0 || !filter_) return;
+    const int got = ::seccomp_rule_add_array(
+        filter_.get(), action, call, static_cast<unsigned>(arguments.size()), arguments.begin());
+    if (got == -ENOMEM) no_memory_ = true;
+  }
+
+  std::unique_ptr<void, EndFilter> filter_;
+  bool no_memory_ = false;
+};
+
+scmp_arg_cmp is(unsigned argument, std::uint64_t value) {
+  return {argument, SCMP_CMP_MASKED_EQ, Filter::kLowHalf, value};
+}
+scmp_arg_cmp is_null(unsigned argument) { return {argument, SCMP_CMP_EQ, 0, 0}; }
+scmp_arg_cmp is_not(unsigned argument, std::uint64_t value) {
+  return {argument, SCMP_CMP_NE, value, 0};
+}
+scmp_arg_cmp has_bits(unsigned argument, std::uint64_t mask, std::uint64_t bits) {
+  return {argument, SCMP_CMP_MASKED_EQ, mask, bits};
+}
+
+bool is_open(std::string_view opened_by, const OpenedCalls& opened) {
+  const auto names = [&](std::string_view capability) {
+    return opened_by.find(capability) != std::string_view::npos;
+  };
+  return opened_by == "always" || (opened.files_read && names("files:read")) ||
+         (opened.files_write && names("files:write")) || (opened.network && names("network")) ||
+         (opened.processes && names("processes"));
+}
+
+// A call that moves or wakes the sleepers of another word could take the host's thread from the
+// word on which it waits for this process.
+void allow_futex(Filter& filter) {
+  constexpr std::uint64_t kCommand =
+      Filter::kLowHalf & ~std::uint64_t{FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME};
+  using Commands = std::initializer_list<std::uint64_t>;
+  for (const std::uint64_t command :
+       Commands{FUTEX_WAIT, FUTEX_WAKE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET})
+    filter.allow("futex", {has_bits(1, kCommand, command)});
+  for (const std::uint64_t command :
+       Commands{FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP, FUTEX_LOCK_PI, FUTEX_UNLOCK_PI,
+                FUTEX_TRYLOCK_PI, FUTEX_WAIT_REQUEUE_PI, FUTEX_CMP_REQUEUE_PI, FUTEX_LOCK_PI2})
+    filter.answer(ENOSYS, ::seccomp_syscall_resolve_name("futex"),
+                  {has_bits(1, kCommand, command)});
+  for (const int call : {kFutexWake, kFutexWait, kFutexRequeue}) filter.answer(ENOSYS, call);
+}
+
+// Threads; with `processes` others, too, and before the sandbox is whole those that are its parent's. A
+// namespace of its own nobody gets.
+void allow_clone(Filter& filter, bool processes) {
+  constexpr std::uint64_t kSpaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+  if (processes) {
+    filter.allow("clone", {has_bits(0, kSpaces, 0)});
+    return;
+  }
+  filter.allow("clone", {has_bits(0, kSpaces | CLONE_THREAD, CLONE_THREAD)});
+  filter.allow("clone", {has_bits(0, kSpaces | CLONE_THREAD | CLONE_PARENT, CLONE_PARENT)});
+}
+
+// Advice that would take pages from under the host (MADV_REMOVE) is not there, nor what compares or
+// moves pages for the whole machine.
+void allow_advice(Filter& filter) {
+  constexpr std::uint64_t kGuardInstall = 102, kGuardRemove = 103;
+  filter.allow_values(
+      "madvise", 2,
+      {MADV_NORMAL,   MADV_RANDOM,        MADV_SEQUENTIAL,     MADV_WILLNEED,   MADV_DONTNEED,
+       MADV_FREE,     MADV_DONTFORK,      MADV_DOFORK,         MADV_HUGEPAGE,   MADV_NOHUGEPAGE,
+       MADV_DONTDUMP, MADV_DODUMP,        MADV_WIPEONFORK,     MADV_KEEPONFORK, MADV_COLD,
+       MADV_PAGEOUT,  MADV_POPULATE_READ, MADV_POPULATE_WRITE, kGuardInstall,   kGuardRemove});
+}
+
+// The host ends this process and must stay able to: PR_SET_DUMPABLE and its like are not there.
+void allow_process_control(Filter& filter, const OpenedCalls& opened) {
+  constexpr std::uint64_t kSetVma = 0x53564d41;
+  filter.allow_values(
+      "prctl", 0,
+      {PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP, PR_CAPBSET_READ,
+       PR_GET_SECUREBITS, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK, PR_SET_NO_NEW_PRIVS,
+       PR_GET_NO_NEW_PRIVS, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_GET_SPECULATION_CTRL,
+       PR_SET_SPECULATION_CTRL, PR_GET_PDEATHSIG, PR_SET_PDEATHSIG, kSetVma});
+  if (opened.processes)
+    filter.allow_values("prctl", 0, {PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER});
+  filter.allow("prlimit64");
+}
+
+// Who may set the priority of another process of the user can starve the host. Its own one a process
+// may set, named by 0: a number could be anybody's, and a thread's number is not known here.
+void allow_own_priority(Filter& filter) {
+  filter.allow("setpriority", {is(0, PRIO_PROCESS), is(1, 0)});
+  filter.allow("ioprio_set", {is(0, kIoPriorityOfProcess), is(1, 0)});
+  for (const char* const call :
+       {"sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"})
+    filter.allow(call, {is(0, 0)});
+}
+
+// Without what makes a pipe larger, and what tells of events by a signal, to anybody. A lock costs
+// the kernel memory that no limit counts: they are for those who have files.
+void allow_descriptors(Filter& filter, const OpenedCalls& opened) {
+  constexpr std::uint64_t kDupQuery = 1027;
+  filter.allow_values("fcntl", 1,
+                      {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETPIPE_SZ,
+                       F_GET_SEALS, kDupQuery});
+  if (opened.files_read || opened.files_write)
+    filter.allow_values("fcntl", 1,
+                        {F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW});
+  filter.allow_values("ioctl", 1,
+                      {FIOCLEX, FIONCLEX, FIONBIO, FIONREAD, TCGETS, TIOCGWINSZ, TIOCGPGRP});
+  if (opened.files_write) filter.allow_values("ioctl", 1, {FICLONE, FICLONERANGE});
+  if (opened.network)
+    filter.allow_values("ioctl", 1,
+                        {SIOCATMARK, SIOCOUTQ, SIOCGIFCONF, SIOCGIFNAME, SIOCGIFINDEX, SIOCGIFFLAGS,
+                         SIOCGIFADDR, SIOCGIFNETMASK, SIOCGIFBRDADDR, SIOCGIFMTU, SIOCGIFHWADDR});
+}
+
+// A socket of this machine leads to whoever listens there, and he may run what he is told. A pair
+// of stream sockets leads nowhere else; one of datagram sockets does, by the name of any other.
+void allow_sockets(Filter& filter, bool network) {
+  constexpr std::uint64_t kType = 0xf;
+  filter.allow("socketpair", {is(0, AF_UNIX), has_bits(1, kType, SOCK_STREAM)});
+  if (!network) {
+    filter.allow("sendto", {is_null(4)});
+    return;
+  }
+  filter.allow("sendto");
+  filter.allow_values("socket", 0, {AF_INET, AF_INET6});
+  filter.allow("socket", {is(0, AF_NETLINK), is(2, NETLINK_ROUTE)});
+}
+
+// For the program that makes itself ready; refuse_rest() takes it back.
+void allow_getting_ready(Filter& filter) {
+  for (const char* const call :
+       {"kill", "pidfd_send_signal", "recvmsg", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "seccomp",
+        "setsid", "tgkill", "tkill", "open", "openat", "openat2", "creat"})
+    filter.allow(call);
+  for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf})
+    filter.allow(static_cast<int>(call));
+}
+
+// What a filter of all processes with the same capabilities can say.
+void open_ground(Filter& filter, const OpenedCalls& opened) {
+  for (const CallGroup& group : open_calls())
+    if (is_open(group.opened_by, opened))
+      for (const char* const name : group.names) filter.allow(name);
+  allow_futex(filter);
+  allow_clone(filter, opened.processes);
+  allow_advice(filter);
+  allow_process_control(filter, opened);
+  allow_own_priority(filter);
+  allow_descriptors(filter, opened);
+  allow_sockets(filter, opened.network);
+  allow_getting_ready(filter);
+  // By descriptor alone, of what it has opened: Landlock does not look at times.
+  if (opened.files_write) filter.allow("utimensat", {is_null(1)});
+  for (const char* const name : calls_with_an_older_way())
+    filter.answer(ENOSYS, ::seccomp_syscall_resolve_name(name));
+}
+
+// To itself, as abort() does, everybody may send signals; to others where the kernel keeps signals inside of
+// the sandbox.
+void refuse_signals(Filter& filter) {
+  for (const char* const call : {"kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"})
+    filter.refuse(call, {is_not(0, kSelfNumber)});
+  filter.refuse("tkill");
+  filter.refuse("pidfd_send_signal");
+}
+
+// Older kernels let a file that may be read be emptied while it is opened.
+void refuse_emptying(Filter& filter) {
+  filter.refuse("creat");
+  filter.refuse("open", {has_bits(1, O_TRUNC, O_TRUNC)});
+  filter.refuse("openat", {has_bits(2, O_TRUNC, O_TRUNC)});
+  // Its flags lie in memory, out of reach for a filter; libraries go on with openat().
+  filter.answer(ENOSYS, ::seccomp_syscall_resolve_name("openat2"));
+}
+
+// The host ends this process and must stay able to.
+void refuse_rest(Filter& filter, const OpenedCalls& opened, long landlock) {
+  for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf})
+    filter.answer(EPERM, static_cast<int>(call));
+  filter.refuse("seccomp");
+  filter.refuse("prctl", {is(0, PR_SET_PDEATHSIG)});
+  if (opened.own_limits)
+    filter.refuse("prlimit64", {is_not(2, 0), is_not(0, 0)});
+  else
+    filter.refuse("prlimit64", {is_not(2, 0)});
+  if (!opened.processes) filter.refuse("setsid");
+  if (!opened.processes) filter.refuse("clone", {has_bits(0, CLONE_THREAD, 0)});
+  if (!opened.processes && !opened.network) filter.refuse("recvmsg");
+  if (!opened.processes || landlock < kLandlockGuardsSignals) refuse_signals(filter);
+  if (!opened.files_write && landlock < kLandlockGuardsEmptying) refuse_emptying(filter);
+}
+
+}  // namespace
+
+std::vector<FilterInstruction> make_ground_program(const OpenedCalls& opened) {
+  Filter filter(Filter::Other::kRefused);
+  open_ground(filter, opened);
+  return filter.program();
+}
+
+std::vector<FilterInstruction> make_rest_program(const OpenedCalls& opened, long landlock) {
+  Filter filter(Filter::Other::kOpen);
+  refuse_rest(filter, opened, landlock);
+  return filter.program();
+}
+
+}  // namespace agentd

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// sandbox_programs.h - the filters of system calls that a sandboxed process enters, one for each set
+// of capabilities. They are made when agentd is built, from sandbox_policy.h: making one takes half
+// a millisecond, and no process would have another one than the next.
+//
+// Threading: constants.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace agentd {
+
+// struct sock_filter of linux/filter.h.
+struct FilterInstruction {
+  std::uint16_t code = 0;
+  std::uint8_t jump_true = 0, jump_false = 0;
+  std::uint32_t value = 0;
+};
+using FilterProgram = std::span<const FilterInstruction>;
+
+// What opens calls; see SandboxRules.
+struct OpenedCalls {
+  bool network = false, processes = false, files_read = false, files_write = false;
+  bool own_limits = false;
+};
+
+// The versions of Landlock with which a filter has less to refuse: older ones do not guard files from
+// being emptied, or signals from leaving the sandbox.
+constexpr long kLandlockGuardsEmptying = 3, kLandlockGuardsSignals = 6;
+
+// Stands for the number of the process, which is known when the filter is entered: no process has
+// one as large.
+constexpr std::uint32_t kSelfNumber = 0x7ffffff1;
+
+// What all processes with the same capabilities have in common, a process that makes itself ready
+// included.
+FilterProgram ground_program(const OpenedCalls& opened);
+// What a process needed to get ready, and what depends on its number and on Landlock. `landlock`:
+// the version that guards its files, 0 = none.
+FilterProgram rest_program(const OpenedCalls& opened, long landlock);
+
+// ---- the tables: what sandbox_programs_main.cc writes, and how it is found there
+
+constexpr std::size_t kGroundPrograms = 16, kRestPrograms = 48;
+constexpr std::array<long, 3> kLandlockAges{0, kLandlockGuardsEmptying, kLandlockGuardsSignals};
+
+constexpr std::size_t ground_index(const OpenedCalls& opened) {
+  return std::size_t{opened.network} | std::size_t{opened.processes} << 1 |
+         std::size_t{opened.files_read} << 2 | std::size_t{opened.files_write} << 3;
+}
+constexpr std::size_t rest_index(const OpenedCalls& opened, long landlock) {
+  const std::size_t age = landlock >= kLandlockAges[2] ? 2 : landlock >= kLandlockAges[1] ? 1 : 0;
+  return (std::size_t{opened.network} | std::size_t{opened.processes} << 1 |
+          std::size_t{opened.own_limits} << 2 | std::size_t{opened.files_write} << 3) +
+         16 * age;
+}
+
+}  // namespace agentd

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run ends that is interrupted, and what its exit code says.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "core/base/file.h"
+#include "tests/e2e/program.h"
+
+namespace agentd::testing {
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+class Ends : public ::testing::Test {
+ protected:
+  // Hooks that change run without consent.
+  Ends() { program_.config("hooks: {dev: true}\n"); }
+
+  // A hook that tells when it was asked, and then answers nobody for ten minutes.
+  void hang_at(const std::string& event, const std::string& more = {}) {
+    program_.file("mark", "");
+    AGENTD_ASSERT(make_directories(program_.home() + "/hooks"));
+    AGENTD_ASSERT(write_file_atomically(program_.home() + "/hooks/hang.yaml",
+                                        "on: " + event + "\n" + more + "command: echo asked >> " +
+                                            program_.project() + "/mark; sleep 600\n",
+                                        0600));
+  }
+
+  std::vector<std::string> scripted(std::vector<std::string> words, const std::string& turns) {
+    words.insert(words.end(), {"--script", program_.script(turns)});
+    return words;
+  }
+
+  // Sends the signal when the hook was asked; the run must not wait for the hook.
+  Finished interrupt(const std::vector<std::string>& words, int signal,
+                     const std::string& input = {}) {
+    Running running = program_.start(words, input);
+    const auto asked = [&] {
+      return has(read_file(program_.project() + "/mark", 1000).value_or(""), "asked");
+    };
+    for (int i = 0; i < 4'000 && !asked(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_TRUE(asked()) << running.err();
+    const auto start = std::chrono::steady_clock::now();
+    running.signal(signal);
+    Finished done = running.wait();
+    // The deadline of the hook is 30 s.
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15)) << done.err;
+    return done;
+  }
+
+  Program program_;
+};
+
+constexpr char kTurns[] =
+    "- text: I look.\n  calls: [{name: bash, input: {command: 'true'}}]\n"
+    "- text: Done.\n";
+
+TEST_F(Ends, ASignalDuringAnyHookEndsTheRunAndIsItsExitCode) {
+  const char* const kEvents[] = {"session_start",     "user_message_send", "turn_start",
+                                 "before_model_call", "after_model_call",  "before_tool_call",
+                                 "after_tool_call",   "turn_end",          "agent_stop",
+                                 "permission_request"};
+  const int kSignals[] = {SIGTERM, SIGINT, SIGHUP};
+  std::size_t turn = 0;
+  for (const std::string event : kEvents) {
+    SCOPED_TRACE(event);
+    hang_at(event);
+    const int signal = kSignals[turn++ % 3];
+    std::vector<std::string> words{"run", "look"};
+    if (event != "permission_request") words.insert(words.end(), {"--allow", "*"});
+    const Finished done = interrupt(scripted(words, kTurns), signal);
+    EXPECT_EQ(done.code, 128 + signal) << done.err;
+    EXPECT_TRUE(has(done.err, "agentd: the run was interrupted\n")) << done.err;
+    // What was said is kept.
+    const Finished next =
+        program_.run(scripted({"run", "--no-hooks", "--follow", "go on"},
+                              "- text: well\n  expect: {contains: [look, go on]}\n"));
+    EXPECT_EQ(next.code, 0) << next.err;
+  }
+}
+
+TEST_F(Ends, ASignalBehindTheLastAnswerKeepsTheAnswer) {
+  for (const char* event : {"after_model_call", "turn_end", "agent_stop"}) {
+    SCOPED_TRACE(event);
+    hang_at(event);
+    const Finished done = interrupt(scripted({"run", "look"}, "- text: Done.\n"), SIGTERM);
+    EXPECT_EQ(done.code, 128 + SIGTERM) << done.err;
+    EXPECT_EQ(done.out, "Done.\n");
+    // It is whole: the model is told of no interruption.
+    const Finished next = program_.run(
+        scripted({"run", "--no-hooks", "--follow", "go on"},
+                 "- text: well\n  expect: {contains: Done., not_contains: '[interrupted'}\n"));
+    EXPECT_EQ(next.code, 0) << next.err;
+  }
+}
+
+// It fails closed, and stops what it guards; but nobody has refused anything.
+TEST_F(Ends, AGuardThatASignalCutsShortHasNotRefused) {
+  for (const char* event :
+       {"user_message_send", "before_model_call", "after_model_call", "before_tool_call"}) {
+    SCOPED_TRACE(event);
+    hang_at(event, "on_failure: closed\n");
+    const Finished done = interrupt(scripted({"run", "a secret", "--allow", "*"}, kTurns), SIGINT);
+    EXPECT_EQ(done.code, 128 + SIGINT) << done.err;
+    EXPECT_TRUE(has(done.err, "agentd: the run was interrupted\n")) << done.err;
+    EXPECT_FALSE(has(done.out, "Done.")) << done.out;
+    if (std::string_view(event) != "user_message_send") continue;
+    // What it had not looked at yet is stored nowhere.
+    EXPECT_FALSE(has(program_.run({"conversation", "show", program_.newest()}).out, "a secret"));
+  }
+}
+
+TEST_F(Ends, ASignalDuringACompactionsHookIsItsExitCode) {
+  ASSERT_EQ(program_.run(scripted({"run", "one"}, "- text: a\n")).code, 0);
+  const std::pair<const char*, const char*> kHooks[] = {
+      {"session_start", ""},
+      {"before_compaction", ""},
+      {"before_compaction", "on_failure: closed\n"}};
+  for (const auto& [event, closed] : kHooks) {
+    SCOPED_TRACE(std::string(event) + closed);
+    hang_at(event, closed);
+    const Finished done =
+        interrupt(scripted({"compact", "--follow"}, "- for: summary\n  text: never\n"), SIGTERM);
+    EXPECT_EQ(done.code, 128 + SIGTERM) << done.err;
+    EXPECT_TRUE(has(done.err, "interrupted")) << done.err;
+  }
+}
+
+// Nobody is there who could take a prompt back: the chat ends as a run does.
+TEST_F(Ends, AChatThatReadsAPipeEndsAsARunDoes) {
+  for (const char* event : {"session_start", "user_message_send", "agent_stop"})
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      SCOPED_TRACE(std::string(event) + " " + std::to_string(signal));
+      hang_at(event);
+      const Finished done =
+          interrupt(scripted({"chat"}, "- text: first\n- text: second\n"), signal, "one\ntwo\n");
+      EXPECT_EQ(done.code, 128 + signal) << done.err;
+      EXPECT_FALSE(has(done.out, "second")) << done.out;
+      EXPECT_TRUE(has(done.err, "interrupted")) << done.err;
+    }
+}
+
+// The run is over and was told to be well: who read a failure would repeat it.
+TEST_F(Ends, ASignalBehindTheRunDoesNotChangeItsExitCode) {
+  hang_at("session_end");
+  const Finished done = interrupt(scripted({"run", "look"}, "- text: Done.\n"), SIGTERM);
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out, "Done.\n");
+}
+
+// ---- the table of exit codes
+
+// "| 5 | provider | ..." of docs/reference/cli.md.
+std::set<int> documented_codes() {
+  const std::string page = read_file(AGENTD_CLI_PAGE, 1 << 20).value_or("");
+  const std::size_t begin = page.find("## Exit codes");
+  std::istringstream lines(page.substr(begin, page.find("\n## ", begin) - begin));
+  std::set<int> out;
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("| ") && line[2] >= '0' && line[2] <= '9')
+      out.insert(std::stoi(line.substr(2)));
+  return out;
+}
+
+class ExitCodes : public Ends, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void hook(const std::string& yaml) {
+    AGENTD_ASSERT(make_directories(program_.home() + "/hooks"));
+    AGENTD_ASSERT(write_file_atomically(program_.home() + "/hooks/hang.yaml", yaml, 0600));
+  }
+  // What is asked of the command: as words, or by a pipe.
+  std::vector<std::string> command(std::vector<std::string> more = {}) const {
+    std::vector<std::string> out{GetParam()};
+    if (out[0] == "run") out.emplace_back("look");
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+  std::string input() const { return std::string(GetParam()) == "chat" ? "look\n" : ""; }
+  int code_of(const std::vector<std::string>& words, const std::string& turns = "- text: Done.\n") {
+    const Finished done = program_.run(scripted(words, turns), input());
+    err_ = done.err;
+    return done.code;
+  }
+  int code_with_output(int fd, const std::string& turns) {
+    const UniqueFd output(fd);
+    program_.set_output(fd);
+    Running running = program_.start(scripted(command({"--allow", "*"}), turns), input());
+    program_.set_output(-1);
+    return running.wait().code;
+  }
+
+  std::string err_;
+};
+
+// Each code of the page is made to happen, by run and by chat, and none happens that is not on the
+// page.
+TEST_P(ExitCodes, AreThoseOfThePage) {
+  std::set<int> seen;
+  const auto expect = [&](int code, int got) {
+    EXPECT_EQ(got, code) << err_;
+    seen.insert(got);
+  };
+  expect(0, code_of(command()));
+  expect(1, code_with_output(::open("/dev/full", O_WRONLY | O_CLOEXEC), "- text: Done.\n"));
+  expect(2, code_of(command({"--nonsense"})));
+  hook("on: before_model_call\ndo: {action: block, reason: no}\n");
+  expect(3, code_of(command()));
+  hook("on: before_model_call\ndo: {action: stop_run, reason: enough}\n");
+  expect(7, code_of(command()));
+  AGENTD_ASSERT(::unlink((program_.home() + "/hooks/hang.yaml").c_str()) == 0);
+  expect(4, code_of(command({"--resume", "01ARZ3NDEKTSV4RRFFQ69G5FAV"})));
+  expect(5, code_of(command(), "- error: {kind: auth}\n"));
+  {
+    Running first =
+        program_.start(scripted({"run", "--follow", "--allow", "bash", "wait"},
+                                "- calls: [{name: bash, input: {command: sleep 600}}]\n"));
+    ASSERT_TRUE(first.wait_for_err("• bash")) << first.err();
+    expect(75, code_of(command({"--follow"})));
+  }
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    hang_at("agent_stop");
+    expect(128 + signal, interrupt(scripted(command(), "- text: Done.\n"), signal, input()).code);
+  }
+  AGENTD_ASSERT(::unlink((program_.home() + "/hooks/hang.yaml").c_str()) == 0);
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  ::close(ends[0]);
+  expect(128 + SIGPIPE, code_with_output(ends[1], kTurns));
+  // Last, since there is no store behind it.
+  program_.set_home(program_.directory().file("other"));
+  AGENTD_ASSERT(make_directories(program_.home()));
+  AGENTD_ASSERT(write_file_atomically(program_.home() + "/store", "not a directory", 0600));
+  expect(6, code_of(command()));
+  EXPECT_EQ(seen, documented_codes());
+}
+INSTANTIATE_TEST_SUITE_P(, ExitCodes, ::testing::Values("run", "chat"),
+                         [](const auto& which) { return std::string(which.param); });
+
+// ---- the limit on the size of files
+
+// What is started while it lives may write no larger files.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) {
+    AGENTD_ASSERT(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit lower{bytes, before_.rlim_max};
+    AGENTD_ASSERT(::setrlimit(RLIMIT_FSIZE, &lower) == 0);
+  }
+  ~FileLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(Ends, AStoreThatMayNotGrowIsOneSentenceAndLosesNothing) {
+  for (const bool fresh : {true, false})
+    for (const rlim_t bytes : {4'096u, 10'000u, 30'000u, 65'536u, 90'000u}) {
+      SCOPED_TRACE(std::to_string(bytes) + (fresh ? " fresh" : ""));
+      program_.set_home(
+          program_.directory().file("home." + std::to_string(bytes) + (fresh ? "f" : "")));
+      if (!fresh) {
+        ASSERT_EQ(program_.run(scripted({"run", "the first"}, "- text: kept\n")).code, 0);
+      }
+      const std::vector<std::string> words =
+          scripted({"run", "--no-tools", "second"}, "- text: Done.\n");
+      const Finished done = [&] {
+        std::optional<FileLimit> limit(bytes);
+        Running running = program_.start(words);
+        limit.reset();
+        return running.wait();
+      }();
+      if (done.code != 0) {
+        EXPECT_EQ(done.code, 6) << done.err;
+        const std::size_t at = done.err.find("agentd: ");
+        ASSERT_NE(at, std::string::npos) << done.err;
+        EXPECT_EQ(done.err.find("agentd: ", at + 8), std::string::npos) << done.err;
+        EXPECT_TRUE(has(done.err, "'ulimit -f' shows")) << done.err;
+      }
+      // Without the limit all is well, and what was acknowledged is there.
+      EXPECT_EQ(program_.run(scripted({"run", "third"}, "- text: Done.\n")).code, 0);
+      EXPECT_EQ(program_.run({"store", "check"}).code, 0);
+      const std::string list = program_.run({"conversation", "list"}).out;
+      if (!fresh) {
+        EXPECT_TRUE(has(list, "the first")) << list;
+      }
+      if (done.code == 0) {
+        EXPECT_TRUE(has(list, "second")) << list;
+      }
+    }
+}
+
+TEST_F(Ends, OutputThatMayNotGrowIsOneSentence) {
+  const std::vector<std::string> words = scripted({"run", "--no-save", "--no-tools", "go"},
+                                                  "- text: " + std::string(9'000, 'x') + "\n");
+  const Finished done = [&] {
+    std::optional<FileLimit> limit(4'096);
+    Running running = program_.start(words);
+    limit.reset();
+    return running.wait();
+  }();
+  EXPECT_EQ(done.code, 1) << done.err;
+  EXPECT_TRUE(has(done.err,
+                  "agentd: writing the output: File too large: no file of this process may be "
+                  "larger: raise its "
+                  "limit, which 'ulimit -f' shows\n"))
+      << done.err;
+}
+
+}  // namespace
+}  // namespace agentd::testing
