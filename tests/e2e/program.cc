@@ -51,15 +51,31 @@ bool eventually(Condition condition) {
   return true;
 }
 
-[[noreturn]] void become(std::vector<std::string> words, std::vector<std::string> environment,
-                         const std::string& cwd) {
-  const char* other = std::getenv("AGENTD_E2E_BINARY");  // a broken build, to see the tests fail
-  const std::string binary = other == nullptr ? AGENTD_BINARY : other;
-  words.insert(words.begin(), binary);
-  if (::chdir(cwd.c_str()) == 0)
-    ::execve(binary.c_str(), pointers(words).data(), pointers(environment).data());
-  ::_exit(127);
-}
+// The program with its words, made before the fork: the threads of the server that a test plays may hold the
+// allocator at that moment, and not every allocator (that of a sanitizer) can be used in the child then.
+class Image {
+ public:
+  Image(std::vector<std::string> words, std::vector<std::string> environment)
+      : words_(behind_the_binary(std::move(words))), environment_(std::move(environment)) {}
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  // In the child: system calls alone.
+  [[noreturn]] void become(const std::string& cwd) const {
+    if (::chdir(cwd.c_str()) == 0) ::execve(argv_[0], argv_.data(), envp_.data());
+    ::_exit(127);
+  }
+
+ private:
+  static std::vector<std::string> behind_the_binary(std::vector<std::string> words) {
+    const char* other = std::getenv("AGENTD_E2E_BINARY");  // a broken build, to see the tests fail
+    words.insert(words.begin(), other == nullptr ? AGENTD_BINARY : other);
+    return words;
+  }
+
+  std::vector<std::string> words_, environment_;
+  const std::vector<char*> argv_ = pointers(words_), envp_ = pointers(environment_);
+};
 
 }  // namespace
 
@@ -135,6 +151,7 @@ Running Program::start(const std::vector<std::string>& words, const std::string&
   const std::string number = std::to_string(++runs_);
   const std::string out = directory_.file("out." + number), err = directory_.file("err." + number);
   const std::string in = directory_.write("in." + number, input);
+  const Image image(words, full_environment());
   meet_others();
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -147,7 +164,7 @@ Running Program::start(const std::vector<std::string>& words, const std::string&
     for (int fd = 0; fd <= 2; ++fd)
       if ((closed_ & 1u << fd) != 0) ::close(fd);
     ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
-    become(words, full_environment(), project_);
+    image.become(project_);
   }
   return {pid, out, err};
 }
@@ -160,9 +177,10 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
                               const std::vector<std::pair<std::string, std::string>>& dialogue,
                               std::chrono::milliseconds pause, const std::string& early) {
   int terminal = -1;
+  const Image image(words, full_environment());
   meet_others();
   const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
-  if (pid == 0) become(words, full_environment(), project_);
+  if (pid == 0) image.become(project_);
   const UniqueFd owned(terminal);
   EXPECT_TRUE(write_all(terminal, early));
   Finished finished;
