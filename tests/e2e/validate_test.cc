@@ -396,6 +396,15 @@ TEST(Fuzz, EndsInGoodOrderWhenOneWishToEndComesAsTwoSignals) {
   }
 }
 
+// All but what ThreadSanitizer keeps there for itself while a program starts.
+std::vector<std::string> left_in(const std::string& directory) {
+  std::vector<std::string> out;
+  std::error_code failed;
+  for (const auto& each : std::filesystem::directory_iterator(directory, failed))
+    if (!each.path().filename().string().starts_with("tsan.")) out.push_back(each.path().string());
+  return out;
+}
+
 TEST(Fuzz, LeavesNothingWhenItIsEndedInItsFirstMoments) {
   for (const char* const command : {"fuzz", "validate"})
     for (int attempt = 0; attempt < 6; ++attempt) {
@@ -405,11 +414,10 @@ TEST(Fuzz, LeavesNothingWhenItIsEndedInItsFirstMoments) {
       program.set("TMPDIR=" + temporary);
       Running running = program.start({"hooks", command, kHooks + "/good.so"});
       const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-      while (std::filesystem::is_empty(temporary) && std::chrono::steady_clock::now() < end)
-        continue;
+      while (left_in(temporary).empty() && std::chrono::steady_clock::now() < end) continue;
       running.signal(SIGTERM);
       EXPECT_EQ(running.wait().code, 128 + SIGTERM) << command;
-      EXPECT_TRUE(std::filesystem::is_empty(temporary)) << command;
+      EXPECT_EQ(left_in(temporary), std::vector<std::string>()) << command;
     }
 }
 
