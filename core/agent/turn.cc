@@ -18,6 +18,13 @@ constexpr std::uint32_t kPutOffDoublings = 3;
 // conversation that ends with an assistant message.
 constexpr std::string_view kGoOn = "Continue.";
 
+// "0.4 s", "12 s"
+std::string seconds_text(Milliseconds time) {
+  if (time >= Milliseconds(10'000)) return std::to_string((time.count() + 500) / 1'000) + " s";
+  const auto tenths = (time.count() + 50) / 100;
+  return std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10)) + " s";
+}
+
 // Streams the answer to the surface and to hooks that observe deltas.
 class StreamSink final : public ModelSink {
  public:
@@ -35,6 +42,9 @@ class StreamSink final : public ModelSink {
     if (!withhold_) say(RunEvent::Type::kThinkingDelta, delta);
   }
   void on_tool_call(std::string_view, std::string_view) override {}
+  void on_wait(Milliseconds wait, const ModelError& why) override {
+    say(RunEvent::Type::kNotice, "the model is asked again in " + seconds_text(wait) + ": " + why.message);
+  }
 
  private:
   void say(RunEvent::Type type, std::string_view text) {

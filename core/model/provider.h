@@ -63,6 +63,8 @@ struct ModelRequest {
   std::string conversation_id;
 };
 
+struct ModelError;
+
 // Called while the answer streams in; must not throw and must return soon.
 class ModelSink {
  public:
@@ -71,6 +73,8 @@ class ModelSink {
   virtual void on_thinking(std::string_view delta) = 0;
   // The model begins to write a tool call; its input is not complete yet.
   virtual void on_tool_call(std::string_view call_id, std::string_view name) = 0;
+  // The provider is asked once more after `wait`, since `why` may pass; nothing of an answer came before.
+  virtual void on_wait(Milliseconds wait, const ModelError& why) = 0;
 };
 
 // Ignores everything.
@@ -79,6 +83,7 @@ class NullModelSink final : public ModelSink {
   void on_text(std::string_view) override {}
   void on_thinking(std::string_view) override {}
   void on_tool_call(std::string_view, std::string_view) override {}
+  void on_wait(Milliseconds, const ModelError&) override {}
 };
 
 struct ModelResponse {

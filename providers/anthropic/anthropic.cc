@@ -123,7 +123,7 @@ class Anthropic final : public ModelProvider {
       return failed(ModelErrorKind::kInvalid, "anthropic: " + written.error().message);
     const HttpRequest http = http_request(body.text());
     const Retrier retrier(options_.retry, *sleeper_, clock_);
-    return retrier.run([&] { return attempt(http, sink, cancel, deadline); }, cancel, deadline);
+    return retrier.run([&] { return attempt(http, sink, cancel, deadline); }, sink, cancel, deadline);
   }
 
   bool is_refused(std::string_view signature) const {

@@ -87,8 +87,8 @@ Milliseconds Retrier::delay(std::uint32_t retry, const std::optional<Millisecond
   return Milliseconds(static_cast<std::int64_t>(longest * (1.0 - 0.25 * random_())));
 }
 
-ModelResult Retrier::run(const std::function<Attempt()>& attempt, const CancelToken& cancel,
-                         Deadline deadline) const {
+ModelResult Retrier::run(const std::function<Attempt()>& attempt, ModelSink& sink,
+                         const CancelToken& cancel, Deadline deadline) const {
   for (std::uint32_t made = 1;; ++made) {
     Attempt one = attempt();
     if (one.result) return std::move(one.result);
@@ -97,6 +97,7 @@ ModelResult Retrier::run(const std::function<Attempt()>& attempt, const CancelTo
     if (!one.again || made > policy_.retries || cancel.cancelled()) return error;
     const Milliseconds wait = delay(made - 1, error.retry_after);
     if (wait >= deadline.left(clock_)) return error;
+    sink.on_wait(wait, error);
     if (sleeper_.sleep(wait, cancel)) continue;
     error.kind = ModelErrorKind::kCancelled;
     error.message = "cancelled while waiting to try again after: " + error.message;

@@ -52,8 +52,8 @@ class Retrier {
   Retrier(RetryPolicy policy, Sleeper& sleeper, const Clock& clock, std::function<double()> random = {});
 
   // Calls `attempt` once and then at most `retries` times more. The error says how many attempts there
-  // were. A deadline that would pass during the wait ends it at once.
-  ModelResult run(const std::function<Attempt()>& attempt, const CancelToken& cancel,
+  // were. `sink` hears of each wait; a deadline that would pass meanwhile ends it at once.
+  ModelResult run(const std::function<Attempt()>& attempt, ModelSink& sink, const CancelToken& cancel,
                   Deadline deadline) const;
   // The wait before retry number `retry` (0 = the first): what the provider asked for, up to the limit;
   // else exponential, with up to a quarter taken off at random.

@@ -93,6 +93,32 @@ class Wire : public ::testing::Test {
   Program program_;
 };
 
+// ---- a server that asks for time
+
+TEST_F(Wire, AWaitForTheModelIsToldAlsoWhereNobodySeesAProgressLine) {
+  const auto busy = [] {
+    return Reply::http(429, {{"content-type", "application/json"}, {"retry-after-ms", "1200"}},
+                       anthropic_error_body("rate_limit_error", "slow down"));
+  };
+  const auto ask = [&](const std::vector<std::string>& more) {
+    StrictServer server({busy(), Reply::stream(AnthropicWire().start().text({"done"}).finish("end_turn").bytes())});
+    std::vector<std::string> all{"run", "--set", "base_url=" + server.url(), "x"};
+    all.insert(all.end(), more.begin(), more.end());
+    Finished out = program_.run(all);
+    EXPECT_EQ(out.code, 0) << out.err;
+    return out;
+  };
+  const Finished plain = ask({});
+  EXPECT_NE(plain.err.find("note: the model is asked again in 1.2 s: anthropic"), std::string::npos)
+      << plain.err;
+  EXPECT_NE(plain.err.find("slow down"), std::string::npos) << plain.err;
+  EXPECT_EQ(plain.out, "done\n");
+  std::string told;
+  for (const JsonDocument& line : json_lines(ask({"--json"}).out))
+    if (line.root()["type"].string_or("") == "notice") told += line.root()["text"].string_or("");
+  EXPECT_TRUE(told.starts_with("the model is asked again in 1.2 s: anthropic")) << told;
+}
+
 // ---- inputs that are no JSON object
 
 TEST_F(Wire, AnInputThatIsNoObjectIsToldToTheModelAndTheRunGoesOn) {

@@ -21,8 +21,11 @@ class RecordingSink final : public ModelSink {
   void on_text(std::string_view delta) override { text += delta; }
   void on_thinking(std::string_view delta) override { thinking += delta; }
   void on_tool_call(std::string_view, std::string_view name) override { calls.emplace_back(name); }
+  void on_wait(Milliseconds wait, const ModelError& why) override {
+    waits.push_back(std::to_string(wait.count()) + " ms: " + why.message);
+  }
   std::string text, thinking;
-  std::vector<std::string> calls;
+  std::vector<std::string> calls, waits;
 };
 
 // A request that owns its rows.

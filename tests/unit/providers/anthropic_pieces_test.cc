@@ -31,6 +31,7 @@ class WholeCharacters final : public ModelSink {
   void on_text(std::string_view delta) override { take(text, delta); }
   void on_thinking(std::string_view delta) override { take(thinking, delta); }
   void on_tool_call(std::string_view, std::string_view) override {}
+  void on_wait(Milliseconds, const ModelError&) override {}
 
  private:
   static void take(std::string& to, std::string_view delta) {

@@ -38,11 +38,13 @@ class RetrierTest : public ::testing::Test {
   std::vector<Milliseconds> waits_;
   testing::FakeSleeper sleeper_{waits_};
   ManualClock clock_;
+  testing::RecordingSink sink_;
   Retrier retrier_{RetryPolicy{}, sleeper_, clock_, [] { return 0.0; }};
 
   static Attempt failing(bool again) {
     ModelError error;
     error.kind = ModelErrorKind::kServer;
+    error.message = "it is down";
     return {error, again};
   }
 };
@@ -65,28 +67,30 @@ TEST_F(RetrierTest, GivesTheTimeThatIsAskedForUpToTheLimit) {
 
 TEST_F(RetrierTest, MakesOneAttemptAndTwoRetriesAtMost) {
   int made = 0;
-  const auto result = retrier_.run([&] { ++made; return failing(true); }, {}, {});
+  const auto result = retrier_.run([&] { ++made; return failing(true); }, sink_, {}, {});
   ASSERT_FALSE(result);
   EXPECT_EQ(made, 3);
   EXPECT_EQ(result.error().attempts, 3u);
   EXPECT_EQ(waits_.size(), 2u);
+  EXPECT_EQ(sink_.waits, (std::vector<std::string>{"500 ms: it is down", "1000 ms: it is down"}));
 }
 
 TEST_F(RetrierTest, DoesNotRepeatWhatMustNotBeRepeated) {
   int made = 0;
-  EXPECT_FALSE(retrier_.run([&] { ++made; return failing(false); }, {}, {}));
+  EXPECT_FALSE(retrier_.run([&] { ++made; return failing(false); }, sink_, {}, {}));
   EXPECT_EQ(made, 1);
 }
 
 TEST_F(RetrierTest, GivesUpWhenTheWaitWouldPassTheDeadline) {
-  EXPECT_FALSE(retrier_.run([] { return failing(true); }, {}, Deadline::after(clock_, Milliseconds(600))));
+  EXPECT_FALSE(retrier_.run([] { return failing(true); }, sink_, {}, Deadline::after(clock_, Milliseconds(600))));
   EXPECT_EQ(waits_.size(), 1u);
+  EXPECT_EQ(sink_.waits.size(), 1u);  // a wait that is not begun is not told
 }
 
 TEST_F(RetrierTest, DoesNotRepeatWhenCancelled) {
   CancelToken cancel;
   int made = 0;
-  EXPECT_FALSE(retrier_.run([&] { ++made; cancel.cancel(1); return failing(true); }, cancel, {}));
+  EXPECT_FALSE(retrier_.run([&] { ++made; cancel.cancel(1); return failing(true); }, sink_, cancel, {}));
   EXPECT_EQ(made, 1);
   EXPECT_TRUE(waits_.empty());
 }
