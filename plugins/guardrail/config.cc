@@ -63,11 +63,27 @@ Result<void> read_text(JsonView value, const std::string& what, std::string& out
   return {};
 }
 
+// Names or globs between "|". What no tool can be called would never match.
+Result<void> read_tool(JsonView value, const std::string& what, std::string& out) {
+  AGENTD_TRY_VOID(read_text(value, what, out));
+  for (std::string_view rest = out;;) {
+    const std::size_t bar = rest.find('|');
+    std::string_view name = rest.substr(0, bar);
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    if (name.empty() || name.find_first_of(", ;\t\r\n") != std::string_view::npos)
+      return wrong(what + " is no list of tools: put | between their names, as in bash|read_file, not " +
+                   value.text());
+    if (bar == std::string_view::npos) return {};
+    rest.remove_prefix(bar + 1);
+  }
+}
+
 Result<void> read_key(std::string_view key, JsonView value, const std::string& where, Rule& out) {
   if (key == "action") return read_action(value, where, out);
   if (key == "input") return read_input(value, where, out);
   if (key == "path") return read_path(value, where, out);
-  if (key == "tool") return read_text(value, where + ".tool", out.tool);
+  if (key == "tool") return read_tool(value, where + ".tool", out.tool);
   if (key == "name") return read_text(value, where + ".name", out.name);
   if (key == "reason") return read_text(value, where + ".reason", out.reason);
   if (key == "access") {
