@@ -59,7 +59,6 @@ constexpr const char* kAlwaysReadable[] = {"/usr",
                                            "/etc/ld.so.cache",
                                            "/etc/localtime",
                                            "/etc/nsswitch.conf",
-                                           "/proc/self",
                                            "/dev/urandom",
                                            "/dev/zero"};
 
@@ -112,18 +111,15 @@ class Landlock {
   UniqueFd ruleset_;
 };
 
-// True when files are guarded.
-bool guard_files(const SandboxRules& rules, long version) {
-  Landlock landlock(rules, version);
-  for (const char* const path : kAlwaysReadable) landlock.allow(path, kToRead);
-  landlock.allow("/dev/null", kReadFile | kWriteFile);
+// What only the process itself can open, or only this one may.
+void allow_own(Landlock& landlock, const SandboxRules& rules) {
+  landlock.allow("/proc/self", kToRead);
   for (const int fd : rules.reopened) landlock.allow(fd, kReadFile);
   if (rules.files_read)
     for (const std::string& path : rules.readable) landlock.allow(path, kToRead);
   if (rules.files_write)
     for (const std::string& path : rules.writable)
       landlock.allow(path, kToWrite | (rules.files_read ? kToRead : 0));
-  return landlock.enter();
 }
 
 // ---- seccomp
@@ -180,6 +176,10 @@ Result<SandboxGround> SandboxGround::enter(const SandboxRules& rules) {
   out.landlock_ = landlock_version();
   if (rules.landlock_version_max != 0)
     out.landlock_ = std::min(out.landlock_, rules.landlock_version_max);
+  if (out.landlock_ >= 1) {
+    for (const char* const path : kAlwaysReadable) out.hold(path, kToRead);
+    out.hold("/dev/null", kReadFile | kWriteFile);
+  }
   if (!drop_privileges()) add(out.missing_, "the privileges of this process cannot be dropped");
   const int refused = load(ground_program(opened_by(rules)));
   if (refused == ENOMEM) return Error{Code::kInternal, "no memory for the sandbox"};
@@ -187,7 +187,27 @@ Result<SandboxGround> SandboxGround::enter(const SandboxRules& rules) {
   return out;
 }
 
-Result<std::string> SandboxGround::finish(const SandboxRules& rules) const {
+void SandboxGround::hold(const char* path, std::uint64_t rights) {
+  const UniqueFd opened(::open(path, O_PATH | O_CLOEXEC));
+  held_.push_back({path, rights, UniqueFd(::fcntl(opened.get(), F_DUPFD_CLOEXEC, kFirstHeldFd))});
+}
+
+// True when files are guarded. What was held for it is held no more.
+bool SandboxGround::guard_files(const SandboxRules& rules) {
+  if (landlock_ < 1) return false;
+  Landlock landlock(rules, landlock_);
+  for (const HeldPath& each : held_) {
+    if (each.fd.valid())
+      landlock.allow(each.fd.get(), each.rights);
+    else
+      landlock.allow(each.path, each.rights);
+  }
+  held_.clear();
+  allow_own(landlock, rules);
+  return landlock.enter();
+}
+
+Result<std::string> SandboxGround::finish(const SandboxRules& rules) {
   const auto open_of = [](const SandboxRules& of) {
     return std::array{of.off,        of.network,     of.processes,
                       of.files_read, of.files_write, of.own_limits};
@@ -197,7 +217,7 @@ Result<std::string> SandboxGround::finish(const SandboxRules& rules) const {
     return Error{Code::kInternal, "its sandbox was begun for other capabilities"};
   if (rules.off) return std::string("the sandbox is off: nothing is guarded");
   std::string missing = missing_;
-  const bool files = landlock_ >= 1 && guard_files(rules, landlock_);
+  const bool files = guard_files(rules);
   if (!files) add(missing, "Landlock is not available: files are not guarded");
   if (files && landlock_ < kLandlockGuardsEmptying && rules.files_write)
     add(missing, "Landlock is too old: files can be truncated outside of the writable directories");
@@ -210,7 +230,7 @@ Result<std::string> SandboxGround::finish(const SandboxRules& rules) const {
 }
 
 Result<std::string> enter_sandbox(const SandboxRules& rules) {
-  AGENTD_TRY(const SandboxGround ground, SandboxGround::enter(rules));
+  AGENTD_TRY(SandboxGround ground, SandboxGround::enter(rules));
   return ground.finish(rules);
 }
 

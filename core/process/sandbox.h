@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/file.h"
 #include "core/base/result.h"
 
 namespace agentd {
@@ -51,12 +52,24 @@ class SandboxGround {
   static Result<SandboxGround> enter(const SandboxRules& rules);
   // Enters the rest, in this process or in one that it forked; from then on the sandbox is whole. Returns as
   // enter_sandbox(). kInternal: no memory, or rules with other capabilities than those of enter().
-  Result<std::string> finish(const SandboxRules& rules) const;
+  Result<std::string> finish(const SandboxRules& rules);
+  // The descriptors that the process has for it until then are that one and those above; a fork of it keeps them.
+  static constexpr int kFirstHeldFd = 64;
   // True when a process starts no other one once it is whole.
   bool forbids_processes() const { return filtered_ && !rules_.processes; }
 
  private:
+  // Guarded alike for all of them.
+  struct HeldPath {
+    const char* path = nullptr;
+    std::uint64_t rights = 0;
+    UniqueFd fd{};  // not valid = it is opened when it is needed
+  };
+  void hold(const char* path, std::uint64_t rights);
+  bool guard_files(const SandboxRules& rules);
+
   SandboxRules rules_;
+  std::vector<HeldPath> held_;
   std::string missing_;    // what does not hold so far
   long landlock_ = 0;      // the version of this machine, 0 = none
   bool filtered_ = false;  // the first filter of system calls is entered

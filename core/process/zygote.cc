@@ -95,12 +95,12 @@ bool has_one_thread() {
 }
 
 // Standard output and error, then what becomes 3, 4, ...; they came with rising numbers above all of those.
-bool place_descriptors(std::span<const int> given) {
+bool place_descriptors(std::span<const int> given, int kept_from) {
   if (::dup2(given[0], STDOUT_FILENO) < 0 || ::dup2(given[0], STDERR_FILENO) < 0) return false;
   int next = kFirstPassedFd;
   for (const int fd : given.subspan(1))
     if (fd <= next || ::dup2(fd, next++) < 0) return false;
-  return ::close_range(static_cast<unsigned>(next), ~0u, 0) == 0;
+  return ::close_range(static_cast<unsigned>(next), static_cast<unsigned>(kept_from - 1), 0) == 0;
 }
 
 struct Request {
@@ -150,7 +150,7 @@ ZygoteSide::ZygoteSide(int argc, char** argv, pid_t parent)
 }
 
 // What fork() of the C library does, which has no way to make a sister, and what spawn() does.
-bool ZygoteSide::become_child(std::span<const int> given, std::string_view names) const {
+bool ZygoteSide::become_child(std::span<const int> given, std::string_view names, int kept_from) const {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent_) return false;  // it ended before it was watched
   (void)::syscall(SYS_set_robust_list, robust_list_, robust_list_bytes_);
@@ -158,10 +158,10 @@ bool ZygoteSide::become_child(std::span<const int> given, std::string_view names
   const std::size_t used = std::min(names.size(), names_bytes_ - 1);
   std::memcpy(names_, names.data(), used);
   std::memset(names_ + used, 0, names_bytes_ - used);
-  return place_descriptors(given);
+  return place_descriptors(given, kept_from);
 }
 
-void ZygoteSide::serve(Offspring offspring) {
+void ZygoteSide::serve(Offspring offspring, int kept_from) {
   say(offspring == Offspring::kNone ? kReadyWithNone : kReadyWithAny);
   for (Request request; receive(request);) {
     const std::span<const int> given(request.descriptors.data(), request.count);
@@ -172,7 +172,7 @@ void ZygoteSide::serve(Offspring offspring) {
                                    : ::syscall(SYS_clone, kHow, nullptr, nullptr, thread_number_,
                                                thread_number_);
     if (pid == 0) {
-      if (!become_child(given, request.names)) ::_exit(kExitNoZygote);
+      if (!become_child(given, request.names, kept_from)) ::_exit(kExitNoZygote);
       return;
     }
     const int why = errno;

@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,11 +66,12 @@ class ZygoteSide {
   // more than one thread, or a C library that is not known here. Before the sandbox, which refuses such questions.
   ZygoteSide(int argc, char** argv, pid_t parent);
   // When it is ready: answers its host until that closes the socket, which ends the process, and returns in each
-  // process that is forked. `offspring` of those, which the host believes.
-  void serve(Offspring offspring);
+  // process that is forked. `offspring` of those, which the host believes. `kept_from`: they keep the zygote's own
+  // descriptors from that one on.
+  void serve(Offspring offspring, int kept_from = std::numeric_limits<int>::max());
 
  private:
-  bool become_child(std::span<const int> given, std::string_view names) const;
+  bool become_child(std::span<const int> given, std::string_view names, int kept_from) const;
 
   const pid_t parent_;
   char* names_ = nullptr;  // where its arguments lie

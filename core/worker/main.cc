@@ -129,8 +129,8 @@ int run_zygote(int argc, char** argv) {
   ::malloc_trim(0);
   constexpr std::size_t kLargerThanAny = 96 * 1024;
   std::free(std::malloc(kLargerThanAny));
-  side.serve(ground->forbids_processes() ? Offspring::kNone : Offspring::kAny);
-  ::close_range(kWorkerAnswerFd + 1, ~0u, 0);
+  side.serve(ground->forbids_processes() ? Offspring::kNone : Offspring::kAny, SandboxGround::kFirstHeldFd);
+  ::close_range(kWorkerAnswerFd + 1, SandboxGround::kFirstHeldFd - 1, 0);
   return run_worker(std::move(*ground));
 }
 

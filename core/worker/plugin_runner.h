@@ -58,7 +58,7 @@ class PluginRunner {
   agentd_status run_hook(std::uint32_t row, const agentd_call& call);
 
   HostLine line_;
-  const std::optional<SandboxGround> ground_;
+  std::optional<SandboxGround> ground_;
   CallTable calls_;
   TaskPool tasks_;
   std::optional<Tables> tables_;  // from boot() on

@@ -189,7 +189,7 @@ void report_exceptions() {
 }
 
 Result<std::string> confine_process(const BootArgs& args,
-                                    const std::optional<SandboxGround>& ground) {
+                                    std::optional<SandboxGround>& ground) {
   std::string missing;
   if (kLimitsMemory && args.memory_bytes_max != 0 && !limit_memory(args.memory_bytes_max))
     missing = "memory is not limited: setrlimit is refused or /proc cannot be read";

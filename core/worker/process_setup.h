@@ -34,6 +34,6 @@ void report_exceptions();
 // this machine. `ground`: what of the sandbox the process has entered already; absent = nothing. kInternal: no
 // memory, or a ground of other capabilities. REQUIRES: the window is mapped.
 Result<std::string> confine_process(const BootArgs& args,
-                                    const std::optional<SandboxGround>& ground);
+                                    std::optional<SandboxGround>& ground);
 
 }  // namespace agentd::worker
