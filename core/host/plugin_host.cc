@@ -344,11 +344,15 @@ Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready,
   if (isolation != Isolation::kInProcess) {
     if (!supervisor_)
       supervisor_ = std::make_shared<WorkerSupervisor>(environment_.log, environment_.clock);
+    const bool opens_files =
+        ready.manifest.has_capability("files:read") || ready.manifest.has_capability("files:write");
+    std::vector<std::string> roots;
+    if (opens_files) roots = roots_without(options_.roots, options_.home);
     AGENTD_TRY(std::shared_ptr<Plugin> apart,
                WorkerPlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
                                   std::move(ready.grants), config_of(file.name), environment_,
                                   {supervisor_, options_.worker, isolation,
-                                   roots_without(options_.roots, options_.home), records_,
+                                   std::move(roots), records_,
                                    options_.expected}));
     return apart;
   }
@@ -407,6 +411,7 @@ std::vector<Subscription> PluginHost::subscriptions() const {
 void PluginHost::shutdown() {
   const auto all = plugins();
   for (const auto& plugin : all) plugin->end_soon();
+  if (supervisor_) supervisor_->end_zygotes();
   const auto end = [this](const std::shared_ptr<Plugin>& plugin) {
     auto destroyed = plugin->destroy();
     if (!destroyed)

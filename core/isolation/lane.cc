@@ -45,7 +45,7 @@ struct AnswerHeader {
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t call_lanes;
-  alignas(64) std::atomic<std::uint32_t> rings;  // a bit for each service lane, kWoken
+  alignas(64) std::atomic<std::uint32_t> rings;  // a bit for each service lane
   std::atomic<std::uint32_t> listening;
 };
 
@@ -59,6 +59,8 @@ constexpr std::uint64_t kSliceNs = 20'000'000;  // between two looks at the canc
 // A worker, or a process that it left behind, could undo what wakes us: no sleep on a word that they
 // can touch is longer, and `gone` is looked at, too.
 constexpr std::uint64_t kGoneSliceNs = 1'000'000'000;
+// Between two looks at words on which nobody can sleep at once.
+constexpr std::uint64_t kLookNs = 5'000'000;
 // Of a body that has begun, for the next piece and for all of them: a machine may be very busy.
 constexpr std::uint64_t kPieceWaitNs = 10'000'000'000;
 constexpr std::uint64_t kBodyWaitNs = 60'000'000'000;
@@ -67,7 +69,6 @@ constexpr std::uint32_t kSpinMinNs = 500;
 constexpr std::uint32_t kSpinTries = 128;
 constexpr std::uint64_t kMagic = 0x72656e6e69617741;  // any number
 constexpr std::uint32_t kVersion = 1;
-constexpr std::uint32_t kWoken = 1u << 31;
 constexpr std::uint32_t kRingBits = (1u << AnswerRegion::kServiceLanes) - 1;
 
 std::uint64_t now_ns() {
@@ -77,12 +78,17 @@ std::uint64_t now_ns() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+timespec time_of(std::uint64_t ns) {
+  timespec out{};
+  out.tv_sec = static_cast<time_t>(ns / 1'000'000'000u);
+  out.tv_nsec = static_cast<long>(ns % 1'000'000'000u);
+  return out;
+}
+
 // The word is shared between processes, so neither call says FUTEX_PRIVATE.
 // False when the time has come.
 bool futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t until_ns) {
-  timespec until{};
-  until.tv_sec = static_cast<time_t>(until_ns / 1'000'000'000u);
-  until.tv_nsec = static_cast<long>(until_ns % 1'000'000'000u);
+  const timespec until = time_of(until_ns);
   return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, seen, &until, nullptr,
                  FUTEX_BITSET_MATCH_ANY) == 0 ||
          errno != ETIMEDOUT;
@@ -394,24 +400,40 @@ void AnswerRegion::ring(std::uint32_t index) {
   if (header.listening.load(std::memory_order_seq_cst) != 0) futex_wake(header.rings);
 }
 
-LaneEnd AnswerRegion::wait_ring(std::uint32_t& lanes, const LaneWait& wait) {
-  AnswerHeader& header = *header_of(memory_);
-  lanes = 0;
-  while (header.rings.load(std::memory_order_acquire) == 0) {
-    const std::uint64_t now = now_ns();
-    if (now >= wait.until_ns) return LaneEnd::kTimeout;
-    header.listening.store(1, std::memory_order_seq_cst);
-    const bool woken = header.rings.load(std::memory_order_seq_cst) != 0 ||
-                       futex_wait(header.rings, 0, std::min(now + kGoneSliceNs, wait.until_ns));
-    header.listening.store(0, std::memory_order_relaxed);
-    if (has_ended(wait)) return LaneEnd::kGone;
-    if (woken) break;
-  }
-  // The bit of wake_all() stays.
-  const std::uint32_t rings = header.rings.fetch_and(kWoken, std::memory_order_acq_rel);
+LaneEnd AnswerRegion::take_rings(std::uint32_t& lanes) {
+  const std::uint32_t rings = header_of(memory_)->rings.exchange(0, std::memory_order_acq_rel);
   lanes = rings & kRingBits;
-  if ((rings & kWoken) != 0) return LaneEnd::kGone;
   return rings == lanes ? LaneEnd::kMessage : LaneEnd::kBroken;
+}
+
+void AnswerRegion::wait_rings(std::span<const std::shared_ptr<AnswerRegion>> regions,
+                              std::atomic<std::uint32_t>& alarm, std::uint32_t seen,
+                              std::uint64_t until_ns) {
+  std::array<futex_waitv, FUTEX_WAITV_MAX> words{};
+  std::uint32_t count = 0;
+  const auto wait_for = [&](std::atomic<std::uint32_t>& word, std::uint32_t value) {
+    words[count++] = {value, reinterpret_cast<std::uintptr_t>(&word), FUTEX_32, 0};
+  };
+  wait_for(alarm, seen);
+  bool rung = alarm.load(std::memory_order_seq_cst) != seen;
+  for (const auto& region : regions) {
+    AnswerHeader& header = *header_of(region->memory_);
+    header.listening.store(1, std::memory_order_seq_cst);
+    rung = rung || header.rings.load(std::memory_order_seq_cst) != 0;
+    if (count < words.size()) wait_for(header.rings, 0);
+  }
+  if (regions.size() >= words.size()) until_ns = std::min(until_ns, now_ns() + kLookNs);
+  const timespec until = time_of(until_ns);
+  if (!rung && syscall(SYS_futex_waitv, words.data(), count, 0, &until, CLOCK_MONOTONIC) < 0 &&
+      (errno == ENOSYS || errno == EPERM))
+    futex_wait(alarm, seen, std::min(until_ns, now_ns() + kLookNs));
+  for (const auto& region : regions)
+    header_of(region->memory_)->listening.store(0, std::memory_order_relaxed);
+}
+
+void AnswerRegion::raise(std::atomic<std::uint32_t>& alarm) {
+  alarm.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake(alarm);
 }
 
 void AnswerRegion::wake_all() {
@@ -420,8 +442,6 @@ void AnswerRegion::wake_all() {
     lane(i)->turn.fetch_or(kClosed, std::memory_order_seq_cst);
     futex_wake(lane(i)->turn);
   }
-  header_of(memory_)->rings.fetch_or(kWoken, std::memory_order_seq_cst);
-  futex_wake(header_of(memory_)->rings);
 }
 
 }  // namespace agentd

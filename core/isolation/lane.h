@@ -21,6 +21,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -135,14 +136,20 @@ class AnswerRegion {
   // The worker rings for service lane `index` after it has sent there; for a body over a piece
   // before, since sending waits for the host between two pieces.
   void ring(std::uint32_t index);
-  // The host waits for a ring. kMessage: `lanes` is the bit set of those that rang, none when it was
-  // woken for nothing; kTimeout: not until `wait.until_ns`; kGone: wake_all() was called, or
-  // `wait.gone` is set; kBroken: the word says what no worker says. A worker can undo what wakes the
-  // host: `wait.gone` is seen within a second all the same.
-  LaneEnd wait_ring(std::uint32_t& lanes, const LaneWait& wait = {});
-  // The host, when the worker has ended and `gone` is set: wakes everybody who waits in a lane or
-  // for a ring. The lanes are of no use afterwards. What the worker left behind may undo it at the
-  // same moment: who has to know that somebody woke calls it again.
+  // The host: who rang since it looked last. kMessage: `lanes` is the bit set of those, maybe none; kBroken: the
+  // word says what no worker says.
+  LaneEnd take_rings(std::uint32_t& lanes);
+  // The host sleeps until one of the regions is rung, `alarm` is not `seen` any more, or `until_ns` on
+  // CLOCK_MONOTONIC. It may wake for nothing. A worker can undo what wakes it on its own word, and on no other
+  // one. Where the kernel has no futex_waitv(2) (before Linux 5.16), and for regions beyond the 127th, it looks
+  // every 5 ms.
+  static void wait_rings(std::span<const std::shared_ptr<AnswerRegion>> regions,
+                         std::atomic<std::uint32_t>& alarm, std::uint32_t seen, std::uint64_t until_ns);
+  // Makes the alarm another number, and wakes who waits for it.
+  static void raise(std::atomic<std::uint32_t>& alarm);
+  // The host, when the worker has ended and `gone` is set: wakes everybody who waits in a lane. The lanes are of
+  // no use afterwards. What the worker left behind may undo it at the same moment; no sleep there is longer than a
+  // second.
   void wake_all();
 
  private:

@@ -201,7 +201,7 @@ void WorkerSupervisor::State::answer(Order& order, Result<Child> made) {
 }
 
 WorkerSupervisor::Id WorkerSupervisor::State::take_on(Order& order, Child child) {
-  // It waits to be told what to load, so that nothing was started by it yet.
+  // One that may start others waits to be told what to load, so that nothing was started by it yet.
   const std::uint64_t number = brand(child.pid);
   if (number == 0)
     warn_once(warned_of_brand, order.start.name,
@@ -364,6 +364,12 @@ void WorkerSupervisor::end(Id worker) {
     const auto again = state_->workers.find(worker);
     return again == state_->workers.end() || again->second->has_ended;
   });
+}
+
+void WorkerSupervisor::end_zygotes() {
+  const std::lock_guard lock(state_->mutex);
+  for (const auto& [id, worker] : state_->workers)
+    if (worker->is_zygote) kill_child(worker->child);
 }
 
 pid_t WorkerSupervisor::pid(Id worker) const {

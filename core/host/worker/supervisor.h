@@ -18,6 +18,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/result.h"
+#include "core/host/worker/ring_listener.h"
 #include "core/process/spawn.h"
 
 namespace agentd {
@@ -52,10 +53,15 @@ class WorkerSupervisor {
   void kill(Id worker);
   // Kills it and returns when its `ended` has returned. REQUIRES: not on the supervisor's thread.
   void end(Id worker);
+  // The zygotes end beside whatever ends now; a worker that is wanted nevertheless is executed.
+  void end_zygotes();
   // -1 when it has ended.
   pid_t pid(Id worker) const;
+  // Of all its workers.
+  RingListener& listener() { return listener_; }
 
  private:
+  RingListener listener_;
   struct State;
   std::unique_ptr<State> state_;
 };

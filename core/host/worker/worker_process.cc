@@ -21,10 +21,8 @@ constexpr int kExitBaseTaken = 71;  // of a worker that cannot map the window wh
 constexpr Milliseconds kSlice{20};  // how often a cancel word is looked at
 constexpr Milliseconds kServiceTime{5'000};  // for the rest of a request that was rung for
 constexpr std::uint64_t kMilli = 1'000'000;
-constexpr int kWakesForNothingMax = 10'000;  // of the listener, one after the other
-// No limit of a process counts its threads: they are counted from here, so often.
+// No limit of a process counts its threads: they are counted from here.
 constexpr std::uint64_t kThreadsMax = 512;
-constexpr Milliseconds kCountTime{250};
 
 std::uint64_t now_ns() {
   timespec now{};
@@ -124,20 +122,10 @@ WorkerProcess::~WorkerProcess() {
     end_soon();
     supervisor_.end(id_);
   }
-  wake_listener();
-  if (listener_.joinable()) listener_.join();
+  supervisor_.listener().remove(*this);
   for (std::thread& server : servers_)
     if (server.joinable()) server.join();
   desk_.reset();
-}
-
-// It sleeps until it hears of the end, which what the worker left behind can undo in their memory.
-void WorkerProcess::wake_listener() {
-  std::unique_lock lock(mutex_);
-  while (listens_) {
-    region_->wake_all();
-    changed_.wait_for(lock, kSlice);
-  }
 }
 
 // ---- start and end
@@ -150,7 +138,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const WorkerSetup& s
     std::unique_ptr<WorkerProcess> worker(new WorkerProcess(setup));
     AGENTD_TRY_VOID(worker->launch(setup, skip));
     const std::uint64_t begun_ns = now_ns();
-    auto booted = worker->boot(setup, begun_ns + left_ns);
+    auto booted = worker->boot(begun_ns + left_ns);
     if (booted) return worker;
     if (booted.error().code != Code::kConflict || skip + 1 == kBasesMax) return booted.error();
     const std::uint64_t took_ns = now_ns() - begun_ns;
@@ -169,10 +157,21 @@ Result<void> WorkerProcess::launch(const WorkerSetup& setup, std::uint32_t skip)
   if (!region) return failed(region.error());
   window_ = std::move(*window);
   region_ = std::move(*region);
+  BootArgs args = setup.boot;
+  args.window_base = window_->base();
+  std::string body;
+  if (auto flat = flatten(boot_args_shape(), &args, body); !flat)
+    return Error{Code::kUnavailable, "could not start: " + flat.error().message};
+  const bool with_children = may_have_children(setup.boot);
+  // One that starts nothing need not wait until its host knows it.
+  if (!with_children && body.size() <= Lane::kPieceBytes)
+    tell_what_to_load(body, {});
+  else
+    boot_ = std::move(body);
   WorkerStart start{setup.options.program,
                     setup.name,
                     {setup.module_fd, window_->fd(), region_->fd()},
-                    may_have_children(setup.boot),
+                    with_children,
                     setup.options.zygote ? ground_of(setup.boot) : ""};
   static_assert(kWorkerModuleFd == 3 && kWorkerWindowFd == 4 && kWorkerAnswerFd == 5);
   auto id = supervisor_.start(start, [this](const Exit& exit) { on_end(exit); });
@@ -181,21 +180,22 @@ Result<void> WorkerProcess::launch(const WorkerSetup& setup, std::uint32_t skip)
   return {};
 }
 
-Result<void> WorkerProcess::boot(const WorkerSetup& setup, std::uint64_t until_ns) {
-  BootArgs args = setup.boot;
-  args.window_base = window_->base();
-  std::string body;
-  if (auto flat = flatten(boot_args_shape(), &args, body); !flat)
-    return Error{Code::kUnavailable, "could not start: " + flat.error().message};
-  Lane lane = region_->call_lane(0, Lane::Side::kHost);
+LaneEnd WorkerProcess::tell_what_to_load(std::string_view body, const LaneWait& wait) {
+  LaneMessage message = message_of(LaneOp::kBoot);
+  message.payload = window_->base();
+  return region_->call_lane(0, Lane::Side::kHost).send(message, body, wait);
+}
+
+Result<void> WorkerProcess::boot(std::uint64_t until_ns) {
   LaneWait wait;
   wait.until_ns = until_ns;
   wait.body_grace_ns = 0;
   wait.gone = &gone_;
-  LaneMessage message = message_of(LaneOp::kBoot);
-  message.payload = window_->base();
-  LaneEnd end = lane.send(message, body, wait);
-  if (end == LaneEnd::kMessage) end = lane.receive(message, body, wait);
+  LaneMessage message;
+  std::string body;
+  LaneEnd end = boot_.empty() ? LaneEnd::kMessage : tell_what_to_load(boot_, wait);
+  if (end == LaneEnd::kMessage)
+    end = region_->call_lane(0, Lane::Side::kHost).receive(message, body, wait);
   if (end == LaneEnd::kGone) {
     const WorkerEnd how = ended().value_or(WorkerEnd());
     const bool base_taken = how.cause == "status " + std::to_string(kExitBaseTaken);
@@ -252,13 +252,8 @@ void WorkerProcess::make_desk(PluginContext& context, WorkerToolBook& tools) {
 
 void WorkerProcess::attach(PluginContext& context, WorkerToolBook& tools) {
   make_desk(context, tools);
-  listens_ = true;  // nobody else is there yet
-  try {
-    listener_ = std::thread([this] { listen(); });
-  } catch (const std::system_error&) {
-    listens_ = false;
+  if (!supervisor_.listener().add(region_, *this))
     kill("there were no more threads to serve it", EndKind::kWanted);
-  }
 }
 
 // On the supervisor's thread.
@@ -587,37 +582,19 @@ agentd_status WorkerProcess::wait_completed(Running& running) {
 
 // ---- the plugin's own threads
 
-void WorkerProcess::listen() {
-  int for_nothing = 0;
-  LaneWait wait;
-  wait.gone = &gone_;
-  wait.until_ns = 0;
-  while (gone_.load() == 0) {
-    if (now_ns() >= wait.until_ns) {
-      if (has_too_many_threads()) {
-        kill("it had more than " + std::to_string(kThreadsMax) + " threads", EndKind::kCrash);
-        break;
-      }
-      wait.until_ns = now_ns() + ns(kCountTime);
-    }
-    std::uint32_t lanes = 0;
-    const LaneEnd end = region_->wait_ring(lanes, wait);
-    if (gone_.load() != 0) break;
-    if (end == LaneEnd::kTimeout) continue;
-    // A signal wakes it for nothing, and so does a worker that rings while it looks; not again and
-    // again.
-    for_nothing = end == LaneEnd::kMessage && lanes == 0 ? for_nothing + 1 : 0;
-    if (for_nothing != 0 && for_nothing < kWakesForNothingMax) continue;
-    start_servers(lanes);
-    if (end == LaneEnd::kMessage && lanes != 0 && rang(lanes)) continue;
-    broken("its doorbell");
-    break;
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    listens_ = false;
-  }
-  changed_.notify_all();
+bool WorkerProcess::on_rings(LaneEnd end, std::uint32_t lanes) {
+  if (gone_.load() != 0) return false;
+  start_servers(lanes);
+  if (end == LaneEnd::kMessage && rang(lanes)) return true;
+  broken("its doorbell");
+  return false;
+}
+
+bool WorkerProcess::on_look() {
+  if (gone_.load() != 0) return false;
+  if (!has_too_many_threads()) return true;
+  kill("it had more than " + std::to_string(kThreadsMax) + " threads", EndKind::kCrash);
+  return false;
 }
 
 // The directory of its threads has a link for each of them. False where /proc hides it.

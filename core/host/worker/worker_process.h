@@ -64,13 +64,13 @@ struct WorkerEnd {
   std::uint64_t at_ns = 0;
 };
 
-class WorkerProcess {
+class WorkerProcess final : private RingListener::Ear {
  public:
   // Starts a worker that loads the module. An error's message ends the sentence "FILE ...".
   // kInvalid: the module refused, or its worker ended or wrote garbage. kUnavailable, kConflict:
   // the host could not get what a worker needs, which says nothing of the module.
   static Result<std::unique_ptr<WorkerProcess>> start(const WorkerSetup& setup);
-  ~WorkerProcess();  // ends it
+  ~WorkerProcess() override;  // ends it
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
@@ -101,7 +101,8 @@ class WorkerProcess {
   struct Running;
 
   Result<void> launch(const WorkerSetup& setup, std::uint32_t skip);
-  Result<void> boot(const WorkerSetup& setup, std::uint64_t until_ns);
+  LaneEnd tell_what_to_load(std::string_view body, const LaneWait& wait);
+  Result<void> boot(std::uint64_t until_ns);
   Result<void> read_booted(std::string_view body);
   void make_desk(PluginContext& context, WorkerToolBook& tools);
   void on_end(const Exit& exit);
@@ -127,9 +128,9 @@ class WorkerProcess {
   agentd_status wait_completed(Running& running);
   void broken(std::string_view what);
 
-  void listen();
+  bool on_rings(LaneEnd end, std::uint32_t lanes) override;
+  bool on_look() override;
   bool has_too_many_threads() const;
-  void wake_listener();
   bool rang(std::uint32_t lanes);
   void start_servers(std::uint32_t lanes);
   void serve_lane(std::uint32_t index);
@@ -145,9 +146,10 @@ class WorkerProcess {
   const std::string name_;
 
   std::unique_ptr<PayloadWindow> window_;
-  std::unique_ptr<AnswerRegion> region_;
+  std::shared_ptr<AnswerRegion> region_;
   std::unique_ptr<ServiceDesk> desk_;  // made under mutex_; constant from attach() on
   WorkerSupervisor::Id id_ = 0;
+  std::string boot_;  // what it is still to be told; empty = it was told before it was there
   Booted booted_;
 
   std::atomic<std::uint32_t> gone_{0};
@@ -161,10 +163,8 @@ class WorkerProcess {
   EndKind why_kind_ = EndKind::kWanted;  // guarded by mutex_
   std::uint64_t why_at_ns_ = 0;          // guarded by mutex_
   std::optional<WorkerEnd> end_;         // guarded by mutex_
-  bool listens_ = false;                 // guarded by mutex_
-  std::thread listener_;
   std::array<std::thread, AnswerRegion::kServiceLanes>
-      servers_;  // made by the listener, joined after it
+      servers_;  // made by the listener's thread, joined when that does not look any more
 };
 
 }  // namespace agentd

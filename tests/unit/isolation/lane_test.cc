@@ -623,24 +623,33 @@ TEST(AnswerRegion, RefusesLanesThatDoNotFitItsSize) {
   EXPECT_NE(open_region(*region), nullptr);
 }
 
-// What rang, and how the wait ended.
-std::pair<LaneEnd, std::uint32_t> wait_ring(AnswerRegion& region) {
+// What has rung by `until_ns`.
+std::uint32_t rung_by(const std::shared_ptr<AnswerRegion>& region, std::uint64_t until_ns) {
+  std::atomic<std::uint32_t> alarm{0};
   std::uint32_t lanes = 0;
-  const LaneEnd end = region.wait_ring(lanes);
-  return {end, lanes};
+  while (lanes == 0 && SystemClock().monotonic_ns() < until_ns) {
+    AnswerRegion::wait_rings({&region, 1}, alarm, 0, until_ns);
+    EXPECT_EQ(region->take_rings(lanes), LaneEnd::kMessage);
+  }
+  return lanes;
+}
+
+std::uint64_t in_seconds(std::uint64_t seconds) {
+  return SystemClock().monotonic_ns() + seconds * 1'000'000'000;
 }
 
 TEST(Doorbell, TellsWhichLanesRang) {
-  const auto region = make_region();
+  const std::shared_ptr<AnswerRegion> region = make_region();
   region->ring(1);
   region->ring(3);
-  EXPECT_EQ(wait_ring(*region), std::pair(LaneEnd::kMessage, 0b1010u));
+  EXPECT_EQ(rung_by(region, in_seconds(60)), 0b1010u);
   region->ring(0);
-  EXPECT_EQ(wait_ring(*region), std::pair(LaneEnd::kMessage, 0b1u));
+  EXPECT_EQ(rung_by(region, in_seconds(60)), 0b1u);
+  EXPECT_EQ(rung_by(region, SystemClock().monotonic_ns() + 1'000'000), 0u);
 }
 
 TEST(Doorbell, WakesAHostThatSleeps) {
-  const auto region = make_region();
+  const std::shared_ptr<AnswerRegion> region = make_region();
   Forked worker([&] {
     const auto mine = open_region(*region);
     for (int i = 0; mine != nullptr && i < 50; ++i) {
@@ -649,28 +658,49 @@ TEST(Doorbell, WakesAHostThatSleeps) {
     }
     return mine == nullptr;
   });
-  EXPECT_EQ(wait_ring(*region), std::pair(LaneEnd::kMessage, 0b100u));
+  EXPECT_EQ(rung_by(region, in_seconds(60)), 0b100u);
   EXPECT_EQ(worker.join(), 0);
 }
 
-TEST(Doorbell, IsGoneWhenAllAreWokenAndStaysSo) {
-  const auto region = make_region();
-  region->wake_all();
-  EXPECT_EQ(wait_ring(*region).first, LaneEnd::kGone);
-  EXPECT_EQ(wait_ring(*region).first, LaneEnd::kGone);
+TEST(Doorbell, OfAnyRegionWakesAHostThatSleepsForAll) {
+  std::vector<std::shared_ptr<AnswerRegion>> regions;
+  for (int i = 0; i < 140; ++i) regions.push_back(make_region());
+  for (const std::size_t which : {0u, 77u, 126u, 127u, 139u}) {
+    std::atomic<std::uint32_t> alarm{0};
+    Forked worker([&] {
+      const auto mine = open_region(*regions[which]);
+      usleep(20'000);
+      if (mine != nullptr) mine->ring(1);
+      return mine == nullptr;
+    });
+    std::uint32_t lanes = 0;
+    for (const std::uint64_t until = in_seconds(60); lanes == 0 && SystemClock().monotonic_ns() < until;) {
+      AnswerRegion::wait_rings(regions, alarm, 0, until);
+      EXPECT_EQ(regions[which]->take_rings(lanes), LaneEnd::kMessage);
+    }
+    EXPECT_EQ(lanes, 0b10u) << which;
+    EXPECT_EQ(worker.join(), 0);
+  }
 }
 
-TEST(Doorbell, WakesAHostThatSleepsWhenTheWorkerHasEnded) {
-  const auto region = make_region();
-  std::thread supervisor([&] {
+TEST(Doorbell, GivesWayToTheAlarm) {
+  const std::shared_ptr<AnswerRegion> region = make_region();
+  std::atomic<std::uint32_t> alarm{0};
+  std::thread other([&] {
     usleep(20'000);
-    region->wake_all();
+    AnswerRegion::raise(alarm);
   });
-  EXPECT_EQ(wait_ring(*region).first, LaneEnd::kGone);
-  supervisor.join();
+  const std::uint64_t until = in_seconds(60);
+  while (alarm.load() == 0 && SystemClock().monotonic_ns() < until)
+    AnswerRegion::wait_rings({&region, 1}, alarm, 0, until);
+  EXPECT_EQ(alarm.load(), 1u);
+  EXPECT_LT(SystemClock().monotonic_ns(), until);
+  AnswerRegion::wait_rings({&region, 1}, alarm, 0, Deadline::kNever);  // raised already
+  other.join();
 }
 
-// A worker moves the host's sleep onto a word of its own, where nobody wakes it.
+// A worker moves the host's sleep onto a word of its own, where nobody wakes it: its time comes nevertheless, and so
+// does the alarm, which is the host's alone.
 class RequeuedHost : public ::testing::Test {
  protected:
   template <typename Wait>
@@ -686,43 +716,40 @@ class RequeuedHost : public ::testing::Test {
     EXPECT_EQ(worker.join(), 0) << "the sleep was moved";
   }
 
-  std::unique_ptr<AnswerRegion> region_ = make_region();
+  std::shared_ptr<AnswerRegion> region_ = make_region();
   RawRegion raw_{*region_};
 };
 
 TEST_F(RequeuedHost, SeesItsTimeCome) {
   while_requeued([&] {
-    LaneWait wait;
-    wait.until_ns = SystemClock().monotonic_ns() + 400'000'000;
-    std::uint32_t lanes = 0;
-    EXPECT_EQ(region_->wait_ring(lanes, wait), LaneEnd::kTimeout);
+    EXPECT_EQ(rung_by(region_, SystemClock().monotonic_ns() + 400'000'000), 0u);
   });
 }
 
-TEST_F(RequeuedHost, SeesThatTheWorkerHasEnded) {
-  std::atomic<std::uint32_t> gone{0};
-  std::thread supervisor;
+TEST_F(RequeuedHost, HearsTheAlarm) {
+  std::atomic<std::uint32_t> alarm{0};
+  std::thread other;
   while_requeued([&] {
-    supervisor = std::thread([&] {
+    other = std::thread([&] {
       usleep(300'000);
-      gone = 1;
-      region_->wake_all();
-      std::memset(raw_.at(64), 0, 4);  // what it left behind undoes the bit as well
+      AnswerRegion::raise(alarm);
     });
-    LaneWait wait;
-    wait.gone = &gone;
-    std::uint32_t lanes = 0;
-    EXPECT_EQ(region_->wait_ring(lanes, wait), LaneEnd::kGone);
+    const std::uint64_t until = in_seconds(60);
+    while (alarm.load() == 0 && SystemClock().monotonic_ns() < until)
+      AnswerRegion::wait_rings({&region_, 1}, alarm, 0, until);
+    EXPECT_LT(SystemClock().monotonic_ns(), until);
   });
-  supervisor.join();
+  other.join();
 }
 
 TEST(Doorbell, IsBrokenByALaneThatThereIsNot) {
   const auto region = make_region();
   RawRegion raw(*region);
-  for (const std::uint32_t junk : {0x7fffffffu, 0b10000u, 0b10001u}) {
+  for (const std::uint32_t junk : {0x7fffffffu, 0x80000001u, 0b10000u, 0b10001u}) {
     std::memcpy(raw.at(64), &junk, 4);
-    EXPECT_EQ(wait_ring(*region).first, LaneEnd::kBroken) << junk;
+    std::uint32_t lanes = 0;
+    EXPECT_EQ(region->take_rings(lanes), LaneEnd::kBroken) << junk;
+    EXPECT_EQ(lanes & ~0b1111u, 0u);
   }
 }
 

@@ -123,6 +123,7 @@ void TestWorker::start(int module_fd) {
     ::waitpid(child_.pid, &status_, 0);
     gone_.store(1);
     region_->wake_all();
+    AnswerRegion::raise(alarm_);
   });
   listener_ = std::thread([this] { listen(); });
   boot();
@@ -241,7 +242,8 @@ void TestWorker::listen() {
   wait.gone = &gone_;
   while (gone_.load() == 0) {
     std::uint32_t rang = 0;
-    (void)region_->wait_ring(rang, wait);
+    AnswerRegion::wait_rings({&region_, 1}, alarm_, 0, Deadline::kNever);
+    (void)region_->take_rings(rang);
     for (std::uint32_t i = 0; i < AnswerRegion::kServiceLanes; ++i) {
       if ((rang & (1u << i)) == 0) continue;
       Lane lane = region_->service_lane(i, Lane::Side::kHost);

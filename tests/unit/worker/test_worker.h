@@ -111,7 +111,8 @@ class TestWorker {
 
   const WorkerStartOptions options_;
   std::unique_ptr<PayloadWindow> window_;
-  std::unique_ptr<AnswerRegion> region_;
+  std::shared_ptr<AnswerRegion> region_;
+  std::atomic<std::uint32_t> alarm_{0};  // for who listens: the worker has ended
   std::optional<Child> zygote_;
   Child child_;
   int status_ = 0;
