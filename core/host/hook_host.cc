@@ -134,7 +134,7 @@ Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefiniti
   return keep(entry);
 }
 
-void HookHost::remember_native(const Plugin& plugin) {
+void HookHost::remember_native(const Plugin& plugin, const std::string& path) {
   std::vector<HookDefinition> rows;
   bool guards = false;
   for (const Subscription& row : plugin.subscriptions()) {
@@ -148,7 +148,7 @@ void HookHost::remember_native(const Plugin& plugin) {
   if (plugin.precedence() == Precedence::kSystem && !guards) return;
   TrustEntry entry;
   entry.name = plugin.identity().name;
-  entry.path = canonical(plugin.path());
+  entry.path = path;
   entry.digest = plugin.identity().bytes_digest;
   if (plugin.precedence() == Precedence::kProject) {
     auto key = TrustStore::repository_key(options_.project_root);
@@ -166,9 +166,10 @@ void HookHost::load_all() {
   for (const HookProblem& each : natives_.problems())
     if (!is_adapted(each, options_.adapted)) problems_.push_back(each);
   for (const auto& plugin : natives_.plugins()) {
-    owners_.emplace(plugin->identity().name, canonical(plugin->path()));
+    const std::string path = canonical(plugin->path());
+    owners_.emplace(plugin->identity().name, path);
     if (plugin->precedence() == Precedence::kSystem) system_.insert(plugin->identity().name);
-    remember_native(*plugin);
+    remember_native(*plugin, path);
   }
   for (HookFile& file : natives_.take_others()) load_external(file);
   for (const AdaptedSource& source : options_.adapted) {

@@ -86,7 +86,7 @@ class HookHost {
   Result<void> keep(const TrustEntry& entry);
   Result<void> remember(TrustEntry entry, const std::vector<HookDefinition>& hooks);
   bool says_guard(const HookFile& file, std::string_view bytes) const;
-  void remember_native(const Plugin& plugin);
+  void remember_native(const Plugin& plugin, const std::string& path);
   void load_external(HookFile& file);
   Result<void> load_file(HookFile& file);
   Result<void> load_settings(const AdaptedSource& source);

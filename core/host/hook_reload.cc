@@ -22,7 +22,7 @@ HookHost::Reloaded HookHost::reload_changed() {
       missed_.erase(identity);
       out.changed |= externals_.drop_missing_guard(identity);
     }
-    remember_native(*plugin);
+    remember_native(*plugin, path);
   }
   for (HookProblem& each : found.problems) {
     out.warnings.push_back(each.message);

@@ -315,10 +315,11 @@ std::string Quarantine::why_not(std::string_view digest) const {
       if (entry.digest == digest) return sentence_of(entry);
   }
   if (!is_digest(digest)) return {};
-  // What another process released or set aside meanwhile counts.
+  // What another process released or set aside meanwhile counts. Mostly there is nothing, wherever the way leads.
+  const std::string name = file_of(digest);
+  if (::access((state_->directory + "/" + name).c_str(), F_OK) != 0 && errno == ENOENT) return {};
   const auto fd = state_->look();
   if (!fd || !fd->valid()) return {};
-  const std::string name = file_of(digest);
   const auto entry = read_at(fd->get(), name, state_->directory + "/" + name);
   return entry && entry->digest == digest ? sentence_of(*entry) : std::string();
 }
