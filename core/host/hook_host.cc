@@ -84,7 +84,7 @@ TrustStore* HookHost::trust() {
 Result<TrustEntry> HookHost::entry_of(const HookFile& file, const std::string& digest) {
   TrustEntry out;
   out.name = file.name;
-  out.path = canonical(file.path);
+  out.path = real_paths_[file.path] = canonical(file.path);
   out.digest = digest;
   if (file.precedence == Precedence::kProject) {
     AGENTD_TRY(out.repository, TrustStore::repository_key(options_.project_root));
@@ -166,11 +166,13 @@ void HookHost::load_all() {
   for (const HookProblem& each : natives_.problems())
     if (!is_adapted(each, options_.adapted)) problems_.push_back(each);
   for (const auto& plugin : natives_.plugins()) {
-    const std::string path = canonical(plugin->path());
+    const auto known = real_paths_.find(plugin->path());
+    const std::string path = known == real_paths_.end() ? canonical(plugin->path()) : known->second;
     owners_.emplace(plugin->identity().name, path);
     if (plugin->precedence() == Precedence::kSystem) system_.insert(plugin->identity().name);
     remember_native(*plugin, path);
   }
+  real_paths_.clear();
   for (HookFile& file : natives_.take_others()) load_external(file);
   for (const AdaptedSource& source : options_.adapted) {
     const auto loaded = load_settings(source);

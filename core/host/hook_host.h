@@ -120,6 +120,7 @@ class HookHost {
   ExternalHooks externals_;
   // Of files that could not be loaded and meant to guard: path to name.
   std::map<std::string, std::string> wanted_guards_;
+  std::map<std::string, std::string> real_paths_;  // of files that were asked about, while all are loaded
   std::map<std::string, std::string> owners_;  // names of hooks and of their files, to that file's canonical path
   std::set<std::string> system_;               // those of them that the system brings
   std::set<std::string> off_;                  // names that the user switched off

@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -59,7 +60,7 @@ std::string zygote_key(const WorkerStart& start) { return start.program + '\n' +
 
 // True when it had entered all of its sandbox, by the kernel's word: before that it runs nothing of a
 // plugin's.
-bool is_confined(pid_t worker) {
+bool is_confined_now(pid_t worker) {
   static const int own = filters_of("self");  // agentd enters none later
   return own >= 0 && filters_of(std::to_string(worker)) >= own + kSandboxFilters;
 }
@@ -83,7 +84,7 @@ struct WorkerSupervisor::State {
     Child child;
     std::uint64_t brand = 0;  // of it and of all that it starts
     bool may_have_children = true;
-    std::string name;
+    std::string name, program;
     Ended ended;
     LineLog lines;
     bool is_zygote = false;
@@ -109,6 +110,7 @@ struct WorkerSupervisor::State {
   void look_at(const std::vector<pollfd>& ready);
   void read_output(Worker& worker);
   void finish(Id id, Worker& worker);
+  bool is_confined(const Worker& worker);
   void end_what_it_started(const Worker& worker);
   void warn_once(bool& warned, const std::string& name, const char* text);
   void wake() const { (void)::eventfd_write(bell.get(), 1); }
@@ -123,6 +125,7 @@ struct WorkerSupervisor::State {
   // By what they leave open; null = there can be none. Of the thread.
   std::map<std::string, std::unique_ptr<Zygote>> zygotes;
   Id last_id = 0;                                 // of the thread, as are:
+  std::set<std::string> confined;                 // programs that the kernel was seen to confine
   bool warned_of_brand = false;
   bool warned_of_rest = false;
   std::thread thread;
@@ -207,7 +210,7 @@ WorkerSupervisor::Id WorkerSupervisor::State::take_on(Order& order, Child child)
     warn_once(warned_of_brand, order.start.name,
               "processes that a worker leaves behind may outlive it: RLIMIT_RTTIME, by which they are "
               "known, is limited already or cannot be set; unlimit it where agentd is started");
-  return watch({std::move(child), number, order.start.may_have_children, order.start.name,
+  return watch({std::move(child), number, order.start.may_have_children, order.start.name, order.start.program,
                 std::move(order.ended), LineLog(log, clock, order.start.name)});
 }
 
@@ -241,7 +244,7 @@ Zygote* WorkerSupervisor::State::zygote_for(const WorkerStart& start) {
     log.write(LogLevel::kInfo, start.name, "workers are executed: " + zygote.error().message);
     return nullptr;
   }
-  Worker worker{zygote->take_process(), 0, false, "zygote", {}, LineLog(log, clock, "zygote")};
+  Worker worker{zygote->take_process(), 0, false, "zygote", start.program, {}, LineLog(log, clock, "zygote")};
   worker.is_zygote = true;
   (void)watch(std::move(worker));
   place->second = std::make_unique<Zygote>(std::move(*zygote));
@@ -252,9 +255,17 @@ void WorkerSupervisor::State::warn_once(bool& warned, const std::string& name, c
   if (!std::exchange(warned, true)) log.write(LogLevel::kWarning, name, text);
 }
 
+// A kernel that takes the filters of one takes those of all: a worker for which there is no memory for them ends.
+bool WorkerSupervisor::State::is_confined(const Worker& worker) {
+  if (confined.contains(worker.program)) return true;
+  if (!is_confined_now(worker.child.pid)) return false;
+  confined.insert(worker.program);
+  return true;
+}
+
 void WorkerSupervisor::State::end_what_it_started(const Worker& worker) {
   // What a zygote has forked are workers of their own.
-  if (worker.is_zygote || (!worker.may_have_children && is_confined(worker.child.pid))) return;
+  if (worker.is_zygote || (!worker.may_have_children && is_confined(worker))) return;
   Family family(worker.child.pid, {worker.child.output.get()}, {}, worker.brand);
   if (!family.kill_all(kSweepRounds))
     warn_once(warned_of_rest, worker.name,
