@@ -24,7 +24,7 @@ bool bears(const HookSource& source, const std::string& name) {
 }
 
 bool is_known(const Inventory& inventory, const std::string& name) {
-  if (name.starts_with("project/") || name.starts_with("recipe/") || is_glob(name)) return true;
+  if (name.starts_with("project/") || name.starts_with("recipe/")) return true;
   return std::any_of(inventory.sources.begin(), inventory.sources.end(),
                      [&](const HookSource& source) { return bears(source, name); });
 }
@@ -66,7 +66,7 @@ std::vector<NameProblem> hook_name_problems(const Config& config, const Inventor
   for (const char* list : {"hooks.order", "hooks.disable", "hooks.allow"})
     for (const Candidate& said : config.candidates(list))
       for (const std::string& name : said.value.items)
-        if (!is_known(inventory, name)) {
+        if (!is_glob(name) && !is_known(inventory, name)) {
           const std::string why = sentence(inventory, name);
           const bool slip = why.find("did you mean") != std::string::npos;
           const bool orders = std::string_view(list) == "hooks.order";

@@ -153,6 +153,7 @@ class EngineImpl final : public Engine {
     if (auto made = make_agent_services(approver); !made) return made.error();
     if (auto loaded = load_hooks(); !loaded) return loaded.error();
     if (auto checked = check_rules(); !checked) return checked.error();
+    record_hooks();
     publish();
     if (recipe)
       if (auto put = put_on(std::move(*recipe), options_.recipe_arguments); !put)
@@ -412,15 +413,24 @@ class EngineImpl final : public Engine {
     setup.options.native.roots = workspace_roots();
     setup.options.native.record_directory = home_ + "/records";
     if (options_.will_run) setup.options.native.expected = events_of_every_run();
+    setup.options.records_later = true;
     host_ = std::make_unique<HookHost>(setup.options, external_environment());
     host_->load_all();
     for (const HookProblem& problem : host_->problems()) {
       if (problem.unreadable && options_.hooks) return Failure{kExitUsage, problem.message};
       if (!is_replaced(setup, problem.path, problem.name)) warn(problem.message);
     }
-    for (const std::string& note : host_->notes()) warn(note);
     tools_.set(&host_->tools());
     return check_names(setup);
+  }
+
+  // A run that does not begin has agreed to nothing.
+  void record_hooks() {
+    if (!host_) return;
+    const std::size_t told = host_->problems().size();
+    host_->record_new();
+    for (const std::string& note : host_->notes()) warn(note);
+    for (std::size_t i = told; i < host_->problems().size(); ++i) warn(host_->problems()[i].message);
   }
 
   // Settings for hooks that are not there. What lies where is only looked up when a name is not
@@ -429,9 +439,10 @@ class EngineImpl final : public Engine {
     if (!options_.hooks) return {};
     std::vector<std::string> names = config_.hook_names();
     for (const char* list : {"hooks.order", "hooks.disable", "hooks.allow"})
-      for (std::string& name : config_.list(list)) names.push_back(std::move(name));
+      for (std::string& name : config_.list(list))
+        if (name != "*") names.push_back(std::move(name));
     const bool right = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-      return name == "*" || !host_->kind_of(name).empty() ||
+      return !host_->kind_of(name).empty() ||
              ::access((setup.bundled + "/" + name + ".so").c_str(), F_OK) == 0;
     });
     if (right) return {};

@@ -82,6 +82,16 @@ class DirectoryScan {
 
   void problem_of_directory(const std::string& message) {
     problem(directory_.path, "", directory_.setting.empty() ? message : directory_.setting + ": " + message);
+    note_unreadable(AT_FDCWD, directory_.path);
+  }
+
+  // What its author relies on would decide nothing: no run begins.
+  void note_unreadable(int directory, const std::string& file) {
+    if (directory_.precedence == Precedence::kProject ||
+        ::faccessat(directory, file.c_str(), R_OK, AT_EACCESS) == 0 || errno != EACCES)
+      return;
+    out_.problems.back().unreadable = true;
+    out_.problems.back().message += ": make it readable for agentd (chmod u+r), or take it away";
   }
 
   std::vector<std::string> list() {
@@ -128,6 +138,7 @@ class DirectoryScan {
     auto opened = open_hook(fd_.get(), file, path, user_);
     if (!opened) {
       problem(path, name, opened.error().message);
+      note_unreadable(fd_.get(), file);
       return;
     }
     HookFile hook;

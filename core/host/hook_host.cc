@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/nearest.h"
 #include "core/base/shell_word.h"
+#include "core/hooks/contract.h"
 
 namespace agentd {
 namespace {
@@ -110,12 +113,31 @@ Result<void> HookHost::keep(const TrustEntry& entry) {
   if (known != nullptr && known->digest == entry.digest && known->guard == entry.guard &&
       known->events == entry.events)
     return {};
-  if (known == nullptr || known->digest != entry.digest)
+  if (loading_ && options_.records_later)
+    unrecorded_.push_back(entry);
+  else
+    record(entry);
+  return {};
+}
+
+void HookHost::record_new() {
+  for (const TrustEntry& each : std::exchange(unrecorded_, {})) record(each);
+}
+
+// It is in the user's own directory: where nothing can be written it runs all the same, and each run sees it for the
+// first time.
+void HookHost::record(const TrustEntry& entry) {
+  const TrustEntry* const known = trust()->find(entry.path);
+  const bool is_new = known == nullptr || known->digest != entry.digest;
+  if (auto kept = trust()->record(entry); !kept)
+    problem(options_.trust_file, "",
+            "the hook " + entry.name + " runs, and whether its file changes is not watched: " + kept.error().message +
+                "; make that place writable, or put the hook where the system's lie");
+  else if (is_new)
     notes_.push_back("new hook " + entry.name +
                      (entry.name == entry.path ? " (sha256 " : " (" + entry.path + ", sha256 ") +
                      entry.digest.substr(0, 12) +
                      "): it lies in your own directory and runs from now on");
-  return trust()->record(entry);
 }
 
 Result<void> HookHost::agree_native(const HookFile& file, const std::string& digest) {
@@ -161,6 +183,7 @@ void HookHost::remember_native(const Plugin& plugin, const std::string& path) {
 // ---- loading
 
 void HookHost::load_all() {
+  loading_ = true;
   if (!options_.trust_file.empty()) trust_watch_.add(options_.trust_file);
   natives_.load_all();
   for (const HookProblem& each : natives_.problems())
@@ -181,6 +204,8 @@ void HookHost::load_all() {
     problems_.back().unreadable = is_unreadable(source, loaded.error());
   }
   add_missing_guards();
+  check_guards();
+  loading_ = false;
 }
 
 void HookHost::load_external(HookFile& file) {
@@ -230,7 +255,7 @@ Result<void> HookHost::load_file(HookFile& file) {
     if (says_guard(file, bytes)) wanted_guards_.emplace(asked.path, file.name);
     return loaded.error();
   }
-  for (HookDefinition& hook : loaded->hooks) apply_settings(hook);
+  for (HookDefinition& hook : loaded->hooks) apply_settings(hook, file.name);
   if (file.precedence != Precedence::kSystem) {
     AGENTD_TRY_VOID(remember(asked, loaded->hooks));
   } else {
@@ -261,7 +286,7 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
     AGENTD_TRY(asked.repository, TrustStore::repository_key(options_.project_root));
   }
   AGENTD_TRY_VOID(agree(asked, source.precedence));
-  for (HookDefinition& hook : loaded.hooks) apply_settings(hook);
+  for (HookDefinition& hook : loaded.hooks) apply_settings(hook, hook.name);
   AGENTD_TRY_VOID(remember(asked, loaded.hooks));
   if (!owners_.emplace(asked.name, asked.path).second)
     return Error{Code::kConflict,
@@ -273,16 +298,21 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
   return {};
 }
 
-// What the user's config says beats what the hook says of itself.
-void HookHost::apply_settings(HookDefinition& hook) const {
-  if (const auto found = options_.settings.find(hook.name); found != options_.settings.end()) {
+// What the user's config says beats what the hook says of itself; what it says of one hook of a file beats what it
+// says of the file.
+void HookHost::apply_settings(HookDefinition& hook, const std::string& file) const {
+  bool said = false;
+  for (const std::string& name : {file, hook.name}) {
+    const auto found = options_.settings.find(name);
+    if (found == options_.settings.end()) continue;
     const HookSettings& settings = found->second;
     if (settings.on_failure) hook.on_failure = settings.on_failure;
+    said = said || settings.on_failure;
     if (settings.shadow) hook.shadow = *settings.shadow;
     if (settings.priority) hook.priority = *settings.priority;
     if (settings.timeout) hook.timeout = settings.timeout;
   }
-  if (contains(options_.guards, hook.name) && !hook.on_failure)
+  if (!said && (contains(options_.guards, hook.name) || contains(options_.guards, file)))
     hook.on_failure = FailurePolicy::kClosed;
 }
 
@@ -383,6 +413,34 @@ void HookHost::add_missing_guards() {
       miss_named_guard(name, known);
 }
 
+// What the configuration takes for a guard and nothing of which can block is a mistake: it guards nothing.
+void HookHost::check_guards() {
+  const std::vector<Subscription> rows = subscriptions();
+  const auto check = [&](const std::string& name, const std::string& place) {
+    bool any = false, shadow = false, hears = false;
+    for (const Subscription& row : rows) {
+      if (row.name != name && !row.name.starts_with(name + ".")) continue;
+      const EventTraits* const event = find_event(row.event);
+      const bool bites = event != nullptr && fails_closed(*event);
+      const bool heard = (row.flags & AGENTD_HOOK_OBSERVES) == 0;
+      if (bites && heard && !row.shadow && row.on_failure == FailurePolicy::kClosed) return;
+      any = true;
+      shadow = shadow || row.shadow;
+      hears = hears || heard;
+    }
+    if (!any) return;
+    problem("", name, place + ": " + name + " guards nothing: " +
+                          (shadow   ? "it runs in shadow, where nothing that it says counts"
+                           : !hears ? "it only observes, and nothing that it says counts"
+                                    : "it fails open, or listens only to events where nothing can be blocked") +
+                          "; mend that, or take it out there");
+    problems_.back().unreadable = true;
+  };
+  for (const std::string& name : options_.guards) check(name, "hooks.guards");
+  for (const auto& [name, settings] : options_.settings)
+    if (settings.on_failure == FailurePolicy::kClosed) check(name, "hooks." + name + ".on_failure: closed");
+}
+
 // Hooks of one file are called NAME, or NAME.1, NAME.2.
 bool HookHost::acts(const std::string& name) const {
   if (!kind_of(name).empty()) return true;
@@ -417,19 +475,33 @@ void HookHost::miss_named_guard(const std::string& name, const std::vector<Trust
   const auto found = std::find_if(known.begin(), known.end(),
                                   [&](const TrustEntry& entry) { return entry.name == name; });
   const std::string path = found == known.end() ? path_of_problem(name) : found->path;
+  std::string why;
+  if (is_switched_off(name) || is_in_shadow(name))
+    why = "hooks.guards names it, and hooks.disable, hooks.allow, hooks." + name + ".enabled or hooks." + name +
+          ".shadow keeps it from blocking: take it out of one of them";
+  else if (found == known.end() && path.empty())
+    why = no_hook_named(name);
+  else
+    why = why_missing(name, path);
   miss_guard(name, path.empty() ? name : path,
-             found == known.end() ? std::vector<std::string>{} : found->events,
-             is_switched_off(name) || is_in_shadow(name)
-                 ? "hooks.guards names it, and hooks.disable, hooks.allow, hooks." + name +
-                       ".enabled or hooks." + name +
-                       ".shadow keeps it from blocking: take it out of one of them"
-                 : why_missing(name, path));
+             found == known.end() ? std::vector<std::string>{} : found->events, std::move(why));
+}
+
+// Of a name in the configuration.
+std::string HookHost::no_hook_named(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const auto& [each, path] : owners_) names.push_back(each);
+  const std::string mean = did_you_mean(name, names);
+  return "hooks.guards or hooks." + name + " names it, and no hook has that name" +
+         (mean.empty() ? "; 'agentd hooks list' shows those that are there" : mean);
 }
 
 std::vector<Subscription> HookHost::subscriptions() const {
   std::vector<Subscription> out = natives_.subscriptions();
   for (Subscription& each : out) {
     const auto found = options_.settings.find(each.name);
+    const bool said = found != options_.settings.end() && found->second.on_failure;
+    if (!said && contains(options_.guards, each.name)) each.on_failure = FailurePolicy::kClosed;
     if (found == options_.settings.end()) continue;
     if (found->second.shadow) each.shadow = *found->second.shadow;
     if (found->second.priority) each.priority = *found->second.priority;

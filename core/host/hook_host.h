@@ -41,6 +41,7 @@ struct HookHostOptions {
   std::string project_root;                      // whose hooks are keyed by their repository
   std::string project_recipes;                   // directory of the project's recipes; empty = none
   ConsentRules consent;
+  bool records_later = false;  // what load_all() finds is recorded by record_new(): when all is right with it
 };
 
 class HookHost {
@@ -53,6 +54,8 @@ class HookHost {
 
   // Loads every enabled hook that may run. Once.
   void load_all();
+  // Records the hooks that load_all() has seen for the first time, and notes them.
+  void record_new();
 
   struct Reloaded {
     bool changed = false;               // subscriptions() are others now: publish them
@@ -84,19 +87,22 @@ class HookHost {
   Result<void> agree(const TrustEntry& asked, Precedence precedence);
   Result<void> agree_native(const HookFile& file, const std::string& digest);
   Result<void> keep(const TrustEntry& entry);
+  void record(const TrustEntry& entry);
   Result<void> remember(TrustEntry entry, const std::vector<HookDefinition>& hooks);
   bool says_guard(const HookFile& file, std::string_view bytes) const;
   void remember_native(const Plugin& plugin, const std::string& path);
   void load_external(HookFile& file);
   Result<void> load_file(HookFile& file);
   Result<void> load_settings(const AdaptedSource& source);
-  void apply_settings(HookDefinition& hook) const;
+  void apply_settings(HookDefinition& hook, const std::string& file) const;
+  void check_guards();
   bool is_off(const std::string& name) const;
   bool is_allowed(const std::string& name) const;
   void take(LoadedHooks loaded);
   void add_missing_guards();
   bool trust_changed();
   // `identity` is the guard's canonical path, or its name where no path is known.
+  std::string no_hook_named(const std::string& name) const;
   void miss_guard(const std::string& name, const std::string& identity,
                   const std::vector<std::string>& events, std::string why);
   bool acts(const std::string& name) const;
@@ -120,6 +126,8 @@ class HookHost {
   ExternalHooks externals_;
   // Of files that could not be loaded and meant to guard: path to name.
   std::map<std::string, std::string> wanted_guards_;
+  bool loading_ = false;
+  std::vector<TrustEntry> unrecorded_;             // that load_all() has seen, with records_later
   std::map<std::string, std::string> real_paths_;  // of files that were asked about, while all are loaded
   std::map<std::string, std::string> owners_;  // names of hooks and of their files, to that file's canonical path
   std::set<std::string> system_;               // those of them that the system brings

@@ -303,5 +303,111 @@ TEST_F(NamedGuards, AreNotSwitchedOffWithoutAWord) {
   EXPECT_TRUE(call_runs()) << ran_.err;
 }
 
+TEST_F(NamedGuards, HoldForEveryHookOfTheirFile) {
+  for (const char* const config : {"hooks: {gate: {on_failure: closed}}\n", "hooks: {guards: [gate]}\n"})
+    for (const char* const yaml :
+         {"on: [before_tool_call, agent_stop]\ncommand: exit 1\n",
+          "hooks:\n- {name: one, on: before_tool_call, command: exit 1}\n- {name: two, on: agent_stop, command: 'true'}\n",
+          "on: before_tool_call\non_failure: open\ncommand: exit 1\n"}) {
+      program_.config(config);
+      const std::string path = put("gate.yaml", yaml);
+      EXPECT_FALSE(call_runs()) << config << yaml << ran_.err;
+      ::unlink(path.c_str());
+      program_.run({"hooks", "untrust", "gate"});
+    }
+  program_.config("");
+  put("gate.yaml", "on: [before_tool_call, agent_stop]\ncommand: exit 1\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;  // nobody called it a guard
+}
+
+TEST_F(NamedGuards, ThatCannotBlockAreAMistake) {
+  for (const char* const yaml : {"on: before_tool_call\nshadow: true\ndo: block\n",
+                                 "on: before_tool_call\nasync: true\ncommand: exit 1\n",
+                                 "on: before_tool_call\nobserve: true\ncommand: exit 1\n",
+                                 "on: notification\ncommand: exit 1\n"})
+    for (const char* const config : {"hooks: {gate: {on_failure: closed}}\n", "hooks: {guards: [gate]}\n"}) {
+      program_.config(config);
+      const std::string path = put("gate.yaml", yaml);
+      EXPECT_FALSE(call_runs()) << config << yaml << ran_.err;
+      EXPECT_EQ(ran_.code, 2) << config << yaml << ran_.err;
+      EXPECT_TRUE(has(ran_.err, "gate guards nothing: ")) << config << yaml << ran_.err;
+      ::unlink(path.c_str());
+      program_.run({"hooks", "untrust", "gate"});
+    }
+}
+
+TEST_F(NamedGuards, OfTheNativeKindBlockWhenTheyFail) {
+  program_.drop_hook(AGENTD_TROUBLE_HOOK);
+  program_.config("hooks: {trouble: {config: {crash: true}}}\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;
+  program_.config("hooks: {guards: [trouble], trouble: {config: {crash: true}}}\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 3) << ran_.err;
+}
+
+TEST_F(NamedGuards, AreNamedAndNotDescribed) {
+  put("gate.yaml", "on: before_tool_call\ncommand: exit 1\n");
+  for (const char* const name : {"*", "g*", "gat?", "claude/*"}) {
+    program_.config("hooks: {\"" + std::string(name) + "\": {on_failure: closed}}\n");
+    EXPECT_FALSE(call_runs()) << name << ran_.err;
+    EXPECT_EQ(ran_.code, 2) << name << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "no hook is named '" + std::string(name) + "'")) << ran_.err;
+  }
+}
+
+// ---- an answer that nobody understands
+
+TEST_F(NamedGuards, OfEveryDialectHaveNotAgreedWhenNobodyUnderstandsThem) {
+  for (const char* const dialect : {"claude", "gemini"})
+    for (const char* const said :
+         {R"({"permissionDecision":"deny"})", R"({"decison":"block"})", R"({"blocked":true})",
+          R"({"hookSpecificOutput":{"permisionDecision":"deny"}})", R"({"action":"block"})", "garbage", "DENY", "[]"}) {
+      const bool claude = std::string_view(dialect) == "claude";
+      if (!claude && said[0] != '{') continue;  // for Gemini CLI a text is a message to the user
+      const std::string path =
+          put("gate.yaml", std::string("on: ") + (claude ? "PreToolUse" : "BeforeTool") + "\ndialect: " + dialect +
+                               "\nguard: true\ncommand: |\n  cat > /dev/null\n  echo '" + said + "'\n");
+      EXPECT_FALSE(call_runs()) << dialect << said << ran_.err;
+      EXPECT_TRUE(has(ran_.err, "its output was not understood")) << dialect << said << ran_.err;
+      ::unlink(path.c_str());
+      program_.run({"hooks", "untrust", "gate"});
+    }
+  put("gate.yaml", "on: PreToolUse\ndialect: claude\nguard: true\ncommand: \"cat > /dev/null; echo '{}'\"\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;  // it has nothing against it
+}
+
+// ---- a home that cannot be written
+
+TEST_F(NamedGuards, RunAlsoWhereNobodyCanKeepThatTheyWereSeen) {
+  ASSERT_TRUE(make_directories(program_.home() + "/trust.json.lock"));  // no file can be opened there
+  put("gate.yaml", "on: before_tool_call\ndo: block\nguard: true\n");
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_FALSE(call_runs()) << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "the hook gate runs, and whether its file changes is not watched: ")) << ran_.err;
+    EXPECT_FALSE(has(ran_.err, "runs from now on")) << ran_.err;
+  }
+}
+
+TEST_F(NamedGuards, ThatNobodyHasAreToldWithTheNearestName) {
+  put("gate.yaml", "on: before_tool_call\ndo: block\nguard: true\n");
+  program_.config("hooks: {guards: [gaet]}\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "no hook has that name: did you mean 'gate'?")) << ran_.err;
+  EXPECT_FALSE(has(ran_.err, "untrust")) << ran_.err;
+}
+
+// ---- a run that did not begin
+
+TEST_F(NamedGuards, OfARunThatDidNotBeginAreNotAgreedTo) {
+  put("gate.yaml", "on: before_tool_call\nmatcher: bahs\ndo: block\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 2) << ran_.err;
+  EXPECT_FALSE(has(ran_.err, "runs from now on")) << ran_.err;
+  put("gate.yaml", "on: before_tool_call\nmatcher: bash\ndo: block\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "runs from now on")) << ran_.err;
+  EXPECT_FALSE(has(ran_.err, "does not run")) << ran_.err;
+}
+
 }  // namespace
 }  // namespace agentd::testing

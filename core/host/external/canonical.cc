@@ -330,14 +330,10 @@ std::string no_object(const ParsedOutput& output) {
   return "its output must be one JSON object; it begins with '" + first_line(output.text, 80) + "'";
 }
 
-// A guard that says nothing but what nobody understands has not agreed.
 Verdict strict(const HookDefinition& hook, Verdict verdict) {
-  const bool understood = verdict.failed || verdict.warnings.empty();
-  const bool must_agree = is_guard(hook) && verdict.actions.empty();
-  if (understood || (!hook.strict_output && !must_agree)) return verdict;
+  if (!hook.strict_output || verdict.failed || verdict.warnings.empty()) return verdict;
   verdict.failed = true;
-  verdict.failure = (hook.strict_output ? "its output is not strict: " : "its output was not understood: ") +
-                    verdict.warnings.front();
+  verdict.failure = "its output is not strict: " + verdict.warnings.front();
   verdict.actions.clear();
   return verdict;
 }

@@ -105,8 +105,23 @@ std::vector<std::string> dialect_environment(const HookDefinition& hook, JsonVie
   return environment(hook, payload, context);
 }
 
+// A guard that says nothing but what nobody understands has not agreed, in whatever form its tool would have let it
+// pass.
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
-  return translator_of(hook.dialect).interpret(hook, payload, answer);
+  Verdict verdict = translator_of(hook.dialect).interpret(hook, payload, answer);
+  if (!is_guard(hook) || verdict.failed || !verdict.actions.empty()) return verdict;
+  std::string why;
+  if (!verdict.warnings.empty()) {
+    why = verdict.warnings.front();
+  } else if (const ParsedOutput output = parse_output(answer.out, answer.out_over_cap);
+             output.kind == ParsedOutput::Kind::kText || output.kind == ParsedOutput::Kind::kBroken) {
+    why = output.problem.empty() ? "it begins with '" + first_line(output.text, 80) + "'" : output.problem;
+  } else {
+    return verdict;
+  }
+  verdict.failed = true;
+  verdict.failure = "its output was not understood: " + why;
+  return verdict;
 }
 
 Result<DefinitionSet> read_settings(Dialect dialect, std::string_view text, std::string_view path,
