@@ -433,11 +433,24 @@ class EngineImpl final : public Engine {
     for (std::size_t i = told; i < host_->problems().size(); ++i) warn(host_->problems()[i].message);
   }
 
+  // Rules for a bundled hook that nobody has switched on would decide nothing.
+  std::string configured_and_off(const HookSetup& setup, const std::string& name) const {
+    const std::string key = "hooks." + name + ".";
+    const bool is_off = config_.is_set(key + "config") && !config_.is_set(key + "enabled") &&
+                        host_->kind_of(name).empty() &&
+                        ::access((setup.bundled + "/" + name + ".so").c_str(), F_OK) == 0;
+    return is_off ? config_.origin(key + "config") + ": hooks." + name +
+                        " is configured and not switched on: set hooks." + name + ".enabled to true, or to false"
+                  : std::string();
+  }
+
   // Settings for hooks that are not there. What lies where is only looked up when a name is not
   // obviously right.
   Result<void, Failure> check_names(const HookSetup& setup) {
     if (!options_.hooks) return {};
     std::vector<std::string> names = config_.hook_names();
+    for (const std::string& name : names)
+      if (std::string why = configured_and_off(setup, name); !why.empty()) return Failure{kExitUsage, std::move(why)};
     for (const char* list : {"hooks.order", "hooks.disable", "hooks.allow"})
       for (std::string& name : config_.list(list))
         if (name != "*") names.push_back(std::move(name));

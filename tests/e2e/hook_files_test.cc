@@ -409,5 +409,20 @@ TEST_F(NamedGuards, OfARunThatDidNotBeginAreNotAgreedTo) {
   EXPECT_FALSE(has(ran_.err, "does not run")) << ran_.err;
 }
 
+// ---- rules of a bundled hook
+
+TEST_F(NamedGuards, ThatAreConfiguredAndNotSwitchedOnStopTheRun) {
+  const std::string rules = "config: {rules: [{tool: bash, action: deny}]}";
+  program_.config("hooks: {guardrail: {" + rules + "}}\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 2) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "hooks.guardrail is configured and not switched on")) << ran_.err;
+  program_.config("hooks: {guardrail: {enabled: true, " + rules + "}}\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 0) << ran_.err;
+  program_.config("hooks: {guardrail: {enabled: false, " + rules + "}}\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;
+}
+
 }  // namespace
 }  // namespace agentd::testing
