@@ -409,6 +409,23 @@ TEST_F(NamedGuards, OfARunThatDidNotBeginAreNotAgreedTo) {
   EXPECT_FALSE(has(ran_.err, "does not run")) << ran_.err;
 }
 
+TEST_F(NamedGuards, ThatWaitForAWordThatNeverComesStopTheRun) {
+  for (const char* const yaml : {"on: before_compaction\nmatcher: manul\ndo: block\n",
+                                 "on: session_start\nmatcher: strtup|resume\ndo: {system_message: x}\n",
+                                 "on: notification\nmatcher: warn\ncommand: 'true'\n"}) {
+    put("gate.yaml", yaml);
+    EXPECT_FALSE(call_runs()) << yaml << ran_.err;
+    EXPECT_EQ(ran_.code, 2) << yaml << ran_.err;
+    EXPECT_TRUE(has(ran_.err, " never comes there; what comes is ")) << yaml << ran_.err;
+  }
+  for (const char* const yaml : {"on: before_compaction\nmatcher: manual\ndo: block\n",
+                                 "on: session_start\nmatcher: startup|resume\ndo: {system_message: x}\n"}) {
+    put("gate.yaml", yaml);
+    EXPECT_TRUE(call_runs()) << yaml << ran_.err;
+    program_.run({"hooks", "untrust", "gate"});
+  }
+}
+
 // ---- rules of a bundled hook
 
 TEST_F(NamedGuards, ThatAreConfiguredAndNotSwitchedOnStopTheRun) {

@@ -208,7 +208,10 @@ class Check {
   Check(const HookDefinition& hook, std::span<const Tool> tools) : hook_(hook), tools_(tools) {}
 
   std::vector<NameMistake> run() {
-    if (!is_tool_event(hook_.event)) return {};
+    if (!is_tool_event(hook_.event)) {
+      if (own()) check_subject();
+      return std::move(out_);
+    }
     const Names foreign{hook_.dialect, names_of_tools(hook_.dialect, tools_),
                         hook_.dialect == Dialect::kGemini};
     for (const std::string& name : literal_names(hook_.matcher.text()))
@@ -254,6 +257,23 @@ class Check {
       blame(false, "'" + key + "': no tool that is here is named " + shown(name) +
                        (key == "when" ? ", so nothing is compared with it"
                                       : ", so the hook is not asked about any"));
+  }
+
+  // Where a matcher looks at one of a few words, only these can be meant.
+  void check_subject() {
+    std::vector<std::string> words;
+    const PayloadTable* const table = payload_table(hook_.event);
+    if (table == nullptr) return;
+    each_field(*table, hook_.event, [&](const PayloadField& field) {
+      const bool subject = field.key == "source" || field.key == "trigger" || field.key == "level";
+      if (!subject || field.kind != FieldKind::kName) return;
+      for (const std::string_view each : field.names->names)
+        if (!each.empty()) words.emplace_back(each);
+    });
+    if (words.empty()) return;
+    for (const std::string& name : literal_names(hook_.matcher.text()))
+      if (std::find(words.begin(), words.end(), name) == words.end())
+        blame(true, "'matcher': " + shown(name) + " never comes there; what comes is " + join(words, ", "));
   }
 
   // agentd's names of the tools that the hook is asked about; empty = of all.
