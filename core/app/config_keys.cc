@@ -168,7 +168,7 @@ constexpr KeySpec kKeys[] = {
     {"hooks.guards",
      ValueType::kList,
      "",
-     "Names of hooks that must be there: one that is missing, broken or not trusted blocks.",
+     "Names of hooks, or of their files, that fail closed: one that is missing, broken or not trusted blocks.",
      {},
      0,
      0,
