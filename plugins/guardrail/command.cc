@@ -3,10 +3,14 @@
 
 #include <algorithm>
 
+#include "plugins/guardrail/braces.h"
+
 namespace guardrail {
 namespace {
 
 constexpr int kDepthMax = 4;
+constexpr int kEqualsMax = 4;            // in one word
+constexpr std::size_t kLettersMax = 4;  // of options before a path
 
 template <std::size_t N>
 bool holds(const std::string_view (&names)[N], std::string_view name) {
@@ -29,6 +33,8 @@ constexpr std::string_view kNaming[] = {"curl", "wget",    "tar", "unzip",
                                         "sort", "openssl", "git", "gpg"};
 constexpr std::string_view kNamedBy[] = {"-o", "-O",   "--output", "--output-document", "-P", "-C",
                                          "-d", "-out", "-f"};
+// Options of find that stand before the places where it begins.
+constexpr std::string_view kFindOptions[] = {"-H", "-L", "-P"};
 // They change files with -i.
 constexpr std::string_view kEditors[] = {"sed", "perl", "ruby"};
 
@@ -50,6 +56,8 @@ std::string evened(std::string_view command) {
   return text;
 }
 
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 int digit_of(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -70,28 +78,32 @@ char escaped(std::string_view text, std::size_t& at) {
   return static_cast<char>(value);
 }
 
-// {a,b,c} with neither blanks nor braces inside becomes a b c.
-std::string without_braces(const std::string& text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::size_t close =
-        text[at] == '{' ? text.find_first_of("{} \n", at + 1) : std::string::npos;
-    const bool list = close != std::string::npos && text[close] == '}' &&
-                      text.find(',', at) < close && (at == 0 || text[at - 1] != '$');
-    if (!list) {
-      out += text[at];
-      continue;
+// Without quotation marks and backslashes, one space between words.
+std::string unquoted(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '$' && at + 1 < text.size() && text[at + 1] == '\'') {
+      for (at += 2; at < text.size() && text[at] != '\'';) {
+        if (text[at] == '\\' && at + 1 < text.size())
+          plain += escaped(text, ++at);
+        else
+          plain += text[at++];
+      }
+    } else if (c == ' ' && plain.ends_with(' ')) {
+      // one is enough
+    } else if (c != '\'' && c != '"' && c != '\\') {
+      plain += c;
     }
-    for (std::size_t i = at + 1; i < close; ++i) out += text[i] == ',' ? ' ' : text[i];
-    at = close;
+    ++at;
   }
-  return out;
+  return plain;
 }
 
 class Reader {
  public:
-  Reader(std::string_view text, std::vector<Word>& out, int depth)
-      : text_(text), out_(out), depth_(depth) {}
+  Reader(std::string_view text, std::vector<Word>& out, Braces& braces, int depth)
+      : text_(braces.expanded(text)), out_(out), braces_(braces), depth_(depth) {}
 
   void read() {
     while (at_ < text_.size()) step();
@@ -148,7 +160,7 @@ class Reader {
   void redirection() {
     if (word_.find_first_not_of("0123456789") == std::string::npos) word_.clear(), started_ = false;
     end_word();
-    written_next_ = text_[at_] == '>' || text_.substr(at_, 2) == "<>";
+    written_next_ = text_[at_] == '>' || text_.compare(at_, 2, "<>") == 0;
     while (at_ < text_.size() &&
            std::string_view("<>&|").find(text_[at_]) != std::string_view::npos)
       ++at_;
@@ -156,7 +168,7 @@ class Reader {
 
   void end_word() {
     if (!started_) return;
-    words_.push_back({std::move(word_), written_next_});
+    words_.push_back({.text = std::move(word_), .written = written_next_});
     redirected_.push_back(written_next_);
     word_.clear();
     started_ = written_next_ = false;
@@ -175,6 +187,7 @@ class Reader {
         }
     const std::string name = program < words_.size() ? base_name(words_[program].text) : "";
     mark(name, program);
+    mark_removed();
     for (std::size_t i = 0; i < words_.size(); ++i) emit(words_[i]);
     if ((name == "cd" || name == "pushd") && program + 1 < words_.size())
       directory_ = words_[program + 1].text;
@@ -226,28 +239,70 @@ class Reader {
     return slash == std::string::npos ? text : text.substr(slash + 1);
   }
 
+  // What `rm -r` and `find -delete` are told to remove, wherever in a command they stand.
+  void mark_removed() {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      const std::string name = base_name(words_[i].text);
+      if (name == "find") mark_found(i + 1);
+      // What git removes, it still has.
+      if (name != "rm" || (i > 0 && base_name(words_[i - 1].text) == "git")) continue;
+      const auto begin = words_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+      if (!std::any_of(begin, words_.end(), [](const Word& w) { return is_recursive(w.text); })) continue;
+      for (auto word = begin; word != words_.end(); ++word)
+        if (!word->text.starts_with('-')) word->removal = Removal::kTree;
+    }
+  }
+
+  // The places where find begins.
+  void mark_found(std::size_t begin) {
+    const auto removes = [&](std::size_t at) {
+      const std::string& text = words_[at].text;
+      return text == "-delete" || (text.starts_with("-exec") && at + 1 < words_.size() &&
+                                   base_name(words_[at + 1].text) == "rm");
+    };
+    bool removed = false;
+    for (std::size_t i = begin; i < words_.size(); ++i) removed = removed || removes(i);
+    while (begin < words_.size() && holds(kFindOptions, words_[begin].text)) ++begin;
+    for (; removed && begin < words_.size() && !words_[begin].text.starts_with('-'); ++begin)
+      words_[begin].removal = Removal::kFound;
+  }
+
+  static bool is_recursive(const std::string& option) {
+    if (option.starts_with("--")) return option.size() > 2 && std::string_view("--recursive").starts_with(option);
+    return option.starts_with('-') && option.find_first_of("rR") != std::string::npos;
+  }
+
   void emit(const Word& word) {
-    // A command in quotation marks, or one that a substitution runs.
-    const bool inner = word.text.find_first_of(" \t\n;|&`<>(") != std::string::npos;
-    if (inner && depth_ < kDepthMax) Reader(word.text, out_, depth_ + 1).read();
+    // A command in quotation marks, or one that a substitution runs; or eval 'a{b,c}'.
+    const bool inner = word.text.find_first_of(" \t\n;|&`<>({") != std::string::npos;
+    if (inner && depth_ < kDepthMax) Reader(word.text, out_, braces_, depth_ + 1).read();
     add(word);
-    const std::size_t equals = word.text.find('=');
-    if (equals != std::string::npos) add({word.text.substr(equals + 1), word.written});
-    if (word.text.starts_with('-') && word.text.size() > 2 && word.text.find('/') < 4)
-      add({word.text.substr(2), word.written});                         // -o/path
-    if (word.text.starts_with('@')) add({word.text.substr(1), false});  // curl -d @path
+    // --opt=path, if=path, --define=key=path
+    std::size_t equals = word.text.find('=');
+    for (int i = 0; i < kEqualsMax && equals != std::string::npos; ++i) {
+      add({.text = word.text.substr(equals + 1), .written = word.written});
+      equals = word.text.find('=', equals + 1);
+    }
+    // -Cpath, -xzfpath: where the letters end cannot be told.
+    if (word.text.starts_with('-') && !word.text.starts_with("--"))
+      for (std::size_t i = 2; i < word.text.size() && i < 2 + kLettersMax && is_letter(word.text[i - 1]); ++i)
+        add({.text = word.text.substr(i), .written = word.written});
+    if (word.text.starts_with('@')) add({.text = word.text.substr(1)});  // curl -d @path
   }
 
   void add(const Word& word) {
     if (word.text.empty()) return;
     out_.push_back(word);
     const bool relative = std::string_view("/~$").find(word.text[0]) == std::string_view::npos;
-    if (relative && !directory_.empty())
-      out_.push_back({directory_ + "/" + word.text, word.written});
+    if (relative && !directory_.empty()) {
+      out_.push_back(word);
+      out_.back().text = directory_ + "/" + word.text;
+    }
   }
 
-  const std::string_view text_;
+  const std::string text_;
   std::vector<Word>& out_;
+  Braces& braces_;
   const int depth_;
   std::size_t at_ = 0;
   std::string word_, directory_;
@@ -260,32 +315,22 @@ class Reader {
 
 std::vector<std::string> spellings_of(std::string_view command) {
   std::vector<std::string> out{std::string(command)};
-  std::string plain;
-  const std::string even = without_braces(evened(command));
-  for (std::size_t at = 0; at < even.size();) {
-    const char c = even[at];
-    if (c == '$' && at + 1 < even.size() && even[at + 1] == '\'') {
-      for (at += 2; at < even.size() && even[at] != '\'';) {
-        if (even[at] == '\\' && at + 1 < even.size())
-          plain += escaped(even, ++at);
-        else
-          plain += even[at++];
-      }
-    } else if (c == ' ' && plain.ends_with(' ')) {
-      // one is enough
-    } else if (c != '\'' && c != '"' && c != '\\') {
-      plain += c;
-    }
-    ++at;
-  }
-  if (plain != out[0]) out.push_back(std::move(plain));
+  const auto add = [&](std::string spelling) {
+    if (std::find(out.begin(), out.end(), spelling) == out.end()) out.push_back(std::move(spelling));
+  };
+  Braces braces;
+  std::string plain = unquoted(braces.expanded(evened(command)));
+  // A shell in quotation marks takes the lists that stand there.
+  std::string inner = braces.expanded(plain);
+  add(std::move(plain));
+  add(std::move(inner));
   return out;
 }
 
 std::vector<Word> words_of(std::string_view command) {
   std::vector<Word> out;
-  const std::string even = without_braces(evened(command));
-  Reader(even, out, 0).read();
+  Braces braces;
+  Reader(evened(command), out, braces, 0).read();
   return out;
 }
 

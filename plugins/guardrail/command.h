@@ -15,15 +15,24 @@
 namespace guardrail {
 
 // The command as it stands, and once more with quotation marks, backslashes, line ends in the
-// middle, unusual spaces, $IFS and {a,b} taken out: r\m "-rf" / is found as rm -rf /.
+// middle, unusual spaces and $IFS taken out and each {a,b} replaced by what it stands for: r\m "-rf" /
+// is found as rm -rf /.
 std::vector<std::string> spellings_of(std::string_view command);
+
+enum class Removal {
+  kNone,
+  kFound,  // find -delete begins there
+  kTree,   // rm -r
+};
 
 struct Word {
   std::string text;      // without quotation
   bool written = false;  // behind > or an argument of a program that writes
+  Removal removal = Removal::kNone;
 };
 // The words of the command and of commands in it (bash -c "...", $(...)): whatever may be a path. A
-// relative word behind `cd DIR` is there twice, once below DIR.
+// relative word behind `cd DIR` is there twice, once below DIR; what follows the letters of an option
+// or a "=" is there, too.
 std::vector<Word> words_of(std::string_view command);
 
 // True when the text is one simple command: no separator, substitution, redirection or quotation.

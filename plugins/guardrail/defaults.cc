@@ -119,6 +119,12 @@ agentd::Result<std::vector<Rule>> default_rules() {
     rule.reason = from.reason;
     out.push_back(std::move(rule));
   }
+  // The expressions above read what no shell would take for a command; this reads what paths mean.
+  Rule removal;
+  removal.name = "remove-everything";
+  removal.everything = true;
+  removal.reason = kEverything;
+  out.push_back(std::move(removal));
   Rule written;
   written.name = "protected-files";
   written.path.assign(std::begin(kProtected), std::end(kProtected));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "plugins/guardrail/glob.h"
 
@@ -12,6 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kPathBytesMax = 4096;
+constexpr std::string_view kSystem[] = {"/bin",  "/boot", "/dev",  "/etc",  "/home", "/lib", "/lib64", "/opt",
+                                        "/proc", "/root", "/sbin", "/srv", "/sys",  "/usr", "/var"};
 
 bool is_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
 
@@ -80,6 +83,40 @@ std::vector<std::string> Places::paths_of(std::string_view text, std::string_vie
   add(out, lexical(full));
   if (!is_glob(full)) add(out, real(full));
   return out;
+}
+
+std::vector<std::string> Places::removed_by(std::string_view text, std::string_view cwd) const {
+  std::vector<std::string> out;
+  if (text.empty() || text.size() > kPathBytesMax || text.find('\n') != std::string_view::npos)
+    return out;
+  const std::string full = expanded(text.substr(0, text.find('\0')), cwd);
+  if (!full.starts_with('/')) return out;
+  const std::size_t slash = full.rfind('/');
+  const std::string folder = full.substr(0, slash + 1), last = full.substr(slash + 1);
+  const auto add_folder = [&](const std::string& path) {
+    add(out, lexical(path));
+    if (!is_glob(path)) add(out, real(path));
+  };
+  if (last.empty() || last == "." || last == "..") {
+    add_folder(full);
+    return out;
+  }
+  add(out, lexical(full));
+  const bool all = last.find('*') != std::string::npos && last.find_first_not_of("*?.[]!^") == std::string::npos;
+  if (all) add_folder(folder);
+  if (!is_glob(folder))
+    if (const std::string found = real(folder); !found.empty()) add(out, lexical(found + "/" + last));
+  return out;
+}
+
+bool Places::is_everything(std::string_view removed, bool also_parts) const {
+  if (removed == "/") return true;
+  const std::string home = lexical(home_);
+  if (home.starts_with('/') && home != "/")
+    for (std::string_view up = home; !up.empty(); up = up.substr(0, up.rfind('/')))
+      if (path_matches(removed, up)) return true;
+  return also_parts && std::any_of(std::begin(kSystem), std::end(kSystem),
+                                   [&](std::string_view part) { return path_matches(removed, part); });
 }
 
 std::vector<std::string> Places::globs_of(std::string_view glob, std::string_view cwd) const {

@@ -21,6 +21,12 @@ class Places {
 
   // Every absolute path that `text` may mean in `cwd`; none for a text that is no path.
   std::vector<std::string> paths_of(std::string_view text, std::string_view cwd) const;
+  // What a removal of `text` in `cwd` takes away: a link itself, unless more than its name is named;
+  // the folder of X/*. Absolute paths, in which there may be globs of a shell.
+  std::vector<std::string> removed_by(std::string_view text, std::string_view cwd) const;
+  // Whether without `removed` there is no home directory, or no system; only the first and "/" when
+  // not `also_parts`.
+  bool is_everything(std::string_view removed, bool also_parts) const;
   // The glob of a rule as absolute globs: "~/.ssh/**", "src/*" below cwd, "*.pem" in any folder.
   std::vector<std::string> globs_of(std::string_view glob, std::string_view cwd) const;
   // Whether a path whose components may be globs of a shell reaches into what `glob` names.

@@ -64,6 +64,7 @@ struct Rules::Call {
     bool searched = false;  // all that lies below is read
   };
   std::string_view tool, cwd;
+  std::vector<Word> removed;  // words of commands
   std::vector<Text> texts;
   std::vector<Path> paths;
 
@@ -75,7 +76,10 @@ struct Rules::Call {
     for (const Text& each : texts) {
       const std::string_view last = std::string_view(each.key).substr(each.key.rfind('.') + 1);
       if (each.command) {
-        for (const Word& word : words_of(each.text)) add(places, word.text, word.written, true);
+        for (const Word& word : words_of(each.text)) {
+          add(places, word.text, word.written, true);
+          if (word.removal != Removal::kNone) removed.push_back(word);
+        }
       } else if (is_path_key(last) || ((last == "pattern" || last == "glob") &&
                                        each.text.find('/') != std::string::npos)) {
         add(places, each.text, writes, !is_path_key(last));
@@ -164,10 +168,20 @@ bool Rules::path_holds(const Rule& rule, const Call& call) const {
   return found;
 }
 
+bool Rules::removes_everything(const Call& call) const {
+  return std::any_of(call.removed.begin(), call.removed.end(), [&](const Word& word) {
+    const std::vector<std::string> paths = places_.removed_by(word.text, call.cwd);
+    return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
+      return places_.is_everything(path, word.removal == Removal::kTree);
+    });
+  });
+}
+
 bool Rules::holds(const Rule& rule, const Call& call) const {
   if (!name_matches(rule.tool, call.tool)) return false;
   if (!rule.input.empty() && !input_holds(rule, call)) return false;
   if (!rule.path.empty() && !path_holds(rule, call)) return false;
+  if (rule.everything && !removes_everything(call)) return false;
   // A tool that is allowed by name and path alone must not carry a command that is more than words.
   return rule.action != Verdict::kAllow || rule.path.empty() ||
          std::all_of(call.texts.begin(), call.texts.end(),

@@ -30,6 +30,7 @@ struct Rule {
   std::vector<std::pair<std::string, agentd::Regex>> input;  // key, expression
   std::vector<std::string> path;
   bool writes_only = false;
+  bool everything = false;  // a command removes the system or the home directory; ours alone
   Verdict action = Verdict::kDeny;
   std::string reason;
 };
@@ -53,6 +54,7 @@ class Rules {
   bool holds(const Rule& rule, const Call& call) const;
   bool input_holds(const Rule& rule, const Call& call) const;
   bool path_holds(const Rule& rule, const Call& call) const;
+  bool removes_everything(const Call& call) const;
 
   Places places_;
   std::vector<Rule> rules_;

@@ -187,6 +187,36 @@ TEST_F(Guardrail, EveryKeyThatNamesAPathCounts) {
   EXPECT_EQ(verdict("t", R"({"content":"b.pem"})"), "none");
 }
 
+TEST_F(Guardrail, BracesStandForAllThatTheyMake) {
+  rules(R"({"path":["secret/**"],"action":"deny"})");
+  std::string many = "cat ", long_list = "cat {x";
+  for (int i = 0; i < 40; ++i) many += "{,}";
+  for (int i = 0; i < 20'000; ++i) long_list += ",x";
+  for (const std::string& command :
+       {std::string("cat se{c,}ret/s.txt"), std::string("cat se{,c}ret/s.txt"),
+        std::string("cat {secret,x}/s.txt"), std::string("cat {x,sec{x,r}et}/s.txt"),
+        std::string("cat {s,t}{e,f}cret/s"), std::string("cat se{c..c}ret/s"),
+        std::string("cat 'se'{\"c\",}ret/s"), std::string("sh -c 'cat se{c,}ret/s'"),
+        std::string("eval cat 'se{c,}ret/s'"), std::string("cat ${x,y}/../{secret,}/s"),
+        std::string("cat --x={secret,y}/s"), many + "secret/s", long_list + "}{secret,}/s",
+        long_list + ",secret}", long_list + ",secret/s}"})
+    EXPECT_EQ(bash(command), "deny") << command.substr(0, 100);
+  for (const char* command :
+       {"cat se{x,}ret/s.txt", "cat {1..99}/s", "cat {a..c}/s", "find . -name x -exec cat {} +",
+        "echo \"${x:-a,b}\"", "awk '{print $1, $2}' x", "echo {a,b} secre t"})
+    EXPECT_EQ(bash(command), "none") << command;
+}
+
+TEST_F(Guardrail, PathsAreFoundBehindOptionLettersAndEqualsSigns) {
+  rules(R"({"path":["secret/**"],"action":"deny"})");
+  for (const char* command :
+       {"make -Csecret", "make -Csecret/deep", "tar -xzvfsecret/a.tgz", "tar -xfsecret", "x --opt=secret/s",
+        "dd if=secret/s", "x --define=key=secret/s", "cc -Isecret x.c", "x -o=secret/s", "cd / && make -Csecret"})
+    EXPECT_EQ(bash(command), "deny") << command;
+  for (const char* command : {"make -Cother", "x --secret", "x --no-secret", "x secret=1", "dd if=other"})
+    EXPECT_EQ(bash(command), "none") << command;
+}
+
 TEST_F(Guardrail, LinksAreFollowed) {
   fs::create_directory_symlink(home() + "/.ssh", work() + "/link");
   rules(R"({"path":["~/.ssh/**"],"action":"deny"})");
@@ -256,6 +286,30 @@ TEST_F(Guardrail, DefaultsDenyWhatNobodyWants) {
                               "cp -t ~/.ssh key",
                               "truncate -s0 ~/.gitconfig"})
     EXPECT_EQ(bash(command), "deny") << command;
+}
+
+// Not the text is judged, but what it names.
+TEST_F(Guardrail, DefaultsDenyToRemoveEverythingHoweverItsPathIsWritten) {
+  fs::create_directory_symlink("/", work() + "/all");
+  create();
+  for (const std::string& command :
+       {std::string("rm -rf /./"), std::string("rm -rf /tmp/../"), std::string("rm -rf /tmp/.."),
+        std::string("rm -rf ../../../../../../../../.."), std::string("rm -rf /tmp/../*"),
+        std::string("rm -rf //.//usr/"), std::string("rm -rf /usr/../etc"), std::string("rm -rf ~/."),
+        std::string("rm -rf ~/.ssh/.."), std::string("rm -r ../home"), std::string("rm -r ../home/*"),
+        std::string("rm /./ -rf"), std::string("rm --recursive -- /./"), std::string("rm -rf /e?c"),
+        std::string("rm -rf /tmp/../{usr,etc}"), std::string("sudo -u root rm -rf /./"),
+        std::string("if true; then rm -rf /./; fi"), std::string("sh -c 'rm -rf /tmp/../'"),
+        std::string("cd / && rm -rf *"), std::string("cd /tmp/.. && rm -rf ./*"),
+        std::string("find /tmp/.. -delete"), std::string("find /./ -type f -exec rm {} +"),
+        std::string("rm -rf all/*"), std::string("rm -rf all/."), std::string("rm -rf all/usr"),
+        "rm -rf " + home(), "rm -rf " + folder_.path})
+    EXPECT_EQ(bash(command), "deny") << command;
+  for (const char* command :
+       {"rm -rf ../other", "rm -rf ./build/../build", "rm -rf /tmp/../tmp/x", "rm -rf *", "rm -rf ./*",
+        "rm -rf .", "rm -r all", "rm -f /tmp/x/../y", "rm -rf /var/tmp/*", "rm -rf ~/work/x", "git rm -r ../home",
+        "find /tmp/../usr -name x -delete", "ls /tmp/../", "find /tmp/.. -name x"})
+    EXPECT_EQ(bash(command), "none") << command;
 }
 
 TEST_F(Guardrail, DefaultsDenyWritingToolsAtProtectedPaths) {
@@ -403,6 +457,11 @@ TEST(GuardrailCommand, WordsAreReadThroughQuotationAndNesting) {
   EXPECT_EQ(found("cp /from /to", "/to"), 2);
   EXPECT_EQ(found("x --out=/o", "/o"), 1);
   EXPECT_EQ(found("cd /d && cat f", "/d/f"), 1);
+  EXPECT_EQ(found("cat a{b,c{d,e}}f", "abf"), 1);
+  EXPECT_EQ(found("cat a{b,c{d,e}}f", "acef"), 1);
+  EXPECT_EQ(found("tee {a,b}/c", "b/c"), 2);
+  EXPECT_EQ(found("cat x{1..3}", "x2"), 1);
+  EXPECT_EQ(found("make -Cdir", "dir"), 1);
   EXPECT_EQ(found("true # cat /comment", "/comment"), 0);
 }
 
