@@ -426,6 +426,9 @@ class HookReader {
   // A guard whose answer nobody hears guards nothing, nor does one of events where nothing can be
   // stopped.
   Result<void> check_sense() const {
+    if (hook_.guard && hook_.on_failure == FailurePolicy::kOpen)
+      return source_.at_key(*node_.find("on_failure"),
+                            "a guard blocks when it fails, which 'on_failure: open' denies: take out one of the two");
     const bool closed = hook_.guard || hook_.on_failure == FailurePolicy::kClosed;
     if (!closed) return {};
     if (!hook_.async && !hook_.observes) {

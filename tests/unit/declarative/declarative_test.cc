@@ -72,7 +72,7 @@ matcher: bash|write_file
 when: tool.input.command matches "^git"
 command: ./check --fast
 timeout: 1500ms
-on_failure: open
+on_failure: closed
 guard: true
 priority: -5
 once: conversation
@@ -88,7 +88,7 @@ enabled: true
   EXPECT_EQ(hook.runs, HookRuns::kShell);
   EXPECT_EQ(hook.command, "./check --fast");
   EXPECT_EQ(hook.timeout, Milliseconds(1500));
-  EXPECT_EQ(hook.on_failure, FailurePolicy::kOpen);
+  EXPECT_EQ(hook.on_failure, FailurePolicy::kClosed);
   EXPECT_TRUE(hook.guard && hook.shadow && hook.strict_output);
   EXPECT_EQ(hook.priority, -5);
   EXPECT_EQ(hook.once, HookOnce::kConversation);
@@ -511,6 +511,12 @@ TEST(Declarative, RefusesKeysThatSayNothingBesideTheOthers) {
   EXPECT_EQ(mistake_beside_command("guard: true\nasync: true"),
             "/h/x.yaml:4:1: the answer of an 'async' hook is not used: it cannot be a guard or "
             "fail closed");
+  EXPECT_EQ(mistake("on: before_tool_call\ncommand: x\nguard: true\non_failure: open"),
+            "/h/x.yaml:4:1: a guard blocks when it fails, which 'on_failure: open' denies: take out one of the two");
+  EXPECT_EQ(mistake("on: [before_tool_call, agent_stop]\ncommand: x\non_failure: open\nguard: true"),
+            "/h/x.yaml:3:1: a guard blocks when it fails, which 'on_failure: open' denies: take out one of the two");
+  EXPECT_EQ(mistake("on: before_tool_call\ncommand: x\nguard: false\non_failure: open"), "no mistake");
+  EXPECT_EQ(mistake("on: before_tool_call\ncommand: x\nguard: true\non_failure: closed"), "no mistake");
   EXPECT_EQ(mistake_beside_command("observe: true\non_failure: closed"),
             "/h/x.yaml:3:1: the answer of an 'observe' hook is not used: it cannot be a guard or "
             "fail closed");
