@@ -338,6 +338,14 @@ TEST_F(HookTraps, SettingsThatAreNamedAndCannotBeReadStopTheRun) {
     EXPECT_NE(done.err.find(entry.substr(entry.rfind('/') + 1)), std::string::npos) << done.err;
     EXPECT_EQ(program_.run({"doctor"}).code, 1) << entry;
   }
+  // The whole path is told, and what to do, wherever on the way there it fails.
+  for (const std::string& path : {std::string("/no/such.json"), directory + "/right.json/settings.json"})
+    for (const std::string dialect : {"", "claude:"}) {
+      const Finished done = run(dialect + path);
+      EXPECT_EQ(done.code, 2) << path << done.err;
+      EXPECT_NE(done.err.find("hooks.adapt names " + path), std::string::npos) << done.err;
+      EXPECT_NE(done.err.find("correct the path there, or take it out"), std::string::npos) << done.err;
+    }
   const Finished empty = run("claude:" + directory + "/none.json");
   EXPECT_EQ(empty.code, 0) << empty.err;
   EXPECT_NE(empty.err.find("has no hooks"), std::string::npos) << empty.err;

@@ -192,9 +192,11 @@ Result<SafeFile> open_settings(const std::string& path, uid_t user) {
     return open_safe_file(directory.get(), path.substr(slash + 1), path, user);
   };
   auto file = open();
-  if (!file && file.error().code == Code::kDenied)
-    return Error{Code::kInvalid, file.error().message};
-  return file;
+  if (file) return file;
+  const bool denied = file.error().code == Code::kDenied;  // its sentence says what to change
+  return Error{denied ? Code::kInvalid : file.error().code,
+               "hooks.adapt names " + one_line(path, 1000) + ", which cannot be read: " + file.error().message +
+                   (denied ? "" : "; correct the path there, or take it out")};
 }
 
 }  // namespace
