@@ -248,6 +248,58 @@ TEST_F(StoreOfProgram, OnAFullDiskConversationsCanBeDeleted) {
   EXPECT_EQ(program_.run({"store", "check"}).code, 0);
 }
 
+void expect_no_space(const Finished& ended) {
+  EXPECT_EQ(ended.code, 6) << ended.err;
+  EXPECT_NE(ended.err.find("no space left on the disk"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("try again"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find("damaged"), std::string::npos) << ended.err;
+}
+
+TEST_F(StoreOfProgram, ADiskTooSmallForANewStoreIsNamedEachTime) {
+  own_mounts();
+  ASSERT_TRUE(make_directories(program_.home()));
+  for (const char* size : {"size=4k", "size=20k", "size=36k", "size=44k"}) {
+    ASSERT_EQ(::mount("none", program_.home().c_str(), "tmpfs", 0, size), 0);
+    for (int i = 0; i < 2; ++i) expect_no_space(run("hello"));
+    ASSERT_EQ(::umount(program_.home().c_str()), 0);
+  }
+}
+
+TEST_F(StoreOfProgram, AStoreWhoseLockFileFindsNoRoomIsNotCalledDamaged) {
+  own_mounts();
+  ASSERT_TRUE(make_directories(program_.home()));
+  ASSERT_EQ(::mount("none", program_.home().c_str(), "tmpfs", 0, "size=8m"), 0);
+  fill(1);
+  const auto before = ids();
+  const auto fill_up = [&] {
+    const std::string filler = program_.home() + "/filler";
+    const UniqueFd fd(::open(filler.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    const std::string page(kPageBytes, 'f');
+    while (::write(fd.get(), page.data(), page.size()) > 0) continue;
+  };
+  const std::vector<std::vector<std::string>> reads{
+      {"conversation", "list"}, {"store", "stats"}, {"store", "check"}};
+  fill_up();
+  for (const auto& words : reads) EXPECT_EQ(program_.run(words).code, 0) << words[1];
+  std::filesystem::remove(store() + "/lock.mdb");
+  fill_up();
+  for (const auto& words : reads) expect_no_space(program_.run(words));
+  expect_no_space(program_.run({"store", "salvage", program_.directory().file("saved")}));
+  expect_no_space(run("hello"));
+  const Finished doctor = program_.run({"doctor"});
+  EXPECT_LT(doctor.code, 128);
+  EXPECT_NE((doctor.out + doctor.err).find("no space left on the disk"), std::string::npos) << doctor.out;
+  std::filesystem::remove(program_.home() + "/filler");
+  EXPECT_EQ(ids(), before);
+  EXPECT_EQ(program_.run({"store", "check"}).code, 0);
+  // With the blocks that it has now, a full disk is no obstacle to any number of readers.
+  struct stat info {};
+  ASSERT_EQ(::stat((store() + "/lock.mdb").c_str(), &info), 0);
+  EXPECT_GE(info.st_blocks * 512, info.st_size);
+  fill_up();
+  EXPECT_EQ(ids(), before);
+}
+
 TEST_F(StoreOfProgram, AReadOnlyStoreCanBeReadAndChecked) {
   fill(2);
   const auto before = ids();

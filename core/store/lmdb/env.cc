@@ -13,6 +13,7 @@
 
 #include "core/store/lmdb/clean_mark.h"
 #include "core/store/lmdb/home.h"
+#include "core/store/lmdb/lock_file.h"
 
 namespace agentd {
 namespace {
@@ -20,7 +21,6 @@ namespace {
 static_assert(usable_lmdb(MDB_VERSION_MAJOR, MDB_VERSION_MINOR, MDB_VERSION_PATCH),
               "build with LMDB 0.9.24 or 0.9.32 and later");
 
-constexpr unsigned kReadersMax = 510;  // transactions that read at one moment, of all processes
 constexpr MDB_dbi kTablesMax = 16;
 constexpr std::uint64_t kMapBytesMin = 256 * 1024;
 constexpr std::uint64_t kReaderCheckNs = 60'000'000'000;
@@ -51,6 +51,12 @@ Result<void> check_library() {
                                    " has a faulty lock table: install 0.9.24, or 0.9.32 and later"};
 }
 
+// A reader takes a place in the lock file, which may lie on a page that no reader has used.
+int begin_in(MDB_env* env, const std::string& directory, unsigned flags, MDB_txn** txn) {
+  const FaultScope faults(directory);
+  return mdb_txn_begin(env, nullptr, flags, txn);
+}
+
 bool is_of_the_disk(int status) { return status == ENOSPC || status == EDQUOT || status == EIO; }
 
 }  // namespace
@@ -60,11 +66,16 @@ void end_by_assertion(MDB_env* env, const char* what) {
   end_by_damage(directory->c_str(), what);
 }
 
-unsigned read_only_flags(const std::string& directory) {
-  const std::string lock = directory + "/lock.mdb";
-  const bool may_lock = ::access(lock.c_str(), R_OK | W_OK) == 0 ||
-                        (errno == ENOENT && ::access(directory.c_str(), W_OK) == 0);
-  return MDB_NOTLS | MDB_RDONLY | (may_lock ? 0u : MDB_NOLOCK);
+Result<void> open_environment(MDB_env* env, const std::string& directory, bool read_only) {
+  const std::string opening = "opening the store " + directory;
+  const FaultScope faults(directory);
+  const bool locks = !read_only || may_lock(directory);
+  if (locks) AGENTD_TRY_VOID(allocate_lock_file(directory));
+  const unsigned flags = MDB_NOTLS | (read_only ? MDB_RDONLY : 0u) | (locks ? 0u : MDB_NOLOCK);
+  const int status = mdb_env_open(env, directory.c_str(), flags, 0600);
+  if (status == ENOSPC || status == EDQUOT) return no_space(opening);
+  if (status != MDB_SUCCESS) return lmdb_error(opening, status);
+  return {};
 }
 
 Error lmdb_error(std::string_view doing, int status) {
@@ -215,10 +226,7 @@ Result<void> Env::start(bool fresh) {
   if (fresh)
     mdb_env_set_mapsize(env_, round_up(std::clamp(options_.map_bytes, kMapBytesMin,
                                                   std::max(kMapBytesMin, options_.map_bytes_max))));
-  const unsigned flags = options_.read_only ? read_only_flags(options_.directory) : MDB_NOTLS;
-  if (const int status = mdb_env_open(env_, options_.directory.c_str(), flags, 0600);
-      status != MDB_SUCCESS)
-    return lmdb_error(opening, status);
+  AGENTD_TRY_VOID(open_environment(env_, options_.directory, options_.read_only));
   int fd = -1;
   mdb_env_get_fd(env_, &fd);
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -269,15 +277,17 @@ Result<void> Env::check_length() {
   int fd = -1;
   mdb_env_get_fd(env_, &fd);
   // Allocating never shortens the file, whatever another process does to it meanwhile.
-  if (needs - has <= kUnwrittenMax && !options_.read_only &&
-      ::fallocate(fd, 0, static_cast<off_t>(has), static_cast<off_t>(needs - has)) == 0)
-    return {};
+  if (needs - has <= kUnwrittenMax && !options_.read_only) {
+    if (::fallocate(fd, 0, static_cast<off_t>(has), static_cast<off_t>(needs - has)) == 0) return {};
+    if (errno == ENOSPC || errno == EDQUOT) return no_space("opening the store " + options_.directory);
+  }
   return Error{Code::kCorrupt, "the store " + options_.directory + " was cut: data.mdb has " +
                                    std::to_string(has) + " bytes and needs " +
                                    std::to_string(needs) + ": restore a copy"};
 }
 
 void Env::clear_dead_readers() const {
+  const FaultScope faults(options_.directory);
   int dead = 0;
   mdb_reader_check(env_, &dead);
   readers_checked_ns_ = clock_.monotonic_ns();
@@ -329,7 +339,7 @@ Result<Txn> Env::begin(unsigned flags) const {
       return Error{Code::kUnavailable,
                    what + ": no memory for its map: close it and open it again"};
     MDB_txn* txn = nullptr;
-    const int status = mdb_txn_begin(env_, nullptr, flags, &txn);
+    const int status = begin_in(env_, options_.directory, flags, &txn);
     if (status == MDB_SUCCESS) return Txn(*this, std::move(lock), txn);
     if (attempt == 8) return lmdb_error(what, status);
     if (status == MDB_MAP_RESIZED) {

@@ -39,8 +39,9 @@ constexpr bool usable_lmdb(int major, int minor, int patch) {
 // its directory, a std::string.
 [[noreturn]] void end_by_assertion(MDB_env* env, const char* what);
 
-// Of mdb_env_open for reading: where its lock file cannot be written, it does without.
-unsigned read_only_flags(const std::string& directory);
+// mdb_env_open, where the disk may be full: kUnavailable then. For reading it does without a lock file that cannot
+// be written.
+Result<void> open_environment(MDB_env* env, const std::string& directory, bool read_only);
 
 // The error that LMDB's return value stands for; `doing` such as "writing the store /x".
 Error lmdb_error(std::string_view doing, int status);

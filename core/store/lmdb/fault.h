@@ -29,7 +29,7 @@ class FaultScope {
 
 // From now on SIGSEGV and SIGBUS inside of such a scope are reported as a damaged store: a page
 // that is not there, a number that leads out of the map, a sector that cannot be read. Elsewhere
-// they do what they did before.
+// they do what they did before. SIGBUS in the lock file is a full disk, and reported as one.
 void catch_store_faults();
 
 // One sentence on standard error, and the end of the program. `what` such as "LMDB met a page that

@@ -43,8 +43,7 @@ Result<StoreSnapshot> StoreSnapshot::take(const std::string& directory) {
   mdb_env_set_userctx(env, const_cast<std::string*>(&directory));
   mdb_env_set_assert(env, end_by_assertion);
   mdb_env_set_maxdbs(env, kTablesMax);
-  AGENTD_TRY_VOID(
-      checked(directory, mdb_env_open(env, directory.c_str(), read_only_flags(directory), 0600)));
+  AGENTD_TRY_VOID(open_environment(env, directory, true));
   for (int attempt = 0;; ++attempt) {
     MDB_txn* txn = nullptr;
     AGENTD_TRY_VOID(checked(directory, mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn)));

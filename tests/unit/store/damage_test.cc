@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <lmdb.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -22,6 +23,7 @@
 #include "core/base/file.h"
 #include "core/store/lmdb/clean_mark.h"
 #include "core/store/lmdb/fault.h"
+#include "core/store/lmdb/lock_file.h"
 #include "core/store/lmdb/pages.h"
 #include "core/store/store_care.h"
 #include "tests/unit/store/store_support.h"
@@ -613,6 +615,47 @@ TEST_F(DamagedStore, AnEmptyFileOrAnEmptyDatabaseIsNoNewStore) {
   const std::string before = *read_file(path() + "/data.mdb", 1u << 30);
   EXPECT_CODE(Code::kCorrupt, open_lmdb_store(may_make, clock_));
   EXPECT_EQ(*read_file(path() + "/data.mdb", 1u << 30), before);
+}
+
+// ---- the lock file on a full disk
+
+// Looks at a page that a mapped file does not have.
+void touch_missing_page(const std::string& directory, const char* name) {
+  const UniqueFd fd(::open((directory + name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const void* const map = ::mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, fd.get(), 0);
+  catch_store_faults();
+  const FaultScope faults(directory);
+  ::_exit(*static_cast<const volatile char*>(map));
+}
+
+TEST(LockFile, WithoutRoomIsAFullDiskAndNoDamage) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const test::TempDir dir;
+  EXPECT_EXIT(touch_missing_page(dir.path(), "/lock.mdb"), testing::ExitedWithCode(kDamagedStoreExit),
+              "^agentd: using the store .*: no space left on the disk that holds it: free some and try again\n$");
+  for (const char* name : {"/data.mdb", "/lock.mdb.old"})
+    EXPECT_EXIT(touch_missing_page(dir.path(), name), testing::ExitedWithCode(kDamagedStoreExit), "is damaged");
+}
+
+TEST(LockFile, HasItsBlocksAndKeepsItsSizeAndContents) {
+  const test::TempDir dir;
+  const std::string path = dir / "lock.mdb";
+  std::ofstream(path) << "taken";
+  ASSERT_OK(allocate_lock_file(dir.path()));
+  EXPECT_EQ(*read_file(path, 100), "taken");
+  struct stat info {};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_GE(info.st_blocks * 512, 32'768);
+}
+
+TEST(LockFile, OfAStoreHasTheSizeThatIsAllocated) {
+  const test::TempDir dir;
+  const SystemClock clock;
+  ASSERT_OK(open_lmdb_store(LmdbOptions{dir / "store"}, clock));
+  struct stat info {};
+  ASSERT_EQ(::stat((dir / "store/lock.mdb").c_str(), &info), 0);
+  EXPECT_EQ(info.st_size, 32'768);
+  EXPECT_GE(info.st_blocks * 512, info.st_size);
 }
 
 }  // namespace
