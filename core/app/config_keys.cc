@@ -176,7 +176,8 @@ constexpr KeySpec kKeys[] = {
     {"hooks.adapt",
      ValueType::kList,
      "",
-     "Settings of other tools whose hooks run in place: PATH, or DIALECT:PATH; of yours each must be there and right.",
+     "Settings of other tools whose hooks run in place: PATH, or DIALECT:PATH; yours must be there and readable, and "
+     "what of them is not carried over is told.",
      {},
      0,
      0,
