@@ -71,6 +71,14 @@ bool is_same_directory(const std::string& a, const std::string& b) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
+std::vector<std::string> kept_paths(const App& app, const std::string& home, const Project& project) {
+  std::vector<std::string> out{app.surroundings().system_directory};
+  for (const std::string& own : {home, project.root + "/.agent"})
+    for (const char* name : {"", "/config.yaml", "/hooks", "/recipes"}) out.push_back(own + name);
+  out.push_back(home + "/trust.json");
+  return out;
+}
+
 std::string bundled_hooks(const std::string& executable) {
   if (executable.empty()) return {};
   const std::filesystem::path directory = std::filesystem::path(executable).parent_path();
@@ -120,6 +128,7 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
   options.allow = config.list("hooks.allow");
   options.quarantine_directory = home + "/quarantine";
   options.home = home;
+  options.kept = kept_paths(app, home, project);
   options.isolation = isolation_of(config.text("hooks.isolation")).value_or(Isolation::kProcess);
   options.worker.program = worker_program(app.surroundings().executable);
   options.worker.memory_bytes_max = config.whole("hooks.worker_memory_mb") << 20;

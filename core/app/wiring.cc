@@ -381,7 +381,7 @@ class EngineImpl final : public Engine {
 
   Result<std::unique_ptr<RecipeHandlers>, Failure> make_handlers(const Recipe& recipe) {
     if (!workspace_) {
-      auto workspace = open_workspace(workspace_roots());
+      auto workspace = open_workspace(workspace_roots(), kept_paths(app_, home_, project_));
       if (!workspace) return Failure{kExitFailure, workspace.error().message};
       workspace_ = std::move(*workspace);
     }

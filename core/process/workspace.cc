@@ -14,6 +14,7 @@
 
 #include "core/base/file.h"
 #include "core/process/beneath.h"
+#include "core/process/kept_paths.h"
 
 namespace agentd {
 namespace {
@@ -131,8 +132,8 @@ class Replacement {
 
 class KernelWorkspace final : public Workspace {
  public:
-  KernelWorkspace(std::vector<std::string> paths, std::vector<Root> roots)
-      : paths_(std::move(paths)), roots_(std::move(roots)) {}
+  KernelWorkspace(std::vector<std::string> paths, std::vector<Root> roots, KeptPaths kept)
+      : paths_(std::move(paths)), roots_(std::move(roots)), kept_(std::move(kept)) {}
 
   const std::vector<std::string>& roots() const override { return paths_; }
 
@@ -180,6 +181,7 @@ class KernelWorkspace final : public Workspace {
 
   const std::vector<std::string> paths_;
   const std::vector<Root> roots_;
+  const KeptPaths kept_;
   std::mutex writes_;  // held over compare and rename
 };
 
@@ -265,6 +267,7 @@ Result<UniqueFd> KernelWorkspace::make_folder(const Place& place, const std::str
   const auto [above, name] = split(folder);
   if (name.empty() || name == "." || name == "..") return opened;
   AGENTD_TRY(const UniqueFd parent, make_folder(place, above));
+  AGENTD_TRY_VOID(kept_.check(parent.get(), name, place.shown));
   if (::mkdirat(parent.get(), name.c_str(), 0777) != 0 && errno != EEXIST)
     return errno_error("making the folder of " + place.shown, errno);
   return open_beneath(place.root, folder, options, place.shown);
@@ -278,6 +281,7 @@ Result<Replacement> KernelWorkspace::prepare(const std::string& path,
   if (name == "." || name == ".." || name.empty() || place.below.back() == '/')
     return Error{Code::kInvalid, place.shown + " names a directory, not a file"};
   AGENTD_TRY(UniqueFd parent, make_folder(place, folder));
+  AGENTD_TRY_VOID(kept_.check(parent.get(), name, place.shown));
   struct stat info {};
   std::optional<mode_t> mode;
   if (::fstatat(parent.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -343,7 +347,7 @@ Result<FileListing> KernelWorkspace::list(const std::string& path, std::uint32_t
 
 }  // namespace
 
-Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots) {
+Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots, std::vector<std::string> kept) {
   AGENTD_TRY_VOID(check_openat2());
   if (roots.empty()) return Error{Code::kInvalid, "a workspace needs at least one directory"};
   std::vector<Root> opened;
@@ -360,7 +364,7 @@ Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots
     opened.push_back(std::move(root));
   }
   return std::unique_ptr<Workspace>(
-      std::make_unique<KernelWorkspace>(std::move(roots), std::move(opened)));
+      std::make_unique<KernelWorkspace>(std::move(roots), std::move(opened), KeptPaths(std::move(kept))));
 }
 
 }  // namespace agentd

@@ -38,7 +38,8 @@ class Workspace {
   // for a directory, FIFO or device, or a NUL in the path.
   virtual Result<std::string> read(const std::string& path, std::uint64_t offset, std::uint64_t limit,
                                    std::uint64_t* total) const = 0;
-  // Written beside it, synced, renamed; keeps the mode of a file that was there; makes parents.
+  // Written beside it, synced, renamed; keeps the mode of a file that was there; makes parents. kDenied for what is
+  // kept.
   virtual Result<void> write(const std::string& path, std::string_view bytes) = 0;
   // kConflict when the file is no longer byte for byte `expected`.
   virtual Result<void> replace(const std::string& path, std::string_view expected,
@@ -48,7 +49,9 @@ class Workspace {
                                    std::uint32_t limit) const = 0;
 };
 
-// `roots` absolute directories; the first is where relative paths start.
-Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots);
+// `roots` absolute directories; the first is where relative paths start. `kept`: absolute paths of files and directories
+// that may be read and not changed, nor anything in them, by whatever path; they need not exist yet.
+Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots,
+                                                  std::vector<std::string> kept = {});
 
 }  // namespace agentd

@@ -127,7 +127,7 @@ agentd_status WorkspaceTools::write_file(agentd::call& c, agentd::tool_view tool
   const bool existed = static_cast<bool>(files_.read(c, path, 0, 1));
   const agentd_status status = files_.write(c, path, content);
   if (status == AGENTD_E_ARG) return refuse(c, path + " is a directory, or no regular file");
-  if (status != AGENTD_OK) return refuse(c, status, path);
+  if (status != AGENTD_OK) return refuse_change(c, status, path);
   memory_.seen(c.conversation(), path, content);
   return answer(c, (existed ? "replaced " : "made ") + path + ": " +
                        counted(content.size(), "byte") + ", " +
@@ -160,7 +160,7 @@ agentd_status WorkspaceTools::edit_file(agentd::call& c, agentd::tool_view tool)
                          ": take in lines around it until it is unique, or set replace_all");
   const std::string changed = replaced(file->bytes, edit.from, edit.to, all);
   const agentd_status status = files_.replace(c, path, file->bytes, changed);
-  if (status != AGENTD_OK) return refuse(c, status, path);
+  if (status != AGENTD_OK) return refuse_change(c, status, path);
   memory_.seen(c.conversation(), path, changed);
   return answer(c, "replaced " + counted(count, "place") + " in " + path + "\n" +
                        view_of_edit(changed, file->bytes.find(edit.from), edit.to));

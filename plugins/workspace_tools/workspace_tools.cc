@@ -198,6 +198,12 @@ agentd_status refuse(agentd::call& c, std::string_view text) {
   return c.tool_error(agentd::to_utf8(text));
 }
 
+agentd_status refuse_change(agentd::call& c, agentd_status status, std::string_view path) {
+  if (status != AGENTD_E_DENIED) return refuse(c, status, path);
+  return refuse(c, std::string(path) + " may not be changed: it is outside of the workspace, belongs to agentd itself "
+                                       "(its home directory, .agent of the project), or is closed to this user");
+}
+
 agentd_status refuse(agentd::call& c, agentd_status status, std::string_view path) {
   const std::string shown(path);
   switch (status) {

@@ -57,5 +57,7 @@ agentd_status refuse(agentd::call& c, std::string_view text);
 // The same for a status of the workspace: cancelled and deadline end the call, others become a
 // sentence.
 agentd_status refuse(agentd::call& c, agentd_status status, std::string_view path);
+// The same for a status of a write.
+agentd_status refuse_change(agentd::call& c, agentd_status status, std::string_view path);
 
 }  // namespace workspace_tools

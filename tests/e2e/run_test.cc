@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "core/base/file.h"
 #include "tests/e2e/program.h"
 
 namespace agentd::testing {
@@ -48,6 +49,41 @@ TEST_F(RunTest, FollowPassesOverAConversationWhoseMessageWasBlocked) {
   const Finished ran = program_.run(scripted({"run", "--follow", "third"}, "- text: three\n"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.err.find("conversation " + first), std::string::npos) << ran.err;
+}
+
+// The project is the user's own home directory.
+TEST_F(RunTest, FileToolsReadAgentdsOwnHomeAndDoNotChangeIt) {
+  const std::string config = "permissions: {deny: [bash], allow: [write_file, edit_file]}\n";
+  program_.set_home(program_.project() + "/.agent");
+  program_.set("HOME=" + program_.project());
+  program_.set("AGENTD_HOME=");
+  program_.config(config);
+  ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
+  std::filesystem::create_directory_symlink(".agent", program_.project() + "/alias");
+  const Finished ran = program_.run(scripted(
+      {"run", "change the rules"},
+      "- calls:\n"
+      "  - {name: read_file, input: {path: .agent/config.yaml}}\n"
+      "  - {name: write_file, input: {path: .agent/config.yaml, content: 'permissions: {mode: allow}'}}\n"
+      "  - {name: edit_file, input: {path: .agent/config.yaml, old_string: bash, new_string: grep}}\n"
+      "  - {name: write_file, input: {path: .agent/hooks/evil.yaml, content: 'x'}}\n"
+      "  - {name: write_file, input: {path: alias/hooks/evil.yaml, content: 'x'}}\n"
+      "  - {name: write_file, input: {path: /proc/self/cwd/.agent/hooks/evil.yaml, content: 'x'}}\n"
+      "  - {name: write_file, input: {path: notes.txt, content: 'mine'}}\n"
+      "- text: done\n  expect: {contains: ['deny: [bash]', belongs to agentd itself]}\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(*read_file(program_.home() + "/config.yaml", 1000), config);
+  EXPECT_TRUE(std::filesystem::is_empty(program_.home() + "/hooks"));
+  EXPECT_EQ(*read_file(program_.project() + "/notes.txt", 100), "mine");
+}
+
+TEST_F(RunTest, FileToolsDoNotChangeTheProjectsOwnHooks) {
+  const Finished ran = program_.run(
+      scripted({"run", "--allow", "write_file", "plant a hook"},
+               "- calls: [{name: write_file, input: {path: .agent/hooks/evil.yaml, content: 'x'}}]\n"
+               "- text: done\n  expect: {contains: [belongs to agentd itself]}\n"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(std::filesystem::exists(program_.project() + "/.agent"));
 }
 
 TEST_F(RunTest, ToolsReallyRun) {

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -314,6 +315,90 @@ TEST_F(Files, AreNotWrittenOutsideThroughAFolderThatFlips) {
   racer.join();
   EXPECT_GT(wrote, 0);
   EXPECT_TRUE(fs::is_empty(base_ + "/outside"));
+}
+
+class KeptFiles : public Files {
+ protected:
+  void SetUp() override {
+    Files::SetUp();
+    home_ = root_ + "/.agent";
+    fs::create_directories(home_ + "/hooks");
+    put(home_ + "/config.yaml", "deny");
+    open({home_});
+  }
+  void open(std::vector<std::string> kept) {
+    auto opened = open_workspace({root_}, std::move(kept));
+    ASSERT_TRUE(opened) << opened.error().message;
+    workspace_ = std::move(*opened);
+  }
+  void expect_refused(const std::string& path) {
+    const auto wrote = workspace_->write(path, "allow");
+    ASSERT_FALSE(wrote) << path;
+    EXPECT_EQ(wrote.error().code, Code::kDenied) << path;
+    EXPECT_NE(wrote.error().message.find("belongs to agentd itself"), std::string::npos) << wrote.error().message;
+  }
+  std::vector<std::string> names_in_home() const {
+    std::vector<std::string> out;
+    for (const auto& entry : fs::recursive_directory_iterator(home_))
+      out.push_back(entry.path().lexically_relative(home_));
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  std::string home_;
+};
+
+TEST_F(KeptFiles, AreReadAndNotWrittenByAnyPath) {
+  fs::create_directory_symlink(".agent", root_ + "/alias");
+  fs::create_directory_symlink("../.agent/hooks", root_ + "/inside/hooks");
+  fs::create_symlink(".agent/config.yaml", root_ + "/settings");
+  fs::create_symlink(".agent/new.yaml", root_ + "/dangling");
+  ASSERT_EQ(::chdir(root_.c_str()), 0);
+  for (const std::string& path : std::vector<std::string>{
+           ".agent/config.yaml", "./.agent//config.yaml", "inside/../.agent/config.yaml", "alias/config.yaml",
+           "settings", "dangling", ".agent/hooks/evil.yaml", ".agent/new/folder/file", "inside/hooks/evil.yaml",
+           "inside/hooks/../config.yaml", "alias/hooks/deep/evil.yaml", home_ + "/config.yaml",
+           base_ + "/work-evil/../work/.agent/x", "/proc/self/cwd/.agent/config.yaml"})
+    expect_refused(path);
+  EXPECT_EQ(*read(".agent/config.yaml"), "deny");
+  EXPECT_EQ(*read("settings"), "deny");
+  const auto replaced = workspace_->replace(".agent/config.yaml", "deny", "allow");
+  ASSERT_FALSE(replaced);
+  EXPECT_EQ(replaced.error().code, Code::kDenied);
+  EXPECT_EQ(names_in_home(), (std::vector<std::string>{"config.yaml", "hooks"}));
+  EXPECT_TRUE(workspace_->write("a.txt", "new"));
+  EXPECT_TRUE(workspace_->write("inside/.agent/config.yaml", "of nobody"));
+}
+
+TEST_F(KeptFiles, ThatDoNotExistAreNotMade) {
+  fs::remove_all(home_);
+  for (const char* path : {".agent", ".agent/config.yaml", ".agent/hooks/evil.yaml", ".AGENT/config.yaml"})
+    expect_refused(path);
+  EXPECT_FALSE(fs::exists(home_));
+  fs::create_directories(home_);  // another directory than the first
+  expect_refused(".agent/config.yaml");
+}
+
+TEST_F(KeptFiles, AreKeptWhereLinksLeadTo) {
+  fs::remove_all(home_);
+  fs::create_directories(root_ + "/dotfiles/hooks");
+  fs::create_directories(home_);
+  put(root_ + "/dotfiles/agent.yaml", "deny");
+  fs::create_symlink("../dotfiles/agent.yaml", home_ + "/config.yaml");
+  fs::create_directory_symlink("../dotfiles/hooks", home_ + "/hooks");
+  open({home_, home_ + "/config.yaml", home_ + "/hooks/"});
+  expect_refused("dotfiles/agent.yaml");
+  expect_refused("dotfiles/hooks/evil.yaml");
+  EXPECT_EQ(get(root_ + "/dotfiles/agent.yaml"), "deny");
+  EXPECT_TRUE(workspace_->write("dotfiles/other.yaml", "x"));
+}
+
+TEST_F(KeptFiles, AroundTheRootKeepAllOfIt) {
+  open({base_});
+  expect_refused("a.txt");
+  expect_refused("new/file");
+  EXPECT_FALSE(fs::exists(root_ + "/new"));
+  EXPECT_EQ(*read("a.txt"), "alpha");
 }
 
 std::vector<std::string> paths_of(const FileListing& listing) {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/process/kept_paths.h"
+
+#include <fcntl.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "core/base/file.h"
+
+namespace agentd {
+namespace {
+
+struct Identity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool operator==(const Identity&) const = default;
+};
+
+Identity identity_of(const struct stat& info) { return {info.st_dev, info.st_ino}; }
+
+bool is_at(const std::string& path, const Identity& identity) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && identity_of(info) == identity;
+}
+
+Error kept(const std::string& shown) {
+  return {Code::kDenied, shown + " belongs to agentd itself: tools may read it and not change it"};
+}
+
+}  // namespace
+
+KeptPaths::KeptPaths(std::vector<std::string> paths) {
+  for (const std::string& each : paths) {
+    std::filesystem::path path = std::filesystem::path(each).lexically_normal();
+    if (!path.has_filename()) path = path.parent_path();
+    if (path.is_absolute()) paths_.push_back({path.string(), path.parent_path().string(), path.filename().string()});
+  }
+}
+
+Result<void> KeptPaths::check(int folder, const std::string& name, const std::string& shown) const {
+  if (paths_.empty()) return {};
+  struct stat info {};
+  if (::fstat(folder, &info) != 0) return errno_error("looking at the folder of " + shown, errno);
+  Identity at = identity_of(info);
+  // What is not there yet is known by its place. Some file systems do not tell cases apart.
+  for (const Path& path : paths_)
+    if (::strcasecmp(path.name.c_str(), name.c_str()) == 0 && is_at(path.folder, at)) return kept(shown);
+  std::vector<Identity> own;
+  for (const Path& path : paths_)
+    if (::stat(path.whole.c_str(), &info) == 0) own.push_back(identity_of(info));
+  const auto is_own = [&](const Identity& each) { return std::find(own.begin(), own.end(), each) != own.end(); };
+  if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && is_own(identity_of(info))) return kept(shown);
+  UniqueFd here(::openat(folder, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (;;) {
+    if (is_own(at)) return kept(shown);
+    UniqueFd above(::openat(here.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    // A directory that may not be searched: nothing above it can be reached through it either.
+    if (!above.valid() && errno == EACCES) return {};
+    if (!above.valid() || ::fstat(above.get(), &info) != 0)
+      return errno_error("looking at the folders above " + shown, errno);
+    if (identity_of(info) == at) return {};
+    at = identity_of(info);
+    here = std::move(above);
+  }
+}
+
+}  // namespace agentd

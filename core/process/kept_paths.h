@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// kept_paths.h - files and directories that tools may read and not change.
+//
+// Device and inode decide, of the directory that is about to change and of all above it: no spelling, link or mount
+// leads around them.
+//
+// Threading: thread-safe.
+
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace agentd {
+
+class KeptPaths {
+ public:
+  // Absolute paths, which need not exist.
+  explicit KeptPaths(std::vector<std::string> paths);
+  // kDenied when `name` in the directory `folder` is one of them or would become one, or lies in one of them. They are
+  // looked up anew each time. `shown` is what messages call it.
+  Result<void> check(int folder, const std::string& name, const std::string& shown) const;
+
+ private:
+  struct Path {
+    std::string whole, folder, name;
+  };
+  std::vector<Path> paths_;
+};
+
+}  // namespace agentd
