@@ -11,6 +11,7 @@ namespace guardrail {
 namespace {
 
 constexpr int kNumbersMax = 256;  // of one {1..n}
+constexpr std::size_t kSequenceBytesMax = 64;
 
 // Behind what begins at `at`: a quotation, an escaped character, ${...}, or one character.
 std::size_t part_end(std::string_view text, std::size_t at) {
@@ -34,6 +35,7 @@ std::optional<int> number_of(std::string_view text) {
 
 // a..c and 1..3, whatever the step; nothing when it is no such sequence.
 std::vector<std::string> sequence_of(std::string_view inside) {
+  if (inside.size() > kSequenceBytesMax) return {};
   const std::size_t dots = inside.find("..");
   if (dots == std::string_view::npos) return {};
   const std::string_view first = inside.substr(0, dots);
@@ -70,7 +72,8 @@ std::optional<List> next_list(std::string_view word, std::size_t from) {
     std::vector<std::size_t> commas;
   };
   std::vector<Open> open;
-  std::optional<List> found;
+  std::optional<Open> found;
+  std::size_t close = 0;
   for (std::size_t at = from; at < word.size(); at = part_end(word, at)) {
     if (word[at] == '{') open.push_back({at, {}});
     if (open.empty()) continue;
@@ -78,22 +81,27 @@ std::optional<List> next_list(std::string_view word, std::size_t from) {
     if (word[at] != '}') continue;
     Open last = std::move(open.back());
     open.pop_back();
-    List list{last.at, at, {}};
-    last.commas.push_back(at);
-    if (last.commas.size() > 1) {
-      std::size_t begin = last.at + 1;
-      for (const std::size_t comma : last.commas) {
-        list.items.emplace_back(word.substr(begin, comma - begin));
-        begin = comma + 1;
-      }
-    } else {
-      list.items = sequence_of(word.substr(last.at + 1, at - last.at - 1));
-    }
+    const bool is_list = !last.commas.empty() || !sequence_of(word.substr(last.at + 1, at - last.at - 1)).empty();
     // The outermost is the one to take; it ends last.
-    if (!list.items.empty() && (!found || list.open < found->open)) found = std::move(list);
+    if (is_list && (!found || last.at < found->at)) {
+      found = std::move(last);
+      close = at;
+    }
     if (found && open.empty()) break;
   }
-  return found;
+  if (!found) return std::nullopt;
+  List out{found->at, close, {}};
+  if (found->commas.empty()) {
+    out.items = sequence_of(word.substr(found->at + 1, close - found->at - 1));
+    return out;
+  }
+  std::size_t begin = found->at + 1;
+  found->commas.push_back(close);
+  for (const std::size_t comma : found->commas) {
+    out.items.emplace_back(word.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return out;
 }
 
 // A list as "*", and all that stands in lists.

@@ -474,6 +474,13 @@ TEST(GuardrailCommand, BrokenTextEndsAndNestingIsBounded) {
   std::string deep;
   for (int i = 0; i < 2000; ++i) deep += "bash -c \"";
   guardrail::words_of(deep);
+  // In time that grows with the length: each of these took minutes if it did not.
+  constexpr int kMany = 300'000;
+  std::string open, nested, product, words;
+  for (int i = 0; i < kMany; ++i) open += "{", nested += "{a,", product += "{a,b}", words += "{a,b} ";
+  for (const std::string& each : {open, open + std::string(kMany, '}'), nested,
+                                  nested + std::string(kMany, '}'), product, words, "'" + product + "'"})
+    guardrail::words_of(each);
 }
 
 }  // namespace
