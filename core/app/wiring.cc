@@ -414,8 +414,10 @@ class EngineImpl final : public Engine {
     setup.options.native.record_directory = home_ + "/records";
     if (options_.will_run) setup.options.native.expected = events_of_every_run();
     setup.options.records_later = true;
+    const auto refused = watch_configs(setup.options.native.plugins);
     host_ = std::make_unique<HookHost>(setup.options, external_environment());
     host_->load_all();
+    if (!refused->empty() && options_.hooks) return Failure{kExitUsage, *refused};
     for (const HookProblem& problem : host_->problems()) {
       if (problem.unreadable && options_.hooks) return Failure{kExitUsage, problem.message};
       if (!is_replaced(setup, problem.path, problem.name)) warn(problem.message);
@@ -442,6 +444,21 @@ class EngineImpl final : public Engine {
     return is_off ? config_.origin(key + "config") + ": hooks." + name +
                         " is configured and not switched on: set hooks." + name + ".enabled to true, or to false"
                   : std::string();
+  }
+
+  // Of the first hook that the config switches on or configures and that does not take what is said there:
+  // where that is, and what is wrong with it. Empty before the hooks are loaded.
+  std::shared_ptr<const std::string> watch_configs(std::map<std::string, PluginConfig>& plugins) const {
+    auto out = std::make_shared<std::string>();
+    for (auto& [name, plugin] : plugins) {
+      const std::string key = "hooks." + name + ".", config = key + "config";
+      const std::string said = config_.is_set(config) ? config : key + "enabled";
+      if (!config_.is_set(said)) continue;
+      plugin.refused = [out, where = config_.origin(said) + ": " + config + ": "](const std::string& why) {
+        if (out->empty()) *out = where + one_line(why, 1000);
+      };
+    }
+    return out;
   }
 
   // Settings for hooks that are not there. What lies where is only looked up when a name is not

@@ -69,10 +69,12 @@ Result<void> NativePlugin::create(const PluginConfig& config) {
   info.size = sizeof(info);
   info.isolation = AGENTD_ISOLATION_IN_PROCESS;
   info.config_json = to_abi(config.config_json);
+  agentd_status status = AGENTD_OK;
   auto answer = context_->control(
       AGENTD_EVENT_CREATE, &info, Deadline::after(clock_, kControlTime),
-      [this](const agentd_call* call) { return record_.plugin.create(call, &self_); });
+      [&](const agentd_call* call) { return status = record_.plugin.create(call, &self_); });
   if (!answer) {
+    if (status == AGENTD_E_ARG) tell_refusal(config, identity().name, answer.error());
     // Nothing is destroyed that create() refused; what it has started ends all the same.
     if (auto ended = end_tasks("destroy()"); !ended) log_.write(LogLevel::kError, name_, ended.error().message);
     return answer.error();

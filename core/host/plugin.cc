@@ -11,4 +11,10 @@ FailurePolicy failure_policy(const Manifest& manifest, std::uint16_t flags,
   return guards ? FailurePolicy::kClosed : FailurePolicy::kOpen;
 }
 
+void tell_refusal(const PluginConfig& config, const std::string& name, const Error& why) {
+  if (!config.refused) return;
+  const std::string prefix = name + ": ";
+  config.refused(why.message.starts_with(prefix) ? why.message.substr(prefix.size()) : why.message);
+}
+
 }  // namespace agentd

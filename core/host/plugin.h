@@ -6,6 +6,7 @@
 
 #include <agentd/hook_abi.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/bridge/plugin_context.h"
 #include "core/host/manifest.h"
 
@@ -48,7 +50,12 @@ struct PluginConfig {
   std::optional<std::set<std::string>> grants;  // canonical ids; instead of the default
   std::optional<Isolation> isolation;           // instead of the default
   bool sandbox = true;                          // of a worker: what the manifest does not ask for is closed
+  // Told why, at load and on its thread, when create() does not take config_json (AGENTD_E_ARG); empty = nobody is.
+  std::function<void(const std::string& why)> refused{};
 };
+
+// Tells it; `why` is the error of create(), which begins with the hook's name.
+void tell_refusal(const PluginConfig& config, const std::string& name, const Error& why);
 
 // A gate or redactor fails closed unless the config says otherwise; `flags` are those of the row.
 FailurePolicy failure_policy(const Manifest& manifest, std::uint16_t flags,

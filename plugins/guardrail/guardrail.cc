@@ -42,7 +42,7 @@ class Guardrail {
     if (made)
       rules_.emplace(std::move(*made));
     else
-      from.refuse(made.error().message);
+      from.refuse(made.error().code == agentd::Code::kUnavailable ? AGENTD_E_IO : AGENTD_E_ARG, made.error().message);
   }
 
   agentd_status on_before_tool_call(agentd::call& c, agentd::tool_view tool) const {

@@ -95,7 +95,7 @@ class Redact {
     targets_ = settings.targets;
     auto made = Scrubber::make(std::move(settings.rules));
     if (!made) {
-      from.refuse(made.error().message);
+      from.refuse(made.error().code == agentd::Code::kUnavailable ? AGENTD_E_IO : AGENTD_E_ARG, made.error().message);
       return;
     }
     // A library that is missing is told now and not in the middle of a run.

@@ -286,12 +286,33 @@ TEST_F(HookTraps, AnExecutableGuardWithoutItsInterpreterBlocksFromTheBeginning) 
   EXPECT_FALSE(ran()) << done.err;
 }
 
-TEST_F(HookTraps, ABundledGuardThatCannotStartBlocks) {
-  program_.config(
-      "hooks:\n  guardrail: {enabled: true, config: {rules: [{tool: bash, action: dny}]}}\n");
-  const Finished done = call_tool();
-  EXPECT_FALSE(ran()) << done.err;
-  EXPECT_NE(done.err.find("dny"), std::string::npos) << done.err;
+// As every other mistake of the configuration: told once, before anything begins.
+TEST_F(HookTraps, AConfigurationThatABundledHookDoesNotTakeStopsTheRun) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"guardrail: {enabled: true, config: {ruels: []}}",
+       "hooks.guardrail.config: unknown key ruels: the keys are rules, defaults"},
+      {"guardrail: {enabled: true, config: {rules: [{tool: bash, action: dny}]}}",
+       "hooks.guardrail.config: rules[0].action must be deny, ask or allow, not \"dny\""},
+      {"guardrail: {enabled: true, config: {rules: [{input: {command: '('}, action: deny}]}}",
+       "hooks.guardrail.config: rules[0].input.command: missing )"},
+      {"guardrail: {enabled: true, isolation: process, config: {ruels: []}}",
+       "hooks.guardrail.config: unknown key ruels: the keys are rules, defaults"},
+      {"redact: {enabled: true, config: {targets: [tool_outptu]}}",
+       "hooks.redact.config: targets[0]: \"tool_outptu\" is none of"},
+      {"auto_compact: {enabled: true, config: {treshold: 1}}", "hooks.auto_compact.config: unknown key treshold"}};
+  for (const auto& [hooks, sentence] : cases) {
+    program_.config("hooks: {" + std::string(hooks) + "}\n");
+    const Finished done = call_tool();
+    EXPECT_EQ(done.code, 2) << hooks << done.err;
+    EXPECT_FALSE(ran()) << hooks;
+    const std::size_t at = done.err.find(sentence);
+    EXPECT_TRUE(done.err.starts_with("agentd: ")) << done.err;
+    EXPECT_NE(at, std::string::npos) << done.err;
+    EXPECT_NE(done.err.find("config.yaml:1: "), std::string::npos) << done.err;
+    EXPECT_EQ(done.err.find('\n'), done.err.size() - 1) << "one sentence: " << done.err;
+  }
+  program_.config("hooks: {guardrail: {enabled: false, config: {ruels: []}}}\n");
+  EXPECT_EQ(call_tool().code, 0) << "what is off is not asked";
 }
 
 TEST_F(HookTraps, ATrustStoreThatCannotBeReadBlocksSinceNobodyKnowsTheGuards) {

@@ -119,7 +119,9 @@ Result<void> WorkerPlugin::start(const HookFile& file, Grants grants,
   auto instance = std::make_shared<Instance>(*this, true);
   if (process) {
     process->attach(*context_, *instance);
-    auto created = create(*process, placing_.options.control_time);
+    agentd_status said = AGENTD_OK;
+    auto created = create(*process, placing_.options.control_time, &said);
+    if (!created && said == AGENTD_E_ARG) tell_refusal(config_, name_, created.error());
     instance->process = std::move(process);
     instances_.emplace(0, std::move(instance));
     if (!created)
@@ -234,23 +236,25 @@ std::uint32_t WorkerPlugin::isolation_number() const {
 }
 
 Result<std::vector<Action>> WorkerPlugin::control(WorkerProcess& process, std::uint32_t event,
-                                                  const void* payload, Milliseconds at_most) {
+                                                  const void* payload, Milliseconds at_most,
+                                                  agentd_status* said) {
   agentd_status status = AGENTD_OK;
   auto actions =
       context_->control(event, payload, Deadline::after(clock_, at_most),
                         [&](const agentd_call* call) { return status = process.call(*call, {}); });
+  if (said != nullptr) *said = status;
   // Of the host or of the worker: there may be some later.
   if (!actions && status == AGENTD_E_NOMEM)
     return Error{Code::kUnavailable, actions.error().message};
   return actions;
 }
 
-Result<void> WorkerPlugin::create(WorkerProcess& process, Milliseconds at_most) {
+Result<void> WorkerPlugin::create(WorkerProcess& process, Milliseconds at_most, agentd_status* said) {
   agentd_create_info info{};
   info.size = sizeof info;
   info.isolation = isolation_number();
   info.config_json = to_abi(config_.config_json);
-  AGENTD_TRY_VOID(control(process, AGENTD_EVENT_CREATE, &info, at_most));
+  AGENTD_TRY_VOID(control(process, AGENTD_EVENT_CREATE, &info, at_most, said));
   return {};
 }
 

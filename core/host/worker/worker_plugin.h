@@ -147,12 +147,14 @@ class WorkerPlugin final : public Plugin {
     std::string cause = "it did not start";
   };
   Result<ProcessPtr> make(Instance& instance, NoStart& why);
-  Result<void> create(WorkerProcess& process, Milliseconds at_most);
+  // `said`: its status, where that is wanted.
+  Result<void> create(WorkerProcess& process, Milliseconds at_most, agentd_status* said = nullptr);
   void note_end(Instance& instance);
   void count_end(std::uint64_t at_ns, EndKind kind, std::string_view cause);
   Error set_aside_error() const;
   Result<std::vector<Action>> control(WorkerProcess& process, std::uint32_t event,
-                                      const void* payload, Milliseconds at_most);
+                                      const void* payload, Milliseconds at_most,
+                                      agentd_status* said = nullptr);
   std::uint32_t isolation_number() const;
 
   agentd_status add_tool(Instance& instance, agentd_token token, agentd_tool tool);
