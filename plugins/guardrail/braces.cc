@@ -43,7 +43,7 @@ std::vector<std::string> sequence_of(std::string_view inside) {
   last = last.substr(0, last.find(".."));
   const auto low = number_of(first), high = number_of(last);
   if (low && high) {
-    const auto [from, to] = std::minmax(static_cast<long>(*low), static_cast<long>(*high));
+    const long from = std::min(*low, *high), to = std::max(*low, *high);
     const auto padded = [](std::string_view text) { return text.size() > 1 && text.find_first_of("-0") == 0; };
     if (to - from >= kNumbersMax || padded(first) || padded(last)) return {"[-0-9]*"};
     std::vector<std::string> out;
@@ -55,8 +55,7 @@ std::vector<std::string> sequence_of(std::string_view inside) {
   };
   if (!is_letter(first) || !is_letter(last)) return {};
   std::vector<std::string> out;
-  const auto [from, to] = std::minmax(first[0], last[0]);
-  for (int i = from; i <= to; ++i) out.emplace_back(1, static_cast<char>(i));
+  for (int i = std::min(first[0], last[0]); i <= std::max(first[0], last[0]); ++i) out.emplace_back(1, static_cast<char>(i));
   return out;
 }
 

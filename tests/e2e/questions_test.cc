@@ -258,10 +258,10 @@ TEST_F(Rules, HooksThatAreThereAndThoseOfProjectsAreNoMistake) {
 }
 
 TEST_F(Rules, AWorkspaceRootThatDoesNotExistStopsTheRun) {
-  const Finished ran = run("permissions: {mode: allow}\nworkspace:\n  roots: [/nonexistent]\n");
+  const std::string nowhere = program_.directory().file("nowhere");
+  const Finished ran = run("permissions: {mode: allow}\nworkspace:\n  roots: [" + nowhere + "]\n");
   EXPECT_EQ(ran.code, 2) << ran.err;
-  EXPECT_NE(ran.err.find("config.yaml:3: workspace.roots: /nonexistent does not exist"),
-            std::string::npos)
+  EXPECT_NE(ran.err.find("config.yaml:3: workspace.roots: " + nowhere + " does not exist"), std::string::npos)
       << ran.err;
   EXPECT_EQ(doctor().code, 1);
 }
