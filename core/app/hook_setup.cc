@@ -71,11 +71,19 @@ bool is_same_directory(const std::string& a, const std::string& b) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-std::vector<std::string> kept_paths(const App& app, const std::string& home, const Project& project) {
+std::vector<std::string> kept_paths(const App& app, const Config& config, const std::string& home,
+                                    const Project& project) {
   std::vector<std::string> out{app.surroundings().system_directory};
   for (const std::string& own : {home, project.root + "/.agent"})
     for (const char* name : {"", "/config.yaml", "/hooks", "/recipes"}) out.push_back(own + name);
   out.push_back(home + "/trust.json");
+  const std::string user_home = app.surroundings().environment("HOME").value_or("");
+  std::vector<std::string> named = config.list("hooks.dirs");
+  for (const std::string& text : config.list("hooks.adapt")) named.push_back(parse_adapted(text).path);
+  // Elsewhere they are known by their bytes alone once they are trusted; what lies in the project waits for that.
+  for (const std::string& text : named)
+    if (const std::string path = expanded(text, user_home); precedence_of(path, project, home) == Precedence::kUser)
+      out.push_back(path);
   return out;
 }
 
@@ -128,7 +136,7 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
   options.allow = config.list("hooks.allow");
   options.quarantine_directory = home + "/quarantine";
   options.home = home;
-  options.kept = kept_paths(app, home, project);
+  options.kept = kept_paths(app, config, home, project);
   options.isolation = isolation_of(config.text("hooks.isolation")).value_or(Isolation::kProcess);
   options.worker.program = worker_program(app.surroundings().executable);
   options.worker.memory_bytes_max = config.whole("hooks.worker_memory_mb") << 20;

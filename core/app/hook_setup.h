@@ -34,9 +34,10 @@ struct HookSetup {
 HookSetup hook_setup(const App& app, const Config& config, const std::string& home,
                      const Project& project, bool dropped);
 
-// What is agentd's own, and no file tool and no recipe may change: its home, what it reads in the project's .agent, and
-// what links in the home lead to.
-std::vector<std::string> kept_paths(const App& app, const std::string& home, const Project& project);
+// What is agentd's own, and no file tool and no recipe may change: its home, what it reads in the project's .agent, what
+// links in the home lead to, and the user's own directories of hooks and settings that the configuration names.
+std::vector<std::string> kept_paths(const App& app, const Config& config, const std::string& home,
+                                    const Project& project);
 
 // True also where the two paths lead to one directory.
 bool is_same_directory(const std::string& a, const std::string& b);

@@ -381,7 +381,7 @@ class EngineImpl final : public Engine {
 
   Result<std::unique_ptr<RecipeHandlers>, Failure> make_handlers(const Recipe& recipe) {
     if (!workspace_) {
-      auto workspace = open_workspace(workspace_roots(), kept_paths(app_, home_, project_));
+      auto workspace = open_workspace(workspace_roots(), kept_paths(app_, config_, home_, project_));
       if (!workspace) return Failure{kExitFailure, workspace.error().message};
       workspace_ = std::move(*workspace);
     }
@@ -438,10 +438,10 @@ class EngineImpl final : public Engine {
   // Rules for a bundled hook that nobody has switched on would decide nothing.
   std::string configured_and_off(const HookSetup& setup, const std::string& name) const {
     const std::string key = "hooks." + name + ".";
-    const bool is_off = config_.is_set(key + "config") && !config_.is_set(key + "enabled") &&
-                        host_->kind_of(name).empty() &&
+    const std::string said = config_.is_set(key + "config") ? key + "config" : key + "on_failure";
+    const bool is_off = config_.is_set(said) && !config_.is_set(key + "enabled") && host_->kind_of(name).empty() &&
                         ::access((setup.bundled + "/" + name + ".so").c_str(), F_OK) == 0;
-    return is_off ? config_.origin(key + "config") + ": hooks." + name +
+    return is_off ? config_.origin(said) + ": hooks." + name +
                         " is configured and not switched on: set hooks." + name + ".enabled to true, or to false"
                   : std::string();
   }

@@ -55,11 +55,12 @@ struct HookProblem {
   bool no_hook = false;     // the file looks like a hook and is none
 };
 
-// Whether it is a YAML hook of the user or the system with a mistake: what its author relies on
-// would decide nothing.
+// Whether it is a YAML hook of the user or the system with a mistake, or an executable that waits for an event whose
+// name is misspelt: what its author relies on would decide nothing.
 inline bool is_unreadable(const HookFile& file, const Error& why) {
-  return file.kind == HookKind::kDeclarative && file.precedence != Precedence::kProject &&
-         why.code == Code::kInvalid;
+  if (file.precedence == Precedence::kProject) return false;
+  return (file.kind == HookKind::kDeclarative && why.code == Code::kInvalid) ||
+         (file.kind == HookKind::kExecutable && why.code == Code::kCorrupt);
 }
 
 // One of which nothing but the name was looked at.

@@ -204,7 +204,7 @@ void HookHost::load_all() {
     problems_.back().unreadable = is_unreadable(source, loaded.error());
   }
   add_missing_guards();
-  check_guards();
+  check_guards(true);
   loading_ = false;
 }
 
@@ -263,7 +263,7 @@ Result<void> HookHost::load_file(HookFile& file) {
   }
   owners_[file.name] = asked.path;
   for (const HookDefinition& hook : loaded->hooks) owners_.emplace(hook.name, asked.path);
-  take(std::move(*loaded));
+  take(std::move(*loaded), file.name);
   return {};
 }
 
@@ -294,7 +294,7 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
   for (const HookDefinition& hook : loaded.hooks) owners_.emplace(hook.name, asked.path);
   if (!is_allowed(asked.path))
     std::erase_if(loaded.hooks, [this](const HookDefinition& hook) { return !is_allowed(hook.name); });
-  take(std::move(loaded));
+  take(std::move(loaded), asked.name);
   return {};
 }
 
@@ -333,9 +333,16 @@ bool HookHost::is_allowed(const std::string& name) const {
          });
 }
 
-void HookHost::take(LoadedHooks loaded) {
-  for (HookDefinition& hook : loaded.hooks)
-    if (!is_off(hook.name)) externals_.add(std::move(hook), loaded.bytes);
+// A hook of a guarded file that is switched off by its own name is missed like the file.
+void HookHost::take(LoadedHooks loaded, const std::string& file) {
+  for (HookDefinition& hook : loaded.hooks) {
+    const bool off = is_off(hook.name);
+    if (off && hook.name != file && contains(options_.guards, file))
+      miss_guard(hook.name, hook.name, {std::string(find_event(hook.event)->name)},
+                 "hooks.guards names its file " + file + ", and hooks.disable or hooks." + hook.name +
+                     ".enabled keeps it from blocking: take it out of one of them");
+    if (!off) externals_.add(std::move(hook), loaded.bytes);
+  }
 }
 
 // ---- guards that are not there
@@ -414,22 +421,27 @@ void HookHost::add_missing_guards() {
 }
 
 // What the configuration takes for a guard and nothing of which can block is a mistake: it guards nothing.
-void HookHost::check_guards() {
+// `stops`: no run begins with it; else what it was to guard is blocked.
+void HookHost::check_guards(bool stops) {
   const std::vector<Subscription> rows = subscriptions();
   const auto check = [&](const std::string& name, const std::string& place) {
-    bool any = false, shadow = false, hears = false;
+    bool any = false, shadow = false, hears = false, guards = false, keeps = true;
     for (const Subscription& row : rows) {
       if (row.name != name && !row.name.starts_with(name + ".")) continue;
       const EventTraits* const event = find_event(row.event);
       const bool bites = event != nullptr && fails_closed(*event);
       const bool heard = (row.flags & AGENTD_HOOK_OBSERVES) == 0;
-      if (bites && heard && !row.shadow && row.on_failure == FailurePolicy::kClosed) return;
+      const bool closed = !row.shadow && row.on_failure == FailurePolicy::kClosed;
+      guards = guards || (bites && heard && closed);
+      keeps = keeps && (!bites || !heard || closed);
       any = true;
       shadow = shadow || row.shadow;
       hears = hears || heard;
     }
-    if (!any) return;
-    problem("", name, place + ": " + name + " guards nothing: " +
+    if (!any || (guards && keeps)) return;
+    if (!stops) return miss_guard(name, name, {}, "what it is now guards nothing: put back what it was, and " +
+                                                      shell_command("agentd hooks trust", name));
+    problem("", name, place + ": " + name + (guards ? " does not guard all that it could: " : " guards nothing: ") +
                           (shadow   ? "it runs in shadow, where nothing that it says counts"
                            : !hears ? "it only observes, and nothing that it says counts"
                                     : "it fails open, or listens only to events where nothing can be blocked") +

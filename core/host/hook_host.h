@@ -95,10 +95,10 @@ class HookHost {
   Result<void> load_file(HookFile& file);
   Result<void> load_settings(const AdaptedSource& source);
   void apply_settings(HookDefinition& hook, const std::string& file) const;
-  void check_guards();
+  void check_guards(bool stops);
   bool is_off(const std::string& name) const;
   bool is_allowed(const std::string& name) const;
-  void take(LoadedHooks loaded);
+  void take(LoadedHooks loaded, const std::string& file);
   void add_missing_guards();
   bool trust_changed();
   // `identity` is the guard's canonical path, or its name where no path is known.

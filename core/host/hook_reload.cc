@@ -31,6 +31,7 @@ HookHost::Reloaded HookHost::reload_changed() {
   const std::size_t told = problems_.size();
   // Of a guard whose file is gone, and of one that came and cannot be used.
   if (!found.gone.empty() || told != problems) add_missing_guards();
+  if (!found.loaded.empty()) check_guards(false);
   out.changed |= found.changed || problems_.size() != told;
   for (std::size_t i = told; i < problems_.size(); ++i)
     out.warnings.push_back(problems_[i].message);

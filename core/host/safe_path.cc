@@ -144,6 +144,16 @@ Result<SafeFile> open_safe_file(int directory, const std::string& name, const st
   return out;
 }
 
+Result<void> make_private_directory(const std::string& path) {
+  AGENTD_TRY_VOID(make_directories(path));
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return errno_error("looking at " + path, errno);
+  if (!S_ISDIR(info.st_mode))
+    return Error{Code::kDenied, path + " must be a directory and no link: take it away"};
+  if ((info.st_mode & 0777) == 0700 || ::chmod(path.c_str(), 0700) == 0) return {};
+  return errno_error("protecting " + path, errno);
+}
+
 bool has_control_character(std::string_view name) {
   return std::any_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';

@@ -33,6 +33,9 @@ struct SafeFile {
 Result<SafeFile> open_safe_file(int directory, const std::string& name, const std::string& path,
                                 uid_t user);
 
+// A directory of mode 0700, made where it is missing. kDenied for a link: the mode is nobody else's to change.
+Result<void> make_private_directory(const std::string& path);
+
 // Such a name would write on a terminal what it likes, and stand in no line: no hook and no recipe
 // has one.
 bool has_control_character(std::string_view name);

@@ -15,6 +15,7 @@
 
 #include "core/base/file.h"
 #include "core/codec/json.h"
+#include "core/host/safe_path.h"
 
 namespace agentd {
 namespace {
@@ -104,9 +105,7 @@ PrivateScript::PrivateScript(std::string bytes, std::string original, std::strin
 }
 
 Result<ScriptCopy> PrivateScript::place() const {
-  AGENTD_TRY_VOID(make_directories(private_directory_));
-  if (::chmod(private_directory_.c_str(), 0700) != 0)
-    return errno_error("protecting " + private_directory_, errno);
+  AGENTD_TRY_VOID(make_private_directory(private_directory_));
   std::string directory = private_directory_ + "/" + std::string(kPrefix) + "XXXXXX";
   if (::mkdtemp(directory.data()) == nullptr)  // mode 0700
     return errno_error("making a private copy of " + original_, errno);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/host/safe_path.h"
 
 #ifndef MFD_EXEC  // Linux 6.3
 #define MFD_EXEC 0x0010U
@@ -60,12 +61,7 @@ Result<SealedFile> seal_in_memory(std::string_view bytes, const std::string& nam
 
 Result<SealedFile> make_private_copy(std::string_view bytes, const std::string& name,
                                      const std::string& private_directory) {
-  AGENTD_TRY_VOID(make_directories(private_directory));
-  struct stat info {};
-  const bool is_private =
-      ::stat(private_directory.c_str(), &info) == 0 && (info.st_mode & 0777) == 0700;
-  if (!is_private && ::chmod(private_directory.c_str(), 0700) != 0)
-    return errno_error("protecting " + private_directory, errno);
+  AGENTD_TRY_VOID(make_private_directory(private_directory));
   std::string pattern = private_directory + "/hook-XXXXXX";
   std::vector<char> path(pattern.begin(), pattern.end());
   path.push_back('\0');

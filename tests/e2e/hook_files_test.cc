@@ -426,6 +426,57 @@ TEST_F(NamedGuards, ThatWaitForAWordThatNeverComesStopTheRun) {
   }
 }
 
+TEST_F(NamedGuards, OfAnEventThatIsMisspeltStopTheRun) {
+  for (const char* const event : {"before_tool_cal", "PreToolUse"}) {
+    put("gate", ("#!/bin/sh\ncase $1 in hook) echo " + std::string(event) + ";; run) exit 1;; esac\n").c_str(), 0755);
+    EXPECT_FALSE(call_runs()) << event << ran_.err;
+    EXPECT_EQ(ran_.code, 2) << event << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "which is no event: did you mean 'before_tool_call'?")) << event << ran_.err;
+  }
+}
+
+TEST_F(NamedGuards, OfAFileHoldForItsHooksByTheirOwnNames) {
+  put("x.yaml",
+      "hooks:\n- {name: a, on: before_tool_call, do: block}\n- {name: b, on: user_message_send, command: 'true'}\n");
+  for (const char* const off : {"disable: [x.a]", "disable: ['*.a']", "x.a: {enabled: false}", "x.a: {shadow: true}",
+                                "x.a: {on_failure: open}"}) {
+    program_.config("hooks: {guards: [x], " + std::string(off) + "}\n");
+    EXPECT_FALSE(call_runs()) << off << ran_.err;
+  }
+  program_.config("hooks: {x.a: {enabled: false}}\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;
+}
+
+// ---- what a file tool does not write, and agentd does not change
+
+TEST_F(NamedGuards, LieWhereNoFileToolWrites) {
+  program_.set_home(program_.project() + "/.agent");
+  const std::string hooks = program_.project() + "/hk";
+  ASSERT_TRUE(make_directories(hooks));
+  ::chmod(hooks.c_str(), 0700);
+  program_.config("hooks: {dirs: [" + hooks + "]}\n");
+  const Finished ran = program_.run(
+      {"run", "x", "--no-save", "--allow", "write_file", "--script",
+       program_.script("- calls:\n  - {name: write_file, input: {path: hk/evil.yaml, content: x}}\n"
+                       "  - {name: write_file, input: {path: fine.txt, content: x}}\n- text: done\n")});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(::access((hooks + "/evil.yaml").c_str(), F_OK), 0) << ran.err;
+  EXPECT_EQ(::access((program_.project() + "/fine.txt").c_str(), F_OK), 0) << ran.err;
+}
+
+TEST_F(NamedGuards, LeaveTheModeOfWhatALinkLeadsToAlone) {
+  const std::string other = program_.directory().file("other");
+  ASSERT_TRUE(make_directories(other));
+  ASSERT_EQ(::chmod(other.c_str(), 0755), 0);
+  put("n", "#!/usr/bin/env node\nif (process.argv[2] == 'hook') console.log('before_tool_call');\n", 0755);
+  ASSERT_EQ(::symlink(other.c_str(), (program_.home() + "/private").c_str()), 0);
+  call_runs();
+  EXPECT_TRUE(has(ran_.err, "/private must be a directory and no link")) << ran_.err;
+  struct stat info {};
+  ASSERT_EQ(::stat(other.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0755u);
+}
+
 // ---- rules of a bundled hook
 
 TEST_F(NamedGuards, ThatAreConfiguredAndNotSwitchedOnStopTheRun) {
@@ -434,6 +485,9 @@ TEST_F(NamedGuards, ThatAreConfiguredAndNotSwitchedOnStopTheRun) {
   EXPECT_FALSE(call_runs()) << ran_.err;
   EXPECT_EQ(ran_.code, 2) << ran_.err;
   EXPECT_TRUE(has(ran_.err, "hooks.guardrail is configured and not switched on")) << ran_.err;
+  program_.config("hooks: {guardrail: {on_failure: closed}}\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 2) << ran_.err;
   program_.config("hooks: {guardrail: {enabled: true, " + rules + "}}\n");
   EXPECT_FALSE(call_runs()) << ran_.err;
   EXPECT_EQ(ran_.code, 0) << ran_.err;

@@ -11,9 +11,11 @@
 
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
+#include "core/base/nearest.h"
 #include "core/host/external/declarative.h"
 #include "core/host/external/dialect.h"
 #include "core/host/external/translator.h"
+#include "core/hooks/event.h"
 #include "core/host/safe_path.h"
 #include "core/process/filter.h"
 #include "core/process/process.h"
@@ -48,6 +50,16 @@ std::string exited(const FilterResult& result) {
   return "exited with code " + std::to_string(result.exit_code) + (line.empty() ? "" : " (" + line + ")");
 }
 
+// ": did you mean 'before_tool_call'?", by what is near and by the names that other tools have; empty = no idea.
+std::string meant_event(const std::string& name) {
+  for (const Dialect each : {Dialect::kClaude, Dialect::kGemini, Dialect::kDocker, Dialect::kKodelet})
+    if (const EventTraits* const event = find_event(canonical_event(each, name)); event != nullptr)
+      return ": did you mean '" + std::string(event->name) + "'?";
+  std::vector<std::string> names;
+  for (const EventTraits& each : all_events()) names.emplace_back(each.name);
+  return did_you_mean(name, names);
+}
+
 // What the file says that it waits for.
 Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& bytes,
                                        const ProbeOptions& options, const Clock& clock) {
@@ -79,8 +91,13 @@ Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& by
   if (events.empty()) return no_hook(file, "printed nothing");
   if (events.size() > kEventsMax) return no_hook(file, "printed more than an event's name");
   for (const std::string& event : events)
-    if (canonical_event(Dialect::kAgentd, event) == 0)
-      return no_hook(file, "printed '" + one_line(event, 80) + "', which is no event");
+    if (canonical_event(Dialect::kAgentd, event) == 0) {
+      const std::string mean = meant_event(event);
+      Error error = no_hook(file, "printed '" + one_line(event, 80) + "', which is no event" + mean);
+      // A slip: its author relies on it.
+      if (!mean.empty()) error.code = Code::kCorrupt;
+      return error;
+    }
   return events;
 }
 
