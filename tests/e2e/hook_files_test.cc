@@ -307,7 +307,8 @@ TEST_F(NamedGuards, HoldForEveryHookOfTheirFile) {
   for (const char* const config : {"hooks: {gate: {on_failure: closed}}\n", "hooks: {guards: [gate]}\n"})
     for (const char* const yaml :
          {"on: [before_tool_call, agent_stop]\ncommand: exit 1\n",
-          "hooks:\n- {name: one, on: before_tool_call, command: exit 1}\n- {name: two, on: agent_stop, command: 'true'}\n",
+          "hooks:\n- {name: one, on: before_tool_call, command: exit 1}\n"
+          "- {name: two, on: agent_stop, command: 'true'}\n",
           "on: before_tool_call\non_failure: open\ncommand: exit 1\n"}) {
       program_.config(config);
       const std::string path = put("gate.yaml", yaml);

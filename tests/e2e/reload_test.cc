@@ -107,5 +107,30 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, ReloadTest, ::testing::Values("in-process",
                            return std::string(each.param) == "process" ? "Process" : "InProcess";
                          });
 
+// `with` takes the guard's place in the middle of a run; whether the call behind that is carried out.
+bool call_runs_when_the_guard_becomes(const std::string& with, Finished& ran) {
+  Program program;
+  const std::string hook = program.home() + "/hooks/turncoat.so", made = program.directory().file("made");
+  std::filesystem::create_directories(program.home() + "/hooks");
+  std::filesystem::copy_file(AGENTD_TURNCOAT, hook);
+  ::chmod(hook.c_str(), 0644);
+  program.config("hooks: {dev: true, guards: [turncoat]}\n");
+  const std::string put = "cp " + with + " " + hook + ".new; chmod 644 " + hook + ".new; mv " + hook + ".new " + hook;
+  ran = program.run({"run", "--allow", "bash", "--script",
+                     program.script("- calls: [{name: bash, input: {command: '" + put +
+                                    "'}}]\n- calls: [{name: bash, input: {command: 'touch " + made +
+                                    "'}}]\n- text: done\n"),
+                     "go on"});
+  return std::filesystem::exists(made);
+}
+
+TEST(ReloadOfAGuard, ThatGuardsNothingAnyMoreBlocksWhatItGuarded) {
+  Finished ran;
+  EXPECT_FALSE(call_runs_when_the_guard_becomes(AGENTD_TURNCOAT, ran)) << ran.err;
+  EXPECT_FALSE(call_runs_when_the_guard_becomes(AGENTD_TURNCOAT_THAT_GUARDS_NOTHING, ran)) << ran.err;
+  EXPECT_NE(ran.err.find("was reloaded"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("what it is now guards nothing"), std::string::npos) << ran.err;
+}
+
 }  // namespace
 }  // namespace agentd::testing
