@@ -87,7 +87,7 @@ TrustStore* HookHost::trust() {
 Result<TrustEntry> HookHost::entry_of(const HookFile& file, const std::string& digest) {
   TrustEntry out;
   out.name = file.name;
-  out.path = real_paths_[file.path] = canonical(file.path);
+  out.path = canonical(file.path);
   out.digest = digest;
   if (file.precedence == Precedence::kProject) {
     AGENTD_TRY(out.repository, TrustStore::repository_key(options_.project_root));
@@ -189,13 +189,11 @@ void HookHost::load_all() {
   for (const HookProblem& each : natives_.problems())
     if (!is_adapted(each, options_.adapted)) problems_.push_back(each);
   for (const auto& plugin : natives_.plugins()) {
-    const auto known = real_paths_.find(plugin->path());
-    const std::string path = known == real_paths_.end() ? canonical(plugin->path()) : known->second;
+    const std::string path = canonical(plugin->path());
     owners_.emplace(plugin->identity().name, path);
     if (plugin->precedence() == Precedence::kSystem) system_.insert(plugin->identity().name);
     remember_native(*plugin, path);
   }
-  real_paths_.clear();
   for (HookFile& file : natives_.take_others()) load_external(file);
   for (const AdaptedSource& source : options_.adapted) {
     const auto loaded = load_settings(source);
@@ -337,10 +335,13 @@ bool HookHost::is_allowed(const std::string& name) const {
 void HookHost::take(LoadedHooks loaded, const std::string& file) {
   for (HookDefinition& hook : loaded.hooks) {
     const bool off = is_off(hook.name);
-    if (off && hook.name != file && contains(options_.guards, file))
-      miss_guard(hook.name, hook.name, {std::string(find_event(hook.event)->name)},
+    if (off && hook.name != file && contains(options_.guards, file)) {
+      std::vector<std::string> events;
+      add_event(events, hook.event);
+      miss_guard(hook.name, hook.name, events,
                  "hooks.guards names its file " + file + ", and hooks.disable or hooks." + hook.name +
                      ".enabled keeps it from blocking: take it out of one of them");
+    }
     if (!off) externals_.add(std::move(hook), loaded.bytes);
   }
 }

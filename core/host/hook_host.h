@@ -128,7 +128,6 @@ class HookHost {
   std::map<std::string, std::string> wanted_guards_;
   bool loading_ = false;
   std::vector<TrustEntry> unrecorded_;             // that load_all() has seen, with records_later
-  std::map<std::string, std::string> real_paths_;  // of files that were asked about, while all are loaded
   std::map<std::string, std::string> owners_;  // names of hooks and of their files, to that file's canonical path
   std::set<std::string> system_;               // those of them that the system brings
   std::set<std::string> off_;                  // names that the user switched off

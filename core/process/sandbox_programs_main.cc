@@ -24,22 +24,24 @@ void write_table(const char* name, const char* programs, std::size_t count) {
   std::printf("};\n");
 }
 
+// The calls of an index of either table, which differ in what its third bit says.
+OpenedCalls opened_at(std::size_t index, bool OpenedCalls::*third) {
+  OpenedCalls out;
+  out.network = (index & 1) != 0;
+  out.processes = (index & 2) != 0;
+  out.*third = (index & 4) != 0;
+  out.files_write = (index & 8) != 0;
+  return out;
+}
+
 bool write_ground(std::size_t index) {
-  OpenedCalls opened;
-  opened.network = (index & 1) != 0;
-  opened.processes = (index & 2) != 0;
-  opened.files_read = (index & 4) != 0;
-  opened.files_write = (index & 8) != 0;
+  const OpenedCalls opened = opened_at(index, &OpenedCalls::files_read);
   return ground_index(opened) == index &&
          write_program("kGround" + std::to_string(index), make_ground_program(opened));
 }
 
 bool write_rest(std::size_t index) {
-  OpenedCalls opened;
-  opened.network = (index & 1) != 0;
-  opened.processes = (index & 2) != 0;
-  opened.own_limits = (index & 4) != 0;
-  opened.files_write = (index & 8) != 0;
+  const OpenedCalls opened = opened_at(index, &OpenedCalls::own_limits);
   const long landlock = kLandlockAges.at(index / 16);
   return rest_index(opened, landlock) == index &&
          write_program("kRest" + std::to_string(index), make_rest_program(opened, landlock));
