@@ -13,7 +13,7 @@ namespace agentd::app {
 // "1 message", "1,200 messages".
 std::string messages_text(std::uint64_t count);
 
-// What a command that was asked for it ends with: refused, failed, or done where there was something to do.
+// The exit code of a command that was asked to compact: refused, failed, or done where there was something to do.
 int compaction_exit(std::uint32_t outcome);
 
 // "Compacted conversation ID", "Reduced from N messages to ...", "Context: ...": three lines.

@@ -211,7 +211,7 @@ class ConfigReader {
   Result<void> read_flag(const ConfigSources::Flag& flag) {
     const KeySpec* key = find_key(flag.key);
     if (key == nullptr) return unknown_flag_key(flag);
-    // What is added to other lists would be lost without a word.
+    // An empty value adds nothing to a list that accumulates, and nobody would notice.
     if (key->type == ValueType::kList && is_blank(flag.value) && (flag.flag != "--set" || key->accumulates))
       return Error{Code::kInvalid, flag.flag + (flag.flag == "--set" ? " " + flag.key : "") +
                                        ": the value is empty: name at least one, or leave it out"};

@@ -73,7 +73,7 @@ class Config {
   std::vector<Candidate> candidates(std::string_view key) const;
   // Where the value in force came from; for an accumulating list, all places.
   std::string origin(std::string_view key) const;
-  // What is odd and need not be wrong, a sentence each: a variable AGENTD_... that nothing reads.
+  // Warnings about the environment, a sentence each: a variable AGENTD_... that nothing reads.
   const std::vector<std::string>& warnings() const { return warnings_; }
   // Names of hooks that have settings of their own, sorted.
   std::vector<std::string> hook_names() const;

@@ -24,7 +24,7 @@ enum Exit : int {
   kExitInterrupted = 130,  // 128 + SIGINT, what a shell expects
 };
 
-// What a code says, in a word and in sentences (Markdown).
+// An exit code: its meaning in a word, and when it comes, in sentences (Markdown).
 struct ExitCode {
   int code;
   std::string_view word, when;

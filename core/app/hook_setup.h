@@ -34,8 +34,8 @@ struct HookSetup {
 HookSetup hook_setup(const App& app, const Config& config, const std::string& home,
                      const Project& project, bool dropped);
 
-// What is agentd's own, and no file tool and no recipe may change: its home, what it reads in the project's .agent, what
-// links in the home lead to, and the user's own directories of hooks and settings that the configuration names.
+// Paths that no file tool and no recipe may change: agentd's home, what it reads in the project's .agent, the targets
+// of links in the home, and the user's own directories of hooks and settings that the configuration names.
 std::vector<std::string> kept_paths(const App& app, const Config& config, const std::string& home,
                                     const Project& project);
 

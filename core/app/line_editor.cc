@@ -233,8 +233,8 @@ class LineEditorImpl final : public LineEditor {
     return {{info->buffer, info->lastchar}, static_cast<std::size_t>(info->cursor - info->buffer)};
   }
 
-  // An edit that moves the cursor out of a paste's placeholder, or deletes what is left of one: `count`
-  // characters to delete at `begin`, and the cursor's place after that.
+  // An edit that moves the cursor out of a paste's placeholder, or deletes the remainder of one that was partly
+  // deleted: `count` characters to delete at `begin`, and the cursor's place after that.
   struct Repair {
     std::size_t begin = 0, count = 0;
     std::size_t cursor = 0;
@@ -255,7 +255,7 @@ class LineEditorImpl final : public LineEditor {
     return std::nullopt;
   }
 
-  // The edit that deletes what a deletion has left of the placeholder at `word`; absent when nothing is left.
+  // The edit that deletes the remainder of the placeholder at `word`; absent when all of it was deleted.
   std::optional<Repair> left_over(const Line& now, std::size_t word, std::size_t length) const {
     const std::wstring& before = before_.text;
     if (now.text.size() >= before.size()) return std::nullopt;

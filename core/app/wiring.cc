@@ -446,8 +446,8 @@ class EngineImpl final : public Engine {
                   : std::string();
   }
 
-  // Of the first hook that the config switches on or configures and that does not take what is said there:
-  // where that is, and what is wrong with it. Empty before the hooks are loaded.
+  // The refusal of the first hook that does not take its configuration: the place of the setting, and what is wrong
+  // with it. Empty before the hooks are loaded, and where none refuses.
   std::shared_ptr<const std::string> watch_configs(std::map<std::string, PluginConfig>& plugins) const {
     auto out = std::make_shared<std::string>();
     for (auto& [name, plugin] : plugins) {

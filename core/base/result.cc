@@ -48,7 +48,7 @@ Code code_of(int error_number) {
   }
 }
 
-// What to do about a limit of this process; empty = it is none.
+// Advice for an error that is a limit of this process; empty for any other.
 std::string_view advice_on(int error_number) {
   switch (error_number) {
     case EFBIG: return ": no file of this process may be larger: raise its limit, which 'ulimit -f' shows";

@@ -23,7 +23,7 @@ struct InputPaths {
   std::string_view start = {};  // where the tool begins; absolute; empty = paths stay as they are
   std::string_view cwd = {};    // the session's directory, which hooks are told
   std::string_view home = {};   // of the user; empty = "~" is a name
-  // Of the workspace, absolute: what leads to one of them by another name is written by its name.
+  // Roots of the workspace, absolute: a path that leads into one by another name is written with the root's.
   std::span<const std::string> roots = {};
 };
 

@@ -49,8 +49,8 @@ class Workspace {
                                    std::uint32_t limit) const = 0;
 };
 
-// `roots` absolute directories; the first is where relative paths start. `kept`: absolute paths of files and directories
-// that may be read and not changed, nor anything in them, by whatever path; they need not exist yet.
+// `roots` absolute directories; the first is where relative paths start. `kept`: absolute paths of files and
+// directories that may be read and not changed, nor anything in them, by whatever path; they need not exist yet.
 Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots,
                                                   std::vector<std::string> kept = {});
 

@@ -55,7 +55,8 @@ std::vector<std::string> sequence_of(std::string_view inside) {
   };
   if (!is_letter(first) || !is_letter(last)) return {};
   std::vector<std::string> out;
-  for (int i = std::min(first[0], last[0]); i <= std::max(first[0], last[0]); ++i) out.emplace_back(1, static_cast<char>(i));
+  for (int i = std::min(first[0], last[0]); i <= std::max(first[0], last[0]); ++i)
+    out.emplace_back(1, static_cast<char>(i));
   return out;
 }
 
