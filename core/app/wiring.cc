@@ -497,11 +497,15 @@ class EngineImpl final : public Engine {
     }
     if (!options_.hooks) return {};
     std::set<std::string> told;  // a hook of several events has the same matcher for all of them
+    std::vector<std::pair<HookDefinition, std::string>> idle;  // guards of a project that are asked about nothing
     for (const HookDefinition* const hook : host_->externals().definitions())
       for (const NameMistake& mistake : unknown_names(*hook, tools)) {
         if (mistake.broken) return Failure{kExitUsage, mistake.text};
         if (told.insert(mistake.text).second) warn(mistake.text);
+        if (mistake.slip && is_guard(*hook) && hook->precedence == Precedence::kProject)
+          idle.emplace_back(*hook, mistake.text);
       }
+    for (const auto& [hook, why] : idle) host_->block(hook, why);
     for (const auto& plugin : host_->natives().plugins())
       for (const NameMistake& mistake :
            config_name_mistakes(config_, plugin->identity().name, plugin->manifest(), tools)) {

@@ -335,13 +335,9 @@ bool HookHost::is_allowed(const std::string& name) const {
 void HookHost::take(LoadedHooks loaded, const std::string& file) {
   for (HookDefinition& hook : loaded.hooks) {
     const bool off = is_off(hook.name);
-    if (off && hook.name != file && contains(options_.guards, file)) {
-      std::vector<std::string> events;
-      add_event(events, hook.event);
-      miss_guard(hook.name, hook.name, events,
-                 "hooks.guards names its file " + file + ", and hooks.disable or hooks." + hook.name +
-                     ".enabled keeps it from blocking: take it out of one of them");
-    }
+    if (off && hook.name != file && contains(options_.guards, file))
+      block(hook, "hooks.guards names its file " + file + ", and hooks.disable or hooks." + hook.name +
+                      ".enabled keeps it from blocking: take it out of one of them");
     if (!off) externals_.add(std::move(hook), loaded.bytes);
   }
 }
@@ -371,6 +367,12 @@ void HookHost::miss_guard(const std::string& name, const std::string& identity,
   problem("", name, "the guard '" + name + "' blocks what it guards: " + why);
   externals_.add_missing_guard(name, identity, Precedence::kUser, event_ids(events),
                                std::move(why));
+}
+
+void HookHost::block(const HookDefinition& guard, std::string why) {
+  std::vector<std::string> events;
+  add_event(events, guard.event);
+  miss_guard(guard.name, guard.name, events, std::move(why));
 }
 
 bool HookHost::is_loaded_from(const std::string& path) const {

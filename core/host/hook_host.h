@@ -54,6 +54,8 @@ class HookHost {
 
   // Loads every enabled hook that may run. Once.
   void load_all();
+  // What the guard would have guarded is blocked: it decides nothing as it is. `why` ends the sentence.
+  void block(const HookDefinition& guard, std::string why);
   // Records the hooks that load_all() has seen for the first time, and notes them.
   void record_new();
 

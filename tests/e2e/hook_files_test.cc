@@ -478,6 +478,23 @@ TEST_F(NamedGuards, LeaveTheModeOfWhatALinkLeadsToAlone) {
   EXPECT_EQ(info.st_mode & 0777, 0755u);
 }
 
+// A repository's mistake does not stop the user's run; its guard fails closed.
+TEST_F(NamedGuards, OfAProjectThatAreAskedAboutNothingBlock) {
+  const std::string hooks = program_.project() + "/.agent/hooks";
+  ASSERT_TRUE(make_directories(hooks));
+  ASSERT_TRUE(make_directories(program_.project() + "/.git"));
+  for (const char* const mistake : {"matcher: bsh\n", "when: tool.name == \"bsh\"\n"})
+    for (const bool guards : {true, false}) {
+      ASSERT_TRUE(write_file_atomically(hooks + "/p.yaml",
+                                        "on: before_tool_call\n" + std::string(mistake) +
+                                            (guards ? "guard: true\n" : "") + "do: block\n", 0644));
+      EXPECT_EQ(program_.run({"hooks", "trust", "project/p", "-y"}).code, 0);
+      EXPECT_EQ(call_runs(), !guards) << mistake << ran_.err;
+      EXPECT_EQ(ran_.code, 0) << mistake << ran_.err;
+      EXPECT_TRUE(has(ran_.err, "no tool is named 'bsh': did you mean 'bash'?")) << mistake << ran_.err;
+    }
+}
+
 // ---- rules of a bundled hook
 
 TEST_F(NamedGuards, ThatAreConfiguredAndNotSwitchedOnStopTheRun) {

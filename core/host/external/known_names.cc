@@ -242,7 +242,7 @@ class Check {
         own() && !hook_.observes && !hook_.async && hook_.precedence != Precedence::kProject;
     const std::string place =
         hook_.path + (hook_.line == 0 ? "" : ":" + std::to_string(hook_.line)) + ": ";
-    out_.push_back({slip && counts, place + "hook " + hook_.name + ": " + sentence});
+    out_.push_back({slip && counts, slip, place + "hook " + hook_.name + ": " + sentence});
   }
 
   void check_tool(const std::string& key, const std::string& name, const Names& names) {
@@ -404,7 +404,7 @@ class ConfigCheck {
     }
     if (tools_.empty() || std::find(keys.begin(), keys.end(), key) != keys.end()) return;
     const std::string near = nearest(key, keys);
-    out_.push_back({false, where + ": no tool that is here has " + shown(key) + " in its input" +
+    out_.push_back({false, false, where + ": no tool that is here has " + shown(key) + " in its input" +
                                (near.empty() ? std::string() : ": did you mean '" + near + "'?")});
   }
 
@@ -419,7 +419,7 @@ class ConfigCheck {
                       [&](const std::string& each) { return lower(each) == lower(name); }))
         continue;
       const std::string near = meant(Dialect::kAgentd, name, known_);
-      out_.push_back({!near.empty(), near.empty()
+      out_.push_back({!near.empty(), !near.empty(), near.empty()
                                          ? where + ": no tool that is here is named " + shown(name)
                                          : where + ": no tool is named " + shown(name) +
                                                ": did you mean '" + near + "'?"});

@@ -31,7 +31,8 @@ struct NameMistake {
   // The hook decides something and is agentd's own YAML of the user or the system: nothing may run
   // with it. Otherwise it is worth a warning.
   bool broken = false;
-  std::string text;  // "FILE:LINE: hook careful: no tool is named 'bsah': did you mean 'bash'?"
+  bool slip = false;  // another name was meant
+  std::string text;   // "FILE:LINE: hook careful: no tool is named 'bsah': did you mean 'bash'?"
 };
 // What no tool can match. `tools` are those that are offered; built-in tools that are not among
 // them count as known, and so do the names of the dialect's own tool. An expression of a matcher is
