@@ -287,7 +287,9 @@ class Reader {
     if (word.text.starts_with('-') && !word.text.starts_with("--"))
       for (std::size_t i = 2; i < word.text.size() && i < 2 + kLettersMax && is_letter(word.text[i - 1]); ++i)
         add({.text = word.text.substr(i), .written = word.written});
-    if (word.text.starts_with('@')) add({.text = word.text.substr(1)});  // curl -d @path
+    // curl -d @path, -d@path, -F name=@path
+    for (std::size_t at = word.text.find('@'); at != std::string::npos; at = word.text.find('@', at + 1))
+      if (at == 0 || word.text[at - 1] == '=' || word.text.starts_with('-')) add({.text = word.text.substr(at + 1)});
   }
 
   void add(const Word& word) {

@@ -7,7 +7,7 @@
 // Other words of the same command.
 #define AGENTD_WORDS R"re((?:[^;&|\n]*\s)?)re"
 #define AGENTD_EVERYTHING                                      \
-  R"re((?:/+|/+\*|/+\.|~/?|~/\*|\$\{?HOME\}?/?\*?|/(?:bin|)re" \
+  R"re((?:/+|/+\*|/+\.|~(?:root)?/?|~(?:root)?/\*|\$\{?HOME(?::[-=?+][^}\s]*)?\}?/?\*?|/(?:bin|)re" \
   R"re(boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var)/?\*?))re"
 #define AGENTD_RECURSIVE R"re((?:-[A-Za-z]*[rR][A-Za-z]*|--recursive))re"
 #define AGENTD_FETCHERS R"re((?:curl|wget|fetch|lwp-request|aria2c))re"
@@ -41,6 +41,10 @@ constexpr CommandRule kCommands[] = {
      AGENTD_WORD R"re(find\s+(?:-[LHP]\s+)*(?:/|~/?|\$\{?HOME\}?/?)\s[^;&|\n]*)re"
                  R"re(-(?:delete|exec(?:dir)?\s+rm)(?:\s|$))re",
      Verdict::kDeny, kEverything},
+    {"open-everything",
+     AGENTD_WORD R"re((?:chmod|chown|chgrp)\s)re" AGENTD_WORDS AGENTD_RECURSIVE
+                 R"re(\s)re" AGENTD_WORDS AGENTD_EVERYTHING AGENTD_WORD_END,
+     Verdict::kAsk, "it would change who may use the system or the home directory"},
     {"overwrite-disk",
      AGENTD_WORD R"re((?:mkfs(?:\.\w+)?|wipefs|blkdiscard)\s)re"
                  R"re(|(?:of=|>\s*)/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/))re",

@@ -63,11 +63,16 @@ std::string Places::expanded(std::string_view text, std::string_view cwd) const 
   if (text.starts_with("file://")) text.remove_prefix(7);
   for (const std::string_view name : {"~", "$HOME", "${HOME}"})
     if (takes_prefix(text, name)) return home_ + std::string(text);
+  // "${HOME:-/}", "${HOME:?}": the variable is set.
+  if (const std::size_t end = text.find('}'); text.starts_with("${HOME:") && end != std::string_view::npos)
+    return home_ + std::string(text.substr(end + 1));
   for (const std::string_view name : {"$AGENTD_HOME", "${AGENTD_HOME}"})
     if (takes_prefix(text, name))
       return (agentd_home_.empty() ? home_ + "/.agent" : agentd_home_) + std::string(text);
   for (const std::string_view name : {"$PWD", "${PWD}"})
     if (takes_prefix(text, name)) return std::string(cwd) + std::string(text);
+  if (takes_prefix(text, "~+")) return std::string(cwd) + std::string(text);
+  if (takes_prefix(text, "~root")) return "/root" + std::string(text);
   if (text.starts_with('~')) return "/home/" + std::string(text.substr(1));
   if (text.starts_with('/')) return std::string(text);
   return std::string(cwd) + "/" + std::string(text);
