@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,17 @@ constexpr std::array<std::string_view, 6> kInterpreters{"node", "nodejs", "bun",
 constexpr std::string_view kPrefix = "script-";
 constexpr std::uint64_t kPackageBytesMax = 1u << 20;
 constexpr std::chrono::hours kLeftoverAge{24};
+
+constexpr std::array<const char*, 3> kTemporary{"/tmp", "/var/tmp", "/dev/shm"};
+
+// A directory of root's where others cannot take away what one has made, on a file system that runs programs.
+bool can_hold_programs(const char* directory) {
+  struct stat info {};
+  struct statvfs system {};
+  return ::lstat(directory, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == 0 &&
+         ((info.st_mode & S_ISVTX) != 0 || (info.st_mode & 022) == 0) && ::statvfs(directory, &system) == 0 &&
+         (system.f_flag & ST_NOEXEC) == 0;
+}
 
 std::string_view next_word(std::string_view& line) {
   constexpr std::string_view kBlanks = " \t\r";
@@ -105,8 +117,24 @@ PrivateScript::PrivateScript(std::string bytes, std::string original, std::strin
 }
 
 Result<ScriptCopy> PrivateScript::place() const {
+  auto copy = place_in_private_directory();
+  struct stat info {};
+  const bool is_link = ::lstat(private_directory_.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
+  if (copy || is_link) return copy;
+  for (const char* const directory : kTemporary) {
+    if (!can_hold_programs(directory)) continue;
+    if (auto elsewhere = place_in(directory)) return elsewhere;
+  }
+  return copy;
+}
+
+Result<ScriptCopy> PrivateScript::place_in_private_directory() const {
   AGENTD_TRY_VOID(make_private_directory(private_directory_));
-  std::string directory = private_directory_ + "/" + std::string(kPrefix) + "XXXXXX";
+  return place_in(private_directory_);
+}
+
+Result<ScriptCopy> PrivateScript::place_in(const std::string& parent) const {
+  std::string directory = parent + "/" + std::string(kPrefix) + "XXXXXX";
   if (::mkdtemp(directory.data()) == nullptr)  // mode 0700
     return errno_error("making a private copy of " + original_, errno);
   ScriptCopy copy(directory);

@@ -6,7 +6,8 @@
 // Node, Bun and Deno ask for the real path of what they run, and a sealed memory file has none.
 // Such a script gets a file of its own for the length of one run: under a name that is made up for
 // the run, in a directory that only the user can enter, with the file's own name, so that its
-// ending still says what it is. Only the file itself was approved: what lies beside the original
+// ending still says what it is. Where agentd's home cannot be written, that directory lies among the
+// temporary files. Only the file itself was approved: what lies beside the original
 // cannot be imported from the copy.
 //
 // Threading: place() is thread-safe; ScriptCopy is thread-compatible.
@@ -44,10 +45,13 @@ class PrivateScript {
   // earlier processes left there for more than a day is removed.
   PrivateScript(std::string bytes, std::string original, std::string private_directory);
 
-  // kDenied, kUnavailable: the directory or the file cannot be made.
+  // The error is that of the private directory: neither there nor among the temporary files was a place.
   Result<ScriptCopy> place() const;
 
  private:
+  Result<ScriptCopy> place_in_private_directory() const;
+  Result<ScriptCopy> place_in(const std::string& parent) const;
+
   const std::string bytes_, original_, private_directory_;
   std::string kind_;  // of the package.json beside the copy
 };

@@ -88,5 +88,23 @@ TEST(ScriptCopy, RemovesWhatADeadProcessLeftADayAgo) {
   EXPECT_TRUE(fs::exists(own + "/hook-old"));
 }
 
+TEST(ScriptCopy, LiesAmongTheTemporaryFilesWhereNothingElseCanBeWritten) {
+  const TempDir directory;
+  std::string path;
+  {
+    const auto copy = PrivateScript("#!/usr/bin/node\n1", directory.file("guard.mjs"), "/proc/none/private").place();
+    ASSERT_TRUE(copy) << copy.error().message;
+    path = copy->path;
+    EXPECT_EQ(fs::path(path).filename(), "guard.mjs");
+    EXPECT_EQ(mode_of(path), 0500u);
+    EXPECT_EQ(mode_of(fs::path(path).parent_path().string()), 0700u);
+    EXPECT_EQ(*read_file(path, 100), "#!/usr/bin/node\n1");
+  }
+  EXPECT_FALSE(fs::exists(fs::path(path).parent_path()));
+  // A link in the private directory's place is no place that cannot be written: somebody put it there.
+  fs::create_symlink("/tmp", directory.file("link"));
+  EXPECT_FALSE(PrivateScript("#!/usr/bin/node\n1", directory.file("guard.mjs"), directory.file("link")).place());
+}
+
 }  // namespace
 }  // namespace agentd
