@@ -131,6 +131,15 @@ Result<void> refuse_foreign(const std::string& path) {
   return {};
 }
 
+// What the user wrote beside the name that is read would be no setting, silently.
+Result<void> refuse_other_name(const std::string& path) {
+  const std::string other = path.substr(0, path.rfind('.')) + ".yml";
+  struct stat info {};
+  if (!path.ends_with(".yaml") || ::stat(other.c_str(), &info) != 0) return {};
+  return Error{Code::kInvalid, other + " is not read: its name must be " + path.substr(path.rfind('/') + 1) + ": mv " +
+                                   shell_word(other) + " " + shell_word(path)};
+}
+
 }  // namespace
 
 // Builds a Config layer by layer.
@@ -142,7 +151,7 @@ class ConfigReader {
     Result<std::string> text = read_file(path, kConfigBytesMax);
     struct stat info {};
     if (!text && text.error().code == Code::kNotFound) {
-      if (::lstat(path.c_str(), &info) != 0) return {};
+      if (::lstat(path.c_str(), &info) != 0) return refuse_other_name(path);
       return Error{Code::kInvalid, path + " is a link to something that is not there: put that in its "
                                           "place, or remove the link"};
     }

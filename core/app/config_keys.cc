@@ -177,7 +177,7 @@ constexpr KeySpec kKeys[] = {
      ValueType::kList,
      "",
      "Settings of other tools whose hooks run in place: PATH, or DIALECT:PATH; yours must be there and readable, and "
-     "what of them is not carried over is told.",
+     "what of them is not carried over is told. A mistake where something can be blocked stops the run.",
      {},
      0,
      0,

@@ -42,6 +42,9 @@ std::vector<std::string> kept_paths(const App& app, const Config& config, const 
 // True also where the two paths lead to one directory.
 bool is_same_directory(const std::string& a, const std::string& b);
 
+// Guards that are known, and off where no hook runs: "GUARDS ARE OFF ..."; empty = there are none.
+std::vector<std::string> guards_off(const Config& config, const std::string& home, const Project& project,
+                                    const Clock& clock);
 // What --safe-mode means here, for the user: that nothing is loaded, and which guards are off thereby.
 std::vector<std::string> safe_mode_notes(const Config& config, const std::string& home,
                                          const Project& project, const Clock& clock);

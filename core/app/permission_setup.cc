@@ -59,6 +59,9 @@ RuleProblem problem_of(const std::string& where, const std::string& rule,
 
 std::string wrong_rule(std::string_view rule) {
   if (is_blank(rule)) return "a rule is the name of a tool or a glob, and one here is blank";
+  if (const std::size_t class_begin = rule.rfind('[');
+      class_begin != std::string_view::npos && rule.find(']', class_begin + 2) == std::string_view::npos)
+    return "'" + one_line(rule, kShownBytes) + "' is no glob: its '[' is not closed";
   const std::size_t open = rule.find('(');
   if (open == std::string_view::npos) return {};
   const std::vector<std::string> tools = tools_of_rule(rule.substr(0, open));

@@ -96,6 +96,7 @@ Result<std::optional<Ulid>, Failure> Talk::wanted() const {
 Result<void, Failure> Talk::attach(const CancelToken& cancel) {
   auto id = wanted();
   if (!id) return id.error();
+  engine_->record_hooks();
   auto session = engine_->agent().open(*id, cancel);
   if (!session) return failure_of(session.error());
   session_ = std::move(*session);

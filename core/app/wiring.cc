@@ -153,13 +153,20 @@ class EngineImpl final : public Engine {
     if (auto made = make_agent_services(approver); !made) return made.error();
     if (auto loaded = load_hooks(); !loaded) return loaded.error();
     if (auto checked = check_rules(); !checked) return checked.error();
-    record_hooks();
     publish();
     if (recipe)
       if (auto put = put_on(std::move(*recipe), options_.recipe_arguments); !put)
         return put.error();
     agent_ = make_agent(*services_);
     return {};
+  }
+
+  void record_hooks() override {
+    if (!host_) return;
+    const std::size_t told = host_->problems().size();
+    host_->record_new();
+    for (const std::string& note : host_->notes()) warn(note);
+    for (std::size_t i = told; i < host_->problems().size(); ++i) warn(host_->problems()[i].message);
   }
 
   Store& store() override { return *store_; }
@@ -408,6 +415,8 @@ class EngineImpl final : public Engine {
       for (const std::string& note : safe_mode_notes(config_, home_, project_, app_.clock())) warn(note);
       return {};
     }
+    if (!options_.hooks)
+      for (const std::string& note : guards_off(config_, home_, project_, app_.clock())) warn("--no-hooks: " + note);
     if (!options_.hooks && !options_.tools) return {};
     HookSetup setup = hook_setup(app_, config_, home_, project_, options_.hooks);
     setup.options.native.roots = workspace_roots();
@@ -424,15 +433,6 @@ class EngineImpl final : public Engine {
     }
     tools_.set(&host_->tools());
     return check_names(setup);
-  }
-
-  // A run that does not begin has agreed to nothing.
-  void record_hooks() {
-    if (!host_) return;
-    const std::size_t told = host_->problems().size();
-    host_->record_new();
-    for (const std::string& note : host_->notes()) warn(note);
-    for (std::size_t i = told; i < host_->problems().size(); ++i) warn(host_->problems()[i].message);
   }
 
   // Rules for a bundled hook that nobody has switched on would decide nothing.

@@ -56,6 +56,8 @@ class Engine {
                                                         const EngineOptions& options,
                                                         EventSink& events, Approver& approver);
   virtual ~Engine() = default;
+  // A session begins: the hooks that were seen for the first time are recorded. Before it, nothing is agreed to.
+  virtual void record_hooks() = 0;
   virtual Store& store() = 0;
   virtual Agent& agent() = 0;
   virtual const Project& project() const = 0;

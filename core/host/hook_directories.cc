@@ -62,8 +62,11 @@ class DirectoryScan {
       struct stat info {};
       const bool is_there = !directory_.path.starts_with('/') ||
                             ::stat(directory_.path.c_str(), &info) == 0 || errno != ENOENT;
+      const bool dangles = !is_there && ::lstat(directory_.path.c_str(), &info) == 0;
       if (opened.error().code != Code::kNotFound && is_there)
         problem_of_directory(opened.error().message);
+      else if (dangles)
+        dangling();
       else if (!directory_.setting.empty())
         problem_of_directory(directory_.path +
                              " does not exist, so no hook of it runs: make it, or take it out of the setting");
@@ -83,6 +86,13 @@ class DirectoryScan {
   void problem_of_directory(const std::string& message) {
     problem(directory_.path, "", directory_.setting.empty() ? message : directory_.setting + ": " + message);
     note_unreadable(AT_FDCWD, directory_.path);
+  }
+
+  // Its hooks were there, and are not: as wrong as a directory that cannot be read.
+  void dangling() {
+    problem_of_directory(directory_.path + " is a link to something that is not there: put that in its place, or "
+                                           "remove the link");
+    out_.problems.back().unreadable = directory_.precedence != Precedence::kProject;
   }
 
   // What its author relies on would decide nothing: no run begins.

@@ -2,16 +2,12 @@
 #include "core/host/hook_host.h"
 
 #include <fnmatch.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/base/nearest.h"
-#include "core/base/shell_word.h"
-#include "core/hooks/contract.h"
 
 namespace agentd {
 namespace {
@@ -24,13 +20,7 @@ std::string canonical(const std::string& path) {
   return failed ? path : out.string();
 }
 
-std::vector<std::uint32_t> event_ids(const std::vector<std::string>& names) {
-  std::vector<std::uint32_t> out;
-  for (const std::string& name : names)
-    if (const EventTraits* const event = find_event(name)) out.push_back(event->id);
-  if (out.empty()) out.push_back(AGENTD_EVENT_BEFORE_TOOL_CALL);
-  return out;
-}
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
 void add_event(std::vector<std::string>& names, std::uint32_t id) {
   const EventTraits* const event = find_event(id);
@@ -39,12 +29,43 @@ void add_event(std::vector<std::string>& names, std::uint32_t id) {
     names.emplace_back(event->name);
 }
 
+bool matches_any(const std::vector<std::string>& globs, const std::string& name) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0; });
+}
+
 template <typename Values>
 bool contains(const Values& values, const std::string& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
 }  // namespace
+
+bool is_off(const HookHostOptions& options, const std::string& name) {
+  const auto found = options.settings.find(name);
+  if (found != options.settings.end() && found->second.enabled && !*found->second.enabled) return true;
+  return matches_any(options.native.disable, name);
+}
+
+bool is_allowed(const HookHostOptions& options, const std::string& name) {
+  return options.native.allow.empty() || matches_any(options.native.allow, name);
+}
+
+void apply_settings(const HookHostOptions& options, const std::string& file, HookDefinition& hook) {
+  bool said = false;
+  for (const std::string& name : {file, hook.name}) {
+    const auto found = options.settings.find(name);
+    if (found == options.settings.end()) continue;
+    const HookSettings& settings = found->second;
+    if (settings.on_failure) hook.on_failure = settings.on_failure;
+    said = said || settings.on_failure;
+    if (settings.shadow) hook.shadow = *settings.shadow;
+    if (settings.priority) hook.priority = *settings.priority;
+    if (settings.timeout) hook.timeout = settings.timeout;
+  }
+  if (!said && (contains(options.guards, hook.name) || contains(options.guards, file)))
+    hook.on_failure = FailurePolicy::kClosed;
+}
 
 HookHost::HookHost(HookHostOptions options, ExternalEnvironment external)
     : options_(std::move(options)),
@@ -146,12 +167,21 @@ Result<void> HookHost::agree_native(const HookFile& file, const std::string& dig
   return agree(asked, file.precedence);
 }
 
+// The configuration says of the hook: on_failure: open.
+bool HookHost::may_fail(const std::string& name) const {
+  const auto found = options_.settings.find(name);
+  return found != options_.settings.end() && found->second.on_failure == FailurePolicy::kOpen;
+}
+
 // Keeps what a hook subscribes to, so that it is missed when it is gone.
 Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefinition>& hooks) {
   for (const HookDefinition& hook : hooks) {
     add_event(entry.events, hook.event);
     entry.guard = entry.guard || is_guard(hook);
   }
+  // That it may fail for now is a setting, and no word about what it is.
+  const TrustEntry* const known = trust() == nullptr ? nullptr : trust()->find(entry.path);
+  entry.guard = entry.guard || (known != nullptr && known->guard && may_fail(entry.name));
   entry.trusted_ms = clock_.wall_ms();
   return keep(entry);
 }
@@ -218,7 +248,15 @@ void HookHost::load_external(HookFile& file) {
   const auto loaded = load_file(file);
   if (loaded) return;
   problem(file.path, file.name, loaded.error().message);
-  problems_.back().unreadable = is_unreadable(file, loaded.error());
+  problems_.back().unreadable = is_unreadable(file, loaded.error()) || has_twin(file);
+}
+
+// Another file of the directory has its name: which one was to run, nobody can tell.
+bool HookHost::has_twin(const HookFile& file) const {
+  const auto owner = owners_.find(file.name);
+  if (owner == owners_.end() || file.precedence == Precedence::kProject) return false;
+  const std::string path = canonical(file.path);
+  return owner->second != path && folder_of(owner->second) == folder_of(path);
 }
 
 // A file that cannot be read, and means to be a guard as far as one can see.
@@ -253,7 +291,7 @@ Result<void> HookHost::load_file(HookFile& file) {
     if (says_guard(file, bytes)) wanted_guards_.emplace(asked.path, file.name);
     return loaded.error();
   }
-  for (HookDefinition& hook : loaded->hooks) apply_settings(hook, file.name);
+  for (HookDefinition& hook : loaded->hooks) apply_settings(options_, file.name, hook);
   if (file.precedence != Precedence::kSystem) {
     AGENTD_TRY_VOID(remember(asked, loaded->hooks));
   } else {
@@ -275,7 +313,10 @@ Result<void> HookHost::claim(const std::string& name, const std::string& path) {
 
 Result<void> HookHost::load_settings(const AdaptedSource& source) {
   AGENTD_TRY(LoadedHooks loaded, load_adapted(source, options_.native.user));
-  for (std::string& each : loaded.problems) problem(source.path, "", std::move(each));
+  const std::vector<SourceMistake>& mistakes = loaded.mistakes;
+  for (const std::string& each : loaded.problems)
+    if (std::none_of(mistakes.begin(), mistakes.end(), [&](const auto& mistake) { return mistake.sentence == each; }))
+      problem(source.path, "", each);
   TrustEntry asked;
   asked.path = canonical(source.path);
   asked.name = asked.path;
@@ -283,232 +324,51 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
   if (source.precedence == Precedence::kProject) {
     AGENTD_TRY(asked.repository, TrustStore::repository_key(options_.project_root));
   }
+  // Of a project nothing counts before it is trusted; the user's own mistake is one before.
+  const bool foreign = source.precedence == Precedence::kProject;
+  if (!foreign) tell_mistakes(source, mistakes);
   AGENTD_TRY_VOID(agree(asked, source.precedence));
-  for (HookDefinition& hook : loaded.hooks) apply_settings(hook, hook.name);
+  if (foreign) tell_mistakes(source, mistakes);
+  for (HookDefinition& hook : loaded.hooks) apply_settings(options_, hook.name, hook);
   AGENTD_TRY_VOID(remember(asked, loaded.hooks));
   if (!owners_.emplace(asked.name, asked.path).second)
     return Error{Code::kConflict,
                  source.path + " is adapted twice: take one of the two out of hooks.adapt"};
   for (const HookDefinition& hook : loaded.hooks) owners_.emplace(hook.name, asked.path);
-  if (!is_allowed(asked.path))
-    std::erase_if(loaded.hooks, [this](const HookDefinition& hook) { return !is_allowed(hook.name); });
+  if (!is_allowed(options_, asked.path))
+    std::erase_if(loaded.hooks, [this](const HookDefinition& hook) { return !is_allowed(options_, hook.name); });
   take(std::move(loaded), asked.name);
   return {};
 }
 
-// What the user's config says beats what the hook says of itself; what it says of one hook of a file beats what it
-// says of the file.
-void HookHost::apply_settings(HookDefinition& hook, const std::string& file) const {
-  bool said = false;
-  for (const std::string& name : {file, hook.name}) {
-    const auto found = options_.settings.find(name);
-    if (found == options_.settings.end()) continue;
-    const HookSettings& settings = found->second;
-    if (settings.on_failure) hook.on_failure = settings.on_failure;
-    said = said || settings.on_failure;
-    if (settings.shadow) hook.shadow = *settings.shadow;
-    if (settings.priority) hook.priority = *settings.priority;
-    if (settings.timeout) hook.timeout = settings.timeout;
+// No run begins with a mistake in the user's settings; what a project's was to decide is blocked.
+void HookHost::tell_mistakes(const AdaptedSource& source, const std::vector<SourceMistake>& mistakes) {
+  for (const SourceMistake& each : mistakes) {
+    if (is_off(options_, each.hook)) continue;
+    if (!is_allowed(options_, each.hook) && !is_allowed(options_, canonical(source.path))) continue;
+    const std::string remedy =
+        each.sentence + "; correct it, or leave it out with hooks.disable: [\"" + each.hook + "\"]";
+    if (source.precedence == Precedence::kProject) {
+      HookDefinition guard;
+      guard.name = each.hook;
+      guard.event = each.event;
+      block(guard, remedy);
+    } else {
+      problem(source.path, each.hook, remedy);
+      problems_.back().unreadable = true;
+    }
   }
-  if (!said && (contains(options_.guards, hook.name) || contains(options_.guards, file)))
-    hook.on_failure = FailurePolicy::kClosed;
-}
-
-bool HookHost::is_off(const std::string& name) const {
-  const auto found = options_.settings.find(name);
-  if (found != options_.settings.end() && found->second.enabled && !*found->second.enabled)
-    return true;
-  const auto& globs = options_.native.disable;
-  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-    return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
-  });
-}
-
-bool HookHost::is_allowed(const std::string& name) const {
-  const auto& globs = options_.native.allow;
-  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-           return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
-         });
 }
 
 // A hook of a guarded file that is switched off by its own name is missed like the file.
 void HookHost::take(LoadedHooks loaded, const std::string& file) {
   for (HookDefinition& hook : loaded.hooks) {
-    const bool off = is_off(hook.name);
+    const bool off = is_off(options_, hook.name);
     if (off && hook.name != file && contains(options_.guards, file))
       block(hook, "hooks.guards names its file " + file + ", and hooks.disable or hooks." + hook.name +
                       ".enabled keeps it from blocking: take it out of one of them");
     if (!off) externals_.add(std::move(hook), loaded.bytes);
   }
-}
-
-// ---- guards that are not there
-
-std::string HookHost::why_missing(const std::string& name, const std::string& path) const {
-  const std::string directory = path.substr(0, path.rfind('/'));
-  for (const HookProblem& each : problems_) {
-    const bool of_directory = each.name.empty() && !path.empty() && each.path == directory;
-    if (each.name == name || each.path == name || of_directory) return each.message;
-  }
-  struct stat info {};
-  if (!path.empty() && ::stat(path.c_str(), &info) == 0)
-    return path +
-           " is there and is no hook any more: give it back its executable bit (chmod +x) or its "
-           "name";
-  // Where another hook has its name, only its path says which is meant.
-  return "it is not there any more: put it back, or take it out of the guards with " +
-         shell_command("agentd hooks untrust",
-                       owners_.contains(name) && !path.empty() ? path : name);
-}
-
-void HookHost::miss_guard(const std::string& name, const std::string& identity,
-                          const std::vector<std::string>& events, std::string why) {
-  if (!missed_.insert(identity).second) return;
-  problem("", name, "the guard '" + name + "' blocks what it guards: " + why);
-  externals_.add_missing_guard(name, identity, Precedence::kUser, event_ids(events),
-                               std::move(why));
-}
-
-void HookHost::block(const HookDefinition& guard, std::string why) {
-  std::vector<std::string> events;
-  add_event(events, guard.event);
-  miss_guard(guard.name, guard.name, events, std::move(why));
-}
-
-bool HookHost::is_loaded_from(const std::string& path) const {
-  return std::any_of(owners_.begin(), owners_.end(),
-                     [&](const auto& each) { return each.second == path; });
-}
-
-// A guard is its file, not its name: another hook that is called the same does not stand in for it.
-// But the system's own may lie somewhere else after an update, and the user may put his own in its
-// place.
-bool HookHost::is_here(const TrustEntry& guard) const {
-  if (off_.contains(guard.name) || is_loaded_from(guard.path)) return true;
-  if (!owners_.contains(guard.name)) return false;
-  if (system_.contains(guard.name)) return true;
-  const auto& directories = options_.native.directories;
-  return std::any_of(directories.begin(), directories.end(), [&](const HookDirectory& each) {
-    return each.precedence == Precedence::kSystem &&
-           guard.path.starts_with(canonical(each.path) + "/");
-  });
-}
-
-void HookHost::add_missing_guards() {
-  for (const PluginHost::BrokenGuard& each : natives_.broken_guards())
-    miss_guard(each.name, each.name, each.events, each.why);
-  for (const auto& [path, name] : wanted_guards_)
-    if (!is_loaded_from(path)) miss_guard(name, path, {}, why_missing(name, path));
-  // Without the store nobody knows which guards there were.
-  if (!options_.trust_file.empty() && trust() == nullptr)
-    miss_guard("trust", "trust", {}, "which guards there are cannot be told: " + trust_problem_);
-  const std::vector<std::string>& off = natives_.disabled();
-  off_.insert(off.begin(), off.end());
-  std::vector<TrustEntry> known;
-  if (TrustStore* const store = options_.trust_file.empty() ? nullptr : trust())
-    known = store->entries();
-  const auto here = TrustStore::repository_key(options_.project_root);
-  for (const TrustEntry& entry : known) {
-    if (!entry.guard || is_here(entry) || missed_.contains(entry.name)) continue;
-    if (!entry.repository.empty() && (!here || entry.repository != *here)) continue;
-    miss_guard(entry.name, entry.path, entry.events, why_missing(entry.name, entry.path));
-  }
-  for (const std::string& name : options_.guards)
-    if (!acts(name) || is_in_shadow(name)) miss_named_guard(name, known);
-  // Who says what happens when a hook fails means the file that is there and does not run, unless he has
-  // switched it off.
-  for (const auto& [name, settings] : options_.settings)
-    if (settings.on_failure == FailurePolicy::kClosed && !acts(name) && !is_switched_off(name) &&
-        !path_of_problem(name).empty())
-      miss_named_guard(name, known);
-}
-
-// What the configuration takes for a guard and nothing of which can block is a mistake: it guards nothing.
-// `stops`: no run begins with it; else what it was to guard is blocked.
-void HookHost::check_guards(bool stops) {
-  const std::vector<Subscription> rows = subscriptions();
-  const auto check = [&](const std::string& name, const std::string& place) {
-    bool any = false, shadow = false, hears = false, guards = false, keeps = true;
-    for (const Subscription& row : rows) {
-      if (row.name != name && !row.name.starts_with(name + ".")) continue;
-      const EventTraits* const event = find_event(row.event);
-      const bool bites = event != nullptr && fails_closed(*event);
-      const bool heard = (row.flags & AGENTD_HOOK_OBSERVES) == 0;
-      const bool closed = !row.shadow && row.on_failure == FailurePolicy::kClosed;
-      guards = guards || (bites && heard && closed);
-      keeps = keeps && (!bites || !heard || closed);
-      any = true;
-      shadow = shadow || row.shadow;
-      hears = hears || heard;
-    }
-    if (!any || (guards && keeps)) return;
-    if (!stops) return miss_guard(name, name, {}, "what it is now guards nothing: put back what it was, and " +
-                                                      shell_command("agentd hooks trust", name));
-    problem("", name, place + ": " + name + (guards ? " does not guard all that it could: " : " guards nothing: ") +
-                          (shadow   ? "it runs in shadow, where nothing that it says counts"
-                           : !hears ? "it only observes, and nothing that it says counts"
-                                    : "it fails open, or listens only to events where nothing can be blocked") +
-                          "; mend that, or take it out there");
-    problems_.back().unreadable = true;
-  };
-  for (const std::string& name : options_.guards) check(name, "hooks.guards");
-  for (const auto& [name, settings] : options_.settings)
-    if (settings.on_failure == FailurePolicy::kClosed) check(name, "hooks." + name + ".on_failure: closed");
-}
-
-// Hooks of one file are called NAME, or NAME.1, NAME.2.
-bool HookHost::acts(const std::string& name) const {
-  if (!kind_of(name).empty()) return true;
-  const auto all = externals_.definitions();
-  return std::any_of(all.begin(), all.end(), [&](const HookDefinition* hook) {
-    return hook->name.starts_with(name + ".");
-  });
-}
-
-bool HookHost::is_in_shadow(const std::string& name) const {
-  const auto found = options_.settings.find(name);
-  return found != options_.settings.end() && found->second.shadow.value_or(false);
-}
-
-bool HookHost::is_switched_off(const std::string& name) const {
-  return off_.contains(name) || is_off(name) || !is_allowed(name);
-}
-
-// Of a file that does not run its problem knows the path; empty: there is none of that name.
-std::string HookHost::path_of_problem(const std::string& name) const {
-  for (const HookProblem& each : problems_) {
-    const std::string file = each.path.substr(each.path.rfind('/') + 1);
-    if (!each.path.empty() && (each.name == name || file.substr(0, file.find('.')) == name))
-      return canonical(each.path);
-  }
-  return {};
-}
-
-// `known`: of the trust store.
-void HookHost::miss_named_guard(const std::string& name, const std::vector<TrustEntry>& known) {
-  if (missed_.contains(name)) return;
-  const auto found = std::find_if(known.begin(), known.end(),
-                                  [&](const TrustEntry& entry) { return entry.name == name; });
-  const std::string path = found == known.end() ? path_of_problem(name) : found->path;
-  std::string why;
-  if (is_switched_off(name) || is_in_shadow(name))
-    why = "hooks.guards names it, and hooks.disable, hooks.allow, hooks." + name + ".enabled or hooks." + name +
-          ".shadow keeps it from blocking: take it out of one of them";
-  else if (found == known.end() && path.empty())
-    why = no_hook_named(name);
-  else
-    why = why_missing(name, path);
-  miss_guard(name, path.empty() ? name : path,
-             found == known.end() ? std::vector<std::string>{} : found->events, std::move(why));
-}
-
-// Of a name in the configuration.
-std::string HookHost::no_hook_named(const std::string& name) const {
-  std::vector<std::string> names;
-  for (const auto& [each, path] : owners_) names.push_back(each);
-  const std::string mean = did_you_mean(name, names);
-  return "hooks.guards or hooks." + name + " names it, and no hook has that name" +
-         (mean.empty() ? "; 'agentd hooks list' shows those that are there" : mean);
 }
 
 std::vector<Subscription> HookHost::subscriptions() const {

@@ -44,6 +44,15 @@ struct HookHostOptions {
   bool records_later = false;  // what load_all() finds is recorded by record_new(): when all is right with it
 };
 
+// hooks.NAME.enabled: false, or a glob of hooks.disable.
+bool is_off(const HookHostOptions& options, const std::string& name);
+// A glob of hooks.allow, or there are none.
+bool is_allowed(const HookHostOptions& options, const std::string& name);
+
+// What the user's config says beats what the hook says of itself; what it says of one hook of a file beats what it
+// says of the file, whose name is `file`.
+void apply_settings(const HookHostOptions& options, const std::string& file, HookDefinition& hook);
+
 class HookHost {
  public:
   // All of them outlive the host, and the host outlives every snapshot with its subscriptions.
@@ -92,14 +101,14 @@ class HookHost {
   void record(const TrustEntry& entry);
   Result<void> remember(TrustEntry entry, const std::vector<HookDefinition>& hooks);
   bool says_guard(const HookFile& file, std::string_view bytes) const;
+  bool may_fail(const std::string& name) const;
+  bool has_twin(const HookFile& file) const;
   void remember_native(const Plugin& plugin, const std::string& path);
   void load_external(HookFile& file);
   Result<void> load_file(HookFile& file);
   Result<void> load_settings(const AdaptedSource& source);
-  void apply_settings(HookDefinition& hook, const std::string& file) const;
   void check_guards(bool stops);
-  bool is_off(const std::string& name) const;
-  bool is_allowed(const std::string& name) const;
+  void tell_mistakes(const AdaptedSource& source, const std::vector<SourceMistake>& mistakes);
   void take(LoadedHooks loaded, const std::string& file);
   void add_missing_guards();
   bool trust_changed();

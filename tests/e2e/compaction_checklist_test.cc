@@ -34,9 +34,6 @@ class Checklist : public CompactionStage {
       if (line.root()["type"].string_or("") == type) found = std::move(line);
     return found;
   }
-  static bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-  }
 };
 
 // ---- Trigger threshold: auto-compact fires at 80 % context utilization

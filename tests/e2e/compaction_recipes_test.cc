@@ -30,9 +30,6 @@ class CompactionRecipes : public CompactionStage {
                         answer + "'\n    fi");
   }
   std::string last_request() const { return texts_of(model_.calls().back().body); }
-  static bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-  }
 };
 
 // ---- run -r compact

@@ -18,10 +18,6 @@
 namespace agentd::testing {
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 class Ends : public ::testing::Test {
  protected:
   // Hooks that change run without consent.

@@ -20,8 +20,6 @@ namespace {
 
 const std::string kHooks = AGENTD_BROKEN_HOOKS;
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 class HookSafety : public ::testing::Test {
  protected:
   void drop(const std::string& module) { program_.drop_hook(kHooks + "/" + module + ".so"); }

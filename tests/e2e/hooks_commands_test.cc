@@ -20,10 +20,6 @@ constexpr const char* kDeleteAll =
 constexpr const char* kListFiles =
     R"({"event":"before_tool_call","tool":{"name":"bash","call_id":"c1","input":{"command":"ls"}}})";
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 class Hooks : public ::testing::Test {
  protected:
   std::string user(const std::string& name) const { return program_.home() + "/hooks/" + name; }
@@ -613,11 +609,14 @@ TEST_F(Hooks, SafeModeLoadsNoHookAndSaysSo) {
   EXPECT_TRUE(fs::exists(audit));
 }
 
-TEST_F(Hooks, WithoutHooksNoGuardIsMissedAndSafeModeNamesThem) {
+TEST_F(Hooks, WithoutHooksNoGuardIsMissedAndWhichAreOffIsTold) {
   program_.config("hooks: {guards: [watchman]}\n");
   EXPECT_TRUE(has(talk().err, "watchman"));
-  EXPECT_FALSE(has(talk({"--no-hooks"}).err, "watchman"));
-  EXPECT_TRUE(has(talk({"--safe-mode"}).err, "GUARDS ARE OFF, nothing blocks what they guard: watchman"));
+  const std::string off = "GUARDS ARE OFF, nothing blocks what they guard: watchman";
+  for (const char* const option : {"--no-hooks", "--safe-mode"}) {
+    EXPECT_TRUE(has(talk({option}).err, off)) << option;
+    EXPECT_FALSE(has(talk({option}).err, "the guard 'watchman' blocks")) << option;
+  }
 }
 
 TEST_F(Hooks, TrustUntrustImportAndNewSpeakJsonToo) {

@@ -232,6 +232,10 @@ std::string Program::record_types(const std::string& id) {
   return out;
 }
 
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
 std::vector<JsonDocument> json_lines(const std::string& text) {
   std::vector<JsonDocument> out;
   std::istringstream in(text);

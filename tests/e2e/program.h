@@ -95,6 +95,9 @@ class Program {
   bool ignores_children_ = false;
 };
 
+bool has(const std::string& text, const std::string& part);
+bool exists(const std::string& path);
+
 // Every line of the text is one JSON object; the test fails where it is not.
 std::vector<JsonDocument> json_lines(const std::string& text);
 

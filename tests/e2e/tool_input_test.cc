@@ -16,10 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // What a machine may lack. With CI set it must be there.
 bool installed(const char* program) {
   const std::string command = "command -v " + std::string(program) + " >/dev/null 2>&1";

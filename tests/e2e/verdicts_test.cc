@@ -13,10 +13,6 @@
 namespace agentd::testing {
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 class Verdicts : public ::testing::Test {
  protected:
   // A hook of the user's own; `mode` 0755 makes it a program.

@@ -20,10 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 Reply said(const std::string& text) {
   return Reply::stream(AnthropicWire().start().text({text}).finish("end_turn").bytes());
 }

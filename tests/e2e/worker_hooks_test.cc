@@ -13,8 +13,6 @@
 namespace agentd::testing {
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 class WorkerHooks : public ::testing::Test {
  protected:
   WorkerHooks() { program_.drop_hook(AGENTD_TROUBLE_HOOK); }

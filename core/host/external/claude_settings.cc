@@ -108,7 +108,7 @@ class ClaudeSettings : public SettingsGroups {
   bool fill(HookDefinition& hook, JsonView handler, const std::string& at) override {
     const std::string type =
         text(handler, "type", at).value_or(handler["url"].exists() ? "http" : "command");
-    if (type != "command" && type != "http") return refuse_type(type, at);
+    if (type != "command" && type != "http") return refuse_type(hook, type, at);
     const bool good =
         type == "http" ? fill_http(hook, handler, at) : fill_command(hook, handler, at);
     if (!good) return false;
@@ -120,11 +120,12 @@ class ClaudeSettings : public SettingsGroups {
     return true;
   }
 
-  bool refuse_type(const std::string& type, const std::string& at) {
+  bool refuse_type(const HookDefinition& hook, const std::string& type, const std::string& at) {
     static constexpr std::array<std::string_view, 3> kTypes{"prompt", "agent", "mcp_tool"};
-    const bool known = std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
-    problem(at, "a handler of the " + std::string(known ? "type " : "unknown type ") +
-                    in_quotes(type) + " cannot be carried over");
+    if (std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end())
+      problem(at, "a handler of the type " + in_quotes(type) + " cannot be carried over");
+    else
+      mistake(hook, at, "a handler of the unknown type " + in_quotes(type) + " cannot be carried over");
     return false;
   }
 
@@ -133,10 +134,10 @@ class ClaudeSettings : public SettingsGroups {
                   {"type", "command", "args", "shell", "async", "asyncRewake", "rewakeMessage",
                    "rewakeSummary", "onFailure", "if", "timeout", "statusMessage", "once",
                    "description"},
-                  at);
+                  at, &hook);
     const auto command = text(handler, "command", at);
     if (!command || trimmed(*command).empty()) {
-      problem(at, "a handler of the type 'command' needs a command");
+      mistake(hook, at, "a handler of the type 'command' needs a command");
       return false;
     }
     hook.runs = HookRuns::kShell;
@@ -197,10 +198,10 @@ class ClaudeSettings : public SettingsGroups {
     blame_unknown(handler,
                   {"type", "url", "headers", "allowedEnvVars", "onFailure", "if", "timeout",
                    "statusMessage", "once", "description"},
-                  at);
+                  at, &hook);
     const auto url = text(handler, "url", at);
     if (!url || url->empty()) {
-      problem(at, "a handler of the type 'http' needs a url");
+      mistake(hook, at, "a handler of the type 'http' needs a url");
       return false;
     }
     hook.runs = HookRuns::kWebhook;
@@ -221,14 +222,16 @@ class ClaudeSettings : public SettingsGroups {
   }
 
   void fill_failure(HookDefinition& hook, JsonView handler, const std::string& at) {
-    const auto policy = text(handler, "onFailure", at);
-    if (!policy) return;
-    if (*policy == "block")
+    const JsonView said = handler["onFailure"];
+    if (!said.exists() || said.is_null()) return;
+    const std::string_view policy = said.string_or("");
+    if (policy == "block")
       hook.on_failure = FailurePolicy::kClosed;
-    else if (*policy == "continue")
+    else if (policy == "continue")
       hook.on_failure = FailurePolicy::kOpen;
     else
-      problem(at + "/onFailure", "'onFailure' must be continue or block, not " + in_quotes(*policy));
+      mistake(hook, at + "/onFailure", "'onFailure' must be continue or block, not " +
+                                           (said.is_string() ? in_quotes(policy) : std::string(type_name(said))));
   }
 
   std::string plugin_;  // its folder, when the file is a plugin's

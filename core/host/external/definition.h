@@ -82,10 +82,20 @@ inline bool is_guard(const HookDefinition& hook) {
 // For people: "executable", "yaml", "webhook", "extension", or the dialect's name.
 std::string_view kind_name(const HookDefinition& hook);
 
-// What a source could not carry over or does not know; a sentence with file:line.
+// A mistake in a source about something that can be blocked: read as it stands, the source would decide less than its
+// author means.
+struct SourceMistake {
+  std::string hook;     // its name, or that of its event in the source where the mistake hides the hook
+  std::uint32_t event;  // AGENTD_EVENT_
+  std::string sentence;
+};
+
 struct DefinitionSet {
   std::vector<HookDefinition> hooks;
-  std::vector<std::string> problems;
+  std::vector<std::string> problems;    // what could not be carried over or is not known; sentences with file:line
+  std::vector<SourceMistake> mistakes;  // whose sentences are among the problems
 };
+// Adds the sentence to the problems, and to the mistakes when something can be blocked at the event (0 = none).
+void blame(DefinitionSet& set, std::string hook, std::uint32_t event, std::string sentence);
 
 }  // namespace agentd

@@ -3,8 +3,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 
+#include "core/hooks/contract.h"
 #include "core/hooks/event.h"
 #include "core/host/external/translator.h"
 
@@ -105,6 +108,29 @@ std::vector<std::string> dialect_environment(const HookDefinition& hook, JsonVie
   return environment(hook, payload, context);
 }
 
+namespace {
+
+bool has_any(JsonView object, std::initializer_list<std::string_view> keys) {
+  return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
+    const JsonView value = object[key];
+    return value.exists() && !value.is_null() && value.string_or("x") != "";
+  });
+}
+
+// Whether it says why, and not what.
+bool gives_reason_alone(JsonView answer) {
+  bool reason = false, decision = false;
+  for (const JsonView object : {answer, answer["hookSpecificOutput"], answer["hook_specific_output"]}) {
+    reason = reason || has_any(object, {"reason", "stopReason", "stop_reason", "permissionDecisionReason",
+                                        "permission_decision_reason"});
+    decision = decision || has_any(object, {"action", "blocked", "permission", "decision", "continue",
+                                            "permissionDecision", "permission_decision"});
+  }
+  return reason && !decision;
+}
+
+}  // namespace
+
 // A guard that says nothing but what nobody understands has not agreed, in whatever form its tool would have let it
 // pass.
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
@@ -116,12 +142,20 @@ Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer&
   } else if (const ParsedOutput output = parse_output(answer.out, answer.out_over_cap);
              output.kind == ParsedOutput::Kind::kText || output.kind == ParsedOutput::Kind::kBroken) {
     why = output.problem.empty() ? "it begins with '" + first_line(output.text, 80) + "'" : output.problem;
+  } else if (output.kind == ParsedOutput::Kind::kObject && gives_reason_alone(output.root())) {
+    why = "it gives a reason and no decision";
   } else {
     return verdict;
   }
   verdict.failed = true;
   verdict.failure = "its output was not understood: " + why;
   return verdict;
+}
+
+void blame(DefinitionSet& set, std::string hook, std::uint32_t event, std::string sentence) {
+  const EventTraits* const traits = find_event(event);
+  if (traits != nullptr && fails_closed(*traits)) set.mistakes.push_back({std::move(hook), event, sentence});
+  set.problems.push_back(std::move(sentence));
 }
 
 Result<DefinitionSet> read_settings(Dialect dialect, std::string_view text, std::string_view path,

@@ -102,6 +102,11 @@ class DockerFile {
   void problem(const YamlNode& node, const std::string& what) {
     set_.problems.push_back(path_ + ":" + std::to_string(node.line) + ": " + what);
   }
+  // What keeps hooks of the event from deciding what their author means.
+  void mistake(const DockerEvent& event, const YamlNode& node, const std::string& what) {
+    blame(set_, prefix_ + "/" + std::string(event.name), event.events[0],
+          path_ + ":" + std::to_string(node.line) + ": " + what);
+  }
 
   Result<void> add_block(const YamlNode* hooks, std::string agent,
                          std::vector<HookBlock>& out) const {
@@ -133,8 +138,9 @@ class DockerFile {
       std::vector<std::string> names;
       for (const DockerEvent& each : docker_events()) names.emplace_back(each.name);
       const std::string near = nearest_of(name, names);
-      return problem(list, "docker-agent has no event " + in_quotes(name) +
-                               (near.empty() ? "" : "; did you mean '" + near + "'?"));
+      if (near.empty()) return problem(list, "docker-agent has no event " + in_quotes(name));
+      return mistake(*find_docker_event(near), list,
+                     "docker-agent has no event " + in_quotes(name) + "; did you mean '" + near + "'?");
     }
     if (event->events[0] == 0)
       return problem(list,
@@ -143,14 +149,14 @@ class DockerFile {
     if (list.kind == YamlNode::Kind::kList)
       for (const YamlNode& item : list.items) read_item(*event, item, handlers);
     else if (list.kind != YamlNode::Kind::kNull)
-      problem(list, name + " must be a list of handlers; it was left out");
+      mistake(*event, list, name + " must be a list of handlers; it was left out");
     for (std::size_t i = 0; i < handlers.size(); ++i)
       define(block, *event, handlers[i], padded(i + 1, handlers.size()));
   }
 
   void read_item(const DockerEvent& event, const YamlNode& item, std::vector<Handler>& out) {
     if (item.kind != YamlNode::Kind::kMap)
-      return problem(item, "a handler of " + std::string(event.name) + " must be a mapping");
+      return mistake(event, item, "a handler of " + std::string(event.name) + " must be a mapping");
     const YamlNode* const hooks = item.find("hooks");
     if (hooks == nullptr) return add_handler(event, item, "", out);
     blame_keys(item, kGroupKeys, "a group");
@@ -161,7 +167,7 @@ class DockerFile {
     }
     if (!check_matcher(event, item, matcher)) return;
     if (hooks->kind != YamlNode::Kind::kList)
-      return problem(*hooks, "the hooks of a group must be a list; it was left out");
+      return mistake(event, *hooks, "the hooks of a group must be a list; it was left out");
     for (const YamlNode& each : hooks->items) add_handler(event, each, matcher, out);
   }
 
@@ -170,9 +176,9 @@ class DockerFile {
     const auto parsed = Matcher::parse(matcher, MatcherRules::kDocker);
     if (parsed) return true;
     const YamlNode& place = *item.find("matcher");
-    problem(place, "the matcher " + in_quotes(matcher) + " cannot be read: " + parsed.error().message +
-                       (event.fails_closed ? "; its guards are asked about every tool"
-                                           : "; its hooks were left out"));
+    mistake(event, place, "the matcher " + in_quotes(matcher) + " cannot be read: " + parsed.error().message +
+                              (event.fails_closed ? "; its guards are asked about every tool"
+                                                  : "; its hooks were left out"));
     matcher.clear();
     return event.fails_closed;
   }
@@ -180,7 +186,7 @@ class DockerFile {
   void add_handler(const DockerEvent& event, const YamlNode& node, const std::string& matcher,
                    std::vector<Handler>& out) {
     if (node.kind != YamlNode::Kind::kMap)
-      return problem(node, "a handler of " + std::string(event.name) + " must be a mapping");
+      return mistake(event, node, "a handler of " + std::string(event.name) + " must be a mapping");
     if (!is_command(event, node)) return;
     const std::string same = identity(node);
     auto found = std::find_if(out.begin(), out.end(),
@@ -204,12 +210,12 @@ class DockerFile {
       return false;
     }
     if (!type.empty() && type != "command") {
-      problem(node, "the hook of " + event_name + " was left out: agentd does not know the type " +
-                        in_quotes(type));
+      mistake(event, node, "the hook of " + event_name + " was left out: agentd does not know the type " +
+                               in_quotes(type));
       return false;
     }
     if (!trimmed(command).empty()) return true;
-    problem(node, "the hook of " + event_name + " was left out: it has no command");
+    mistake(event, node, "the hook of " + event_name + " was left out: it has no command");
     return false;
   }
 
@@ -320,8 +326,7 @@ class DockerFile {
   void set_failure(const DockerEvent& event, const YamlNode& node, HookDefinition& hook) {
     const std::string policy = scalar_of(node, "on_error");
     if (!policy.empty() && policy != "warn" && policy != "ignore" && policy != "block")
-      problem(*node.find("on_error"),
-              "on_error is none of warn, ignore, block: " + in_quotes(policy) + "; warn is used");
+      mistake(event, *node.find("on_error"), "on_error is none of warn, ignore, block: " + in_quotes(policy));
     hook.guard = event.fails_closed;
     const bool closed = event.fails_closed || (event.can_block && policy == "block");
     hook.on_failure = closed ? FailurePolicy::kClosed : FailurePolicy::kOpen;

@@ -84,7 +84,7 @@ class GeminiSettings : public SettingsGroups {
                   at);
     const auto command = text(handler, "command", at);
     if (!command || trimmed(*command).empty()) {
-      problem(at, "a handler of the type 'command' needs a command");
+      mistake(hook, at, "a handler of the type 'command' needs a command");
       return false;
     }
     const std::string name = text(handler, "name", at).value_or("");

@@ -34,6 +34,11 @@ Result<Rule> parse_rule(std::string_view text) {
   if (rule.back() != ')') return bad(text, "the bracket is not closed at its end");
   out.detail = trimmed(rule.substr(open + 1, rule.size() - open - 2));
   out.has_detail = !out.detail.empty();
+  int depth = 0;
+  for (const char c : out.detail) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (depth < 0) return bad(text, "it is one rule, as in Bash(git *), and a list of them is none");
+  }
   return out;
 }
 

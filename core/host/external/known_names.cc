@@ -64,8 +64,9 @@ bool is_object(const PayloadField& field) {
   return field.kind == FieldKind::kRecord || field.kind == FieldKind::kPart;
 }
 
-// Why the event has no such path; nullopt = it has.
-std::optional<std::string> why_no_path(const std::vector<PathStep>& path, std::uint32_t event) {
+// Why the event has no such path; nullopt = it has. `last` becomes the field that it ends in, where the tables say.
+std::optional<std::string> why_no_path(const std::vector<PathStep>& path, std::uint32_t event,
+                                       const PayloadField** last = nullptr) {
   const PayloadTable* const payload = payload_table(event);
   if (payload == nullptr) return std::nullopt;  // not one of the core's
   std::vector<const PayloadTable*> tables{payload, &envelope_table()};
@@ -99,7 +100,17 @@ std::optional<std::string> why_no_path(const std::vector<PathStep>& path, std::u
     tables.clear();
     if (is_object(*field) && field->table != nullptr) tables.push_back(field->table);
   }
+  if (last != nullptr) *last = field;
   return std::nullopt;
+}
+
+// All that the field can say; empty = there is no such list.
+std::vector<std::string> words_of(const PayloadField& field) {
+  std::vector<std::string> out;
+  if (field.kind != FieldKind::kName) return out;
+  for (const std::string_view each : field.names->names)
+    if (!each.empty()) out.emplace_back(each);
+  return out;
 }
 
 template <typename Take>
@@ -208,8 +219,11 @@ class Check {
   Check(const HookDefinition& hook, std::span<const Tool> tools) : hook_(hook), tools_(tools) {}
 
   std::vector<NameMistake> run() {
+    const auto when = parse_expression(hook_.when.text());
+    const bool conditional = when && !hook_.when.empty();
+    if (conditional) check_words(*when);
     if (!is_tool_event(hook_.event)) {
-      if (own()) check_subject();
+      check_subject();
       return std::move(out_);
     }
     const Names foreign{hook_.dialect, names_of_tools(hook_.dialect, tools_),
@@ -220,7 +234,7 @@ class Check {
       for (const std::string& name :
            literal_names(std::string_view(hook_.if_rule).substr(0, hook_.if_rule.find('('))))
         check_tool("if", name, {foreign.dialect, foreign.known, false});
-    if (const auto when = parse_expression(hook_.when.text()); when && !hook_.when.empty()) {
+    if (conditional) {
       // The payload has agentd's names, whatever the dialect.
       check_compared(*when, {Dialect::kAgentd, names_of_tools(Dialect::kAgentd, tools_), false});
       check_input(*when, named_by_matcher());
@@ -259,21 +273,42 @@ class Check {
                                       : ", so the hook is not asked about any"));
   }
 
-  // Where a matcher looks at one of a few words, only these can be meant.
+  // Where a matcher looks at one of a few words, only these can be meant. Other tools have some more of them.
   void check_subject() {
+    static constexpr std::array<std::string_view, 6> kForeign{"startup", "resume", "clear",
+                                                              "compact", "manual", "auto"};
+    const std::uint32_t event = hook_.event;
+    const bool looks = own() || (hook_.dialect != Dialect::kDocker &&
+                                 (event == AGENTD_EVENT_SESSION_START || event == AGENTD_EVENT_BEFORE_COMPACTION ||
+                                  event == AGENTD_EVENT_AFTER_COMPACTION));
+    const PayloadTable* const table = payload_table(event);
+    if (!looks || table == nullptr) return;
     std::vector<std::string> words;
-    const PayloadTable* const table = payload_table(hook_.event);
-    if (table == nullptr) return;
-    each_field(*table, hook_.event, [&](const PayloadField& field) {
-      const bool subject = field.key == "source" || field.key == "trigger" || field.key == "level";
-      if (!subject || field.kind != FieldKind::kName) return;
-      for (const std::string_view each : field.names->names)
-        if (!each.empty()) words.emplace_back(each);
+    each_field(*table, event, [&](const PayloadField& field) {
+      if (field.key != "source" && field.key != "trigger" && field.key != "level") return;
+      for (std::string& each : words_of(field)) words.push_back(std::move(each));
     });
     if (words.empty()) return;
     for (const std::string& name : literal_names(hook_.matcher.text()))
-      if (std::find(words.begin(), words.end(), name) == words.end())
+      if (std::find(words.begin(), words.end(), name) == words.end() &&
+          (own() || std::find(kForeign.begin(), kForeign.end(), name) == kForeign.end()))
         blame(true, "'matcher': " + shown(name) + " never comes there; what comes is " + join(words, ", "));
+  }
+
+  // `trigger == "manul"` is never true, and `trigger != "manul"` always.
+  void check_words(const ExprNode& node) {
+    using Kind = ExprNode::Kind;
+    for (const ExprNode& child : node.children) check_words(child);
+    if ((node.kind != Kind::kEqual && node.kind != Kind::kNotEqual) || node.children.size() != 2) return;
+    const bool turned = node.children[0].kind == Kind::kText;
+    const ExprNode& path = node.children[turned ? 1 : 0];
+    const ExprNode& text = node.children[turned ? 0 : 1];
+    if (path.kind != Kind::kPath || text.kind != Kind::kText) return;
+    const PayloadField* field = nullptr;
+    if (why_no_path(path.path, hook_.event, &field) || field == nullptr) return;
+    const std::vector<std::string> words = words_of(*field);
+    if (!words.empty() && std::find(words.begin(), words.end(), text.text) == words.end())
+      blame(true, "'when': " + shown(text.text) + " never comes there; what comes is " + join(words, ", "));
   }
 
   // agentd's names of the tools that the hook is asked about; empty = of all.

@@ -236,10 +236,11 @@ Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   LoadedHooks out;
   out.hooks = std::move(set.hooks);
   out.problems = std::move(set.problems);
+  out.mistakes = std::move(set.mistakes);
   for (HookDefinition& hook : out.hooks) hook.precedence = source.precedence;
   if (out.hooks.empty() && out.problems.empty())
     out.problems.push_back(source.path + " has no hooks: look at its key for them, or take it out of hooks.adapt");
-  out.bytes.digest = hex(sha256(write_declarative({out.hooks, {}}, source.path)));
+  out.bytes.digest = hex(sha256(write_declarative({out.hooks, {}, {}}, source.path)));
   return out;
 }
 

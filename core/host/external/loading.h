@@ -20,6 +20,7 @@ struct LoadedHooks {
   HookBytes bytes;
   std::vector<HookDefinition> hooks;
   std::vector<std::string> problems;  // what could not be carried over; whole sentences
+  std::vector<SourceMistake> mistakes;
 };
 
 // `FILE hook` prints the events that it wants, as words; an empty answer, an unknown word or an

@@ -60,12 +60,9 @@ Result<Matcher> Matcher::parse(std::string_view text, MatcherRules rules) {
     if (text.find_first_not_of("|, ") == std::string_view::npos) return bad(text, "names nothing");
   }
   auto regex = Regex::compile(text);
-  if (!regex && regex.error().code == Code::kInvalid && rules == MatcherRules::kGeminiTool) {
-    out.names_ = {std::string(text)};
-    return out;
-  }
   if (!regex && regex.error().code == Code::kInvalid)
-    return bad(text, "is no regular expression: " + regex.error().message);
+    return bad(text, "is no regular expression: " + regex.error().message +
+                         " (what it is read by is RE2, which has no look-around and no back-references)");
   if (!regex) return regex.error();
   out.regex_ = std::make_shared<const Regex>(std::move(*regex));
   out.whole_ = rules == MatcherRules::kDocker;

@@ -7,7 +7,10 @@
 //                   or "," (spaces around them do not count): one of them; anything else: RE2, found
 //                   anywhere
 //   docker          RE2 over the whole subject
-//   gemini          RE2 found anywhere, for tools; a text that is no regex, and every lifecycle event: exactly
+//   gemini          RE2 found anywhere, for tools; every lifecycle event: exactly
+// What RE2 does not read is an error in all of them, also where the other tool has a use for it: expressions of
+// JavaScript with look-around or back-references, and in Gemini CLI a text that is no expression at all, which it
+// compares with names of tools that cannot be.
 //
 // Threading: immutable; copies share the compiled expression.
 

@@ -43,58 +43,72 @@ void SettingsGroups::read(JsonView hooks, std::initializer_list<std::string_view
   }
 }
 
+void SettingsGroups::mistake(const HookDefinition& hook, const std::string& at, const std::string& sentence) {
+  blame(set_, hook.name, hook.event, path_ + ":" + std::to_string(places_.line(at)) + ": " + sentence);
+}
+
+HookDefinition SettingsGroups::base_of(std::string_view event, std::uint32_t id) const {
+  HookDefinition hook;
+  hook.name = prefix_ + "/" + std::string(event);
+  hook.path = path_;
+  hook.dialect = dialect_;
+  hook.event = id;
+  hook.foreign_event = std::string(event);
+  return hook;
+}
+
 void SettingsGroups::read_event(std::string_view event, JsonView groups) {
   const Translator& translator = translator_of(dialect_);
   const std::string at = step(std::string(kRoot), event);
-  const auto known = std::find_if(translator.events.begin(), translator.events.end(),
-                                  [&](const EventName& each) { return each.foreign == event; });
+  const auto find = [&](std::string_view name) {
+    return std::find_if(translator.events.begin(), translator.events.end(),
+                        [&](const EventName& each) { return each.foreign == name; });
+  };
+  const auto known = find(event);
   if (known == translator.events.end()) {
     const std::string near = nearest_of(event, event_names(translator));
-    return problem(at, "unknown event " + in_quotes(event) +
-                           (near.empty() ? "" : ": did you mean '" + near + "'?"));
+    if (near.empty()) return problem(at, "unknown event " + in_quotes(event));
+    return mistake(base_of(event, find(near)->event), at,
+                   "unknown event " + in_quotes(event) + ": did you mean '" + near + "'?");
   }
   if (groups.is_array() && groups.size() == 0) return;
   if (known->event == 0)
     return problem(at, "agentd has no event like " + in_quotes(event) + "; its hooks are left out");
+  const HookDefinition base = base_of(event, known->event);
   if (!groups.is_array())
-    return problem(
-        at, in_quotes(event) + " must be a list of groups, not " + std::string(type_name(groups)));
+    return mistake(base, at,
+                   in_quotes(event) + " must be a list of groups, not " + std::string(type_name(groups)));
   number_ = 0;
   for (std::size_t i = 0; i < groups.size(); ++i)
-    read_group(event, known->event, groups.at(i), step(at, std::to_string(i)));
+    read_group(base, groups.at(i), step(at, std::to_string(i)));
 }
 
-void SettingsGroups::read_group(std::string_view event, std::uint32_t id, JsonView group,
-                                const std::string& at) {
+void SettingsGroups::read_group(const HookDefinition& event, JsonView group, const std::string& at) {
+  const std::string name = in_quotes(event.foreign_event);
   if (!group.is_object())
-    return problem(at, "a group of " + in_quotes(event) + " must be an object, not " +
-                           std::string(type_name(group)));
+    return mistake(event, at, "a group of " + name + " must be an object, not " + std::string(type_name(group)));
   const JsonView handlers = group["hooks"];
   if (!handlers.is_array())
-    return problem(at, group["command"].exists()
-                           ? "a handler must stand in the list 'hooks' of a group"
-                           : "a group of " + in_quotes(event) + " needs a list 'hooks'");
+    return mistake(event, at, group["command"].exists() ? "a handler must stand in the list 'hooks' of a group"
+                                                        : "a group of " + name + " needs a list 'hooks'");
   std::vector<std::string> known = group_keys();
   known.insert(known.end(), {"matcher", "hooks"});
   blame_unknown(group, known, at);
-  auto matcher = Matcher::parse(text(group, "matcher", at).value_or(""), rules(id));
-  if (group["matcher"].exists() && !group["matcher"].is_null() && !group["matcher"].is_string())
-    return;
+  const JsonView wanted = group["matcher"];
+  if (wanted.exists() && !wanted.is_null() && !wanted.is_string())
+    return mistake(event, step(at, "matcher"), "'matcher' must be a text, not " + std::string(type_name(wanted)));
+  auto matcher = Matcher::parse(wanted.string_or(""), rules(event.event));
   if (!matcher)
-    return problem(step(at, "matcher"), "the matcher cannot be read, its hooks are left out: " +
-                                            matcher.error().message);
+    return mistake(event, step(at, "matcher"),
+                   "the matcher cannot be read, its hooks are left out: " + matcher.error().message);
   for (std::size_t i = 0; i < handlers.size(); ++i) {
     const std::string place = step(step(at, "hooks"), std::to_string(i));
-    HookDefinition hook;
-    hook.name = prefix_ + "/" + std::string(event) + "." + std::to_string(++number_);
-    hook.path = path_;
+    HookDefinition hook = event;
+    hook.name += "." + std::to_string(++number_);
     hook.line = places_.line(place);
-    hook.dialect = dialect_;
-    hook.event = id;
-    hook.foreign_event = std::string(event);
     hook.matcher = *matcher;
     if (!handlers.at(i).is_object())
-      problem(place, "a handler must be an object, not " + std::string(type_name(handlers.at(i))));
+      mistake(hook, place, "a handler must be an object, not " + std::string(type_name(handlers.at(i))));
     else if (fill(hook, handlers.at(i), place))
       set_.hooks.push_back(std::move(hook));
   }
@@ -164,13 +178,17 @@ std::vector<std::string> SettingsGroups::texts(JsonView object, std::string_view
 }
 
 void SettingsGroups::blame_unknown(JsonView object, const std::vector<std::string>& known,
-                                   const std::string& at) {
+                                   const std::string& at, const HookDefinition* hook) {
   for (std::size_t i = 0; i < object.size(); ++i) {
     const std::string_view key = object.key_at(i);
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string near = nearest_of(key, known);
-    problem(step(at, key), "unknown key " + in_quotes(key) + " is ignored" +
-                               (near.empty() ? "" : ": did you mean '" + near + "'?"));
+    const std::string sentence = "unknown key " + in_quotes(key) + " is ignored" +
+                                 (near.empty() ? "" : ": did you mean '" + near + "'?");
+    if (hook != nullptr && near == "onFailure")
+      mistake(*hook, step(at, key), sentence);
+    else
+      problem(step(at, key), sentence);
   }
 }
 

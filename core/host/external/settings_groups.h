@@ -31,13 +31,16 @@ class SettingsGroups {
 
  protected:
   // Fills a definition that has name, path, line, dialect, event and matcher; false = left out
-  // (said by problem()). `at` is the handler's path for problem().
+  // (said by problem() or mistake()). `at` is the handler's path for these.
   virtual bool fill(HookDefinition& hook, JsonView handler, const std::string& at) = 0;
   virtual MatcherRules rules(std::uint32_t event) const = 0;
   // Keys of a group beside matcher and hooks.
   virtual std::vector<std::string> group_keys() const { return {}; }
 
+  // What agentd does not have, or reads past.
   void problem(const std::string& at, const std::string& sentence);
+  // What keeps the hook from deciding what its author means.
+  void mistake(const HookDefinition& hook, const std::string& at, const std::string& sentence);
   // Of the file beside its hooks.
   void file_problem(const std::string& sentence);
   // A member of the right type; nothing (and a problem) for a wrong one.
@@ -48,14 +51,18 @@ class SettingsGroups {
   std::vector<std::pair<std::string, std::string>> pairs(JsonView object, std::string_view key,
                                                          const std::string& at);
   std::vector<std::string> texts(JsonView object, std::string_view key, const std::string& at);
-  // A problem for each key that is not in `known`; the handler is used all the same.
-  void blame_unknown(JsonView object, const std::vector<std::string>& known, const std::string& at);
+  // A problem for each key that is not in `known`; the handler is used all the same. One that was to say what
+  // becomes of the hook's failures is a mistake.
+  void blame_unknown(JsonView object, const std::vector<std::string>& known, const std::string& at,
+                     const HookDefinition* hook = nullptr);
 
   DefinitionSet& set() { return set_; }
 
  private:
   void read_event(std::string_view event, JsonView groups);
-  void read_group(std::string_view event, std::uint32_t id, JsonView group, const std::string& at);
+  void read_group(const HookDefinition& event, JsonView group, const std::string& at);
+  // What every hook of the event has; its name is the event's.
+  HookDefinition base_of(std::string_view event, std::uint32_t id) const;
 
   Dialect dialect_;
   JsonPlaces places_;

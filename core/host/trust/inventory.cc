@@ -13,6 +13,7 @@
 #include "core/base/hash.h"
 #include "core/base/shell_word.h"
 #include "core/host/external/dialect.h"
+#include "core/host/guard_check.h"
 #include "core/host/quarantine.h"
 #include "core/host/recipe_files.h"
 
@@ -43,20 +44,6 @@ std::string kind_text(HookKind kind) {
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-bool is_disabled(const HookHostOptions& options, const std::string& name) {
-  const auto& globs = options.native.disable;
-  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-    return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
-  });
-}
-
-bool is_allowed(const HookHostOptions& options, const std::string& name) {
-  const auto& globs = options.native.allow;
-  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-           return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
-         });
 }
 
 const HookSettings& settings_of(const HookHostOptions& options, const std::string& name) {
@@ -111,6 +98,7 @@ class Describer {
     for (const HookName& each : scan.disabled) add_disabled(each, "switched off by hooks.disable");
     for (const HookName& each : scan.not_allowed) add_disabled(each, kNotAllowed);
     add_missing_guards();
+    check_guards();
     for (HookSource& each : out_.sources) each.why_not = one_line(each.why_not, 2000);
     return std::move(out_);
   }
@@ -147,10 +135,13 @@ class Describer {
       for (HookSource& each : out_.sources) {
         if (each.state != HookState::kOn || (each.kind == "native") != native) continue;
         const auto [owner, own] = owners.emplace(each.name, each.path);
-        if (!own && !native)
-          set(each, HookState::kBroken,
-              each.path + " is not loaded: " + owner->second + " has the same name '" + each.name +
-                  "': rename one of the two");
+        if (own || native) continue;
+        set(each, HookState::kBroken,
+            each.path + " is not loaded: " + owner->second + " has the same name '" + each.name +
+                "': rename one of the two");
+        each.unreadable = each.precedence != Precedence::kProject &&
+                          std::filesystem::path(each.path).parent_path() ==
+                              std::filesystem::path(owner->second).parent_path();
       }
   }
 
@@ -295,11 +286,22 @@ class Describer {
       out.problems = loaded->problems;
       (void)!judge(out, source.path, source.precedence, loaded->bytes.digest);
       add_hooks(out, std::move(loaded->hooks));
+      add_mistakes(out, loaded->mistakes);
     } else {
       set(out, HookState::kBroken, loaded.error().message);
       out.unreadable = is_unreadable(source, loaded.error());
     }
     out_.sources.push_back(std::move(out));
+  }
+
+  void add_mistakes(HookSource& out, const std::vector<SourceMistake>& mistakes) const {
+    for (const SourceMistake& each : mistakes) {
+      const bool foreign = out.precedence == Precedence::kProject;
+      if (is_off(options_, each.hook) || out.unreadable || (foreign && out.state != HookState::kOn)) continue;
+      set(out, HookState::kBroken, each.sentence);
+      out.unreadable = !foreign;
+      out.guard = true;
+    }
   }
 
   // A project's recipe is no hook, but waits for trust as one.
@@ -385,6 +387,41 @@ class Describer {
     for (const std::string& name : options_.guards) add_missing(name, "", {});
   }
 
+  // As the host does, over what is known without running anything.
+  void check_guards() {
+    each_named_guard(options_, [this](const std::string& name, const std::string& place) {
+      GuardCheck check;
+      HookSource* found = nullptr;
+      for (HookSource& source : out_.sources)
+        if (source.state == HookState::kOn && add_to(check, source, name)) found = &source;
+      const std::string mistake = check.mistake();
+      if (mistake.empty()) return;
+      set(*found, HookState::kBroken, place + ": " + name + mistake);
+      found->unreadable = found->guard = true;
+    });
+  }
+
+  bool add_to(GuardCheck& check, const HookSource& source, const std::string& name) const {
+    bool any = false;
+    for (HookDefinition hook : source.hooks) {
+      if (hook.name != name && !hook.name.starts_with(name + ".")) continue;
+      apply_settings(options_, source.name, hook);
+      check.add(hook.event, !hook.observes && !hook.async, hook.shadow,
+                is_guard(hook) ? FailurePolicy::kClosed : FailurePolicy::kOpen);
+      any = true;
+    }
+    if (any || !source.hooks.empty() || source.name != name) return any;
+    // Of a module or a program its events are known, and what the configuration says of it.
+    const HookSettings& settings = settings_of(options_, name);
+    for (const std::string& event : source.events)
+      if (const EventTraits* const traits = find_event(event); traits != nullptr) {
+        check.add(traits->id, true, settings.shadow.value_or(false),
+                  settings.on_failure.value_or(FailurePolicy::kClosed));
+        any = true;
+      }
+    return any;
+  }
+
   const HookHostOptions& options_;
   std::optional<TrustStore> trust_;
   ConsentRules looking_;
@@ -460,7 +497,7 @@ std::vector<HookRow> rows_of(const HookSource& source, const HookHostOptions& op
     row.events = {std::string(event == nullptr ? hook.foreign_event : event->name)};
     row.priority = settings.priority ? *settings.priority : hook.priority;
     row.shadow = settings.shadow.value_or(hook.shadow);
-    const bool off = !settings.enabled.value_or(true) || is_disabled(options, hook.name);
+    const bool off = is_off(options, hook.name);
     if (!is_allowed(options, hook.name) && !is_allowed(options, source.name) &&
         row.state == HookState::kOn) {
       row.state = HookState::kOff;
@@ -468,7 +505,7 @@ std::vector<HookRow> rows_of(const HookSource& source, const HookHostOptions& op
     }
     if (off && row.state == HookState::kOn) {
       row.state = HookState::kOff;
-      row.why_not = is_disabled(options, hook.name) ? "switched off by hooks.disable"
+      row.why_not = settings.enabled.value_or(true) ? "switched off by hooks.disable"
                                                     : off_text(hook.name);
     }
     out.push_back(std::move(row));

@@ -67,11 +67,20 @@ TEST(Matcher, AnchorsDockersExpressionsAtBothEnds) {
   EXPECT_FALSE(matches("shell", MatcherRules::kDocker, "a shell"));
 }
 
-TEST(Matcher, FindsGeminisExpressionsAnywhereAndTakesWhatIsNoneLiterally) {
+TEST(Matcher, FindsGeminisExpressionsAnywhere) {
   EXPECT_TRUE(matches("write", MatcherRules::kGeminiTool, "write_file"));
   EXPECT_TRUE(matches("write_.*|replace", MatcherRules::kGeminiTool, "replace"));
-  EXPECT_TRUE(matches("tool(", MatcherRules::kGeminiTool, "tool("));
-  EXPECT_FALSE(matches("tool(", MatcherRules::kGeminiTool, "tool"));
+}
+
+// Taken literally, as Gemini CLI takes what is no expression of JavaScript, they would match no tool at all.
+TEST(Matcher, RefusesExpressionsThatOnlyJavaScriptReads) {
+  for (const MatcherRules rules : {MatcherRules::kAgentd, MatcherRules::kDocker, MatcherRules::kGeminiTool})
+    for (const char* const text : {"^(?!read_).*$", "(?<=run_)shell", "(write)_\\1", "tool("}) {
+      const auto matcher = Matcher::parse(text, rules);
+      ASSERT_FALSE(matcher) << text;
+      EXPECT_EQ(matcher.error().code, Code::kInvalid) << text;
+      EXPECT_NE(matcher.error().message.find("RE2, which has no look-around"), std::string::npos) << text;
+    }
 }
 
 TEST(Matcher, ReadsNothingIntoAnExactText) {
@@ -82,7 +91,7 @@ TEST(Matcher, ReadsNothingIntoAnExactText) {
 }
 
 TEST(Matcher, SaysWhatIsWrongWithAnExpression) {
-  for (const MatcherRules rules : {MatcherRules::kAgentd, MatcherRules::kDocker}) {
+  for (const MatcherRules rules : {MatcherRules::kAgentd, MatcherRules::kDocker, MatcherRules::kGeminiTool}) {
     const auto matcher = Matcher::parse("Bash(", rules);
     ASSERT_FALSE(matcher);
     EXPECT_EQ(matcher.error().code, Code::kInvalid);

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+// guards_test.cc - what the configuration or a file calls a guard blocks, or the run says what is wrong and stops.
+#include "tests/e2e/hook_files.h"
+
+namespace agentd::testing {
+namespace {
+
+// ---- guards by the configuration
+
+class NamedGuards : public HookFiles {
+ protected:
+  static constexpr const char* kGate =
+      "#!/bin/sh\ncase $1 in hook) echo before_tool_call;; run) echo '{}';; esac\n";
+
+  // Whether a tool call of the model runs, and what is said.
+  bool call_runs() {
+    const std::string mark = program_.directory().file("ran");
+    ::unlink(mark.c_str());
+    ran_ = program_.run({"run", "x", "--no-save", "--allow", "bash", "--script",
+                         program_.script("- calls:\n  - {name: bash, input: {command: \"touch " +
+                                         mark + "\"}}\n- text: done\n")});
+    return ::access(mark.c_str(), F_OK) == 0;
+  }
+
+  Finished ran_;
+};
+
+TEST_F(NamedGuards, WhoseFileDoesNotRunBlock) {
+  for (const char* const config : {"hooks: {gate: {on_failure: closed}}\n",
+                                   "hooks: {guards: [gate]}\n"}) {
+    program_.config(config);
+    const std::string good = put("gate", kGate, 0755);
+    EXPECT_TRUE(call_runs()) << ran_.err;  // it is asked, and agrees
+    ::chmod(good.c_str(), 0600);
+    EXPECT_FALSE(call_runs()) << config << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "the guard 'gate' blocks what it guards")) << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "chmod +x " + good)) << ran_.err;
+    ::unlink(good.c_str());
+    const std::string near_one = put("gate.YAML", kYaml);
+    EXPECT_FALSE(call_runs()) << config << ran_.err;
+    ::unlink(near_one.c_str());
+    const std::string elsewhere = program_.directory().file("elsewhere");
+    EXPECT_TRUE(write_file_atomically(elsewhere, kGate, 0700));
+    EXPECT_EQ(::symlink(elsewhere.c_str(), good.c_str()), 0);
+    EXPECT_FALSE(call_runs()) << config << ran_.err;
+    ::unlink(good.c_str());
+    program_.run({"hooks", "untrust", "gate"});
+  }
+}
+
+TEST_F(NamedGuards, AreNotSwitchedOffWithoutAWord) {
+  put("gate", kGate, 0755);
+  for (const char* const off :
+       {"disable: [gate]", "disable: ['g*']", "allow: [other]", "gate: {enabled: false}",
+        "gate: {shadow: true}"}) {
+    program_.config("hooks: {guards: [gate], " + std::string(off) + "}\n");
+    EXPECT_FALSE(call_runs()) << off << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "the guard 'gate' blocks what it guards: hooks.guards names it, and "))
+        << off << ran_.err;
+  }
+  // The user's own word about a hook that he has switched off demands nothing.
+  for (const char* const off : {"disable: [gate]", "gate: {enabled: false, on_failure: closed}"}) {
+    program_.config("hooks: {" + std::string(off) + "}\n");
+    EXPECT_TRUE(call_runs()) << off << ran_.err;
+  }
+  program_.config("hooks: {guards: [gate]}\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;
+}
+
+TEST_F(NamedGuards, HoldForEveryHookOfTheirFile) {
+  for (const char* const config : {"hooks: {gate: {on_failure: closed}}\n", "hooks: {guards: [gate]}\n"})
+    for (const char* const yaml :
+         {"on: [before_tool_call, agent_stop]\ncommand: exit 1\n",
+          "hooks:\n- {name: one, on: before_tool_call, command: exit 1}\n"
+          "- {name: two, on: agent_stop, command: 'true'}\n",
+          "on: before_tool_call\non_failure: open\ncommand: exit 1\n"}) {
+      program_.config(config);
+      const std::string path = put("gate.yaml", yaml);
+      EXPECT_FALSE(call_runs()) << config << yaml << ran_.err;
+      ::unlink(path.c_str());
+      program_.run({"hooks", "untrust", "gate"});
+    }
+  program_.config("");
+  put("gate.yaml", "on: [before_tool_call, agent_stop]\ncommand: exit 1\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;  // nobody called it a guard
+}
+
+TEST_F(NamedGuards, ThatCannotBlockAreAMistake) {
+  for (const char* const yaml : {"on: before_tool_call\nshadow: true\ndo: block\n",
+                                 "on: before_tool_call\nasync: true\ncommand: exit 1\n",
+                                 "on: before_tool_call\nobserve: true\ncommand: exit 1\n",
+                                 "on: notification\ncommand: exit 1\n"})
+    for (const char* const config : {"hooks: {gate: {on_failure: closed}}\n", "hooks: {guards: [gate]}\n"}) {
+      program_.config(config);
+      const std::string path = put("gate.yaml", yaml);
+      EXPECT_FALSE(call_runs()) << config << yaml << ran_.err;
+      EXPECT_EQ(ran_.code, 2) << config << yaml << ran_.err;
+      EXPECT_TRUE(has(ran_.err, "gate guards nothing: ")) << config << yaml << ran_.err;
+      ::unlink(path.c_str());
+      program_.run({"hooks", "untrust", "gate"});
+    }
+}
+
+TEST_F(NamedGuards, OfTheNativeKindBlockWhenTheyFail) {
+  program_.drop_hook(AGENTD_TROUBLE_HOOK);
+  program_.config("hooks: {trouble: {config: {crash: true}}}\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;
+  program_.config("hooks: {guards: [trouble], trouble: {config: {crash: true}}}\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 3) << ran_.err;
+}
+
+TEST_F(NamedGuards, AreNamedAndNotDescribed) {
+  put("gate.yaml", "on: before_tool_call\ncommand: exit 1\n");
+  for (const char* const name : {"*", "g*", "gat?", "claude/*"}) {
+    program_.config("hooks: {\"" + std::string(name) + "\": {on_failure: closed}}\n");
+    EXPECT_FALSE(call_runs()) << name << ran_.err;
+    EXPECT_EQ(ran_.code, 2) << name << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "no hook is named '" + std::string(name) + "'")) << ran_.err;
+  }
+}
+
+// ---- an answer that nobody understands
+
+TEST_F(NamedGuards, OfEveryDialectHaveNotAgreedWhenNobodyUnderstandsThem) {
+  for (const char* const dialect : {"claude", "gemini"})
+    for (const char* const said :
+         {R"({"permissionDecision":"deny"})", R"({"decison":"block"})", R"({"blocked":true})",
+          R"({"hookSpecificOutput":{"permisionDecision":"deny"}})", R"({"action":"block"})", "garbage", "DENY", "[]"}) {
+      const bool claude = std::string_view(dialect) == "claude";
+      if (!claude && said[0] != '{') continue;  // for Gemini CLI a text is a message to the user
+      const std::string path =
+          put("gate.yaml", std::string("on: ") + (claude ? "PreToolUse" : "BeforeTool") + "\ndialect: " + dialect +
+                               "\nguard: true\ncommand: |\n  cat > /dev/null\n  echo '" + said + "'\n");
+      EXPECT_FALSE(call_runs()) << dialect << said << ran_.err;
+      EXPECT_TRUE(has(ran_.err, "its output was not understood")) << dialect << said << ran_.err;
+      ::unlink(path.c_str());
+      program_.run({"hooks", "untrust", "gate"});
+    }
+  put("gate.yaml", "on: PreToolUse\ndialect: claude\nguard: true\ncommand: \"cat > /dev/null; echo '{}'\"\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;  // it has nothing against it
+}
+
+// ---- a home that cannot be written
+
+TEST_F(NamedGuards, RunAlsoWhereNobodyCanKeepThatTheyWereSeen) {
+  ASSERT_TRUE(make_directories(program_.home() + "/trust.json.lock"));  // no file can be opened there
+  put("gate.yaml", "on: before_tool_call\ndo: block\nguard: true\n");
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_FALSE(call_runs()) << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "the hook gate runs, and whether its file changes is not watched: ")) << ran_.err;
+    EXPECT_FALSE(has(ran_.err, "runs from now on")) << ran_.err;
+  }
+}
+
+TEST_F(NamedGuards, ThatNobodyHasAreToldWithTheNearestName) {
+  put("gate.yaml", "on: before_tool_call\ndo: block\nguard: true\n");
+  program_.config("hooks: {guards: [gaet]}\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "no hook has that name: did you mean 'gate'?")) << ran_.err;
+  EXPECT_FALSE(has(ran_.err, "untrust")) << ran_.err;
+}
+
+// ---- a run that did not begin
+
+TEST_F(NamedGuards, OfARunThatDidNotBeginAreNotAgreedTo) {
+  put("gate.yaml", "on: before_tool_call\nmatcher: bahs\ndo: block\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 2) << ran_.err;
+  EXPECT_FALSE(has(ran_.err, "runs from now on")) << ran_.err;
+  put("gate.yaml", "on: before_tool_call\nmatcher: bash\ndo: block\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "runs from now on")) << ran_.err;
+  EXPECT_FALSE(has(ran_.err, "does not run")) << ran_.err;
+}
+
+TEST_F(NamedGuards, ThatWaitForAWordThatNeverComesStopTheRun) {
+  for (const char* const yaml : {"on: before_compaction\nmatcher: manul\ndo: block\n",
+                                 "on: session_start\nmatcher: strtup|resume\ndo: {system_message: x}\n",
+                                 "on: notification\nmatcher: warn\ncommand: 'true'\n"}) {
+    put("gate.yaml", yaml);
+    EXPECT_FALSE(call_runs()) << yaml << ran_.err;
+    EXPECT_EQ(ran_.code, 2) << yaml << ran_.err;
+    EXPECT_TRUE(has(ran_.err, " never comes there; what comes is ")) << yaml << ran_.err;
+  }
+  for (const char* const yaml : {"on: before_compaction\nmatcher: manual\ndo: block\n",
+                                 "on: session_start\nmatcher: startup|resume\ndo: {system_message: x}\n"}) {
+    put("gate.yaml", yaml);
+    EXPECT_TRUE(call_runs()) << yaml << ran_.err;
+    program_.run({"hooks", "untrust", "gate"});
+  }
+}
+
+TEST_F(NamedGuards, OfAnEventThatIsMisspeltStopTheRun) {
+  for (const char* const event : {"before_tool_cal", "PreToolUse"}) {
+    put("gate", ("#!/bin/sh\ncase $1 in hook) echo " + std::string(event) + ";; run) exit 1;; esac\n").c_str(), 0755);
+    EXPECT_FALSE(call_runs()) << event << ran_.err;
+    EXPECT_EQ(ran_.code, 2) << event << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "which is no event: did you mean 'before_tool_call'?")) << event << ran_.err;
+  }
+}
+
+TEST_F(NamedGuards, OfAFileHoldForItsHooksByTheirOwnNames) {
+  put("x.yaml",
+      "hooks:\n- {name: a, on: before_tool_call, do: block}\n- {name: b, on: user_message_send, command: 'true'}\n");
+  for (const char* const off : {"disable: [x.a]", "disable: ['*.a']", "x.a: {enabled: false}", "x.a: {shadow: true}",
+                                "x.a: {on_failure: open}"}) {
+    program_.config("hooks: {guards: [x], " + std::string(off) + "}\n");
+    EXPECT_FALSE(call_runs()) << off << ran_.err;
+  }
+  program_.config("hooks: {x.a: {enabled: false}}\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;
+}
+
+// ---- what a file tool does not write, and agentd does not change
+
+TEST_F(NamedGuards, LieWhereNoFileToolWrites) {
+  program_.set_home(program_.project() + "/.agent");
+  const std::string hooks = program_.project() + "/hk";
+  ASSERT_TRUE(make_directories(hooks));
+  ::chmod(hooks.c_str(), 0700);
+  program_.config("hooks: {dirs: [" + hooks + "]}\n");
+  const Finished ran = program_.run(
+      {"run", "x", "--no-save", "--allow", "write_file", "--script",
+       program_.script("- calls:\n  - {name: write_file, input: {path: hk/evil.yaml, content: x}}\n"
+                       "  - {name: write_file, input: {path: fine.txt, content: x}}\n- text: done\n")});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(::access((hooks + "/evil.yaml").c_str(), F_OK), 0) << ran.err;
+  EXPECT_EQ(::access((program_.project() + "/fine.txt").c_str(), F_OK), 0) << ran.err;
+}
+
+TEST_F(NamedGuards, LeaveTheModeOfWhatALinkLeadsToAlone) {
+  const std::string other = program_.directory().file("other");
+  ASSERT_TRUE(make_directories(other));
+  ASSERT_EQ(::chmod(other.c_str(), 0755), 0);
+  put("n", "#!/usr/bin/env node\nif (process.argv[2] == 'hook') console.log('before_tool_call');\n", 0755);
+  ASSERT_EQ(::symlink(other.c_str(), (program_.home() + "/private").c_str()), 0);
+  call_runs();
+  EXPECT_TRUE(has(ran_.err, "/private must be a directory and no link")) << ran_.err;
+  struct stat info {};
+  ASSERT_EQ(::stat(other.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0755u);
+}
+
+// A repository's mistake does not stop the user's run; its guard fails closed.
+TEST_F(NamedGuards, OfAProjectThatAreAskedAboutNothingBlock) {
+  const std::string hooks = program_.project() + "/.agent/hooks";
+  ASSERT_TRUE(make_directories(hooks));
+  ASSERT_TRUE(make_directories(program_.project() + "/.git"));
+  for (const char* const mistake : {"matcher: bsh\n", "when: tool.name == \"bsh\"\n"})
+    for (const bool guards : {true, false}) {
+      ASSERT_TRUE(write_file_atomically(hooks + "/p.yaml",
+                                        "on: before_tool_call\n" + std::string(mistake) +
+                                            (guards ? "guard: true\n" : "") + "do: block\n", 0644));
+      EXPECT_EQ(program_.run({"hooks", "trust", "project/p", "-y"}).code, 0);
+      EXPECT_EQ(call_runs(), !guards) << mistake << ran_.err;
+      EXPECT_EQ(ran_.code, 0) << mistake << ran_.err;
+      EXPECT_TRUE(has(ran_.err, "no tool is named 'bsh': did you mean 'bash'?")) << mistake << ran_.err;
+    }
+}
+
+// ---- rules of a bundled hook
+
+TEST_F(NamedGuards, ThatAreConfiguredAndNotSwitchedOnStopTheRun) {
+  const std::string rules = "config: {rules: [{tool: bash, action: deny}]}";
+  program_.config("hooks: {guardrail: {" + rules + "}}\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 2) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "hooks.guardrail is configured and not switched on")) << ran_.err;
+  program_.config("hooks: {guardrail: {on_failure: closed}}\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 2) << ran_.err;
+  program_.config("hooks: {guardrail: {enabled: true, " + rules + "}}\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 0) << ran_.err;
+  program_.config("hooks: {guardrail: {enabled: false, " + rules + "}}\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;
+}
+
+// ---- settings of another tool
+
+class AdaptedGuards : public NamedGuards {
+ protected:
+  // Whether the call of bash runs beside these hooks of the dialect's event before a tool.
+  bool call_runs_beside(const std::string& dialect, const std::string& hooks, const std::string& config = {}) {
+    const std::string path = program_.directory().file(dialect + ".json");
+    EXPECT_TRUE(write_file_atomically(path, "{\"hooks\": " + hooks + "}", 0600));
+    program_.run({"hooks", "untrust", path});
+    program_.config("hooks:\n  adapt: [\"" + dialect + ":" + path + "\"]\n" + config);
+    return call_runs();
+  }
+};
+
+TEST_F(AdaptedGuards, WithAMistakeStopTheRun) {
+  constexpr const char* kDeny = R"({"type":"command","command":"echo no >&2; exit 2"})";
+  const auto group = [&](const std::string& event, const std::string& matcher, const std::string& handler) {
+    return "{\"" + event + "\": [{" + (matcher.empty() ? "" : "\"matcher\": " + matcher + ", ") + "\"hooks\": [" +
+           handler + "]}]}";
+  };
+  EXPECT_FALSE(call_runs_beside("claude", group("PreToolUse", "\"Bash\"", kDeny))) << ran_.err;
+  EXPECT_EQ(ran_.code, 0) << ran_.err;  // the call is refused, and the run goes on
+  const struct {
+    const char* dialect;
+    std::string hooks;
+    const char* said;
+  } table[] = {
+      {"gemini", group("BeforeTool", "\"^(?!read_).*$\"", kDeny), "RE2, which has no look-around"},
+      {"gemini", group("BeforeTol", "", kDeny), "did you mean 'BeforeTool'?"},
+      {"claude", group("PreToolUse", "\"Bash(\"", kDeny), "the matcher cannot be read"},
+      {"claude", group("PreToolUse", "[\"Bash\"]", kDeny), "'matcher' must be a text, not a list"},
+      {"claude", group("PreTolUse", "", kDeny), "did you mean 'PreToolUse'?"},
+      {"claude", group("PreToolUse", "", R"({"type":"command","comand":"exit 2"})"), "needs a command"},
+      {"claude", group("PreToolUse", "", R"({"type":"comand","command":"exit 2"})"), "unknown type 'comand'"},
+      {"claude", group("PreToolUse", "", R"({"type":"command","command":"exit 1","onFailure":"blok"})"),
+       "'onFailure' must be continue or block"},
+      {"claude", group("PreToolUse", "", R"({"type":"command","command":"exit 1","onfailure":"block"})"),
+       "did you mean 'onFailure'?"},
+      {"claude", "{\"PreToolUse\": [" + std::string(kDeny) + "]}", "a handler must stand in the list 'hooks'"},
+  };
+  for (const auto& row : table) {
+    EXPECT_FALSE(call_runs_beside(row.dialect, row.hooks)) << row.hooks << ran_.err;
+    EXPECT_EQ(ran_.code, 2) << row.hooks << ran_.err;
+    EXPECT_TRUE(has(ran_.err, row.said)) << row.hooks << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "or leave it out with hooks.disable: [")) << row.hooks << ran_.err;
+    const Finished doctor = program_.run({"doctor"});
+    EXPECT_TRUE(has(doctor.out, row.said) && has(doctor.out, "no run begins until")) << doctor.out;
+    // Left out knowingly.
+    EXPECT_TRUE(call_runs_beside(row.dialect, row.hooks, "  disable: ['" + std::string(row.dialect) + "/*']\n"))
+        << row.hooks << ran_.err;
+  }
+  // What agentd does not have is no mistake, and where nothing can be blocked nothing is lost.
+  EXPECT_TRUE(call_runs_beside("claude", group("PreToolUse", "", R"({"type":"prompt","prompt":"x"})"))) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "of the type 'prompt' cannot be carried over")) << ran_.err;
+  EXPECT_TRUE(call_runs_beside("claude", group("Notification", "\"(\"", kDeny))) << ran_.err;
+}
+
+TEST_F(AdaptedGuards, AskForOneRuleAtATime) {
+  EXPECT_FALSE(call_runs_beside(
+      "claude", R"j({"PreToolUse": [{"hooks": [{"type":"command","command":"exit 2","if":"Bash(x)|Write(*)"}]}]})j"));
+  EXPECT_TRUE(has(ran_.err, "a list of them is none; the hook is asked always")) << ran_.err;
+}
+
+TEST_F(NamedGuards, ThatCompareWithAWordThatNeverComesStopTheRun) {
+  for (const char* const yaml : {"on: before_compaction\nwhen: trigger == \"manul\"\ndo: block\n",
+                                 "on: session_start\nwhen: '\"strtup\" != source'\ndo: {system_message: x}\n",
+                                 "on: before_tool_call\nwhen: invoked_by == \"sub\"\ndo: block\n"}) {
+    put("gate.yaml", yaml);
+    EXPECT_FALSE(call_runs()) << yaml << ran_.err;
+    EXPECT_EQ(ran_.code, 2) << yaml << ran_.err;
+    EXPECT_TRUE(has(ran_.err, " never comes there; what comes is ")) << yaml << ran_.err;
+  }
+  put("gate.yaml", "on: before_compaction\nwhen: trigger == \"manual\"\ndo: block\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;
+}
+
+TEST_F(NamedGuards, ThatGiveAReasonAndNoDecisionHaveNotAgreed) {
+  const struct {
+    const char *dialect, *event, *said;
+  } table[] = {{"agentd", "before_tool_call", R"({"reason":"no"})"},
+               {"claude", "PreToolUse", R"({"reason":"no"})"},
+               {"claude", "PreToolUse",
+                R"({"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecisionReason":"no"}})"},
+               {"gemini", "BeforeTool", R"({"reason":"no"})"},
+               {"docker", "pre_tool_use", R"({"reason":"no"})"}};
+  for (const auto& row : table) {
+    const auto write = [&](const char* said) {
+      program_.run({"hooks", "untrust", "gate"});
+      put("gate.yaml", "on: " + std::string(row.event) + "\ndialect: " + row.dialect +
+                           "\nguard: true\ncommand: |\n  cat > /dev/null\n  echo '" + said + "'\n");
+    };
+    write(row.said);
+    EXPECT_FALSE(call_runs()) << row.dialect << ran_.err;
+    EXPECT_TRUE(has(ran_.err, "it gives a reason and no decision")) << row.dialect << ran_.err;
+    write("{}");
+    EXPECT_TRUE(call_runs()) << row.dialect << ran_.err;
+  }
+}
+
+// ---- what is there twice, under another name, or nowhere
+
+TEST_F(NamedGuards, OfOneNameInOneDirectoryStopTheRun) {
+  put("gate", kGate, 0755);
+  const std::string twin = put("gate.yaml", "on: before_tool_call\ndo: block\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 2) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "has the same name 'gate': rename one of the two")) << ran_.err;
+  EXPECT_TRUE(has(program_.run({"doctor"}).out, "no run begins until"));
+  ::unlink(twin.c_str());
+  EXPECT_TRUE(call_runs()) << ran_.err;
+}
+
+TEST_F(NamedGuards, BehindALinkToNothingStopTheRun) {
+  const std::string hooks = program_.home() + "/hooks";
+  ASSERT_EQ(::rmdir(hooks.c_str()), 0);
+  EXPECT_TRUE(call_runs()) << ran_.err;  // nobody needs hooks
+  ASSERT_EQ(::symlink("/nowhere/hooks", hooks.c_str()), 0);
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 2) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, hooks + " is a link to something that is not there")) << ran_.err;
+}
+
+TEST_F(NamedGuards, OfAConfigurationUnderAnotherNameStopTheRun) {
+  EXPECT_TRUE(call_runs()) << ran_.err;
+  const std::string path = program_.home() + "/config.yml";
+  ::unlink((program_.home() + "/config.yaml").c_str());
+  ASSERT_TRUE(write_file_atomically(path, "permissions: {deny: [bash]}\n", 0600));
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 2) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, path + " is not read: its name must be config.yaml: mv ")) << ran_.err;
+}
+
+// ---- a guard that may fail for now
+
+TEST_F(NamedGuards, AreNotForgottenByARunThatLetsThemFail) {
+  const std::string path = put("gate.yaml", "on: before_tool_call\nguard: true\ncommand: exit 1\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  program_.config("hooks: {gate: {on_failure: open}}\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;
+  ::unlink(path.c_str());
+  EXPECT_TRUE(call_runs()) << ran_.err;
+  program_.config("");
+  EXPECT_FALSE(call_runs()) << ran_.err;  // it was a guard, and is gone
+  EXPECT_TRUE(has(ran_.err, "the guard 'gate' blocks what it guards")) << ran_.err;
+}
+
+// ---- a session that did not begin
+
+TEST_F(NamedGuards, OfASessionThatDidNotBeginAreNotAgreedTo) {
+  EXPECT_TRUE(call_runs()) << ran_.err;
+  put("gate.yaml", "on: before_tool_call\ndo: block\n");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"run", "x", "--resume", "nowhere"}, {"run", "x", "--follow", "--no-save"},
+        {"compact", "--conversation-id", "nowhere"}}) {
+    std::vector<std::string> all = words;
+    for (const char* const more : {"--script", ""})
+      all.push_back(*more == 0 ? program_.script("- text: done\n") : std::string(more));
+    const Finished ran = program_.run(all);
+    EXPECT_NE(ran.code, 0) << ran.err;
+    EXPECT_FALSE(has(ran.err, "runs from now on")) << words[2] << ran.err;
+  }
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "runs from now on")) << ran_.err;
+}
+
+TEST_F(NamedGuards, ThatGuardNothingAreToldByDoctorToo) {
+  put("gate.yaml", "on: before_tool_call\nshadow: true\ndo: block\n");
+  program_.config("hooks: {guards: [gate]}\n");
+  const Finished said = program_.run({"doctor"});
+  EXPECT_TRUE(has(said.out, "  BROKEN  gate: ") && has(said.out, "gate guards nothing: it runs in shadow")) << said.out;
+  EXPECT_EQ(said.code, 1) << said.out;
+}
+
+TEST_F(NamedGuards, ThatRunInShadowAreTold) {
+  put("gate.yaml", "on: before_tool_call\nshadow: true\nguard: true\ndo: block\n");
+  EXPECT_TRUE(call_runs()) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "the guard gate runs in shadow and blocks nothing")) << ran_.err;
+  program_.config("hooks: {gate: {shadow: true}}\n");  // his own word
+  EXPECT_TRUE(call_runs()) << ran_.err;
+  EXPECT_FALSE(has(ran_.err, "runs in shadow")) << ran_.err;
+}
+
+TEST_F(NamedGuards, AreNoRulesWithAnOpenBracket) {
+  program_.config("permissions: {deny: ['[bash']}\n");
+  EXPECT_FALSE(call_runs()) << ran_.err;
+  EXPECT_EQ(ran_.code, 2) << ran_.err;
+  EXPECT_TRUE(has(ran_.err, "'[bash' is no glob: its '[' is not closed")) << ran_.err;
+}
+
+}  // namespace
+}  // namespace agentd::testing
