@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include "core/app/commands/commands.h"
@@ -73,6 +74,8 @@ int App::main(const std::vector<std::string>& words) {
   if (failure == 0) return code;
   // A reader that had enough ("| head") is no news.
   const bool left = failure == EPIPE;
+  // A terminal that goes says so by a signal, and takes what was to be shown with it.
+  if (code == signal_exit(SIGHUP)) return code;
   // The command has done its work: a caller that read a failure would repeat it.
   if (out_.confirms_only())
     return left ? code : fail(code, errno_error("warning: the output could not be written", failure).message);

@@ -316,5 +316,21 @@ TEST_F(Ends, OutputThatMayNotGrowIsOneSentence) {
       << done.err;
 }
 
+TEST_F(Ends, AChatWhoseTerminalGoesWhileItWaitsEndsBySighup) {
+  const Finished done = program_.on_terminal({"chat", "--script", program_.script("- text: x\n")},
+                                             {{"> ", Program::kHangUp}});
+  EXPECT_EQ(done.code, 128 + SIGHUP) << done.out;
+}
+
+// A file gets the bytes as they are, a terminal none that it would obey.
+TEST_F(Ends, MarkdownOnATerminalIsPlain) {
+  ASSERT_EQ(program_.run(scripted({"run", "x"}, "- text: \"a\\x1b]0;title\\x07b\"\n")).code, 0);
+  const std::vector<std::string> show{"conversation", "show", program_.newest(), "--format", "markdown"};
+  EXPECT_TRUE(has(program_.run(show).out, "a\x1b]0;title"));
+  const Finished shown = program_.on_terminal(show, {});
+  EXPECT_TRUE(has(shown.out, "title")) << shown.out;
+  EXPECT_FALSE(has(shown.out, "\x1b]")) << shown.out;
+}
+
 }  // namespace
 }  // namespace agentd::testing

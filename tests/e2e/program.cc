@@ -181,13 +181,13 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
   meet_others();
   const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
   if (pid == 0) image.become(project_);
-  const UniqueFd owned(terminal);
+  UniqueFd owned(terminal);
   EXPECT_TRUE(write_all(terminal, early));
   Finished finished;
   std::size_t next = 0, seen = 0;
   std::string typed;  // not yet taken: a terminal reads while it writes
   ::fcntl(terminal, F_SETFL, O_RDWR | O_NONBLOCK);
-  for (const auto until = std::chrono::steady_clock::now() + kPatience;;) {
+  for (const auto until = std::chrono::steady_clock::now() + kPatience; owned.valid();) {
     if (std::chrono::steady_clock::now() > until) break;
     pollfd ready{terminal, static_cast<short>(typed.empty() ? POLLIN : POLLIN | POLLOUT), 0};
     if (::poll(&ready, 1, 100) <= 0) continue;
@@ -205,8 +205,11 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
       if (at == std::string::npos) break;
       seen = at + dialogue[next].first.size();
       std::this_thread::sleep_for(pause);
-      typed += dialogue[next].second;
-      ++next;
+      const std::string& input = dialogue[next++].second;
+      if (input == kHangUp)
+        owned.reset();
+      else
+        typed += input;
     }
   }
   EXPECT_EQ(next, dialogue.size())

@@ -125,7 +125,8 @@ int show_command(App& app, const Arguments& arguments) {
   }
   const auto text = write_transcript(*shown, format_of(arguments));
   if (!text) return app.fail(store_exit(text.error()), text.error().message);
-  app.out().print(*text);
+  // A file gets every byte; a terminal would take some of them for commands.
+  app.out().print(app.out().tty() ? neutral(*text) : *text);
   return kExitOk;
 }
 
