@@ -14,36 +14,25 @@
 #include <vector>
 
 #include "core/codec/json.h"
-#include "core/codec/sse.h"
-#include "core/model/provider.h"
+#include "providers/common/exchange.h"
 #include "providers/common/pieces.h"
 
 namespace agentd {
 
-class AnthropicAnswer {
+class AnthropicAnswer final : public StreamedAnswer {
  public:
   static constexpr std::size_t kBlocksMax = 4096;
 
   explicit AnthropicAnswer(ModelSink& sink) : sink_(sink) {}
 
-  // Takes the next event. kCorrupt when it is not what the format says, or when the provider reports an
-  // error, which reported_error() then holds; nothing may be fed after that.
-  Result<void> take(const SseEvent& event);
-
-  // message_stop was seen.
-  bool whole() const { return whole_; }
+  Result<void> take(const SseEvent& event) override;
   // message_start was seen.
-  bool began() const { return began_; }
-  // Of an error event: its type and message.
-  struct Reported {
-    std::string type, message;
-  };
-  const std::optional<Reported>& reported_error() const { return reported_; }
-
-  // The answer. REQUIRES whole(). kCorrupt when it ended inside a tool call.
-  Result<ModelResponse> finish();
-  // What arrived, without tool calls.
-  Message partial() const;
+  bool began() const override { return began_; }
+  // message_stop was seen.
+  bool whole() const override { return whole_; }
+  const std::optional<Reported>& reported_error() const override { return reported_; }
+  Result<ModelResponse> finish() override;
+  Message partial() const override;
 
  private:
   struct Part {

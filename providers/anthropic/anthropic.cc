@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "providers/anthropic/anthropic.h"
 
-#include <algorithm>
 #include <functional>
 #include <mutex>
 #include <unordered_set>
 
-#include "core/base/bytes.h"
 #include "core/codec/json.h"
-#include "core/codec/sse.h"
 #include "providers/anthropic/answer.h"
 #include "providers/anthropic/failure.h"
 #include "providers/anthropic/redacted.h"
 #include "providers/anthropic/request.h"
-#include "providers/common/errors.h"
-#include "providers/common/wire.h"
+#include "providers/common/exchange.h"
 
 namespace agentd {
 namespace {
 
-constexpr std::size_t kErrorBodyMax = 64 * 1024;
 constexpr std::size_t kRefusedMax = 100'000;
 
 std::string endpoint(std::string_view base) {
@@ -34,52 +29,7 @@ std::string joined(const std::vector<std::string>& parts) {
   return out;
 }
 
-// A key read from a file often ends with a newline.
-std::string trimmed(std::string text) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
-  while (!text.empty() && is_space(text.back())) text.pop_back();
-  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), is_space));
-  return text;
-}
-
-// One HTTP exchange: what arrives goes to the answer, or is kept as the text of an error.
-class Exchange {
- public:
-  explicit Exchange(ModelSink& sink) : answer_(sink) {}
-
-  bool take(const HttpResponse& response, std::string_view bytes) {
-    if (seen_.status == 0) seen_ = response;
-    if (!is_stream(response)) {
-      error_body_.append(bytes.substr(0, kErrorBodyMax - std::min(kErrorBodyMax, error_body_.size())));
-      return error_body_.size() < kErrorBodyMax;
-    }
-    taken_ = parser_.feed(bytes, [this](const SseEvent& event) { return answer_.take(event); });
-    // What follows message_stop is of no interest, but reading on keeps the connection usable.
-    return taken_.has_value();
-  }
-
-  static bool is_stream(const HttpResponse& response) {
-    const std::string_view type = response.header("content-type");
-    return response.status == 200 && (type.empty() || type.substr(0, 17) == "text/event-stream");
-  }
-
-  AnthropicAnswer& answer() { return answer_; }
-  const Result<void>& taken() const { return taken_; }
-  const std::string& error_body() const { return error_body_; }
-  // All that matters was read, however the transfer ended after it.
-  bool enough() const {
-    return !taken_ || error_body_.size() >= kErrorBodyMax || answer_.whole();
-  }
-  // The headers that the body came with.
-  const HttpResponse& seen() const { return seen_; }
-
- private:
-  HttpResponse seen_;
-  AnthropicAnswer answer_;
-  SseParser parser_;
-  Result<void> taken_;
-  std::string error_body_;
-};
+constexpr FailureWords kWords{kAnthropic, anthropic_http_failure, anthropic_stream_failure, "request-id"};
 
 class Anthropic final : public ModelProvider {
  public:
@@ -90,8 +40,8 @@ class Anthropic final : public ModelProvider {
         clock_(clock),
         sleeper_(sleeper ? std::move(sleeper) : make_sleeper(clock)),
         url_(endpoint(options_.base_url)) {
-    options_.api_key = trimmed(std::move(options_.api_key));
-    options_.auth_token = trimmed(std::move(options_.auth_token));
+    options_.api_key = trimmed_key(std::move(options_.api_key));
+    options_.auth_token = trimmed_key(std::move(options_.auth_token));
   }
 
   std::string_view name() const override { return kAnthropic; }
@@ -168,66 +118,12 @@ class Anthropic final : public ModelProvider {
 
   Attempt attempt(const HttpRequest& http, ModelSink& sink, const CancelToken& cancel,
                   Deadline deadline) const {
-    Exchange exchange(sink);
-    const auto on_body = [&](const HttpResponse& response, std::string_view bytes) {
-      return exchange.take(response, bytes);
-    };
-    auto sent = http_.send(http, on_body, cancel, deadline);
-    if (sent) return judge(exchange, *sent);
-    if (exchange.enough()) return judge(exchange, exchange.seen());
-    return broken_off(exchange, sent.error());
-  }
-
-  Attempt fail(ModelError error, bool again) const {
-    error.message = without_secret(std::move(error.message), secret());
-    return {std::move(error), again};
+    AnthropicAnswer answer(sink);
+    return exchange({http_, clock_, kWords, secret()}, http, answer, cancel, deadline);
   }
 
   const std::string& secret() const {
     return options_.api_key.empty() ? options_.auth_token : options_.api_key;
-  }
-
-  // The connection failed, or we gave up on it.
-  Attempt broken_off(Exchange& exchange, const Error& why) const {
-    const bool began = exchange.answer().began();
-    ModelError error = from_http_error(name(), why, began);
-    error.partial = exchange.answer().partial();
-    return fail(std::move(error), !began && why.code == Code::kUnavailable);
-  }
-
-  // The exchange is over as far as HTTP goes.
-  Attempt judge(Exchange& exchange, const HttpResponse& response) const {
-    if (!Exchange::is_stream(response)) return refused(exchange, response);
-    AnthropicAnswer& answer = exchange.answer();
-    if (const auto& reported = answer.reported_error()) {
-      ModelError error = anthropic_stream_failure(reported->type, reported->message);
-      error.partial = answer.partial();
-      const bool again = error.retryable && !answer.began();
-      return fail(std::move(error), again);
-    }
-    if (!exchange.taken())
-      return incomplete(answer, ModelErrorKind::kProtocol, exchange.taken().error().message);
-    if (!answer.whole())
-      return incomplete(answer, ModelErrorKind::kInterrupted,
-                        "the answer ended before it was whole; send the message again");
-    auto whole = answer.finish();
-    if (!whole) return incomplete(answer, ModelErrorKind::kProtocol, whole.error().message);
-    whole->request_id = std::string(response.header("request-id"));
-    return {std::move(*whole), false};
-  }
-
-  Attempt incomplete(const AnthropicAnswer& answer, ModelErrorKind kind, const std::string& why) const {
-    ModelError error = failed(kind, "anthropic: " + why);
-    error.retryable = may_pass(kind);
-    error.partial = answer.partial();
-    return fail(std::move(error), false);
-  }
-
-  Attempt refused(const Exchange& exchange, const HttpResponse& response) const {
-    ModelError error = anthropic_http_failure(response, exchange.error_body(), clock_.wall_ms());
-    const bool again = error.retryable && retryable_status(response.status) &&
-                       response.header("x-should-retry") != "false";
-    return fail(std::move(error), again);
   }
 
   AnthropicOptions options_;

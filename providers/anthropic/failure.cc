@@ -5,7 +5,6 @@
 
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
-#include "core/net/url.h"
 #include "providers/common/errors.h"
 #include "providers/common/retry.h"
 
@@ -43,28 +42,6 @@ ModelErrorKind kind_of_type(int status, std::string_view type) {
   return status == 0 ? ModelErrorKind::kServer : kind_of_status(status);
 }
 
-std::string with_advice(std::string sentence, ModelErrorKind kind) {
-  const std::string_view advice = advice_for(kind);
-  return advice.empty() ? sentence : sentence + "; " + std::string(advice);
-}
-
-// A body that is not the documented error object: its beginning may say who answered.
-std::string said_by(std::string_view body) {
-  const std::string line = one_line(body, 120);
-  return line.empty() ? "no explanation" : line;
-}
-
-ModelError redirect(const HttpResponse& response) {
-  ModelError error;
-  error.kind = ModelErrorKind::kInvalid;
-  error.http_status = response.status;
-  const auto target = parse_http_url(response.header("location"));
-  error.message = "anthropic: the server redirects (" + std::to_string(response.status) + ")" +
-                  (target ? " to " + one_line(target->place(), 100) : std::string()) +
-                  ", which is not followed with a key; set the base URL to the right server";
-  return error;
-}
-
 }  // namespace
 
 ModelErrorKind anthropic_error_kind(int status, std::string_view type, std::string_view message,
@@ -83,16 +60,9 @@ bool is_about_thinking(const ModelError& error) {
 
 ModelError anthropic_http_failure(const HttpResponse& response, std::string_view body,
                                   std::int64_t wall_ms) {
-  if (response.status >= 300 && response.status < 400) return redirect(response);
+  if (auto other = no_event_stream("anthropic", response, body)) return std::move(*other);
   ModelError error;
   error.http_status = response.status;
-  if (response.status < 300) {
-    error.kind = ModelErrorKind::kProtocol;
-    error.message = "anthropic: the server answers " + std::to_string(response.status) + " with '" +
-                    one_line(response.header("content-type"), 60) +
-                    "' and not an event stream (" + said_by(body) + "); check the base URL";
-    return error;
-  }
   const auto document = JsonDocument::parse(body);
   const JsonView said = document ? document->root()["error"] : JsonView();
   const std::string_view message = said["message"].string_or("");

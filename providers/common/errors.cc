@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "providers/common/errors.h"
 
+#include "core/base/bytes.h"
+#include "core/net/url.h"
+
 namespace agentd {
 
 ModelErrorKind kind_of_status(int status) {
@@ -59,6 +62,37 @@ ModelErrorKind kind_of(Code code, bool answer_began) {
 }
 
 }  // namespace
+
+std::string with_advice(std::string sentence, ModelErrorKind kind) {
+  const std::string_view advice = advice_for(kind);
+  return advice.empty() ? sentence : sentence + "; " + std::string(advice);
+}
+
+std::string said_by(std::string_view body) {
+  const std::string line = one_line(body, 120);
+  return line.empty() ? "no explanation" : line;
+}
+
+std::optional<ModelError> no_event_stream(std::string_view provider, const HttpResponse& response,
+                                          std::string_view body) {
+  if (response.status >= 400) return std::nullopt;
+  ModelError error;
+  error.http_status = response.status;
+  const std::string status = std::to_string(response.status);
+  if (response.status < 300) {
+    error.kind = ModelErrorKind::kProtocol;
+    error.message = std::string(provider) + ": the server answers " + status + " with '" +
+                    one_line(response.header("content-type"), 60) +
+                    "' and not an event stream (" + said_by(body) + "); check the base URL";
+    return error;
+  }
+  error.kind = ModelErrorKind::kInvalid;
+  const auto target = parse_http_url(response.header("location"));
+  error.message = std::string(provider) + ": the server redirects (" + status + ")" +
+                  (target ? " to " + one_line(target->place(), 100) : std::string()) +
+                  ", which is not followed with a key; set the base URL to the right server";
+  return error;
+}
 
 ModelError from_http_error(std::string_view provider, const Error& error, bool answer_began) {
   ModelError out;

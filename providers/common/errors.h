@@ -4,10 +4,12 @@
 //
 // Threading: pure functions.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/model/provider.h"
+#include "core/net/http.h"
 
 namespace agentd {
 
@@ -18,6 +20,16 @@ ModelErrorKind kind_of_status(int status);
 bool may_pass(ModelErrorKind kind);
 // What the user can do, as the last part of a sentence; may be empty.
 std::string_view advice_for(ModelErrorKind kind);
+
+// The sentence with advice_for() behind it.
+std::string with_advice(std::string sentence, ModelErrorKind kind);
+// The beginning of a body that is no documented error object: it may say who answered.
+std::string said_by(std::string_view body);
+
+// The error for an answer that neither is an event stream nor refuses anything: a redirect, a page of some proxy.
+// Absent for a status from 400 on.
+std::optional<ModelError> no_event_stream(std::string_view provider, const HttpResponse& response,
+                                          std::string_view body);
 
 // An error of the HTTP client: no answer, or one that broke.
 ModelError from_http_error(std::string_view provider, const Error& error, bool answer_began);

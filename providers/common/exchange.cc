@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "providers/common/exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "providers/common/errors.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::size_t kErrorBodyMax = 64 * 1024;
+
+// What arrives goes to the answer, or is kept as the text of an error.
+class Transfer {
+ public:
+  explicit Transfer(StreamedAnswer& answer) : answer_(answer) {}
+
+  bool take(const HttpResponse& response, std::string_view bytes) {
+    if (seen_.status == 0) seen_ = response;
+    if (!is_stream(response)) {
+      error_body_.append(bytes.substr(0, kErrorBodyMax - std::min(kErrorBodyMax, error_body_.size())));
+      return error_body_.size() < kErrorBodyMax;
+    }
+    taken_ = parser_.feed(bytes, [this](const SseEvent& event) { return answer_.take(event); });
+    // What follows the end of the answer is of no interest, but reading on keeps the connection usable.
+    return taken_.has_value();
+  }
+
+  static bool is_stream(const HttpResponse& response) {
+    const std::string_view type = response.header("content-type");
+    return response.status == 200 && (type.empty() || type.substr(0, 17) == "text/event-stream");
+  }
+
+  const Result<void>& taken() const { return taken_; }
+  const std::string& error_body() const { return error_body_; }
+  // All that matters was read, however the transfer ended after it.
+  bool enough() const { return !taken_ || error_body_.size() >= kErrorBodyMax || answer_.whole(); }
+  // The headers that the body came with.
+  const HttpResponse& seen() const { return seen_; }
+
+ private:
+  StreamedAnswer& answer_;
+  HttpResponse seen_;
+  SseParser parser_;
+  Result<void> taken_;
+  std::string error_body_;
+};
+
+Attempt fail(const ExchangeSetup& setup, ModelError error, bool again) {
+  error.message = without_secret(std::move(error.message), setup.secret);
+  return {std::move(error), again};
+}
+
+// The connection failed, or we gave up on it.
+Attempt broken_off(const ExchangeSetup& setup, const StreamedAnswer& answer, const Error& why) {
+  ModelError error = from_http_error(setup.words.provider, why, answer.began());
+  error.partial = answer.partial();
+  return fail(setup, std::move(error), !answer.began() && why.code == Code::kUnavailable);
+}
+
+Attempt incomplete(const ExchangeSetup& setup, const StreamedAnswer& answer, ModelErrorKind kind,
+                   const std::string& why) {
+  ModelError error;
+  error.kind = kind;
+  error.message = std::string(setup.words.provider) + ": " + why;
+  error.retryable = may_pass(kind);
+  error.partial = answer.partial();
+  return fail(setup, std::move(error), false);
+}
+
+Attempt refused(const ExchangeSetup& setup, const Transfer& transfer, const HttpResponse& response) {
+  ModelError error = setup.words.of_http(response, transfer.error_body(), setup.clock.wall_ms());
+  const bool again = error.retryable && retryable_status(response.status) &&
+                     response.header("x-should-retry") != "false";
+  return fail(setup, std::move(error), again);
+}
+
+// The exchange is over as far as HTTP goes.
+Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnswer& answer,
+              const HttpResponse& response) {
+  if (!Transfer::is_stream(response)) return refused(setup, transfer, response);
+  if (const auto& reported = answer.reported_error()) {
+    ModelError error = setup.words.of_stream(reported->type, reported->message);
+    error.partial = answer.partial();
+    const bool again = error.retryable && !answer.began();
+    return fail(setup, std::move(error), again);
+  }
+  if (!transfer.taken())
+    return incomplete(setup, answer, ModelErrorKind::kProtocol, transfer.taken().error().message);
+  if (!answer.whole())
+    return incomplete(setup, answer, ModelErrorKind::kInterrupted,
+                      "the answer ended before it was whole; send the message again");
+  auto whole = answer.finish();
+  if (!whole) return incomplete(setup, answer, ModelErrorKind::kProtocol, whole.error().message);
+  whole->request_id = std::string(response.header(setup.words.request_id));
+  return {std::move(*whole), false};
+}
+
+}  // namespace
+
+Attempt exchange(const ExchangeSetup& setup, const HttpRequest& request, StreamedAnswer& answer,
+                 const CancelToken& cancel, Deadline deadline) {
+  Transfer transfer(answer);
+  const auto on_body = [&](const HttpResponse& response, std::string_view bytes) {
+    return transfer.take(response, bytes);
+  };
+  auto sent = setup.http.send(request, on_body, cancel, deadline);
+  if (sent) return judge(setup, transfer, answer, *sent);
+  if (transfer.enough()) return judge(setup, transfer, answer, transfer.seen());
+  return broken_off(setup, answer, sent.error());
+}
+
+std::string trimmed_key(std::string text) {
+  const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+  while (!text.empty() && is_space(text.back())) text.pop_back();
+  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), is_space));
+  return text;
+}
+
+}  // namespace agentd

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// chat_answer.h - the chunks of one answer of Chat Completions, put together.
+//
+// Chunks as in platform.openai.com/docs/api-reference/chat-streaming, and as the servers send them that speak it:
+// calls without an index or an id, whole arguments at once, reasoning under either name, contents as lists, no
+// finish_reason or no [DONE]. An answer is whole when one of these two has come; a tool call leaves here only in such
+// a one. Its input is handed on as it was written, also when it is no JSON object: whoever runs the call tells the
+// model.
+//
+// Threading: thread-compatible.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/codec/json.h"
+#include "providers/common/exchange.h"
+#include "providers/common/pieces.h"
+
+namespace agentd {
+
+class ChatAnswer final : public StreamedAnswer {
+ public:
+  static constexpr std::size_t kCallsMax = 1024;
+
+  explicit ChatAnswer(ModelSink& sink) : sink_(sink) {}
+
+  Result<void> take(const SseEvent& event) override;
+  bool began() const override { return began_; }
+  bool whole() const override { return done_ || !finish_reason_.empty(); }
+  const std::optional<Reported>& reported_error() const override { return reported_; }
+  Result<ModelResponse> finish() override;
+  Message partial() const override;
+
+ private:
+  struct Call {
+    std::int64_t index = -1;  // on the wire; -1 = none
+    std::string id, name, arguments;
+    TextPieces pieces{};
+    bool told = false;
+  };
+  struct Text {
+    std::string text;
+    TextPieces pieces{};
+  };
+  Result<void> on_error(JsonView error);
+  Result<void> on_delta(JsonView delta);
+  void on_content(JsonView content);
+  void add_text(std::string_view piece);
+  void add_thought(std::string_view piece);
+  Result<void> on_call(JsonView piece);
+  Call* call_for(JsonView piece);
+  void end_pieces();
+  void read_usage(JsonView usage);
+
+  ModelSink& sink_;
+  Text text_, thought_;
+  std::vector<Call> calls_;
+  std::optional<Usage> usage_;
+  std::string finish_reason_;
+  std::optional<Reported> reported_;
+  bool began_ = false, done_ = false, refused_ = false;
+};
+
+// kInterrupted for a reason that is not known: what it means for calls of the answer is not known either.
+StopReason chat_stop_reason(std::string_view name);
+
+}  // namespace agentd

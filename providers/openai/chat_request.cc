@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "providers/openai/chat_request.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "providers/common/wire.h"
+#include "providers/openai/failure.h"
+
+namespace agentd {
+namespace {
+
+// Stands for a text that is needed and is not there.
+constexpr std::string_view kNoText = "(no text)";
+
+bool is_text(const agentd_block& block) {
+  return block.kind == AGENTD_BLOCK_TEXT && !is_blank(full_text(block));
+}
+bool is_image(const agentd_block& block) {
+  return block.kind == AGENTD_BLOCK_IMAGE && block.opaque.len != 0;
+}
+bool is_call(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_USE; }
+bool is_result(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_RESULT; }
+bool is_thought(const agentd_block& block) {
+  return block.kind == AGENTD_BLOCK_THINKING && !is_blank(full_text(block));
+}
+
+// The text of a result, with those of its parts.
+std::string text_of_result(const agentd_block& block) {
+  std::string out(is_blank(full_text(block)) ? std::string_view() : full_text(block));
+  for (const agentd_block& part : part_span(block))
+    if (is_text(part)) out.append(out.empty() ? "" : "\n\n").append(full_text(part));
+  return out.empty() ? std::string(kNoText) : out;
+}
+
+class Writer {
+ public:
+  Writer(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect)
+      : out_(out), request_(request), dialect_(dialect) {}
+
+  Result<void> write() {
+    const std::string_view closing =
+        is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
+    const auto groups = group_rows(request_.messages, [this](const agentd_message& row, const agentd_block& block) {
+      return sends(row, block);
+    });
+    if (groups.empty() && closing.empty() && request_.messages.empty())
+      return Error{Code::kInvalid, "the request has no message to send"};
+    out_.begin_object().member("model", request_.model).member("stream", true);
+    out_.key("stream_options").begin_object().member("include_usage", true).end_object();
+    const Thinking& thinking = request_.thinking;
+    out_.member(dialect_.output_limit,
+                std::max<std::uint64_t>(request_.max_output_tokens, 1) + thinking.room);
+    if (const std::string& effort = thinking.mode == Thinking::Mode::kOff ? thinking.off : thinking.effort;
+        !effort.empty())
+      out_.member("reasoning_effort", effort);
+    AGENTD_TRY_VOID(write_tools());
+    write_messages(groups, closing);
+    out_.end_object();
+    return {};
+  }
+
+ private:
+  // Thinking alone is no reason for a message.
+  static bool sends(const agentd_message&, const agentd_block& block) {
+    return is_text(block) || is_image(block) || is_call(block) || is_result(block);
+  }
+
+  Result<void> write_tools() {
+    if (request_.tools.empty()) return {};
+    out_.key("tools").begin_array();
+    for (const ToolSpec& tool : request_.tools) {
+      // Schemas come from plugins and servers: a bad one must not spoil the whole body.
+      const auto schema = JsonDocument::parse(tool.input_schema_json);
+      if (!tool.input_schema_json.empty() && (!schema || !schema->root().is_object()))
+        return Error{Code::kInvalid, "the input schema of tool '" + one_line(tool.name, 80) + "' from " +
+                                         one_line(tool.origin, 80) + " is not a JSON object"};
+      out_.begin_object().member("type", "function").key("function").begin_object();
+      out_.member("name", tool.name).optional("description", tool.description).key("parameters");
+      if (tool.input_schema_json.empty())
+        out_.begin_object().member("type", "object").key("properties").begin_object().end_object().end_object();
+      else
+        out_.raw(tool.input_schema_json);
+      out_.end_object().end_object();
+    }
+    out_.end_array();
+    if (!request_.may_call_tools) out_.member("tool_choice", "none");
+    return {};
+  }
+
+  void write_messages(const std::vector<WireGroup>& groups, std::string_view closing) {
+    out_.key("messages").begin_array();
+    if (!is_blank(request_.system)) write_plain("system", request_.system);
+    // What was thought belongs to the answers behind the user's last words.
+    std::size_t loop = groups.size();
+    while (loop > 0 && (groups[loop - 1].assistant || has_results(groups[loop - 1]))) --loop;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const bool last = i + 1 == groups.size();
+      if (groups[i].assistant)
+        write_assistant(groups[i], closing.empty() && i >= loop);
+      else
+        write_user(groups[i], last ? closing : std::string_view());
+    }
+    if (groups.empty() || groups.back().assistant) write_plain("user", closing.empty() ? kNoText : closing);
+    out_.end_array();
+  }
+
+  static bool has_results(const WireGroup& group) {
+    return std::any_of(group.rows.begin(), group.rows.end(), [](const agentd_message* row) {
+      const auto blocks = block_span(*row);
+      return std::any_of(blocks.begin(), blocks.end(), is_result);
+    });
+  }
+
+  template <typename Wanted>
+  static std::vector<const agentd_block*> blocks_of(const WireGroup& group, const Wanted& wanted) {
+    std::vector<const agentd_block*> out;
+    for (const agentd_message* row : group.rows)
+      for (const agentd_block& block : block_span(*row))
+        if (wanted(block)) out.push_back(&block);
+    return out;
+  }
+
+  static std::string texts_of(const std::vector<const agentd_block*>& blocks) {
+    std::string out;
+    for (const agentd_block* each : blocks) out.append(out.empty() ? "" : "\n\n").append(full_text(*each));
+    return out;
+  }
+
+  void write_plain(std::string_view role, std::string_view text) {
+    out_.begin_object().member("role", role).member("content", text).end_object();
+  }
+
+  void write_assistant(const WireGroup& group, bool with_thoughts) {
+    const std::string text = texts_of(blocks_of(group, is_text));
+    const auto calls = blocks_of(group, is_call);
+    out_.begin_object().member("role", "assistant").key("content");
+    if (text.empty() && !calls.empty())
+      out_.null();
+    else
+      out_.string(text.empty() ? kNoText : std::string_view(text));
+    if (with_thoughts && !dialect_.reasoning.empty()) write_thoughts(group);
+    if (!calls.empty()) {
+      out_.key("tool_calls").begin_array();
+      for (const agentd_block* call : calls) write_call(*call);
+      out_.end_array();
+    }
+    out_.end_object();
+  }
+
+  // No model reads another's.
+  void write_thoughts(const WireGroup& group) {
+    std::string out;
+    for (const agentd_message* row : group.rows) {
+      const Origin* const from = request_.origins == nullptr ? nullptr : request_.origins->of(row->seq);
+      if (from != nullptr && (from->provider != kOpenAi || from->model != request_.model)) continue;
+      for (const agentd_block& block : block_span(*row))
+        if (is_thought(block)) out.append(out.empty() ? "" : "\n\n").append(full_text(block));
+    }
+    if (!out.empty()) out_.member(dialect_.reasoning, out);
+  }
+
+  void write_call(const agentd_block& call) {
+    const std::string_view input = view_of(call.json);
+    out_.begin_object().member("id", view_of(call.call_id)).member("type", "function");
+    out_.key("function").begin_object().member("name", view_of(call.name));
+    out_.member("arguments", input.empty() ? std::string_view("{}") : input).end_object().end_object();
+  }
+
+  void write_user(const WireGroup& group, std::string_view closing) {
+    std::vector<const agentd_block*> images;
+    for (const agentd_block* result : blocks_of(group, is_result)) {
+      out_.begin_object().member("role", "tool").member("tool_call_id", view_of(result->call_id));
+      out_.member("content", text_of_result(*result)).end_object();
+      for (const agentd_block& part : part_span(*result))
+        if (is_image(part)) images.push_back(&part);
+    }
+    for (const agentd_block* own : blocks_of(group, is_image)) images.push_back(own);
+    std::string text = texts_of(blocks_of(group, is_text));
+    if (!closing.empty()) text.append(text.empty() ? "" : "\n\n").append(closing);
+    if (images.empty()) {
+      if (!text.empty()) write_plain("user", text);
+      return;
+    }
+    out_.begin_object().member("role", "user").key("content").begin_array();
+    if (!text.empty()) out_.begin_object().member("type", "text").member("text", text).end_object();
+    for (const agentd_block* image : images) write_image(*image);
+    out_.end_array().end_object();
+  }
+
+  void write_image(const agentd_block& image) {
+    out_.begin_object().member("type", "image_url").key("image_url").begin_object();
+    out_.member("url", "data:" + std::string(view_of(image.name)) + ";base64," + std::string(view_of(image.opaque)));
+    out_.end_object().end_object();
+  }
+
+  JsonWriter& out_;
+  const ModelRequest& request_;
+  const ChatDialect& dialect_;
+};
+
+}  // namespace
+
+Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect) {
+  return Writer(out, request, dialect).write();
+}
+
+}  // namespace agentd

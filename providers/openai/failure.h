@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// failure.h - what the error answers of OpenAI and of servers that speak its formats mean.
+//
+// Source: platform.openai.com/docs/guides/error-codes; the shapes of llama.cpp, vLLM, Ollama and OpenRouter as their
+// servers send them.
+//
+// Threading: pure functions.
+
+#include <string_view>
+
+#include "core/model/provider.h"
+#include "core/net/http.h"
+
+namespace agentd {
+
+inline constexpr std::string_view kOpenAi = "openai";
+
+// The kind for an error's type or code and message; `status` counts when those are not known, 0 = none.
+ModelErrorKind openai_error_kind(int status, std::string_view code, std::string_view message);
+
+// The error for an answer that is no event stream. `body` is its beginning.
+ModelError openai_http_failure(const HttpResponse& response, std::string_view body, std::int64_t wall_ms);
+
+// The error for an error object within the stream.
+ModelError openai_stream_failure(std::string_view code, std::string_view message);
+
+}  // namespace agentd
