@@ -58,9 +58,9 @@ bool is_about_thinking(const ModelError& error) {
          (has(error.message, "signature") || has(error.message, "block"));
 }
 
-ModelError anthropic_http_failure(const HttpResponse& response, std::string_view body,
+ModelError anthropic_http_failure(std::string_view provider, const HttpResponse& response, std::string_view body,
                                   std::int64_t wall_ms) {
-  if (auto other = no_event_stream("anthropic", response, body)) return std::move(*other);
+  if (auto other = no_event_stream(provider, response, body)) return std::move(*other);
   ModelError error;
   error.http_status = response.status;
   const auto document = JsonDocument::parse(body);
@@ -71,16 +71,16 @@ ModelError anthropic_http_failure(const HttpResponse& response, std::string_view
   error.retry_after = retry_after_of(response, wall_ms);
   error.retryable = may_pass(error.kind);
   const std::string text = message.empty() ? said_by(body) : one_line(message, kSaidMax);
-  error.message = with_advice("anthropic answers " + std::to_string(response.status) + ": " + text,
+  error.message = with_advice(std::string(provider) + " answers " + std::to_string(response.status) + ": " + text,
                               error.kind);
   return error;
 }
 
-ModelError anthropic_stream_failure(std::string_view type, std::string_view message) {
+ModelError anthropic_stream_failure(std::string_view provider, std::string_view type, std::string_view message) {
   ModelError error;
   error.kind = anthropic_error_kind(0, type, message, {});
   error.retryable = may_pass(error.kind);
-  error.message = with_advice("anthropic ended the answer with " + one_line(type, 60) + ": " +
+  error.message = with_advice(std::string(provider) + " ended the answer with " + one_line(type, 60) + ": " +
                                   one_line(message, kSaidMax),
                               error.kind);
   return error;

@@ -23,10 +23,10 @@ bool is_about_thinking(const ModelError& error);
 
 // The error for an answer that is no event stream: a status other than 200, a redirect, a page of some
 // proxy. `body` is its beginning.
-ModelError anthropic_http_failure(const HttpResponse& response, std::string_view body,
+ModelError anthropic_http_failure(std::string_view provider, const HttpResponse& response, std::string_view body,
                                   std::int64_t wall_ms);
 
 // The error for an error event within the stream.
-ModelError anthropic_stream_failure(std::string_view type, std::string_view message);
+ModelError anthropic_stream_failure(std::string_view provider, std::string_view type, std::string_view message);
 
 }  // namespace agentd

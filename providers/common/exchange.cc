@@ -70,7 +70,7 @@ Attempt incomplete(const ExchangeSetup& setup, const StreamedAnswer& answer, Mod
 }
 
 Attempt refused(const ExchangeSetup& setup, const Transfer& transfer, const HttpResponse& response) {
-  ModelError error = setup.words.of_http(response, transfer.error_body(), setup.clock.wall_ms());
+  ModelError error = setup.words.of_http(setup.words.provider, response, transfer.error_body(), setup.clock.wall_ms());
   const bool again = error.retryable && retryable_status(response.status) &&
                      response.header("x-should-retry") != "false";
   return fail(setup, std::move(error), again);
@@ -81,7 +81,7 @@ Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnsw
               const HttpResponse& response) {
   if (!Transfer::is_stream(response)) return refused(setup, transfer, response);
   if (const auto& reported = answer.reported_error()) {
-    ModelError error = setup.words.of_stream(reported->type, reported->message);
+    ModelError error = setup.words.of_stream(setup.words.provider, reported->type, reported->message);
     error.partial = answer.partial();
     const bool again = error.retryable && !answer.began();
     return fail(setup, std::move(error), again);

@@ -2,12 +2,13 @@
 #include "providers/openai/chat_request.h"
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/base/hash.h"
 #include "providers/common/wire.h"
-#include "providers/openai/failure.h"
 
 namespace agentd {
 namespace {
@@ -37,8 +38,8 @@ std::string text_of_result(const agentd_block& block) {
 
 class Writer {
  public:
-  Writer(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect)
-      : out_(out), request_(request), dialect_(dialect) {}
+  Writer(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect, std::string_view provider)
+      : out_(out), request_(request), dialect_(dialect), provider_(provider) {}
 
   Result<void> write() {
     const std::string_view closing =
@@ -49,12 +50,13 @@ class Writer {
     if (groups.empty() && closing.empty() && request_.messages.empty())
       return Error{Code::kInvalid, "the request has no message to send"};
     out_.begin_object().member("model", request_.model).member("stream", true);
-    out_.key("stream_options").begin_object().member("include_usage", true).end_object();
+    if (dialect_.usage_on_request)
+      out_.key("stream_options").begin_object().member("include_usage", true).end_object();
     const Thinking& thinking = request_.thinking;
     out_.member(dialect_.output_limit,
                 std::max<std::uint64_t>(request_.max_output_tokens, 1) + thinking.room);
     if (const std::string& effort = thinking.mode == Thinking::Mode::kOff ? thinking.off : thinking.effort;
-        !effort.empty())
+        dialect_.effort && !effort.empty())
       out_.member("reasoning_effort", effort);
     AGENTD_TRY_VOID(write_tools());
     write_messages(groups, closing);
@@ -155,16 +157,25 @@ class Writer {
     std::string out;
     for (const agentd_message* row : group.rows) {
       const Origin* const from = request_.origins == nullptr ? nullptr : request_.origins->of(row->seq);
-      if (from != nullptr && (from->provider != kOpenAi || from->model != request_.model)) continue;
+      if (from != nullptr && (from->provider != provider_ || from->model != request_.model)) continue;
       for (const agentd_block& block : block_span(*row))
         if (is_thought(block)) out.append(out.empty() ? "" : "\n\n").append(full_text(block));
     }
     if (!out.empty()) out_.member(dialect_.reasoning, out);
   }
 
+  // Some servers take ids of one form alone; the same id becomes the same one in every request.
+  std::string id_of(std::string_view id) const {
+    const std::size_t bytes = dialect_.call_id_bytes;
+    const bool fits = id.size() == bytes && std::all_of(id.begin(), id.end(), [](char c) {
+                        return std::isalnum(static_cast<unsigned char>(c)) != 0;
+                      });
+    return bytes == 0 || fits ? std::string(id) : hex(sha256(id)).substr(0, bytes);
+  }
+
   void write_call(const agentd_block& call) {
     const std::string_view input = view_of(call.json);
-    out_.begin_object().member("id", view_of(call.call_id)).member("type", "function");
+    out_.begin_object().member("id", id_of(view_of(call.call_id))).member("type", "function");
     out_.key("function").begin_object().member("name", view_of(call.name));
     out_.member("arguments", input.empty() ? std::string_view("{}") : input).end_object().end_object();
   }
@@ -172,7 +183,7 @@ class Writer {
   void write_user(const WireGroup& group, std::string_view closing) {
     std::vector<const agentd_block*> images;
     for (const agentd_block* result : blocks_of(group, is_result)) {
-      out_.begin_object().member("role", "tool").member("tool_call_id", view_of(result->call_id));
+      out_.begin_object().member("role", "tool").member("tool_call_id", id_of(view_of(result->call_id)));
       out_.member("content", text_of_result(*result)).end_object();
       for (const agentd_block& part : part_span(*result))
         if (is_image(part)) images.push_back(&part);
@@ -199,12 +210,14 @@ class Writer {
   JsonWriter& out_;
   const ModelRequest& request_;
   const ChatDialect& dialect_;
+  const std::string_view provider_;
 };
 
 }  // namespace
 
-Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect) {
-  return Writer(out, request, dialect).write();
+Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect,
+                                std::string_view provider) {
+  return Writer(out, request, dialect, provider).write();
 }
 
 }  // namespace agentd

@@ -70,8 +70,15 @@ ModelErrorKind openai_error_kind(int status, std::string_view code, std::string_
   return ModelErrorKind::kServer;
 }
 
-ModelError openai_http_failure(const HttpResponse& response, std::string_view body, std::int64_t wall_ms) {
-  if (auto other = no_event_stream(kOpenAi, response, body)) return std::move(*other);
+bool is_about_reasoning(const ModelError& error) {
+  return error.kind == ModelErrorKind::kInvalid && error.http_status == 400 &&
+         (has(error.message, "encrypted content") || has(error.message, "encrypted_content") ||
+          has(error.message, "'reasoning'"));
+}
+
+ModelError openai_http_failure(std::string_view provider, const HttpResponse& response, std::string_view body,
+                               std::int64_t wall_ms) {
+  if (auto other = no_event_stream(provider, response, body)) return std::move(*other);
   ModelError error;
   error.http_status = response.status;
   const auto document = JsonDocument::parse(body);
@@ -81,15 +88,15 @@ ModelError openai_http_failure(const HttpResponse& response, std::string_view bo
   error.retryable = may_pass(error.kind);
   const std::string text = said.message.empty() ? said_by(body) : one_line(said.message, kSaidMax);
   error.message =
-      with_advice("openai answers " + std::to_string(response.status) + ": " + text, error.kind);
+      with_advice(std::string(provider) + " answers " + std::to_string(response.status) + ": " + text, error.kind);
   return error;
 }
 
-ModelError openai_stream_failure(std::string_view code, std::string_view message) {
+ModelError openai_stream_failure(std::string_view provider, std::string_view code, std::string_view message) {
   ModelError error;
   error.kind = openai_error_kind(0, code, message);
   error.retryable = may_pass(error.kind);
-  error.message = with_advice("openai ended the answer with " +
+  error.message = with_advice(std::string(provider) + " ended the answer with " +
                                   (code.empty() ? std::string("an error") : one_line(code, 60)) + ": " +
                                   one_line(message, kSaidMax),
                               error.kind);

@@ -14,15 +14,17 @@
 
 namespace agentd {
 
-inline constexpr std::string_view kOpenAi = "openai";
-
 // The kind for an error's type or code and message; `status` counts when those are not known, 0 = none.
 ModelErrorKind openai_error_kind(int status, std::string_view code, std::string_view message);
 
+// The request was refused for what the model had thought: sealed for another model, account or organisation.
+bool is_about_reasoning(const ModelError& error);
+
 // The error for an answer that is no event stream. `body` is its beginning.
-ModelError openai_http_failure(const HttpResponse& response, std::string_view body, std::int64_t wall_ms);
+ModelError openai_http_failure(std::string_view provider, const HttpResponse& response, std::string_view body,
+                               std::int64_t wall_ms);
 
 // The error for an error object within the stream.
-ModelError openai_stream_failure(std::string_view code, std::string_view message);
+ModelError openai_stream_failure(std::string_view provider, std::string_view code, std::string_view message);
 
 }  // namespace agentd

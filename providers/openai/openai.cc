@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "providers/openai/openai.h"
+
+#include <functional>
+#include <mutex>
+#include <unordered_set>
+
+#include "core/codec/json.h"
+#include "providers/common/exchange.h"
+#include "providers/openai/chat_answer.h"
+#include "providers/openai/chat_request.h"
+#include "providers/openai/failure.h"
+#include "providers/openai/hosts.h"
+#include "providers/openai/responses_answer.h"
+#include "providers/openai/responses_request.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::size_t kRefusedMax = 100'000;
+
+// The address without its last slashes; "/v1" where it has no path.
+std::string base_of(std::string_view url) {
+  while (!url.empty() && url.back() == '/') url.remove_suffix(1);
+  const std::size_t host = url.find("://");
+  const bool path = host != std::string_view::npos && url.find('/', host + 3) != std::string_view::npos;
+  return std::string(url) + (path ? "" : "/v1");
+}
+
+class OpenAi final : public ModelProvider {
+ public:
+  OpenAi(OpenAiOptions options, HttpClient& http, const Clock& clock, std::unique_ptr<Sleeper> sleeper)
+      : options_(std::move(options)),
+        host_(openai_host_at(options_.base_url)),
+        responses_(options_.api == OpenAiApi::kAuto ? host_.responses : options_.api == OpenAiApi::kResponses),
+        http_(http),
+        clock_(clock),
+        sleeper_(sleeper ? std::move(sleeper) : make_sleeper(clock)),
+        url_(base_of(options_.base_url) + (responses_ ? "/responses" : "/chat/completions")),
+        words_{options_.name, openai_http_failure, openai_stream_failure, "x-request-id"} {
+    options_.api_key = trimmed_key(std::move(options_.api_key));
+  }
+
+  std::string_view name() const override { return options_.name; }
+  std::string_view api() const override { return responses_ ? kResponsesApi : "chat"; }
+
+  ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
+                       Deadline deadline) override {
+    if (options_.api_key.empty() && !options_.key_source.empty())
+      return failed(ModelErrorKind::kAuth, "there is no API key; set " + options_.key_source);
+    const auto known = [this](std::string_view item) { return !is_refused(item); };
+    ModelResult answer = ask(request, known, sink, cancel, deadline);
+    if (answer || !responses_ || !is_about_reasoning(answer.error())) return answer;
+    // What was thought is sealed for an account and an organisation: the answer can do without.
+    ModelResult again = ask(
+        request, [](std::string_view) { return false; }, sink, cancel, deadline);
+    if (again) refuse_from_now_on(request);
+    return again;
+  }
+
+ private:
+  ModelError failed(ModelErrorKind kind, const std::string& message) const {
+    ModelError error;
+    error.kind = kind;
+    error.message = options_.name + ": " + message;
+    return error;
+  }
+
+  ModelResult ask(const ModelRequest& request, const ReasoningFilter& keeps, ModelSink& sink,
+                  const CancelToken& cancel, Deadline deadline) const {
+    JsonWriter body;
+    const Result<void> written = responses_ ? write_responses_request(body, request, options_.name, keeps)
+                                            : write_chat_request(body, request, host_.chat, options_.name);
+    if (!written) return failed(ModelErrorKind::kInvalid, written.error().message);
+    const HttpRequest http = http_request(body.text());
+    const Retrier retrier(options_.retry, *sleeper_, clock_);
+    return retrier.run([&] { return attempt(http, sink, cancel, deadline); }, sink, cancel, deadline);
+  }
+
+  Attempt attempt(const HttpRequest& http, ModelSink& sink, const CancelToken& cancel, Deadline deadline) const {
+    const ExchangeSetup setup{http_, clock_, words_, options_.api_key};
+    if (responses_) {
+      ResponsesAnswer answer(sink);
+      return exchange(setup, http, answer, cancel, deadline);
+    }
+    ChatAnswer answer(sink);
+    return exchange(setup, http, answer, cancel, deadline);
+  }
+
+  HttpRequest http_request(std::string_view body) const {
+    HttpRequest http;
+    http.url = url_;
+    http.body = body;
+    http.connect_timeout = options_.connect_timeout;
+    http.idle_timeout = options_.idle_timeout;
+    http.body_bytes_max = options_.answer_bytes_max;
+    http.headers = {{"content-type", "application/json"},
+                    {"accept", "text/event-stream"},
+                    {"user-agent", options_.user_agent}};
+    if (!options_.api_key.empty()) http.headers.emplace_back("authorization", "Bearer " + options_.api_key);
+    return http;
+  }
+
+  bool is_refused(std::string_view item) const {
+    const std::lock_guard lock(mutex_);
+    return refused_.count(std::hash<std::string_view>()(item)) != 0;
+  }
+
+  // So that the next request of the conversation is not refused first, too.
+  void refuse_from_now_on(const ModelRequest& request) {
+    const std::lock_guard lock(mutex_);
+    for (const agentd_message& row : request.messages)
+      for (std::uint32_t i = 0; i < row.blocks.count; ++i) {
+        const agentd_block& block = blocks_of(row)[i];
+        if (block.kind == AGENTD_BLOCK_THINKING && refused_.size() < kRefusedMax)
+          refused_.insert(std::hash<std::string_view>()(view_of(block.opaque)));
+      }
+  }
+
+  OpenAiOptions options_;
+  const OpenAiHost& host_;
+  const bool responses_;
+  HttpClient& http_;
+  const Clock& clock_;
+  const std::unique_ptr<Sleeper> sleeper_;
+  const std::string url_;
+  const FailureWords words_;
+  mutable std::mutex mutex_;
+  std::unordered_set<std::size_t> refused_;  // hashes of items; guarded by mutex_
+};
+
+}  // namespace
+
+std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http, const Clock& clock,
+                                                    std::unique_ptr<Sleeper> sleeper) {
+  return std::make_unique<OpenAi>(std::move(options), http, clock, std::move(sleeper));
+}
+
+}  // namespace agentd
