@@ -11,6 +11,7 @@
 #include "providers/anthropic/redacted.h"
 #include "providers/anthropic/request.h"
 #include "providers/common/exchange.h"
+#include "providers/common/wire.h"
 
 namespace agentd {
 namespace {

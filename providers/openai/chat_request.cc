@@ -44,7 +44,7 @@ class Writer {
   Result<void> write() {
     const std::string_view closing =
         is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
-    const auto groups = group_rows(request_.messages, [this](const agentd_message& row, const agentd_block& block) {
+    const auto groups = group_rows(request_.messages, [](const agentd_message& row, const agentd_block& block) {
       return sends(row, block);
     });
     if (groups.empty() && closing.empty() && request_.messages.empty())

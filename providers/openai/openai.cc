@@ -7,6 +7,7 @@
 
 #include "core/codec/json.h"
 #include "providers/common/exchange.h"
+#include "providers/common/wire.h"
 #include "providers/openai/chat_answer.h"
 #include "providers/openai/chat_request.h"
 #include "providers/openai/failure.h"
@@ -110,11 +111,9 @@ class OpenAi final : public ModelProvider {
   void refuse_from_now_on(const ModelRequest& request) {
     const std::lock_guard lock(mutex_);
     for (const agentd_message& row : request.messages)
-      for (std::uint32_t i = 0; i < row.blocks.count; ++i) {
-        const agentd_block& block = blocks_of(row)[i];
+      for (const agentd_block& block : block_span(row))
         if (block.kind == AGENTD_BLOCK_THINKING && refused_.size() < kRefusedMax)
           refused_.insert(std::hash<std::string_view>()(view_of(block.opaque)));
-      }
   }
 
   OpenAiOptions options_;

@@ -34,11 +34,15 @@ class ProviderHarness {
 };
 
 struct ProviderKind {
-  std::string name;
+  std::string kind;  // for people: "openai_chat"
+  std::string name;  // of the provider
+  bool seals = true;  // what was thought comes with a seal, and goes back
   std::function<std::unique_ptr<ProviderHarness>()> make;
 };
 
 std::unique_ptr<ProviderHarness> make_scripted_harness();
 std::unique_ptr<ProviderHarness> make_anthropic_harness();
+std::unique_ptr<ProviderHarness> make_responses_harness();
+std::unique_ptr<ProviderHarness> make_chat_harness();
 
 }  // namespace agentd::testing

@@ -148,12 +148,21 @@ TEST_P(ProviderContract, GivesThinkingWithItsSignatureAndTakesItBack) {
   ASSERT_EQ(first->message.blocks.size(), 2u);
   EXPECT_EQ(first->message.blocks[0].kind, BlockKind::kThinking);
   EXPECT_EQ(first->message.blocks[0].text, "hm, thus");
-  EXPECT_EQ(first->message.blocks[0].opaque, "sig==");
+  EXPECT_EQ(first->message.blocks[0].opaque.find("sig==") != std::string::npos, GetParam().seals);
   EXPECT_EQ(sink_.thinking, "hm, thus");
   EXPECT_EQ(first->message.text(), "42");
   request.add(first->message).user("more");
+  Origins origins;
+  origins.note(2, {std::string(provider_->name()), std::string(provider_->api()), request.value().model});
+  request.value().origins = &origins;
   ASSERT_TRUE(provider_->complete(request.value(), sink_, cancel_, {}));
-  EXPECT_NE(harness_->received().find("hm, thus"), std::string::npos);
+  EXPECT_EQ(harness_->received().find("hm, thus") != std::string::npos, GetParam().seals);
+  if (!GetParam().seals) return;
+  // No other model gets it.
+  provider_ = harness_->provider({{.text = "z"}});
+  origins.note(2, {std::string(provider_->name()), std::string(provider_->api()), "another-model"});
+  ASSERT_TRUE(provider_->complete(request.value(), sink_, cancel_, {}));
+  EXPECT_EQ(harness_->received().find("sig=="), std::string::npos);
 }
 
 TEST_P(ProviderContract, TellsTheKindsOfErrorsApart) {
@@ -218,9 +227,11 @@ TEST_P(ProviderContract, IsCancelledWhileItWaits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ProviderContract,
-                         ::testing::Values(ProviderKind{"scripted", testing::make_scripted_harness},
-                                           ProviderKind{"anthropic", testing::make_anthropic_harness}),
-                         [](const auto& one) { return one.param.name; });
+                         ::testing::Values(ProviderKind{"scripted", "scripted", true, testing::make_scripted_harness},
+                                           ProviderKind{"anthropic", "anthropic", true, testing::make_anthropic_harness},
+                                           ProviderKind{"responses", "openai", true, testing::make_responses_harness},
+                                           ProviderKind{"chat", "openai", false, testing::make_chat_harness}),
+                         [](const auto& one) { return one.param.kind; });
 
 }  // namespace
 }  // namespace agentd

@@ -2,22 +2,17 @@
 // Whatever a history holds, the request that is made of it keeps the rules of the API.
 #include <gtest/gtest.h>
 
-#include <iterator>
-#include <random>
-
 #include "core/base/bytes.h"
 #include "providers/anthropic/request.h"
 #include "tests/support/anthropic_rules.h"
 #include "tests/support/model_fakes.h"
+#include "tests/support/request_histories.h"
 
 namespace agentd {
 namespace {
 
 using testing::anthropic_refusal;
 using testing::TestRequest;
-
-const char* const kBlanks[] = {"",       " ",      "\n\n",         "\t \r\n",       "\v\f",
-                               "\x1c",   "\xC2\xA0", "\xE2\x80\x83", "\xE3\x80\x80\n", "\xE2\x80\xA8 "};
 
 std::string body_of(TestRequest& request) {
   request.value().model = "claude-sonnet-5-5";
@@ -27,59 +22,10 @@ std::string body_of(TestRequest& request) {
   return std::string(out.text());
 }
 
-// A history as the agent leaves it: calls are followed by their results, everything else may be there
-// or not, and any text may be blank.
-class History {
- public:
-  explicit History(std::uint32_t seed) : random_(seed) {}
-
-  void fill(TestRequest& request) {
-    const int turns = pick(6);
-    for (int i = 0; i < turns; ++i) turn(request);
-    request.user(text());
-    if (pick(3) == 0) request.value().closing_text = closing_ = text();
-    if (pick(3) == 0) request.value().system = text();
-  }
-
- private:
-  int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
-  std::string text() { return pick(2) == 0 ? kBlanks[pick(int{std::size(kBlanks)})] : "word"; }
-  Block thinking() {
-    Block out;
-    out.kind = BlockKind::kThinking;
-    out.text = text();
-    if (pick(3) != 0) out.opaque = "sig";
-    if (pick(4) == 0) out.name = "redacted";
-    return out;
-  }
-
-  void turn(TestRequest& request) {
-    for (int i = pick(3); i-- > 0;) request.user(text());
-    Message answer, results;
-    answer.role = Role::kAssistant;
-    for (int i = pick(4); i-- > 0;)
-      answer.blocks.push_back(pick(3) == 0 ? thinking() : Block::of_text(text()));
-    for (int i = pick(3); i-- > 0;) {
-      const std::string id = "t" + std::to_string(++calls_);
-      answer.blocks.push_back(Block::tool_use(id, "bash", "{}"));
-      Block result = Block::tool_result(id, text(), false);
-      if (pick(3) == 0) result.parts = {Block::of_text(text()), Block::of_text(text())};
-      results.blocks.push_back(std::move(result));
-    }
-    request.add(answer);
-    if (!results.blocks.empty()) request.add(results);
-  }
-
-  std::mt19937 random_;
-  std::string closing_;
-  int calls_ = 0;
-};
-
 TEST(AnthropicRules, NoHistoryBreaksThem) {
   for (std::uint32_t seed = 0; seed < 5'000; ++seed) {
     TestRequest request;
-    History history(seed);
-    history.fill(request);
+    testing::RequestHistory(seed).fill(request);
     const std::string body = body_of(request);
     ASSERT_EQ(anthropic_refusal(body), "") << "seed " << seed << "\n" << body;
   }
@@ -187,7 +133,7 @@ TEST(AnthropicOrigins, ToolsThatMayNotBeCalledStandThereForTheHistory) {
 }
 
 TEST(Blank, WhiteSpaceOfAnyScriptIsBlank) {
-  for (const char* const blank : kBlanks) EXPECT_TRUE(is_blank(blank));
+  for (const char* const blank : testing::kBlanks) EXPECT_TRUE(is_blank(blank));
   for (const char* const text : {"a", " a", "\xE2\x80\x8B", "\xC2\xA1", "\xE2\x80\x90", "\xC2", "\xE3\x80"})
     EXPECT_FALSE(is_blank(text)) << text;
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// openai_rules.h - what OpenAI's two APIs refuse in a request.
+//
+// Written from the API's reference and from its SDK's types, not from the provider under test.
+//
+// Threading: pure functions.
+
+#include <string>
+#include <string_view>
+
+namespace agentd::testing {
+
+struct OpenAiRules {
+  // Sealed reasoning is read only by the model whose name it begins with: "gpt-6-sol/1".
+  bool own_seals_alone = false;
+  // The server takes no other ids of calls than these many letters and digits; 0 = any.
+  std::size_t call_id_bytes = 0;
+};
+
+// The message of the 400 that the request is answered with; empty = it is accepted.
+std::string chat_refusal(std::string_view body, const OpenAiRules& rules = {});
+std::string responses_refusal(std::string_view body, const OpenAiRules& rules = {});
+
+}  // namespace agentd::testing

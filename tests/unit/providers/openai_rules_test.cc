@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever a history holds, the requests that are made of it keep the rules of OpenAI's two APIs.
+#include <gtest/gtest.h>
+
+#include "providers/openai/chat_request.h"
+#include "providers/openai/responses_request.h"
+#include "tests/support/model_fakes.h"
+#include "tests/support/openai_rules.h"
+#include "tests/support/request_histories.h"
+
+namespace agentd {
+namespace {
+
+using testing::chat_refusal;
+using testing::responses_refusal;
+using testing::TestRequest;
+
+std::string chat_body(TestRequest& request, const ChatDialect& dialect = {}) {
+  JsonWriter out;
+  const auto written = write_chat_request(out, request.value(), dialect, "openai");
+  EXPECT_TRUE(written) << (written ? "" : written.error().message);
+  return std::string(out.text());
+}
+
+std::string responses_body(TestRequest& request) {
+  JsonWriter out;
+  const auto written = write_responses_request(out, request.value(), "openai", {});
+  EXPECT_TRUE(written) << (written ? "" : written.error().message);
+  return std::string(out.text());
+}
+
+TEST(OpenAiRules, NoHistoryBreaksThem) {
+  for (std::uint32_t seed = 0; seed < 5'000; ++seed) {
+    TestRequest request;
+    testing::RequestHistory(seed).fill(request);
+    const std::string chat = chat_body(request);
+    ASSERT_EQ(chat_refusal(chat), "") << "seed " << seed << "\n" << chat;
+    const std::string short_ids = chat_body(request, {.call_id_bytes = 9});
+    ASSERT_EQ(chat_refusal(short_ids, {.call_id_bytes = 9}), "") << "seed " << seed << "\n" << short_ids;
+    const std::string responses = responses_body(request);
+    ASSERT_EQ(responses_refusal(responses), "") << "seed " << seed << "\n" << responses;
+  }
+}
+
+// Controls: the rules see what the property is about.
+TEST(OpenAiRules, WhatTheyRefuseIsSeen) {
+  const std::string chat = R"({"model":"m","max_tokens":9,"messages":[)";
+  const std::string user = R"({"role":"user","content":"a"})";
+  const std::string call =
+      R"({"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]})";
+  EXPECT_EQ(chat_refusal(chat + user + "]}"), "");
+  EXPECT_NE(chat_refusal(chat + user + "," + call + "]}").find("calls without results"), std::string::npos);
+  EXPECT_NE(chat_refusal(chat + user + "," + call + "," + user + "]}").find("must be followed"), std::string::npos);
+  EXPECT_NE(chat_refusal(chat + R"({"role":"tool","tool_call_id":"c","content":"x"}]})").find("preceding"),
+            std::string::npos);
+  EXPECT_NE(chat_refusal(chat + R"({"role":"user","content":""}]})"), "");
+  const std::string responses = R"({"model":"m","store":false,"max_output_tokens":99,"input":[)";
+  const std::string said = R"({"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]})";
+  const std::string thought = R"({"type":"reasoning","id":"rs","summary":[],"encrypted_content":"x"})";
+  EXPECT_EQ(responses_refusal(responses + said + "]}"), "");
+  EXPECT_NE(responses_refusal(responses + thought + "," + said + "]}").find("required following item"), std::string::npos);
+  EXPECT_NE(responses_refusal(responses + R"({"type":"reasoning","id":"rs","summary":[]},)" + said + "]}")
+                .find("not persisted"),
+            std::string::npos);
+}
+
+// ---- whose thoughts are sent
+
+Message thought(const std::string& seal, const std::string& text = "so") {
+  Message out;
+  out.role = Role::kAssistant;
+  Block block;
+  block.kind = BlockKind::kThinking;
+  block.text = "hm";
+  block.opaque = R"({"type":"reasoning","id":"rs","summary":[],"encrypted_content":")" + seal + "\"}";
+  out.blocks.push_back(block);
+  if (!text.empty()) out.blocks.push_back(Block::of_text(text));
+  return out;
+}
+
+TEST(OpenAiOrigins, ReasoningGoesToItsOwnModelAloneAndInFrontOfWhatItLedTo) {
+  TestRequest request;
+  request.value().model = "gpt-6-sol";
+  request.user("a").add(thought("gpt-6-sol/1")).user("b").add(thought("gpt-6-luna/2")).user("c");
+  request.add(thought("nobody/3")).user("d").add(thought("gpt-6-sol/4", "")).user("e");
+  Origins origins;
+  origins.note(2, {"openai", "responses", "gpt-6-sol"});
+  origins.note(4, {"openai", "responses", "gpt-6-luna"});
+  origins.note(8, {"openai", "responses", "gpt-6-sol"});
+  request.value().origins = &origins;
+  const std::string body = responses_body(request);
+  EXPECT_EQ(responses_refusal(body, {.own_seals_alone = true}), "") << body;
+  EXPECT_NE(body.find("gpt-6-sol/1"), std::string::npos) << body;
+  for (const char* const other : {"gpt-6-luna/2", "nobody/3", "gpt-6-sol/4"})
+    EXPECT_EQ(body.find(other), std::string::npos) << other << body;
+  // The same model elsewhere has other seals.
+  origins.note(2, {"another", "responses", "gpt-6-sol"});
+  EXPECT_EQ(responses_body(request).find("gpt-6-sol/1"), std::string::npos);
+}
+
+TEST(OpenAiOrigins, APhaseGoesBackToTheModelThatNamedIt) {
+  TestRequest request;
+  request.value().model = "gpt-6-sol";
+  Message answer = Message::of_text(Role::kAssistant, "looking");
+  answer.blocks[0].opaque = R"({"phase":"commentary"})";
+  request.user("a").add(answer).user("b");
+  Origins origins;
+  origins.note(2, {"openai", "responses", "gpt-6-sol"});
+  request.value().origins = &origins;
+  EXPECT_NE(responses_body(request).find(R"("content":"looking","phase":"commentary")"), std::string::npos);
+  EXPECT_EQ(responses_refusal(responses_body(request)), "");
+  origins.note(2, {"openai", "responses", "gpt-5.6"});
+  EXPECT_EQ(responses_body(request).find("phase"), std::string::npos);
+}
+
+TEST(OpenAiOrigins, ReasoningOfTheToolLoopGoesBackWhereTheServerWantsIt) {
+  TestRequest request;
+  request.value().model = "deepseek-reasoner";
+  const auto looking = [](const std::string& id, const std::string& why) {
+    Message out;
+    out.role = Role::kAssistant;
+    Block block = Block::of_text(why);
+    block.kind = BlockKind::kThinking;
+    out.blocks = {block, Block::tool_use(id, "ls", "{}")};
+    return out;
+  };
+  const auto result = [](const std::string& id) {
+    Message out;
+    out.blocks.push_back(Block::tool_result(id, "x", false));
+    return out;
+  };
+  request.user("a").add(looking("c1", "earlier")).add(result("c1"));
+  request.add(Message::of_text(Role::kAssistant, "well")).user("b").add(looking("c2", "now")).add(result("c2"));
+  Origins origins;
+  for (const std::uint64_t seq : {2u, 6u}) origins.note(seq, {"openai", "chat", "deepseek-reasoner"});
+  request.value().origins = &origins;
+  const std::string body = chat_body(request, {.reasoning = "reasoning_content"});
+  EXPECT_NE(body.find(R"("reasoning_content":"now")"), std::string::npos) << body;
+  EXPECT_EQ(body.find("earlier"), std::string::npos) << body;
+  EXPECT_EQ(chat_body(request).find("now"), std::string::npos);
+  origins.note(6, {"openai", "chat", "another"});
+  EXPECT_EQ(chat_body(request, {.reasoning = "reasoning_content"}).find("now"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace agentd
