@@ -171,7 +171,7 @@ ModelResult Turn::send(const ModelRequest& request, bool withhold) {
   ModelResult answer = parts_.provider.complete(request, sink, session_.cancel_,
                                                 Deadline::after(parts_.clock, kModelDeadline));
   if (!answer) return answer;
-  const std::string odd = drop_impossible_usage(parts_.provider.name(), *answer);
+  const std::string odd = drop_impossible_usage(parts_.provider.origin_of(request.model).provider, *answer);
   for (const std::string& note : {answer->note, odd})
     if (!note.empty()) session_.warn(note);
   return answer;
@@ -421,7 +421,7 @@ Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::u
 }
 
 Origin Turn::sent_origin() const {
-  return {std::string(parts_.provider.name()), std::string(parts_.provider.api()), sent_model_};
+  return parts_.provider.origin_of(sent_model_);
 }
 
 RunError Turn::provider_failed(const ModelError& error) {

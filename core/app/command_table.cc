@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::size_t kManyWords = 100'000;
 
-constexpr OptionSpec kProvider{"provider", 'p',       "NAME", "who answers: anthropic, or scripted",
+constexpr OptionSpec kProvider{"provider", 'p',       "NAME", "who answers: anthropic, openai, groq, ollama ... or scripted",
                                {},         "provider"};
-constexpr OptionSpec kModel{"model", 'm', "MODEL", "the model's name", {}, "model"};
+constexpr OptionSpec kModel{
+    "model", 'm', "MODEL", "the model's name, alone or with its provider: openai/gpt-6.1-sol", {}, "model"};
 constexpr OptionSpec kScript{
     "script", 0, "FILE", "replay the answers of FILE (provider scripted)", {}, "scripted.file"};
 constexpr OptionSpec kResume{"resume", 0, "ID",

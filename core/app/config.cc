@@ -468,11 +468,15 @@ std::vector<std::string> Config::free_keys() const {
   return out;
 }
 
-std::vector<std::string> Config::hook_names() const {
+std::vector<std::string> Config::names_below(std::string_view section) const {
   std::set<std::string> names;
-  for (const std::string& key : free_keys()) names.emplace(free_part(key));
+  for (const std::string& key : free_keys())
+    if (key.starts_with(section)) names.emplace(free_part(key));
   return {names.begin(), names.end()};
 }
+
+std::vector<std::string> Config::hook_names() const { return names_below("hooks."); }
+std::vector<std::string> Config::provider_names() const { return names_below("providers."); }
 
 namespace {
 

@@ -77,11 +77,14 @@ class Config {
   const std::vector<std::string>& warnings() const { return warnings_; }
   // Names of hooks that have settings of their own, sorted.
   std::vector<std::string> hook_names() const;
+  // Names of providers that the configuration describes, sorted; those with keys of their own are not among them.
+  std::vector<std::string> provider_names() const;
   // Keys with a free part that are set, sorted: "hooks.guardrail.enabled".
   std::vector<std::string> free_keys() const;
 
  private:
   friend class ConfigReader;
+  std::vector<std::string> names_below(std::string_view section) const;
   const Candidate* winner(std::string_view key) const;
   std::map<std::string, std::vector<Candidate>, std::less<>> said_;  // weakest first
   std::vector<std::string> warnings_;

@@ -10,8 +10,10 @@ namespace {
 constexpr double kMany = 1e12;
 
 constexpr KeySpec kKeys[] = {
-    {"provider", ValueType::kChoice, "anthropic",
-     "Who answers: a model provider, or a file that replays answers.", "anthropic|scripted"},
+    {"provider", ValueType::kText, "anthropic",
+     "Who answers: a provider of models, or scripted, which replays a file. A model's name may name it too: "
+     "openai/gpt-6.1-sol. Unset, a model that the table knows goes to its vendor.",
+     "anthropic|openai|deepseek|mistral|groq|xai|openrouter|ollama|lmstudio|llamacpp|vllm|scripted"},
     {"model", ValueType::kText, "", "The model's name; empty means the provider's default."},
     {"base_url", ValueType::kText, "",
      "Where the provider is reached; empty means its public address."},
@@ -309,6 +311,29 @@ constexpr KeySpec kKeys[] = {
      {},
      1,
      3.6e6},
+    {"providers.openai.base_url",
+     ValueType::kText,
+     "https://api.openai.com/v1",
+     "Where OpenAI's API is reached: https, or http on this machine; base_url beats it. OPENAI_BASE_URL counts where "
+     "nothing else is set.",
+     {},
+     0,
+     0,
+     false,
+     "OPENAI_BASE_URL"},
+    {"providers.openai.api_key_env", ValueType::kText, "OPENAI_API_KEY", "The environment variable that holds the key."},
+    {"providers.*.kind", ValueType::kChoice, "openai",
+     "Whose format the server speaks: that of OpenAI, as most do, or Anthropic's.", "openai|anthropic"},
+    {"providers.*.base_url", ValueType::kText, "",
+     "Where the server is reached: https, or http on this machine. Vendors that agentd knows have their own."},
+    {"providers.*.api_key_env", ValueType::kText, "",
+     "The environment variable that holds the server's key; empty: none is sent, or that of a vendor whom agentd knows."},
+    {"providers.*.api", ValueType::kChoice, "auto",
+     "Of OpenAI's two formats: responses, chat (Chat Completions), or what suits the server.", "auto|responses|chat"},
+    {"providers.*.max_retries", ValueType::kWhole, "2",
+     "Attempts after the first for rate limits, overload and network failures.", {}, 0, 20},
+    {"providers.*.idle_timeout_ms", ValueType::kWhole, "300000",
+     "How long the server may send nothing at all before the call counts as failed.", {}, 1, 3.6e6},
 };
 
 // "*" stands for at least one character and may hold dots: hooks of one file are called "guard.1".

@@ -5,14 +5,12 @@
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
-#include "core/net/url.h"
 #include "core/tokens/bpe.h"
 
 namespace agentd::app {
 namespace {
 
 constexpr std::uint64_t kTableBytesMax = 1u << 20;
-constexpr std::string_view kDefaultModel = "claude-sonnet-5-5";
 constexpr std::int64_t kRetiresSoonDays = 60;
 
 bool said_for_this_run(const Config& config, std::string_view key) {
@@ -63,12 +61,6 @@ Result<ModelTable> load_model_table(const std::string& home, const Config& confi
   return table;
 }
 
-std::string model_name(const Config& config) {
-  const std::string model = config.text("model");
-  if (!model.empty()) return model;
-  return config.text("provider") == "scripted" ? "scripted" : std::string(kDefaultModel);
-}
-
 Result<BudgetPolicy> budget_of(const Config& config, const ModelInfo& model) {
   BudgetPolicy all;
   all.checkpoint_at = config.fraction("compaction.checkpoint_at");
@@ -89,18 +81,6 @@ Result<BudgetPolicy> budget_of(const Config& config, const ModelInfo& model) {
   return out;
 }
 
-Result<ProviderAddress> anthropic_address(const Config& config) {
-  const std::string key =
-      config.text("base_url").empty() ? "providers.anthropic.base_url" : "base_url";
-  ProviderAddress out{config.text(key), {}, config.origin(key)};
-  const Result<HttpUrl> url = parse_http_url(out.url);
-  if (!url) return Error{Code::kInvalid, key + " (" + out.origin + "): " + url.error().message};
-  out.place = url->place();
-  if (url->secure || url->loopback()) return out;
-  return Error{Code::kInvalid, key + " (" + out.origin + "): http://" + one_line(out.place, 100) +
-                                   " would carry the key and the prompts unencrypted; use https"};
-}
-
 ThinkingWish thinking_wish(const Config& config) {
   const std::string effort = config.text("effort");
   return {config.whole("thinking_tokens"), effort == "default" ? std::string() : effort};
@@ -114,12 +94,11 @@ std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const Model
   return std::make_unique<BpeEstimator>(bpe == nullptr ? Bpe::cl100k_base() : *bpe);
 }
 
-std::vector<std::string> model_warnings(const ModelTable& table, const Config& config,
+std::vector<std::string> model_warnings(const ModelTable& table, const Config& config, const std::string& name,
                                         const std::string& home, std::int64_t wall_ms) {
   std::vector<std::string> out;
   // A script decides what is answered; its window is nobody's.
   if (config.text("provider") == "scripted") return out;
-  const std::string name = model_name(config);
   const ModelInfo model = table.find(name);
   const std::string gone = retirement_of(model, name, "--model", wall_ms);
   if (!gone.empty()) out.push_back(gone);

@@ -22,21 +22,9 @@ std::string model_table_file(const std::string& home);
 // ...".
 Result<ModelTable> load_model_table(const std::string& home, const Config& config);
 
-// The model's name as configured; otherwise the provider's default.
-std::string model_name(const Config& config);
-
 // The ladder and the reserve for a model: what its entry says beats what the files say of all
 // models; environment and flags beat both. kInvalid when force_at comes to lie below compact_at.
 Result<BudgetPolicy> budget_of(const Config& config, const ModelInfo& model);
-
-// Where Anthropic's API is reached. kInvalid: the configured address is no URL, or its http would
-// show key and prompts to others on the way; the sentence names the place that says so.
-struct ProviderAddress {
-  std::string url;
-  std::string place;   // "host" or "host:port"
-  std::string origin;  // of the setting
-};
-Result<ProviderAddress> anthropic_address(const Config& config);
 
 // What counts tokens for the model, by tokens.counter.
 std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const ModelInfo& model);
@@ -44,10 +32,10 @@ std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const Model
 // What the user wishes of the model's thinking.
 ThinkingWish thinking_wish(const Config& config);
 
-// What the user should know of the model in use, a sentence each: it is not in the table, it retires
+// What the user should know of the model in use, `name`, a sentence each: it is not in the table, it retires
 // within 60 days, it takes another form of thinking than was configured, or a configured beta does not
 // widen its window.
-std::vector<std::string> model_warnings(const ModelTable& table, const Config& config,
+std::vector<std::string> model_warnings(const ModelTable& table, const Config& config, const std::string& name,
                                         const std::string& home, std::int64_t wall_ms);
 
 }  // namespace agentd::app

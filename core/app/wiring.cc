@@ -13,6 +13,7 @@
 #include "core/app/hook_names.h"
 #include "core/app/model_setup.h"
 #include "core/app/permission_setup.h"
+#include "core/app/provider_setup.h"
 #include "core/app/recipe_setup.h"
 #include "core/app/store_look.h"
 #include "core/app/version.h"
@@ -27,7 +28,6 @@
 #include "core/recipes/recipes.h"
 #include "core/store/lmdb/lmdb_store.h"
 #include "embedded_system_prompt.h"
-#include "providers/anthropic/anthropic.h"
 #include "providers/scripted/scripted.h"
 
 namespace agentd::app {
@@ -148,7 +148,7 @@ class EngineImpl final : public Engine {
       recipe = std::move(*found);
     }
     // First: the library loads on another thread while the rest is set up.
-    if (auto made = make_provider(); !made) return made.error();
+    if (auto made = make_providers(); !made) return made.error();
     if (auto opened = open(); !opened) return opened.error();
     if (auto made = make_agent_services(approver); !made) return made.error();
     if (auto loaded = load_hooks(); !loaded) return loaded.error();
@@ -230,25 +230,47 @@ class EngineImpl final : public Engine {
     auto table = load_model_table(home_, config_);
     if (!table) return usage(table.error());
     models_ = std::move(*table);
-    const ModelInfo model = models_.find(model_name(config_));
+    auto route = model_in_force(config_, models_);
+    if (!route) return usage(route.error());
+    route_ = std::move(*route);
+    const ModelInfo model = models_.find(route_.model);
     auto budget = budget_of(config_, model);
     if (!budget) return usage(budget.error());
     budget_ = *budget;
     estimator_ = make_estimator(config_, model);
     if (options_.needs_model)
-      for (const std::string& warning : model_warnings(models_, config_, home_, app_.clock().wall_ms()))
+      for (const std::string& warning :
+           model_warnings(models_, config_, route_.model, home_, app_.clock().wall_ms()))
         warn(warning);
     return {};
   }
 
-  Result<void, Failure> make_provider() {
-    return config_.text("provider") == "scripted" ? make_scripted() : make_anthropic();
+  Result<void, Failure> make_providers() {
+    if (route_.provider == kScripted && (options_.needs_model || !config_.text("scripted.file").empty()))
+      return make_scripted();
+    const bool scripted = route_.provider == kScripted;  // and nobody will be asked
+    const std::string own = scripted ? std::string("anthropic") : route_.provider;
+    const auto setup = provider_setup(config_, own, true);
+    if (!setup && options_.needs_model) return usage(setup.error());
+    const Variables& variables = app_.surroundings().environment;
+    if (options_.needs_model && !setup->key_variable.empty() && key_in(*setup, variables).empty())
+      return Failure{kExitProvider, "there is no key for " + own + ": set " + setup->key_variable +
+                                        (own == "anthropic" ? " (or ANTHROPIC_AUTH_TOKEN)" : "") +
+                                        ", or replay a file with --script FILE"};
+    http_ = make_http_client(app_.clock());
+    if (options_.needs_model) http_->warm_up();
+    provider_ = std::make_unique<ModelRouter>(
+        provider_names(config_), own,
+        [this, own](const std::string& name) -> Result<std::unique_ptr<ModelProvider>> {
+          AGENTD_TRY(const ProviderSetup found, provider_setup(config_, name, name == own));
+          return make_provider(found, config_, app_.surroundings().environment, *http_, app_.clock());
+        });
+    return {};
   }
 
   Result<void, Failure> make_scripted() {
     ScriptedOptions options{config_.text("scripted.file"), config_.text("scripted.state"),
                             config_.text("scripted.record"), 0};
-    if (options.script_path.empty() && !options_.needs_model) return make_anthropic();
     if (options.script_path.empty())
       return Failure{kExitUsage,
                      "the scripted provider needs a file: --script FILE, or scripted.file in the "
@@ -257,29 +279,6 @@ class EngineImpl final : public Engine {
     // A broken or missing script is a mistake of the user, as a broken configuration is.
     if (!provider) return usage(provider.error());
     provider_ = std::move(*provider);
-    return {};
-  }
-
-  Result<void, Failure> make_anthropic() {
-    AnthropicOptions options;
-    const std::string variable = config_.text("providers.anthropic.api_key_env");
-    options.api_key = app_.surroundings().environment(variable).value_or("");
-    options.auth_token = app_.surroundings().environment("ANTHROPIC_AUTH_TOKEN").value_or("");
-    if (options_.needs_model && options.api_key.empty() && options.auth_token.empty())
-      return Failure{kExitProvider, "there is no key for Anthropic: set " + variable +
-                                        " (or ANTHROPIC_AUTH_TOKEN), or replay a file with --script FILE"};
-    if (auto address = anthropic_address(config_); address)
-      options.base_url = std::move(address->url);
-    else if (options_.needs_model)
-      return usage(address.error());
-    options.betas = config_.list("providers.anthropic.betas");
-    options.user_agent = "agentd/" AGENTD_VERSION;
-    options.retry.retries =
-        static_cast<std::uint32_t>(config_.whole("providers.anthropic.max_retries"));
-    options.idle_timeout = Milliseconds(config_.whole("providers.anthropic.idle_timeout_ms"));
-    http_ = make_http_client(app_.clock());
-    if (options_.needs_model) http_->warm_up();
-    provider_ = make_anthropic_provider(std::move(options), *http_, app_.clock());
     return {};
   }
 
@@ -297,7 +296,7 @@ class EngineImpl final : public Engine {
   AgentOptions agent_options(std::string system, std::string instructions) const {
     AgentOptions out;
     out.provider = std::string(provider_->name());
-    out.model = model_name(config_);
+    out.model = route_.model;
     out.system_prompt = std::move(system);
     out.instructions = std::move(instructions);
     out.cwd = project_.cwd;
@@ -561,6 +560,7 @@ class EngineImpl final : public Engine {
   std::optional<Recipe> recipe_;  // in use
   RecipeValues recipe_arguments_;
   ModelTable models_;
+  ModelRoute route_;  // who answers in this run, and as what
   BudgetPolicy budget_;
   std::unique_ptr<TokenEstimator> estimator_;
   TokenTable tokens_;

@@ -128,6 +128,10 @@ class ModelProvider {
   virtual ~ModelProvider() = default;
   virtual std::string_view name() const = 0;  // "anthropic"
   virtual std::string_view api() const { return {}; }  // the wire format: "messages"
+  // What the answer of a model of that name comes from.
+  virtual Origin origin_of(std::string_view model) const {
+    return {std::string(name()), std::string(api()), std::string(model)};
+  }
   // Blocks until the answer is whole, the deadline passed or cancel is set.
   virtual ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                                Deadline deadline) = 0;

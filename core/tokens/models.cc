@@ -164,6 +164,9 @@ Result<ModelTable> ModelTable::parse(std::string_view json) {
   base.max_output = otherwise["max_output"].uint_or(base.max_output);
   base.thinking =
       parse_thinking_kind(otherwise["thinking"].string_or({})).value_or(base.thinking);
+  const JsonView defaults = document.root()["defaults"];
+  for (std::size_t i = 0; i < defaults.size(); ++i)
+    table.defaults_.emplace(defaults.key_at(i), defaults.at(i).string_or({}));
   for (const std::string_view section : {"models", "retired"}) {
     const JsonView models = document.root()[section];
     for (std::size_t i = 0; i < models.size(); ++i) {
@@ -215,6 +218,11 @@ const ModelInfo* ModelTable::match(std::string_view model) const {
     if (best != nullptr) return best;
   }
   return nullptr;
+}
+
+std::string ModelTable::default_of(const std::string& provider) const {
+  const auto found = defaults_.find(provider);
+  return found == defaults_.end() ? std::string() : found->second;
 }
 
 ModelInfo ModelTable::find(std::string_view model) const {

@@ -97,6 +97,9 @@ class ModelTable {
   ModelInfo find(std::string_view model) const;
   bool knows(std::string_view model) const { return match(model) != nullptr; }
   const std::vector<ModelInfo>& models() const { return models_; }
+  // The model that a provider is asked for when nobody has named one; empty = there is none.
+  std::string default_of(const std::string& provider) const;
+  const std::map<std::string, std::string>& defaults() const { return defaults_; }
   // What an unknown model is taken for.
   const ModelInfo& otherwise() const { return otherwise_; }
 
@@ -105,6 +108,7 @@ class ModelTable {
 
   ModelInfo otherwise_;
   std::vector<ModelInfo> models_;
+  std::map<std::string, std::string> defaults_;  // by provider
   std::vector<std::string> active_;
 };
 

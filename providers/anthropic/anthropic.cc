@@ -30,8 +30,6 @@ std::string joined(const std::vector<std::string>& parts) {
   return out;
 }
 
-constexpr FailureWords kWords{kAnthropic, anthropic_http_failure, anthropic_stream_failure, "request-id"};
-
 class Anthropic final : public ModelProvider {
  public:
   Anthropic(AnthropicOptions options, HttpClient& http, const Clock& clock,
@@ -40,19 +38,20 @@ class Anthropic final : public ModelProvider {
         http_(http),
         clock_(clock),
         sleeper_(sleeper ? std::move(sleeper) : make_sleeper(clock)),
-        url_(endpoint(options_.base_url)) {
+        url_(endpoint(options_.base_url)),
+        words_{options_.name, anthropic_http_failure, anthropic_stream_failure, "request-id"} {
     options_.api_key = trimmed_key(std::move(options_.api_key));
     options_.auth_token = trimmed_key(std::move(options_.auth_token));
   }
 
-  std::string_view name() const override { return kAnthropic; }
+  std::string_view name() const override { return options_.name; }
   std::string_view api() const override { return "messages"; }
 
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override {
     if (options_.api_key.empty() && options_.auth_token.empty())
       return failed(ModelErrorKind::kAuth,
-                    "anthropic: there is no API key; set ANTHROPIC_API_KEY or providers.anthropic.api_key");
+                    options_.name + ": there is no API key; set ANTHROPIC_API_KEY or providers.anthropic.api_key");
     const auto known = [this](std::string_view signature) { return !is_refused(signature); };
     ModelResult answer = ask(request, known, sink, cancel, deadline);
     if (answer || !is_about_thinking(answer.error())) return answer;
@@ -70,8 +69,8 @@ class Anthropic final : public ModelProvider {
   ModelResult ask(const ModelRequest& request, const ThinkingFilter& keeps, ModelSink& sink,
                   const CancelToken& cancel, Deadline deadline) const {
     JsonWriter body;
-    if (auto written = write_anthropic_request(body, request, options_.cache, keeps); !written)
-      return failed(ModelErrorKind::kInvalid, "anthropic: " + written.error().message);
+    if (auto written = write_anthropic_request(body, request, options_.cache, keeps, options_.name); !written)
+      return failed(ModelErrorKind::kInvalid, options_.name + ": " + written.error().message);
     const HttpRequest http = http_request(body.text());
     const Retrier retrier(options_.retry, *sleeper_, clock_);
     return retrier.run([&] { return attempt(http, sink, cancel, deadline); }, sink, cancel, deadline);
@@ -120,7 +119,7 @@ class Anthropic final : public ModelProvider {
   Attempt attempt(const HttpRequest& http, ModelSink& sink, const CancelToken& cancel,
                   Deadline deadline) const {
     AnthropicAnswer answer(sink);
-    return exchange({http_, clock_, kWords, secret()}, http, answer, cancel, deadline);
+    return exchange({http_, clock_, words_, secret()}, http, answer, cancel, deadline);
   }
 
   const std::string& secret() const {
@@ -132,6 +131,7 @@ class Anthropic final : public ModelProvider {
   const Clock& clock_;
   const std::unique_ptr<Sleeper> sleeper_;
   const std::string url_;
+  const FailureWords words_;
   mutable std::mutex mutex_;
   std::unordered_set<std::size_t> refused_;  // hashes of signatures; guarded by mutex_
 };

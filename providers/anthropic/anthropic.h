@@ -17,6 +17,7 @@
 namespace agentd {
 
 struct AnthropicOptions {
+  std::string name = "anthropic";  // of the provider, in origins and sentences
   std::string api_key;     // header x-api-key
   std::string auth_token;  // header Authorization: Bearer; used when there is no api_key
   std::string base_url = "https://api.anthropic.com";  // with or without a last "/v1"

@@ -36,8 +36,8 @@ bool looks_like_object(std::string_view json) {
 
 class Writer {
  public:
-  Writer(JsonWriter& out, bool cache, const ThinkingFilter& keeps)
-      : out_(out), cache_(cache), keeps_(keeps) {}
+  Writer(JsonWriter& out, bool cache, const ThinkingFilter& keeps, std::string_view provider)
+      : out_(out), cache_(cache), keeps_(keeps), provider_(provider) {}
 
   Result<void> write(const ModelRequest& request) {
     const std::string_view closing =
@@ -140,7 +140,7 @@ class Writer {
              const agentd_block& block) const {
     if (row.role != AGENTD_ROLE_ASSISTANT) return false;
     const Origin* const from = request.origins == nullptr ? nullptr : request.origins->of(row.seq);
-    if (from != nullptr && (from->provider != kAnthropic || from->model != request.model))
+    if (from != nullptr && (from->provider != provider_ || from->model != request.model))
       return false;
     return !keeps_ || keeps_(view_of(block.opaque));
   }
@@ -263,13 +263,14 @@ class Writer {
   JsonWriter& out_;
   const bool cache_;
   const ThinkingFilter& keeps_;
+  const std::string_view provider_;
 };
 
 }  // namespace
 
 Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, bool cache,
-                                     const ThinkingFilter& keeps) {
-  return Writer(out, cache, keeps).write(request);
+                                     const ThinkingFilter& keeps, std::string_view provider) {
+  return Writer(out, cache, keeps, provider).write(request);
 }
 
 }  // namespace agentd

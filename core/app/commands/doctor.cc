@@ -16,6 +16,7 @@
 #include "core/app/hook_names.h"
 #include "core/app/model_setup.h"
 #include "core/app/permission_setup.h"
+#include "core/app/provider_setup.h"
 #include "core/app/version.h"
 #include "core/app/wiring.h"
 #include "core/base/bytes.h"
@@ -235,53 +236,58 @@ void check_permissions(Report& report, const App& app, const HooksHere& here) {
     report.say(Verdict::kBroken, roots.error().message);
 }
 
-void check_model(Report& report, const Config& config, const std::string& home,
-                 std::int64_t wall_ms) {
-  const Result<ModelTable> table = load_model_table(home, config);
-  if (!table) return report.say(Verdict::kBroken, table.error().message);
-  const std::string name = model_name(config);
-  const ModelInfo model = table->find(name);
-  if (auto budget = budget_of(config, model); !budget)
-    return report.say(Verdict::kBroken, budget.error().message);
-  const std::vector<std::string> warnings = model_warnings(*table, config, home, wall_ms);
-  for (const std::string& warning : warnings) report.say(Verdict::kWarn, warning);
-  if (warnings.empty())
-    report.say(Verdict::kNote, "model in force: " + name + " ('agentd models " + name + "' tells more)");
+// One that is in force must be complete; of the others it is told which have a key.
+void check_provider(Report& report, const App& app, const Config& config, const std::string& name, bool needed) {
+  const auto setup = provider_setup(config, name, needed);
+  if (!setup) return report.say(needed ? Verdict::kBroken : Verdict::kWarn, setup.error().message);
+  const std::string used = key_in(*setup, app.surroundings().environment);
+  if (used.empty() && !needed) return;
+  if (setup->key_variable.empty())
+    report.say(Verdict::kOk, name + ": wants no key");
+  else
+    report.say(used.empty() ? Verdict::kBroken : Verdict::kOk,
+               name + ": " + (used.empty() ? setup->key_variable + " is not set"
+                                           : used + " is set (not checked: nobody was asked)"));
+  if (used.empty() && !setup->key_variable.empty())
+    report.advise("export " + setup->key_variable + "=..., or use --script FILE, which needs no key");
+  report.say(Verdict::kNote, name + ": requests go to " + setup->place + " (" + setup->url_origin + ")");
 }
 
-void check_provider(Report& report, const App& app, const Config& config) {
-  const std::string variable = config.text("providers.anthropic.api_key_env");
-  const auto is_set = [&](const std::string& name) {
-    return !app.surroundings().environment(name).value_or("").empty();
-  };
-  const std::string used = is_set(variable) ? variable : "ANTHROPIC_AUTH_TOKEN";
-  const bool key = is_set(used);
-  const bool needed = config.text("provider") == "anthropic";
-  report.say(Verdict::kNote, "provider in force: " + config.text("provider") + " (" +
-                                 config.origin("provider") + ")");
-  report.say(
-      key      ? Verdict::kOk
-      : needed ? Verdict::kBroken
-               : Verdict::kNote,
-      "anthropic: " + (key ? used + " is set (not checked: nobody was asked)" : variable + " is not set"));
-  if (!key && needed)
-    report.advise("export " + variable + "=..., or use --script FILE, which needs no key");
-  if (const auto address = anthropic_address(config); address)
-    report.say(Verdict::kNote, "anthropic: requests go to " + address->place + " (" + address->origin + ")");
-  else
-    report.say(needed ? Verdict::kBroken : Verdict::kWarn, address.error().message);
+void check_script(Report& report, const Config& config) {
+  const std::string script = config.text("scripted.file");
+  const bool readable = !script.empty() && ::access(script.c_str(), R_OK) == 0;
+  report.say(readable ? Verdict::kOk : Verdict::kWarn,
+             script.empty() ? "scripted: no file is set; give --script FILE"
+                            : "scripted: " + script + (readable ? "" : " cannot be read"));
+}
+
+void check_providers(Report& report, const App& app, const Config& config, const std::string& in_force) {
+  for (const std::string& name : provider_names(config))
+    if (name != kScripted) check_provider(report, app, config, name, name == in_force);
+  const bool needed = in_force != kScripted;
   const Result<std::string> library = http_library_version();
   report.say(library  ? Verdict::kOk
              : needed ? Verdict::kBroken
                       : Verdict::kWarn,
              library ? *library : library.error().message);
   if (!library) report.advise("install libcurl (Debian: apt install libcurl4)");
-  if (needed) return;
-  const std::string script = config.text("scripted.file");
-  const bool readable = !script.empty() && ::access(script.c_str(), R_OK) == 0;
-  report.say(readable ? Verdict::kOk : Verdict::kWarn,
-             script.empty() ? "scripted: no file is set; give --script FILE"
-                            : "scripted: " + script + (readable ? "" : " cannot be read"));
+  if (!needed) check_script(report, config);
+}
+
+void check_model(Report& report, const App& app, const Config& config, const std::string& home) {
+  const Result<ModelTable> table = load_model_table(home, config);
+  if (!table) return report.say(Verdict::kBroken, table.error().message);
+  const auto route = model_in_force(config, *table);
+  if (!route) return report.say(Verdict::kBroken, route.error().message);
+  report.say(Verdict::kNote, "provider in force: " + route->provider + " (" + config.origin("provider") + ")");
+  check_providers(report, app, config, route->provider);
+  const ModelInfo model = table->find(route->model);
+  if (auto budget = budget_of(config, model); !budget)
+    return report.say(Verdict::kBroken, budget.error().message);
+  const std::vector<std::string> warnings = model_warnings(*table, config, route->model, home, app.clock().wall_ms());
+  for (const std::string& warning : warnings) report.say(Verdict::kWarn, warning);
+  if (warnings.empty())
+    report.say(Verdict::kNote, "model in force: " + route->model + " ('agentd models " + route->model + "' tells more)");
 }
 
 bool in_path(const App& app, const std::string& program) {
@@ -337,8 +343,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   report.section("Permissions");
   check_permissions(report, app, here);
   report.section("Provider");
-  check_provider(report, app, *config);
-  check_model(report, *config, *home, app.clock().wall_ms());
+  check_model(report, app, *config, *home);
   report.section("Sandbox");
   check_sandbox(report, app);
   app.out().print(report.broken() ? "\nSomething needed is broken; see above.\n"

@@ -5,6 +5,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/exit_codes.h"
 #include "core/app/model_setup.h"
+#include "core/app/provider_setup.h"
 #include "core/app/terminal.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -169,6 +170,8 @@ int models_command(App& app, const Arguments& arguments) {
   if (!config) return app.fail(kExitUsage, config.error().message);
   const Result<ModelTable> table = load_model_table(*home, *config);
   if (!table) return app.fail(kExitUsage, table.error().message);
+  const Result<ModelRoute> route = model_in_force(*config, *table);
+  const std::string in_force = route ? route->model : std::string();
   const std::string name = arguments.words().empty() ? std::string() : arguments.words()[0];
   std::vector<ModelInfo> wanted;
   if (!name.empty()) {
@@ -180,7 +183,7 @@ int models_command(App& app, const Arguments& arguments) {
   std::vector<Shown> models;
   for (ModelInfo& info : wanted) {
     Result<Shown> one =
-        shown_as(*config, std::move(info), !name.empty() && name == model_name(*config));
+        shown_as(*config, std::move(info), !name.empty() && name == in_force);
     if (!one) return app.fail(kExitUsage, one.error().message);
     models.push_back(std::move(*one));
   }

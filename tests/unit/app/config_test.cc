@@ -83,7 +83,7 @@ TEST_F(ConfigTest, WrongTypesAreToldWithTheirPlace) {
   EXPECT_EQ(error("compaction: {compact_at: 1.5}\n"),
             "config.yaml:1:14: compaction.compact_at must be a number from 0.01 to 1, not '1.5'");
   EXPECT_EQ(error("provider: [a, b]\n"),
-            "config.yaml:1:1: provider must be one of anthropic, scripted, not 'a list'");
+            "config.yaml:1:1: provider must be text, not 'a list'");
   EXPECT_EQ(error("compaction: 5\n"),
             "config.yaml:1:1: 'compaction' is a section with keys of its own");
   EXPECT_EQ(error("permissions: {allow: {bash: true}}\n"),
@@ -97,9 +97,8 @@ TEST_F(ConfigTest, AQuotedNumberIsText) {
 
 TEST_F(ConfigTest, AWrongChoiceNamesTheNearest) {
   EXPECT_EQ(
-      error("provider: antropic\n"),
-      "config.yaml:1:1: provider must be one of anthropic, scripted, not 'antropic': did you mean "
-      "'anthropic'?");
+      error("permissions: {mode: alow}\n"),
+      "config.yaml:1:15: permissions.mode must be one of ask, allow, deny, not 'alow': did you mean 'allow'?");
 }
 
 TEST_F(ConfigTest, HooksRunInProcessesOfTheirOwnUnlessOneSaysOtherwise) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program says of the model in use, and whether what is built in is still served.
 #include "core/app/model_setup.h"
+#include "core/app/provider_setup.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +32,9 @@ Config config_of(const std::vector<std::pair<std::string, std::string>>& setting
 
 std::vector<std::string> warnings(const std::vector<std::pair<std::string, std::string>>& settings,
                                   std::int64_t wall_ms) {
-  return model_warnings(ModelTable::embedded(), config_of(settings), "/home/ann/.agent", wall_ms);
+  const Config config = config_of(settings);
+  const ModelTable table = ModelTable::embedded();
+  return model_warnings(table, config, model_in_force(config, table)->model, "/home/ann/.agent", wall_ms);
 }
 
 TEST(ModelWarnings, AModelIsToldSixtyDaysBeforeItsLastDay) {
@@ -93,37 +96,108 @@ Config in_environment(std::map<std::string, std::string> variables, const std::s
   return std::move(*config);
 }
 
-std::string address(const Config& config) {
-  const auto found = anthropic_address(config);
-  return found ? found->place + " (" + found->origin + ")" : found.error().message;
+std::string address(const Config& config, const std::string& provider = "anthropic") {
+  const auto found = provider_setup(config, provider, true);
+  return found ? found->place + " (" + found->url_origin + ")" : found.error().message;
 }
 
 TEST(ProviderAddress, TheProvidersVariableCountsWhereNothingElseIsSet) {
   testing::TempDir directory;
   const std::string file = directory.file("config.yaml");
   ASSERT_TRUE(write_file_atomically(
-      file, "providers: {anthropic: {base_url: https://file.example/x}}\n", 0600));
+      file, "providers: {anthropic: {base_url: https://file.example/x, api_key_env: MY_KEY}}\n", 0600));
   const std::pair<const std::string, std::string> theirs{"ANTHROPIC_BASE_URL",
                                                          " https://gateway.example:8443/llm/ \n"};
+  const std::pair<const std::string, std::string> key{"AGENTD_PROVIDERS_ANTHROPIC_API_KEY_ENV", "MY_KEY"};
   EXPECT_EQ(address(in_environment({})), "api.anthropic.com (default)");
   EXPECT_EQ(address(in_environment({theirs})), "gateway.example:8443 (ANTHROPIC_BASE_URL)");
   EXPECT_EQ(address(in_environment({{"ANTHROPIC_BASE_URL", " "}})), "api.anthropic.com (default)");
   EXPECT_EQ(address(in_environment({theirs}, file)), "file.example (" + file + ":1)");
-  EXPECT_EQ(address(in_environment({theirs, {"AGENTD_PROVIDERS_ANTHROPIC_BASE_URL", "https://ours"}})),
+  EXPECT_EQ(address(in_environment({theirs, key, {"AGENTD_PROVIDERS_ANTHROPIC_BASE_URL", "https://ours"}})),
             "ours (AGENTD_PROVIDERS_ANTHROPIC_BASE_URL)");
-  EXPECT_EQ(address(in_environment({theirs, {"AGENTD_BASE_URL", "https://all"}})),
+  EXPECT_EQ(address(in_environment({theirs, key, {"AGENTD_BASE_URL", "https://all"}})),
             "all (AGENTD_BASE_URL)");
+  EXPECT_EQ(address(in_environment({{"OPENAI_BASE_URL", "https://gateway.example/v1"}}), "openai"),
+            "gateway.example (OPENAI_BASE_URL)");
+}
+
+TEST(ProviderAddress, AKeyGoesToNoHostThatItWasNotSetFor) {
+  for (const char* const provider : {"anthropic", "openai", "groq"}) {
+    const std::string said = address(in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}), provider);
+    EXPECT_NE(said.find("was not set for other.example: name the variable that holds its key in providers." +
+                        std::string(provider) + ".api_key_env"),
+              std::string::npos)
+        << said;
+  }
+  // Its own host, this machine, and a server that gets no key of a vendor's.
+  EXPECT_EQ(address(in_environment({{"AGENTD_BASE_URL", "https://api.openai.com/v2"}}), "openai"),
+            "api.openai.com (AGENTD_BASE_URL)");
+  EXPECT_EQ(address(in_environment({{"AGENTD_BASE_URL", "http://127.0.0.1:9/v1"}}), "openai"),
+            "127.0.0.1:9 (AGENTD_BASE_URL)");
+  EXPECT_EQ(address(in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}), "ollama"),
+            "other.example (AGENTD_BASE_URL)");
 }
 
 TEST(ProviderAddress, HttpIsForThisMachineAlone) {
   for (const char* const url : {"http://127.0.0.1:9000", "http://localhost/x", "http://[::1]:80"})
-    EXPECT_TRUE(anthropic_address(in_environment({{"ANTHROPIC_BASE_URL", url}}))) << url;
+    EXPECT_TRUE(provider_setup(in_environment({{"ANTHROPIC_BASE_URL", url}}), "anthropic", true)) << url;
   EXPECT_EQ(address(in_environment({{"ANTHROPIC_BASE_URL", "http://user:pw@gateway.example:80/secret"}})),
             "providers.anthropic.base_url (ANTHROPIC_BASE_URL): http://gateway.example:80 would carry the "
             "key and the prompts unencrypted; use https");
   EXPECT_EQ(address(in_environment({{"ANTHROPIC_BASE_URL", "gateway.example"}})),
             "providers.anthropic.base_url (ANTHROPIC_BASE_URL): 'gateway.example' is no usable URL: it must "
             "begin with https:// or http://");
+}
+
+// ---- who answers
+
+std::string in_force(const std::map<std::string, std::string>& variables) {
+  const auto route = model_in_force(in_environment(variables), ModelTable::embedded());
+  return route ? route->provider + " " + route->model : route.error().message;
+}
+
+TEST(ModelInForce, IsWhatProviderAndModelSayTogether) {
+  const auto of = [](const std::string& model, const std::string& provider = {}) {
+    std::map<std::string, std::string> variables;
+    if (!model.empty()) variables["AGENTD_MODEL"] = model;
+    if (!provider.empty()) variables["AGENTD_PROVIDER"] = provider;
+    return in_force(variables);
+  };
+  EXPECT_EQ(of(""), "anthropic claude-sonnet-5-5");
+  EXPECT_EQ(of("", "openai"), "openai gpt-6.1-terra");
+  EXPECT_EQ(of("openai/gpt-6-luna"), "openai gpt-6-luna");
+  EXPECT_EQ(of("gpt-6-luna"), "openai gpt-6-luna");             // the table knows whose it is
+  EXPECT_EQ(of("gpt-6-luna", "groq"), "groq gpt-6-luna");       // the user says whose
+  EXPECT_EQ(of("openai/gpt-6-luna", "groq"), "openai gpt-6-luna");
+  EXPECT_EQ(of("nobody-knows"), "anthropic nobody-knows");
+  EXPECT_EQ(of("openrouter/anthropic/claude-opus-5-5"), "openrouter anthropic/claude-opus-5-5");
+  EXPECT_EQ(of("meta/llama", "ollama"), "ollama meta/llama");   // no provider's name
+  EXPECT_EQ(of("", "scripted"), "scripted scripted");
+  EXPECT_EQ(of("openai/gpt-6-luna", "scripted"), "scripted openai/gpt-6-luna");
+  EXPECT_NE(of("", "ollama").find("'ollama' has no default: give --model NAME"), std::string::npos);
+  EXPECT_NE(of("", "opnai").find("no provider is named 'opnai': did you mean 'openai'?"), std::string::npos);
+}
+
+TEST(ModelInForce, AProviderOfTheConfigurationIsOneToo) {
+  testing::TempDir directory;
+  const std::string file = directory.file("config.yaml");
+  ASSERT_TRUE(write_file_atomically(
+      file, "providers:\n  work: {base_url: https://llm.work.example/v1, api_key_env: WORK_KEY, max_retries: 5}\n"
+            "  gate: {kind: anthropic, base_url: https://gate.example}\n  lost: {max_retries: 1}\n", 0600));
+  const Config config = in_environment({{"AGENTD_MODEL", "work/some/model"}}, file);
+  const auto route = model_in_force(config, ModelTable::embedded());
+  ASSERT_TRUE(route) << route.error().message;
+  EXPECT_EQ(route->provider + " " + route->model, "work some/model");
+  const auto work = provider_setup(config, "work", true);
+  ASSERT_TRUE(work) << work.error().message;
+  EXPECT_EQ(work->key_variable, "WORK_KEY");
+  EXPECT_EQ(work->kind, ProviderSetup::Kind::kOpenAi);
+  const auto gate = provider_setup(config, "gate", false);
+  ASSERT_TRUE(gate) << gate.error().message;
+  EXPECT_EQ(gate->kind, ProviderSetup::Kind::kAnthropic);
+  EXPECT_EQ(gate->key_variable, "");  // no vendor's key goes there
+  EXPECT_NE(provider_setup(config, "lost", false).error().message.find("has no address: set providers.lost.base_url"),
+            std::string::npos);
 }
 
 // ---- on the day of a release
@@ -150,7 +224,7 @@ std::vector<std::string> past_on(const std::string& date) {
       out.push_back("not yet retired: " + info.pattern);
     if (!info.summary_model.empty()) look(info.summary_model, info.pattern + " is summarised by ");
   }
-  look(model_name(config_of({})), "the default model is ");
+  for (const auto& [provider, model] : table.defaults()) look(model, "the default model of " + provider + " is ");
   return out;
 }
 
