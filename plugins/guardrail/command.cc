@@ -19,7 +19,7 @@ bool holds(const std::string_view (&names)[N], std::string_view name) {
 
 // They run what follows their own options.
 constexpr std::string_view kWrappers[] = {"sudo",   "doas",   "env",     "nohup",   "time",
-                                          "nice",   "ionice", "command", "exec",    "xargs",
+                                          "nice",   "ionice", "command", "exec",    "xargs", "coproc",
                                           "setsid", "stdbuf", "timeout", "builtin", "busybox"};
 // All of their paths may be changed.
 constexpr std::string_view kWriters[] = {"tee",      "mv",    "dd",     "chmod", "chown",  "chgrp",
@@ -189,8 +189,8 @@ class Reader {
     mark(name, program);
     mark_removed();
     for (std::size_t i = 0; i < words_.size(); ++i) emit(words_[i]);
-    if ((name == "cd" || name == "pushd") && program + 1 < words_.size())
-      directory_ = words_[program + 1].text;
+    if (name == "cd" || name == "pushd")
+      directory_ = program + 1 < words_.size() ? words_[program + 1].text : "~";
     words_.clear();
     redirected_.clear();
   }
@@ -223,7 +223,13 @@ class Reader {
       for (std::size_t i = program + 1; i < words_.size(); ++i) words_[i].written = true;
     if (holds(kNaming, name))
       for (std::size_t i = program + 1; i + 1 < words_.size(); ++i)
-        if (holds(kNamedBy, words_[i].text)) words_[i + 1].written = true;
+        if (holds(kNamedBy, words_[i].text) || ends_in_output(words_[i].text)) words_[i + 1].written = true;
+    if (holds(kNaming, name))  // -opath, -Opath, --output=path; where its letters end cannot be told
+      for (std::size_t i = program + 1; i < words_.size(); ++i) {
+        const std::string& text = words_[i].text;
+        const bool glued = text.size() > 2 && text[0] == '-' && (text[1] == 'o' || text[1] == 'O' || text[1] == 'P');
+        if (glued || text.starts_with("--output")) words_[i].written = true;
+      }
     if (holds(kCopiers, name)) {
       words_.back().written = true;
       for (std::size_t i = program + 1; i + 1 < words_.size(); ++i)
@@ -232,6 +238,11 @@ class Reader {
       for (Word& word : words_)
         if (word.text.starts_with("--target-directory=")) word.written = true;
     }
+  }
+
+  // The last of several letters names what is written: -qO, -sSLo.
+  static bool ends_in_output(const std::string& option) {
+    return option.size() > 2 && option[0] == '-' && option[1] != '-' && (option.back() == 'o' || option.back() == 'O');
   }
 
   static std::string base_name(const std::string& text) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/guardrail/rules.h"
 
+#include <algorithm>
+
 namespace guardrail {
 namespace {
 
@@ -10,6 +12,14 @@ using agentd::JsonView;
 using agentd::Result;
 
 constexpr std::size_t kRulesMax = 1'000;
+constexpr const char* kControl =
+    " holds a line end or a control character, as \"\\b\" between double quotes is: write it in single quotes";
+
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == '\x7f';
+  });
+}
 
 Error wrong(std::string what) { return {Code::kInvalid, std::move(what)}; }
 
@@ -34,6 +44,8 @@ Result<void> read_input(JsonView value, const std::string& where, Rule& out) {
     const std::string key(value.key_at(i));
     if (!value.at(i).is_string())
       return wrong(where + ".input." + key + " must be an expression, not " + value.at(i).text());
+    if (has_control(value.at(i).string_or("")))
+      return wrong(where + ".input." + key + kControl);
     auto made = agentd::Regex::compile(value.at(i).string_or(""));
     if (!made)
       return Error{made.error().code, where + ".input." + key + ": " + made.error().message};
@@ -42,17 +54,30 @@ Result<void> read_input(JsonView value, const std::string& where, Rule& out) {
   return {};
 }
 
+// What no path can be would guard none.
+Result<void> add_glob(std::string_view glob, const std::string& what, Rule& out) {
+  if (has_control(glob)) return wrong(what + kControl);
+  if (glob.starts_with(' ') || glob.ends_with(' ')) return wrong(what + " has a blank at its end");
+  if (glob.starts_with('!')) return wrong(what + ": a glob cannot be turned round by '!': name what is meant");
+  if (glob.starts_with('^') || glob.ends_with('$') || glob.find(".*") != std::string_view::npos)
+    return wrong(what + " is an expression, and a glob is meant, as in secrets/** or *.pem");
+  if (const std::size_t brace = glob.find('{');
+      brace != std::string_view::npos && glob.find(',', brace) != std::string_view::npos)
+    return wrong(what + " has braces, which globs do not read here: write one glob for each");
+  while (glob.starts_with("./")) glob.remove_prefix(2);
+  out.path.emplace_back(std::string(glob) + (glob.ends_with('/') && glob.size() > 1 ? "**" : ""));
+  return {};
+}
+
 Result<void> read_path(JsonView value, const std::string& where, Rule& out) {
-  if (value.is_string()) {
-    out.path.emplace_back(value.string_or(""));
-  } else if (!value.is_array() || value.size() == 0) {
+  if (value.is_string()) return add_glob(value.string_or(""), where + ".path", out);
+  if (!value.is_array() || value.size() == 0)
     return wrong(where + ".path must be a list of globs, not " + value.text());
-  }
   for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) {
     if (value.at(i).string_or("").empty())
       return wrong(where + ".path[" + std::to_string(i) + "] must be a glob, not " +
                    value.at(i).text());
-    out.path.emplace_back(value.at(i).string_or(""));
+    AGENTD_TRY_VOID(add_glob(value.at(i).string_or(""), where + ".path[" + std::to_string(i) + "]", out));
   }
   return {};
 }
@@ -73,6 +98,9 @@ Result<void> read_tool(JsonView value, const std::string& what, std::string& out
     while (name.ends_with(' ')) name.remove_suffix(1);
     if (name.empty() || name.find_first_of(", ;\t\r\n") != std::string_view::npos)
       return wrong(what + " is no list of tools: put | between their names, as in bash|read_file, not " +
+                   value.text());
+    if (name.find(".*") != std::string_view::npos || name.find_first_of("^$()+") != std::string_view::npos)
+      return wrong(what + " is an expression, and a name or a glob is meant, as in bash or mcp__*, not " +
                    value.text());
     if (bar == std::string_view::npos) return {};
     rest.remove_prefix(bar + 1);

@@ -47,13 +47,14 @@ constexpr CommandRule kCommands[] = {
      Verdict::kAsk, "it would change who may use the system or the home directory"},
     {"overwrite-disk",
      AGENTD_WORD R"re((?:mkfs(?:\.\w+)?|wipefs|blkdiscard)\s)re"
-                 R"re(|(?:of=|>\s*)/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/))re",
+                 R"re(|(?:of=|>\s*)/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/))re"
+                 R"re(|(?:shred|cp|mv|tee)\s[^;&|\n]*/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/))re",
      Verdict::kDeny, "it would overwrite a disk"},
     {"fork-bomb", R"re(:\s*\(\s*\)\s*\{\s*:\s*\|\s*:)re", Verdict::kDeny,
      "it would fill the machine with processes"},
     {"run-download",
      AGENTD_WORD AGENTD_FETCHERS
-     R"re(\s[^;\n]*\|\s*)re" AGENTD_WRAPPERS AGENTD_SHELLS AGENTD_WORD_END,
+     R"re(\s[^;\n]*\|&?\s*)re" AGENTD_WRAPPERS AGENTD_SHELLS AGENTD_WORD_END,
      Verdict::kDeny, kDownload},
     {"run-download",
      AGENTD_WORD R"re((?:(?:ba|z|da|k|fi)?sh|eval|source|\.|python[0-9.]*|perl)\s+)re"
@@ -61,7 +62,11 @@ constexpr CommandRule kCommands[] = {
      Verdict::kDeny, kDownload},
     {"run-encoded",
      R"re((?:base64\s+(?:-\w+\s+)*(?:-d|-D|--decode)|xxd\s+-r|openssl\s+(?:enc|base64)\s)re"
-     R"re([^;|\n]*-d)[^;\n]*\|\s*)re" AGENTD_WRAPPERS AGENTD_SHELLS AGENTD_WORD_END,
+     R"re([^;|\n]*-d)[^;\n]*\|&?\s*)re" AGENTD_WRAPPERS AGENTD_SHELLS AGENTD_WORD_END,
+     Verdict::kDeny, "it would run a command that cannot be read"},
+    {"run-encoded",
+     AGENTD_WORD R"re((?:(?:ba|z|da|k)?sh\s+-c|eval|source|\.)\s+)re"
+     R"re((?:<\(|\$\(|`)[^;\n]*(?:base64\s+(?:-\w+\s+)*(?:-d|-D|--decode)|xxd\s+-r))re",
      Verdict::kDeny, "it would run a command that cannot be read"},
     {"git-hooks-path", R"re(core\.(?:hooksPath|fsmonitor|sshCommand)(?:[\s=]|$))re", Verdict::kAsk,
      "it changes what git runs by itself"},
