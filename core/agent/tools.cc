@@ -239,7 +239,8 @@ void Turn::decide_permission(Prepared& prepared, const Outcome* outcome) {
 void Turn::ask_permission(Prepared& prepared, const AskedBy& by_hook) {
   PermissionAnswer answer;
   std::string by = "user";
-  if (session_.allowed_.contains(prepared.tool.name)) return;
+  // What the user has allowed for good answers agentd's own question, and no hook's.
+  if (by_hook.hook.empty() && session_.allowed_.contains(prepared.tool.name)) return;
   if (session_.wants(AGENTD_EVENT_PERMISSION_REQUEST)) {
     CallPayload payload(prepared.call, prepared.tool);
     const std::string suggestions = "[\"" + prepared.tool.name + "\"]";

@@ -11,6 +11,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/exit_codes.h"
 #include "core/app/version.h"
+#include "core/base/bytes.h"
 #include "core/base/nearest.h"
 
 namespace agentd::app {
@@ -39,8 +40,11 @@ int App::print(std::string_view text) {
 
 Result<std::string> App::home() const {
   const auto given = surroundings_.environment("AGENTD_HOME");
-  if (given && !given->empty())
-    return (*given)[0] == '/' ? *given : surroundings_.cwd + "/" + *given;
+  // Anywhere else than meant would be a home without the user's rules.
+  if (given && !given->empty() && ((*given)[0] != '/' || given->back() == ' '))
+    return Error{Code::kInvalid, "AGENTD_HOME must be an absolute path, and is '" + one_line(*given, 200) +
+                                     "': a shell makes one of ~ only outside of quotes"};
+  if (given && !given->empty()) return *given;
   const auto user = surroundings_.environment("HOME");
   if (user && !user->empty()) return *user + "/.agent";
   return Error{Code::kInvalid,

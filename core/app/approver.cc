@@ -28,7 +28,8 @@ PermissionAnswer TerminalApprover::ask(const Tool& tool, const ToolCall& call, c
   const QuestionPlace place{terminal, write, place_.pastes, place_.keep};
   std::string body = question_text(tool, call, by, view);
   const std::string prompt = "Allow? [y]es, [n]o, n REASON, [a]lways (every " +
-                             neutral_line(tool.name, 100) + " call of this session): ";
+                             neutral_line(tool.name, 100) + " call of this session" +
+                             (by.hook.empty() ? "" : " that no hook asks about") + "): ";
   for (;; body = "Please answer y, n, n and a reason for the model, or a.\n") {
     const Result<std::string> line = ask_person(place, body, prompt);
     if (!line) return denied(line.error().message);

@@ -25,11 +25,24 @@ std::string expanded(const std::string& path, const std::string& user_home) {
   return path.starts_with("~/") ? user_home + path.substr(1) : path;
 }
 
-// What lies in the project is the project's, whoever named it; the home directory is the user's.
+// Links and dots taken out, as far as the path is there.
+std::string real_path(const std::string& path) {
+  std::error_code failed;
+  const auto out = std::filesystem::weakly_canonical(path, failed);
+  return failed ? path : out.string();
+}
+
+bool is_within(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
+}
+
+// What lies in the project is the project's, whoever named it and by whichever way; the home directory is the user's.
 Precedence precedence_of(const std::string& path, const Project& project, const std::string& home) {
-  const bool inside = path.starts_with(project.root + "/") && !path.starts_with(home + "/");
-  const bool own = home.starts_with(project.root + "/");  // the project is around the home directory
-  return inside && !own ? Precedence::kProject : Precedence::kUser;
+  if (!path.starts_with('/')) return Precedence::kUser;  // told as a mistake of his
+  const std::string real = real_path(path), root = real_path(project.root), own = real_path(home);
+  const bool inside = is_within(real, root) && !is_within(real, own);
+  const bool around = is_within(own, root);  // the project is around the home directory
+  return inside && !around ? Precedence::kProject : Precedence::kUser;
 }
 
 PluginConfig plugin_config(const Config& config, const std::string& name) {
@@ -80,10 +93,7 @@ std::vector<std::string> kept_paths(const App& app, const Config& config, const 
   const std::string user_home = app.surroundings().environment("HOME").value_or("");
   std::vector<std::string> named = config.list("hooks.dirs");
   for (const std::string& text : config.list("hooks.adapt")) named.push_back(parse_adapted(text).path);
-  // Elsewhere they are known by their bytes alone once they are trusted; what lies in the project waits for that.
-  for (const std::string& text : named)
-    if (const std::string path = expanded(text, user_home); precedence_of(path, project, home) == Precedence::kUser)
-      out.push_back(path);
+  for (const std::string& text : named) out.push_back(expanded(text, user_home));
   return out;
 }
 

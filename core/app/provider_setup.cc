@@ -24,10 +24,11 @@ Error no_provider(const Config& config, const std::string& name) {
   const std::set<std::string> names = provider_names(config);
   const std::vector<std::string> all(names.begin(), names.end());
   const std::string mean = did_you_mean(name, all);
-  return {Code::kInvalid, config.origin("provider") + ": no provider is named '" + one_line(name, 60) + "'" +
-                              (mean.empty() ? ": there are " + join(all, ", ") +
-                                                  "; another one is described by providers.NAME.base_url"
-                                            : mean)};
+  return {Code::kInvalid,
+          config.origin("provider") + ": no provider is named '" + one_line(name, 60) + "'" +
+              (mean.empty() ? ": there are " + join(all, ", ") +
+                                  "; another one is described by providers.NAME.base_url"
+                            : mean)};
 }
 
 Layer layer_of(const Config& config, const std::string& key) {
@@ -35,18 +36,21 @@ Layer layer_of(const Config& config, const std::string& key) {
   return said.empty() ? Layer::kDefault : said.back().layer;
 }
 
-// A key that was set for a vendor goes to that vendor, or to this machine. To another host the user sends it by name.
-Result<void> check_key_goes_home(const Config& config, const ProviderSetup& setup, const std::string& address_key,
-                                 const std::string& home, bool loopback) {
+// A key that was set for a vendor goes to that vendor, or to this machine. To another host the user
+// sends it by name.
+Result<void> check_key_goes_home(const Config& config, const ProviderSetup& setup,
+                                 const std::string& address_key, const std::string& home,
+                                 bool loopback) {
   const std::string variable_key = key_of(setup.name, "api_key_env");
   const bool named = layer_of(config, variable_key) > Layer::kProvider;
   const auto own = parse_http_url(home);
   const bool at_home = own && own->place() == setup.place;
   const bool vendors_own = layer_of(config, address_key) <= Layer::kProvider;
   if (setup.key_variable.empty() || loopback || at_home || named || vendors_own) return {};
-  return Error{Code::kInvalid, address_key + " (" + setup.url_origin + "): the key in " + setup.key_variable +
-                                   " was not set for " + one_line(setup.place, 100) + ": name the variable that holds its key in " +
-                                   variable_key};
+  return Error{Code::kInvalid, address_key + " (" + setup.url_origin + "): the key in " +
+                                   setup.key_variable + " was not set for " +
+                                   one_line(setup.place, 100) +
+                                   ": name the variable that holds its key in " + variable_key};
 }
 
 // Of a provider that the configuration has named, the default of every such one.
@@ -68,15 +72,18 @@ Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table)
   const std::set<std::string> names = provider_names(config);
   const std::string provider = config.text("provider"), model = config.text("model");
   if (!names.contains(provider)) return no_provider(config, provider);
-  if (provider == kScripted) return ModelRoute{provider, model.empty() ? table.default_of(provider) : model};
+  if (provider == kScripted)
+    return ModelRoute{provider, model.empty() ? table.default_of(provider) : model};
   ModelRoute out = route_of(model, names);
   if (!out.provider.empty() && out.provider != kScripted) return out;
   const std::string& vendor = table.find(model).provider;
-  const bool by_table = !model.empty() && !config.is_set("provider") && names.contains(vendor) && vendor != kScripted;
+  const bool by_table =
+      !model.empty() && !config.is_set("provider") && names.contains(vendor) && vendor != kScripted;
   out = {by_table ? vendor : provider, model.empty() ? table.default_of(provider) : model};
   if (out.model.empty())
-    return Error{Code::kInvalid, "which model should answer? '" + one_line(provider, 60) +
-                                     "' has no default: give --model NAME, or set model in the configuration"};
+    return Error{Code::kInvalid,
+                 "which model should answer? '" + one_line(provider, 60) +
+                     "' has no default: give --model NAME, or set model in the configuration"};
   return out;
 }
 
@@ -85,25 +92,32 @@ Result<ProviderSetup> provider_setup(const Config& config, const std::string& na
   ProviderSetup out;
   out.name = name;
   const std::string kind_key = key_of(name, "kind");
-  const bool anthropic = config.is_set(kind_key) ? config.text(kind_key) == kAnthropicName : name == kAnthropicName;
+  const bool anthropic =
+      config.is_set(kind_key) ? config.text(kind_key) == kAnthropicName : name == kAnthropicName;
   out.kind = anthropic ? ProviderSetup::Kind::kAnthropic : ProviderSetup::Kind::kOpenAi;
   const OpenAiHost* const host = find_openai_host(name);
-  const std::string home(name == kAnthropicName ? "https://api.anthropic.com" : host != nullptr ? host->base_url : "");
+  const std::string home(name == kAnthropicName ? "https://api.anthropic.com"
+                         : host != nullptr      ? host->base_url
+                                                : "");
   const bool general = in_force && !config.text("base_url").empty();
   const std::string address_key = general ? "base_url" : key_of(name, "base_url");
   out.url = config.text(address_key);
   if (out.url.empty()) out.url = home;
   out.url_origin = config.origin(address_key);
   if (out.url.empty())
-    return Error{Code::kInvalid, "the provider '" + one_line(name, 60) + "' has no address: set " + address_key};
+    return Error{Code::kInvalid,
+                 "the provider '" + one_line(name, 60) + "' has no address: set " + address_key};
   const Result<HttpUrl> url = parse_http_url(out.url);
-  if (!url) return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): " + url.error().message};
+  if (!url)
+    return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): " + url.error().message};
   out.place = url->place();
   if (!url->secure && !url->loopback())
-    return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): http://" + one_line(out.place, 100) +
+    return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): http://" +
+                                     one_line(out.place, 100) +
                                      " would carry the key and the prompts unencrypted; use https"};
   out.key_variable = config.text(key_of(name, "api_key_env"));
-  if (out.key_variable.empty() && host != nullptr) out.key_variable = std::string(host->key_variable);
+  if (out.key_variable.empty() && host != nullptr)
+    out.key_variable = std::string(host->key_variable);
   AGENTD_TRY_VOID(check_key_goes_home(config, out, address_key, home, url->loopback()));
   return out;
 }
@@ -113,11 +127,13 @@ std::string key_in(const ProviderSetup& setup, const Variables& variables) {
     return !variable.empty() && !is_blank(variables(variable).value_or(""));
   };
   if (is_set(setup.key_variable)) return setup.key_variable;
-  return setup.kind == ProviderSetup::Kind::kAnthropic && is_set(kBearerVariable) ? kBearerVariable : std::string();
+  return setup.kind == ProviderSetup::Kind::kAnthropic && is_set(kBearerVariable) ? kBearerVariable
+                                                                                  : std::string();
 }
 
 std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const Config& config,
-                                             const Variables& variables, HttpClient& http, const Clock& clock) {
+                                             const Variables& variables, HttpClient& http,
+                                             const Clock& clock) {
   const auto value = [&](const std::string& variable) {
     return variable.empty() ? std::string() : variables(variable).value_or("");
   };
@@ -139,7 +155,9 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
   options.key_source = setup.key_variable;
   options.base_url = setup.url;
   const std::string api = config.text(key_of(setup.name, "api"));
-  options.api = api == "responses" ? OpenAiApi::kResponses : api == "chat" ? OpenAiApi::kChat : OpenAiApi::kAuto;
+  options.api = api == "responses" ? OpenAiApi::kResponses
+                : api == "chat"    ? OpenAiApi::kChat
+                                   : OpenAiApi::kAuto;
   options.user_agent = "agentd/" AGENTD_VERSION;
   options.retry.retries = static_cast<std::uint32_t>(whole_of(config, setup.name, "max_retries"));
   options.idle_timeout = Milliseconds(whole_of(config, setup.name, "idle_timeout_ms"));

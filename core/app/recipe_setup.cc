@@ -24,9 +24,8 @@ std::vector<RecipeDirectory> recipe_directories(const Config& config, const std:
                        trust_file = home + "/trust.json", user,
                        &clock](const std::string& file) -> Result<RecipeDirectory::File> {
       AGENTD_TRY(std::string text, read_recipe_file(directory, file, user));
-      AGENTD_TRY(std::string why_not,
-                 why_untrusted(directory, file, text, root, trust_file, user, clock));
-      return RecipeDirectory::File{std::move(text), std::move(why_not)};
+      AGENTD_TRY(Untrusted found, why_untrusted(directory, file, text, root, trust_file, user, clock));
+      return RecipeDirectory::File{std::move(text), std::move(found.why_not), found.changed};
     };
     out.push_back(std::move(of_project));
   }
@@ -35,7 +34,7 @@ std::vector<RecipeDirectory> recipe_directories(const Config& config, const std:
   own.read = [directory = own.path,
               user](const std::string& file) -> Result<RecipeDirectory::File> {
     AGENTD_TRY(std::string text, read_recipe_file(directory, file, user));
-    return RecipeDirectory::File{std::move(text), {}};
+    return RecipeDirectory::File{std::move(text)};
   };
   out.push_back(std::move(own));
   return out;

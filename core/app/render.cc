@@ -250,8 +250,12 @@ void ReaderWatch::on_event(const RunEvent& event) {
 }
 
 void QuietRenderer::on_event(const RunEvent& event) {
-  if (event.type != RunEvent::Type::kWarning) return;
-  err_.line("warning: " + neutral_line(event.text, kLineBytes));
+  const bool failure = event.type == RunEvent::Type::kHookFailure;
+  if (event.type != RunEvent::Type::kWarning && !failure) return;
+  const std::string hook = failure ? "hook " + neutral_line(event.name, kLineBytes) + " failed at " +
+                                         neutral_line(event.detail, kLineBytes) + ": "
+                                   : std::string();
+  err_.line("warning: " + hook + neutral_line(event.text, kLineBytes));
   err_.flush();
 }
 

@@ -21,6 +21,7 @@
 #include "core/base/file.h"
 #include "core/bridge/token_table.h"
 #include "core/host/external/known_names.h"
+#include "core/host/trust/inventory.h"
 #include "core/net/http.h"
 #include "core/process/workspace.h"
 #include "core/recipes/commands.h"
@@ -363,6 +364,11 @@ class EngineImpl final : public Engine {
                      recipe.error().message};
     if (const auto values = recipe_values(*recipe, arguments); !values)
       return usage(values.error());
+    // The project's own of that name may restrict more than what is used in its place.
+    if (const auto entry = recipes_->look(name); entry && name != "compact")
+      for (const std::string& path : entry->ignored)
+        warn(path + " waits for your trust and is passed over: the recipe '" + one_line(name, 80) + "' is " +
+             (entry->path.empty() ? "the built-in one" : entry->path));
     return std::move(*recipe);
   }
 
@@ -414,8 +420,7 @@ class EngineImpl final : public Engine {
       for (const std::string& note : safe_mode_notes(config_, home_, project_, app_.clock())) warn(note);
       return {};
     }
-    if (!options_.hooks)
-      for (const std::string& note : guards_off(config_, home_, project_, app_.clock())) warn("--no-hooks: " + note);
+    if (!options_.hooks) tell_guards_off();
     if (!options_.hooks && !options_.tools) return {};
     HookSetup setup = hook_setup(app_, config_, home_, project_, options_.hooks);
     setup.options.native.roots = workspace_roots();
@@ -431,7 +436,34 @@ class EngineImpl final : public Engine {
       if (!is_replaced(setup, problem.path, problem.name)) warn(problem.message);
     }
     tools_.set(&host_->tools());
+    if (!options_.hooks) return {};
+    if (const std::string why = switched_both_ways(setup); !why.empty()) return Failure{kExitUsage, why};
+    if (const std::vector<std::string> off = host_->guards_kept_out(); !off.empty())
+      warn("GUARDS ARE OFF by hooks.disable, hooks.allow or hooks.NAME.enabled, nothing blocks what they guard: " +
+           join(off, ", "));
     return check_names(setup);
+  }
+
+  // Also those that no run has seen yet: reading their files is no more than looking.
+  void tell_guards_off() {
+    const HookSetup setup = hook_setup(app_, config_, home_, project_, true);
+    std::vector<std::string> names;
+    for (const HookSource& source : describe_all(setup.options, app_.clock()).sources)
+      if (source.guard && source.state != HookState::kOff) names.push_back(source.name);
+    if (!names.empty()) warn("--no-hooks: GUARDS ARE OFF, nothing blocks what they guard: " + join(names, ", "));
+  }
+
+  // A hook that is switched on by its name and kept out by a glob.
+  std::string switched_both_ways(const HookSetup& setup) const {
+    for (const auto& [name, settings] : setup.options.settings) {
+      const std::string key = "hooks." + name + ".enabled";
+      if (!settings.enabled.value_or(false) || !config_.is_set(key)) continue;
+      const bool off = is_off(setup.options, name);
+      if (!off && is_allowed(setup.options, name)) continue;
+      return config_.origin(key) + ": " + key + " is true, and " + (off ? "hooks.disable" : "hooks.allow") +
+             " keeps the hook out: take it out of one of the two";
+    }
+    return {};
   }
 
   // Rules for a bundled hook that nobody has switched on would decide nothing.
@@ -495,6 +527,13 @@ class EngineImpl final : public Engine {
       warn(problem.text);
     }
     if (!options_.hooks) return {};
+    for (const HookDefinition* const hook : host_->externals().definitions())
+      if (const std::string why = unrunnable(*hook, config_.list("hooks.allow_hosts")); !why.empty()) {
+        const std::string text = hook->path + (hook->line == 0 ? "" : ":" + std::to_string(hook->line)) + ": hook " +
+                                 hook->name + ": " + why;
+        if (hook->precedence != Precedence::kProject) return Failure{kExitUsage, text};
+        warn(text);
+      }
     std::set<std::string> told;  // a hook of several events has the same matcher for all of them
     std::vector<std::pair<HookDefinition, std::string>> idle;  // guards of a project that are asked about nothing
     for (const HookDefinition* const hook : host_->externals().definitions())
@@ -538,7 +577,7 @@ class EngineImpl final : public Engine {
     return host_ ? std::string(host_->kind_of(hook)) : std::string();
   }
 
-  void warn(const std::string& text) {
+  void warn(const std::string& text) const {
     RunEvent event;
     event.type = RunEvent::Type::kWarning;
     event.text = text;

@@ -156,9 +156,25 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name) {
   }
 }
 
+namespace {
+
+// The rule, and blanks behind it.
+bool is_rule_line(std::string_view text, std::size_t begin, std::string_view rule = "---") {
+  std::string_view line = text.substr(begin, std::min(text.find('\n', begin), text.size()) - begin);
+  line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
+  return line == rule;
+}
+
+}  // namespace
+
 Result<FrontMatter> parse_front_matter(std::string_view text, std::string_view name) {
   FrontMatter out;
-  if (text.substr(0, 4) != "---\n" && text.substr(0, 5) != "---\r\n") {
+  if (!is_rule_line(text, 0)) {
+    // What was to restrict the recipe would be a part of its text.
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first != std::string_view::npos && (is_rule_line(text, first) || is_rule_line(text, first, "+++")))
+      return Error{Code::kInvalid, std::string(name) + ":1:1: front matter is YAML between two lines of ---, and the "
+                                   "first one is the file's first line"};
     out.body = std::string(text);
     return out;
   }
@@ -166,9 +182,7 @@ Result<FrontMatter> parse_front_matter(std::string_view text, std::string_view n
   std::size_t end = begin;
   while (end < text.size()) {
     const std::size_t line_end = std::min(text.find('\n', end), text.size());
-    std::string_view line = text.substr(end, line_end - end);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (line == "---") {
+    if (is_rule_line(text, end)) {
       // The empty first line keeps the numbers of the lines those of the file.
       AGENTD_TRY(out.head, parse_yaml("\n" + std::string(text.substr(begin, end - begin)), name));
       out.body = std::string(text.substr(std::min(line_end + 1, text.size())));

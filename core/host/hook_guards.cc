@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "core/base/nearest.h"
 #include "core/base/shell_word.h"
@@ -105,6 +106,20 @@ void HookHost::add_missing_guards() {
     if (settings.on_failure == FailurePolicy::kClosed && !acts(name) && !is_switched_off(name) &&
         !path_of_problem(name).empty())
       miss_named_guard(name, known);
+}
+
+std::vector<std::string> HookHost::guards_kept_out() {
+  std::set<std::string> out;
+  const auto here = TrustStore::repository_key(options_.project_root);
+  if (TrustStore* const store = options_.trust_file.empty() ? nullptr : trust())
+    for (const TrustEntry& entry : store->entries()) {
+      const bool foreign = !entry.repository.empty() && (!here || entry.repository != *here);
+      if (entry.guard && !foreign && is_switched_off(entry.name)) out.insert(entry.name);
+    }
+  for (const auto& [name, settings] : options_.settings)
+    if (settings.on_failure == FailurePolicy::kClosed && is_switched_off(name)) out.insert(name);
+  for (const std::string& name : options_.guards) out.erase(name);  // they block
+  return {out.begin(), out.end()};
 }
 
 // What the configuration takes for a guard and nothing of which can block is a mistake: it guards nothing.

@@ -65,6 +65,8 @@ class HookHost {
   void load_all();
   // What the guard would have guarded is blocked: it decides nothing as it is. `why` ends the sentence.
   void block(const HookDefinition& guard, std::string why);
+  // Names that the trust store or the configuration has as guards, and that the configuration keeps out all the same.
+  std::vector<std::string> guards_kept_out();
   // Records the hooks that load_all() has seen for the first time, and notes them.
   void record_new();
 

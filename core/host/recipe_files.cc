@@ -57,7 +57,7 @@ std::string project_recipe_name(std::string_view file) {
   return "project/recipes/" + std::string(file);
 }
 
-Result<std::string> why_untrusted(const std::string& directory, const std::string& file,
+Result<Untrusted> why_untrusted(const std::string& directory, const std::string& file,
                                   std::string_view bytes, const std::string& project_root,
                                   const std::string& trust_file, uid_t user, const Clock& clock) {
   const std::string path = directory + "/" + file;
@@ -71,7 +71,9 @@ Result<std::string> why_untrusted(const std::string& directory, const std::strin
   auto store = TrustStore::open(trust_file, user, clock);
   const Consent given =
       consent(store ? &*store : nullptr, entry, Precedence::kProject, ConsentRules{false, false});
-  return given.runs ? std::string() : path + " comes with the project: " + given.why_not;
+  if (given.runs) return Untrusted{};
+  return Untrusted{path + " comes with the project: " + given.why_not,
+                   store && store->judge(entry) == Trust::kChanged};
 }
 
 }  // namespace agentd

@@ -31,7 +31,11 @@ std::string project_recipe_name(std::string_view file);
 
 // Why the bytes of a project's recipe may not be used yet, and what to do; empty when they are
 // trusted.
-Result<std::string> why_untrusted(const std::string& directory, const std::string& file,
+struct Untrusted {
+  std::string why_not{};
+  bool changed = false;  // other bytes were trusted before
+};
+Result<Untrusted> why_untrusted(const std::string& directory, const std::string& file,
                                   std::string_view bytes, const std::string& project_root,
                                   const std::string& trust_file, uid_t user, const Clock& clock);
 

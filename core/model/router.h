@@ -2,8 +2,8 @@
 #pragma once
 // router.h - one provider in front of several: which of them answers is said by the model's name.
 //
-// "vendor/name" is asked for at that vendor, a name alone at the conversation's own. So nothing leaves that vendor
-// unless somebody has written another one's name.
+// "vendor/name" is asked for at that vendor, a name alone at the conversation's own. So nothing
+// leaves that vendor unless somebody has written another one's name.
 //
 // Threading: thread-safe when its providers are.
 
@@ -19,8 +19,9 @@
 
 namespace agentd {
 
-// The part of a model's name in front of its first slash when that is one of the providers, and the rest; else an
-// empty provider and the whole name. "openrouter/anthropic/claude-x" is openrouter's model "anthropic/claude-x".
+// The part of a model's name in front of its first slash when that is one of the providers, and the
+// rest; else an empty provider and the whole name. "openrouter/anthropic/claude-x" is openrouter's
+// model "anthropic/claude-x".
 struct ModelRoute {
   std::string provider, model;
 };
@@ -31,7 +32,8 @@ class ModelRouter final : public ModelProvider {
   // Makes a provider at its first use; its error is that of each request there.
   using Make = std::function<Result<std::unique_ptr<ModelProvider>>(const std::string& provider)>;
 
-  // `providers` are the names that may stand in front of a model's; `own` is the conversation's, one of them.
+  // `providers` are the names that may stand in front of a model's; `own` is the conversation's,
+  // one of them.
   ModelRouter(std::set<std::string> providers, std::string own, Make make);
 
   std::string_view name() const override { return own_; }

@@ -121,12 +121,12 @@ RecipeEntry RecipeBook::entry_of(const std::string& name) const {
       out.ignored.push_back(path);
     } else if (found) {
       out.shadows.push_back(path);
-    } else if (file && !file->why_not.empty()) {
-      // What waits for trust stands in nobody's way.
+    } else if (file && !file->why_not.empty() && !file->changed) {
+      // What has never been trusted stands in nobody's way.
       out.ignored.push_back(path);
       waiting.emplace_back(path, directory.source, std::move(file->text), std::move(file->why_not));
     } else if (file) {
-      take(path, directory.source, std::move(file->text), {});
+      take(path, directory.source, std::move(file->text), std::move(file->why_not));
     } else {
       take(path, directory.source, {}, file.error().message);
     }

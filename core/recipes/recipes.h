@@ -81,7 +81,8 @@ struct RecipeDirectory {
   bool compact = true;
   struct File {
     std::string text;
-    std::string why_not;  // why it may not be used, and what to do; empty = it may
+    std::string why_not{};  // why it may not be used, and what to do; empty = it may
+    bool changed = false;   // it could be used before it changed: nothing takes its place
   };
   // The file of that name in the directory; kNotFound. Empty: any regular file, without further
   // checks.

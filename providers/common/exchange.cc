@@ -19,11 +19,13 @@ class Transfer {
   bool take(const HttpResponse& response, std::string_view bytes) {
     if (seen_.status == 0) seen_ = response;
     if (!is_stream(response)) {
-      error_body_.append(bytes.substr(0, kErrorBodyMax - std::min(kErrorBodyMax, error_body_.size())));
+      error_body_.append(
+          bytes.substr(0, kErrorBodyMax - std::min(kErrorBodyMax, error_body_.size())));
       return error_body_.size() < kErrorBodyMax;
     }
     taken_ = parser_.feed(bytes, [this](const SseEvent& event) { return answer_.take(event); });
-    // What follows the end of the answer is of no interest, but reading on keeps the connection usable.
+    // What follows the end of the answer is of no interest, but reading on keeps the connection
+    // usable.
     return taken_.has_value();
   }
 
@@ -69,8 +71,10 @@ Attempt incomplete(const ExchangeSetup& setup, const StreamedAnswer& answer, Mod
   return fail(setup, std::move(error), false);
 }
 
-Attempt refused(const ExchangeSetup& setup, const Transfer& transfer, const HttpResponse& response) {
-  ModelError error = setup.words.of_http(setup.words.provider, response, transfer.error_body(), setup.clock.wall_ms());
+Attempt refused(const ExchangeSetup& setup, const Transfer& transfer,
+                const HttpResponse& response) {
+  ModelError error = setup.words.of_http(setup.words.provider, response, transfer.error_body(),
+                                         setup.clock.wall_ms());
   const bool again = error.retryable && retryable_status(response.status) &&
                      response.header("x-should-retry") != "false";
   return fail(setup, std::move(error), again);
@@ -81,7 +85,8 @@ Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnsw
               const HttpResponse& response) {
   if (!Transfer::is_stream(response)) return refused(setup, transfer, response);
   if (const auto& reported = answer.reported_error()) {
-    ModelError error = setup.words.of_stream(setup.words.provider, reported->type, reported->message);
+    ModelError error =
+        setup.words.of_stream(setup.words.provider, reported->type, reported->message);
     error.partial = answer.partial();
     const bool again = error.retryable && !answer.began();
     return fail(setup, std::move(error), again);

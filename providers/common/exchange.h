@@ -2,8 +2,8 @@
 #pragma once
 // exchange.h - one request whose answer comes as an event stream, and what became of it.
 //
-// What differs between the vendors is how an event and a refusal are read; when an answer counts, what is kept of
-// one that broke, and what may be asked again is the same.
+// What differs between the vendors is how an event and a refusal are read; when an answer counts,
+// what is kept of one that broke, and what may be asked again is the same.
 //
 // Threading: pure functions but for the answer, which belongs to the call.
 
@@ -28,8 +28,8 @@ class StreamedAnswer {
   };
 
   virtual ~StreamedAnswer() = default;
-  // The next event. kCorrupt when it is not what the format says, or when it reports an error, which
-  // reported_error() then holds; nothing may be fed after that.
+  // The next event. kCorrupt when it is not what the format says, or when it reports an error,
+  // which reported_error() then holds; nothing may be fed after that.
   virtual Result<void> take(const SseEvent& event) = 0;
   // Something of the answer has come.
   virtual bool began() const = 0;
@@ -45,12 +45,13 @@ class StreamedAnswer {
 // How a vendor words what is no answer.
 struct FailureWords {
   std::string_view provider;
-  // An answer that is no event stream: a status other than 200, a redirect, a page of some proxy. `body` is its
-  // beginning.
-  ModelError (*of_http)(std::string_view provider, const HttpResponse& response, std::string_view body,
-                        std::int64_t wall_ms);
+  // An answer that is no event stream: a status other than 200, a redirect, a page of some proxy.
+  // `body` is its beginning.
+  ModelError (*of_http)(std::string_view provider, const HttpResponse& response,
+                        std::string_view body, std::int64_t wall_ms);
   // An error within the stream.
-  ModelError (*of_stream)(std::string_view provider, std::string_view type, std::string_view message);
+  ModelError (*of_stream)(std::string_view provider, std::string_view type,
+                          std::string_view message);
   std::string_view request_id;  // the header that holds it
 };
 

@@ -16,7 +16,8 @@ Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
 // Whether the reason says that the model wrote all it wanted to.
 bool finished_by_itself(StopReason reason) {
-  return reason == StopReason::kEndTurn || reason == StopReason::kToolUse || reason == StopReason::kSequence;
+  return reason == StopReason::kEndTurn || reason == StopReason::kToolUse ||
+         reason == StopReason::kSequence;
 }
 
 }  // namespace
@@ -41,7 +42,8 @@ Result<void> ChatAnswer::take(const SseEvent& event) {
   if (!document) return broken("an event of the stream is broken: " + document.error().message);
   const JsonView root = document->root();
   if (!root.is_object()) return broken("an event of the stream is no JSON object");
-  if (const JsonView error = root["error"]; error.exists() && !error.is_null()) return on_error(error);
+  if (const JsonView error = root["error"]; error.exists() && !error.is_null())
+    return on_error(error);
   read_usage(root["usage"]);
   const JsonView choices = root["choices"];
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -106,8 +108,8 @@ void ChatAnswer::add_thought(std::string_view piece) {
   sink_.on_thinking(whole);
 }
 
-// By its index. Without one, and with one that another call has already: by its id; a piece without either goes on
-// with the last one.
+// By its index. Without one, and with one that another call has already: by its id; a piece without
+// either goes on with the last one.
 ChatAnswer::Call* ChatAnswer::call_for(JsonView piece) {
   const std::int64_t index = piece["index"].int_or(-1);
   const std::string_view id = piece["id"].string_or("");
@@ -117,7 +119,8 @@ ChatAnswer::Call* ChatAnswer::call_for(JsonView piece) {
   };
   const auto found = std::find_if(calls_.rbegin(), calls_.rend(), same);
   const bool starts = index < 0 && !piece["function"]["name"].string_or("").empty() && id.empty();
-  if (found != calls_.rend() && !starts && (index >= 0 || !id.empty() || found == calls_.rbegin())) return &*found;
+  if (found != calls_.rend() && !starts && (index >= 0 || !id.empty() || found == calls_.rbegin()))
+    return &*found;
   if (calls_.size() >= kCallsMax) return nullptr;
   calls_.push_back({.index = index});
   return &calls_.back();
@@ -173,8 +176,10 @@ Result<ModelResponse> ChatAnswer::finish() {
   response.message.role = Role::kAssistant;
   response.usage = usage_;
   // [DONE] without a reason: the server has said all it had to say.
-  response.stop_reason = finish_reason_.empty() ? StopReason::kEndTurn : chat_stop_reason(finish_reason_);
-  if (refused_ && response.stop_reason == StopReason::kEndTurn) response.stop_reason = StopReason::kRefusal;
+  response.stop_reason =
+      finish_reason_.empty() ? StopReason::kEndTurn : chat_stop_reason(finish_reason_);
+  if (refused_ && response.stop_reason == StopReason::kEndTurn)
+    response.stop_reason = StopReason::kRefusal;
   const bool complete = finished_by_itself(response.stop_reason);
   if (!is_blank(thought_.text)) {
     Block block = Block::of_text(thought_.text);
@@ -198,7 +203,8 @@ Result<ModelResponse> ChatAnswer::finish() {
                     (dropped ? ": its tool calls are not run" : ": it may not be whole");
   // Some servers say stop beside a call.
   if (complete && !calls_.empty()) response.stop_reason = StopReason::kToolUse;
-  if (calls_.empty() && response.stop_reason == StopReason::kToolUse) response.stop_reason = StopReason::kEndTurn;
+  if (calls_.empty() && response.stop_reason == StopReason::kToolUse)
+    response.stop_reason = StopReason::kEndTurn;
   return response;
 }
 

@@ -2,11 +2,11 @@
 #pragma once
 // chat_answer.h - the chunks of one answer of Chat Completions, put together.
 //
-// Chunks as in platform.openai.com/docs/api-reference/chat-streaming, and as the servers send them that speak it:
-// calls without an index or an id, whole arguments at once, reasoning under either name, contents as lists, no
-// finish_reason or no [DONE]. An answer is whole when one of these two has come; a tool call leaves here only in such
-// a one. Its input is handed on as it was written, also when it is no JSON object: whoever runs the call tells the
-// model.
+// Chunks as in platform.openai.com/docs/api-reference/chat-streaming, and as the servers send them
+// that speak it: calls without an index or an id, whole arguments at once, reasoning under either
+// name, contents as lists, no finish_reason or no [DONE]. An answer is whole when one of these two
+// has come; a tool call leaves here only in such a one. Its input is handed on as it was written,
+// also when it is no JSON object: whoever runs the call tells the model.
 //
 // Threading: thread-compatible.
 
@@ -63,7 +63,8 @@ class ChatAnswer final : public StreamedAnswer {
   bool began_ = false, done_ = false, refused_ = false;
 };
 
-// kInterrupted for a reason that is not known: what it means for calls of the answer is not known either.
+// kInterrupted for a reason that is not known: what it means for calls of the answer is not known
+// either.
 StopReason chat_stop_reason(std::string_view name);
 
 }  // namespace agentd

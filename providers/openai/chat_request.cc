@@ -38,15 +38,16 @@ std::string text_of_result(const agentd_block& block) {
 
 class Writer {
  public:
-  Writer(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect, std::string_view provider)
+  Writer(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect,
+         std::string_view provider)
       : out_(out), request_(request), dialect_(dialect), provider_(provider) {}
 
   Result<void> write() {
     const std::string_view closing =
         is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
-    const auto groups = group_rows(request_.messages, [](const agentd_message& row, const agentd_block& block) {
-      return sends(row, block);
-    });
+    const auto groups = group_rows(
+        request_.messages,
+        [](const agentd_message& row, const agentd_block& block) { return sends(row, block); });
     if (groups.empty() && closing.empty() && request_.messages.empty())
       return Error{Code::kInvalid, "the request has no message to send"};
     out_.begin_object().member("model", request_.model).member("stream", true);
@@ -55,7 +56,8 @@ class Writer {
     const Thinking& thinking = request_.thinking;
     out_.member(dialect_.output_limit,
                 std::max<std::uint64_t>(request_.max_output_tokens, 1) + thinking.room);
-    if (const std::string& effort = thinking.mode == Thinking::Mode::kOff ? thinking.off : thinking.effort;
+    if (const std::string& effort =
+            thinking.mode == Thinking::Mode::kOff ? thinking.off : thinking.effort;
         dialect_.effort && !effort.empty())
       out_.member("reasoning_effort", effort);
     AGENTD_TRY_VOID(write_tools());
@@ -77,12 +79,18 @@ class Writer {
       // Schemas come from plugins and servers: a bad one must not spoil the whole body.
       const auto schema = JsonDocument::parse(tool.input_schema_json);
       if (!tool.input_schema_json.empty() && (!schema || !schema->root().is_object()))
-        return Error{Code::kInvalid, "the input schema of tool '" + one_line(tool.name, 80) + "' from " +
-                                         one_line(tool.origin, 80) + " is not a JSON object"};
+        return Error{Code::kInvalid, "the input schema of tool '" + one_line(tool.name, 80) +
+                                         "' from " + one_line(tool.origin, 80) +
+                                         " is not a JSON object"};
       out_.begin_object().member("type", "function").key("function").begin_object();
       out_.member("name", tool.name).optional("description", tool.description).key("parameters");
       if (tool.input_schema_json.empty())
-        out_.begin_object().member("type", "object").key("properties").begin_object().end_object().end_object();
+        out_.begin_object()
+            .member("type", "object")
+            .key("properties")
+            .begin_object()
+            .end_object()
+            .end_object();
       else
         out_.raw(tool.input_schema_json);
       out_.end_object().end_object();
@@ -105,7 +113,8 @@ class Writer {
       else
         write_user(groups[i], last ? closing : std::string_view());
     }
-    if (groups.empty() || groups.back().assistant) write_plain("user", closing.empty() ? kNoText : closing);
+    if (groups.empty() || groups.back().assistant)
+      write_plain("user", closing.empty() ? kNoText : closing);
     out_.end_array();
   }
 
@@ -127,7 +136,8 @@ class Writer {
 
   static std::string texts_of(const std::vector<const agentd_block*>& blocks) {
     std::string out;
-    for (const agentd_block* each : blocks) out.append(out.empty() ? "" : "\n\n").append(full_text(*each));
+    for (const agentd_block* each : blocks)
+      out.append(out.empty() ? "" : "\n\n").append(full_text(*each));
     return out;
   }
 
@@ -156,8 +166,10 @@ class Writer {
   void write_thoughts(const WireGroup& group) {
     std::string out;
     for (const agentd_message* row : group.rows) {
-      const Origin* const from = request_.origins == nullptr ? nullptr : request_.origins->of(row->seq);
-      if (from != nullptr && (from->provider != provider_ || from->model != request_.model)) continue;
+      const Origin* const from =
+          request_.origins == nullptr ? nullptr : request_.origins->of(row->seq);
+      if (from != nullptr && (from->provider != provider_ || from->model != request_.model))
+        continue;
       for (const agentd_block& block : block_span(*row))
         if (is_thought(block)) out.append(out.empty() ? "" : "\n\n").append(full_text(block));
     }
@@ -177,13 +189,17 @@ class Writer {
     const std::string_view input = view_of(call.json);
     out_.begin_object().member("id", id_of(view_of(call.call_id))).member("type", "function");
     out_.key("function").begin_object().member("name", view_of(call.name));
-    out_.member("arguments", input.empty() ? std::string_view("{}") : input).end_object().end_object();
+    out_.member("arguments", input.empty() ? std::string_view("{}") : input)
+        .end_object()
+        .end_object();
   }
 
   void write_user(const WireGroup& group, std::string_view closing) {
     std::vector<const agentd_block*> images;
     for (const agentd_block* result : blocks_of(group, is_result)) {
-      out_.begin_object().member("role", "tool").member("tool_call_id", id_of(view_of(result->call_id)));
+      out_.begin_object()
+          .member("role", "tool")
+          .member("tool_call_id", id_of(view_of(result->call_id)));
       out_.member("content", text_of_result(*result)).end_object();
       for (const agentd_block& part : part_span(*result))
         if (is_image(part)) images.push_back(&part);
@@ -203,7 +219,8 @@ class Writer {
 
   void write_image(const agentd_block& image) {
     out_.begin_object().member("type", "image_url").key("image_url").begin_object();
-    out_.member("url", "data:" + std::string(view_of(image.name)) + ";base64," + std::string(view_of(image.opaque)));
+    out_.member("url", "data:" + std::string(view_of(image.name)) + ";base64," +
+                           std::string(view_of(image.opaque)));
     out_.end_object().end_object();
   }
 
@@ -215,8 +232,8 @@ class Writer {
 
 }  // namespace
 
-Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect,
-                                std::string_view provider) {
+Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request,
+                                const ChatDialect& dialect, std::string_view provider) {
   return Writer(out, request, dialect, provider).write();
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 // failure.h - what the error answers of OpenAI and of servers that speak its formats mean.
 //
-// Source: platform.openai.com/docs/guides/error-codes; the shapes of llama.cpp, vLLM, Ollama and OpenRouter as their
-// servers send them.
+// Source: platform.openai.com/docs/guides/error-codes; the shapes of llama.cpp, vLLM, Ollama and
+// OpenRouter as their servers send them.
 //
 // Threading: pure functions.
 
@@ -14,17 +14,20 @@
 
 namespace agentd {
 
-// The kind for an error's type or code and message; `status` counts when those are not known, 0 = none.
+// The kind for an error's type or code and message; `status` counts when those are not known, 0 =
+// none.
 ModelErrorKind openai_error_kind(int status, std::string_view code, std::string_view message);
 
-// The request was refused for what the model had thought: sealed for another model, account or organisation.
+// The request was refused for what the model had thought: sealed for another model, account or
+// organisation.
 bool is_about_reasoning(const ModelError& error);
 
 // The error for an answer that is no event stream. `body` is its beginning.
-ModelError openai_http_failure(std::string_view provider, const HttpResponse& response, std::string_view body,
-                               std::int64_t wall_ms);
+ModelError openai_http_failure(std::string_view provider, const HttpResponse& response,
+                               std::string_view body, std::int64_t wall_ms);
 
 // The error for an error object within the stream.
-ModelError openai_stream_failure(std::string_view provider, std::string_view code, std::string_view message);
+ModelError openai_stream_failure(std::string_view provider, std::string_view code,
+                                 std::string_view message);
 
 }  // namespace agentd

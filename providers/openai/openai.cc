@@ -24,16 +24,19 @@ constexpr std::size_t kRefusedMax = 100'000;
 std::string base_of(std::string_view url) {
   while (!url.empty() && url.back() == '/') url.remove_suffix(1);
   const std::size_t host = url.find("://");
-  const bool path = host != std::string_view::npos && url.find('/', host + 3) != std::string_view::npos;
+  const bool path =
+      host != std::string_view::npos && url.find('/', host + 3) != std::string_view::npos;
   return std::string(url) + (path ? "" : "/v1");
 }
 
 class OpenAi final : public ModelProvider {
  public:
-  OpenAi(OpenAiOptions options, HttpClient& http, const Clock& clock, std::unique_ptr<Sleeper> sleeper)
+  OpenAi(OpenAiOptions options, HttpClient& http, const Clock& clock,
+         std::unique_ptr<Sleeper> sleeper)
       : options_(std::move(options)),
         host_(openai_host_at(options_.base_url)),
-        responses_(options_.api == OpenAiApi::kAuto ? host_.responses : options_.api == OpenAiApi::kResponses),
+        responses_(options_.api == OpenAiApi::kAuto ? host_.responses
+                                                    : options_.api == OpenAiApi::kResponses),
         http_(http),
         clock_(clock),
         sleeper_(sleeper ? std::move(sleeper) : make_sleeper(clock)),
@@ -70,15 +73,18 @@ class OpenAi final : public ModelProvider {
   ModelResult ask(const ModelRequest& request, const ReasoningFilter& keeps, ModelSink& sink,
                   const CancelToken& cancel, Deadline deadline) const {
     JsonWriter body;
-    const Result<void> written = responses_ ? write_responses_request(body, request, options_.name, keeps)
-                                            : write_chat_request(body, request, host_.chat, options_.name);
+    const Result<void> written = responses_
+                                     ? write_responses_request(body, request, options_.name, keeps)
+                                     : write_chat_request(body, request, host_.chat, options_.name);
     if (!written) return failed(ModelErrorKind::kInvalid, written.error().message);
     const HttpRequest http = http_request(body.text());
     const Retrier retrier(options_.retry, *sleeper_, clock_);
-    return retrier.run([&] { return attempt(http, sink, cancel, deadline); }, sink, cancel, deadline);
+    return retrier.run([&] { return attempt(http, sink, cancel, deadline); }, sink, cancel,
+                       deadline);
   }
 
-  Attempt attempt(const HttpRequest& http, ModelSink& sink, const CancelToken& cancel, Deadline deadline) const {
+  Attempt attempt(const HttpRequest& http, ModelSink& sink, const CancelToken& cancel,
+                  Deadline deadline) const {
     const ExchangeSetup setup{http_, clock_, words_, options_.api_key};
     if (responses_) {
       ResponsesAnswer answer(sink);
@@ -98,7 +104,8 @@ class OpenAi final : public ModelProvider {
     http.headers = {{"content-type", "application/json"},
                     {"accept", "text/event-stream"},
                     {"user-agent", options_.user_agent}};
-    if (!options_.api_key.empty()) http.headers.emplace_back("authorization", "Bearer " + options_.api_key);
+    if (!options_.api_key.empty())
+      http.headers.emplace_back("authorization", "Bearer " + options_.api_key);
     return http;
   }
 
@@ -130,7 +137,8 @@ class OpenAi final : public ModelProvider {
 
 }  // namespace
 
-std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http, const Clock& clock,
+std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http,
+                                                    const Clock& clock,
                                                     std::unique_ptr<Sleeper> sleeper) {
   return std::make_unique<OpenAi>(std::move(options), http, clock, std::move(sleeper));
 }

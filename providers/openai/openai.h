@@ -16,7 +16,7 @@
 namespace agentd {
 
 enum class OpenAiApi : std::uint8_t {
-  kAuto,       // Responses where the host's row says so (hosts.h), else Chat Completions
+  kAuto,  // Responses where the host's row says so (hosts.h), else Chat Completions
   kResponses,
   kChat,
 };
@@ -24,8 +24,10 @@ enum class OpenAiApi : std::uint8_t {
 struct OpenAiOptions {
   std::string name = "openai";  // of the provider, in origins and sentences
   std::string api_key;          // header Authorization: Bearer; empty = none is sent
-  std::string key_source = "OPENAI_API_KEY";  // where a missing key is to be put; empty = the server wants none
-  std::string base_url = "https://api.openai.com/v1";  // "/v1" is added to an address without a path
+  std::string key_source =
+      "OPENAI_API_KEY";  // where a missing key is to be put; empty = the server wants none
+  std::string base_url =
+      "https://api.openai.com/v1";  // "/v1" is added to an address without a path
   OpenAiApi api = OpenAiApi::kAuto;
   std::string user_agent = "agentd";
   RetryPolicy retry{};
@@ -34,9 +36,11 @@ struct OpenAiOptions {
   std::uint64_t answer_bytes_max = 64ull << 20;
 };
 
-// `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth, so that commands which
-// ask no model work without one. `sleeper` waits between retries; the clock's own unless given.
-std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http, const Clock& clock,
+// `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth, so
+// that commands which ask no model work without one. `sleeper` waits between retries; the clock's
+// own unless given.
+std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http,
+                                                    const Clock& clock,
                                                     std::unique_ptr<Sleeper> sleeper = nullptr);
 
 }  // namespace agentd

@@ -13,7 +13,8 @@ constexpr std::size_t kShownBytes = 80;
 
 Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
-// The texts of a list of parts, joined: {"type": ..., "text": ...}, {"type": "refusal", "refusal": ...}.
+// The texts of a list of parts, joined: {"type": ..., "text": ...}, {"type": "refusal", "refusal":
+// ...}.
 std::string texts_of(JsonView parts, std::string_view between) {
   std::string out;
   for (std::size_t i = 0; parts.is_array() && i < parts.size(); ++i) {
@@ -40,7 +41,8 @@ Result<void> ResponsesAnswer::take(const SseEvent& event) {
 Result<void> ResponsesAnswer::on_event(std::string_view type, JsonView root) {
   if (type == "error") return on_error(root["error"].is_object() ? root["error"] : root);
   if (type == "response.failed") return on_error(root["response"]["error"]);
-  if (type == "response.completed" || type == "response.incomplete") return on_end(type, root["response"]);
+  if (type == "response.completed" || type == "response.incomplete")
+    return on_end(type, root["response"]);
   if (type == "response.output_item.added") return on_item(root, false);
   if (type == "response.output_item.done") return on_item(root, true);
   const std::string_view delta = root["delta"].string_or("");
@@ -48,7 +50,8 @@ Result<void> ResponsesAnswer::on_event(std::string_view type, JsonView root) {
     AGENTD_TRY(Item * item, item_at(root));
     refused_ = refused_ || type == "response.refusal.delta";
     add_text(*item, delta);
-  } else if (type == "response.reasoning_summary_text.delta" || type == "response.reasoning_text.delta") {
+  } else if (type == "response.reasoning_summary_text.delta" ||
+             type == "response.reasoning_text.delta") {
     AGENTD_TRY(Item * item, item_at(root));
     add_thought(*item, delta);
   } else if (type == "response.reasoning_summary_part.added") {
@@ -86,8 +89,8 @@ Result<void> ResponsesAnswer::on_item(JsonView root, bool done) {
   return {};
 }
 
-// What counts is the item that is done; what was shown before was a foretaste of it. Servers that send no deltas are
-// shown here.
+// What counts is the item that is done; what was shown before was a foretaste of it. Servers that
+// send no deltas are shown here.
 void ResponsesAnswer::read_item(Item& item, JsonView json) {
   item.phase = to_utf8(json["phase"].string_or(""));
   if (item.type == "message") {
@@ -183,21 +186,24 @@ Result<ModelResponse> ResponsesAnswer::finish() {
     } else if (item.type == "function_call") {
       dropped = dropped || status_ != "completed";
       if (status_ != "completed") continue;
-      if (item.name.empty() || item.call_id.empty()) return broken("a tool call came without its name or id");
+      if (item.name.empty() || item.call_id.empty())
+        return broken("a tool call came without its name or id");
       calls = true;
       response.message.blocks.push_back(
           Block::tool_use(item.call_id, item.name, item.arguments.empty() ? "{}" : item.arguments));
     } else if (!is_blank(item.text)) {
       Block block = Block::of_text(item.text);
       if (!item.phase.empty())
-        block.opaque = std::string(JsonWriter().begin_object().member("phase", item.phase).end_object().text());
+        block.opaque = std::string(
+            JsonWriter().begin_object().member("phase", item.phase).end_object().text());
       response.message.blocks.push_back(std::move(block));
     }
   }
   if (calls) response.stop_reason = StopReason::kToolUse;
   if (response.stop_reason == StopReason::kInterrupted)
-    response.note = "the provider ended the answer as '" + one_line(status_ + (reason_.empty() ? "" : ": " + reason_), kShownBytes) +
-                    "'" + (dropped ? ": its tool calls are not run" : ": it may not be whole");
+    response.note = "the provider ended the answer as '" +
+                    one_line(status_ + (reason_.empty() ? "" : ": " + reason_), kShownBytes) + "'" +
+                    (dropped ? ": its tool calls are not run" : ": it may not be whole");
   return response;
 }
 

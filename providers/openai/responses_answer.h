@@ -2,9 +2,10 @@
 #pragma once
 // responses_answer.h - the events of one answer of the Responses API, put together.
 //
-// Events as in platform.openai.com/docs/api-reference/responses-streaming. An answer is whole when one of
-// response.completed, response.incomplete has come; a tool call leaves here only in a completed one. What the model
-// thought is kept as the item that came, so that it can be sent back byte for byte.
+// Events as in platform.openai.com/docs/api-reference/responses-streaming. An answer is whole when
+// one of response.completed, response.incomplete has come; a tool call leaves here only in a
+// completed one. What the model thought is kept as the item that came, so that it can be sent back
+// byte for byte.
 //
 // Threading: thread-compatible.
 

@@ -30,7 +30,8 @@ bool is_sent(const agentd_block& block) {
 
 class Writer {
  public:
-  Writer(JsonWriter& out, const ModelRequest& request, std::string_view provider, const ReasoningFilter& keeps)
+  Writer(JsonWriter& out, const ModelRequest& request, std::string_view provider,
+         const ReasoningFilter& keeps)
       : out_(out), request_(request), provider_(provider), keeps_(keeps) {}
 
   Result<void> write() {
@@ -38,7 +39,10 @@ class Writer {
         is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
     if (request_.messages.empty() && closing.empty())
       return Error{Code::kInvalid, "the request has no message to send"};
-    out_.begin_object().member("model", request_.model).member("stream", true).member("store", false);
+    out_.begin_object()
+        .member("model", request_.model)
+        .member("stream", true)
+        .member("store", false);
     if (!is_blank(request_.system)) out_.member("instructions", request_.system);
     const Thinking& thinking = request_.thinking;
     out_.member("max_output_tokens",
@@ -76,12 +80,18 @@ class Writer {
       // Schemas come from plugins and servers: a bad one must not spoil the whole body.
       const auto schema = JsonDocument::parse(tool.input_schema_json);
       if (!tool.input_schema_json.empty() && (!schema || !schema->root().is_object()))
-        return Error{Code::kInvalid, "the input schema of tool '" + one_line(tool.name, 80) + "' from " +
-                                         one_line(tool.origin, 80) + " is not a JSON object"};
+        return Error{Code::kInvalid, "the input schema of tool '" + one_line(tool.name, 80) +
+                                         "' from " + one_line(tool.origin, 80) +
+                                         " is not a JSON object"};
       out_.begin_object().member("type", "function").member("name", tool.name);
       out_.optional("description", tool.description).key("parameters");
       if (tool.input_schema_json.empty())
-        out_.begin_object().member("type", "object").key("properties").begin_object().end_object().end_object();
+        out_.begin_object()
+            .member("type", "object")
+            .key("properties")
+            .begin_object()
+            .end_object()
+            .end_object();
       else
         out_.raw(tool.input_schema_json);
       // Unsaid, the provider would show the model another schema than ours where it can.
@@ -93,9 +103,9 @@ class Writer {
   }
 
   void write_input(std::string_view closing) {
-    const auto groups = group_rows(request_.messages, [](const agentd_message&, const agentd_block& block) {
-      return is_sent(block);
-    });
+    const auto groups =
+        group_rows(request_.messages,
+                   [](const agentd_message&, const agentd_block& block) { return is_sent(block); });
     out_.key("input").begin_array();
     for (std::size_t i = 0; i < groups.size(); ++i) {
       if (groups[i].assistant) {
@@ -104,7 +114,8 @@ class Writer {
         write_user(groups[i], i + 1 == groups.size() ? closing : std::string_view());
       }
     }
-    if (groups.empty() || groups.back().assistant) write_user_text(closing.empty() ? kNoText : closing);
+    if (groups.empty() || groups.back().assistant)
+      write_user_text(closing.empty() ? kNoText : closing);
     out_.end_array();
   }
 
@@ -129,7 +140,8 @@ class Writer {
 
   // No model reads what another has sealed.
   bool is_own(const agentd_message& row) const {
-    const Origin* const from = request_.origins == nullptr ? nullptr : request_.origins->of(row.seq);
+    const Origin* const from =
+        request_.origins == nullptr ? nullptr : request_.origins->of(row.seq);
     return from != nullptr && from->provider == provider_ && from->api == kResponsesApi &&
            from->model == request_.model;
   }
@@ -183,7 +195,11 @@ class Writer {
   }
 
   void begin_user() {
-    out_.begin_object().member("type", "message").member("role", "user").key("content").begin_array();
+    out_.begin_object()
+        .member("type", "message")
+        .member("role", "user")
+        .key("content")
+        .begin_array();
   }
 
   void write_user_text(std::string_view text) {
@@ -193,7 +209,9 @@ class Writer {
   }
 
   void write_result(const agentd_block& result) {
-    out_.begin_object().member("type", "function_call_output").member("call_id", view_of(result.call_id));
+    out_.begin_object()
+        .member("type", "function_call_output")
+        .member("call_id", view_of(result.call_id));
     const auto parts = part_span(result);
     const bool blank = is_blank(full_text(result));
     const bool plain = std::none_of(parts.begin(), parts.end(), [](const agentd_block& part) {
@@ -213,8 +231,8 @@ class Writer {
   void write_part(const agentd_block& block) {
     if (is_text(block)) return write_text_part(full_text(block));
     out_.begin_object().member("type", "input_image").member("detail", "auto");
-    out_.member("image_url",
-                "data:" + std::string(view_of(block.name)) + ";base64," + std::string(view_of(block.opaque)));
+    out_.member("image_url", "data:" + std::string(view_of(block.name)) + ";base64," +
+                                 std::string(view_of(block.opaque)));
     out_.end_object();
   }
 
@@ -230,8 +248,8 @@ class Writer {
 
 }  // namespace
 
-Result<void> write_responses_request(JsonWriter& out, const ModelRequest& request, std::string_view provider,
-                                     const ReasoningFilter& keeps) {
+Result<void> write_responses_request(JsonWriter& out, const ModelRequest& request,
+                                     std::string_view provider, const ReasoningFilter& keeps) {
   return Writer(out, request, provider, keeps).write();
 }
 

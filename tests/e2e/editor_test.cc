@@ -14,11 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-bool exists(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0;
-}
-
 // ---- the line editor of chat
 
 class Editor : public ::testing::Test {

@@ -18,7 +18,8 @@ inline constexpr const char* kScript = "#!/bin/sh\n[ \"$1\" = hook ] && echo age
 
 inline std::size_t count(const std::string& text, const std::string& part) {
   std::size_t out = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++out;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+    ++out;
   return out;
 }
 

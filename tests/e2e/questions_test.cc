@@ -13,11 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-bool exists(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0;
-}
-
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t out = 0;
   for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
@@ -47,6 +42,27 @@ TEST_P(Questions, APasteBeforeTheQuestionAnswersNothing) {
        {"refused", ""},
        {" % > ", "/exit\n"}});
   EXPECT_FALSE(made("made.txt")) << ran.out;
+}
+
+// What the user allows for good answers agentd's own question. A hook that wants a person to decide gets one.
+TEST_P(Questions, AlwaysAnswersNoQuestionOfAHook) {
+  for (const char* const hook : {"on: before_tool_call\nwhen: tool.input.command matches 'made'\ndo: {permission: ask}\n",
+                                 "on: PreToolUse\ndialect: claude\ncommand: |\n  grep -q made && echo "
+                                 "'{\"hookSpecificOutput\":{\"permissionDecision\":\"ask\"}}'; exit 0\n"}) {
+    ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
+    ASSERT_EQ(::chmod(program_.home().c_str(), 0700), 0);
+    ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/g.yaml", hook, 0600));
+    program_.run({"hooks", "trust", "g", "-y"});
+    const std::string script = program_.script(bash_call("true") + bash_call("touch made.txt") + "- text: done\n");
+    const Finished ran = program_.on_terminal({"run", "x", "--no-save", "--script", script},
+                                              {{"Allow?", "a\n"}, {"that no hook asks about", "n\n"}, {"done", ""}});
+    EXPECT_FALSE(made("made.txt")) << hook << ran.out;
+    // Its own yes is one, and holds for that call.
+    const Finished yes = program_.on_terminal({"run", "x", "--no-save", "--script", script},
+                                              {{"Allow?", "a\n"}, {"that no hook asks about", "y\n"}, {"done", ""}});
+    EXPECT_TRUE(made("made.txt")) << hook << yes.out;
+    ::unlink((program_.project() + "/made.txt").c_str());
+  }
 }
 
 TEST_P(Questions, LinesThatAreTypedWhileTheModelWorksAnswerNothing) {

@@ -329,6 +329,22 @@ TEST_F(RecipesTest, RecipeOfAProjectWaitsForTrustInItsBytes) {
   EXPECT_EQ(run({"run", "-r", "review"}, "- text: x\n").code, 2);
 }
 
+// What it restricted would be restricted no more, if another one took its place without a word.
+TEST_F(RecipesTest, RecipeOfAProjectThatChangedIsNotReplacedByYours) {
+  ASSERT_TRUE(make_directories(program_.home() + "/recipes"));
+  ASSERT_TRUE(write_file_atomically(program_.home() + "/recipes/review.md", "Mine.", 0600));
+  of_project("review", "---\nallowed_tools: []\n---\nReview it.");
+  const Finished new_one = run({"run", "-r", "review"}, "- text: x\n");
+  EXPECT_EQ(new_one.code, 0) << new_one.err;
+  EXPECT_NE(new_one.err.find("waits for your trust and is passed over"), std::string::npos) << new_one.err;
+  ASSERT_EQ(program_.run({"hooks", "trust", "project/recipes/review", "--yes"}).code, 0);
+  EXPECT_EQ(run({"run", "-r", "review"}, "- text: x\n").code, 0);
+  of_project("review", "---\nallowed_tools: []\n---\nReview it, and more.");
+  const Finished changed = run({"run", "-r", "review"}, "- text: x\n");
+  EXPECT_EQ(changed.code, 2) << changed.err;
+  EXPECT_NE(changed.err.find("changed since it was trusted"), std::string::npos) << changed.err;
+}
+
 TEST_F(RecipesTest, CompactOfAProjectIsUsedOnlyWhenTheConfigurationSaysSo) {
   talk();
   of_project("compact", "THE PROJECTS PROMPT");

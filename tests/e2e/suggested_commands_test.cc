@@ -88,7 +88,7 @@ TEST_F(SuggestedCommands, OfARecipe) {
 
 TEST_F(SuggestedCommands, OfAGuardThatIsGone) {
   const std::string path =
-      hook(kName + ".yaml", "on: before_tool_call\nguard: true\ndo: none\n", 0644);
+      hook(kName + ".yaml", "on: before_tool_call\nguard: true\ndo: block\n", 0644);
   ASSERT_EQ(program_.run({"hooks", "trust", "project/" + kName, "--yes"}).code, 0);
   std::filesystem::remove(path);
   EXPECT_GE(copied(run()), 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// vendors_test.cc - one conversation that moves between vendors at every run, with tools and thinking on: each server
-// keeps the rules of its own wire format, and what one vendor has sealed reaches no other.
+// vendors_test.cc - one conversation that moves between vendors at every run, with tools and
+// thinking on: each server keeps the rules of its own wire format, and what one vendor has sealed
+// reaches no other.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,12 +19,16 @@ namespace {
 struct Vendor {
   const char *model, *path;  // as it is named on the command line; where it is asked
   std::string (*refusal)(const std::string& body);
-  std::string (*call)(const std::string& id, const std::string& seal);    // thinks, and calls `glob`
+  std::string (*call)(const std::string& id, const std::string& seal);  // thinks, and calls `glob`
   std::string (*answer)(const std::string& text, const std::string& seal);  // thinks, and answers
 };
 
-std::string anthropic_rules(const std::string& body) { return anthropic_refusal(body, {.own_signatures_alone = true}); }
-std::string responses_rules(const std::string& body) { return responses_refusal(body, {.own_seals_alone = true}); }
+std::string anthropic_rules(const std::string& body) {
+  return anthropic_refusal(body, {.own_signatures_alone = true});
+}
+std::string responses_rules(const std::string& body) {
+  return responses_refusal(body, {.own_seals_alone = true});
+}
 std::string chat_rules(const std::string& body) { return chat_refusal(body); }
 
 constexpr const char* kInput = R"({"pattern":"*.none"})";
@@ -31,21 +36,46 @@ constexpr const char* kInput = R"({"pattern":"*.none"})";
 const Vendor kVendors[] = {
     {"claude-sonnet-5-5", "/v1/messages", anthropic_rules,
      [](const std::string& id, const std::string& seal) {
-       return AnthropicWire().start().thinking({"hm"}, "claude-sonnet-5-5/" + seal).tool_use(id, "glob", {kInput}).finish("tool_use").bytes();
+       return AnthropicWire()
+           .start()
+           .thinking({"hm"}, "claude-sonnet-5-5/" + seal)
+           .tool_use(id, "glob", {kInput})
+           .finish("tool_use")
+           .bytes();
      },
      [](const std::string& text, const std::string& seal) {
-       return AnthropicWire().start().thinking({"so"}, "claude-sonnet-5-5/" + seal).text({text}).finish("end_turn").bytes();
+       return AnthropicWire()
+           .start()
+           .thinking({"so"}, "claude-sonnet-5-5/" + seal)
+           .text({text})
+           .finish("end_turn")
+           .bytes();
      }},
     {"openai/gpt-6.1-sol", "/v1/responses", responses_rules,
      [](const std::string& id, const std::string& seal) {
-       return ResponsesWire().start().reasoning({"hm"}, "gpt-6.1-sol/" + seal).text({"Looking."}, "commentary").function_call(id, "glob", {kInput}).finish().bytes();
+       return ResponsesWire()
+           .start()
+           .reasoning({"hm"}, "gpt-6.1-sol/" + seal)
+           .text({"Looking."}, "commentary")
+           .function_call(id, "glob", {kInput})
+           .finish()
+           .bytes();
      },
      [](const std::string& text, const std::string& seal) {
-       return ResponsesWire().start().reasoning({"so"}, "gpt-6.1-sol/" + seal).text({text}, "final_answer").finish().bytes();
+       return ResponsesWire()
+           .start()
+           .reasoning({"so"}, "gpt-6.1-sol/" + seal)
+           .text({text}, "final_answer")
+           .finish()
+           .bytes();
      }},
     {"work/some/model", "/v1/chat/completions", chat_rules,
      [](const std::string& id, const std::string&) {
-       return ChatWire().thinking({"hm"}).tool_call(0, id, "glob", {kInput}).finish("tool_calls").bytes();
+       return ChatWire()
+           .thinking({"hm"})
+           .tool_call(0, id, "glob", {kInput})
+           .finish("tool_calls")
+           .bytes();
      },
      [](const std::string& text, const std::string&) {
        return ChatWire().thinking({"so"}).text({text}).finish("stop").bytes();
@@ -60,11 +90,13 @@ class Vendors : public ::testing::Test {
       if (got.target != vendor.path) continue;
       if (const std::string why = vendor.refusal(got.body); !why.empty()) {
         refusals_.push_back(why + "\n" + got.body);
-        return Reply::http(400, {{"content-type", "application/json"}}, openai_error_body("invalid_request_error", "", why));
+        return Reply::http(400, {{"content-type", "application/json"}},
+                           openai_error_body("invalid_request_error", "", why));
       }
       const int number = requests_++;
       const std::string text = std::to_string(number);
-      return Reply::chunked({number % 2 == 0 ? vendor.call("call" + text, text) : vendor.answer("answer " + text + ".", text)});
+      return Reply::chunked({number % 2 == 0 ? vendor.call("call" + text, text)
+                                             : vendor.answer("answer " + text + ".", text)});
     }
     return Reply::http(404, {}, "");
   }
@@ -76,7 +108,8 @@ class Vendors : public ::testing::Test {
 
 TEST_F(Vendors, OneConversationMovesBetweenThemAtEveryRun) {
   LoopbackServer server([this](const RecordedRequest& got) { return answer(got); });
-  for (const char* const variable : {"ANTHROPIC_API_KEY=sk-a", "OPENAI_API_KEY=sk-o", "WORK_KEY=sk-w", "NO_PROXY=127.0.0.1"})
+  for (const char* const variable :
+       {"ANTHROPIC_API_KEY=sk-a", "OPENAI_API_KEY=sk-o", "WORK_KEY=sk-w", "NO_PROXY=127.0.0.1"})
     program_.set(variable);
   program_.set("ANTHROPIC_BASE_URL=" + server.url());
   program_.set("OPENAI_BASE_URL=" + server.url() + "/v1");
@@ -85,29 +118,35 @@ TEST_F(Vendors, OneConversationMovesBetweenThemAtEveryRun) {
   constexpr int kRuns = 30;
   for (int run = 0; run < kRuns; ++run) {
     const Vendor& vendor = kVendors[(run * run + run / 3) % 3];  // each follows each, and itself
-    std::vector<std::string> words{"run", "--model", vendor.model, "question " + std::to_string(run)};
+    std::vector<std::string> words{"run", "--model", vendor.model,
+                                   "question " + std::to_string(run)};
     if (run != 0) words.emplace_back("--follow");
     const Finished ran = program_.run(words);
     ASSERT_EQ(ran.code, 0) << run << ran.err << (refusals_.empty() ? "" : refusals_.back());
-    EXPECT_EQ(ran.out, (std::string(vendor.path) == "/v1/responses" ? "Looking.\n" : "") + ("answer " + std::to_string(2 * run + 1) + ".\n")) << run;
+    EXPECT_EQ(ran.out, (std::string(vendor.path) == "/v1/responses" ? "Looking.\n" : "") +
+                           ("answer " + std::to_string(2 * run + 1) + ".\n"))
+        << run;
   }
   EXPECT_TRUE(refusals_.empty());
   ASSERT_EQ(server.requests().size(), 2u * kRuns);
   // Everything that was said is in the last request, and each vendor got its own key alone.
   const std::string last = server.requests().back().body;
-  for (int run = 0; run < kRuns; ++run) EXPECT_TRUE(has(last, "question " + std::to_string(run))) << run;
+  for (int run = 0; run < kRuns; ++run)
+    EXPECT_TRUE(has(last, "question " + std::to_string(run))) << run;
   for (const RecordedRequest& got : server.requests()) {
     const bool anthropic = got.target == "/v1/messages";
     EXPECT_EQ(got.header("x-api-key"), anthropic ? "sk-a" : "");
     if (!anthropic) {
-      EXPECT_EQ(got.header("authorization"), got.target == "/v1/responses" ? "Bearer sk-o" : "Bearer sk-w");
+      EXPECT_EQ(got.header("authorization"),
+                got.target == "/v1/responses" ? "Bearer sk-o" : "Bearer sk-w");
     }
   }
   // The log knows who said what.
   const std::string log = program_.run({"conversation", "show", program_.newest(), "--log"}).out;
-  for (const char* const origin : {R"("provider":"anthropic","api":"messages","model":"claude-sonnet-5-5")",
-                                   R"("provider":"openai","api":"responses","model":"gpt-6.1-sol")",
-                                   R"("provider":"work","api":"chat","model":"some/model")"})
+  for (const char* const origin :
+       {R"("provider":"anthropic","api":"messages","model":"claude-sonnet-5-5")",
+        R"("provider":"openai","api":"responses","model":"gpt-6.1-sol")",
+        R"("provider":"work","api":"chat","model":"some/model")"})
     EXPECT_TRUE(has(log, origin)) << origin;
 }
 
@@ -119,7 +158,8 @@ TEST_F(Vendors, AnUnknownProviderAndAMissingKeyAreToldBeforeAnythingIsAsked) {
   EXPECT_EQ(keyless.code, 5) << keyless.err;
   EXPECT_TRUE(has(keyless.err, "there is no key for openai: set OPENAI_API_KEY")) << keyless.err;
   program_.set("GROQ_API_KEY=sk-g");
-  const Finished foreign = program_.run({"run", "x", "--model", "groq/m", "--set", "base_url=https://other.example/v1"});
+  const Finished foreign =
+      program_.run({"run", "x", "--model", "groq/m", "--set", "base_url=https://other.example/v1"});
   EXPECT_EQ(foreign.code, 2) << foreign.err;
   EXPECT_TRUE(has(foreign.err, "was not set for other.example")) << foreign.err;
 }

@@ -16,7 +16,8 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 }
 
 // Keys that are not in the reference are refused, as the vendor does.
-std::string unknown_key(JsonView object, std::initializer_list<std::string_view> known, const std::string& at) {
+std::string unknown_key(JsonView object, std::initializer_list<std::string_view> known,
+                        const std::string& at) {
   for (std::size_t i = 0; i < object.size(); ++i)
     if (!is_one_of(object.key_at(i), known))
       return "Unknown parameter: '" + at + std::string(object.key_at(i)) + "'.";
@@ -40,7 +41,8 @@ std::string id_refusal(std::string_view id, const OpenAiRules& rules) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0;
   });
   if (rules.call_id_bytes != 0 && (id.size() != rules.call_id_bytes || !plain))
-    return "Tool call id has to be defined, with a length of 9 and characters a-z, A-Z, 0-9: " + std::string(id);
+    return "Tool call id has to be defined, with a length of 9 and characters a-z, A-Z, 0-9: " +
+           std::string(id);
   return {};
 }
 
@@ -52,8 +54,10 @@ std::string chat_content_refusal(JsonView content, bool user, const std::string&
   if (!user || !content.is_array() || content.size() == 0) return at + ".content: is missing";
   for (std::size_t i = 0; i < content.size(); ++i) {
     const std::string_view type = content.at(i)["type"].string_or("");
-    if (type == "text" && content.at(i)["text"].string_or("").empty()) return at + ".content: empty text";
-    if (type == "image_url" && !content.at(i)["image_url"]["url"].string_or("").starts_with("data:image/"))
+    if (type == "text" && content.at(i)["text"].string_or("").empty())
+      return at + ".content: empty text";
+    if (type == "image_url" &&
+        !content.at(i)["image_url"]["url"].string_or("").starts_with("data:image/"))
       return at + ".content: no image";
     if (type != "text" && type != "image_url") return at + ".content: unknown type";
   }
@@ -71,25 +75,34 @@ std::string chat_messages_refusal(JsonView messages, const OpenAiRules& rules) {
     if (role == "tool") {
       const std::string id(message["tool_call_id"].string_or(""));
       if (open.erase(id) == 0)
-        return "messages with role 'tool' must be a response to a preceding message with 'tool_calls': " + id;
-      if (std::string why = chat_content_refusal(message["content"], false, at); !why.empty()) return why;
+        return "messages with role 'tool' must be a response to a preceding message with "
+               "'tool_calls': " +
+               id;
+      if (std::string why = chat_content_refusal(message["content"], false, at); !why.empty())
+        return why;
       continue;
     }
     if (!open.empty())
-      return "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
-             "'tool_call_id': " + *open.begin();
+      return "An assistant message with 'tool_calls' must be followed by tool messages responding "
+             "to each "
+             "'tool_call_id': " +
+             *open.begin();
     const JsonView calls = message["tool_calls"];
     if (role != "assistant" && calls.exists()) return at + ".tool_calls: not here";
     if (!calls.exists() || !message["content"].is_null())
-      if (std::string why = chat_content_refusal(message["content"], role == "user", at); !why.empty()) return why;
+      if (std::string why = chat_content_refusal(message["content"], role == "user", at);
+          !why.empty())
+        return why;
     if (calls.exists() && calls.size() == 0) return at + ".tool_calls: is too short";
     for (std::size_t c = 0; c < calls.size(); ++c) {
       const JsonView call = calls.at(c);
       const std::string id(call["id"].string_or(""));
       if (std::string why = id_refusal(id, rules); !why.empty()) return why;
       if (call["type"].string_or("") != "function") return at + ".tool_calls.type: unknown";
-      if (!is_name(call["function"]["name"].string_or(""))) return at + ".tool_calls.function.name: wrong";
-      if (!is_json_object(call["function"]["arguments"].string_or(""))) return at + ".tool_calls: arguments are no JSON";
+      if (!is_name(call["function"]["name"].string_or("")))
+        return at + ".tool_calls.function.name: wrong";
+      if (!is_json_object(call["function"]["arguments"].string_or("")))
+        return at + ".tool_calls: arguments are no JSON";
       if (!all.insert(id).second) return at + ".tool_calls: two of one id";
       open.insert(id);
     }
@@ -99,20 +112,28 @@ std::string chat_messages_refusal(JsonView messages, const OpenAiRules& rules) {
 
 // ---- Responses
 
-std::string item_refusal(JsonView item, std::string_view model, const OpenAiRules& rules, const std::string& at) {
+std::string item_refusal(JsonView item, std::string_view model, const OpenAiRules& rules,
+                         const std::string& at) {
   const std::string_view type = item["type"].string_or("");
   if (type == "message") {
     const std::string_view role = item["role"].string_or("");
-    if (!is_one_of(role, {"user", "assistant", "system", "developer"})) return at + ".role: unknown";
-    if (std::string why = unknown_key(item, {"type", "role", "content", "phase"}, at + "."); !why.empty()) return why;
-    if (item["phase"].exists() && (role != "assistant" || !is_one_of(item["phase"].string_or(""), {"commentary", "final_answer"})))
+    if (!is_one_of(role, {"user", "assistant", "system", "developer"}))
+      return at + ".role: unknown";
+    if (std::string why = unknown_key(item, {"type", "role", "content", "phase"}, at + ".");
+        !why.empty())
+      return why;
+    if (item["phase"].exists() &&
+        (role != "assistant" ||
+         !is_one_of(item["phase"].string_or(""), {"commentary", "final_answer"})))
       return at + ".phase: wrong";
     const JsonView content = item["content"];
-    if (content.is_string()) return content.string_or("").empty() ? at + ".content: empty" : std::string();
+    if (content.is_string())
+      return content.string_or("").empty() ? at + ".content: empty" : std::string();
     if (!content.is_array() || content.size() == 0) return at + ".content: is missing";
     for (std::size_t i = 0; i < content.size(); ++i) {
       const std::string_view part = content.at(i)["type"].string_or("");
-      if (part == "input_text" && content.at(i)["text"].string_or("").empty()) return at + ".content: empty text";
+      if (part == "input_text" && content.at(i)["text"].string_or("").empty())
+        return at + ".content: empty text";
       if (!is_one_of(part, {"input_text", "input_image"})) return at + ".content: unknown type";
     }
     return {};
@@ -129,7 +150,9 @@ std::string item_refusal(JsonView item, std::string_view model, const OpenAiRule
   }
   if (type == "reasoning") {
     const std::string_view sealed = item["encrypted_content"].string_or("");
-    if (sealed.empty()) return "Item '" + std::string(item["id"].string_or("")) + "' not found. Items are not persisted when `store` is set to false.";
+    if (sealed.empty())
+      return "Item '" + std::string(item["id"].string_or("")) +
+             "' not found. Items are not persisted when `store` is set to false.";
     if (rules.own_seals_alone && !sealed.starts_with(std::string(model) + "/"))
       return "The encrypted content " + std::string(sealed) + " could not be verified.";
     return {};
@@ -145,18 +168,25 @@ std::string input_refusal(JsonView body, const OpenAiRules& rules) {
   for (std::size_t i = 0; i < input.size(); ++i) {
     const JsonView item = input.at(i);
     const std::string at = "input[" + std::to_string(i) + "]";
-    if (std::string why = item_refusal(item, body["model"].string_or(""), rules, at); !why.empty()) return why;
+    if (std::string why = item_refusal(item, body["model"].string_or(""), rules, at); !why.empty())
+      return why;
     const std::string_view type = item["type"].string_or("");
-    const bool own = type == "function_call" || type == "reasoning" || item["role"].string_or("") == "assistant";
+    const bool own =
+        type == "function_call" || type == "reasoning" || item["role"].string_or("") == "assistant";
     if (!reasoning.empty() && !own)
-      return "Item '" + reasoning + "' of type 'reasoning' was provided without its required following item.";
+      return "Item '" + reasoning +
+             "' of type 'reasoning' was provided without its required following item.";
     reasoning = type == "reasoning" ? std::string(item["id"].string_or("")) : std::string();
     const std::string id(item["call_id"].string_or(""));
-    if (type == "function_call" && !all.insert(id).second) return "Duplicate item found with id " + id;
+    if (type == "function_call" && !all.insert(id).second)
+      return "Duplicate item found with id " + id;
     if (type == "function_call") open.insert(id);
-    if (type == "function_call_output" && open.erase(id) == 0) return "No tool call found for function call output with call_id " + id;
+    if (type == "function_call_output" && open.erase(id) == 0)
+      return "No tool call found for function call output with call_id " + id;
   }
-  if (!reasoning.empty()) return "Item '" + reasoning + "' of type 'reasoning' was provided without its required following item.";
+  if (!reasoning.empty())
+    return "Item '" + reasoning +
+           "' of type 'reasoning' was provided without its required following item.";
   return open.empty() ? std::string() : "No tool output found for function call " + *open.begin();
 }
 
@@ -166,15 +196,20 @@ std::string chat_refusal(std::string_view text, const OpenAiRules& rules) {
   const auto document = JsonDocument::parse(text);
   if (!document) return "We could not parse the JSON body of your request.";
   const JsonView body = document->root();
-  if (std::string why = unknown_key(body, {"model", "stream", "stream_options", "max_tokens", "max_completion_tokens",
-                                           "reasoning_effort", "tools", "tool_choice", "messages", "response_format"}, "");
+  if (std::string why =
+          unknown_key(body,
+                      {"model", "stream", "stream_options", "max_tokens", "max_completion_tokens",
+                       "reasoning_effort", "tools", "tool_choice", "messages", "response_format"},
+                      "");
       !why.empty())
     return why;
   if (body["max_tokens"].exists() && body["max_completion_tokens"].exists()) return "two limits";
   for (std::size_t i = 0; i < body["tools"].size(); ++i)
-    if (!is_name(body["tools"].at(i)["function"]["name"].string_or("")) || !body["tools"].at(i)["function"]["parameters"].is_object())
+    if (!is_name(body["tools"].at(i)["function"]["name"].string_or("")) ||
+        !body["tools"].at(i)["function"]["parameters"].is_object())
       return "tools." + std::to_string(i) + ": wrong";
-  if (body["tool_choice"].exists() && body["tools"].size() == 0) return "'tool_choice' is only allowed when 'tools' are specified";
+  if (body["tool_choice"].exists() && body["tools"].size() == 0)
+    return "'tool_choice' is only allowed when 'tools' are specified";
   return chat_messages_refusal(body["messages"], rules);
 }
 
@@ -182,19 +217,25 @@ std::string responses_refusal(std::string_view text, const OpenAiRules& rules) {
   const auto document = JsonDocument::parse(text);
   if (!document) return "We could not parse the JSON body of your request.";
   const JsonView body = document->root();
-  if (std::string why = unknown_key(body, {"model", "stream", "store", "instructions", "max_output_tokens", "reasoning",
-                                           "include", "prompt_cache_key", "tools", "tool_choice", "input", "text"}, "");
+  if (std::string why =
+          unknown_key(body,
+                      {"model", "stream", "store", "instructions", "max_output_tokens", "reasoning",
+                       "include", "prompt_cache_key", "tools", "tool_choice", "input", "text"},
+                      "");
       !why.empty())
     return why;
   if (body["store"].bool_or(true)) return "stored";
   if (body["max_output_tokens"].uint_or(0) < 16) return "max_output_tokens: Expected a value >= 16";
-  if (body["prompt_cache_key"].string_or("").size() > 64) return "prompt_cache_key: string too long";
+  if (body["prompt_cache_key"].string_or("").size() > 64)
+    return "prompt_cache_key: string too long";
   for (std::size_t i = 0; i < body["tools"].size(); ++i) {
     const JsonView tool = body["tools"].at(i);
-    if (!is_name(tool["name"].string_or("")) || !tool["parameters"].is_object() || tool["strict"].bool_or(true))
+    if (!is_name(tool["name"].string_or("")) || !tool["parameters"].is_object() ||
+        tool["strict"].bool_or(true))
       return "tools." + std::to_string(i) + ": wrong";
   }
-  if (body["tool_choice"].exists() && body["tools"].size() == 0) return "Tool choice must not be specified without tools";
+  if (body["tool_choice"].exists() && body["tools"].size() == 0)
+    return "Tool choice must not be specified without tools";
   return input_refusal(body, rules);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// request_histories.h - random histories as requests get them, for properties of what is written of them.
+// request_histories.h - random histories as requests get them, for properties of what is written of
+// them.
 //
 // Threading: thread-compatible.
 
@@ -12,11 +13,12 @@
 
 namespace agentd::testing {
 
-inline constexpr const char* kBlanks[] = {"",       " ",      "\n\n",         "\t \r\n",       "\v\f",
-                               "\x1c",   "\xC2\xA0", "\xE2\x80\x83", "\xE3\x80\x80\n", "\xE2\x80\xA8 "};
+inline constexpr const char* kBlanks[] = {
+    "",     " ",        "\n\n",         "\t \r\n",        "\v\f",
+    "\x1c", "\xC2\xA0", "\xE2\x80\x83", "\xE3\x80\x80\n", "\xE2\x80\xA8 "};
 
-// A history as the agent leaves it: calls are followed by their results, everything else may be there
-// or not, and any text may be blank.
+// A history as the agent leaves it: calls are followed by their results, everything else may be
+// there or not, and any text may be blank.
 class RequestHistory {
  public:
   explicit RequestHistory(std::uint32_t seed) : random_(seed) {}

@@ -287,7 +287,8 @@ void check_model(Report& report, const App& app, const Config& config, const std
   const std::vector<std::string> warnings = model_warnings(*table, config, route->model, home, app.clock().wall_ms());
   for (const std::string& warning : warnings) report.say(Verdict::kWarn, warning);
   if (warnings.empty())
-    report.say(Verdict::kNote, "model in force: " + route->model + " ('agentd models " + route->model + "' tells more)");
+    report.say(Verdict::kNote,
+               "model in force: " + route->model + " ('agentd models " + route->model + "' tells more)");
 }
 
 bool in_path(const App& app, const std::string& program) {

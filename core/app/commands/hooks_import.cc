@@ -10,6 +10,7 @@
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/host/external/declarative.h"
+#include "core/host/external/json_places.h"
 #include "core/host/external/dialect.h"
 
 namespace agentd::app {
@@ -27,8 +28,14 @@ std::string absolute(const App& app, const std::string& path) {
 // Settings permit tools, too. That is for config.yaml, and nothing here writes it: each rule is
 // told with what to write.
 void report_permissions(const std::string& text, std::vector<std::string>& problems) {
-  const auto document = JsonDocument::parse(text);
+  const auto document = JsonDocument::parse(without_comments(text));
   if (!document || !document->root().is_object()) return;
+  // Gemini CLI's lists of tools that the model does not get.
+  for (const JsonView excluded : {document->root()["tools"]["exclude"], document->root()["excludeTools"]})
+    for (std::size_t i = 0; excluded.is_array() && i < excluded.size(); ++i)
+      problems.push_back("tools.exclude '" + one_line(excluded.at(i).string_or({}), kShownBytes) +
+                         "': write permissions.deny: [" + join(tools_of_rule(excluded.at(i).string_or({})), ", ") +
+                         "] in config.yaml");
   const JsonView permissions = document->root()["permissions"];
   for (std::size_t i = 0; permissions.is_object() && i < permissions.size(); ++i) {
     const std::string list = "permissions." + std::string(permissions.key_at(i));

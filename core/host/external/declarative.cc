@@ -431,6 +431,10 @@ class HookReader {
                             "a guard blocks when it fails, which 'on_failure: open' denies: take out one of the two");
     const bool closed = hook_.guard || hook_.on_failure == FailurePolicy::kClosed;
     if (!closed) return {};
+    if (hook_.guard && hook_.once != HookOnce::kAlways && std::any_of(events_.begin(), events_.end(), guards))
+      return source_.at_key(*node_.find("once"), "a guard that is asked once guards no second time: take 'once' out");
+    if (const YamlNode* const answer = node_.find("do"); answer != nullptr && answer->scalar == "none")
+      return source_.at_value(*answer, "a guard that does nothing guards nothing: write 'do: block', or a command");
     if (!hook_.async && !hook_.observes) {
       if (std::none_of(events_.begin(), events_.end(), guards)) return guards_nothing();
       return {};

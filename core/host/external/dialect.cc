@@ -96,9 +96,15 @@ std::string dialect_input(const HookDefinition& hook, JsonView payload,
   return translator_of(hook.dialect).input(hook, payload, context);
 }
 
-std::string matcher_subject(const HookDefinition& hook, JsonView payload) {
-  const auto subject = translator_of(hook.dialect).subject;
-  return subject == nullptr ? "" : subject(hook, payload);
+std::vector<std::string> matcher_subjects(const HookDefinition& hook, JsonView payload) {
+  const auto subject_of = translator_of(hook.dialect).subject;
+  const std::string subject = subject_of == nullptr ? std::string() : subject_of(hook, payload);
+  if (subject.empty()) return {};
+  if (!is_tool_event(hook.event)) return {subject};
+  std::vector<std::string> out{subject};
+  for (std::string& each : foreign_tools(hook.dialect, tool_of(payload)))
+    if (each != subject) out.push_back(std::move(each));
+  return out;
 }
 
 std::vector<std::string> dialect_environment(const HookDefinition& hook, JsonView payload,
@@ -135,7 +141,11 @@ bool gives_reason_alone(JsonView answer) {
 // pass.
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
   Verdict verdict = translator_of(hook.dialect).interpret(hook, payload, answer);
-  if (!is_guard(hook) || verdict.failed || !verdict.actions.empty()) return verdict;
+  // What only tells something decides nothing.
+  const bool decides = std::any_of(verdict.actions.begin(), verdict.actions.end(), [](const Action& action) {
+    return action.kind != AGENTD_ACT_SYSTEM_MESSAGE && action.kind != AGENTD_ACT_INJECT_CONTEXT;
+  });
+  if (!is_guard(hook) || verdict.failed || decides) return verdict;
   std::string why;
   if (!verdict.warnings.empty()) {
     why = verdict.warnings.front();
@@ -148,6 +158,7 @@ Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer&
     return verdict;
   }
   verdict.failed = true;
+  verdict.actions.clear();
   verdict.failure = "its output was not understood: " + why;
   return verdict;
 }

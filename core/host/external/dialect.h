@@ -29,6 +29,8 @@ std::uint32_t canonical_event(Dialect dialect, std::string_view foreign);
 std::string_view foreign_event(Dialect dialect, std::uint32_t event);
 // "Bash" of "bash"; a name that has no counterpart is kept; mcp names follow the dialect's form.
 std::string foreign_tool(Dialect dialect, std::string_view tool);
+// All that the dialect calls it: some tools have an older name, or a newer one, beside it.
+std::vector<std::string> foreign_tools(Dialect dialect, std::string_view tool);
 std::string canonical_tool(Dialect dialect, std::string_view tool);
 // The input object of a tool with the dialect's keys (file_path, cmd), and back again. Keys that have no
 // counterpart are kept. Both return compact JSON; a text that is no object is returned as it is. `cwd` is
@@ -62,9 +64,9 @@ struct DialectContext {
 // The one JSON object on the hook's standard input. REQUIRES: `payload` is the canonical object.
 std::string dialect_input(const HookDefinition& hook, JsonView payload, const DialectContext& context);
 
-// What the matcher is tested against: the dialect's tool name, source, trigger, reason; empty when the
-// event has no subject, and then every matcher matches.
-std::string matcher_subject(const HookDefinition& hook, JsonView payload);
+// What the matcher is tested against: the dialect's names of the tool, the source, trigger or reason; one that
+// matches is enough. None when the event has no subject, and then every matcher matches.
+std::vector<std::string> matcher_subjects(const HookDefinition& hook, JsonView payload);
 // claude's `if`: "Bash(git *)", "Edit(src/**)", "Read". An empty rule is true; kInvalid for one that
 // cannot be read.
 Result<bool> if_rule_holds(const HookDefinition& hook, JsonView payload);

@@ -11,6 +11,7 @@
 
 #include "core/codec/yaml.h"
 #include "core/host/external/docker.h"
+#include "core/hooks/contract.h"
 
 namespace agentd {
 namespace {
@@ -138,6 +139,13 @@ class DockerFile {
       std::vector<std::string> names;
       for (const DockerEvent& each : docker_events()) names.emplace_back(each.name);
       const std::string near = nearest_of(name, names);
+      const EventTraits* const others = find_event(canonical_event(Dialect::kClaude, name) != 0
+                                                       ? canonical_event(Dialect::kClaude, name)
+                                                       : canonical_event(Dialect::kGemini, name));
+      if (near.empty() && others != nullptr && fails_closed(*others))
+        return mistake(*find_docker_event("pre_tool_use"), list,
+                       "docker-agent has no event " + in_quotes(name) + "; another tool's settings have: name the "
+                       "dialect that they are written in");
       if (near.empty()) return problem(list, "docker-agent has no event " + in_quotes(name));
       return mistake(*find_docker_event(near), list,
                      "docker-agent has no event " + in_quotes(name) + "; did you mean '" + near + "'?");

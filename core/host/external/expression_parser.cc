@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/host/safe_path.h"
 
 namespace agentd {
 namespace {
@@ -259,6 +260,9 @@ class Parser {
     if (token_.type == Token::Type::kUnclosed) return unexpected("a text");
     if (token_.type != Token::Type::kString)
       return wrong("'matches' needs a text in quotes on its right");
+    if (has_control_character(token_.text))
+      return wrong("the expression holds a control character, as '\\b' between double quotes is: use single quotes "
+                   "around the whole condition");
     auto compiled = Regex::compile(token_.text);
     if (!compiled && compiled.error().code == Code::kInvalid)
       return wrong("no regular expression: " + compiled.error().message);

@@ -222,9 +222,12 @@ Result<std::string> ExternalHook::why_not(const Asked& asked, JsonView payload) 
       payload["source"].string_or({}) == "hook")
     return std::string("the message is a hook's, not the user's");
   if (!definition_.matcher.matches_all()) {
-    const std::string subject = matcher_subject(definition_, payload);
-    if (!definition_.matcher.matches(subject))
-      return "its matcher '" + definition_.matcher.text() + "' does not match '" + subject + "'";
+    const std::vector<std::string> subjects = matcher_subjects(definition_, payload);
+    const bool matches = std::any_of(subjects.begin(), subjects.end(), [&](const std::string& subject) {
+      return definition_.matcher.matches(subject);
+    });
+    if (!subjects.empty() && !matches)
+      return "its matcher '" + definition_.matcher.text() + "' does not match '" + subjects.front() + "'";
   }
   AGENTD_TRY(const bool rule, if_rule_holds(definition_, payload));
   if (!rule) return "its rule '" + definition_.if_rule + "' does not hold";

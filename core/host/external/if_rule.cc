@@ -65,6 +65,10 @@ bool glob(std::string_view pattern, std::string_view text) {
 
 // ---- commands
 
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // "git *" and "git:*" are "git" alone, or "git" and a blank and anything.
 bool command_matches(std::string_view detail, std::string_view command) {
   const auto ends_with = [&](std::string_view tail) {
@@ -75,24 +79,44 @@ bool command_matches(std::string_view detail, std::string_view command) {
   return glob(head, command) || glob(std::string(head) + " *", command);
 }
 
-// Without what may stand before the command itself: brackets, "!", NAME=value.
+// Words of the shell, and programs that run what stands behind them.
+bool leads_on(std::string_view word) {
+  return is_one_of(word, {"if", "then", "elif", "else", "while", "until", "do", "time", "nohup", "exec", "command",
+                          "env", "sudo", "coproc", "builtin", "nice", "bash", "sh", "-c", "eval"});
+}
+
+// Without what may stand before the command itself: brackets, "!", NAME=value, ">x", "then", "nohup".
 std::string_view bare_command(std::string_view part) {
   for (;;) {
     part = trimmed(part);
     const std::size_t word = std::min(part.find_first_of(" \t\n"), part.size());
-    const std::size_t equals = part.substr(0, word).find('=');
+    const std::string_view first = part.substr(0, word);
+    const std::size_t equals = first.find('=');
     const bool assigns = equals != std::string_view::npos && equals != 0 && word < part.size();
+    const bool redirects = first.size() > 1 && (first[0] == '>' || first[0] == '<') && word < part.size();
     if (!part.empty() && (part[0] == '!' || part[0] == '{'))
       part.remove_prefix(1);
-    else if (assigns)
+    else if (assigns || redirects || leads_on(first))
       part.remove_prefix(word);
     else
       return part;
   }
 }
 
+// One blank for each run of them, and no quotation marks around words.
+std::string plain_command(std::string_view line) {
+  std::string out;
+  for (const char c : line) {
+    if (c == '"' || c == '\'') continue;
+    const bool blank = c == ' ' || c == '\t';
+    if (blank && (out.empty() || out.back() == ' ')) continue;
+    out += blank ? ' ' : c;
+  }
+  return out;
+}
+
 // Every piece of a line that a shell may run by itself. Quotes are not looked at: too many pieces.
-bool any_command_matches(std::string_view detail, std::string_view line) {
+bool any_piece_matches(std::string_view detail, std::string_view line) {
   if (command_matches(detail, trimmed(line)) || command_matches(detail, bare_command(line)))
     return true;
   std::size_t from = 0;
@@ -102,6 +126,10 @@ bool any_command_matches(std::string_view detail, std::string_view line) {
     from = end + 1;
   }
   return false;
+}
+
+bool any_command_matches(std::string_view detail, std::string_view line) {
+  return any_piece_matches(detail, line) || any_piece_matches(detail, plain_command(line));
 }
 
 // ---- paths, as gitignore reads them
@@ -155,10 +183,6 @@ bool path_matches(std::string_view detail, std::string_view path, std::string_vi
 }
 
 // ---- tools
-
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 bool edits_files(std::string_view tool) {
   return is_one_of(tool, {"edit_file", "write_file", "multi_edit", "notebook_edit"});

@@ -12,12 +12,12 @@ constexpr std::size_t kDepthMax = 8;  // no handler of a hook stands deeper
 // Walks valid JSON once. The path of what is being read grows and shrinks with the nesting.
 class Walker {
  public:
-  Walker(std::string_view text, std::map<std::string, int, std::less<>>& lines)
-      : text_(text), lines_(lines) {}
+  Walker(std::string_view text, std::map<std::string, int, std::less<>>& lines, std::string& twice)
+      : text_(text), lines_(lines), twice_(twice) {}
 
   void value(std::size_t depth) {
     blanks();
-    if (depth <= kDepthMax) lines_.emplace(path_, line_);
+    if (depth <= kDepthMax && !lines_.emplace(path_, line_).second && twice_.empty()) twice_ = path_;
     if (at_ >= text_.size()) return;
     if (text_[at_] == '{' || text_[at_] == '[')
       members(text_[at_] == '{', depth);
@@ -67,6 +67,7 @@ class Walker {
 
   std::string_view text_;
   std::map<std::string, int, std::less<>>& lines_;
+  std::string& twice_;
   std::string path_;
   std::size_t at_ = 0;
   int line_ = 1;
@@ -82,7 +83,7 @@ std::size_t end_of_comment(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-JsonPlaces::JsonPlaces(std::string_view json) { Walker(json, lines_).value(0); }
+JsonPlaces::JsonPlaces(std::string_view json) { Walker(json, lines_, twice_).value(0); }
 
 int JsonPlaces::line(std::string_view path) const {
   for (;;) {

@@ -20,9 +20,13 @@ class JsonPlaces {
   // The 1-based line of a value by its path, "/hooks/PreToolUse/0/matcher"; that of the nearest
   // value around it when there is no such one.
   int line(std::string_view path) const;
+  // The path of the first key that stands twice in its object; empty = there is none. Readers of JSON differ in which
+  // of the two counts.
+  const std::string& twice() const { return twice_; }
 
  private:
   std::map<std::string, int, std::less<>> lines_;
+  std::string twice_;
 };
 
 // Comments (// and /* */) become blanks of the same length, and so do commas before a closing

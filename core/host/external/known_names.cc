@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/external/known_names.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <set>
 
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
 #include "core/codec/json.h"
+#include "core/codec/regex.h"
 #include "core/hooks/payload_fields.h"
 #include "core/host/external/dialect.h"
 #include "core/host/external/tool_names.h"
 #include "core/host/external/translator.h"
+#include "core/host/external/webhook.h"
 
 namespace agentd {
 namespace {
@@ -222,14 +228,16 @@ class Check {
     const auto when = parse_expression(hook_.when.text());
     const bool conditional = when && !hook_.when.empty();
     if (conditional) check_words(*when);
+    check_tool_lists();
     if (!is_tool_event(hook_.event)) {
       check_subject();
       return std::move(out_);
     }
     const Names foreign{hook_.dialect, names_of_tools(hook_.dialect, tools_),
                         hook_.dialect == Dialect::kGemini};
-    for (const std::string& name : literal_names(hook_.matcher.text()))
-      check_tool("matcher", name, foreign);
+    const std::vector<std::string> named = literal_names(hook_.matcher.text());
+    for (const std::string& name : named) check_tool("matcher", name, foreign);
+    if (named.empty() && !hook_.matcher.matches_all()) check_expression(foreign.known);
     if (!hook_.if_rule.empty())
       for (const std::string& name :
            literal_names(std::string_view(hook_.if_rule).substr(0, hook_.if_rule.find('('))))
@@ -269,8 +277,41 @@ class Check {
             "'" + key + "': no tool is named " + shown(name) + ": did you mean '" + near + "'?");
     else if (own())
       blame(false, "'" + key + "': no tool that is here is named " + shown(name) +
-                       (key == "when" ? ", so nothing is compared with it"
-                                      : ", so the hook is not asked about any"));
+                       (key == "when"      ? ", so nothing is compared with it"
+                        : key == "matcher" ? ", so the hook is not asked about any"
+                                           : ", so nothing is done with it"));
+  }
+
+  // An expression that no tool's name matches: often written for the names of another tool, or as a list of them.
+  void check_expression(const std::vector<std::string>& known) {
+    const std::string& text = hook_.matcher.text();
+    if (lower(text).find("mcp") != std::string::npos) return;
+    if (std::any_of(known.begin(), known.end(), [&](const std::string& each) { return hook_.matcher.matches(each); }))
+      return;
+    const auto folded = Regex::compile(text, {.ignore_case = true});
+    const auto near = std::find_if(known.begin(), known.end(), [&](const std::string& each) {
+      return folded && folded->find(each, 0).has_value();
+    });
+    if (near != known.end())
+      blame(true, "'matcher': " + shown(text) + " matches no tool as it is written: did you mean '" + *near + "'?");
+    else
+      blame(false, "'matcher': " + shown(text) + " matches no tool that is here, so the hook is not asked about any");
+  }
+
+  // Names of tools in an answer that stands in the file.
+  void check_tool_lists() {
+    if (hook_.action_json.empty()) return;
+    const auto answer = JsonDocument::parse(hook_.action_json);
+    const JsonView lists = answer ? answer->root()["tools"] : JsonView();
+    const Names names{Dialect::kAgentd, names_of_tools(Dialect::kAgentd, tools_), false};
+    for (const char* const key : {"enable", "disable"})
+      for (std::size_t i = 0; i < lists[key].size(); ++i) {
+        const std::string name(lists[key].at(i).string_or(""));
+        if (name.find_first_of("*?[") != std::string::npos)
+          blame(true, "'tools." + std::string(key) + "' takes names of tools and no globs, not " + shown(name));
+        else
+          check_tool("tools." + std::string(key), name, names);
+      }
   }
 
   // Where a matcher looks at one of a few words, only these can be meant. Other tools have some more of them.
@@ -492,6 +533,19 @@ std::vector<NameMistake> unknown_names_in_config(std::string_view config_schema,
   ConfigCheck check(tools);
   check.walk(schema->root(), value->root(), {});
   return check.take();
+}
+
+std::string unrunnable(const HookDefinition& hook, const std::vector<std::string>& allowed_hosts) {
+  if (hook.runs == HookRuns::kWebhook && hook.url.find("${") == std::string::npos)
+    if (const auto allowed = check_webhook_url(hook.url, {allowed_hosts}); !allowed) return allowed.error().message;
+  const bool starts = hook.runs == HookRuns::kArgv || hook.runs == HookRuns::kExtension;
+  if (starts && !hook.argv.empty() && hook.argv[0].starts_with('/') && ::access(hook.argv[0].c_str(), X_OK) != 0)
+    return "its program " + shown(hook.argv[0]) + (errno == ENOENT ? " does not exist" : " may not be executed");
+  struct stat info {};
+  if (hook.working_directory.starts_with('/') &&
+      (::stat(hook.working_directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)))
+    return "its working_directory " + shown(hook.working_directory) + " is no directory";
+  return {};
 }
 
 std::vector<NameMistake> unknown_names(const HookDefinition& hook, std::span<const Tool> tools) {

@@ -38,6 +38,9 @@ struct NameMistake {
 // them count as known, and so do the names of the dialect's own tool. An expression of a matcher is
 // not looked at, nor a name that may be of an MCP server. Without a near name a tool may come
 // later: that is a warning for agentd's own hooks, and nothing for those of other tools.
+// Why what the hook runs cannot be had, as far as that is certain before it is asked: a host that it may not reach, a
+// program or a folder by an absolute path that is not there. Empty = nothing speaks against it.
+std::string unrunnable(const HookDefinition& hook, const std::vector<std::string>& allowed_hosts);
 std::vector<NameMistake> unknown_names(const HookDefinition& hook, std::span<const Tool> tools);
 
 // The same of a native hook's configuration: texts that its config_schema marks with "format":

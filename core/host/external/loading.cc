@@ -12,8 +12,11 @@
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/base/nearest.h"
+#include "core/codec/json.h"
+#include "core/codec/yaml.h"
 #include "core/host/external/declarative.h"
 #include "core/host/external/dialect.h"
+#include "core/host/external/json_places.h"
 #include "core/host/external/translator.h"
 #include "core/hooks/event.h"
 #include "core/host/safe_path.h"
@@ -57,6 +60,12 @@ std::string meant_event(const std::string& name) {
       return ": did you mean '" + std::string(event->name) + "'?";
   std::vector<std::string> names;
   for (const EventTraits& each : all_events()) names.emplace_back(each.name);
+  // "{events:[before_tool_call]}", "BEFORE_TOOL_CALL": a whole name within what was printed.
+  std::string low(name);
+  for (char& c : low) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string& each : names)
+    if (low.find(each) != std::string::npos)
+      return ": did you mean '" + each + "'? Print the names alone, one a line";
   return did_you_mean(name, names);
 }
 
@@ -92,7 +101,8 @@ Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& by
   if (events.size() > kEventsMax) return no_hook(file, "printed more than an event's name");
   for (const std::string& event : events)
     if (canonical_event(Dialect::kAgentd, event) == 0) {
-      const std::string mean = meant_event(event);
+      std::string mean = meant_event(event);
+      if (mean.empty()) mean = meant_event(result->output);
       Error error = no_hook(file, "printed '" + one_line(event, 80) + "', which is no event" + mean);
       // A slip: its author relies on it.
       if (!mean.empty()) error.code = Code::kCorrupt;
@@ -200,6 +210,20 @@ bool is_adapted(const HookProblem& problem, std::span<const AdaptedSource> adapt
 
 namespace {
 
+// Whether the settings deny tools beside their hooks.
+bool denies_tools(const std::string& bytes) {
+  const auto any = [](const auto& list) { return list.size() != 0; };
+  if (const auto json = JsonDocument::parse(without_comments(bytes))) {
+    const JsonView root = json->root(), permissions = root["permissions"];
+    return any(permissions["deny"]) || any(permissions["ask"]) || any(root["tools"]["exclude"]) ||
+           any(root["excludeTools"]);
+  }
+  const auto yaml = parse_yaml(bytes, {});
+  const YamlNode* const permissions = yaml && yaml->kind == YamlNode::Kind::kMap ? yaml->find("permissions") : nullptr;
+  if (permissions == nullptr || permissions->kind != YamlNode::Kind::kMap) return false;
+  return permissions->find("deny") != nullptr || permissions->find("ask") != nullptr;
+}
+
 // What may not be read is as wrong as what cannot be: the user has named the file.
 Result<SafeFile> open_settings(const std::string& path, uid_t user) {
   const std::size_t slash = path.rfind('/');
@@ -238,6 +262,9 @@ Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   out.problems = std::move(set.problems);
   out.mistakes = std::move(set.mistakes);
   for (HookDefinition& hook : out.hooks) hook.precedence = source.precedence;
+  if (denies_tools(bytes))
+    out.problems.push_back(source.path + ": its rules about tools (permissions, tools.exclude) are not carried over: " +
+                           "'agentd hooks import' tells what to write in config.yaml for each");
   if (out.hooks.empty() && out.problems.empty())
     out.problems.push_back(source.path + " has no hooks: look at its key for them, or take it out of hooks.adapt");
   out.bytes.digest = hex(sha256(write_declarative({out.hooks, {}, {}}, source.path)));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/host/safe_path.h"
 
 namespace agentd {
 namespace {
@@ -49,6 +50,9 @@ Result<Matcher> Matcher::parse(std::string_view text, MatcherRules rules) {
   if (text.empty() || text == "*") return out;
   if (text.size() > kTextBytesMax)
     return bad(text, "has more than " + with_commas(kTextBytesMax) + " bytes");
+  // A line end of YAML's "|", a "\b" between double quotes: no name has one, and nothing would match.
+  if (has_control_character(text))
+    return bad(text, "holds a line end or a control character: write it on one line, in single quotes");
   if (rules == MatcherRules::kExact) {
     out.names_ = {std::string(text)};
     return out;

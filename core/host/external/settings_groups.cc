@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
+#include "core/hooks/contract.h"
 #include "core/host/external/translator.h"
 
 namespace agentd {
@@ -21,7 +22,20 @@ std::vector<std::string> event_names(const Translator& translator) {
   return names;
 }
 
+// An event of another dialect where something can be blocked.
+bool is_anothers(std::string_view event) {
+  for (const Dialect each : {Dialect::kClaude, Dialect::kGemini, Dialect::kDocker, Dialect::kAgentd}) {
+    const EventTraits* const traits = find_event(canonical_event(each, event));
+    if (traits != nullptr && fails_closed(*traits)) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+std::string_view SettingsGroups::nearest_to_a_gate() const {
+  return foreign_event(dialect_, AGENTD_EVENT_BEFORE_TOOL_CALL);
+}
 
 void SettingsGroups::problem(const std::string& at, const std::string& sentence) {
   set_.problems.push_back(path_ + ":" + std::to_string(places_.line(at)) + ": " + sentence);
@@ -33,9 +47,14 @@ void SettingsGroups::file_problem(const std::string& sentence) {
 
 void SettingsGroups::read(JsonView hooks, std::initializer_list<std::string_view> no_events) {
   if (!hooks.exists() || hooks.is_null()) return;
+  // Of what nobody can tell, the worst is assumed: that something was to be blocked.
+  const HookDefinition any = base_of(nearest_to_a_gate(), AGENTD_EVENT_BEFORE_TOOL_CALL);
   if (!hooks.is_object())
-    return problem(std::string(kRoot),
+    return mistake(any, std::string(kRoot),
                    "'hooks' must be an object of events, not " + std::string(type_name(hooks)));
+  if (const std::string& twice = places_.twice(); twice.starts_with(kRoot))
+    mistake(any, twice, "the key " + in_quotes(std::string_view(twice).substr(twice.rfind('/') + 1)) +
+                            " stands twice in one object, and programs differ in which of the two counts");
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const std::string_view event = hooks.key_at(i);
     if (std::find(no_events.begin(), no_events.end(), event) == no_events.end())
@@ -67,6 +86,10 @@ void SettingsGroups::read_event(std::string_view event, JsonView groups) {
   const auto known = find(event);
   if (known == translator.events.end()) {
     const std::string near = nearest_of(event, event_names(translator));
+    if (near.empty() && is_anothers(event))
+      return mistake(base_of(event, AGENTD_EVENT_BEFORE_TOOL_CALL), at,
+                     "unknown event " + in_quotes(event) +
+                         ", which another tool's settings have: name the dialect that they are written in");
     if (near.empty()) return problem(at, "unknown event " + in_quotes(event));
     return mistake(base_of(event, find(near)->event), at,
                    "unknown event " + in_quotes(event) + ": did you mean '" + near + "'?");

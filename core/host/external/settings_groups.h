@@ -61,6 +61,8 @@ class SettingsGroups {
  private:
   void read_event(std::string_view event, JsonView groups);
   void read_group(const HookDefinition& event, JsonView group, const std::string& at);
+  // The dialect's event before a tool's call.
+  std::string_view nearest_to_a_gate() const;
   // What every hook of the event has; its name is the event's.
   HookDefinition base_of(std::string_view event, std::uint32_t id) const;
 

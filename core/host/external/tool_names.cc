@@ -24,7 +24,7 @@ constexpr std::array<ToolKey, 5> kClaudeGrep{{{"path", "path", V::kPath},
                                               {"context", "-C"},
                                               {"limit", "head_limit"},
                                               {"output_mode", "output_mode", V::kFilesMode}}};
-constexpr std::array<ToolRow, 15> kClaude{{{"bash", "Bash", kClaudeBash},
+constexpr std::array<ToolRow, 16> kClaude{{{"bash", "Bash", kClaudeBash},
                                            {"read_file", "Read", kClaudeFile},
                                            {"write_file", "Write", kClaudeFile},
                                            {"edit_file", "Edit", kClaudeFile},
@@ -37,6 +37,7 @@ constexpr std::array<ToolRow, 15> kClaude{{{"bash", "Bash", kClaudeBash},
                                            {"todo_write", "TodoWrite", {}},
                                            {"todo_read", "TodoRead", {}},
                                            {"task", "Task", {}},
+                                           {"task", "Agent", {}},
                                            {"task", "Agent", {}},
                                            {"notebook_edit", "NotebookEdit", kClaudeNotebook}}};
 
@@ -252,6 +253,13 @@ std::span<const ToolRow> tools_of(Dialect dialect) {
 std::string foreign_tool(Dialect dialect, std::string_view tool) {
   if (const ToolRow* const row = row_of(dialect, tool)) return std::string(row->foreign);
   return rename_mcp(tool, mcp_form(Dialect::kAgentd), mcp_form(dialect));
+}
+
+std::vector<std::string> foreign_tools(Dialect dialect, std::string_view tool) {
+  std::vector<std::string> out;
+  for (const ToolRow& row : tools_of(dialect))
+    if (row.canonical == tool) out.emplace_back(row.foreign);
+  return out;
 }
 
 std::string canonical_tool(Dialect dialect, std::string_view tool) {

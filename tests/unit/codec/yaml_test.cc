@@ -96,12 +96,22 @@ TEST(FrontMatter, PartsHeadAndBody) {
 }
 
 TEST(FrontMatter, IsAbsentWithoutItsFirstLine) {
-  for (const char* text : {"Body\n", "----\nx\n", "", " ---\nx: 1\n---\n"}) {
+  for (const char* text : {"Body\n", "----\nx\n", "", "a\n---\nx: 1\n---\n"}) {
     const auto parts = parse_front_matter(text, "r.md");
     ASSERT_TRUE(parts);
     EXPECT_EQ(parts->head.kind, YamlNode::Kind::kNull);
     EXPECT_EQ(parts->body, text);
   }
+}
+
+// What it was to say would be a part of the text.
+TEST(FrontMatter, ThatDoesNotBeginTheFileIsAMistake) {
+  for (const char* text : {" ---\nx: 1\n---\n", "\n---\nx: 1\n---\n", "+++\nx = 1\n+++\n", "---\nx: 1\n"})
+    EXPECT_FALSE(parse_front_matter(text, "r.md")) << text;
+  const auto parts = parse_front_matter("--- \nname: x\n---\t\nBody\n", "r.md");
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->head.find("name")->scalar, "x");
+  EXPECT_EQ(parts->body, "Body\n");
 }
 
 TEST(FrontMatter, ReadsCrlf) {

@@ -75,7 +75,6 @@ timeout: 1500ms
 on_failure: closed
 guard: true
 priority: -5
-once: conversation
 shadow: true
 strict_output: true
 environment: {LEVEL: 3, MODE: strict}
@@ -91,7 +90,7 @@ enabled: true
   EXPECT_EQ(hook.on_failure, FailurePolicy::kClosed);
   EXPECT_TRUE(hook.guard && hook.shadow && hook.strict_output);
   EXPECT_EQ(hook.priority, -5);
-  EXPECT_EQ(hook.once, HookOnce::kConversation);
+  EXPECT_EQ(only("on: agent_stop\nonce: conversation\ncommand: x").once, HookOnce::kConversation);
   const std::vector<std::pair<std::string, std::string>> environment{{"LEVEL", "3"},
                                                                      {"MODE", "strict"}};
   EXPECT_EQ(hook.environment, environment);

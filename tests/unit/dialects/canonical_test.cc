@@ -408,7 +408,7 @@ TEST(Executable, GetsTheCanonicalObjectUnchanged) {
   const JsonDocument payload = bash_payload();
   const HookDefinition hook = hook_for(Dialect::kAgentd, AGENTD_EVENT_BEFORE_TOOL_CALL);
   EXPECT_EQ(dialect_input(hook, payload.root(), {}), payload.root().text());
-  EXPECT_EQ(matcher_subject(hook, payload.root()), "bash");
+  EXPECT_EQ(first_subject(hook, payload.root()), "bash");
   EXPECT_TRUE(dialect_environment(hook, payload.root(), {}).empty());
 }
 

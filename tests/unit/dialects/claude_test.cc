@@ -115,7 +115,7 @@ TEST(ClaudeInput, LifecycleEventsHaveTheirKeys) {
 
 TEST(ClaudeInput, TheMatcherSeesClaudesNames) {
   const auto subject = [](std::uint32_t event, const JsonDocument& payload) {
-    return matcher_subject(hook_for(kClaude, event), payload.root());
+    return first_subject(hook_for(kClaude, event), payload.root());
   };
   EXPECT_EQ(subject(AGENTD_EVENT_BEFORE_TOOL_CALL, bash_payload()), "Bash");
   EXPECT_EQ(subject(AGENTD_EVENT_BEFORE_TOOL_CALL,
@@ -496,6 +496,25 @@ TEST(ClaudeIf, RulesHoldForTheirCalls) {
     const auto holds = if_rule_holds(hook, payload.root());
     ASSERT_TRUE(holds) << row.rule << ": " << (holds ? "" : holds.error().message);
     EXPECT_EQ(*holds, row.holds) << row.rule << " " << row.input;
+  }
+}
+
+TEST(ClaudeIf, ACommandIsSeenHoweverTheShellIsToldToRunIt) {
+  HookDefinition hook = hook_for(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL);
+  hook.if_rule = "Bash(touch *)";
+  for (const char* const command : {"touch x", "touch\\tx", "if true; then touch x; fi", "time touch x", "nohup touch x",
+                                    "exec touch x", "command touch x", "env A=1 touch x", "\\\"touch\\\" x", ">y touch x",
+                                    "while :; do touch x; done", "sudo touch x", "a && 'touch' x", "bash -c 'touch x'"}) {
+    const JsonDocument payload =
+        tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "bash", R"({"command":")" + std::string(command) + "\"}");
+    const auto holds = if_rule_holds(hook, payload.root());
+    ASSERT_TRUE(holds) << command;
+    EXPECT_TRUE(*holds) << command;
+  }
+  for (const char* const command : {"ls touch", "retouch x", "echo x"}) {
+    const JsonDocument payload =
+        tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "bash", R"({"command":")" + std::string(command) + "\"}");
+    EXPECT_FALSE(*if_rule_holds(hook, payload.root())) << command;
   }
 }
 

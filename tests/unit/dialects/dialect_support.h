@@ -136,6 +136,12 @@ inline JsonDocument any_payload(std::uint32_t event) {
   return payload_of(event, nullptr);
 }
 
+// The first of the names that the matcher is tested against; empty = the event has no subject.
+inline std::string first_subject(const HookDefinition& hook, JsonView payload) {
+  const std::vector<std::string> all = matcher_subjects(hook, payload);
+  return all.empty() ? std::string() : all.front();
+}
+
 inline HookDefinition hook_for(Dialect dialect, std::uint32_t event) {
   HookDefinition hook;
   hook.name = "guard";

@@ -418,7 +418,7 @@ TEST(DockerNames, EveryPhaseIsAnEventOfOurs) {
   EXPECT_EQ(canonical_event(Dialect::kDocker, "worktree_create"), 0u);
   EXPECT_EQ(foreign_event(Dialect::kDocker, AGENTD_EVENT_BEFORE_TOOL_CALL), "pre_tool_use");
   EXPECT_EQ(foreign_event(Dialect::kDocker, AGENTD_EVENT_TOOL_CALL_FAILED), "post_tool_use");
-  EXPECT_EQ(matcher_subject(docker_hook("tool_guard"), bash_payload().root()), "shell");
+  EXPECT_EQ(first_subject(docker_hook("tool_guard"), bash_payload().root()), "shell");
 }
 
 }  // namespace

@@ -80,12 +80,12 @@ TEST(GeminiInput, AgentEventsHavePromptAndResponse) {
 
 TEST(GeminiInput, TheMatcherSeesGeminisNames) {
   EXPECT_EQ(
-      matcher_subject(hook_for(kGemini, AGENTD_EVENT_BEFORE_TOOL_CALL), bash_payload().root()),
+      first_subject(hook_for(kGemini, AGENTD_EVENT_BEFORE_TOOL_CALL), bash_payload().root()),
       "run_shell_command");
-  EXPECT_EQ(matcher_subject(hook_for(kGemini, AGENTD_EVENT_BEFORE_COMPACTION),
+  EXPECT_EQ(first_subject(hook_for(kGemini, AGENTD_EVENT_BEFORE_COMPACTION),
                             compaction_payload(AGENTD_TRIGGER_MANUAL).root()),
             "manual");
-  EXPECT_EQ(matcher_subject(hook_for(kGemini, AGENTD_EVENT_AGENT_STOP), stop_payload().root()), "");
+  EXPECT_EQ(first_subject(hook_for(kGemini, AGENTD_EVENT_AGENT_STOP), stop_payload().root()), "");
 }
 
 TEST(GeminiInput, TheEnvironmentHasItsFoldersAndClaudesAlias) {

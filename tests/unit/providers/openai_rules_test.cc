@@ -36,7 +36,8 @@ TEST(OpenAiRules, NoHistoryBreaksThem) {
     const std::string chat = chat_body(request);
     ASSERT_EQ(chat_refusal(chat), "") << "seed " << seed << "\n" << chat;
     const std::string short_ids = chat_body(request, {.call_id_bytes = 9});
-    ASSERT_EQ(chat_refusal(short_ids, {.call_id_bytes = 9}), "") << "seed " << seed << "\n" << short_ids;
+    ASSERT_EQ(chat_refusal(short_ids, {.call_id_bytes = 9}), "") << "seed " << seed << "\n"
+                                                                 << short_ids;
     const std::string responses = responses_body(request);
     ASSERT_EQ(responses_refusal(responses), "") << "seed " << seed << "\n" << responses;
   }
@@ -49,19 +50,27 @@ TEST(OpenAiRules, WhatTheyRefuseIsSeen) {
   const std::string call =
       R"({"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]})";
   EXPECT_EQ(chat_refusal(chat + user + "]}"), "");
-  EXPECT_NE(chat_refusal(chat + user + "," + call + "]}").find("calls without results"), std::string::npos);
-  EXPECT_NE(chat_refusal(chat + user + "," + call + "," + user + "]}").find("must be followed"), std::string::npos);
-  EXPECT_NE(chat_refusal(chat + R"({"role":"tool","tool_call_id":"c","content":"x"}]})").find("preceding"),
+  EXPECT_NE(chat_refusal(chat + user + "," + call + "]}").find("calls without results"),
+            std::string::npos);
+  EXPECT_NE(chat_refusal(chat + user + "," + call + "," + user + "]}").find("must be followed"),
+            std::string::npos);
+  EXPECT_NE(chat_refusal(chat + R"({"role":"tool","tool_call_id":"c","content":"x"}]})")
+                .find("preceding"),
             std::string::npos);
   EXPECT_NE(chat_refusal(chat + R"({"role":"user","content":""}]})"), "");
   const std::string responses = R"({"model":"m","store":false,"max_output_tokens":99,"input":[)";
-  const std::string said = R"({"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]})";
-  const std::string thought = R"({"type":"reasoning","id":"rs","summary":[],"encrypted_content":"x"})";
+  const std::string said =
+      R"({"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]})";
+  const std::string thought =
+      R"({"type":"reasoning","id":"rs","summary":[],"encrypted_content":"x"})";
   EXPECT_EQ(responses_refusal(responses + said + "]}"), "");
-  EXPECT_NE(responses_refusal(responses + thought + "," + said + "]}").find("required following item"), std::string::npos);
-  EXPECT_NE(responses_refusal(responses + R"({"type":"reasoning","id":"rs","summary":[]},)" + said + "]}")
-                .find("not persisted"),
-            std::string::npos);
+  EXPECT_NE(
+      responses_refusal(responses + thought + "," + said + "]}").find("required following item"),
+      std::string::npos);
+  EXPECT_NE(
+      responses_refusal(responses + R"({"type":"reasoning","id":"rs","summary":[]},)" + said + "]}")
+          .find("not persisted"),
+      std::string::npos);
 }
 
 // ---- whose thoughts are sent
@@ -72,7 +81,8 @@ Message thought(const std::string& seal, const std::string& text = "so") {
   Block block;
   block.kind = BlockKind::kThinking;
   block.text = "hm";
-  block.opaque = R"({"type":"reasoning","id":"rs","summary":[],"encrypted_content":")" + seal + "\"}";
+  block.opaque =
+      R"({"type":"reasoning","id":"rs","summary":[],"encrypted_content":")" + seal + "\"}";
   out.blocks.push_back(block);
   if (!text.empty()) out.blocks.push_back(Block::of_text(text));
   return out;
@@ -107,7 +117,8 @@ TEST(OpenAiOrigins, APhaseGoesBackToTheModelThatNamedIt) {
   Origins origins;
   origins.note(2, {"openai", "responses", "gpt-6-sol"});
   request.value().origins = &origins;
-  EXPECT_NE(responses_body(request).find(R"("content":"looking","phase":"commentary")"), std::string::npos);
+  EXPECT_NE(responses_body(request).find(R"("content":"looking","phase":"commentary")"),
+            std::string::npos);
   EXPECT_EQ(responses_refusal(responses_body(request)), "");
   origins.note(2, {"openai", "responses", "gpt-5.6"});
   EXPECT_EQ(responses_body(request).find("phase"), std::string::npos);
@@ -130,9 +141,13 @@ TEST(OpenAiOrigins, ReasoningOfTheToolLoopGoesBackWhereTheServerWantsIt) {
     return out;
   };
   request.user("a").add(looking("c1", "earlier")).add(result("c1"));
-  request.add(Message::of_text(Role::kAssistant, "well")).user("b").add(looking("c2", "now")).add(result("c2"));
+  request.add(Message::of_text(Role::kAssistant, "well"))
+      .user("b")
+      .add(looking("c2", "now"))
+      .add(result("c2"));
   Origins origins;
-  for (const std::uint64_t seq : {2u, 6u}) origins.note(seq, {"openai", "chat", "deepseek-reasoner"});
+  for (const std::uint64_t seq : {2u, 6u})
+    origins.note(seq, {"openai", "chat", "deepseek-reasoner"});
   request.value().origins = &origins;
   const std::string body = chat_body(request, {.reasoning = "reasoning_content"});
   EXPECT_NE(body.find(R"("reasoning_content":"now")"), std::string::npos) << body;

@@ -29,7 +29,8 @@ class OpenAi : public ::testing::Test {
   }
   ModelResult chat(const std::string& bytes) { return ask(OpenAiApi::kChat, {bytes}); }
   ModelResult responses(const std::string& bytes) { return ask(OpenAiApi::kResponses, {bytes}); }
-  ModelResult complete(OpenAiApi api, const std::string& key = "sk-test", const std::string& url = "http://h/v1") {
+  ModelResult complete(OpenAiApi api, const std::string& key = "sk-test",
+                       const std::string& url = "http://h/v1") {
     OpenAiOptions options;
     options.api_key = key;
     options.api = api;
@@ -52,77 +53,113 @@ class OpenAi : public ::testing::Test {
 std::string calls_of(const ModelResponse& response) {
   std::string out;
   for (const Block& block : response.message.blocks)
-    if (block.kind == BlockKind::kToolUse) out += block.call_id + " " + block.name + " " + block.json + ";";
+    if (block.kind == BlockKind::kToolUse)
+      out += block.call_id + " " + block.name + " " + block.json + ";";
   return out;
 }
 
 // ---- Chat Completions as servers send them
 
 TEST_F(OpenAi, ReadsEachServersWayOfStreaming) {
-  const std::string call = R"({"index":0,"id":"c1","type":"function","function":{"name":"bash","arguments":"{\"a\":1}"}})";
+  const std::string call =
+      R"({"index":0,"id":"c1","type":"function","function":{"name":"bash","arguments":"{\"a\":1}"}})";
   const struct {
     const char* what;
     std::string bytes, text, thinking, calls;
     StopReason stop;
   } table[] = {
-      {"the vendor's", ChatWire().text({"Hel", "lo"}).finish("stop").bytes(), "Hello", "", "", StopReason::kEndTurn},
-      {"no finish_reason", ChatWire().text({"Hello"}).data("[DONE]").bytes(), "Hello", "", "", StopReason::kEndTurn},
-      {"no [DONE]", ChatWire().choice(R"("delta":{"content":"Hello"},"finish_reason":"stop")").bytes(), "Hello", "", "",
+      {"the vendor's", ChatWire().text({"Hel", "lo"}).finish("stop").bytes(), "Hello", "", "",
        StopReason::kEndTurn},
-      {"whole call at once", ChatWire().choice(R"("delta":{"tool_calls":[)" + call + R"(]},"finish_reason":"tool_calls")").bytes(),
+      {"no finish_reason", ChatWire().text({"Hello"}).data("[DONE]").bytes(), "Hello", "", "",
+       StopReason::kEndTurn},
+      {"no [DONE]",
+       ChatWire().choice(R"("delta":{"content":"Hello"},"finish_reason":"stop")").bytes(), "Hello",
+       "", "", StopReason::kEndTurn},
+      {"whole call at once",
+       ChatWire()
+           .choice(R"("delta":{"tool_calls":[)" + call + R"(]},"finish_reason":"tool_calls")")
+           .bytes(),
        "", "", "c1 bash {\"a\":1};", StopReason::kToolUse},
-      {"stop beside a call", ChatWire().choice(R"("delta":{"tool_calls":[)" + call + "]}").finish("stop").bytes(), "", "",
+      {"stop beside a call",
+       ChatWire().choice(R"("delta":{"tool_calls":[)" + call + "]}").finish("stop").bytes(), "", "",
        "c1 bash {\"a\":1};", StopReason::kToolUse},
       {"calls without an index",
        ChatWire()
            .choice(R"("delta":{"tool_calls":[{"id":"c1","function":{"name":"a","arguments":"{}"}},)"
                    R"({"id":"c2","function":{"name":"b","arguments":"{}"}}]})")
-           .finish("tool_calls").bytes(),
+           .finish("tool_calls")
+           .bytes(),
        "", "", "c1 a {};c2 b {};", StopReason::kToolUse},
       {"calls without an id",
        ChatWire()
-           .choice(R"("delta":{"tool_calls":[{"function":{"name":"a","arguments":{"x":1}}},{"function":{"name":"b","arguments":"{}"}}]})")
-           .finish("tool_calls").bytes(),
+           .choice(
+               R"("delta":{"tool_calls":[{"function":{"name":"a","arguments":{"x":1}}},{"function":{"name":"b","arguments":"{}"}}]})")
+           .finish("tool_calls")
+           .bytes(),
        "", "", "call_0 a {\"x\":1};call_1 b {};", StopReason::kToolUse},
       {"one index for all calls",
-       ChatWire().tool_call(0, "c1", "a", {"{}"}).tool_call(0, "c2", "b", {"{}"}).finish("tool_calls").bytes(), "", "",
-       "c1 a {};c2 b {};", StopReason::kToolUse},
+       ChatWire()
+           .tool_call(0, "c1", "a", {"{}"})
+           .tool_call(0, "c2", "b", {"{}"})
+           .finish("tool_calls")
+           .bytes(),
+       "", "", "c1 a {};c2 b {};", StopReason::kToolUse},
       {"calls in turns",
        ChatWire()
-           .tool_call(0, "c1", "a", {"{\"x\""}).tool_call(1, "c2", "b", {"{\"y\""})
+           .tool_call(0, "c1", "a", {"{\"x\""})
+           .tool_call(1, "c2", "b", {"{\"y\""})
            .choice(R"("delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]})")
            .choice(R"("delta":{"tool_calls":[{"index":1,"function":{"arguments":":2}"}}]})")
-           .finish("tool_calls").bytes(),
+           .finish("tool_calls")
+           .bytes(),
        "", "", "c1 a {\"x\":1};c2 b {\"y\":2};", StopReason::kToolUse},
       {"name in every piece",
        ChatWire()
-           .choice(R"("delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"a","arguments":"{"}}]})")
-           .choice(R"("delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"a","arguments":"}"}}]})")
-           .finish("tool_calls").bytes(),
+           .choice(
+               R"("delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"a","arguments":"{"}}]})")
+           .choice(
+               R"("delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"a","arguments":"}"}}]})")
+           .finish("tool_calls")
+           .bytes(),
        "", "", "c1 a {};", StopReason::kToolUse},
-      {"reasoning_content", ChatWire().thinking({"h", "m"}).text({"x"}).finish("stop").bytes(), "x", "hm", "", StopReason::kEndTurn},
-      {"reasoning", ChatWire().thinking({"hm"}, "reasoning").text({"x"}).finish("stop").bytes(), "x", "hm", "",
-       StopReason::kEndTurn},
-      {"both of them",
-       ChatWire().choice(R"("delta":{"reasoning":"hm","reasoning_content":"hm"})").text({"x"}).finish("stop").bytes(), "x",
+      {"reasoning_content", ChatWire().thinking({"h", "m"}).text({"x"}).finish("stop").bytes(), "x",
        "hm", "", StopReason::kEndTurn},
+      {"reasoning", ChatWire().thinking({"hm"}, "reasoning").text({"x"}).finish("stop").bytes(),
+       "x", "hm", "", StopReason::kEndTurn},
+      {"both of them",
+       ChatWire()
+           .choice(R"("delta":{"reasoning":"hm","reasoning_content":"hm"})")
+           .text({"x"})
+           .finish("stop")
+           .bytes(),
+       "x", "hm", "", StopReason::kEndTurn},
       {"content as parts",
        ChatWire()
-           .choice(R"("delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"x"}]})")
-           .finish("stop").bytes(),
+           .choice(
+               R"("delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"x"}]})")
+           .finish("stop")
+           .bytes(),
        "x", "hm", "", StopReason::kEndTurn},
-      {"comments as signs of life", ": OPENROUTER PROCESSING\n\n" + ChatWire().text({"x"}).finish("stop").bytes(), "x", "",
-       "", StopReason::kEndTurn},
-      {"a cut answer", ChatWire().text({"x"}).finish("length").bytes(), "x", "", "", StopReason::kMaxTokens},
-      {"a cut call", ChatWire().tool_call(0, "c1", "a", {"{\"x"}).finish("length").bytes(), "", "", "",
-       StopReason::kMaxTokens},
-      {"a filter", ChatWire().text({"x"}).finish("content_filter").bytes(), "x", "", "", StopReason::kRefusal},
-      {"a refusal", ChatWire().choice(R"("delta":{"refusal":"No."})").finish("stop").bytes(), "No.", "", "",
-       StopReason::kRefusal},
-      {"two choices", ChatWire().data(R"({"choices":[{"index":1,"delta":{"content":"other"}}]})").text({"x"}).finish("stop").bytes(),
-       "x", "", "", StopReason::kEndTurn},
-      {"calls announced and not made", ChatWire().text({"x"}).finish("tool_calls").bytes(), "x", "", "",
+      {"comments as signs of life",
+       ": OPENROUTER PROCESSING\n\n" + ChatWire().text({"x"}).finish("stop").bytes(), "x", "", "",
        StopReason::kEndTurn},
+      {"a cut answer", ChatWire().text({"x"}).finish("length").bytes(), "x", "", "",
+       StopReason::kMaxTokens},
+      {"a cut call", ChatWire().tool_call(0, "c1", "a", {"{\"x"}).finish("length").bytes(), "", "",
+       "", StopReason::kMaxTokens},
+      {"a filter", ChatWire().text({"x"}).finish("content_filter").bytes(), "x", "", "",
+       StopReason::kRefusal},
+      {"a refusal", ChatWire().choice(R"("delta":{"refusal":"No."})").finish("stop").bytes(), "No.",
+       "", "", StopReason::kRefusal},
+      {"two choices",
+       ChatWire()
+           .data(R"({"choices":[{"index":1,"delta":{"content":"other"}}]})")
+           .text({"x"})
+           .finish("stop")
+           .bytes(),
+       "x", "", "", StopReason::kEndTurn},
+      {"calls announced and not made", ChatWire().text({"x"}).finish("tool_calls").bytes(), "x", "",
+       "", StopReason::kEndTurn},
   };
   for (const auto& row : table) {
     const ModelResult got = chat(row.bytes);
@@ -141,13 +178,19 @@ TEST_F(OpenAi, CountsUsageHoweverItComes) {
     EXPECT_TRUE(got && got->usage) << usage;
     return got && got->usage ? *got->usage : Usage{};
   };
-  EXPECT_EQ(usage_of(R"({"prompt_tokens":100,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":60},)"
-                     R"("completion_tokens_details":{"reasoning_tokens":4}})"),
-            (Usage{.input = 40, .output = 9, .cache_read = 60, .reasoning = 4}));
-  EXPECT_EQ(usage_of(R"({"prompt_tokens":100,"completion_tokens":9,"prompt_cache_hit_tokens":70,"prompt_cache_miss_tokens":30})"),
-            (Usage{.input = 30, .output = 9, .cache_read = 70}));
-  EXPECT_EQ(usage_of(R"({"prompt_tokens":10,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":60}})"),
-            (Usage{.input = 0, .output = 9, .cache_read = 10}));
+  EXPECT_EQ(
+      usage_of(
+          R"({"prompt_tokens":100,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":60},)"
+          R"("completion_tokens_details":{"reasoning_tokens":4}})"),
+      (Usage{.input = 40, .output = 9, .cache_read = 60, .reasoning = 4}));
+  EXPECT_EQ(
+      usage_of(
+          R"({"prompt_tokens":100,"completion_tokens":9,"prompt_cache_hit_tokens":70,"prompt_cache_miss_tokens":30})"),
+      (Usage{.input = 30, .output = 9, .cache_read = 70}));
+  EXPECT_EQ(
+      usage_of(
+          R"({"prompt_tokens":10,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":60}})"),
+      (Usage{.input = 0, .output = 9, .cache_read = 10}));
   EXPECT_FALSE(chat(ChatWire().text({"x"}).data("[DONE]").bytes())->usage);
 }
 
@@ -159,12 +202,14 @@ TEST_F(OpenAi, ReadsItemsOfResponsesInTheirOrder) {
                                         .reasoning({"let me ", "see"}, "seal-1")
                                         .text({"Look", "ing."}, "commentary")
                                         .function_call("call_1", "bash", {"{\"a\"", ":1}"})
-                                        .finish().bytes());
+                                        .finish()
+                                        .bytes());
   ASSERT_TRUE(got) << got.error().message;
   ASSERT_EQ(got->message.blocks.size(), 3u);
   EXPECT_EQ(got->message.blocks[0].kind, BlockKind::kThinking);
   EXPECT_EQ(got->message.blocks[0].text, "let me see");
-  EXPECT_NE(got->message.blocks[0].opaque.find(R"("encrypted_content":"seal-1")"), std::string::npos);
+  EXPECT_NE(got->message.blocks[0].opaque.find(R"("encrypted_content":"seal-1")"),
+            std::string::npos);
   EXPECT_EQ(got->message.blocks[1].text, "Looking.");
   EXPECT_EQ(got->message.blocks[1].opaque, R"({"phase":"commentary"})");
   EXPECT_EQ(calls_of(*got), "call_1 bash {\"a\":1};");
@@ -177,21 +222,31 @@ TEST_F(OpenAi, ReadsItemsOfResponsesInTheirOrder) {
 TEST_F(OpenAi, ReadsEachEndOfResponses) {
   const auto stop = [&](const std::string& bytes) { return responses(bytes)->stop_reason; };
   EXPECT_EQ(stop(ResponsesWire().start().text({"x"}).finish().bytes()), StopReason::kEndTurn);
-  EXPECT_EQ(stop(ResponsesWire().start().text({"x"}).incomplete("max_output_tokens").bytes()), StopReason::kMaxTokens);
-  EXPECT_EQ(stop(ResponsesWire().start().text({"x"}).incomplete("content_filter").bytes()), StopReason::kRefusal);
+  EXPECT_EQ(stop(ResponsesWire().start().text({"x"}).incomplete("max_output_tokens").bytes()),
+            StopReason::kMaxTokens);
+  EXPECT_EQ(stop(ResponsesWire().start().text({"x"}).incomplete("content_filter").bytes()),
+            StopReason::kRefusal);
   EXPECT_EQ(stop(ResponsesWire().start().refusal("No.").finish().bytes()), StopReason::kRefusal);
-  const auto odd = responses(ResponsesWire().start().text({"x"}).incomplete("something_new").bytes());
+  const auto odd =
+      responses(ResponsesWire().start().text({"x"}).incomplete("something_new").bytes());
   EXPECT_EQ(odd->stop_reason, StopReason::kInterrupted);
   EXPECT_NE(odd->note.find("something_new"), std::string::npos);
   // A call of an answer that was cut is not made.
-  const auto cut = responses(ResponsesWire().start().function_call("c", "bash", {"{}"}).incomplete("max_output_tokens").bytes());
+  const auto cut = responses(ResponsesWire()
+                                 .start()
+                                 .function_call("c", "bash", {"{}"})
+                                 .incomplete("max_output_tokens")
+                                 .bytes());
   EXPECT_EQ(calls_of(*cut), "");
-  const auto failed = responses(ResponsesWire().start().text({"x"}).failed("server_error", "oops").bytes());
+  const auto failed =
+      responses(ResponsesWire().start().text({"x"}).failed("server_error", "oops").bytes());
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().kind, ModelErrorKind::kServer);
   EXPECT_NE(failed.error().message.find("oops"), std::string::npos);
   EXPECT_EQ(failed.error().partial.text(), "x");
-  const auto limited = responses("data: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"slow down\",\"param\":null}\n\n");
+  const auto limited = responses(
+      "data: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"slow "
+      "down\",\"param\":null}\n\n");
   ASSERT_FALSE(limited);
   EXPECT_EQ(limited.error().kind, ModelErrorKind::kRateLimit) << limited.error().message;
 }
@@ -200,7 +255,8 @@ TEST_F(OpenAi, ReadsItemsThatComeAtTheEndAlone) {
   const auto got = responses(
       R"(data: {"type":"response.completed","response":{"status":"completed","output":[)"
       R"({"type":"message","role":"assistant","content":[{"type":"output_text","text":"whole"}]},)"
-      R"({"type":"function_call","call_id":"c1","name":"bash","arguments":"{}"}]}})" "\n\n");
+      R"({"type":"function_call","call_id":"c1","name":"bash","arguments":"{}"}]}})"
+      "\n\n");
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(got->message.text(), "whole");
   EXPECT_EQ(sink_.text, "whole");
@@ -208,13 +264,16 @@ TEST_F(OpenAi, ReadsItemsThatComeAtTheEndAlone) {
 }
 
 TEST_F(OpenAi, CountsWhatResponsesReports) {
-  const auto got = responses(ResponsesWire()
-                                 .start()
-                                 .text({"x"})
-                                 .finish(R"({"input_tokens":100,"input_tokens_details":{"cached_tokens":60,"cache_write_tokens":30},)"
-                                         R"("output_tokens":9,"output_tokens_details":{"reasoning_tokens":4},"total_tokens":109})")
-                                 .bytes());
-  EXPECT_EQ(*got->usage, (Usage{.input = 10, .output = 9, .cache_read = 60, .cache_write = 30, .reasoning = 4}));
+  const auto got = responses(
+      ResponsesWire()
+          .start()
+          .text({"x"})
+          .finish(
+              R"({"input_tokens":100,"input_tokens_details":{"cached_tokens":60,"cache_write_tokens":30},)"
+              R"("output_tokens":9,"output_tokens_details":{"reasoning_tokens":4},"total_tokens":109})")
+          .bytes());
+  EXPECT_EQ(*got->usage,
+            (Usage{.input = 10, .output = 9, .cache_read = 60, .cache_write = 30, .reasoning = 4}));
 }
 
 TEST_F(OpenAi, AsksOnceMoreWithoutReasoningThatNobodyCanOpen) {
@@ -224,7 +283,8 @@ TEST_F(OpenAi, AsksOnceMoreWithoutReasoningThatNobodyCanOpen) {
   OpenAiOptions options;
   options.api_key = "k";
   options.api = OpenAiApi::kResponses;
-  const auto provider = make_openai_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+  const auto provider =
+      make_openai_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
   Message answer = Message::of_text(Role::kAssistant, "so");
   Block block;
   block.kind = BlockKind::kThinking;
@@ -251,9 +311,19 @@ TEST_F(OpenAi, AStreamReadsTheSameWhereverItIsCut) {
   const std::string text = "Grüße, 世界 😀";
   for (const OpenAiApi api : {OpenAiApi::kChat, OpenAiApi::kResponses}) {
     const bool chat = api == OpenAiApi::kChat;
-    const std::string bytes =
-        chat ? ChatWire().thinking({"hm"}).text({text, "!"}).tool_call(0, "c1", "bash", {"{\"a\"", ":1}"}).finish("tool_calls").bytes()
-             : ResponsesWire().start().reasoning({"hm"}, "seal").text({text, "!"}).function_call("c1", "bash", {"{\"a\"", ":1}"}).finish().bytes();
+    const std::string bytes = chat ? ChatWire()
+                                         .thinking({"hm"})
+                                         .text({text, "!"})
+                                         .tool_call(0, "c1", "bash", {"{\"a\"", ":1}"})
+                                         .finish("tool_calls")
+                                         .bytes()
+                                   : ResponsesWire()
+                                         .start()
+                                         .reasoning({"hm"}, "seal")
+                                         .text({text, "!"})
+                                         .function_call("c1", "bash", {"{\"a\"", ":1}"})
+                                         .finish()
+                                         .bytes();
     for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
       const auto got = ask(api, {bytes.substr(0, cut), bytes.substr(cut)});
       ASSERT_TRUE(got) << cut << got.error().message;
@@ -269,7 +339,8 @@ TEST_F(OpenAi, AStreamReadsTheSameWhereverItIsCut) {
         ASSERT_TRUE(chat) << cut;
         continue;
       }
-      for (const Block& block : got.error().partial.blocks) ASSERT_NE(block.kind, BlockKind::kToolUse) << cut;
+      for (const Block& block : got.error().partial.blocks)
+        ASSERT_NE(block.kind, BlockKind::kToolUse) << cut;
       http_.answers.clear();
     }
   }
@@ -283,17 +354,24 @@ TEST_F(OpenAi, ErrorsOfEveryServerAreUnderstood) {
     std::string body;
     ModelErrorKind kind;
   } table[] = {
-      {400, R"({"error":{"message":"This model's maximum context length is 8192 tokens","type":"invalid_request_error","code":"context_length_exceeded"}})",
+      {400,
+       R"({"error":{"message":"This model's maximum context length is 8192 tokens","type":"invalid_request_error","code":"context_length_exceeded"}})",
        ModelErrorKind::kContextLength},
-      {400, R"({"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}})",
+      {400,
+       R"({"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}})",
        ModelErrorKind::kContextLength},
-      {400, R"({"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400})",
+      {400,
+       R"({"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400})",
        ModelErrorKind::kContextLength},
-      {402, R"({"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}})",
+      {402,
+       R"({"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}})",
        ModelErrorKind::kBilling},
-      {429, R"({"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}})",
+      {429,
+       R"({"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}})",
        ModelErrorKind::kBilling},
-      {429, R"({"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}})", ModelErrorKind::kRateLimit},
+      {429,
+       R"({"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}})",
+       ModelErrorKind::kRateLimit},
       {404, R"({"error":"model \"x\" not found, try pulling it first"})", ModelErrorKind::kInvalid},
       {422, R"({"detail":"Unprocessable"})", ModelErrorKind::kInvalid},
       {502, "<html>Bad Gateway</html>", ModelErrorKind::kServer},
@@ -308,7 +386,8 @@ TEST_F(OpenAi, ErrorsOfEveryServerAreUnderstood) {
 }
 
 TEST_F(OpenAi, AnErrorWithinTheStreamIsOne) {
-  const auto got = chat(": x\n\ndata: {\"error\":{\"code\":\"server_overloaded\",\"message\":\"busy\"}}\n\n");
+  const auto got =
+      chat(": x\n\ndata: {\"error\":{\"code\":\"server_overloaded\",\"message\":\"busy\"}}\n\n");
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().kind, ModelErrorKind::kOverloaded) << got.error().message;
 }
@@ -319,7 +398,8 @@ TEST_F(OpenAi, AKeyIsNeededWhereTheServerWantsOneAndNeverShown) {
   EXPECT_EQ(none.error().kind, ModelErrorKind::kAuth);
   EXPECT_NE(none.error().message.find("OPENAI_API_KEY"), std::string::npos);
   EXPECT_TRUE(http_.bodies.empty());
-  http_.status(401, openai_error_body("", "invalid_api_key", "Incorrect API key provided: sk-secret."));
+  http_.status(401,
+               openai_error_body("", "invalid_api_key", "Incorrect API key provided: sk-secret."));
   const auto wrong = complete(OpenAiApi::kChat, " sk-secret\n");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message.find("sk-secret"), std::string::npos) << wrong.error().message;
