@@ -36,7 +36,7 @@ class ChatAnswer final : public StreamedAnswer {
  private:
   struct Call {
     std::int64_t index = -1;  // on the wire; -1 = none
-    std::string id, name, arguments;
+    std::string id{}, name{}, arguments{};
     TextPieces pieces{};
     bool told = false;
   };
