@@ -27,6 +27,7 @@ set(AGENTD_MAY_client net codec)
 set(AGENTD_MAY_serve agent net codec)
 set(AGENTD_MAY_providers_common model net codec)
 set(AGENTD_MAY_providers_anthropic providers_common)
+set(AGENTD_MAY_providers_google providers_common)
 set(AGENTD_MAY_providers_openai providers_common)
 set(AGENTD_MAY_providers_scripted providers_common)
 

@@ -7,14 +7,16 @@
 #include "core/base/nearest.h"
 #include "core/net/url.h"
 #include "providers/anthropic/anthropic.h"
+#include "providers/google/google.h"
 #include "providers/openai/hosts.h"
 #include "providers/openai/openai.h"
 
 namespace agentd::app {
 namespace {
 
-constexpr std::string_view kAnthropicName = "anthropic";
+constexpr std::string_view kAnthropicName = "anthropic", kGoogleName = "google";
 constexpr const char* kBearerVariable = "ANTHROPIC_AUTH_TOKEN";
+constexpr const char* kGoogleVariable = "GOOGLE_API_KEY";
 
 std::string key_of(const std::string& provider, std::string_view setting) {
   return "providers." + provider + "." + std::string(setting);
@@ -62,7 +64,8 @@ std::uint64_t whole_of(const Config& config, const std::string& name, std::strin
 }  // namespace
 
 std::set<std::string> provider_names(const Config& config) {
-  std::set<std::string> out{std::string(kAnthropicName), std::string(kScripted)};
+  std::set<std::string> out{std::string(kAnthropicName), std::string(kGoogleName),
+                            std::string(kScripted)};
   for (const OpenAiHost& host : openai_hosts()) out.emplace(host.name);
   for (std::string& name : config.provider_names()) out.insert(std::move(name));
   return out;
@@ -92,11 +95,13 @@ Result<ProviderSetup> provider_setup(const Config& config, const std::string& na
   ProviderSetup out;
   out.name = name;
   const std::string kind_key = key_of(name, "kind");
-  const bool anthropic =
-      config.is_set(kind_key) ? config.text(kind_key) == kAnthropicName : name == kAnthropicName;
-  out.kind = anthropic ? ProviderSetup::Kind::kAnthropic : ProviderSetup::Kind::kOpenAi;
+  const std::string kind = config.is_set(kind_key) ? config.text(kind_key) : name;
+  out.kind = kind == kAnthropicName ? ProviderSetup::Kind::kAnthropic
+             : kind == kGoogleName  ? ProviderSetup::Kind::kGoogle
+                                    : ProviderSetup::Kind::kOpenAi;
   const OpenAiHost* const host = find_openai_host(name);
   const std::string home(name == kAnthropicName ? "https://api.anthropic.com"
+                         : name == kGoogleName  ? "https://generativelanguage.googleapis.com"
                          : host != nullptr      ? host->base_url
                                                 : "");
   const bool general = in_force && !config.text("base_url").empty();
@@ -127,8 +132,11 @@ std::string key_in(const ProviderSetup& setup, const Variables& variables) {
     return !variable.empty() && !is_blank(variables(variable).value_or(""));
   };
   if (is_set(setup.key_variable)) return setup.key_variable;
-  return setup.kind == ProviderSetup::Kind::kAnthropic && is_set(kBearerVariable) ? kBearerVariable
-                                                                                  : std::string();
+  // The vendors' SDKs know these too.
+  const char* const other = setup.name == kAnthropicName ? kBearerVariable
+                            : setup.name == kGoogleName  ? kGoogleVariable
+                                                         : "";
+  return is_set(other) ? other : std::string();
 }
 
 std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const Config& config,
@@ -148,6 +156,17 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
     options.retry.retries = static_cast<std::uint32_t>(whole_of(config, setup.name, "max_retries"));
     options.idle_timeout = Milliseconds(whole_of(config, setup.name, "idle_timeout_ms"));
     return make_anthropic_provider(std::move(options), http, clock);
+  }
+  if (setup.kind == ProviderSetup::Kind::kGoogle) {
+    GoogleOptions options;
+    options.name = setup.name;
+    options.api_key = value(key_in(setup, variables));
+    options.key_source = setup.key_variable;
+    options.base_url = setup.url;
+    options.user_agent = "agentd/" AGENTD_VERSION;
+    options.retry.retries = static_cast<std::uint32_t>(whole_of(config, setup.name, "max_retries"));
+    options.idle_timeout = Milliseconds(whole_of(config, setup.name, "idle_timeout_ms"));
+    return make_google_provider(std::move(options), http, clock);
   }
   OpenAiOptions options;
   options.name = setup.name;

@@ -31,7 +31,7 @@ std::set<std::string> provider_names(const Config& config);
 Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table);
 
 struct ProviderSetup {
-  enum class Kind { kAnthropic, kOpenAi };
+  enum class Kind { kAnthropic, kGoogle, kOpenAi };
   std::string name;
   Kind kind = Kind::kOpenAi;
   std::string url;

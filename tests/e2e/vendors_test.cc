@@ -9,6 +9,7 @@
 #include "tests/e2e/program.h"
 #include "tests/support/anthropic_rules.h"
 #include "tests/support/anthropic_wire.h"
+#include "tests/support/google_wire.h"
 #include "tests/support/loopback_server.h"
 #include "tests/support/openai_rules.h"
 #include "tests/support/openai_wire.h"
@@ -28,6 +29,9 @@ std::string anthropic_rules(const std::string& body) {
 }
 std::string responses_rules(const std::string& body) {
   return responses_refusal(body, {.own_seals_alone = true});
+}
+std::string google_rules(const std::string& body) {
+  return google_refusal("gemini-3.8-flash", body, {.own_signatures_alone = true});
 }
 std::string chat_rules(const std::string& body) { return chat_refusal(body); }
 
@@ -69,6 +73,22 @@ const Vendor kVendors[] = {
            .finish()
            .bytes();
      }},
+    {"google/gemini-3.8-flash", "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse",
+     google_rules,
+     [](const std::string& id, const std::string& seal) {
+       return GoogleWire()
+           .thinking({"hm"})
+           .call(id, "glob", kInput, "gemini-3.8-flash/" + seal)
+           .finish("STOP")
+           .bytes();
+     },
+     [](const std::string& text, const std::string& seal) {
+       return GoogleWire()
+           .thinking({"so"})
+           .text({text}, "gemini-3.8-flash/" + seal)
+           .finish("STOP")
+           .bytes();
+     }},
     {"work/some/model", "/v1/chat/completions", chat_rules,
      [](const std::string& id, const std::string&) {
        return ChatWire()
@@ -108,16 +128,17 @@ class Vendors : public ::testing::Test {
 
 TEST_F(Vendors, OneConversationMovesBetweenThemAtEveryRun) {
   LoopbackServer server([this](const RecordedRequest& got) { return answer(got); });
-  for (const char* const variable :
-       {"ANTHROPIC_API_KEY=sk-a", "OPENAI_API_KEY=sk-o", "WORK_KEY=sk-w", "NO_PROXY=127.0.0.1"})
+  for (const char* const variable : {"ANTHROPIC_API_KEY=sk-a", "OPENAI_API_KEY=sk-o",
+                                     "GEMINI_API_KEY=sk-g", "WORK_KEY=sk-w", "NO_PROXY=127.0.0.1"})
     program_.set(variable);
   program_.set("ANTHROPIC_BASE_URL=" + server.url());
+  program_.set("GOOGLE_GEMINI_BASE_URL=" + server.url());
   program_.set("OPENAI_BASE_URL=" + server.url() + "/v1");
   program_.config("providers:\n  openai: {api: responses}\n  work: {base_url: " + server.url() +
                   "/v1, api_key_env: WORK_KEY}\npermissions: {allow: [glob]}\n");
   constexpr int kRuns = 30;
   for (int run = 0; run < kRuns; ++run) {
-    const Vendor& vendor = kVendors[(run * run + run / 3) % 3];  // each follows each, and itself
+    const Vendor& vendor = kVendors[(run * run + run / 4) % 4];  // each follows each, and itself
     std::vector<std::string> words{"run", "--model", vendor.model,
                                    "question " + std::to_string(run)};
     if (run != 0) words.emplace_back("--follow");
@@ -134,18 +155,20 @@ TEST_F(Vendors, OneConversationMovesBetweenThemAtEveryRun) {
   for (int run = 0; run < kRuns; ++run)
     EXPECT_TRUE(has(last, "question " + std::to_string(run))) << run;
   for (const RecordedRequest& got : server.requests()) {
-    const bool anthropic = got.target == "/v1/messages";
+    const bool anthropic = got.target == "/v1/messages",
+               google = got.target.starts_with("/v1beta/");
     EXPECT_EQ(got.header("x-api-key"), anthropic ? "sk-a" : "");
-    if (!anthropic) {
-      EXPECT_EQ(got.header("authorization"),
-                got.target == "/v1/responses" ? "Bearer sk-o" : "Bearer sk-w");
-    }
+    EXPECT_EQ(got.header("x-goog-api-key"), google ? "sk-g" : "");
+    EXPECT_EQ(got.header("authorization"), anthropic || google             ? ""
+                                           : got.target == "/v1/responses" ? "Bearer sk-o"
+                                                                           : "Bearer sk-w");
   }
   // The log knows who said what.
   const std::string log = program_.run({"conversation", "show", program_.newest(), "--log"}).out;
   for (const char* const origin :
        {R"("provider":"anthropic","api":"messages","model":"claude-sonnet-5-5")",
         R"("provider":"openai","api":"responses","model":"gpt-6.1-sol")",
+        R"("provider":"google","api":"generateContent","model":"gemini-3.8-flash")",
         R"("provider":"work","api":"chat","model":"some/model")"})
     EXPECT_TRUE(has(log, origin)) << origin;
 }

@@ -36,12 +36,14 @@ class ProviderHarness {
 struct ProviderKind {
   std::string kind;  // for people: "openai_chat"
   std::string name;  // of the provider
-  bool seals = true;  // what was thought comes with a seal, and goes back
+  bool seals = true;    // what was thought comes with a seal, which goes back
+  bool replays = true;  // and so does its text
   std::function<std::unique_ptr<ProviderHarness>()> make;
 };
 
 std::unique_ptr<ProviderHarness> make_scripted_harness();
 std::unique_ptr<ProviderHarness> make_anthropic_harness();
+std::unique_ptr<ProviderHarness> make_google_harness();
 std::unique_ptr<ProviderHarness> make_responses_harness();
 std::unique_ptr<ProviderHarness> make_chat_harness();
 

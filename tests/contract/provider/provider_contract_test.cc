@@ -100,7 +100,11 @@ TEST_P(ProviderContract, GivesAToolCallWithItsInputAsWritten) {
   const auto calls = calls_of(result->message);
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(calls[0].name, "bash");
-  EXPECT_EQ(calls[0].json, R"({"command": "ls  -l"})");
+  // Where the wire has an object and no text, the white space between tokens is nobody's.
+  EXPECT_EQ(JsonDocument::parse(calls[0].json)->root().text(), R"({"command":"ls  -l"})");
+  if (GetParam().kind != "google") {
+    EXPECT_EQ(calls[0].json, R"({"command": "ls  -l"})");
+  }
   EXPECT_EQ(sink_.calls, std::vector<std::string>{"bash"});
 }
 
@@ -148,7 +152,10 @@ TEST_P(ProviderContract, GivesThinkingWithItsSignatureAndTakesItBack) {
   ASSERT_EQ(first->message.blocks.size(), 2u);
   EXPECT_EQ(first->message.blocks[0].kind, BlockKind::kThinking);
   EXPECT_EQ(first->message.blocks[0].text, "hm, thus");
-  EXPECT_EQ(first->message.blocks[0].opaque.find("sig==") != std::string::npos, GetParam().seals);
+  const bool sealed = std::any_of(first->message.blocks.begin(), first->message.blocks.end(), [](const Block& block) {
+    return block.opaque.find("sig==") != std::string::npos;
+  });
+  EXPECT_EQ(sealed, GetParam().seals);
   EXPECT_EQ(sink_.thinking, "hm, thus");
   EXPECT_EQ(first->message.text(), "42");
   request.add(first->message).user("more");
@@ -156,7 +163,7 @@ TEST_P(ProviderContract, GivesThinkingWithItsSignatureAndTakesItBack) {
   origins.note(2, {std::string(provider_->name()), std::string(provider_->api()), request.value().model});
   request.value().origins = &origins;
   ASSERT_TRUE(provider_->complete(request.value(), sink_, cancel_, {}));
-  EXPECT_EQ(harness_->received().find("hm, thus") != std::string::npos, GetParam().seals);
+  EXPECT_EQ(harness_->received().find("hm, thus") != std::string::npos, GetParam().replays);
   if (!GetParam().seals) return;
   // No other model gets it.
   provider_ = harness_->provider({{.text = "z"}});
@@ -227,10 +234,11 @@ TEST_P(ProviderContract, IsCancelledWhileItWaits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ProviderContract,
-                         ::testing::Values(ProviderKind{"scripted", "scripted", true, testing::make_scripted_harness},
-                                           ProviderKind{"anthropic", "anthropic", true, testing::make_anthropic_harness},
-                                           ProviderKind{"responses", "openai", true, testing::make_responses_harness},
-                                           ProviderKind{"chat", "openai", false, testing::make_chat_harness}),
+                         ::testing::Values(ProviderKind{"scripted", "scripted", true, true, testing::make_scripted_harness},
+                                           ProviderKind{"anthropic", "anthropic", true, true, testing::make_anthropic_harness},
+                                           ProviderKind{"google", "google", true, false, testing::make_google_harness},
+                                           ProviderKind{"responses", "openai", true, true, testing::make_responses_harness},
+                                           ProviderKind{"chat", "openai", false, false, testing::make_chat_harness}),
                          [](const auto& one) { return one.param.kind; });
 
 }  // namespace

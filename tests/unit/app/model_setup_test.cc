@@ -166,6 +166,7 @@ TEST(ModelInForce, IsWhatProviderAndModelSayTogether) {
   EXPECT_EQ(of(""), "anthropic claude-sonnet-5-5");
   EXPECT_EQ(of("", "openai"), "openai gpt-6.1-terra");
   EXPECT_EQ(of("openai/gpt-6-luna"), "openai gpt-6-luna");
+  EXPECT_EQ(of("gemini-3.8-flash"), "google gemini-3.8-flash");
   EXPECT_EQ(of("gpt-6-luna"), "openai gpt-6-luna");             // the table knows whose it is
   EXPECT_EQ(of("gpt-6-luna", "groq"), "groq gpt-6-luna");       // the user says whose
   EXPECT_EQ(of("openai/gpt-6-luna", "groq"), "openai gpt-6-luna");

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "providers/google/google.h"
+
+#include <cctype>
+#include <functional>
+#include <mutex>
+#include <unordered_set>
+
+#include "core/codec/json.h"
+#include "providers/common/exchange.h"
+#include "providers/common/wire.h"
+#include "providers/google/answer.h"
+#include "providers/google/failure.h"
+#include "providers/google/request.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::size_t kRefusedMax = 100'000;
+
+std::string base_of(std::string_view url) {
+  while (!url.empty() && url.back() == '/') url.remove_suffix(1);
+  const std::size_t host = url.find("://");
+  const bool path =
+      host != std::string_view::npos && url.find('/', host + 3) != std::string_view::npos;
+  return std::string(url) + (path ? "" : "/v1beta");
+}
+
+// A model's name is a part of the address: what is no plain character is escaped.
+std::string path_of(std::string_view model) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  constexpr std::string_view kModels = "models/";
+  if (model.starts_with(kModels)) model.remove_prefix(kModels.size());
+  std::string out = "/models/";
+  for (const char c : model) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
+      out += c;
+    } else {
+      out += '%';
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15];
+    }
+  }
+  return out + ":streamGenerateContent?alt=sse";
+}
+
+class Google final : public ModelProvider {
+ public:
+  Google(GoogleOptions options, HttpClient& http, const Clock& clock,
+         std::unique_ptr<Sleeper> sleeper)
+      : options_(std::move(options)),
+        http_(http),
+        clock_(clock),
+        sleeper_(sleeper ? std::move(sleeper) : make_sleeper(clock)),
+        base_(base_of(options_.base_url)),
+        words_{options_.name, google_http_failure, google_stream_failure, "x-request-id"} {
+    options_.api_key = trimmed_key(std::move(options_.api_key));
+  }
+
+  std::string_view name() const override { return options_.name; }
+  std::string_view api() const override { return kGenerateContentApi; }
+
+  ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
+                       Deadline deadline) override {
+    if (options_.api_key.empty() && !options_.key_source.empty())
+      return failed(ModelErrorKind::kAuth, "there is no API key; set " + options_.key_source);
+    const auto known = [this](std::string_view signature) { return !is_refused(signature); };
+    ModelResult answer = ask(request, known, sink, cancel, deadline);
+    if (!answer && is_about_signatures(answer.error())) {
+      // What was thought may be bound to an account: the answer can do without.
+      answer = ask(
+          request, [](std::string_view) { return false; }, sink, cancel, deadline);
+      if (answer) refuse_from_now_on(request);
+    }
+    // A call that the model could not spell: asked once more, it often can.
+    if (answer && is_malformed(*answer)) answer = ask(request, known, sink, cancel, deadline);
+    return answer;
+  }
+
+ private:
+  static bool is_malformed(const ModelResponse& answer) {
+    return answer.stop_reason == StopReason::kInterrupted && answer.message.text().empty() &&
+           answer.note.find(kMalformedCall) != std::string::npos;
+  }
+
+  ModelError failed(ModelErrorKind kind, const std::string& message) const {
+    ModelError error;
+    error.kind = kind;
+    error.message = options_.name + ": " + message;
+    return error;
+  }
+
+  ModelResult ask(const ModelRequest& request, const SignatureFilter& keeps, ModelSink& sink,
+                  const CancelToken& cancel, Deadline deadline) const {
+    JsonWriter body;
+    if (auto written = write_google_request(body, request, options_.name, keeps); !written)
+      return failed(ModelErrorKind::kInvalid, written.error().message);
+    HttpRequest http;
+    http.url = base_ + path_of(request.model);
+    http.body = body.text();
+    http.connect_timeout = options_.connect_timeout;
+    http.idle_timeout = options_.idle_timeout;
+    http.body_bytes_max = options_.answer_bytes_max;
+    http.headers = {{"content-type", "application/json"},
+                    {"accept", "text/event-stream"},
+                    {"user-agent", options_.user_agent}};
+    if (!options_.api_key.empty()) http.headers.emplace_back("x-goog-api-key", options_.api_key);
+    const Retrier retrier(options_.retry, *sleeper_, clock_);
+    return retrier.run(
+        [&] {
+          GoogleAnswer answer(sink);
+          return exchange({http_, clock_, words_, options_.api_key}, http, answer, cancel,
+                          deadline);
+        },
+        sink, cancel, deadline);
+  }
+
+  bool is_refused(std::string_view signature) const {
+    const std::lock_guard lock(mutex_);
+    return refused_.count(std::hash<std::string_view>()(signature)) != 0;
+  }
+
+  // So that the next request of the conversation is not refused first, too.
+  void refuse_from_now_on(const ModelRequest& request) {
+    const std::lock_guard lock(mutex_);
+    for (const agentd_message& row : request.messages)
+      for (const agentd_block& block : block_span(row))
+        if (block.kind != AGENTD_BLOCK_IMAGE && block.opaque.len != 0 &&
+            refused_.size() < kRefusedMax)
+          refused_.insert(std::hash<std::string_view>()(view_of(block.opaque)));
+  }
+
+  GoogleOptions options_;
+  HttpClient& http_;
+  const Clock& clock_;
+  const std::unique_ptr<Sleeper> sleeper_;
+  const std::string base_;
+  const FailureWords words_;
+  mutable std::mutex mutex_;
+  std::unordered_set<std::size_t> refused_;  // hashes of signatures; guarded by mutex_
+};
+
+}  // namespace
+
+std::unique_ptr<ModelProvider> make_google_provider(GoogleOptions options, HttpClient& http,
+                                                    const Clock& clock,
+                                                    std::unique_ptr<Sleeper> sleeper) {
+  return std::make_unique<Google>(std::move(options), http, clock, std::move(sleeper));
+}
+
+}  // namespace agentd

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// google.h - Google's Gemini API as a ModelProvider.
+//
+// Wire format: ai.google.dev/api/generate-content, streamed as server-sent events.
+//
+// Threading: the provider is thread-safe when its HttpClient is.
+
+#include <memory>
+#include <string>
+
+#include "core/model/provider.h"
+#include "core/net/http.h"
+#include "providers/common/retry.h"
+
+namespace agentd {
+
+struct GoogleOptions {
+  std::string name = "google";                // of the provider, in origins and sentences
+  std::string api_key;                        // header x-goog-api-key
+  std::string key_source = "GEMINI_API_KEY";  // where a missing key is to be put
+  std::string base_url =
+      "https://generativelanguage.googleapis.com";  // "/v1beta" is added to one without a path
+  std::string user_agent = "agentd";
+  RetryPolicy retry{};
+  Milliseconds connect_timeout{10'000};
+  Milliseconds idle_timeout{300'000};
+  std::uint64_t answer_bytes_max = 64ull << 20;
+};
+
+// `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth.
+// `sleeper` waits between retries; the clock's own unless given.
+std::unique_ptr<ModelProvider> make_google_provider(GoogleOptions options, HttpClient& http,
+                                                    const Clock& clock,
+                                                    std::unique_ptr<Sleeper> sleeper = nullptr);
+
+}  // namespace agentd
