@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // context.cc - what every request of a session has beside its messages, and how full the window is.
 #include <algorithm>
+#include <utility>
 
 #include "core/agent/loading.h"
 #include "core/agent/services.h"
 #include "core/agent/session.h"
 #include "core/agent/summariser.h"
+#include "core/base/bytes.h"
 #include "core/tokens/reports.h"
 
 namespace agentd {
@@ -99,18 +101,27 @@ void SessionImpl::learn_tokens(const std::string& model, std::uint64_t estimated
   measured_ = {model, estimated, reported};
 }
 
+void SessionImpl::tell_cut(std::uint64_t reported, std::uint64_t estimated) {
+  if (std::exchange(told_cut_, true)) return;
+  warn("the server has read " + with_commas(reported) + " tokens of a request of about " + with_commas(estimated) +
+       ": it has cut the prompt, and the model does not know all that was said. Set context_window to the window that "
+       "the server was started with, or give the server a larger one (Ollama: OLLAMA_CONTEXT_LENGTH)");
+}
+
 UsageRecord SessionImpl::usage_of_turn(const Usage& usage, std::uint64_t seq,
                                        const std::string& model, std::uint64_t estimated) {
   UsageRecord out{usage, seq, "turn"};
-  if (!can_be_true(usage, estimated, services_.model_info(model).window)) {
-    out.for_seq = 0;
-    return out;
-  }
   const auto corrected = [&] {
     return static_cast<std::uint64_t>(
         static_cast<double>(estimated) * services_.factors().of(model) + 0.5);
   };
   const std::uint64_t reported = usage.prompt_tokens();
+  const bool cut = is_cut(reported, corrected(), services_.factors().knows(model));
+  if (cut) tell_cut(reported, corrected());
+  if (cut || !can_be_true(usage, estimated, services_.model_info(model).window)) {
+    out.for_seq = 0;
+    return out;
+  }
   const std::uint64_t hidden = conversation_->hidden_tokens();
   out.estimated = corrected() + hidden;
   learn_tokens(model, estimated, reported);

@@ -178,6 +178,7 @@ class SessionImpl final : public Session {
   void learn_tokens(const std::string& model, std::uint64_t estimated, std::uint64_t reported);
   // The record of what the provider reported for a request of `estimated` tokens and the answer at
   // `seq`, after it was learned from; a report that cannot be true is none for the gauge.
+  void tell_cut(std::uint64_t reported, std::uint64_t estimated);
   UsageRecord usage_of_turn(const Usage& usage, std::uint64_t seq, const std::string& model,
                             std::uint64_t estimated);
   void check_threshold();  // session.cc, as the next
@@ -257,6 +258,7 @@ class SessionImpl final : public Session {
   bool ended_ = false;
   bool above_checkpoint_;
   bool told_full_ = false;        // in this run
+  bool told_cut_ = false;         // that the server has cut a prompt
   bool told_paused_ = false;
   // The hook that ended this run, with its reason: reported once; nothing of the run happens afterwards.
   std::optional<Outcome::Attributed> stopped_;

@@ -32,6 +32,11 @@ double TokenFactors::of(std::string_view model) {
   return calibration_.factor(model);
 }
 
+bool TokenFactors::knows(std::string_view model) {
+  std::call_once(loaded_, [this] { load(); });
+  return calibration_.knows(model);
+}
+
 double TokenFactors::of(std::string_view model, std::string_view otherwise) {
   const double factor = of(otherwise);
   return calibration_.knows(model) ? calibration_.factor(model) : factor;

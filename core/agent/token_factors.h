@@ -25,6 +25,8 @@ class TokenFactors {
       : store_(store), log_(log), calibration_(std::string(estimator)) {}
 
   double of(std::string_view model);
+  // True when the model has reported something.
+  bool knows(std::string_view model);
   // The same; a model that has reported nothing yet is taken for another one, which read the same
   // conversation.
   double of(std::string_view model, std::string_view otherwise);

@@ -7,6 +7,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kErrorMin = 500;
+constexpr std::uint64_t kCutMin = 1'000;
 
 // True when `a` is more than kFarFromEstimate times `b`.
 bool is_far_above(std::uint64_t a, std::uint64_t b) { return a / kFarFromEstimate > b; }
@@ -18,6 +19,13 @@ bool can_be_true(const Usage& report, std::uint64_t estimated, std::uint64_t win
   if (reported == 0 || is_far_above(estimated, reported)) return false;
   if (is_far_above(reported, estimated) && reported > window) return false;
   return report.output <= window;
+}
+
+bool is_cut(std::uint64_t reported, std::uint64_t estimated, bool learned) {
+  // An estimate that nothing has corrected is at most 1.63 times off.
+  const std::uint64_t most = learned ? reported + reported / 2 : reported * 2;
+  // No window is so small: less is a report that means nothing.
+  return reported >= kCutMin && estimated > most + kCutMin;
 }
 
 std::uint64_t unexplained_tokens(std::uint64_t reported, std::uint64_t estimated,

@@ -173,6 +173,22 @@ TEST_F(Vendors, OneConversationMovesBetweenThemAtEveryRun) {
     EXPECT_TRUE(has(log, origin)) << origin;
 }
 
+TEST_F(Vendors, AServerThatCutsThePromptIsTold) {
+  LoopbackServer server([](const RecordedRequest&) {
+    return Reply::stream(ChatWire().text({"Well."}).finish("stop", R"({"prompt_tokens":4096,"completion_tokens":2})").bytes());
+  });
+  program_.config("providers: {work: {base_url: " + server.url() + "/v1}}\nmodel: work/qwen\ncontext_window: 200000\n");
+  const Finished short_one = program_.run({"run", "--no-tools", "hello"});
+  EXPECT_FALSE(has(short_one.err, "cut the prompt")) << short_one.err;
+  std::string words;
+  for (int i = 0; i < 20'000; ++i) words += "word " + std::to_string(i) + " ";
+  program_.file("long.txt", words);
+  const Finished long_one = program_.run({"run", "--no-tools", "read @long.txt"});
+  EXPECT_EQ(long_one.code, 0) << long_one.err;
+  EXPECT_TRUE(has(long_one.err, "the server has read 4,096 tokens of a request of about ")) << long_one.err;
+  EXPECT_TRUE(has(long_one.err, "Set context_window")) << long_one.err;
+}
+
 TEST_F(Vendors, AnUnknownProviderAndAMissingKeyAreToldBeforeAnythingIsAsked) {
   const Finished unknown = program_.run({"run", "x", "--provider", "opnai"});
   EXPECT_EQ(unknown.code, 2) << unknown.err;

@@ -66,5 +66,16 @@ TEST(Reports, WhatAnEstimateMayBeOffOnlyLowersWhatWasThoughtToBeAdded) {
   EXPECT_EQ(unexplained_tokens(40'000, 40'000, 2'000), 0u);
 }
 
+// Of a request whose end the server has not read, as Ollama does with what is longer than num_ctx.
+TEST(Reports, ACutPromptIsSeen) {
+  EXPECT_TRUE(is_cut(4'096, 30'000, false));
+  EXPECT_TRUE(is_cut(4'096, 8'000, true));
+  EXPECT_FALSE(is_cut(4'096, 8'000, false));  // an estimate may be that far off
+  EXPECT_FALSE(is_cut(4'096, 6'000, true));
+  EXPECT_FALSE(is_cut(200, 1'000, false));
+  EXPECT_FALSE(is_cut(0, 30'000, true));  // nothing was reported
+  EXPECT_FALSE(is_cut(25, 30'000, true));
+}
+
 }  // namespace
 }  // namespace agentd
