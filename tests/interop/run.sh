@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The official npm SDK reads the streams of tests/support, and its types check agentd's requests.
+# The official npm SDKs read the streams of tests/support, and their types check agentd's requests.
 # Usage: tests/interop/run.sh [BUILD_DIR]; needs npm and node 18 or newer.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,6 +10,7 @@ command -v npm >/dev/null || { echo "interop: npm is not installed; on Debian: a
 ninja -C "$build" fixture_server >/dev/null
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$here/package.json" "$here/check.mjs" "$work/"
+cp "$here/package.json" "$here"/*.mjs "$work/"
 (cd "$work" && npm install --no-package-lock --no-audit --no-fund --silent)
 node "$work/check.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
+node "$work/vendors.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
