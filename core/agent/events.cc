@@ -39,6 +39,7 @@ Names names_of(RunEvent::Type type) {
     case RunEvent::Type::kTextDelta: return {"text_delta", "text", ""};
     case RunEvent::Type::kThinkingDelta: return {"thinking_delta", "text", ""};
     case RunEvent::Type::kMessageReplaced: return {"message_replaced", "text", ""};
+    case RunEvent::Type::kAnswerAgain: return {"answer_again", "text", ""};
     case RunEvent::Type::kToolCall: return {"tool_call", "input", ""};
     case RunEvent::Type::kToolResult: return {"tool_result", "content", "status"};
     case RunEvent::Type::kTurnEnded: return {"turn_ended", "", "stop_reason"};

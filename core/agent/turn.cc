@@ -14,6 +14,8 @@ namespace {
 
 constexpr Milliseconds kModelDeadline = std::chrono::hours(1);
 constexpr std::uint32_t kPutOffDoublings = 3;
+// So often an answer that broke off is asked for again.
+constexpr std::uint32_t kBrokenAnswersMax = 2;
 // The user message behind an answer that its provider has paused (pause_turn): current models refuse a
 // conversation that ends with an assistant message.
 constexpr std::string_view kGoOn = "Continue.";
@@ -180,6 +182,8 @@ ModelResult Turn::send(const ModelRequest& request, bool withhold) {
 Result<ModelResponse, RunError> Turn::ask_model() {
   const bool withhold = redacts_answers(*session_.snapshot_);
   Overflow overflow;
+  std::uint32_t broken = 0;  // answers
+  Message half;              // of the last one of them that said something
   for (std::uint32_t attempt = 1;; ++attempt) {
     // What hooks added while room was made is part of the request.
     if (auto done = session_.commit(); !done) return done.error();
@@ -223,12 +227,23 @@ Result<ModelResponse, RunError> Turn::ask_model() {
       take_calls(answer->message);
       return after_model(std::move(*answer), started);
     }
-    if (session_.run_prompt_ && wants_other_form(answer.error()))
-      return summarise_instead(answer.error());
-    if (answer.error().kind != ModelErrorKind::kContextLength || overflow.over)
-      return provider_failed(answer.error());
-    if (session_.run_compaction_) return provider_failed(answer.error());
-    if (auto room = make_room_after(overflow, answer.error()); !room) return room.error();
+    ModelError error = answer.error();
+    if (!error.partial.text().empty()) half = error.partial;
+    if (error.kind == ModelErrorKind::kInterrupted && error.retryable && broken < kBrokenAnswersMax) {
+      ++broken;
+      RunEvent again(RunEvent::Type::kAnswerAgain);
+      again.text = error.message;
+      session_.tell(again);
+      if (auto runs = session_.check_stopped(); !runs) return runs.error();
+      continue;
+    }
+    if (error.partial.text().empty()) error.partial = half;
+    if (session_.run_prompt_ && wants_other_form(error))
+      return summarise_instead(error);
+    if (error.kind != ModelErrorKind::kContextLength || overflow.over)
+      return provider_failed(error);
+    if (session_.run_compaction_) return provider_failed(error);
+    if (auto room = make_room_after(overflow, error); !room) return room.error();
     if (auto runs = session_.check_stopped(); !runs) return runs.error();
   }
 }

@@ -150,6 +150,7 @@ bool TerminalRenderer::is_shown(const RunEvent& event) {
     case RunEvent::Type::kTextDelta:
     case RunEvent::Type::kThinkingDelta:
     case RunEvent::Type::kMessageReplaced:
+    case RunEvent::Type::kAnswerAgain:
     case RunEvent::Type::kTurnEnded:
     case RunEvent::Type::kError:
     case RunEvent::Type::kRunEnded:
@@ -188,6 +189,9 @@ void TerminalRenderer::on_event(const RunEvent& event) {
     case RunEvent::Type::kMessageReplaced:
       note(kYellow, "note: a hook rewrote the answer:");
       text(event);
+      break;
+    case RunEvent::Type::kAnswerAgain:
+      note(kYellow, "note: " + line(event.text) + ": it is asked for again, and what was shown of it is void");
       break;
     case RunEvent::Type::kToolCall:
       tool_call(event);

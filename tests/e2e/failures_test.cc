@@ -270,6 +270,29 @@ TEST_F(ProviderFailures, ACutStreamKeepsWhatArrivedAndRunsNoTool) {
   expect_nothing_lost("question four");
 }
 
+// What was shown of it is void, and said to be.
+TEST_F(ProviderFailures, ACutStreamIsAskedForAgainAsAWhole) {
+  const std::string half = AnthropicWire().start().text({"Half an ", "answer"}).bytes();
+  const std::string call =
+      AnthropicWire().start().tool_use("t1", "bash", {R"({"command":"touch made.txt"})"}).bytes();
+  const std::string whole = AnthropicWire().start().text({"The whole answer."}).finish("end_turn").bytes();
+  LoopbackServer server(std::deque<Reply>{Reply::stream(half), Reply::stream(call), Reply::stream(whole)});
+  const Finished ran = run(server, {"run", "--allow", "bash", "question five"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(ran.out.ends_with("The whole answer.\n")) << ran.out;
+  EXPECT_NE(ran.err.find("it is asked for again, and what was shown of it is void"), std::string::npos) << ran.err;
+  EXPECT_NE(::access((program_.project() + "/made.txt").c_str(), F_OK), 0);
+  EXPECT_EQ(server.requests().size(), 3u);
+  LoopbackServer other(std::deque<Reply>{Reply::stream(half), Reply::stream(whole)});
+  const Finished json = run(other, {"run", "--json", "question six"});
+  EXPECT_NE(json.out.find("\"type\":\"answer_again\""), std::string::npos) << json.out;
+  const Finished alone = [&] {
+    LoopbackServer third(std::deque<Reply>{Reply::stream(half), Reply::stream(whole)});
+    return run(third, {"run", "--result-only", "question seven"});
+  }();
+  EXPECT_EQ(alone.out, "The whole answer.\n");
+}
+
 TEST_F(ProviderFailures, NobodyListeningExitsFive) {
   std::string url;
   {

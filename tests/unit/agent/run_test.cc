@@ -130,6 +130,36 @@ TEST_F(Run, AnswerThatWasCutOffStaysMarkedAndWithoutItsCalls) {
   EXPECT_TRUE(view.open_calls().empty());
 }
 
+TEST_F(Run, AnswerThatBreaksOffIsAskedForAgainAsAWhole) {
+  const auto cut = [](const std::string& text) {
+    ModelError out;
+    out.kind = ModelErrorKind::kInterrupted;
+    out.message = "the stream ended";
+    out.retryable = true;
+    if (!text.empty()) out.partial = Message::of_text(Role::kAssistant, text);
+    return out;
+  };
+  std::size_t asked = 0;
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "watch", [&](const TestCall&) {
+    ++asked;
+    return AGENTD_OK;
+  });
+  open();
+  model_.answers.emplace_back(cut("half an ans"));
+  model_.say("the whole answer");
+  EXPECT_EQ(text_of(run("first")), "the whole answer");
+  EXPECT_EQ(asked, 2u);  // hooks judge each request
+  const Conversation view = stored_view();
+  ASSERT_EQ(view.rows().size(), 2u);
+  EXPECT_EQ(view.rows()[1].flags & AGENTD_MESSAGE_INTERRUPTED, 0);
+  // Twice again, and no more; what was said last stays.
+  for (const char* const text : {"one", "two", ""}) model_.answers.emplace_back(cut(text));
+  EXPECT_FALSE(run("second"));
+  EXPECT_EQ(asked, 5u);
+  const Conversation after = stored_view();
+  EXPECT_EQ(to_message(after.rows()[after.rows().size() - 1]).text(), "two");
+}
+
 TEST_F(Run, ErrorsAreToldToHooks) {
   std::string code;
   on(AGENTD_EVENT_AGENT_ERROR, "watch", [&](const TestCall& call) {
