@@ -40,6 +40,7 @@ namespace agentd {
 
 struct AgentOptions {
   std::string provider, model;
+  std::vector<std::string> fallbacks{};  // models that are asked, in order, when the one before cannot answer now
   std::string system_prompt;     // the base; instructions are appended
   std::string instructions;      // AGENTS.md and the like, outside summarised history
   std::string cwd, project_id;

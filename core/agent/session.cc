@@ -373,6 +373,7 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
   told_full_ = false;
   stop_reason_ = StopReason::kEndTurn;
   pauses_ = 0;
+  fallback_ = 0;
   refresh_tools();
   begin_conversation();
   recover_open_calls();

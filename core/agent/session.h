@@ -258,6 +258,7 @@ class SessionImpl final : public Session {
   bool ended_ = false;
   bool above_checkpoint_;
   bool told_full_ = false;        // in this run
+  std::size_t fallback_ = 0;      // of this run: 0 = the model itself, else the nth of the fallbacks
   bool told_cut_ = false;         // that the server has cut a prompt
   bool told_paused_ = false;
   // The hook that ended this run, with its reason: reported once; nothing of the run happens afterwards.
@@ -297,6 +298,7 @@ class Turn {
   Result<ModelResponse, RunError> ask_model();
   ModelResult send(const ModelRequest& request, bool withhold);
   Result<ModelResponse, RunError> after_model(ModelResponse response, std::uint64_t started_ns);
+  bool falls_back(const ModelError& error);
   RunError provider_failed(const ModelError& error);
   Result<bool, RunError> settle(ModelResponse response);
   void end_turn(const ModelResponse& response, bool final_turn);

@@ -20,6 +20,11 @@ constexpr std::uint32_t kBrokenAnswersMax = 2;
 // conversation that ends with an assistant message.
 constexpr std::string_view kGoOn = "Continue.";
 
+bool may_pass_elsewhere(ModelErrorKind kind) {
+  return kind == ModelErrorKind::kOverloaded || kind == ModelErrorKind::kRateLimit || kind == ModelErrorKind::kServer ||
+         kind == ModelErrorKind::kNetwork || kind == ModelErrorKind::kInterrupted || kind == ModelErrorKind::kBilling;
+}
+
 // "0.4 s", "12 s"
 std::string seconds_text(Milliseconds time) {
   if (time >= Milliseconds(10'000)) return std::to_string((time.count() + 500) / 1'000) + " s";
@@ -188,11 +193,15 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     // What hooks added while room was made is part of the request.
     if (auto done = session_.commit(); !done) return done.error();
     ModelRequest request;
-    request.model = session_.options_.model;
+    request.model = session_.fallback_ == 0 ? session_.options_.model
+                                            : session_.options_.fallbacks[session_.fallback_ - 1];
     request.system = session_.system_text();
     std::vector<ToolSpec> tools = session_.tool_specs();
     if (session_.run_compaction_) request.model = session_.run_compaction_->model();
     request.max_output_tokens = session_.options_.max_output_tokens;
+    if (session_.fallback_ != 0 && parts_.models.knows(request.model))
+      request.max_output_tokens =
+          std::min(request.max_output_tokens, parts_.models.find(request.model).max_output);
     request.conversation_id = session_.conversation_id();
     Rows rows = session_.conversation_->pin();
     Origins origins;
@@ -237,6 +246,11 @@ Result<ModelResponse, RunError> Turn::ask_model() {
       if (auto runs = session_.check_stopped(); !runs) return runs.error();
       continue;
     }
+    if (falls_back(error)) {
+      broken = 0;
+      if (auto runs = session_.check_stopped(); !runs) return runs.error();
+      continue;
+    }
     if (error.partial.text().empty()) error.partial = half;
     if (session_.run_prompt_ && wants_other_form(error))
       return summarise_instead(error);
@@ -246,6 +260,17 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     if (auto room = make_room_after(overflow, error); !room) return room.error();
     if (auto runs = session_.check_stopped(); !runs) return runs.error();
   }
+}
+
+// Trouble of the provider's that another one need not have: it is busy, broken or not to be reached, or the account's
+// limit is spent. Every attempt at another model is judged by the hooks anew, as each request is.
+bool Turn::falls_back(const ModelError& error) {
+  const bool trouble = may_pass_elsewhere(error.kind);
+  if (!trouble || session_.run_compaction_ != nullptr || session_.fallback_ >= session_.options_.fallbacks.size())
+    return false;
+  const std::string& next = session_.options_.fallbacks[session_.fallback_++];
+  session_.warn(error.message + "; for the rest of this run " + one_line(next, 80) + " is asked instead");
+  return true;
 }
 
 // The provider says that the prompt is too long. One compaction and one more request; a hook that refuses

@@ -95,6 +95,9 @@ constexpr KeySpec kKeys[] = {
      {},
      1,
      90},
+    {"fallback", ValueType::kList, "",
+     "Models that are asked in this order, each as VENDOR/NAME or a name of the same provider, when the one before is "
+     "overloaded, limited, broken, not to be reached or out of credit. Hooks judge each of them anew."},
     {"compaction.model", ValueType::kText, "",
      "The model that summarises; empty means the provider's cheap one."},
     {"compaction.summary_tokens",

@@ -258,6 +258,15 @@ class EngineImpl final : public Engine {
       return Failure{kExitProvider, "there is no key for " + own + ": set " + setup->key_variable +
                                         (own == "anthropic" ? " (or ANTHROPIC_AUTH_TOKEN)" : "") +
                                         ", or replay a file with --script FILE"};
+    for (const std::string& fallback : config_.list("fallback")) {
+      const std::string name = route_of(fallback, provider_names(config_)).provider;
+      if (name.empty() || !options_.needs_model) continue;
+      const auto other = provider_setup(config_, name, name == own);
+      if (!other) return usage(other.error());
+      if (!other->key_variable.empty() && key_in(*other, variables).empty())
+        return Failure{kExitUsage, config_.origin("fallback") + ": fallback names " + one_line(fallback, 80) +
+                                       ", and there is no key for it: set " + other->key_variable};
+    }
     http_ = make_http_client(app_.clock());
     if (options_.needs_model) http_->warm_up();
     provider_ = std::make_unique<ModelRouter>(
@@ -298,6 +307,7 @@ class EngineImpl final : public Engine {
     AgentOptions out;
     out.provider = std::string(provider_->name());
     out.model = route_.model;
+    out.fallbacks = config_.list("fallback");
     out.system_prompt = std::move(system);
     out.instructions = std::move(instructions);
     out.cwd = project_.cwd;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "core/base/file.h"
 #include "tests/e2e/program.h"
 #include "tests/support/anthropic_rules.h"
 #include "tests/support/anthropic_wire.h"
@@ -171,6 +172,31 @@ TEST_F(Vendors, OneConversationMovesBetweenThemAtEveryRun) {
         R"("provider":"google","api":"generateContent","model":"gemini-3.8-flash")",
         R"("provider":"work","api":"chat","model":"some/model")"})
     EXPECT_TRUE(has(log, origin)) << origin;
+}
+
+TEST_F(Vendors, AnotherOneIsAskedWhenTheFirstIsBusyAndHooksJudgeIt) {
+  LoopbackServer server([](const RecordedRequest& got) {
+    if (got.target == "/v1/messages")
+      return Reply::http(529, {{"content-type", "application/json"}}, anthropic_error_body("overloaded_error", "Overloaded"));
+    return Reply::chunked({ChatWire().text({"Here."}).finish("stop").bytes()});
+  });
+  program_.set("ANTHROPIC_API_KEY=sk-a");
+  program_.set("ANTHROPIC_BASE_URL=" + server.url());
+  program_.config("providers:\n  anthropic: {max_retries: 0}\n  work: {base_url: " + server.url() +
+                  "/v1}\nfallback: [work/model-x]\n");
+  const Finished ran = program_.run({"run", "hello"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "Here.\n");
+  EXPECT_TRUE(has(ran.err, "for the rest of this run work/model-x is asked instead")) << ran.err;
+  const std::string log = program_.run({"conversation", "show", program_.newest(), "--log"}).out;
+  EXPECT_TRUE(has(log, R"("provider":"work","api":"chat","model":"model-x")")) << log;
+  // A hook that lets no other vendor answer is asked about that one.
+  ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
+  ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/stay.yaml",
+                                    "on: before_model_call\nguard: true\nwhen: model matches '^work/'\ndo: block\n", 0600));
+  const Finished kept = program_.run({"run", "hello"});
+  EXPECT_EQ(kept.code, 3) << kept.err;
+  EXPECT_EQ(server.requests().back().target, "/v1/messages");
 }
 
 TEST_F(Vendors, AServerThatCutsThePromptIsTold) {

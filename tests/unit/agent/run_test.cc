@@ -160,6 +160,24 @@ TEST_F(Run, AnswerThatBreaksOffIsAskedForAgainAsAWhole) {
   EXPECT_EQ(to_message(after.rows()[after.rows().size() - 1]).text(), "two");
 }
 
+TEST_F(Run, AnotherModelIsAskedWhenTheOneBeforeCannotAnswerNow) {
+  options_.fallbacks = {"m-too", "other/m-three"};
+  std::string judged;
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "watch", [&](const TestCall& call) {
+    judged += std::string(view_of(call.payload<agentd_model_call>().model)) + " ";
+    return AGENTD_OK;
+  });
+  open();
+  model_.fail(ModelErrorKind::kOverloaded, "529").fail(ModelErrorKind::kNetwork, "gone").say("here");
+  EXPECT_EQ(text_of(run("first")), "here");
+  EXPECT_EQ(judged, "m-1 m-too other/m-three ");
+  // The next run begins with its own again, and what is the user's mistake goes nowhere else.
+  judged.clear();
+  model_.fail(ModelErrorKind::kAuth, "no key").say("never");
+  EXPECT_FALSE(run("second"));
+  EXPECT_EQ(judged, "m-1 ");
+}
+
 TEST_F(Run, ErrorsAreToldToHooks) {
   std::string code;
   on(AGENTD_EVENT_AGENT_ERROR, "watch", [&](const TestCall& call) {
