@@ -149,6 +149,7 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
     AnthropicOptions options;
     options.name = setup.name;
     options.api_key = value(setup.key_variable);
+    options.key_source = setup.key_variable;
     if (setup.name == kAnthropicName) options.auth_token = value(kBearerVariable);
     options.base_url = setup.url;
     options.betas = config.list("providers.anthropic.betas");

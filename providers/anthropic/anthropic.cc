@@ -49,9 +49,9 @@ class Anthropic final : public ModelProvider {
 
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override {
-    if (options_.api_key.empty() && options_.auth_token.empty())
+    if (options_.api_key.empty() && options_.auth_token.empty() && !options_.key_source.empty())
       return failed(ModelErrorKind::kAuth,
-                    options_.name + ": there is no API key; set ANTHROPIC_API_KEY or providers.anthropic.api_key");
+                    options_.name + ": there is no API key; set " + options_.key_source);
     const auto known = [this](std::string_view signature) { return !is_refused(signature); };
     ModelResult answer = ask(request, known, sink, cancel, deadline);
     if (answer || !is_about_thinking(answer.error())) return answer;
@@ -110,7 +110,7 @@ class Anthropic final : public ModelProvider {
                     {"user-agent", options_.user_agent}};
     if (!options_.api_key.empty())
       http.headers.emplace_back("x-api-key", options_.api_key);
-    else
+    else if (!options_.auth_token.empty())
       http.headers.emplace_back("authorization", "Bearer " + options_.auth_token);
     if (!options_.betas.empty()) http.headers.emplace_back("anthropic-beta", joined(options_.betas));
     return http;

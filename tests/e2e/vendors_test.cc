@@ -177,7 +177,8 @@ TEST_F(Vendors, OneConversationMovesBetweenThemAtEveryRun) {
 TEST_F(Vendors, AnotherOneIsAskedWhenTheFirstIsBusyAndHooksJudgeIt) {
   LoopbackServer server([](const RecordedRequest& got) {
     if (got.target == "/v1/messages")
-      return Reply::http(529, {{"content-type", "application/json"}}, anthropic_error_body("overloaded_error", "Overloaded"));
+      return Reply::http(529, {{"content-type", "application/json"}},
+                         anthropic_error_body("overloaded_error", "Overloaded"));
     return Reply::chunked({ChatWire().text({"Here."}).finish("stop").bytes()});
   });
   program_.set("ANTHROPIC_API_KEY=sk-a");
@@ -192,18 +193,38 @@ TEST_F(Vendors, AnotherOneIsAskedWhenTheFirstIsBusyAndHooksJudgeIt) {
   EXPECT_TRUE(has(log, R"("provider":"work","api":"chat","model":"model-x")")) << log;
   // A hook that lets no other vendor answer is asked about that one.
   ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
-  ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/stay.yaml",
-                                    "on: before_model_call\nguard: true\nwhen: model matches '^work/'\ndo: block\n", 0600));
+  ASSERT_TRUE(write_file_atomically(
+      program_.home() + "/hooks/stay.yaml",
+      "on: before_model_call\nguard: true\nwhen: model matches '^work/'\ndo: block\n", 0600));
   const Finished kept = program_.run({"run", "hello"});
   EXPECT_EQ(kept.code, 3) << kept.err;
   EXPECT_EQ(server.requests().back().target, "/v1/messages");
 }
 
+TEST_F(Vendors, AServerWithoutAKeyGetsNone) {
+  LoopbackServer server([](const RecordedRequest&) {
+    return Reply::chunked({AnthropicWire().start().text({"Hi."}).finish("end_turn").bytes()});
+  });
+  for (const char* const key : {"ANTHROPIC_API_KEY=sk-a", "ANTHROPIC_AUTH_TOKEN=sk-t"})
+    program_.set(key);
+  program_.config("providers: {gate: {kind: anthropic, base_url: " + server.url() +
+                  "}}\nmodel: gate/claude-x\n");
+  const Finished ran = program_.run({"run", "hello"});
+  EXPECT_EQ(ran.out, "Hi.\n") << ran.err;
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_EQ(server.requests()[0].header("x-api-key"), "");
+  EXPECT_EQ(server.requests()[0].header("authorization"), "");
+}
+
 TEST_F(Vendors, AServerThatCutsThePromptIsTold) {
   LoopbackServer server([](const RecordedRequest&) {
-    return Reply::stream(ChatWire().text({"Well."}).finish("stop", R"({"prompt_tokens":4096,"completion_tokens":2})").bytes());
+    return Reply::stream(ChatWire()
+                             .text({"Well."})
+                             .finish("stop", R"({"prompt_tokens":4096,"completion_tokens":2})")
+                             .bytes());
   });
-  program_.config("providers: {work: {base_url: " + server.url() + "/v1}}\nmodel: work/qwen\ncontext_window: 200000\n");
+  program_.config("providers: {work: {base_url: " + server.url() +
+                  "/v1}}\nmodel: work/qwen\ncontext_window: 200000\n");
   const Finished short_one = program_.run({"run", "--no-tools", "hello"});
   EXPECT_FALSE(has(short_one.err, "cut the prompt")) << short_one.err;
   std::string words;
@@ -211,7 +232,8 @@ TEST_F(Vendors, AServerThatCutsThePromptIsTold) {
   program_.file("long.txt", words);
   const Finished long_one = program_.run({"run", "--no-tools", "read @long.txt"});
   EXPECT_EQ(long_one.code, 0) << long_one.err;
-  EXPECT_TRUE(has(long_one.err, "the server has read 4,096 tokens of a request of about ")) << long_one.err;
+  EXPECT_TRUE(has(long_one.err, "the server has read 4,096 tokens of a request of about "))
+      << long_one.err;
   EXPECT_TRUE(has(long_one.err, "Set context_window")) << long_one.err;
 }
 
