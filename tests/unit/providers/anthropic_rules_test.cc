@@ -25,7 +25,8 @@ std::string body_of(TestRequest& request) {
 TEST(AnthropicRules, NoHistoryBreaksThem) {
   for (std::uint32_t seed = 0; seed < 5'000; ++seed) {
     TestRequest request;
-    testing::RequestHistory(seed).fill(request);
+    testing::RequestHistory history(seed);  // the request borrows from it
+    history.fill(request);
     const std::string body = body_of(request);
     ASSERT_EQ(anthropic_refusal(body), "") << "seed " << seed << "\n" << body;
   }

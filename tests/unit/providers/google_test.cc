@@ -152,7 +152,8 @@ TEST_F(GoogleTest, ErrorsAreUnderstoodAndTheTimeToWaitIsRead) {
 TEST(GoogleRules, NoHistoryBreaksThem) {
   for (std::uint32_t seed = 0; seed < 5'000; ++seed) {
     TestRequest request;
-    testing::RequestHistory(seed).fill(request);
+    testing::RequestHistory history(seed);  // the request borrows from it
+    history.fill(request);
     const std::string body = body_of(request);
     ASSERT_EQ(google_refusal(kModel, body), "") << "seed " << seed << "\n" << body;
   }

@@ -32,7 +32,8 @@ std::string responses_body(TestRequest& request) {
 TEST(OpenAiRules, NoHistoryBreaksThem) {
   for (std::uint32_t seed = 0; seed < 5'000; ++seed) {
     TestRequest request;
-    testing::RequestHistory(seed).fill(request);
+    testing::RequestHistory history(seed);  // the request borrows from it
+    history.fill(request);
     const std::string chat = chat_body(request);
     ASSERT_EQ(chat_refusal(chat), "") << "seed " << seed << "\n" << chat;
     const std::string short_ids = chat_body(request, {.call_id_bytes = 9});
