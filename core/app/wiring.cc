@@ -148,9 +148,11 @@ class EngineImpl final : public Engine {
       if (!found) return found.error();
       recipe = std::move(*found);
     }
-    // First: the library loads on another thread while the rest is set up.
     if (auto made = make_providers(); !made) return made.error();
+    // The first look at a store that was not closed well is a forked child's: there is no other thread yet.
     if (auto opened = open(); !opened) return opened.error();
+    // The library loads on another thread while the rest is set up.
+    if (http_ && options_.needs_model) http_->warm_up();
     if (auto made = make_agent_services(approver); !made) return made.error();
     if (auto loaded = load_hooks(); !loaded) return loaded.error();
     if (auto checked = check_rules(); !checked) return checked.error();
@@ -268,7 +270,6 @@ class EngineImpl final : public Engine {
                                        ", and there is no key for it: set " + other->key_variable};
     }
     http_ = make_http_client(app_.clock());
-    if (options_.needs_model) http_->warm_up();
     provider_ = std::make_unique<ModelRouter>(
         provider_names(config_), own,
         [this, own](const std::string& name) -> Result<std::unique_ptr<ModelProvider>> {
