@@ -15,6 +15,9 @@ constexpr KeySpec kKeys[] = {
      "openai/gpt-6.1-sol. Unset, a model that the table knows goes to its vendor.",
      "anthropic|openai|google|deepseek|mistral|groq|xai|openrouter|ollama|lmstudio|llamacpp|vllm|scripted"},
     {"model", ValueType::kText, "", "The model's name; empty means the provider's default."},
+    {"fallback", ValueType::kList, "",
+     "Models that are asked in this order, each as VENDOR/NAME or a name of the same provider, when the one before is "
+     "overloaded, limited, broken, not to be reached or out of credit. Hooks judge each of them anew."},
     {"base_url", ValueType::kText, "",
      "Where the provider is reached; empty means its public address."},
     {"max_output_tokens",
@@ -95,9 +98,6 @@ constexpr KeySpec kKeys[] = {
      {},
      1,
      90},
-    {"fallback", ValueType::kList, "",
-     "Models that are asked in this order, each as VENDOR/NAME or a name of the same provider, when the one before is "
-     "overloaded, limited, broken, not to be reached or out of credit. Hooks judge each of them anew."},
     {"compaction.model", ValueType::kText, "",
      "The model that summarises; empty means the provider's cheap one."},
     {"compaction.summary_tokens",
