@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "providers/common/wire.h"
 
+#include "core/base/bytes.h"
+
 #include <algorithm>
 
 namespace agentd {
+
+bool is_text(const agentd_block& block) {
+  return block.kind == AGENTD_BLOCK_TEXT && !is_blank(full_text(block));
+}
+bool is_image(const agentd_block& block) {
+  return block.kind == AGENTD_BLOCK_IMAGE && block.opaque.len != 0;
+}
+bool is_call(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_USE; }
+bool is_result(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_RESULT; }
 
 std::span<const agentd_block> block_span(const agentd_message& row) {
   return {static_cast<const agentd_block*>(row.blocks.first), row.blocks.count};

@@ -28,6 +28,12 @@ using WireFilter = std::function<bool(const agentd_message&, const agentd_block&
 // reason to part their neighbours. SUMMARY counts as user.
 std::vector<WireGroup> group_rows(std::span<const agentd_message> rows, const WireFilter& sendable);
 
+// Of that kind, and with something to say on the wire: no blank text, no image without its bytes.
+bool is_text(const agentd_block& block);
+bool is_image(const agentd_block& block);
+bool is_call(const agentd_block& block);
+bool is_result(const agentd_block& block);
+
 std::span<const agentd_block> block_span(const agentd_message& row);
 std::span<const agentd_block> part_span(const agentd_block& block);
 

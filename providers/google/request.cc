@@ -18,14 +18,6 @@ constexpr std::string_view kNoText = "(no text)";
 // ai.google.dev/gemini-api/docs/thought-signatures: of calls that no Gemini model has made.
 constexpr std::string_view kNoSignature = "skip_thought_signature_validator";
 
-bool is_text(const agentd_block& block) {
-  return block.kind == AGENTD_BLOCK_TEXT && !is_blank(full_text(block));
-}
-bool is_image(const agentd_block& block) {
-  return block.kind == AGENTD_BLOCK_IMAGE && block.opaque.len != 0;
-}
-bool is_call(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_USE; }
-bool is_result(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_RESULT; }
 bool is_sent(const agentd_block& block) {
   return is_text(block) || is_image(block) || is_call(block) || is_result(block);
 }

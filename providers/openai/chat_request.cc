@@ -16,14 +16,6 @@ namespace {
 // Stands for a text that is needed and is not there.
 constexpr std::string_view kNoText = "(no text)";
 
-bool is_text(const agentd_block& block) {
-  return block.kind == AGENTD_BLOCK_TEXT && !is_blank(full_text(block));
-}
-bool is_image(const agentd_block& block) {
-  return block.kind == AGENTD_BLOCK_IMAGE && block.opaque.len != 0;
-}
-bool is_call(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_USE; }
-bool is_result(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_RESULT; }
 bool is_thought(const agentd_block& block) {
   return block.kind == AGENTD_BLOCK_THINKING && !is_blank(full_text(block));
 }

@@ -16,14 +16,6 @@ constexpr std::uint64_t kOutputTokensMin = 16;
 // Stands for a text that is needed and is not there.
 constexpr std::string_view kNoText = "(no text)";
 
-bool is_text(const agentd_block& block) {
-  return block.kind == AGENTD_BLOCK_TEXT && !is_blank(full_text(block));
-}
-bool is_image(const agentd_block& block) {
-  return block.kind == AGENTD_BLOCK_IMAGE && block.opaque.len != 0;
-}
-bool is_call(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_USE; }
-bool is_result(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_RESULT; }
 bool is_sent(const agentd_block& block) {
   return is_text(block) || is_image(block) || is_call(block) || is_result(block);
 }
