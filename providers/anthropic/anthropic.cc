@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "providers/anthropic/anthropic.h"
 
-#include <functional>
-#include <mutex>
-#include <unordered_set>
-
 #include "core/codec/json.h"
 #include "providers/anthropic/answer.h"
 #include "providers/anthropic/failure.h"
 #include "providers/anthropic/redacted.h"
 #include "providers/anthropic/request.h"
 #include "providers/common/exchange.h"
-#include "providers/common/wire.h"
+#include "providers/common/refused.h"
 
 namespace agentd {
 namespace {
-
-constexpr std::size_t kRefusedMax = 100'000;
 
 std::string endpoint(std::string_view base) {
   while (!base.empty() && base.back() == '/') base.remove_suffix(1);
@@ -52,7 +46,7 @@ class Anthropic final : public ModelProvider {
     if (options_.api_key.empty() && options_.auth_token.empty() && !options_.key_source.empty())
       return failed(ModelErrorKind::kAuth,
                     options_.name + ": there is no API key; set " + options_.key_source);
-    const auto known = [this](std::string_view signature) { return !is_refused(signature); };
+    const auto known = [this](std::string_view signature) { return !refused_.holds(signature); };
     ModelResult answer = ask(request, known, sink, cancel, deadline);
     if (answer || !is_about_thinking(answer.error())) return answer;
     // What was thought may be bound to a conversation that a compaction or a hook has changed
@@ -61,7 +55,7 @@ class Anthropic final : public ModelProvider {
     if (bare.thinking.mode == Thinking::Mode::kBudget) bare.thinking = {};
     ModelResult again = ask(
         bare, [](std::string_view) { return false; }, sink, cancel, deadline);
-    if (again) refuse_from_now_on(request);
+    if (again) refused_.add_all(request.messages);
     return again;
   }
 
@@ -69,25 +63,13 @@ class Anthropic final : public ModelProvider {
   ModelResult ask(const ModelRequest& request, const ThinkingFilter& keeps, ModelSink& sink,
                   const CancelToken& cancel, Deadline deadline) const {
     JsonWriter body;
-    if (auto written = write_anthropic_request(body, request, options_.cache, keeps, options_.name); !written)
+    if (auto written = write_anthropic_request(body, request, options_.cache, keeps, options_.name);
+        !written)
       return failed(ModelErrorKind::kInvalid, options_.name + ": " + written.error().message);
     const HttpRequest http = http_request(body.text());
     const Retrier retrier(options_.retry, *sleeper_, clock_);
-    return retrier.run([&] { return attempt(http, sink, cancel, deadline); }, sink, cancel, deadline);
-  }
-
-  bool is_refused(std::string_view signature) const {
-    const std::lock_guard lock(mutex_);
-    return refused_.count(std::hash<std::string_view>()(signature)) != 0;
-  }
-
-  // So that the next request of the conversation is not refused first, too.
-  void refuse_from_now_on(const ModelRequest& request) {
-    const std::lock_guard lock(mutex_);
-    for (const agentd_message& row : request.messages)
-      for (const agentd_block& block : block_span(row))
-        if (block.kind == AGENTD_BLOCK_THINKING && refused_.size() < kRefusedMax)
-          refused_.insert(std::hash<std::string_view>()(view_of(block.opaque)));
+    return retrier.run([&] { return attempt(http, sink, cancel, deadline); }, sink, cancel,
+                       deadline);
   }
 
   static ModelError failed(ModelErrorKind kind, std::string message) {
@@ -112,7 +94,8 @@ class Anthropic final : public ModelProvider {
       http.headers.emplace_back("x-api-key", options_.api_key);
     else if (!options_.auth_token.empty())
       http.headers.emplace_back("authorization", "Bearer " + options_.auth_token);
-    if (!options_.betas.empty()) http.headers.emplace_back("anthropic-beta", joined(options_.betas));
+    if (!options_.betas.empty())
+      http.headers.emplace_back("anthropic-beta", joined(options_.betas));
     return http;
   }
 
@@ -132,8 +115,7 @@ class Anthropic final : public ModelProvider {
   const std::unique_ptr<Sleeper> sleeper_;
   const std::string url_;
   const FailureWords words_;
-  mutable std::mutex mutex_;
-  std::unordered_set<std::size_t> refused_;  // hashes of signatures; guarded by mutex_
+  RefusedSeals refused_;
 };
 
 }  // namespace

@@ -2,21 +2,16 @@
 #include "providers/google/google.h"
 
 #include <cctype>
-#include <functional>
-#include <mutex>
-#include <unordered_set>
 
 #include "core/codec/json.h"
 #include "providers/common/exchange.h"
-#include "providers/common/wire.h"
+#include "providers/common/refused.h"
 #include "providers/google/answer.h"
 #include "providers/google/failure.h"
 #include "providers/google/request.h"
 
 namespace agentd {
 namespace {
-
-constexpr std::size_t kRefusedMax = 100'000;
 
 std::string base_of(std::string_view url) {
   while (!url.empty() && url.back() == '/') url.remove_suffix(1);
@@ -65,13 +60,13 @@ class Google final : public ModelProvider {
                        Deadline deadline) override {
     if (options_.api_key.empty() && !options_.key_source.empty())
       return failed(ModelErrorKind::kAuth, "there is no API key; set " + options_.key_source);
-    const auto known = [this](std::string_view signature) { return !is_refused(signature); };
+    const auto known = [this](std::string_view signature) { return !refused_.holds(signature); };
     ModelResult answer = ask(request, known, sink, cancel, deadline);
     if (!answer && is_about_signatures(answer.error())) {
       // What was thought may be bound to an account: the answer can do without.
       answer = ask(
           request, [](std::string_view) { return false; }, sink, cancel, deadline);
-      if (answer) refuse_from_now_on(request);
+      if (answer) refused_.add_all(request.messages);
     }
     // A call that the model could not spell: asked once more, it often can.
     if (answer && is_malformed(*answer)) answer = ask(request, known, sink, cancel, deadline);
@@ -116,29 +111,13 @@ class Google final : public ModelProvider {
         sink, cancel, deadline);
   }
 
-  bool is_refused(std::string_view signature) const {
-    const std::lock_guard lock(mutex_);
-    return refused_.count(std::hash<std::string_view>()(signature)) != 0;
-  }
-
-  // So that the next request of the conversation is not refused first, too.
-  void refuse_from_now_on(const ModelRequest& request) {
-    const std::lock_guard lock(mutex_);
-    for (const agentd_message& row : request.messages)
-      for (const agentd_block& block : block_span(row))
-        if (block.kind != AGENTD_BLOCK_IMAGE && block.opaque.len != 0 &&
-            refused_.size() < kRefusedMax)
-          refused_.insert(std::hash<std::string_view>()(view_of(block.opaque)));
-  }
-
   GoogleOptions options_;
   HttpClient& http_;
   const Clock& clock_;
   const std::unique_ptr<Sleeper> sleeper_;
   const std::string base_;
   const FailureWords words_;
-  mutable std::mutex mutex_;
-  std::unordered_set<std::size_t> refused_;  // hashes of signatures; guarded by mutex_
+  RefusedSeals refused_;
 };
 
 }  // namespace

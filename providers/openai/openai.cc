@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "providers/openai/openai.h"
 
-#include <functional>
-#include <mutex>
-#include <unordered_set>
-
 #include "core/codec/json.h"
 #include "providers/common/exchange.h"
-#include "providers/common/wire.h"
+#include "providers/common/refused.h"
 #include "providers/openai/chat_answer.h"
 #include "providers/openai/chat_request.h"
 #include "providers/openai/failure.h"
@@ -17,8 +13,6 @@
 
 namespace agentd {
 namespace {
-
-constexpr std::size_t kRefusedMax = 100'000;
 
 // The address without its last slashes; "/v1" where it has no path.
 std::string base_of(std::string_view url) {
@@ -52,13 +46,13 @@ class OpenAi final : public ModelProvider {
                        Deadline deadline) override {
     if (options_.api_key.empty() && !options_.key_source.empty())
       return failed(ModelErrorKind::kAuth, "there is no API key; set " + options_.key_source);
-    const auto known = [this](std::string_view item) { return !is_refused(item); };
+    const auto known = [this](std::string_view item) { return !refused_.holds(item); };
     ModelResult answer = ask(request, known, sink, cancel, deadline);
     if (answer || !responses_ || !is_about_reasoning(answer.error())) return answer;
     // What was thought is sealed for an account and an organisation: the answer can do without.
     ModelResult again = ask(
         request, [](std::string_view) { return false; }, sink, cancel, deadline);
-    if (again) refuse_from_now_on(request);
+    if (again) refused_.add_all(request.messages);
     return again;
   }
 
@@ -109,20 +103,6 @@ class OpenAi final : public ModelProvider {
     return http;
   }
 
-  bool is_refused(std::string_view item) const {
-    const std::lock_guard lock(mutex_);
-    return refused_.count(std::hash<std::string_view>()(item)) != 0;
-  }
-
-  // So that the next request of the conversation is not refused first, too.
-  void refuse_from_now_on(const ModelRequest& request) {
-    const std::lock_guard lock(mutex_);
-    for (const agentd_message& row : request.messages)
-      for (const agentd_block& block : block_span(row))
-        if (block.kind == AGENTD_BLOCK_THINKING && refused_.size() < kRefusedMax)
-          refused_.insert(std::hash<std::string_view>()(view_of(block.opaque)));
-  }
-
   OpenAiOptions options_;
   const OpenAiHost& host_;
   const bool responses_;
@@ -131,8 +111,7 @@ class OpenAi final : public ModelProvider {
   const std::unique_ptr<Sleeper> sleeper_;
   const std::string url_;
   const FailureWords words_;
-  mutable std::mutex mutex_;
-  std::unordered_set<std::size_t> refused_;  // hashes of items; guarded by mutex_
+  RefusedSeals refused_;
 };
 
 }  // namespace

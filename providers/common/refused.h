@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// refused.h - seals of what a model has thought that its provider has refused: they are not sent
+// again, so that the next request of the conversation is not refused first, too.
+//
+// Threading: thread-safe.
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string_view>
+#include <unordered_set>
+
+#include "providers/common/wire.h"
+
+namespace agentd {
+
+class RefusedSeals {
+ public:
+  bool holds(std::string_view seal) const {
+    const std::lock_guard lock(mutex_);
+    return hashes_.contains(std::hash<std::string_view>()(seal));
+  }
+  // All that the messages hold: which of them it was is not said.
+  void add_all(std::span<const agentd_message> rows) {
+    const std::lock_guard lock(mutex_);
+    for (const agentd_message& row : rows)
+      for (const agentd_block& block : block_span(row))
+        if (block.kind != AGENTD_BLOCK_IMAGE && block.opaque.len != 0 && hashes_.size() < kMost)
+          hashes_.insert(std::hash<std::string_view>()(view_of(block.opaque)));
+  }
+
+ private:
+  static constexpr std::size_t kMost = 100'000;
+  mutable std::mutex mutex_;
+  std::unordered_set<std::size_t> hashes_;  // guarded by mutex_
+};
+
+}  // namespace agentd
