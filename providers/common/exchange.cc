@@ -116,6 +116,14 @@ Attempt exchange(const ExchangeSetup& setup, const HttpRequest& request, Streame
   return broken_off(setup, answer, sent.error());
 }
 
+std::string address_with_path(std::string_view url, std::string_view path) {
+  while (!url.empty() && url.back() == '/') url.remove_suffix(1);
+  const std::size_t host = url.find("://");
+  const bool has_one =
+      host != std::string_view::npos && url.find('/', host + 3) != std::string_view::npos;
+  return std::string(url) + (has_one ? std::string() : std::string(path));
+}
+
 std::string trimmed_key(std::string text) {
   const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
   while (!text.empty() && is_space(text.back())) text.pop_back();

@@ -66,6 +66,9 @@ struct ExchangeSetup {
 Attempt exchange(const ExchangeSetup& setup, const HttpRequest& request, StreamedAnswer& answer,
                  const CancelToken& cancel, Deadline deadline);
 
+// The address without its last slashes, and with `path` where it has none of its own.
+std::string address_with_path(std::string_view url, std::string_view path);
+
 // A key read from a file often ends with a newline.
 std::string trimmed_key(std::string text);
 

@@ -13,14 +13,6 @@
 namespace agentd {
 namespace {
 
-std::string base_of(std::string_view url) {
-  while (!url.empty() && url.back() == '/') url.remove_suffix(1);
-  const std::size_t host = url.find("://");
-  const bool path =
-      host != std::string_view::npos && url.find('/', host + 3) != std::string_view::npos;
-  return std::string(url) + (path ? "" : "/v1beta");
-}
-
 // A model's name is a part of the address: what is no plain character is escaped.
 std::string path_of(std::string_view model) {
   constexpr char kDigits[] = "0123456789ABCDEF";
@@ -48,7 +40,7 @@ class Google final : public ModelProvider {
         http_(http),
         clock_(clock),
         sleeper_(sleeper ? std::move(sleeper) : make_sleeper(clock)),
-        base_(base_of(options_.base_url)),
+        base_(address_with_path(options_.base_url, "/v1beta")),
         words_{options_.name, google_http_failure, google_stream_failure, "x-request-id"} {
     options_.api_key = trimmed_key(std::move(options_.api_key));
   }

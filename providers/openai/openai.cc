@@ -14,15 +14,6 @@
 namespace agentd {
 namespace {
 
-// The address without its last slashes; "/v1" where it has no path.
-std::string base_of(std::string_view url) {
-  while (!url.empty() && url.back() == '/') url.remove_suffix(1);
-  const std::size_t host = url.find("://");
-  const bool path =
-      host != std::string_view::npos && url.find('/', host + 3) != std::string_view::npos;
-  return std::string(url) + (path ? "" : "/v1");
-}
-
 class OpenAi final : public ModelProvider {
  public:
   OpenAi(OpenAiOptions options, HttpClient& http, const Clock& clock,
@@ -34,7 +25,8 @@ class OpenAi final : public ModelProvider {
         http_(http),
         clock_(clock),
         sleeper_(sleeper ? std::move(sleeper) : make_sleeper(clock)),
-        url_(base_of(options_.base_url) + (responses_ ? "/responses" : "/chat/completions")),
+        url_(address_with_path(options_.base_url, "/v1") +
+             (responses_ ? "/responses" : "/chat/completions")),
         words_{options_.name, openai_http_failure, openai_stream_failure, "x-request-id"} {
     options_.api_key = trimmed_key(std::move(options_.api_key));
   }
