@@ -239,7 +239,7 @@ void Turn::decide_permission(Prepared& prepared, const Outcome* outcome) {
 void Turn::ask_permission(Prepared& prepared, const AskedBy& by_hook) {
   PermissionAnswer answer;
   std::string by = "user";
-  // What the user has allowed for good answers agentd's own question, and no hook's.
+  // A remembered permission answers agentd's own question; a hook's question is asked each time.
   if (by_hook.hook.empty() && session_.allowed_.contains(prepared.tool.name)) return;
   if (session_.wants(AGENTD_EVENT_PERMISSION_REQUEST)) {
     CallPayload payload(prepared.call, prepared.tool);

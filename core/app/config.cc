@@ -131,7 +131,7 @@ Result<void> refuse_foreign(const std::string& path) {
   return {};
 }
 
-// What the user wrote beside the name that is read would be no setting, silently.
+// A config.yml where config.yaml is read would be ignored silently: it is an error.
 Result<void> refuse_other_name(const std::string& path) {
   const std::string other = path.substr(0, path.rfind('.')) + ".yml";
   struct stat info {};

@@ -36,9 +36,10 @@ bool is_within(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
 }
 
-// What lies in the project is the project's, whoever named it and by whichever way; the home directory is the user's.
+// A path inside the project belongs to the project, also when a link or the user's configuration leads
+// there; the home directory belongs to the user.
 Precedence precedence_of(const std::string& path, const Project& project, const std::string& home) {
-  if (!path.starts_with('/')) return Precedence::kUser;  // told as a mistake of his
+  if (!path.starts_with('/')) return Precedence::kUser;  // a relative path is reported as an error
   const std::string real = real_path(path), root = real_path(project.root), own = real_path(home);
   const bool inside = is_within(real, root) && !is_within(real, own);
   const bool around = is_within(own, root);  // the project is around the home directory

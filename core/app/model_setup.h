@@ -32,9 +32,9 @@ std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const Model
 // What the user wishes of the model's thinking.
 ThinkingWish thinking_wish(const Config& config);
 
-// What the user should know of the model in use, `name`, a sentence each: it is not in the table, it retires
-// within 60 days, it takes another form of thinking than was configured, or a configured beta does not
-// widen its window.
+// Warnings about the model in use, `name`, a sentence each: it is not in the table, it retires within
+// 60 days, it takes another form of thinking than was configured, or a configured beta does not widen
+// its window.
 std::vector<std::string> model_warnings(const ModelTable& table, const Config& config, const std::string& name,
                                         const std::string& home, std::int64_t wall_ms);
 

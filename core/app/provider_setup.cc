@@ -55,7 +55,7 @@ Result<void> check_key_goes_home(const Config& config, const ProviderSetup& setu
                                    ": name the variable that holds its key in " + variable_key};
 }
 
-// Of a provider that the configuration has named, the default of every such one.
+// A provider's setting, or the default of `providers.*` where the configuration has none.
 std::uint64_t whole_of(const Config& config, const std::string& name, std::string_view setting) {
   const std::string key = key_of(name, setting);
   return config.is_set(key) ? config.whole(key) : std::stoull(std::string(find_key(key)->standard));

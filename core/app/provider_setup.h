@@ -25,7 +25,7 @@ inline constexpr std::string_view kScripted = "scripted";
 // for, and providers.NAME of the configuration.
 std::set<std::string> provider_names(const Config& config);
 
-// Who answers in a run, and as what: `provider` and `model` of the configuration taken together. A
+// The provider and the model of a run, from the settings `provider` and `model` taken together. A
 // name that says its provider goes there ("openai/gpt-6.1-sol"); one that the table knows goes to
 // its vendor, unless `provider` was set. kInvalid: no provider has that name.
 Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table);

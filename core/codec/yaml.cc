@@ -170,7 +170,7 @@ bool is_rule_line(std::string_view text, std::size_t begin, std::string_view rul
 Result<FrontMatter> parse_front_matter(std::string_view text, std::string_view name) {
   FrontMatter out;
   if (!is_rule_line(text, 0)) {
-    // What was to restrict the recipe would be a part of its text.
+    // Front matter below the first line would become part of the recipe's text, and restrict nothing.
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos && (is_rule_line(text, first) || is_rule_line(text, first, "+++")))
       return Error{Code::kInvalid, std::string(name) + ":1:1: front matter is YAML between two lines of ---, and the "

@@ -179,7 +179,7 @@ Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefiniti
     add_event(entry.events, hook.event);
     entry.guard = entry.guard || is_guard(hook);
   }
-  // That it may fail for now is a setting, and no word about what it is.
+  // A guard that `on_failure: open` lets fail stays a guard in the trust store.
   const TrustEntry* const known = trust() == nullptr ? nullptr : trust()->find(entry.path);
   entry.guard = entry.guard || (known != nullptr && known->guard && may_fail(entry.name));
   entry.trusted_ms = clock_.wall_ms();

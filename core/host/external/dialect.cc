@@ -141,7 +141,7 @@ bool gives_reason_alone(JsonView answer) {
 // pass.
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
   Verdict verdict = translator_of(hook.dialect).interpret(hook, payload, answer);
-  // What only tells something decides nothing.
+  // System messages and injected context are no decision.
   const bool decides = std::any_of(verdict.actions.begin(), verdict.actions.end(), [](const Action& action) {
     return action.kind != AGENTD_ACT_SYSTEM_MESSAGE && action.kind != AGENTD_ACT_INJECT_CONTEXT;
   });
