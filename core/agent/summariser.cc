@@ -111,7 +111,9 @@ ModelResult call_utility(const AgentParts& parts, const UtilityRequest& wanted, 
   ModelResult answer = parts.provider.complete(
       request, sink, cancel, Deadline::after(parts.clock, std::chrono::minutes(10)));
   if (answer)
-    if (const std::string odd = drop_impossible_usage(parts.provider.origin_of(request.model).provider, *answer); !odd.empty())
+    if (const std::string odd =
+            drop_impossible_usage(parts.provider.origin_of(request.model).provider, *answer);
+        !odd.empty())
       parts.log.write(LogLevel::kWarning, "agent", odd);
   return answer;
 }

@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::size_t kManyWords = 100'000;
 
-constexpr OptionSpec kProvider{"provider", 'p',       "NAME", "who answers: anthropic, openai, groq, ollama ... or scripted",
-                               {},         "provider"};
+constexpr OptionSpec kProvider{
+    "provider", 'p',       "NAME", "who answers: anthropic, openai, groq, ollama ... or scripted",
+    {},         "provider"};
 constexpr OptionSpec kModel{
     "model", 'm', "MODEL", "the model's name, alone or with its provider: openai/gpt-6.1-sol", {}, "model"};
 constexpr OptionSpec kScript{

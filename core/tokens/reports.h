@@ -23,9 +23,9 @@ inline constexpr std::uint64_t kFarFromEstimate = 4;
 // estimate and more than the window; nor when the answer alone is longer than the window.
 bool can_be_true(const Usage& report, std::uint64_t estimated, std::uint64_t window);
 
-// True when the server has read so much less than was sent that it must have left a part out: some servers cut a prompt
-// that is longer than their window, and do not say so. `estimated` is corrected by what the model's reports have taught,
-// if they have (`learned`).
+// True when the server has read so much less than was sent that it must have left a part out: some
+// servers cut a prompt that is longer than their window, and do not say so. `estimated` is corrected
+// by what the model's reports have taught, if they have (`learned`).
 bool is_cut(std::uint64_t reported, std::uint64_t estimated, bool learned);
 
 // What of `reported` nothing that was sent explains: it was added on the way, and is part of every

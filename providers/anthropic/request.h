@@ -18,8 +18,8 @@ namespace agentd {
 // and thinking that ends a message. Where a message of the user is left out in whole and one is
 // needed (first, last), a word stands for it.
 //
-// Thinking of another model than the request's, or of another provider than `provider`, is left out, and what `keeps` refuses by its
-// signature; empty = it refuses none.
+// Thinking of another model than the request's, or of another provider than `provider`, is left out,
+// and what `keeps` refuses by its signature; empty = it refuses none.
 using ThinkingFilter = std::function<bool(std::string_view signature)>;
 Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, bool cache,
                                      const ThinkingFilter& keeps = {},

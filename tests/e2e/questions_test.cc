@@ -46,9 +46,10 @@ TEST_P(Questions, APasteBeforeTheQuestionAnswersNothing) {
 
 // What the user allows for good answers agentd's own question. A hook that wants a person to decide gets one.
 TEST_P(Questions, AlwaysAnswersNoQuestionOfAHook) {
-  for (const char* const hook : {"on: before_tool_call\nwhen: tool.input.command matches 'made'\ndo: {permission: ask}\n",
-                                 "on: PreToolUse\ndialect: claude\ncommand: |\n  grep -q made && echo "
-                                 "'{\"hookSpecificOutput\":{\"permissionDecision\":\"ask\"}}'; exit 0\n"}) {
+  for (const char* const hook :
+       {"on: before_tool_call\nwhen: tool.input.command matches 'made'\ndo: {permission: ask}\n",
+        "on: PreToolUse\ndialect: claude\ncommand: |\n  grep -q made && echo "
+        "'{\"hookSpecificOutput\":{\"permissionDecision\":\"ask\"}}'; exit 0\n"}) {
     ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
     ASSERT_EQ(::chmod(program_.home().c_str(), 0700), 0);
     ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/g.yaml", hook, 0600));

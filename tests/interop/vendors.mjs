@@ -91,7 +91,8 @@ function compiles(source) {
 function checkTypes() {
   const chat = bodiesOf('chat');
   const responses = bodiesOf('responses');
-  const source = "import type { ChatCompletionCreateParamsStreaming as Chat } from 'openai/resources/chat/completions';\n" +
+  const source =
+    "import type { ChatCompletionCreateParamsStreaming as Chat } from 'openai/resources/chat/completions';\n" +
     "import type { ResponseCreateParamsStreaming as Responses } from 'openai/resources/responses/responses';\n" +
     chat.map((body, i) => `export const chat${i}: Chat = ${body};\n`).join('') +
     responses.map((body, i) => `export const responses${i}: Responses = ${body};\n`).join('');
@@ -111,7 +112,8 @@ async function checkSameBody({ google }, url) {
   for (const [i, body] of bodies.entries()) {
     const { contents, systemInstruction, tools: declared, generationConfig = {} } = body;
     const config = { ...generationConfig, systemInstruction, tools: declared };
-    for await (const chunk of await google.models.generateContentStream({ model: 'text', contents, config })) void chunk;
+    const stream = await google.models.generateContentStream({ model: 'text', contents, config });
+    for await (const chunk of stream) void chunk;
     const sent = await (await fetch(`${url}/last`)).json();
     // The SDK gives the instruction a role, which the API ignores.
     if (sent.systemInstruction) delete sent.systemInstruction.role;

@@ -18,7 +18,8 @@ namespace agentd::testing {
 namespace {
 
 constexpr std::string_view kStreamHead =
-    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nrequest-id: req_test\r\nx-request-id: req_test\r\n";
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nrequest-id: "
+    "req_test\r\nx-request-id: req_test\r\n";
 
 std::string lower(std::string_view text) {
   std::string out(text);

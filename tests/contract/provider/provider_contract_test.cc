@@ -233,13 +233,15 @@ TEST_P(ProviderContract, IsCancelledWhileItWaits) {
   EXPECT_FALSE(result.error().retryable);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ProviderContract,
-                         ::testing::Values(ProviderKind{"scripted", "scripted", true, true, testing::make_scripted_harness},
-                                           ProviderKind{"anthropic", "anthropic", true, true, testing::make_anthropic_harness},
-                                           ProviderKind{"google", "google", true, false, testing::make_google_harness},
-                                           ProviderKind{"responses", "openai", true, true, testing::make_responses_harness},
-                                           ProviderKind{"chat", "openai", false, false, testing::make_chat_harness}),
-                         [](const auto& one) { return one.param.kind; });
+INSTANTIATE_TEST_SUITE_P(
+    All, ProviderContract,
+    ::testing::Values(
+        ProviderKind{"scripted", "scripted", true, true, testing::make_scripted_harness},
+        ProviderKind{"anthropic", "anthropic", true, true, testing::make_anthropic_harness},
+        ProviderKind{"google", "google", true, false, testing::make_google_harness},
+        ProviderKind{"responses", "openai", true, true, testing::make_responses_harness},
+        ProviderKind{"chat", "openai", false, false, testing::make_chat_harness}),
+    [](const auto& one) { return one.param.kind; });
 
 }  // namespace
 }  // namespace agentd

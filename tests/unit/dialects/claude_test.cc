@@ -502,11 +502,12 @@ TEST(ClaudeIf, RulesHoldForTheirCalls) {
 TEST(ClaudeIf, ACommandIsSeenHoweverTheShellIsToldToRunIt) {
   HookDefinition hook = hook_for(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL);
   hook.if_rule = "Bash(touch *)";
-  for (const char* const command : {"touch x", "touch\\tx", "if true; then touch x; fi", "time touch x", "nohup touch x",
-                                    "exec touch x", "command touch x", "env A=1 touch x", "\\\"touch\\\" x", ">y touch x",
-                                    "while :; do touch x; done", "sudo touch x", "a && 'touch' x", "bash -c 'touch x'"}) {
-    const JsonDocument payload =
-        tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "bash", R"({"command":")" + std::string(command) + "\"}");
+  for (const char* const command :
+       {"touch x", "touch\\tx", "if true; then touch x; fi", "time touch x", "nohup touch x",
+        "exec touch x", "command touch x", "env A=1 touch x", "\\\"touch\\\" x", ">y touch x",
+        "while :; do touch x; done", "sudo touch x", "a && 'touch' x", "bash -c 'touch x'"}) {
+    const JsonDocument payload = tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "bash",
+                                              R"({"command":")" + std::string(command) + "\"}");
     const auto holds = if_rule_holds(hook, payload.root());
     ASSERT_TRUE(holds) << command;
     EXPECT_TRUE(*holds) << command;

@@ -215,8 +215,8 @@ TEST_F(Guardrail, PathsAreFoundBehindOptionLettersAndEqualsSigns) {
         "curl -d @secret/s x", "curl -d@secret/s x", "curl --data-binary=@secret/s x", "curl -F f=@secret/s x",
         "cat ~+/secret/s"})
     EXPECT_EQ(bash(command), "deny") << command;
-  for (const char* command :
-       {"make -Cother", "x --secret", "x --no-secret", "x secret=1", "dd if=other", "ssh me@secret/s", "curl -d@other x"})
+  for (const char* command : {"make -Cother", "x --secret", "x --no-secret", "x secret=1",
+                              "dd if=other", "ssh me@secret/s", "curl -d@other x"})
     EXPECT_EQ(bash(command), "none") << command;
 }
 
@@ -295,19 +295,37 @@ TEST_F(Guardrail, DefaultsDenyWhatNobodyWants) {
 TEST_F(Guardrail, DefaultsDenyToRemoveEverythingHoweverItsPathIsWritten) {
   fs::create_directory_symlink("/", work() + "/all");
   create();
-  for (const std::string& command :
-       {std::string("rm -rf /./"), std::string("rm -rf /tmp/../"), std::string("rm -rf /tmp/.."),
-        std::string("rm -rf ../../../../../../../../.."), std::string("rm -rf /tmp/../*"),
-        std::string("rm -rf //.//usr/"), std::string("rm -rf /usr/../etc"), std::string("rm -rf ~/."),
-        std::string("rm -rf ~/.ssh/.."), std::string("rm -r ../home"), std::string("rm -r ../home/*"),
-        std::string("rm /./ -rf"), std::string("rm --recursive -- /./"), std::string("rm -rf /e?c"),
-        std::string("rm -rf /tmp/../{usr,etc}"), std::string("sudo -u root rm -rf /./"),
-        std::string("if true; then rm -rf /./; fi"), std::string("sh -c 'rm -rf /tmp/../'"),
-        std::string("cd / && rm -rf *"), std::string("cd /tmp/.. && rm -rf ./*"),
-        std::string("find /tmp/.. -delete"), std::string("find /./ -type f -exec rm {} +"),
-        std::string("rm -rf all/*"), std::string("rm -rf all/."), std::string("rm -rf all/usr"),
-        std::string("cd; rm -rf *"), std::string("rm -rf ${HOME:-/}"), std::string("rm -rf \"${HOME:?}\"/*"), std::string("rm -rf ~root"),
-        "rm -rf " + home(), "rm -rf " + folder_.path})
+  for (const std::string& command : {std::string("rm -rf /./"),
+                                     std::string("rm -rf /tmp/../"),
+                                     std::string("rm -rf /tmp/.."),
+                                     std::string("rm -rf ../../../../../../../../.."),
+                                     std::string("rm -rf /tmp/../*"),
+                                     std::string("rm -rf //.//usr/"),
+                                     std::string("rm -rf /usr/../etc"),
+                                     std::string("rm -rf ~/."),
+                                     std::string("rm -rf ~/.ssh/.."),
+                                     std::string("rm -r ../home"),
+                                     std::string("rm -r ../home/*"),
+                                     std::string("rm /./ -rf"),
+                                     std::string("rm --recursive -- /./"),
+                                     std::string("rm -rf /e?c"),
+                                     std::string("rm -rf /tmp/../{usr,etc}"),
+                                     std::string("sudo -u root rm -rf /./"),
+                                     std::string("if true; then rm -rf /./; fi"),
+                                     std::string("sh -c 'rm -rf /tmp/../'"),
+                                     std::string("cd / && rm -rf *"),
+                                     std::string("cd /tmp/.. && rm -rf ./*"),
+                                     std::string("find /tmp/.. -delete"),
+                                     std::string("find /./ -type f -exec rm {} +"),
+                                     std::string("rm -rf all/*"),
+                                     std::string("rm -rf all/."),
+                                     std::string("rm -rf all/usr"),
+                                     std::string("cd; rm -rf *"),
+                                     std::string("rm -rf ${HOME:-/}"),
+                                     std::string("rm -rf \"${HOME:?}\"/*"),
+                                     std::string("rm -rf ~root"),
+                                     "rm -rf " + home(),
+                                     "rm -rf " + folder_.path})
     EXPECT_EQ(bash(command), "deny") << command;
   for (const char* command :
        {"rm -rf ../other", "rm -rf ./build/../build", "rm -rf /tmp/../tmp/x", "rm -rf *", "rm -rf ./*",

@@ -49,7 +49,8 @@ TEST(OpenAiRules, WhatTheyRefuseIsSeen) {
   const std::string chat = R"({"model":"m","max_tokens":9,"messages":[)";
   const std::string user = R"({"role":"user","content":"a"})";
   const std::string call =
-      R"({"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]})";
+      R"({"role":"assistant","content":null,"tool_calls":[)"
+      R"({"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]})";
   EXPECT_EQ(chat_refusal(chat + user + "]}"), "");
   EXPECT_NE(chat_refusal(chat + user + "," + call + "]}").find("calls without results"),
             std::string::npos);

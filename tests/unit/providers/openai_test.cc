@@ -93,7 +93,8 @@ TEST_F(OpenAi, ReadsEachServersWayOfStreaming) {
       {"calls without an id",
        ChatWire()
            .choice(
-               R"("delta":{"tool_calls":[{"function":{"name":"a","arguments":{"x":1}}},{"function":{"name":"b","arguments":"{}"}}]})")
+               R"("delta":{"tool_calls":[{"function":{"name":"a","arguments":{"x":1}}},)"
+               R"({"function":{"name":"b","arguments":"{}"}}]})")
            .finish("tool_calls")
            .bytes(),
        "", "", "call_0 a {\"x\":1};call_1 b {};", StopReason::kToolUse},
@@ -136,7 +137,8 @@ TEST_F(OpenAi, ReadsEachServersWayOfStreaming) {
       {"content as parts",
        ChatWire()
            .choice(
-               R"("delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"x"}]})")
+               R"("delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},)"
+               R"({"type":"text","text":"x"}]})")
            .finish("stop")
            .bytes(),
        "x", "hm", "", StopReason::kEndTurn},
@@ -355,19 +357,24 @@ TEST_F(OpenAi, ErrorsOfEveryServerAreUnderstood) {
     ModelErrorKind kind;
   } table[] = {
       {400,
-       R"({"error":{"message":"This model's maximum context length is 8192 tokens","type":"invalid_request_error","code":"context_length_exceeded"}})",
+       R"({"error":{"message":"This model's maximum context length is 8192 tokens",)"
+       R"("type":"invalid_request_error","code":"context_length_exceeded"}})",
        ModelErrorKind::kContextLength},
       {400,
-       R"({"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}})",
+       R"({"error":{"code":400,"message":"the request exceeds the available context size, try increasing it",)"
+       R"("type":"exceed_context_size_error"}})",
        ModelErrorKind::kContextLength},
       {400,
-       R"({"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400})",
+       R"({"object":"error","message":"This model's maximum context length is 4096 tokens.",)"
+       R"("type":"BadRequestError","code":400})",
        ModelErrorKind::kContextLength},
       {402,
-       R"({"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}})",
+       R"({"error":{"message":"Insufficient Balance",)"
+       R"("type":"unknown_error","param":null,"code":"invalid_request_error"}})",
        ModelErrorKind::kBilling},
       {429,
-       R"({"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}})",
+       R"({"error":{"message":"You exceeded your current quota",)"
+       R"("type":"insufficient_quota","code":"insufficient_quota"}})",
        ModelErrorKind::kBilling},
       {429,
        R"({"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}})",
