@@ -2,6 +2,7 @@
 #include "providers/common/wire.h"
 
 #include "core/base/bytes.h"
+#include "core/codec/json.h"
 
 #include <algorithm>
 
@@ -15,6 +16,14 @@ bool is_image(const agentd_block& block) {
 }
 bool is_call(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_USE; }
 bool is_result(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_RESULT; }
+
+Result<void> check_schema(const ToolSpec& tool) {
+  if (tool.input_schema_json.empty()) return {};
+  const auto schema = JsonDocument::parse(tool.input_schema_json);
+  if (schema && schema->root().is_object()) return {};
+  return Error{Code::kInvalid, "the input schema of tool '" + one_line(tool.name, 80) + "' from " +
+                                   one_line(tool.origin, 80) + " is not a JSON object"};
+}
 
 std::span<const agentd_block> block_span(const agentd_message& row) {
   return {static_cast<const agentd_block*>(row.blocks.first), row.blocks.count};

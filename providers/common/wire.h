@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/conversation/rows.h"
+#include "core/model/provider.h"
 
 namespace agentd {
 
@@ -33,6 +34,10 @@ bool is_text(const agentd_block& block);
 bool is_image(const agentd_block& block);
 bool is_call(const agentd_block& block);
 bool is_result(const agentd_block& block);
+
+// Schemas come from plugins and servers: a bad one must not spoil the whole body. kInvalid, with the
+// tool's name and origin, unless the schema is empty or a JSON object.
+Result<void> check_schema(const ToolSpec& tool);
 
 std::span<const agentd_block> block_span(const agentd_message& row);
 std::span<const agentd_block> part_span(const agentd_block& block);

@@ -51,12 +51,7 @@ class Writer {
     if (request_.tools.empty()) return {};
     out_.key("tools").begin_array().begin_object().key("functionDeclarations").begin_array();
     for (const ToolSpec& tool : request_.tools) {
-      // Schemas come from plugins and servers: a bad one must not spoil the whole body.
-      const auto schema = JsonDocument::parse(tool.input_schema_json);
-      if (!tool.input_schema_json.empty() && (!schema || !schema->root().is_object()))
-        return Error{Code::kInvalid, "the input schema of tool '" + one_line(tool.name, 80) +
-                                         "' from " + one_line(tool.origin, 80) +
-                                         " is not a JSON object"};
+      AGENTD_TRY_VOID(check_schema(tool));
       out_.begin_object().member("name", tool.name).optional("description", tool.description);
       if (!tool.input_schema_json.empty())
         out_.key("parametersJsonSchema").raw(tool.input_schema_json);
