@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/account/account.h"
 #include "core/agent/events.h"
 #include "core/agent/thinking.h"
 #include "core/base/clock.h"
@@ -51,7 +52,8 @@ struct AgentOptions {
   std::optional<std::uint64_t> window_override;  // tokens; for models that the table does not know
   std::uint64_t max_output_tokens = 16'384;
   ThinkingWish thinking{};
-  std::uint32_t max_turns = 0;   // 0 = no limit
+  std::uint32_t max_turns = 0;   // of each agent of a run; 0 = no limit
+  Limits run_limits{};           // for a run and all who work for it
   std::string summary_model;     // empty = the model table's cheap one
   std::uint64_t summary_tokens = 4096;  // a summary may have; below 2^32
   std::uint32_t compaction_strategy = AGENTD_STRATEGY_DEFAULT;
@@ -85,11 +87,12 @@ struct AgentParts {
   // Called on the session's thread when a run and each of its turns begin, before the hooks of that turn are
   // chosen: it may publish others. Empty = they stay what they are.
   std::function<void()> refresh{};
+  Ledger* ledger = nullptr;      // of the days; null: what is spent is booked nowhere
 };
 
 // Why a run, a compaction or a session ended without success, with the exit code's class.
 struct RunError {
-  enum class Kind { kFailure, kBlocked, kStopped, kNotFound, kProvider, kStore, kBusy, kCancelled };
+  enum class Kind { kFailure, kBlocked, kStopped, kNotFound, kProvider, kLimit, kStore, kBusy, kCancelled };
   Kind kind = Kind::kFailure;
   std::string message;
 };
@@ -121,7 +124,7 @@ struct RunReport {
   std::string final_text;
   std::string outcome;  // stop, max_turns, compacted
   std::uint32_t turns = 0;
-  Usage usage;          // of this run
+  Usage usage;          // of this run, with its subagents, summaries and hooks' threads
   Gauge gauge;          // after it
   std::optional<CompactionReport> compaction{};  // of a RunRequest::compaction_run
 };

@@ -276,9 +276,12 @@ Result<CompactionReport, RunError> Compaction::carry_out() {
   auto summary = summarise();
   if (summary) return apply_summary(*summary, method_);
   const bool cancelled = summary.error().code == Code::kCancelled || session_.cancel_.cancelled();
-  if (!must || cancelled) {
+  const bool over_limit = summary.error().code == Code::kDenied;
+  if (!must || cancelled || over_limit) {
     CompactionReport failed = finish(AGENTD_RESULT_FAILED, summary.error().message);
     if (cancelled) return RunError{RunError::Kind::kCancelled, summary.error().message};
+    // What is not paid for is no reason to cut the conversation: the run ends, and loses nothing.
+    if (over_limit) return RunError{RunError::Kind::kLimit, summary.error().message};
     return failed;
   }
   if (can_wait())
@@ -372,7 +375,7 @@ Result<std::string> Compaction::ask_summary(const std::string& model, const std:
   }
   ask.window = info.window;
   ask.scale = session_.services_.factors().of(model, session_.options_.model);
-  Summariser summariser(parts_, session_.cancel_, [this](std::string_view part) { tell_start(part); });
+  Summariser summariser(parts_, *session_.account_, session_.cancel_, [this](std::string_view part) { tell_start(part); });
   auto summary = summariser.summarise(ask);
   method_ = summariser.method();
   passes_ = summariser.passes();

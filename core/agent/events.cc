@@ -18,6 +18,10 @@ void write_usage(JsonWriter& out, const Usage& usage) {
   out.key("usage").begin_object();
   out.member("input_tokens", usage.input).member("output_tokens", usage.output);
   out.member("cache_read_tokens", usage.cache_read).member("cache_write_tokens", usage.cache_write);
+  // Of the requests whose price is known; the others are counted.
+  if (usage.unpriced == 0 || usage.cost_nano_usd != 0)
+    out.key("cost_usd").real(static_cast<double>(usage.cost_nano_usd) / 1e9);
+  if (usage.unpriced != 0) out.member("unpriced_requests", usage.unpriced);
   out.end_object();
 }
 

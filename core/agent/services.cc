@@ -88,6 +88,12 @@ Rows::Count AgentServices::row_count() const {
   return [&estimator](const agentd_message& row) { return estimator.count_row(row); };
 }
 
+std::shared_ptr<Account> AgentServices::open_account(Limits limits) const {
+  return std::make_shared<Account>(AccountParts{parts_.provider, parts_.models, parts_.estimator, parts_.clock,
+                                                parts_.log, *sleeper_, parts_.ledger},
+                                   limits);
+}
+
 agentd_conv AgentServices::add_session(SessionImpl* session) {
   const std::lock_guard lock(mutex_);
   sessions_[++last_handle_] = session;
@@ -102,9 +108,10 @@ void AgentServices::remove_session(agentd_conv handle) {
 AgentServices::Charged AgentServices::charged(agentd_conv handle, const CancelToken& otherwise) const {
   const std::lock_guard lock(mutex_);
   const auto found = sessions_.find(handle);
-  if (found == sessions_.end()) return {0, {}, otherwise, std::nullopt, false};
+  if (found == sessions_.end()) return {0, {}, otherwise, std::nullopt, false, nobodys_};
   const SessionImpl& session = *found->second;
-  return {handle, session.conversation_id(), session.cancel(), session.seen(), session.compacts()};
+  return {handle, session.conversation_id(), session.cancel(), session.seen(), session.compacts(),
+          session.account()};
 }
 
 void AgentServices::charge(const Charged& who, const Usage& usage, std::string purpose) const {
@@ -174,7 +181,7 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   ask.max_summary_tokens = target_of(request, gauge, options_.budget).summary_max;
   ask.window = model_info(ask.model).window;
   ask.scale = factors_.of(ask.model, options_.model);
-  Summariser summariser(parts_, who.cancel, {});
+  Summariser summariser(parts_, *who.account, who.cancel, {});
   auto summary = summariser.summarise(ask);
   out.usage = summariser.spent();
   charge(who, out.usage, "summary");
@@ -299,21 +306,13 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   ask.purpose = "thread";
   ask.messages = {rows.begin(), rows.size()};
   ask.max_output_tokens = options.max_tokens;
+  ask.prompt_tokens = next;
   const Charged who = charged(options.charge_to, caller.cancel);
   ask.conversation_id = who.id;
   const EitherCancel either(who.cancel, caller.cancel);
-  AGENTD_TRY(ModelResponse answer, ask_utility(parts_, ask, either.token()));
+  AGENTD_TRY(ModelResponse answer, ask_utility(parts_, *who.account, ask, either.token()));
   ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
-  // Without a report what was sent and received is counted, so that budgets hold.
-  const bool reported = answer.usage && answer.usage->prompt_tokens() != 0;
-  out.usage = reported
-                  ? *answer.usage
-                  : Usage{corrected(options.model, rows.tokens()),
-                          corrected(options.model, parts_.estimator.count_text(out.message.text())),
-                          0,
-                          0,
-                          0,
-                          0};
+  out.usage = answer.spent;
   rows.append(out.message, 0, parts_.clock.wall_ms());
   thread->history = std::move(rows);
   thread->spend(out.usage);

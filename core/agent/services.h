@@ -20,7 +20,9 @@ class AgentServices final : public Services {
   AgentServices(AgentParts parts, AgentOptions options)
       : parts_(std::move(parts)),
         options_(std::move(options)),
-        factors_(parts_.store, parts_.log, parts_.estimator.name()) {}
+        factors_(parts_.store, parts_.log, parts_.estimator.name()),
+        sleeper_(make_sleeper(parts_.clock)),
+        nobodys_(open_account({})) {}
 
   const AgentParts& parts() const { return parts_; }
   const AgentOptions& options() const { return options_; }
@@ -33,6 +35,11 @@ class AgentServices final : public Services {
   // The corrections of estimates; what rows and estimators count is without them.
   TokenFactors& factors() const { return factors_; }
   Rows::Count row_count() const;
+  // An estimate as the model would count; empty = the conversations' model.
+  std::uint64_t corrected(std::string_view model, std::uint64_t estimated) const;
+
+  // For one run, or for what is asked outside of runs.
+  std::shared_ptr<Account> open_account(Limits limits) const;
 
   agentd_conv add_session(SessionImpl* session);
   void remove_session(agentd_conv handle);
@@ -43,6 +50,7 @@ class AgentServices final : public Services {
     CancelToken cancel;
     std::optional<SessionImpl::Seen> seen;
     bool compacts = false;         // its run writes a summary
+    std::shared_ptr<Account> account{};  // never null
   };
   Charged charged(agentd_conv handle, const CancelToken& otherwise) const;
   // The origins of a conversation's messages, while its session is open.
@@ -75,8 +83,6 @@ class AgentServices final : public Services {
                                                 std::uint64_t* next) override;
 
  private:
-  // An estimate as the model would count; empty = the conversations' model.
-  std::uint64_t corrected(std::string_view model, std::uint64_t estimated) const;
   struct Thread {
     std::string plugin_id;
     ThreadOptions options;
@@ -101,6 +107,8 @@ class AgentServices final : public Services {
   const AgentParts parts_;
   const AgentOptions options_;
   mutable TokenFactors factors_;
+  const std::unique_ptr<Sleeper> sleeper_;
+  const std::shared_ptr<Account> nobodys_;  // of calls on behalf of no conversation
   mutable std::mutex mutex_;
   std::map<agentd_conv, SessionImpl*> sessions_;                 // guarded by mutex_
   // Shared with a send() that runs while the thread is closed.

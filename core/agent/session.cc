@@ -32,7 +32,9 @@ SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
       slot_(parts_.slots),
       snapshot_(parts_.dispatcher.pin()),
       recipe_(options_.recipe),
-      above_checkpoint_(conversation_->above_threshold()) {}
+      above_checkpoint_(conversation_->above_threshold()),
+      shares_account_(seed.account != nullptr),
+      account_(shares_account_ ? std::move(seed.account) : services.open_account(options_.run_limits)) {}
 
 SessionImpl::~SessionImpl() {
   end("exit");
@@ -127,9 +129,25 @@ void SessionImpl::flush_receipts() {
                      "the receipts of hooks could not be kept: " + done.error().message);
 }
 
+std::shared_ptr<Account> SessionImpl::account() const {
+  const std::lock_guard lock(mutex_);
+  return account_;
+}
+
+void SessionImpl::count_usage(const Usage& usage) {
+  const std::lock_guard lock(mutex_);
+  run_usage_ += usage;
+}
+
+Usage SessionImpl::run_usage() const {
+  const std::lock_guard lock(mutex_);
+  return run_usage_;
+}
+
 void SessionImpl::charge(const Usage& usage, std::string purpose) {
   const std::lock_guard lock(mutex_);
   charges_.push_back({usage, 0, std::move(purpose)});
+  run_usage_ += usage;
 }
 
 bool SessionImpl::queue_compaction(const CompactOptions& options) {
@@ -365,7 +383,11 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
   run_number_ = conversation_->runs() + 1;
   continuation_ = 0;
   stop_hook_active_ = false;
-  run_usage_ = {};
+  {
+    const std::lock_guard lock(mutex_);
+    if (!shares_account_) account_ = services_.open_account(options_.run_limits);
+    run_usage_ = {};
+  }
   final_text_.clear();
   stopped_.reset();
   late_contexts_.clear();
@@ -504,7 +526,8 @@ Result<RunReport, RunError> SessionImpl::end_run(std::string_view outcome) {
     if (auto queued = run_queued_compactions(AGENTD_PHASE_POST_TURN); !queued) return queued.error();
   // What the compaction's hooks added must not wait for a run that may never come.
   if (auto done = commit(); !done) return done.error();
-  RunReport report{final_text_, std::string(outcome), turn_, run_usage_, gauge(), compaction_report_};
+  if (!shares_account_) account_->flush();
+  RunReport report{final_text_, std::string(outcome), turn_, run_usage(), gauge(), compaction_report_};
   RunEvent told{RunEvent::Type::kRunEnded};
   told.run_id = texts_.run_id;
   told.detail = outcome;
@@ -558,9 +581,10 @@ RunError SessionImpl::fail_run(RunError error) {
   std::string_view outcome = "error";
   if (error.kind == RunError::Kind::kBlocked) outcome = "blocked";
   if (error.kind == RunError::Kind::kStopped) outcome = "stopped";
+  if (error.kind == RunError::Kind::kLimit) outcome = "limit";
   if (error.kind == RunError::Kind::kCancelled) outcome = "cancelled";
-  const bool ended_early =
-      error.kind == RunError::Kind::kCancelled || error.kind == RunError::Kind::kStopped;
+  const bool ended_early = error.kind == RunError::Kind::kCancelled ||
+                           error.kind == RunError::Kind::kStopped || error.kind == RunError::Kind::kLimit;
   outcome_ = ended_early ? AGENTD_OUTCOME_PARTIAL : AGENTD_OUTCOME_FAILURE;
   if (error.kind == RunError::Kind::kStore) {
     // What could not be written did not happen: a later commit must not bring half of it.
@@ -570,9 +594,12 @@ RunError SessionImpl::fail_run(RunError error) {
   } else if (auto done = finish_run(outcome, error.message); !done) {
     parts_.log.write(LogLevel::kError, "agent", done.error().message);
   }
+  if (!shares_account_) account_->flush();
+  const Usage spent = run_usage();
   RunEvent told{RunEvent::Type::kRunEnded};
   told.run_id = texts_.run_id;
   told.detail = outcome;
+  told.usage = &spent;
   if (stopped_) {
     told.name = stopped_->by.hook;
     told.text = stopped_->action.text;

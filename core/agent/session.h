@@ -44,6 +44,7 @@ struct SessionSeed {
   AgentIdentity agent{};
   std::string parent{};  // the conversation whose agent started this one
   std::uint64_t parent_seq = 0;
+  std::shared_ptr<Account> account{};  // of the run that started it; null = each run has one of its own
 };
 
 // That many pauses of a provider in a row end the run.
@@ -85,7 +86,9 @@ class SessionImpl final : public Session {
   Origins origins() const;
   CancelToken cancel() const;
   bool compacts() const { return compacts_; }
-  // Usage of a hook's own model calls, recorded with the next commit.
+  // Of the newest run.
+  std::shared_ptr<Account> account() const;
+  // Usage of what was asked beside the turns, recorded with the next commit.
   void charge(const Usage& usage, std::string purpose);
   // True when a run takes it up; otherwise it waits for the next one.
   bool queue_compaction(const CompactOptions& options);
@@ -118,6 +121,11 @@ class SessionImpl final : public Session {
   Result<void, RunError> send_user_message(std::string text, std::string_view source);
   void add_user_message(const std::string& text, std::string_view source);
   void flush_receipts();
+
+  // Of a turn that is recorded by itself.
+  void count_usage(const Usage& usage);
+  // Everything that the newest run is charged for.
+  Usage run_usage() const;
 
   // ---- run (session.cc)
   void begin_run(const CancelToken& cancel);
@@ -267,13 +275,15 @@ class SessionImpl final : public Session {
   StopReason stop_reason_ = StopReason::kEndTurn;
   std::uint32_t pauses_ = 0;      // of the provider, in a row
   std::uint64_t sent_output_max_ = 0;  // tokens that the last answer could have, thinking included
-  Usage run_usage_;
   std::string task_;              // the first user text, as hooks left it
   std::uint32_t outcome_ = AGENTD_OUTCOME_UNKNOWN;  // of the last run
 
+  const bool shares_account_;     // with the run that started it
   mutable std::mutex mutex_;
+  std::shared_ptr<Account> account_;             // changes under mutex_ alone, as the conversation does
   bool running_ = false;                         // guarded by mutex_
   std::vector<UsageRecord> charges_;             // guarded by mutex_
+  Usage run_usage_{};                            // guarded by mutex_
   std::vector<CompactOptions> queued_;           // guarded by mutex_
 };
 

@@ -186,7 +186,7 @@ Result<std::string, RunError> SessionImpl::run_callback(const Action& action) {
     const std::vector<ToolSpec> tools = tool_specs();
     ask.tools = tools;
     ask.max_output_tokens = options_.max_output_tokens;
-    auto answer = ask_utility(parts_, ask, cancel_);
+    auto answer = ask_utility(parts_, *account_, ask, cancel_);
     if (answer) {
       charge(answer->usage.value_or(Usage{}), "thread");
       return answer->message.text();

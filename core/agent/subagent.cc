@@ -128,6 +128,7 @@ Result<ToolOutcome> Turn::run_subagent(const ToolCall& call) {
   seed.agent = agent;
   seed.parent = session_.conversation_id();
   seed.parent_seq = session_.conversation_->revision();
+  seed.account = session_.account_;
   SessionImpl child(session_.services_, std::move(seed));
   // What the user has allowed for this session holds for all who work in it.
   child.allowed_ = session_.allowed_;
@@ -135,9 +136,7 @@ Result<ToolOutcome> Turn::run_subagent(const ToolCall& call) {
   const auto report = child.run_task(task->prompt, started.get(), session_.cancel_);
   child.end("exit");
   session_.allowed_ = child.allowed_;
-  const Usage& usage = child.conversation_->usage();
-  session_.charge(usage, "subagent");
-  session_.run_usage_ += usage;
+  session_.charge(child.conversation_->usage(), "subagent");
   return outcome_of(report);
 }
 

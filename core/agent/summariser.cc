@@ -5,7 +5,6 @@
 
 #include "core/base/bytes.h"
 #include "core/conversation/marked_rows.h"
-#include "core/model/reported_usage.h"
 
 namespace agentd {
 namespace {
@@ -59,6 +58,7 @@ ModelError unusable(ModelErrorKind kind, std::string message) {
 
 Error error_of(const ModelError& error) {
   if (error.kind == ModelErrorKind::kCancelled) return {Code::kCancelled, error.message};
+  if (error.kind == ModelErrorKind::kLimit) return {Code::kDenied, error.message};
   return {Code::kUnavailable, error.message};
 }
 
@@ -92,13 +92,15 @@ bool holds_tool_blocks(std::span<const agentd_message> rows) {
   return false;
 }
 
-ModelResult call_utility(const AgentParts& parts, const UtilityRequest& wanted, const CancelToken& cancel) {
+ModelResult call_utility(const AgentParts& parts, Account& account, const UtilityRequest& wanted,
+                         const CancelToken& cancel) {
   ModelRequest request;
   request.model = wanted.model;
   request.system = wanted.system;
   request.messages = wanted.messages;
   request.closing_text = wanted.closing_text;
   request.max_output_tokens = wanted.max_output_tokens;
+  request.prompt_tokens = wanted.prompt_tokens;
   request.origins = wanted.origins;
   if (holds_tool_blocks(wanted.messages)) request.tools = wanted.tools;
   request.may_call_tools = false;
@@ -108,19 +110,15 @@ ModelResult call_utility(const AgentParts& parts, const UtilityRequest& wanted, 
   request.purpose = wanted.purpose;
   request.conversation_id = wanted.conversation_id;
   NullModelSink sink;
-  ModelResult answer = parts.provider.complete(
-      request, sink, cancel, Deadline::after(parts.clock, std::chrono::minutes(10)));
-  if (answer)
-    if (const std::string odd =
-            drop_impossible_usage(parts.provider.origin_of(request.model).provider, *answer);
-        !odd.empty())
-      parts.log.write(LogLevel::kWarning, "agent", odd);
+  ModelResult answer =
+      account.complete(request, sink, cancel, Deadline::after(parts.clock, std::chrono::minutes(10)));
+  if (answer && !answer->note.empty()) parts.log.write(LogLevel::kWarning, "agent", answer->note);
   return answer;
 }
 
-Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
+Result<ModelResponse> ask_utility(const AgentParts& parts, Account& account, const UtilityRequest& request,
                                   const CancelToken& cancel) {
-  ModelResult answer = call_utility(parts, request, cancel);
+  ModelResult answer = call_utility(parts, account, request, cancel);
   if (!answer) return error_of(answer.error());
   return std::move(*answer);
 }
@@ -158,7 +156,8 @@ Summariser::Asked Summariser::ask(const SummaryRequest& request, UtilityRequest 
   call.purpose = "summary";
   call.conversation_id = request.conversation_id;
   call.max_output_tokens = request.max_summary_tokens;
-  ModelResult answer = call_utility(parts_, call, cancel_);
+  ModelResult answer = call_utility(parts_, account_, call, cancel_);
+  if (!answer) spent_ += answer.error().usage.value_or(Usage{});
   if (!answer) return answer.error();
   spent_ += answer->usage.value_or(Usage{});
   std::string text = answer->message.text();

@@ -49,15 +49,17 @@ struct UtilityRequest {
   std::string model, system, closing_text, purpose, conversation_id;
   std::span<const agentd_message> messages;
   std::uint64_t max_output_tokens = 4096;
+  std::uint64_t prompt_tokens = 0;  // as in ModelRequest
   const Origins* origins = nullptr;
   // They go along when the messages hold tool blocks; none may be called.
   std::span<const ToolSpec> tools{};
   std::optional<Thinking> thinking{};  // absent = as little as the model can
 };
-ModelResult call_utility(const AgentParts& parts, const UtilityRequest& request,
+ModelResult call_utility(const AgentParts& parts, Account& account, const UtilityRequest& request,
                          const CancelToken& cancel);
-// The same with the error of a service: kCancelled, or kUnavailable with what the provider said.
-Result<ModelResponse> ask_utility(const AgentParts& parts, const UtilityRequest& request,
+// The same with the error of a service: kCancelled, kDenied for a limit of the user's, or kUnavailable with what
+// the provider said.
+Result<ModelResponse> ask_utility(const AgentParts& parts, Account& account, const UtilityRequest& request,
                                   const CancelToken& cancel);
 
 class Summariser {
@@ -65,11 +67,12 @@ class Summariser {
   // Hears "part 2 of 5" before the part is sent.
   using Progress = std::function<void(std::string_view)>;
 
-  Summariser(const AgentParts& parts, CancelToken cancel, Progress progress)
-      : parts_(parts), cancel_(std::move(cancel)), progress_(std::move(progress)) {}
+  // All of its requests draw from `account`.
+  Summariser(const AgentParts& parts, Account& account, CancelToken cancel, Progress progress)
+      : parts_(parts), account_(account), cancel_(std::move(cancel)), progress_(std::move(progress)) {}
 
   // kUnavailable: the model failed, refused, or wrote nothing; kInvalid: it cannot be used, or not even a
-  // part fits its window; kCancelled. spent() holds what it cost also then.
+  // part fits its window; kDenied: a limit of the user's does not cover it; kCancelled. spent() holds what it cost also then.
   Result<std::string> summarise(const SummaryRequest& wanted);
   // The last failure was trouble that passes: a later try may succeed.
   bool passes() const { return passes_; }
@@ -99,6 +102,7 @@ class Summariser {
   std::uint64_t room_of(const SummaryRequest& request) const;
 
   const AgentParts& parts_;
+  Account& account_;
   const CancelToken cancel_;
   const Progress progress_;
   Usage spent_;

@@ -7,7 +7,6 @@
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 #include "core/conversation/marked_rows.h"
-#include "core/model/reported_usage.h"
 
 namespace agentd {
 namespace {
@@ -66,7 +65,8 @@ class StreamSink final : public ModelSink {
 };
 
 RunError::Kind kind_of(ModelErrorKind kind) {
-  return kind == ModelErrorKind::kCancelled ? RunError::Kind::kCancelled : RunError::Kind::kProvider;
+  if (kind == ModelErrorKind::kCancelled) return RunError::Kind::kCancelled;
+  return kind == ModelErrorKind::kLimit ? RunError::Kind::kLimit : RunError::Kind::kProvider;
 }
 
 std::uint64_t tokens_of(const Rows& rows, const TokenEstimator& estimator) {
@@ -175,12 +175,12 @@ ModelResult Turn::send(const ModelRequest& request, bool withhold) {
       session_.fire(AGENTD_EVENT_MODEL_DELTA, &payload);
     };
   StreamSink sink([this](RunEvent event) { session_.tell(event); }, delta, withhold);
-  ModelResult answer = parts_.provider.complete(request, sink, session_.cancel_,
-                                                Deadline::after(parts_.clock, kModelDeadline));
-  if (!answer) return answer;
-  const std::string odd = drop_impossible_usage(parts_.provider.origin_of(request.model).provider, *answer);
-  for (const std::string& note : {answer->note, odd})
-    if (!note.empty()) session_.warn(note);
+  ModelResult answer = session_.account_->complete(request, sink, session_.cancel_,
+                                                   Deadline::after(parts_.clock, kModelDeadline));
+  if (answer && !answer->note.empty()) session_.warn(answer->note);
+  // What nobody reported, and what broke off, is paid for all the same.
+  if (answer && !answer->usage) session_.count_usage(answer->spent);
+  if (!answer && answer.error().usage) session_.charge(*answer.error().usage, "interrupted");
   return answer;
 }
 
@@ -230,6 +230,7 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     session_.sent_output_max_ = request.max_output_tokens + request.thinking.room;
     sent_model_ = request.model;
     sent_estimate_ = estimate_of(request, rows) + tokens_of(marked.marks(), parts_.estimator);
+    request.prompt_tokens = session_.services_.corrected(sent_model_, sent_estimate_);
     const std::uint64_t started = parts_.clock.monotonic_ns();
     ModelResult answer = send(request, withhold);
     if (answer) {
@@ -501,7 +502,7 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
     session_.add(write_message({response.message, response.stop_reason, {}, {}, sent_origin()}));
   }
   if (response.usage) {
-    session_.run_usage_ += *response.usage;
+    session_.count_usage(*response.usage);
     // What a summary cost says nothing about the view.
     session_.add(write_usage(session_.run_prompt_
                                  ? UsageRecord{*response.usage, 0, "summary"}

@@ -28,6 +28,11 @@ constexpr OptionSpec kSafeMode{
     "safe-mode", 0, {}, "no hook, plugin or tool is loaded, and no recipe of the project: the agent talks"};
 constexpr OptionSpec kNoTools{"no-tools", 0, {}, "offer no tools to the model"};
 constexpr OptionSpec kMaxTurns{"max-turns", 0, "N", "stop after N turns", {}, "max_turns"};
+constexpr OptionSpec kMaxCost{
+    "max-cost", 0, "USD", "stop before the run costs more than that many US dollars", {}, "budget.run_usd"};
+constexpr OptionSpec kMaxTokens{
+    "max-run-tokens", 0, "N", "stop before the run takes more than N tokens, sent and received", {},
+    "budget.run_tokens"};
 constexpr OptionSpec kNoAuto{
     "disable-auto-compact", 0,      {}, "do not compact a full context by itself", {},
     "compaction.auto",      "false"};
@@ -69,6 +74,8 @@ CommandSpec run_spec() {
        kSafeMode,
        kNoTools,
        kMaxTurns,
+       kMaxCost,
+       kMaxTokens,
        kNoAuto,
        kAllow,
        kTrace,
@@ -94,7 +101,7 @@ CommandSpec chat_spec() {
           "/help, "
           "/compact,\n/undo, /clear, /status, /recipes, /exit, and /NAME for every recipe. Ctrl-C ends the answer, Ctrl-D the chat.",
           {kResume, kFollow, kProvider, kModel, kScript, kNoSave, kNoHooks, kSafeMode, kNoTools,
-           kMaxTurns, kNoAuto, kAllow, kTrace, kSet},
+           kMaxTurns, kMaxCost, kMaxTokens, kNoAuto, kAllow, kTrace, kSet},
           {"agentd chat", "agentd chat --follow"},
           0,
           0,
@@ -597,6 +604,23 @@ CommandSpec models_spec() {
           models_command};
 }
 
+CommandSpec usage_spec() {
+  return {"usage",
+          "",
+          "show what was spent: requests, tokens and money, by day and model",
+          "Days are those of UTC. A price that is not known is said, and counts as nothing in the sum: 'prices' in\n"
+          "models.yaml name it. Played answers (provider scripted) are not counted.",
+          {{"days", 0, "N", "of the last N days (30)"},
+           {"by", 0, "WHAT", "one line for each day, or for each model: day, model"},
+           kJson,
+           kSet},
+          {"agentd usage", "agentd usage --by day --days 7", "agentd usage --json | jq -s 'map(.cost_usd) | add'"},
+          0,
+          0,
+          {},
+          usage_command};
+}
+
 CommandSpec recipe_list_spec() {
   return {"recipe list",
           "",
@@ -686,6 +710,7 @@ const std::vector<CommandSpec>& all_commands() {
                                                  hooks_import_spec(),
                                                  hooks_new_spec(),
                                                  models_spec(),
+                                                 usage_spec(),
                                                  recipe_list_spec(),
                                                  recipe_show_spec(),
                                                  store_check_spec(),

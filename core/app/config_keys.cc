@@ -63,6 +63,17 @@ constexpr KeySpec kKeys[] = {
      "sent along."},
     {"max_turns", ValueType::kWhole, "0", "Turns of one run; 0 means no limit.", {}, 0, 1e6},
 
+    {"budget.run_usd", ValueType::kFraction, "0",
+     "US dollars that a run may cost, with its subagents, summaries and hooks' threads; 0 means no limit. The most that "
+     "a request can cost is set aside before it is sent; a model without a price is not asked.",
+     {}, 0, 1e6},
+    {"budget.run_tokens", ValueType::kWhole, "0",
+     "Tokens that a run may send and receive, those read from a cache included; 0 means no limit.", {}, 0, kMany},
+    {"budget.day_usd", ValueType::kFraction, "0",
+     "US dollars that all runs of a day (UTC) may cost together; 0 means no limit.", {}, 0, 1e6},
+    {"budget.day_tokens", ValueType::kWhole, "0",
+     "Tokens that all runs of a day (UTC) may send and receive together; 0 means no limit.", {}, 0, kMany},
+
     {"compaction.auto", ValueType::kBool, "true",
      "Whether a full context is compacted by itself; off leaves `agentd compact` and overflow."},
     {"compaction.checkpoint_at",

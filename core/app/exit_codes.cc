@@ -8,8 +8,8 @@ namespace {
 
 constexpr ExitCode kCodes[] = {
     {kExitOk, "ok",
-     "What was asked for is done. An answer that was declined, cut at a limit, paused or blank, and a run that "
-     "`max_turns` has stopped, are told by a warning. A signal that comes when the run is over, while hooks of "
+     "What was asked for is done. An answer that was declined, cut at its longest length, paused or blank is told "
+     "by a warning. A signal that comes when the run is over, while hooks of "
      "`session_end` work, changes nothing."},
     {kExitFailure, "failure",
      "What no other code names: output that could not be written, a limit of the process, a tool or a service "
@@ -23,6 +23,8 @@ constexpr ExitCode kCodes[] = {
      "The model's provider refused, could not be reached, or broke the answer off; no summary could be made."},
     {kExitStore, "store", "The store could not be read or written, or is damaged."},
     {kExitStopped, "a hook ended the run", "By `stop_run`; the reason is told."},
+    {kExitLimit, "a limit of yours ended the run",
+     "`max_turns`, or a budget of tokens or money, for the run or for the day (`budget.*`). What was said is kept."},
     {kExitBusy, "another process works on that conversation", "Try again when it has ended; it is named."},
     {128 + SIGHUP, "terminal gone", "SIGHUP: the terminal has gone away."},
     {kExitInterrupted, "interrupted",

@@ -20,6 +20,7 @@ enum Exit : int {
   kExitProvider = 5,
   kExitStore = 6,
   kExitStopped = 7,        // a hook ended the run
+  kExitLimit = 8,          // a limit of the user's on turns, tokens or money
   kExitBusy = 75,          // another process works on that conversation (EX_TEMPFAIL of sysexits.h)
   kExitInterrupted = 130,  // 128 + SIGINT, what a shell expects
 };

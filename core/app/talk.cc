@@ -132,6 +132,7 @@ void Talk::footer(const RunReport& report) {
   if (report.gauge.limit != 0)
     line += " · context " + std::to_string(report.gauge.percent()) + " %";
   line += " · " + std::to_string(report.turns) + (report.turns == 1 ? " turn" : " turns");
+  if (const std::string cost = cost_text(report.usage); !cost.empty()) line += " · " + cost;
   if (report.outcome == "max_turns") line += " · stopped at the limit of turns";
   app_.err().line(app_.err().styled("2", line));
   app_.err().flush();

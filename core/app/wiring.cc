@@ -294,14 +294,22 @@ class EngineImpl final : public Engine {
   }
 
   Result<void, Failure> open() {
-    if (!options_.save) {
-      store_ = make_memory_store(app_.clock());
-      return {};
-    }
+    const Limits day = limits_of("day");
+    if (!options_.save) store_ = make_memory_store(app_.clock());
+    // A conversation that is not kept is paid for all the same: under a limit of the day it is booked.
+    if (!options_.save && !day.any()) return {};
     auto store = open_store(home_, true, app_.clock());
     if (!store) return Failure{kExitStore, store.error().message};
-    store_ = std::move(*store);
+    (options_.save ? store_ : spending_store_) = std::move(*store);
+    ledger_.emplace(options_.save ? *store_ : *spending_store_, day);
     return {};
+  }
+
+  // budget.run_* or budget.day_*.
+  Limits limits_of(const std::string& what) const {
+    constexpr double kNanoPerDollar = 1e9;
+    return {config_.whole("budget." + what + "_tokens"),
+            static_cast<std::uint64_t>(config_.fraction("budget." + what + "_usd") * kNanoPerDollar + 0.5)};
   }
 
   AgentOptions agent_options(std::string system, std::string instructions) const {
@@ -323,6 +331,7 @@ class EngineImpl final : public Engine {
       out.max_output_tokens = std::min(out.max_output_tokens, model.max_output);
     out.thinking = thinking_wish(config_);
     out.max_turns = static_cast<std::uint32_t>(config_.whole("max_turns"));
+    out.run_limits = limits_of("run");
     out.summary_model = config_.text("compaction.model");
     out.summary_tokens = config_.whole("compaction.summary_tokens");
     out.compaction_strategy =
@@ -361,7 +370,8 @@ class EngineImpl final : public Engine {
                      *log_,
                      options_.trace_hooks,
                      [this](std::string_view hook) { return hook_kind(hook); },
-                     [this] { refresh_hooks(); }};
+                     [this] { refresh_hooks(); },
+                     ledger_ ? &*ledger_ : nullptr};
     services_ =
         make_services(std::move(parts), agent_options(std::move(*system), std::move(instructions)));
     return {};
@@ -604,6 +614,8 @@ class EngineImpl final : public Engine {
   std::unique_ptr<HttpClient> http_;
   std::unique_ptr<ModelProvider> provider_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<Store> spending_store_;  // null: what is spent is booked in store_, if anywhere
+  std::optional<Ledger> ledger_;
   std::unique_ptr<Log> log_;
   Project project_;
   std::optional<RecipeBook> recipes_;
@@ -652,6 +664,8 @@ Failure failure_of(const RunError& error) {
       return {kExitNotFound, error.message};
     case RunError::Kind::kProvider:
       return {kExitProvider, error.message};
+    case RunError::Kind::kLimit:
+      return {kExitLimit, error.message};
     case RunError::Kind::kStore:
       return {kExitStore, error.message};
     case RunError::Kind::kBusy:

@@ -93,6 +93,8 @@ std::string write_info(const ConversationInfo& info) {
   out.member("input", info.usage.input).member("output", info.usage.output);
   out.member("cache_read", info.usage.cache_read).member("cache_write", info.usage.cache_write);
   out.member("reasoning", info.usage.reasoning).member("cost_nano_usd", info.usage.cost_nano_usd);
+  if (info.usage.cache_write_long != 0) out.member("cache_write_long", info.usage.cache_write_long);
+  if (info.usage.unpriced != 0) out.member("unpriced", info.usage.unpriced);
   out.end_object().end_object();
   return std::string(out.text());
 }
@@ -121,13 +123,7 @@ Result<ConversationInfo> read_info(std::string_view json) {
   info.runs = static_cast<std::uint32_t>(root["runs"].uint_or(0));
   info.boundary_seq = root["boundary_seq"].uint_or(0);
   info.view_first_seq = root["view_first_seq"].uint_or(0);
-  const JsonView usage = root["usage"];
-  info.usage.input = usage["input"].uint_or(0);
-  info.usage.output = usage["output"].uint_or(0);
-  info.usage.cache_read = usage["cache_read"].uint_or(0);
-  info.usage.cache_write = usage["cache_write"].uint_or(0);
-  info.usage.reasoning = usage["reasoning"].uint_or(0);
-  info.usage.cost_nano_usd = usage["cost_nano_usd"].uint_or(0);
+  info.usage = read_usage_json(root["usage"]);
   return info;
 }
 

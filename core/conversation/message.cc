@@ -88,6 +88,8 @@ Usage& Usage::operator+=(const Usage& other) {
   cache_write = saturating_add(cache_write, other.cache_write);
   reasoning = saturating_add(reasoning, other.reasoning);
   cost_nano_usd = saturating_add(cost_nano_usd, other.cost_nano_usd);
+  cache_write_long = saturating_add(cache_write_long, other.cache_write_long);
+  unpriced = saturating_add(unpriced, other.unpriced);
   return *this;
 }
 

@@ -77,7 +77,9 @@ struct Usage {
   std::uint64_t cache_read = 0;
   std::uint64_t cache_write = 0;
   std::uint64_t reasoning = 0;
-  std::uint64_t cost_nano_usd = 0;
+  std::uint64_t cost_nano_usd = 0;     // of the requests whose price is known
+  std::uint64_t cache_write_long = 0;  // of cache_write: what is kept for an hour or more
+  std::uint64_t unpriced = 0;          // requests whose price is not known
 
   // All sums end at 2^64 - 1: what a provider reports may be anything.
   Usage& operator+=(const Usage& other);

@@ -122,15 +122,19 @@ RecordType type_of(const Message& message) {
                                                        : RecordType::kUserMessage;
 }
 
-void write_usage_members(JsonWriter& out, const Usage& usage) {
+}  // namespace
+
+void write_usage_json(JsonWriter& out, const Usage& usage) {
   out.member("input", usage.input).member("output", usage.output);
   if (usage.cache_read != 0) out.member("cache_read", usage.cache_read);
   if (usage.cache_write != 0) out.member("cache_write", usage.cache_write);
   if (usage.reasoning != 0) out.member("reasoning", usage.reasoning);
   if (usage.cost_nano_usd != 0) out.member("cost_nano_usd", usage.cost_nano_usd);
+  if (usage.cache_write_long != 0) out.member("cache_write_long", usage.cache_write_long);
+  if (usage.unpriced != 0) out.member("unpriced", usage.unpriced);
 }
 
-Usage read_usage_members(JsonView from) {
+Usage read_usage_json(JsonView from) {
   Usage usage;
   usage.input = from["input"].uint_or(0);
   usage.output = from["output"].uint_or(0);
@@ -138,10 +142,10 @@ Usage read_usage_members(JsonView from) {
   usage.cache_write = from["cache_write"].uint_or(0);
   usage.reasoning = from["reasoning"].uint_or(0);
   usage.cost_nano_usd = from["cost_nano_usd"].uint_or(0);
+  usage.cache_write_long = from["cache_write_long"].uint_or(0);
+  usage.unpriced = from["unpriced"].uint_or(0);
   return usage;
 }
-
-}  // namespace
 
 std::string_view name_of(RecordType type) {
   for (const auto& [value, name] : kTypes)
@@ -252,7 +256,7 @@ Result<MessageRecord> read_message(const Record& from) {
 Record write_usage(const UsageRecord& from) {
   JsonWriter out;
   out.begin_object();
-  write_usage_members(out, from.usage);
+  write_usage_json(out, from.usage);
   out.member("for_seq", from.for_seq).member("purpose", from.purpose);
   if (from.estimated != 0) out.member("estimated", from.estimated);
   if (from.hidden != 0) out.member("hidden", from.hidden);
@@ -262,7 +266,7 @@ Record write_usage(const UsageRecord& from) {
 Result<UsageRecord> read_usage(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kUsage));
   const JsonView root = document.root();
-  return UsageRecord{read_usage_members(root), root["for_seq"].uint_or(0), text(root, "purpose"),
+  return UsageRecord{read_usage_json(root), root["for_seq"].uint_or(0), text(root, "purpose"),
                      root["estimated"].uint_or(0), root["hidden"].uint_or(0)};
 }
 

@@ -16,6 +16,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/result.h"
+#include "core/codec/json.h"
 #include "core/conversation/message.h"
 #include "core/conversation/origin.h"
 
@@ -106,11 +107,15 @@ bool carries_message(RecordType type);
 struct UsageRecord {
   Usage usage;
   std::uint64_t for_seq = 0;  // the assistant_message; 0 = a side call, or what cannot be true
-  std::string purpose;        // turn, summary, thread, subagent
+  std::string purpose;        // turn, summary, thread, subagent, interrupted
   // Of a report with for_seq: what the request was expected to have, and what of the report nothing
   // that was sent explains. 0 and 0 = not known.
   std::uint64_t estimated = 0, hidden = 0;
 };
+// The figures of a usage as members of the object that is being written, those that are not 0 but for
+// input and output; and read from it.
+void write_usage_json(JsonWriter& out, const Usage& usage);
+Usage read_usage_json(JsonView from);
 Record write_usage(const UsageRecord& from);
 Result<UsageRecord> read_usage(const Record& from);
 

@@ -59,6 +59,8 @@ struct ModelRequest {
   bool may_call_tools = true;  // false: the tools are there for the history's sake alone
   std::uint64_t max_output_tokens = 16'384;
   Thinking thinking{};
+  // About how many tokens the whole prompt has; 0 = nobody has counted.
+  std::uint64_t prompt_tokens = 0;
   std::string purpose = "turn";       // turn, summary, thread: for traces and the scripted provider
   std::string conversation_id;
 };
@@ -90,8 +92,11 @@ struct ModelResponse {
   Message message;  // role assistant; TOOL_USE blocks only when the answer came whole
   StopReason stop_reason = StopReason::kEndTurn;
   std::optional<Usage> usage;  // absent when the provider reported none
+  // The same with its cost, or what was sent and received as it is counted here. Of an account alone.
+  Usage spent{};
   std::string request_id;
   std::string note{};  // a sentence for the user about this answer; empty = none
+  bool malformed_call = false;  // the model could not spell a tool call, and has said nothing else
 };
 
 enum class ModelErrorKind : std::uint8_t {
@@ -105,6 +110,7 @@ enum class ModelErrorKind : std::uint8_t {
   kNetwork,        // no connection, no answer, bad TLS
   kInterrupted,    // the stream ended before its stop reason
   kProtocol,       // the answer is not what the wire format says
+  kLimit,          // a limit of the user's on tokens or money: nothing was sent
   kCancelled,
   kScript,         // the scripted provider's file is broken or has no turn left
 };
@@ -118,6 +124,7 @@ struct ModelError {
   bool retryable = false;   // decided by the provider; attempts were already made
   std::uint32_t attempts = 1;
   Message partial;          // what arrived before an interruption; no tool calls
+  std::optional<Usage> usage{};  // what the provider had reported by then
 };
 
 using ModelResult = Result<ModelResponse, ModelError>;

@@ -161,6 +161,8 @@ class EntryReader {
       AGENTD_TRY(out.efforts, texts(name, value));
     } else if (name == "sampling") {
       AGENTD_TRY(out.sampling, yes_or_no(name, value));
+    } else if (name == "prices") {
+      AGENTD_TRY(out.prices, prices(value));
     } else if (name == "retires") {
       AGENTD_TRY(out.retires, date(name, value));
     } else {
@@ -170,8 +172,8 @@ class EntryReader {
   }
 
   static std::vector<std::string> names_of(bool with_pattern) {
-    std::vector<std::string> out{"encoding", "betas",    "thinking",
-                                 "efforts",  "sampling", "retires"};
+    std::vector<std::string> out{"encoding", "betas",   "thinking", "efforts",
+                                 "sampling", "retires", "prices"};
     if (with_pattern) out.emplace_back("pattern");
     for (const WholeKey& key : kWholeKeys) out.emplace_back(key.name);
     for (const FractionKey& key : kFractionKeys) out.emplace_back(key.name);
@@ -231,6 +233,56 @@ class EntryReader {
     return wrong(node, name, "a date like 2027-01-31");
   }
 
+  // "input: 2.5" and its like, in dollars per million tokens. The caches cost what the input costs unless
+  // they are named.
+  Result<Rates> rates(const YamlNode& node, bool tier, std::uint64_t& above) const {
+    if (node.kind != Kind::kMap) return wrong(node, tier ? "a tier" : "prices", "a section");
+    std::map<std::string, std::uint64_t> said;
+    for (const auto& [name, value] : node.members) {
+      const std::vector<std::string> names{"input", "output", "cache_read", "cache_write", "cache_write_long"};
+      if (tier && name == "above") {
+        AGENTD_TRY(above, whole(name, value, 1));
+      } else if (std::find(names.begin(), names.end(), name) != names.end()) {
+        const auto price = value.kind == Kind::kScalar && !value.quoted ? parse_price(value.scalar) : std::nullopt;
+        if (!price) return wrong(value, name, "US dollars per million tokens, like 2.5");
+        said[name] = *price;
+      } else if (tier || name != "tiers") {
+        std::vector<std::string> all = names;
+        all.emplace_back(tier ? "above" : "tiers");
+        return unknown(name, value, all);
+      }
+    }
+    if (!said.contains("input") || !said.contains("output"))
+      return at(node, "prices need 'input' and 'output': US dollars per million tokens");
+    const auto value_of = [&](const char* name, std::uint64_t otherwise) {
+      const auto found = said.find(name);
+      return found == said.end() ? otherwise : found->second;
+    };
+    Rates out{said["input"], said["output"]};
+    out.cache_read = value_of("cache_read", out.input);
+    out.cache_write = value_of("cache_write", out.input);
+    out.cache_write_long = value_of("cache_write_long", out.cache_write);
+    return out;
+  }
+
+  Result<Prices> prices(const YamlNode& node) const {
+    std::uint64_t above = 0;
+    Prices out;
+    AGENTD_TRY(out.rates, rates(node, false, above));
+    for (const auto& [name, value] : node.members) {
+      if (name != "tiers") continue;
+      if (value.kind != Kind::kList) return wrong(value, name, "a list of sections with 'above'");
+      for (const YamlNode& item : value.items) {
+        const std::uint64_t before = above;
+        above = 0;
+        AGENTD_TRY(const Rates tier, rates(item, true, above));
+        if (above <= before) return at(item, "a tier needs 'above': a longer prompt than the tier before has");
+        out.tiers.push_back({above, tier});
+      }
+    }
+    return out;
+  }
+
   Result<std::map<std::string, std::uint64_t>> betas(const YamlNode& node) const {
     std::map<std::string, std::uint64_t> out;
     if (node.kind != Kind::kMap) return wrong(node, "betas", "a section of 'NAME: WINDOW' lines");
@@ -268,6 +320,10 @@ void ModelEntries::Entry::apply(ModelInfo& to) const {
   take(compact_at, to.compact_at);
   take(force_at, to.force_at);
   for (const auto& [name, opened] : betas) to.betas[name] = opened;
+  if (prices) {
+    to.prices = prices;
+    to.prices_are_the_users = true;
+  }
   if (origin.empty()) return;
   to.origin = origin;
   to.assumed = false;

@@ -28,6 +28,7 @@ struct ModelEntries {
     std::optional<std::uint64_t> window, max_output, output_reserve;
     std::optional<double> checkpoint_at, compact_at, force_at;
     std::map<std::string, std::uint64_t> betas;
+    std::optional<Prices> prices;
 
     void apply(ModelInfo& to) const;
   };

@@ -55,6 +55,45 @@ std::vector<std::string> texts_of(JsonView list) {
   return out;
 }
 
+// Absent when it is no price.
+std::optional<Rates> read_rates(JsonView from) {
+  const auto price = [&](std::string_view key) { return parse_price(from[key].text()); };
+  const auto input = price("input"), output = price("output");
+  if (!input || !output) return std::nullopt;
+  Rates out{*input, *output};
+  out.cache_read = price("cache_read").value_or(*input);
+  out.cache_write = price("cache_write").value_or(*input);
+  out.cache_write_long = price("cache_write_long").value_or(out.cache_write);
+  return out;
+}
+
+std::optional<Prices> read_prices(JsonView from) {
+  const auto rates = read_rates(from);
+  if (!rates) return std::nullopt;
+  Prices out{*rates};
+  const JsonView tiers = from["tiers"];
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
+    const auto tier = read_rates(tiers.at(i));
+    if (!tier) return std::nullopt;
+    out.tiers.push_back({tiers.at(i)["above"].uint_or(0), *tier});
+  }
+  return out;
+}
+
+// What may stand behind a model's own name: a date, a revision, the alias of its newest revision.
+// "gpt-4o-mini" is another model than "gpt-4o".
+bool is_revision(std::string_view rest) {
+  constexpr std::string_view kWords[] = {"-latest", "-preview", "-exp"};
+  if (rest.empty() || rest.front() == '@' || rest.front() == ':') return true;
+  for (const std::string_view word : kWords)
+    if (rest.starts_with(word)) return is_revision(rest.substr(word.size()));
+  rest.remove_prefix(1);
+  if (rest.starts_with('v')) rest.remove_prefix(1);
+  return !rest.empty() && std::all_of(rest.begin(), rest.end(), [](char c) {
+    return is_digit(c) || c == '-' || c == ':' || c == '.';
+  });
+}
+
 Result<ModelInfo> read_model(JsonView from, const ModelInfo& otherwise) {
   ModelInfo out = otherwise;
   out.pattern = std::string(from["pattern"].string_or({}));
@@ -75,6 +114,11 @@ Result<ModelInfo> read_model(JsonView from, const ModelInfo& otherwise) {
   out.retires = std::string(from["retires"].string_or({}));
   out.successor = std::string(from["successor"].string_or({}));
   out.assumed = from["assumed"].bool_or(false);
+  out.metered = from["metered"].bool_or(true);
+  if (const JsonView prices = from["prices"]; prices.exists()) {
+    out.prices = read_prices(prices);
+    if (!out.prices) return Error{Code::kInvalid, "the prices of " + out.pattern + " are none"};
+  }
   if (out.pattern.empty() || out.window == 0)
     return Error{Code::kInvalid, "a model of the table needs a pattern and a window"};
   return out;
@@ -199,6 +243,7 @@ Result<void> ModelTable::overlay(std::string_view yaml, std::string_view file) {
       fresh.summary_model = summariser_for(fresh, entry.pattern);
       fresh.pattern = entry.pattern;
       fresh.assumed = fresh.retired = false;
+      fresh.prices.reset();
       found = models_.insert(models_.end(), std::move(fresh));
     }
     entry.apply(*found);
@@ -218,6 +263,15 @@ const ModelInfo* ModelTable::match(std::string_view model) const {
     if (best != nullptr) return best;
   }
   return nullptr;
+}
+
+std::optional<Prices> ModelTable::prices_of(std::string_view provider, std::string_view model) const {
+  const ModelInfo* const found = match(model);
+  if (found == nullptr || !found->prices) return std::nullopt;
+  if (found->prices_are_the_users) return found->prices;
+  const std::string_view name = starts(found->pattern, model) ? model : bare_model_name(model);
+  const bool own = found->provider == provider && is_revision(name.substr(found->pattern.size()));
+  return own ? found->prices : std::nullopt;
 }
 
 std::string ModelTable::default_of(const std::string& provider) const {

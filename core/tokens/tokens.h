@@ -15,6 +15,7 @@
 
 #include "core/base/result.h"
 #include "core/conversation/message.h"
+#include "core/tokens/prices.h"
 
 namespace agentd {
 
@@ -70,6 +71,11 @@ struct ModelInfo {
   std::string successor{};  // what to use in its place
   bool assumed = false;     // the entry stands for names that the table does not know
   bool retired = false;     // built in, and gone from the provider's own service
+  // The provider's standard rates in its own service; absent = not known. ModelTable::prices_of says for
+  // which names they hold.
+  std::optional<Prices> prices{};
+  bool prices_are_the_users = false;  // from models.yaml
+  bool metered = true;      // false: an answer is played, nobody is asked and nothing is counted
 };
 
 // The first day on which a model is gone, in days from the wall time's day (UTC): 0 = today, negative
@@ -95,6 +101,10 @@ class ModelTable {
   // The longest pattern that starts the name; for an unknown model the stated default (200,000
   // tokens). An unknown name of a known provider finds what is assumed of its newest line.
   ModelInfo find(std::string_view model) const;
+  // What the model costs at that provider. A built-in price holds for the entry's own name, and that name
+  // with a date or a version behind it, at the entry's provider alone; one of the user's entries for every
+  // name that finds the entry. Absent = not known.
+  std::optional<Prices> prices_of(std::string_view provider, std::string_view model) const;
   bool knows(std::string_view model) const { return match(model) != nullptr; }
   const std::vector<ModelInfo>& models() const { return models_; }
   // The model that a provider is asked for when nobody has named one; empty = there is none.

@@ -33,6 +33,7 @@ class AnthropicAnswer final : public StreamedAnswer {
   const std::optional<Reported>& reported_error() const override { return reported_; }
   Result<ModelResponse> finish() override;
   Message partial() const override;
+  const std::optional<Usage>& usage() const override { return usage_; }
 
  private:
   struct Part {

@@ -49,6 +49,11 @@ class Transfer {
   std::string error_body_;
 };
 
+// What an answer that came to nothing has cost; one that had not begun costs nothing.
+std::optional<Usage> usage_so_far(const StreamedAnswer& answer) {
+  return answer.began() ? answer.usage().value_or(Usage{}) : answer.usage();
+}
+
 Attempt fail(const ExchangeSetup& setup, ModelError error, bool again) {
   error.message = without_secret(std::move(error.message), setup.secret);
   return {std::move(error), again};
@@ -58,6 +63,7 @@ Attempt fail(const ExchangeSetup& setup, ModelError error, bool again) {
 Attempt broken_off(const ExchangeSetup& setup, const StreamedAnswer& answer, const Error& why) {
   ModelError error = from_http_error(setup.words.provider, why, answer.began());
   error.partial = answer.partial();
+  error.usage = usage_so_far(answer);
   return fail(setup, std::move(error), !answer.began() && why.code == Code::kUnavailable);
 }
 
@@ -68,6 +74,7 @@ Attempt incomplete(const ExchangeSetup& setup, const StreamedAnswer& answer, Mod
   error.message = std::string(setup.words.provider) + ": " + why;
   error.retryable = may_pass(kind);
   error.partial = answer.partial();
+  error.usage = usage_so_far(answer);
   return fail(setup, std::move(error), false);
 }
 
@@ -88,6 +95,7 @@ Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnsw
     ModelError error =
         setup.words.of_stream(setup.words.provider, reported->type, reported->message);
     error.partial = answer.partial();
+    error.usage = usage_so_far(answer);
     const bool again = error.retryable && !answer.began();
     return fail(setup, std::move(error), again);
   }

@@ -40,6 +40,8 @@ class StreamedAnswer {
   virtual Result<ModelResponse> finish() = 0;
   // What arrived, without tool calls.
   virtual Message partial() const = 0;
+  // What the provider has reported so far.
+  virtual const std::optional<Usage>& usage() const = 0;
 };
 
 // How a vendor words what is no answer.

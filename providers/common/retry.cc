@@ -6,29 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <random>
-#include <thread>
 
 namespace agentd {
 namespace {
-
-constexpr Milliseconds kSlice{50};  // how late a cancellation may be seen
-
-class ClockSleeper final : public Sleeper {
- public:
-  explicit ClockSleeper(const Clock& clock) : clock_(clock) {}
-  bool sleep(Milliseconds time, const CancelToken& cancel) override {
-    const Deadline end = Deadline::after(clock_, time);
-    while (!cancel.cancelled()) {
-      const Milliseconds left = end.left(clock_);
-      if (left.count() == 0) return true;
-      std::this_thread::sleep_for(std::min(left, kSlice));
-    }
-    return false;
-  }
-
- private:
-  const Clock& clock_;
-};
 
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
@@ -56,10 +36,6 @@ double random_fraction() {
 }
 
 }  // namespace
-
-std::unique_ptr<Sleeper> make_sleeper(const Clock& clock) {
-  return std::make_unique<ClockSleeper>(clock);
-}
 
 std::optional<Milliseconds> retry_after_of(const HttpResponse& response, std::int64_t wall_ms) {
   if (const auto ms = number_of(response.header("retry-after-ms"))) return milliseconds_of(*ms);

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "core/base/clock.h"
+#include "core/base/sleeper.h"
 #include "core/model/provider.h"
 #include "core/net/http.h"
 
@@ -23,15 +24,6 @@ struct RetryPolicy {
   Milliseconds delay_max{8'000};
   Milliseconds retry_after_max{60'000};  // the longest wait that a provider can ask for
 };
-
-// Waits; tests and the simulator have their own.
-class Sleeper {
- public:
-  virtual ~Sleeper() = default;
-  // False when `cancel` was set before the time was over.
-  virtual bool sleep(Milliseconds time, const CancelToken& cancel) = 0;
-};
-std::unique_ptr<Sleeper> make_sleeper(const Clock& clock);
 
 // What the answer says about the time to wait: retry-after-ms, retry-after in seconds or as an HTTP date
 // (RFC 9110, section 10.2.3). Absent for nonsense and for the past.

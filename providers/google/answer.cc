@@ -10,6 +10,8 @@ namespace agentd {
 namespace {
 
 constexpr std::size_t kShownBytes = 80;
+// What an answer ended for that broke off while it wrote a call; asking again may help.
+constexpr std::string_view kMalformedCall = "MALFORMED_FUNCTION_CALL";
 
 Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
@@ -141,6 +143,7 @@ Result<ModelResponse> GoogleAnswer::finish() {
   else if (response.stop_reason == StopReason::kInterrupted)
     response.note = "the provider ended the answer for '" + one_line(finish_reason_, kShownBytes) +
                     "'" + (dropped ? ": its tool calls are not run" : ": it may not be whole");
+  response.malformed_call = finish_reason_ == kMalformedCall && response.message.text().empty();
   return response;
 }
 

@@ -30,6 +30,7 @@ class GoogleAnswer final : public StreamedAnswer {
   const std::optional<Reported>& reported_error() const override { return reported_; }
   Result<ModelResponse> finish() override;
   Message partial() const override;
+  const std::optional<Usage>& usage() const override { return usage_; }
 
  private:
   Result<void> on_part(JsonView part);
@@ -45,8 +46,6 @@ class GoogleAnswer final : public StreamedAnswer {
   std::size_t parts_ = 0;
 };
 
-// What an answer ended for that broke off while it wrote a call; asking again may help.
-inline constexpr std::string_view kMalformedCall = "MALFORMED_FUNCTION_CALL";
 // kInterrupted for a reason that is not known.
 StopReason google_stop_reason(std::string_view name);
 

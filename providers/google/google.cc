@@ -61,16 +61,21 @@ class Google final : public ModelProvider {
       if (answer) refused_.add_all(request.messages);
     }
     // A call that the model could not spell: asked once more, it often can.
-    if (answer && is_malformed(*answer)) answer = ask(request, known, sink, cancel, deadline);
-    return answer;
+    if (!answer || !answer->malformed_call) return answer;
+    // Both are paid for.
+    Usage both = answer->usage.value_or(Usage{});
+    answer = ask(request, known, sink, cancel, deadline);
+    both += (answer ? answer->usage : answer.error().usage).value_or(Usage{});
+    if (answer) {
+      answer->usage = both;
+      return answer;
+    }
+    ModelError error = answer.error();
+    error.usage = both;
+    return error;
   }
 
  private:
-  static bool is_malformed(const ModelResponse& answer) {
-    return answer.stop_reason == StopReason::kInterrupted && answer.message.text().empty() &&
-           answer.note.find(kMalformedCall) != std::string::npos;
-  }
-
   ModelError failed(ModelErrorKind kind, const std::string& message) const {
     ModelError error;
     error.kind = kind;

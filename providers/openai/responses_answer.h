@@ -31,6 +31,7 @@ class ResponsesAnswer final : public StreamedAnswer {
   const std::optional<Reported>& reported_error() const override { return reported_; }
   Result<ModelResponse> finish() override;
   Message partial() const override;
+  const std::optional<Usage>& usage() const override { return usage_; }
 
  private:
   struct Item {

@@ -160,6 +160,7 @@ TEST_F(Models, ANameSaysWhatItComesToAndWhy) {
       "  output      64,000 tokens at most\n"
       "  thinking    budget\n"
       "  sampling    temperature and top_p are taken\n"
+      "  prices      not known: 'prices' of an entry in models.yaml says them\n"
       "  retires     2026-11-30; claude-sonnet-5-5 follows\n"
       "  summariser  the model itself\n"
       "  encoding    not known\n"

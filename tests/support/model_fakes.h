@@ -100,8 +100,10 @@ class FakeSleeper final : public Sleeper {
   explicit FakeSleeper(std::vector<Milliseconds>& waits) : waits_(waits) {}
   bool sleep(Milliseconds time, const CancelToken& cancel) override {
     waits_.push_back(time);
+    if (then) then();
     return !cancel.cancelled();
   }
+  std::function<void()> then{};  // happens while it waits
 
  private:
   std::vector<Milliseconds>& waits_;

@@ -37,6 +37,7 @@ int hooks_trace_command(App& app, const Arguments& arguments);
 int hooks_why_command(App& app, const Arguments& arguments);
 int hooks_replay_command(App& app, const Arguments& arguments);
 int models_command(App& app, const Arguments& arguments);
+int usage_command(App& app, const Arguments& arguments);
 int recipe_list_command(App& app, const Arguments& arguments);
 int recipe_show_command(App& app, const Arguments& arguments);
 int store_check_command(App& app, const Arguments& arguments);

@@ -6,6 +6,7 @@
 #include "core/app/exit_codes.h"
 #include "core/app/model_setup.h"
 #include "core/app/provider_setup.h"
+#include "core/app/table.h"
 #include "core/app/terminal.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -44,6 +45,38 @@ Result<Shown> shown_as(const Config& config, ModelInfo info, bool in_use) {
   return out;
 }
 
+void write_rates(JsonWriter& json, const Rates& rates) {
+  // US dollars per million tokens; a price is kept in millionths of that.
+  const auto price = [&](std::string_view name, std::uint64_t value) {
+    json.key(name).real(static_cast<double>(value) / 1e6);
+  };
+  price("input", rates.input);
+  price("output", rates.output);
+  price("cache_read", rates.cache_read);
+  price("cache_write", rates.cache_write);
+  price("cache_write_long", rates.cache_write_long);
+}
+
+void write_prices(JsonWriter& json, const Prices& prices) {
+  json.key("prices").begin_object();
+  write_rates(json, prices.rates);
+  if (!prices.tiers.empty()) {
+    json.key("tiers").begin_array();
+    for (const Prices::Tier& tier : prices.tiers) {
+      json.begin_object().member("above", tier.above);
+      write_rates(json, tier.rates);
+      json.end_object();
+    }
+    json.end_array();
+  }
+  json.end_object();
+}
+
+std::string rates_text(const Rates& rates) {
+  return price_text(rates.input) + " in, " + price_text(rates.output) + " out, " + price_text(rates.cache_read) +
+         " from the cache";
+}
+
 std::string json_of(const Shown& model, const std::string& name) {
   const ModelInfo& info = model.info;
   JsonWriter json;
@@ -65,6 +98,7 @@ std::string json_of(const Shown& model, const std::string& name) {
   json.end_array().optional("default_effort", info.default_effort);
   json.member("sampling", info.sampling).optional("retires", info.retires);
   json.optional("successor", info.successor).member("assumed", info.assumed);
+  if (info.prices) write_prices(json, *info.prices);
   json.member("from", origin_of(info)).end_object();
   return std::string(json.text());
 }
@@ -81,6 +115,8 @@ std::vector<std::string> cells_of(const Shown& model) {
           std::string(name_of(info.thinking)),
           or_dash(info.default_effort),
           info.sampling ? "yes" : "no",
+          info.prices ? price_text(info.prices->rates.input) : "-",
+          info.prices ? price_text(info.prices->rates.output) : "-",
           or_dash(info.retires),
           or_dash(info.summary_model),
           or_dash(info.encoding),
@@ -88,24 +124,13 @@ std::vector<std::string> cells_of(const Shown& model) {
 }
 
 void print_table(Output& out, const std::vector<Shown>& models) {
-  std::vector<std::vector<std::string>> lines{
-      {"PATTERN", "PROVIDER", "WINDOW", "LIMIT", "OUTPUT", "THINKING", "EFFORT", "SAMPLING",
-       "RETIRES", "SUMMARISER", "ENCODING", "FROM"}};
-  for (const Shown& model : models) lines.push_back(cells_of(model));
-  std::vector<std::size_t> widths(lines[0].size(), 0);
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  for (const auto& line : lines) {
-    std::string text;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      std::string cell = line[i];
-      const bool number = i >= 2 && i <= 4;
-      if (number) cell.insert(0, widths[i] - cell.size(), ' ');
-      if (i + 1 < line.size()) cell.resize(widths[i] + 2, ' ');
-      text += cell;
-    }
-    out.print(text + "\n");
-  }
+  const std::vector<Column> columns{{"PATTERN"},  {"PROVIDER"}, {"WINDOW", true},  {"LIMIT", true},
+                                    {"OUTPUT", true}, {"THINKING"}, {"EFFORT"}, {"SAMPLING"},
+                                    {"$/M IN", true}, {"$/M OUT", true}, {"RETIRES"}, {"SUMMARISER"},
+                                    {"ENCODING"}, {"FROM"}};
+  std::vector<std::vector<std::string>> rows;
+  for (const Shown& model : models) rows.push_back(cells_of(model));
+  out.print(table_text(columns, rows));
   for (const Shown& model : models)
     if (!model.info.beta.empty())
       return out.print("\n* with a beta of providers.anthropic.betas\n");
@@ -154,6 +179,13 @@ void print_one(Output& out, const Shown& model, const std::string& name) {
   line("thinking", std::string(name_of(info.thinking)));
   if (!info.efforts.empty()) line("efforts", effort_text(info));
   line("sampling", info.sampling ? "temperature and top_p are taken" : "temperature and top_p are refused");
+  if (info.prices) {
+    line("prices", rates_text(info.prices->rates) + ", for a million tokens");
+    for (const Prices::Tier& tier : info.prices->tiers)
+      line("", "with more than " + with_commas(tier.above) + " in the prompt: " + rates_text(tier.rates));
+  } else {
+    line("prices", "not known: 'prices' of an entry in models.yaml says them");
+  }
   if (!info.retires.empty())
     line("retires", info.retires + (info.successor.empty() ? "" : "; " + info.successor + " follows"));
   line("summariser", info.summary_model.empty() ? "the model itself" : info.summary_model);
@@ -176,6 +208,8 @@ int models_command(App& app, const Arguments& arguments) {
   std::vector<ModelInfo> wanted;
   if (!name.empty()) {
     wanted.push_back(table->find(name));
+    const std::string& provider = wanted.back().provider;
+    wanted.back().prices = table->prices_of(provider, name);
   } else {
     for (const ModelInfo& info : table->models()) wanted.push_back(table->find(info.pattern));
     wanted.push_back(table->otherwise());

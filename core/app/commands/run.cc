@@ -122,6 +122,7 @@ int run_command(App& app, const Arguments& arguments) {
     if ((*talk)->style() == Talk::Style::kResultOnly) app.out().line(neutral(report->final_text));
     (*talk)->footer(*report);
     code = tell_compaction(app, **talk, *report);
+    if (code == kExitOk && report->outcome == "max_turns") code = kExitLimit;
     if (const auto failed = (*talk)->engine().recipe_failure())
       code = app.fail(kExitFailure, *failed);
   }

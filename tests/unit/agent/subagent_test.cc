@@ -223,11 +223,12 @@ TEST_F(Subagents, StopMayContinueTheChild) {
 TEST_F(Subagents, UsageIsChargedToTheParentAndTheRunButNotToTheGauge) {
   open();
   ask_task();
+  model_.answers.back()->usage = Usage{1, 1};
   model_.say("x", Usage{100, 10, 0, 0, 0, 0}).say("done", Usage{207, 1, 0, 0, 0, 0});
   const auto report = run("go");
   ASSERT_TRUE(report);
-  EXPECT_EQ(report->usage.input, 307u);
-  EXPECT_EQ(store_.info(id())->usage.input, 307u);
+  EXPECT_EQ(report->usage.input, 308u);
+  EXPECT_EQ(store_.info(id())->usage.input, 308u);
   EXPECT_EQ(store_.info(child())->usage.input, 100u);
   EXPECT_EQ(session_->gauge().used, 208u);
 }

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/account/account.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+#include "core/model/reported_usage.h"
+#include "core/tokens/prices.h"
+
+namespace agentd {
+namespace {
+
+// The estimators are off by more than a quarter for no kind of text once the model has reported something
+// (docs/internals/context.md).
+constexpr std::uint64_t kPromptMargin = 4;
+constexpr std::uint64_t kShortAnswer = 1'024;      // tokens; under a limit no answer is cut shorter
+constexpr std::uint64_t kThinkingBudgetMin = 1'024;  // that a provider takes
+constexpr std::uint64_t kPicoPerNano = 1'000;
+constexpr std::uint64_t kBookEveryNs = 60'000'000'000;
+
+// For what others have reserved of the day.
+constexpr Milliseconds kWaits[] = {Milliseconds(500),   Milliseconds(1'000), Milliseconds(2'000),
+                                   Milliseconds(4'000), Milliseconds(8'000), Milliseconds(16'000)};
+
+std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+std::uint64_t less(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+
+std::uint64_t nano_of(std::uint64_t tokens, std::uint64_t rate) {
+  std::uint64_t pico = 0;
+  if (__builtin_mul_overflow(tokens, rate, &pico)) return UINT64_MAX;
+  return pico / kPicoPerNano + (pico % kPicoPerNano != 0 ? 1 : 0);
+}
+
+ModelError limit_error(std::string message) {
+  ModelError error;
+  error.kind = ModelErrorKind::kLimit;
+  error.message = std::move(message);
+  return error;
+}
+
+// The same request for an answer of at most `output` tokens, thinking included.
+void bound_answer(ModelRequest& request, std::uint64_t output) {
+  Thinking& thinking = request.thinking;
+  const std::uint64_t whole = request.max_output_tokens + thinking.room;
+  if (output >= whole) return;
+  const std::uint64_t room = thinking.room * output / std::max<std::uint64_t>(whole, 1);
+  thinking.room = room;
+  request.max_output_tokens = output - room;
+  if (thinking.mode != Thinking::Mode::kBudget) return;
+  thinking.budget_tokens = std::min(thinking.budget_tokens, room);
+  if (thinking.budget_tokens >= kThinkingBudgetMin) return;
+  thinking = Thinking{};
+  request.max_output_tokens = output;
+}
+
+}  // namespace
+
+struct Account::Bill {
+  std::uint64_t prompt = 0;         // tokens, at most
+  std::uint64_t output = 0;         // tokens that are wished for
+  std::uint64_t input_rate = 0, output_rate = 0;
+
+  Amount with(std::uint64_t answer) const {
+    return {add(prompt, answer), add(nano_of(prompt, input_rate), nano_of(answer, output_rate))};
+  }
+  std::uint64_t least() const { return std::min(output, kShortAnswer); }
+  // The longest answer that an amount covers.
+  std::uint64_t covered_by(const Amount& amount) const {
+    const std::uint64_t by_tokens = less(amount.tokens, prompt);
+    const std::uint64_t nano = less(amount.nano_usd, nano_of(prompt, input_rate));
+    std::uint64_t pico = 0;
+    const bool any = output_rate == 0 || __builtin_mul_overflow(nano, kPicoPerNano, &pico);
+    return std::min({output, by_tokens, any ? UINT64_MAX : pico / output_rate});
+  }
+};
+
+Account::~Account() { flush(); }
+
+Usage Account::spent() const {
+  const std::lock_guard lock(mutex_);
+  return spent_;
+}
+
+std::uint64_t Account::prompt_of(const ModelRequest& request) const {
+  std::uint64_t tokens = request.prompt_tokens;
+  if (tokens == 0) {
+    tokens = add(parts_.estimator.count_text(request.system), parts_.estimator.count_text(request.closing_text));
+    for (const ToolSpec& tool : request.tools)
+      tokens += parts_.estimator.count_text(tool.description) + parts_.estimator.count_text(tool.input_schema_json);
+    for (const agentd_message& row : request.messages) tokens = add(tokens, parts_.estimator.count_row(row));
+  }
+  return tokens;
+}
+
+Result<Amount> Account::reserve_in_run(const Bill& bill, std::uint64_t output) {
+  const std::lock_guard lock(mutex_);
+  const Amount gone{add(spent_.total(), reserved_.tokens), add(spent_.cost_nano_usd, reserved_.nano_usd)};
+  const Amount least = bill.with(std::min(bill.least(), output));
+  const auto refusal = [](const std::string& limit, const std::string& so_far, const std::string& next,
+                          const char* key) {
+    return Error{Code::kDenied, "the run's budget of " + limit + " does not cover the next request: " + so_far +
+                                    " is spent or reserved, and it may take " + next + "; raise " + key};
+  };
+  Amount left{UINT64_MAX, UINT64_MAX};
+  if (limits_.nano_usd != 0) left.nano_usd = less(limits_.nano_usd, gone.nano_usd);
+  if (limits_.tokens != 0) left.tokens = less(limits_.tokens, gone.tokens);
+  if (left.nano_usd < least.nano_usd)
+    return refusal(money_text(limits_.nano_usd), money_text(gone.nano_usd), money_text(least.nano_usd),
+                   "budget.run_usd (--max-cost)");
+  if (left.tokens < least.tokens)
+    return refusal(with_commas(limits_.tokens) + " tokens", with_commas(gone.tokens), with_commas(least.tokens),
+                   "budget.run_tokens (--max-run-tokens)");
+  const Amount most = bill.with(std::min(output, bill.covered_by(left)));
+  reserved_.tokens = add(reserved_.tokens, most.tokens);
+  reserved_.nano_usd = add(reserved_.nano_usd, most.nano_usd);
+  return most;
+}
+
+Result<Amount> Account::reserve_in_day(const std::string& date, Amount least, Amount most, ModelSink& sink,
+                                       const CancelToken& cancel) {
+  for (const Milliseconds wait : kWaits) {
+    auto granted = parts_.ledger->reserve(date, least, most);
+    if (granted || granted.error().code != Code::kBusy) return granted;
+    sink.on_wait(wait, limit_error(granted.error().message));
+    if (!parts_.sleeper.sleep(wait, cancel)) return Error{Code::kCancelled, "interrupted"};
+  }
+  return parts_.ledger->reserve(date, least, most);
+}
+
+Result<Account::Grant> Account::reserve(const Bill& bill, ModelSink& sink, const CancelToken& cancel) {
+  Grant out;
+  out.output = bill.output;
+  if (limits_.any()) {
+    AGENTD_TRY(out.run, reserve_in_run(bill, out.output));
+    out.output = bill.covered_by(out.run);
+  }
+  if (parts_.ledger == nullptr || !parts_.ledger->limits().any()) return out;
+  const std::string today = date_of(parts_.clock.wall_ms());
+  auto day = reserve_in_day(today, bill.with(std::min(bill.least(), out.output)), bill.with(out.output), sink, cancel);
+  if (!day) {
+    settle(out, {}, nullptr, false);
+    return day.error();
+  }
+  out.day = *day;
+  out.date = today;
+  out.output = std::min(out.output, bill.covered_by(*day));
+  return out;
+}
+
+Usage Account::priced(Usage usage, const std::optional<Prices>& prices) const {
+  if (usage.cost_nano_usd != 0) return usage;  // the provider has said so itself
+  if (prices)
+    usage.cost_nano_usd = cost_of(*prices, usage);
+  else
+    usage.unpriced = 1;
+  return usage;
+}
+
+Usage Account::completed(Usage usage, const ModelRequest& request, const Message& answer) const {
+  if (usage.prompt_tokens() == 0) usage.input = prompt_of(request);
+  std::uint64_t received = 0;
+  for (const Block& block : answer.blocks)
+    received += parts_.estimator.count_text(block.text) + parts_.estimator.count_text(block.json);
+  usage.output = std::max(usage.output, received);
+  return usage;
+}
+
+std::map<std::string, std::vector<Spending>> Account::take_unbooked() {
+  const std::lock_guard lock(mutex_);
+  booked_ns_ = parts_.clock.monotonic_ns();
+  return std::exchange(unbooked_, {});
+}
+
+void Account::book(const std::map<std::string, std::vector<Spending>>& days) {
+  for (const auto& [date, spent] : days)
+    if (auto done = parts_.ledger->settle(date, {}, spent); !done)
+      parts_.log.write(LogLevel::kError, "account",
+                       "what was spent on " + date + " could not be booked: " + done.error().message);
+}
+
+void Account::flush() {
+  if (parts_.ledger != nullptr) book(take_unbooked());
+}
+
+void Account::settle(const Grant& grant, const Origin& from, const Usage* usage, bool metered) {
+  const std::string date = grant.date.empty() ? date_of(parts_.clock.wall_ms()) : grant.date;
+  std::vector<Spending> spent;
+  if (usage != nullptr && metered) spent.push_back({from.provider, from.model, 1, *usage});
+  bool due = false;
+  {
+    const std::lock_guard lock(mutex_);
+    reserved_.tokens = less(reserved_.tokens, grant.run.tokens);
+    reserved_.nano_usd = less(reserved_.nano_usd, grant.run.nano_usd);
+    if (usage != nullptr) spent_ += *usage;
+    if (parts_.ledger == nullptr) return;
+    if (grant.date.empty()) {
+      const std::uint64_t now = parts_.clock.monotonic_ns();
+      if (booked_ns_ == 0) booked_ns_ = now;
+      for (Spending& one : spent) unbooked_[date].push_back(std::move(one));
+      due = now - booked_ns_ >= kBookEveryNs;
+    }
+  }
+  if (due) return flush();
+  if (grant.date.empty()) return;
+  if (auto done = parts_.ledger->settle(date, grant.day, spent); !done)
+    parts_.log.write(LogLevel::kError, "account",
+                     "what a request has cost could not be booked: " + done.error().message);
+}
+
+ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
+                              Deadline deadline) {
+  const Origin from = parts_.provider.origin_of(request.model);
+  const bool metered = parts_.models.find(from.model).metered;
+  const std::optional<Prices> prices = metered ? parts_.models.prices_of(from.provider, from.model) : Prices{};
+  const bool day_has_limits = parts_.ledger != nullptr && parts_.ledger->limits().any();
+  const bool limits_money =
+      limits_.nano_usd != 0 || (parts_.ledger != nullptr && parts_.ledger->limits().nano_usd != 0);
+  if (limits_money && !prices)
+    return limit_error("no price is known for " + one_line(from.provider + "/" + from.model, 120) +
+                       ", so a budget of money cannot hold: give its prices in models.yaml, or take "
+                       "budget.run_tokens and budget.day_tokens instead");
+  ModelRequest bounded = request;
+  Grant grant;
+  if (limits_.any() || day_has_limits) {
+    Bill bill;
+    bill.prompt = add(prompt_of(request), prompt_of(request) / kPromptMargin);
+    bill.output = request.max_output_tokens + request.thinking.room;
+    if (prices) {
+      const Rates& rates = prices->rates_of(bill.prompt);
+      bill.input_rate = rates.dearest_input();
+      bill.output_rate = rates.output;
+    }
+    auto granted = reserve(bill, sink, cancel);
+    if (!granted) {
+      ModelError error = limit_error(granted.error().message);
+      if (granted.error().code == Code::kCancelled) error.kind = ModelErrorKind::kCancelled;
+      return error;
+    }
+    grant = std::move(*granted);
+    bound_answer(bounded, grant.output);
+  }
+  ModelResult answer = parts_.provider.complete(bounded, sink, cancel, deadline);
+  if (!answer) {
+    ModelError error = answer.error();
+    if (error.usage) error.usage = priced(completed(*error.usage, request, error.partial), prices);
+    settle(grant, from, error.usage ? &*error.usage : nullptr, metered);
+    return error;
+  }
+  const std::string odd = drop_impossible_usage(from.provider, *answer);
+  if (!odd.empty()) answer->note += (answer->note.empty() ? "" : "; ") + odd;
+  if (answer->usage) answer->usage = priced(*answer->usage, prices);
+  const bool reported = answer->usage && answer->usage->prompt_tokens() != 0;
+  answer->spent = reported ? *answer->usage
+                           : priced(completed(answer->usage.value_or(Usage{}), request, answer->message), prices);
+  settle(grant, from, &answer->spent, metered);
+  const std::uint64_t wished = request.max_output_tokens + request.thinking.room;
+  if (answer->stop_reason == StopReason::kMaxTokens && bounded.max_output_tokens + bounded.thinking.room < wished)
+    answer->note += std::string(answer->note.empty() ? "" : "; ") + "the answer was cut after " +
+                    with_commas(grant.output) + " tokens: the budget leaves no more";
+  return answer;
+}
+
+}  // namespace agentd

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/account/ledger.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+#include "core/tokens/prices.h"
+
+namespace agentd {
+namespace {
+
+// A plugin has its space under its id, which holds no white space (manifest.cc).
+constexpr std::string_view kSpace = "agentd spending";
+// A swap fails only when another one has succeeded.
+constexpr int kSwapsMax = 100'000;
+// Of one day. What more models would have is booked under no name.
+constexpr std::size_t kModelsMax = 200;
+constexpr std::uint32_t kDaysMax = 4'000;
+
+std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+std::uint64_t less(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+
+std::string write_day(const DayAccount& day) {
+  JsonWriter out;
+  out.begin_object();
+  out.member("reserved_tokens", day.reserved.tokens).member("reserved_nano_usd", day.reserved.nano_usd);
+  out.key("spent").begin_array();
+  for (const Spending& one : day.spent) {
+    out.begin_object().member("provider", one.provider).member("model", one.model);
+    out.member("requests", one.requests);
+    write_usage_json(out, one.usage);
+    out.end_object();
+  }
+  out.end_array().end_object();
+  return std::string(out.text());
+}
+
+Result<DayAccount> read_day(const std::string& date, std::string_view json) {
+  const auto document = JsonDocument::parse(json);
+  if (!document || !document->root()["spent"].is_array())
+    return Error{Code::kCorrupt, "the account of " + date + " cannot be read"};
+  const JsonView root = document->root();
+  DayAccount out{date, {root["reserved_tokens"].uint_or(0), root["reserved_nano_usd"].uint_or(0)}};
+  const JsonView spent = root["spent"];
+  for (std::size_t i = 0; i < spent.size(); ++i) {
+    const JsonView one = spent.at(i);
+    out.spent.push_back({std::string(one["provider"].string_or({})), std::string(one["model"].string_or({})),
+                         one["requests"].uint_or(0), read_usage_json(one)});
+  }
+  return out;
+}
+
+// The row of a model, or the one of all that there is no room for.
+Spending& row_of(DayAccount& day, const std::string& provider, const std::string& model) {
+  for (Spending& one : day.spent)
+    if (one.provider == provider && one.model == model) return one;
+  const bool full = day.spent.size() >= kModelsMax && !(provider.empty() && model.empty());
+  return full ? row_of(day, {}, {}) : day.spent.emplace_back(Spending{provider, model});
+}
+
+void book(DayAccount& day, const Spending& spent) {
+  Spending& row = row_of(day, spent.provider, spent.model);
+  row.requests = add(row.requests, spent.requests);
+  row.usage += spent.usage;
+}
+
+// What is left of a limit; nothing is said where there is none.
+std::uint64_t left_of(std::uint64_t limit, std::uint64_t gone) { return limit == 0 ? UINT64_MAX : less(limit, gone); }
+
+}  // namespace
+
+std::string date_of(std::int64_t wall_ms) {
+  using namespace std::chrono;
+  const year_month_day day{floor<days>(sys_time<milliseconds>(milliseconds(wall_ms)))};
+  char text[32];
+  std::snprintf(text, sizeof text, "%04d-%02u-%02u", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
+                static_cast<unsigned>(day.day()));
+  return text;
+}
+
+Amount DayAccount::total() const {
+  Amount out = reserved;
+  for (const Spending& one : spent) {
+    out.tokens = add(out.tokens, one.usage.total());
+    out.nano_usd = add(out.nano_usd, one.usage.cost_nano_usd);
+  }
+  return out;
+}
+
+Result<Ledger::Row> Ledger::read(const std::string& date) const {
+  auto stored = store_.get_key(kSpace, date);
+  if (!stored) {
+    if (stored.error().code == Code::kNotFound) return Row{{date}, 0};
+    return stored.error();
+  }
+  AGENTD_TRY(DayAccount day, read_day(date, stored->value));
+  return Row{std::move(day), stored->version};
+}
+
+Result<void> Ledger::write(const Row& row) {
+  KeyOp put;
+  put.key = row.day.date;
+  put.value = write_day(row.day);
+  put.expect = row.version == 0 ? KeyOp::kAbsent : row.version;
+  auto done = store_.commit_keys(kSpace, {&put, 1});
+  if (!done) return done.error();
+  return {};
+}
+
+Result<Amount> Ledger::reserve(const std::string& date, Amount least, Amount most) {
+  for (int swap = 0; swap < kSwapsMax; ++swap) {
+    AGENTD_TRY(Row row, read(date));
+    const Amount gone = row.day.total();
+    const Amount left{left_of(limits_.tokens, gone.tokens), left_of(limits_.nano_usd, gone.nano_usd)};
+    const bool others = left_of(limits_.tokens, less(gone.tokens, row.day.reserved.tokens)) >= least.tokens &&
+                        left_of(limits_.nano_usd, less(gone.nano_usd, row.day.reserved.nano_usd)) >= least.nano_usd;
+    const auto refusal = [&](const std::string& limit, const std::string& so_far, const std::string& next,
+                             const char* key) {
+      return Error{others ? Code::kBusy : Code::kDenied, "today's budget of " + limit + " does not cover the next request: " + so_far +
+                                      " is spent or reserved since midnight (UTC), and it may take " + next +
+                                      "; raise " + key + ", or go on tomorrow"};
+    };
+    if (left.nano_usd < least.nano_usd)
+      return refusal(money_text(limits_.nano_usd), money_text(gone.nano_usd), money_text(least.nano_usd),
+                     "budget.day_usd");
+    if (left.tokens < least.tokens)
+      return refusal(with_commas(limits_.tokens) + " tokens", with_commas(gone.tokens), with_commas(least.tokens),
+                     "budget.day_tokens");
+    const Amount granted{std::min(most.tokens, left.tokens), std::min(most.nano_usd, left.nano_usd)};
+    row.day.reserved.tokens = add(row.day.reserved.tokens, granted.tokens);
+    row.day.reserved.nano_usd = add(row.day.reserved.nano_usd, granted.nano_usd);
+    const auto done = write(row);
+    if (done) return granted;
+    if (done.error().code != Code::kConflict) return done.error();
+  }
+  return Error{Code::kUnavailable, "the account of " + date + " is changed all the time"};
+}
+
+Result<void> Ledger::settle(const std::string& date, Amount reserved, std::span<const Spending> spent) {
+  for (int swap = 0; swap < kSwapsMax; ++swap) {
+    AGENTD_TRY(Row row, read(date));
+    row.day.reserved.tokens = less(row.day.reserved.tokens, reserved.tokens);
+    row.day.reserved.nano_usd = less(row.day.reserved.nano_usd, reserved.nano_usd);
+    for (const Spending& one : spent) book(row.day, one);
+    const auto done = write(row);
+    if (done) return {};
+    if (done.error().code != Code::kConflict) return done.error();
+  }
+  return Error{Code::kUnavailable, "the account of " + date + " is changed all the time"};
+}
+
+Result<std::vector<DayAccount>> Ledger::days(std::string_view first) const {
+  AGENTD_TRY(const std::vector<StoredKey> keys, store_.scan_keys(kSpace, "", "", kDaysMax));
+  std::vector<DayAccount> out;
+  for (const StoredKey& key : keys) {
+    if (key.key < first) continue;
+    AGENTD_TRY(out.emplace_back(), read_day(key.key, key.value));
+  }
+  return out;
+}
+
+}  // namespace agentd

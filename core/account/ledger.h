@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// ledger.h - what each day has cost, by model: one row of the store for a day, for all processes.
+//
+// A day is one of UTC, as vendors bill. The row of a day holds what was spent and what is reserved for
+// requests that are under way; it changes by compare-and-swap, so that any number of sessions in any
+// number of processes cannot spend more than the day's limit together. What a process had reserved when
+// it was killed stays reserved until the day is over: what its request has cost is not known, and it
+// cannot have been more.
+//
+// Threading: thread-safe.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/conversation/message.h"
+#include "core/store/store.h"
+
+namespace agentd {
+
+// Tokens, and 10^-9 US dollars.
+struct Amount {
+  std::uint64_t tokens = 0;
+  std::uint64_t nano_usd = 0;
+};
+
+// The most that may be spent; 0 = no limit.
+struct Limits {
+  std::uint64_t tokens = 0;
+  std::uint64_t nano_usd = 0;
+  bool any() const { return tokens != 0 || nano_usd != 0; }
+};
+
+// What requests to one model have come to.
+struct Spending {
+  std::string provider, model;
+  std::uint64_t requests = 0;
+  Usage usage{};
+};
+
+struct DayAccount {
+  std::string date;             // YYYY-MM-DD
+  Amount reserved{};            // for requests under way, and for those whose process was killed
+  std::vector<Spending> spent{};  // by provider and model, in the order of their first request
+
+  Amount total() const;  // spent and reserved
+};
+
+// The day of UTC, YYYY-MM-DD.
+std::string date_of(std::int64_t wall_ms);
+
+class Ledger {
+ public:
+  // The store outlives this.
+  Ledger(Store& store, Limits day) : store_(store), limits_(day) {}
+
+  const Limits& limits() const { return limits_; }
+
+  // Sets aside between `least` and `most` of what the day has left, as much as it has. kDenied, with a
+  // sentence: less than `least` is left; kBusy: it would be, but others have reserved it. kUnavailable, kCorrupt: the store failed, or holds a row that
+  // cannot be read; nothing is reserved.
+  Result<Amount> reserve(const std::string& date, Amount least, Amount most);
+  // Gives back what was reserved on `date`, and books what was spent instead.
+  Result<void> settle(const std::string& date, Amount reserved, std::span<const Spending> spent);
+  // The days from `first` on that have a row, oldest first.
+  Result<std::vector<DayAccount>> days(std::string_view first) const;
+
+ private:
+  struct Row {
+    DayAccount day{};
+    std::uint64_t version = 0;  // 0 = there is none yet
+  };
+  Result<Row> read(const std::string& date) const;
+  // kConflict: somebody else has changed it since it was read.
+  Result<void> write(const Row& row);
+
+  Store& store_;
+  const Limits limits_;
+};
+
+}  // namespace agentd
