@@ -125,7 +125,7 @@ void CompactionBody(benchmark::State& state) {
     request.messages = {from.rows().begin(), from.rows().size()};
     request.closing_text = *prompt;
     JsonWriter body;
-    if (!write_anthropic_request(body, request, true) || body.text().size() < from.bytes().size())
+    if (!write_anthropic_request(body, request, AnthropicCache::kMinutes) || body.text().size() < from.bytes().size())
       state.SkipWithError("the request is too short");
     benchmark::DoNotOptimize(body.text().data());
   }

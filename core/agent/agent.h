@@ -108,6 +108,10 @@ struct RunRequest {
   // The user's own words behind a recipe's text, a message of their own; empty = none.
   std::string words{};
   bool subagents = true;  // false: the recipe leaves out the tool `task`
+  std::vector<Block> media{};  // images and documents of the user's message
+  // A JSON Schema that the last answer is held to; empty = none. An answer that does not fit is asked for again,
+  // twice; RunReport::final_text is the JSON value then.
+  std::string output_schema{};
 };
 
 struct CompactionReport {

@@ -319,7 +319,20 @@ void SessionImpl::add_settings() {
 
 // ---- a run
 
-Result<void, RunError> SessionImpl::send_user_message(std::string text, std::string_view source) {
+Result<void, RunError> SessionImpl::check_media(const std::vector<Block>& media) const {
+  const ModelInfo info = services_.model_info(options_.model);
+  for (const Block& block : media) {
+    const bool image = block.kind == BlockKind::kImage;
+    if (image ? info.images : info.documents) continue;
+    return RunError{RunError::Kind::kFailure,
+                    options_.model + (image ? " sees no images" : " reads no PDF documents") +
+                        ": choose another model, or name what it takes in `inputs` of its entry in models.yaml"};
+  }
+  return {};
+}
+
+Result<void, RunError> SessionImpl::send_user_message(std::string text, std::string_view source,
+                                                      const std::vector<Block>& media) {
   std::string original = text;
   std::unique_ptr<Outcome> outcome;
   if (wants(AGENTD_EVENT_USER_MESSAGE_SEND)) {
@@ -327,6 +340,11 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
       agentd_user_message record{};
       std::string* text = nullptr;
     } payload;
+    Rows shown;
+    if (!media.empty()) {
+      shown.append({Role::kUser, 0, media}, 0, 0);
+      payload.record.images = shown[0].blocks;
+    }
     payload.record.size = sizeof payload.record;
     payload.record.source = source == "user"     ? AGENTD_MESSAGE_SOURCE_USER
                             : source == "recipe" ? AGENTD_MESSAGE_SOURCE_RECIPE
@@ -352,7 +370,7 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
                     "the message was not sent: " + std::string(outcome && !outcome->rewrites.empty()
                         ? outcome->rewrites.back().by.hook + " left nothing of it but white space"
                         : "it has nothing but white space")};
-  add_user_message(text, source);
+  add_user_message(text, source, media);
   if (!outcome) return {};
   // The digests are of what was not kept as well: the original itself is stored nowhere.
   if (!outcome->rewrites.empty())
@@ -362,13 +380,17 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
   return {};
 }
 
-void SessionImpl::add_user_message(const std::string& text, std::string_view source) {
+void SessionImpl::add_user_message(const std::string& text, std::string_view source,
+                                   const std::vector<Block>& media) {
   if (run_prompt_) {
     *run_prompt_ += (run_prompt_->empty() ? "" : "\n\n") + text;
     return;
   }
   if (task_.empty() && source != "hook" && source != "recipe") task_ = text;
-  add(write_message({Message::of_text(Role::kUser, text), StopReason::kEndTurn, std::string(source), {}}));
+  // What is looked at stands before what is said of it.
+  Message message{Role::kUser, 0, media};
+  if (!text.empty() || media.empty()) message.blocks.push_back(Block::of_text(text));
+  add(write_message({std::move(message), StopReason::kEndTurn, std::string(source), {}}));
   RunEvent told{RunEvent::Type::kUserMessage};
   told.text = text;
   told.detail = source;
@@ -420,8 +442,17 @@ Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const Ca
   const CancelBinding binding(*slot_, cancel);
   recipe_ = request.recipe.empty() ? options_.recipe : request.recipe;
   // Refused before anything of it is stored: the model's API takes no such text.
-  if (!request.compaction_run && is_blank(request.text))
+  if (!request.compaction_run && is_blank(request.text) && request.media.empty())
     return RunError{RunError::Kind::kFailure, "the message has nothing but white space: write something"};
+  if (auto seen = check_media(request.media); !seen) return seen.error();
+  schema_.reset();
+  if (!request.output_schema.empty()) {
+    auto schema = AnswerSchema::read(request.output_schema);
+    if (!schema) return RunError{RunError::Kind::kFailure, "the schema of the answer: " + schema.error().message};
+    schema_.emplace(std::move(*schema));
+  }
+  schema_in_words_ = false;
+  corrections_ = 0;
   offers_subagents_ = request.subagents;
   begin_run(cancel);
   set_running(true);
@@ -435,8 +466,11 @@ Result<RunReport, RunError> SessionImpl::run(const RunRequest& request, const Ca
 }
 
 Result<RunReport, RunError> SessionImpl::run_message(const RunRequest& request) {
-  auto sent = send_user_message(to_utf8(request.text), request.recipe.empty() ? "user" : "recipe");
-  if (sent && !request.words.empty()) sent = send_user_message(to_utf8(request.words), "user");
+  const bool words = !request.words.empty();
+  const std::vector<Block> none;
+  auto sent = send_user_message(to_utf8(request.text), request.recipe.empty() ? "user" : "recipe",
+                                words ? none : request.media);
+  if (sent && words) sent = send_user_message(to_utf8(request.words), "user", request.media);
   if (sent) return run_turns();
   // A blocked message leaves nothing behind but the fact.
   std::erase_if(pending_, [](const Record& record) { return carries_message(record.type); });
@@ -511,6 +545,9 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
     auto more = Turn(*this).take();
     if (!more) return fail_run(more.error());
     if (*more) continue;
+    auto again = asks_for_fitting_answer();
+    if (!again) return fail_run(again.error());
+    if (*again) continue;
     auto decided = agent_stop();
     if (!decided) return fail_run(decided.error());
     go_on = decided->go_on;
@@ -518,6 +555,22 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
   }
   tell_short_stop(outcome);
   return end_run(outcome);
+}
+
+Result<bool, RunError> SessionImpl::asks_for_fitting_answer() {
+  if (!schema_ || stop_reason_ == StopReason::kRefusal) return false;
+  auto value = schema_->value_of(final_text_);
+  if (value) {
+    final_text_ = std::move(*value);
+    return false;
+  }
+  if (corrections_ >= kCorrectionsMax)
+    return RunError{RunError::Kind::kProvider, "the answer does not fit its schema, also when it was asked for again " +
+                                                   std::to_string(corrections_) + " times: " + value.error().message};
+  ++corrections_;
+  warn("the answer does not fit its schema (" + value.error().message + "): another one is asked for");
+  if (auto sent = send_user_message(AnswerSchema::correction(value.error()), "schema"); !sent) return sent.error();
+  return true;
 }
 
 Result<RunReport, RunError> SessionImpl::end_run(std::string_view outcome) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/agent/agent.h"
+#include "core/agent/answer_schema.h"
 #include "core/agent/firing.h"
 #include "core/agent/loading.h"
 
@@ -47,6 +48,8 @@ struct SessionSeed {
   std::shared_ptr<Account> account{};  // of the run that started it; null = each run has one of its own
 };
 
+// So often a run asks for an answer that fits its schema, after the first one that does not.
+inline constexpr std::uint32_t kCorrectionsMax = 2;
 // That many pauses of a provider in a row end the run.
 inline constexpr std::uint32_t kPausesMax = 8;
 
@@ -118,8 +121,11 @@ class SessionImpl final : public Session {
   void recover_open_calls();
   void begin_conversation();
   void add_settings();
-  Result<void, RunError> send_user_message(std::string text, std::string_view source);
-  void add_user_message(const std::string& text, std::string_view source);
+  Result<void, RunError> send_user_message(std::string text, std::string_view source,
+                                           const std::vector<Block>& media = {});
+  void add_user_message(const std::string& text, std::string_view source, const std::vector<Block>& media = {});
+  // The model can see what goes to it.
+  Result<void, RunError> check_media(const std::vector<Block>& media) const;
   void flush_receipts();
 
   // Of a turn that is recorded by itself.
@@ -133,6 +139,8 @@ class SessionImpl final : public Session {
   Result<RunReport, RunError> run_task(std::string_view prompt, const Outcome* started,
                                        const CancelToken& cancel);
   Result<RunReport, RunError> run_turns();
+  // True when the answer does not fit the schema, and another one was asked for.
+  Result<bool, RunError> asks_for_fitting_answer();
   Result<RunReport, RunError> run_message(const RunRequest& request);
   Result<RunReport, RunError> run_compaction(const RunRequest& request);
   Result<RunReport, RunError> end_compaction(const CompactionReport& report);
@@ -272,6 +280,9 @@ class SessionImpl final : public Session {
   // The hook that ended this run, with its reason: reported once; nothing of the run happens afterwards.
   std::optional<Outcome::Attributed> stopped_;
   std::string final_text_;
+  std::optional<AnswerSchema> schema_;  // of this run
+  bool schema_in_words_ = false;        // the provider does not hold to it
+  std::uint32_t corrections_ = 0;       // of answers that do not fit
   StopReason stop_reason_ = StopReason::kEndTurn;
   std::uint32_t pauses_ = 0;      // of the provider, in a row
   std::uint64_t sent_output_max_ = 0;  // tokens that the last answer could have, thinking included

@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/conversation/marked_rows.h"
+#include "core/conversation/visible_rows.h"
 
 namespace agentd {
 namespace {
@@ -97,7 +98,9 @@ ModelResult call_utility(const AgentParts& parts, Account& account, const Utilit
   ModelRequest request;
   request.model = wanted.model;
   request.system = wanted.system;
-  request.messages = wanted.messages;
+  const ModelInfo info = parts.models.find(wanted.model);
+  const VisibleRows visible(wanted.messages, info.images, info.documents);
+  request.messages = visible.rows();
   request.closing_text = wanted.closing_text;
   request.max_output_tokens = wanted.max_output_tokens;
   request.prompt_tokens = wanted.prompt_tokens;

@@ -7,6 +7,7 @@
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
 #include "core/conversation/marked_rows.h"
+#include "core/conversation/visible_rows.h"
 
 namespace agentd {
 namespace {
@@ -220,7 +221,13 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     offered_.clear();
     for (const ToolSpec& tool : tools) offered_.insert(tool.name);
     const MarkedRows marked({rows.begin(), rows.size()}, request.origins);
-    request.messages = marked.rows();
+    const ModelInfo info = parts_.models.find(request.model);
+    const VisibleRows visible(marked.rows(), info.images, info.documents);
+    request.messages = visible.rows();
+    if (session_.schema_ && session_.schema_in_words_)
+      request.system += (request.system.empty() ? "" : "\n\n") + session_.schema_->words();
+    else if (session_.schema_ && !session_.run_prompt_)
+      request.output_schema = session_.schema_->json();
     request.tools = tools;
     if (session_.pauses_ != 0) request.closing_text = kGoOn;
     if (session_.run_prompt_) request.closing_text = *session_.run_prompt_;
@@ -239,6 +246,13 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     }
     ModelError error = answer.error();
     if (!error.partial.text().empty()) half = error.partial;
+    // It may be the schema: no vendor holds to every one.
+    if (error.kind == ModelErrorKind::kInvalid && error.http_status == 400 && !request.output_schema.empty()) {
+      session_.schema_in_words_ = true;
+      session_.warn(error.message + "; the model is told the schema of its answer in words instead");
+      if (auto runs = session_.check_stopped(); !runs) return runs.error();
+      continue;
+    }
     if (error.kind == ModelErrorKind::kInterrupted && error.retryable && broken < kBrokenAnswersMax) {
       ++broken;
       RunEvent again(RunEvent::Type::kAnswerAgain);

@@ -311,6 +311,10 @@ constexpr KeySpec kKeys[] = {
      "Names for the anthropic-beta header. One that the model table knows for the model widens its "
      "window: "
      "context-1m-2025-08-07."},
+    {"providers.anthropic.cache", ValueType::kChoice, "5m",
+     "How long Anthropic keeps what requests have in common: 5m, 1h (a write costs more, and serves after a pause), or "
+     "off.",
+     "5m|1h|off"},
     {"providers.anthropic.max_retries",
      ValueType::kWhole,
      "2",

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/app/app.h"
+#include "core/base/base64.h"
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 
@@ -58,7 +59,7 @@ bool is_inside(const std::string& path, const std::vector<std::string>& roots) {
 }
 
 // Adds the file; false when the word names none.
-Result<bool> attach(std::string& out, std::set<std::string>& done, const std::string& name,
+Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::string& name,
                     const std::string& cwd, const std::vector<std::string>& roots) {
   if (name.empty() || name.find('\0') != std::string::npos) return false;
   std::error_code failed;
@@ -72,15 +73,59 @@ Result<bool> attach(std::string& out, std::set<std::string>& done, const std::st
                                      " lies outside of the workspace and is not attached; pipe it "
                                      "in: agentd run \"...\" < FILE"};
   if (!done.insert(path).second) return true;
-  auto bytes = read_file(path, kAttachedBytesMax);
+  auto bytes = read_file(path, kDocumentBytesMax);
   if (!bytes) return Error{Code::kInvalid, shown + " is not attached: " + bytes.error().message};
+  auto media = media_of(*bytes, name);
+  if (!media) return Error{Code::kInvalid, shown + " is not attached: " + media.error().message};
+  if (*media) {
+    out.media.push_back(std::move(**media));
+    return true;
+  }
+  if (bytes->size() > kAttachedBytesMax)
+    return Error{Code::kInvalid, shown + " is not attached: it has " + with_commas(bytes->size()) +
+                                     " bytes, and a text may have " + with_commas(kAttachedBytesMax)};
   AGENTD_TRY(const std::string text, as_text(std::move(*bytes), shown));
-  out += "\n\n--- " + name + " ---\n" + text + (text.ends_with('\n') ? "" : "\n") + "--- end of " +
+  out.text += "\n\n--- " + name + " ---\n" + text + (text.ends_with('\n') ? "" : "\n") + "--- end of " +
          name + " ---";
   return true;
 }
 
 }  // namespace
+
+Result<std::optional<Block>> media_of(std::string_view bytes, const std::string& name) {
+  using namespace std::string_view_literals;
+  constexpr std::pair<std::string_view, std::string_view> kTypes[] = {{"\x89PNG"sv, "image/png"},
+                                                                      {"\xff\xd8\xff"sv, "image/jpeg"},
+                                                                      {"GIF8"sv, "image/gif"},
+                                                                      {"%PDF-"sv, "application/pdf"}};
+  std::string_view type;
+  for (const auto& [magic, known] : kTypes)
+    if (bytes.starts_with(magic)) type = known;
+  if (bytes.starts_with("RIFF") && bytes.substr(8, 4) == "WEBP") type = "image/webp";
+  if (type.empty()) return std::optional<Block>();
+  Block block;
+  block.kind = type.starts_with("image/") ? BlockKind::kImage : BlockKind::kDocument;
+  const std::size_t most = block.kind == BlockKind::kImage ? kImageBytesMax : kDocumentBytesMax;
+  if (bytes.size() > most)
+    return Error{Code::kInvalid, "it has " + with_commas(bytes.size()) + " bytes, and " +
+                                     (block.kind == BlockKind::kImage ? "an image" : "a document") + " may have " +
+                                     with_commas(most)};
+  block.name = std::string(type);
+  if (block.kind == BlockKind::kDocument) block.text = std::filesystem::path(name).filename().string();
+  block.opaque = base64(bytes);
+  return std::optional(std::move(block));
+}
+
+Result<Block> image_in(const std::string& path) {
+  const std::string shown = one_line(path, kShownBytes);
+  auto bytes = read_file(path, kDocumentBytesMax);
+  if (!bytes) return Error{Code::kInvalid, "--image " + shown + ": " + bytes.error().message};
+  auto media = media_of(*bytes, path);
+  if (!media) return Error{Code::kInvalid, "--image " + shown + ": " + media.error().message};
+  if (!*media || (**media).kind != BlockKind::kImage)
+    return Error{Code::kInvalid, "--image " + shown + ": it is no PNG, JPEG, GIF or WebP picture"};
+  return std::move(**media);
+}
 
 bool is_piped(int fd) {
   struct stat info {};
@@ -108,8 +153,8 @@ std::string missing_sentence(const std::vector<std::string>& missing) {
 
 Result<WithFiles> with_files(const std::string& text, const std::string& cwd,
                              const std::vector<std::string>& roots) {
-  std::vector<std::string> missing;
-  std::string attached;
+  WithFiles attached;
+  std::vector<std::string>& missing = attached.missing;
   std::set<std::string> done;
   for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos; ++at) {
     if (at > 0 && std::string_view(" \t\n(\"'").find(text[at - 1]) == std::string_view::npos)
@@ -133,10 +178,11 @@ Result<WithFiles> with_files(const std::string& text, const std::string& cwd,
     if (std::find(missing.begin(), missing.end(), word) == missing.end())
       missing.push_back(std::move(word));
   }
-  if (text.size() + attached.size() > kMessageBytesMax)
+  if (text.size() + attached.text.size() > kMessageBytesMax)
     return Error{Code::kInvalid, "the attached files make the message longer than " +
                                      with_commas(kMessageBytesMax) + " bytes"};
-  return WithFiles{text + attached, std::move(missing)};
+  attached.text.insert(0, text);
+  return attached;
 }
 
 }  // namespace agentd::app

@@ -5,16 +5,20 @@
 // Threading: pure functions on descriptors and files.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/conversation/message.h"
 
 namespace agentd::app {
 
 inline constexpr std::size_t kMessageBytesMax = 8u << 20;
-inline constexpr std::size_t kAttachedBytesMax = 1u << 20;  // of one file
+inline constexpr std::size_t kAttachedBytesMax = 1u << 20;  // of one file of text
+inline constexpr std::size_t kImageBytesMax = 5u << 20;     // what all vendors take
+inline constexpr std::size_t kDocumentBytesMax = 24u << 20;  // 32 MiB as base64
 
 // A pipe, a socket or a file: something that was put there. Not a terminal, not /dev/null, not what
 // is closed.
@@ -24,8 +28,15 @@ bool is_piped(int fd);
 // kInvalid: more than kMessageBytesMax, or no text but a picture or another binary file.
 Result<std::string> piped_text(int fd, const std::function<void()>& waiting);
 
+// An image (PNG, JPEG, GIF, WebP) or a PDF document as a block of a message, called `name`. Absent when the bytes are
+// neither. kInvalid: they are more than a vendor takes.
+Result<std::optional<Block>> media_of(std::string_view bytes, const std::string& name);
+// The image in a file. kInvalid: it cannot be read, or is none.
+Result<Block> image_in(const std::string& path);
+
 struct WithFiles {
   std::string text;
+  std::vector<Block> media;          // images and documents among the files
   std::vector<std::string> missing;  // words as they stand, each once: "@nofile"
 };
 // "@nofile names no file here and was sent as it stands". REQUIRES: there is one.
@@ -33,7 +44,7 @@ std::string missing_sentence(const std::vector<std::string>& missing);
 
 // The text with the files behind it that it names: "@PATH" or @"A PATH" at the beginning of a word.
 // A word that names no file stays text, and is among `missing`. kInvalid: the file lies outside of
-// `roots`, is larger than kAttachedBytesMax or is binary.
+// `roots`, is too large, or is binary and neither an image nor a PDF document.
 Result<WithFiles> with_files(const std::string& text, const std::string& cwd,
                              const std::vector<std::string>& roots);
 

@@ -153,6 +153,10 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
     if (setup.name == kAnthropicName) options.auth_token = value(kBearerVariable);
     options.base_url = setup.url;
     options.betas = config.list("providers.anthropic.betas");
+    const std::string cache = config.text("providers.anthropic.cache");
+    options.cache = cache == "off" ? AnthropicCache::kOff
+                    : cache == "1h" ? AnthropicCache::kHour
+                                    : AnthropicCache::kMinutes;
     options.user_agent = "agentd/" AGENTD_VERSION;
     options.retry.retries = static_cast<std::uint32_t>(whole_of(config, setup.name, "max_retries"));
     options.idle_timeout = Milliseconds(whole_of(config, setup.name, "idle_timeout_ms"));

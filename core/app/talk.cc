@@ -13,7 +13,9 @@ namespace agentd::app {
 Talk::Talk(App& app, const Arguments& arguments, Config config)
     : app_(app), arguments_(arguments), config_(std::move(config)) {
   if (arguments.has("json")) style_ = Style::kJson;
-  if (arguments.has("result-only")) style_ = Style::kResultOnly;
+  // An answer that is held to a schema is for a program: what did not fit is not shown.
+  else if (arguments.has("result-only") || arguments.has("output-schema"))
+    style_ = Style::kResultOnly;
 }
 
 Result<std::unique_ptr<Talk>, Failure> Talk::begin(App& app, const Arguments& arguments,
@@ -145,8 +147,8 @@ void Talk::end(std::string_view reason) {
   session_.reset();
 }
 
-Result<std::string> attached(App& app, const Arguments& arguments, const std::string& text) {
-  if (text.find('@') == std::string::npos) return text;
+Result<WithFiles> attached(App& app, const Arguments& arguments, const std::string& text) {
+  if (text.find('@') == std::string::npos) return WithFiles{text, {}, {}};
   const std::string& cwd = app.surroundings().cwd;
   const auto config = app.config(arguments);
   std::vector<std::string> roots =
@@ -157,7 +159,7 @@ Result<std::string> attached(App& app, const Arguments& arguments, const std::st
     app.err().line("warning: " + neutral_line(missing_sentence(whole.missing), 2000));
     app.err().flush();
   }
-  return std::move(whole.text);
+  return whole;
 }
 
 }  // namespace agentd::app

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/app/approver.h"
+#include "core/app/message_input.h"
 #include "core/app/render.h"
 #include "core/app/wiring.h"
 
@@ -67,6 +68,6 @@ class Talk {
 
 // The text with the files of the workspace behind it that it names (message_input.h); names of none
 // are a warning.
-Result<std::string> attached(App& app, const Arguments& arguments, const std::string& text);
+Result<WithFiles> attached(App& app, const Arguments& arguments, const std::string& text);
 
 }  // namespace agentd::app

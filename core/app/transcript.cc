@@ -67,6 +67,8 @@ std::string block_text(const Block& block) {
       return cut(block.text);
     case BlockKind::kImage:
       return "(an image, " + block.name + ")";
+    case BlockKind::kDocument:
+      return "(a document, " + (block.text.empty() ? block.name : block.text) + ")";
   }
   return {};
 }
@@ -95,6 +97,8 @@ std::string block_markdown(const Block& block) {
       return fenced(block.text, "");
     case BlockKind::kImage:
       return "*(an image, " + block.name + ")*";
+    case BlockKind::kDocument:
+      return "*(a document, " + (block.text.empty() ? block.name : block.text) + ")*";
   }
   return {};
 }
@@ -136,6 +140,9 @@ void write_json_message(JsonWriter& out, const StoredRecord& record, const Messa
         break;
       case BlockKind::kImage:
         out.member("type", "image").member("media_type", block.name);
+        break;
+      case BlockKind::kDocument:
+        out.member("type", "document").member("media_type", block.name).optional("title", block.text);
         break;
     }
     out.end_object();

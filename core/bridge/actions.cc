@@ -34,7 +34,7 @@ const T* element(const agentd_list& list, std::uint32_t index) {
 Result<Block> copy_block(const agentd_block* raw, int depth) {
   if (raw->size < 8 || raw->size > kRecordMax) return bad("a block has an impossible size");
   const agentd_block from = normalised(raw);
-  if (from.kind < AGENTD_BLOCK_TEXT || from.kind > AGENTD_BLOCK_IMAGE)
+  if (from.kind < AGENTD_BLOCK_TEXT || from.kind > AGENTD_BLOCK_DOCUMENT)
     return bad("a block has the unknown kind " + std::to_string(from.kind));
   Block out;
   out.kind = static_cast<BlockKind>(from.kind);

@@ -43,6 +43,9 @@ void render_block(const agentd_block& block, std::string& out) {
     case AGENTD_BLOCK_IMAGE:
       line("(an image) ", view_of(block.name));
       break;
+    case AGENTD_BLOCK_DOCUMENT:
+      line("(a document) ", full_text(block).empty() ? view_of(block.name) : full_text(block));
+      break;
     default:
       break;
   }

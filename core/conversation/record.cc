@@ -33,12 +33,13 @@ constexpr std::array<std::pair<RecordType, std::string_view>, 20> kTypes{{
     {RecordType::kRunEnd, "run_end"},
 }};
 
-constexpr std::array<std::pair<BlockKind, std::string_view>, 5> kKinds{{
+constexpr std::array<std::pair<BlockKind, std::string_view>, 6> kKinds{{
     {BlockKind::kText, "text"},
     {BlockKind::kThinking, "thinking"},
     {BlockKind::kToolUse, "tool_use"},
     {BlockKind::kToolResult, "tool_result"},
     {BlockKind::kImage, "image"},
+    {BlockKind::kDocument, "document"},
 }};
 
 std::string_view name_of_kind(BlockKind kind) {

@@ -31,8 +31,8 @@ constexpr std::array<Text, 7> kMethodTexts{"",        "summary", "chunked", "hoo
                                            "replace", "prune",   "truncate"};
 constexpr std::array<Text, 4> kLevelTexts{"debug", "info", "warning", "error"};
 constexpr std::array<Text, 3> kGaugeSourceTexts{"", "estimate", "provider"};
-constexpr std::array<Text, 6> kBlockTexts{"",         "text",        "thinking",
-                                          "tool_use", "tool_result", "image"};
+constexpr std::array<Text, 7> kBlockTexts{"",         "text",        "thinking", "tool_use",
+                                          "tool_result", "image",    "document"};
 constexpr std::array<Text, 9> kStopTexts{"",           "end_turn",       "tool_use",
                                          "max_tokens", "stop_sequence",  "refusal",
                                          "pause_turn", "context_length", "interrupted"};
@@ -206,6 +206,7 @@ using Record = agentd_block;
 constexpr unsigned tag(unsigned kind) { return 1u << kind; }
 constexpr unsigned kReadable =
     tag(0) | tag(AGENTD_BLOCK_TEXT) | tag(AGENTD_BLOCK_THINKING) | tag(AGENTD_BLOCK_TOOL_RESULT);
+constexpr unsigned kMedia = tag(AGENTD_BLOCK_IMAGE) | tag(AGENTD_BLOCK_DOCUMENT);
 constexpr PayloadField flags(Text key, std::uint32_t bit, Text meaning) {
   return optional(flag(key, AT(flags), WIDE(flags), bit, meaning));
 }
@@ -221,8 +222,9 @@ constexpr PayloadField kFields[] = {
     tagged(tag(AGENTD_BLOCK_TOOL_USE), text("name", AT(name), "tool_use: the tool")),
     tagged(tag(AGENTD_BLOCK_TOOL_USE),
            json("input", AT(json), "tool_use: the input of the call")),
-    tagged(tag(AGENTD_BLOCK_IMAGE), text("media_type", AT(name), "image: image/png and the like")),
-    tagged(tag(AGENTD_BLOCK_IMAGE), text("data", AT(opaque), "image: base64")),
+    tagged(kMedia, text("media_type", AT(name), "image, document: image/png and the like")),
+    tagged(kMedia, text("data", AT(opaque), "image, document: base64")),
+    tagged(tag(AGENTD_BLOCK_DOCUMENT), optional(text("title", AT(text), "document: its name"))),
     tagged(kReadable, text("text", AT(text), "text, thinking, tool_result: the text")),
     tagged(tag(AGENTD_BLOCK_THINKING),
            optional(text("signature", AT(opaque), "thinking: the provider's signature"))),

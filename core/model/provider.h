@@ -58,6 +58,9 @@ struct ModelRequest {
   const Origins* origins = nullptr;
   bool may_call_tools = true;  // false: the tools are there for the history's sake alone
   std::uint64_t max_output_tokens = 16'384;
+  // A JSON Schema, an object, that the provider is to hold the answer to; empty = none. It may refuse one that
+  // it cannot hold to (kInvalid, 400).
+  std::string_view output_schema{};
   Thinking thinking{};
   // About how many tokens the whole prompt has; 0 = nobody has counted.
   std::uint64_t prompt_tokens = 0;

@@ -52,6 +52,9 @@ void add_block(const agentd_block& block, std::string& out) {
     case AGENTD_BLOCK_IMAGE:
       out.append("*(an image, ").append(view_of(block.name)).append(")*\n\n");
       break;
+    case AGENTD_BLOCK_DOCUMENT:
+      out.append("*(a document, ").append(view_of(block.name)).append(")*\n\n");
+      break;
   }  // thinking is the model's own
 }
 

@@ -6,13 +6,11 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kMessageOverhead = 4;
-// A picture of about a megapixel, as the providers count it.
-constexpr std::uint64_t kImageTokens = 1'600;
 
 }  // namespace
 
 std::uint64_t BpeEstimator::count_block(const agentd_block& block) const {
-  if (block.kind == AGENTD_BLOCK_IMAGE) return kImageTokens;
+  if (const std::uint64_t tokens = media_tokens(block); tokens != 0) return tokens;
   std::uint64_t tokens = bpe_.count(full_text(block)) + bpe_.count(view_of(block.name)) +
                          bpe_.count(view_of(block.json));
   if (block.kind == AGENTD_BLOCK_THINKING) tokens += bpe_.count(view_of(block.opaque));

@@ -9,22 +9,29 @@ namespace {
 
 constexpr std::uint64_t kBytesPerToken = 4;
 constexpr std::uint64_t kMessageOverhead = 4;
-// A picture of about a megapixel, as the providers count it.
 constexpr std::uint64_t kImageTokens = 1'600;
+constexpr std::uint64_t kDocumentBytesPerToken = 10;
 
-std::uint64_t block_bytes(const agentd_block& block, std::uint64_t& images) {
-  if (block.kind == AGENTD_BLOCK_IMAGE) {
-    ++images;
+std::uint64_t block_bytes(const agentd_block& block, std::uint64_t& media) {
+  if (const std::uint64_t tokens = media_tokens(block); tokens != 0) {
+    media += tokens;
     return 0;
   }
   std::uint64_t bytes = full_text(block).size() + block.name.len + block.json.len;
   if (block.kind == AGENTD_BLOCK_THINKING) bytes += block.opaque.len;
   const auto* const parts = static_cast<const agentd_block*>(block.parts.first);
-  for (std::uint32_t i = 0; i < block.parts.count; ++i) bytes += block_bytes(parts[i], images);
+  for (std::uint32_t i = 0; i < block.parts.count; ++i) bytes += block_bytes(parts[i], media);
   return bytes;
 }
 
 }  // namespace
+
+std::uint64_t media_tokens(const agentd_block& block) {
+  if (block.kind == AGENTD_BLOCK_IMAGE) return kImageTokens;
+  if (block.kind != AGENTD_BLOCK_DOCUMENT) return 0;
+  // Base64 has four letters for three bytes.
+  return std::max(kImageTokens, std::uint64_t{block.opaque.len} / 4 * 3 / kDocumentBytesPerToken);
+}
 
 std::uint64_t SimpleEstimator::count_text(std::string_view text) const {
   return (text.size() + kBytesPerToken - 1) / kBytesPerToken;
@@ -32,9 +39,9 @@ std::uint64_t SimpleEstimator::count_text(std::string_view text) const {
 
 std::uint64_t SimpleEstimator::count_row(const agentd_message& row) const {
   std::uint64_t bytes = 0;
-  std::uint64_t images = 0;
-  for (std::uint32_t i = 0; i < row.blocks.count; ++i) bytes += block_bytes(blocks_of(row)[i], images);
-  return (bytes + kBytesPerToken - 1) / kBytesPerToken + kMessageOverhead + images * kImageTokens;
+  std::uint64_t media = 0;
+  for (std::uint32_t i = 0; i < row.blocks.count; ++i) bytes += block_bytes(blocks_of(row)[i], media);
+  return (bytes + kBytesPerToken - 1) / kBytesPerToken + kMessageOverhead + media;
 }
 
 Gauge make_gauge(const BudgetPolicy& policy, std::uint64_t window, std::uint64_t max_output,

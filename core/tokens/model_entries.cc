@@ -161,6 +161,8 @@ class EntryReader {
       AGENTD_TRY(out.efforts, texts(name, value));
     } else if (name == "sampling") {
       AGENTD_TRY(out.sampling, yes_or_no(name, value));
+    } else if (name == "inputs") {
+      AGENTD_TRY_VOID(inputs(out, value));
     } else if (name == "prices") {
       AGENTD_TRY(out.prices, prices(value));
     } else if (name == "retires") {
@@ -173,7 +175,7 @@ class EntryReader {
 
   static std::vector<std::string> names_of(bool with_pattern) {
     std::vector<std::string> out{"encoding", "betas",   "thinking", "efforts",
-                                 "sampling", "retires", "prices"};
+                                 "sampling", "retires", "prices",  "inputs"};
     if (with_pattern) out.emplace_back("pattern");
     for (const WholeKey& key : kWholeKeys) out.emplace_back(key.name);
     for (const FractionKey& key : kFractionKeys) out.emplace_back(key.name);
@@ -221,6 +223,17 @@ class EntryReader {
       AGENTD_TRY(out.emplace_back(), text(name, item));
     }
     return out;
+  }
+
+  // What a message may hold beside text.
+  Result<void> inputs(Entry& out, const YamlNode& node) const {
+    AGENTD_TRY(const std::vector<std::string> names, texts("inputs", node));
+    out.images = out.documents = false;
+    for (const std::string& name : names) {
+      if (name != "image" && name != "pdf") return wrong(node, "inputs", "a list of image and pdf");
+      (name == "image" ? out.images : out.documents) = true;
+    }
+    return {};
   }
 
   Result<bool> yes_or_no(std::string_view name, const YamlNode& node) const {
@@ -313,6 +326,8 @@ void ModelEntries::Entry::apply(ModelInfo& to) const {
   take(thinking, to.thinking);
   take(efforts, to.efforts);
   take(sampling, to.sampling);
+  take(images, to.images);
+  take(documents, to.documents);
   take(window, to.base_window);
   take(max_output, to.max_output);
   take(output_reserve, to.output_reserve);

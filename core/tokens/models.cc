@@ -111,6 +111,11 @@ Result<ModelInfo> read_model(JsonView from, const ModelInfo& otherwise) {
   out.default_effort = std::string(from["default_effort"].string_or({}));
   out.thinking_off = std::string(from["thinking_off"].string_or({}));
   out.sampling = from["sampling"].bool_or(true);
+  if (const JsonView inputs = from["inputs"]; inputs.is_array()) {
+    const std::vector<std::string> names = texts_of(inputs);
+    out.images = std::find(names.begin(), names.end(), "image") != names.end();
+    out.documents = std::find(names.begin(), names.end(), "pdf") != names.end();
+  }
   out.retires = std::string(from["retires"].string_or({}));
   out.successor = std::string(from["successor"].string_or({}));
   out.assumed = from["assumed"].bool_or(false);

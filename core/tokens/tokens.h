@@ -29,7 +29,12 @@ class TokenEstimator {
   virtual std::uint64_t count_row(const agentd_message& row) const = 0;
 };
 
-// Bytes / 4, rounded up, and 4 for every message. An image counts 1,600.
+// About how many tokens an image or a document has for a model; 0 for other blocks. An image is taken for one of
+// about a megapixel, 1,600; a document has at least that, and a token for ten of its bytes: providers read the text of its
+// pages and look at them.
+std::uint64_t media_tokens(const agentd_block& block);
+
+// Bytes / 4, rounded up, and 4 for every message; media_tokens() for what is no text.
 class SimpleEstimator final : public TokenEstimator {
  public:
   std::string_view name() const override { return "simple"; }
@@ -67,6 +72,8 @@ struct ModelInfo {
   // Of kAdaptive: the provider's word that switches thinking off. "omit": it is off unless asked for.
   std::string thinking_off{};
   bool sampling = true;     // takes temperature and its kin
+  bool images = true;       // sees images
+  bool documents = false;   // reads PDF
   std::string retires{};    // YYYY-MM-DD, the first day on which requests fail; empty = not announced
   std::string successor{};  // what to use in its place
   bool assumed = false;     // the entry stands for names that the table does not know

@@ -9,6 +9,7 @@
 namespace agentd {
 namespace {
 
+constexpr std::size_t kRefusalBytes = 500;
 constexpr std::size_t kShownBytes = 80;  // of a stop reason
 
 Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
@@ -159,6 +160,10 @@ Result<void> AnthropicAnswer::on_block_stop(JsonView event) {
 void AnthropicAnswer::on_message_delta(JsonView event) {
   const std::string_view reason = event["delta"]["stop_reason"].string_or("");
   if (!reason.empty()) stop_reason_ = std::string(reason);
+  const JsonView details = event["delta"]["stop_details"];
+  if (const std::string_view why = details["category"].string_or(""); !why.empty()) refusal_ = std::string(why);
+  if (const std::string_view why = details["explanation"].string_or(""); !why.empty())
+    refusal_ += (refusal_.empty() ? "" : ": ") + std::string(why);
   read_usage(event["usage"]);
 }
 
@@ -201,6 +206,8 @@ Result<ModelResponse> AnthropicAnswer::finish() {
     response.note = "the provider ended the answer for a reason that agentd does not know, '" +
                     one_line(stop_reason_, kShownBytes) + "'" +
                     (dropped ? ": its tool calls are not run" : ": it may not be whole");
+  if (response.stop_reason == StopReason::kRefusal && !refusal_.empty())
+    response.note = "the provider gives a reason for the refusal: " + one_line(refusal_, kRefusalBytes);
   // Some servers that speak this format say end_turn beside a call.
   if (calls && response.stop_reason == StopReason::kEndTurn) response.stop_reason = StopReason::kToolUse;
   return response;

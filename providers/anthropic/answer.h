@@ -59,6 +59,7 @@ class AnthropicAnswer final : public StreamedAnswer {
   ModelSink& sink_;
   std::vector<Part> parts_;
   std::optional<Usage> usage_;
+  std::string refusal_;  // the category, and the explanation behind it
   std::string stop_reason_;
   std::optional<Reported> reported_;
   bool began_ = false;

@@ -12,6 +12,7 @@
 
 #include "core/model/provider.h"
 #include "core/net/http.h"
+#include "providers/anthropic/request.h"
 #include "providers/common/retry.h"
 
 namespace agentd {
@@ -26,7 +27,8 @@ struct AnthropicOptions {
   std::string version = "2023-06-01";                  // header anthropic-version
   std::vector<std::string> betas;                      // header anthropic-beta
   std::string user_agent = "agentd";
-  bool cache = true;  // marks the stable beginning of each request for the provider's prompt cache
+  // Marks the stable beginning of each request for the provider's prompt cache.
+  AnthropicCache cache = AnthropicCache::kMinutes;
   RetryPolicy retry;
   Milliseconds connect_timeout{10'000};
   Milliseconds idle_timeout{300'000};

@@ -20,7 +20,8 @@ bool sendable(const agentd_block& block) {
   switch (static_cast<BlockKind>(block.kind)) {
     case BlockKind::kText: return !is_blank(full_text(block));
     case BlockKind::kThinking:
-    case BlockKind::kImage: return block.opaque.len != 0;
+    case BlockKind::kImage:
+    case BlockKind::kDocument: return block.opaque.len != 0;
     case BlockKind::kToolUse:
     case BlockKind::kToolResult: return true;
   }
@@ -36,7 +37,7 @@ bool looks_like_object(std::string_view json) {
 
 class Writer {
  public:
-  Writer(JsonWriter& out, bool cache, const ThinkingFilter& keeps, std::string_view provider)
+  Writer(JsonWriter& out, AnthropicCache cache, const ThinkingFilter& keeps, std::string_view provider)
       : out_(out), cache_(cache), keeps_(keeps), provider_(provider) {}
 
   Result<void> write(const ModelRequest& request) {
@@ -60,7 +61,10 @@ class Writer {
 
  private:
   void cache_mark() {
-    if (cache_) out_.key("cache_control").begin_object().member("type", "ephemeral").end_object();
+    if (cache_ == AnthropicCache::kOff) return;
+    out_.key("cache_control").begin_object().member("type", "ephemeral");
+    if (cache_ == AnthropicCache::kHour) out_.member("ttl", "1h");
+    out_.end_object();
   }
 
   void write_limits(const ModelRequest& request) {
@@ -81,8 +85,13 @@ class Writer {
         out_.key("thinking").begin_object().member("type", thinking.off).end_object();
         break;
     }
-    if (thinking.effort.empty()) return;
-    out_.key("output_config").begin_object().member("effort", thinking.effort).end_object();
+    if (thinking.effort.empty() && request.output_schema.empty()) return;
+    out_.key("output_config").begin_object().optional("effort", thinking.effort);
+    if (!request.output_schema.empty()) {
+      out_.key("format").begin_object().member("type", "json_schema");
+      out_.key("schema").raw(request.output_schema).end_object();
+    }
+    out_.end_object();
   }
 
   // The budget is at least the provider's minimum, and less than max_tokens; where both cannot be, the
@@ -197,7 +206,8 @@ class Writer {
       case BlockKind::kThinking: return write_thinking(block);
       case BlockKind::kToolUse: return write_tool_use(block, mark);
       case BlockKind::kToolResult: return write_tool_result(block, mark);
-      case BlockKind::kImage: return write_image(block, mark);
+      case BlockKind::kImage:
+      case BlockKind::kDocument: return write_media(block, mark);
     }
   }
 
@@ -244,27 +254,29 @@ class Writer {
   }
 
   void write_part(const agentd_block& part) {
-    if (part.kind == AGENTD_BLOCK_IMAGE) return write_image(part, false);
+    if (is_media(part)) return write_media(part, false);
     if (part.kind == AGENTD_BLOCK_TEXT) return write_text(full_text(part), false);
   }
 
-  void write_image(const agentd_block& block, bool mark) {
-    out_.begin_object().member("type", "image").key("source").begin_object();
+  void write_media(const agentd_block& block, bool mark) {
+    const bool document = block.kind == AGENTD_BLOCK_DOCUMENT;
+    out_.begin_object().member("type", document ? "document" : "image").key("source").begin_object();
     out_.member("type", "base64").member("media_type", view_of(block.name));
     out_.member("data", view_of(block.opaque)).end_object();
+    if (document) out_.optional("title", full_text(block));
     if (mark) cache_mark();
     out_.end_object();
   }
 
   JsonWriter& out_;
-  const bool cache_;
+  const AnthropicCache cache_;
   const ThinkingFilter& keeps_;
   const std::string_view provider_;
 };
 
 }  // namespace
 
-Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, bool cache,
+Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, AnthropicCache cache,
                                      const ThinkingFilter& keeps, std::string_view provider) {
   return Writer(out, cache, keeps, provider).write(request);
 }

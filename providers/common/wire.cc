@@ -11,8 +11,8 @@ namespace agentd {
 bool is_text(const agentd_block& block) {
   return block.kind == AGENTD_BLOCK_TEXT && !is_blank(full_text(block));
 }
-bool is_image(const agentd_block& block) {
-  return block.kind == AGENTD_BLOCK_IMAGE && block.opaque.len != 0;
+bool is_media(const agentd_block& block) {
+  return (block.kind == AGENTD_BLOCK_IMAGE || block.kind == AGENTD_BLOCK_DOCUMENT) && block.opaque.len != 0;
 }
 bool is_call(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_USE; }
 bool is_result(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_RESULT; }
@@ -23,6 +23,15 @@ Result<void> check_schema(const ToolSpec& tool) {
   if (schema && schema->root().is_object()) return {};
   return Error{Code::kInvalid, "the input schema of tool '" + one_line(tool.name, 80) + "' from " +
                                    one_line(tool.origin, 80) + " is not a JSON object"};
+}
+
+std::string data_url(const agentd_block& media) {
+  return "data:" + std::string(view_of(media.name)) + ";base64," + std::string(view_of(media.opaque));
+}
+
+std::string_view title_of(const agentd_block& document) {
+  const std::string_view title = full_text(document);
+  return title.empty() ? std::string_view("document") : title;
 }
 
 std::span<const agentd_block> block_span(const agentd_message& row) {

@@ -19,7 +19,7 @@ constexpr std::string_view kNoText = "(no text)";
 constexpr std::string_view kNoSignature = "skip_thought_signature_validator";
 
 bool is_sent(const agentd_block& block) {
-  return is_text(block) || is_image(block) || is_call(block) || is_result(block);
+  return is_text(block) || is_media(block) || is_call(block) || is_result(block);
 }
 
 class Writer {
@@ -79,6 +79,8 @@ class Writer {
     } else if (thinking.mode == Thinking::Mode::kOff) {
       out_.key("thinkingConfig").begin_object().member("thinkingBudget", 0).end_object();
     }
+    if (!request_.output_schema.empty())
+      out_.member("responseMimeType", "application/json").key("responseJsonSchema").raw(request_.output_schema);
     out_.end_object();
   }
 
@@ -177,7 +179,7 @@ class Writer {
     for (const agentd_message* row : group.rows)
       for (const agentd_block& block : block_span(*row)) {
         if (is_text(block)) write_text(full_text(block));
-        if (is_image(block)) write_image(block);
+        if (is_media(block)) write_media(block);
       }
     if (!closing.empty()) write_text(closing);
     end();
@@ -196,12 +198,12 @@ class Writer {
                 text.empty() ? std::string(kNoText) : text);
     out_.end_object().end_object().end_object();
     for (const agentd_block& part : part_span(result))
-      if (is_image(part)) write_image(part);
+      if (is_media(part)) write_media(part);
   }
 
-  void write_image(const agentd_block& image) {
+  void write_media(const agentd_block& media) {
     out_.begin_object().key("inlineData").begin_object();
-    out_.member("mimeType", view_of(image.name)).member("data", view_of(image.opaque));
+    out_.member("mimeType", view_of(media.name)).member("data", view_of(media.opaque));
     out_.end_object().end_object();
   }
 

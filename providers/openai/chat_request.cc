@@ -9,6 +9,7 @@
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "providers/common/wire.h"
+#include "providers/openai/answer_schema.h"
 
 namespace agentd {
 namespace {
@@ -52,6 +53,12 @@ class Writer {
             thinking.mode == Thinking::Mode::kOff ? thinking.off : thinking.effort;
         dialect_.effort && !effort.empty())
       out_.member("reasoning_effort", effort);
+    if (!request_.output_schema.empty()) {
+      out_.key("response_format").begin_object().member("type", "json_schema");
+      out_.key("json_schema").begin_object();
+      write_answer_schema(out_, request_.output_schema);
+      out_.end_object().end_object();
+    }
     AGENTD_TRY_VOID(write_tools());
     write_messages(groups, closing);
     out_.end_object();
@@ -61,7 +68,7 @@ class Writer {
  private:
   // Thinking alone is no reason for a message.
   static bool sends(const agentd_message&, const agentd_block& block) {
-    return is_text(block) || is_image(block) || is_call(block) || is_result(block);
+    return is_text(block) || is_media(block) || is_call(block) || is_result(block);
   }
 
   Result<void> write_tools() {
@@ -182,32 +189,36 @@ class Writer {
   }
 
   void write_user(const WireGroup& group, std::string_view closing) {
-    std::vector<const agentd_block*> images;
+    std::vector<const agentd_block*> media;
     for (const agentd_block* result : blocks_of(group, is_result)) {
       out_.begin_object()
           .member("role", "tool")
           .member("tool_call_id", id_of(view_of(result->call_id)));
       out_.member("content", text_of_result(*result)).end_object();
       for (const agentd_block& part : part_span(*result))
-        if (is_image(part)) images.push_back(&part);
+        if (is_media(part)) media.push_back(&part);
     }
-    for (const agentd_block* own : blocks_of(group, is_image)) images.push_back(own);
+    for (const agentd_block* own : blocks_of(group, is_media)) media.push_back(own);
     std::string text = texts_of(blocks_of(group, is_text));
     if (!closing.empty()) text.append(text.empty() ? "" : "\n\n").append(closing);
-    if (images.empty()) {
+    if (media.empty()) {
       if (!text.empty()) write_plain("user", text);
       return;
     }
     out_.begin_object().member("role", "user").key("content").begin_array();
     if (!text.empty()) out_.begin_object().member("type", "text").member("text", text).end_object();
-    for (const agentd_block* image : images) write_image(*image);
+    for (const agentd_block* one : media) write_media(*one);
     out_.end_array().end_object();
   }
 
-  void write_image(const agentd_block& image) {
-    out_.begin_object().member("type", "image_url").key("image_url").begin_object();
-    out_.member("url", "data:" + std::string(view_of(image.name)) + ";base64," +
-                           std::string(view_of(image.opaque)));
+  void write_media(const agentd_block& media) {
+    if (media.kind == AGENTD_BLOCK_DOCUMENT) {
+      out_.begin_object().member("type", "file").key("file").begin_object();
+      out_.member("filename", title_of(media)).member("file_data", data_url(media));
+    } else {
+      out_.begin_object().member("type", "image_url").key("image_url").begin_object();
+      out_.member("url", data_url(media));
+    }
     out_.end_object().end_object();
   }
 

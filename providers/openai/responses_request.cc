@@ -7,6 +7,7 @@
 
 #include "core/base/bytes.h"
 #include "providers/common/wire.h"
+#include "providers/openai/answer_schema.h"
 
 namespace agentd {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::uint64_t kOutputTokensMin = 16;
 constexpr std::string_view kNoText = "(no text)";
 
 bool is_sent(const agentd_block& block) {
-  return is_text(block) || is_image(block) || is_call(block) || is_result(block);
+  return is_text(block) || is_media(block) || is_call(block) || is_result(block);
 }
 
 class Writer {
@@ -40,6 +41,11 @@ class Writer {
     out_.member("max_output_tokens",
                 std::max(request_.max_output_tokens, kOutputTokensMin) + thinking.room);
     write_reasoning(thinking);
+    if (!request_.output_schema.empty()) {
+      out_.key("text").begin_object().key("format").begin_object().member("type", "json_schema");
+      write_answer_schema(out_, request_.output_schema);
+      out_.end_object().end_object();
+    }
     // Requests of one conversation begin alike: they are kept where one finds the other's cache.
     out_.optional("prompt_cache_key", request_.conversation_id);
     AGENTD_TRY_VOID(write_tools());
@@ -170,7 +176,7 @@ class Writer {
     };
     for (const agentd_message* row : group.rows)
       for (const agentd_block& block : block_span(*row)) {
-        if (!is_text(block) && !is_image(block)) continue;
+        if (!is_text(block) && !is_media(block)) continue;
         begin();
         write_part(block);
       }
@@ -202,7 +208,7 @@ class Writer {
     const auto parts = part_span(result);
     const bool blank = is_blank(full_text(result));
     const bool plain = std::none_of(parts.begin(), parts.end(), [](const agentd_block& part) {
-      return is_text(part) || is_image(part);
+      return is_text(part) || is_media(part);
     });
     if (plain) {
       out_.member("output", blank ? kNoText : full_text(result)).end_object();
@@ -211,16 +217,19 @@ class Writer {
     out_.key("output").begin_array();
     if (!blank) write_text_part(full_text(result));
     for (const agentd_block& part : parts)
-      if (is_text(part) || is_image(part)) write_part(part);
+      if (is_text(part) || is_media(part)) write_part(part);
     out_.end_array().end_object();
   }
 
   void write_part(const agentd_block& block) {
     if (is_text(block)) return write_text_part(full_text(block));
+    if (block.kind == AGENTD_BLOCK_DOCUMENT) {
+      out_.begin_object().member("type", "input_file").member("filename", title_of(block));
+      out_.member("file_data", data_url(block)).end_object();
+      return;
+    }
     out_.begin_object().member("type", "input_image").member("detail", "auto");
-    out_.member("image_url", "data:" + std::string(view_of(block.name)) + ";base64," +
-                                 std::string(view_of(block.opaque)));
-    out_.end_object();
+    out_.member("image_url", data_url(block)).end_object();
   }
 
   void write_text_part(std::string_view text) {

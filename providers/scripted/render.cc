@@ -19,6 +19,7 @@ std::string_view kind_name(std::uint16_t kind) {
     case BlockKind::kToolUse: return "tool_use";
     case BlockKind::kToolResult: return "tool_result";
     case BlockKind::kImage: return "image";
+    case BlockKind::kDocument: return "document";
   }
   return "unknown";
 }
@@ -32,7 +33,7 @@ void add_block(std::string& out, const agentd_block& block) {
     out.append("call ").append(view_of(block.name)).append(" ").append(view_of(block.json)).append("\n");
   if (block.kind == AGENTD_BLOCK_TOOL_RESULT)
     add_line(out, (block.flags & AGENTD_BLOCK_ERROR) != 0 ? "result (error)" : "result");
-  if (block.kind == AGENTD_BLOCK_IMAGE) add_line(out, view_of(block.name));
+  if (is_media(block)) add_line(out, view_of(block.name));
   add_line(out, full_text(block));
   for (const agentd_block& part : part_span(block)) add_block(out, part);
 }

@@ -218,6 +218,8 @@ TEST_P(ExitCodes, AreThoseOfThePage) {
   AGENTD_ASSERT(::unlink((program_.home() + "/hooks/hang.yaml").c_str()) == 0);
   expect(4, code_of(command({"--resume", "01ARZ3NDEKTSV4RRFFQ69G5FAV"})));
   expect(5, code_of(command(), "- error: {kind: auth}\n"));
+  expect(8, code_of(command({"--max-run-tokens", "1"})));
+  expect(8, code_of(command({"--max-turns", "1", "--allow", "*"}), kTurns));
   {
     Running first =
         program_.start(scripted({"run", "--follow", "--allow", "bash", "wait"},

@@ -133,7 +133,7 @@ Result<void> write(JsonWriter& out, const ModelRequest& request, const std::stri
   if (api == "chat") return write_chat_request(out, request, openai_hosts().front().chat, "openai");
   if (api == "responses") return write_responses_request(out, request, "openai", {});
   if (api == "generateContent") return write_google_request(out, request, "google", {});
-  return write_anthropic_request(out, request, true);
+  return write_anthropic_request(out, request, AnthropicCache::kMinutes);
 }
 
 bool print(TestRequest& request, const std::string& api) {

@@ -83,7 +83,7 @@ std::string thinking_refusal(JsonView body, const Model* model) {
   if (type != "adaptive" && type != "enabled" && thinking["display"].exists())
     return "thinking." + type + ".display: Extra inputs are not permitted";
   const std::string effort(body["output_config"]["effort"].string_or(""));
-  if (!body["output_config"].exists() || model == nullptr) return {};
+  if (!body["output_config"]["effort"].exists() || model == nullptr) return {};
   if (model->efforts.empty()) return "This model does not support the effort parameter.";
   if (!lists(model->efforts, effort)) return "output_config.effort: '" + effort + "' is not supported";
   const bool strong = effort == "xhigh" || effort == "max";
@@ -135,7 +135,11 @@ std::string block_refusal(JsonView block, const std::string& at, bool assistant,
         if (std::string why = text_refusal(content.at(i)["text"].string_or("")); !why.empty()) return why;
     return "";
   }
-  return type == "image" ? "" : at + ": unknown type " + type;
+  if (type != "image" && type != "document") return at + ": unknown type " + type;
+  const JsonView source = block["source"];
+  const std::string media(source["media_type"].string_or(""));
+  const bool fits = type == "image" ? media.starts_with("image/") : media == "application/pdf";
+  return fits && !source["data"].string_or("").empty() ? "" : at + "." + type + ".source: invalid media_type or data";
 }
 
 std::string messages_refusal(JsonView body, const AnthropicRules& rules) {

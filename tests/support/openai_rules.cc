@@ -59,7 +59,10 @@ std::string chat_content_refusal(JsonView content, bool user, const std::string&
     if (type == "image_url" &&
         !content.at(i)["image_url"]["url"].string_or("").starts_with("data:image/"))
       return at + ".content: no image";
-    if (type != "text" && type != "image_url") return at + ".content: unknown type";
+    if (type == "file" &&
+        !content.at(i)["file"]["file_data"].string_or("").starts_with("data:application/pdf;base64,"))
+      return at + ".content: a file needs file_data";
+    if (type != "text" && type != "image_url" && type != "file") return at + ".content: unknown type";
   }
   return {};
 }
@@ -134,7 +137,7 @@ std::string item_refusal(JsonView item, std::string_view model, const OpenAiRule
       const std::string_view part = content.at(i)["type"].string_or("");
       if (part == "input_text" && content.at(i)["text"].string_or("").empty())
         return at + ".content: empty text";
-      if (!is_one_of(part, {"input_text", "input_image"})) return at + ".content: unknown type";
+      if (!is_one_of(part, {"input_text", "input_image", "input_file"})) return at + ".content: unknown type";
     }
     return {};
   }

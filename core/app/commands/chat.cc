@@ -215,14 +215,20 @@ class Chat {
     if (!whole)
       code_ = app_.fail(kExitUsage, whole.error().message);
     else
-      run({*whole});
+      run(message(*whole));
+  }
+
+  static RunRequest message(WithFiles whole) {
+    RunRequest out{std::move(whole.text)};
+    out.media = std::move(whole.media);
+    return out;
   }
 
   void run(const RunRequest& request) {
     const auto report = talk_.session().run(request, signals_.next());
     talk_.settle();
     if (!report) return failed(report.error());
-    code_ = kExitOk;
+    code_ = report->outcome == "max_turns" ? kExitLimit : kExitOk;
     if (!app_.surroundings().input_tty) talk_.footer(*report);
     if (request.compaction_run) tell_compaction(*report);
     if (const auto why = talk_.engine().recipe_failure()) code_ = app_.fail(kExitFailure, *why);

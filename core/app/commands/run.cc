@@ -1,27 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <csignal>
 
+#include "core/agent/answer_schema.h"
 #include "core/app/commands/commands.h"
 #include "core/app/compaction_text.h"
 #include "core/app/exit_codes.h"
 #include "core/app/message_input.h"
 #include "core/app/signals.h"
+#include "core/app/stream_input.h"
 #include "core/app/talk.h"
 #include "core/base/bytes.h"
+#include "core/base/file.h"
 
 namespace agentd::app {
 namespace {
 
+constexpr std::size_t kSchemaBytesMax = 1u << 20;
+constexpr std::string_view kStreamJson = "stream-json";
+
+// What goes out in one run, before a recipe's text is put in front of it.
+struct Wanted {
+  std::string text;
+  std::vector<Block> media;
+  std::string schema;
+};
+
 // The user's message: the words, the files that they name, and what was piped in.
-Result<std::string> message_of(App& app, const Arguments& arguments) {
+Result<WithFiles> message_of(App& app, const Arguments& arguments) {
   std::vector<std::string> words = arguments.words();
   const int input = app.surroundings().input;
   const bool dash = !words.empty() && words.back() == "-";
   if (dash) words.pop_back();
-  const bool needs_input = dash || (words.empty() && !arguments.has("recipe"));
+  const bool needs_input = dash || (words.empty() && !arguments.has("recipe") && !arguments.has("image"));
   if (needs_input && !dash && app.surroundings().input_tty)
     return Error{Code::kInvalid, "what should be done? agentd run \"...\", or 'agentd run --help'"};
-  AGENTD_TRY(std::string text, attached(app, arguments, to_utf8(join(words, " "))));
+  AGENTD_TRY(WithFiles out, attached(app, arguments, to_utf8(join(words, " "))));
+  for (const std::string& path : arguments.values("image")) {
+    const bool whole = path.starts_with('/');
+    AGENTD_TRY(out.media.emplace_back(), image_in(whole ? path : app.surroundings().cwd + "/" + path));
+  }
   if (needs_input || is_piped(input)) {
     const auto waiting = [&] {
       if (dash) return;
@@ -31,17 +48,36 @@ Result<std::string> message_of(App& app, const Arguments& arguments) {
       app.err().flush();
     };
     AGENTD_TRY(const std::string piped, piped_text(input, waiting));
-    if (!is_blank(piped)) text += (text.empty() ? "" : "\n\n") + piped;
+    if (!is_blank(piped)) out.text += (out.text.empty() ? "" : "\n\n") + piped;
   }
-  if (is_blank(text) && !arguments.has("recipe"))
+  if (is_blank(out.text) && out.media.empty() && !arguments.has("recipe"))
     return Error{Code::kInvalid, "the message is empty"};
-  return text;
+  return out;
+}
+
+// The schema that --output-schema names; empty = none.
+Result<std::string> schema_of(App& app, const Arguments& arguments) {
+  if (!arguments.has("output-schema")) return std::string();
+  const std::string path = arguments.value("output-schema");
+  const std::string shown = "--output-schema " + one_line(path, 200) + ": ";
+  const auto text = read_file(path.starts_with('/') ? path : app.surroundings().cwd + "/" + path, kSchemaBytesMax);
+  if (!text) return Error{Code::kInvalid, shown + text.error().message};
+  const auto schema = AnswerSchema::read(*text);
+  if (!schema) return Error{Code::kInvalid, shown + schema.error().message};
+  return schema->json();
 }
 
 // What is sent: the message, or the recipe's text and the message behind it.
-Result<RunRequest> request_of(Talk& talk, const std::string& message) {
-  if (talk.engine().recipe() == nullptr) return RunRequest{message};
-  return talk.engine().recipe_run(talk.session().conversation_id(), message);
+Result<RunRequest> request_of(Talk& talk, const Wanted& wanted) {
+  RunRequest out{wanted.text};
+  if (talk.engine().recipe() != nullptr) {
+    AGENTD_TRY(out, talk.engine().recipe_run(talk.session().conversation_id(), wanted.text));
+  }
+  if (out.compaction_run && (!wanted.media.empty() || !wanted.schema.empty()))
+    return Error{Code::kInvalid, "a recipe that replaces the conversation by a summary takes no images, documents or schema"};
+  out.media = wanted.media;
+  out.output_schema = wanted.schema;
+  return out;
 }
 
 // A recipe that puts its answer in the conversation's place needs one that has something in it.
@@ -92,14 +128,66 @@ int ended(App& app, Talk& talk, const RunError& error, int signal) {
   return code;
 }
 
+// One run, and what is told of it.
+int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, const CancelToken& cancel) {
+  const auto request = request_of(talk, wanted);
+  if (!request) return app.fail(kExitUsage, request.error().message);
+  const auto report = talk.session().run(*request, cancel);
+  if (!report) return ended(app, talk, report.error(), signals.caught());
+  if (talk.style() == Talk::Style::kResultOnly) app.out().line(neutral(report->final_text));
+  talk.footer(*report);
+  int code = tell_compaction(app, talk, *report);
+  if (code == kExitOk && report->outcome == "max_turns") code = kExitLimit;
+  if (const auto failed = talk.engine().recipe_failure()) code = app.fail(kExitFailure, *failed);
+  return code;
+}
+
+// A run for each line of standard input, until its end. A line that is no message is told, and the next one is read.
+int run_stream(App& app, Talk& talk, const std::string& schema, SignalScope& signals, const CancelToken& cancel) {
+  LineReader lines(app.surroundings().input);
+  int code = kExitOk;
+  for (;;) {
+    auto line = lines.next(cancel);
+    if (line && !*line) return cancel.cancelled() ? signal_exit(signals.caught()) : code;
+    if (!line && line.error().code != Code::kInvalid) return app.fail(kExitFailure, line.error().message);
+    if (line && is_blank(**line)) continue;
+    auto message = line ? read_stream_message(**line) : Result<StreamMessage>(line.error());
+    if (!message) {
+      code = app.fail(kExitUsage, "line " + std::to_string(lines.number()) + " of standard input was passed over: " +
+                                      message.error().message);
+      continue;
+    }
+    const int ran = run_once(app, talk, {to_utf8(message->text), std::move(message->media), schema}, signals, cancel);
+    if (ran != kExitOk) code = ran;
+    app.out().flush();
+    if (cancel.cancelled()) return code;
+  }
+}
+
+// What options say together.
+Result<void> check_options(const Arguments& arguments) {
+  if (arguments.has("arg") && !arguments.has("recipe"))
+    return Error{Code::kInvalid, "--arg fills in a recipe: name one with --recipe NAME"};
+  if (!arguments.has("input-format")) return {};
+  const std::string format = arguments.value("input-format");
+  if (format != "text" && format != kStreamJson)
+    return Error{Code::kInvalid, "--input-format takes text or stream-json, not '" + one_line(format, 60) + "'"};
+  if (format == kStreamJson && (!arguments.words().empty() || arguments.has("image") || arguments.has("recipe")))
+    return Error{Code::kInvalid, "with --input-format stream-json all messages come by standard input: leave out QUERY, "
+                                 "--image and --recipe"};
+  return {};
+}
+
 }  // namespace
 
 int run_command(App& app, const Arguments& arguments) {
   // Before anything is built: a mistake here must cost nothing.
-  const Result<std::string> message = message_of(app, arguments);
+  if (auto checked = check_options(arguments); !checked) return app.fail(kExitUsage, checked.error().message);
+  const Result<std::string> schema = schema_of(app, arguments);
+  if (!schema) return app.fail(kExitUsage, schema.error().message);
+  const bool streams = arguments.has("input-format") && arguments.value("input-format") == kStreamJson;
+  Result<WithFiles> message = streams ? Result<WithFiles>(WithFiles{}) : message_of(app, arguments);
   if (!message) return app.fail(kExitUsage, message.error().message);
-  if (arguments.has("arg") && !arguments.has("recipe"))
-    return app.fail(kExitUsage, "--arg fills in a recipe: name one with --recipe NAME");
   SignalScope signals;
   const CancelToken cancel = signals.next();
   auto talk = Talk::begin(app, arguments, true, true);
@@ -112,20 +200,9 @@ int run_command(App& app, const Arguments& arguments) {
       !(*talk)->has_messages())
     return app.fail(kExitUsage,
                     "nothing was said in that conversation: there is nothing to compact");
-  const auto request = request_of(**talk, *message);
-  if (!request) return app.fail(kExitUsage, request.error().message);
-  const auto report = (*talk)->session().run(*request, cancel);
-  int code = kExitOk;
-  if (!report) {
-    code = ended(app, **talk, report.error(), signals.caught());
-  } else {
-    if ((*talk)->style() == Talk::Style::kResultOnly) app.out().line(neutral(report->final_text));
-    (*talk)->footer(*report);
-    code = tell_compaction(app, **talk, *report);
-    if (code == kExitOk && report->outcome == "max_turns") code = kExitLimit;
-    if (const auto failed = (*talk)->engine().recipe_failure())
-      code = app.fail(kExitFailure, *failed);
-  }
+  const int code = streams ? run_stream(app, **talk, *schema, signals, cancel)
+                           : run_once(app, **talk, {std::move(message->text), std::move(message->media), *schema},
+                                      signals, cancel);
   (*talk)->end(code == kExitOk ? "exit" : "error");
   return code;
 }

@@ -67,14 +67,16 @@ Result<Block> tool_result_of(JsonView from) {
   return result;
 }
 
-Result<Block> image_of(JsonView from) {
+Result<Block> media_of(JsonView from, BlockKind kind) {
   const JsonView source = from["source"].is_object() ? from["source"] : from;
-  Block image;
-  image.kind = BlockKind::kImage;
-  image.name = std::string(text_of(source, {"media_type"}));
-  image.opaque = std::string(text_of(source, {"data"}));
-  if (image.name.empty() || image.opaque.empty()) return bad("an image needs media_type and data");
-  return image;
+  Block media;
+  media.kind = kind;
+  media.name = std::string(text_of(source, {"media_type"}));
+  media.opaque = std::string(text_of(source, {"data"}));
+  if (kind == BlockKind::kDocument) media.text = std::string(text_of(from, {"title"}));
+  if (media.name.empty() || media.opaque.empty())
+    return bad("an image or a document needs media_type and data");
+  return media;
 }
 
 Result<Block> block_of(JsonView from) {
@@ -90,10 +92,11 @@ Result<Block> block_of(JsonView from) {
   }
   if (type == "tool_use") return tool_use_of(from);
   if (type == "tool_result") return tool_result_of(from);
-  if (type == "image") return image_of(from);
+  if (type == "image") return media_of(from, BlockKind::kImage);
+  if (type == "document") return media_of(from, BlockKind::kDocument);
   if (type != "thinking")
     return bad("the block type " + in_quotes(type) +
-               " is not text, thinking, tool_use, tool_result or image");
+               " is not text, thinking, tool_use, tool_result, image or document");
   if (!has_text(from, {"text", "thinking"})) return bad("a thinking block needs a text");
   Block thinking = Block::of_text(std::string(text_of(from, {"text", "thinking"})));
   thinking.kind = BlockKind::kThinking;

@@ -257,6 +257,7 @@ AGENTD_VIEW_BIT(is_pruned, flags, AGENTD_BLOCK_PRUNED)
   return kind() == AGENTD_BLOCK_TOOL_RESULT;
 }
 [[nodiscard]] constexpr bool is_image() const noexcept { return kind() == AGENTD_BLOCK_IMAGE; }
+[[nodiscard]] constexpr bool is_document() const noexcept { return kind() == AGENTD_BLOCK_DOCUMENT; }
 [[nodiscard]] block_list parts() const noexcept;
 }
 ;

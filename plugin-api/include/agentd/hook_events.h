@@ -212,6 +212,7 @@ typedef struct agentd_envelope {
 #define AGENTD_BLOCK_TOOL_USE 3    /* name, call_id, json = the input as the model wrote it          */
 #define AGENTD_BLOCK_TOOL_RESULT 4 /* call_id, text; parts = further blocks (images)                 */
 #define AGENTD_BLOCK_IMAGE 5       /* name = media type, opaque = base64 bytes                       */
+#define AGENTD_BLOCK_DOCUMENT 6    /* the same; text = its title. Since 1.1                          */
 
 #define AGENTD_BLOCK_ERROR 1u  /* flags: a TOOL_RESULT that reports a failure                        */
 #define AGENTD_BLOCK_ELIDED 2u /* text is a prefix of full_len bytes; read on with store->read_blob  */

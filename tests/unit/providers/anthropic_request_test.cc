@@ -12,7 +12,8 @@ using testing::TestRequest;
 
 std::string body_of(TestRequest& request, bool cache = false) {
   JsonWriter out;
-  const auto written = write_anthropic_request(out, request.value(), cache);
+  const auto written =
+      write_anthropic_request(out, request.value(), cache ? AnthropicCache::kMinutes : AnthropicCache::kOff);
   EXPECT_TRUE(written) << written.error().message;
   const auto document = JsonDocument::parse(out.text());
   EXPECT_TRUE(document) << out.text();
@@ -53,6 +54,43 @@ TEST(AnthropicRequest, MarksSystemToolsAndTheLastMessageForTheCache) {
   EXPECT_NE(body.find(R"("text":"three",)" + mark), std::string::npos);
 }
 
+TEST(AnthropicRequest, AsksForALongerCacheWhereItIsWishedFor) {
+  TestRequest request;
+  request.user("one");
+  JsonWriter out;
+  ASSERT_TRUE(write_anthropic_request(out, request.value(), AnthropicCache::kHour));
+  EXPECT_NE(out.text().find(R"("text":"one","cache_control":{"type":"ephemeral","ttl":"1h"})"), std::string::npos)
+      << out.text();
+}
+
+TEST(AnthropicRequest, HoldsTheAnswerToASchemaBesideTheEffort) {
+  TestRequest request;
+  request.user("one");
+  request.value().output_schema = R"({"type":"object"})";
+  EXPECT_NE(body_of(request).find(
+                R"("output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}})"),
+            std::string::npos);
+  request.value().thinking.effort = "low";
+  EXPECT_NE(body_of(request).find(R"("output_config":{"effort":"low","format":{)"), std::string::npos);
+}
+
+TEST(AnthropicRequest, ShowsImagesAndDocuments) {
+  TestRequest request;
+  Block image, document;
+  image.kind = BlockKind::kImage;
+  image.name = "image/png";
+  image.opaque = "AAAA";
+  document.kind = BlockKind::kDocument;
+  document.name = "application/pdf";
+  document.opaque = "BBBB";
+  document.text = "plan.pdf";
+  request.add(results({image, document}));
+  EXPECT_EQ(messages_of(request),
+            R"([{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png",)"
+            R"("data":"AAAA"}},{"type":"document","source":{"type":"base64","media_type":"application/pdf",)"
+            R"("data":"BBBB"},"title":"plan.pdf"}]}])");
+}
+
 TEST(AnthropicRequest, JoinsNeighboursOfOneRole) {
   TestRequest request;
   request.add(Message::of_text(Role::kSummary, "sum")).user("a").user("b");
@@ -89,7 +127,7 @@ TEST(AnthropicRequest, SendsToolCallsWithTheirBytesAndResultsFirst) {
   request.user("go").add(calls).user("context");
   request.add(results({Block::tool_result("t1", "out", false), Block::tool_result("t2", "bad", true)}));
   JsonWriter out;
-  ASSERT_TRUE(write_anthropic_request(out, request.value(), false));
+  ASSERT_TRUE(write_anthropic_request(out, request.value(), AnthropicCache::kOff));
   const std::string body(out.text());
   EXPECT_NE(body.find(R"("input":{ "b": 1,  "a": 2 }})"), std::string::npos) << body;
   EXPECT_NE(body.find(R"("id":"t2","name":"ls","input":{}})"), std::string::npos) << body;
@@ -176,7 +214,7 @@ TEST(AnthropicRequest, RefusesAToolWhoseSchemaIsBroken) {
     TestRequest request;
     request.user("a").tool("odd", schema);
     JsonWriter out;
-    const auto written = write_anthropic_request(out, request.value(), true);
+    const auto written = write_anthropic_request(out, request.value(), AnthropicCache::kMinutes);
     ASSERT_FALSE(written) << schema;
     EXPECT_EQ(written.error().message, "the input schema of tool 'odd' from core is not a JSON object");
   }
@@ -191,7 +229,7 @@ TEST(AnthropicRequest, GivesAToolWithoutASchemaTheEmptyOne) {
 TEST(AnthropicRequest, RefusesARequestWithoutAnyMessage) {
   TestRequest request;
   JsonWriter out;
-  EXPECT_EQ(write_anthropic_request(out, request.value(), true).error().code, Code::kInvalid);
+  EXPECT_EQ(write_anthropic_request(out, request.value(), AnthropicCache::kMinutes).error().code, Code::kInvalid);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using testing::TestRequest;
 std::string body_of(TestRequest& request) {
   request.value().model = "claude-sonnet-5-5";
   JsonWriter out;
-  const auto written = write_anthropic_request(out, request.value(), true);
+  const auto written = write_anthropic_request(out, request.value(), AnthropicCache::kMinutes);
   EXPECT_TRUE(written) << (written ? "" : written.error().message);
   return std::string(out.text());
 }

@@ -24,7 +24,7 @@ std::string body_of(const std::string& model, const Thinking& thinking, std::uin
   request.value().thinking = thinking;
   request.value().max_output_tokens = answer;
   JsonWriter out;
-  EXPECT_TRUE(write_anthropic_request(out, request.value(), true));
+  EXPECT_TRUE(write_anthropic_request(out, request.value(), AnthropicCache::kMinutes));
   return std::string(out.text());
 }
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// base64.h - bytes as text, as RFC 4648, section 4, has it: with padding, without line ends.
+//
+// Threading: pure functions.
+
+#include <string>
+#include <string_view>
+
+namespace agentd {
+
+// REQUIRES: at most 1 GiB.
+std::string base64(std::string_view bytes);
+// True for what base64() writes.
+bool is_base64(std::string_view text);
+
+}  // namespace agentd
