@@ -53,7 +53,8 @@ class Account final : public ModelProvider {
   std::string_view name() const override { return parts_.provider.name(); }
   std::string_view api() const override { return parts_.provider.api(); }
   Origin origin_of(std::string_view model) const override { return parts_.provider.origin_of(model); }
-  // The answer's usage has its cost, and `spent` is what was booked. An error of an answer that had begun has a usage as well.
+  // The answer's usage has its cost, and `spent` is what was booked. An error of an answer that had begun
+  // has a usage as well.
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override;
 

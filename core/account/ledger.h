@@ -61,8 +61,8 @@ class Ledger {
   const Limits& limits() const { return limits_; }
 
   // Sets aside between `least` and `most` of what the day has left, as much as it has. kDenied, with a
-  // sentence: less than `least` is left; kBusy: it would be, but others have reserved it. kUnavailable, kCorrupt: the store failed, or holds a row that
-  // cannot be read; nothing is reserved.
+  // sentence: less than `least` is left; kBusy: it would be, but others have reserved it. kUnavailable,
+  // kCorrupt: the store failed, or holds a row that cannot be read; nothing is reserved.
   Result<Amount> reserve(const std::string& date, Amount least, Amount most);
   // Gives back what was reserved on `date`, and books what was spent instead.
   Result<void> settle(const std::string& date, Amount reserved, std::span<const Spending> spent);

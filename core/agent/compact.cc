@@ -375,7 +375,8 @@ Result<std::string> Compaction::ask_summary(const std::string& model, const std:
   }
   ask.window = info.window;
   ask.scale = session_.services_.factors().of(model, session_.options_.model);
-  Summariser summariser(parts_, *session_.account_, session_.cancel_, [this](std::string_view part) { tell_start(part); });
+  Summariser summariser(parts_, *session_.account_, session_.cancel_,
+                        [this](std::string_view part) { tell_start(part); });
   auto summary = summariser.summarise(ask);
   method_ = summariser.method();
   passes_ = summariser.passes();

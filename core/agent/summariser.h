@@ -72,7 +72,8 @@ class Summariser {
       : parts_(parts), account_(account), cancel_(std::move(cancel)), progress_(std::move(progress)) {}
 
   // kUnavailable: the model failed, refused, or wrote nothing; kInvalid: it cannot be used, or not even a
-  // part fits its window; kDenied: a limit of the user's does not cover it; kCancelled. spent() holds what it cost also then.
+  // part fits its window; kDenied: a limit of the user's does not cover it; kCancelled. spent() holds what
+  // it cost also then.
   Result<std::string> summarise(const SummaryRequest& wanted);
   // The last failure was trouble that passes: a later try may succeed.
   bool passes() const { return passes_; }

@@ -102,7 +102,8 @@ CommandSpec chat_spec() {
           "talk with the agent, line by line",
           "The prompt shows how full the context is. Lines that begin with a slash are commands: "
           "/help, "
-          "/compact,\n/undo, /clear, /status, /recipes, /exit, and /NAME for every recipe. Ctrl-C ends the answer, Ctrl-D the chat.",
+          "/compact,\n/undo, /clear, /status, /recipes, /exit, and /NAME for every recipe. Ctrl-C ends the answer, Ctrl-D the "
+          "chat.",
           {kResume, kFollow, kProvider, kModel, kScript, kNoSave, kNoHooks, kSafeMode, kNoTools,
            kMaxTurns, kMaxCost, kMaxTokens, kNoAuto, kAllow, kTrace, kSet},
           {"agentd chat", "agentd chat --follow"},

@@ -64,8 +64,8 @@ constexpr KeySpec kKeys[] = {
     {"max_turns", ValueType::kWhole, "0", "Turns of one run; 0 means no limit.", {}, 0, 1e6},
 
     {"budget.run_usd", ValueType::kFraction, "0",
-     "US dollars that a run may cost, with its subagents, summaries and hooks' threads; 0 means no limit. The most that "
-     "a request can cost is set aside before it is sent; a model without a price is not asked.",
+     "US dollars that a run may cost, with its subagents, summaries and hooks' threads; 0 means no limit. The most "
+     "that a request can cost is set aside before it is sent; a model without a price is not asked.",
      {}, 0, 1e6},
     {"budget.run_tokens", ValueType::kWhole, "0",
      "Tokens that a run may send and receive, those read from a cache included; 0 means no limit.", {}, 0, kMany},

@@ -5,7 +5,8 @@
 // A line has the shape that the Claude Agent SDK documents for its streaming input:
 //   {"type":"user","message":{"role":"user","content":"text"}}
 // where content may also be a list of blocks: {"type":"text","text":...}, and images and PDF documents as
-// {"type":"image"|"document","source":{"type":"base64","media_type":...,"data":...}}, a document with a "title".
+// {"type":"image"|"document","source":{"type":"base64","media_type":...,"data":...}}, a document with a
+// "title".
 //
 // Threading: one thread.
 
@@ -34,8 +35,8 @@ class LineReader {
  public:
   static constexpr std::size_t kLineBytesMax = 64u << 20;
   explicit LineReader(int fd) : fd_(fd) {}
-  // The next line without its end; absent at the end of the input, and when `cancel` is set. kInvalid: the line is longer
-  // than kLineBytesMax, and is passed over. kUnavailable: it cannot be read.
+  // The next line without its end; absent at the end of the input, and when `cancel` is set. kInvalid: the
+  // line is longer than kLineBytesMax, and is passed over. kUnavailable: it cannot be read.
   Result<std::optional<std::string>> next(const CancelToken& cancel);
   // Of the line that came last; 1 is the first.
   std::uint64_t number() const { return number_; }

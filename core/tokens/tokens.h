@@ -29,9 +29,9 @@ class TokenEstimator {
   virtual std::uint64_t count_row(const agentd_message& row) const = 0;
 };
 
-// About how many tokens an image or a document has for a model; 0 for other blocks. An image is taken for one of
-// about a megapixel, 1,600; a document has at least that, and a token for ten of its bytes: providers read the text of its
-// pages and look at them.
+// About how many tokens an image or a document has for a model; 0 for other blocks. An image is taken for
+// one of about a megapixel, 1,600; a document has at least that, and a token for ten of its bytes:
+// providers read the text of its pages and look at them.
 std::uint64_t media_tokens(const agentd_block& block);
 
 // Bytes / 4, rounded up, and 4 for every message; media_tokens() for what is no text.

@@ -18,7 +18,9 @@ bool is_closed(JsonView object) {
   return true;
 }
 
-bool holds_objects(JsonView schema) { return schema["properties"].is_object() || schema["type"].string_or("") == "object"; }
+bool holds_objects(JsonView schema) {
+  return schema["properties"].is_object() || schema["type"].string_or("") == "object";
+}
 
 // Every object in it, however deep.
 bool is_strict(JsonView value) {

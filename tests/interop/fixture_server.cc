@@ -129,6 +129,15 @@ Message tool_results() {
   return message;
 }
 
+Block document() {
+  Block out;
+  out.kind = BlockKind::kDocument;
+  out.name = "application/pdf";
+  out.opaque = "aGk=";
+  out.text = "plan.pdf";
+  return out;
+}
+
 Result<void> write(JsonWriter& out, const ModelRequest& request, const std::string& api) {
   if (api == "chat") return write_chat_request(out, request, openai_hosts().front().chat, "openai");
   if (api == "responses") return write_responses_request(out, request, "openai", {});
@@ -159,7 +168,14 @@ int requests(const std::string& api) {
   summary.add(Message::of_text(Role::kSummary, "before"))
       .add(Message::of_text(Role::kAssistant, "ok"));
   summary.value().closing_text = "Go on.";
-  return print(plain, api) && print(full, api) && print(summary, api) ? 0 : 1;
+  // An answer that is held to a schema, about a document.
+  TestRequest held;
+  Message question;
+  question.blocks = {document(), Block::of_text("How many pages?")};
+  held.add(question);
+  held.value().output_schema =
+      R"({"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false})";
+  return print(plain, api) && print(full, api) && print(summary, api) && print(held, api) ? 0 : 1;
 }
 
 }  // namespace

@@ -1,16 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The official npm SDKs read the streams of tests/support, and their types check agentd's requests.
+# The official npm SDKs read the streams of tests/support, their types check agentd's requests, and the built program talks
+# with a mock server that others wrote.
 # Usage: tests/interop/run.sh [BUILD_DIR]; needs npm and node 18 or newer.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-$here/../../build/dev}
 command -v npm >/dev/null || { echo "interop: npm is not installed; on Debian: apt install npm" >&2; exit 1; }
 [ -f "$build/build.ninja" ] || { echo "interop: $build is no build directory; run 'make' first" >&2; exit 1; }
-ninja -C "$build" fixture_server >/dev/null
+ninja -C "$build" agentd fixture_server >/dev/null
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$here/package.json" "$here"/*.mjs "$work/"
 (cd "$work" && npm install --no-package-lock --no-audit --no-fund --silent)
 node "$work/check.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
 node "$work/vendors.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
+node "$work/mock.mjs" "$(cd "$build" && pwd)/core/app/agentd"

@@ -74,7 +74,8 @@ Result<RunRequest> request_of(Talk& talk, const Wanted& wanted) {
     AGENTD_TRY(out, talk.engine().recipe_run(talk.session().conversation_id(), wanted.text));
   }
   if (out.compaction_run && (!wanted.media.empty() || !wanted.schema.empty()))
-    return Error{Code::kInvalid, "a recipe that replaces the conversation by a summary takes no images, documents or schema"};
+    return Error{Code::kInvalid,
+                 "a recipe that replaces the conversation by a summary takes no images, documents or schema"};
   out.media = wanted.media;
   out.output_schema = wanted.schema;
   return out;
@@ -173,8 +174,8 @@ Result<void> check_options(const Arguments& arguments) {
   if (format != "text" && format != kStreamJson)
     return Error{Code::kInvalid, "--input-format takes text or stream-json, not '" + one_line(format, 60) + "'"};
   if (format == kStreamJson && (!arguments.words().empty() || arguments.has("image") || arguments.has("recipe")))
-    return Error{Code::kInvalid, "with --input-format stream-json all messages come by standard input: leave out QUERY, "
-                                 "--image and --recipe"};
+    return Error{Code::kInvalid, "with --input-format stream-json all messages come by standard input: leave out "
+                                 "QUERY, --image and --recipe"};
   return {};
 }
 
