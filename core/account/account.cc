@@ -92,24 +92,39 @@ std::uint64_t Account::prompt_of(const ModelRequest& request) const {
   return tokens;
 }
 
+namespace {
+
+// What is left of a limit under which `gone` was spent or reserved. kDenied: less than `least`.
+Result<Amount> left_of(const Limits& limits, Amount gone, Amount least, const std::string& whose,
+                       std::string_view usd_key, std::string_view tokens_key) {
+  const auto refusal = [&](const std::string& limit, const std::string& so_far, const std::string& next,
+                           std::string_view key) {
+    return Error{Code::kDenied, whose + " budget of " + limit + " does not cover the next request: " + so_far +
+                                    " is spent or reserved, and it may take " + next + "; raise " + std::string(key)};
+  };
+  Amount left{UINT64_MAX, UINT64_MAX};
+  if (limits.nano_usd != 0) left.nano_usd = less(limits.nano_usd, gone.nano_usd);
+  if (limits.tokens != 0) left.tokens = less(limits.tokens, gone.tokens);
+  if (left.nano_usd < least.nano_usd)
+    return refusal(money_text(limits.nano_usd), money_text(gone.nano_usd), money_text(least.nano_usd), usd_key);
+  if (left.tokens < least.tokens)
+    return refusal(with_commas(limits.tokens) + " tokens", with_commas(gone.tokens), with_commas(least.tokens),
+                   tokens_key);
+  return left;
+}
+
+}  // namespace
+
 Result<Amount> Account::reserve_in_run(const Bill& bill, std::uint64_t output) {
   const std::lock_guard lock(mutex_);
   const Amount gone{add(spent_.total(), reserved_.tokens), add(spent_.cost_nano_usd, reserved_.nano_usd)};
+  const Amount in_all{add(gone.tokens, limits_.before.tokens), add(gone.nano_usd, limits_.before.nano_usd)};
   const Amount least = bill.with(std::min(bill.least(), output));
-  const auto refusal = [](const std::string& limit, const std::string& so_far, const std::string& next,
-                          const char* key) {
-    return Error{Code::kDenied, "the run's budget of " + limit + " does not cover the next request: " + so_far +
-                                    " is spent or reserved, and it may take " + next + "; raise " + key};
-  };
-  Amount left{UINT64_MAX, UINT64_MAX};
-  if (limits_.nano_usd != 0) left.nano_usd = less(limits_.nano_usd, gone.nano_usd);
-  if (limits_.tokens != 0) left.tokens = less(limits_.tokens, gone.tokens);
-  if (left.nano_usd < least.nano_usd)
-    return refusal(money_text(limits_.nano_usd), money_text(gone.nano_usd), money_text(least.nano_usd),
-                   "budget.run_usd (--max-cost)");
-  if (left.tokens < least.tokens)
-    return refusal(with_commas(limits_.tokens) + " tokens", with_commas(gone.tokens), with_commas(least.tokens),
-                   "budget.run_tokens (--max-run-tokens)");
+  AGENTD_TRY(const Amount of_run, left_of(limits_.run, gone, least, "the run's", "budget.run_usd (--max-cost)",
+                                          "budget.run_tokens (--max-run-tokens)"));
+  AGENTD_TRY(const Amount of_all, left_of(limits_.conversation, in_all, least, "the conversation's",
+                                          "budget.conversation_usd", "budget.conversation_tokens"));
+  const Amount left{std::min(of_run.tokens, of_all.tokens), std::min(of_run.nano_usd, of_all.nano_usd)};
   const Amount most = bill.with(std::min(output, bill.covered_by(left)));
   reserved_.tokens = add(reserved_.tokens, most.tokens);
   reserved_.nano_usd = add(reserved_.nano_usd, most.nano_usd);
@@ -214,11 +229,11 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
   const std::optional<Prices> prices = metered ? parts_.models.prices_of(from.provider, from.model) : Prices{};
   const bool day_has_limits = parts_.ledger != nullptr && parts_.ledger->limits().any();
   const bool limits_money =
-      limits_.nano_usd != 0 || (parts_.ledger != nullptr && parts_.ledger->limits().nano_usd != 0);
+      limits_.run.nano_usd != 0 || limits_.conversation.nano_usd != 0 || (parts_.ledger != nullptr && parts_.ledger->limits().nano_usd != 0);
   if (limits_money && !prices)
     return limit_error("no price is known for " + one_line(from.provider + "/" + from.model, 120) +
                        ", so a budget of money cannot hold: give its prices in models.yaml, or take "
-                       "budget.run_tokens and budget.day_tokens instead");
+                       "budget.run_tokens and its like instead");
   ModelRequest bounded = request;
   Grant grant;
   if (limits_.any() || day_has_limits) {

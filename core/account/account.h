@@ -45,9 +45,17 @@ struct AccountParts {
   Ledger* ledger = nullptr;  // null: what is spent is booked nowhere, and no day has a limit
 };
 
+// The most that one account may spend.
+struct AccountLimits {
+  Limits run{};           // all of it
+  Limits conversation{};  // with what the conversation had spent before
+  Amount before{};
+  bool any() const { return run.any() || conversation.any(); }
+};
+
 class Account final : public ModelProvider {
  public:
-  Account(const AccountParts& parts, Limits run) : parts_(parts), limits_(run) {}
+  Account(const AccountParts& parts, AccountLimits limits) : parts_(parts), limits_(limits) {}
   ~Account() override;
 
   std::string_view name() const override { return parts_.provider.name(); }
@@ -86,7 +94,7 @@ class Account final : public ModelProvider {
   void book(const std::map<std::string, std::vector<Spending>>& days);
 
   const AccountParts parts_;
-  const Limits limits_;
+  const AccountLimits limits_;
   mutable std::mutex mutex_;
   Usage spent_{};              // guarded by mutex_
   Amount reserved_{};          // guarded by mutex_

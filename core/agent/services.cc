@@ -88,7 +88,7 @@ Rows::Count AgentServices::row_count() const {
   return [&estimator](const agentd_message& row) { return estimator.count_row(row); };
 }
 
-std::shared_ptr<Account> AgentServices::open_account(Limits limits) const {
+std::shared_ptr<Account> AgentServices::open_account(AccountLimits limits) const {
   return std::make_shared<Account>(AccountParts{parts_.provider, parts_.models, parts_.estimator, parts_.clock,
                                                 parts_.log, *sleeper_, parts_.ledger},
                                    limits);

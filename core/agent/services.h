@@ -39,7 +39,7 @@ class AgentServices final : public Services {
   std::uint64_t corrected(std::string_view model, std::uint64_t estimated) const;
 
   // For one run, or for what is asked outside of runs.
-  std::shared_ptr<Account> open_account(Limits limits) const;
+  std::shared_ptr<Account> open_account(AccountLimits limits) const;
 
   agentd_conv add_session(SessionImpl* session);
   void remove_session(agentd_conv handle);

@@ -34,7 +34,7 @@ SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
       recipe_(options_.recipe),
       above_checkpoint_(conversation_->above_threshold()),
       shares_account_(seed.account != nullptr),
-      account_(shares_account_ ? std::move(seed.account) : services.open_account(options_.run_limits)) {}
+      account_(shares_account_ ? std::move(seed.account) : services.open_account(account_limits())) {}
 
 SessionImpl::~SessionImpl() {
   end("exit");
@@ -127,6 +127,11 @@ void SessionImpl::flush_receipts() {
   if (auto done = parts_.store.append_receipts(id_, receipts); !done)
     parts_.log.write(LogLevel::kError, "agent",
                      "the receipts of hooks could not be kept: " + done.error().message);
+}
+
+AccountLimits SessionImpl::account_limits() const {
+  const Usage& before = conversation_->usage();
+  return {options_.run_limits, options_.conversation_limits, {before.total(), before.cost_nano_usd}};
 }
 
 std::shared_ptr<Account> SessionImpl::account() const {
@@ -407,7 +412,7 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
   stop_hook_active_ = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!shares_account_) account_ = services_.open_account(options_.run_limits);
+    if (!shares_account_) account_ = services_.open_account(account_limits());
     run_usage_ = {};
   }
   final_text_.clear();

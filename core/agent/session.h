@@ -128,6 +128,8 @@ class SessionImpl final : public Session {
   Result<void, RunError> check_media(const std::vector<Block>& media) const;
   void flush_receipts();
 
+  // Of a run that begins now.
+  AccountLimits account_limits() const;
   // Of a turn that is recorded by itself.
   void count_usage(const Usage& usage);
   // Everything that the newest run is charged for.

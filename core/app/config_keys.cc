@@ -69,6 +69,12 @@ constexpr KeySpec kKeys[] = {
      {}, 0, 1e6},
     {"budget.run_tokens", ValueType::kWhole, "0",
      "Tokens that a run may send and receive, those read from a cache included; 0 means no limit.", {}, 0, kMany},
+    {"budget.conversation_usd", ValueType::kFraction, "0",
+     "US dollars that all runs of one conversation may cost together; 0 means no limit. A run that goes on with it has "
+     "what is left.",
+     {}, 0, 1e6},
+    {"budget.conversation_tokens", ValueType::kWhole, "0",
+     "Tokens that all runs of one conversation may send and receive together; 0 means no limit.", {}, 0, kMany},
     {"budget.day_usd", ValueType::kFraction, "0",
      "US dollars that all runs of a day (UTC) may cost together; 0 means no limit.", {}, 0, 1e6},
     {"budget.day_tokens", ValueType::kWhole, "0",

@@ -305,7 +305,7 @@ class EngineImpl final : public Engine {
     return {};
   }
 
-  // budget.run_* or budget.day_*.
+  // budget.run_* and its like.
   Limits limits_of(const std::string& what) const {
     constexpr double kNanoPerDollar = 1e9;
     return {config_.whole("budget." + what + "_tokens"),
@@ -332,6 +332,7 @@ class EngineImpl final : public Engine {
     out.thinking = thinking_wish(config_);
     out.max_turns = static_cast<std::uint32_t>(config_.whole("max_turns"));
     out.run_limits = limits_of("run");
+    out.conversation_limits = limits_of("conversation");
     out.summary_model = config_.text("compaction.model");
     out.summary_tokens = config_.whole("compaction.summary_tokens");
     out.compaction_strategy =

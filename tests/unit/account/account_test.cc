@@ -45,7 +45,7 @@ class PlayedProvider final : public ModelProvider {
 class AccountTest : public ::testing::Test {
  protected:
   Account account(Limits run, Ledger* ledger = nullptr) {
-    return Account({provider_, models_, estimator_, clock_, log_, sleeper_, ledger}, run);
+    return Account({provider_, models_, estimator_, clock_, log_, sleeper_, ledger}, {.run = run});
   }
   // The prompt is taken for 800 tokens, so for 1,000 with the margin: $0.004 at the dearest rate of a
   // prompt ($4 for a million); an answer of 1,000 tokens is $0.01.
@@ -163,6 +163,21 @@ TEST_F(AccountTest, WhatIsUnderWayCountsAsSpent) {
   ASSERT_TRUE(ask(mine));
   EXPECT_NE(second.find("does not cover"), std::string::npos) << second;
   EXPECT_TRUE(ask(mine)) << "settled, it is there again";
+}
+
+TEST_F(AccountTest, AConversationThatGoesOnHasWhatIsLeft) {
+  provider_.says("hi", Usage{.input = 900, .output = 100});
+  const AccountParts parts{provider_, models_, estimator_, clock_, log_, sleeper_};
+  Account fresh(parts, {.conversation = {.tokens = 10'000}});
+  ASSERT_TRUE(ask(fresh, 100'000));
+  EXPECT_EQ(provider_.outputs.back(), 9'000u);
+  Account resumed(parts, {.conversation = {.tokens = 10'000}, .before = {.tokens = 5'000}});
+  ASSERT_TRUE(ask(resumed, 100'000));
+  EXPECT_EQ(provider_.outputs.back(), 4'000u);
+  Account spent(parts, {.conversation = {.tokens = 10'000}, .before = {.tokens = 9'000}});
+  EXPECT_EQ(refusal(spent),
+            "the conversation's budget of 10,000 tokens does not cover the next request: 9,000 is spent or reserved, "
+            "and it may take 2,000; raise budget.conversation_tokens");
 }
 
 TEST_F(AccountTest, ThinkingIsBoundedWithTheAnswer) {
