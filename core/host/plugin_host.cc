@@ -175,7 +175,7 @@ const PluginConfig& PluginHost::config_of(const std::string& name) const {
 
 void PluginHost::open_roots() {
   if (options_.roots.empty()) return;
-  auto workspace = open_workspace(options_.roots, options_.kept);
+  auto workspace = open_workspace(options_.roots, options_.kept, options_.hidden);
   if (!workspace) {
     environment_.log.write(LogLevel::kWarning, "host", workspace.error().message);
     problems_.push_back({options_.roots.front(), "", workspace.error().message});

@@ -38,6 +38,7 @@ struct PluginHostOptions {
   std::map<std::string, PluginConfig> plugins;  // by name, as in hooks.NAME
   std::string home;                        // agentd's own directory, which no worker reaches; empty = none
   std::vector<std::string> kept;           // paths that agentd.workspace reads and never changes; see workspace.h
+  std::vector<std::string> hidden{};       // files that it never reads
   std::vector<std::string> roots;          // of the workspace; empty = no files and no commands for hooks
   std::string private_copy_directory;      // for kernels that do not run memory files; empty = refuse
   uid_t user = ::geteuid();                // whose files are trusted beside root's

@@ -32,6 +32,12 @@ Error kept(const std::string& shown) {
   return {Code::kDenied, shown + " belongs to agentd itself: tools may read it and not change it"};
 }
 
+// Where the kernel says that the file of the descriptor lies; a file that is gone has " (deleted)" behind it.
+std::filesystem::path path_of(int fd) {
+  std::error_code failed;
+  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), failed);
+}
+
 }  // namespace
 
 KeptPaths::KeptPaths(std::vector<std::string> paths) {
@@ -67,6 +73,25 @@ Result<void> KeptPaths::check(int folder, const std::string& name, const std::st
     at = identity_of(info);
     here = std::move(above);
   }
+}
+
+Result<void> HiddenFiles::check(int fd, const std::string& shown) const {
+  if (paths_.empty()) return {};
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return errno_error("looking at " + shown, errno);
+  const Identity file = identity_of(info);
+  const std::filesystem::path real = path_of(fd);
+  const bool placed = ::stat(real.parent_path().c_str(), &info) == 0;
+  const Identity folder = identity_of(info);
+  for (const std::string& each : paths_) {
+    const std::filesystem::path path(each);
+    const std::string name = path.filename().string(), own = real.filename().string();
+    // One that is being replaced is gone, or still has the name of a new one.
+    const bool beside = own == name + " (deleted)" || own.starts_with(name + ".tmp.");
+    if (is_at(each, file) || (placed && beside && is_at(path.parent_path().string(), folder)))
+      return Error{Code::kDenied, shown + " holds keys of agentd's: no tool may read it"};
+  }
+  return {};
 }
 
 }  // namespace agentd

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// kept_paths.h - files and directories that tools may read and not change.
+// kept_paths.h - files and directories that tools may read and not change, and files that they may not read.
 //
 // Device and inode decide, of the directory that is about to change and of all above it: no spelling, link or mount
 // leads around them.
@@ -8,6 +8,7 @@
 // Threading: thread-safe.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -27,6 +28,18 @@ class KeptPaths {
     std::string whole, folder, name;
   };
   std::vector<Path> paths_;
+};
+
+class HiddenFiles {
+ public:
+  // Absolute paths, which need not exist.
+  explicit HiddenFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {}
+  // kDenied when the open file is one of them, by whatever name it was opened, or what write_file_atomically()
+  // has left beside one. They are looked up anew each time.
+  Result<void> check(int fd, const std::string& shown) const;
+
+ private:
+  std::vector<std::string> paths_;
 };
 
 }  // namespace agentd

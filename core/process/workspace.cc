@@ -132,8 +132,8 @@ class Replacement {
 
 class KernelWorkspace final : public Workspace {
  public:
-  KernelWorkspace(std::vector<std::string> paths, std::vector<Root> roots, KeptPaths kept)
-      : paths_(std::move(paths)), roots_(std::move(roots)), kept_(std::move(kept)) {}
+  KernelWorkspace(std::vector<std::string> paths, std::vector<Root> roots, KeptPaths kept, HiddenFiles hidden)
+      : paths_(std::move(paths)), roots_(std::move(roots)), kept_(std::move(kept)), hidden_(std::move(hidden)) {}
 
   const std::vector<std::string>& roots() const override { return paths_; }
 
@@ -182,6 +182,7 @@ class KernelWorkspace final : public Workspace {
   const std::vector<std::string> paths_;
   const std::vector<Root> roots_;
   const KeptPaths kept_;
+  const HiddenFiles hidden_;
   std::mutex writes_;  // held over compare and rename
 };
 
@@ -217,6 +218,7 @@ Result<UniqueFd> KernelWorkspace::open_regular(const Place& place, struct stat* 
                                        {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY}, place.shown));
   if (::fstat(fd.get(), info) != 0) return errno_error("reading " + place.shown, errno);
   if (!S_ISREG(info->st_mode)) return not_regular(place.shown, info->st_mode);
+  AGENTD_TRY_VOID(hidden_.check(fd.get(), place.shown));
   return fd;
 }
 
@@ -347,7 +349,8 @@ Result<FileListing> KernelWorkspace::list(const std::string& path, std::uint32_t
 
 }  // namespace
 
-Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots, std::vector<std::string> kept) {
+Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots, std::vector<std::string> kept,
+                                                  std::vector<std::string> hidden) {
   AGENTD_TRY_VOID(check_openat2());
   if (roots.empty()) return Error{Code::kInvalid, "a workspace needs at least one directory"};
   std::vector<Root> opened;
@@ -364,7 +367,8 @@ Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots
     opened.push_back(std::move(root));
   }
   return std::unique_ptr<Workspace>(
-      std::make_unique<KernelWorkspace>(std::move(roots), std::move(opened), KeptPaths(std::move(kept))));
+      std::make_unique<KernelWorkspace>(std::move(roots), std::move(opened), KeptPaths(std::move(kept)),
+                                        HiddenFiles(std::move(hidden))));
 }
 
 }  // namespace agentd

@@ -34,8 +34,8 @@ class Workspace {
  public:
   virtual ~Workspace() = default;
   virtual const std::vector<std::string>& roots() const = 0;
-  // Paths are absolute, or relative to the first root. kNotFound; kDenied outside the roots; kInvalid
-  // for a directory, FIFO or device, or a NUL in the path.
+  // Paths are absolute, or relative to the first root. kNotFound; kDenied outside the roots, and for what is
+  // hidden; kInvalid for a directory, FIFO or device, or a NUL in the path.
   virtual Result<std::string> read(const std::string& path, std::uint64_t offset, std::uint64_t limit,
                                    std::uint64_t* total) const = 0;
   // Written beside it, synced, renamed; keeps the mode of a file that was there; makes parents. kDenied for what is
@@ -50,8 +50,9 @@ class Workspace {
 };
 
 // `roots` absolute directories; the first is where relative paths start. `kept`: absolute paths of files and
-// directories that may be read and not changed, nor anything in them, by whatever path; they need not exist yet.
-Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots,
-                                                  std::vector<std::string> kept = {});
+// directories that may be read and not changed, nor anything in them, by whatever path; `hidden`: of files that may
+// not even be read. They need not exist yet.
+Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots, std::vector<std::string> kept = {},
+                                                  std::vector<std::string> hidden = {});
 
 }  // namespace agentd

@@ -401,6 +401,30 @@ TEST_F(KeptFiles, AroundTheRootKeepAllOfIt) {
   EXPECT_EQ(*read("a.txt"), "alpha");
 }
 
+TEST_F(KeptFiles, ThatAreHiddenAreNotReadByAnyPath) {
+  put(home_ + "/keys", "secret");
+  put(home_ + "/keys.tmp.1.2", "secret");
+  put(root_ + "/keys.tmp.1.2", "mine");
+  put(root_ + "/keys", "mine");
+  fs::create_symlink(".agent/keys", root_ + "/link");
+  fs::create_hard_link(home_ + "/keys", root_ + "/hard");
+  fs::create_directory_symlink(".agent", root_ + "/alias");
+  const std::vector<std::string> ways{".agent/keys", "link", "hard", "alias/keys", "inside/../.agent//keys",
+                                      home_ + "/keys", ".agent/keys.tmp.1.2", "alias/keys.tmp.1.2"};
+  for (const std::string& path : ways) EXPECT_TRUE(read(path)) << path;  // kept alone it is read
+  auto opened = open_workspace({root_}, {home_}, {home_ + "/keys"});
+  ASSERT_TRUE(opened) << opened.error().message;
+  workspace_ = std::move(*opened);
+  for (const std::string& path : ways) {
+    const auto got = read(path);
+    ASSERT_FALSE(got) << path;
+    EXPECT_EQ(got.error().code, Code::kDenied) << path;
+    EXPECT_EQ(workspace_->replace(path, "secret", "x").error().code, Code::kDenied) << path;
+  }
+  EXPECT_EQ(*read(".agent/config.yaml"), "deny");
+  for (const char* const path : {"keys", "keys.tmp.1.2"}) EXPECT_EQ(*read(path), "mine") << path;
+}
+
 std::vector<std::string> paths_of(const FileListing& listing) {
   std::vector<std::string> out;
   for (const FileEntry& entry : listing.entries) out.push_back(entry.path);
