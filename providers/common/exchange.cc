@@ -80,8 +80,9 @@ Attempt incomplete(const ExchangeSetup& setup, const StreamedAnswer& answer, Mod
 
 Attempt refused(const ExchangeSetup& setup, const Transfer& transfer,
                 const HttpResponse& response) {
-  ModelError error = setup.words.of_http(setup.words.provider, response, transfer.error_body(),
-                                         setup.clock.wall_ms());
+  // First as it came: of a text that is cut, only a part of the key might be left.
+  ModelError error = setup.words.of_http(setup.words.provider, response,
+                                         without_secret(transfer.error_body(), setup.secret), setup.clock.wall_ms());
   const bool again = error.retryable && retryable_status(response.status) &&
                      response.header("x-should-retry") != "false";
   return fail(setup, std::move(error), again);
@@ -93,7 +94,8 @@ Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnsw
   if (!Transfer::is_stream(response)) return refused(setup, transfer, response);
   if (const auto& reported = answer.reported_error()) {
     ModelError error =
-        setup.words.of_stream(setup.words.provider, reported->type, reported->message);
+        setup.words.of_stream(setup.words.provider, without_secret(reported->type, setup.secret),
+                              without_secret(reported->message, setup.secret));
     error.partial = answer.partial();
     error.usage = usage_so_far(answer);
     const bool again = error.retryable && !answer.began();
@@ -106,7 +108,8 @@ Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnsw
                       "the answer ended before it was whole; send the message again");
   auto whole = answer.finish();
   if (!whole) return incomplete(setup, answer, ModelErrorKind::kProtocol, whole.error().message);
-  whole->request_id = std::string(response.header(setup.words.request_id));
+  whole->request_id = without_secret(std::string(response.header(setup.words.request_id)), setup.secret);
+  whole->note = without_secret(std::move(whole->note), setup.secret);
   return {std::move(*whole), false};
 }
 
