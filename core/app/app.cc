@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/app/commands/commands.h"
+#include "core/app/credentials.h"
 #include "core/app/exit_codes.h"
 #include "core/app/version.h"
 #include "core/base/bytes.h"
@@ -21,6 +22,14 @@ bool is_help(const std::string& word) { return word == "--help" || word == "-h" 
 
 std::vector<std::string> after(const std::vector<std::string>& words, std::size_t count) {
   return {words.begin() + static_cast<std::ptrdiff_t>(std::min(count, words.size())), words.end()};
+}
+
+// What is wrong with the words is not said by repeating a key.
+std::string without_key(std::string_view command, const std::vector<std::string>& words, std::string message) {
+  const bool key = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return looks_like_key(word) || looks_like_key(word.substr(word.find('=') + 1));
+  });
+  return key && command.starts_with("auth") ? kKeyIsNoArgument : std::move(message);
 }
 
 }  // namespace
@@ -124,8 +133,8 @@ int App::group(const std::string& first, const std::vector<std::string>& words) 
   const CommandSpec* command = find_command(first + " " + words[0]);
   if (command != nullptr) return run(*command, after(words, 1));
   const std::string mean = did_you_mean(words[0], second_words(first));
-  return fail(kExitUsage, "unknown command '" + first + " " + words[0] + "'" +
-                              (mean.empty() ? "; see 'agentd " + first + " --help'" : mean));
+  return fail(kExitUsage, without_key(first, words, "unknown command '" + first + " " + words[0] + "'" +
+                                                        (mean.empty() ? "; see 'agentd " + first + " --help'" : mean)));
 }
 
 int App::help(const std::vector<std::string>& words) {
@@ -141,7 +150,7 @@ int App::help(const std::vector<std::string>& words) {
 
 int App::run(const CommandSpec& command, const std::vector<std::string>& words) {
   const Result<Arguments> arguments = parse_arguments(command, words);
-  if (!arguments) return fail(kExitUsage, arguments.error().message);
+  if (!arguments) return fail(kExitUsage, without_key(command.name, words, arguments.error().message));
   if (arguments->has("help")) return print(command_help(command));
   return command.run(*this, *arguments);
 }

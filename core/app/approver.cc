@@ -19,6 +19,7 @@ PermissionAnswer TerminalApprover::ask(const Tool& tool, const ToolCall& call, c
   const int terminal = place_.terminal.get();
   QuestionView view;
   view.root = place_.root;
+  view.hidden = place_.hidden;
   winsize size{};
   if (::ioctl(terminal, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 && size.ws_row != 0) {
     view.columns = size.ws_col;

@@ -625,6 +625,47 @@ CommandSpec usage_spec() {
           usage_command};
 }
 
+CommandSpec auth_set_spec() {
+  return {"auth set",
+          "PROVIDER",
+          "store the key of a provider, for the host that its requests go to now",
+          "The key is asked for on the terminal, which does not show it, or read from standard input when that is no\n"
+          "terminal. It is never given as an argument. It is kept in the home directory, in a file that nobody else may\n"
+          "open, and is sent to that host alone. A variable of the environment beats it.",
+          {kSet},
+          {"agentd auth set anthropic", "pass show openai | agentd auth set openai"},
+          1,
+          kManyWords,
+          {},
+          auth_set_command};
+}
+
+CommandSpec auth_list_spec() {
+  return {"auth list",
+          "",
+          "list the providers that have a key: where it comes from, and its last four characters",
+          "",
+          {kJson, kSet},
+          {"agentd auth list", "agentd auth list --json | jq -r .provider"},
+          0,
+          0,
+          {},
+          auth_list_command};
+}
+
+CommandSpec auth_remove_spec() {
+  return {"auth remove",
+          "PROVIDER",
+          "remove the stored key of a provider",
+          "Exit code 4 when there is none. A variable of the environment stays what it is.",
+          {},
+          {"agentd auth remove openai"},
+          1,
+          1,
+          {},
+          auth_remove_command};
+}
+
 CommandSpec recipe_list_spec() {
   return {"recipe list",
           "",
@@ -715,6 +756,9 @@ const std::vector<CommandSpec>& all_commands() {
                                                  hooks_new_spec(),
                                                  models_spec(),
                                                  usage_spec(),
+                                                 auth_set_spec(),
+                                                 auth_list_spec(),
+                                                 auth_remove_spec(),
                                                  recipe_list_spec(),
                                                  recipe_show_spec(),
                                                  store_check_spec(),

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <iterator>
 
+#include "core/app/credentials.h"
 #include "core/base/bytes.h"
+
 namespace agentd::app {
 namespace {
 
@@ -148,6 +150,7 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
   options.quarantine_directory = home + "/quarantine";
   options.home = home;
   options.kept = kept_paths(app, config, home, project);
+  options.hidden = {Credentials::file(home)};
   options.isolation = isolation_of(config.text("hooks.isolation")).value_or(Isolation::kProcess);
   options.worker.program = worker_program(app.surroundings().executable);
   options.worker.memory_bytes_max = config.whole("hooks.worker_memory_mb") << 20;

@@ -50,15 +50,20 @@ class TerminalModes {
   }
   // Whole lines, which the terminal shows and lets correct. What came in the moment before belongs
   // to none and is dropped.
-  void lines() const {
+  void lines() const { lines(ECHO | ECHOE); }
+  // The same, but what is typed is not shown; the Enter is.
+  void unseen_lines() const { lines(ECHONL); }
+
+ private:
+  void lines(tcflag_t echo) const {
     termios now = before_;
-    now.c_lflag |= ICANON | ECHO | ECHOE | ISIG;
+    now.c_lflag &= ~static_cast<tcflag_t>(ECHO | ECHOE | ECHOK | ECHONL);
+    now.c_lflag |= ICANON | ISIG | echo;
     now.c_iflag |= ICRNL;
     ::tcsetattr(fd_, TCSANOW, &now);
     ::tcflush(fd_, TCIFLUSH);
   }
 
- private:
   const int fd_;
   termios before_{};
   const bool known_;
@@ -194,6 +199,13 @@ Result<std::string> ask_person(const QuestionPlace& place, std::string_view body
   Result<std::string> out = ask_at_terminal(place, modes, prompt);
   if (place.pastes) place.write(kPastesOff);
   return out;
+}
+
+Result<std::string> ask_secret(const QuestionPlace& place, std::string_view prompt) {
+  const TerminalModes modes(place.input);
+  modes.unseen_lines();
+  if (!place.write(prompt)) return terminal_gone();
+  return read_typed_line(place.input);
 }
 
 Answer parse_answer(std::string_view line) {

@@ -47,6 +47,11 @@ struct QuestionPlace {
 Result<std::string> ask_person(const QuestionPlace& place, std::string_view body,
                                std::string_view prompt);
 
+// Shows `prompt` and gives the line that is typed or pasted then, which the terminal does not show; what waited
+// before it is dropped. The terminal is as it was afterwards, also when a signal comes. Errors as of ask_person().
+// REQUIRES: place.input is a terminal.
+Result<std::string> ask_secret(const QuestionPlace& place, std::string_view prompt);
+
 struct Answer {
   enum class Kind { kYes, kNo, kAlways, kUnclear };
   Kind kind = Kind::kUnclear;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <malloc.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
 #include "core/base/file.h"
+#include "core/base/secret_text.h"
 #include "core/process/births.h"
 #include "core/process/guard.h"
 #include "core/store/lmdb/fault.h"
@@ -39,26 +39,18 @@ std::string executable() {
   return length < 0 ? std::string() : std::string(path, static_cast<std::size_t>(length));
 }
 
-// Values of the environment that nobody but this program needs, such as keys of providers. They lie
-// in memory that a copy of this process does not get: who runs a module in a copy shows it none of
-// them.
+// Values of the environment that nobody but this program needs, such as keys of providers: who runs a
+// module in a copy of this process shows it none of them.
 class Secrets {
  public:
   // For that many bytes, all in all.
-  void make_room(std::size_t bytes) {
-    void* const got =
-        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (got == MAP_FAILED) return;
-    (void)::madvise(got, bytes, MADV_WIPEONFORK);
-    (void)::madvise(got, bytes, MADV_DONTDUMP);
-    free_ = static_cast<char*>(got);
-  }
+  void make_room(std::size_t bytes) { memory_ = agentd::SecretText(bytes); }
   // "NAME=value".
   void add(std::string_view text) {
-    if (free_ == nullptr) return;
-    std::copy(text.begin(), text.end(), free_);
-    all_.emplace_back(free_, text.size());
-    free_ += text.size();
+    if (text.size() > memory_.room() - used_) return;
+    std::copy(text.begin(), text.end(), memory_.data() + used_);
+    all_.emplace_back(memory_.data() + used_, text.size());
+    used_ += text.size();
   }
   std::optional<std::string> find(std::string_view name) const {
     for (const std::string_view each : all_)
@@ -68,12 +60,13 @@ class Secrets {
   }
 
  private:
-  char* free_ = nullptr;
+  agentd::SecretText memory_;
+  std::size_t used_ = 0;
   std::vector<std::string_view> all_;
 };
 
 Secrets& secrets() {
-  static Secrets all;
+  static Secrets& all = *new Secrets;  // threads may ask until the very end
   return all;
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/app/credentials.h"
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/process/workspace.h"
@@ -113,10 +114,11 @@ std::vector<std::string> directories_of(const Project& project) {
   return out;
 }
 
-void add_tree(Instructions& out, const std::string& root,
-              const std::vector<std::string>& directories) {
+// Links in it may lead to the keys of a home below it.
+void add_tree(Instructions& out, const std::string& root, const std::vector<std::string>& directories,
+              const std::string& home) {
   if (std::none_of(directories.begin(), directories.end(), has_instructions)) return;
-  const auto workspace = open_workspace({root});
+  const auto workspace = open_workspace({root}, {}, {Credentials::file(home)});
   if (!workspace) return out.warnings.push_back(workspace.error().message);
   for (const std::string& directory : directories) add_directory(out, **workspace, directory);
 }
@@ -174,8 +176,8 @@ Project find_project(const std::string& cwd) {
 
 Instructions read_instructions(const Project& project, const std::string& home) {
   Instructions out;
-  add_tree(out, home, {home});
-  add_tree(out, project.root, directories_of(project));
+  add_tree(out, home, {home}, home);
+  add_tree(out, project.root, directories_of(project), home);
   return out;
 }
 

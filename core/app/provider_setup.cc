@@ -5,6 +5,7 @@
 #include "core/app/version.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
+#include "core/base/shell_word.h"
 #include "core/net/url.h"
 #include "providers/anthropic/anthropic.h"
 #include "providers/google/google.h"
@@ -27,7 +28,8 @@ Error no_provider(const Config& config, const std::string& name) {
   const std::vector<std::string> all(names.begin(), names.end());
   const std::string mean = did_you_mean(name, all);
   return {Code::kInvalid,
-          config.origin("provider") + ": no provider is named '" + one_line(name, 60) + "'" +
+          (name == config.text("provider") ? config.origin("provider") + ": " : std::string()) +
+              "no provider is named '" + one_line(name, 60) + "'" +
               (mean.empty() ? ": there are " + join(all, ", ") +
                                   "; another one is described by providers.NAME.base_url"
                             : mean)};
@@ -40,19 +42,19 @@ Layer layer_of(const Config& config, const std::string& key) {
 
 // A key that was set for a vendor goes to that vendor, or to this machine. To another host the user
 // sends it by name.
-Result<void> check_key_goes_home(const Config& config, const ProviderSetup& setup,
-                                 const std::string& address_key, const std::string& home,
-                                 bool loopback) {
+void say_where_keys_go(const Config& config, ProviderSetup& setup, const std::string& address_key,
+                       const std::string& home, bool loopback) {
   const std::string variable_key = key_of(setup.name, "api_key_env");
   const bool named = layer_of(config, variable_key) > Layer::kProvider;
   const auto own = parse_http_url(home);
   const bool at_home = own && own->place() == setup.place;
   const bool vendors_own = layer_of(config, address_key) <= Layer::kProvider;
-  if (setup.key_variable.empty() || loopback || at_home || named || vendors_own) return {};
-  return Error{Code::kInvalid, address_key + " (" + setup.url_origin + "): the key in " +
-                                   setup.key_variable + " was not set for " +
-                                   one_line(setup.place, 100) +
-                                   ": name the variable that holds its key in " + variable_key};
+  setup.other_variable = loopback || at_home || vendors_own;
+  if (setup.key_variable.empty() || setup.other_variable || named) return;
+  setup.key_refused = address_key + " (" + setup.url_origin + "): the key in " + setup.key_variable +
+                      " was not set for " + one_line(setup.place, 100) +
+                      ": name the variable that holds its key in " + variable_key + ", or store one with " +
+                      shell_command("agentd auth set", setup.name);
 }
 
 // A provider's setting, or the default of `providers.*` where the configuration has none.
@@ -123,34 +125,65 @@ Result<ProviderSetup> provider_setup(const Config& config, const std::string& na
   out.key_variable = config.text(key_of(name, "api_key_env"));
   if (out.key_variable.empty() && host != nullptr)
     out.key_variable = std::string(host->key_variable);
-  AGENTD_TRY_VOID(check_key_goes_home(config, out, address_key, home, url->loopback()));
+  say_where_keys_go(config, out, address_key, home, url->loopback());
   return out;
 }
 
-std::string key_in(const ProviderSetup& setup, const Variables& variables) {
+Result<const Credentials*> KeyRing::stored() const {
+  std::call_once(read_, [this] { stored_ = Credentials::load(home_); });
+  if (!stored_) return stored_.error();
+  return &*stored_;
+}
+
+Result<KeySource> KeyRing::find(const ProviderSetup& setup) const {
   const auto is_set = [&](const std::string& variable) {
-    return !variable.empty() && !is_blank(variables(variable).value_or(""));
+    return !variable.empty() && !is_blank(variables_(variable).value_or(""));
   };
-  if (is_set(setup.key_variable)) return setup.key_variable;
   // The vendors' SDKs know these too.
-  const char* const other = setup.name == kAnthropicName ? kBearerVariable
-                            : setup.name == kGoogleName  ? kGoogleVariable
-                                                         : "";
-  return is_set(other) ? other : std::string();
+  const std::string other = !setup.other_variable           ? ""
+                            : setup.name == kAnthropicName ? kBearerVariable
+                            : setup.name == kGoogleName    ? kGoogleVariable
+                                                           : "";
+  for (const std::string& variable : {setup.key_variable, other}) {
+    if (!is_set(variable)) continue;
+    if (!setup.key_refused.empty()) return Error{Code::kInvalid, setup.key_refused};
+    return KeySource{KeySource::Kind::kVariable, variable};
+  }
+  AGENTD_TRY(const Credentials* const stored, stored());
+  const Credential* const found = stored->find(setup.name);
+  if (found == nullptr && !setup.key_refused.empty()) return Error{Code::kInvalid, setup.key_refused};
+  if (found == nullptr) return KeySource{};
+  if (found->place != setup.place)
+    return Error{Code::kInvalid, "the key of " + one_line(setup.name, 60) + " was stored for " +
+                                     one_line(found->place, 100) + " and goes to no other host, and requests go to " +
+                                     one_line(setup.place, 100) + " (" + setup.url_origin +
+                                     "): set the address back, or store a key for it with " +
+                                     shell_command("agentd auth set", setup.name)};
+  return KeySource{KeySource::Kind::kFile};
+}
+
+std::string KeyRing::value(const ProviderSetup& setup, const KeySource& source) const {
+  if (source.kind == KeySource::Kind::kVariable) return variables_(source.variable).value_or("");
+  if (source.kind == KeySource::Kind::kNone) return {};
+  const auto all = stored();
+  const Credential* const found = all ? (*all)->find(setup.name) : nullptr;
+  return found == nullptr || found->place != setup.place ? std::string() : std::string(found->key);
+}
+
+std::string no_key_text(const ProviderSetup& setup) {
+  return "there is no key for " + one_line(setup.name, 60) + ": set " + setup.key_variable +
+         (setup.name == kAnthropicName && setup.other_variable ? std::string(" (or ") + kBearerVariable + ")" : "") +
+         ", or store one with " + shell_command("agentd auth set", setup.name);
 }
 
 std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const Config& config,
-                                             const Variables& variables, HttpClient& http,
-                                             const Clock& clock) {
-  const auto value = [&](const std::string& variable) {
-    return variable.empty() ? std::string() : variables(variable).value_or("");
-  };
+                                             const std::string& key, const KeySource& source,
+                                             HttpClient& http, const Clock& clock) {
   if (setup.kind == ProviderSetup::Kind::kAnthropic) {
     AnthropicOptions options;
     options.name = setup.name;
-    options.api_key = value(setup.key_variable);
+    (source.variable == kBearerVariable ? options.auth_token : options.api_key) = key;
     options.key_source = setup.key_variable;
-    if (setup.name == kAnthropicName) options.auth_token = value(kBearerVariable);
     options.base_url = setup.url;
     options.betas = config.list("providers.anthropic.betas");
     const std::string cache = config.text("providers.anthropic.cache");
@@ -165,7 +198,7 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
   if (setup.kind == ProviderSetup::Kind::kGoogle) {
     GoogleOptions options;
     options.name = setup.name;
-    options.api_key = value(key_in(setup, variables));
+    options.api_key = key;
     options.key_source = setup.key_variable;
     options.base_url = setup.url;
     options.user_agent = "agentd/" AGENTD_VERSION;
@@ -175,7 +208,7 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
   }
   OpenAiOptions options;
   options.name = setup.name;
-  options.api_key = value(setup.key_variable);
+  options.api_key = key;
   options.key_source = setup.key_variable;
   options.base_url = setup.url;
   const std::string api = config.text(key_of(setup.name, "api"));

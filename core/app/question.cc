@@ -13,6 +13,7 @@
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/codec/json.h"
+#include "core/process/kept_paths.h"
 
 namespace agentd::app {
 namespace {
@@ -102,8 +103,9 @@ struct Existing {
   bool there = false;
   std::optional<std::string> text;
 };
-Existing read_existing(const std::string& root, std::string_view path) {
+Existing read_existing(const QuestionView& view, std::string_view path) {
   Existing out;
+  const std::string& root = view.root;
   if (root.empty() || path.empty() || path.find('\0') != std::string_view::npos) return out;
   const std::string full = path.front() == '/' ? std::string(path) : root + "/" + std::string(path);
   // A path may name a device or a pipe: neither is waited for.
@@ -115,6 +117,7 @@ Existing read_existing(const std::string& root, std::string_view path) {
   }
   out.there = true;
   if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return out;
+  if (!view.hidden.empty() && !HiddenFiles({view.hidden}).check(file.get(), full)) return out;
   Result<std::string> text = read_fd(file.get(), kFileBytesMax, full);
   if (text && is_utf8(*text)) out.text = std::move(*text);
   return out;
@@ -134,7 +137,7 @@ std::optional<Changes> changes_of(const Tool& tool, JsonView input, const Questi
         {"old_string", "new_string"}};
   if (tool.name != "write_file" || !input["content"].is_string() || !input["path"].is_string())
     return std::nullopt;
-  const Existing file = read_existing(view.root, input["path"].string_or({}));
+  const Existing file = read_existing(view, input["path"].string_or({}));
   if (!file.there) return std::nullopt;
   if (!file.text) return Changes{"  (the file exists and is replaced)\n", {}, {}};
   return Changes{"  change to the file that exists:\n",

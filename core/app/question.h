@@ -17,7 +17,8 @@ namespace agentd::app {
 
 struct QuestionView {
   std::size_t columns = 80, rows = 24;  // of the terminal
-  std::string root;                     // where relative paths begin; empty = no file is looked at
+  std::string root{};                   // where relative paths begin; empty = no file is looked at
+  std::string hidden{};                 // a file that is not shown either; empty = none
 };
 
 // Ends with a line break. The changes of edit_file, and of write_file to a file that exists, are

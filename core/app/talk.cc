@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/talk.h"
 
+#include "core/app/credentials.h"
 #include "core/app/exit_codes.h"
 #include "core/app/keyboard.h"
 #include "core/app/message_input.h"
@@ -52,6 +53,7 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
                             {{},
                              marks_pastes(app_.surroundings().environment("TERM").value_or("")),
                              roots.empty() ? app_.surroundings().cwd : roots.front(),
+                             Credentials::file(app_.home().value_or("")),
                              [this] { settle(); },
                              [this](std::string text) {
                                if (keep_typed_) keep_typed_(std::move(text));

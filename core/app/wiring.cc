@@ -253,30 +253,37 @@ class EngineImpl final : public Engine {
       return make_scripted();
     const bool scripted = route_.provider == kScripted;  // and nobody will be asked
     const std::string own = scripted ? std::string("anthropic") : route_.provider;
-    const auto setup = provider_setup(config_, own, true);
-    if (!setup && options_.needs_model) return usage(setup.error());
-    const Variables& variables = app_.surroundings().environment;
-    if (options_.needs_model && !setup->key_variable.empty() && key_in(*setup, variables).empty())
-      return Failure{kExitProvider, "there is no key for " + own + ": set " + setup->key_variable +
-                                        (own == "anthropic" ? " (or ANTHROPIC_AUTH_TOKEN)" : "") +
-                                        ", or replay a file with --script FILE"};
+    keys_.emplace(app_.surroundings().environment, home_);
+    if (options_.needs_model)
+      if (auto found = check_key(own, own); !found)
+        return Failure{found.error().code == Code::kNotFound ? kExitProvider : kExitUsage,
+                       found.error().message + (found.error().code == Code::kNotFound
+                                                    ? ", or replay a file with --script FILE"
+                                                    : "")};
     for (const std::string& fallback : config_.list("fallback")) {
       const std::string name = route_of(fallback, provider_names(config_)).provider;
       if (name.empty() || !options_.needs_model) continue;
-      const auto other = provider_setup(config_, name, name == own);
-      if (!other) return usage(other.error());
-      if (!other->key_variable.empty() && key_in(*other, variables).empty())
+      if (auto found = check_key(name, own); !found)
         return Failure{kExitUsage, config_.origin("fallback") + ": fallback names " + one_line(fallback, 80) +
-                                       ", and there is no key for it: set " + other->key_variable};
+                                       ": " + found.error().message};
     }
     http_ = make_http_client(app_.clock());
     provider_ = std::make_unique<ModelRouter>(
         provider_names(config_), own,
         [this, own](const std::string& name) -> Result<std::unique_ptr<ModelProvider>> {
           AGENTD_TRY(const ProviderSetup found, provider_setup(config_, name, name == own));
-          return make_provider(found, config_, app_.surroundings().environment, *http_, app_.clock());
+          AGENTD_TRY(const KeySource source, keys_->find(found));
+          return make_provider(found, config_, keys_->value(found, source), source, *http_, app_.clock());
         });
     return {};
+  }
+
+  // kNotFound: the provider wants a key, and there is none.
+  Result<void> check_key(const std::string& provider, const std::string& own) const {
+    AGENTD_TRY(const ProviderSetup setup, provider_setup(config_, provider, provider == own));
+    AGENTD_TRY(const KeySource source, keys_->find(setup));
+    if (source || setup.key_variable.empty()) return {};
+    return Error{Code::kNotFound, no_key_text(setup)};
   }
 
   Result<void, Failure> make_scripted() {
@@ -415,7 +422,8 @@ class EngineImpl final : public Engine {
 
   Result<std::unique_ptr<RecipeHandlers>, Failure> make_handlers(const Recipe& recipe) {
     if (!workspace_) {
-      auto workspace = open_workspace(workspace_roots(), kept_paths(app_, config_, home_, project_));
+      auto workspace = open_workspace(workspace_roots(), kept_paths(app_, config_, home_, project_),
+                                      {Credentials::file(home_)});
       if (!workspace) return Failure{kExitFailure, workspace.error().message};
       workspace_ = std::move(*workspace);
     }
@@ -612,6 +620,7 @@ class EngineImpl final : public Engine {
   const EngineOptions options_;
   EventSink& events_;
   std::string home_;
+  std::optional<KeyRing> keys_;
   std::unique_ptr<HttpClient> http_;
   std::unique_ptr<ModelProvider> provider_;
   std::unique_ptr<Store> store_;

@@ -237,20 +237,36 @@ void check_permissions(Report& report, const App& app, const HooksHere& here) {
 }
 
 // One that is in force must be complete; of the others it is told which have a key.
-void check_provider(Report& report, const App& app, const Config& config, const std::string& name, bool needed) {
+void check_provider(Report& report, const Config& config, const KeyRing& keys, const std::string& name, bool needed) {
+  const Verdict wrong = needed ? Verdict::kBroken : Verdict::kWarn;
   const auto setup = provider_setup(config, name, needed);
-  if (!setup) return report.say(needed ? Verdict::kBroken : Verdict::kWarn, setup.error().message);
-  const std::string used = key_in(*setup, app.surroundings().environment);
-  if (used.empty() && !needed) return;
-  if (setup->key_variable.empty())
+  if (!setup) return report.say(wrong, setup.error().message);
+  const auto key = keys.find(*setup);
+  // What is wrong with the file of keys is told once, of itself.
+  if (!key && key.error().code == Code::kInvalid) return report.say(wrong, key.error().message);
+  const bool none = !key || !*key;
+  if (none && !needed) return;
+  if (none && setup->key_variable.empty())
     report.say(Verdict::kOk, name + ": wants no key");
+  else if (none)
+    report.say(Verdict::kBroken, name + ": " + setup->key_variable + " is not set, and no key is stored");
   else
-    report.say(used.empty() ? Verdict::kBroken : Verdict::kOk,
-               name + ": " + (used.empty() ? setup->key_variable + " is not set"
-                                           : used + " is set (not checked: nobody was asked)"));
-  if (used.empty() && !setup->key_variable.empty())
-    report.advise("export " + setup->key_variable + "=..., or use --script FILE, which needs no key");
+    report.say(Verdict::kOk, name + ": " +
+                                 (key->kind == KeySource::Kind::kFile ? "a key is stored for " + setup->place
+                                                                      : key->variable + " is set") +
+                                 " (not checked: nobody was asked)");
+  if (none && !setup->key_variable.empty())
+    report.advise("run " + shell_command("agentd auth set", name) + ", or export " + setup->key_variable +
+                  "=..., or use --script FILE, which needs no key");
   report.say(Verdict::kNote, name + ": requests go to " + setup->place + " (" + setup->url_origin + ")");
+}
+
+void check_stored_keys(Report& report, const std::string& home) {
+  const auto stored = Credentials::load(home);
+  if (!stored) return report.say(Verdict::kBroken, stored.error().message);
+  if (!stored->all().empty())
+    report.say(Verdict::kOk, Credentials::file(home) + ": " + std::to_string(stored->all().size()) +
+                                 (stored->all().size() == 1 ? " key" : " keys") + " ('agentd auth list')");
 }
 
 void check_script(Report& report, const Config& config) {
@@ -261,9 +277,12 @@ void check_script(Report& report, const Config& config) {
                             : "scripted: " + script + (readable ? "" : " cannot be read"));
 }
 
-void check_providers(Report& report, const App& app, const Config& config, const std::string& in_force) {
+void check_providers(Report& report, const App& app, const Config& config, const std::string& home,
+                     const std::string& in_force) {
+  check_stored_keys(report, home);
+  const KeyRing keys(app.surroundings().environment, home);
   for (const std::string& name : provider_names(config))
-    if (name != kScripted) check_provider(report, app, config, name, name == in_force);
+    if (name != kScripted) check_provider(report, config, keys, name, name == in_force);
   const bool needed = in_force != kScripted;
   const Result<std::string> library = http_library_version();
   report.say(library  ? Verdict::kOk
@@ -280,7 +299,7 @@ void check_model(Report& report, const App& app, const Config& config, const std
   const auto route = model_in_force(config, *table);
   if (!route) return report.say(Verdict::kBroken, route.error().message);
   report.say(Verdict::kNote, "provider in force: " + route->provider + " (" + config.origin("provider") + ")");
-  check_providers(report, app, config, route->provider);
+  check_providers(report, app, config, home, route->provider);
   const ModelInfo model = table->find(route->model);
   if (auto budget = budget_of(config, model); !budget)
     return report.say(Verdict::kBroken, budget.error().message);

@@ -84,13 +84,17 @@ TEST(ModelWarnings, AWishThatTheModelDoesNotTakeIsTold) {
 
 // ---- where the requests go
 
-Config in_environment(std::map<std::string, std::string> variables, const std::string& user_file = {}) {
-  ConfigSources sources;
-  sources.user_file = user_file;
-  sources.environment = [variables = std::move(variables)](const std::string& name) {
+Environment environment_of(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const std::string& name) {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
   };
+}
+
+Config in_environment(std::map<std::string, std::string> variables, const std::string& user_file = {}) {
+  ConfigSources sources;
+  sources.user_file = user_file;
+  sources.environment = environment_of(std::move(variables));
   auto config = Config::load(sources);
   EXPECT_TRUE(config) << (config ? "" : config.error().message);
   return std::move(*config);
@@ -121,9 +125,20 @@ TEST(ProviderAddress, TheProvidersVariableCountsWhereNothingElseIsSet) {
             "gateway.example (OPENAI_BASE_URL)");
 }
 
+// Which variable the key comes from, "file", "none", or why there is none to be sent.
+std::string key_of(const Config& config, const std::string& provider, const std::map<std::string, std::string>& keys,
+                   const std::string& home = "/nonexistent") {
+  const auto setup = provider_setup(config, provider, true);
+  if (!setup) return setup.error().message;
+  const auto source = KeyRing(environment_of(keys), home).find(*setup);
+  if (!source) return source.error().message;
+  if (source->kind == KeySource::Kind::kVariable) return source->variable;
+  return source->kind == KeySource::Kind::kFile ? "file" : "none";
+}
+
 TEST(ProviderAddress, AKeyGoesToNoHostThatItWasNotSetFor) {
   for (const char* const provider : {"anthropic", "openai", "groq"}) {
-    const std::string said = address(in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}), provider);
+    const std::string said = key_of(in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}), provider, {});
     EXPECT_NE(said.find("was not set for other.example: name the variable that holds its key in providers." +
                         std::string(provider) + ".api_key_env"),
               std::string::npos)
@@ -136,6 +151,45 @@ TEST(ProviderAddress, AKeyGoesToNoHostThatItWasNotSetFor) {
             "127.0.0.1:9 (AGENTD_BASE_URL)");
   EXPECT_EQ(address(in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}), "ollama"),
             "other.example (AGENTD_BASE_URL)");
+}
+
+TEST(ProviderAddress, TheVendorsOtherVariableGoesNoFurtherThanItsFirst) {
+  const std::map<std::string, std::string> keys{{"ANTHROPIC_AUTH_TOKEN", "t"}, {"GOOGLE_API_KEY", "g"}};
+  EXPECT_EQ(key_of(in_environment({}), "anthropic", keys), "ANTHROPIC_AUTH_TOKEN");
+  EXPECT_EQ(key_of(in_environment({}), "google", keys), "GOOGLE_API_KEY");
+  for (const char* const provider : {"anthropic", "google"}) {
+    const std::string variable = provider == std::string("google") ? "AGENTD_PROVIDERS_GOOGLE_API_KEY_ENV"
+                                                                   : "AGENTD_PROVIDERS_ANTHROPIC_API_KEY_ENV";
+    const Config elsewhere = in_environment({{"AGENTD_BASE_URL", "https://other.example"}, {variable, "MY_KEY"}});
+    EXPECT_EQ(key_of(elsewhere, provider, keys), "none");
+    EXPECT_EQ(key_of(elsewhere, provider, {{"MY_KEY", "k"}}), "MY_KEY");
+  }
+}
+
+TEST(StoredKeys, AreUsedWhereNoVariableIsSetAndForTheirHostAlone) {
+  testing::TempDir directory;
+  const std::string home = directory.file("home");
+  const Config usual = in_environment({}), other = in_environment({{"AGENTD_BASE_URL", "https://other.example/v1"}}),
+               here = in_environment({{"AGENTD_BASE_URL", "http://127.0.0.1:9/v1"}});
+  EXPECT_EQ(key_of(usual, "groq", {}, home), "none");
+  ASSERT_TRUE(store_credential(home, {"groq", "api.groq.com", "gsk-1"}));
+  EXPECT_EQ(key_of(usual, "groq", {}, home), "file");
+  EXPECT_EQ(key_of(usual, "groq", {{"GROQ_API_KEY", "k"}}, home), "GROQ_API_KEY");
+  EXPECT_EQ(key_of(usual, "groq", {{"GROQ_API_KEY", " "}}, home), "file");
+  EXPECT_EQ(key_of(usual, "openai", {}, home), "none");
+  for (const Config* const config : {&other, &here}) {
+    const std::string said = key_of(*config, "groq", {}, home);
+    EXPECT_NE(said.find("was stored for api.groq.com and goes to no other host"), std::string::npos) << said;
+    EXPECT_NE(said.find("'agentd auth set groq'"), std::string::npos) << said;
+  }
+  // Stored for the other host it goes there, which a vendor's variable does not.
+  ASSERT_TRUE(store_credential(home, {"groq", "other.example", "gsk-2"}));
+  EXPECT_EQ(key_of(other, "groq", {}, home), "file");
+  EXPECT_NE(key_of(other, "groq", {{"GROQ_API_KEY", "k"}}, home).find("was not set for other.example"),
+            std::string::npos);
+  const auto setup = provider_setup(other, "groq", true);
+  const KeyRing keys(environment_of({}), home);
+  EXPECT_EQ(keys.value(*setup, *keys.find(*setup)), "gsk-2");
 }
 
 TEST(ProviderAddress, HttpIsForThisMachineAlone) {

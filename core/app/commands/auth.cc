@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// auth.cc - agentd auth set | list | remove: keys of providers in the user's home.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/app/app.h"
+#include "core/app/commands/commands.h"
+#include "core/app/credentials.h"
+#include "core/app/exit_codes.h"
+#include "core/app/keyboard.h"
+#include "core/app/model_setup.h"
+#include "core/app/provider_setup.h"
+#include "core/app/signals.h"
+#include "core/app/table.h"
+#include "core/base/bytes.h"
+#include "core/codec/json.h"
+
+namespace agentd::app {
+namespace {
+
+constexpr std::size_t kInputBytesMax = 64 * 1024, kNameBytesMax = 60;
+
+// The provider's address as a run would have it: the general base_url is that of the provider in force.
+Result<ProviderSetup> setup_of(const Config& config, const std::string& home, const std::string& name) {
+  std::string in_force = config.text("provider");
+  if (const auto table = load_model_table(home, config))
+    if (const auto route = model_in_force(config, *table)) in_force = route->provider;
+  return provider_setup(config, name, name == in_force);
+}
+
+Result<std::string> read_key(App& app, const std::string& provider) {
+  const int input = app.surroundings().input;
+  std::string key;
+  if (app.surroundings().input_tty) {
+    SignalScope signals;
+    (void)signals.next();
+    const auto write = [&](std::string_view text) {
+      app.err().print(text);
+      app.err().flush();
+      return true;
+    };
+    AGENTD_TRY(key, ask_secret({input, write}, "Key of " + neutral_line(provider, kNameBytesMax) + " (not shown): "));
+  } else {
+    auto text = read_all(input, kInputBytesMax);
+    if (!text && text.error().code == Code::kInvalid)
+      return Error{Code::kInvalid, "standard input holds more than a key"};
+    if (!text) return text.error();
+    key = std::move(*text);
+  }
+  const std::size_t begin = std::min(key.find_first_not_of(" \t\r\n"), key.size());
+  key = key.substr(begin, key.find_last_not_of(" \t\r\n") + 1 - begin);
+  if (const std::string wrong = wrong_key(key); !wrong.empty())
+    return Error{Code::kInvalid, "the key " + wrong + ", and was not stored"};
+  return key;
+}
+
+// A provider with a key that is used, or a key that is stored and not used.
+struct Line {
+  std::string provider, from, variable{}, place{}, end{}, why_not{};
+};
+
+void add_lines(std::vector<Line>& out, const std::string& name, const Config& config, const std::string& home,
+               const Variables& variables, const KeyRing& keys, const Credentials& stored) {
+  const auto setup = setup_of(config, home, name);
+  const auto source = setup ? keys.find(*setup) : Result<KeySource>(setup.error());
+  const bool by_variable = source && source->kind == KeySource::Kind::kVariable;
+  if (by_variable)
+    out.push_back({name, "environment", source->variable, setup->place,
+                   shown_end(variables(source->variable).value_or(""))});
+  const Credential* const found = stored.find(name);
+  if (found == nullptr) return;
+  out.push_back({name, "file", {}, std::string(found->place), shown_end(found->key),
+                 by_variable ? source->variable + " is set"
+                 : !source   ? source.error().message
+                             : std::string()});
+}
+
+std::string json_of(const Line& line) {
+  JsonWriter json;
+  json.begin_object().member("provider", line.provider).member("from", line.from).optional("variable", line.variable);
+  json.member("host", line.place).member("end", line.end).member("used", line.why_not.empty());
+  json.optional("why_not", line.why_not).end_object();
+  return std::string(json.text());
+}
+
+void print_table(Output& out, const std::vector<Line>& lines) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Line& line : lines)
+    rows.push_back({neutral_line(line.provider, kNameBytesMax), neutral_line(line.end, kNameBytesMax),
+                    neutral_line(line.variable.empty() ? "file" : line.variable, kNameBytesMax),
+                    neutral_line(line.place, 100),
+                    line.why_not.empty() ? "yes" : "no: " + neutral_line(line.why_not, 400)});
+  out.print(table_text({{"PROVIDER"}, {"KEY"}, {"FROM"}, {"HOST"}, {"USED"}}, rows));
+}
+
+}  // namespace
+
+int auth_set_command(App& app, const Arguments& arguments) {
+  const std::string& name = arguments.words()[0];
+  if (arguments.words().size() > 1) return app.fail(kExitUsage, kKeyIsNoArgument);
+  const Result<std::string> home = app.home();
+  if (!home) return app.fail(kExitUsage, home.error().message);
+  const Result<Config> config = app.config(arguments);
+  if (!config) return app.fail(kExitUsage, config.error().message);
+  if (!provider_names(*config).contains(name) && looks_like_key(name)) return app.fail(kExitUsage, kKeyIsNoArgument);
+  const auto setup = setup_of(*config, *home, name);
+  if (!setup) return app.fail(kExitUsage, setup.error().message);
+  // Before anybody types a key.
+  if (const auto there = Credentials::load(*home); !there) return app.fail(kExitUsage, there.error().message);
+  const auto key = read_key(app, name);
+  if (!key)
+    return app.fail(key.error().code == Code::kCancelled ? kExitInterrupted : kExitUsage, key.error().message);
+  if (const auto done = store_credential(*home, {name, setup->place, *key}); !done)
+    return app.fail(done.error().code == Code::kDenied ? kExitUsage : kExitFailure, done.error().message);
+  app.out().confirm("stored the key " + shown_end(*key) + " of " + neutral_line(name, kNameBytesMax) + " for " +
+                    neutral_line(setup->place, 100) + " in " + Credentials::file(*home) + "\n");
+  const KeyRing keys(app.surroundings().environment, *home);
+  if (const auto source = keys.find(*setup); source && source->kind == KeySource::Kind::kVariable)
+    app.err().line("warning: " + source->variable + " is set, and beats the stored key");
+  return kExitOk;
+}
+
+int auth_list_command(App& app, const Arguments& arguments) {
+  const Result<std::string> home = app.home();
+  if (!home) return app.fail(kExitUsage, home.error().message);
+  const Result<Config> config = app.config(arguments);
+  if (!config) return app.fail(kExitUsage, config.error().message);
+  const auto stored = Credentials::load(*home);
+  if (!stored) return app.fail(kExitUsage, stored.error().message);
+  const Variables& variables = app.surroundings().environment;
+  const KeyRing keys(variables, *home);
+  std::set<std::string> names = provider_names(*config);
+  names.erase(std::string(kScripted));
+  for (const Credential& each : stored->all()) names.emplace(each.provider);
+  std::vector<Line> lines;
+  for (const std::string& name : names) add_lines(lines, name, *config, *home, variables, keys, *stored);
+  if (arguments.has("json"))
+    for (const Line& line : lines) app.out().print(json_of(line) + "\n");
+  else if (lines.empty())
+    app.out().print("no provider has a key: 'agentd auth set PROVIDER' stores one\n");
+  else
+    print_table(app.out(), lines);
+  return kExitOk;
+}
+
+int auth_remove_command(App& app, const Arguments& arguments) {
+  const std::string& name = arguments.words()[0];
+  const Result<std::string> home = app.home();
+  if (!home) return app.fail(kExitUsage, home.error().message);
+  const auto removed = remove_credential(*home, name);
+  if (!removed)
+    return app.fail(removed.error().code == Code::kDenied ? kExitUsage : kExitFailure, removed.error().message);
+  if (!*removed)
+    return app.fail(kExitNotFound,
+                    "there is no stored key of " +
+                        (looks_like_key(name) ? "that provider" : one_line(name, kNameBytesMax)) +
+                        "; 'agentd auth list' shows those that there are");
+  app.out().confirm("removed the key " + (*removed)->end + " of " + neutral_line(name, kNameBytesMax) + " for " +
+                    neutral_line((*removed)->place, 100) + " from " + Credentials::file(*home) + "\n");
+  return kExitOk;
+}
+
+}  // namespace agentd::app
