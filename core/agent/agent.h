@@ -41,6 +41,9 @@ namespace agentd {
 
 struct AgentOptions {
   std::string provider, model;
+  // What a model is asked by that a hook or a plugin names; empty = names are what they are.
+  std::function<std::string(std::string_view name)> real_model{};
+  std::shared_ptr<const AgentOptions> of_subagents{};  // null = these
   std::vector<std::string> fallbacks{};  // models that are asked, in order, when the one before cannot answer now
   std::string system_prompt;     // the base; instructions are appended
   std::string instructions;      // AGENTS.md and the like, outside summarised history

@@ -56,7 +56,7 @@ void Compaction::plan() {
   plan_ = plan_compaction(session_.conversation_->rows(), session_.conversation_->state().ranges(),
                           request_, session_.gauge(), session_.options_.budget);
   instructions_ = join(request_.instructions, "\n");
-  model_ = session_.services_.summary_model(request_.model);
+  model_ = session_.services_.summary_model(request_.model, session_.options_);
 }
 
 CompactionTarget Compaction::target() const {

@@ -67,12 +67,19 @@ ModelInfo AgentServices::model_info(std::string_view model) const {
   return info;
 }
 
-std::string AgentServices::summary_model(std::string_view asked) const {
-  if (!asked.empty()) return std::string(asked);
-  if (!options_.summary_model.empty()) return options_.summary_model;
-  const ModelInfo info = parts_.models.find(options_.model);
-  const bool same_provider = info.provider.empty() || info.provider == options_.provider;
-  return info.summary_model.empty() || !same_provider ? options_.model : info.summary_model;
+std::string AgentServices::real_model(std::string_view name) const {
+  return options_.real_model ? options_.real_model(name) : std::string(name);
+}
+
+std::string AgentServices::summary_model(std::string_view asked, const AgentOptions& agent) const {
+  if (!asked.empty()) return real_model(asked);
+  if (!agent.summary_model.empty()) return agent.summary_model;
+  const ModelInfo info = parts_.models.find(agent.model);
+  const bool same_provider = info.provider.empty() || info.provider == agent.provider;
+  if (info.summary_model.empty() || !same_provider) return agent.model;
+  // Where the model is asked for by its vendor's name, so is its cheap one.
+  const std::string vendor = agent.provider + "/";
+  return (agent.model.starts_with(vendor) ? vendor : std::string()) + info.summary_model;
 }
 
 Thinking AgentServices::thinking_for(std::string_view model, std::uint64_t max_output_tokens,
@@ -134,14 +141,14 @@ std::uint64_t AgentServices::corrected(std::string_view model, std::uint64_t est
 }
 
 std::uint64_t AgentServices::count_text(std::string_view model, std::string_view text) {
-  return corrected(model, parts_.estimator.count_text(text));
+  return corrected(real_model(model), parts_.estimator.count_text(text));
 }
 
 std::uint64_t AgentServices::count_messages(std::string_view model, const agentd_list& messages) {
   std::uint64_t tokens = 0;
   for (std::uint32_t i = 0; i < messages.count; ++i)
     tokens += parts_.estimator.count_row(messages_of(messages)[i]);
-  return corrected(model, tokens);
+  return corrected(real_model(model), tokens);
 }
 
 Result<std::string> AgentServices::compaction_prompt(const CompactOptions& options) {
@@ -259,7 +266,7 @@ Result<agentd_thread> AgentServices::open_thread(const ServiceCaller& caller, Th
   for (const Message& message : options.history) thread->history.append(message, 0, 0);
   if (options.budget_tokens == 0) options.budget_tokens = kThreadBudgetTokens;
   if (options.charge_to == 0) options.charge_to = caller.conversation;
-  if (options.model.empty()) options.model = options_.model;
+  options.model = options.model.empty() ? options_.model : real_model(options.model);
   thread->options = std::move(options);
   const std::lock_guard lock(mutex_);
   const auto mine = std::count_if(threads_.begin(), threads_.end(), [&](const auto& each) {

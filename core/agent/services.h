@@ -28,7 +28,15 @@ class AgentServices final : public Services {
   const AgentOptions& options() const { return options_; }
   // The table's entry for a model, with the user's window in its place.
   ModelInfo model_info(std::string_view model) const;
-  std::string summary_model(std::string_view asked) const;
+  // The options of an agent at that depth; 0 is the user's.
+  const AgentOptions& options_at(std::uint32_t depth) const {
+    return depth != 0 && options_.of_subagents ? *options_.of_subagents : options_;
+  }
+  // The model that is meant by a name which a hook or a plugin gives.
+  std::string real_model(std::string_view name) const;
+  std::string summary_model(std::string_view asked) const { return summary_model(asked, options_); }
+  // Of an agent with these options.
+  std::string summary_model(std::string_view asked, const AgentOptions& agent) const;
   // As the user wishes; a model that only summarises, in the place of the conversation's own, thinks as
   // little as it can.
   Thinking thinking_for(std::string_view model, std::uint64_t max_output_tokens, bool summarises) const;

@@ -18,7 +18,7 @@ RunError interrupted() { return {RunError::Kind::kCancelled, "the run was interr
 SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
     : services_(services),
       parts_(services.parts()),
-      options_(services.options()),
+      options_(services.options_at(seed.agent.depth)),
       id_(seed.id),
       id_text_(seed.id.text()),
       session_id_(parts_.ids.next().text()),

@@ -372,7 +372,8 @@ Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<Too
 
 void Turn::apply_before_model(const Outcome& outcome, ModelRequest& request,
                               std::vector<ToolSpec>& tools, Rows& rows) {
-  if (const Action* const model = outcome.set_of(AGENTD_KEY_MODEL)) request.model = model->text;
+  if (const Action* const model = outcome.set_of(AGENTD_KEY_MODEL))
+    request.model = session_.services_.real_model(model->text);
   for (const Outcome::Attributed& change : outcome.tools) {
     std::string names = "," + change.action.text + ",";
     std::erase(names, ' ');

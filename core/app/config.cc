@@ -113,8 +113,11 @@ std::vector<std::string> names_below(std::string_view section) {
 }
 
 bool is_section(std::string_view name) {
-  if (!names_below(name).empty() && find_key(name) == nullptr) return true;
-  return false;
+  if (find_key(name) != nullptr) return false;
+  const std::string free = std::string(name) + ".*";  // whose keys are names of the user's
+  const auto keys = config_keys();
+  return !names_below(name).empty() ||
+         std::any_of(keys.begin(), keys.end(), [&](const KeySpec& key) { return key.name == free; });
 }
 
 // The configuration permits tools and names directories of hooks: what anybody else could have written
@@ -250,6 +253,21 @@ class ConfigReader {
     return {};
   }
 
+  Result<void> check_aliases() const {
+    for (const std::string& alias : config_.model_aliases()) {
+      const std::string key = "models.aliases." + alias, model = config_.text(key);
+      const std::string begin = config_.origin(key) + ": " + one_line(key, 2 * kShownBytes) + ": ";
+      if (alias.find('/') != std::string::npos)
+        return Error{Code::kInvalid, begin + "a name with a slash is that of a provider's model: take another one"};
+      if (is_blank(model)) return Error{Code::kInvalid, begin + "which model does it stand for?"};
+      if (config_.is_set("models.aliases." + model))
+        return Error{Code::kInvalid,
+                     begin + "'" + one_line(model, kShownBytes) + "' is an alias itself (" +
+                         config_.origin("models.aliases." + model) + "): name the model that it stands for"};
+    }
+    return {};
+  }
+
   Config take() { return std::move(config_); }
 
  private:
@@ -264,8 +282,8 @@ class ConfigReader {
                             const YamlNode& node) {
     for (const auto& [name, value] : node.members) {
       const std::string full = section.empty() ? name : section + "." + name;
-      // A dot inside one name would stand for another key's path; hooks may have one in theirs.
-      if (name.find('.') != std::string::npos && section != "hooks")
+      // A dot inside one name would stand for another key's path; hooks and models may have one in theirs.
+      if (name.find('.') != std::string::npos && section != "hooks" && section != "models.aliases")
         return unknown(path, section, name, value);
       const KeySpec* key = find_key(full);
       if (key != nullptr) {
@@ -378,6 +396,7 @@ Result<Config> Config::load(const ConfigSources& sources) {
   for (const ConfigSources::Flag& flag : sources.flags) AGENTD_TRY_VOID(reader.read_flag(flag));
   AGENTD_TRY_VOID(reader.check_ladder());
   AGENTD_TRY_VOID(reader.check_permissions());
+  AGENTD_TRY_VOID(reader.check_aliases());
   return reader.take();
 }
 
@@ -477,6 +496,7 @@ std::vector<std::string> Config::names_below(std::string_view section) const {
 
 std::vector<std::string> Config::hook_names() const { return names_below("hooks."); }
 std::vector<std::string> Config::provider_names() const { return names_below("providers."); }
+std::vector<std::string> Config::model_aliases() const { return names_below("models.aliases."); }
 
 namespace {
 

@@ -55,7 +55,7 @@ struct ConfigSources {
 class Config {
  public:
   // kInvalid: "FILE:LINE:COLUMN: unknown key 'x': did you mean 'y'?", a value of the wrong type, or a variable
-  // that begins as those of a section do and is none of them.
+  // that begins as those of a section do and is none of them; an alias that stands for another one.
   static Result<Config> load(const ConfigSources& sources);
 
   // REQUIRES of all: a name of the table, without "*", and of that type.
@@ -79,6 +79,8 @@ class Config {
   std::vector<std::string> hook_names() const;
   // Names of providers that the configuration describes, sorted; those with keys of their own are not among them.
   std::vector<std::string> provider_names() const;
+  // Names of the user's for models, sorted.
+  std::vector<std::string> model_aliases() const;
   // Keys with a free part that are set, sorted: "hooks.guardrail.enabled".
   std::vector<std::string> free_keys() const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/config_keys.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 
@@ -18,6 +19,9 @@ constexpr KeySpec kKeys[] = {
     {"fallback", ValueType::kList, "",
      "Models that are asked in this order, each as VENDOR/NAME or a name of the same provider, when the one before is "
      "overloaded, limited, broken, not to be reached or out of credit. Hooks judge each of them anew."},
+    {"models.aliases.*", ValueType::kText, "",
+     "The model that a name of yours stands for, as VENDOR/NAME or a name of the same provider; good wherever a model "
+     "is named. Hooks and records have the model's own name."},
     {"base_url", ValueType::kText, "",
      "Where the provider is reached; empty means its public address."},
     {"max_output_tokens",
@@ -264,6 +268,8 @@ constexpr KeySpec kKeys[] = {
 
     {"agents.enabled", ValueType::kBool, "false",
      "Whether the model is offered the tool task, which runs a subagent."},
+    {"agents.model", ValueType::kText, "",
+     "The model of subagents, as VENDOR/NAME or a name of the same provider; empty means that of the conversation."},
 
     {"permissions.mode", ValueType::kChoice, "ask",
      "What happens to a tool call that changes something and that no rule names.",
@@ -426,7 +432,7 @@ std::vector<std::string> key_parts(std::string_view name) {
   const auto at = static_cast<std::size_t>(free.data() - name.data());
   std::vector<std::string> out = split(name.substr(0, at - 1), '.');
   out.emplace_back(free);
-  for (std::string& part : split(name.substr(at + free.size() + 1), '.'))
+  for (std::string& part : split(name.substr(std::min(at + free.size() + 1, name.size())), '.'))
     out.push_back(std::move(part));
   return out;
 }

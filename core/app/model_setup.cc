@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/app/provider_setup.h"
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/tokens/bpe.h"
@@ -102,9 +103,10 @@ std::vector<std::string> model_warnings(const ModelTable& table, const Config& c
   const ModelInfo model = table.find(name);
   const std::string gone = retirement_of(model, name, "--model", wall_ms);
   if (!gone.empty()) out.push_back(gone);
-  const std::string summariser = config.text("compaction.model");
-  if (!summariser.empty() && summariser != name) {
-    const std::string told = retirement_of(table.find(summariser), summariser, "compaction.model", wall_ms);
+  for (const char* const role : {"compaction.model", "agents.model"}) {
+    const std::string other = real_model(config, config.text(role), "");
+    if (other.empty() || other == name) continue;
+    const std::string told = retirement_of(table.find(other), other, role, wall_ms);
     if (!told.empty()) out.push_back(told);
   }
   if (const std::string note = thinking_note(model, name, thinking_wish(config)); !note.empty())

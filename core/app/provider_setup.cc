@@ -73,9 +73,18 @@ std::set<std::string> provider_names(const Config& config) {
   return out;
 }
 
+std::string real_model(const Config& config, std::string_view name, std::string_view own) {
+  const std::string alias = "models.aliases." + std::string(name);
+  const std::string model = config.is_set(alias) ? config.text(alias) : std::string(name);
+  const std::set<std::string> names = provider_names(config);
+  const ModelRoute route = route_of(model, names);
+  const bool alone = route.provider == own && route_of(route.model, names).provider.empty();
+  return alone ? route.model : model;
+}
+
 Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table) {
   const std::set<std::string> names = provider_names(config);
-  const std::string provider = config.text("provider"), model = config.text("model");
+  const std::string provider = config.text("provider"), model = real_model(config, config.text("model"), "");
   if (!names.contains(provider)) return no_provider(config, provider);
   if (provider == kScripted)
     return ModelRoute{provider, model.empty() ? table.default_of(provider) : model};

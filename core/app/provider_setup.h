@@ -27,6 +27,10 @@ inline constexpr std::string_view kScripted = "scripted";
 // for, and providers.NAME of the configuration.
 std::set<std::string> provider_names(const Config& config);
 
+// The name that a model is asked by, and that hooks and records have: an alias is the model that it stands
+// for, and a model of the conversation's own provider goes by its name alone, unless that would be another's.
+std::string real_model(const Config& config, std::string_view name, std::string_view own);
+
 // The provider and the model of a run, from the settings `provider` and `model` taken together. A
 // name that says its provider goes there ("openai/gpt-6.1-sol"); one that the table knows goes to
 // its vendor, unless `provider` was set. kInvalid: no provider has that name.

@@ -260,12 +260,12 @@ class EngineImpl final : public Engine {
                        found.error().message + (found.error().code == Code::kNotFound
                                                     ? ", or replay a file with --script FILE"
                                                     : "")};
-    for (const std::string& fallback : config_.list("fallback")) {
-      const std::string name = route_of(fallback, provider_names(config_)).provider;
+    for (const auto& [setting, model] : models_beside()) {
+      const std::string name = route_of(model, provider_names(config_)).provider;
       if (name.empty() || !options_.needs_model) continue;
       if (auto found = check_key(name, own); !found)
-        return Failure{kExitUsage, config_.origin("fallback") + ": fallback names " + one_line(fallback, 80) +
-                                       ": " + found.error().message};
+        return Failure{kExitUsage, config_.origin(setting) + ": " + setting + " names " + one_line(model, 80) + ": " +
+                                       found.error().message};
     }
     http_ = make_http_client(app_.clock());
     provider_ = std::make_unique<ModelRouter>(
@@ -276,6 +276,19 @@ class EngineImpl final : public Engine {
           return make_provider(found, config_, keys_->value(found, source), source, *http_, app_.clock());
         });
     return {};
+  }
+
+  std::string real_model_of(std::string_view name) const { return real_model(config_, name, route_.provider); }
+
+  // The settings that name models beside the conversation's own, with each model.
+  std::vector<std::pair<std::string, std::string>> models_beside() const {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (const std::string& fallback : config_.list("fallback")) out.emplace_back("fallback", real_model_of(fallback));
+    for (const char* const role : {"compaction.model", "agents.model"})
+      if (const std::string model = config_.text(role); !model.empty()) out.emplace_back(role, real_model_of(model));
+    if (!config_.flag("agents.enabled"))
+      std::erase_if(out, [](const auto& each) { return each.first == "agents.model"; });
+    return out;
   }
 
   // kNotFound: the provider wants a key, and there is none.
@@ -322,8 +335,10 @@ class EngineImpl final : public Engine {
   AgentOptions agent_options(std::string system, std::string instructions) const {
     AgentOptions out;
     out.provider = std::string(provider_->name());
-    out.model = route_.model;
-    out.fallbacks = config_.list("fallback");
+    out.model = route_.provider == kScripted ? route_.model
+                                             : real_model_of(route_.provider + "/" + route_.model);
+    out.real_model = [this](std::string_view name) { return real_model_of(name); };
+    for (const std::string& fallback : config_.list("fallback")) out.fallbacks.push_back(real_model_of(fallback));
     out.system_prompt = std::move(system);
     out.instructions = std::move(instructions);
     out.cwd = project_.cwd;
@@ -331,16 +346,13 @@ class EngineImpl final : public Engine {
     out.home = app_.surroundings().environment("HOME").value_or("");
     out.project_id = project_.id;
     out.budget = budget_;
-    const ModelInfo model = models_.find(out.model);
     if (const std::uint64_t own = config_.whole("context_window"); own != 0) out.window_override = own;
-    out.max_output_tokens = config_.whole("max_output_tokens");
-    if (models_.knows(out.model))
-      out.max_output_tokens = std::min(out.max_output_tokens, model.max_output);
+    out.max_output_tokens = longest_answer(out.model);
     out.thinking = thinking_wish(config_);
     out.max_turns = static_cast<std::uint32_t>(config_.whole("max_turns"));
     out.run_limits = limits_of("run");
     out.conversation_limits = limits_of("conversation");
-    out.summary_model = config_.text("compaction.model");
+    out.summary_model = real_model_of(config_.text("compaction.model"));
     out.summary_tokens = config_.whole("compaction.summary_tokens");
     out.compaction_strategy =
         parse_strategy(config_.text("compaction.strategy")).value_or(AGENTD_STRATEGY_DEFAULT);
@@ -351,6 +363,25 @@ class EngineImpl final : public Engine {
       if (config_.text("hooks." + name + ".authority") == "final") out.final_hooks.insert(name);
     out.hook_deadline = Milliseconds(config_.whole("hooks.deadline_ms"));
     return out;
+  }
+
+  std::uint64_t longest_answer(const std::string& model) const {
+    const std::uint64_t wanted = config_.whole("max_output_tokens");
+    return models_.knows(model) ? std::min(wanted, models_.find(model).max_output) : wanted;
+  }
+
+  // Those of subagents, where a model is named for them.
+  Result<std::shared_ptr<const AgentOptions>> subagent_options(const AgentOptions& main) const {
+    const std::string model = real_model_of(config_.text("agents.model"));
+    if (!main.subagents || model.empty() || model == main.model) return std::shared_ptr<const AgentOptions>();
+    auto out = std::make_shared<AgentOptions>(main);
+    const std::string vendor = route_of(model, provider_names(config_)).provider;
+    if (!vendor.empty()) out->provider = vendor;
+    out->model = model;
+    AGENTD_TRY(out->budget, budget_of(config_, models_.find(model)));
+    out->window_override.reset();  // the user's is that of the conversation's own model
+    out->max_output_tokens = longest_answer(model);
+    return std::shared_ptr<const AgentOptions>(std::move(out));
   }
 
   Result<void, Failure> make_agent_services(Approver& approver) {
@@ -380,8 +411,11 @@ class EngineImpl final : public Engine {
                      [this](std::string_view hook) { return hook_kind(hook); },
                      [this] { refresh_hooks(); },
                      ledger_ ? &*ledger_ : nullptr};
-    services_ =
-        make_services(std::move(parts), agent_options(std::move(*system), std::move(instructions)));
+    AgentOptions all = agent_options(std::move(*system), std::move(instructions));
+    auto subagents = subagent_options(all);
+    if (!subagents) return usage(subagents.error());
+    all.of_subagents = std::move(*subagents);
+    services_ = make_services(std::move(parts), std::move(all));
     return {};
   }
 

@@ -147,10 +147,10 @@ int config_reference_command(App& app, const Arguments&) {
       "`AGENTD_PERMISSIONS_`, and is none of them; any other\n`AGENTD_` that nothing reads is a warning.\n\n"
       "In the environment and with `--set`, lists are written with commas, or in brackets as in a "
       "file. A key with\n"
-      "`*` stands for the name of a hook and can be set in files and by `--set`. API keys are never "
+      "`*` stands for a name of yours or of a hook and can be set in files and by `--set`. API keys are never "
       "part of the\n"
       "configuration: they are read from the environment variable that "
-      "`providers.anthropic.api_key_env` names.\n\n"
+      "`providers.NAME.api_key_env` names, or stored by\n`agentd auth set NAME`.\n\n"
       "| key | value | default | environment | meaning |\n|---|---|---|---|---|\n");
   for (const KeySpec& key : config_keys()) {
     const std::string variable = environment_name(key);

@@ -300,6 +300,10 @@ void check_model(Report& report, const App& app, const Config& config, const std
   if (!route) return report.say(Verdict::kBroken, route.error().message);
   report.say(Verdict::kNote, "provider in force: " + route->provider + " (" + config.origin("provider") + ")");
   check_providers(report, app, config, home, route->provider);
+  for (const std::string& alias : config.model_aliases())
+    if (table->knows(alias))
+      report.say(Verdict::kNote, config.origin("models.aliases." + alias) + ": the alias " + alias +
+                                     " hides the model of that name: " + real_model(config, alias, "") + " is asked");
   const ModelInfo model = table->find(route->model);
   if (auto budget = budget_of(config, model); !budget)
     return report.say(Verdict::kBroken, budget.error().message);

@@ -136,6 +136,14 @@ void print_table(Output& out, const std::vector<Shown>& models) {
       return out.print("\n* with a beta of providers.anthropic.betas\n");
 }
 
+void print_aliases(Output& out, const Config& config, const ModelTable& table) {
+  const std::vector<std::string> aliases = config.model_aliases();
+  if (!aliases.empty()) out.print("\naliases (models.aliases):\n");
+  for (const std::string& alias : aliases)
+    out.print("  " + shown(alias) + " = " + shown(real_model(config, alias, "")) +
+              (table.knows(alias) ? "  (hides the model of that name)" : "") + "\n");
+}
+
 std::string window_text(const Shown& model) {
   const ModelInfo& info = model.info;
   std::string out = with_commas(info.window) + " tokens";
@@ -204,7 +212,8 @@ int models_command(App& app, const Arguments& arguments) {
   if (!table) return app.fail(kExitUsage, table.error().message);
   const Result<ModelRoute> route = model_in_force(*config, *table);
   const std::string in_force = route ? route->model : std::string();
-  const std::string name = arguments.words().empty() ? std::string() : arguments.words()[0];
+  const std::string asked = arguments.words().empty() ? std::string() : arguments.words()[0];
+  const std::string name = real_model(*config, asked, "");
   std::vector<ModelInfo> wanted;
   if (!name.empty()) {
     wanted.push_back(table->find(name));
@@ -223,10 +232,10 @@ int models_command(App& app, const Arguments& arguments) {
   }
   if (arguments.has("json"))
     for (const Shown& model : models) app.out().print(json_of(model, name) + "\n");
-  else if (name.empty())
-    print_table(app.out(), models);
+  else if (!name.empty())
+    print_one(app.out(), models[0], name == asked ? name : asked + " = " + name);
   else
-    print_one(app.out(), models[0], name);
+    print_table(app.out(), models), print_aliases(app.out(), *config, *table);
   return kExitOk;
 }
 
