@@ -57,6 +57,13 @@ void say_where_keys_go(const Config& config, ProviderSetup& setup, const std::st
                       shell_command("agentd auth set", setup.name);
 }
 
+// Where a key can be put, to be read behind "set".
+std::string key_places(const ProviderSetup& setup) {
+  const bool bearer = setup.name == kAnthropicName && setup.other_variable;
+  return setup.key_variable + (bearer ? std::string(" (or ") + kBearerVariable + ")" : "") + ", or store one with " +
+         shell_command("agentd auth set", setup.name);
+}
+
 // A provider's setting, or the default of `providers.*` where the configuration has none.
 std::uint64_t whole_of(const Config& config, const std::string& name, std::string_view setting) {
   const std::string key = key_of(name, setting);
@@ -180,19 +187,18 @@ std::string KeyRing::value(const ProviderSetup& setup, const KeySource& source) 
 }
 
 std::string no_key_text(const ProviderSetup& setup) {
-  return "there is no key for " + one_line(setup.name, 60) + ": set " + setup.key_variable +
-         (setup.name == kAnthropicName && setup.other_variable ? std::string(" (or ") + kBearerVariable + ")" : "") +
-         ", or store one with " + shell_command("agentd auth set", setup.name);
+  return "there is no key for " + one_line(setup.name, 60) + ": set " + key_places(setup);
 }
 
 std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const Config& config,
                                              const std::string& key, const KeySource& source,
                                              HttpClient& http, const Clock& clock) {
+  const std::string key_source = setup.key_variable.empty() ? std::string() : key_places(setup);
   if (setup.kind == ProviderSetup::Kind::kAnthropic) {
     AnthropicOptions options;
     options.name = setup.name;
     (source.variable == kBearerVariable ? options.auth_token : options.api_key) = key;
-    options.key_source = setup.key_variable;
+    options.key_source = key_source;
     options.base_url = setup.url;
     options.betas = config.list("providers.anthropic.betas");
     const std::string cache = config.text("providers.anthropic.cache");
@@ -208,7 +214,7 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
     GoogleOptions options;
     options.name = setup.name;
     options.api_key = key;
-    options.key_source = setup.key_variable;
+    options.key_source = key_source;
     options.base_url = setup.url;
     options.user_agent = "agentd/" AGENTD_VERSION;
     options.retry.retries = static_cast<std::uint32_t>(whole_of(config, setup.name, "max_retries"));
@@ -218,7 +224,7 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
   OpenAiOptions options;
   options.name = setup.name;
   options.api_key = key;
-  options.key_source = setup.key_variable;
+  options.key_source = key_source;
   options.base_url = setup.url;
   const std::string api = config.text(key_of(setup.name, "api"));
   options.api = api == "responses" ? OpenAiApi::kResponses
