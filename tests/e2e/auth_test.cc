@@ -178,7 +178,7 @@ TEST_F(Auth, NothingOfAKeyIsFoundAnywhereElse) {
         return Reply::http(401, {{"content-type", "application/json"}},
                            openai_error_body("auth", "", "Incorrect API key provided: " + key));
       case 1:  // the key lies where an error's text is cut
-        return Reply::http(502, {{"content-type", "text/html"}}, std::string(105, 'x') + key + std::string(300, 'y'));
+        return Reply::http(502, {{"content-type", "text/html"}}, std::string(98, 'x') + key + std::string(300, 'y'));
       case 2:
         return call("read_file", file);
       case 3:
