@@ -108,6 +108,16 @@ Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table)
   return out;
 }
 
+std::vector<std::pair<std::string, std::string>> models_beside(const Config& config, std::string_view own) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string& fallback : config.list("fallback")) out.emplace_back("fallback", fallback);
+  out.emplace_back("compaction.model", config.text("compaction.model"));
+  if (config.flag("agents.enabled")) out.emplace_back("agents.model", config.text("agents.model"));
+  std::erase_if(out, [](const auto& each) { return each.second.empty(); });
+  for (auto& [setting, model] : out) model = real_model(config, model, own);
+  return out;
+}
+
 Result<ProviderSetup> provider_setup(const Config& config, const std::string& name, bool in_force) {
   if (!provider_names(config).contains(name) || name == kScripted) return no_provider(config, name);
   ProviderSetup out;

@@ -11,6 +11,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/app/config.h"
 #include "core/app/credentials.h"
@@ -35,6 +37,10 @@ std::string real_model(const Config& config, std::string_view name, std::string_
 // name that says its provider goes there ("openai/gpt-6.1-sol"); one that the table knows goes to
 // its vendor, unless `provider` was set. kInvalid: no provider has that name.
 Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table);
+
+// The settings that name models beside the conversation's own, with each model's real_model(): fallback,
+// compaction.model, and agents.model where there are subagents.
+std::vector<std::pair<std::string, std::string>> models_beside(const Config& config, std::string_view own);
 
 struct ProviderSetup {
   enum class Kind { kAnthropic, kGoogle, kOpenAi };

@@ -260,7 +260,7 @@ class EngineImpl final : public Engine {
                        found.error().message + (found.error().code == Code::kNotFound
                                                     ? ", or replay a file with --script FILE"
                                                     : "")};
-    for (const auto& [setting, model] : models_beside()) {
+    for (const auto& [setting, model] : models_beside(config_, own)) {
       const std::string name = route_of(model, provider_names(config_)).provider;
       if (name.empty() || !options_.needs_model) continue;
       if (auto found = check_key(name, own); !found)
@@ -279,17 +279,6 @@ class EngineImpl final : public Engine {
   }
 
   std::string real_model_of(std::string_view name) const { return real_model(config_, name, route_.provider); }
-
-  // The settings that name models beside the conversation's own, with each model.
-  std::vector<std::pair<std::string, std::string>> models_beside() const {
-    std::vector<std::pair<std::string, std::string>> out;
-    for (const std::string& fallback : config_.list("fallback")) out.emplace_back("fallback", real_model_of(fallback));
-    for (const char* const role : {"compaction.model", "agents.model"})
-      if (const std::string model = config_.text(role); !model.empty()) out.emplace_back(role, real_model_of(model));
-    if (!config_.flag("agents.enabled"))
-      std::erase_if(out, [](const auto& each) { return each.first == "agents.model"; });
-    return out;
-  }
 
   // kNotFound: the provider wants a key, and there is none.
   Result<void> check_key(const std::string& provider, const std::string& own) const {

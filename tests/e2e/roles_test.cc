@@ -148,7 +148,10 @@ TEST_F(Roles, AMissingKeyOfAnyRoleIsToldBeforeAnythingIsAsked) {
     EXPECT_TRUE(has(ran.err, std::string(role) + " names groq/m: there is no key for groq: set GROQ_API_KEY, or store "
                                                  "one with 'agentd auth set groq'"))
         << ran.err;
+    const Finished doctor = program_.run({"doctor", "--set", std::string(role) + "=groq/m"});
+    EXPECT_TRUE(has(doctor.out, "BROKEN  groq: GROQ_API_KEY is not set, and no key is stored")) << doctor.out;
   }
+  EXPECT_FALSE(has(program_.run({"doctor"}).out, "groq: "));
   EXPECT_EQ(asked_own() + asked_other(), 0u);
   configure("");  // no subagent will ask
   EXPECT_EQ(program_.run({"run", "hello", "--set", "agents.model=groq/m"}).code, 0);

@@ -236,10 +236,11 @@ void check_permissions(Report& report, const App& app, const HooksHere& here) {
     report.say(Verdict::kBroken, roots.error().message);
 }
 
-// One that is in force must be complete; of the others it is told which have a key.
-void check_provider(Report& report, const Config& config, const KeyRing& keys, const std::string& name, bool needed) {
+// One that is in force, or that a setting names, must be complete; of the others it is told which have a key.
+void check_provider(Report& report, const Config& config, const KeyRing& keys, const std::string& name, bool in_force,
+                    bool needed) {
   const Verdict wrong = needed ? Verdict::kBroken : Verdict::kWarn;
-  const auto setup = provider_setup(config, name, needed);
+  const auto setup = provider_setup(config, name, in_force);
   if (!setup) return report.say(wrong, setup.error().message);
   const auto key = keys.find(*setup);
   // What is wrong with the file of keys is told once, of itself.
@@ -281,8 +282,12 @@ void check_providers(Report& report, const App& app, const Config& config, const
                      const std::string& in_force) {
   check_stored_keys(report, home);
   const KeyRing keys(app.surroundings().environment, home);
-  for (const std::string& name : provider_names(config))
-    if (name != kScripted) check_provider(report, config, keys, name, name == in_force);
+  const std::set<std::string> names = provider_names(config);
+  std::set<std::string> asked{in_force};
+  if (in_force != kScripted)
+    for (const auto& [setting, model] : models_beside(config, in_force)) asked.insert(route_of(model, names).provider);
+  for (const std::string& name : names)
+    if (name != kScripted) check_provider(report, config, keys, name, name == in_force, asked.contains(name));
   const bool needed = in_force != kScripted;
   const Result<std::string> library = http_library_version();
   report.say(library  ? Verdict::kOk
