@@ -327,8 +327,11 @@ class Turn {
   void end_turn(const ModelResponse& response, bool final_turn);
   Result<void, RunError> before_model(ModelRequest& request, std::vector<ToolSpec>& tools, Rows& rows,
                                       std::uint32_t attempt);
-  void apply_before_model(const Outcome& outcome, ModelRequest& request, std::vector<ToolSpec>& tools,
-                          Rows& rows);
+  Result<std::unique_ptr<Outcome>, RunError> judge_model_call(const ModelRequest& request,
+                                                              const std::vector<ToolSpec>& tools,
+                                                              const Rows& rows, std::uint32_t attempt);
+  void apply_before_model(const Outcome& outcome, std::vector<std::string> contexts,
+                          std::vector<ToolSpec>& tools, Rows& rows);
   void replace_for_request(const Outcome::Attributed& asked, Rows& rows);
 
   // ---- tools (tools.cc)

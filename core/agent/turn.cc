@@ -14,6 +14,8 @@ namespace {
 
 constexpr Milliseconds kModelDeadline = std::chrono::hours(1);
 constexpr std::uint32_t kPutOffDoublings = 3;
+// So often hooks may name another model for one call.
+constexpr int kModelChoicesMax = 3;
 // So often an answer that broke off is asked for again.
 constexpr std::uint32_t kBrokenAnswersMax = 2;
 // The user message behind an answer that its provider has paused (pause_turn): current models refuse a
@@ -336,9 +338,37 @@ std::uint64_t Turn::estimate_of(const ModelRequest& request, const Rows& rows) c
          (of_view ? rows.tokens() : tokens_of(rows, parts_.estimator));
 }
 
+// What is judged is what is called: where a hook names another model, all hooks are asked again about that one, and
+// what they say of it counts.
 Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<ToolSpec>& tools,
                                           Rows& rows, std::uint32_t attempt) {
   if (!session_.wants(AGENTD_EVENT_BEFORE_MODEL_CALL)) return {};
+  std::vector<std::string> contexts;  // of hooks that were asked about another model
+  for (int choices = 0;; ++choices) {
+    auto judged = judge_model_call(request, tools, rows, attempt);
+    if (!judged) return judged.error();
+    if (*judged == nullptr) return {};
+    const Outcome& outcome = **judged;
+    const Action* const named = outcome.set_of(AGENTD_KEY_MODEL);
+    const std::string model = named == nullptr ? request.model : session_.services_.real_model(named->text);
+    if (named != nullptr && model != request.model && choices < kModelChoicesMax) {
+      for (const Outcome::Attributed& context : outcome.contexts) contexts.push_back(context.action.text);
+      request.model = model;
+      continue;
+    }
+    if (model != request.model)
+      return RunError{RunError::Kind::kBlocked, "hooks do not agree on a model for this call: " +
+                                                    one_line(request.model, 80) + ", then " + one_line(model, 80) +
+                                                    ", and so on"};
+    apply_before_model(outcome, std::move(contexts), tools, rows);
+    return {};
+  }
+}
+
+// Null: nobody was asked.
+Result<std::unique_ptr<Outcome>, RunError> Turn::judge_model_call(const ModelRequest& request,
+                                                                 const std::vector<ToolSpec>& tools,
+                                                                 const Rows& rows, std::uint32_t attempt) {
   const agentd_gauge gauge = to_abi(session_.gauge());
   std::vector<agentd_tool_info> infos;
   for (const ToolSpec& tool : tools)
@@ -360,20 +390,18 @@ Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<Too
   fired.payload = &payload;
   fired.bare = &bare;
   fired.attempt = attempt;
-  const auto outcome = session_.fire(fired);
-  if (!outcome) return {};
+  auto outcome = session_.fire(fired);
+  if (!outcome) return outcome;
   if (auto runs = session_.check_stopped(); !runs) return runs.error();
   if (outcome->blocked)
     return RunError{RunError::Kind::kBlocked, "the model call was blocked by " +
                                                   outcome->blocked_by.hook + ": " + outcome->reason};
-  apply_before_model(*outcome, request, tools, rows);
-  return {};
+  return outcome;
 }
 
-void Turn::apply_before_model(const Outcome& outcome, ModelRequest& request,
+// `contexts` were given before and are not said again.
+void Turn::apply_before_model(const Outcome& outcome, std::vector<std::string> contexts,
                               std::vector<ToolSpec>& tools, Rows& rows) {
-  if (const Action* const model = outcome.set_of(AGENTD_KEY_MODEL))
-    request.model = session_.services_.real_model(model->text);
   for (const Outcome::Attributed& change : outcome.tools) {
     std::string names = "," + change.action.text + ",";
     std::erase(names, ' ');
@@ -386,8 +414,12 @@ void Turn::apply_before_model(const Outcome& outcome, ModelRequest& request,
   if (!outcome.exclusive.empty() && outcome.exclusive[0].action.kind == AGENTD_ACT_REPLACE_MESSAGES)
     replace_for_request(outcome.exclusive[0], rows);
   for (const Outcome::Attributed& context : outcome.contexts) {
-    if (is_blank(context.action.text)) continue;
-    Message message = Message::of_text(Role::kUser, context.action.text);
+    std::erase(contexts, context.action.text);
+    contexts.push_back(context.action.text);
+  }
+  for (const std::string& context : contexts) {
+    if (is_blank(context)) continue;
+    Message message = Message::of_text(Role::kUser, context);
     message.flags = AGENTD_MESSAGE_CONTEXT;
     rows.append(message, 0, parts_.clock.wall_ms());
   }

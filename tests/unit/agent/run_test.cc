@@ -325,6 +325,49 @@ TEST_F(Run, ModelAndToolsOfARequestCanBeChosen) {
   EXPECT_EQ(model_.requests[0].tools, std::vector<std::string>{"read_file"});
 }
 
+TEST_F(Run, TheModelThatAHookNamesIsJudgedByAllHooks) {
+  std::vector<std::string> judged;
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "guard", [&](const TestCall& call) {
+    const auto& payload = call.payload<agentd_model_call>();
+    judged.emplace_back(view_of(payload.model));
+    return judged.back() == "m-forbidden" ? call.answer(action(AGENTD_ACT_BLOCK, "not that one")) : AGENTD_OK;
+  });
+  std::string choice = "m-forbidden";
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "router", [&](const TestCall& call) {
+    call.emit(action(AGENTD_ACT_INJECT_CONTEXT, "routed"));
+    return call.answer(set_action(AGENTD_KEY_MODEL, choice));
+  });
+  open();
+  model_.say("one");
+  const auto blocked = run("first");
+  ASSERT_FALSE(blocked);
+  EXPECT_EQ(blocked.error().kind, RunError::Kind::kBlocked);
+  EXPECT_EQ(judged, (std::vector<std::string>{"model-x", "m-forbidden"}));
+  EXPECT_TRUE(model_.requests.empty());
+  judged.clear();
+  choice = "m-2";
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(judged, (std::vector<std::string>{"model-x", "m-2"}));
+  EXPECT_EQ(model_.requests[0].model, "m-2");
+  EXPECT_EQ(model_.requests[0].all_text().find("routed"), model_.requests[0].all_text().rfind("routed")) << "once";
+}
+
+TEST_F(Run, HooksThatNameOneModelAfterAnotherDoNotAgree) {
+  int calls = 0;
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "router", [&](const TestCall& call) {
+    return call.answer(set_action(AGENTD_KEY_MODEL, "m-" + std::to_string(++calls)));
+  });
+  open();
+  model_.say("one");
+  const auto refused = run("first");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, RunError::Kind::kBlocked);
+  EXPECT_NE(refused.error().message.find("hooks do not agree on a model for this call: m-3, then m-4"),
+            std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(model_.requests.empty());
+}
+
 TEST_F(Run, ReplacementBeforeAModelCallChangesThatRequestOnly) {
   on(AGENTD_EVENT_BEFORE_MODEL_CALL, "shorten", [](const TestCall& call) {
     Action replace = action(AGENTD_ACT_REPLACE_MESSAGES);
