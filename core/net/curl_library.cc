@@ -39,17 +39,20 @@ Result<std::unique_ptr<const CurlLibrary>> CurlLibrary::load(const char* file) {
   resolve.get(curl->version, "curl_version");
   resolve.get(curl->easy_init, "curl_easy_init");
   resolve.get(curl->easy_cleanup, "curl_easy_cleanup");
-  resolve.get(curl->easy_reset, "curl_easy_reset");
   resolve.get(curl->easy_setopt, "curl_easy_setopt");
+  resolve.get(curl->easy_pause, "curl_easy_pause");
   resolve.get(curl->easy_strerror, "curl_easy_strerror");
   resolve.get(curl->multi_init, "curl_multi_init");
   resolve.get(curl->multi_cleanup, "curl_multi_cleanup");
   resolve.get(curl->multi_add_handle, "curl_multi_add_handle");
   resolve.get(curl->multi_remove_handle, "curl_multi_remove_handle");
-  resolve.get(curl->multi_perform, "curl_multi_perform");
-  resolve.get(curl->multi_poll, "curl_multi_poll");
+  resolve.get(curl->multi_setopt, "curl_multi_setopt");
+  resolve.get(curl->multi_socket_action, "curl_multi_socket_action");
   resolve.get(curl->multi_info_read, "curl_multi_info_read");
   resolve.get(curl->multi_strerror, "curl_multi_strerror");
+  resolve.get(curl->share_init, "curl_share_init");
+  resolve.get(curl->share_setopt, "curl_share_setopt");
+  resolve.get(curl->share_cleanup, "curl_share_cleanup");
   resolve.get(curl->slist_append, "curl_slist_append");
   resolve.get(curl->slist_free_all, "curl_slist_free_all");
   if (resolve.missing != nullptr)

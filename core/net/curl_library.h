@@ -21,17 +21,20 @@ struct CurlLibrary {
   decltype(&::curl_version) version = nullptr;
   decltype(&::curl_easy_init) easy_init = nullptr;
   decltype(&::curl_easy_cleanup) easy_cleanup = nullptr;
-  decltype(&::curl_easy_reset) easy_reset = nullptr;
   decltype(&::curl_easy_setopt) easy_setopt = nullptr;
+  decltype(&::curl_easy_pause) easy_pause = nullptr;
   decltype(&::curl_easy_strerror) easy_strerror = nullptr;
   decltype(&::curl_multi_init) multi_init = nullptr;
   decltype(&::curl_multi_cleanup) multi_cleanup = nullptr;
   decltype(&::curl_multi_add_handle) multi_add_handle = nullptr;
   decltype(&::curl_multi_remove_handle) multi_remove_handle = nullptr;
-  decltype(&::curl_multi_perform) multi_perform = nullptr;
-  decltype(&::curl_multi_poll) multi_poll = nullptr;
+  decltype(&::curl_multi_setopt) multi_setopt = nullptr;
+  decltype(&::curl_multi_socket_action) multi_socket_action = nullptr;
   decltype(&::curl_multi_info_read) multi_info_read = nullptr;
   decltype(&::curl_multi_strerror) multi_strerror = nullptr;
+  decltype(&::curl_share_init) share_init = nullptr;
+  decltype(&::curl_share_setopt) share_setopt = nullptr;
+  decltype(&::curl_share_cleanup) share_cleanup = nullptr;
   decltype(&::curl_slist_append) slist_append = nullptr;
   decltype(&::curl_slist_free_all) slist_free_all = nullptr;
 

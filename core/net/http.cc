@@ -1,71 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/net/http.h"
 
-#include <mutex>
-#include <thread>
+#include <algorithm>
 
-#include "core/net/transfer.h"
+#include "core/base/bytes.h"
+#include "core/net/io_loop.h"
 
 namespace agentd {
 namespace {
 
-// Sessions that wait for the next request; each may hold open connections.
-constexpr std::size_t kIdleSessionsMax = 8;
+bool is_token(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return c > ' ' && c < '\x7f' && c != ':';
+  });
+}
+
+Result<void> check_headers(const HttpRequest& request) {
+  for (const auto& [name, value] : request.headers)
+    if (!is_token(name) || value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
+      return Error{Code::kInvalid, "the value of header '" + one_line(name, 60) +
+                                       "' holds a character that no header may carry"};
+  return {};
+}
 
 class CurlClient final : public HttpClient {
  public:
   explicit CurlClient(const Clock& clock) : clock_(clock) {}
-
-  ~CurlClient() override {
-    if (warming_.joinable()) warming_.join();
-  }
+  ~CurlClient() override { loop_->stop(); }
 
   void warm_up() override {
-    const std::lock_guard lock(warming_mutex_);
-    if (warming_.joinable()) return;
-    // The first request waits for load_mutex_ when it comes before the library is there.
-    warming_ = std::thread([this] {
-      if (auto session = take_session()) give_back(std::move(*session));
-    });
+    // A failure is that of the first request.
+    [[maybe_unused]] const Result<void> started = loop_->start();
   }
 
   Result<HttpResponse> send(const HttpRequest& request, const OnBody& on_body, const CancelToken& cancel,
                             Deadline deadline) override {
-    AGENTD_TRY(const HttpUrl url, parse_http_url(request.url));
+    AGENTD_TRY(HttpUrl url, parse_http_url(request.url));
+    AGENTD_TRY_VOID(check_headers(request));
     if (cancel.cancelled()) return Error{Code::kCancelled, "the request was cancelled"};
-    AGENTD_TRY(std::unique_ptr<CurlSession> session, take_session());
-    auto answer = Transfer(*curl_, *session, clock_, request, url, on_body).run(cancel, deadline);
-    give_back(std::move(session));
-    return answer;
+    AGENTD_TRY_VOID(loop_->start());
+    const auto transfer = std::make_shared<Transfer>(clock_, request, std::move(url), cancel, deadline);
+    const std::shared_ptr<IoLoop> loop = loop_;  // the client may end before the call has returned
+    loop->attend(transfer);
+    return transfer->deliver(on_body, [&] { loop->attend(transfer); });
   }
 
  private:
-  Result<std::unique_ptr<CurlSession>> take_session() {
-    {
-      const std::lock_guard lock(load_mutex_);
-      if (curl_ == nullptr) {
-        AGENTD_TRY(curl_, CurlLibrary::load());
-      }
-    }
-    const std::lock_guard lock(idle_mutex_);
-    if (idle_.empty()) return CurlSession::open(*curl_);
-    std::unique_ptr<CurlSession> session = std::move(idle_.back());  // the one used last is warmest
-    idle_.pop_back();
-    return session;
-  }
-
-  void give_back(std::unique_ptr<CurlSession> session) {
-    const std::lock_guard lock(idle_mutex_);
-    if (idle_.size() < kIdleSessionsMax) idle_.push_back(std::move(session));
-  }
-
   const Clock& clock_;
-  std::mutex load_mutex_;
-  std::unique_ptr<const CurlLibrary> curl_;  // set once under load_mutex_, before any session exists
-  std::mutex idle_mutex_;
-  std::vector<std::unique_ptr<CurlSession>> idle_;  // guarded by idle_mutex_
-  std::mutex warming_mutex_;
-  std::thread warming_;  // guarded by warming_mutex_
+  const std::shared_ptr<IoLoop> loop_ = std::make_shared<IoLoop>();
 };
 
 }  // namespace

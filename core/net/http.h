@@ -2,9 +2,14 @@
 #pragma once
 // http.h - an HTTP client over libcurl, which is loaded when the first request needs it.
 //
-// TLS is always verified, proxies of the environment are honoured, redirects are never followed.
+// TLS is always verified, proxies of the environment are honoured, redirects are never followed, and no
+// compression is asked for: what an answer can grow to is what comes over the line.
 //
-// Threading: HttpClient is thread-safe; send() blocks its caller and calls `on_body` on that thread.
+// One thread of the client moves the bytes of all its requests, from the first request or warm_up() on. A
+// request has its connection for itself while it runs; afterwards the next one to that host has it.
+//
+// Threading: HttpClient is thread-safe; send() blocks its caller and calls `on_body` on that thread. While
+// that reads nothing, the server is held back, and at most 128 KiB of the body wait.
 
 #include <cstdint>
 #include <functional>
@@ -25,8 +30,8 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string_view body;
   Milliseconds connect_timeout{10'000};
-  Milliseconds idle_timeout{300'000};              // no byte for that long: kUnavailable
-  std::uint64_t body_bytes_max = 64ull << 20;      // of the response, after decompression
+  Milliseconds idle_timeout{300'000};              // no byte for that long, the reader's own time not counted
+  std::uint64_t body_bytes_max = 64ull << 20;      // of the response
 };
 
 struct HttpResponse {
@@ -41,14 +46,16 @@ class HttpClient {
   // Called with the body as it arrives, once the status is known. False ends the transfer: kCancelled.
   using OnBody = std::function<bool(const HttpResponse& so_far, std::string_view bytes)>;
 
+  // Requests of other threads that still run end with kCancelled.
   virtual ~HttpClient() = default;
   // Failures of the network: kUnavailable with one sentence (host, what failed, what to do) before the
   // answer's headers are whole, kCorrupt after that and for an answer over its limits; kDenied when the
-  // server's certificate is not accepted; kCancelled; kInvalid for a bad URL or header. A status of any
-  // kind, 3xx included, is an answer.
+  // server's certificate is not accepted; kCancelled, within a tenth of a second; kInvalid for a bad
+  // URL or header, and for an answer that is compressed all the same. A status of any kind, 3xx included, is
+  // an answer; one of them that is compressed has no body.
   virtual Result<HttpResponse> send(const HttpRequest& request, const OnBody& on_body,
                                     const CancelToken& cancel, Deadline deadline) = 0;
-  // Starts loading the library on another thread, so that the first request need not wait for it.
+  // Starts the client's thread, which loads the library: the first request need not wait for it.
   virtual void warm_up() = 0;
 };
 

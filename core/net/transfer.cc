@@ -3,24 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "core/base/bytes.h"
 
 namespace agentd {
 namespace {
-
-// How late a cancellation may be seen; the token has no bell to ring.
-constexpr int kPollMs = 50;
-
-bool is_token(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return c > ' ' && c < '\x7f' && c != ':';
-  });
-}
-
-bool is_field_value(std::string_view value) {
-  return value.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
-}
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -40,39 +28,20 @@ std::string seconds(Milliseconds time) {
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
 }
 
-// An event stream is read as it comes: compression would hold events back.
-bool wants_stream(const HttpRequest& request) {
-  return std::any_of(request.headers.begin(), request.headers.end(), [](const auto& header) {
-    return lower(header.first) == "accept" && header.second.find("event-stream") != std::string::npos;
-  });
+// Whether a body comes as it is: every encoding but these is one that was not asked for.
+bool is_plain(std::string_view encodings) {
+  return encodings.empty() || lower(encodings) == "identity";
 }
 
 }  // namespace
 
-Result<std::unique_ptr<CurlSession>> CurlSession::open(const CurlLibrary& curl) {
-  CURL* const easy = curl.easy_init();
-  CURLM* const multi = easy == nullptr ? nullptr : curl.multi_init();
-  if (multi == nullptr) {
-    if (easy != nullptr) curl.easy_cleanup(easy);
-    return Error{Code::kUnavailable, "libcurl cannot start a transfer: out of memory or descriptors"};
-  }
-  return std::unique_ptr<CurlSession>(new CurlSession(curl, easy, multi));
-}
+Transfer::~Transfer() { close(); }
 
-CurlSession::~CurlSession() {
-  curl_.easy_cleanup(easy_);
-  curl_.multi_cleanup(multi_);
-}
-
-Transfer::Transfer(const CurlLibrary& curl, CurlSession& session, const Clock& clock,
-                   const HttpRequest& request, const HttpUrl& url, const HttpClient::OnBody& on_body)
-    : curl_(curl), session_(session), clock_(clock), request_(request), url_(url), on_body_(on_body) {}
-
-Transfer::~Transfer() {
-  if (added_) curl_.multi_remove_handle(session_.multi(), session_.easy());
-  // Forgets the pointers into this object; connections stay with the multi handle.
-  curl_.easy_reset(session_.easy());
-  if (headers_ != nullptr) curl_.slist_free_all(headers_);
+void Transfer::close() {
+  if (easy_ != nullptr) curl_->easy_cleanup(easy_);
+  if (headers_ != nullptr) curl_->slist_free_all(headers_);
+  easy_ = nullptr;
+  headers_ = nullptr;
 }
 
 bool Transfer::fail(Code code, std::string message) {
@@ -87,9 +56,7 @@ std::size_t Transfer::header_callback(char* bytes, std::size_t one, std::size_t 
 }
 
 std::size_t Transfer::body_callback(char* bytes, std::size_t one, std::size_t count, void* self) {
-  const bool ok = static_cast<Transfer*>(self)->take_body({bytes, one * count});
-  // Any other number than the one offered ends the transfer, also when nothing was offered.
-  return ok ? one * count : one * count + 1;
+  return static_cast<Transfer*>(self)->take_body({bytes, one * count});
 }
 
 bool Transfer::take_header(std::string_view line) {
@@ -99,6 +66,7 @@ bool Transfer::take_header(std::string_view line) {
     return fail(Code::kCorrupt, url_.place() + " sends more than " + std::to_string(kHeaderLinesMax) +
                                     " headers or " + std::to_string(kHeaderBytesMax) +
                                     " bytes of them");
+  if (headers_done_) return true;  // a trailer
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
   if (line.substr(0, 5) == "HTTP/") {
     // An answer may follow an interim one (1xx): only the last counts.
@@ -108,118 +76,176 @@ bool Transfer::take_header(std::string_view line) {
                     response_.status);
     return true;
   }
-  if (line.empty()) {
-    headers_done_ = response_.status >= 200;
-    return true;
-  }
+  if (line.empty()) return take_head();
   const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos || body_bytes_ != 0) return true;
+  if (colon == std::string_view::npos) return true;
   response_.headers.emplace_back(lower(trimmed(line.substr(0, colon))),
                                  std::string(trimmed(line.substr(colon + 1))));
   return true;
 }
 
-bool Transfer::take_body(std::string_view bytes) {
+// The headers of an answer are whole.
+bool Transfer::take_head() {
+  headers_done_ = response_.status >= 200;
+  const std::string_view transfer = response_.header("transfer-encoding"), body = response_.header("content-encoding");
+  if (!headers_done_ || (is_plain(body) && (is_plain(transfer) || lower(transfer) == "chunked"))) return true;
+  // Of what is no success the status says the most.
+  drops_body_ = response_.status >= 300 && !is_plain(body);
+  if (drops_body_ && is_plain(transfer)) return true;
+  return fail(Code::kInvalid, url_.place() + " sends its answer as " + one_line(body.empty() ? transfer : body, 40) +
+                                  ", which was not asked for; check what stands in front of it");
+}
+
+std::size_t Transfer::take_body(std::string_view bytes) {
+  // Any other number than the one offered ends the transfer, also when nothing was offered.
+  const std::size_t ends = bytes.size() + 1;
   last_byte_ns_ = clock_.monotonic_ns();
+  const std::lock_guard lock(mutex_);
+  if (reader_left_) return ends;
+  if (unread_.size() >= kUnreadMax) {
+    held_ = waits_for_room_ = true;
+    return CURL_WRITEFUNC_PAUSE;
+  }
   body_bytes_ += bytes.size();
-  if (body_bytes_ > request_.body_bytes_max)
-    return fail(Code::kCorrupt, url_.place() + " sends more than " +
-                                    std::to_string(request_.body_bytes_max) + " bytes");
-  if (bytes.empty() || !on_body_ || on_body_(response_, bytes)) return true;
-  return fail(Code::kCancelled, "the reader of " + url_.place() + " ended the transfer");
+  if (body_bytes_ > request_.body_bytes_max) {
+    fail(Code::kCorrupt, url_.place() + " sends more than " + std::to_string(request_.body_bytes_max) + " bytes");
+    return ends;
+  }
+  if (drops_body_) return bytes.size();
+  if (unread_.empty()) changed_.notify_one();
+  unread_.append(bytes);
+  return bytes.size();
 }
 
-Result<void> Transfer::set_headers() {
-  for (const auto& [name, value] : request_.headers) {
-    if (!is_token(name) || !is_field_value(value))
-      return Error{Code::kInvalid, "the value of header '" + one_line(name, 60) +
-                                       "' holds a character that no header may carry"};
-    // libcurl drops "Name:" and sends "Name;" as an empty value.
-    const std::string line = value.empty() ? name + ";" : name + ": " + value;
-    headers_ = curl_.slist_append(headers_, line.c_str());
-  }
+void Transfer::set_headers() {
+  const auto add = [this](const std::string& line) { headers_ = curl_->slist_append(headers_, line.c_str()); };
+  // libcurl drops "Name:" and sends "Name;" as an empty value.
+  for (const auto& [name, value] : request_.headers) add(value.empty() ? name + ";" : name + ": " + value);
+  // What is compressed comes in larger pieces than it was written, and grows when it is read.
+  add("Accept-Encoding: identity");
   // Without this libcurl waits up to a second for "100 Continue" before it sends a large body.
-  headers_ = curl_.slist_append(headers_, "Expect:");
-  return {};
+  add("Expect:");
 }
 
-void Transfer::set_options() {
-  CURL* const easy = session_.easy();
-  curl_.easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
-  curl_.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_.easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
-  curl_.easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-  curl_.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_.easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-  curl_.easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-  curl_.easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  curl_.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connect_timeout.count()));
-  if (!url_.secure) curl_.easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+void Transfer::set_options(CURLSH* share) {
+  const auto set = [this](CURLoption option, auto value) { curl_->easy_setopt(easy_, option, value); };
+  set(CURLOPT_URL, request_.url.c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_TCP_NODELAY, 1L);
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_SSL_VERIFYPEER, 1L);
+  set(CURLOPT_SSL_VERIFYHOST, 2L);
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connect_timeout.count()));
+  // A stream has its connection for itself: what its reader does not take holds back no other, and waits with the
+  // server and not in a window of HTTP/2.
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  // Nobody waits for a name that takes its time and that nobody wants any more.
+  set(CURLOPT_QUICK_EXIT, 1L);
+  set(CURLOPT_SHARE, share);
   // An empty proxy beats the environment's: what runs on this machine is nobody else's business.
-  if (url_.loopback()) curl_.easy_setopt(easy, CURLOPT_PROXY, "");
-  if (!wants_stream(request_)) curl_.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+  if (url_.loopback()) set(CURLOPT_PROXY, "");
   if (request_.method == "GET" && request_.body.empty()) {
-    curl_.easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+    set(CURLOPT_HTTPGET, 1L);
   } else {
-    curl_.easy_setopt(easy, CURLOPT_POST, 1L);
-    curl_.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-    curl_.easy_setopt(easy, CURLOPT_POSTFIELDS, request_.body.empty() ? "" : request_.body.data());
-    if (request_.method != "POST")
-      curl_.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+    set(CURLOPT_POST, 1L);
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+    set(CURLOPT_POSTFIELDS, request_.body.empty() ? "" : request_.body.data());
+    if (request_.method != "POST") set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   }
-  curl_.easy_setopt(easy, CURLOPT_HTTPHEADER, headers_);
-  curl_.easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::header_callback);
-  curl_.easy_setopt(easy, CURLOPT_HEADERDATA, static_cast<void*>(this));
-  curl_.easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::body_callback);
-  curl_.easy_setopt(easy, CURLOPT_WRITEDATA, static_cast<void*>(this));
-  curl_.easy_setopt(easy, CURLOPT_ERRORBUFFER, &error_text_[0]);
+  set(CURLOPT_HTTPHEADER, headers_);
+  set(CURLOPT_HEADERFUNCTION, &Transfer::header_callback);
+  set(CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(CURLOPT_WRITEFUNCTION, &Transfer::body_callback);
+  set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+  set(CURLOPT_ERRORBUFFER, &error_text_[0]);
 }
 
-Result<HttpResponse> Transfer::run(const CancelToken& cancel, Deadline deadline) {
-  AGENTD_TRY_VOID(set_headers());
-  set_options();
-  AGENTD_TRY_VOID(drive(cancel, deadline));
-  return std::move(response_);
+CURL* Transfer::open(const CurlLibrary& curl, CURLSH* share) {
+  curl_ = &curl;
+  easy_ = curl.easy_init();
+  if (easy_ == nullptr) return nullptr;
+  set_headers();
+  set_options(share);
+  last_byte_ns_ = clock_.monotonic_ns();
+  return easy_;
 }
 
-Result<void> Transfer::check_time(const CancelToken& cancel, Deadline deadline) const {
-  if (cancel.cancelled()) return Error{Code::kCancelled, "the request was cancelled"};
-  if (deadline.passed(clock_))
+Result<void> Transfer::attend() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (reader_left_) return reader_ended();
+    if (!held_ || waits_for_room_) return {};
+  }
+  held_ = false;
+  last_byte_ns_ = clock_.monotonic_ns();  // it was not the server that was silent
+  return judge(curl_->easy_pause(easy_, CURLPAUSE_CONT));
+}
+
+bool Transfer::over() {
+  const std::lock_guard lock(mutex_);
+  return outcome_.has_value();
+}
+
+Result<void> Transfer::check_time() const {
+  if (cancel_.cancelled()) return Error{Code::kCancelled, "the request was cancelled"};
+  if (deadline_.passed(clock_))
     return Error{Code::kUnavailable, "no whole answer from " + url_.place() + " within the time allowed"};
   const auto idle_ns = static_cast<std::uint64_t>(request_.idle_timeout.count()) * 1'000'000u;
-  if (clock_.monotonic_ns() - last_byte_ns_ > idle_ns)
+  if (!held_ && clock_.monotonic_ns() - last_byte_ns_ > idle_ns)
     return Error{headers_done_ ? Code::kCorrupt : Code::kUnavailable,
                  url_.place() + " has sent nothing for " + seconds(request_.idle_timeout)};
   return {};
 }
 
-Result<void> Transfer::drive(const CancelToken& cancel, Deadline deadline) {
-  last_byte_ns_ = clock_.monotonic_ns();
-  CURLMcode code = curl_.multi_add_handle(session_.multi(), session_.easy());
-  added_ = code == CURLM_OK;
-  int running = 1;
-  while (code == CURLM_OK) {
-    AGENTD_TRY_VOID(check_time(cancel, deadline));
-    code = curl_.multi_perform(session_.multi(), &running);
-    if (running == 0 || code != CURLM_OK) break;
-    const auto wait = std::min<std::int64_t>(kPollMs, deadline.left(clock_).count());
-    code = curl_.multi_poll(session_.multi(), nullptr, 0, static_cast<int>(wait), nullptr);
-  }
-  if (code != CURLM_OK)
-    return Error{Code::kUnavailable,
-                 "the request to " + url_.place() + " failed: " + curl_.multi_strerror(code)};
-  int left = 0;
-  while (const CURLMsg* const message = curl_.multi_info_read(session_.multi(), &left))
-    if (message->msg == CURLMSG_DONE && message->data.result != CURLE_OK)
-      return failure(message->data.result);
+Result<void> Transfer::judge(CURLcode code) const {
   if (failed_) return failure_;
+  if (code != CURLE_OK) return failure(code);
   return {};
 }
 
+void Transfer::finish(Result<void> outcome) {
+  close();
+  const std::lock_guard lock(mutex_);
+  if (!outcome_) outcome_ = std::move(outcome);
+  changed_.notify_one();
+}
+
+Result<HttpResponse> Transfer::deliver(const HttpClient::OnBody& on_body, const std::function<void()>& knock) {
+  std::string bytes;
+  bool wanted = true;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return outcome_ || !unread_.empty(); });
+    if (unread_.empty()) break;
+    bytes.clear();
+    bytes.swap(unread_);
+    const bool held = std::exchange(waits_for_room_, false);
+    lock.unlock();
+    if (held) knock();
+    // The headers are whole, and so nobody changes the response any more.
+    wanted = wanted && !cancel_.cancelled() && (!on_body || on_body(response_, bytes));
+    lock.lock();
+    if (wanted || reader_left_) continue;
+    reader_left_ = true;
+    lock.unlock();
+    knock();
+    lock.lock();
+  }
+  if (!wanted) return reader_ended();
+  if (!*outcome_) return outcome_->error();
+  return std::move(response_);
+}
+
+Error Transfer::reader_ended() const {
+  if (cancel_.cancelled()) return {Code::kCancelled, "the request was cancelled"};
+  return {Code::kCancelled, "the reader of " + url_.place() + " ended the transfer"};
+}
+
 Error Transfer::failure(CURLcode code) const {
-  if (failed_) return failure_;
-  const std::string said = one_line(error_text_[0] != '\0' ? error_text_ : curl_.easy_strerror(code), 300);
+  const std::string said = one_line(error_text_[0] != '\0' ? error_text_ : curl_->easy_strerror(code), 300);
   const std::string place = url_.place();
   switch (static_cast<int>(code)) {  // libcurl adds codes: the rest is below
     case CURLE_URL_MALFORMAT:
@@ -229,7 +255,7 @@ Error Transfer::failure(CURLcode code) const {
       return {Code::kUnavailable,
               "the name " + url_.host + " cannot be resolved; check the network and the base URL"};
     case CURLE_COULDNT_RESOLVE_PROXY:
-      return {Code::kUnavailable, "the proxy of the environment cannot be resolved: " + said};
+      return {Code::kUnavailable, "the proxy cannot be resolved: " + said};
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// transfer.h - one request on one pair of libcurl handles, from its options to its outcome.
+// transfer.h - one request, from its options to its outcome, between the thread that made it and the one
+// that moves its bytes.
 //
-// Threading: one thread at a time.
+// What arrives waits in a bounded queue for the caller. When that is full libcurl reads no more from the
+// connection, and so the server is held back: a slow reader costs kUnreadMax and not the whole answer.
+//
+// Threading: deliver() is the caller's, the rest is the I/O thread's.
 
-#include <memory>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "core/net/curl_library.h"
@@ -13,70 +20,77 @@
 
 namespace agentd {
 
-// The handles of one request at a time. They keep their connections, so that the next request to the
-// same host need not connect again.
-class CurlSession {
- public:
-  static Result<std::unique_ptr<CurlSession>> open(const CurlLibrary& curl);
-  ~CurlSession();
-  CurlSession(const CurlSession&) = delete;
-  CurlSession& operator=(const CurlSession&) = delete;
-  CURL* easy() const { return easy_; }
-  CURLM* multi() const { return multi_; }
-
- private:
-  CurlSession(const CurlLibrary& curl, CURL* easy, CURLM* multi)
-      : curl_(curl), easy_(easy), multi_(multi) {}
-  const CurlLibrary& curl_;
-  CURL* easy_;
-  CURLM* multi_;
-};
-
 class Transfer {
  public:
   static constexpr std::size_t kHeaderBytesMax = 256 * 1024;
   static constexpr std::size_t kHeaderLinesMax = 500;
+  // Bytes of the body that wait for the reader; what he is reading may be as much again.
+  static constexpr std::size_t kUnreadMax = 64 * 1024;
 
-  // All references must outlive the transfer.
-  Transfer(const CurlLibrary& curl, CurlSession& session, const Clock& clock, const HttpRequest& request,
-           const HttpUrl& url, const HttpClient::OnBody& on_body);
+  // `clock` and `request` must outlive the transfer until deliver() has returned.
+  Transfer(const Clock& clock, const HttpRequest& request, HttpUrl url, CancelToken cancel, Deadline deadline)
+      : clock_(clock), request_(request), url_(std::move(url)), cancel_(std::move(cancel)), deadline_(deadline) {}
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // Blocks until it is over, as HttpClient::send().
-  Result<HttpResponse> run(const CancelToken& cancel, Deadline deadline);
+  // Blocks until it is over, as HttpClient::send(). `knock` asks the I/O thread to call attend().
+  Result<HttpResponse> deliver(const HttpClient::OnBody& on_body, const std::function<void()>& knock);
+
+  // The handle, ready to be added to a multi handle; null when there is no memory. `curl` outlives it.
+  CURL* open(const CurlLibrary& curl, CURLSH* share);
+  CURL* easy() const { return easy_; }
+  bool over();
+  // Reads on when the reader has made room. kCancelled when he wants no more.
+  Result<void> attend();
+  // The error of a transfer that was cancelled, or whose time is over.
+  Result<void> check_time() const;
+  // The outcome that libcurl's result means.
+  Result<void> judge(CURLcode code) const;
+  // Forgets request and handle, which must be in no multi handle, and wakes the caller.
+  void finish(Result<void> outcome);
 
  private:
   static std::size_t header_callback(char* bytes, std::size_t one, std::size_t count, void* self);
   static std::size_t body_callback(char* bytes, std::size_t one, std::size_t count, void* self);
   bool take_header(std::string_view line);
-  bool take_body(std::string_view bytes);
-
-  Result<void> set_headers();
-  void set_options();
-  Result<void> drive(const CancelToken& cancel, Deadline deadline);
-  Result<void> check_time(const CancelToken& cancel, Deadline deadline) const;
+  bool take_head();
+  std::size_t take_body(std::string_view bytes);
+  void set_headers();
+  void set_options(CURLSH* share);
   Error failure(CURLcode code) const;
+  Error reader_ended() const;
   bool fail(Code code, std::string message);
+  void close();
 
-  const CurlLibrary& curl_;
-  CurlSession& session_;
   const Clock& clock_;
   const HttpRequest& request_;
-  const HttpUrl& url_;
-  const HttpClient::OnBody& on_body_;
+  const HttpUrl url_;
+  const CancelToken cancel_;
+  const Deadline deadline_;
 
+  // The I/O thread's own.
+  const CurlLibrary* curl_ = nullptr;
+  CURL* easy_ = nullptr;
   curl_slist* headers_ = nullptr;
   char error_text_[CURL_ERROR_SIZE] = {};
-  HttpResponse response_;
   std::size_t header_bytes_ = 0;
   std::uint64_t body_bytes_ = 0;
   std::uint64_t last_byte_ns_ = 0;
-  bool added_ = false;
   bool headers_done_ = false;
+  bool drops_body_ = false;
+  bool held_ = false;    // libcurl reads nothing, for the reader's sake
   bool failed_ = false;  // by us, inside a callback; `failure_` says why
   Error failure_;
+
+  HttpResponse response_;  // of the I/O thread until headers_done_, then immutable
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string unread_;                   // guarded by mutex_
+  bool waits_for_room_ = false;          // guarded by mutex_
+  bool reader_left_ = false;             // guarded by mutex_
+  std::optional<Result<void>> outcome_;  // guarded by mutex_
 };
 
 }  // namespace agentd

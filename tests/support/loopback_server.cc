@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <memory>
 
@@ -72,6 +73,10 @@ Reply& Reply::send(std::string bytes) {
 }
 Reply& Reply::stall() {
   steps.push_back({Act::kStall, {}});
+  return *this;
+}
+Reply& Reply::repeat(std::string bytes) {
+  steps.push_back({Act::kRepeat, std::move(bytes)});
   return *this;
 }
 Reply& Reply::reset() {
@@ -211,6 +216,22 @@ bool LoopbackServer::read_request(int client, std::string& buffer, RecordedReque
   return true;
 }
 
+// False when the client went away or the server stops.
+bool LoopbackServer::send_all(int client, std::string_view bytes) {
+  while (!bytes.empty()) {
+    pollfd polled[2] = {{client, POLLOUT, 0}, {stop_read_.get(), POLLIN, 0}};
+    while (::poll(polled, 2, -1) < 0) {
+    }
+    if (polled[1].revents != 0) return false;
+    const ssize_t sent = ::send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EAGAIN) continue;
+    if (sent <= 0) return false;
+    bytes_sent_ += static_cast<std::uint64_t>(sent);
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
 bool LoopbackServer::play(int client, const Reply& reply) {
   for (const Reply::Step& step : reply.steps) {
     if (step.act == Reply::Act::kStall) {
@@ -224,12 +245,9 @@ bool LoopbackServer::play(int client, const Reply& reply) {
       ::setsockopt(client, SOL_SOCKET, SO_LINGER, &now, sizeof now);
       return false;
     }
-    std::string_view left = step.bytes;
-    while (!left.empty()) {
-      const ssize_t sent = ::send(client, left.data(), left.size(), MSG_NOSIGNAL);
-      if (sent <= 0) return false;
-      left.remove_prefix(static_cast<std::size_t>(sent));
-    }
+    bool open = send_all(client, step.bytes);
+    while (open && step.act == Reply::Act::kRepeat) open = send_all(client, step.bytes);
+    if (!open) return false;
   }
   return true;
 }

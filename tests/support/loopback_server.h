@@ -31,7 +31,7 @@ struct RecordedRequest {
 
 // What goes to the client, step by step.
 struct Reply {
-  enum class Act { kSend, kStall, kReset };
+  enum class Act { kSend, kStall, kReset, kRepeat };
   struct Step {
     Act act = Act::kSend;
     std::string bytes;
@@ -42,6 +42,8 @@ struct Reply {
   Reply& send(std::string bytes);
   // Waits until the client goes away or the server stops.
   Reply& stall();
+  // Sends these bytes again and again until the client goes away.
+  Reply& repeat(std::string bytes);
   // Ends the connection with a TCP reset.
   Reply& reset();
 
@@ -72,6 +74,8 @@ class LoopbackServer {
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   std::vector<RecordedRequest> requests() const;
   std::size_t connections() const { return connections_.load(); }
+  // Of answers, as far as the client's side has made room for them.
+  std::uint64_t bytes_sent() const { return bytes_sent_.load(); }
 
  private:
   void listen_on_loopback();
@@ -80,6 +84,7 @@ class LoopbackServer {
   bool read_request(int client, std::string& buffer, RecordedRequest& out);
   bool read_more(int client, std::string& buffer);
   bool play(int client, const Reply& reply);
+  bool send_all(int client, std::string_view bytes);
   // False when the server stops.
   bool wait_readable(int client) const;
 
@@ -87,6 +92,7 @@ class LoopbackServer {
   UniqueFd listener_, stop_read_, stop_write_;
   std::uint16_t port_ = 0;
   std::atomic<std::size_t> connections_{0};
+  std::atomic<std::uint64_t> bytes_sent_{0};
   mutable std::mutex mutex_;
   std::vector<RecordedRequest> requests_;  // guarded by mutex_
   std::vector<std::thread> clients_;       // of the accept thread, until it ended

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
 #include <thread>
 
 #include "core/net/curl_library.h"
@@ -231,6 +235,17 @@ TEST_F(HttpTest, CapsTheHeaders) {
   }
 }
 
+TEST_F(HttpTest, EndsHeadersWithoutEnd) {
+  LoopbackServer server({Reply().send("HTTP/1.1 200 OK\r\n").repeat("x: y\r\n"),
+                         Reply().repeat("HTTP/1.1 103 Early\r\nx: y\r\n\r\n"),
+                         Reply().send("HTTP/1.1 200 OK\r\nx: ").repeat(std::string(1000, 'y'))});
+  for (int i = 0; i < 3; ++i) {
+    const auto response = post(server.url());
+    ASSERT_FALSE(response);
+    EXPECT_LT(server.bytes_sent(), 32u << 20);
+  }
+}
+
 // gzip of 1,000,000 zero bytes: 1,003 bytes, almost all of them zero.
 std::string gzip_bomb() {
   const unsigned char head[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xed, 0xc1, 0x01,
@@ -241,26 +256,28 @@ std::string gzip_bomb() {
          std::string(reinterpret_cast<const char*>(tail), sizeof tail);
 }
 
-TEST_F(HttpTest, CapsWhatDecompressionMakesOfABody) {
-  LoopbackServer server({Reply::http(200, {{"content-encoding", "gzip"}}, gzip_bomb())});
-  HttpRequest request;
-  request.url = server.url();
-  request.body_bytes_max = 10'000;
-  const auto response = send(request);
-  ASSERT_FALSE(response);
-  EXPECT_NE(response.error().message.find("more than 10000 bytes"), std::string::npos)
-      << response.error().message;
-  EXPECT_LE(body_.size(), 10'000u);
-  EXPECT_NE(server.requests().at(0).header("accept-encoding").find("gzip"), std::string::npos);
-}
-
-TEST_F(HttpTest, DoesNotAskForCompressionOfAnEventStream) {
-  LoopbackServer server({Reply::stream("data: x\n\n")});
-  HttpRequest request;
-  request.url = server.url();
-  request.headers = {{"Accept", "text/event-stream"}};
-  ASSERT_TRUE(send(request));
-  EXPECT_EQ(server.requests().at(0).header("accept-encoding"), "");
+TEST_F(HttpTest, AsksForNoCompressionAndRefusesWhatIsCompressedAllTheSame) {
+  const auto body_in = [](int status, const char* header) {
+    return Reply::http(status, {{header, "gzip"}}, gzip_bomb());
+  };
+  LoopbackServer server({body_in(200, "content-encoding"), body_in(200, "transfer-encoding"),
+                         body_in(429, "content-encoding"),
+                         Reply::http(200, {{"content-encoding", "identity"}}, "plain")});
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = post(server.url());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kInvalid) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("sends its answer as gzip, which was not asked for"), std::string::npos)
+        << refused.error().message;
+  }
+  // What a refusal says with its status counts all the same.
+  const auto busy = post(server.url());
+  ASSERT_TRUE(busy) << busy.error().message;
+  EXPECT_EQ(busy->status, 429);
+  EXPECT_EQ(body_, "");
+  ASSERT_TRUE(post(server.url()));
+  EXPECT_EQ(body_, "plain");
+  EXPECT_EQ(server.requests().at(0).header("accept-encoding"), "identity");
 }
 
 TEST_F(HttpTest, RefusesAHeaderThatWouldBecomeTwo) {
@@ -307,6 +324,130 @@ TEST_F(HttpTest, GoesPastTheProxyOfTheEnvironmentOnLoopback) {
   ASSERT_TRUE(direct);
   ASSERT_TRUE(proxied) << proxied.error().message;
   EXPECT_EQ(body_, "directproxy");
+}
+
+// ---- one thread for all requests
+
+// Of the clients of this process.
+int net_threads() {
+  int count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    if (name == "agentd-net") ++count;
+  }
+  return count;
+}
+
+TEST_F(HttpTest, HasOneThreadFromItsFirstRequestToItsEnd) {
+  EXPECT_EQ(net_threads(), 0);
+  constexpr std::size_t kStreams = 100;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t begun = 0;
+  LoopbackServer server([](const RecordedRequest&) { return Reply::chunked({"begun"}, false).stall(); });
+  std::vector<std::thread> threads;
+  std::vector<Code> ends(kStreams, Code::kInvalid);
+  for (std::size_t i = 0; i < kStreams; ++i)
+    threads.emplace_back([&, i] {
+      HttpRequest request;
+      request.url = server.url();
+      const auto sent = client_->send(
+          request,
+          [&](const HttpResponse&, std::string_view) {
+            const std::lock_guard lock(mutex);
+            ++begun;
+            changed.notify_one();
+            return true;
+          },
+          {}, {});
+      if (!sent) ends[i] = sent.error().code;
+    });
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return begun == kStreams; });
+  lock.unlock();
+  EXPECT_EQ(net_threads(), 1);
+  EXPECT_EQ(server.connections(), kStreams);
+  client_.reset();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ends, std::vector<Code>(kStreams, Code::kCancelled));
+  EXPECT_EQ(net_threads(), 0);
+}
+
+TEST_F(HttpTest, ReusesAConnectionForWhicheverThreadComesNext) {
+  LoopbackServer server([](const RecordedRequest&) { return Reply::chunked({"x"}); });
+  for (int i = 0; i < 5; ++i) std::thread([&] { EXPECT_TRUE(post(server.url())); }).join();
+  EXPECT_EQ(server.connections(), 1u);
+}
+
+// The kernel's buffers are full after some megabytes; what is beyond them would be in this process.
+TEST_F(HttpTest, HoldsTheServerBackWhileItsReaderReadsNothing) {
+  constexpr std::size_t kPiece = 1 << 20, kPieces = 48;
+  LoopbackServer server({Reply::chunked(std::vector<std::string>(kPieces, std::string(kPiece, 'x'))),
+                         Reply::http(200, {}, "meanwhile")});
+  HttpRequest request;
+  request.url = server.url();
+  request.idle_timeout = Milliseconds(100);  // the reader's time is not the server's
+  std::uint64_t sent_when_held = 0;
+  std::size_t got = 0, longest = 0;
+  const auto response = client_->send(
+      request,
+      [&](const HttpResponse&, std::string_view bytes) {
+        if (got == 0) {
+          std::this_thread::sleep_for(Milliseconds(400));
+          sent_when_held = server.bytes_sent();
+          EXPECT_TRUE(post(server.url())) << "others go on";
+        }
+        got += bytes.size();
+        longest = std::max(longest, bytes.size());
+        return true;
+      },
+      {}, {});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(got, kPiece * kPieces);
+  EXPECT_LT(sent_when_held, 24u << 20);
+  EXPECT_LE(longest, 128u << 10);
+  EXPECT_EQ(body_, "meanwhile");
+}
+
+TEST_F(HttpTest, CancelsAServerThatIsHeldBack) {
+  LoopbackServer server({Reply::stream("").repeat(std::string(100'000, 'x'))});
+  HttpRequest request;
+  request.url = server.url();
+  int calls = 0;
+  const auto response = client_->send(
+      request,
+      [&](const HttpResponse&, std::string_view) {
+        ++calls;
+        std::this_thread::sleep_for(Milliseconds(100));
+        cancel_.cancel(1);
+        return true;
+      },
+      cancel_, {});
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, Code::kCancelled);
+  EXPECT_EQ(calls, 1);
+}
+
+// The server is never silent for long, and does not come to an end.
+TEST_F(HttpTest, EndsAnAnswerThatDripsAtItsDeadline) {
+  ManualClock clock;
+  const auto client = make_http_client(clock);
+  LoopbackServer server({Reply::stream("").repeat("x")});
+  HttpRequest request;
+  request.url = server.url();
+  request.idle_timeout = Milliseconds(10'000);
+  const auto response = client->send(
+      request,
+      [&](const HttpResponse&, std::string_view) {
+        clock.advance(Milliseconds(1'000));
+        return true;
+      },
+      {}, Deadline::after(clock, Milliseconds(30'000)));
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, Code::kUnavailable);
+  EXPECT_NE(response.error().message.find("no whole answer from 127.0.0.1"), std::string::npos)
+      << response.error().message;
 }
 
 TEST_F(HttpTest, WarmsUpBesideARequest) {

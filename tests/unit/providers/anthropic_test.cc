@@ -71,7 +71,7 @@ TEST_F(AnthropicTest, SendsTheDocumentedHeadersToTheEndpoint) {
   EXPECT_EQ(first.header("anthropic-version"), "2023-06-01");
   EXPECT_EQ(first.header("anthropic-beta"), "one-2025,two-2025");
   EXPECT_EQ(first.header("content-type"), "application/json");
-  EXPECT_EQ(first.header("accept-encoding"), "");
+  EXPECT_EQ(first.header("accept-encoding"), "identity");
   EXPECT_EQ(first.header("authorization"), "");
   const RecordedRequest second = server.requests().at(1);
   EXPECT_EQ(second.target, "/proxy/v1/messages");

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/net/io_loop.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace agentd {
+namespace {
+
+// How late a cancellation may be seen; the token has no bell to ring.
+constexpr std::uint64_t kLookNs = 50'000'000;
+// Connections that wait for the next request.
+constexpr long kIdleConnectionsMax = 128;
+
+constexpr std::uint64_t kMillisecondNs = 1'000'000;
+
+// Signals are for the threads of the program; and libcurl's TLS may raise SIGPIPE.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+Error client_ended() { return {Code::kCancelled, "the request was cancelled: its client has ended"}; }
+
+void ring(const UniqueFd& bell) {
+  const std::uint64_t one = 1;
+  // A bell that rings already may refuse.
+  [[maybe_unused]] const ssize_t written = ::write(bell.get(), &one, sizeof one);
+}
+
+}  // namespace
+
+void IoLoop::stop() {
+  std::thread ended;
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+    if (!thread_.joinable()) return;
+    ring(bell_);
+    ended = std::move(thread_);
+  }
+  ended.join();
+}
+
+Result<void> IoLoop::start() {
+  const std::lock_guard lock(mutex_);
+  if (stops_ || thread_.joinable()) return {};
+  epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
+  bell_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = bell_.get();
+  if (!epoll_.valid() || !bell_.valid() || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, bell_.get(), &event) != 0)
+    return Error{Code::kUnavailable, std::string("no transfer can be started: ") + std::strerror(errno)};
+  const SignalsBlocked blocked;
+  thread_ = std::thread([this] { run(); });
+  ::pthread_setname_np(thread_.native_handle(), "agentd-net");
+  return {};
+}
+
+void IoLoop::attend(std::shared_ptr<Transfer> transfer) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return transfer->finish(client_ended());
+  knocks_.push_back(std::move(transfer));
+  if (knocks_.size() == 1) ring(bell_);
+}
+
+void IoLoop::run() {
+  // Loading takes milliseconds, in which the first request is made ready.
+  [[maybe_unused]] const Result<void> loaded = open();
+  while (auto transfers = knocks()) {
+    for (const auto& transfer : *transfers) look_at(transfer);
+    wait_and_move();
+    take_ended();
+    check_times();
+  }
+  close();
+}
+
+// Those that wait to be looked at; nothing when the loop is to end.
+std::optional<std::vector<std::shared_ptr<Transfer>>> IoLoop::knocks() {
+  const std::lock_guard lock(mutex_);
+  if (stops_) return std::nullopt;
+  return std::exchange(knocks_, {});
+}
+
+Result<void> IoLoop::open() {
+  if (multi_ != nullptr) return {};
+  if (curl_ == nullptr) {
+    AGENTD_TRY(curl_, CurlLibrary::load());
+  }
+  multi_ = curl_->multi_init();
+  share_ = multi_ == nullptr ? nullptr : curl_->share_init();
+  if (share_ == nullptr) {
+    if (multi_ != nullptr) curl_->multi_cleanup(std::exchange(multi_, nullptr));
+    return Error{Code::kUnavailable, "libcurl cannot start a transfer: out of memory or descriptors"};
+  }
+  curl_->share_setopt(share_, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+  curl_->multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kIdleConnectionsMax);
+  curl_->multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &IoLoop::socket_callback);
+  curl_->multi_setopt(multi_, CURLMOPT_SOCKETDATA, static_cast<void*>(this));
+  curl_->multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &IoLoop::timer_callback);
+  curl_->multi_setopt(multi_, CURLMOPT_TIMERDATA, static_cast<void*>(this));
+  return {};
+}
+
+void IoLoop::close() {
+  while (!active_.empty()) end(active_.begin()->first, client_ended());
+  if (share_ != nullptr) {
+    curl_->multi_cleanup(multi_);
+    curl_->share_cleanup(share_);
+  }
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  for (const auto& transfer : std::exchange(knocks_, {})) transfer->finish(client_ended());
+}
+
+void IoLoop::look_at(const std::shared_ptr<Transfer>& transfer) {
+  if (transfer->over()) return;
+  if (transfer->easy() == nullptr) return begin(transfer);
+  CURL* const easy = transfer->easy();
+  if (auto goes_on = transfer->attend(); !goes_on) end(easy, goes_on);
+}
+
+void IoLoop::begin(const std::shared_ptr<Transfer>& transfer) {
+  if (auto ready = open(); !ready) return transfer->finish(ready);
+  CURL* const easy = transfer->open(*curl_, share_);
+  const CURLMcode added = easy == nullptr ? CURLM_OUT_OF_MEMORY : curl_->multi_add_handle(multi_, easy);
+  if (added != CURLM_OK)
+    return transfer->finish(
+        Error{Code::kUnavailable, std::string("libcurl cannot start a transfer: ") + curl_->multi_strerror(added)});
+  active_.emplace(easy, transfer);
+}
+
+void IoLoop::end(CURL* easy, Result<void> outcome) {
+  const auto found = active_.find(easy);
+  if (found == active_.end()) return;
+  const std::shared_ptr<Transfer> transfer = std::move(found->second);
+  active_.erase(found);
+  curl_->multi_remove_handle(multi_, easy);
+  transfer->finish(std::move(outcome));
+}
+
+int IoLoop::wait_ms() const {
+  const std::uint64_t now = pace_.monotonic_ns();
+  std::uint64_t until = timer_ns_;
+  if (!active_.empty()) until = std::min(until, looked_ns_ + kLookNs);
+  if (until == Deadline::kNever) return -1;
+  return until <= now ? 0 : static_cast<int>((until - now + kMillisecondNs - 1) / kMillisecondNs);
+}
+
+void IoLoop::wait_and_move() {
+  std::array<epoll_event, 64> events{};
+  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_ms());
+  int running = 0;
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.fd == bell_.get()) {
+      std::uint64_t rings = 0;
+      [[maybe_unused]] const ssize_t got = ::read(bell_.get(), &rings, sizeof rings);
+      continue;
+    }
+    // What is neither is an error, which libcurl finds by itself.
+    const int ready = ((event.events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
+                      ((event.events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0);
+    curl_->multi_socket_action(multi_, event.data.fd, ready, &running);
+  }
+  if (timer_ns_ > pace_.monotonic_ns()) return;
+  timer_ns_ = Deadline::kNever;
+  curl_->multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+}
+
+void IoLoop::take_ended() {
+  int left = 0;
+  while (const CURLMsg* const message = multi_ == nullptr ? nullptr : curl_->multi_info_read(multi_, &left)) {
+    const auto found = active_.find(message->easy_handle);
+    // The message is gone with its handle.
+    if (message->msg == CURLMSG_DONE && found != active_.end())
+      end(found->first, found->second->judge(message->data.result));
+  }
+}
+
+void IoLoop::check_times() {
+  const std::uint64_t now = pace_.monotonic_ns();
+  if (now - looked_ns_ < kLookNs) return;
+  looked_ns_ = now;
+  std::vector<std::pair<CURL*, Error>> over;
+  for (const auto& [easy, transfer] : active_)
+    if (auto in_time = transfer->check_time(); !in_time) over.emplace_back(easy, in_time.error());
+  for (auto& [easy, error] : over) end(easy, std::move(error));
+}
+
+int IoLoop::socket_callback(CURL* /*easy*/, curl_socket_t socket, int what, void* self, void* /*unused*/) {
+  const int epoll = static_cast<IoLoop*>(self)->epoll_.get();
+  epoll_event event{};
+  event.data.fd = socket;
+  if (what == CURL_POLL_REMOVE) {
+    ::epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &event);
+    return 0;
+  }
+  if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) event.events |= EPOLLIN;
+  if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) event.events |= EPOLLOUT;
+  if (::epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) == 0) return 0;
+  return ::epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) == 0 ? 0 : -1;
+}
+
+int IoLoop::timer_callback(CURLM* /*multi*/, long ms, void* self) {
+  auto& loop = *static_cast<IoLoop*>(self);
+  loop.timer_ns_ = ms < 0 ? Deadline::kNever
+                          : loop.pace_.monotonic_ns() + static_cast<std::uint64_t>(ms) * kMillisecondNs;
+  return 0;
+}
+
+}  // namespace agentd
