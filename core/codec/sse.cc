@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/codec/sse.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace agentd {
 namespace {
 
@@ -11,6 +14,31 @@ Error over_limit(std::string_view what, std::size_t limit) {
   return {Code::kCorrupt, "the event stream has " + std::string(what) + " of more than " +
                               std::to_string(limit) + " bytes"};
 }
+
+// The ends of lines in one piece of the stream. Every byte is looked at once for each of the two, however many of
+// the other there are.
+class LineEnds {
+ public:
+  explicit LineEnds(std::string_view bytes)
+      : end_(bytes.data() + bytes.size()), cr_(find(bytes.data(), '\r')), lf_(find(bytes.data(), '\n')) {}
+  // The first \r or \n of the rest of the piece; npos = there is none. The rest only gets shorter.
+  std::size_t first(std::string_view rest) {
+    const char* const at = rest.data();
+    if (cr_ < at) cr_ = find(at, '\r');
+    if (lf_ < at) lf_ = find(at, '\n');
+    const char* const found = std::min(cr_, lf_);
+    return found == end_ ? std::string_view::npos : static_cast<std::size_t>(found - at);
+  }
+
+ private:
+  const char* find(const char* from, char c) const {
+    const void* const found = from == end_ ? nullptr : std::memchr(from, c, static_cast<std::size_t>(end_ - from));
+    return found == nullptr ? end_ : static_cast<const char*>(found);
+  }
+
+  const char* const end_;
+  const char *cr_, *lf_;
+};
 
 }  // namespace
 
@@ -29,6 +57,7 @@ bool SseParser::skip_byte_order_mark(std::string_view& bytes) {
 
 Result<void> SseParser::feed(std::string_view bytes, const OnEvent& on_event) {
   if (mark_seen_ != kMarkDone && !skip_byte_order_mark(bytes)) return {};
+  LineEnds ends(bytes);
   while (!bytes.empty()) {
     if (after_cr_) {
       after_cr_ = false;
@@ -37,7 +66,7 @@ Result<void> SseParser::feed(std::string_view bytes, const OnEvent& on_event) {
         continue;
       }
     }
-    const std::size_t end = bytes.find_first_of("\r\n");
+    const std::size_t end = ends.first(bytes);
     const std::string_view piece = bytes.substr(0, end);
     if (line_.size() + piece.size() > limits_.line_bytes_max)
       return over_limit("a line", limits_.line_bytes_max);
