@@ -235,6 +235,7 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
                        ", so a budget of money cannot hold: give its prices in models.yaml, or take "
                        "budget.run_tokens and its like instead");
   ModelRequest bounded = request;
+  bounded.retries = &retries_;
   Grant grant;
   if (limits_.any() || day_has_limits) {
     Bill bill;

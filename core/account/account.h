@@ -55,7 +55,9 @@ struct AccountLimits {
 
 class Account final : public ModelProvider {
  public:
-  Account(const AccountParts& parts, AccountLimits limits) : parts_(parts), limits_(limits) {}
+  // `retries`: of all requests together.
+  explicit Account(const AccountParts& parts, AccountLimits limits, std::uint32_t retries = RetryBudget::kUsual)
+      : parts_(parts), limits_(limits), retries_(retries) {}
   ~Account() override;
 
   std::string_view name() const override { return parts_.provider.name(); }
@@ -66,6 +68,8 @@ class Account final : public ModelProvider {
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override;
 
+  // What is left of the attempts after the first; providers and turns take from it.
+  RetryBudget& retries() { return retries_; }
   // Everything that was asked for so far.
   Usage spent() const;
   // Books what is not booked yet.
@@ -95,6 +99,7 @@ class Account final : public ModelProvider {
 
   const AccountParts parts_;
   const AccountLimits limits_;
+  RetryBudget retries_;
   mutable std::mutex mutex_;
   Usage spent_{};              // guarded by mutex_
   Amount reserved_{};          // guarded by mutex_

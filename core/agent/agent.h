@@ -58,6 +58,7 @@ struct AgentOptions {
   std::uint32_t max_turns = 0;   // of each agent of a run; 0 = no limit
   Limits run_limits{};           // for a run and all who work for it
   Limits conversation_limits{};  // for all runs of a conversation
+  std::uint32_t retries_per_run = RetryBudget::kUsual;
   std::string summary_model;     // empty = the model table's cheap one
   std::uint64_t summary_tokens = 4096;  // a summary may have; below 2^32
   std::uint32_t compaction_strategy = AGENTD_STRATEGY_DEFAULT;

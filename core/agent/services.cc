@@ -98,7 +98,7 @@ Rows::Count AgentServices::row_count() const {
 std::shared_ptr<Account> AgentServices::open_account(AccountLimits limits) const {
   return std::make_shared<Account>(AccountParts{parts_.provider, parts_.models, parts_.estimator, parts_.clock,
                                                 parts_.log, *sleeper_, parts_.ledger},
-                                   limits);
+                                   limits, options_.retries_per_run);
 }
 
 agentd_conv AgentServices::add_session(SessionImpl* session) {

@@ -12,7 +12,6 @@
 namespace agentd {
 namespace {
 
-constexpr Milliseconds kModelDeadline = std::chrono::hours(1);
 constexpr std::uint32_t kPutOffDoublings = 3;
 // So often hooks may name another model for one call.
 constexpr int kModelChoicesMax = 3;
@@ -178,8 +177,8 @@ ModelResult Turn::send(const ModelRequest& request, bool withhold) {
       session_.fire(AGENTD_EVENT_MODEL_DELTA, &payload);
     };
   StreamSink sink([this](RunEvent event) { session_.tell(event); }, delta, withhold);
-  ModelResult answer = session_.account_->complete(request, sink, session_.cancel_,
-                                                   Deadline::after(parts_.clock, kModelDeadline));
+  // How long it may take is the provider's setting.
+  ModelResult answer = session_.account_->complete(request, sink, session_.cancel_, {});
   if (answer && !answer->note.empty()) session_.warn(answer->note);
   // What nobody reported, and what broke off, is paid for all the same.
   if (answer && !answer->usage) session_.count_usage(answer->spent);
@@ -254,6 +253,11 @@ Result<ModelResponse, RunError> Turn::ask_model() {
       session_.warn(error.message + "; the model is told the schema of its answer in words instead");
       if (auto runs = session_.check_stopped(); !runs) return runs.error();
       continue;
+    }
+    if (error.kind == ModelErrorKind::kInterrupted && error.retryable && broken < kBrokenAnswersMax &&
+        !session_.account_->retries().take()) {
+      broken = kBrokenAnswersMax;
+      error.message += "; " + session_.account_->retries().used_up();
     }
     if (error.kind == ModelErrorKind::kInterrupted && error.retryable && broken < kBrokenAnswersMax) {
       ++broken;

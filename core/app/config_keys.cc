@@ -295,6 +295,19 @@ constexpr KeySpec kKeys[] = {
      "means the "
      "current one and the project's root."},
 
+    {"network.ca_file", ValueType::kText, "",
+     "A file of certificates (PEM) that servers' are checked against, in place of the system's."},
+    {"network.client_cert", ValueType::kText, "",
+     "A certificate (PEM) that is shown to servers and proxies which ask for one."},
+    {"network.client_key", ValueType::kText, "",
+     "The key (PEM, without a passphrase) of network.client_cert; empty means that it is in the same file."},
+    {"network.proxy", ValueType::kText, "",
+     "The proxy of all requests but those to this machine; NO_PROXY names more that need none. Empty means what "
+     "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY say."},
+    {"network.retries_per_run", ValueType::kWhole, "20",
+     "Attempts after the first that all requests of a run may make together, its subagents and summaries included.", {},
+     0, 1000},
+
     {"log.level", ValueType::kChoice, "warning", "The least that the diagnostic log takes.",
      "debug|info|warning|error|off"},
     {"log.file", ValueType::kText, "",
@@ -341,6 +354,8 @@ constexpr KeySpec kKeys[] = {
      {},
      1,
      3.6e6},
+    {"providers.anthropic.total_timeout_ms", ValueType::kWhole, "3600000",
+     "How long one request may take in all, with its attempts and waits, however its answer drips.", {}, 1, 8.64e7},
     {"providers.openai.base_url",
      ValueType::kText,
      "https://api.openai.com/v1",
@@ -378,6 +393,8 @@ constexpr KeySpec kKeys[] = {
      "Attempts after the first for rate limits, overload and network failures.", {}, 0, 20},
     {"providers.*.idle_timeout_ms", ValueType::kWhole, "300000",
      "How long the server may send nothing at all before the call counts as failed.", {}, 1, 3.6e6},
+    {"providers.*.total_timeout_ms", ValueType::kWhole, "3600000",
+     "How long one request may take in all, with its attempts and waits, however its answer drips.", {}, 1, 8.64e7},
 };
 
 // "*" stands for at least one character and may hold dots: hooks of one file are called "guard.1".

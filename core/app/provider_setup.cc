@@ -70,7 +70,21 @@ std::uint64_t whole_of(const Config& config, const std::string& name, std::strin
   return config.is_set(key) ? config.whole(key) : std::stoull(std::string(find_key(key)->standard));
 }
 
+TransferLimits limits_of(const Config& config, const std::string& name) {
+  TransferLimits out;
+  out.user_agent = "agentd/" AGENTD_VERSION;
+  out.retry.retries = static_cast<std::uint32_t>(whole_of(config, name, "max_retries"));
+  out.idle_timeout = Milliseconds(whole_of(config, name, "idle_timeout_ms"));
+  out.total_timeout = Milliseconds(whole_of(config, name, "total_timeout_ms"));
+  return out;
+}
+
 }  // namespace
+
+HttpSettings http_settings(const Config& config) {
+  return {config.text("network.ca_file"), config.text("network.client_cert"), config.text("network.client_key"),
+          config.text("network.proxy")};
+}
 
 std::set<std::string> provider_names(const Config& config) {
   std::set<std::string> out{std::string(kAnthropicName), std::string(kGoogleName),
@@ -215,9 +229,7 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
     options.cache = cache == "off" ? AnthropicCache::kOff
                     : cache == "1h" ? AnthropicCache::kHour
                                     : AnthropicCache::kMinutes;
-    options.user_agent = "agentd/" AGENTD_VERSION;
-    options.retry.retries = static_cast<std::uint32_t>(whole_of(config, setup.name, "max_retries"));
-    options.idle_timeout = Milliseconds(whole_of(config, setup.name, "idle_timeout_ms"));
+    options.limits = limits_of(config, setup.name);
     return make_anthropic_provider(std::move(options), http, clock);
   }
   if (setup.kind == ProviderSetup::Kind::kGoogle) {
@@ -226,9 +238,7 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
     options.api_key = key;
     options.key_source = key_source;
     options.base_url = setup.url;
-    options.user_agent = "agentd/" AGENTD_VERSION;
-    options.retry.retries = static_cast<std::uint32_t>(whole_of(config, setup.name, "max_retries"));
-    options.idle_timeout = Milliseconds(whole_of(config, setup.name, "idle_timeout_ms"));
+    options.limits = limits_of(config, setup.name);
     return make_google_provider(std::move(options), http, clock);
   }
   OpenAiOptions options;
@@ -240,9 +250,7 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
   options.api = api == "responses" ? OpenAiApi::kResponses
                 : api == "chat"    ? OpenAiApi::kChat
                                    : OpenAiApi::kAuto;
-  options.user_agent = "agentd/" AGENTD_VERSION;
-  options.retry.retries = static_cast<std::uint32_t>(whole_of(config, setup.name, "max_retries"));
-  options.idle_timeout = Milliseconds(whole_of(config, setup.name, "idle_timeout_ms"));
+  options.limits = limits_of(config, setup.name);
   return make_openai_provider(std::move(options), http, clock);
 }
 

@@ -25,6 +25,9 @@ namespace agentd::app {
 
 inline constexpr std::string_view kScripted = "scripted";
 
+// The section `network`, for make_http_client().
+HttpSettings http_settings(const Config& config);
+
 // Every name that may stand in front of a model's: the vendors, the servers that agentd has a row
 // for, and providers.NAME of the configuration.
 std::set<std::string> provider_names(const Config& config);

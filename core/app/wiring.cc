@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <mutex>
 #include <set>
 
 #include "core/app/exit_codes.h"
@@ -152,7 +151,7 @@ class EngineImpl final : public Engine {
     // The first look at a store that was not closed well is a forked child's: there is no other thread yet.
     if (auto opened = open(); !opened) return opened.error();
     // The library loads on another thread while the rest is set up.
-    if (http_ && options_.needs_model) http_->warm_up();
+    if (route_.provider != kScripted && options_.needs_model) http_->warm_up();
     if (auto made = make_agent_services(approver); !made) return made.error();
     if (auto loaded = load_hooks(); !loaded) return loaded.error();
     if (auto checked = check_rules(); !checked) return checked.error();
@@ -214,11 +213,7 @@ class EngineImpl final : public Engine {
             as_services(*services_),
             app_.clock(),
             *log_,
-            [this]() -> HttpClient& {
-              std::call_once(webhook_client_made_,
-                             [this] { webhook_client_ = make_http_client(app_.clock()); });
-              return *webhook_client_;
-            },
+            [this]() -> HttpClient& { return *http_; },
             app_.surroundings().environment,
             {config_.list("hooks.allow_hosts")},
             project_.root,
@@ -267,7 +262,6 @@ class EngineImpl final : public Engine {
         return Failure{kExitUsage, config_.origin(setting) + ": " + setting + " names " + one_line(model, 80) + ": " +
                                        found.error().message};
     }
-    http_ = make_http_client(app_.clock());
     provider_ = std::make_unique<ModelRouter>(
         provider_names(config_), own,
         [this, own](const std::string& name) -> Result<std::unique_ptr<ModelProvider>> {
@@ -341,6 +335,7 @@ class EngineImpl final : public Engine {
     out.max_turns = static_cast<std::uint32_t>(config_.whole("max_turns"));
     out.run_limits = limits_of("run");
     out.conversation_limits = limits_of("conversation");
+    out.retries_per_run = static_cast<std::uint32_t>(config_.whole("network.retries_per_run"));
     out.summary_model = real_model_of(config_.text("compaction.model"));
     out.summary_tokens = config_.whole("compaction.summary_tokens");
     out.compaction_strategy =
@@ -644,7 +639,8 @@ class EngineImpl final : public Engine {
   EventSink& events_;
   std::string home_;
   std::optional<KeyRing> keys_;
-  std::unique_ptr<HttpClient> http_;
+  // Of providers and webhooks: one thread for all of their requests, from the first one on.
+  const std::unique_ptr<HttpClient> http_{make_http_client(app_.clock(), http_settings(config_))};
   std::unique_ptr<ModelProvider> provider_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Store> spending_store_;  // null: what is spent is booked in store_, if anywhere
@@ -663,8 +659,6 @@ class EngineImpl final : public Engine {
   LateTools tools_;
   IdSource ids_{app_.clock()};
   AgentServicesPtr services_;
-  std::once_flag webhook_client_made_;
-  std::unique_ptr<HttpClient> webhook_client_;
   std::unique_ptr<HookHost> host_;
   std::unique_ptr<Workspace> workspace_;
   // Of every recipe that was used: a session may still hold the snapshot that names them.

@@ -10,6 +10,7 @@
 
 #include <agentd/hook_abi.h>
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -45,6 +46,32 @@ struct Thinking {
   std::uint64_t room = 0;  // tokens for thinking beside ModelRequest::max_output_tokens
 };
 
+// How often a run may ask anew for what failed, in all of its requests together.
+//
+// Threading: thread-safe.
+class RetryBudget {
+ public:
+  static constexpr std::uint32_t kUsual = 20;
+
+  explicit RetryBudget(std::uint32_t most = kUsual) : most_(most), left_(most) {}
+  // Whether one more attempt may be made, which then counts.
+  bool take() {
+    std::uint32_t left = left_.load();
+    while (left != 0 && !left_.compare_exchange_weak(left, left - 1)) {
+    }
+    return left != 0;
+  }
+  // The last part of a sentence about a failure.
+  std::string used_up() const {
+    return "it is not asked for again: the " + std::to_string(most_) +
+           " attempts that network.retries_per_run allows are used up";
+  }
+
+ private:
+  const std::uint32_t most_;
+  std::atomic<std::uint32_t> left_;
+};
+
 struct ModelRequest {
   std::string model;
   std::string system;
@@ -66,6 +93,7 @@ struct ModelRequest {
   std::uint64_t prompt_tokens = 0;
   std::string purpose = "turn";       // turn, summary, thread: for traces and the scripted provider
   std::string conversation_id;
+  RetryBudget* retries = nullptr;     // the run's; null = none but the provider's own
 };
 
 struct ModelError;

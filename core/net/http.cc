@@ -25,7 +25,7 @@ Result<void> check_headers(const HttpRequest& request) {
 
 class CurlClient final : public HttpClient {
  public:
-  explicit CurlClient(const Clock& clock) : clock_(clock) {}
+  CurlClient(const Clock& clock, HttpSettings settings) : clock_(clock), settings_(std::move(settings)) {}
   ~CurlClient() override { loop_->stop(); }
 
   void warm_up() override {
@@ -39,7 +39,7 @@ class CurlClient final : public HttpClient {
     AGENTD_TRY_VOID(check_headers(request));
     if (cancel.cancelled()) return Error{Code::kCancelled, "the request was cancelled"};
     AGENTD_TRY_VOID(loop_->start());
-    const auto transfer = std::make_shared<Transfer>(clock_, request, std::move(url), cancel, deadline);
+    const auto transfer = std::make_shared<Transfer>(clock_, settings_, request, std::move(url), cancel, deadline);
     const std::shared_ptr<IoLoop> loop = loop_;  // the client may end before the call has returned
     loop->attend(transfer);
     return transfer->deliver(on_body, [&] { loop->attend(transfer); });
@@ -47,6 +47,7 @@ class CurlClient final : public HttpClient {
 
  private:
   const Clock& clock_;
+  const HttpSettings settings_;
   const std::shared_ptr<IoLoop> loop_ = std::make_shared<IoLoop>();
 };
 
@@ -58,8 +59,8 @@ std::string_view HttpResponse::header(std::string_view lower_case_name) const {
   return {};
 }
 
-std::unique_ptr<HttpClient> make_http_client(const Clock& clock) {
-  return std::make_unique<CurlClient>(clock);
+std::unique_ptr<HttpClient> make_http_client(const Clock& clock, HttpSettings settings) {
+  return std::make_unique<CurlClient>(clock, std::move(settings));
 }
 
 Result<std::string> http_library_version() {

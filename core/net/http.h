@@ -2,8 +2,8 @@
 #pragma once
 // http.h - an HTTP client over libcurl, which is loaded when the first request needs it.
 //
-// TLS is always verified, proxies of the environment are honoured, redirects are never followed, and no
-// compression is asked for: what an answer can grow to is what comes over the line.
+// TLS is always verified, proxies of the environment are honoured unless one is set, redirects are never
+// followed, and no compression is asked for: what an answer can grow to is what comes over the line.
 //
 // One thread of the client moves the bytes of all its requests, from the first request or warm_up() on. A
 // request has its connection for itself while it runs; afterwards the next one to that host has it.
@@ -41,6 +41,15 @@ struct HttpResponse {
   std::string_view header(std::string_view lower_case_name) const;
 };
 
+// Of a client; empty = as the system and the environment have it. Files are PEM, read when a connection is
+// made; one that cannot be used: kDenied.
+struct HttpSettings {
+  std::string ca_file{};      // what servers' certificates are checked against, alone
+  std::string client_cert{};  // shown to who asks for one
+  std::string client_key{};   // empty: it is in the file of the certificate
+  std::string proxy{};        // of all hosts but this machine and those of NO_PROXY
+};
+
 class HttpClient {
  public:
   // Called with the body as it arrives, once the status is known. False ends the transfer: kCancelled.
@@ -59,7 +68,8 @@ class HttpClient {
   virtual void warm_up() = 0;
 };
 
-std::unique_ptr<HttpClient> make_http_client(const Clock& clock);
+// `clock` outlives it.
+std::unique_ptr<HttpClient> make_http_client(const Clock& clock, HttpSettings settings = {});
 
 // Whether libcurl can be loaded, and its version; for `agentd doctor`.
 Result<std::string> http_library_version();

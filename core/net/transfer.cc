@@ -100,7 +100,7 @@ std::size_t Transfer::take_body(std::string_view bytes) {
   // Any other number than the one offered ends the transfer, also when nothing was offered.
   const std::size_t ends = bytes.size() + 1;
   last_byte_ns_ = clock_.monotonic_ns();
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (reader_left_) return ends;
   if (unread_.size() >= kUnreadMax) {
     held_ = waits_for_room_ = true;
@@ -112,8 +112,10 @@ std::size_t Transfer::take_body(std::string_view bytes) {
     return ends;
   }
   if (drops_body_) return bytes.size();
-  if (unread_.empty()) changed_.notify_one();
+  const bool first = unread_.empty();
   unread_.append(bytes);
+  lock.unlock();  // who wakes up does not have to wait for it
+  if (first) changed_.notify_one();
   return bytes.size();
 }
 
@@ -145,8 +147,6 @@ void Transfer::set_options(CURLSH* share) {
   // Nobody waits for a name that takes its time and that nobody wants any more.
   set(CURLOPT_QUICK_EXIT, 1L);
   set(CURLOPT_SHARE, share);
-  // An empty proxy beats the environment's: what runs on this machine is nobody else's business.
-  if (url_.loopback()) set(CURLOPT_PROXY, "");
   if (request_.method == "GET" && request_.body.empty()) {
     set(CURLOPT_HTTPGET, 1L);
   } else {
@@ -163,12 +163,27 @@ void Transfer::set_options(CURLSH* share) {
   set(CURLOPT_ERRORBUFFER, &error_text_[0]);
 }
 
+// Whom the connection goes by and who it trusts.
+void Transfer::set_way() {
+  const auto set = [this](CURLoption option, const std::string& value) {
+    if (!value.empty()) curl_->easy_setopt(easy_, option, value.c_str());
+  };
+  set(CURLOPT_CAINFO, settings_.ca_file);
+  if (!settings_.ca_file.empty()) curl_->easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
+  set(CURLOPT_SSLCERT, settings_.client_cert);
+  set(CURLOPT_SSLKEY, settings_.client_key);
+  set(CURLOPT_PROXY, settings_.proxy);
+  // An empty proxy beats the environment's: what runs on this machine is nobody else's business.
+  if (url_.loopback()) curl_->easy_setopt(easy_, CURLOPT_PROXY, "");
+}
+
 CURL* Transfer::open(const CurlLibrary& curl, CURLSH* share) {
   curl_ = &curl;
   easy_ = curl.easy_init();
   if (easy_ == nullptr) return nullptr;
   set_headers();
   set_options(share);
+  set_way();
   last_byte_ns_ = clock_.monotonic_ns();
   return easy_;
 }
@@ -208,8 +223,10 @@ Result<void> Transfer::judge(CURLcode code) const {
 
 void Transfer::finish(Result<void> outcome) {
   close();
-  const std::lock_guard lock(mutex_);
-  if (!outcome_) outcome_ = std::move(outcome);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!outcome_) outcome_ = std::move(outcome);
+  }
   changed_.notify_one();
 }
 
@@ -256,8 +273,11 @@ Error Transfer::failure(CURLcode code) const {
               "the name " + url_.host + " cannot be resolved; check the network and the base URL"};
     case CURLE_COULDNT_RESOLVE_PROXY:
       return {Code::kUnavailable, "the proxy cannot be resolved: " + said};
-    case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
+      return {Code::kDenied, "the file that certificates are checked against cannot be used: " + said};
+    case CURLE_SSL_CERTPROBLEM:
+      return {Code::kDenied, "the client certificate or its key cannot be used: " + said};
+    case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
       return {Code::kDenied, "the certificate of " + place + " is not accepted: " + said};
     case CURLE_COULDNT_CONNECT:

@@ -27,9 +27,15 @@ class Transfer {
   // Bytes of the body that wait for the reader; what he is reading may be as much again.
   static constexpr std::size_t kUnreadMax = 64 * 1024;
 
-  // `clock` and `request` must outlive the transfer until deliver() has returned.
-  Transfer(const Clock& clock, const HttpRequest& request, HttpUrl url, CancelToken cancel, Deadline deadline)
-      : clock_(clock), request_(request), url_(std::move(url)), cancel_(std::move(cancel)), deadline_(deadline) {}
+  // `clock`, `settings` and `request` must outlive deliver().
+  Transfer(const Clock& clock, const HttpSettings& settings, const HttpRequest& request, HttpUrl url,
+           CancelToken cancel, Deadline deadline)
+      : clock_(clock),
+        settings_(settings),
+        request_(request),
+        url_(std::move(url)),
+        cancel_(std::move(cancel)),
+        deadline_(deadline) {}
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -58,12 +64,14 @@ class Transfer {
   std::size_t take_body(std::string_view bytes);
   void set_headers();
   void set_options(CURLSH* share);
+  void set_way();
   Error failure(CURLcode code) const;
   Error reader_ended() const;
   bool fail(Code code, std::string message);
   void close();
 
   const Clock& clock_;
+  const HttpSettings& settings_;
   const HttpRequest& request_;
   const HttpUrl url_;
   const CancelToken cancel_;

@@ -6,7 +6,6 @@
 #include "providers/anthropic/failure.h"
 #include "providers/anthropic/redacted.h"
 #include "providers/anthropic/request.h"
-#include "providers/common/exchange.h"
 #include "providers/common/refused.h"
 
 namespace agentd {
@@ -66,10 +65,9 @@ class Anthropic final : public ModelProvider {
     if (auto written = write_anthropic_request(body, request, options_.cache, keeps, options_.name);
         !written)
       return failed(ModelErrorKind::kInvalid, options_.name + ": " + written.error().message);
-    const HttpRequest http = http_request(body.text());
-    const Retrier retrier(options_.retry, *sleeper_, clock_);
-    return retrier.run([&] { return attempt(http, sink, cancel, deadline); }, sink, cancel,
-                       deadline);
+    return stream_request({http_, clock_, *sleeper_, options_.limits, words_, secret()},
+                          {url_, headers(), body.text(), request.retries},
+                          [&] { return std::make_unique<AnthropicAnswer>(sink); }, sink, cancel, deadline);
   }
 
   static ModelError failed(ModelErrorKind kind, std::string message) {
@@ -79,30 +77,14 @@ class Anthropic final : public ModelProvider {
     return error;
   }
 
-  HttpRequest http_request(std::string_view body) const {
-    HttpRequest http;
-    http.url = url_;
-    http.body = body;
-    http.connect_timeout = options_.connect_timeout;
-    http.idle_timeout = options_.idle_timeout;
-    http.body_bytes_max = options_.answer_bytes_max;
-    http.headers = {{"content-type", "application/json"},
-                    {"accept", "text/event-stream"},
-                    {"anthropic-version", options_.version},
-                    {"user-agent", options_.user_agent}};
+  std::vector<std::pair<std::string, std::string>> headers() const {
+    std::vector<std::pair<std::string, std::string>> out{{"anthropic-version", options_.version}};
     if (!options_.api_key.empty())
-      http.headers.emplace_back("x-api-key", options_.api_key);
+      out.emplace_back("x-api-key", options_.api_key);
     else if (!options_.auth_token.empty())
-      http.headers.emplace_back("authorization", "Bearer " + options_.auth_token);
-    if (!options_.betas.empty())
-      http.headers.emplace_back("anthropic-beta", joined(options_.betas));
-    return http;
-  }
-
-  Attempt attempt(const HttpRequest& http, ModelSink& sink, const CancelToken& cancel,
-                  Deadline deadline) const {
-    AnthropicAnswer answer(sink);
-    return exchange({http_, clock_, words_, secret()}, http, answer, cancel, deadline);
+      out.emplace_back("authorization", "Bearer " + options_.auth_token);
+    if (!options_.betas.empty()) out.emplace_back("anthropic-beta", joined(options_.betas));
+    return out;
   }
 
   const std::string& secret() const {

@@ -13,7 +13,7 @@
 #include "core/model/provider.h"
 #include "core/net/http.h"
 #include "providers/anthropic/request.h"
-#include "providers/common/retry.h"
+#include "providers/common/exchange.h"
 
 namespace agentd {
 
@@ -26,13 +26,9 @@ struct AnthropicOptions {
   std::string base_url = "https://api.anthropic.com";  // with or without a last "/v1"
   std::string version = "2023-06-01";                  // header anthropic-version
   std::vector<std::string> betas;                      // header anthropic-beta
-  std::string user_agent = "agentd";
   // Marks the stable beginning of each request for the provider's prompt cache.
   AnthropicCache cache = AnthropicCache::kMinutes;
-  RetryPolicy retry;
-  Milliseconds connect_timeout{10'000};
-  Milliseconds idle_timeout{300'000};
-  std::uint64_t answer_bytes_max = 64ull << 20;
+  TransferLimits limits{};
 };
 
 // `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth, so that

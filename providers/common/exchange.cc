@@ -113,8 +113,21 @@ Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnsw
   return {std::move(*whole), false};
 }
 
-}  // namespace
+HttpRequest http_request(const TransferLimits& limits, const StreamedRequest& request) {
+  HttpRequest out;
+  out.url = request.url;
+  out.body = request.body;
+  out.connect_timeout = limits.connect_timeout;
+  out.idle_timeout = limits.idle_timeout;
+  out.body_bytes_max = limits.answer_bytes_max;
+  out.headers = {{"content-type", "application/json"},
+                 {"accept", "text/event-stream"},
+                 {"user-agent", limits.user_agent}};
+  out.headers.insert(out.headers.end(), request.headers.begin(), request.headers.end());
+  return out;
+}
 
+// Sends the request once and feeds `answer`.
 Attempt exchange(const ExchangeSetup& setup, const HttpRequest& request, StreamedAnswer& answer,
                  const CancelToken& cancel, Deadline deadline) {
   Transfer transfer(answer);
@@ -125,6 +138,29 @@ Attempt exchange(const ExchangeSetup& setup, const HttpRequest& request, Streame
   if (sent) return judge(setup, transfer, answer, *sent);
   if (transfer.enough()) return judge(setup, transfer, answer, transfer.seen());
   return broken_off(setup, answer, sent.error());
+}
+
+}  // namespace
+
+ModelResult stream_request(const ExchangeSetup& setup, const StreamedRequest& request,
+                           const std::function<std::unique_ptr<StreamedAnswer>()>& make_answer, ModelSink& sink,
+                           const CancelToken& cancel, Deadline deadline) {
+  const HttpRequest http = http_request(setup.limits, request);
+  const Deadline own = Deadline::after(setup.clock, setup.limits.total_timeout);
+  const Deadline end{std::min(own.at_ns, deadline.at_ns)};
+  const auto attempt = [&] { return exchange(setup, http, *make_answer(), cancel, end); };
+  const Retrier retrier(setup.limits.retry, setup.sleeper, setup.clock);
+  ModelResult result = retrier.run(attempt, sink, cancel, end, request.budget);
+  const bool broke = !result && (result.error().kind == ModelErrorKind::kNetwork ||
+                                 result.error().kind == ModelErrorKind::kInterrupted);
+  if (!broke || !end.passed(setup.clock)) return result;
+  ModelError error = result.error();
+  error.retryable = false;  // it would take as long again
+  if (own.passed(setup.clock))
+    error.message = std::string(setup.words.provider) + ": no whole answer within " +
+                    std::to_string(setup.limits.total_timeout.count()) + " ms, which is all that providers." +
+                    std::string(setup.words.provider) + ".total_timeout_ms allows";
+  return error;
 }
 
 std::string address_with_path(std::string_view url, std::string_view path) {

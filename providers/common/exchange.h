@@ -5,12 +5,16 @@
 // What differs between the vendors is how an event and a refusal are read; when an answer counts,
 // what is kept of one that broke, and what may be asked again is the same.
 //
-// Threading: pure functions but for the answer, which belongs to the call.
+// Threading: stream_request() is thread-safe when what its setup refers to is; answers belong to the call.
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/codec/sse.h"
 #include "core/model/provider.h"
@@ -57,16 +61,38 @@ struct FailureWords {
   std::string_view request_id;  // the header that holds it
 };
 
+// What bounds a request, whoever is asked.
+struct TransferLimits {
+  std::string user_agent = "agentd";
+  Milliseconds connect_timeout{10'000};
+  Milliseconds idle_timeout{300'000};            // no byte of an answer for that long
+  Milliseconds total_timeout{3'600'000};         // all of it, attempts and waits included
+  std::uint64_t answer_bytes_max = 64ull << 20;  // of the stream; lines and events: SseParser::Limits
+  RetryPolicy retry{};
+};
+
 struct ExchangeSetup {
   HttpClient& http;
   const Clock& clock;
+  Sleeper& sleeper;
+  const TransferLimits& limits;
   FailureWords words;
   std::string_view secret{};  // taken out of all that an error says
 };
 
-// Sends the request and feeds `answer`.
-Attempt exchange(const ExchangeSetup& setup, const HttpRequest& request, StreamedAnswer& answer,
-                 const CancelToken& cancel, Deadline deadline);
+// What differs from vendor to vendor.
+struct StreamedRequest {
+  std::string url;
+  std::vector<std::pair<std::string, std::string>> headers;  // beside content-type, accept and user-agent
+  std::string_view body;
+  RetryBudget* budget = nullptr;  // the run's; null = none
+};
+
+// Sends the request and feeds an answer of its own for each attempt. An answer that is not whole when the
+// total timeout is over has failed, however it came, and is not to be asked for again.
+ModelResult stream_request(const ExchangeSetup& setup, const StreamedRequest& request,
+                           const std::function<std::unique_ptr<StreamedAnswer>()>& make_answer, ModelSink& sink,
+                           const CancelToken& cancel, Deadline deadline);
 
 // The address without its last slashes, and with `path` where it has none of its own.
 std::string address_with_path(std::string_view url, std::string_view path);

@@ -64,7 +64,7 @@ Milliseconds Retrier::delay(std::uint32_t retry, const std::optional<Millisecond
 }
 
 ModelResult Retrier::run(const std::function<Attempt()>& attempt, ModelSink& sink,
-                         const CancelToken& cancel, Deadline deadline) const {
+                         const CancelToken& cancel, Deadline deadline, RetryBudget* budget) const {
   for (std::uint32_t made = 1;; ++made) {
     Attempt one = attempt();
     if (one.result) return std::move(one.result);
@@ -73,6 +73,10 @@ ModelResult Retrier::run(const std::function<Attempt()>& attempt, ModelSink& sin
     if (!one.again || made > policy_.retries || cancel.cancelled()) return error;
     const Milliseconds wait = delay(made - 1, error.retry_after);
     if (wait >= deadline.left(clock_)) return error;
+    if (budget != nullptr && !budget->take()) {
+      error.message += "; " + budget->used_up();
+      return error;
+    }
     sink.on_wait(wait, error);
     if (sleeper_.sleep(wait, cancel)) continue;
     error.kind = ModelErrorKind::kCancelled;

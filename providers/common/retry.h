@@ -44,9 +44,10 @@ class Retrier {
   Retrier(RetryPolicy policy, Sleeper& sleeper, const Clock& clock, std::function<double()> random = {});
 
   // Calls `attempt` once and then at most `retries` times more. The error says how many attempts there
-  // were. `sink` hears of each wait; a deadline that would pass meanwhile ends it at once.
+  // were. `sink` hears of each wait; a deadline that would pass meanwhile ends it at once, and so does a
+  // `budget` that is used up, which the error then says.
   ModelResult run(const std::function<Attempt()>& attempt, ModelSink& sink, const CancelToken& cancel,
-                  Deadline deadline) const;
+                  Deadline deadline, RetryBudget* budget = nullptr) const;
   // The wait before retry number `retry` (0 = the first): what the provider asked for, up to the limit;
   // else exponential, with up to a quarter taken off at random.
   Milliseconds delay(std::uint32_t retry, const std::optional<Milliseconds>& asked) const;

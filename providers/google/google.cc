@@ -4,7 +4,6 @@
 #include <cctype>
 
 #include "core/codec/json.h"
-#include "providers/common/exchange.h"
 #include "providers/common/refused.h"
 #include "providers/google/answer.h"
 #include "providers/google/failure.h"
@@ -88,24 +87,10 @@ class Google final : public ModelProvider {
     JsonWriter body;
     if (auto written = write_google_request(body, request, options_.name, keeps); !written)
       return failed(ModelErrorKind::kInvalid, written.error().message);
-    HttpRequest http;
-    http.url = base_ + path_of(request.model);
-    http.body = body.text();
-    http.connect_timeout = options_.connect_timeout;
-    http.idle_timeout = options_.idle_timeout;
-    http.body_bytes_max = options_.answer_bytes_max;
-    http.headers = {{"content-type", "application/json"},
-                    {"accept", "text/event-stream"},
-                    {"user-agent", options_.user_agent}};
+    StreamedRequest http{base_ + path_of(request.model), {}, body.text(), request.retries};
     if (!options_.api_key.empty()) http.headers.emplace_back("x-goog-api-key", options_.api_key);
-    const Retrier retrier(options_.retry, *sleeper_, clock_);
-    return retrier.run(
-        [&] {
-          GoogleAnswer answer(sink);
-          return exchange({http_, clock_, words_, options_.api_key}, http, answer, cancel,
-                          deadline);
-        },
-        sink, cancel, deadline);
+    return stream_request({http_, clock_, *sleeper_, options_.limits, words_, options_.api_key}, http,
+                          [&] { return std::make_unique<GoogleAnswer>(sink); }, sink, cancel, deadline);
   }
 
   GoogleOptions options_;

@@ -11,7 +11,7 @@
 
 #include "core/model/provider.h"
 #include "core/net/http.h"
-#include "providers/common/retry.h"
+#include "providers/common/exchange.h"
 
 namespace agentd {
 
@@ -21,11 +21,7 @@ struct GoogleOptions {
   std::string key_source = "GEMINI_API_KEY";  // where a missing key is to be put
   std::string base_url =
       "https://generativelanguage.googleapis.com";  // "/v1beta" is added to one without a path
-  std::string user_agent = "agentd";
-  RetryPolicy retry{};
-  Milliseconds connect_timeout{10'000};
-  Milliseconds idle_timeout{300'000};
-  std::uint64_t answer_bytes_max = 64ull << 20;
+  TransferLimits limits{};
 };
 
 // `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth.

@@ -2,7 +2,6 @@
 #include "providers/openai/openai.h"
 
 #include "core/codec/json.h"
-#include "providers/common/exchange.h"
 #include "providers/common/refused.h"
 #include "providers/openai/chat_answer.h"
 #include "providers/openai/chat_request.h"
@@ -63,36 +62,14 @@ class OpenAi final : public ModelProvider {
                                      ? write_responses_request(body, request, options_.name, keeps)
                                      : write_chat_request(body, request, host_.chat, options_.name);
     if (!written) return failed(ModelErrorKind::kInvalid, written.error().message);
-    const HttpRequest http = http_request(body.text());
-    const Retrier retrier(options_.retry, *sleeper_, clock_);
-    return retrier.run([&] { return attempt(http, sink, cancel, deadline); }, sink, cancel,
-                       deadline);
-  }
-
-  Attempt attempt(const HttpRequest& http, ModelSink& sink, const CancelToken& cancel,
-                  Deadline deadline) const {
-    const ExchangeSetup setup{http_, clock_, words_, options_.api_key};
-    if (responses_) {
-      ResponsesAnswer answer(sink);
-      return exchange(setup, http, answer, cancel, deadline);
-    }
-    ChatAnswer answer(sink);
-    return exchange(setup, http, answer, cancel, deadline);
-  }
-
-  HttpRequest http_request(std::string_view body) const {
-    HttpRequest http;
-    http.url = url_;
-    http.body = body;
-    http.connect_timeout = options_.connect_timeout;
-    http.idle_timeout = options_.idle_timeout;
-    http.body_bytes_max = options_.answer_bytes_max;
-    http.headers = {{"content-type", "application/json"},
-                    {"accept", "text/event-stream"},
-                    {"user-agent", options_.user_agent}};
-    if (!options_.api_key.empty())
-      http.headers.emplace_back("authorization", "Bearer " + options_.api_key);
-    return http;
+    StreamedRequest http{url_, {}, body.text(), request.retries};
+    if (!options_.api_key.empty()) http.headers.emplace_back("authorization", "Bearer " + options_.api_key);
+    const auto make_answer = [&]() -> std::unique_ptr<StreamedAnswer> {
+      if (responses_) return std::make_unique<ResponsesAnswer>(sink);
+      return std::make_unique<ChatAnswer>(sink);
+    };
+    return stream_request({http_, clock_, *sleeper_, options_.limits, words_, options_.api_key}, http, make_answer,
+                          sink, cancel, deadline);
   }
 
   OpenAiOptions options_;

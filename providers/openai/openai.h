@@ -11,7 +11,7 @@
 
 #include "core/model/provider.h"
 #include "core/net/http.h"
-#include "providers/common/retry.h"
+#include "providers/common/exchange.h"
 
 namespace agentd {
 
@@ -29,11 +29,7 @@ struct OpenAiOptions {
   std::string base_url =
       "https://api.openai.com/v1";  // "/v1" is added to an address without a path
   OpenAiApi api = OpenAiApi::kAuto;
-  std::string user_agent = "agentd";
-  RetryPolicy retry{};
-  Milliseconds connect_timeout{10'000};
-  Milliseconds idle_timeout{300'000};
-  std::uint64_t answer_bytes_max = 64ull << 20;
+  TransferLimits limits{};
 };
 
 // `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth, so

@@ -12,6 +12,7 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/commands/hooks_trial.h"
 #include "core/app/exit_codes.h"
+#include "core/app/provider_setup.h"
 #include "core/app/signals.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -205,7 +206,7 @@ class Replay {
                                      app_.clock(),
                                      log_,
                                      [this]() -> HttpClient& {
-                                       if (!http_) http_ = make_http_client(app_.clock());
+                                       if (!http_) http_ = make_http_client(app_.clock(), http_settings(here_.config));
                                        return *http_;
                                      },
                                      app_.surroundings().environment,

@@ -9,6 +9,7 @@
 
 #include "core/app/commands/dry_services.h"
 #include "core/app/exit_codes.h"
+#include "core/app/provider_setup.h"
 #include "core/base/bytes.h"
 
 namespace agentd::app {
@@ -112,14 +113,12 @@ Result<void, Failure> Trial::start(const HooksHere& here, const ExternalEnvironm
   // What else the store knows is not missed here.
   if (loose_) options_.project_root = fs::path(path_).parent_path().string();
   services_ = std::make_unique<DryServices>();
+  http_ = make_http_client(app_.clock(), http_settings(here.config));
   ExternalEnvironment own{tokens_,
                           *services_,
                           app_.clock(),
                           log_,
-                          [this]() -> HttpClient& {
-                            if (!http_) http_ = make_http_client(app_.clock());
-                            return *http_;
-                          },
+                          [this]() -> HttpClient& { return *http_; },
                           app_.surroundings().environment,
                           {here.config.list("hooks.allow_hosts")},
                           here.project.root,

@@ -61,7 +61,7 @@ class AnthropicHarness final : public ProviderHarness {
     AnthropicOptions options;
     options.api_key = "sk-test";
     options.base_url = server_->url();
-    options.retry.retries = 0;
+    options.limits.retry.retries = 0;
     return make_anthropic_provider(options, *http_, clock_);
   }
   std::string received() override { return server_->requests().back().body; }

@@ -71,7 +71,7 @@ class GoogleHarness final : public ProviderHarness {
     GoogleOptions options;
     options.api_key = "sk-test";
     options.base_url = server_->url();
-    options.retry.retries = 0;
+    options.limits.retry.retries = 0;
     return make_google_provider(options, *http_, clock_);
   }
   std::string received() override { return server_->requests().back().body; }

@@ -96,7 +96,7 @@ class OpenAiHarness final : public ProviderHarness {
     options.api_key = "sk-test";
     options.base_url = server_->url();
     options.api = api_;
-    options.retry.retries = 0;
+    options.limits.retry.retries = 0;
     return make_openai_provider(options, *http_, clock_);
   }
   std::string received() override { return server_->requests().back().body; }

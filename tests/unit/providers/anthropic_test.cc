@@ -437,7 +437,7 @@ TEST_F(AnthropicTest, EndsAnEndlessStream) {
   LoopbackServer server([&](const RecordedRequest&) { return Reply::stream(endless); });
   const auto http = make_http_client(clock_);
   options_.base_url = server.url();
-  options_.answer_bytes_max = 20'000;
+  options_.limits.answer_bytes_max = 20'000;
   const auto result = ask(*http);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ModelErrorKind::kInterrupted);

@@ -39,7 +39,7 @@ class GoogleTest : public ::testing::Test {
   ModelResult complete() {
     GoogleOptions options;
     options.api_key = "sk-test";
-    options.retry.retries = 0;
+    options.limits.retry.retries = 0;
     sink_ = RecordingSink();
     const auto provider =
         make_google_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));

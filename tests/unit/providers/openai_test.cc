@@ -35,7 +35,7 @@ class OpenAi : public ::testing::Test {
     options.api_key = key;
     options.api = api;
     options.base_url = url;
-    options.retry.retries = 0;
+    options.limits.retry.retries = 0;
     sink_ = RecordingSink();
     const auto provider =
         make_openai_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
