@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 SHELL := /bin/bash
 SPACE := $(subst ,, )
 HOOK_TESTS := unit_hooks unit_bridge unit_host unit_isolation unit_worker unit_reload
-.PHONY: help deps build test demo install package release asan tsan clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-tokens interop ci clean
+.PHONY: help deps build test demo install package release asan tsan clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-net bench-tokens interop ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -63,6 +63,9 @@ bench: release ## micro benchmarks, each next to its limit
 
 bench-macro: release ## whole processes: a turn next to curl and to the floor program
 	@build/release/bench/macro/bench_macro
+
+bench-net: release ## a thousand event streams in one process, next to a loop that only receives them
+	@build/release/bench/net/bench_net
 
 bench-tokens: release ## the exact token counter next to npm's tokenizers (needs npm)
 	@bash bench/tokens/run.sh build/release
