@@ -54,7 +54,10 @@ void IoLoop::stop() {
   {
     const std::lock_guard lock(mutex_);
     stops_ = true;
-    if (!thread_.joinable()) return;
+    if (!thread_.joinable()) {
+      closed_ = true;
+      return;
+    }
     ring(bell_);
     ended = std::move(thread_);
   }

@@ -6,7 +6,7 @@
 // and not what could have. Each transfer has a connection for itself; those that are free serve whoever
 // asks next.
 //
-// Threading: start(), stop() and attend() are thread-safe.
+// Threading: start() and attend() are thread-safe.
 
 #include <memory>
 #include <mutex>
@@ -37,7 +37,6 @@ class IoLoop {
   void attend(std::shared_ptr<Transfer> transfer);
 
  private:
-
   void run();
   Result<void> open();
   void close();
