@@ -254,12 +254,11 @@ Result<ModelResponse, RunError> Turn::ask_model() {
       if (auto runs = session_.check_stopped(); !runs) return runs.error();
       continue;
     }
-    if (error.kind == ModelErrorKind::kInterrupted && error.retryable && broken < kBrokenAnswersMax &&
-        !session_.account_->retries().take()) {
-      broken = kBrokenAnswersMax;
+    const bool asks_again =
+        error.kind == ModelErrorKind::kInterrupted && error.retryable && broken < kBrokenAnswersMax;
+    if (asks_again && !session_.account_->retries().take()) {
       error.message += "; " + session_.account_->retries().used_up();
-    }
-    if (error.kind == ModelErrorKind::kInterrupted && error.retryable && broken < kBrokenAnswersMax) {
+    } else if (asks_again) {
       ++broken;
       RunEvent again(RunEvent::Type::kAnswerAgain);
       again.text = error.message;

@@ -87,13 +87,18 @@ bool Transfer::take_header(std::string_view line) {
 // The headers of an answer are whole.
 bool Transfer::take_head() {
   headers_done_ = response_.status >= 200;
-  const std::string_view transfer = response_.header("transfer-encoding"), body = response_.header("content-encoding");
-  if (!headers_done_ || (is_plain(body) && (is_plain(transfer) || lower(transfer) == "chunked"))) return true;
-  // Of what is no success the status says the most.
-  drops_body_ = response_.status >= 300 && !is_plain(body);
-  if (drops_body_ && is_plain(transfer)) return true;
-  return fail(Code::kInvalid, url_.place() + " sends its answer as " + one_line(body.empty() ? transfer : body, 40) +
-                                  ", which was not asked for; check what stands in front of it");
+  if (!headers_done_) return true;
+  for (const auto& [name, value] : response_.headers) {
+    const bool way = name == "transfer-encoding", coded = !is_plain(value) && (!way || lower(value) != "chunked");
+    if (!coded || (!way && name != "content-encoding")) continue;
+    // Of what is no success the status says the most.
+    if (!way && response_.status >= 300)
+      drops_body_ = true;
+    else
+      return fail(Code::kInvalid, url_.place() + " sends its answer as " + one_line(value, 40) +
+                                      ", which was not asked for; check what stands in front of it");
+  }
+  return true;
 }
 
 std::size_t Transfer::take_body(std::string_view bytes) {

@@ -79,20 +79,22 @@ std::vector<Fault> faults() {
       limited("429, a date", {{"retry-after", "Tue, 14 Nov 2023 22:13:50 GMT"}}, Milliseconds(30'000)),
       limited("429, an age", {{"retry-after", "1000000000"}}, Milliseconds(60'000)),
       limited("429, negative", {{"retry-after", "-5"}}),
-      {"429, spent", [] { return refusal(429, {}, "rate_limit_error", "You have reached your specified API usage limits."); },
+      {"429, spent",
+       [] { return refusal(429, {}, "rate_limit_error", "You have reached your specified API usage limits."); },
        kBilling, 1},
       {"401", [] { return refusal(401, {}, "authentication_error"); }, kAuth, 1},
       {"400", [] { return refusal(400, {}, "invalid_request_error"); }, kInvalid, 1},
       {"529", [] { return refusal(529, {}, "overloaded_error"); }, kOverloaded},
       {"500", [] { return refusal(500); }, kServer},
       {"502", [] { return Reply::http(502, {}, "<html>bad gateway</html>"); }, kServer},
-      {"an error event before the answer", [] { return Reply::stream(AnthropicWire().error("overloaded_error", "no").bytes()); },
-       kOverloaded},
+      {"an error event before the answer",
+       [] { return Reply::stream(AnthropicWire().error("overloaded_error", "no").bytes()); }, kOverloaded},
       {"an error event within the answer",
        [] { return Reply::stream(AnthropicWire().start().text({"half"}).error("overloaded_error", "no").bytes()); },
        kOverloaded, 1},
       {"gzip that was not asked for",
-       [=] { return Reply().send(head + "content-encoding: gzip\r\n\r\n").repeat(std::string(1000, '\0')); }, kInvalid, 1},
+       [=] { return Reply().send(head + "content-encoding: gzip\r\n\r\n").repeat(std::string(1000, '\0')); }, kInvalid,
+       1},
       {"100,000 headers",
        [=] {
          std::string many = head;
@@ -190,7 +192,8 @@ TEST_F(Faults, ARedirectIsNotFollowed) {
   const OneDay clock;
   LoopbackServer other([](const RecordedRequest&) { return Reply::stream(answer("stolen")); });
   for (const int status : {301, 302, 303, 307, 308}) {
-    LoopbackServer server({Reply::http(status, {{"location", "http://localhost:" + std::to_string(other.port())}}, "")});
+    const std::string target = "http://localhost:" + std::to_string(other.port());
+    LoopbackServer server({Reply::http(status, {{"location", target}}, "")});
     make(clock, server.url());
     RecordingSink sink;
     const auto answered = ask(sink);
@@ -225,7 +228,8 @@ TEST_F(Faults, AnAnswerThatDripsEndsWhenTheTimeIsOver) {
   EXPECT_EQ(dripped.error().kind, ModelErrorKind::kInterrupted);
   EXPECT_FALSE(dripped.error().retryable) << "it would take as long again";
   EXPECT_EQ(dripped.error().message,
-            "anthropic: no whole answer within 3600000 ms, which is all that providers.anthropic.total_timeout_ms allows");
+            "anthropic: no whole answer within 3600000 ms, which is all that "
+            "providers.anthropic.total_timeout_ms allows");
   EXPECT_EQ(dripped.error().partial.text().substr(0, 5), "halfx");
   EXPECT_EQ(server.requests().size(), 1u);
 }
@@ -266,7 +270,7 @@ TEST_F(Faults, AStreamWithoutEndEndsAndTakesLittleMemory) {
       {"data: more of one event\n", "an event of more than"},
   };
   std::size_t now = 0;
-  LoopbackServer server([&](const RecordedRequest&) { 
+  LoopbackServer server([&](const RecordedRequest&) {
     std::string many;
     while (many.size() < 64'000) many += endless[now].first;
     return Reply::stream(half()).repeat(many);
