@@ -106,7 +106,7 @@ Result<Amount> left_of(const Limits& limits, Amount gone, Amount least, const st
   if (limits.nano_usd != 0) left.nano_usd = less(limits.nano_usd, gone.nano_usd);
   if (limits.tokens != 0) left.tokens = less(limits.tokens, gone.tokens);
   if (left.nano_usd < least.nano_usd)
-    return refusal(money_text(limits.nano_usd), money_text(gone.nano_usd), money_text(least.nano_usd), usd_key);
+    return refusal(money_text(limits.nano_usd), money_text(gone.nano_usd), enough_text(least.nano_usd), usd_key);
   if (left.tokens < least.tokens)
     return refusal(with_commas(limits.tokens) + " tokens", with_commas(gone.tokens), with_commas(least.tokens),
                    tokens_key);
@@ -249,7 +249,9 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
     auto granted = reserve(bill, sink, cancel);
     if (!granted) {
       ModelError error = limit_error(granted.error().message);
-      if (granted.error().code == Code::kCancelled) error.kind = ModelErrorKind::kCancelled;
+      const Code code = granted.error().code;
+      if (code == Code::kCancelled) error.kind = ModelErrorKind::kCancelled;
+      if (code != Code::kCancelled && code != Code::kDenied && code != Code::kBusy) error.kind = ModelErrorKind::kLedger;
       return error;
     }
     grant = std::move(*granted);
@@ -264,15 +266,13 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
   }
   const std::string odd = drop_impossible_usage(from.provider, *answer);
   if (!odd.empty()) answer->note += (answer->note.empty() ? "" : "; ") + odd;
-  if (answer->usage) answer->usage = priced(*answer->usage, prices);
   const bool reported = answer->usage && answer->usage->prompt_tokens() != 0;
-  answer->spent = reported ? *answer->usage
-                           : priced(completed(answer->usage.value_or(Usage{}), request, answer->message), prices);
+  const Usage said = answer->usage.value_or(Usage{});
+  answer->spent = priced(reported || !metered ? said : completed(said, request, answer->message), prices);
+  if (reported) answer->usage = answer->spent;
   settle(grant, from, &answer->spent, metered);
   const std::uint64_t wished = request.max_output_tokens + request.thinking.room;
-  if (answer->stop_reason == StopReason::kMaxTokens && bounded.max_output_tokens + bounded.thinking.room < wished)
-    answer->note += std::string(answer->note.empty() ? "" : "; ") + "the answer was cut after " +
-                    with_commas(grant.output) + " tokens: the budget leaves no more";
+  if (bounded.max_output_tokens + bounded.thinking.room < wished) answer->bounded_to = grant.output;
   return answer;
 }
 

@@ -38,15 +38,32 @@ std::string write_day(const DayAccount& day) {
   return std::string(out.text());
 }
 
+Error damaged(const std::string& date) {
+  return {Code::kCorrupt, "the account of " + date +
+                              " in the store is damaged, and no limit of the day can hold: take budget.day_usd and "
+                              "budget.day_tokens out of the configuration for that day"};
+}
+
+// Every figure is a whole number that is not negative.
+bool has_good_figures(JsonView object) {
+  for (std::size_t i = 0; i < object.size(); ++i)
+    if (!object.at(i).is_string() && !object.at(i).is_array() &&
+        (object.at(i).uint_or(0) != object.at(i).uint_or(1)))
+      return false;
+  return true;
+}
+
 Result<DayAccount> read_day(const std::string& date, std::string_view json) {
   const auto document = JsonDocument::parse(json);
   if (!document || !document->root()["spent"].is_array())
-    return Error{Code::kCorrupt, "the account of " + date + " cannot be read"};
+    return damaged(date);
   const JsonView root = document->root();
+  if (!has_good_figures(root)) return damaged(date);
   DayAccount out{date, {root["reserved_tokens"].uint_or(0), root["reserved_nano_usd"].uint_or(0)}};
   const JsonView spent = root["spent"];
   for (std::size_t i = 0; i < spent.size(); ++i) {
     const JsonView one = spent.at(i);
+    if (!one["model"].is_string() || !has_good_figures(one)) return damaged(date);
     out.spent.push_back({std::string(one["provider"].string_or({})), std::string(one["model"].string_or({})),
                          one["requests"].uint_or(0), read_usage_json(one)});
   }
@@ -124,7 +141,7 @@ Result<Amount> Ledger::reserve(const std::string& date, Amount least, Amount mos
                                       "; raise " + key + ", or go on tomorrow"};
     };
     if (left.nano_usd < least.nano_usd)
-      return refusal(money_text(limits_.nano_usd), money_text(gone.nano_usd), money_text(least.nano_usd),
+      return refusal(money_text(limits_.nano_usd), money_text(gone.nano_usd), enough_text(least.nano_usd),
                      "budget.day_usd");
     if (left.tokens < least.tokens)
       return refusal(with_commas(limits_.tokens) + " tokens", with_commas(gone.tokens), with_commas(least.tokens),

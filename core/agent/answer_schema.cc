@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/agent/answer_schema.h"
 
+#include "core/codec/canonical_json.h"
+
 namespace agentd {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
+constexpr int kDepthMax = 500;
 constexpr std::string_view kFence = "```";
 
 std::string_view trimmed(std::string_view text) {
@@ -44,7 +47,14 @@ Result<std::string> AnswerSchema::value_of(std::string_view answer) const {
   auto document = JsonDocument::parse(text);
   if (!document) return Error{Code::kInvalid, "it is not one JSON value: " + document.error().message};
   AGENTD_TRY_VOID(schema_.check(document->root()));
-  return document->root().text();
+  // In the one form in which every reader reads it.
+  const std::string head = "{\"v\":";
+  CanonicalJsonLimits limits;
+  limits.bytes = std::size_t{64} << 20;
+  limits.depth = kDepthMax;
+  const auto canonical = canonical_object(head + std::string(text) + "}", limits);
+  if (!canonical) return Error{Code::kInvalid, "it " + canonical.error().message};
+  return canonical->substr(head.size(), canonical->size() - head.size() - 1);
 }
 
 std::string AnswerSchema::correction(const Error& why) {

@@ -346,7 +346,8 @@ Result<std::string> Compaction::summarise() {
   auto summary = ask_summary(model_, prompt, plan_.split);
   const std::string& own = session_.options_.model;
   if (summary || model_ == own || session_.cancel_.cancelled()) return summary;
-  if (summary.error().code != Code::kInvalid && !passes_) return summary;
+  const bool other = summary.error().code == Code::kInvalid || summary.error().code == Code::kDenied;
+  if (!other && !passes_) return summary;
   // The cheap model cannot be had, has no time or cannot hold it: the conversation's own may.
   session_.warn(model_ + " cannot summarise (" + summary.error().message + "); " + own + " does");
   model_ = own;

@@ -370,7 +370,7 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
   if (stopped_) return check_stopped().error();
   if (outcome && outcome->blocked)
     return refused("the message was blocked by " + outcome->blocked_by.hook + ": " + outcome->reason);
-  if (is_blank(text))
+  if (is_blank(text) && media.empty())
     return RunError{RunError::Kind::kBlocked,
                     "the message was not sent: " + std::string(outcome && !outcome->rewrites.empty()
                         ? outcome->rewrites.back().by.hook + " left nothing of it but white space"
@@ -563,7 +563,9 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
 }
 
 Result<bool, RunError> SessionImpl::asks_for_fitting_answer() {
-  if (!schema_ || stop_reason_ == StopReason::kRefusal) return false;
+  if (!schema_) return false;
+  if (stop_reason_ == StopReason::kRefusal)
+    return RunError{RunError::Kind::kProvider, "the model declined to answer: there is no value of the schema"};
   auto value = schema_->value_of(final_text_);
   if (value) {
     final_text_ = std::move(*value);
@@ -599,9 +601,12 @@ Result<RunReport, RunError> SessionImpl::end_run(std::string_view outcome) {
 void SessionImpl::tell_short_stop(std::string_view outcome) {
   std::string text;
   if (outcome == "max_turns")
-    text = "the run was stopped after " + std::to_string(turn_) + " turns: --follow goes on from here";
+    text = "the run was stopped after " + std::to_string(turn_) + (turn_ == 1 ? " turn" : " turns") +
+           ": --follow goes on from here";
   else if (stop_reason_ == StopReason::kRefusal)
     text = "the model declined to answer";
+  else if (stop_reason_ == StopReason::kMaxTokens && bounded_to_ != 0)
+    text = "the answer was cut after " + with_commas(bounded_to_) + " tokens: the budget leaves no more";
   else if (stop_reason_ == StopReason::kMaxTokens)
     text = "the answer was cut at the limit of " + with_commas(sent_output_max_) +
            " output tokens" +

@@ -287,6 +287,7 @@ class SessionImpl final : public Session {
   std::uint32_t corrections_ = 0;       // of answers that do not fit
   StopReason stop_reason_ = StopReason::kEndTurn;
   std::uint32_t pauses_ = 0;      // of the provider, in a row
+  std::uint64_t bounded_to_ = 0;       // tokens that a budget left of that; 0 = it left all
   std::uint64_t sent_output_max_ = 0;  // tokens that the last answer could have, thinking included
   std::string task_;              // the first user text, as hooks left it
   std::uint32_t outcome_ = AGENTD_OUTCOME_UNKNOWN;  // of the last run

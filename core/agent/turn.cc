@@ -68,6 +68,7 @@ class StreamSink final : public ModelSink {
 
 RunError::Kind kind_of(ModelErrorKind kind) {
   if (kind == ModelErrorKind::kCancelled) return RunError::Kind::kCancelled;
+  if (kind == ModelErrorKind::kLedger) return RunError::Kind::kStore;
   return kind == ModelErrorKind::kLimit ? RunError::Kind::kLimit : RunError::Kind::kProvider;
 }
 
@@ -190,6 +191,7 @@ Result<ModelResponse, RunError> Turn::ask_model() {
   const bool withhold = redacts_answers(*session_.snapshot_);
   Overflow overflow;
   std::uint32_t broken = 0;  // answers
+  bool malformed = false;    // there was one with a call that cannot be read
   Message half;              // of the last one of them that said something
   for (std::uint32_t attempt = 1;; ++attempt) {
     // What hooks added while room was made is part of the request.
@@ -241,7 +243,18 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     request.prompt_tokens = session_.services_.corrected(sent_model_, sent_estimate_);
     const std::uint64_t started = parts_.clock.monotonic_ns();
     ModelResult answer = send(request, withhold);
+    // A call that the model could not spell: asked once more, it often can.
+    if (answer && answer->malformed_call && !malformed) {
+      malformed = true;
+      session_.charge(answer->spent, "interrupted");
+      RunEvent again(RunEvent::Type::kAnswerAgain);
+      again.text = answer->note;
+      session_.tell(again);
+      if (auto runs = session_.check_stopped(); !runs) return runs.error();
+      continue;
+    }
     if (answer) {
+      session_.bounded_to_ = answer->bounded_to;
       take_calls(answer->message);
       return after_model(std::move(*answer), started);
     }
@@ -254,8 +267,9 @@ Result<ModelResponse, RunError> Turn::ask_model() {
       if (auto runs = session_.check_stopped(); !runs) return runs.error();
       continue;
     }
-    const bool asks_again =
-        error.kind == ModelErrorKind::kInterrupted && error.retryable && broken < kBrokenAnswersMax;
+    // What was paid for is asked for again as a whole, wherever it broke.
+    const bool broke_off = error.kind == ModelErrorKind::kInterrupted || error.usage;
+    const bool asks_again = broke_off && error.retryable && broken < kBrokenAnswersMax;
     if (asks_again && !session_.account_->retries().take()) {
       error.message += "; " + session_.account_->retries().used_up();
     } else if (asks_again) {
@@ -268,6 +282,11 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     }
     if (falls_back(error)) {
       broken = 0;
+      if (!error.partial.text().empty()) {
+        RunEvent again(RunEvent::Type::kAnswerAgain);
+        again.text = error.message;
+        session_.tell(again);
+      }
       if (auto runs = session_.check_stopped(); !runs) return runs.error();
       continue;
     }
@@ -285,7 +304,9 @@ Result<ModelResponse, RunError> Turn::ask_model() {
 // Trouble of the provider's that another one need not have: it is busy, broken or not to be reached, or the account's
 // limit is spent. Every attempt at another model is judged by the hooks anew, as each request is.
 bool Turn::falls_back(const ModelError& error) {
-  const bool trouble = may_pass_elsewhere(error.kind);
+  // A fallback that the budget does not cover, or whose price is not known, is no reason not to ask the next one.
+  const bool trouble =
+      may_pass_elsewhere(error.kind) || (error.kind == ModelErrorKind::kLimit && session_.fallback_ != 0);
   if (!trouble || session_.run_compaction_ != nullptr || session_.fallback_ >= session_.options_.fallbacks.size())
     return false;
   const std::string& next = session_.options_.fallbacks[session_.fallback_++];

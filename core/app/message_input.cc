@@ -92,16 +92,19 @@ Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::stri
 
 }  // namespace
 
-Result<std::optional<Block>> media_of(std::string_view bytes, const std::string& name) {
+std::string_view media_type_of(std::string_view bytes) {
   using namespace std::string_view_literals;
   constexpr std::pair<std::string_view, std::string_view> kTypes[] = {{"\x89PNG"sv, "image/png"},
                                                                       {"\xff\xd8\xff"sv, "image/jpeg"},
                                                                       {"GIF8"sv, "image/gif"},
                                                                       {"%PDF-"sv, "application/pdf"}};
-  std::string_view type;
-  for (const auto& [magic, known] : kTypes)
-    if (bytes.starts_with(magic)) type = known;
-  if (bytes.starts_with("RIFF") && bytes.substr(8, 4) == "WEBP") type = "image/webp";
+  for (const auto& [magic, type] : kTypes)
+    if (bytes.starts_with(magic)) return type;
+  return bytes.starts_with("RIFF") && bytes.substr(8, 4) == "WEBP" ? "image/webp" : "";
+}
+
+Result<std::optional<Block>> media_of(std::string_view bytes, const std::string& name) {
+  const std::string_view type = media_type_of(bytes);
   if (type.empty()) return std::optional<Block>();
   Block block;
   block.kind = type.starts_with("image/") ? BlockKind::kImage : BlockKind::kDocument;

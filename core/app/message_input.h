@@ -28,6 +28,8 @@ bool is_piped(int fd);
 // kInvalid: more than kMessageBytesMax, or no text but a picture or another binary file.
 Result<std::string> piped_text(int fd, const std::function<void()>& waiting);
 
+// "image/png" and the like, or "application/pdf", by the first twelve bytes; empty for anything else.
+std::string_view media_type_of(std::string_view bytes);
 // An image (PNG, JPEG, GIF, WebP) or a PDF document as a block of a message, called `name`. Absent when the bytes are
 // neither. kInvalid: they are more than a vendor takes.
 Result<std::optional<Block>> media_of(std::string_view bytes, const std::string& name);

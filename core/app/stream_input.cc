@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/app/message_input.h"
 #include "core/base/base64.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -32,6 +33,8 @@ Result<Block> media_of(JsonView from, bool image) {
   if (image ? !type.starts_with("image/") : type != "application/pdf")
     return bad(what + " cannot have the media_type '" + one_line(type, kShownBytes) + "'");
   if (data.empty() || !is_base64(data)) return bad("the data of " + what + " is not base64");
+  if (const std::string_view real = media_type_of(base64_head(data)); real != type)
+    return bad("the data of " + what + " is not " + type + (real.empty() ? "" : ", but " + std::string(real)));
   Block block;
   block.kind = image ? BlockKind::kImage : BlockKind::kDocument;
   block.name = type;

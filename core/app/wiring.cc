@@ -311,8 +311,10 @@ class EngineImpl final : public Engine {
   // budget.run_* and its like.
   Limits limits_of(const std::string& what) const {
     constexpr double kNanoPerDollar = 1e9;
-    return {config_.whole("budget." + what + "_tokens"),
-            static_cast<std::uint64_t>(config_.fraction("budget." + what + "_usd") * kNanoPerDollar + 0.5)};
+    const double usd = config_.fraction("budget." + what + "_usd");
+    const auto nano = static_cast<std::uint64_t>(usd * kNanoPerDollar + 0.5);
+    // However small it is, it is a limit.
+    return {config_.whole("budget." + what + "_tokens"), usd > 0 ? std::max<std::uint64_t>(nano, 1) : 0};
   }
 
   AgentOptions agent_options(std::string system, std::string instructions) const {

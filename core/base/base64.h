@@ -14,4 +14,7 @@ std::string base64(std::string_view bytes);
 // True for what base64() writes.
 bool is_base64(std::string_view text);
 
+// The first bytes of a text of base64(), twelve at most.
+std::string base64_head(std::string_view text);
+
 }  // namespace agentd

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/base/bytes.h"
+#include "core/codec/regex.h"
 
 namespace agentd {
 namespace {
@@ -160,6 +161,8 @@ class Writer {
   }
 
   Result<std::string> expression(std::string_view text, const std::string& here) {
+    // The library trusts an expression to be well formed.
+    if (!Regex::compile(text)) return wrong(here, "the expression '" + std::string(text) + "' is not understood");
     std::string made = translated(text);
     if (!rapidjson::internal::GenericRegex<rapidjson::UTF8<>>(made.c_str()).IsValid())
       return wrong(here, "the expression '" + std::string(text) + "' is not understood");

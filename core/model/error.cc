@@ -16,6 +16,7 @@ std::string_view name_of(ModelErrorKind kind) {
     case ModelErrorKind::kInterrupted: return "interrupted";
     case ModelErrorKind::kProtocol: return "protocol";
     case ModelErrorKind::kLimit: return "limit";
+    case ModelErrorKind::kLedger: return "ledger";
     case ModelErrorKind::kCancelled: return "cancelled";
     case ModelErrorKind::kScript: return "script";
   }

@@ -127,6 +127,7 @@ struct ModelResponse {
   Usage spent{};
   std::string request_id;
   std::string note{};  // a sentence for the user about this answer; empty = none
+  std::uint64_t bounded_to = 0;  // tokens that a budget left of the answer's length; 0 = it left all
   bool malformed_call = false;  // the model could not spell a tool call, and has said nothing else
 };
 
@@ -142,6 +143,7 @@ enum class ModelErrorKind : std::uint8_t {
   kInterrupted,    // the stream ended before its stop reason
   kProtocol,       // the answer is not what the wire format says
   kLimit,          // a limit of the user's on tokens or money: nothing was sent
+  kLedger,         // what was spent today cannot be read or written, and a limit of the day is set
   kCancelled,
   kScript,         // the scripted provider's file is broken or has no turn left
 };

@@ -248,7 +248,7 @@ Result<void> ModelTable::overlay(std::string_view yaml, std::string_view file) {
       fresh.summary_model = summariser_for(fresh, entry.pattern);
       fresh.pattern = entry.pattern;
       fresh.assumed = fresh.retired = false;
-      fresh.prices.reset();
+      if (!fresh.prices_are_the_users) fresh.prices.reset();
       found = models_.insert(models_.end(), std::move(fresh));
     }
     entry.apply(*found);
@@ -272,7 +272,8 @@ const ModelInfo* ModelTable::match(std::string_view model) const {
 
 std::optional<Prices> ModelTable::prices_of(std::string_view provider, std::string_view model) const {
   const ModelInfo* const found = match(model);
-  if (found == nullptr || !found->prices) return std::nullopt;
+  if (found == nullptr) return otherwise_.prices;
+  if (!found->prices) return std::nullopt;
   if (found->prices_are_the_users) return found->prices;
   const std::string_view name = starts(found->pattern, model) ? model : bare_model_name(model);
   const bool own = found->provider == provider && is_revision(name.substr(found->pattern.size()));

@@ -96,6 +96,11 @@ std::string money_text(std::uint64_t nano_usd) {
   return dollars(nano_usd, kMoneyDecimals, nano_usd < kNanoPerDollar ? 4 : 2);
 }
 
+std::string enough_text(std::uint64_t nano_usd) {
+  const std::uint64_t step = nano_usd < kNanoPerDollar ? kShownMin : kNanoPerDollar / 100;
+  return money_text(add(nano_usd, step - 1) / step * step);
+}
+
 std::string cost_text(const Usage& usage) {
   if (usage.unpriced == 0) return usage.cost_nano_usd == 0 ? std::string() : money_text(usage.cost_nano_usd);
   if (usage.cost_nano_usd == 0) return "cost not known";

@@ -54,6 +54,8 @@ std::optional<std::uint64_t> parse_price(std::string_view text);
 std::string price_text(std::uint64_t price);
 // "$0.0123", "$1.20", "less than $0.0001": an amount of money for a reader.
 std::string money_text(std::uint64_t nano_usd);
+// The same, rounded up: an amount that is enough.
+std::string enough_text(std::uint64_t nano_usd);
 // What requests have cost, for a reader: "$0.0123", "$0.0123 and 2 requests of unknown price", "cost not
 // known"; empty when nothing was paid for.
 std::string cost_text(const Usage& usage);

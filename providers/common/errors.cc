@@ -27,6 +27,7 @@ bool may_pass(ModelErrorKind kind) {
     case ModelErrorKind::kInvalid:
     case ModelErrorKind::kContextLength:
     case ModelErrorKind::kProtocol:
+    case ModelErrorKind::kLedger:
     case ModelErrorKind::kLimit:
     case ModelErrorKind::kCancelled:
     case ModelErrorKind::kScript: return false;
@@ -46,6 +47,7 @@ std::string_view advice_for(ModelErrorKind kind) {
     case ModelErrorKind::kInvalid:
     case ModelErrorKind::kNetwork:
     case ModelErrorKind::kProtocol:
+    case ModelErrorKind::kLedger:
     case ModelErrorKind::kLimit:
     case ModelErrorKind::kCancelled:
     case ModelErrorKind::kScript: return {};

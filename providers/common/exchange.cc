@@ -98,7 +98,8 @@ Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnsw
                               without_secret(reported->message, setup.secret));
     error.partial = answer.partial();
     error.usage = usage_so_far(answer);
-    const bool again = error.retryable && !answer.began();
+    // What was paid for is asked for again as a request of its own.
+    const bool again = error.retryable && !error.usage;
     return fail(setup, std::move(error), again);
   }
   if (!transfer.taken())

@@ -59,19 +59,7 @@ class Google final : public ModelProvider {
           request, [](std::string_view) { return false; }, sink, cancel, deadline);
       if (answer) refused_.add_all(request.messages);
     }
-    // A call that the model could not spell: asked once more, it often can.
-    if (!answer || !answer->malformed_call) return answer;
-    // Both are paid for.
-    Usage both = answer->usage.value_or(Usage{});
-    answer = ask(request, known, sink, cancel, deadline);
-    both += (answer ? answer->usage : answer.error().usage).value_or(Usage{});
-    if (answer) {
-      answer->usage = both;
-      return answer;
-    }
-    ModelError error = answer.error();
-    error.usage = both;
-    return error;
+    return answer;
   }
 
  private:

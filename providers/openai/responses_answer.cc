@@ -40,7 +40,10 @@ Result<void> ResponsesAnswer::take(const SseEvent& event) {
 
 Result<void> ResponsesAnswer::on_event(std::string_view type, JsonView root) {
   if (type == "error") return on_error(root["error"].is_object() ? root["error"] : root);
-  if (type == "response.failed") return on_error(root["response"]["error"]);
+  if (type == "response.failed") {
+    read_usage(root["response"]["usage"]);
+    return on_error(root["response"]["error"]);
+  }
   if (type == "response.completed" || type == "response.incomplete")
     return on_end(type, root["response"]);
   if (type == "response.output_item.added") return on_item(root, false);

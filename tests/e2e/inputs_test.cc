@@ -173,6 +173,17 @@ TEST_F(Inputs, AnAnswerThatDoesNotFitIsAskedForAgainAndNeverPrinted) {
   EXPECT_EQ(requests, 3);
 }
 
+TEST_F(Inputs, NothingIsPrintedThatWasNotHeldToTheSchema) {
+  LoopbackServer server([&](const RecordedRequest&) { return Reply::chunked({kWires[0].answer("words")}); });
+  use(server);
+  const std::string schema = program_.file("schema.json", kSchema);
+  const Finished ran = program_.run({"run", "--max-turns", "1", "--output-schema", schema, "count"});
+  EXPECT_EQ(ran.code, 8) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  const Finished alone = program_.run({"run", "--image", program_.file("cat.png", kPng)});
+  EXPECT_EQ(alone.code, 0) << alone.err << "a picture is a message";
+}
+
 TEST_F(Inputs, AnAnswerThatNeverFitsIsAFailure) {
   LoopbackServer server([&](const RecordedRequest&) { return Reply::chunked({kWires[0].answer("no")}); });
   use(server);

@@ -133,6 +133,14 @@ TEST_F(Money, ALimitOfTokensNeedsNoPrice) {
   EXPECT_TRUE(has(table.out, "total: cost not known")) << table.out;
 }
 
+TEST_F(Money, ALimitIsOneHoweverSmall) {
+  LoopbackServer server([](const RecordedRequest&) { return Reply::chunked({answer("Hi.")}); });
+  use(server);
+  EXPECT_EQ(program_.run({"run", "--max-cost", "1e-10", "hello"}).code, 8);
+  EXPECT_EQ(program_.run({"run", "--set", "budget.day_usd=1e-12", "hello"}).code, 8);
+  EXPECT_TRUE(server.requests().empty());
+}
+
 TEST_F(Money, AModelWithoutAPriceIsNotAskedUnderALimitOfMoney) {
   LoopbackServer server([](const RecordedRequest&) { return Reply::chunked({answer("Hi.")}); });
   use(server);

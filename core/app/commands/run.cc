@@ -135,7 +135,9 @@ int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, c
   if (!request) return app.fail(kExitUsage, request.error().message);
   const auto report = talk.session().run(*request, cancel);
   if (!report) return ended(app, talk, report.error(), signals.caught());
-  if (talk.style() == Talk::Style::kResultOnly) app.out().line(neutral(report->final_text));
+  // What no schema was held against is not printed where one is asked for.
+  const bool held = wanted.schema.empty() || report->outcome != "max_turns";
+  if (talk.style() == Talk::Style::kResultOnly && held) app.out().line(neutral(report->final_text));
   talk.footer(*report);
   int code = tell_compaction(app, talk, *report);
   if (code == kExitOk && report->outcome == "max_turns") code = kExitLimit;

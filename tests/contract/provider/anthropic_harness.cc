@@ -29,6 +29,7 @@ Reply failing(const WantedAnswer& answer) {
       return Reply::stream(AnthropicWire().start().text({answer.text}).bytes());
     case ModelErrorKind::kProtocol:
       return Reply::stream(AnthropicWire().start().event("message_delta", "{broken").bytes());
+    case ModelErrorKind::kLedger:
     case ModelErrorKind::kLimit:
     case ModelErrorKind::kCancelled:
     case ModelErrorKind::kScript: break;

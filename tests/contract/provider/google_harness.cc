@@ -39,6 +39,7 @@ Reply failing(const WantedAnswer& answer) {
       return Reply::stream(GoogleWire().text({answer.text}).bytes());
     case ModelErrorKind::kProtocol:
       return Reply::stream("data: {broken\n\n");
+    case ModelErrorKind::kLedger:
     case ModelErrorKind::kLimit:
     case ModelErrorKind::kCancelled:
     case ModelErrorKind::kScript:

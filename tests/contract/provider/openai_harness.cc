@@ -46,6 +46,7 @@ Reply failing(const WantedAnswer& answer, bool responses) {
                  : Reply::stream(ChatWire().text({answer.text}).bytes());
     case ModelErrorKind::kProtocol:
       return Reply::stream("data: {broken\n\n");
+    case ModelErrorKind::kLedger:
     case ModelErrorKind::kLimit:
     case ModelErrorKind::kCancelled:
     case ModelErrorKind::kScript:

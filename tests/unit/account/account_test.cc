@@ -127,16 +127,16 @@ TEST_F(AccountTest, AnAnswerThatTheBudgetCutSaysSo) {
   Account mine = account({.nano_usd = 3 * kCent});
   const auto answer = ask(mine, 100'000);
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->note, "the answer was cut after 2,600 tokens: the budget leaves no more");
+  EXPECT_EQ(answer->bounded_to, 2'600u);
   Account rich = account({.nano_usd = 1'000 * kCent});
-  EXPECT_EQ(ask(rich, 2'600)->note, "");
+  EXPECT_EQ(ask(rich, 2'600)->bounded_to, 0u);
 }
 
 TEST_F(AccountTest, NothingIsSentThatIsNotCovered) {
   Account mine = account({.nano_usd = kCent});
   EXPECT_EQ(refusal(mine, 100'000),
             "the run's budget of $0.01 does not cover the next request: $0.00 is spent or reserved, and it may take "
-            "$0.0142; raise budget.run_usd (--max-cost)");
+            "$0.0143; raise budget.run_usd (--max-cost)");
   Account tokens = account({.tokens = 1'500});
   EXPECT_EQ(refusal(tokens),
             "the run's budget of 1,500 tokens does not cover the next request: 0 is spent or reserved, and it may "
@@ -225,6 +225,29 @@ TEST_F(AccountTest, AnAnswerWithoutAReportIsCountedHere) {
   EXPECT_FALSE(answer->usage) << "it is not made into a report";
   EXPECT_EQ(mine.spent().input, 800u);
   EXPECT_EQ(mine.spent().output, 1'000u);
+}
+
+TEST_F(AccountTest, AReportWithoutThePromptIsCompletedAndPriced) {
+  provider_.says("hi", Usage{.output = 100});
+  Account mine = account({});
+  const auto answer = ask(mine);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(mine.spent().input, 800u);
+  EXPECT_EQ(mine.spent().cost_nano_usd, 800 * 2'000u + 100 * 10'000u) << "money as tokens";
+  EXPECT_EQ(answer->usage->input, 0u) << "the report stays what it is";
+}
+
+TEST_F(AccountTest, ADamagedDayIsNoLimit) {
+  KeyOp put;
+  put.key = date_of(clock_.wall_ms());
+  put.value = R"({"reserved_tokens":0,"reserved_nano_usd":0,"spent":[{"provider":"p","model":"m","input":-9}]})";
+  ASSERT_TRUE(store_->commit_keys("agentd spending", {&put, 1}));
+  Ledger day(*store_, {.tokens = 100'000});
+  Account mine = account({}, &day);
+  const auto answer = ask(mine);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, ModelErrorKind::kLedger);
+  EXPECT_NE(answer.error().message.find("is damaged"), std::string::npos);
 }
 
 TEST_F(AccountTest, AReportThatCannotBeTrueIsNotBooked) {

@@ -81,6 +81,18 @@ TEST(Prices, OfTheUsersTableHoldWhereverItsEntryIsFound) {
   EXPECT_EQ(cost_of(*table.prices_of("anyone", "gpt-4o-mini"), {.input = 1, .cache_read = 9}), 1'000u);
 }
 
+TEST(Prices, OfTheUsersDefaultAndOfEntriesLikeTheirOwn) {
+  ModelTable table = ModelTable::embedded();
+  const auto done = table.overlay(
+      "models:\n  - {pattern: foo, window: 1000, prices: {input: 1, output: 2}}\n"
+      "  - {pattern: foo-bar, window: 2000}\ndefault: {prices: {input: 3, output: 4}}\n",
+      "models.yaml");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(table.prices_of("p", "foo-bar-1")->rates.input, 1'000'000u);
+  EXPECT_EQ(table.prices_of("p", "unheard-of")->rates.input, 3'000'000u);
+  EXPECT_FALSE(table.prices_of("openai", "gpt-4o-mini")) << "known, and of another price than its pattern";
+}
+
 TEST(Prices, ThatAreWrongAreRefusedWithTheirPlace) {
   const auto refusal = [](const std::string& prices) {
     ModelTable table = ModelTable::embedded();
@@ -106,6 +118,7 @@ TEST(Prices, AreToldAsMoney) {
   EXPECT_EQ(money_text(1'234'567'890'000), "$1,234.57");
   EXPECT_EQ(money_text(500'000'000), "$0.50");
   EXPECT_EQ(money_text(10), "less than $0.0001");
+  EXPECT_EQ(enough_text(19'410'000), "$0.0195");
   EXPECT_EQ(cost_text({}), "");
   EXPECT_EQ(cost_text({.unpriced = 3}), "cost not known");
   EXPECT_EQ(cost_text({.cost_nano_usd = 500'000'000, .unpriced = 1}), "$0.50 and 1 request of unknown price");

@@ -29,6 +29,11 @@ TEST(AnswerSchemaTest, TakesTheValueOutOfWhatModelsPutAroundIt) {
   }
   for (const char* const answer : {"", "seven", R"({"n":"7"})", R"({"n":7} and more)", R"({"n":7,"m":1})", "```\n```"})
     EXPECT_FALSE(schema->value_of(answer)) << answer;
+  // What readers would read differently.
+  const auto any = AnswerSchema::read("{}");
+  EXPECT_FALSE(any->value_of(R"({"a":1,"a":2})"));
+  EXPECT_FALSE(any->value_of("123456789012345678901234567890"));
+  EXPECT_EQ(*any->value_of("[1.50, \"\u00e9\"]"), "[1.5,\"é\"]");
   EXPECT_FALSE(AnswerSchema::read("[]"));
   EXPECT_FALSE(AnswerSchema::read(R"({"type":"strange"})"));
 }
@@ -75,6 +80,15 @@ TEST_F(Schemas, WhatTheProviderRefusesIsSaidInWords) {
   EXPECT_EQ(held, (std::vector{true, false}));
   EXPECT_NE(model_.requests[1].system.find("one JSON value that fits this JSON Schema"), std::string::npos);
   EXPECT_EQ(model_.requests[0].system.find("JSON Schema"), std::string::npos);
+}
+
+TEST_F(Schemas, ARefusalIsNoValue) {
+  open();
+  model_.say("I would rather not.");
+  model_.answers.back()->stop_reason = StopReason::kRefusal;
+  const auto refused = ask();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, RunError::Kind::kProvider);
 }
 
 TEST_F(Schemas, TheNextRunIsHeldToNone) {

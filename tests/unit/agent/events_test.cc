@@ -159,7 +159,7 @@ TEST_F(Events, EndByTheLimitOfTurnsIsNotified) {
   model_.ask_tools({{"bash", "{}"}});
   ASSERT_TRUE(run("go"));
   ASSERT_EQ(notifications_.size(), 1u);
-  EXPECT_TRUE(notifications_[0].starts_with("2 the run was stopped after 1 turns"));
+  EXPECT_TRUE(notifications_[0].starts_with("2 the run was stopped after 1 turn:"));
 }
 
 TEST_F(Events, FullWindowIsNotified) {

@@ -325,6 +325,44 @@ TEST_F(Run, ModelAndToolsOfARequestCanBeChosen) {
   EXPECT_EQ(model_.requests[0].tools, std::vector<std::string>{"read_file"});
 }
 
+TEST_F(Run, ACallThatTheModelCouldNotSpellIsAskedForOnceMore) {
+  const auto malformed = [&] {
+    model_.say("", Usage{10, 5});
+    model_.answers.back()->malformed_call = true;
+    model_.answers.back()->stop_reason = StopReason::kInterrupted;
+    model_.answers.back()->note = "the provider ended the answer for 'MALFORMED'";
+  };
+  open();
+  malformed();
+  model_.say("now it is one", Usage{20, 5});
+  const auto report = run("first");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->final_text, "now it is one");
+  EXPECT_EQ(report->usage.input, 30u) << "both are paid for";
+  malformed();
+  malformed();
+  ASSERT_TRUE(run("second"));
+  EXPECT_EQ(model_.requests.size(), 4u) << "and not a third time";
+}
+
+TEST_F(Run, WhatWasPaidForAndBrokeIsAskedForAgainAsAWhole) {
+  ModelError error;
+  error.kind = ModelErrorKind::kOverloaded;
+  error.retryable = true;
+  error.message = "fake: overloaded";
+  error.usage = Usage{10, 5};
+  open();
+  model_.answers.push_back(error);
+  model_.say("here", Usage{20, 5});
+  const auto report = run("first");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->usage.input, 30u);
+  // What was not paid for has been asked for again by the provider already.
+  error.usage.reset();
+  model_.answers.push_back(error);
+  EXPECT_FALSE(run("second"));
+}
+
 TEST_F(Run, TheModelThatAHookNamesIsJudgedByAllHooks) {
   std::vector<std::string> judged;
   on(AGENTD_EVENT_BEFORE_MODEL_CALL, "guard", [&](const TestCall& call) {
@@ -342,12 +380,12 @@ TEST_F(Run, TheModelThatAHookNamesIsJudgedByAllHooks) {
   const auto blocked = run("first");
   ASSERT_FALSE(blocked);
   EXPECT_EQ(blocked.error().kind, RunError::Kind::kBlocked);
-  EXPECT_EQ(judged, (std::vector<std::string>{"model-x", "m-forbidden"}));
+  EXPECT_EQ(judged, (std::vector<std::string>{"m-1", "m-forbidden"}));
   EXPECT_TRUE(model_.requests.empty());
   judged.clear();
   choice = "m-2";
   ASSERT_TRUE(run("second"));
-  EXPECT_EQ(judged, (std::vector<std::string>{"model-x", "m-2"}));
+  EXPECT_EQ(judged, (std::vector<std::string>{"m-1", "m-2"}));
   EXPECT_EQ(model_.requests[0].model, "m-2");
   EXPECT_EQ(model_.requests[0].all_text().find("routed"), model_.requests[0].all_text().rfind("routed")) << "once";
 }
@@ -355,14 +393,14 @@ TEST_F(Run, TheModelThatAHookNamesIsJudgedByAllHooks) {
 TEST_F(Run, HooksThatNameOneModelAfterAnotherDoNotAgree) {
   int calls = 0;
   on(AGENTD_EVENT_BEFORE_MODEL_CALL, "router", [&](const TestCall& call) {
-    return call.answer(set_action(AGENTD_KEY_MODEL, "m-" + std::to_string(++calls)));
+    return call.answer(set_action(AGENTD_KEY_MODEL, "other-" + std::to_string(++calls)));
   });
   open();
   model_.say("one");
   const auto refused = run("first");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, RunError::Kind::kBlocked);
-  EXPECT_NE(refused.error().message.find("hooks do not agree on a model for this call: m-3, then m-4"),
+  EXPECT_NE(refused.error().message.find("hooks do not agree on a model for this call: other-3, then other-4"),
             std::string::npos)
       << refused.error().message;
   EXPECT_TRUE(model_.requests.empty());

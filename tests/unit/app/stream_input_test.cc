@@ -24,8 +24,8 @@ TEST(StreamInput, ReadsTextsAndBlocks) {
   EXPECT_EQ(read->text, "hello");
   read = read_stream_message(
       R"({"type":"user","session_id":"x","message":{"content":[{"type":"image","source":{"type":"base64",)"
-      R"("media_type":"image/png","data":"AAAA"}},{"type":"text","text":"a"},{"type":"text","text":"b"},)"
-      R"({"type":"document","title":"t","source":{"type":"base64","media_type":"application/pdf","data":"AA=="}}]}})");
+      R"("media_type":"image/png","data":"iVBORw0KGgo="}},{"type":"text","text":"a"},{"type":"text","text":"b"},)"
+      R"({"type":"document","title":"t","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0x"}}]}})");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->text, "a\n\nb");
   ASSERT_EQ(read->media.size(), 2u);
@@ -53,6 +53,10 @@ TEST(StreamInput, SaysWhatIsWrong) {
             "an image cannot have the media_type 'text/html'");
   EXPECT_EQ(refusal(image(R"({"type":"base64","media_type":"image/png","data":"A*AA"})")),
             "the data of an image is not base64");
+  EXPECT_EQ(refusal(image(R"({"type":"base64","media_type":"image/jpeg","data":"iVBORw0KGgo="})")),
+            "the data of an image is not image/jpeg, but image/png");
+  EXPECT_EQ(refusal(image(R"({"type":"base64","media_type":"image/png","data":"aGVsbG8="})")),
+            "the data of an image is not image/png");
 }
 
 TEST(StreamInput, ReadsLinesHoweverTheyCome) {

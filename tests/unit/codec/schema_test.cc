@@ -75,6 +75,13 @@ TEST(JsonSchema, WhatWouldBeSkippedInSilenceIsAnError) {
             "schema: at /items: the keyword 'requird' is not understood");
   EXPECT_EQ(said(R"x({"pattern":"(?=x)"})x", "1"),
             "schema: at /pattern: the expression '(?=x)' is not understood");
+  // What the library would not survive.
+  for (const char* const bad : {"(", "^(a|b", "(a+", "a**", "[", "*", "a{2,1}"}) {
+    EXPECT_EQ(said(R"({"pattern":")" + std::string(bad) + "\"}", "\"a\""),
+              "schema: at /pattern: the expression '" + std::string(bad) + "' is not understood");
+    EXPECT_NE(said(R"({"patternProperties":{")" + std::string(bad) + "\":{}}}", "{}").find("is not understood"),
+              std::string::npos);
+  }
   EXPECT_NE(said(R"({"$ref":"http://x.test/s.json"})", "1").find("is no place in this schema"),
             std::string::npos);
   EXPECT_NE(said(R"({"$ref":"#/definitions/none"})", "1").find("is no place in this schema"),
