@@ -10,8 +10,8 @@
 namespace agentd {
 namespace {
 
-// The estimators are off by more than a quarter for no kind of text once the model has reported something
-// (docs/internals/context.md).
+// A quarter more than was counted. How far a model is from the estimator is learned from its reports
+// (calibration.h); the margin is for what a prompt has that those before it had not.
 constexpr std::uint64_t kPromptMargin = 4;
 constexpr std::uint64_t kShortAnswer = 1'024;      // tokens; under a limit no answer is cut shorter
 constexpr std::uint64_t kThinkingBudgetMin = 1'024;  // that a provider takes
@@ -228,8 +228,9 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
   const bool metered = parts_.models.find(from.model).metered;
   const std::optional<Prices> prices = metered ? parts_.models.prices_of(from.provider, from.model) : Prices{};
   const bool day_has_limits = parts_.ledger != nullptr && parts_.ledger->limits().any();
+  const bool day_limits_money = day_has_limits && parts_.ledger->limits().nano_usd != 0;
   const bool limits_money =
-      limits_.run.nano_usd != 0 || limits_.conversation.nano_usd != 0 || (parts_.ledger != nullptr && parts_.ledger->limits().nano_usd != 0);
+      limits_.run.nano_usd != 0 || limits_.conversation.nano_usd != 0 || day_limits_money;
   if (limits_money && !prices)
     return limit_error("no price is known for " + one_line(from.provider + "/" + from.model, 120) +
                        ", so a budget of money cannot hold: give its prices in models.yaml, or take "
@@ -251,7 +252,8 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
       ModelError error = limit_error(granted.error().message);
       const Code code = granted.error().code;
       if (code == Code::kCancelled) error.kind = ModelErrorKind::kCancelled;
-      if (code != Code::kCancelled && code != Code::kDenied && code != Code::kBusy) error.kind = ModelErrorKind::kLedger;
+      const bool limit = code == Code::kDenied || code == Code::kBusy;
+      if (!limit && code != Code::kCancelled) error.kind = ModelErrorKind::kLedger;
       return error;
     }
     grant = std::move(*granted);

@@ -136,9 +136,10 @@ Result<Amount> Ledger::reserve(const std::string& date, Amount least, Amount mos
                         left_of(limits_.nano_usd, less(gone.nano_usd, row.day.reserved.nano_usd)) >= least.nano_usd;
     const auto refusal = [&](const std::string& limit, const std::string& so_far, const std::string& next,
                              const char* key) {
-      return Error{others ? Code::kBusy : Code::kDenied, "today's budget of " + limit +
-                                      " does not cover the next request: " + so_far + " is spent or reserved since midnight (UTC), and it may take " + next +
-                                      "; raise " + key + ", or go on tomorrow"};
+      return Error{others ? Code::kBusy : Code::kDenied,
+                   "today's budget of " + limit + " does not cover the next request: " + so_far +
+                       " is spent or reserved since midnight (UTC), and it may take " + next + "; raise " + key +
+                       ", or go on tomorrow"};
     };
     if (left.nano_usd < least.nano_usd)
       return refusal(money_text(limits_.nano_usd), money_text(gone.nano_usd), enough_text(least.nano_usd),

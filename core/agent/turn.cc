@@ -180,7 +180,7 @@ ModelResult Turn::send(const ModelRequest& request, bool withhold) {
   StreamSink sink([this](RunEvent event) { session_.tell(event); }, delta, withhold);
   // How long it may take is the provider's setting.
   ModelResult answer = session_.account_->complete(request, sink, session_.cancel_, {});
-  if (answer && !answer->note.empty()) session_.warn(answer->note);
+  if (answer && !answer->note.empty() && !answer->malformed_call) session_.warn(answer->note);
   // What nobody reported, and what broke off, is paid for all the same.
   if (answer && !answer->usage) session_.count_usage(answer->spent);
   if (!answer && answer.error().usage) session_.charge(*answer.error().usage, "interrupted");
@@ -254,6 +254,7 @@ Result<ModelResponse, RunError> Turn::ask_model() {
       continue;
     }
     if (answer) {
+      if (answer->malformed_call) session_.warn(answer->note);
       session_.bounded_to_ = answer->bounded_to;
       take_calls(answer->message);
       return after_model(std::move(*answer), started);

@@ -175,7 +175,9 @@ void AnthropicAnswer::read_usage(JsonView usage) {
   sum.output = usage["output_tokens"].uint_or(sum.output);
   sum.cache_read = usage["cache_read_input_tokens"].uint_or(sum.cache_read);
   sum.cache_write = usage["cache_creation_input_tokens"].uint_or(sum.cache_write);
+  split_said_ = split_said_ || usage["cache_creation"].is_object();
   sum.cache_write_long = usage["cache_creation"]["ephemeral_1h_input_tokens"].uint_or(sum.cache_write_long);
+  if (long_cache_ && !split_said_) sum.cache_write_long = sum.cache_write;
   sum.reasoning = usage["output_tokens_details"]["thinking_tokens"].uint_or(sum.reasoning);
   usage_ = sum;
 }

@@ -23,7 +23,8 @@ class AnthropicAnswer final : public StreamedAnswer {
  public:
   static constexpr std::size_t kBlocksMax = 4096;
 
-  explicit AnthropicAnswer(ModelSink& sink) : sink_(sink) {}
+  // `long_cache`: an hour was asked for; a server that does not say how long it keeps what it writes keeps it so.
+  explicit AnthropicAnswer(ModelSink& sink, bool long_cache = false) : sink_(sink), long_cache_(long_cache) {}
 
   Result<void> take(const SseEvent& event) override;
   // message_start was seen.
@@ -57,6 +58,8 @@ class AnthropicAnswer final : public StreamedAnswer {
   Part* find(JsonView event);
 
   ModelSink& sink_;
+  const bool long_cache_;
+  bool split_said_ = false;  // the server has said how long it keeps what it has written
   std::vector<Part> parts_;
   std::optional<Usage> usage_;
   std::string refusal_;  // the category, and the explanation behind it

@@ -65,9 +65,11 @@ class Anthropic final : public ModelProvider {
     if (auto written = write_anthropic_request(body, request, options_.cache, keeps, options_.name);
         !written)
       return failed(ModelErrorKind::kInvalid, options_.name + ": " + written.error().message);
+    const bool long_cache = options_.cache == AnthropicCache::kHour;
     return stream_request({http_, clock_, *sleeper_, options_.limits, words_, secret()},
                           {url_, headers(), body.text(), request.retries},
-                          [&] { return std::make_unique<AnthropicAnswer>(sink); }, sink, cancel, deadline);
+                          [&] { return std::make_unique<AnthropicAnswer>(sink, long_cache); }, sink, cancel,
+                          deadline);
   }
 
   static ModelError failed(ModelErrorKind kind, std::string message) {

@@ -74,7 +74,8 @@ Attempt incomplete(const ExchangeSetup& setup, const StreamedAnswer& answer, Mod
   error.message = std::string(setup.words.provider) + ": " + why;
   error.retryable = may_pass(kind);
   error.partial = answer.partial();
-  error.usage = usage_so_far(answer);
+  // The request was taken: it has a price, whatever came of it.
+  error.usage = answer.usage().value_or(Usage{});
   return fail(setup, std::move(error), false);
 }
 

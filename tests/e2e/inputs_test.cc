@@ -259,6 +259,19 @@ TEST_F(Inputs, ACacheForAnHourIsAskedForAndPaidFor) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(has(server.requests()[0].body, R"("cache_control":{"type":"ephemeral","ttl":"1h"})"));
   EXPECT_TRUE(has(ran.out, R"("cost_usd":0.004)")) << ran.out << "$4 for a million";
+  // A server that does not say how long it keeps them.
+  LoopbackServer plain([](const RecordedRequest&) {
+    return Reply::chunked({AnthropicWire()
+                               .start(R"({"input_tokens":0,"cache_creation_input_tokens":1000,"output_tokens":1})")
+                               .text({"Hi."})
+                               .finish("end_turn", R"({"output_tokens":0})")
+                               .bytes()});
+  });
+  const std::vector<std::string> words{"run", "--json", "hello", "--set", "base_url=" + plain.url()};
+  std::vector<std::string> longer = words;
+  longer.insert(longer.end(), {"--set", "providers.anthropic.cache=1h"});
+  EXPECT_TRUE(has(program_.run(longer).out, R"("cost_usd":0.004)"));
+  EXPECT_TRUE(has(program_.run(words).out, R"("cost_usd":0.0025)"));
   program_.run({"run", "--set", "providers.anthropic.cache=off", "hello"});
   EXPECT_FALSE(has(server.requests().back().body, "cache_control"));
 }

@@ -6,21 +6,12 @@ import Anthropic from '@anthropic-ai/sdk';
 import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { writeFileSync, readFileSync, rmSync } from 'node:fs';
-import { isDeepStrictEqual } from 'node:util';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { check, finish } from './counted.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const program = process.argv[2];
-let failures = 0;
-let checks = 0;
-
-function check(name, got, want) {
-  ++checks;
-  if (isDeepStrictEqual(got, want)) return;
-  ++failures;
-  console.log(`FAIL ${name}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
-}
 
 const joined = (content, type, key) =>
   content.filter((block) => block.type === type).map((block) => block[key]).join('');
@@ -89,6 +80,4 @@ function checkRequests() {
 const streams = await checkStreams();
 const bodies = checkRequests();
 const version = JSON.parse(readFileSync(join(here, 'node_modules/@anthropic-ai/sdk/package.json'))).version;
-console.log(`@anthropic-ai/sdk ${version}: ${streams} streams, ${bodies} request bodies, ` +
-            `${checks} checks, ${failures} failures`);
-process.exit(failures === 0 ? 0 : 1);
+finish(`@anthropic-ai/sdk ${version}: ${streams} streams, ${bodies} request bodies`);

@@ -5,22 +5,13 @@
 import { LLMock } from '@copilotkit/aimock';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, mkdirSync, writeFileSync, readFileSync, rmSync } from 'node:fs';
-import { isDeepStrictEqual } from 'node:util';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { check, finish } from './counted.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const program = process.argv[2];
-let failures = 0;
-let checks = 0;
-
-function check(name, got, want) {
-  ++checks;
-  if (isDeepStrictEqual(got, want)) return;
-  ++failures;
-  console.log(`FAIL ${name}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
-}
 
 const glob = (id, pattern) => ({ id, name: 'glob', arguments: JSON.stringify({ pattern }) });
 const mock = new LLMock({ port: 0 });
@@ -92,5 +83,4 @@ for (const wire of wires) {
 await mock.stop();
 rmSync(home, { recursive: true });
 const version = JSON.parse(readFileSync(join(here, 'node_modules/@copilotkit/aimock/package.json'))).version;
-console.log(`@copilotkit/aimock ${version}: ${wires.length} wire formats, ${checks} checks, ${failures} failures`);
-process.exit(failures === 0 && checks > 0 ? 0 : 1);
+finish(`@copilotkit/aimock ${version}: ${wires.length} wire formats`);

@@ -7,21 +7,12 @@ import { GoogleGenAI } from '@google/genai';
 import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { writeFileSync, readFileSync, rmSync } from 'node:fs';
-import { isDeepStrictEqual } from 'node:util';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { check, finish } from './counted.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const program = process.argv[2];
-let failures = 0;
-let checks = 0;
-
-function check(name, got, want) {
-  ++checks;
-  if (isDeepStrictEqual(got, want)) return;
-  ++failures;
-  console.log(`FAIL ${name}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
-}
 
 const tools = [{ type: 'function', function: { name: 'bash', parameters: { type: 'object' } } },
                { type: 'function', function: { name: 'list', parameters: { type: 'object' } } }];
@@ -132,6 +123,5 @@ const streams = await checkStreams(clients, url);
 const bodies = checkTypes() + await checkSameBody(clients, url);
 server.stdin.end();
 const version = (name) => JSON.parse(readFileSync(join(here, 'node_modules', name, 'package.json'))).version;
-console.log(`openai ${version('openai')}, @google/genai ${version('@google/genai')}: ${streams} streams, ` +
-            `${bodies} request bodies, ${checks} checks, ${failures} failures`);
-process.exit(failures === 0 ? 0 : 1);
+finish(`openai ${version('openai')}, @google/genai ${version('@google/genai')}: ${streams} streams, ` +
+       `${bodies} request bodies`);

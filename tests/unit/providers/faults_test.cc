@@ -285,7 +285,9 @@ TEST_F(Faults, AStreamWithoutEndEndsAndTakesLittleMemory) {
     ASSERT_FALSE(answered);
     EXPECT_NE(answered.error().message.find(endless[now].second), std::string::npos) << answered.error().message;
     EXPECT_EQ(server.requests().size(), now + 1);
-    if (kCountsMemory) EXPECT_LT(resident_bytes_max() - before, 64u << 20);
+    if (kCountsMemory) {
+      EXPECT_LT(resident_bytes_max() - before, 64u << 20);
+    }
   }
 }
 
