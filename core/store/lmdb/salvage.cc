@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <cerrno>
 #include <filesystem>
 
@@ -92,16 +93,17 @@ class Rescue {
   }
 
   Result<void> write_keys(Txn& txn) {
-    std::uint64_t highest = 0;
-    std::string counted;
+    // The counter of a space, as high as its newest key; one that is lost is made anew. A damaged name may stand among
+    // those of another space.
+    std::map<std::string, std::uint64_t> highest;
     for (const Pages::Row& row : inventory_.keys) {
-      AGENTD_TRY(const std::string value, from_.value(row));
+      AGENTD_TRY(std::string value, from_.value(row));
       const std::string space = row.key.substr(0, row.key.find('\0'));
-      // The counter of a space stands before its keys; one that is lost is made anew.
-      highest =
-          counted == space ? std::max(highest, get_be64(value.data())) : get_be64(value.data());
-      counted = space;
-      AGENTD_TRY_VOID(txn.put(tables_.keys, space, number(highest)));
+      // No key has the version 0; the value behind a broken one may be whole.
+      if (space != row.key && get_be64(value.data()) == 0) value.replace(0, 8, number(1));
+      std::uint64_t& counter = highest[space];
+      counter = std::max(counter, get_be64(value.data()));
+      AGENTD_TRY_VOID(txn.put(tables_.keys, space, number(counter)));
       if (space != row.key) AGENTD_TRY_VOID(txn.put(tables_.keys, row.key, value));
     }
     return {};

@@ -281,6 +281,18 @@ TEST_F(DamagedStore, BytesAnywhereAreReportedAndTheRestIsSaved) {
   }
 }
 
+// The name of a key that is damaged may stand among those of another space, out of order, and in front of older ones.
+TEST_F(DamagedStore, ADamagedNameOfAKeyCostsNoOther) {
+  const std::string name("space1\0", 7);
+  int names = 0;
+  for (std::size_t at = whole_.find(name); at != std::string::npos; at = whole_.find(name, at + 1)) {
+    std::string bytes = whole_;
+    bytes[at + 3] = static_cast<char>('A' + names++ % 26);
+    expect_survived(bytes, "name at " + std::to_string(at));
+  }
+  EXPECT_GT(names, 2);
+}
+
 TEST_F(DamagedStore, PagesThatAreOverwrittenOrExchangedAreReported) {
   for (int i = 0; i < times(30); ++i) {
     std::string bytes = whole_;
