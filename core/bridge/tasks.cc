@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/signals_blocked.h"
 #include "core/conversation/rows.h"
 
 namespace agentd {
@@ -23,25 +24,6 @@ namespace {
 struct TasksTable {
   agentd_tasks table;
   TaskPool::State* state;
-};
-
-// Asynchronous signals belong to the host's own threads: a plugin's thread neither runs a handler
-// of the host nor sees its system calls interrupted.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF})
-      ::sigdelset(&all, fault);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
 };
 
 // The system shows 15 bytes; a character is not cut in two.

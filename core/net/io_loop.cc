@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/net/io_loop.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -13,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/signals_blocked.h"
+
 namespace agentd {
 namespace {
 
@@ -22,22 +22,6 @@ constexpr std::uint64_t kLookNs = 50'000'000;
 constexpr long kIdleConnectionsMax = 128;
 
 constexpr std::uint64_t kMillisecondNs = 1'000'000;
-
-// Signals are for the threads of the program; and libcurl's TLS may raise SIGPIPE.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 Error client_ended() { return {Code::kCancelled, "the request was cancelled: its client has ended"}; }
 
