@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
+#include "core/base/saturating.h"
 #include "core/model/reported_usage.h"
 #include "core/tokens/prices.h"
 
@@ -21,15 +22,6 @@ constexpr std::uint64_t kBookEveryNs = 60'000'000'000;
 // For what others have reserved of the day.
 constexpr Milliseconds kWaits[] = {Milliseconds(500),   Milliseconds(1'000), Milliseconds(2'000),
                                    Milliseconds(4'000), Milliseconds(8'000), Milliseconds(16'000)};
-
-std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
-std::uint64_t less(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
-
-std::uint64_t nano_of(std::uint64_t tokens, std::uint64_t rate) {
-  std::uint64_t pico = 0;
-  if (__builtin_mul_overflow(tokens, rate, &pico)) return UINT64_MAX;
-  return pico / kPicoPerNano + (pico % kPicoPerNano != 0 ? 1 : 0);
-}
 
 ModelError limit_error(std::string message) {
   ModelError error;
@@ -61,16 +53,17 @@ struct Account::Bill {
   std::uint64_t input_rate = 0, output_rate = 0;
 
   Amount with(std::uint64_t answer) const {
-    return {add(prompt, answer), add(nano_of(prompt, input_rate), nano_of(answer, output_rate))};
+    return {saturating_add(prompt, answer),
+            saturating_add(cost_of(prompt, input_rate), cost_of(answer, output_rate))};
   }
   std::uint64_t least() const { return std::min(output, kShortAnswer); }
   // The longest answer that an amount covers.
   std::uint64_t covered_by(const Amount& amount) const {
-    const std::uint64_t by_tokens = less(amount.tokens, prompt);
-    const std::uint64_t nano = less(amount.nano_usd, nano_of(prompt, input_rate));
-    std::uint64_t pico = 0;
-    const bool any = output_rate == 0 || __builtin_mul_overflow(nano, kPicoPerNano, &pico);
-    return std::min({output, by_tokens, any ? UINT64_MAX : pico / output_rate});
+    const std::uint64_t by_tokens = saturating_subtract(amount.tokens, prompt);
+    const std::uint64_t nano = saturating_subtract(amount.nano_usd, cost_of(prompt, input_rate));
+    const std::uint64_t by_money =
+        output_rate == 0 ? UINT64_MAX : saturating_multiply(nano, kPicoPerNano) / output_rate;
+    return std::min({output, by_tokens, by_money});
   }
 };
 
@@ -84,17 +77,20 @@ Usage Account::spent() const {
 std::uint64_t Account::prompt_of(const ModelRequest& request) const {
   std::uint64_t tokens = request.prompt_tokens;
   if (tokens == 0) {
-    tokens = add(parts_.estimator.count_text(request.system), parts_.estimator.count_text(request.closing_text));
+    tokens = saturating_add(parts_.estimator.count_text(request.system),
+                            parts_.estimator.count_text(request.closing_text));
     for (const ToolSpec& tool : request.tools)
-      tokens += parts_.estimator.count_text(tool.description) + parts_.estimator.count_text(tool.input_schema_json);
-    for (const agentd_message& row : request.messages) tokens = add(tokens, parts_.estimator.count_row(row));
+      tokens += parts_.estimator.count_text(tool.description) +
+                parts_.estimator.count_text(tool.input_schema_json);
+    for (const agentd_message& row : request.messages)
+      tokens = saturating_add(tokens, parts_.estimator.count_row(row));
   }
   return tokens;
 }
 
 namespace {
 
-// What is left of a limit under which `gone` was spent or reserved. kDenied: less than `least`.
+// The rest of a limit of which `gone` is spent or reserved. kDenied: the rest is less than `least`.
 Result<Amount> left_of(const Limits& limits, Amount gone, Amount least, const std::string& whose,
                        std::string_view usd_key, std::string_view tokens_key) {
   const auto refusal = [&](const std::string& limit, const std::string& so_far, const std::string& next,
@@ -103,8 +99,8 @@ Result<Amount> left_of(const Limits& limits, Amount gone, Amount least, const st
                                     " is spent or reserved, and it may take " + next + "; raise " + std::string(key)};
   };
   Amount left{UINT64_MAX, UINT64_MAX};
-  if (limits.nano_usd != 0) left.nano_usd = less(limits.nano_usd, gone.nano_usd);
-  if (limits.tokens != 0) left.tokens = less(limits.tokens, gone.tokens);
+  if (limits.nano_usd != 0) left.nano_usd = saturating_subtract(limits.nano_usd, gone.nano_usd);
+  if (limits.tokens != 0) left.tokens = saturating_subtract(limits.tokens, gone.tokens);
   if (left.nano_usd < least.nano_usd)
     return refusal(money_text(limits.nano_usd), money_text(gone.nano_usd), enough_text(least.nano_usd), usd_key);
   if (left.tokens < least.tokens)
@@ -117,8 +113,10 @@ Result<Amount> left_of(const Limits& limits, Amount gone, Amount least, const st
 
 Result<Amount> Account::reserve_in_run(const Bill& bill, std::uint64_t output) {
   const std::lock_guard lock(mutex_);
-  const Amount gone{add(spent_.total(), reserved_.tokens), add(spent_.cost_nano_usd, reserved_.nano_usd)};
-  const Amount in_all{add(gone.tokens, limits_.before.tokens), add(gone.nano_usd, limits_.before.nano_usd)};
+  const Amount gone{saturating_add(spent_.total(), reserved_.tokens),
+                    saturating_add(spent_.cost_nano_usd, reserved_.nano_usd)};
+  const Amount in_all{saturating_add(gone.tokens, limits_.before.tokens),
+                      saturating_add(gone.nano_usd, limits_.before.nano_usd)};
   const Amount least = bill.with(std::min(bill.least(), output));
   AGENTD_TRY(const Amount of_run, left_of(limits_.run, gone, least, "the run's", "budget.run_usd (--max-cost)",
                                           "budget.run_tokens (--max-run-tokens)"));
@@ -126,8 +124,8 @@ Result<Amount> Account::reserve_in_run(const Bill& bill, std::uint64_t output) {
                                           "budget.conversation_usd", "budget.conversation_tokens"));
   const Amount left{std::min(of_run.tokens, of_all.tokens), std::min(of_run.nano_usd, of_all.nano_usd)};
   const Amount most = bill.with(std::min(output, bill.covered_by(left)));
-  reserved_.tokens = add(reserved_.tokens, most.tokens);
-  reserved_.nano_usd = add(reserved_.nano_usd, most.nano_usd);
+  reserved_.tokens = saturating_add(reserved_.tokens, most.tokens);
+  reserved_.nano_usd = saturating_add(reserved_.nano_usd, most.nano_usd);
   return most;
 }
 
@@ -204,8 +202,8 @@ void Account::settle(const Grant& grant, const Origin& from, const Usage* usage,
   bool due = false;
   {
     const std::lock_guard lock(mutex_);
-    reserved_.tokens = less(reserved_.tokens, grant.run.tokens);
-    reserved_.nano_usd = less(reserved_.nano_usd, grant.run.nano_usd);
+    reserved_.tokens = saturating_subtract(reserved_.tokens, grant.run.tokens);
+    reserved_.nano_usd = saturating_subtract(reserved_.nano_usd, grant.run.nano_usd);
     if (usage != nullptr) spent_ += *usage;
     if (parts_.ledger == nullptr) return;
     if (grant.date.empty()) {
@@ -240,7 +238,8 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
   Grant grant;
   if (limits_.any() || day_has_limits) {
     Bill bill;
-    bill.prompt = add(prompt_of(request), prompt_of(request) / kPromptMargin);
+    const std::uint64_t prompt = prompt_of(request);
+    bill.prompt = saturating_add(prompt, prompt / kPromptMargin);
     bill.output = request.max_output_tokens + request.thinking.room;
     if (prices) {
       const Rates& rates = prices->rates_of(bill.prompt);
@@ -262,6 +261,7 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
   ModelResult answer = parts_.provider.complete(bounded, sink, cancel, deadline);
   if (!answer) {
     ModelError error = answer.error();
+    if (error.usage && !is_possible(*error.usage)) error.usage = Usage{};
     if (error.usage) error.usage = priced(completed(*error.usage, request, error.partial), prices);
     settle(grant, from, error.usage ? &*error.usage : nullptr, metered);
     return error;

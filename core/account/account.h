@@ -9,8 +9,8 @@
 // what is left; where not even a short one is covered, nothing is sent (ModelErrorKind::kLimit). After the
 // answer what it has cost takes the place of what was set aside.
 //
-// What other runs have reserved of a day comes back when their answers are there: such a request waits for
-// half a minute before it is refused.
+// Reservations of other runs on the day end with their answers: a request that they leave no room for waits half a
+// minute before it is refused.
 //
 // An answer that broke off has cost what its provider had reported, and for the rest what was sent and
 // received, as it is counted here. A model without a price is never asked under a limit of money.
@@ -34,7 +34,7 @@
 
 namespace agentd {
 
-// What an account is made from; everything outlives it.
+// The parts of an account; everything outlives it.
 struct AccountParts {
   ModelProvider& provider;
   const ModelTable& models;
@@ -68,7 +68,7 @@ class Account final : public ModelProvider {
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override;
 
-  // What is left of the attempts after the first; providers and turns take from it.
+  // The attempts after the first that the run may still make; providers and turns take from them.
   RetryBudget& retries() { return retries_; }
   // Everything that was asked for so far.
   Usage spent() const;
@@ -76,9 +76,9 @@ class Account final : public ModelProvider {
   void flush();
 
  private:
-  // What a request can cost, for an answer of a length that is to be found.
+  // The tokens and rates of a request, from which the cost of an answer of any length follows.
   struct Bill;
-  // What was set aside for one request.
+  // The reservation of one request.
   struct Grant {
     std::uint64_t output = 0;  // tokens that the answer may have
     Amount run{}, day{};
@@ -90,10 +90,10 @@ class Account final : public ModelProvider {
   Result<Amount> reserve_in_run(const Bill& bill, std::uint64_t output);
   void settle(const Grant& grant, const Origin& from, const Usage* usage, bool metered);
   Usage priced(Usage usage, const std::optional<Prices>& prices) const;
-  // What was sent and received stands in for what was not reported.
+  // A report with the missing figures filled in from what was sent and received.
   Usage completed(Usage usage, const ModelRequest& request, const Message& answer) const;
   std::uint64_t prompt_of(const ModelRequest& request) const;
-  // What waits for the ledger, and since when it did; empties it.
+  // Takes out the spending that is not booked yet, and restarts the minute until the next booking.
   std::map<std::string, std::vector<Spending>> take_unbooked();
   void book(const std::map<std::string, std::vector<Spending>>& days);
 

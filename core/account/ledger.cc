@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "core/base/bytes.h"
+#include "core/base/saturating.h"
 #include "core/codec/json.h"
 #include "core/tokens/prices.h"
 
@@ -16,12 +17,9 @@ namespace {
 constexpr std::string_view kSpace = "agentd spending";
 // A swap fails only when another one has succeeded.
 constexpr int kSwapsMax = 100'000;
-// Of one day. What more models would have is booked under no name.
+// Models of one day that have a row; the others share one without a name.
 constexpr std::size_t kModelsMax = 200;
 constexpr std::uint32_t kDaysMax = 4'000;
-
-std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
-std::uint64_t less(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 
 std::string write_day(const DayAccount& day) {
   JsonWriter out;
@@ -80,12 +78,14 @@ Spending& row_of(DayAccount& day, const std::string& provider, const std::string
 
 void book(DayAccount& day, const Spending& spent) {
   Spending& row = row_of(day, spent.provider, spent.model);
-  row.requests = add(row.requests, spent.requests);
+  row.requests = saturating_add(row.requests, spent.requests);
   row.usage += spent.usage;
 }
 
-// What is left of a limit; nothing is said where there is none.
-std::uint64_t left_of(std::uint64_t limit, std::uint64_t gone) { return limit == 0 ? UINT64_MAX : less(limit, gone); }
+// The rest of a limit; without a limit it has no end.
+std::uint64_t left_of(std::uint64_t limit, std::uint64_t gone) {
+  return limit == 0 ? UINT64_MAX : saturating_subtract(limit, gone);
+}
 
 }  // namespace
 
@@ -101,8 +101,8 @@ std::string date_of(std::int64_t wall_ms) {
 Amount DayAccount::total() const {
   Amount out = reserved;
   for (const Spending& one : spent) {
-    out.tokens = add(out.tokens, one.usage.total());
-    out.nano_usd = add(out.nano_usd, one.usage.cost_nano_usd);
+    out.tokens = saturating_add(out.tokens, one.usage.total());
+    out.nano_usd = saturating_add(out.nano_usd, one.usage.cost_nano_usd);
   }
   return out;
 }
@@ -132,8 +132,10 @@ Result<Amount> Ledger::reserve(const std::string& date, Amount least, Amount mos
     AGENTD_TRY(Row row, read(date));
     const Amount gone = row.day.total();
     const Amount left{left_of(limits_.tokens, gone.tokens), left_of(limits_.nano_usd, gone.nano_usd)};
-    const bool others = left_of(limits_.tokens, less(gone.tokens, row.day.reserved.tokens)) >= least.tokens &&
-                        left_of(limits_.nano_usd, less(gone.nano_usd, row.day.reserved.nano_usd)) >= least.nano_usd;
+    const Amount spent{saturating_subtract(gone.tokens, row.day.reserved.tokens),
+                       saturating_subtract(gone.nano_usd, row.day.reserved.nano_usd)};
+    const bool others = left_of(limits_.tokens, spent.tokens) >= least.tokens &&
+                        left_of(limits_.nano_usd, spent.nano_usd) >= least.nano_usd;
     const auto refusal = [&](const std::string& limit, const std::string& so_far, const std::string& next,
                              const char* key) {
       return Error{others ? Code::kBusy : Code::kDenied,
@@ -148,8 +150,8 @@ Result<Amount> Ledger::reserve(const std::string& date, Amount least, Amount mos
       return refusal(with_commas(limits_.tokens) + " tokens", with_commas(gone.tokens), with_commas(least.tokens),
                      "budget.day_tokens");
     const Amount granted{std::min(most.tokens, left.tokens), std::min(most.nano_usd, left.nano_usd)};
-    row.day.reserved.tokens = add(row.day.reserved.tokens, granted.tokens);
-    row.day.reserved.nano_usd = add(row.day.reserved.nano_usd, granted.nano_usd);
+    row.day.reserved.tokens = saturating_add(row.day.reserved.tokens, granted.tokens);
+    row.day.reserved.nano_usd = saturating_add(row.day.reserved.nano_usd, granted.nano_usd);
     const auto done = write(row);
     if (done) return granted;
     if (done.error().code != Code::kConflict) return done.error();
@@ -160,8 +162,8 @@ Result<Amount> Ledger::reserve(const std::string& date, Amount least, Amount mos
 Result<void> Ledger::settle(const std::string& date, Amount reserved, std::span<const Spending> spent) {
   for (int swap = 0; swap < kSwapsMax; ++swap) {
     AGENTD_TRY(Row row, read(date));
-    row.day.reserved.tokens = less(row.day.reserved.tokens, reserved.tokens);
-    row.day.reserved.nano_usd = less(row.day.reserved.nano_usd, reserved.nano_usd);
+    row.day.reserved.tokens = saturating_subtract(row.day.reserved.tokens, reserved.tokens);
+    row.day.reserved.nano_usd = saturating_subtract(row.day.reserved.nano_usd, reserved.nano_usd);
     for (const Spending& one : spent) book(row.day, one);
     const auto done = write(row);
     if (done) return {};

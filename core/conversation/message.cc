@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "core/base/saturating.h"
+
 namespace agentd {
 namespace {
 
@@ -72,14 +74,6 @@ std::string Message::text() const {
   }
   return out;
 }
-
-namespace {
-
-std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
-  return a + b < a ? ~std::uint64_t{0} : a + b;
-}
-
-}  // namespace
 
 Usage& Usage::operator+=(const Usage& other) {
   input = saturating_add(input, other.input);

@@ -7,12 +7,20 @@
 
 namespace agentd {
 
+namespace {
+
+std::uint64_t largest_figure(const Usage& usage) {
+  return std::max(
+      {usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning});
+}
+
+}  // namespace
+
+bool is_possible(const Usage& usage) { return largest_figure(usage) <= kReportedTokensMax; }
+
 std::string drop_impossible_usage(std::string_view provider, ModelResponse& response) {
-  if (!response.usage) return {};
-  const Usage& said = *response.usage;
-  const std::uint64_t most =
-      std::max({said.input, said.output, said.cache_read, said.cache_write, said.reasoning});
-  if (most <= kReportedTokensMax) return {};
+  if (!response.usage || is_possible(*response.usage)) return {};
+  const std::uint64_t most = largest_figure(*response.usage);
   response.usage.reset();
   return std::string(provider) + " reports " + with_commas(most) +
          " tokens, which no answer can have: its figures for this answer are left out, and the "

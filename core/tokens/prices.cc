@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
+#include "core/base/saturating.h"
 
 namespace agentd {
 namespace {
@@ -15,14 +16,8 @@ constexpr std::uint64_t kPriceWholeMax = 1'000'000;
 // The least amount that is written as a number.
 constexpr std::uint64_t kShownMin = 100'000;  // $0.0001
 
-std::uint64_t add(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+std::uint64_t nano_of(std::uint64_t pico) {
+  return pico == UINT64_MAX ? pico : pico / kPicoPerNano + (pico % kPicoPerNano != 0 ? 1 : 0);
 }
 
 std::uint64_t power_of_ten(int exponent) {
@@ -53,7 +48,7 @@ std::optional<std::uint64_t> parse_decimal(std::string_view text, int decimals, 
 // `value` is in 10^-decimals dollars. At least two decimals are shown, and no more than `shown`.
 std::string dollars(std::uint64_t value, int decimals, int shown) {
   const std::uint64_t step = power_of_ten(decimals - shown);
-  value = add(value, step / 2) / step;
+  value = saturating_add(value, step / 2) / step;
   const std::uint64_t unit = power_of_ten(shown);
   std::string rest = std::to_string(value % unit);
   rest.insert(0, static_cast<std::size_t>(shown) - rest.size(), '0');
@@ -75,13 +70,20 @@ const Rates& Prices::rates_of(std::uint64_t prompt_tokens) const {
 std::uint64_t cost_of(const Prices& prices, const Usage& usage) {
   const Rates& rates = prices.rates_of(usage.prompt_tokens());
   const std::uint64_t kept_long = std::min(usage.cache_write_long, usage.cache_write);
-  const std::uint64_t pico =
-      add(add(multiply(usage.input, rates.input), multiply(usage.output, rates.output)),
-          add(multiply(usage.cache_read, rates.cache_read),
-              add(multiply(usage.cache_write - kept_long, rates.cache_write),
-                  multiply(kept_long, rates.cache_write_long))));
-  if (pico == UINT64_MAX) return pico;
-  return pico / kPicoPerNano + (pico % kPicoPerNano != 0 ? 1 : 0);
+  std::uint64_t pico = 0;
+  const auto charge = [&](std::uint64_t tokens, std::uint64_t rate) {
+    pico = saturating_add(pico, saturating_multiply(tokens, rate));
+  };
+  charge(usage.input, rates.input);
+  charge(usage.output, rates.output);
+  charge(usage.cache_read, rates.cache_read);
+  charge(usage.cache_write - kept_long, rates.cache_write);
+  charge(kept_long, rates.cache_write_long);
+  return nano_of(pico);
+}
+
+std::uint64_t cost_of(std::uint64_t tokens, std::uint64_t rate) {
+  return nano_of(saturating_multiply(tokens, rate));
 }
 
 std::optional<std::uint64_t> parse_price(std::string_view text) {
@@ -98,7 +100,7 @@ std::string money_text(std::uint64_t nano_usd) {
 
 std::string enough_text(std::uint64_t nano_usd) {
   const std::uint64_t step = nano_usd < kNanoPerDollar ? kShownMin : kNanoPerDollar / 100;
-  return money_text(add(nano_usd, step - 1) / step * step);
+  return money_text(saturating_add(nano_usd, step - 1) / step * step);
 }
 
 std::string cost_text(const Usage& usage) {

@@ -46,6 +46,8 @@ struct Prices {
 
 // In 10^-9 dollars, rounded up; 2^64 - 1 for more than fits.
 std::uint64_t cost_of(const Prices& prices, const Usage& usage);
+// Of tokens at one of the rates.
+std::uint64_t cost_of(std::uint64_t tokens, std::uint64_t rate);
 
 // The price of a text like "0.075" or "12.5": dollars per million tokens. Absent for anything but a
 // number from 0 to 1,000,000 with at most six decimals.

@@ -260,6 +260,16 @@ TEST_F(AccountTest, AReportThatCannotBeTrueIsNotBooked) {
   EXPECT_EQ(mine.spent().input, 800u);
 }
 
+TEST_F(AccountTest, AReportOfABrokenAnswerThatCannotBeTrueIsNotBooked) {
+  Account mine = account({});
+  provider_.breaks_off(ModelErrorKind::kInterrupted, Usage{.input = UINT64_MAX, .output = 1},
+                       "half");
+  const auto broken = ask(mine);
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().usage->input, 800u) << "as it is counted here";
+  EXPECT_EQ(mine.spent().input, 800u);
+}
+
 TEST_F(AccountTest, EachRequestIsBookedAtOnceUnderALimitOfTheDay) {
   provider_.says("hi", Usage{.input = 900, .output = 100});
   Ledger day(*store_, {.nano_usd = 100 * kCent});
