@@ -6,7 +6,8 @@ PREFIX ?= /usr/local
 SHELL := /bin/bash
 SPACE := $(subst ,, )
 HOOK_TESTS := unit_hooks unit_bridge unit_host unit_isolation unit_worker unit_reload
-.PHONY: help deps build test demo install package release asan tsan clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-net bench-tokens interop ci clean
+.PHONY: help deps build test demo install package release asan tsan \
+  clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-net bench-tokens interop ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -22,12 +23,14 @@ test: build ## builds and passes the tests
 	@ctest --preset $(PRESET)
 
 demo: deps  ## builds and runs the main job: a native hook compacts a real conversation
-	@cmake --preset $(PRESET) -DAGENTD_TESTS=OFF -B build/demo > build-demo.log 2>&1 || { cat build-demo.log; exit 1; }; rm -f build-demo.log
+	@cmake --preset $(PRESET) -DAGENTD_TESTS=OFF -B build/demo > build-demo.log 2>&1 || \
+	  { cat build-demo.log; exit 1; }; rm -f build-demo.log
 	@cmake --build build/demo
 	@bash docs/demo/run.sh build/demo
 
 build/install: deps
-	@cmake --preset release -DAGENTD_TESTS=OFF -DAGENTD_BENCH=OFF -B build/install > build-install.log 2>&1 || { cat build-install.log; exit 1; }; rm -f build-install.log
+	@cmake --preset release -DAGENTD_TESTS=OFF -DAGENTD_BENCH=OFF -B build/install > build-install.log 2>&1 || \
+	  { cat build-install.log; exit 1; }; rm -f build-install.log
 	@cmake --build build/install
 .PHONY: build/install
 

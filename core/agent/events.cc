@@ -14,16 +14,18 @@ void write_gauge(JsonWriter& out, const Gauge& gauge) {
   out.end_object();
 }
 
-void write_usage(JsonWriter& out, const Usage& usage) {
-  out.key("usage").begin_object();
+}  // namespace
+
+void write_usage_figures(JsonWriter& out, const Usage& usage) {
   out.member("input_tokens", usage.input).member("output_tokens", usage.output);
   out.member("cache_read_tokens", usage.cache_read).member("cache_write_tokens", usage.cache_write);
   // Of the requests whose price is known; the others are counted.
   if (usage.unpriced == 0 || usage.cost_nano_usd != 0)
     out.key("cost_usd").real(static_cast<double>(usage.cost_nano_usd) / 1e9);
   if (usage.unpriced != 0) out.member("unpriced_requests", usage.unpriced);
-  out.end_object();
 }
+
+namespace {
 
 void write_agent(JsonWriter& out, const RunEvent& event) {
   out.key("agent").begin_object().member("id", event.agent_id).member("type", event.agent_type);
@@ -89,7 +91,11 @@ std::string event_json(const RunEvent& event) {
   if (event.type == RunEvent::Type::kCompactionUndone)
     out.member("pre_tokens", event.pre_tokens).member("post_tokens", event.post_tokens);
   if (event.duration_us != 0) out.member("duration_us", event.duration_us);
-  if (event.usage != nullptr) write_usage(out, *event.usage);
+  if (event.usage != nullptr) {
+    out.key("usage").begin_object();
+    write_usage_figures(out, *event.usage);
+    out.end_object();
+  }
   if (event.gauge != nullptr) write_gauge(out, *event.gauge);
   out.end_object();
   return json_line(out.text());

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/codec/json.h"
 #include "core/conversation/message.h"
 #include "core/tokens/tokens.h"
 
@@ -56,6 +57,9 @@ struct RunEvent {
   const Gauge* gauge = nullptr;
 };
 
+// A usage as every `--json` output has it: input_tokens and its like, cost_usd, unpriced_requests,
+// as members of the object that is being written.
+void write_usage_figures(JsonWriter& out, const Usage& usage);
 // "text_delta", ...: the "type" of the JSON form.
 std::string_view name_of(RunEvent::Type type);
 // One JSON object on one line: nothing in it ends a line for any reader, whatever its texts hold. A

@@ -102,8 +102,8 @@ CommandSpec chat_spec() {
           "talk with the agent, line by line",
           "The prompt shows how full the context is. Lines that begin with a slash are commands: "
           "/help, "
-          "/compact,\n/undo, /clear, /status, /recipes, /exit, and /NAME for every recipe. Ctrl-C ends the answer, Ctrl-D the "
-          "chat.",
+          "/compact,\n/undo, /clear, /status, /recipes, /exit, and /NAME for every recipe. Ctrl-C ends "
+          "the answer, Ctrl-D the chat.",
           {kResume, kFollow, kProvider, kModel, kScript, kNoSave, kNoHooks, kSafeMode, kNoTools,
            kMaxTurns, kMaxCost, kMaxTokens, kNoAuto, kAllow, kTrace, kSet},
           {"agentd chat", "agentd chat --follow"},
@@ -630,7 +630,8 @@ CommandSpec auth_set_spec() {
           "PROVIDER",
           "store the key of a provider, for the host that its requests go to now",
           "The key is asked for on the terminal, which does not show it, or read from standard input when that is no\n"
-          "terminal. It is never given as an argument. It is kept in the home directory, in a file that nobody else may\n"
+          "terminal. It is never given as an argument. It is kept in the home directory, in a file that nobody "
+          "else may\n"
           "open, and is sent to that host alone. A variable of the environment beats it.",
           {kSet},
           {"agentd auth set anthropic", "pass show openai | agentd auth set openai"},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Usage: node mock.mjs AGENTD
-// The built program against a mock server that others wrote (aimock), over all four wire formats: texts, tool calls one and
-// two at a time, thinking, an answer at its limit, a provider that is busy once, and answers that break off.
+// The built program against a mock server that others wrote (aimock), over all four wire formats: texts, tool
+// calls one and two at a time, thinking, an answer at its limit, a provider that is busy once, and answers that
+// break off.
 import { LLMock } from '@copilotkit/aimock';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, mkdirSync, writeFileSync, readFileSync, rmSync } from 'node:fs';
@@ -54,7 +55,8 @@ const wires = [
   { api: 'messages', model: 'claude-sonnet-5-5', more: [], limit: 'max_tokens', calls: true },
   { api: 'responses', model: 'openai/gpt-6.1-sol', more: ['--set', 'providers.openai.api=responses'],
     limit: 'interrupted', calls: true },
-  { api: 'chat', model: 'openai/gpt-4o', more: ['--set', 'providers.openai.api=chat'], limit: 'max_tokens', calls: true },
+  { api: 'chat', model: 'openai/gpt-4o', more: ['--set', 'providers.openai.api=chat'],
+    limit: 'max_tokens', calls: true },
   { api: 'generateContent', model: 'google/gemini-3.8-flash', more: [], limit: 'max_tokens', calls: false },
 ];
 
@@ -63,7 +65,8 @@ for (const wire of wires) {
   const hello = await run(wire, 'hello');
   check(name('text'), [hello.code, hello.text], [0, 'Hello from the mock: äöü 😀.']);
   const one = await run(wire, 'one tool');
-  check(name('one tool'), [one.code, one.of('tool_call').length, one.of('tool_result').map((event) => event.ok), one.text],
+  check(name('one tool'),
+    [one.code, one.of('tool_call').length, one.of('tool_result').map((event) => event.ok), one.text],
     wire.calls ? [0, 1, [true], 'No files.'] : [0, 0, [], '']);
   const two = await run(wire, 'two tools');
   check(name('two tools'), [two.code, two.of('tool_call').map((event) => event.input.pattern), two.text],
@@ -74,7 +77,8 @@ for (const wire of wires) {
   check(name('an answer at its limit'), [long.code, long.of('turn_ended').at(-1)?.stop_reason], [0, wire.limit]);
   mock.nextRequestError(429, { message: 'busy', type: 'rate_limit_error' });
   const busy = await run(wire, 'hello again');
-  check(name('busy once'), [busy.code, busy.text, busy.of('notice').some((event) => event.text.includes('asked again'))],
+  check(name('busy once'),
+    [busy.code, busy.text, busy.of('notice').some((event) => event.text.includes('asked again'))],
     [0, 'Hello from the mock: äöü 😀.', true]);
   const broken = await run(wire, 'break off');
   check(name('an answer that breaks off'), [broken.code, broken.of('answer_again').length], [5, 2]);

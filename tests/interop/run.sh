@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The official npm SDKs read the streams of tests/support, their types check agentd's requests, and the built program talks
-# with a mock server that others wrote.
+# The official npm SDKs read the streams of tests/support, their types check agentd's requests, and the built
+# program talks with a mock server that others wrote.
 # Usage: tests/interop/run.sh [BUILD_DIR]; needs npm and node 18 or newer.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -127,7 +127,7 @@ LoopbackServer::LoopbackServer(Handler handler) : handler_(std::move(handler)) {
   AGENTD_ASSERT(::pipe(ends) == 0);
   stop_read_ = UniqueFd(ends[0]);
   stop_write_ = UniqueFd(ends[1]);
-  listen_on_loopback();
+  listener_ = listen_on_loopback(port_);
   accept_thread_ = std::thread([this] { accept_loop(); });
 }
 
@@ -145,17 +145,18 @@ LoopbackServer::~LoopbackServer() {
   for (std::thread& client : clients_) client.join();
 }
 
-void LoopbackServer::listen_on_loopback() {
-  listener_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+UniqueFd listen_on_loopback(std::uint16_t& port) {
+  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
   auto* const any = reinterpret_cast<sockaddr*>(&address);
-  AGENTD_ASSERT(::bind(listener_.get(), any, size) == 0);
-  AGENTD_ASSERT(::listen(listener_.get(), 64) == 0);
-  AGENTD_ASSERT(::getsockname(listener_.get(), any, &size) == 0);
-  port_ = ntohs(address.sin_port);
+  AGENTD_ASSERT(::bind(listener.get(), any, size) == 0);
+  AGENTD_ASSERT(::listen(listener.get(), 64) == 0);
+  AGENTD_ASSERT(::getsockname(listener.get(), any, &size) == 0);
+  port = ntohs(address.sin_port);
+  return listener;
 }
 
 bool LoopbackServer::wait_readable(int client) const {

@@ -59,6 +59,9 @@ struct Reply {
 // The text cut at these offsets.
 std::vector<std::string> cut_at(std::string_view text, const std::vector<std::size_t>& offsets);
 
+// A socket that listens on 127.0.0.1, and its port.
+UniqueFd listen_on_loopback(std::uint16_t& port);
+
 class LoopbackServer {
  public:
   using Handler = std::function<Reply(const RecordedRequest&)>;
@@ -78,7 +81,6 @@ class LoopbackServer {
   std::uint64_t bytes_sent() const { return bytes_sent_.load(); }
 
  private:
-  void listen_on_loopback();
   void accept_loop();
   void serve(const UniqueFd& client);
   bool read_request(int client, std::string& buffer, RecordedRequest& out);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/account/ledger.h"
+#include "core/agent/events.h"
 #include "core/app/app.h"
 #include "core/app/commands/commands.h"
 #include "core/app/conversations.h"
@@ -56,15 +57,10 @@ std::string model_text(const Spending& spent) {
 }
 
 void print_json(Output& out, const Line& line) {
-  const Usage& usage = line.spent.usage;
   JsonWriter json;
   json.begin_object().optional("date", line.date).optional("provider", line.spent.provider);
   json.optional("model", line.spent.model).member("requests", line.spent.requests);
-  json.member("input_tokens", usage.input).member("output_tokens", usage.output);
-  json.member("cache_read_tokens", usage.cache_read).member("cache_write_tokens", usage.cache_write);
-  if (usage.unpriced == 0 || usage.cost_nano_usd != 0)
-    json.key("cost_usd").real(static_cast<double>(usage.cost_nano_usd) / 1e9);
-  if (usage.unpriced != 0) json.member("unpriced_requests", usage.unpriced);
+  write_usage_figures(json, line.spent.usage);
   json.end_object();
   out.print(std::string(json.text()) + "\n");
 }

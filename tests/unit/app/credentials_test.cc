@@ -96,7 +96,7 @@ TEST_F(StoredCredentials, AreNoLinkAndNoPipe) {
 }
 
 TEST_F(StoredCredentials, OfAnotherUserAreRefused) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  if (::geteuid() != 0) GTEST_SKIP() << "a file can be given to another user by root alone";
   store("groq", "api.groq.com", "gsk");
   ASSERT_EQ(::chown(file_.c_str(), 4711, 4711), 0);
   EXPECT_NE(refused().find("belongs to another user (uid 4711)"), std::string::npos) << refused();

@@ -25,7 +25,8 @@ TEST(StreamInput, ReadsTextsAndBlocks) {
   read = read_stream_message(
       R"({"type":"user","session_id":"x","message":{"content":[{"type":"image","source":{"type":"base64",)"
       R"("media_type":"image/png","data":"iVBORw0KGgo="}},{"type":"text","text":"a"},{"type":"text","text":"b"},)"
-      R"({"type":"document","title":"t","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0x"}}]}})");
+      R"({"type":"document","title":"t","source":{"type":"base64","media_type":"application/pdf",)"
+      R"("data":"JVBERi0x"}}]}})");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->text, "a\n\nb");
   ASSERT_EQ(read->media.size(), 2u);

@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "core/base/result.h"
+#include "tests/support/loopback_server.h"
 
 namespace agentd::testing {
 namespace {
@@ -89,16 +90,7 @@ TlsServer::TlsServer(const TestCertificate& own, const std::string& client_ca)
   AGENTD_ASSERT(::pipe(ends) == 0);
   stop_read_ = UniqueFd(ends[0]);
   stop_write_ = UniqueFd(ends[1]);
-  listener_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  AGENTD_ASSERT(::bind(listener_.get(), any, size) == 0);
-  AGENTD_ASSERT(::listen(listener_.get(), 16) == 0);
-  AGENTD_ASSERT(::getsockname(listener_.get(), any, &size) == 0);
-  port_ = ntohs(address.sin_port);
+  listener_ = listen_on_loopback(port_);
   thread_ = std::thread([this] { serve(); });
 }
 
