@@ -172,12 +172,15 @@ Result<void> Ledger::settle(const std::string& date, Amount reserved, std::span<
   return Error{Code::kUnavailable, "the account of " + date + " is changed all the time"};
 }
 
-Result<std::vector<DayAccount>> Ledger::days(std::string_view first) const {
+Result<Days> Ledger::days(std::string_view first) const {
   AGENTD_TRY(const std::vector<StoredKey> keys, store_.scan_keys(kSpace, "", "", kDaysMax));
-  std::vector<DayAccount> out;
+  Days out;
   for (const StoredKey& key : keys) {
     if (key.key < first) continue;
-    AGENTD_TRY(out.emplace_back(), read_day(key.key, key.value));
+    if (auto day = read_day(key.key, key.value))
+      out.readable.push_back(std::move(*day));
+    else
+      out.damaged.push_back(key.key);
   }
   return out;
 }

@@ -50,6 +50,12 @@ struct DayAccount {
   Amount total() const;  // spent and reserved
 };
 
+// The rows of some days, oldest first.
+struct Days {
+  std::vector<DayAccount> readable{};
+  std::vector<std::string> damaged{};  // dates whose row cannot be read
+};
+
 // The day of UTC, YYYY-MM-DD.
 std::string date_of(std::int64_t wall_ms);
 
@@ -66,8 +72,8 @@ class Ledger {
   Result<Amount> reserve(const std::string& date, Amount least, Amount most);
   // Gives back what was reserved on `date`, and books what was spent instead.
   Result<void> settle(const std::string& date, Amount reserved, std::span<const Spending> spent);
-  // The days from `first` on that have a row, oldest first.
-  Result<std::vector<DayAccount>> days(std::string_view first) const;
+  // The days from `first` on that have a row.
+  Result<Days> days(std::string_view first) const;
 
  private:
   struct Row {

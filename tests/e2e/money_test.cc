@@ -7,7 +7,10 @@
 #include <atomic>
 #include <thread>
 
+#include "core/account/ledger.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/store/lmdb/lmdb_store.h"
 #include "tests/e2e/program.h"
 #include "tests/support/anthropic_wire.h"
 #include "tests/support/loopback_server.h"
@@ -252,6 +255,31 @@ TEST_F(Money, WhatAKilledProcessHadSetAsideStaysSetAside) {
   run.wait();
   const Finished told = program_.run({"usage"});
   EXPECT_TRUE(has(told.out, "is reserved for requests that have not ended")) << told.out;
+}
+
+TEST_F(Money, ADamagedDayDoesNotHideTheOthers) {
+  LoopbackServer server([](const RecordedRequest&) { return Reply::chunked({answer("Hi.")}); });
+  use(server);
+  ASSERT_EQ(program_.run({"run", "hello"}).code, 0);
+  SystemClock clock;
+  const std::string yesterday = date_of(clock.wall_ms() - 86'400'000);
+  {
+    LmdbOptions options;
+    options.directory = program_.home() + "/store";
+    const auto store = open_lmdb_store(options, clock);
+    ASSERT_TRUE(store);
+    KeyOp put;
+    put.key = yesterday;
+    put.value = R"({"spent":[{"model":7}]})";
+    ASSERT_TRUE((*store)->commit_keys("agentd spending", {&put, 1}));
+  }
+  const Finished told = program_.run({"usage"});
+  EXPECT_EQ(told.code, 6);
+  EXPECT_TRUE(has(told.out, "total: $0.003")) << told.out;
+  EXPECT_TRUE(has(told.err, "the account of " + yesterday + " in the store is damaged and is left out")) << told.err;
+  const Finished lines = program_.run({"usage", "--json"});
+  EXPECT_EQ(lines.code, 6);
+  EXPECT_EQ(json_lines(lines.out).size(), 1u);
 }
 
 TEST_F(Money, PlayedAnswersAreNotCounted) {

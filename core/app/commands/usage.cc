@@ -107,6 +107,15 @@ void print_today(Output& out, const Config& config, const std::vector<DayAccount
               " tokens, budget.day_tokens\n");
 }
 
+// The exit code of an answer that leaves these days out.
+int told_of_damage(App& app, const std::vector<std::string>& dates) {
+  if (dates.empty()) return kExitOk;
+  std::string named = dates.front();
+  for (std::size_t i = 1; i < dates.size(); ++i) named += ", " + dates[i];
+  return app.fail(kExitStore, "the account of " + neutral_line(named, kShownBytes) +
+                                  " in the store is damaged and is left out of these sums");
+}
+
 std::optional<std::uint64_t> days_wanted(const Arguments& arguments) {
   if (!arguments.has("days")) return kDaysUsual;
   const std::string text = arguments.value("days");
@@ -131,21 +140,21 @@ int usage_command(App& app, const Arguments& arguments) {
   const auto store = existing_store(app);
   if (!store) return app.fail(store.error().code, store.error().message);
   const std::int64_t now = app.clock().wall_ms();
-  Result<std::vector<DayAccount>> days = std::vector<DayAccount>{};
+  Result<Days> days = Days{};
   if (*store != nullptr)
     days = Ledger(**store, {}).days(date_of(now - static_cast<std::int64_t>(*wanted - 1) * kDayMs));
   if (!days) return app.fail(store_exit(days.error()), days.error().message);
-  const std::vector<Line> lines = lines_of(*days, by);
+  const std::vector<Line> lines = lines_of(days->readable, by);
   if (arguments.has("json")) {
     for (const Line& line : lines) print_json(app.out(), line);
-    return kExitOk;
+    return told_of_damage(app, days->damaged);
   }
-  if (lines.empty())
-    app.out().print("nothing was spent in the last " + std::to_string(*wanted) + " days\n");
-  else
+  if (!lines.empty())
     print_text(app.out(), lines, by);
-  print_today(app.out(), *config, *days, date_of(now));
-  return kExitOk;
+  else if (days->damaged.empty())
+    app.out().print("nothing was spent in the last " + std::to_string(*wanted) + " days\n");
+  print_today(app.out(), *config, days->readable, date_of(now));
+  return told_of_damage(app, days->damaged);
 }
 
 }  // namespace agentd::app

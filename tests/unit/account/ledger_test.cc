@@ -18,7 +18,7 @@ class LedgerTest : public ::testing::Test {
   DayAccount day(const Ledger& ledger) {
     const auto days = ledger.days(kDay);
     EXPECT_TRUE(days);
-    return days && !days->empty() ? days->front() : DayAccount{};
+    return days && !days->readable.empty() ? days->readable.front() : DayAccount{};
   }
   ManualClock clock_;
   std::unique_ptr<Store> store_ = make_memory_store(clock_);
