@@ -60,7 +60,7 @@ bool is_inside(const std::string& path, const std::vector<std::string>& roots) {
 
 // Adds the file; false when the word names none.
 Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::string& name,
-                    const std::string& cwd, const std::vector<std::string>& roots) {
+                    const std::string& cwd, const std::vector<std::string>& roots, const HiddenFiles& hidden) {
   if (name.empty() || name.find('\0') != std::string::npos) return false;
   std::error_code failed;
   const std::filesystem::path given = name.front() == '/' ? name : cwd + "/" + name;
@@ -73,7 +73,7 @@ Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::stri
                                      " lies outside of the workspace and is not attached; pipe it "
                                      "in: agentd run \"...\" < FILE"};
   if (!done.insert(path).second) return true;
-  auto bytes = read_file(path, kDocumentBytesMax);
+  auto bytes = hidden.read(path, kDocumentBytesMax, one_line(name, kShownBytes));
   if (!bytes) return Error{Code::kInvalid, shown + " is not attached: " + bytes.error().message};
   auto media = media_of(*bytes, name);
   if (!media) return Error{Code::kInvalid, shown + " is not attached: " + media.error().message};
@@ -155,7 +155,7 @@ std::string missing_sentence(const std::vector<std::string>& missing) {
 }
 
 Result<WithFiles> with_files(const std::string& text, const std::string& cwd,
-                             const std::vector<std::string>& roots) {
+                             const std::vector<std::string>& roots, const HiddenFiles& hidden) {
   WithFiles attached;
   std::vector<std::string>& missing = attached.missing;
   std::set<std::string> done;
@@ -169,7 +169,7 @@ Result<WithFiles> with_files(const std::string& text, const std::string& cwd,
     std::string name = text.substr(begin, end - begin);
     bool found = false;
     for (;;) {
-      AGENTD_TRY(found, attach(attached, done, name, cwd, roots));
+      AGENTD_TRY(found, attach(attached, done, name, cwd, roots, hidden));
       // "see @notes.txt, and ..."
       if (found || name.empty() ||
           std::string_view(".,;:!?)\"'").find(name.back()) == std::string_view::npos)

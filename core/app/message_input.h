@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/conversation/message.h"
+#include "core/process/kept_paths.h"
 
 namespace agentd::app {
 
@@ -46,8 +47,8 @@ std::string missing_sentence(const std::vector<std::string>& missing);
 
 // The text with the files behind it that it names: "@PATH" or @"A PATH" at the beginning of a word.
 // A word that names no file stays text, and is among `missing`. kInvalid: the file lies outside of
-// `roots`, is too large, or is binary and neither an image nor a PDF document.
+// `roots`, is one of the hidden ones, is too large, or is binary and neither an image nor a PDF document.
 Result<WithFiles> with_files(const std::string& text, const std::string& cwd,
-                             const std::vector<std::string>& roots);
+                             const std::vector<std::string>& roots, const HiddenFiles& hidden);
 
 }  // namespace agentd::app

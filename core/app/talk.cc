@@ -137,7 +137,7 @@ void Talk::footer(const RunReport& report) {
     line += " · context " + std::to_string(report.gauge.percent()) + " %";
   line += " · " + std::to_string(report.turns) + (report.turns == 1 ? " turn" : " turns");
   if (const std::string cost = cost_text(report.usage); !cost.empty()) line += " · " + cost;
-  if (report.outcome == "max_turns") line += " · stopped at the limit of turns";
+  if (report.outcome == RunOutcome::kMaxTurns) line += " · stopped at the limit of turns";
   app_.err().line(app_.err().styled("2", line));
   app_.err().flush();
 }
@@ -156,7 +156,7 @@ Result<WithFiles> attached(App& app, const Arguments& arguments, const std::stri
   std::vector<std::string> roots =
       config ? config->list("workspace.roots") : std::vector<std::string>{};
   if (roots.empty()) roots = {cwd, find_project(cwd).root};
-  AGENTD_TRY(WithFiles whole, with_files(text, cwd, roots));
+  AGENTD_TRY(WithFiles whole, with_files(text, cwd, roots, HiddenFiles({Credentials::file(app.home().value_or(""))})));
   if (!whole.missing.empty()) {
     app.err().line("warning: " + neutral_line(missing_sentence(whole.missing), 2000));
     app.err().flush();

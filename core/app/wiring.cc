@@ -8,6 +8,7 @@
 #include <ctime>
 #include <set>
 
+#include "core/app/credentials.h"
 #include "core/app/exit_codes.h"
 #include "core/app/hook_names.h"
 #include "core/app/model_setup.h"
@@ -22,6 +23,7 @@
 #include "core/host/external/known_names.h"
 #include "core/host/trust/inventory.h"
 #include "core/net/http.h"
+#include "core/process/kept_paths.h"
 #include "core/process/workspace.h"
 #include "core/recipes/commands.h"
 #include "core/recipes/handlers.h"
@@ -99,11 +101,11 @@ std::string today(const Clock& clock) {
   return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d", &parts));
 }
 
-Result<std::string> system_prompt(const Config& config, const Project& project,
+Result<std::string> system_prompt(const Config& config, const std::string& home, const Project& project,
                                   const Clock& clock) {
   std::string text(kSystemPrompt);
   if (const std::string file = config.text("system_prompt_file"); !file.empty()) {
-    auto own = read_file(file, kPromptBytesMax);
+    auto own = HiddenFiles({Credentials::file(home)}).read(file, kPromptBytesMax, one_line(file, 200));
     if (!own) return Error{Code::kInvalid, "system_prompt_file: " + own.error().message};
     text = to_utf8(*own);
   }
@@ -371,7 +373,7 @@ class EngineImpl final : public Engine {
   }
 
   Result<void, Failure> make_agent_services(Approver& approver) {
-    auto system = system_prompt(config_, project_, app_.clock());
+    auto system = system_prompt(config_, home_, project_, app_.clock());
     if (!system) return usage(system.error());
     std::string instructions;
     if (config_.flag("instructions")) {

@@ -94,4 +94,12 @@ Result<void> HiddenFiles::check(int fd, const std::string& shown) const {
   return {};
 }
 
+Result<std::string> HiddenFiles::read(const std::string& path, std::uint64_t bytes_max,
+                                      const std::string& shown) const {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return errno_error("opening " + shown, errno);
+  AGENTD_TRY_VOID(check(file.get(), shown));
+  return read_fd(file.get(), bytes_max, shown);
+}
+
 }  // namespace agentd

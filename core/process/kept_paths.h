@@ -37,6 +37,8 @@ class HiddenFiles {
   // kDenied when the open file is one of them, by whatever name it was opened, or what write_file_atomically()
   // has left beside one. They are looked up anew each time.
   Result<void> check(int fd, const std::string& shown) const;
+  // The bytes of the regular file `path`, at most `bytes_max` of them, after such a check.
+  Result<std::string> read(const std::string& path, std::uint64_t bytes_max, const std::string& shown) const;
 
  private:
   std::vector<std::string> paths_;

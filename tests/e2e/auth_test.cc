@@ -227,5 +227,24 @@ TEST_F(Auth, NothingOfAKeyIsFoundAnywhereElse) {
   EXPECT_EQ(files_with(kSecret).size(), 1u);
 }
 
+TEST_F(Auth, AKeyIsNotAttachedToAMessageByWhateverName) {
+  LoopbackServer server([](const RecordedRequest&) { return answer("Hi."); });
+  use(server, "workspace: {roots: [" + program_.directory().path() + "]}\n");
+  ASSERT_EQ(store().code, 0);
+  fs::create_symlink(keys(), program_.project() + "/symbolic");
+  fs::create_hard_link(keys(), program_.project() + "/hard");
+  for (const std::string& name : {std::string("symbolic"), std::string("hard"), keys()}) {
+    const Finished ran = program_.run({"run", "look at @" + name});
+    EXPECT_EQ(ran.code, 2) << name;
+    EXPECT_TRUE(has(ran.err, "holds keys of agentd's")) << ran.err;
+  }
+  const Finished prompt = program_.run({"run", "--set", "system_prompt_file=" + keys(), "hello"});
+  EXPECT_EQ(prompt.code, 2) << prompt.out;
+  EXPECT_TRUE(has(prompt.err, "holds keys of agentd's")) << prompt.err;
+  EXPECT_TRUE(server.requests().empty());
+  program_.file("notes.txt", "plain");
+  EXPECT_EQ(program_.run({"run", "look at @notes.txt"}).code, 0);
+}
+
 }  // namespace
 }  // namespace agentd::testing
