@@ -23,6 +23,7 @@
 
 #include "core/account/account.h"
 #include "core/agent/events.h"
+#include "core/agent/outcome.h"
 #include "core/agent/thinking.h"
 #include "core/base/clock.h"
 #include "core/base/ids.h"
@@ -102,6 +103,9 @@ struct RunError {
   std::string message;
 };
 
+// Of the run that ended with this error.
+RunOutcome outcome_of(const RunError& error);
+
 // What a run begins with.
 struct RunRequest {
   std::string text;
@@ -131,7 +135,7 @@ struct CompactionReport {
 
 struct RunReport {
   std::string final_text;
-  std::string outcome;  // stop, max_turns, compacted
+  RunOutcome outcome = RunOutcome::kStop;
   std::uint32_t turns = 0;
   Usage usage;          // of this run, with its subagents, summaries and hooks' threads
   Gauge gauge;          // after it

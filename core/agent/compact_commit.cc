@@ -16,20 +16,34 @@ namespace {
 constexpr int kTriesMax = 1'000;
 
 // The compact_boundary message, in the shape that the Claude Agent SDK documents.
-std::string boundary_json(const BoundaryRecord& boundary, std::uint64_t seq) {
+std::string uuid_of(const std::string& id) {
+  const auto parsed = Ulid::parse(id);
+  return parsed ? parsed->uuid() : id;
+}
+
+// `rows`: the view behind the boundary. A message has the UUID of its sequence in the conversation.
+std::string boundary_json(const BoundaryRecord& boundary, std::uint64_t seq, const std::string& conversation_id,
+                          const Rows& rows) {
+  const Ulid conversation = Ulid::parse(conversation_id).value_or(Ulid{});
   JsonWriter out;
   out.begin_object().member("type", "system").member("subtype", "compact_boundary");
-  out.key("compact_metadata").begin_object();
+  out.key("compact_metadata").begin_object().member("id", boundary.id);
   out.member("trigger", boundary.trigger).member("pre_tokens", boundary.pre_tokens);
   out.member("post_tokens", boundary.post_tokens).member("duration_ms", boundary.duration_ms);
   out.member("method", boundary.method).member("reason", boundary.reason);
   out.member("phase", boundary.phase).member("strategy", boundary.strategy);
   out.member("result", boundary.result).member("seq", seq);
-  out.key("preserved_messages").begin_object().key("ranges").begin_array();
+  out.key("preserved_messages").begin_object();
+  out.member("anchor_uuid",
+             boundary.summary_seq != 0 ? conversation.uuid(boundary.summary_seq) : uuid_of(boundary.id));
+  out.key("uuids").begin_array();
+  for (std::uint32_t i = 0; i < rows.size(); ++i)
+    if (rows[i].seq != boundary.summary_seq) out.string(conversation.uuid(rows[i].seq));
+  out.end_array().key("ranges").begin_array();
   for (const SeqRange& range : boundary.kept)
     out.begin_array().number(range.first).number(range.last).end_array();
   out.end_array().end_object().end_object();
-  out.member("uuid", boundary.id).member("session_id", boundary.session_id).end_object();
+  out.member("uuid", uuid_of(boundary.id)).member("session_id", boundary.session_id).end_object();
   return std::string(out.text());
 }
 
@@ -151,7 +165,7 @@ CompactionReport Compaction::applied(const Draft& draft, std::uint64_t seq) {
   session_.note_threshold(session_.above_checkpoint_ && gauge.used >= gauge.checkpoint_at);
   report.summary = draft.told;
   report.boundary_id = boundary.id;
-  const std::string json = boundary_json(boundary, seq);
+  const std::string json = boundary_json(boundary, seq, session_.conversation_->id(), session_.conversation_->rows());
   RunEvent told{RunEvent::Type::kCompactBoundary};
   told.boundary_json = json;
   told.text = boundary.id;

@@ -181,8 +181,8 @@ agentd_envelope SessionImpl::envelope_of(const Fired& fired, const agentd_gauge&
   envelope.cwd = to_abi(options_.cwd);
   envelope.project_id = to_abi(options_.project_id);
   envelope.recipe = to_abi(recipe_);
-  envelope.provider = to_abi(options_.provider);
-  envelope.model = to_abi(options_.model);
+  envelope.provider = to_abi(asked_.provider);
+  envelope.model = to_abi(asked_.model);
   envelope.agent_id = to_abi(agent_.id);
   envelope.agent_type = to_abi(agent_.type);
   envelope.agent_depth = agent_.depth;

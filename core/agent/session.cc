@@ -32,6 +32,7 @@ SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
       slot_(parts_.slots),
       snapshot_(parts_.dispatcher.pin()),
       recipe_(options_.recipe),
+      asked_(parts_.provider.origin_of(options_.model)),
       above_checkpoint_(conversation_->above_threshold()),
       shares_account_(seed.account != nullptr),
       account_(shares_account_ ? std::move(seed.account) : services.open_account(account_limits())) {}
@@ -415,6 +416,8 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
     if (!shares_account_) account_ = services_.open_account(account_limits());
     run_usage_ = {};
   }
+  run_began_ns_ = parts_.clock.monotonic_ns();
+  asked_ = parts_.provider.origin_of(options_.model);
   final_text_.clear();
   stopped_.reset();
   late_contexts_.clear();
@@ -518,7 +521,7 @@ Result<RunReport, RunError> SessionImpl::end_compaction(const CompactionReport& 
   if (report.outcome == AGENTD_RESULT_VETOED)
     return fail_run(refused("the compaction was refused by " + report.text));
   if (report.outcome == AGENTD_RESULT_FAILED) return fail_run({RunError::Kind::kFailure, report.text});
-  return end_run(report.changed() ? "compacted" : "stop");
+  return end_run(report.changed() ? RunOutcome::kCompacted : RunOutcome::kStop);
 }
 
 // A subagent's run. subagent_start has seen the prompt already.
@@ -535,11 +538,11 @@ Result<RunReport, RunError> SessionImpl::run_task(std::string_view prompt, const
 }
 
 Result<RunReport, RunError> SessionImpl::run_turns() {
-  std::string outcome = "stop";
+  RunOutcome outcome = RunOutcome::kStop;
   bool go_on = true;
   while (go_on) {
     if (options_.max_turns != 0 && turn_ >= options_.max_turns) {
-      outcome = "max_turns";
+      outcome = RunOutcome::kMaxTurns;
       break;
     }
     ++turn_;
@@ -558,14 +561,16 @@ Result<RunReport, RunError> SessionImpl::run_turns() {
     go_on = decided->go_on;
     outcome = decided->outcome;
   }
-  tell_short_stop(outcome);
+  const bool answered = outcome == RunOutcome::kStop || (outcome == RunOutcome::kCompacted && !run_compaction_);
+  if (answered && outcome_of_answer() != RunOutcome::kStop) outcome = outcome_of_answer();
+  // An answer that was not held to the schema is none.
+  if (schema_ && (!answered || outcome == RunOutcome::kRefused)) final_text_.clear();
   return end_run(outcome);
 }
 
 Result<bool, RunError> SessionImpl::asks_for_fitting_answer() {
   if (!schema_) return false;
-  if (stop_reason_ == StopReason::kRefusal)
-    return RunError{RunError::Kind::kProvider, "the model declined to answer: there is no value of the schema"};
+  if (stop_reason_ == StopReason::kRefusal) return false;
   auto value = schema_->value_of(final_text_);
   if (value) {
     final_text_ = std::move(*value);
@@ -580,59 +585,93 @@ Result<bool, RunError> SessionImpl::asks_for_fitting_answer() {
   return true;
 }
 
-Result<RunReport, RunError> SessionImpl::end_run(std::string_view outcome) {
+namespace {
+
+std::uint32_t abi_outcome_of(RunOutcome outcome) {
+  switch (outcome) {
+    case RunOutcome::kStop:
+    case RunOutcome::kCompacted:
+    case RunOutcome::kEmpty: return AGENTD_OUTCOME_SUCCESS;
+    case RunOutcome::kMaxTurns:
+    case RunOutcome::kCut:
+    case RunOutcome::kStopped:
+    case RunOutcome::kLimit:
+    case RunOutcome::kCancelled: return AGENTD_OUTCOME_PARTIAL;
+    case RunOutcome::kRefused:
+    case RunOutcome::kBlocked:
+    case RunOutcome::kError: return AGENTD_OUTCOME_FAILURE;
+  }
+  return AGENTD_OUTCOME_UNKNOWN;
+}
+
+}  // namespace
+
+std::uint64_t SessionImpl::run_duration_us() const {
+  return (parts_.clock.monotonic_ns() - run_began_ns_) / 1000;
+}
+
+Result<RunReport, RunError> SessionImpl::end_run(RunOutcome outcome) {
+  const std::string short_stop = short_stop_text(outcome);
+  if (!short_stop.empty()) warn(short_stop);
+  outcome_ = abi_outcome_of(outcome);
   if (auto done = finish_run(outcome, {}); !done) return fail_run(done.error());
   if (!run_compaction_)
     if (auto queued = run_queued_compactions(AGENTD_PHASE_POST_TURN); !queued) return queued.error();
   // What the compaction's hooks added must not wait for a run that may never come.
   if (auto done = commit(); !done) return done.error();
   if (!shares_account_) account_->flush();
-  RunReport report{final_text_, std::string(outcome), turn_, run_usage(), gauge(), compaction_report_};
+  RunReport report{final_text_, outcome, turn_, run_usage(), gauge(), compaction_report_};
   RunEvent told{RunEvent::Type::kRunEnded};
   told.run_id = texts_.run_id;
-  told.detail = outcome;
+  told.detail = name_of(outcome);
+  told.text = final_text_;
+  told.reason = short_stop;
+  told.duration_us = run_duration_us();
   told.usage = &report.usage;
   told.gauge = &report.gauge;
   tell(told);
   return report;
 }
 
-// A run may end without the answer that was asked for: that is not left to be guessed.
-void SessionImpl::tell_short_stop(std::string_view outcome) {
-  std::string text;
-  if (outcome == "max_turns")
-    text = "the run was stopped after " + std::to_string(turn_) + (turn_ == 1 ? " turn" : " turns") +
-           ": --follow goes on from here";
-  else if (stop_reason_ == StopReason::kRefusal)
-    text = "the model declined to answer";
-  else if (stop_reason_ == StopReason::kMaxTokens && bounded_to_ != 0)
-    text = "the answer was cut after " + with_commas(bounded_to_) + " tokens: the budget leaves no more";
-  else if (stop_reason_ == StopReason::kMaxTokens)
-    text = "the answer was cut at the limit of " + with_commas(sent_output_max_) +
-           " output tokens" +
-           (sent_output_max_ != options_.max_output_tokens ? ", thinking included" : "") +
-           ": raise max_output_tokens, or ask it to go on";
-  else if (stop_reason_ == StopReason::kContextLength)
-    text = "the answer was cut because the model's window is full: compact the conversation, then "
-           "ask it to go on";
-  else if (stop_reason_ == StopReason::kPause)
-    text = "the provider has paused the answer " + std::to_string(pauses_) +
-           " times in a row, and the run stops here: --follow goes on from here";
-  else if (is_blank(final_text_) && outcome == "stop")
-    text = "the model ended its turn without a word: ask again with --follow";
-  const bool cut = stop_reason_ == StopReason::kMaxTokens ||
-                   stop_reason_ == StopReason::kContextLength ||
-                   stop_reason_ == StopReason::kPause || stop_reason_ == StopReason::kInterrupted;
-  outcome_ = outcome == "max_turns" || cut          ? AGENTD_OUTCOME_PARTIAL
-             : stop_reason_ == StopReason::kRefusal ? AGENTD_OUTCOME_FAILURE
-                                                    : AGENTD_OUTCOME_SUCCESS;
-  if (!text.empty()) warn(text);
+RunOutcome SessionImpl::outcome_of_answer() const {
+  switch (stop_reason_) {
+    case StopReason::kRefusal: return RunOutcome::kRefused;
+    case StopReason::kMaxTokens:
+    case StopReason::kContextLength:
+    case StopReason::kPause:
+    case StopReason::kInterrupted: return RunOutcome::kCut;
+    case StopReason::kEndTurn:
+    case StopReason::kToolUse:
+    case StopReason::kSequence: break;
+  }
+  return is_blank(final_text_) ? RunOutcome::kEmpty : RunOutcome::kStop;
 }
 
-Result<void, RunError> SessionImpl::finish_run(std::string_view outcome, std::string_view error) {
+std::string SessionImpl::short_stop_text(RunOutcome outcome) const {
+  if (outcome == RunOutcome::kMaxTurns)
+    return "the run was stopped after " + std::to_string(turn_) + (turn_ == 1 ? " turn" : " turns") +
+           ": --follow goes on from here";
+  if (outcome == RunOutcome::kRefused) return "the model declined to answer";
+  if (outcome == RunOutcome::kEmpty) return "the model ended its turn without a word: ask again with --follow";
+  if (outcome != RunOutcome::kCut) return {};
+  if (stop_reason_ == StopReason::kMaxTokens && bounded_to_ != 0)
+    return "the answer was cut after " + with_commas(bounded_to_) + " tokens: the budget leaves no more";
+  if (stop_reason_ == StopReason::kMaxTokens)
+    return "the answer was cut at the limit of " + with_commas(sent_output_max_) + " output tokens" +
+           (sent_output_max_ != options_.max_output_tokens ? ", thinking included" : "") +
+           ": raise max_output_tokens, or ask it to go on";
+  if (stop_reason_ == StopReason::kContextLength)
+    return "the answer was cut because the model's window is full: compact the conversation, then ask it to go on";
+  if (stop_reason_ == StopReason::kPause)
+    return "the provider has paused the answer " + std::to_string(pauses_) +
+           " times in a row, and the run stops here: --follow goes on from here";
+  return "the answer was cut: ask it to go on";
+}
+
+Result<void, RunError> SessionImpl::finish_run(RunOutcome outcome, std::string_view error) {
   RunEndRecord end;
   end.run_id = texts_.run_id;
-  end.outcome = std::string(outcome);
+  end.outcome = std::string(name_of(outcome));
   end.error = one_line(error, 500);
   end.turns = turn_;
   add(write_run_end(end));
@@ -641,14 +680,8 @@ Result<void, RunError> SessionImpl::finish_run(std::string_view outcome, std::st
 
 // What was said so far stays: the log gets the end of the run, whatever ended it.
 RunError SessionImpl::fail_run(RunError error) {
-  std::string_view outcome = "error";
-  if (error.kind == RunError::Kind::kBlocked) outcome = "blocked";
-  if (error.kind == RunError::Kind::kStopped) outcome = "stopped";
-  if (error.kind == RunError::Kind::kLimit) outcome = "limit";
-  if (error.kind == RunError::Kind::kCancelled) outcome = "cancelled";
-  const bool ended_early = error.kind == RunError::Kind::kCancelled ||
-                           error.kind == RunError::Kind::kStopped || error.kind == RunError::Kind::kLimit;
-  outcome_ = ended_early ? AGENTD_OUTCOME_PARTIAL : AGENTD_OUTCOME_FAILURE;
+  const RunOutcome outcome = outcome_of(error);
+  outcome_ = abi_outcome_of(outcome);
   if (error.kind == RunError::Kind::kStore) {
     // What could not be written did not happen: a later commit must not bring half of it.
     pending_.clear();
@@ -661,12 +694,11 @@ RunError SessionImpl::fail_run(RunError error) {
   const Usage spent = run_usage();
   RunEvent told{RunEvent::Type::kRunEnded};
   told.run_id = texts_.run_id;
-  told.detail = outcome;
+  told.detail = name_of(outcome);
+  told.reason = stopped_ ? stopped_->action.text : error.message;
+  if (stopped_) told.name = stopped_->by.hook;
+  told.duration_us = run_duration_us();
   told.usage = &spent;
-  if (stopped_) {
-    told.name = stopped_->by.hook;
-    told.text = stopped_->action.text;
-  }
   tell(told);
   return error;
 }

@@ -146,11 +146,12 @@ class SessionImpl final : public Session {
   Result<RunReport, RunError> run_message(const RunRequest& request);
   Result<RunReport, RunError> run_compaction(const RunRequest& request);
   Result<RunReport, RunError> end_compaction(const CompactionReport& report);
-  Result<RunReport, RunError> end_run(std::string_view outcome);
+  Result<RunReport, RunError> end_run(RunOutcome outcome);
   void leave_run();
   void take_session_start(const Outcome& outcome);
-  Result<void, RunError> finish_run(std::string_view outcome, std::string_view error);
+  Result<void, RunError> finish_run(RunOutcome outcome, std::string_view error);
   RunError fail_run(RunError error);
+  std::uint64_t run_duration_us() const;
   // "the run was stopped by HOOK: reason"; REQUIRES: stopped_.
   std::string stop_text() const;
   // kStopped once a hook has ended the run, kCancelled once the user has: asked after every event of a run.
@@ -158,13 +159,16 @@ class SessionImpl final : public Session {
   // The error of a run that a hook has blocked. A guard that an interrupt cut short fails closed as well, but
   // then the user has ended the run: kCancelled.
   RunError refused(std::string text) const;
-  void tell_short_stop(std::string_view outcome);
+  // The outcome of a run that its last answer has ended.
+  RunOutcome outcome_of_answer() const;
+  // The sentence about a run that ended without the answer that was asked for; empty = it has one.
+  std::string short_stop_text(RunOutcome outcome) const;
   void set_running(bool running);
 
   // ---- stop (stop.cc)
   struct StopDecision {
     bool go_on = false;
-    std::string outcome = "stop";
+    RunOutcome outcome = RunOutcome::kStop;
   };
   Result<StopDecision, RunError> agent_stop();
   Result<StopDecision, RunError> apply_stop_answer(const Outcome& outcome);
@@ -270,6 +274,8 @@ class SessionImpl final : public Session {
   std::optional<CompactionReport> compaction_report_;  // of what agent_stop made of the view in this run
   bool offers_subagents_ = true;  // in this run
   std::uint32_t run_number_ = 0;  // 0 = outside a run
+  std::uint64_t run_began_ns_ = 0;
+  Origin asked_{};  // the model that is or was asked last: envelopes name it
   std::uint32_t turn_ = 0;
   std::uint32_t continuation_ = 0;
   bool stop_hook_active_ = false;
@@ -328,6 +334,7 @@ class Turn {
   void end_turn(const ModelResponse& response, bool final_turn);
   Result<void, RunError> before_model(ModelRequest& request, std::vector<ToolSpec>& tools, Rows& rows,
                                       std::uint32_t attempt);
+  std::string model_named_by(const Outcome& outcome, const std::string& current) const;
   Result<std::unique_ptr<Outcome>, RunError> judge_model_call(const ModelRequest& request,
                                                               const std::vector<ToolSpec>& tools,
                                                               const Rows& rows, std::uint32_t attempt);

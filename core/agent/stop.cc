@@ -73,7 +73,7 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::close_compaction(const 
   }
   compaction_report_ = *done;
   if (!done->changed()) return RunError{RunError::Kind::kFailure, done->text};
-  return StopDecision{false, "compacted"};
+  return StopDecision{false, RunOutcome::kCompacted};
 }
 
 Result<void, RunError> SessionImpl::apply_exclusive(const Outcome::Attributed& asked,
@@ -98,7 +98,7 @@ Result<void, RunError> SessionImpl::apply_exclusive(const Outcome::Attributed& a
   Compaction compaction(*this, request);
   auto done = compact ? compaction.attempt() : compaction.replace(asked);
   if (!done) return done.error();
-  if (done->changed()) decision.outcome = "compacted";
+  if (done->changed()) decision.outcome = RunOutcome::kCompacted;
   return {};
 }
 
@@ -143,7 +143,7 @@ Result<void, RunError> SessionImpl::go_on(NextMessages next, StopDecision& decis
   ++continuation_;
   pauses_ = 0;
   stop_hook_active_ = true;
-  decision.outcome = "stop";
+  decision.outcome = RunOutcome::kStop;
   return {};
 }
 

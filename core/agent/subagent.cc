@@ -57,7 +57,7 @@ Result<ToolOutcome> outcome_of(const Result<RunReport, RunError>& report) {
   if (report) {
     out.content =
         report->final_text.empty() ? "The agent ended without a text." : report->final_text;
-    if (report->outcome == "max_turns")
+    if (report->outcome == RunOutcome::kMaxTurns)
       out.content +=
           "\n\n[The agent was stopped after " + std::to_string(report->turns) + " turns.]";
     return out;

@@ -367,6 +367,7 @@ std::uint64_t Turn::estimate_of(const ModelRequest& request, const Rows& rows) c
 // what they say of it counts.
 Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<ToolSpec>& tools,
                                           Rows& rows, std::uint32_t attempt) {
+  session_.asked_ = parts_.provider.origin_of(request.model);
   if (!session_.wants(AGENTD_EVENT_BEFORE_MODEL_CALL)) return {};
   std::vector<std::string> contexts;  // of hooks that were asked about another model
   for (int choices = 0;; ++choices) {
@@ -374,11 +375,11 @@ Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<Too
     if (!judged) return judged.error();
     if (*judged == nullptr) return {};
     const Outcome& outcome = **judged;
-    const Action* const named = outcome.set_of(AGENTD_KEY_MODEL);
-    const std::string model = named == nullptr ? request.model : session_.services_.real_model(named->text);
-    if (named != nullptr && model != request.model && choices < kModelChoicesMax) {
+    const std::string model = model_named_by(outcome, request.model);
+    if (model != request.model && choices < kModelChoicesMax) {
       for (const Outcome::Attributed& context : outcome.contexts) contexts.push_back(context.action.text);
       request.model = model;
+      session_.asked_ = parts_.provider.origin_of(model);
       continue;
     }
     if (model != request.model)
@@ -388,6 +389,20 @@ Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<Too
     apply_before_model(outcome, std::move(contexts), tools, rows);
     return {};
   }
+}
+
+// The model that the last hook which names one wants to be asked; `current` where none does.
+std::string Turn::model_named_by(const Outcome& outcome, const std::string& current) const {
+  const auto named = std::find_if(outcome.sets.rbegin(), outcome.sets.rend(), [](const Outcome::Attributed& set) {
+    return set.action.target == AGENTD_KEY_MODEL;
+  });
+  // The name that hooks are shown leaves out its vendor.
+  if (named == outcome.sets.rend() || named->action.text == session_.asked_.model) return current;
+  if (is_blank(named->action.text)) {
+    session_.report_refusal(named->by.hook, AGENTD_EVENT_BEFORE_MODEL_CALL, "it names no model");
+    return current;
+  }
+  return session_.services_.real_model(named->action.text);
 }
 
 // Null: nobody was asked.
@@ -401,7 +416,7 @@ Result<std::unique_ptr<Outcome>, RunError> Turn::judge_model_call(const ModelReq
                      to_abi(tool.origin)});
   agentd_model_call payload{};
   payload.size = sizeof payload;
-  payload.model = to_abi(request.model);
+  payload.model = to_abi(session_.asked_.model);
   payload.message_count = rows.size();
   payload.max_output_tokens = request.max_output_tokens;
   payload.context = &gauge;

@@ -8,8 +8,7 @@ namespace {
 
 constexpr ExitCode kCodes[] = {
     {kExitOk, "ok",
-     "What was asked for is done. An answer that was declined, cut at its longest length, paused or blank is told "
-     "by a warning. A signal that comes when the run is over, while hooks of "
+     "The command did what it was asked for. A signal that comes when the run is over, while hooks of "
      "`session_end` work, changes nothing."},
     {kExitFailure, "failure",
      "What no other code names: output that could not be written, a limit of the process, a tool or a service "
@@ -25,6 +24,11 @@ constexpr ExitCode kCodes[] = {
     {kExitStopped, "a hook ended the run", "By `stop_run`; the reason is told."},
     {kExitLimit, "a limit of yours ended the run",
      "`max_turns`, or a budget of tokens or money, for the run or for the day (`budget.*`). What was said is kept."},
+    {kExitRefused, "the model declined", "The model declined to answer. What it said of it is printed."},
+    {kExitCut, "the answer is not whole",
+     "It was cut at its longest length (`max_output_tokens`, or what a budget left), the model's window was full, or "
+     "the provider paused it too often. What there is of it is printed and kept: `--follow` goes on from there."},
+    {kExitEmpty, "the answer is empty", "The model ended its turn without a word."},
     {kExitBusy, "another process works on that conversation", "Try again when it has ended; it is named."},
     {128 + SIGHUP, "terminal gone", "SIGHUP: the terminal has gone away."},
     {kExitInterrupted, "interrupted",
@@ -38,5 +42,22 @@ constexpr ExitCode kCodes[] = {
 }  // namespace
 
 std::span<const ExitCode> exit_codes() { return kCodes; }
+
+int run_exit(RunOutcome outcome) {
+  switch (outcome) {
+    case RunOutcome::kStop:
+    case RunOutcome::kCompacted: return kExitOk;
+    case RunOutcome::kMaxTurns:
+    case RunOutcome::kLimit: return kExitLimit;
+    case RunOutcome::kRefused: return kExitRefused;
+    case RunOutcome::kCut: return kExitCut;
+    case RunOutcome::kEmpty: return kExitEmpty;
+    case RunOutcome::kBlocked: return kExitBlocked;
+    case RunOutcome::kStopped: return kExitStopped;
+    case RunOutcome::kCancelled: return kExitInterrupted;
+    case RunOutcome::kError: break;
+  }
+  return kExitFailure;
+}
 
 }  // namespace agentd::app

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/agent/outcome.h"
 #include "core/base/result.h"
 
 namespace agentd::app {
@@ -21,6 +22,9 @@ enum Exit : int {
   kExitStore = 6,
   kExitStopped = 7,        // a hook ended the run
   kExitLimit = 8,          // a limit of the user's on turns, tokens or money
+  kExitRefused = 9,        // the model declined to answer
+  kExitCut = 10,           // the answer is not whole
+  kExitEmpty = 11,         // the answer has no text
   kExitBusy = 75,          // another process works on that conversation (EX_TEMPFAIL of sysexits.h)
   kExitInterrupted = 130,  // 128 + SIGINT, what a shell expects
 };
@@ -35,6 +39,9 @@ std::span<const ExitCode> exit_codes();
 
 // The exit code of what a signal has ended; 0 = it was not a signal, but somebody who cancelled.
 constexpr int signal_exit(int signal) { return signal == 0 ? static_cast<int>(kExitInterrupted) : 128 + signal; }
+
+// The exit code of a run that has ended so.
+int run_exit(RunOutcome outcome);
 
 // The exit code of an error that the store gave.
 inline int store_exit(const Error& error) {

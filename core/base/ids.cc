@@ -45,6 +45,31 @@ Result<Ulid> Ulid::parse(std::string_view text) {
   return Ulid(bytes);
 }
 
+namespace {
+
+std::string uuid_text(std::array<std::uint8_t, 16> bytes) {
+  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0F) | 0x80);  // version 8: the maker's own layout (RFC 9562)
+  bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3F) | 0x80);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += kDigits[bytes[i] >> 4];
+    out += kDigits[bytes[i] & 15];
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string Ulid::uuid() const { return uuid_text(bytes_); }
+
+std::string Ulid::uuid(std::uint64_t number) const {
+  auto bytes = bytes_;
+  for (std::size_t i = bytes.size(); i-- > 10; number >>= 8) bytes[i] = static_cast<std::uint8_t>(number);
+  return uuid_text(bytes);
+}
+
 std::string Ulid::text() const {
   std::string out;
   out.reserve(kTextBytes);

@@ -27,6 +27,10 @@ class Ulid {
   static Result<Ulid> parse(std::string_view text);
 
   std::string text() const;
+  // The same bytes as a UUID of version 8, of which six bits are not the id's.
+  std::string uuid() const;
+  // A UUID of something that is numbered within it: the last six bytes are the number's.
+  std::string uuid(std::uint64_t number) const;
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
   std::uint64_t time_ms() const;
   bool is_nil() const { return bytes_ == std::array<std::uint8_t, 16>{}; }

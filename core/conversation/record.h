@@ -224,7 +224,8 @@ Record write_run_begin(const RunBeginRecord& from);
 Result<RunBeginRecord> read_run_begin(const Record& from);
 
 struct RunEndRecord {
-  std::string run_id, outcome, error;  // outcome: stop, max_turns, error, cancelled, blocked
+  // outcome: stop, compacted, max_turns, refused, cut, empty, blocked, stopped, limit, cancelled, error
+  std::string run_id, outcome, error;
   std::uint32_t turns = 0;
 };
 Record write_run_end(const RunEndRecord& from);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/file.h"
+#include "core/base/ids.h"
 #include "tests/e2e/compaction_stage.h"
 
 namespace agentd::testing {
@@ -133,7 +134,14 @@ TEST_F(Checklist, CompactBoundaryEmission) {
             asked[0].root()["tokens"].uint_or(0));
   EXPECT_EQ(root["compact_metadata"]["pre_tokens"].uint_or(1),
             asked[0].root()["context"]["used"].uint_or(0));
-  EXPECT_EQ(root["uuid"].string_or("").size(), 26u);
+  const auto boundary = Ulid::parse(root["compact_metadata"]["id"].string_or(""));
+  ASSERT_TRUE(boundary);
+  EXPECT_EQ(root["uuid"].string_or(""), boundary->uuid());
+  const JsonView kept = root["compact_metadata"]["preserved_messages"];
+  EXPECT_EQ(kept["anchor_uuid"].string_or("").size(), 36u);
+  ASSERT_GT(kept["uuids"].size(), 0u);
+  EXPECT_EQ(kept["uuids"].at(0).string_or("").substr(0, 23), kept["anchor_uuid"].string_or("").substr(0, 23))
+      << "messages of one conversation";
   EXPECT_EQ(root["session_id"].string_or("?"),
             last_event(automatic, "run_started").root()["session_id"].string_or(""));
 

@@ -196,7 +196,7 @@ void Faults::expect_boundary(const JsonView& record, const JsonView& message, bo
   EXPECT_GE(record["duration_ms"].uint_or(0), fault_ == Fault::kNeverAnswers ? 1'000u : 0u);
   // The message that surfaces see says the same.
   const JsonView told = message["compact_metadata"];
-  EXPECT_EQ(message["uuid"].string_or("?"), record["id"].string_or(""));
+  EXPECT_EQ(told["id"].string_or("?"), record["id"].string_or(""));
   EXPECT_EQ(message["session_id"].string_or("?"), record["session_id"].string_or(""));
   for (const char* key : {"trigger", "method", "reason"})
     EXPECT_EQ(told[key].string_or("?"), record[key].string_or("")) << key;

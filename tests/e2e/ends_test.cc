@@ -220,6 +220,9 @@ TEST_P(ExitCodes, AreThoseOfThePage) {
   expect(5, code_of(command(), "- error: {kind: auth}\n"));
   expect(8, code_of(command({"--max-run-tokens", "1"})));
   expect(8, code_of(command({"--max-turns", "1", "--allow", "*"}), kTurns));
+  expect(9, code_of(command(), "- {text: No., stop_reason: refusal}\n"));
+  expect(10, code_of(command(), "- {text: Half, stop_reason: max_tokens}\n"));
+  expect(11, code_of(command(), "- text: ' '\n"));
   {
     Running first =
         program_.start(scripted({"run", "--follow", "--allow", "bash", "wait"},

@@ -294,7 +294,7 @@ TEST_F(Models, AConversationWithABlankAnswerGoesOn) {
     return Reply::stream(
         AnthropicWire().start().text({calls++ == 0 ? "\n\n" : "Well."}).finish("end_turn").bytes());
   });
-  ASSERT_EQ(run(server, {"run", "one"}).code, 0);
+  ASSERT_EQ(run(server, {"run", "one"}).code, 11);
   const Finished next = run(server, {"run", "--follow", "two"});
   EXPECT_EQ(next.code, 0) << next.err;
   EXPECT_EQ(run(server, {"compact", "--follow"}).code, 0);
@@ -388,7 +388,7 @@ TEST_F(Models, AnAnswerThatTheFullWindowCutsIsTold) {
   LoopbackServer server({Reply::stream(
       AnthropicWire().start().text({"Half"}).finish("model_context_window_exceeded").bytes())});
   const Finished ran = run(server, {"run", "--json", "hello"});
-  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.code, 10);
   EXPECT_NE(
       field(ran, "warning", "text").find("the answer was cut because the model's window is full"),
       std::string::npos)

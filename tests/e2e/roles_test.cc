@@ -122,7 +122,7 @@ TEST_F(Roles, SubagentsHaveAModelOfTheirOwn) {
 
 TEST_F(Roles, HooksJudgeASubagentsModel) {
   configure("agents: {enabled: true, model: work/qwen}\n");
-  hook("on: before_model_call\nguard: true\nwhen: model matches '^work/'\ndo: block\n");
+  hook("on: before_model_call\nguard: true\nwhen: provider == \"work\"\ndo: block\n");
   const Finished ran = program_.run({"run", "--allow", "task", "ask somebody"});
   EXPECT_EQ(ran.out, "Own.\n") << ran.err;
   EXPECT_EQ(asked_own(), 2u);

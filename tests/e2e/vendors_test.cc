@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
@@ -193,12 +194,61 @@ TEST_F(Vendors, AnotherOneIsAskedWhenTheFirstIsBusyAndHooksJudgeIt) {
   EXPECT_TRUE(has(log, R"("provider":"work","api":"chat","model":"model-x")")) << log;
   // A hook that lets no other vendor answer is asked about that one.
   ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
-  ASSERT_TRUE(write_file_atomically(
-      program_.home() + "/hooks/stay.yaml",
-      "on: before_model_call\nguard: true\nwhen: model matches '^work/'\ndo: block\n", 0600));
-  const Finished kept = program_.run({"run", "hello"});
-  EXPECT_EQ(kept.code, 3) << kept.err;
+  for (const char* const other : {"provider == \"work\"", "model == \"model-x\""}) {
+    ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/stay.yaml",
+                                      std::string("on: before_model_call\nguard: true\nwhen: '") + other +
+                                          "'\ndo: block\n",
+                                      0600));
+    const Finished kept = program_.run({"run", "hello"});
+    EXPECT_EQ(kept.code, 3) << other << kept.err;
+    EXPECT_EQ(server.requests().back().target, "/v1/messages") << other;
+    // As it is when that one is asked from the start.
+    EXPECT_EQ(program_.run({"run", "--model", "work/model-x", "hello"}).code, 3) << other;
+    EXPECT_EQ(server.requests().back().target, "/v1/messages") << other;
+  }
+}
+
+TEST_F(Vendors, EveryEventNamesTheModelThatIsAsked) {
+  LoopbackServer server([](const RecordedRequest& got) {
+    if (got.target == "/v1/messages")
+      return Reply::chunked({AnthropicWire().start().text({"Hi."}).finish("end_turn").bytes()});
+    return Reply::chunked({ChatWire().text({"Here."}).finish("stop").bytes()});
+  });
+  program_.set("ANTHROPIC_API_KEY=sk-a");
+  program_.set("ANTHROPIC_BASE_URL=" + server.url());
+  program_.config("providers: {work: {base_url: " + server.url() + "/v1}}\n");
+  ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
+  const std::string seen = program_.directory().file("seen");
+  const auto put = [&](const std::string& name, const std::string& yaml) {
+    ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/" + name, yaml, 0600));
+  };
+  put("choose.yaml", "on: before_model_call\ndo: {model: work/model-x}\n");
+  put("look.yaml",
+      "on: [before_model_call, after_model_call, agent_stop]\npriority: -5\nenvironment: {SEEN: " + seen +
+          "}\ncommand: 'cat >> \"$SEEN\"; echo >> \"$SEEN\"'\n");
+  ASSERT_EQ(program_.run({"run", "hello"}).code, 0);
+  std::string told;
+  const auto written = read_file(seen, 1 << 20);
+  ASSERT_TRUE(written);
+  for (const JsonDocument& one : json_lines(*written))
+    told += std::string(one.root()["event"].string_or("")) + " " + std::string(one.root()["provider"].string_or("")) +
+            "/" + std::string(one.root()["model"].string_or("")) + "\n";
+  EXPECT_EQ(told,
+            "before_model_call anthropic/claude-sonnet-5-5\nbefore_model_call work/model-x\n"
+            "after_model_call work/model-x\nagent_stop work/model-x\n");
+  // Blank is no model.
+  std::filesystem::remove(program_.home() + "/hooks/choose.yaml");
+  put("blank.yaml", "on: before_model_call\ndo: {model: ' '}\n");
+  const Finished blank = program_.run({"run", "hello"});
+  EXPECT_EQ(blank.code, 0) << blank.err;
+  EXPECT_TRUE(has(blank.err, "blank failed at before_model_call: it names no model")) << blank.err;
   EXPECT_EQ(server.requests().back().target, "/v1/messages");
+  // A guard hears of the vendor that a hook has chosen.
+  put("choose_again.yaml", "on: before_model_call\ndo: {model: work/model-x}\n");
+  put("stay.yaml", "on: before_model_call\nguard: true\nwhen: provider == \"work\"\ndo: block\n");
+  const std::size_t before = server.requests().size();
+  EXPECT_EQ(program_.run({"run", "hello"}).code, 3);
+  EXPECT_EQ(server.requests().size(), before);
 }
 
 TEST_F(Vendors, AServerWithoutAKeyGetsNone) {

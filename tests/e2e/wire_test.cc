@@ -244,7 +244,7 @@ TEST_F(Wire, AnAnswerThatIsCutIsToldWithTheLimitThatWasSent) {
   StrictServer server(
       {Reply::stream(AnthropicWire().start().text({"Half"}).finish("max_tokens").bytes())});
   const Finished ran = run(server, {"run", "go"});
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.code, 10) << ran.err;
   EXPECT_TRUE(has(server.whole_body(0), "\"max_tokens\":49152"));
   EXPECT_TRUE(has(ran.err, "was cut at the limit of 49,152 output tokens, thinking included"))
       << ran.err;
@@ -282,7 +282,7 @@ TEST_F(Wire, TheResultOfAPausedAnswerIsTheWholeOfIt) {
 TEST_F(Wire, AnAnswerThatIsPausedWithoutEndEndsTheRunAndIsTold) {
   StrictServer server(std::deque<Reply>(20, paused("and")));
   const Finished ran = run(server, {"run", "go"});
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.code, 10) << ran.err;
   EXPECT_EQ(server.count(), 8u);
   EXPECT_TRUE(has(ran.err,
                   "warning: the provider has paused the answer 8 times in a row, and the run stops here: "
@@ -299,7 +299,7 @@ TEST_F(Wire, AnAnswerThatSaysNothingIsTold) {
     if (blank) wire.text({" \n\n"});
     StrictServer server({Reply::stream(wire.finish("end_turn").bytes()), said("Here.")});
     const Finished ran = run(server, {"run", "go"});
-    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.code, 11) << ran.err;
     EXPECT_TRUE(has(ran.err, told)) << ran.err;
     const Finished next = run(server, {"run", "--result-only", "--follow", "well"});
     EXPECT_EQ(next.out, "Here.\n");
@@ -331,7 +331,7 @@ TEST_F(Wire, ACallOfAnAnswerThatEndedForAnUnknownReasonIsNotRun) {
                                          .bytes()),
                        said("Made.")});
   const Finished ran = run(server, {"run", "go"});
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.code, 10) << ran.err;
   EXPECT_FALSE(fs::exists(program_.project() + "/made"));
   EXPECT_TRUE(has(ran.out, "I begin.")) << ran.out;
   EXPECT_TRUE(has(ran.err, "ended the answer for a reason that agentd does not know, 'of_tomorrow")) << ran.err;

@@ -211,11 +211,12 @@ class RecordingEvents final : public EventSink {
  public:
   struct Told {
     RunEvent::Type type;
-    std::string text, detail, name, effect;
+    std::string text, detail, name, effect, reason;
   };
   void on_event(const RunEvent& event) override {
     told.push_back({event.type, std::string(event.text), std::string(event.detail), std::string(event.name),
-                    std::string(event.effect)});
+                    std::string(event.effect),
+                    std::string(event.reason)});
   }
   std::vector<Told> of(RunEvent::Type type) const {
     std::vector<Told> out;

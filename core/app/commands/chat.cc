@@ -228,7 +228,7 @@ class Chat {
     const auto report = talk_.session().run(request, signals_.next());
     talk_.settle();
     if (!report) return failed(report.error());
-    code_ = report->outcome == "max_turns" ? kExitLimit : kExitOk;
+    code_ = run_exit(report->outcome);
     if (!app_.surroundings().input_tty) talk_.footer(*report);
     if (request.compaction_run) tell_compaction(*report);
     if (const auto why = talk_.engine().recipe_failure()) code_ = app_.fail(kExitFailure, *why);
@@ -239,7 +239,7 @@ class Chat {
       app_.out().print(compacted_text(talk_.session().conversation_id(), *report.compaction));
     else if (report.compaction && report.compaction->outcome == AGENTD_RESULT_NOOP)
       app_.out().line("Nothing to compact: " + report.compaction->text);
-    else if (report.outcome != "compacted")
+    else if (report.outcome != RunOutcome::kCompacted)
       code_ = app_.fail(kExitProvider, "the conversation was not compacted, it is as it was");
   }
 

@@ -156,7 +156,10 @@ class PastEvents {
 
   Result<void> take_end(const StoredRecord& from) {
     AGENTD_TRY(const RunEndRecord end, read_run_end(from.record));
-    if (end.outcome != "stop") return {};
+    constexpr RunOutcome kAnswered[] = {RunOutcome::kStop, RunOutcome::kRefused, RunOutcome::kCut, RunOutcome::kEmpty};
+    const bool answered = std::any_of(std::begin(kAnswered), std::end(kAnswered),
+                                      [&](RunOutcome outcome) { return end.outcome == name_of(outcome); });
+    if (!answered) return {};
     JsonWriter out;
     begin(out, "agent_stop", from);
     out.member("response", last_text_);

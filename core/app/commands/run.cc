@@ -99,7 +99,7 @@ int tell_compaction(App& app, Talk& talk, const RunReport& report) {
   const std::string& id = talk.session().conversation_id();
   const CompactionReport done = report.compaction.value_or(CompactionReport{});
   const bool nothing = report.compaction && done.outcome == AGENTD_RESULT_NOOP;
-  if (!done.changed() && !nothing && report.outcome != "compacted")
+  if (!done.changed() && !nothing && report.outcome != RunOutcome::kCompacted)
     return app.fail(kExitProvider, "the conversation was not compacted, it is as it was");
   if (talk.style() == Talk::Style::kJson) app.out().line(compaction_json(id, done, false));
   if (talk.style() == Talk::Style::kTerminal && (done.changed() || nothing)) {
@@ -135,12 +135,12 @@ int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, c
   if (!request) return app.fail(kExitUsage, request.error().message);
   const auto report = talk.session().run(*request, cancel);
   if (!report) return ended(app, talk, report.error(), signals.caught());
-  // What no schema was held against is not printed where one is asked for.
-  const bool held = wanted.schema.empty() || report->outcome != "max_turns";
+  // An answer that was not held to its schema has no text.
+  const bool held = wanted.schema.empty() || !report->final_text.empty();
   if (talk.style() == Talk::Style::kResultOnly && held) app.out().line(neutral(report->final_text));
   talk.footer(*report);
   int code = tell_compaction(app, talk, *report);
-  if (code == kExitOk && report->outcome == "max_turns") code = kExitLimit;
+  if (code == kExitOk) code = run_exit(report->outcome);
   if (const auto failed = talk.engine().recipe_failure()) code = app.fail(kExitFailure, *failed);
   return code;
 }

@@ -240,7 +240,7 @@ class LegalAction : public Table {
     ASSERT_EQ(ended.size(), earlier + 1);
     EXPECT_EQ(ended.back().detail, "stopped");
     EXPECT_EQ(ended.back().name, "hook");
-    EXPECT_EQ(ended.back().text, "SAID by the hook");
+    EXPECT_EQ(ended.back().reason, "SAID by the hook");
     const bool before_the_model = is(AGENTD_EVENT_USER_MESSAGE_SEND) ||
                                   is(AGENTD_EVENT_BEFORE_MODEL_CALL) ||
                                   is(AGENTD_EVENT_CONTEXT_THRESHOLD);

@@ -87,8 +87,10 @@ TEST_F(Schemas, ARefusalIsNoValue) {
   model_.say("I would rather not.");
   model_.answers.back()->stop_reason = StopReason::kRefusal;
   const auto refused = ask();
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, RunError::Kind::kProvider);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->outcome, RunOutcome::kRefused);
+  EXPECT_EQ(refused->final_text, "");
+  EXPECT_EQ(model_.requests.size(), 1u) << "a refusal is not asked again";
 }
 
 TEST_F(Schemas, TheNextRunIsHeldToNone) {

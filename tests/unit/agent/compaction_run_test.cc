@@ -57,7 +57,7 @@ TEST_F(CompactionRun, IsOneRequestWhoseAnswerIsTheWholeView) {
   EXPECT_EQ(model_.requests[0].closing_text, "Summarise, says the recipe.\n\nfocus on the tests");
   EXPECT_TRUE(model_.requests[0].tools.empty());
   EXPECT_EQ(model_.requests[0].model, "m-1");
-  EXPECT_EQ(report->outcome, "compacted");
+  EXPECT_EQ(report->outcome, RunOutcome::kCompacted);
   ASSERT_TRUE(report->compaction);
   EXPECT_EQ(report->compaction->messages_before, 8u);
   EXPECT_EQ(report->compaction->messages_after, 1u);

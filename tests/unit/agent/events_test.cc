@@ -3,7 +3,10 @@
 // carries.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "core/base/bytes.h"
@@ -384,7 +387,7 @@ TEST(EventJson, IsOneLineWhateverItsTextsHold) {
     RunEvent event(static_cast<RunEvent::Type>(type));
     for (std::string_view* const text :
          {&event.session_id, &event.conversation_id, &event.run_id, &event.provider, &event.model,
-          &event.call_id, &event.name, &event.text, &event.detail, &event.effect, &event.agent_id,
+          &event.call_id, &event.name, &event.text, &event.detail, &event.effect, &event.reason, &event.agent_id,
           &event.agent_type})
       *text = kForged;
     event.boundary_json = boundary.text();
@@ -395,6 +398,46 @@ TEST(EventJson, IsOneLineWhateverItsTextsHold) {
     if (event.type == RunEvent::Type::kToolCall) event.text = input->text();
     expect_one_line(event_json(event), name_of(event.type));
   }
+}
+
+TEST(EventJson, HasTheMembersOfItsRowInTheTable) {
+  const Gauge gauge;
+  const Usage usage{.input = 1, .cost_nano_usd = 1, .unpriced = 1};
+  for (const EventShape& shape : event_shapes()) {
+    if (shape.type == RunEvent::Type::kCompactBoundary) continue;  // made whole by the compaction: json_events_test
+    RunEvent event(shape.type);
+    std::set<std::string> always{"type"}, all{"type"};
+    for (const auto members : {shared_members(), shape.members})
+      for (const EventMember& member : members) {
+        all.emplace(member.name);
+        if (member.always) always.emplace(member.name);
+      }
+    const auto members_of = [](const RunEvent& of) {
+      const auto read = JsonDocument::parse(event_json(of));
+      std::set<std::string> out;
+      for (std::size_t i = 0; read && i < read->root().size(); ++i) out.emplace(read->root().key_at(i));
+      return out;
+    };
+    if (always.contains("usage")) event.usage = &usage;
+    if (always.contains("context")) event.gauge = &gauge;
+    EXPECT_EQ(members_of(event), always) << shape.name;
+    for (std::string_view* const text : {&event.name, &event.detail, &event.effect, &event.reason, &event.agent_id})
+      *text = "x";
+    event.agent_depth = event.turn = 1;
+    event.duration_us = 1;
+    event.gauge = &gauge;
+    event.usage = &usage;
+    EXPECT_EQ(members_of(event), all) << shape.name;
+  }
+}
+
+TEST(Documents, TheJsonEventsPageIsTheTable) {
+  if (const char* const path = std::getenv("AGENTD_UPDATE_DOCS")) std::ofstream(path) << run_events_reference();
+  std::ifstream in(std::string(AGENTD_SOURCE_DIR) + "/docs/reference/json-events.md");
+  std::ostringstream page;
+  page << in.rdbuf();
+  EXPECT_EQ(page.str(), run_events_reference())
+      << "write it anew: AGENTD_UPDATE_DOCS=docs/reference/json-events.md unit_agent --gtest_filter=Documents.*";
 }
 
 }  // namespace

@@ -197,7 +197,7 @@ TEST_F(Run, TurnLimitEndsTheRun) {
   model_.ask_tools({{"bash", "{}"}}).ask_tools({{"bash", "{}"}}).say("never");
   const auto report = run("go");
   ASSERT_TRUE(report);
-  EXPECT_EQ(report->outcome, "max_turns");
+  EXPECT_EQ(report->outcome, RunOutcome::kMaxTurns);
   EXPECT_EQ(report->turns, 2u);
   EXPECT_EQ(model_.requests.size(), 2u);
   const auto warnings = events_.of(RunEvent::Type::kWarning);

@@ -37,7 +37,7 @@ TEST_F(AgentStop, HookSeesTheAnswerInTheView) {
   });
   open();
   model_.say("answer", Usage{10, 2, 0, 0, 0, 0});
-  EXPECT_EQ(run("go")->outcome, "stop");
+  EXPECT_EQ(run("go")->outcome, RunOutcome::kStop);
 }
 
 TEST_F(AgentStop, ContinueAddsAMessageAndTheRunGoesOn) {
@@ -92,7 +92,7 @@ TEST_F(AgentStop, BlockedContinuationEndsAGoodRunWell) {
   model_.say("one");
   const auto report = run("go");
   ASSERT_TRUE(report);
-  EXPECT_EQ(report->outcome, "stop");
+  EXPECT_EQ(report->outcome, RunOutcome::kStop);
   EXPECT_EQ(report->final_text, "one");
   EXPECT_EQ(read_run_end(log().back().record)->outcome, "stop");
   ASSERT_EQ(events_.of(RunEvent::Type::kWarning).size(), 1u);
@@ -129,7 +129,7 @@ TEST_F(AgentStop, BlockedContinuationAfterACompactionIsStillCompacted) {
   });
   open();
   model_.say("one").say("a summary");
-  EXPECT_EQ(run("go")->outcome, "compacted");
+  EXPECT_EQ(run("go")->outcome, RunOutcome::kCompacted);
 }
 
 TEST_F(AgentStop, ReplaceLeavesABoundaryAndTheNextRequestSeesOnlyTheNewView) {
@@ -151,7 +151,7 @@ TEST_F(AgentStop, ReplaceLeavesABoundaryAndTheNextRequestSeesOnlyTheNewView) {
   model_.say(std::string(4'000, 'x')).say("next");
   const auto report = run("go");
   ASSERT_TRUE(report);
-  EXPECT_EQ(report->outcome, "compacted");
+  EXPECT_EQ(report->outcome, RunOutcome::kCompacted);
   EXPECT_EQ(order, "after start ");
   EXPECT_EQ(events_.outcomes(), "applied");
   reopen();
@@ -167,7 +167,7 @@ TEST_F(AgentStop, ReplacementFromAnOlderRevisionIsRefused) {
   });
   open();
   model_.say(std::string(4'000, 'x'));
-  EXPECT_EQ(run("go")->outcome, "stop");
+  EXPECT_EQ(run("go")->outcome, RunOutcome::kStop);
   EXPECT_EQ(events_.outcomes(), "failed");
   EXPECT_NE(events_.of(RunEvent::Type::kCompactionOutcome)[0].text.find("revision"), std::string::npos);
   EXPECT_EQ(stored_view().rows().size(), 2u);
@@ -203,7 +203,7 @@ TEST_F(AgentStop, CompactEndsTheRunOnASummary) {
   });
   open();
   model_.say("one").say("a summary");
-  EXPECT_EQ(run("go")->outcome, "compacted");
+  EXPECT_EQ(run("go")->outcome, RunOutcome::kCompacted);
   ASSERT_EQ(model_.requests.size(), 2u);
   EXPECT_EQ(model_.requests[1].model, "m-small");
   EXPECT_EQ(model_.requests[1].purpose, "summary");
@@ -245,7 +245,7 @@ TEST_F(AgentStop, FailedCompactionLeavesTheViewAndIsNotCalledCompacted) {
   model_.say("one").fail(ModelErrorKind::kServer, "broken");
   const auto report = run("go");
   ASSERT_TRUE(report);
-  EXPECT_EQ(report->outcome, "stop");
+  EXPECT_EQ(report->outcome, RunOutcome::kStop);
   EXPECT_EQ(events_.outcomes(), "failed");
   EXPECT_EQ(stored_view().rows().size(), 2u);
 }
