@@ -2,9 +2,12 @@
 #include "core/account/account.h"
 
 #include <algorithm>
+#include <charconv>
 
+#include "core/base/base64.h"
 #include "core/base/bytes.h"
 #include "core/base/saturating.h"
+#include "core/conversation/rows.h"
 #include "core/model/reported_usage.h"
 #include "core/tokens/prices.h"
 
@@ -22,6 +25,41 @@ constexpr std::uint64_t kBookEveryNs = 60'000'000'000;
 // For what others have reserved of the day.
 constexpr Milliseconds kWaits[] = {Milliseconds(500),   Milliseconds(1'000), Milliseconds(2'000),
                                    Milliseconds(4'000), Milliseconds(8'000), Milliseconds(16'000)};
+
+// The most that a page of a document has been seen to cost: 3,000 tokens of text, and its picture
+// (Anthropic's guide to PDF support, 2026).
+constexpr std::uint64_t kPageTokens = 4'600;
+
+// The pages that a PDF says it has; 0 = its page tree is compressed, and nothing is said.
+std::uint64_t pages_of(std::string_view pdf) {
+  std::uint64_t most = 0, single = 0;
+  const auto after_blanks = [&](std::size_t at) {
+    return pdf.substr(std::min(pdf.find_first_not_of(" \t\r\n", at), pdf.size()));
+  };
+  for (std::size_t at = 0; (at = pdf.find("/Count", at)) != std::string_view::npos; at += 6) {
+    const std::string_view rest = after_blanks(at + 6);
+    std::uint64_t count = 0;
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), count).ec == std::errc()) most = std::max(most, count);
+  }
+  for (std::size_t at = 0; (at = pdf.find("/Type", at)) != std::string_view::npos; at += 5) {
+    const std::string_view rest = after_blanks(at + 5);
+    if (rest.starts_with("/Page") && !rest.starts_with("/Pages")) ++single;
+  }
+  return std::max(most, single);
+}
+
+// The most tokens that the documents of a request may come to; UINT64_MAX = nobody can say.
+std::uint64_t most_of_documents(const ModelRequest& request) {
+  std::uint64_t tokens = 0;
+  for (const agentd_message& row : request.messages)
+    for (std::uint32_t i = 0; i < row.blocks.count; ++i) {
+      const agentd_block& block = blocks_of(row)[i];
+      if (block.kind != AGENTD_BLOCK_DOCUMENT) continue;
+      const std::uint64_t pages = pages_of(from_base64(view_of(block.opaque)));
+      tokens = pages == 0 ? UINT64_MAX : saturating_add(tokens, saturating_multiply(pages, kPageTokens));
+    }
+  return tokens;
+}
 
 ModelError limit_error(std::string message) {
   ModelError error;
@@ -90,22 +128,22 @@ std::uint64_t Account::prompt_of(const ModelRequest& request) const {
 
 namespace {
 
-// The rest of a limit of which `gone` is spent or reserved. kDenied: the rest is less than `least`.
-Result<Amount> left_of(const Limits& limits, Amount gone, Amount least, const std::string& whose,
-                       std::string_view usd_key, std::string_view tokens_key) {
+// The rest of a run's limit of which `gone` is spent or reserved. kDenied: the rest is less than `least`.
+Result<Amount> left_of(const Limits& limits, Amount gone, Amount least) {
   const auto refusal = [&](const std::string& limit, const std::string& so_far, const std::string& next,
                            std::string_view key) {
-    return Error{Code::kDenied, whose + " budget of " + limit + " does not cover the next request: " + so_far +
+    return Error{Code::kDenied, "the run's budget of " + limit + " does not cover the next request: " + so_far +
                                     " is spent or reserved, and it may take " + next + "; raise " + std::string(key)};
   };
   Amount left{UINT64_MAX, UINT64_MAX};
   if (limits.nano_usd != 0) left.nano_usd = saturating_subtract(limits.nano_usd, gone.nano_usd);
   if (limits.tokens != 0) left.tokens = saturating_subtract(limits.tokens, gone.tokens);
   if (left.nano_usd < least.nano_usd)
-    return refusal(money_text(limits.nano_usd), money_text(gone.nano_usd), enough_text(least.nano_usd), usd_key);
+    return refusal(money_text(limits.nano_usd), money_text(gone.nano_usd), enough_text(least.nano_usd),
+                   "budget.run_usd (--max-cost)");
   if (left.tokens < least.tokens)
     return refusal(with_commas(limits.tokens) + " tokens", with_commas(gone.tokens), with_commas(least.tokens),
-                   tokens_key);
+                   "budget.run_tokens (--max-run-tokens)");
   return left;
 }
 
@@ -115,14 +153,8 @@ Result<Amount> Account::reserve_in_run(const Bill& bill, std::uint64_t output) {
   const std::lock_guard lock(mutex_);
   const Amount gone{saturating_add(spent_.total(), reserved_.tokens),
                     saturating_add(spent_.cost_nano_usd, reserved_.nano_usd)};
-  const Amount in_all{saturating_add(gone.tokens, limits_.before.tokens),
-                      saturating_add(gone.nano_usd, limits_.before.nano_usd)};
   const Amount least = bill.with(std::min(bill.least(), output));
-  AGENTD_TRY(const Amount of_run, left_of(limits_.run, gone, least, "the run's", "budget.run_usd (--max-cost)",
-                                          "budget.run_tokens (--max-run-tokens)"));
-  AGENTD_TRY(const Amount of_all, left_of(limits_.conversation, in_all, least, "the conversation's",
-                                          "budget.conversation_usd", "budget.conversation_tokens"));
-  const Amount left{std::min(of_run.tokens, of_all.tokens), std::min(of_run.nano_usd, of_all.nano_usd)};
+  AGENTD_TRY(const Amount left, left_of(limits_.run, gone, least));
   const Amount most = bill.with(std::min(output, bill.covered_by(left)));
   reserved_.tokens = saturating_add(reserved_.tokens, most.tokens);
   reserved_.nano_usd = saturating_add(reserved_.nano_usd, most.nano_usd);
@@ -143,9 +175,22 @@ Result<Amount> Account::reserve_in_day(const std::string& date, Amount least, Am
 Result<Account::Grant> Account::reserve(const Bill& bill, ModelSink& sink, const CancelToken& cancel) {
   Grant out;
   out.output = bill.output;
-  if (limits_.any()) {
+  if (limits_.run.any()) {
     AGENTD_TRY(out.run, reserve_in_run(bill, out.output));
     out.output = bill.covered_by(out.run);
+  }
+  if (limits_conversation()) {
+    auto granted = parts_.conversations->reserve(limits_.conversation, bill.with(std::min(bill.least(), out.output)),
+                                                 bill.with(out.output), limits_.before);
+    if (!granted) {
+      settle(out, {}, nullptr, false);
+      // Others are subagents, or runs that were killed: nothing is won by waiting.
+      if (granted.error().code == Code::kBusy) return Error{Code::kDenied, granted.error().message};
+      return granted.error();
+    }
+    out.conversation = *granted;
+    out.in_conversation = true;
+    out.output = std::min(out.output, bill.covered_by(*granted));
   }
   if (parts_.ledger == nullptr || !parts_.ledger->limits().any()) return out;
   const std::string today = date_of(parts_.clock.wall_ms());
@@ -199,6 +244,13 @@ void Account::settle(const Grant& grant, const Origin& from, const Usage* usage,
   const std::string date = grant.date.empty() ? date_of(parts_.clock.wall_ms()) : grant.date;
   std::vector<Spending> spent;
   if (usage != nullptr && metered) spent.push_back({from.provider, from.model, 1, *usage});
+  if (grant.in_conversation) {
+    std::vector<Spending> all;
+    if (usage != nullptr) all.push_back({from.provider, from.model, 1, *usage});
+    if (auto done = parts_.conversations->settle(limits_.conversation, grant.conversation, all); !done)
+      parts_.log.write(LogLevel::kError, "account",
+                       "what a request of the conversation has cost could not be booked: " + done.error().message);
+  }
   bool due = false;
   {
     const std::lock_guard lock(mutex_);
@@ -228,7 +280,8 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
   const bool day_has_limits = parts_.ledger != nullptr && parts_.ledger->limits().any();
   const bool day_limits_money = day_has_limits && parts_.ledger->limits().nano_usd != 0;
   const bool limits_money =
-      limits_.run.nano_usd != 0 || limits_.conversation.nano_usd != 0 || day_limits_money;
+      limits_.run.nano_usd != 0 || day_limits_money ||
+      (limits_conversation() && parts_.conversations->limits().nano_usd != 0);
   if (limits_money && !prices)
     return limit_error("no price is known for " + one_line(from.provider + "/" + from.model, 120) +
                        ", so a budget of money cannot hold: give its prices in models.yaml, or take "
@@ -236,10 +289,14 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
   ModelRequest bounded = request;
   bounded.retries = &retries_;
   Grant grant;
-  if (limits_.any() || day_has_limits) {
+  if (limits_.run.any() || limits_conversation() || day_has_limits) {
     Bill bill;
     const std::uint64_t prompt = prompt_of(request);
     bill.prompt = saturating_add(prompt, prompt / kPromptMargin);
+    // A prompt beyond the window is refused, and costs nothing.
+    if (const std::uint64_t documents = most_of_documents(request); documents != 0)
+      bill.prompt = std::max(bill.prompt, std::min(saturating_add(bill.prompt, documents),
+                                                   parts_.models.find(request.model).window));
     bill.output = request.max_output_tokens + request.thinking.room;
     if (prices) {
       const Rates& rates = prices->rates_of(bill.prompt);
@@ -268,9 +325,11 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
   }
   const std::string odd = drop_impossible_usage(from.provider, *answer);
   if (!odd.empty()) answer->note += (answer->note.empty() ? "" : "; ") + odd;
-  const bool reported = answer->usage && answer->usage->prompt_tokens() != 0;
   const Usage said = answer->usage.value_or(Usage{});
-  answer->spent = priced(reported || !metered ? said : completed(said, request, answer->message), prices);
+  const bool reported = answer->usage && said.prompt_tokens() != 0;
+  // A report of the prompt alone is half of one.
+  const bool whole = reported && (said.output != 0 || answer->message.blocks.empty());
+  answer->spent = priced(whole || !metered ? said : completed(said, request, answer->message), prices);
   if (reported) answer->usage = answer->spent;
   settle(grant, from, &answer->spent, metered);
   const std::uint64_t wished = request.max_output_tokens + request.thinking.room;

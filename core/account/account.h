@@ -42,22 +42,22 @@ struct AccountParts {
   const Clock& clock;
   Log& log;
   Sleeper& sleeper;
-  Ledger* ledger = nullptr;  // null: what is spent is booked nowhere, and no day has a limit
+  Ledger* ledger = nullptr;  // of days; null: what is spent is booked nowhere, and no day has a limit
+  Ledger* conversations = nullptr;  // null: no conversation has a limit
 };
 
 // The most that one account may spend.
 struct AccountLimits {
-  Limits run{};           // all of it
-  Limits conversation{};  // with what the conversation had spent before
-  Amount before{};
-  bool any() const { return run.any() || conversation.any(); }
+  Limits run{};              // all of it
+  std::string conversation;  // its id, the key of its row in the ledger of conversations
+  Amount before{};           // what its log says that it had spent before
 };
 
 class Account final : public ModelProvider {
  public:
   // `retries`: of all requests together.
   explicit Account(const AccountParts& parts, AccountLimits limits, std::uint32_t retries = RetryBudget::kUsual)
-      : parts_(parts), limits_(limits), retries_(retries) {}
+      : parts_(parts), limits_(std::move(limits)), retries_(retries) {}
   ~Account() override;
 
   std::string_view name() const override { return parts_.provider.name(); }
@@ -81,10 +81,12 @@ class Account final : public ModelProvider {
   // The reservation of one request.
   struct Grant {
     std::uint64_t output = 0;  // tokens that the answer may have
-    Amount run{}, day{};
+    Amount run{}, conversation{}, day{};
+    bool in_conversation = false;  // something is reserved of it
     std::string date;          // of `day`; empty = nothing was
   };
   Result<Grant> reserve(const Bill& bill, ModelSink& sink, const CancelToken& cancel);
+  bool limits_conversation() const { return parts_.conversations != nullptr && parts_.conversations->limits().any(); }
   Result<Amount> reserve_in_day(const std::string& date, Amount least, Amount most, ModelSink& sink,
                                 const CancelToken& cancel);
   Result<Amount> reserve_in_run(const Bill& bill, std::uint64_t output);

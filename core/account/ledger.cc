@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 #include "core/base/bytes.h"
 #include "core/base/saturating.h"
@@ -14,7 +15,6 @@ namespace agentd {
 namespace {
 
 // A plugin has its space under its id, which holds no white space (manifest.cc).
-constexpr std::string_view kSpace = "agentd spending";
 // A swap fails only when another one has succeeded.
 constexpr int kSwapsMax = 100'000;
 // Models of one day that have a row; the others share one without a name.
@@ -36,12 +36,6 @@ std::string write_day(const DayAccount& day) {
   return std::string(out.text());
 }
 
-Error damaged(const std::string& date) {
-  return {Code::kCorrupt, "the account of " + date +
-                              " in the store is damaged, and no limit of the day can hold: take budget.day_usd and "
-                              "budget.day_tokens out of the configuration for that day"};
-}
-
 // Every figure is a whole number that is not negative.
 bool has_good_figures(JsonView object) {
   for (std::size_t i = 0; i < object.size(); ++i)
@@ -51,17 +45,17 @@ bool has_good_figures(JsonView object) {
   return true;
 }
 
-Result<DayAccount> read_day(const std::string& date, std::string_view json) {
+// Nothing when the row is damaged.
+std::optional<DayAccount> read_day(const std::string& date, std::string_view json) {
   const auto document = JsonDocument::parse(json);
-  if (!document || !document->root()["spent"].is_array())
-    return damaged(date);
+  if (!document || !document->root()["spent"].is_array()) return std::nullopt;
   const JsonView root = document->root();
-  if (!has_good_figures(root)) return damaged(date);
+  if (!has_good_figures(root)) return std::nullopt;
   DayAccount out{date, {root["reserved_tokens"].uint_or(0), root["reserved_nano_usd"].uint_or(0)}};
   const JsonView spent = root["spent"];
   for (std::size_t i = 0; i < spent.size(); ++i) {
     const JsonView one = spent.at(i);
-    if (!one["model"].is_string() || !has_good_figures(one)) return damaged(date);
+    if (!one["model"].is_string() || !has_good_figures(one)) return std::nullopt;
     out.spent.push_back({std::string(one["provider"].string_or({})), std::string(one["model"].string_or({})),
                          one["requests"].uint_or(0), read_usage_json(one)});
   }
@@ -87,7 +81,21 @@ std::uint64_t left_of(std::uint64_t limit, std::uint64_t gone) {
   return limit == 0 ? UINT64_MAX : saturating_subtract(limit, gone);
 }
 
+// Brings the row up to what is known to be spent.
+void bring_up(DayAccount& day, Amount known) {
+  const Amount gone = day.total();
+  const Amount missing{saturating_subtract(known.tokens, gone.tokens),
+                       saturating_subtract(known.nano_usd, gone.nano_usd)};
+  if (missing.tokens == 0 && missing.nano_usd == 0) return;
+  book(day, {{}, {}, 0, Usage{.input = missing.tokens, .cost_nano_usd = missing.nano_usd}});
+}
+
 }  // namespace
+
+const LedgerKind kDays{"agentd spending", "today's", " since midnight (UTC)", ", or go on tomorrow",
+                       "budget.day_usd", "budget.day_tokens"};
+const LedgerKind kConversations{"agentd spending of conversations", "the conversation's", "", "",
+                                "budget.conversation_usd", "budget.conversation_tokens"};
 
 std::string date_of(std::int64_t wall_ms) {
   using namespace std::chrono;
@@ -108,13 +116,28 @@ Amount DayAccount::total() const {
 }
 
 Result<Ledger::Row> Ledger::read(const std::string& date) const {
-  auto stored = store_.get_key(kSpace, date);
+  auto stored = store_.get_key(kind_.space, date);
   if (!stored) {
     if (stored.error().code == Code::kNotFound) return Row{{date}, 0};
     return stored.error();
   }
-  AGENTD_TRY(DayAccount day, read_day(date, stored->value));
-  return Row{std::move(day), stored->version};
+  auto day = read_day(date, stored->value);
+  if (!day) return damaged(date);
+  return Row{std::move(*day), stored->version};
+}
+
+Error Ledger::damaged(const std::string& date) const {
+  return {Code::kCorrupt, "the account of " + date + " in the store is damaged, and " + std::string(kind_.whose) +
+                              " limit cannot hold: take " + std::string(kind_.usd_key) + " and " +
+                              std::string(kind_.tokens_key) + " out of the configuration to go on without"};
+}
+
+Result<void> Ledger::forget(const std::string& date) {
+  KeyOp remove;
+  remove.key = date;
+  remove.kind = KeyOp::Kind::kErase;
+  if (auto done = store_.commit_keys(kind_.space, {&remove, 1}); !done) return done.error();
+  return {};
 }
 
 Result<void> Ledger::write(const Row& row) {
@@ -122,14 +145,15 @@ Result<void> Ledger::write(const Row& row) {
   put.key = row.day.date;
   put.value = write_day(row.day);
   put.expect = row.version == 0 ? KeyOp::kAbsent : row.version;
-  auto done = store_.commit_keys(kSpace, {&put, 1});
+  auto done = store_.commit_keys(kind_.space, {&put, 1});
   if (!done) return done.error();
   return {};
 }
 
-Result<Amount> Ledger::reserve(const std::string& date, Amount least, Amount most) {
+Result<Amount> Ledger::reserve(const std::string& date, Amount least, Amount most, Amount known) {
   for (int swap = 0; swap < kSwapsMax; ++swap) {
     AGENTD_TRY(Row row, read(date));
+    bring_up(row.day, known);
     const Amount gone = row.day.total();
     const Amount left{left_of(limits_.tokens, gone.tokens), left_of(limits_.nano_usd, gone.nano_usd)};
     const Amount spent{saturating_subtract(gone.tokens, row.day.reserved.tokens),
@@ -137,18 +161,18 @@ Result<Amount> Ledger::reserve(const std::string& date, Amount least, Amount mos
     const bool others = left_of(limits_.tokens, spent.tokens) >= least.tokens &&
                         left_of(limits_.nano_usd, spent.nano_usd) >= least.nano_usd;
     const auto refusal = [&](const std::string& limit, const std::string& so_far, const std::string& next,
-                             const char* key) {
+                             std::string_view key) {
       return Error{others ? Code::kBusy : Code::kDenied,
-                   "today's budget of " + limit + " does not cover the next request: " + so_far +
-                       " is spent or reserved since midnight (UTC), and it may take " + next + "; raise " + key +
-                       ", or go on tomorrow"};
+                   std::string(kind_.whose) + " budget of " + limit + " does not cover the next request: " + so_far +
+                       " is spent or reserved" + std::string(kind_.since) + ", and it may take " + next + "; raise " +
+                       std::string(key) + std::string(kind_.otherwise)};
     };
     if (left.nano_usd < least.nano_usd)
       return refusal(money_text(limits_.nano_usd), money_text(gone.nano_usd), enough_text(least.nano_usd),
-                     "budget.day_usd");
+                     kind_.usd_key);
     if (left.tokens < least.tokens)
       return refusal(with_commas(limits_.tokens) + " tokens", with_commas(gone.tokens), with_commas(least.tokens),
-                     "budget.day_tokens");
+                     kind_.tokens_key);
     const Amount granted{std::min(most.tokens, left.tokens), std::min(most.nano_usd, left.nano_usd)};
     row.day.reserved.tokens = saturating_add(row.day.reserved.tokens, granted.tokens);
     row.day.reserved.nano_usd = saturating_add(row.day.reserved.nano_usd, granted.nano_usd);
@@ -173,7 +197,7 @@ Result<void> Ledger::settle(const std::string& date, Amount reserved, std::span<
 }
 
 Result<Days> Ledger::days(std::string_view first) const {
-  AGENTD_TRY(const std::vector<StoredKey> keys, store_.scan_keys(kSpace, "", "", kDaysMax));
+  AGENTD_TRY(const std::vector<StoredKey> keys, store_.scan_keys(kind_.space, "", "", kDaysMax));
   Days out;
   for (const StoredKey& key : keys) {
     if (key.key < first) continue;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// ledger.h - what each day has cost, by model: one row of the store for a day, for all processes.
+// ledger.h - what each day, and each conversation under a limit, has cost, by model: a row of the store for all
+// processes.
 //
-// A day is one of UTC, as vendors bill. The row of a day holds what was spent and what is reserved for
-// requests that are under way; it changes by compare-and-swap, so that any number of sessions in any
-// number of processes cannot spend more than the day's limit together. What a process had reserved when
-// it was killed stays reserved until the day is over: what its request has cost is not known, and it
-// cannot have been more.
+// A day is one of UTC, as vendors bill. A row holds what was spent and what is reserved for requests that are under
+// way; it changes by compare-and-swap, so that any number of sessions in any number of processes cannot spend more
+// than its limit together. What a process had reserved when it was killed stays reserved, until the day is over or the
+// conversation is deleted: what its request has cost is not known, and it cannot have been more.
 //
 // Threading: thread-safe.
 
@@ -43,7 +43,7 @@ struct Spending {
 };
 
 struct DayAccount {
-  std::string date;             // YYYY-MM-DD
+  std::string date;             // YYYY-MM-DD, or the conversation's id
   Amount reserved{};            // for requests under way, and for those whose process was killed
   std::vector<Spending> spent{};  // by provider and model, in the order of their first request
 
@@ -59,20 +59,34 @@ struct Days {
 // The day of UTC, YYYY-MM-DD.
 std::string date_of(std::int64_t wall_ms);
 
+// Rows of one kind: where they stand, and how they are spoken of.
+struct LedgerKind {
+  std::string_view space;      // of the store's keys
+  std::string_view whose;      // "today's"
+  std::string_view since;      // " since midnight (UTC)"
+  std::string_view otherwise;  // ", or go on tomorrow"
+  std::string_view usd_key, tokens_key;
+};
+extern const LedgerKind kDays, kConversations;
+
 class Ledger {
  public:
-  // The store outlives this.
-  Ledger(Store& store, Limits day) : store_(store), limits_(day) {}
+  // The store outlives this. `limits`: of each row.
+  Ledger(Store& store, Limits limits, const LedgerKind& kind = kDays)
+      : store_(store), limits_(limits), kind_(kind) {}
 
   const Limits& limits() const { return limits_; }
 
-  // Sets aside between `least` and `most` of what the day has left, as much as it has. kDenied, with a
-  // sentence: less than `least` is left; kBusy: it would be, but others have reserved it. kUnavailable,
-  // kCorrupt: the store failed, or holds a row that cannot be read; nothing is reserved.
-  Result<Amount> reserve(const std::string& date, Amount least, Amount most);
+  // Sets aside between `least` and `most` of what the row has left, as much as it has. `known`: what is known to be
+  // spent; a row that says less is brought up to it. kDenied, with a sentence: less than `least` is left; kBusy: it
+  // would be, but others have reserved it. kUnavailable, kCorrupt: the store failed, or holds a row that cannot be
+  // read; nothing is reserved.
+  Result<Amount> reserve(const std::string& date, Amount least, Amount most, Amount known = {});
   // Gives back what was reserved on `date`, and books what was spent instead.
   Result<void> settle(const std::string& date, Amount reserved, std::span<const Spending> spent);
-  // The days from `first` on that have a row.
+  // Takes the row out; fine when there is none.
+  Result<void> forget(const std::string& date);
+  // The rows from `first` on.
   Result<Days> days(std::string_view first) const;
 
  private:
@@ -84,8 +98,11 @@ class Ledger {
   // kConflict: somebody else has changed it since it was read.
   Result<void> write(const Row& row);
 
+  Error damaged(const std::string& date) const;
+
   Store& store_;
   const Limits limits_;
+  const LedgerKind& kind_;
 };
 
 }  // namespace agentd

@@ -58,7 +58,6 @@ struct AgentOptions {
   ThinkingWish thinking{};
   std::uint32_t max_turns = 0;   // of each agent of a run; 0 = no limit
   Limits run_limits{};           // for a run and all who work for it
-  Limits conversation_limits{};  // for all runs of a conversation
   std::uint32_t retries_per_run = RetryBudget::kUsual;
   std::string summary_model;     // empty = the model table's cheap one
   std::uint64_t summary_tokens = 4096;  // a summary may have; below 2^32
@@ -94,6 +93,7 @@ struct AgentParts {
   // chosen: it may publish others. Empty = they stay what they are.
   std::function<void()> refresh{};
   Ledger* ledger = nullptr;      // of the days; null: what is spent is booked nowhere
+  Ledger* conversations = nullptr;  // with the limits of each; null: they have none
 };
 
 // Why a run, a compaction or a session ended without success, with the exit code's class.

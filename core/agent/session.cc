@@ -132,7 +132,7 @@ void SessionImpl::flush_receipts() {
 
 AccountLimits SessionImpl::account_limits() const {
   const Usage& before = conversation_->usage();
-  return {options_.run_limits, options_.conversation_limits, {before.total(), before.cost_nano_usd}};
+  return {options_.run_limits, conversation_->id(), {before.total(), before.cost_nano_usd}};
 }
 
 std::shared_ptr<Account> SessionImpl::account() const {

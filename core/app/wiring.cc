@@ -301,12 +301,14 @@ class EngineImpl final : public Engine {
   Result<void, Failure> open() {
     const Limits day = limits_of("day");
     if (!options_.save) store_ = make_memory_store(app_.clock());
+    if (store_ != nullptr) conversations_.emplace(*store_, limits_of("conversation"), kConversations);
     // A conversation that is not kept is paid for all the same: under a limit of the day it is booked.
     if (!options_.save && !day.any()) return {};
     auto store = open_store(home_, true, app_.clock());
     if (!store) return Failure{kExitStore, store.error().message};
     (options_.save ? store_ : spending_store_) = std::move(*store);
     ledger_.emplace(options_.save ? *store_ : *spending_store_, day);
+    if (!conversations_) conversations_.emplace(*store_, limits_of("conversation"), kConversations);
     return {};
   }
 
@@ -338,7 +340,6 @@ class EngineImpl final : public Engine {
     out.thinking = thinking_wish(config_);
     out.max_turns = static_cast<std::uint32_t>(config_.whole("max_turns"));
     out.run_limits = limits_of("run");
-    out.conversation_limits = limits_of("conversation");
     out.retries_per_run = static_cast<std::uint32_t>(config_.whole("network.retries_per_run"));
     out.summary_model = real_model_of(config_.text("compaction.model"));
     out.summary_tokens = config_.whole("compaction.summary_tokens");
@@ -398,7 +399,8 @@ class EngineImpl final : public Engine {
                      options_.trace_hooks,
                      [this](std::string_view hook) { return hook_kind(hook); },
                      [this] { refresh_hooks(); },
-                     ledger_ ? &*ledger_ : nullptr};
+                     ledger_ ? &*ledger_ : nullptr,
+                     conversations_ ? &*conversations_ : nullptr};
     AgentOptions all = agent_options(std::move(*system), std::move(instructions));
     auto subagents = subagent_options(all);
     if (!subagents) return usage(subagents.error());
@@ -648,7 +650,7 @@ class EngineImpl final : public Engine {
   std::unique_ptr<ModelProvider> provider_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Store> spending_store_;  // null: what is spent is booked in store_, if anywhere
-  std::optional<Ledger> ledger_;
+  std::optional<Ledger> ledger_, conversations_;
   std::unique_ptr<Log> log_;
   Project project_;
   std::optional<RecipeBook> recipes_;

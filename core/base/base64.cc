@@ -26,14 +26,15 @@ bool is_base64(std::string_view text) {
   });
 }
 
-std::string base64_head(std::string_view text) {
-  const std::string_view head = text.substr(0, 16);
-  std::string out(12, '\0');
+std::string from_base64(std::string_view text) {
+  std::string out(text.size() / 4 * 3, '\0');
   const int length =
       ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                        reinterpret_cast<const unsigned char*>(head.data()), static_cast<int>(head.size()));
+                        reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   out.resize(static_cast<std::size_t>(std::max(length, 0)));
   return out;
 }
+
+std::string base64_head(std::string_view text) { return from_base64(text.substr(0, 16)); }
 
 }  // namespace agentd

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "core/account/ledger.h"
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/conversations.h"
@@ -143,6 +144,8 @@ int delete_command(App& app, const Arguments& arguments) {
   }
   const auto removed = found->store->remove(found->id);
   if (!removed) return app.fail(store_exit(removed.error()), removed.error().message);
+  if (auto forgotten = Ledger(*found->store, {}, kConversations).forget(found->id.text()); !forgotten)
+    return app.fail(store_exit(forgotten.error()), forgotten.error().message);
   app.out().confirm("deleted " + info->id + "\n");
   return kExitOk;
 }

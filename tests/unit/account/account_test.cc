@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "core/account/account.h"
+#include "core/base/base64.h"
+#include "core/base/bytes.h"
 #include "tests/support/model_fakes.h"
 
 namespace agentd::testing {
@@ -167,17 +169,82 @@ TEST_F(AccountTest, WhatIsUnderWayCountsAsSpent) {
 
 TEST_F(AccountTest, AConversationThatGoesOnHasWhatIsLeft) {
   provider_.says("hi", Usage{.input = 900, .output = 100});
-  const AccountParts parts{provider_, models_, estimator_, clock_, log_, sleeper_};
-  Account fresh(parts, {.conversation = {.tokens = 10'000}});
+  Ledger conversations(*store_, {.tokens = 10'000}, kConversations);
+  const AccountParts parts{provider_, models_, estimator_, clock_, log_, sleeper_, nullptr, &conversations};
+  Account fresh(parts, {.conversation = "c1"});
   ASSERT_TRUE(ask(fresh, 100'000));
   EXPECT_EQ(provider_.outputs.back(), 9'000u);
-  Account resumed(parts, {.conversation = {.tokens = 10'000}, .before = {.tokens = 5'000}});
+  Account resumed(parts, {.conversation = "c1"});
   ASSERT_TRUE(ask(resumed, 100'000));
-  EXPECT_EQ(provider_.outputs.back(), 4'000u);
-  Account spent(parts, {.conversation = {.tokens = 10'000}, .before = {.tokens = 9'000}});
+  EXPECT_EQ(provider_.outputs.back(), 8'000u);
+  Account known(parts, {.conversation = "c2", .before = {.tokens = 5'000}});
+  ASSERT_TRUE(ask(known, 100'000));
+  EXPECT_EQ(provider_.outputs.back(), 4'000u) << "what its log knows of, from before there was a limit";
+  Account spent(parts, {.conversation = "c3", .before = {.tokens = 9'000}});
   EXPECT_EQ(refusal(spent),
             "the conversation's budget of 10,000 tokens does not cover the next request: 9,000 is spent or reserved, "
             "and it may take 2,000; raise budget.conversation_tokens");
+}
+
+TEST_F(AccountTest, AConversationPaysForWhatNobodyReports) {
+  provider_.says(std::string(4'000, 'x'), std::nullopt);
+  Ledger conversations(*store_, {.tokens = 10'000}, kConversations);
+  const AccountParts parts{provider_, models_, estimator_, clock_, log_, sleeper_, nullptr, &conversations};
+  int runs = 0;
+  for (; runs < 50; ++runs)
+    if (Account run(parts, {.conversation = "c1"}); !ask(run)) break;
+  EXPECT_GT(runs, 1);
+  EXPECT_LE(runs, 6) << "of 1,800 tokens each";
+}
+
+TEST_F(AccountTest, WhatAKilledRunHadReservedOfItsConversationStaysReserved) {
+  provider_.says("hi", Usage{.input = 900, .output = 100});
+  Ledger conversations(*store_, {.tokens = 10'000}, kConversations);
+  ASSERT_TRUE(conversations.reserve("c1", {5'000, 0}, {5'000, 0}));  // by a process that is no more
+  const AccountParts parts{provider_, models_, estimator_, clock_, log_, sleeper_, nullptr, &conversations};
+  Account next(parts, {.conversation = "c1"});
+  ASSERT_TRUE(ask(next, 100'000));
+  EXPECT_EQ(provider_.outputs.back(), 4'000u);
+  EXPECT_TRUE(waits_.empty()) << "nothing is won by waiting";
+  ASSERT_TRUE(conversations.forget("c1"));
+  Account fresh(parts, {.conversation = "c1"});
+  ASSERT_TRUE(ask(fresh, 100'000));
+  EXPECT_EQ(provider_.outputs.back(), 9'000u);
+}
+
+TEST_F(AccountTest, TheMostThatADocumentCanCostGoesByItsPages) {
+  provider_.says("hi", Usage{.input = 900, .output = 100});
+  const auto may_cost = [&](const std::string& pdf) {
+    TestRequest request;
+    Message message = Message::of_text(Role::kUser, "read it");
+    Block document;
+    document.kind = BlockKind::kDocument;
+    document.name = "application/pdf";
+    document.opaque = base64(pdf);
+    message.blocks.push_back(std::move(document));
+    request.add(message);
+    request.value().model = "claude-sonnet-5-5";
+    request.value().prompt_tokens = 800;
+    request.value().max_output_tokens = 1'000;
+    Account mine = account({.tokens = 2});
+    RecordingSink sink;
+    const auto answer = mine.complete(request.value(), sink, {}, {});
+    return answer ? std::string() : answer.error().message;
+  };
+  EXPECT_NE(may_cost("%PDF-1.4 /Type /Pages /Count 40").find("it may take 186,000;"), std::string::npos)
+      << may_cost("%PDF-1.4 /Type /Pages /Count 40");
+  EXPECT_NE(may_cost("%PDF-1.4 /Type/Page /Type /Page").find("it may take 11,200;"), std::string::npos);
+  const std::string window = with_commas(models_.find("claude-sonnet-5-5").window + 1'000);
+  EXPECT_NE(may_cost("%PDF-1.7 all is compressed").find("it may take " + window + ";"), std::string::npos)
+      << may_cost("%PDF-1.7 all is compressed");
+}
+
+TEST_F(AccountTest, AReportOfThePromptAloneIsHalfOfOne) {
+  provider_.says(std::string(4'000, 'x'), Usage{.input = 900});
+  Account mine = account({});
+  ASSERT_TRUE(ask(mine));
+  EXPECT_EQ(mine.spent().input, 900u);
+  EXPECT_GE(mine.spent().output, 1'000u);
 }
 
 TEST_F(AccountTest, ThinkingIsBoundedWithTheAnswer) {
