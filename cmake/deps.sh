@@ -13,6 +13,7 @@ packages=(
 )
 if [ -n "${CI:-}" ]; then
   packages+=(nodejs)  # so are hooks of its tests
+  packages+=(json-schema-test-suite libtest-json-schema-acceptance-perl)  # what schemas are held to
   packages+=(clang tcc rustc ccache curl binutils pkgconf abigail-tools
     gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix)
 fi
