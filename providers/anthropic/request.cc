@@ -16,6 +16,9 @@ constexpr std::uint64_t kThinkingTokensMin = 1024;
 // Stands for a message that one of the user is needed in place of.
 constexpr std::string_view kNoText = "(no text)";
 
+// The vendor states no length.
+constexpr std::size_t kCallIdMax = 200;
+
 bool sendable(const agentd_block& block) {
   switch (static_cast<BlockKind>(block.kind)) {
     case BlockKind::kText: return !is_blank(full_text(block));
@@ -120,13 +123,9 @@ class Writer {
     if (tools.empty()) return {};
     out_.key("tools").begin_array();
     for (const ToolSpec& tool : tools) {
-      AGENTD_TRY_VOID(check_schema(tool));
+      AGENTD_TRY(const std::string schema, wire_schema(tool, SchemaForm::kObject));
       out_.begin_object().member("name", tool.name).optional("description", tool.description);
-      out_.key("input_schema");
-      if (tool.input_schema_json.empty())
-        out_.begin_object().member("type", "object").end_object();
-      else
-        out_.raw(tool.input_schema_json);
+      out_.key("input_schema").raw(schema);
       if (&tool == &tools.back()) cache_mark();
       out_.end_object();
     }
@@ -223,9 +222,11 @@ class Writer {
     out_.end_object();
   }
 
+  static std::string id_of(const agentd_block& block) { return wire_call_id(view_of(block.call_id), kCallIdMax); }
+
   void write_tool_use(const agentd_block& block, bool mark) {
-    out_.begin_object().member("type", "tool_use").member("id", view_of(block.call_id));
-    out_.member("name", view_of(block.name)).key("input");
+    out_.begin_object().member("type", "tool_use").member("id", id_of(block));
+    out_.member("name", wire_name(view_of(block.name))).key("input");
     const std::string_view input = view_of(block.json);
     if (input.empty() || looks_like_object(input))
       out_.raw(input.empty() ? "{}" : input);
@@ -236,7 +237,7 @@ class Writer {
   }
 
   void write_tool_result(const agentd_block& block, bool mark) {
-    out_.begin_object().member("type", "tool_result").member("tool_use_id", view_of(block.call_id));
+    out_.begin_object().member("type", "tool_result").member("tool_use_id", id_of(block));
     const auto parts = part_span(block);
     const bool blank = is_blank(full_text(block));
     if (std::none_of(parts.begin(), parts.end(), sendable)) {

@@ -1,12 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "providers/common/wire.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+
 #include "core/base/bytes.h"
+#include "core/base/hash.h"
 #include "core/codec/json.h"
 
-#include <algorithm>
-
 namespace agentd {
+namespace {
+
+constexpr std::size_t kNameMax = 64;
+constexpr std::size_t kOwnIdDigits = 32;
+constexpr std::array<std::string_view, 5> kNotAtTheTop{"oneOf", "anyOf", "allOf", "enum", "not"};
+
+bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
+bool begins_a_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+bool is_taken_by_all(JsonView schema, SchemaForm form) {
+  return schema["type"].string_or("") == "object" &&
+         (form == SchemaForm::kObject || schema["properties"].is_object()) &&
+         std::none_of(kNotAtTheTop.begin(), kNotAtTheTop.end(),
+                      [&](std::string_view word) { return schema[word].exists(); });
+}
+
+std::string made_acceptable(JsonView schema, SchemaForm form) {
+  JsonWriter out;
+  out.begin_object().member("type", "object");
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    const std::string_view key = schema.key_at(i);
+    const bool own = key == "type" || (key == "properties" && !schema.at(i).is_object()) ||
+                     std::find(kNotAtTheTop.begin(), kNotAtTheTop.end(), key) != kNotAtTheTop.end();
+    if (!own) out.key(key).value(schema.at(i));
+  }
+  if (form == SchemaForm::kProperties && !schema["properties"].is_object())
+    out.key("properties").begin_object().end_object();
+  out.end_object();
+  return std::string(out.text());
+}
+
+}  // namespace
 
 bool is_text(const agentd_block& block) {
   return block.kind == AGENTD_BLOCK_TEXT && !is_blank(full_text(block));
@@ -17,12 +52,27 @@ bool is_media(const agentd_block& block) {
 bool is_call(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_USE; }
 bool is_result(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_RESULT; }
 
-Result<void> check_schema(const ToolSpec& tool) {
-  if (tool.input_schema_json.empty()) return {};
+Result<std::string> wire_schema(const ToolSpec& tool, SchemaForm form) {
+  if (tool.input_schema_json.empty()) return made_acceptable({}, form);
   const auto schema = JsonDocument::parse(tool.input_schema_json);
-  if (schema && schema->root().is_object()) return {};
-  return Error{Code::kInvalid, "the input schema of tool '" + one_line(tool.name, 80) + "' from " +
-                                   one_line(tool.origin, 80) + " is not a JSON object"};
+  if (!schema || !schema->root().is_object())
+    return Error{Code::kInvalid, "the input schema of tool '" + one_line(tool.name, 80) + "' from " +
+                                     one_line(tool.origin, 80) + " is not a JSON object"};
+  return is_taken_by_all(schema->root(), form) ? tool.input_schema_json : made_acceptable(schema->root(), form);
+}
+
+std::string wire_name(std::string_view name) {
+  std::string out(name.substr(0, kNameMax));
+  if (out.empty()) return "unnamed";
+  for (char& c : out)
+    if (!is_name_character(c)) c = '_';
+  if (!begins_a_name(out[0])) out = "_" + out.substr(0, kNameMax - 1);
+  return out;
+}
+
+std::string wire_call_id(std::string_view id, std::size_t most) {
+  if (!id.empty() && id.size() <= most && std::all_of(id.begin(), id.end(), is_name_character)) return std::string(id);
+  return "call_" + hex(sha256(id)).substr(0, kOwnIdDigits);
 }
 
 std::string data_url(const agentd_block& media) {

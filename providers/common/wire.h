@@ -37,9 +37,20 @@ bool is_media(const agentd_block& block);  // an image or a document
 bool is_call(const agentd_block& block);
 bool is_result(const agentd_block& block);
 
-// Schemas come from plugins and servers: a bad one must not spoil the whole body. kInvalid, with the
-// tool's name and origin, unless the schema is empty or a JSON object.
-Result<void> check_schema(const ToolSpec& tool);
+// The schema of a tool's input as all vendors take it: of the type object, without oneOf, anyOf, allOf, enum and
+// not at its top, and with properties where it is so asked for; as it came where it is like that. Schemas come
+// from plugins and servers: a bad one must not spoil the whole body. kInvalid, with the tool's name and origin,
+// unless the schema is empty or a JSON object.
+enum class SchemaForm { kObject, kProperties };
+Result<std::string> wire_schema(const ToolSpec& tool, SchemaForm form);
+
+// The name of a tool in a call as all vendors take it: models call tools by names that nobody has offered, and
+// what the history holds goes to each of them. As it came when it has 1 to 64 letters, digits, '_' and '-' and
+// begins with no digit and no '-'; else the nearest to it.
+std::string wire_name(std::string_view name);
+// The id of a call as a vendor takes it, `most` (at least 40) bytes of letters, digits, '_' and '-': as it came when
+// it is like that, else one made of it, the same in every request.
+std::string wire_call_id(std::string_view id, std::size_t most);
 
 // "data:image/png;base64,...".
 std::string data_url(const agentd_block& media);

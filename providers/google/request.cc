@@ -18,9 +18,14 @@ constexpr std::string_view kNoText = "(no text)";
 // ai.google.dev/gemini-api/docs/thought-signatures: of calls that no Gemini model has made.
 constexpr std::string_view kNoSignature = "skip_thought_signature_validator";
 
+// The vendor states no length.
+constexpr std::size_t kCallIdMax = 200;
+
 bool is_sent(const agentd_block& block) {
   return is_text(block) || is_media(block) || is_call(block) || is_result(block);
 }
+
+std::string id_of(const agentd_block& block) { return wire_call_id(view_of(block.call_id), kCallIdMax); }
 
 class Writer {
  public:
@@ -51,10 +56,10 @@ class Writer {
     if (request_.tools.empty()) return {};
     out_.key("tools").begin_array().begin_object().key("functionDeclarations").begin_array();
     for (const ToolSpec& tool : request_.tools) {
-      AGENTD_TRY_VOID(check_schema(tool));
+      AGENTD_TRY(const std::string schema, wire_schema(tool, SchemaForm::kObject));
       out_.begin_object().member("name", tool.name).optional("description", tool.description);
       if (!tool.input_schema_json.empty())
-        out_.key("parametersJsonSchema").raw(tool.input_schema_json);
+        out_.key("parametersJsonSchema").raw(schema);
       out_.end_object();
     }
     out_.end_array().end_object().end_array();
@@ -159,11 +164,12 @@ class Writer {
   }
 
   void write_call(const agentd_block& call, std::string_view signature) {
-    names_[std::string(view_of(call.call_id))] = view_of(call.name);
+    const std::string name = wire_name(view_of(call.name));
+    names_[std::string(view_of(call.call_id))] = name;
     const std::string_view input = view_of(call.json);
     const auto object = JsonDocument::parse(input.empty() ? std::string_view("{}") : input);
     out_.begin_object().key("functionCall").begin_object();
-    out_.member("id", view_of(call.call_id)).member("name", view_of(call.name)).key("args");
+    out_.member("id", id_of(call)).member("name", name).key("args");
     if (object && object->root().is_object())
       out_.value(object->root());
     else
@@ -191,7 +197,7 @@ class Writer {
     for (const agentd_block& part : part_span(result))
       if (is_text(part)) text.append(text.empty() ? "" : "\n\n").append(full_text(part));
     out_.begin_object().key("functionResponse").begin_object();
-    out_.member("id", view_of(result.call_id));
+    out_.member("id", id_of(result));
     out_.member("name", name == names_.end() ? std::string("tool") : name->second);
     out_.key("response").begin_object();
     out_.member((result.flags & AGENTD_BLOCK_ERROR) != 0 ? "error" : "output",

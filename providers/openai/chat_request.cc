@@ -17,6 +17,9 @@ namespace {
 // Stands for a text that is needed and is not there.
 constexpr std::string_view kNoText = "(no text)";
 
+// OpenAI's longest id of a call, which other servers copy.
+constexpr std::size_t kCallIdMax = 40;
+
 bool is_thought(const agentd_block& block) {
   return block.kind == AGENTD_BLOCK_THINKING && !is_blank(full_text(block));
 }
@@ -75,18 +78,10 @@ class Writer {
     if (request_.tools.empty()) return {};
     out_.key("tools").begin_array();
     for (const ToolSpec& tool : request_.tools) {
-      AGENTD_TRY_VOID(check_schema(tool));
+      AGENTD_TRY(const std::string schema, wire_schema(tool, SchemaForm::kProperties));
       out_.begin_object().member("type", "function").key("function").begin_object();
       out_.member("name", tool.name).optional("description", tool.description).key("parameters");
-      if (tool.input_schema_json.empty())
-        out_.begin_object()
-            .member("type", "object")
-            .key("properties")
-            .begin_object()
-            .end_object()
-            .end_object();
-      else
-        out_.raw(tool.input_schema_json);
+      out_.raw(schema);
       out_.end_object().end_object();
     }
     out_.end_array();
@@ -176,13 +171,14 @@ class Writer {
     const bool fits = id.size() == bytes && std::all_of(id.begin(), id.end(), [](char c) {
                         return std::isalnum(static_cast<unsigned char>(c)) != 0;
                       });
-    return bytes == 0 || fits ? std::string(id) : hex(sha256(id)).substr(0, bytes);
+    if (bytes == 0) return wire_call_id(id, kCallIdMax);
+    return fits ? std::string(id) : hex(sha256(id)).substr(0, bytes);
   }
 
   void write_call(const agentd_block& call) {
     const std::string_view input = view_of(call.json);
     out_.begin_object().member("id", id_of(view_of(call.call_id))).member("type", "function");
-    out_.key("function").begin_object().member("name", view_of(call.name));
+    out_.key("function").begin_object().member("name", wire_name(view_of(call.name)));
     out_.member("arguments", input.empty() ? std::string_view("{}") : input)
         .end_object()
         .end_object();

@@ -17,9 +17,14 @@ constexpr std::uint64_t kOutputTokensMin = 16;
 // Stands for a text that is needed and is not there.
 constexpr std::string_view kNoText = "(no text)";
 
+// The provider's longest id of a call.
+constexpr std::size_t kCallIdMax = 64;
+
 bool is_sent(const agentd_block& block) {
   return is_text(block) || is_media(block) || is_call(block) || is_result(block);
 }
+
+std::string id_of(const agentd_block& block) { return wire_call_id(view_of(block.call_id), kCallIdMax); }
 
 class Writer {
  public:
@@ -75,18 +80,10 @@ class Writer {
     if (request_.tools.empty()) return {};
     out_.key("tools").begin_array();
     for (const ToolSpec& tool : request_.tools) {
-      AGENTD_TRY_VOID(check_schema(tool));
+      AGENTD_TRY(const std::string schema, wire_schema(tool, SchemaForm::kProperties));
       out_.begin_object().member("type", "function").member("name", tool.name);
       out_.optional("description", tool.description).key("parameters");
-      if (tool.input_schema_json.empty())
-        out_.begin_object()
-            .member("type", "object")
-            .key("properties")
-            .begin_object()
-            .end_object()
-            .end_object();
-      else
-        out_.raw(tool.input_schema_json);
+      out_.raw(schema);
       // Unsaid, the provider would show the model another schema than ours where it can.
       out_.member("strict", false).end_object();
     }
@@ -159,8 +156,8 @@ class Writer {
 
   void write_call(const agentd_block& call) {
     const std::string_view input = view_of(call.json);
-    out_.begin_object().member("type", "function_call").member("call_id", view_of(call.call_id));
-    out_.member("name", view_of(call.name));
+    out_.begin_object().member("type", "function_call").member("call_id", id_of(call));
+    out_.member("name", wire_name(view_of(call.name)));
     out_.member("arguments", input.empty() ? std::string_view("{}") : input).end_object();
   }
 
@@ -204,7 +201,7 @@ class Writer {
   void write_result(const agentd_block& result) {
     out_.begin_object()
         .member("type", "function_call_output")
-        .member("call_id", view_of(result.call_id));
+        .member("call_id", id_of(result));
     const auto parts = part_span(result);
     const bool blank = is_blank(full_text(result));
     const bool plain = std::none_of(parts.begin(), parts.end(), [](const agentd_block& part) {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What plugins, models and hooks leave behind goes out in the form that the wire takes: one block that it does not
+// take would spoil every later request of the conversation.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "providers/anthropic/request.h"
+#include "providers/common/wire.h"
+#include "providers/google/request.h"
+#include "providers/openai/chat_request.h"
+#include "providers/openai/responses_request.h"
+#include "tests/support/model_fakes.h"
+
+namespace agentd {
+namespace {
+
+using testing::TestRequest;
+
+class WireForms : public ::testing::TestWithParam<const char*> {
+ protected:
+  bool is(std::string_view wire) const { return wire == GetParam(); }
+  std::string body() {
+    JsonWriter out;
+    const ModelRequest& value = request_.value();
+    const auto written = is("anthropic")   ? write_anthropic_request(out, value, AnthropicCache::kOff)
+                         : is("chat")      ? write_chat_request(out, value, {}, "house")
+                         : is("responses") ? write_responses_request(out, value, "house", {})
+                                           : write_google_request(out, value, "house", {});
+    EXPECT_TRUE(written) << (written ? "" : written.error().message);
+    return std::string(out.text());
+  }
+  bool says(const std::string& part) {
+    const std::string all = body();
+    EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
+    return all.find(part) != std::string::npos;
+  }
+  bool is_silent_about(const std::string& part) {
+    const std::string all = body();
+    EXPECT_EQ(all.find(part), std::string::npos) << part << "\n" << all;
+    return all.find(part) == std::string::npos;
+  }
+  void call(const std::string& id, const std::string& name, Block result) {
+    request_.add({Role::kAssistant, 0, {Block::tool_use(id, name, "{}")}}).add({Role::kUser, 0, {std::move(result)}});
+  }
+
+  TestRequest request_;
+};
+
+// platform.openai.com, Function calling: "object schema missing properties" is how the API refuses the first.
+TEST_P(WireForms, ASchemaIsAnObjectWithNothingElseAtItsTop) {
+  const bool lists = is("chat") || is("responses");
+  request_.user("a").tool("bare", R"({"type":"object"})").tool("none", "{}");
+  request_.tool("either", R"({"anyOf":[{"required":["a"]}],"properties":{"a":{"oneOf":[]}},"not":{}})");
+  request_.tool("whole", R"({"type":"object","properties":{"b":{}},"required":["b"]})");
+  says(lists ? R"({"type":"object","properties":{}})" : R"({"type":"object"})");
+  says(R"({"type":"object","properties":{"a":{"oneOf":[]}}})");
+  says(R"({"type":"object","properties":{"b":{}},"required":["b"]})");
+  for (const char* const gone : {"anyOf", "\"not\"", R"("input_schema":{})", R"("parameters":{})",
+                                 R"("parametersJsonSchema":{})"})
+    is_silent_about(gone);
+  if (lists) is_silent_about(R"("parameters":{"type":"object"})");
+}
+
+TEST_P(WireForms, ASchemaThatIsNoneIsStillRefused) {
+  request_.user("a").tool("bad", "[]");
+  JsonWriter out;
+  EXPECT_FALSE(write_anthropic_request(out, request_.value(), AnthropicCache::kOff));
+}
+
+// Models call tools by names that nobody has offered; the call and its result stay in the history.
+TEST_P(WireForms, ANameThatNoToolCanHaveIsMadeOne) {
+  request_.user("a");
+  call("c1", "files.read me", Block::tool_result("c1", "there is no tool named files.read me", true));
+  call("c2", "", Block::tool_result("c2", "x", true));
+  call("c3", std::string(80, 'n'), Block::tool_result("c3", "x", true));
+  call("c4", "3d", Block::tool_result("c4", "x", true));
+  request_.user("b");
+  says(R"("name":"files_read_me")");
+  says(R"("name":"unnamed")");
+  says("\"name\":\"" + std::string(64, 'n') + "\"");
+  says(R"("name":"_3d")");
+  is_silent_about(R"("name":"files.read me")");
+}
+
+// "functions.bash:0" is how some servers name calls; other vendors refuse it, and longer ones than their own.
+TEST_P(WireForms, AnIdThatTheWireDoesNotTakeIsAnotherOneForCallAndResult) {
+  request_.user("a");
+  for (const std::string& id : {std::string("functions.bash:0"), std::string(300, 'i'), std::string("call_9")})
+    call(id, "bash", Block::tool_result(id, "x", false));
+  request_.user("b");
+  const std::string all = body();
+  EXPECT_EQ(all, body()) << "the same in every request: prompts are cached";
+  const std::string own = wire_call_id("functions.bash:0", 40);
+  EXPECT_EQ(own.size(), 37u);
+  for (const std::string& id : {own, wire_call_id(std::string(300, 'i'), 64), std::string("call_9")}) {
+    const std::size_t first = all.find("\"" + id + "\"");
+    ASSERT_NE(first, std::string::npos) << id << "\n" << all;
+    EXPECT_NE(all.find("\"" + id + "\"", first + 1), std::string::npos) << "its result\n" << all;
+  }
+  is_silent_about("functions.bash");
+  is_silent_about(std::string(65, 'i'));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WireForms, ::testing::Values("anthropic", "chat", "responses", "google"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+}  // namespace
+}  // namespace agentd
