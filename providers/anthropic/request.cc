@@ -19,17 +19,8 @@ constexpr std::string_view kNoText = "(no text)";
 // The vendor states no length.
 constexpr std::size_t kCallIdMax = 200;
 
-bool sendable(const agentd_block& block) {
-  switch (static_cast<BlockKind>(block.kind)) {
-    case BlockKind::kText: return !is_blank(full_text(block));
-    case BlockKind::kThinking:
-    case BlockKind::kImage:
-    case BlockKind::kDocument: return block.opaque.len != 0;
-    case BlockKind::kToolUse:
-    case BlockKind::kToolResult: return true;
-  }
-  return false;  // a kind of a newer log
-}
+bool is_thought(const agentd_block& block) { return block.kind == AGENTD_BLOCK_THINKING && block.opaque.len != 0; }
+bool is_part(const agentd_block& block) { return is_text(block) || is_media(block); }
 
 // Braces at both ends of valid UTF-8: what was received as JSON is not parsed again for every request.
 bool looks_like_object(std::string_view json) {
@@ -153,7 +144,7 @@ class Writer {
   std::vector<Group> groups_of(const ModelRequest& request) const {
     std::vector<Group> out;
     const auto sends = [&](const agentd_message& row, const agentd_block& block) {
-      return sendable(block) && (block.kind != AGENTD_BLOCK_THINKING || reads(request, row, block));
+      return is_said(row, block) || (is_thought(block) && reads(request, row, block));
     };
     for (const WireGroup& group : group_rows(request.messages, sends)) {
       Group one{group.assistant, {}};
@@ -240,13 +231,13 @@ class Writer {
     out_.begin_object().member("type", "tool_result").member("tool_use_id", id_of(block));
     const auto parts = part_span(block);
     const bool blank = is_blank(full_text(block));
-    if (std::none_of(parts.begin(), parts.end(), sendable)) {
+    if (std::none_of(parts.begin(), parts.end(), is_part)) {
       if (!blank) out_.member("content", full_text(block));
     } else {
       out_.key("content").begin_array();
       if (!blank) write_text(full_text(block), false);
       for (const agentd_block& part : parts)
-        if (sendable(part)) write_part(part);
+        if (is_part(part)) write_part(part);
       out_.end_array();
     }
     if ((block.flags & AGENTD_BLOCK_ERROR) != 0) out_.member("is_error", true);

@@ -41,16 +41,28 @@ std::string made_acceptable(JsonView schema, SchemaForm form) {
   return std::string(out.text());
 }
 
+bool is_known_media(const agentd_block& block) {
+  const std::string_view type = view_of(block.name);
+  if (block.kind == AGENTD_BLOCK_DOCUMENT) return type == "application/pdf";
+  return type == "image/png" || type == "image/jpeg" || type == "image/gif" || type == "image/webp";
+}
+
 }  // namespace
 
 bool is_text(const agentd_block& block) {
   return block.kind == AGENTD_BLOCK_TEXT && !is_blank(full_text(block));
 }
 bool is_media(const agentd_block& block) {
-  return (block.kind == AGENTD_BLOCK_IMAGE || block.kind == AGENTD_BLOCK_DOCUMENT) && block.opaque.len != 0;
+  return (block.kind == AGENTD_BLOCK_IMAGE || block.kind == AGENTD_BLOCK_DOCUMENT) && block.opaque.len != 0 &&
+         is_known_media(block);
 }
 bool is_call(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_USE; }
 bool is_result(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TOOL_RESULT; }
+
+bool is_said(const agentd_message& row, const agentd_block& block) {
+  const bool assistant = row.role == AGENTD_ROLE_ASSISTANT;
+  return is_text(block) || (assistant ? is_call(block) : is_result(block) || is_media(block));
+}
 
 Result<std::string> wire_schema(const ToolSpec& tool, SchemaForm form) {
   if (tool.input_schema_json.empty()) return made_acceptable({}, form);

@@ -31,11 +31,15 @@ using WireFilter = std::function<bool(const agentd_message&, const agentd_block&
 // reason to part their neighbours. SUMMARY counts as user.
 std::vector<WireGroup> group_rows(std::span<const agentd_message> rows, const WireFilter& sendable);
 
-// Of that kind, and with something to say on the wire: no blank text, no image or document without its bytes.
+// Of that kind, and with something to say on the wire: no blank text, no image or document without its bytes or
+// of a media type that no vendor takes (JPEG, PNG, GIF and WebP; PDF).
 bool is_text(const agentd_block& block);
 bool is_media(const agentd_block& block);  // an image or a document
 bool is_call(const agentd_block& block);
 bool is_result(const agentd_block& block);
+// One of them, in a row of the speaker to whom it belongs: calls are the assistant's, media and results the
+// user's. What hooks put into the history may stand elsewhere.
+bool is_said(const agentd_message& row, const agentd_block& block);
 
 // The schema of a tool's input as all vendors take it: of the type object, without oneOf, anyOf, allOf, enum and
 // not at its top, and with properties where it is so asked for; as it came where it is like that. Schemas come

@@ -21,10 +21,6 @@ constexpr std::string_view kNoSignature = "skip_thought_signature_validator";
 // The vendor states no length.
 constexpr std::size_t kCallIdMax = 200;
 
-bool is_sent(const agentd_block& block) {
-  return is_text(block) || is_media(block) || is_call(block) || is_result(block);
-}
-
 std::string id_of(const agentd_block& block) { return wire_call_id(view_of(block.call_id), kCallIdMax); }
 
 class Writer {
@@ -95,9 +91,7 @@ class Writer {
   }
 
   void write_contents(std::string_view closing) {
-    const auto groups =
-        group_rows(request_.messages,
-                   [](const agentd_message&, const agentd_block& block) { return is_sent(block); });
+    const auto groups = group_rows(request_.messages, is_said);
     // Signatures are asked for behind the user's last words.
     std::size_t turn = groups.size();
     while (turn > 0 && (groups[turn - 1].assistant || has_results(groups[turn - 1]))) --turn;

@@ -41,9 +41,8 @@ class Writer {
   Result<void> write() {
     const std::string_view closing =
         is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
-    const auto groups = group_rows(
-        request_.messages,
-        [](const agentd_message& row, const agentd_block& block) { return sends(row, block); });
+    // Thinking alone is no reason for a message.
+    const auto groups = group_rows(request_.messages, is_said);
     if (groups.empty() && closing.empty() && request_.messages.empty())
       return Error{Code::kInvalid, "the request has no message to send"};
     out_.begin_object().member("model", request_.model).member("stream", true);
@@ -69,11 +68,6 @@ class Writer {
   }
 
  private:
-  // Thinking alone is no reason for a message.
-  static bool sends(const agentd_message&, const agentd_block& block) {
-    return is_text(block) || is_media(block) || is_call(block) || is_result(block);
-  }
-
   Result<void> write_tools() {
     if (request_.tools.empty()) return {};
     out_.key("tools").begin_array();

@@ -20,10 +20,6 @@ constexpr std::string_view kNoText = "(no text)";
 // The provider's longest id of a call.
 constexpr std::size_t kCallIdMax = 64;
 
-bool is_sent(const agentd_block& block) {
-  return is_text(block) || is_media(block) || is_call(block) || is_result(block);
-}
-
 std::string id_of(const agentd_block& block) { return wire_call_id(view_of(block.call_id), kCallIdMax); }
 
 class Writer {
@@ -93,9 +89,7 @@ class Writer {
   }
 
   void write_input(std::string_view closing) {
-    const auto groups =
-        group_rows(request_.messages,
-                   [](const agentd_message&, const agentd_block& block) { return is_sent(block); });
+    const auto groups = group_rows(request_.messages, is_said);
     out_.key("input").begin_array();
     for (std::size_t i = 0; i < groups.size(); ++i) {
       if (groups[i].assistant) {

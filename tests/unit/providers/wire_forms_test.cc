@@ -102,6 +102,24 @@ TEST_P(WireForms, AnIdThatTheWireDoesNotTakeIsAnotherOneForCallAndResult) {
   is_silent_about(std::string(65, 'i'));
 }
 
+TEST_P(WireForms, PicturesThatNoVendorTakesAndBlocksOfTheWrongSpeakerStayAtHome) {
+  Block odd;
+  odd.kind = BlockKind::kImage;
+  odd.name = "image/bmp";
+  odd.opaque = "AAAA";
+  Block good = odd;
+  good.name = "image/png";
+  good.opaque = "BBBB";
+  Block answer = good;
+  answer.opaque = "CCCC";
+  Block result = Block::tool_result("c1", "x", false);
+  result.parts = {odd, good, Block::tool_use("c2", "nested", "{}")};
+  request_.user("a").add({Role::kAssistant, 0, {Block::of_text("see"), answer}}).user("b");
+  call("c1", "bash", result);
+  says("BBBB");
+  for (const char* const gone : {"AAAA", "CCCC", "nested", "image/bmp"}) is_silent_about(gone);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, WireForms, ::testing::Values("anthropic", "chat", "responses", "google"),
                          [](const auto& tested) { return std::string(tested.param); });
 
