@@ -230,9 +230,10 @@ class Writer {
   void write_tool_result(const agentd_block& block, bool mark) {
     out_.begin_object().member("type", "tool_result").member("tool_use_id", id_of(block));
     const auto parts = part_span(block);
-    const bool blank = is_blank(full_text(block));
+    const bool blank = is_blank(full_text(block)), error = (block.flags & AGENTD_BLOCK_ERROR) != 0;
     if (std::none_of(parts.begin(), parts.end(), is_part)) {
-      if (!blank) out_.member("content", full_text(block));
+      // An error that says nothing is refused.
+      if (!blank || error) out_.member("content", blank ? kNoText : full_text(block));
     } else {
       out_.key("content").begin_array();
       if (!blank) write_text(full_text(block), false);
@@ -240,7 +241,7 @@ class Writer {
         if (is_part(part)) write_part(part);
       out_.end_array();
     }
-    if ((block.flags & AGENTD_BLOCK_ERROR) != 0) out_.member("is_error", true);
+    if (error) out_.member("is_error", true);
     if (mark) cache_mark();
     out_.end_object();
   }

@@ -102,6 +102,13 @@ TEST_P(WireForms, AnIdThatTheWireDoesNotTakeIsAnotherOneForCallAndResult) {
   is_silent_about(std::string(65, 'i'));
 }
 
+// A refusal of Anthropic's: "content cannot be empty if `is_error` is true".
+TEST_P(WireForms, AnErrorWithoutATextSaysSo) {
+  request_.user("a");
+  call("c1", "bash", Block::tool_result("c1", " \n", true));
+  says("(no text)");
+}
+
 TEST_P(WireForms, PicturesThatNoVendorTakesAndBlocksOfTheWrongSpeakerStayAtHome) {
   Block odd;
   odd.kind = BlockKind::kImage;
