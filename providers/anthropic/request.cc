@@ -42,7 +42,7 @@ class Writer {
       return Error{Code::kInvalid, "the request has no message to send"};
     out_.begin_object();
     out_.member("model", request.model);
-    write_limits(request);
+    write_limits(request, groups);
     out_.member("stream", true);
     write_system(request.system);
     AGENTD_TRY_VOID(write_tools(request.tools));
@@ -61,7 +61,28 @@ class Writer {
     out_.end_object();
   }
 
-  void write_limits(const ModelRequest& request) {
+  // One message on the wire.
+  struct Group {
+    bool assistant = false;
+    std::vector<const agentd_block*> blocks;
+  };
+
+  static bool has_results(const Group& group) {
+    return !group.blocks.empty() && is_result(*group.blocks.front());
+  }
+
+  // Whether the results of tools are waited for by an answer that does not begin with what was thought: another
+  // model has begun it, or this one without a budget. With one, the provider refuses to go on with it.
+  static bool loops_unthought(const std::vector<Group>& groups) {
+    if (groups.empty() || !has_results(groups.back())) return false;
+    std::size_t begin = groups.size() - 1;
+    while (begin > 0 && (groups[begin].assistant || has_results(groups[begin]))) --begin;
+    const auto first = std::find_if(groups.begin() + static_cast<std::ptrdiff_t>(begin), groups.end(),
+                                    [](const Group& group) { return group.assistant; });
+    return first != groups.end() && !is_thought(*first->blocks.front());
+  }
+
+  void write_limits(const ModelRequest& request, const std::vector<Group>& groups) {
     const Thinking& thinking = request.thinking;
     // What is thought counts in max_tokens.
     const std::uint64_t output =
@@ -69,7 +90,9 @@ class Writer {
     out_.member("max_tokens", output);
     switch (thinking.mode) {
       case Thinking::Mode::kUnsaid: break;
-      case Thinking::Mode::kBudget: write_budget(thinking.budget_tokens, output); break;
+      case Thinking::Mode::kBudget:
+        if (!loops_unthought(groups)) write_budget(thinking.budget_tokens, output);
+        break;
       case Thinking::Mode::kAdaptive:
         // Without the word the text of what was thought stays empty.
         out_.key("thinking").begin_object().member("type", "adaptive");
@@ -123,12 +146,6 @@ class Writer {
     out_.end_array();
     return {};
   }
-
-  // One message on the wire.
-  struct Group {
-    bool assistant = false;
-    std::vector<const agentd_block*> blocks;
-  };
 
   // Whether the model can read what was thought: no model reads another's.
   bool reads(const ModelRequest& request, const agentd_message& row,

@@ -130,5 +130,28 @@ TEST_P(WireForms, PicturesThatNoVendorTakesAndBlocksOfTheWrongSpeakerStayAtHome)
 INSTANTIATE_TEST_SUITE_P(All, WireForms, ::testing::Values("anthropic", "chat", "responses", "google"),
                          [](const auto& tested) { return std::string(tested.param); });
 
+// Extended thinking: with a budget, the answer that a tool loop began with begins with what was thought.
+TEST(AnthropicLoops, AreNotGoneOnWithABudgetWhereAnotherModelHasBegunThem) {
+  const auto thinks = [](const Message& answer, const std::string& last = {}) {
+    TestRequest request;
+    request.user("a").add(answer).add({Role::kUser, 0, {Block::tool_result("c1", "x", false)}});
+    if (!last.empty()) request.add(Message::of_text(Role::kAssistant, "so")).user(last);
+    request.value().thinking.mode = Thinking::Mode::kBudget;
+    request.value().thinking.budget_tokens = 2'000;
+    JsonWriter out;
+    EXPECT_TRUE(write_anthropic_request(out, request.value(), AnthropicCache::kOff));
+    return out.text().find("\"budget_tokens\":2000") != std::string_view::npos;
+  };
+  Message bare{Role::kAssistant, 0, {Block::tool_use("c1", "ls", "{}")}};
+  Message own = bare;
+  Block thought = Block::of_text("hm");
+  thought.kind = BlockKind::kThinking;
+  thought.opaque = "sig";
+  own.blocks.insert(own.blocks.begin(), thought);
+  EXPECT_FALSE(thinks(bare));
+  EXPECT_TRUE(thinks(own));
+  EXPECT_TRUE(thinks(bare, "and now?")) << "the loop is over";
+}
+
 }  // namespace
 }  // namespace agentd
