@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/bridge/actions.h"
 
+#include "core/base/base64.h"
 #include "core/base/bytes.h"
 
 namespace agentd {
@@ -44,6 +45,9 @@ Result<Block> copy_block(const agentd_block* raw, int depth) {
   AGENTD_TRY(out.call_id, copy_text(from.call_id));
   AGENTD_TRY(out.json, copy_text(from.json));
   AGENTD_TRY(out.opaque, copy_text(from.opaque));
+  // One that is not is in every later request, and each provider refuses it.
+  const bool media = out.kind == BlockKind::kImage || out.kind == BlockKind::kDocument;
+  if (media && !is_base64(out.opaque)) return bad("the bytes of an image or a document are not base64");
   if (depth > 0) return out;
   AGENTD_TRY_VOID(check_list(from.parts, 8));
   for (std::uint32_t i = 0; i < from.parts.count; ++i) {

@@ -175,6 +175,15 @@ std::vector<std::string> take_path_keys(JsonView schema, std::string& text) {
   return keys;
 }
 
+// As every provider takes it: a request with one other name is refused whole.
+bool is_tool_name(std::string_view name) {
+  constexpr std::size_t kMost = 64;
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && name.size() <= kMost && is_letter(name[0]) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; });
+}
+
 Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) {
   if (raw == nullptr || raw->size < sizeof(agentd_tool))
     return Error{Code::kInvalid, "a tool record has an impossible size"};
@@ -191,6 +200,10 @@ Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) 
   out.tag = from.tag;
   if (out.tool.name.empty() || out.tool.name.size() > 64 || from.fn == nullptr)
     return Error{Code::kInvalid, "a tool needs a name of 1 to 64 bytes and a function"};
+  if (!is_tool_name(out.tool.name))
+    return Error{Code::kInvalid, "the name of the tool " + one_line(out.tool.name, 80) +
+                                     " is taken by no provider: it has letters, digits, '_' and '-', and begins "
+                                     "with a letter or '_'"};
   const std::size_t texts = view_of(from.title).size() + view_of(from.description).size() +
                             view_of(from.input_schema_json).size();
   if (texts > kToolTextsMax)

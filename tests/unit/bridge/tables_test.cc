@@ -258,6 +258,23 @@ TEST(CopyAction, PermissionThatIsNoneIsRefused) {
   EXPECT_FALSE(copy_action(&act.h));
 }
 
+TEST(CopyBlocks, BytesOfAnImageThatAreNoBase64AreRefused) {
+  agentd_block block{};
+  block.size = sizeof block;
+  block.kind = AGENTD_BLOCK_IMAGE;
+  block.name = to_abi(std::string_view("image/png"));
+  const auto copied = [&](std::string_view bytes) {
+    block.opaque = to_abi(bytes);
+    return copy_blocks({&block, 1, sizeof block}).has_value();
+  };
+  for (const char* const good : {"AAAA", "AA==", ""}) EXPECT_TRUE(copied(good)) << good;
+  for (const char* const bad : {"AAA", "no bytes", "data:image/png;base64,AAAA"}) EXPECT_FALSE(copied(bad)) << bad;
+  block.kind = AGENTD_BLOCK_DOCUMENT;
+  EXPECT_FALSE(copied("%PDF"));
+  block.kind = AGENTD_BLOCK_THINKING;  // a seal may be anything
+  EXPECT_TRUE(copied("%PDF"));
+}
+
 TEST(CopyMessages, ImpossibleListsAreRefused) {
   agentd_block block{};
   block.size = sizeof block;
@@ -385,6 +402,11 @@ TEST_F(Tables, ToolsAreAddedOnceAndRemoved) {
     agentd_tool nameless = tool;
     nameless.name = {nullptr, 0};
     EXPECT_EQ(tools->add(tools, call.token, &nameless), AGENTD_E_ARG);
+    for (const char* const name : {"a b", "files.read", "3d", "-x", "caf\xC3\xA9"}) {
+      agentd_tool odd = tool;
+      odd.name = to_abi(std::string_view(name));
+      EXPECT_EQ(tools->add(tools, call.token, &odd), AGENTD_E_ARG) << name;
+    }
     agentd_tool idle = tool;
     idle.fn = nullptr;
     EXPECT_EQ(tools->add(tools, call.token, &idle), AGENTD_E_ARG);
