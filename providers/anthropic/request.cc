@@ -31,8 +31,13 @@ bool looks_like_object(std::string_view json) {
 
 class Writer {
  public:
-  Writer(JsonWriter& out, AnthropicCache cache, const ThinkingFilter& keeps, std::string_view provider)
-      : out_(out), cache_(cache), keeps_(keeps), provider_(provider) {}
+  Writer(JsonWriter& out, const ModelRequest& request, AnthropicCache cache, const ThinkingFilter& keeps,
+         std::string_view provider)
+      : out_(out),
+        cache_(cache),
+        keeps_(keeps),
+        provider_(provider),
+        ids_(request.messages, [](std::string_view id) { return wire_call_id(id, kCallIdMax); }) {}
 
   Result<void> write(const ModelRequest& request) {
     const std::string_view closing =
@@ -230,10 +235,8 @@ class Writer {
     out_.end_object();
   }
 
-  static std::string id_of(const agentd_block& block) { return wire_call_id(view_of(block.call_id), kCallIdMax); }
-
   void write_tool_use(const agentd_block& block, bool mark) {
-    out_.begin_object().member("type", "tool_use").member("id", id_of(block));
+    out_.begin_object().member("type", "tool_use").member("id", ids_.of(block));
     out_.member("name", wire_name(view_of(block.name))).key("input");
     const std::string_view input = view_of(block.json);
     if (input.empty() || looks_like_object(input))
@@ -245,7 +248,7 @@ class Writer {
   }
 
   void write_tool_result(const agentd_block& block, bool mark) {
-    out_.begin_object().member("type", "tool_result").member("tool_use_id", id_of(block));
+    out_.begin_object().member("type", "tool_result").member("tool_use_id", ids_.of(block));
     const auto parts = part_span(block);
     const bool blank = is_blank(full_text(block)), error = (block.flags & AGENTD_BLOCK_ERROR) != 0;
     if (std::none_of(parts.begin(), parts.end(), is_part)) {
@@ -282,13 +285,14 @@ class Writer {
   const AnthropicCache cache_;
   const ThinkingFilter& keeps_;
   const std::string_view provider_;
+  const CallIds ids_;
 };
 
 }  // namespace
 
 Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, AnthropicCache cache,
                                      const ThinkingFilter& keeps, std::string_view provider) {
-  return Writer(out, cache, keeps, provider).write(request);
+  return Writer(out, request, cache, keeps, provider).write(request);
 }
 
 }  // namespace agentd

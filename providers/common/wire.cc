@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <deque>
+#include <map>
+#include <set>
 
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
@@ -85,6 +88,31 @@ std::string wire_name(std::string_view name) {
 std::string wire_call_id(std::string_view id, std::size_t most) {
   if (!id.empty() && id.size() <= most && std::all_of(id.begin(), id.end(), is_name_character)) return std::string(id);
   return "call_" + hex(sha256(id)).substr(0, kOwnIdDigits);
+}
+
+CallIds::CallIds(std::span<const agentd_message> rows, const Form& form) {
+  std::set<std::string> taken;
+  std::map<std::string, std::deque<std::string>, std::less<>> open;  // by the id of the row, in order
+  for (const agentd_message& row : rows)
+    for (const agentd_block& block : block_span(row)) {
+      const std::string id(view_of(block.call_id));
+      if (is_call(block)) {
+        std::string own = form(id);
+        for (int i = 2; !taken.insert(own).second; ++i) own = form(id + "_" + std::to_string(i));
+        open[id].push_back(own);
+        ids_.emplace(&block, std::move(own));
+      } else if (is_result(block)) {
+        std::deque<std::string>& calls = open[id];
+        ids_.emplace(&block, calls.empty() ? form(id) : calls.front());
+        if (!calls.empty()) calls.pop_front();
+      }
+    }
+}
+
+const std::string& CallIds::of(const agentd_block& block) const {
+  const auto found = ids_.find(&block);
+  AGENTD_ASSERT(found != ids_.end());
+  return found->second;
 }
 
 std::string data_url(const agentd_block& media) {

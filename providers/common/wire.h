@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/conversation/rows.h"
@@ -55,6 +56,23 @@ std::string wire_name(std::string_view name);
 // The id of a call as a vendor takes it, `most` (at least 40) bytes of letters, digits, '_' and '-': as it came when
 // it is like that, else one made of it, the same in every request.
 std::string wire_call_id(std::string_view id, std::size_t most);
+
+// The ids that the calls and results of a request have on the wire. No id names two calls there, whatever the rows
+// hold: an undo can bring back a call whose id another one got meanwhile, since servers count anew.
+class CallIds {
+ public:
+  // What becomes of one id; another text for another id, and the same for the same.
+  using Form = std::function<std::string(std::string_view id)>;
+
+  // Borrows the rows. A call keeps its id as `form` has it; a later one of the same id has a number behind it.
+  // A result has the id of the first call of its own that has none yet.
+  CallIds(std::span<const agentd_message> rows, const Form& form);
+  // REQUIRES: a call or a result of the rows.
+  const std::string& of(const agentd_block& block) const;
+
+ private:
+  std::unordered_map<const agentd_block*, std::string> ids_;
+};
 
 // "data:image/png;base64,...".
 std::string data_url(const agentd_block& media);

@@ -21,13 +21,15 @@ constexpr std::string_view kNoSignature = "skip_thought_signature_validator";
 // The vendor states no length.
 constexpr std::size_t kCallIdMax = 200;
 
-std::string id_of(const agentd_block& block) { return wire_call_id(view_of(block.call_id), kCallIdMax); }
-
 class Writer {
  public:
   Writer(JsonWriter& out, const ModelRequest& request, std::string_view provider,
          const SignatureFilter& keeps)
-      : out_(out), request_(request), provider_(provider), keeps_(keeps) {}
+      : out_(out),
+        request_(request),
+        provider_(provider),
+        keeps_(keeps),
+        ids_(request.messages, [](std::string_view id) { return wire_call_id(id, kCallIdMax); }) {}
 
   Result<void> write() {
     const std::string_view closing =
@@ -163,7 +165,7 @@ class Writer {
     const std::string_view input = view_of(call.json);
     const auto object = JsonDocument::parse(input.empty() ? std::string_view("{}") : input);
     out_.begin_object().key("functionCall").begin_object();
-    out_.member("id", id_of(call)).member("name", name).key("args");
+    out_.member("id", ids_.of(call)).member("name", name).key("args");
     if (object && object->root().is_object())
       out_.value(object->root());
     else
@@ -191,7 +193,7 @@ class Writer {
     for (const agentd_block& part : part_span(result))
       if (is_text(part)) text.append(text.empty() ? "" : "\n\n").append(full_text(part));
     out_.begin_object().key("functionResponse").begin_object();
-    out_.member("id", id_of(result));
+    out_.member("id", ids_.of(result));
     out_.member("name", name == names_.end() ? std::string("tool") : name->second);
     out_.key("response").begin_object();
     out_.member((result.flags & AGENTD_BLOCK_ERROR) != 0 ? "error" : "output",
@@ -213,6 +215,7 @@ class Writer {
   const ModelRequest& request_;
   const std::string_view provider_;
   const SignatureFilter& keeps_;
+  const CallIds ids_;
   std::map<std::string, std::string> names_;  // of tools, by the ids of their calls
 };
 

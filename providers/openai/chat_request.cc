@@ -20,6 +20,15 @@ constexpr std::string_view kNoText = "(no text)";
 // OpenAI's longest id of a call, which other servers copy.
 constexpr std::size_t kCallIdMax = 40;
 
+// Some servers take ids of one form alone.
+std::string form_of(std::string_view id, std::size_t bytes) {
+  if (bytes == 0) return wire_call_id(id, kCallIdMax);
+  const bool fits = id.size() == bytes && std::all_of(id.begin(), id.end(), [](char c) {
+                      return std::isalnum(static_cast<unsigned char>(c)) != 0;
+                    });
+  return fits ? std::string(id) : hex(sha256(id)).substr(0, bytes);
+}
+
 bool is_thought(const agentd_block& block) {
   return block.kind == AGENTD_BLOCK_THINKING && !is_blank(full_text(block));
 }
@@ -36,7 +45,11 @@ class Writer {
  public:
   Writer(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect,
          std::string_view provider)
-      : out_(out), request_(request), dialect_(dialect), provider_(provider) {}
+      : out_(out),
+        request_(request),
+        dialect_(dialect),
+        provider_(provider),
+        ids_(request.messages, [&](std::string_view id) { return form_of(id, dialect.call_id_bytes); }) {}
 
   Result<void> write() {
     const std::string_view closing =
@@ -159,19 +172,9 @@ class Writer {
     if (!out.empty()) out_.member(dialect_.reasoning, out);
   }
 
-  // Some servers take ids of one form alone; the same id becomes the same one in every request.
-  std::string id_of(std::string_view id) const {
-    const std::size_t bytes = dialect_.call_id_bytes;
-    const bool fits = id.size() == bytes && std::all_of(id.begin(), id.end(), [](char c) {
-                        return std::isalnum(static_cast<unsigned char>(c)) != 0;
-                      });
-    if (bytes == 0) return wire_call_id(id, kCallIdMax);
-    return fits ? std::string(id) : hex(sha256(id)).substr(0, bytes);
-  }
-
   void write_call(const agentd_block& call) {
     const std::string_view input = view_of(call.json);
-    out_.begin_object().member("id", id_of(view_of(call.call_id))).member("type", "function");
+    out_.begin_object().member("id", ids_.of(call)).member("type", "function");
     out_.key("function").begin_object().member("name", wire_name(view_of(call.name)));
     out_.member("arguments", input.empty() ? std::string_view("{}") : input)
         .end_object()
@@ -183,7 +186,7 @@ class Writer {
     for (const agentd_block* result : blocks_of(group, is_result)) {
       out_.begin_object()
           .member("role", "tool")
-          .member("tool_call_id", id_of(view_of(result->call_id)));
+          .member("tool_call_id", ids_.of(*result));
       out_.member("content", text_of_result(*result)).end_object();
       for (const agentd_block& part : part_span(*result))
         if (is_media(part)) media.push_back(&part);
@@ -216,6 +219,7 @@ class Writer {
   const ModelRequest& request_;
   const ChatDialect& dialect_;
   const std::string_view provider_;
+  const CallIds ids_;
 };
 
 }  // namespace

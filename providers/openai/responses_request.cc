@@ -20,13 +20,15 @@ constexpr std::string_view kNoText = "(no text)";
 // The provider's longest id of a call.
 constexpr std::size_t kCallIdMax = 64;
 
-std::string id_of(const agentd_block& block) { return wire_call_id(view_of(block.call_id), kCallIdMax); }
-
 class Writer {
  public:
   Writer(JsonWriter& out, const ModelRequest& request, std::string_view provider,
          const ReasoningFilter& keeps)
-      : out_(out), request_(request), provider_(provider), keeps_(keeps) {}
+      : out_(out),
+        request_(request),
+        provider_(provider),
+        keeps_(keeps),
+        ids_(request.messages, [](std::string_view id) { return wire_call_id(id, kCallIdMax); }) {}
 
   Result<void> write() {
     const std::string_view closing =
@@ -150,7 +152,7 @@ class Writer {
 
   void write_call(const agentd_block& call) {
     const std::string_view input = view_of(call.json);
-    out_.begin_object().member("type", "function_call").member("call_id", id_of(call));
+    out_.begin_object().member("type", "function_call").member("call_id", ids_.of(call));
     out_.member("name", wire_name(view_of(call.name)));
     out_.member("arguments", input.empty() ? std::string_view("{}") : input).end_object();
   }
@@ -195,7 +197,7 @@ class Writer {
   void write_result(const agentd_block& result) {
     out_.begin_object()
         .member("type", "function_call_output")
-        .member("call_id", id_of(result));
+        .member("call_id", ids_.of(result));
     const auto parts = part_span(result);
     const bool blank = is_blank(full_text(result));
     const bool plain = std::none_of(parts.begin(), parts.end(), [](const agentd_block& part) {
@@ -231,6 +233,7 @@ class Writer {
   const ModelRequest& request_;
   const std::string_view provider_;
   const ReasoningFilter& keeps_;
+  const CallIds ids_;
 };
 
 }  // namespace

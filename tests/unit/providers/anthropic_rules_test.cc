@@ -45,35 +45,6 @@ TEST(AnthropicRules, BlankTextsAndRolesThatDoNotAlternateAreSeen) {
   EXPECT_EQ(anthropic_refusal(head + user + "]}"), "");
 }
 
-// Another control: no id names two calls of a request, or has two results.
-TEST(AnthropicRules, IdsThatNameTwoCallsAreSeen) {
-  const auto call = [](const std::string& id) { return Block::tool_use(id, "bash", "{}"); };
-  const auto result = [](const std::string& id) { return Block::tool_result(id, "x", false); };
-  const auto refusal = [](const std::vector<Message>& messages) {
-    TestRequest request;
-    request.user("a");
-    for (const Message& message : messages) request.add(message);
-    return anthropic_refusal(body_of(request));
-  };
-  const auto answer = [](std::vector<Block> blocks) {
-    return Message{Role::kAssistant, 0, std::move(blocks)};
-  };
-  const auto results = [](std::vector<Block> blocks) {
-    return Message{Role::kUser, 0, std::move(blocks)};
-  };
-  EXPECT_NE(
-      refusal({answer({call("t"), call("t")}), results({result("t")})}).find("must be unique"),
-      std::string::npos);
-  EXPECT_NE(refusal({answer({call("t")}), results({result("t")}), answer({call("t")}),
-                     results({result("t")})})
-                .find("must be unique"),
-            std::string::npos);
-  EXPECT_NE(
-      refusal({answer({call("t")}), results({result("t"), result("t")})}).find("single result"),
-      std::string::npos);
-  EXPECT_EQ(refusal({answer({call("t"), call("u")}), results({result("t"), result("u")})}), "");
-}
-
 TEST(AnthropicRules, AMessageThatBecomesEmptyIsLeftOutAndItsNeighboursAreJoined) {
   TestRequest request;
   request.user("a").add(Message::of_text(Role::kAssistant, "\n\n")).user("b").user("\xE3\x80\x80");

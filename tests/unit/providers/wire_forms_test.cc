@@ -102,6 +102,25 @@ TEST_P(WireForms, AnIdThatTheWireDoesNotTakeIsAnotherOneForCallAndResult) {
   is_silent_about(std::string(65, 'i'));
 }
 
+// Servers that count anew in each answer, and an undo that brings back a call of before the compaction.
+TEST_P(WireForms, AnIdThatNamesTwoCallsIsAnotherOneForTheSecondAndItsResult) {
+  request_.user("a");
+  for (const char* const output : {"first", "second"})
+    call("call_0", "bash", Block::tool_result("call_0", output, false));
+  request_.add({Role::kAssistant, 0, {Block::tool_use("call_0", "x", "{}"), Block::tool_use("call_0", "y", "{}")}});
+  request_.add({Role::kUser,
+                0,
+                {Block::tool_result("call_0", "third", false), Block::tool_result("call_0", "fourth", false)}});
+  const std::string all = body();
+  for (const char* const id : {"\"call_0\"", "\"call_0_2\"", "\"call_0_3\"", "\"call_0_4\""}) {
+    const std::size_t first = all.find(id), second = all.find(id, first + 1);
+    ASSERT_NE(second, std::string::npos) << id << "\n" << all;
+    EXPECT_EQ(all.find(id, second + 1), std::string::npos) << id << "\n" << all;
+  }
+  EXPECT_LT(all.find("\"call_0_2\"", all.find("\"call_0_2\"") + 1), all.find("second"));
+  EXPECT_LT(all.find("\"call_0_4\"", all.find("\"call_0_4\"") + 1), all.find("fourth"));
+}
+
 // A refusal of Anthropic's: "content cannot be empty if `is_error` is true".
 TEST_P(WireForms, AnErrorWithoutATextSaysSo) {
   request_.user("a");
