@@ -191,7 +191,7 @@ class Writer {
   // The first and the last message are the user's.
   void write_messages(const std::vector<Group>& groups, std::string_view closing) {
     out_.key("messages").begin_array();
-    if (!groups.empty() && groups.front().assistant) write_group({}, false, kNoText);
+    if (!groups.empty() && groups.front().assistant) write_group({}, false, kNoText, false);
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const bool last = i + 1 == groups.size();
       const bool joined = last && !groups[i].assistant;
@@ -202,13 +202,14 @@ class Writer {
     out_.end_array();
   }
 
-  // `closing` is the last text of a user message, empty for none.
-  void write_group(const Group& group, bool mark_last, std::string_view closing) {
+  // `closing` is the last text of a user message, empty for none. At most four marks are taken: of the tools, the
+  // system prompt, the last block and the last text.
+  void write_group(const Group& group, bool mark_last, std::string_view closing, bool mark_closing = true) {
     out_.begin_object().member("role", group.assistant ? "assistant" : "user");
     out_.key("content").begin_array();
     for (const agentd_block* block : group.blocks)
       write_block(*block, mark_last && block == group.blocks.back());
-    if (!closing.empty()) write_text(closing, true);
+    if (!closing.empty()) write_text(closing, mark_closing);
     out_.end_array().end_object();
   }
 

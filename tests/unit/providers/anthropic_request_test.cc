@@ -39,6 +39,15 @@ TEST(AnthropicRequest, HoldsOnlyWhatWasAsked) {
             R"("messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]})");
 }
 
+TEST(AnthropicRequest, HasNoMoreMarksThanTheFourThatAreTaken) {
+  TestRequest request;
+  request.add(Message::of_text(Role::kAssistant, "an answer alone")).tool("a").value().system = "be good";
+  const std::string body = body_of(request, true);
+  std::size_t marks = 0;
+  for (std::size_t at = 0; (at = body.find("cache_control", at)) != std::string::npos; ++at) ++marks;
+  EXPECT_LE(marks, 4u) << body;
+}
+
 TEST(AnthropicRequest, MarksSystemToolsAndTheLastMessageForTheCache) {
   TestRequest request;
   request.user("one").add(Message::of_text(Role::kAssistant, "two")).user("three").tool("a").tool("b");
