@@ -6,6 +6,7 @@
 #include "providers/anthropic/failure.h"
 #include "providers/anthropic/redacted.h"
 #include "providers/anthropic/request.h"
+#include "providers/anthropic/rules.h"
 #include "providers/common/refused.h"
 
 namespace agentd {
@@ -65,6 +66,9 @@ class Anthropic final : public ModelProvider {
     if (auto written = write_anthropic_request(body, request, options_.cache, keeps, options_.name);
         !written)
       return failed(ModelErrorKind::kInvalid, options_.name + ": " + written.error().message);
+    if constexpr (kRequestsAreChecked)
+      require_rules(options_.name,
+                    anthropic_breaches(body.text(), {.foreign = foreign_seals(request, options_.name)}));
     const bool long_cache = options_.cache == AnthropicCache::kHour;
     return stream_request({http_, clock_, *sleeper_, options_.limits, words_, secret()},
                           {url_, headers(), body.text(), request.retries},

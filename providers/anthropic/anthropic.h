@@ -19,13 +19,13 @@ namespace agentd {
 
 struct AnthropicOptions {
   std::string name = "anthropic";  // of the provider, in origins and sentences
-  std::string api_key;     // header x-api-key
-  std::string auth_token;  // header Authorization: Bearer; used when there is no api_key
+  std::string api_key{};     // header x-api-key
+  std::string auth_token{};  // header Authorization: Bearer; used when there is no api_key
   // Where a missing key is to be put; empty = the server wants none.
   std::string key_source = "ANTHROPIC_API_KEY";
   std::string base_url = "https://api.anthropic.com";  // with or without a last "/v1"
   std::string version = "2023-06-01";                  // header anthropic-version
-  std::vector<std::string> betas;                      // header anthropic-beta
+  std::vector<std::string> betas{};                    // header anthropic-beta
   // Marks the stable beginning of each request for the provider's prompt cache.
   AnthropicCache cache = AnthropicCache::kMinutes;
   TransferLimits limits{};

@@ -8,6 +8,7 @@
 #include "providers/google/answer.h"
 #include "providers/google/failure.h"
 #include "providers/google/request.h"
+#include "providers/google/rules.h"
 
 namespace agentd {
 namespace {
@@ -75,6 +76,9 @@ class Google final : public ModelProvider {
     JsonWriter body;
     if (auto written = write_google_request(body, request, options_.name, keeps); !written)
       return failed(ModelErrorKind::kInvalid, written.error().message);
+    if constexpr (kRequestsAreChecked)
+      require_rules(options_.name,
+                    google_breaches(body.text(), {.foreign = foreign_seals(request, options_.name)}));
     StreamedRequest http{base_ + path_of(request.model), {}, body.text(), request.retries};
     if (!options_.api_key.empty()) http.headers.emplace_back("x-goog-api-key", options_.api_key);
     return stream_request({http_, clock_, *sleeper_, options_.limits, words_, options_.api_key}, http,

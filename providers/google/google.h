@@ -17,7 +17,7 @@ namespace agentd {
 
 struct GoogleOptions {
   std::string name = "google";                // of the provider, in origins and sentences
-  std::string api_key;                        // header x-goog-api-key
+  std::string api_key{};                      // header x-goog-api-key
   std::string key_source = "GEMINI_API_KEY";  // where a missing key is to be put
   std::string base_url =
       "https://generativelanguage.googleapis.com";  // "/v1beta" is added to one without a path

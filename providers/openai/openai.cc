@@ -9,6 +9,7 @@
 #include "providers/openai/hosts.h"
 #include "providers/openai/responses_answer.h"
 #include "providers/openai/responses_request.h"
+#include "providers/openai/rules.h"
 
 namespace agentd {
 namespace {
@@ -62,6 +63,12 @@ class OpenAi final : public ModelProvider {
                                      ? write_responses_request(body, request, options_.name, keeps)
                                      : write_chat_request(body, request, host_.chat, options_.name);
     if (!written) return failed(ModelErrorKind::kInvalid, written.error().message);
+    if constexpr (kRequestsAreChecked) {
+      const WireFacts facts{.foreign = foreign_seals(request, options_.name),
+                            .call_id_bytes = host_.chat.call_id_bytes};
+      require_rules(options_.name,
+                    responses_ ? responses_breaches(body.text(), facts) : chat_breaches(body.text(), facts));
+    }
     StreamedRequest http{url_, {}, body.text(), request.retries};
     if (!options_.api_key.empty()) http.headers.emplace_back("authorization", "Bearer " + options_.api_key);
     const auto make_answer = [&]() -> std::unique_ptr<StreamedAnswer> {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// anthropic_rules.h - what Anthropic's Messages API refuses in a request, in the API's own words.
+// anthropic_rules.h - how a strict server of Anthropic's Messages API refuses a request, in the API's own words:
+// by the rules of the wire (providers/anthropic/rules.h), and by what only some models and gateways refuse.
 //
-// Written from the API's documentation and from its SDK's types, not from the provider under test: it
-// has its own list of models.
+// Has its own list of models, written from the API's documentation, not from the provider under test.
 //
 // Threading: pure functions.
 

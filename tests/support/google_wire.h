@@ -39,8 +39,8 @@ struct GoogleRules {
   // Signatures are read only by the model whose name they begin with: "gemini-3.8-flash/1".
   bool own_signatures_alone = false;
 };
-// What the API refuses in a request for `model`; empty = it is accepted. Written from its reference
-// and its SDK's types, not from the provider under test.
+// What a strict server says to a request for `model` that breaks a rule of the wire
+// (providers/google/rules.h); empty = it is accepted.
 std::string google_refusal(std::string_view model, std::string_view body,
                            const GoogleRules& rules = {});
 

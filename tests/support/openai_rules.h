@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// openai_rules.h - what OpenAI's two APIs refuse in a request.
-//
-// Written from the API's reference and from its SDK's types, not from the provider under test.
+// openai_rules.h - how a strict server of OpenAI's two APIs refuses a request: by the rules of the wires
+// (providers/openai/rules.h).
 //
 // Threading: pure functions.
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/openai_wire.h"
 
+#include <functional>
+
 #include "core/codec/json.h"
 
 namespace agentd::testing {
@@ -122,7 +124,9 @@ ResponsesWire& ResponsesWire::refusal(std::string_view text) {
 
 ResponsesWire& ResponsesWire::reasoning(const std::vector<std::string>& summary,
                                         std::string_view sealed) {
-  const std::string number = std::to_string(index_), id = "\"rs_" + number + "\"";
+  // Ids are the vendor's own: no two items of a conversation have one.
+  const std::string number = std::to_string(index_),
+                    id = "\"rs_" + number + "_" + std::to_string(std::hash<std::string_view>()(sealed)) + "\"";
   const std::string at =
       R"("item_id":)" + id + R"(,"output_index":)" + number + R"(,"summary_index":0)";
   event("response.output_item.added", R"("output_index":)" + number + R"(,"item":{"id":)" + id +

@@ -155,23 +155,6 @@ TEST(GoogleRules, NoHistoryBreaksThem) {
   }
 }
 
-// A control: the rules see what the property is about.
-TEST(GoogleRules, WhatTheyRefuseIsSeen) {
-  const std::string user = R"({"role":"user","parts":[{"text":"a"}]})";
-  const std::string call = R"({"role":"model","parts":[{"functionCall":{"name":"t","args":{}}}]})";
-  const std::string result =
-      R"({"role":"user","parts":[{"functionResponse":{"name":"t","response":{"output":"x"}}}]})";
-  const auto refusal = [](const std::string& contents) {
-    return google_refusal(kModel, "{\"contents\":[" + contents + "]}");
-  };
-  EXPECT_EQ(refusal(user), "");
-  EXPECT_NE(refusal(user + "," + call + "," + result).find("thought_signature"), std::string::npos);
-  EXPECT_NE(refusal(user + "," + call + "," + user).find("immediately after a function call"),
-            std::string::npos);
-  EXPECT_NE(refusal(user + "," + result).find("number of function response"), std::string::npos);
-  EXPECT_NE(refusal(R"({"role":"user","parts":[{"text":""}]})"), "");
-}
-
 TEST(GoogleOrigins, SignaturesGoToTheirOwnModelAloneAndCallsOfOthersAreMarked) {
   const auto calling = [](const std::string& id, const std::string& signature) {
     Message out;

@@ -44,37 +44,6 @@ TEST(OpenAiRules, NoHistoryBreaksThem) {
   }
 }
 
-// Controls: the rules see what the property is about.
-TEST(OpenAiRules, WhatTheyRefuseIsSeen) {
-  const std::string chat = R"({"model":"m","max_tokens":9,"messages":[)";
-  const std::string user = R"({"role":"user","content":"a"})";
-  const std::string call =
-      R"({"role":"assistant","content":null,"tool_calls":[)"
-      R"({"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]})";
-  EXPECT_EQ(chat_refusal(chat + user + "]}"), "");
-  EXPECT_NE(chat_refusal(chat + user + "," + call + "]}").find("calls without results"),
-            std::string::npos);
-  EXPECT_NE(chat_refusal(chat + user + "," + call + "," + user + "]}").find("must be followed"),
-            std::string::npos);
-  EXPECT_NE(chat_refusal(chat + R"({"role":"tool","tool_call_id":"c","content":"x"}]})")
-                .find("preceding"),
-            std::string::npos);
-  EXPECT_NE(chat_refusal(chat + R"({"role":"user","content":""}]})"), "");
-  const std::string responses = R"({"model":"m","store":false,"max_output_tokens":99,"input":[)";
-  const std::string said =
-      R"({"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]})";
-  const std::string thought =
-      R"({"type":"reasoning","id":"rs","summary":[],"encrypted_content":"x"})";
-  EXPECT_EQ(responses_refusal(responses + said + "]}"), "");
-  EXPECT_NE(
-      responses_refusal(responses + thought + "," + said + "]}").find("required following item"),
-      std::string::npos);
-  EXPECT_NE(
-      responses_refusal(responses + R"({"type":"reasoning","id":"rs","summary":[]},)" + said + "]}")
-          .find("not persisted"),
-      std::string::npos);
-}
-
 // ---- whose thoughts are sent
 
 Message thought(const std::string& seal, const std::string& text = "so") {
