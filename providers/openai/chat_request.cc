@@ -99,6 +99,8 @@ class Writer {
   void write_messages(const std::vector<WireGroup>& groups, std::string_view closing) {
     out_.key("messages").begin_array();
     if (!is_blank(request_.system)) write_plain("system", request_.system);
+    // The first words are the user's: templates of models behind the servers refuse others.
+    if (!groups.empty() && groups.front().assistant) write_plain("user", kNoText);
     // What was thought belongs to the answers behind the user's last words.
     std::size_t loop = groups.size();
     while (loop > 0 && (groups[loop - 1].assistant || has_results(groups[loop - 1]))) --loop;
@@ -194,10 +196,9 @@ class Writer {
     for (const agentd_block* own : blocks_of(group, is_media)) media.push_back(own);
     std::string text = texts_of(blocks_of(group, is_text));
     if (!closing.empty()) text.append(text.empty() ? "" : "\n\n").append(closing);
-    if (media.empty()) {
-      if (!text.empty()) write_plain("user", text);
-      return;
-    }
+    if (media.empty() && text.empty()) return;
+    if (!dialect_.user_behind_results && has_results(group)) write_plain("assistant", kNoText);
+    if (media.empty()) return write_plain("user", text);
     out_.begin_object().member("role", "user").key("content").begin_array();
     if (!text.empty()) out_.begin_object().member("type", "text").member("text", text).end_object();
     for (const agentd_block* one : media) write_media(*one);

@@ -30,6 +30,8 @@ enum Rule : std::size_t {
   kMessagesSome,
   kRolesKnown,
   kSystemFirst,
+  kRoleFirst,
+  kUserBehindResults,
   kRoleLast,
   kContentSome,
   kPartsKnown,
@@ -67,6 +69,10 @@ constexpr WireRule kRules[] = {
     {"messages-some", "there is a message beside the system prompt", kChatPage},
     {"roles-known", "a message is the system's, the user's, the assistant's or a tool's", kChatPage},
     {"system-first", "the system prompt is one message, the first", "templates of models behind the servers"},
+    {"role-first", "the first message beside the system prompt is the user's",
+     "templates of models behind the servers"},
+    {"user-behind-results", "where the server wants it, an answer stands between results and the user's next message",
+     "Mistral's refusals"},
     {"role-last", "the last message is the user's or a tool's", "Mistral's and vLLM's refusals"},
     {"content-some", "a message without calls has a content", kChatPage},
     {"parts-known", "parts are texts, images and files, of the user's messages alone", kChatPage},
@@ -174,15 +180,19 @@ class Reader {
 
   void read_messages(JsonView messages) {
     std::size_t said = 0;  // messages beside the system prompt
-    std::string_view role;
+    std::string_view role, before;
     for (std::size_t i = 0; messages.is_array() && i < messages.size(); ++i) {
       const JsonView message = messages.at(i);
       const std::string at = indexed("messages", i);
+      before = role;
       role = message["role"].string_or("");
       if (!is_one_of(role, {"system", "user", "assistant", "tool"}))
         out_.broken(kRolesKnown, at + ".role", "Invalid value: '" + at + ".role'.");
       if (role == "system" && i != 0)
         out_.broken(kSystemFirst, at, "System message must be at the beginning.");
+      if (said == 0 && role == "assistant") out_.broken(kRoleFirst, at, "Conversation roles must begin with user");
+      if (!facts_.user_behind_results && role == "user" && before == "tool")
+        out_.broken(kUserBehindResults, at, "Unexpected role 'user' after role 'tool'");
       said += role == "system" ? 0u : 1u;
       if (role == "tool") {
         read_result(message, at);

@@ -27,7 +27,7 @@ constexpr std::array<OpenAiHost, 10> kHosts{{
      "https://api.mistral.ai/v1",
      "MISTRAL_API_KEY",
      false,
-     {.call_id_bytes = 9, .usage_on_request = false, .effort = false}},
+     {.call_id_bytes = 9, .usage_on_request = false, .effort = false, .user_behind_results = false}},
     {"groq", "api.groq.com", "https://api.groq.com/openai/v1", "GROQ_API_KEY", false,
      kCompletionTokens},
     {"xai", "api.x.ai", "https://api.x.ai/v1", "XAI_API_KEY", false, kCompletionTokens},

@@ -65,7 +65,8 @@ class OpenAi final : public ModelProvider {
     if (!written) return failed(ModelErrorKind::kInvalid, written.error().message);
     if constexpr (kRequestsAreChecked) {
       const WireFacts facts{.foreign = foreign_seals(request, options_.name),
-                            .call_id_bytes = host_.chat.call_id_bytes};
+                            .call_id_bytes = host_.chat.call_id_bytes,
+                            .user_behind_results = host_.chat.user_behind_results};
       require_rules(options_.name,
                     responses_ ? responses_breaches(body.text(), facts) : chat_breaches(body.text(), facts));
     }

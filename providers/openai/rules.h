@@ -17,7 +17,7 @@ namespace agentd {
 
 std::span<const WireRule> chat_rules();
 // All that is broken in the body of POST /chat/completions, in its order; empty = the wire takes it. Reads
-// `call_id_bytes` of the facts.
+// `call_id_bytes` and `user_behind_results` of the facts.
 Breaches chat_breaches(std::string_view body, const WireFacts& facts = {});
 
 std::span<const WireRule> responses_rules();

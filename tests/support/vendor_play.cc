@@ -69,7 +69,9 @@ Breaches breaches_of(const std::string& wire, std::string_view url, std::string_
   if (wire == "google") return google_breaches(body, facts);
   if (wire == "responses") return responses_breaches(body, facts);
   WireFacts own = facts;
-  own.call_id_bytes = url.find("mistral") == std::string_view::npos ? 0 : 9;
+  const bool mistral = url.find("mistral") != std::string_view::npos;
+  own.call_id_bytes = mistral ? 9 : 0;
+  own.user_behind_results = !mistral;
   return chat_breaches(body, own);
 }
 

@@ -215,6 +215,10 @@ const std::vector<Control>& controls() {
        {{R"({"role":"assistant","content":"found"})", R"({"role":"developer","content":"found"})"}}},
       {"chat", "system-first",
        {{R"({"role":"assistant","content":"found"})", R"({"role":"system","content":"found"})"}}},
+      {"chat", "role-first",
+       {{R"({"role":"user","content":[{"type":"text")",
+         R"({"role":"assistant","content":"x"},{"role":"user","content":[{"type":"text")"}}},
+      {"chat", "user-behind-results", {{R"({"role":"assistant","content":"found"},)", ""}}},
       {"chat", "role-last", {{R"(,{"role":"user","content":"now"})", ""}}},
       {"chat", "content-some", {{R"("content":"found")", R"("content":null)"}}},
       {"chat", "parts-known", {{R"("content":"found")", R"("content":[{"type":"text","text":"found"}])"}}},
@@ -367,6 +371,7 @@ const std::vector<Control>& controls() {
 WireFacts facts() {
   WireFacts out;
   out.foreign = [](std::string_view seal) { return !seal.starts_with("own/"); };
+  out.user_behind_results = false;
   return out;
 }
 

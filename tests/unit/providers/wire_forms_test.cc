@@ -149,6 +149,25 @@ TEST_P(WireForms, PicturesThatNoVendorTakesAndBlocksOfTheWrongSpeakerStayAtHome)
 INSTANTIATE_TEST_SUITE_P(All, WireForms, ::testing::Values("anthropic", "chat", "responses", "google"),
                          [](const auto& tested) { return std::string(tested.param); });
 
+// Mistral: "Unexpected role 'user' after role 'tool'". Templates of other servers want the user's words first.
+TEST(ChatForms, AnAnswerStandsBehindResultsWhereTheServerWantsOneAndTheUserComesFirst) {
+  TestRequest request;
+  request.add({Role::kAssistant, 0, {Block::tool_use("call_0001", "ls", "{}")}});
+  request.add({Role::kUser, 0, {Block::tool_result("call_0001", "a.txt", false)}}).user("and now?");
+  const auto body = [&](bool user_behind_results) {
+    JsonWriter out;
+    EXPECT_TRUE(write_chat_request(out, request.value(), {.user_behind_results = user_behind_results}, "house"));
+    return std::string(out.text());
+  };
+  const std::string between = R"x("content":"a.txt"},{"role":"assistant","content":"(no text)"},{"role":"user")x";
+  EXPECT_NE(body(false).find(between), std::string::npos) << body(false);
+  EXPECT_EQ(body(true).find(between), std::string::npos) << body(true);
+  EXPECT_NE(body(true).find(R"x("messages":[{"role":"user","content":"(no text)"},{"role":"assistant")x"),
+            std::string::npos)
+      << body(true);
+  EXPECT_FALSE(find_openai_host("mistral")->chat.user_behind_results);
+}
+
 // Extended thinking: with a budget, the answer that a tool loop began with begins with what was thought.
 TEST(AnthropicLoops, AreNotGoneOnWithABudgetWhereAnotherModelHasBegunThem) {
   const auto thinks = [](const Message& answer, const std::string& last = {}) {
