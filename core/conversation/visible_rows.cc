@@ -7,15 +7,22 @@
 namespace agentd {
 namespace {
 
+// What at least one vendor takes; a plugin's result may hold anything.
+bool is_known_image(std::string_view type) {
+  return type == "image/png" || type == "image/jpeg" || type == "image/gif" || type == "image/webp";
+}
+
 struct Sight {
   bool images, documents;
-  bool sees(std::uint16_t kind) const {
-    return (kind != AGENTD_BLOCK_IMAGE || images) && (kind != AGENTD_BLOCK_DOCUMENT || documents);
+  bool sees(std::uint16_t kind, std::string_view type) const {
+    return (kind != AGENTD_BLOCK_IMAGE || (images && is_known_image(type))) &&
+           (kind != AGENTD_BLOCK_DOCUMENT || (documents && type == "application/pdf"));
   }
   bool sees_all(const agentd_block& block) const {
     const auto* const parts = static_cast<const agentd_block*>(block.parts.first);
-    return sees(block.kind) &&
-           std::all_of(parts, parts + block.parts.count, [&](const agentd_block& part) { return sees(part.kind); });
+    return sees(block.kind, view_of(block.name)) &&
+           std::all_of(parts, parts + block.parts.count,
+                       [&](const agentd_block& part) { return sees(part.kind, view_of(part.name)); });
   }
   bool sees_all(const agentd_message& row) const {
     const agentd_block* const blocks = blocks_of(row);
@@ -25,7 +32,7 @@ struct Sight {
 
 void put_words(Block& block, const Sight& sight) {
   for (Block& part : block.parts) put_words(part, sight);
-  if (sight.sees(static_cast<std::uint16_t>(block.kind))) return;
+  if (sight.sees(static_cast<std::uint16_t>(block.kind), block.name)) return;
   const std::string what = block.kind == BlockKind::kImage ? "an image, " : "a document, ";
   block = Block::of_text("[" + what + (block.text.empty() ? block.name : block.text) +
                          ", which this model cannot see]");
@@ -35,9 +42,7 @@ void put_words(Block& block, const Sight& sight) {
 
 VisibleRows::VisibleRows(std::span<const agentd_message> rows, bool images, bool documents) : rows_(rows) {
   const Sight sight{images, documents};
-  if ((images && documents) ||
-      std::all_of(rows.begin(), rows.end(), [&](const agentd_message& row) { return sight.sees_all(row); }))
-    return;
+  if (std::all_of(rows.begin(), rows.end(), [&](const agentd_message& row) { return sight.sees_all(row); })) return;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (sight.sees_all(rows[i])) continue;

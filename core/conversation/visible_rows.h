@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // visible_rows.h - the rows of a request for a model that does not take all kinds of blocks: a word stands
-// where it would find an image or a document that it cannot see.
+// where it would find an image or a document that it cannot see, or that no model can (PNG, JPEG, GIF and WebP
+// are seen, and PDF).
 //
 // A conversation may go on with another model at every run, and a server refuses the whole request for
 // one block that its model does not take.

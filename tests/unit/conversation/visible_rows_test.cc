@@ -54,5 +54,17 @@ TEST(VisibleRows, HaveAWordForWhatCannotBeSeen) {
   EXPECT_EQ(to_message(sees.rows()[2]).blocks[0].kind, BlockKind::kText);
 }
 
+TEST(VisibleRows, HaveAWordForAPictureThatNoModelCanSee) {
+  Rows rows;
+  Block scan = media(BlockKind::kImage), memo = media(BlockKind::kDocument, "memo");
+  scan.name = "image/tiff";
+  memo.name = "text/plain";
+  rows.append({Role::kUser, 0, {scan, memo, media(BlockKind::kImage)}}, 1, 0);
+  const VisibleRows all({rows.begin(), rows.size()}, true, true);
+  EXPECT_EQ(text_of(all.rows()[0]),
+            "[an image, image/tiff, which this model cannot see]\n\n[a document, memo, which this model cannot see]");
+  EXPECT_EQ(to_message(all.rows()[0]).blocks[2].kind, BlockKind::kImage);
+}
+
 }  // namespace
 }  // namespace agentd
