@@ -73,7 +73,7 @@ bench-net: release ## a thousand event streams in one process, next to a loop th
 bench-tokens: release ## the exact token counter next to npm's tokenizers (needs npm)
 	@bash bench/tokens/run.sh build/release
 
-interop: build ## the official SDK parses the streams that the tests use (needs npm)
+interop: build ## official SDKs and other tools themselves, side by side with agentd (needs npm)
 	@bash tests/interop/run.sh build/$(PRESET)
 
 ci: ## what .ci/run does

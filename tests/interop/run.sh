@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The official npm SDKs read the streams of tests/support, their types check agentd's requests, and the built
-# program talks with a mock server that others wrote.
+# The official npm SDKs read the streams of tests/support, their types check agentd's requests, the built program talks
+# with a mock server that others wrote, and other tools run their hooks beside agentd, which adapts the same settings.
+# Versions and the bytes of every package are pinned (package-lock.json); no package runs a script when it is installed.
 # Usage: tests/interop/run.sh [BUILD_DIR]; needs npm and node 18 or newer.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,8 +12,9 @@ command -v npm >/dev/null || { echo "interop: npm is not installed; on Debian: a
 ninja -C "$build" agentd fixture_server >/dev/null
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$here/package.json" "$here"/*.mjs "$work/"
-(cd "$work" && npm install --no-package-lock --no-audit --no-fund --silent)
+cp "$here"/package*.json "$here"/*.mjs "$here/hook.sh" "$work/"
+(cd "$work" && npm ci --ignore-scripts --no-audit --no-fund --silent)
 node "$work/check.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
 node "$work/vendors.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
 node "$work/mock.mjs" "$(cd "$build" && pwd)/core/app/agentd"
+node "$work/claude_code.mjs" "$(cd "$build" && pwd)/core/app/agentd"
