@@ -229,6 +229,7 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
   dispatch.context = &firing;
   dispatch.slots = &parts_.slots;
   dispatch.only = fired.only;
+  dispatch.except = fired.except;
   auto outcome = agentd::dispatch(*snapshot_, *slot_, dispatch, &firing);
   if (outcome) drop_illegal(*outcome, fired.event);
   for (HookReceipt& receipt : firing.take_receipts(outcome.get()))

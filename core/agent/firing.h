@@ -26,6 +26,7 @@ struct Fired {
   void* context = nullptr;
   std::uint32_t attempt = 1;
   std::uint16_t only = 0;  // AGENTD_HOOK_ flags; 0 = all hooks
+  std::string_view except{};  // as that of Dispatch
 };
 
 class Firing final : public TraceSink {

@@ -174,7 +174,8 @@ void Turn::deny(Prepared& prepared, const Outcome& outcome) {
   prepared.status = "denied";
 }
 
-// The gates see the final bytes once more, and may only tighten.
+// The gates see the final bytes once more, and may only tighten. A hook of another tool that wrote them is asked
+// once, as its own tool does.
 void Turn::take_rewritten_input(Prepared& prepared, const ToolInput& rewritten, Outcome& outcome) {
   const Outcome::By by = outcome.rewrites.back().by;
   session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, by, "rewrite", prepared.call.input.text(),
@@ -192,6 +193,7 @@ void Turn::take_rewritten_input(Prepared& prepared, const ToolInput& rewritten, 
   fired.payload = &payload.record;
   fired.attempt = 2;
   fired.only = AGENTD_HOOK_GATES;
+  fired.except = by.hook;
   const auto again = session_.fire(fired);
   if (!again) return;
   if (again->blocked) {

@@ -103,8 +103,9 @@ void Snapshot::add_entry(std::uint32_t index) {
               from.stopped.get(),
               index,
               from.flags,
-              static_cast<std::uint16_t>((from.wants & 0xff) | (from.shadow ? kShadow : 0) |
-                                         (from.waits ? kWaits : 0))};
+              static_cast<std::uint16_t>(
+                  (from.wants & 0xff) | (from.shadow ? kShadow : 0) | (from.waits ? kWaits : 0) |
+                  (from.waits && !from.together.empty() && !observes(from) ? kTogether : 0))};
   if (from.concurrency != AGENTD_CONCURRENT) {
     auto serial = std::make_unique<Serial>();
     serial->fn = from.fn;
@@ -193,9 +194,12 @@ class Merger {
     if (answer.status < 0) return take_failure(from, answer.status, answer.failure);
     if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0) return answer.actions.empty() ? "none" : "ignored";
     std::string_view effect = "none";
-    // What the event does not take has no effect, whoever let it through.
+    // What the event does not take has no effect, whoever let it through, and neither has what would change that which
+    // does not happen.
+    const bool late = blocked();
     for (const Action& action : answer.actions) {
-      const std::string_view now = is_legal(event_.event, action.kind) ? apply(from, action) : "ignored";
+      const bool counts = is_legal(event_.event, action.kind) && !(late && is_about_what_follows(action));
+      const std::string_view now = counts ? apply(from, action) : "ignored";
       if (effect != "blocked") effect = now;  // a notice beside a block does not hide it
     }
     return effect;
@@ -204,6 +208,10 @@ class Merger {
   bool blocked() const { return outcome_ && outcome_->blocked; }
 
  private:
+  static bool is_about_what_follows(const Action& action) {
+    if (action.kind == AGENTD_ACT_PERMISSION) return action.code != AGENTD_PERMISSION_DENY;
+    return action.kind == AGENTD_ACT_REPLACE_TEXT || (action_bit(action.kind) & kExclusive) != 0;
+  }
   Outcome& outcome() {
     if (!outcome_) outcome_ = std::make_unique<Outcome>();
     return *outcome_;
@@ -218,8 +226,9 @@ class Merger {
     if (from.on_failure == FailurePolicy::kOpen || traits == nullptr || !traits->blocking ||
         observes(from))
       return "failed";
+    const bool first = !outcome().blocked;
     block(from, "the guard '" + from.name + "' failed" + (failure.empty() ? "" : ": " + failure));
-    outcome().blocked_by_failure = true;
+    if (first) outcome().blocked_by_failure = true;
     return "blocked";
   }
 
@@ -231,7 +240,9 @@ class Merger {
     if (apply_rewrite(from, action) == "applied") outcome().withheld = true;
   }
 
+  // The first hook that says so is the one that is told.
   void block(const Subscription& from, std::string reason) {
+    if (outcome().blocked && outcome().blocked_by.hook != from.name) return;
     outcome().blocked = true;
     outcome().reason = std::move(reason);
     outcome().blocked_by = by(from);
@@ -499,36 +510,90 @@ const void* payload_for(const Dispatch& event, const Snapshot::Entry& entry) {
   return bare ? event.payload_bare : event.payload;
 }
 
-// The observers of an event from `first` on, when one of them waits for something outside: those run at
-// the same time, each on a thread of its own, the others on this one meanwhile.
-class ObserverGroup {
+bool is_left_out(const Snapshot& snapshot, const Dispatch& event, const Snapshot::Entry& entry) {
+  return !event.except.empty() && (entry.wants & Snapshot::kTogether) != 0 &&
+         snapshot.subscription(entry).name == event.except;
+}
+
+// Hooks of an event that are called at the same time: those that wait for something outside each on a thread of its
+// own, the others on this one meanwhile.
+class HookGroup {
  public:
-  ObserverGroup(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
-                std::span<const Snapshot::Entry> entries)
+  HookGroup(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+            std::span<const Snapshot::Entry> entries)
       : snapshot_(snapshot), slot_(slot), event_(event), entries_(entries), answers_(entries.size()) {}
 
-  void run(TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
-    // Once: one that is switched off meanwhile, by what it does here, was asked all the same.
-    std::vector<std::size_t> waiting, others;
-    for (std::size_t i = 0; i < entries_.size(); ++i)
-      if (is_asked(entries_[i]))
-        ((entries_[i].wants & Snapshot::kWaits) != 0 ? waiting : others).push_back(i);
-    make_payload_texts(waiting);
-    call_together(waiting, others);
-    std::vector<std::size_t> asked;
-    std::merge(waiting.begin(), waiting.end(), others.begin(), others.end(),
-               std::back_inserter(asked));
+  void run_observers(TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
+    const std::vector<std::size_t> asked = call_all();
     slot_.open(&event_);
     for (const std::size_t i : asked)
       settle_answer(snapshot_, event_, entries_[i], answers_[i], trace, outcome);
     slot_.close();
   }
 
+  // Returns as settle().
+  bool run_gates(TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
+    const std::uint64_t started_ns = snapshot_.clock().monotonic_ns();
+    std::vector<std::size_t> asked = call_all();
+    for (const std::size_t i : asked)
+      admit_rewrites(event_, snapshot_.subscription(entries_[i]), answers_[i]);
+    // Those that rewrite come last, so that the payload is still what the others have seen.
+    std::stable_partition(asked.begin(), asked.end(), [this](std::size_t i) { return !rewrites(i); });
+    bool open = true, rewritten = false;
+    for (const std::size_t i : asked) {
+      // What it made of the first payload would undo what was made of it meanwhile.
+      if (rewritten && open && rewrites(i)) {
+        answers_[i] = call(slot_, entries_[i]);
+        admit_rewrites(event_, snapshot_.subscription(entries_[i]), answers_[i]);
+      }
+      const std::size_t before = outcome ? outcome->rewrites.size() : 0;
+      slot_.open(&event_);
+      open = settle_answer(snapshot_, event_, entries_[i], answers_[i], trace, outcome);
+      if (outcome && outcome->rewrites.size() != before) {
+        rewritten = true;
+        slot_.forget_payload_text();
+      }
+      slot_.close();
+    }
+    allow_time(snapshot_.clock().monotonic_ns() - started_ns);
+    return open;
+  }
+
  private:
+  bool rewrites(std::size_t index) const {
+    const auto& actions = answers_[index].actions;
+    return std::any_of(actions.begin(), actions.end(),
+                       [](const Action& action) { return action.kind == AGENTD_ACT_REPLACE_TEXT; });
+  }
+
+  // What hooks with a time of their own took is not taken from those behind them.
+  void allow_time(std::uint64_t taken_ns) {
+    if (deadline_ns_ == UINT64_MAX || event_.event == AGENTD_EVENT_SESSION_END) return;
+    const bool own = std::any_of(entries_.begin(), entries_.end(), [this](const Snapshot::Entry& entry) {
+      return time_of(snapshot_.subscription(entry), event_) != 0;
+    });
+    slot_.set_deadline(deadline_ns_ + (own ? taken_ns : 0));
+  }
+
+  // Returns the places of those that were asked, in their order.
+  std::vector<std::size_t> call_all() {
+    // Once: one that is switched off meanwhile, by what it does here, was asked all the same.
+    std::vector<std::size_t> waiting, others;
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      if (is_asked(entries_[i]))
+        (event_.slots != nullptr && (entries_[i].wants & Snapshot::kWaits) != 0 ? waiting : others).push_back(i);
+    make_payload_texts(waiting);
+    call_together(waiting, others);
+    std::vector<std::size_t> asked;
+    std::merge(waiting.begin(), waiting.end(), others.begin(), others.end(),
+               std::back_inserter(asked));
+    return asked;
+  }
   static constexpr std::size_t kThreadsMax = 32;
 
   bool is_asked(const Snapshot::Entry& entry) const {
     if (event_.only != 0 && (entry.flags & event_.only) == 0) return false;
+    if (is_left_out(snapshot_, event_, entry)) return false;
     return entry.stopped == nullptr || entry.stopped->load(std::memory_order_relaxed) == 0;
   }
 
@@ -602,8 +667,17 @@ class ObserverGroup {
   const auto waits = [](const Snapshot::Entry& entry) { return (entry.wants & Snapshot::kWaits) != 0; };
   if (event.slots == nullptr || entries.size() < 2 || std::none_of(entries.begin(), entries.end(), waits))
     return false;
-  ObserverGroup(snapshot, slot, event, entries).run(trace, outcome);
+  HookGroup(snapshot, slot, event, entries).run_observers(trace, outcome);
   return true;
+}
+
+// The hooks from the first of `entries` on that are asked together with it.
+std::span<const Snapshot::Entry> group_of(const Snapshot& snapshot, std::span<const Snapshot::Entry> entries) {
+  const std::string& name = snapshot.subscription(entries.front()).together;
+  const auto end = std::find_if(entries.begin(), entries.end(), [&](const Snapshot::Entry& entry) {
+    return (entry.wants & Snapshot::kTogether) == 0 || snapshot.subscription(entry).together != name;
+  });
+  return entries.first(static_cast<std::size_t>(end - entries.begin()));
 }
 
 // A hook without an opinion costs what stands here and no more: no lock, no allocation, no clock.
@@ -633,10 +707,24 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
       continue;
     }
     if (kTimed && event.only != 0 && (entry->flags & event.only) == 0) continue;
-    if ((entry->flags & AGENTD_HOOK_OBSERVES) != 0 && (entry->wants & Snapshot::kWaits) != 0 &&
-        run_together(snapshot, slot, event, {entry, end}, trace, outcome)) {
-      token = slot.last_token();
-      break;
+    if (kTimed && is_left_out(snapshot, event, *entry)) continue;
+    if ((entry->wants & Snapshot::kWaits) != 0) {
+      if ((entry->flags & AGENTD_HOOK_OBSERVES) != 0 &&
+          run_together(snapshot, slot, event, {entry, end}, trace, outcome)) {
+        token = slot.last_token();
+        break;
+      }
+      if ((entry->wants & Snapshot::kTogether) != 0) {
+        if (const auto group = group_of(snapshot, {entry, end}); group.size() > 1) {
+          const bool open = HookGroup(snapshot, slot, event, group).run_gates(trace, outcome);
+          token = slot.last_token();
+          call.live = &slot.live();  // another one, if a call was given up
+          entry = &group.back();
+          if (open) continue;
+          while (entry + 1 != end && (entry[1].flags & AGENTD_HOOK_OBSERVES) == 0) ++entry;
+          continue;
+        }
+      }
     }
     call.token = token = slot.open_after(token, &event);
     call.core = entry->core;
@@ -670,7 +758,7 @@ std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, cons
                                   TraceSink* trace) {
   const bool timed =
       event.deadline_ns != UINT64_MAX || event.budget_ns != 0 || snapshot.has_timeout(event.event);
-  if (timed || trace != nullptr || event.only != 0)
+  if (timed || trace != nullptr || event.only != 0 || !event.except.empty())
     return call_hooks_timed(snapshot, slot, event, trace);
   return call_hooks<false>(snapshot, slot, event, nullptr);
 }

@@ -6,8 +6,11 @@
 // is published; a turn pins one snapshot; an event costs a bit test when nobody is subscribed and one
 // indirect call for each subscriber otherwise. The rules of merging are those of hook_actions.h.
 //
-// Gating and mutating hooks are asked one after another. Observers come after them; those that wait for
-// something outside of the process (`waits`) run at the same time, each on a thread and in a slot of its
+// Gating and mutating hooks are asked one after another, and the first that blocks ends it for those behind it.
+// Those of one group (`together`) that stand side by side are asked at the same time about the same payload, and
+// none of them keeps another from running: their answers are merged in their order, those that rewrite last, and of
+// those each but the first is asked again about what the one before it made. Observers come after them; those that
+// wait for something outside of the process (`waits`) run at the same time, each on a thread and in a slot of its
 // own, and dispatch() returns when the slowest is done.
 //
 // A hook whose deadline has passed when its turn comes is not called, whatever kind it is: it fails with
@@ -59,6 +62,8 @@ struct Subscription {
   std::string bytes_digest;  // hex; empty = unknown
   bool waits = false;        // it spends its time outside of this process: a program, a server
   bool shadow = false;       // its verdict is traced and not used
+  // The tool that it was written for asks it together with the others of this name. Only for hooks that wait.
+  std::string together{};
   // How long a call of it may take, instead of the event's time; at the end of a session never longer. Null = the
   // event's.
   std::optional<Milliseconds> timeout;
@@ -121,6 +126,8 @@ struct Dispatch {
   SlotSource* slots = nullptr;
   // AGENTD_HOOK_ flags: hooks without one of them are not asked; 0 = all are.
   std::uint16_t only = 0;
+  // A hook of a group that is not asked: what it is about are its own words. Empty = all are.
+  std::string_view except{};
 };
 
 // The merged answer of an event. Absent (null) when no hook had an opinion.
@@ -174,9 +181,9 @@ class Snapshot {
     const std::atomic<std::uint32_t>* stopped = nullptr;
     std::uint32_t subscription = 0;
     std::uint16_t flags = 0;
-    std::uint16_t wants = 0;  // AGENTD_WANTS_, and kShadow, kWaits
+    std::uint16_t wants = 0;  // AGENTD_WANTS_, and kTogether, kShadow, kWaits
   };
-  static constexpr std::uint16_t kShadow = 0x4000, kWaits = 0x8000;
+  static constexpr std::uint16_t kTogether = 0x2000, kShadow = 0x4000, kWaits = 0x8000;
 
   // `order` names hooks or "*"; it beats priority. `clock` must outlive the snapshot.
   Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order,

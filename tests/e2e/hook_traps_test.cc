@@ -94,6 +94,45 @@ TEST_F(HookTraps, DeathBySignalWithAnAllowOnStdoutIsNoAllow) {
   EXPECT_NE(done.err.find("signal 9"), std::string::npos) << done.err;
 }
 
+// As the tool that it was written for asks it: all of one file at once, each command once, and none is kept from
+// hearing of what another one denies. A fifo would keep hooks that run one after another waiting for ever.
+TEST_F(HookTraps, HooksOfOneAdaptedFileAreAskedTogetherAndEachCommandOnce) {
+  const std::string settings = program_.directory().file("settings.json");
+  const auto script = [&](const std::string& name, const std::string& body) {
+    return write(program_.directory().file(name), "#!/bin/sh\ncat > /dev/null\n" + body, 0755);
+  };
+  const std::string pipe = program_.directory().file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string guard = script("guard.sh", "echo go > " + pipe + "; echo no >&2; exit 2\n");
+  const std::string logger = script("logger.sh", "cat " + pipe + "; echo asked >> \"$HOME/log.txt\"\n");
+  const auto command = [](const std::string& path) {
+    return R"({"type":"command","timeout":20,"command":")" + path + "\"}";
+  };
+  write(settings,
+        R"({"hooks":{"PreToolUse":[{"matcher":"Edit","hooks":[)" + command(logger) +
+            R"(]},{"matcher":"Bash","hooks":[)" + command(guard) + "," + command(logger) + "," + command(logger) +
+            R"(]},{"hooks":[)" + command(logger) + "]}]}}",
+        0600);
+  program_.config("hooks:\n  adapt: [\"claude:" + settings + "\"]\n");
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+  const auto log = read_file(program_.directory().file("log.txt"), 100);
+  EXPECT_EQ(log ? *log : "", "asked\n") << done.err;
+  EXPECT_NE(done.err.find("PreToolUse.3"), std::string::npos) << done.err;
+}
+
+// The tool that it was written for asks it once, and so does agentd: what it wrote is its own opinion.
+TEST_F(HookTraps, AnAdaptedHookThatRewritesTheInputIsAskedOnce) {
+  claude("cat > /dev/null\necho asked >> \"$HOME/log.txt\"\n"
+         R"(echo '{"hookSpecificOutput":{"updatedInput":{"command":"echo changed > changed.txt"}}}')"
+         "\n");
+  const Finished done = call_tool();
+  EXPECT_FALSE(ran()) << done.err;
+  EXPECT_EQ(::access((program_.project() + "/changed.txt").c_str(), F_OK), 0) << done.err;
+  const auto log = read_file(program_.directory().file("log.txt"), 100);
+  EXPECT_EQ(log ? *log : "", "asked\n") << done.err;
+}
+
 TEST_F(HookTraps, TheAnswerOfAHookWhoseChildHoldsThePipeIsUsed) {
   executable("guard", "before_tool_call",
              "echo '{\"action\":\"block\",\"reason\":\"answered\"}'\nsleep 20 &\nexit 0\n");

@@ -2,15 +2,13 @@
 // Usage: node claude_code.mjs AGENTD [--only NAME]
 // The hooks of a Claude Code settings file, run by Claude Code and by agentd that adapts the same file: the same script
 // of model answers, the same files, and every field of what happened beside the other's.
-import { Comparison, existsSync, findSins, join, mkdirSync, onStage, playAll, readFileSync, runProgram,
-         writeFileSync } from './differential.mjs';
+import { join, mkdirSync, onStage, readFileSync, runDifferential, runProgram, writeFileSync } from './differential.mjs';
 import { allowed } from './claude_code_reasons.mjs';
 import { scenarios, sins } from './claude_code_scenarios.mjs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 
 const program = process.argv[2];
-const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : '';
 const kModel = 'claude-sonnet-5-5';
 const require = createRequire(import.meta.url);
 const home = dirname(require.resolve('@anthropic-ai/claude-code/package.json'));
@@ -130,13 +128,5 @@ const agentd = {
   outcome: ({ code }) => (code === 0 ? 'ended well' : `ended with ${code}`),
 };
 
-if (!existsSync(program)) throw new Error(`no program at ${program}`);
-const chosen = scenarios.filter(({ name }) => !only || new RegExp(`^(?:${only})$`).test(name));
-const comparison = new Comparison('Claude Code', allowed);
-const played = await playAll(chosen, claude, agentd, comparison);
-const good = comparison.print(only !== '');
-const controlled = only ? true : await findSins(sins, played, scenarios, agentd, allowed, 'Claude Code');
-const { length } = comparison.rows;
-console.log(`@anthropic-ai/claude-code ${version}: ${chosen.length} scenarios, ${length} comparisons, ` +
-  `${comparison.differing().length} unexplained differences`);
-process.exit(good && controlled ? 0 : 1);
+await runDifferential({ package: `@anthropic-ai/claude-code ${version}`, program, scenarios, sins, allowed,
+  real: claude, ours: agentd });

@@ -65,10 +65,6 @@ export const allowed = [
   // ---- who is asked
   { scenario: '(before: ask|several: allow and ask)', field: 'hooks: runs', ours: '.*, PermissionRequest: asked',
     reason: "without a screen Claude Code denies what a hook wants asked; agentd's question has its hooks, too" },
-  { scenario: 'before: updatedInput.*', field: 'hooks: runs', real: 'PreToolUse: hook\\b.*',
-    ours: 'PreToolUse: hook hook\\b.*', reason: 'not yet: the hook that changed the input is asked about it again' },
-  { scenario: 'several: .*|stop: two hooks, one blocks', field: 'hooks: .*',
-    reason: 'not yet: agentd runs the hooks of a file one after another and not all of them' },
   { scenario: 'several: all deny', field: 'request 2: results', real: 'failed MARK-second', ours: 'failed MARK-first',
     reason: "the reason is that of the first in agentd's order; in Claude Code it is that of who answered last" },
   { scenario: 'compact: .*', field: 'hooks: runs', real: '', ours: 'PreCompact: pre.*',

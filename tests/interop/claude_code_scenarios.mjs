@@ -57,8 +57,8 @@ export const scenarios = [
   // ---- matchers
   ...[['Bash', 'Bash'], ['a part of a name', 'Ba'], ['alternatives', 'Edit|Bash'], ['others', 'Edit|Write'],
     ['star', '*'], ['empty', ''], ['absent', undefined], ['an expression', 'B.*h'],
-    ['an expression without ends', 'as'], ['lower case', 'bash'], ['a list', 'Edit, Bash'], ['an anchored expression', '^Bash$'],
-    ['an expression of another', '^(Edit|Write)$']]
+    ['an expression without ends', 'as'], ['lower case', 'bash'], ['a list', 'Edit, Bash'],
+    ['an anchored expression', '^Bash$'], ['an expression of another', '^(Edit|Write)$']]
     .map(([what, matcher]) => ({ name: `matcher: ${what}`, script: [touch], hooks: { hook: 'true' },
       settings: { hooks: on('PreToolUse', matcher, 'hook') } })),
 
@@ -207,4 +207,6 @@ export const sins = [
     scenario.script[0].calls[0].input.command += ' '; return scenario; }, field: 'stdin hook#1: tool_input.command' },
   { name: 'another matcher', scenario: 'matcher: alternatives', alter(scenario) {
     scenario.settings.hooks.PreToolUse[0].matcher = 'Edit'; return scenario; }, field: 'hooks: runs' },
+  { name: 'hooks one after the other', scenario: 'several: at the same time',
+    alter: (scenario) => ({ ...scenario, apart: true }), field: 'hooks: one and two' },
 ];

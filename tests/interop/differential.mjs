@@ -132,7 +132,7 @@ function flatten(value, path, out) {
   if (value !== null && typeof value === 'object' && Object.keys(value).length > 0) {
     for (const [key, each] of Object.entries(value)) flatten(each, path ? `${path}.${key}` : key, out);
   } else {
-    out[path] = value;
+    out[path] = value !== null && typeof value === 'object' ? JSON.stringify(value) : value;
   }
   return out;
 }
@@ -142,7 +142,8 @@ function moments(runs, side) {
   const out = [];
   for (const run of runs) {
     const key = side.moment(run);
-    if (out.at(-1)?.key === key) out.at(-1).runs.push(run);
+    const last = out.at(-1);
+    if (last?.key === key && !last.runs.some(({ name }) => name === run.name)) last.runs.push(run);
     else out.push({ key, runs: [run] });
   }
   return out;
@@ -302,4 +303,22 @@ export async function findSins(sins, played, scenarios, ours, allowed, name) {
   return found === sins.length && found > 0;
 }
 
-export { existsSync, join, readFileSync, writeFileSync, mkdirSync };
+// The whole of it: 0 when every field is the same or differs for a reason that is written down, every reason is used,
+// and every planted difference is found. `--only NAME` plays the scenarios of that name, a regular expression.
+export async function runDifferential({ package: what, program, scenarios, sins, allowed, real, ours }) {
+  if (!existsSync(program)) throw new Error(`no program at ${program}`);
+  const at = process.argv.indexOf('--only');
+  const only = at < 0 ? '' : process.argv[at + 1];
+  const chosen = scenarios.filter(({ name }) => !only || new RegExp(`^(?:${only})$`).test(name));
+  const comparison = new Comparison(real.name, allowed);
+  const played = await playAll(chosen, real, ours, comparison);
+  const good = comparison.print(only !== '');
+  const controlled = only !== '' || await findSins(sins, played, scenarios, ours, allowed, real.name);
+  const { length } = comparison.rows;
+  const excused = comparison.rows.filter(({ reason }) => reason).length;
+  console.log(`${what}: ${chosen.length} scenarios, ${length} comparisons, ${excused} differ for a reason, ` +
+    `${comparison.differing().length} without one`);
+  process.exit(good && controlled ? 0 : 1);
+}
+
+export { join, mkdirSync, readFileSync, writeFileSync };

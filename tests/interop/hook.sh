@@ -12,12 +12,12 @@ cat > "$record/input"
 echo "$name" > "$record/name"
 echo "start $name $id" >> "$here/log"
 
-# meet NAME [end]: waits until the hook NAME has begun, or has ended. Of hooks that run one after another the first
-# gives up, and both go on.
+# meet NAME [end]: waits until the hook NAME has begun, or has ended, as often as this one has begun. Of hooks that run
+# one after another the first gives up, and both go on.
 meet() {
   local tries
   for tries in $(seq 400); do
-    grep -q "^${2:-start} $1 " "$here/log" && return
+    [ "$(grep -c "^${2:-start} $1 " "$here/log")" -ge "$(grep -c "^start $name " "$here/log")" ] && return
     sleep 0.02
   done
 }

@@ -73,6 +73,7 @@ struct HookDefinition {
   bool observes = false; // its answers are ignored
   bool shadow = false;   // its verdict is traced, not used
   bool strict_output = false;
+  bool sequential = false;  // its tool asks the hooks of its file one after another
 };
 
 inline bool is_guard(const HookDefinition& hook) {

@@ -43,6 +43,9 @@ class ExternalHook {
 
   const HookDefinition& definition() const { return definition_; }
   Subscription subscription();
+  // Its tool runs a command once for an event, however often its settings name it: this one is not asked when
+  // `earlier`, which outlives it, is.
+  void repeats(ExternalHook& earlier) { earlier_.push_back(&earlier); }
 
  private:
   struct Asked {
@@ -55,6 +58,7 @@ class ExternalHook {
   agentd_status cannot_be_asked(const Asked& asked, const std::string& why);
   // Why it is not asked, or empty. An error is a `when` or `if` that cannot be evaluated.
   Result<std::string> why_not(const Asked& asked, JsonView payload);
+  Result<std::string> asked_by_another(const Asked& asked, JsonView payload);
   Result<std::string> spent(const Asked& asked);
   void mark_spent(const Asked& asked);
   agentd_status run_aside(const Asked& asked, const std::string& payload_text);
@@ -78,6 +82,7 @@ class ExternalHook {
   std::map<std::string, std::string> spent_;  // conversation -> run; guarded by mutex_
   // kExtension: shared by the hooks of one long-lived process; null for the others.
   const std::shared_ptr<KodeletExtension> extension_;
+  std::vector<ExternalHook*> earlier_;
 };
 
 }  // namespace agentd

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <thread>
+#include <tuple>
 
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -25,6 +26,24 @@ std::uint16_t flags_of(const HookDefinition& definition) {
 FailurePolicy policy_of(const HookDefinition& definition) {
   if (definition.on_failure) return *definition.on_failure;
   return definition.guard ? FailurePolicy::kClosed : FailurePolicy::kOpen;
+}
+
+// Claude Code and Gemini CLI ask all hooks of an event that match at the same time.
+std::string group_of(const HookDefinition& definition) {
+  const bool together = definition.dialect == Dialect::kClaude || definition.dialect == Dialect::kGemini;
+  if (!together || definition.sequential) return {};
+  return std::string(name_of(definition.dialect)) + ' ' + definition.foreign_event + ' ' + definition.path;
+}
+
+// Whether asking both would be asking one twice. What follows from a failure, too, is the same.
+bool is_repeated(const HookDefinition& a, const HookDefinition& b) {
+  const auto what = [](const HookDefinition& hook) {
+    return std::tie(hook.event, hook.runs, hook.command, hook.argv, hook.url, hook.headers, hook.environment,
+                    hook.if_rule, hook.working_directory, hook.once, hook.async, hook.observes, hook.shadow,
+                    hook.strict_output);
+  };
+  return !group_of(a).empty() && group_of(a) == group_of(b) && what(a) == what(b) &&
+         a.when.text() == b.when.text() && policy_of(a) == policy_of(b);
 }
 
 ServiceCaller caller_of(agentd_conv conversation, std::uint32_t event, const CancelToken& cancel) {
@@ -154,6 +173,7 @@ Subscription ExternalHook::subscription() {
   out.bytes_digest = bytes_.digest;
   out.waits = definition_.runs != HookRuns::kAction;
   out.shadow = definition_.shadow;
+  out.together = group_of(definition_);
   if (!definition_.async)
     out.timeout = definition_.timeout ? definition_.timeout
                                       : default_time(definition_.dialect, definition_.event);
@@ -233,7 +253,16 @@ Result<std::string> ExternalHook::why_not(const Asked& asked, JsonView payload) 
   if (!rule) return "its rule '" + definition_.if_rule + "' does not hold";
   AGENTD_TRY(const bool when, definition_.when.holds(payload));
   if (!when) return "its condition '" + definition_.when.text() + "' does not hold";
-  return spent(asked);
+  AGENTD_TRY(const std::string repeated, asked_by_another(asked, payload));
+  return repeated.empty() ? spent(asked) : repeated;
+}
+
+Result<std::string> ExternalHook::asked_by_another(const Asked& asked, JsonView payload) {
+  for (ExternalHook* const each : earlier_) {
+    AGENTD_TRY(const std::string why_not, each->why_not(asked, payload));
+    if (why_not.empty()) return "it is the same command as that of " + each->definition_.name + ", which is asked";
+  }
+  return std::string();
 }
 
 std::string ExternalHook::once_key(const Asked& asked) const {
@@ -357,6 +386,9 @@ void ExternalHooks::add(HookDefinition definition, HookBytes bytes) {
   auto extension = extension_of(definition);
   hooks_.push_back(std::make_unique<ExternalHook>(
       std::move(definition), std::move(bytes), environment_, *background_, std::move(extension)));
+  ExternalHook& added = *hooks_.back();
+  for (const auto& each : hooks_)
+    if (each.get() != &added && is_repeated(each->definition(), added.definition())) added.repeats(*each);
 }
 
 void ExternalHooks::add_missing_guard(const std::string& name, std::string identity,

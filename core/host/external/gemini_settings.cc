@@ -50,6 +50,15 @@ class GeminiSettings : public SettingsGroups {
     for (std::size_t i = 0; i < list.size(); ++i) disabled_.emplace_back(list.at(i).string_or(""));
   }
 
+  // One group that wants its hooks one after another has all hooks of its event so.
+  void read_order(JsonView events) {
+    for (HookDefinition& hook : set().hooks) {
+      const JsonView groups = events[hook.foreign_event];
+      for (std::size_t i = 0; i < groups.size(); ++i)
+        hook.sequential = hook.sequential || groups.at(i)["sequential"].bool_or(false);
+    }
+  }
+
   // One hook of AfterTool hears of the tools that failed as well: agentd has an event for those.
   void add_failed_calls() {
     std::vector<HookDefinition> both;
@@ -71,7 +80,7 @@ class GeminiSettings : public SettingsGroups {
     return tool ? MatcherRules::kGeminiTool : MatcherRules::kExact;
   }
 
-  // Hooks of agentd always run one after another.
+  // Read by read_order().
   std::vector<std::string> group_keys() const override { return {"sequential"}; }
 
   bool fill(HookDefinition& hook, JsonView handler, const std::string& at) override {
@@ -124,6 +133,7 @@ Result<DefinitionSet> read_gemini_settings(std::string_view text, std::string_vi
   settings.read_disabled(root["hooksConfig"]["disabled"]);
   settings.read_disabled(root["hooks"]["disabled"]);
   settings.read(root["hooks"], {"enabled", "disabled", "notifications"});
+  settings.read_order(root["hooks"]);
   settings.add_failed_calls();
   return settings.take();
 }
