@@ -71,8 +71,6 @@ export const allowed = [
     reason: 'without a screen Claude Code compacts without its hooks; agentd asks them' },
 
   // ---- what answers do
-  { scenario: 'before: exit 1 and a deny on stdout', field: '(effect: ran.txt|request 2: results)',
-    reason: 'not yet: agentd does not read what a hook that failed has written' },
   { scenario: 'before: continue false', field: 'effect: ran.txt', ours: 'absent',
     reason: 'Claude Code ends the run after the call; in agentd what was announced does not happen' },
   { scenario: 'prompt: malformed JSON', field: 'request 1: new in message', real: 'MARK-text', ours: 'nothing',

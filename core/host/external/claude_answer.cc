@@ -266,7 +266,7 @@ void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& 
 
 }  // namespace
 
-// 2 blocks whatever was written, its reason is standard error; another code is a failure.
+// 2 blocks whatever was written, its reason is standard error; another code is a failure that may still say no.
 Verdict interpret_claude(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
   constexpr int kBlockCode = 2;
   VerdictMaker made(hook.event);
@@ -276,8 +276,10 @@ Verdict interpret_claude(const HookDefinition& hook, JsonView payload, const Raw
     take_output(hook, payload, answer, made);
   else if (answer.code == kBlockCode)
     take_block(hook, made, error_text(answer), "exit code 2");
-  else
-    made.fail(exit_sentence(answer));
+  else {
+    take_output(hook, payload, answer, made);
+    made.keep_refusals(hook, exit_sentence(answer));
+  }
   return made.take(hook);
 }
 

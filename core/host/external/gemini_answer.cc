@@ -283,8 +283,10 @@ Verdict interpret_gemini(const HookDefinition& hook, JsonView payload, const Raw
     take_output(hook, payload, answer, made);
   else if (answer.code == kBlockCode)
     take_deny(hook, made, error_text(answer), "exit code 2");
-  else
-    made.fail(exit_sentence(answer));
+  else {
+    take_output(hook, payload, answer, made);
+    made.keep_refusals(hook, exit_sentence(answer));
+  }
   return made.take(hook);
 }
 

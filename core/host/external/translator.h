@@ -102,6 +102,11 @@ class VerdictMaker {
   // broken_end() as a failure; false = it ended by itself.
   bool fails_by_end(const HookDefinition& hook, const RawAnswer& answer);
 
+  // After the output of a hook was read whose exit code says that it failed: what it refuses, asks or hides stands, as
+  // in its own tool, what it allows or changes does not, and without any of the former it is the failure. A guard has
+  // failed in any case, which says no, too.
+  void keep_refusals(const HookDefinition& hook, std::string failure);
+
   // False and a warning that `what` cannot be used here when the event does not know the action.
   bool add(Action action, std::string_view what);
   bool block(std::string_view reason, std::string_view what);

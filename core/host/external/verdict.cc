@@ -101,6 +101,27 @@ bool VerdictMaker::permission(std::uint32_t decision, std::string_view reason, b
   return add(std::move(action), what);
 }
 
+void VerdictMaker::keep_refusals(const HookDefinition& hook, std::string failure) {
+  const EventTraits* const traits = find_event(event_);
+  const bool blocking = traits != nullptr && traits->blocking;
+  const auto refuses = [&](const Action& action) {
+    if (action.kind == AGENTD_ACT_PERMISSION) return action.code != AGENTD_PERMISSION_ALLOW;
+    if (action.kind == AGENTD_ACT_REPLACE_TEXT) return !blocking;
+    return action.kind == AGENTD_ACT_BLOCK || action.kind == AGENTD_ACT_STOP_RUN ||
+           action.kind == AGENTD_ACT_CONTINUE;
+  };
+  std::vector<Action>& actions = verdict_.actions;
+  if (is_guard(hook) || verdict_.failed || std::none_of(actions.begin(), actions.end(), refuses)) {
+    verdict_ = Verdict{};
+    return fail(std::move(failure));
+  }
+  std::erase_if(actions, [&](const Action& action) {
+    const bool loosens = action.kind == AGENTD_ACT_PERMISSION || action.kind == AGENTD_ACT_REPLACE_TEXT;
+    return loosens && !refuses(action);
+  });
+  warn(std::move(failure));
+}
+
 Verdict VerdictMaker::take(const HookDefinition& hook) {
   if (hook.strict_output && !verdict_.warnings.empty())
     fail("its output is not strict: " + verdict_.warnings.front());

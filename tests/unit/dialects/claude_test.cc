@@ -199,6 +199,35 @@ TEST(ClaudeExit, AnotherCodeIsAFailureAndNeverAnAnswer) {
   }
 }
 
+// Seen of Claude Code itself: a hook that says no and then fails has said no.
+TEST(ClaudeExit, AnotherCodeTakesNothingBackThatWasRefused) {
+  const Verdict denied = answered(
+      AGENTD_EVENT_BEFORE_TOOL_CALL, 1,
+      R"({"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no",)"
+      R"("updatedInput":{"command":"x"}}})");
+  EXPECT_FALSE(denied.failed);
+  ASSERT_EQ(denied.actions.size(), 1u) << "what it changes does not stand";
+  EXPECT_EQ(denied.actions[0].kind, AGENTD_ACT_BLOCK);
+  EXPECT_EQ(denied.actions[0].text, "no");
+  EXPECT_TRUE(any_contains(denied.warnings, "it exited with code 1"));
+  const Verdict asks = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 3,
+                                R"({"hookSpecificOutput":{"permissionDecision":"ask"}})");
+  EXPECT_EQ(only_action(asks).code, AGENTD_PERMISSION_ASK);
+  const Verdict stop = answered(AGENTD_EVENT_AGENT_STOP, 1, R"({"decision":"block","reason":"more"})");
+  EXPECT_EQ(only_action(stop).kind, AGENTD_ACT_CONTINUE);
+  EXPECT_TRUE(answered(AGENTD_EVENT_SESSION_START, 1, "some text").failed);
+  EXPECT_TRUE(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 1, R"({"decision":"block")").failed);
+}
+
+TEST(ClaudeExit, WhatAFailedHookHidesIsHiddenAndAGuardsFailureIsOne) {
+  constexpr const char* kHides = R"({"hookSpecificOutput":{"updatedToolOutput":"[gone]"}})";
+  HookDefinition hook = hook_for(kClaude, AGENTD_EVENT_AFTER_TOOL_CALL);
+  const JsonDocument payload = any_payload(AGENTD_EVENT_AFTER_TOOL_CALL);
+  EXPECT_EQ(only_action(interpret(hook, payload.root(), exited(1, kHides))).text, "[gone]");
+  hook.on_failure = FailurePolicy::kClosed;
+  EXPECT_TRUE(interpret(hook, payload.root(), exited(1, kHides)).failed);
+}
+
 TEST(ClaudeExit, ASignalIsAFailureWhateverWasWritten) {
   RawAnswer answer = exited(15, R"({"hookSpecificOutput":{"permissionDecision":"allow"}})");
   answer.end = RawAnswer::End::kSignalled;

@@ -112,11 +112,15 @@ TEST(GeminiExit, TwoWithNothingOnStandardErrorBlocks) {
   EXPECT_EQ(only_action(answered(AGENTD_EVENT_AGENT_STOP, 2, "")).kind, AGENTD_ACT_CONTINUE);
 }
 
-TEST(GeminiExit, AnotherCodeIsAFailureAndNoDeny) {
+TEST(GeminiExit, AnotherCodeIsAFailureUnlessItRefuses) {
   for (const int code : {1, 3, 127}) {
     const Verdict verdict =
-        answered(AGENTD_EVENT_BEFORE_TOOL_CALL, code, R"({"decision":"deny"})", "not found");
+        answered(AGENTD_EVENT_BEFORE_TOOL_CALL, code, R"({"systemMessage":"hm"})", "not found");
     EXPECT_TRUE(verdict.failed && verdict.actions.empty()) << code;
+    // Seen of Gemini CLI itself: a hook that says no and then fails has said no.
+    const Verdict denied =
+        answered(AGENTD_EVENT_BEFORE_TOOL_CALL, code, R"({"decision":"deny","reason":"no"})", "not found");
+    EXPECT_EQ(only_action(denied).kind, AGENTD_ACT_BLOCK) << code;
   }
 }
 
