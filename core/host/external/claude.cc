@@ -2,7 +2,10 @@
 // claude.cc - Claude Code's events, objects and environment.
 #include "core/host/external/claude.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
 
 #include "core/base/paths.h"
 
@@ -64,22 +67,86 @@ void write_tool(JsonWriter& out, JsonView payload) {
   out.member("tool_use_id", text_of(payload["tool"]["call_id"]));
 }
 
+std::string_view without_line_ends(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return text;
+}
+
+struct NumberedLines {
+  std::string text;  // without the numbers
+  std::uint64_t first = 0, count = 0;
+};
+
+// What read_file answers, "     7\ttext" a line, as the file has it; nothing when a line has another form.
+std::optional<NumberedLines> numbered_lines(std::string_view content) {
+  NumberedLines out;
+  for (std::size_t at = 0; at < content.size();) {
+    const std::size_t end = std::min(content.find('\n', at), content.size() - 1) + 1;
+    const std::string_view line = content.substr(at, end - at);
+    const std::size_t digits = line.find_first_not_of(' ');
+    const std::size_t tab = line.find('\t');
+    if (digits == std::string_view::npos || tab == std::string_view::npos || digits == tab) return std::nullopt;
+    std::uint64_t number = 0;
+    for (const char c : line.substr(digits, tab - digits)) {
+      if (c < '0' || c > '9' || number > UINT32_MAX) return std::nullopt;
+      number = number * 10 + static_cast<std::uint64_t>(c - '0');
+    }
+    if (at == 0) out.first = number;
+    out.text += line.substr(tab + 1);
+    at = end;
+  }
+  if (out.text.empty()) return std::nullopt;
+  out.count = 1 + static_cast<std::uint64_t>(std::count(out.text.begin(), out.text.end(), '\n'));
+  return out;
+}
+
+void write_read_file(JsonWriter& out, JsonView input, std::string_view path, std::string_view content) {
+  const auto lines = numbered_lines(content);
+  out.member("type", "text").key("file").begin_object().member("filePath", path);
+  out.member("content", lines ? std::string_view(lines->text) : content);
+  if (lines) out.member("numLines", lines->count).member("startLine", lines->first);
+  // Of a part nobody has counted the rest.
+  if (lines && !input["offset"].exists() && !input["limit"].exists()) out.member("totalLines", lines->count);
+  out.end_object();
+}
+
+// Scripts that were written from its pages ask for `success`, which its own tools do not have.
+void write_written_file(JsonWriter& out, JsonView input, std::string_view path, std::string_view content) {
+  const bool made = content.starts_with("made ");
+  out.member("type", made ? "create" : "update").member("filePath", path);
+  out.member("content", text_of(input["content"])).member("userModified", false).member("success", true);
+  if (!made) return;
+  out.key("structuredPatch").begin_array().end_array();
+  out.key("originalFile").null();
+}
+
+void write_edited_file(JsonWriter& out, JsonView input, std::string_view path, std::string_view content) {
+  out.member("filePath", path).member("oldString", text_of(input["old_string"]));
+  out.member("newString", text_of(input["new_string"])).member("userModified", false);
+  out.member("replaceAll", input["replace_all"].bool_or(false)).member("success", true).member("content", content);
+}
+
 // What Claude's own tools answer; scripts read these keys.
 void write_response(JsonWriter& out, JsonView payload) {
   const std::string_view tool = tool_of(payload);
+  const JsonView input = tool_input_of(payload);
   const std::string_view content = text_of(payload["output"]["content"]);
-  std::string path(text_of(tool_input_of(payload)["path"]));
+  std::string path(text_of(input["path"]));
   if (!path.empty()) path = lexical_path(path, text_of(payload["cwd"]));
+  const bool succeeded = payload["output"]["success"].bool_or(true);
   out.key("tool_response").begin_object();
   if (tool == "bash") {
-    out.member("stdout", content).member("stderr", "");
+    out.member("stdout", without_line_ends(content)).member("stderr", "");
     out.member("interrupted", false).member("isImage", false);
   } else if (tool == "read_file") {
-    out.member("type", "text").key("file").begin_object();
-    out.member("filePath", path).member("content", content).end_object();
+    write_read_file(out, input, path, content);
+  } else if (tool == "write_file" && succeeded) {
+    write_written_file(out, input, path, content);
+  } else if (tool == "edit_file" && succeeded) {
+    write_edited_file(out, input, path, content);
   } else {
     if (!path.empty()) out.member("filePath", path);
-    out.member("success", payload["output"]["success"].bool_or(true)).member("content", content);
+    out.member("success", succeeded).member("content", content);
   }
   out.end_object();
 }
@@ -90,22 +157,48 @@ void write_after_tool(JsonWriter& out, JsonView payload) {
   out.member("duration_ms", payload["duration_ms"].uint_or(0));
 }
 
+// A command's exit code stands at the end here, and at the beginning there.
+std::string failure_text(std::string_view text) {
+  constexpr std::string_view kMark = "[exit code ";
+  const std::size_t at = text.rfind(kMark);
+  const std::string_view code = at == std::string_view::npos ? "" : text.substr(at + kMark.size());
+  const bool is_last = code.size() > 1 && code.find_first_not_of("0123456789") == code.size() - 1 && code.back() == ']';
+  if (!is_last || (at != 0 && text[at - 1] != '\n')) return std::string(text);
+  const std::string_view said = without_line_ends(text.substr(0, at));
+  std::string out = "Exit code " + std::string(code.substr(0, code.size() - 1));
+  return said.empty() ? out : out.append("\n").append(said);
+}
+
 void write_failed_tool(JsonWriter& out, JsonView payload) {
   write_tool(out, payload);
   const std::string_view error = text_of(payload["output"]["error"]);
-  out.member("error", error.empty() ? text_of(payload["output"]["content"]) : error);
+  out.member("error", failure_text(error.empty() ? text_of(payload["output"]["content"]) : error));
   out.member("is_interrupt", false).member("duration_ms", payload["duration_ms"].uint_or(0));
 }
 
 void write_permission(JsonWriter& out, JsonView payload) {
   write_tool(out, payload);
-  if (payload["suggestions"].is_array())
-    out.key("permission_suggestions").value(payload["suggestions"]);
+  const JsonView suggestions = payload["suggestions"];
+  if (!suggestions.is_array()) return;
+  out.key("permission_suggestions").begin_array();
+  for (std::size_t i = 0; i < suggestions.size(); ++i) {
+    const std::string tool = foreign_tool(Dialect::kClaude, text_of(suggestions.at(i)));
+    out.begin_object().member("type", "addRules").key("rules").begin_array();
+    out.begin_object().member("toolName", tool).end_object().end_array();
+    out.member("behavior", "allow").member("destination", "session").end_object();
+  }
+  out.end_array();
+}
+
+// The agent that is none of the user's own.
+std::string_view agent_type(JsonView payload) {
+  const std::string_view type = text_of(payload["agent"]["type"]);
+  return type == "general" ? "general-purpose" : type;
 }
 
 void write_agent(JsonWriter& out, JsonView payload) {
   out.member("agent_id", text_of(payload["agent"]["id"]));
-  out.member("agent_type", text_of(payload["agent"]["type"]));
+  out.member("agent_type", agent_type(payload));
 }
 
 void write_stop(JsonWriter& out, JsonView payload) {
@@ -202,7 +295,7 @@ std::string subject(const HookDefinition& hook, JsonView payload) {
       break;
     case AGENTD_EVENT_SUBAGENT_START:
     case AGENTD_EVENT_SUBAGENT_STOP:
-      text = text_of(payload["agent"]["type"]);
+      text = agent_type(payload);
       break;
     case AGENTD_EVENT_AGENT_ERROR:
       text = text_of(payload["code"]);

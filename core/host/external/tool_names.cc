@@ -24,7 +24,7 @@ constexpr std::array<ToolKey, 5> kClaudeGrep{{{"path", "path", V::kPath},
                                               {"context", "-C"},
                                               {"limit", "head_limit"},
                                               {"output_mode", "output_mode", V::kFilesMode}}};
-constexpr std::array<ToolRow, 16> kClaude{{{"bash", "Bash", kClaudeBash},
+constexpr std::array<ToolRow, 15> kClaude{{{"bash", "Bash", kClaudeBash},
                                            {"read_file", "Read", kClaudeFile},
                                            {"write_file", "Write", kClaudeFile},
                                            {"edit_file", "Edit", kClaudeFile},
@@ -36,9 +36,8 @@ constexpr std::array<ToolRow, 16> kClaude{{{"bash", "Bash", kClaudeBash},
                                            {"web_search", "WebSearch", {}},
                                            {"todo_write", "TodoWrite", {}},
                                            {"todo_read", "TodoRead", {}},
+                                           {"task", "Agent", {}},
                                            {"task", "Task", {}},
-                                           {"task", "Agent", {}},
-                                           {"task", "Agent", {}},
                                            {"notebook_edit", "NotebookEdit", kClaudeNotebook}}};
 
 // ---- docker-agent

@@ -86,6 +86,44 @@ TEST(ClaudeInput, PostToolUseHasAResponseObject) {
   EXPECT_TRUE(edit.root()["tool_response"]["success"].bool_or(false));
 }
 
+TEST(ClaudeInput, ResponsesOfFileToolsHaveTheKeysOfClaudesOwn) {
+  const auto response = [](const char* tool, const char* input, const char* content) {
+    const JsonDocument json = sent(tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, tool, input, content),
+                                   AGENTD_EVENT_AFTER_TOOL_CALL);
+    return json.root()["tool_response"].text();
+  };
+  EXPECT_EQ(response("bash", R"({"command":"x"})", "a\nb\n\n"),
+            R"({"stdout":"a\nb","stderr":"","interrupted":false,"isImage":false})");
+  EXPECT_EQ(response("read_file", R"({"path":"/a"})", "     1\tone\n     2\t\n"),
+            R"({"type":"text","file":{"filePath":"/a","content":"one\n\n","numLines":3,"startLine":1,)"
+            R"("totalLines":3}})");
+  EXPECT_EQ(response("read_file", R"({"path":"/a","offset":9})", "     9\tnine"),
+            R"({"type":"text","file":{"filePath":"/a","content":"nine","numLines":1,"startLine":9}})");
+  EXPECT_EQ(response("read_file", R"({"path":"/a"})", "an image"),
+            R"({"type":"text","file":{"filePath":"/a","content":"an image"}})");
+  EXPECT_EQ(response("write_file", R"({"path":"/a","content":"new"})", "made /a: 3 bytes"),
+            R"({"type":"create","filePath":"/a","content":"new","userModified":false,"success":true,)"
+            R"("structuredPatch":[],"originalFile":null})");
+  EXPECT_EQ(response("write_file", R"({"path":"/a","content":"new"})", "replaced /a: 3 bytes"),
+            R"({"type":"update","filePath":"/a","content":"new","userModified":false,"success":true})");
+  EXPECT_EQ(response("edit_file", R"({"path":"/a","old_string":"b","new_string":"c"})", "replaced 1 place"),
+            R"({"filePath":"/a","oldString":"b","newString":"c","userModified":false,"replaceAll":false,)"
+            R"("success":true,"content":"replaced 1 place"})");
+}
+
+TEST(ClaudeInput, AnExitCodeStandsBeforeWhatACommandSaid) {
+  const auto error = [](const char* text) {
+    const JsonDocument json = sent(tool_payload(AGENTD_EVENT_TOOL_CALL_FAILED, "bash", "{}", "", false, text),
+                                   AGENTD_EVENT_TOOL_CALL_FAILED);
+    return std::string(json.root()["error"].string_or("none"));
+  };
+  EXPECT_EQ(error("out\nerr\n[exit code 3]"), "Exit code 3\nout\nerr");
+  EXPECT_EQ(error("[exit code 127]"), "Exit code 127");
+  EXPECT_EQ(error("see [exit code 3]"), "see [exit code 3]");
+  EXPECT_EQ(error("[exit code 3] and more"), "[exit code 3] and more");
+  EXPECT_EQ(error("[exit code ]"), "[exit code ]");
+}
+
 TEST(ClaudeInput, AFailureHasItsError) {
   const JsonDocument json =
       sent(tool_payload(AGENTD_EVENT_TOOL_CALL_FAILED, "bash", "{}", "out", false, "exit code 1"),
