@@ -31,7 +31,8 @@ function generateContent(response, streamed, answer) {
   const parts = answer.calls.map(({ name, input }) => ({ functionCall: { name, args: input } }));
   if (answer.text) parts.unshift({ text: answer.text });
   const body = JSON.stringify({ candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }],
-    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 } });
+    usageMetadata: { promptTokenCount: 10, cachedContentTokenCount: 4, candidatesTokenCount: 5, totalTokenCount: 15 },
+  });
   response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
   response.end(streamed ? `data: ${body}\n\n` : body);
 }

@@ -17,4 +17,8 @@ cp "$here"/package*.json "$here"/*.mjs "$here/hook.sh" "$work/"
 node "$work/check.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
 node "$work/vendors.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
 node "$work/mock.mjs" "$(cd "$build" && pwd)/core/app/agentd"
-node "$work/claude_code.mjs" "$(cd "$build" && pwd)/core/app/agentd"
+failed=0
+for tool in claude_code gemini_cli; do
+  node "$work/$tool.mjs" "$(cd "$build" && pwd)/core/app/agentd" || failed=1
+done
+exit $failed
