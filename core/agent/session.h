@@ -330,6 +330,7 @@ class Turn {
   Result<ModelResponse, RunError> after_model(ModelResponse response, std::uint64_t started_ns);
   bool falls_back(const ModelError& error);
   RunError provider_failed(const ModelError& error);
+  void wait_for_busy(const ModelError& error, std::uint32_t broken);
   Result<bool, RunError> settle(ModelResponse response);
   void end_turn(const ModelResponse& response, bool final_turn);
   Result<void, RunError> before_model(ModelRequest& request, std::vector<ToolSpec>& tools, Rows& rows,

@@ -17,6 +17,9 @@ constexpr std::uint32_t kPutOffDoublings = 3;
 constexpr int kModelChoicesMax = 3;
 // So often an answer that broke off is asked for again.
 constexpr std::uint32_t kBrokenAnswersMax = 2;
+// Before an answer that a busy provider broke off is asked for again; the first and each further time.
+constexpr Milliseconds kBusyWait{1'000}, kBusyWaitMax{60'000};
+
 // The user message behind an answer that its provider has paused (pause_turn): current models refuse a
 // conversation that ends with an assistant message.
 constexpr std::string_view kGoOn = "Continue.";
@@ -278,6 +281,7 @@ Result<ModelResponse, RunError> Turn::ask_model() {
       RunEvent again(RunEvent::Type::kAnswerAgain);
       again.text = error.message;
       session_.tell(again);
+      wait_for_busy(error, broken);
       if (auto runs = session_.check_stopped(); !runs) return runs.error();
       continue;
     }
@@ -300,6 +304,17 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     if (auto room = make_room_after(overflow, error); !room) return room.error();
     if (auto runs = session_.check_stopped(); !runs) return runs.error();
   }
+}
+
+// A provider that is busy in the middle of an answer is given time, as it is before the first word.
+void Turn::wait_for_busy(const ModelError& error, std::uint32_t broken) {
+  if (error.kind != ModelErrorKind::kOverloaded && error.kind != ModelErrorKind::kRateLimit) return;
+  const Milliseconds wait = std::min(error.retry_after.value_or(kBusyWait * broken), kBusyWaitMax);
+  RunEvent told{RunEvent::Type::kNotice};
+  const std::string text = "the model is asked again in " + seconds_text(wait);
+  told.text = text;
+  session_.tell(told);
+  session_.services_.sleeper().sleep(wait, session_.cancel_);
 }
 
 // Trouble of the provider's that another one need not have: it is busy, broken or not to be reached, or the account's

@@ -80,6 +80,26 @@ Result<Config> App::config(const Arguments& arguments) const {
   return config;
 }
 
+namespace {
+
+// What hands that know other agents type first, and what it is called here; empty = nothing of the kind.
+std::string meant_command(const std::string& first) {
+  constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
+      {"-p", "agentd run \"...\""},      {"--print", "agentd run --result-only \"...\""},
+      {"-c", "agentd run --follow \"...\", or agentd chat --follow"},
+      {"--continue", "agentd run --follow \"...\", or agentd chat --follow"},
+      {"-r", "agentd run --resume ID \"...\""},  {"--resume", "agentd run --resume ID \"...\""},
+      {"exec", "agentd run \"...\""},    {"version", "agentd --version"},
+      {"login", "agentd auth set PROVIDER"}};
+  for (const auto& [word, command] : kMeant)
+    if (first == word) return "unknown command '" + first + "': here it is " + std::string(command);
+  if (first.find(' ') != std::string::npos)
+    return "unknown command '" + one_line(first, 60) + "': a message is sent with agentd run \"...\"";
+  return {};
+}
+
+}  // namespace
+
 int App::main(const std::vector<std::string>& words) {
   const int code = dispatch(words);
   out_.flush();
@@ -93,7 +113,7 @@ int App::main(const std::vector<std::string>& words) {
   if (out_.confirms_only())
     return left ? code : fail(code, errno_error("warning: the output could not be written", failure).message);
   if (!left) return fail(kExitFailure, errno_error("writing the output", failure).message);
-  return code == kExitOk ? static_cast<int>(kExitFailure) : code;
+  return code == kExitOk ? signal_exit(SIGPIPE) : code;
 }
 
 int App::dispatch(const std::vector<std::string>& words) {
@@ -112,6 +132,7 @@ int App::dispatch(const std::vector<std::string>& words) {
     return fail(kExitUsage,
                 "--plugins prints text, --plugins=json JSON, and --plugins=verify loads each module as well; '" +
                     first + "' is none of them");
+  if (const std::string meant = meant_command(first); !meant.empty()) return fail(kExitUsage, meant);
   if (first[0] == '-' && first.size() > 1)
     return fail(kExitUsage, "unknown option '" + first + "'" +
                                 did_you_mean(first, {"--help", "--version", "--plugins"}) +

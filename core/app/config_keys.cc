@@ -355,8 +355,9 @@ constexpr KeySpec kKeys[] = {
      1,
      3.6e6},
     {"providers.anthropic.total_timeout_ms", ValueType::kWhole, "3600000",
-     "How long one request may take in all, with its attempts and waits, however its answer drips. An answer that broke "
-     "off and is asked for again as a whole is another request.", {}, 1, 8.64e7},
+     "How long one request may take in all, with its attempts and waits, however its answer drips. An answer that "
+     "broke off and is asked for again as a whole is another request.",
+     {}, 1, 8.64e7},
     {"providers.openai.base_url",
      ValueType::kText,
      "https://api.openai.com/v1",
@@ -395,8 +396,9 @@ constexpr KeySpec kKeys[] = {
     {"providers.*.idle_timeout_ms", ValueType::kWhole, "300000",
      "How long the server may send nothing at all before the call counts as failed.", {}, 1, 3.6e6},
     {"providers.*.total_timeout_ms", ValueType::kWhole, "3600000",
-     "How long one request may take in all, with its attempts and waits, however its answer drips. An answer that broke "
-     "off and is asked for again as a whole is another request.", {}, 1, 8.64e7},
+     "How long one request may take in all, with its attempts and waits, however its answer drips. An answer that "
+     "broke off and is asked for again as a whole is another request.",
+     {}, 1, 8.64e7},
 };
 
 // "*" stands for at least one character and may hold dots: hooks of one file are called "guard.1".

@@ -14,7 +14,8 @@ std::string base64(std::string_view bytes);
 // True for what base64() writes.
 bool is_base64(std::string_view text);
 
-// The bytes of a text of base64(), with a zero for each '=' at its end; empty for another text. REQUIRES: at most 1 GiB.
+// The bytes of a text of base64(), with a zero for each '=' at its end; empty for another text.
+// REQUIRES: at most 1 GiB.
 std::string from_base64(std::string_view text);
 
 // The first bytes of a text of base64(), twelve at most.

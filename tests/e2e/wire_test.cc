@@ -240,6 +240,16 @@ TEST_F(Wire, ARecipeThatSummarisesToolCallsTakesTheToolsAlong) {
   EXPECT_TRUE(has(lines_of(server.body(2)), "< tool_use\n> tool_result\n")) << server.body(2);
 }
 
+TEST_F(Wire, AProviderThatIsBusyInTheMiddleOfAnAnswerIsGivenTime) {
+  StrictServer server(
+      {Reply::stream(AnthropicWire().start().text({"Ha"}).error("overloaded_error", "Overloaded").bytes()),
+       said("Whole.")});
+  const Finished told = run(server, {"run", "go"});
+  EXPECT_EQ(told.code, 0) << told.err;
+  EXPECT_TRUE(has(told.err, "the model is asked again in 1 s")) << told.err;
+  EXPECT_EQ(server.count(), 2u);
+}
+
 TEST_F(Wire, AnAnswerThatIsCutIsToldWithTheLimitThatWasSent) {
   StrictServer server(
       {Reply::stream(AnthropicWire().start().text({"Half"}).finish("max_tokens").bytes())});
