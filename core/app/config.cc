@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -18,6 +19,15 @@
 
 namespace agentd::app {
 namespace {
+
+// What people write for a flag in a variable: 1 and 0, yes and no, on and off.
+std::string as_flag(const std::string& text) {
+  std::string low = text;
+  std::transform(low.begin(), low.end(), low.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (low == "1" || low == "yes" || low == "on") return "true";
+  if (low == "0" || low == "no" || low == "off") return "false";
+  return low == "true" || low == "false" ? low : text;
+}
 
 constexpr std::uint64_t kConfigBytesMax = 1u << 20;
 constexpr std::size_t kShownBytes = 60;
@@ -189,7 +199,7 @@ class ConfigReader {
       if (name.empty()) continue;
       const std::optional<std::string> text = environment(name);
       if (!text) continue;
-      AGENTD_TRY(ConfigValue value, parse_value(key, name, *text));
+      AGENTD_TRY(ConfigValue value, parse_value(key, name, key.type == ValueType::kBool ? as_flag(*text) : *text));
       add(std::string(key.name), {Layer::kEnvironment, name, std::move(value)});
     }
     return {};

@@ -34,7 +34,7 @@ std::string call_summary(std::string_view input_json) {
   const Result<JsonDocument> document = JsonDocument::parse(input_json);
   if (document && document->root().is_object()) {
     for (const char* key :
-         {"command", "path", "file_path", "pattern", "query", "url", "description"}) {
+         {"command", "pattern", "query", "path", "file_path", "url", "description"}) {
       const JsonView value = document->root()[key];
       if (value.is_string()) return visible_line(value.string_or({}));
     }
@@ -91,9 +91,9 @@ void TerminalRenderer::tool_result(const RunEvent& event) {
     err_.print(std::string(2 * event.agent_depth, ' ') + "• " + neutral_line(event.name, kCallBytes));
   }
   const std::string_view status = !event.detail.empty() ? event.detail : event.ok ? "ok" : "error";
-  std::string line = " · " + neutral_line(status, kCallBytes) + " · " +
-                     duration_text(event.duration_us) + " · " + with_commas(event.text.size()) +
-                     " bytes";
+  std::string line = " · " + neutral_line(status, kCallBytes);
+  if (event.duration_us != 0) line += " · " + duration_text(event.duration_us);  // it ran
+  line += " · " + with_commas(event.text.size()) + " bytes";
   // Why it failed is what a person wants to know; the rest of the output is the model's.
   const std::string_view first = event.text.substr(0, event.text.find('\n'));
   if (!event.ok && !first.empty()) line += " · " + neutral_line(first, kCallBytes);

@@ -217,6 +217,8 @@ void* CallSlot::allocate(agentd_token token, std::size_t bytes, std::size_t alig
 void CallSlot::begin_host_time(agentd_token token, std::uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (!is_open(token)) return;
+  // The end keeps nobody waiting: its time is the clock's.
+  if (dispatch_ != nullptr && dispatch_->event == AGENTD_EVENT_SESSION_END) return;
   if (host_generation_ != token >> kIndexBits) {
     host_works_ = 0;
     time_left_ns_.reset();

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "core/base/bytes.h"
+#include "core/base/nearest.h"
 #include "core/codec/json.h"
 
 namespace agentd {
@@ -167,6 +168,22 @@ Result<Manifest> parse_manifest(std::string_view json) {
   return out;
 }
 
+namespace {
+
+// What to do about a service that nobody offers: mend its name, or update.
+std::string service_meant(const std::string& name, const HostOffer& offer) {
+  constexpr std::string_view kOurs = "agentd.";
+  if (!name.starts_with(kOurs)) return "update agentd";
+  std::vector<std::string> known;  // without what all of them begin with
+  for (const auto* const ids : {&offer.services, &offer.drafts})
+    for (const std::string& id : *ids)
+      if (id.starts_with(kOurs)) known.push_back(id.substr(kOurs.size()));
+  const std::string meant = nearest(name.substr(kOurs.size()), known);
+  return meant.empty() ? "update agentd" : "did you mean " + std::string(kOurs) + meant + "? If not, update agentd";
+}
+
+}  // namespace
+
 std::string verdict_of(const Manifest& manifest, const HostOffer& offer) {
   const std::string theirs = abi_text(manifest.abi_major, manifest.abi_minor);
   const std::string ours = abi_text(AGENTD_ABI_MAJOR, AGENTD_ABI_MINOR);
@@ -176,7 +193,7 @@ std::string verdict_of(const Manifest& manifest, const HostOffer& offer) {
     return "needs a newer agentd (abi " + theirs + ", this one has " + ours + ")";
   for (const std::string& each : manifest.required)
     if (!offer.services.contains(each) && !offer.drafts.contains(each))
-      return "asks for the unknown service " + each + ": update agentd";
+      return "asks for the unknown service " + each + ": " + service_meant(each, offer);
   for (const std::string& each : manifest.required)
     if (offer.drafts.contains(each) && !contains(manifest.drafts, each))
       return "requires the draft " + each + " without listing it: rebuild it with " + each +

@@ -148,6 +148,18 @@ TEST_F(Ends, AChatThatReadsAPipeEndsAsARunDoes) {
     }
 }
 
+TEST_F(Ends, ASignalWhileAChatStartsEndsIt) {
+  program_.file("mark", "");
+  AGENTD_ASSERT(make_directories(program_.home() + "/hooks"));
+  AGENTD_ASSERT(write_file_atomically(program_.home() + "/hooks/slow",
+                                      "#!/bin/sh\n[ \"$1\" = hook ] || exit 0\necho asked >> " + program_.project() +
+                                          "/mark\nsleep 2\necho agent_stop\n",
+                                      0755));
+  const Finished done = interrupt(scripted({"chat"}, "- text: first\n"), SIGTERM, "one\n");
+  EXPECT_EQ(done.code, 143) << done.err;
+  EXPECT_FALSE(has(done.out, "first")) << done.out;
+}
+
 // The run is over and was told to be well: who read a failure would repeat it.
 TEST_F(Ends, ASignalBehindTheRunDoesNotChangeItsExitCode) {
   hang_at("session_end");

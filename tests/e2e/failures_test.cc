@@ -26,6 +26,15 @@ TEST(Failures, UnknownCommandAndFlagExitTwo) {
   const Finished command = program.run({"comapct"});
   EXPECT_EQ(command.code, 2);
   EXPECT_EQ(command.err, "agentd: unknown command 'comapct': did you mean 'compact'?\n");
+  const std::pair<const char*, const char*> others[] = {
+      {"-p", "unknown command '-p': here it is agentd run \"...\""},
+      {"version", "unknown command 'version': here it is agentd --version"},
+      {"fix the test", "unknown command 'fix the test': a message is sent with agentd run \"...\""}};
+  for (const auto& [word, told] : others) {
+    const Finished meant = program.run({word});
+    EXPECT_EQ(meant.code, 2);
+    EXPECT_EQ(meant.err, "agentd: " + std::string(told) + "\n");
+  }
   const Finished flag = program.run({"run", "--jsno", "x"});
   EXPECT_EQ(flag.code, 2);
   EXPECT_EQ(flag.err, "agentd: 'agentd run' has no option '--jsno': did you mean '--json'?\n");
@@ -40,6 +49,19 @@ TEST(Failures, ABadConfigurationExitsTwoWithItsPlace) {
       ran.err,
       "agentd: " + program.home() +
           "/config.yaml:3:3: unknown key 'strategi' in 'compaction': did you mean 'strategy'?\n");
+}
+
+TEST(Failures, AFlagInAVariableIsWrittenAsPeopleWriteIt) {
+  for (const auto& [text, value] : {std::pair("yes", "true"), {"1", "true"}, {"On", "true"}, {"off", "false"}}) {
+    Program program;
+    program.set("AGENTD_INSTRUCTIONS=" + std::string(text));
+    const Finished shown = program.run({"config", "show"});
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    EXPECT_TRUE(has(shown.out, std::string("instructions: ") + value)) << shown.out;
+  }
+  Program program;
+  program.set("AGENTD_INSTRUCTIONS=perhaps");
+  EXPECT_EQ(program.run({"config", "show"}).code, 2);
 }
 
 TEST(Failures, GarbageInPlaceOfTheConfigurationExitsTwo) {

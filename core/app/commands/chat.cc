@@ -346,9 +346,10 @@ class Chat {
 
 int chat_command(App& app, const Arguments& arguments) {
   SignalScope signals;
+  const CancelToken start = signals.next();
   auto talk = Talk::begin(app, arguments, true, true);
   if (!talk) return app.fail(talk.error().code, talk.error().message);
-  if (auto attached = (*talk)->attach(signals.next()); !attached)
+  if (auto attached = (*talk)->attach(start); !attached)
     return app.fail(attached.error().code, attached.error().message);
   if (signals.caught() != 0) {
     (*talk)->end("error");

@@ -91,8 +91,12 @@ int list_command(App& app, const Arguments& arguments) {
   const auto store = existing_store(app);
   if (!store) return app.fail(store.error().code, store.error().message);
   Result<std::vector<ConversationInfo>> list = std::vector<ConversationInfo>{};
-  if (*store != nullptr) list = (*store)->list(*query);
+  ConversationQuery one_more = *query;
+  if (one_more.limit != UINT32_MAX) ++one_more.limit;
+  if (*store != nullptr) list = (*store)->list(one_more);
   if (!list) return app.fail(store_exit(list.error()), list.error().message);
+  const bool more = list->size() > query->limit;
+  if (more) list->pop_back();
   if (arguments.has("json")) {
     for (const ConversationInfo& info : *list) app.out().print(write_info(info) + "\n");
   } else if (!list->empty()) {
@@ -102,6 +106,8 @@ int list_command(App& app, const Arguments& arguments) {
   } else {
     app.out().print("no conversations in this project; --all lists those of all projects\n");
   }
+  if (more) app.err().line("there are more than these " + with_commas(query->limit) + ": --limit N shows N of them");
+  app.err().flush();
   return kExitOk;
 }
 
@@ -121,7 +127,8 @@ int show_command(App& app, const Arguments& arguments) {
   const auto shown = transcript_of(*history, revision, arguments.has("view"));
   if (!shown) return app.fail(store_exit(shown.error()), shown.error().message);
   if (arguments.has("log")) {
-    for (const StoredRecord& record : shown->records) app.out().print(record_line(record));
+    for (const StoredRecord& record : shown->records)
+      app.out().print(app.out().tty() ? neutral(record_line(record)) : record_line(record));
     return kExitOk;
   }
   const auto text = write_transcript(*shown, format_of(arguments));

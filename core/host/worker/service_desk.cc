@@ -251,8 +251,10 @@ agentd_status ServiceDesk::run_threads(ServiceOp op, agentd_token token, const S
     return status;
   }
   if (op == ServiceOp::kThreadClose) {
-    const std::lock_guard lock(mutex_);
-    threads_.erase(thread);
+    {
+      const std::lock_guard lock(mutex_);
+      threads_.erase(thread);
+    }
     return me->close(me, thread);
   }
   if (op == ServiceOp::kThreadSend) {

@@ -7,6 +7,10 @@
 //
 // Threading: ordinary values; one thread at a time.
 
+#if defined(__cplusplus) && __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
+#error "agentd's C++ SDK needs C++20: compile with -std=c++20 (cl: /std:c++20), or write the hook in C"
+#endif
+
 #include <agentd/views.hpp>
 
 #include <cstdint>

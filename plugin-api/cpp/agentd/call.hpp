@@ -11,6 +11,10 @@
 // Threading: a call belongs to the thread of its handler; pending, scope and host may move to
 // another thread. The functions of all of them may be called from any thread.
 
+#if defined(__cplusplus) && __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
+#error "agentd's C++ SDK needs C++20: compile with -std=c++20 (cl: /std:c++20), or write the hook in C"
+#endif
+
 #include <agentd/ext/field.h>
 #include <agentd/ext/json.h>
 #include <agentd/ext/tools.h>

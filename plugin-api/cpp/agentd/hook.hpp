@@ -33,6 +33,10 @@
 // (serial, the default), one at a time per conversation, or freely. Constructor and destructor run
 // on the thread that loads the plugin.
 
+#if defined(__cplusplus) && __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
+#error "agentd's C++ SDK needs C++20: compile with -std=c++20 (cl: /std:c++20), or write the hook in C"
+#endif
+
 #include <agentd/call.hpp>
 
 #include <array>

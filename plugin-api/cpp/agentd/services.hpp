@@ -8,6 +8,10 @@
 //
 // Threading: every function may be called from any thread while the token lives.
 
+#if defined(__cplusplus) && __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
+#error "agentd's C++ SDK needs C++20: compile with -std=c++20 (cl: /std:c++20), or write the hook in C"
+#endif
+
 #include <agentd/build.hpp>
 
 #include <cstdint>

@@ -21,6 +21,10 @@
 // Threading: tasks is constructed on the thread that loads the plugin; every function may be called
 // from any thread.
 
+#if defined(__cplusplus) && __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
+#error "agentd's C++ SDK needs C++20: compile with -std=c++20 (cl: /std:c++20), or write the hook in C"
+#endif
+
 #include <agentd/ext/tasks.h>
 #include <agentd/hook.hpp>
 

@@ -12,6 +12,10 @@
 //
 // Threading: immutable values; a record may be read from several threads at once.
 
+#if defined(__cplusplus) && __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
+#error "agentd's C++ SDK needs C++20: compile with -std=c++20 (cl: /std:c++20), or write the hook in C"
+#endif
+
 #include <agentd/hook_abi.h>
 
 #include <cstddef>

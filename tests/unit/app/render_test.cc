@@ -97,6 +97,11 @@ TEST_F(RenderTest, OfASubagentOnlyWhatItDoesIsShownAndNothingOnStandardOutput) {
   EXPECT_NE(err().find("warning: mind this"), std::string::npos);
 }
 
+TEST_F(RenderTest, ASearchIsSummarisedByItsPattern) {
+  EXPECT_EQ(call_summary(R"({"path":".","pattern":"needle"})"), "needle");
+  EXPECT_EQ(call_summary(R"({"path":"src/a.cc"})"), "src/a.cc");
+}
+
 TEST_F(RenderTest, AFailedToolCallShowsItsFirstLine) {
   TerminalRenderer renderer(out_, err_, false);
   RunEvent result = event(Type::kToolResult, "no such file\nmore", "error");
@@ -104,7 +109,7 @@ TEST_F(RenderTest, AFailedToolCallShowsItsFirstLine) {
   result.call_id = "c9";
   result.ok = false;
   renderer.on_event(result);
-  EXPECT_EQ(err(), "• read_file · error · 0 µs · 17 bytes · no such file\n");
+  EXPECT_EQ(err(), "• read_file · error · 17 bytes · no such file\n") << "without a time: it did not run";
 }
 
 TEST_F(RenderTest, HookAnswersAreShownOnlyWhenTraced) {

@@ -342,6 +342,19 @@ TEST(CallSlot, DeadlineStandsStillWhileItsHostWorksHoweverManyDo) {
   EXPECT_EQ(slot.live().deadline_ns, 1'400u);
 }
 
+TEST(CallSlot, DeadlineOfTheEndOfASessionIsTheClocks) {
+  CallSlot slot(1);
+  Dispatch dispatch;
+  dispatch.event = AGENTD_EVENT_SESSION_END;
+  const agentd_token token = slot.open(&dispatch);
+  slot.set_deadline(1'000);
+  slot.begin_host_time(token, 100);
+  EXPECT_EQ(slot.live().deadline_ns, 1'000u);
+  EXPECT_TRUE(slot.about_to_expire(5'000));
+  slot.end_host_time(token, 900);
+  EXPECT_EQ(slot.live().deadline_ns, 1'000u);
+}
+
 TEST(CallSlot, DeadlineThatHasPassedIsNotMovedByItsHost) {
   CallSlot slot(1);
   const agentd_token token = slot.open(nullptr);

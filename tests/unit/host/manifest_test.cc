@@ -96,6 +96,8 @@ TEST(Verdict, TellsTheHookOfAGoneAbiToBeRebuilt) {
 TEST(Verdict, NamesTheServiceThatNobodyOffers) {
   EXPECT_EQ(verdict(with("1.0", R"(,"requires":["agentd.time/1"])")),
             "asks for the unknown service agentd.time/1: update agentd");
+  EXPECT_EQ(verdict(with("1.0", R"(,"requires":["agentd.tolls/1"])")),
+            "asks for the unknown service agentd.tolls/1: did you mean agentd.tools/1? If not, update agentd");
 }
 
 TEST(Verdict, DraftsMustBeListedAsSuch) {
