@@ -49,7 +49,7 @@ struct AccountParts {
 // The most that one account may spend.
 struct AccountLimits {
   Limits run{};              // all of it
-  std::string conversation;  // its id, the key of its row in the ledger of conversations
+  std::string conversation{};  // its id, the key of its row in the ledger of conversations
   Amount before{};           // what its log says that it had spent before
 };
 

@@ -118,6 +118,6 @@ const PayloadTable& hook_table();
 const PayloadTable* payload_table(std::uint32_t event);
 
 constexpr std::size_t kRecordSizeMax = 256;  // no record is larger
-constexpr std::uint16_t kTagMax = 5;         // a larger tag counts as 0
+constexpr std::uint16_t kTagMax = AGENTD_BLOCK_DOCUMENT;  // a larger tag counts as 0
 
 }  // namespace agentd

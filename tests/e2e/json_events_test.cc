@@ -115,6 +115,16 @@ TEST_F(JsonEvents, TheExitCodeSaysHowTheRunEnded) {
   }
 }
 
+TEST_F(JsonEvents, AValueOfASchemaIsJsonWhateverItsTextsHold) {
+  const std::string schema = program_.file("schema.json", R"({"type":"object"})");
+  const std::string script = program_.script(R"(- text: '{"a":"x\u202ey\u009bz\u0007"}')" "\n");
+  const Finished ran = program_.run({"run", "--output-schema", schema, "--script", script, "hi"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const auto value = JsonDocument::parse(ran.out);
+  ASSERT_TRUE(value) << ran.out;
+  EXPECT_EQ(value->root()["a"].string_or(""), "x\u202ey\u009bz\a");
+}
+
 TEST_F(JsonEvents, ARunThatIsCutByItsTurnsSaysSo) {
   const auto lines = events("turns:\n  - {calls: [{name: glob, input: {pattern: '*.none'}}]}\n  - {text: done}\n",
                          {"--max-turns", "1", "hi"}, 8);

@@ -361,6 +361,23 @@ TEST(PayloadJson, SessionEventsCarryMemoriesAndTags) {
   EXPECT_EQ(last.root()["tags"].at(1).string_or(""), "b");
 }
 
+TEST(PayloadJson, ADocumentHasItsTypeItsBytesAndItsTitle) {
+  auto block = sized<agentd_block>();
+  block.kind = AGENTD_BLOCK_DOCUMENT;
+  block.name = to_abi("application/pdf");
+  block.opaque = to_abi("JVBERi0=");
+  block.text = to_abi("d.pdf");
+  auto sent = sized<agentd_user_message>();
+  sent.images = {&block, 1, sizeof block};
+  const JsonDocument json = payload_of(AGENTD_EVENT_USER_MESSAGE_SEND, &sent);
+  const JsonView document = json.root()["images"].at(0);
+  EXPECT_EQ(document["type"].string_or(""), "document");
+  EXPECT_EQ(document["media_type"].string_or(""), "application/pdf");
+  EXPECT_EQ(document["data"].string_or(""), "JVBERi0=");
+  EXPECT_EQ(document["title"].string_or(""), "d.pdf");
+  EXPECT_FALSE(document["text"].exists());
+}
+
 TEST(PayloadJson, UnknownNumbersAreSaidToBeUnknown) {
   auto note = sized<agentd_notification>();
   note.level = 77;
