@@ -146,12 +146,14 @@ std::string thinking_note(const ModelInfo& model, std::string_view name, const T
   } else {
     if (wish.effort == kNone && model.thinking == ThinkingKind::kAlways)
       return shown(name) + " always thinks: effort none is sent as effort " + nearest(model, "low");
+    const std::string effort = budget ? nearest(model, effort_of(wish.budget_tokens)) : std::string();
+    if (budget && effort.empty())
+      return shown(name) + " decides itself how much it thinks: thinking_tokens has no effect";
     if (budget)
       return shown(name) + " takes an effort and no thinking budget: " +
-             (wish.effort.empty()
-                  ? "thinking_tokens " + with_commas(wish.budget_tokens) + " is sent as effort " +
-                        nearest(model, effort_of(wish.budget_tokens)) + "; set effort"
-                  : "thinking_tokens has no effect");
+             (wish.effort.empty() ? "thinking_tokens " + with_commas(wish.budget_tokens) + " is sent as effort " +
+                                        effort + "; set effort"
+                                  : "thinking_tokens has no effect");
   }
   const std::string sent = named ? nearest(model, wish.effort) : std::string();
   if (!named || sent == wish.effort) return {};

@@ -2,10 +2,12 @@
 #include "core/app/model_setup.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/app/provider_setup.h"
 #include "core/base/bytes.h"
 #include "core/base/file.h"
+#include "core/base/nearest.h"
 #include "core/tokens/bpe.h"
 
 namespace agentd::app {
@@ -45,6 +47,23 @@ std::string assumption_of(const ModelInfo& model, const std::string& name, const
          " tokens, output " + with_commas(model.max_output) + ", thinking " +
          std::string(name_of(model.thinking)) + "); give it an entry in " + file +
          " if that is wrong";
+}
+
+// A vendor's own models have no slash in their names: what stands in front of one was meant for a provider. A gateway's
+// names are its own.
+std::string misspelt_provider(const Config& config, const std::string& model) {
+  constexpr std::string_view kVendors[] = {"anthropic", "openai", "google"};
+  const std::string own = config.text("provider");
+  const std::size_t slash = model.find('/');
+  const std::set<std::string> names = provider_names(config);
+  if (slash == std::string::npos || names.contains(model.substr(0, slash))) return {};
+  if (std::find(std::begin(kVendors), std::end(kVendors), own) == std::end(kVendors)) return {};
+  for (const std::string& key : {std::string("base_url"), "providers." + own + ".base_url"})
+    if (const auto said = config.candidates(key); !said.empty() && said.back().layer != Layer::kDefault) return {};
+  const std::string name = model.substr(0, slash);
+  const std::string mean = did_you_mean(name, std::vector<std::string>(names.begin(), names.end()));
+  return "no provider is named '" + one_line(name, 60) + "'" + mean + (mean.empty() ? ", so " : " ") + own +
+         " is asked for the model '" + one_line(model, 80) + "'";
 }
 
 }  // namespace
@@ -103,6 +122,10 @@ std::vector<std::string> model_warnings(const ModelTable& table, const Config& c
   const ModelInfo model = table.find(name);
   const std::string gone = retirement_of(model, name, "--model", wall_ms);
   if (!gone.empty()) out.push_back(gone);
+  std::vector<std::string> asked{name};
+  for (const auto& [setting, other] : models_beside(config, config.text("provider"))) asked.push_back(other);
+  for (const std::string& each : asked)
+    if (const std::string meant = misspelt_provider(config, each); !meant.empty()) out.push_back(meant);
   for (const char* const role : {"compaction.model", "agents.model"}) {
     const std::string other = real_model(config, config.text(role), "");
     if (other.empty() || other == name) continue;

@@ -69,6 +69,21 @@ TEST(ModelWarnings, AnUnknownNameOfAKnownProviderIsToldWithWhatIsAssumed) {
             "/home/ann/.agent/models.yaml if that is wrong");
 }
 
+TEST(ModelWarnings, AProviderThatIsMisspeltInFrontOfAModelIsTold) {
+  const auto told_of = [](const std::vector<std::pair<std::string, std::string>>& settings) {
+    std::string out;
+    for (const std::string& text : warnings(settings, wall_of(2026, 11, 20)))
+      if (text.starts_with("no provider is named")) out += text + "\n";
+    return out;
+  };
+  EXPECT_EQ(told_of({{"model", "opnai/gpt-6"}}),
+            "no provider is named 'opnai': did you mean 'openai'? anthropic is asked for the model 'opnai/gpt-6'\n");
+  EXPECT_EQ(told_of({{"agents.enabled", "true"}, {"agents.model", "nosuch/x"}}),
+            "no provider is named 'nosuch', so anthropic is asked for the model 'nosuch/x'\n");
+  EXPECT_EQ(told_of({{"model", "openai/gpt-6.1-sol"}}), "");
+  EXPECT_EQ(told_of({{"model", "bedrock/claude"}, {"base_url", "https://gateway.example"}}), "") << "a gateway's own";
+}
+
 TEST(ModelWarnings, AKnownModelInItsTimeIsNoReasonToSpeak) {
   for (const char* const model : {"", "claude-opus-5-5", "claude-haiku-5-5", "anthropic/claude-sonnet-5.5"})
     EXPECT_TRUE(warnings({{"model", model}}, wall_of(2026, 11, 20)).empty()) << model;
