@@ -105,6 +105,8 @@ int App::main(const std::vector<std::string>& words) {
   out_.flush();
   const int failure = out_.failure();
   if (failure == 0) return code;
+  // The signal that ended the command found a reader that does not read.
+  if (failure == EINTR) return code == kExitOk ? static_cast<int>(kExitFailure) : code;
   // A reader that had enough ("| head") is no news.
   const bool left = failure == EPIPE;
   // A terminal that goes says so by a signal, and takes what was to be shown with it.

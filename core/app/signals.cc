@@ -159,6 +159,19 @@ InputWait wait_for_input(int fd, int timeout_ms) {
   return ready == 0 ? InputWait::kTimeout : InputWait::kReady;
 }
 
+bool wait_for_output(int fd) {
+  pollfd waits[2] = {{fd, POLLOUT, 0}, {wake_fd.load(), POLLIN, 0}};
+  for (;;) {
+    if (::poll(waits, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      return true;  // the write says what is wrong
+    }
+    if (waits[0].revents != 0) return true;
+    if (last_signal.load() != 0) return false;
+    waits[1].fd = -1;  // of a signal that is forgotten
+  }
+}
+
 bool wait_for_input(int fd) { return wait_for_input(fd, -1) == InputWait::kReady; }
 
 }  // namespace agentd::app

@@ -45,6 +45,9 @@ void end_for_reader();
 // came just before the call: a read alone would sleep through it.
 bool wait_for_input(int fd);
 
+// Waits until a write of at most PIPE_BUF bytes to `fd` would not block. False when it would, and a signal was caught.
+bool wait_for_output(int fd);
+
 enum class InputWait { kReady, kTimeout, kSignal };
 // The same, for that long.
 InputWait wait_for_input(int fd, int timeout_ms);

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 
+#include "core/app/signals.h"
 #include "core/base/bytes.h"
 
 namespace agentd::app {
@@ -113,7 +115,12 @@ void Output::line(std::string_view text) {
 void Output::flush() {
   std::string_view left = buffer_;
   while (!left.empty() && failure_ == 0) {
-    const ssize_t wrote = ::write(fd_, left.data(), left.size());
+    // A reader that does not read keeps nobody from ending the program.
+    if (!wait_for_output(fd_)) {
+      failure_ = EINTR;
+      break;
+    }
+    const ssize_t wrote = ::write(fd_, left.data(), std::min<std::size_t>(left.size(), PIPE_BUF));
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) failure_ = errno;
     if (wrote > 0) left.remove_prefix(static_cast<std::size_t>(wrote));

@@ -2,6 +2,7 @@
 // How a run ends that is interrupted, and what its exit code says.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -158,6 +159,23 @@ TEST_F(Ends, ASignalWhileAChatStartsEndsIt) {
   const Finished done = interrupt(scripted({"chat"}, "- text: first\n"), SIGTERM, "one\n");
   EXPECT_EQ(done.code, 143) << done.err;
   EXPECT_FALSE(has(done.out, "first")) << done.out;
+}
+
+TEST_F(Ends, ASignalEndsARunWhoseReaderDoesNotRead) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reads(ends[0]), writes(ends[1]);
+  program_.set_output(writes.get());
+  Running running = program_.start(scripted({"run", "look"}, "- text: " + std::string(300'000, 'x') + "\n"));
+  int waiting = 0;
+  for (int i = 0; i < 2'000 && waiting < 60'000; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ASSERT_EQ(::ioctl(reads.get(), FIONREAD, &waiting), 0);
+  }
+  EXPECT_GE(waiting, 60'000);
+  running.signal(SIGTERM);
+  EXPECT_EQ(running.wait().code, 143);
+  program_.set_output(-1);
 }
 
 // The run is over and was told to be well: who read a failure would repeat it.
