@@ -28,6 +28,7 @@
 #include "core/base/clock.h"
 #include "core/base/ids.h"
 #include "core/base/log.h"
+#include "core/base/sleeper.h"
 #include "core/base/result.h"
 #include "core/compaction/compaction.h"
 #include "core/hooks/dispatcher.h"
@@ -94,6 +95,7 @@ struct AgentParts {
   std::function<void()> refresh{};
   Ledger* ledger = nullptr;      // of the days; null: what is spent is booked nowhere
   Ledger* conversations = nullptr;  // with the limits of each; null: they have none
+  Sleeper* sleeper = nullptr;       // null: one of the clock
 };
 
 // Why a run, a compaction or a session ended without success, with the exit code's class.

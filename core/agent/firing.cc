@@ -314,7 +314,25 @@ void SessionImpl::report(const Outcome& outcome, std::uint32_t event) {
   }
 }
 
+// A receipt that is stored already stays as it is, and another one says what came of the answer.
+void SessionImpl::refute(std::string_view hook, std::uint32_t event, std::string_view why) {
+  const auto answer = std::find_if(receipts_.rbegin(), receipts_.rend(), [&](const HookReceipt& receipt) {
+    return receipt.hook == hook && receipt.event == event_name(event) && receipt.effect == "applied";
+  });
+  const bool stored = answer == receipts_.rend();
+  if (stored) {
+    HookReceipt late = frame_of(event).receipt;
+    late.hook = std::string(hook);
+    if (parts_.hook_kind) late.kind = parts_.hook_kind(hook);
+    receipts_.push_back(std::move(late));
+  }
+  HookReceipt& receipt = stored ? receipts_.back() : *answer;
+  receipt.effect = "refused";
+  receipt.note += (receipt.note.empty() ? "" : "; ") + std::string(why);
+}
+
 void SessionImpl::report_refusal(std::string_view hook, std::uint32_t event, std::string_view why) {
+  refute(hook, event, why);
   RunEvent told{RunEvent::Type::kHookFailure};
   told.name = hook;
   told.detail = event_name(event);

@@ -97,7 +97,7 @@ Rows::Count AgentServices::row_count() const {
 
 std::shared_ptr<Account> AgentServices::open_account(AccountLimits limits) const {
   return std::make_shared<Account>(AccountParts{parts_.provider, parts_.models, parts_.estimator, parts_.clock,
-                                                parts_.log, *sleeper_, parts_.ledger, parts_.conversations},
+                                                parts_.log, sleeper(), parts_.ledger, parts_.conversations},
                                    limits, options_.retries_per_run);
 }
 

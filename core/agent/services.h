@@ -48,7 +48,7 @@ class AgentServices final : public Services {
 
   // For one run, or for what is asked outside of runs.
   std::shared_ptr<Account> open_account(AccountLimits limits) const;
-  Sleeper& sleeper() const { return *sleeper_; }
+  Sleeper& sleeper() const { return parts_.sleeper != nullptr ? *parts_.sleeper : *sleeper_; }
 
   agentd_conv add_session(SessionImpl* session);
   void remove_session(agentd_conv handle);

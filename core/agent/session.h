@@ -170,6 +170,9 @@ class SessionImpl final : public Session {
     bool go_on = false;
     RunOutcome outcome = RunOutcome::kStop;
   };
+  std::uint32_t stop_event() const {
+    return agent_.depth == 0 ? AGENTD_EVENT_AGENT_STOP : AGENTD_EVENT_SUBAGENT_STOP;
+  }
   Result<StopDecision, RunError> agent_stop();
   Result<StopDecision, RunError> apply_stop_answer(const Outcome& outcome);
   using NextMessages = std::vector<std::pair<std::string, std::string>>;  // text, source
@@ -220,6 +223,8 @@ class SessionImpl final : public Session {
                      std::string_view before, std::string_view after, std::string_view reason);
   void tell(RunEvent event) const;
   // What a hook asked for at the event was not done.
+  // The receipt of a hook's answer says that it was not carried out, and why.
+  void refute(std::string_view hook, std::uint32_t event, std::string_view why);
   void report_refusal(std::string_view hook, std::uint32_t event, std::string_view why);
   // A warning of the runtime: to the surface, and as a notification to the hooks. Never inside a dispatch.
   void warn(std::string_view text);

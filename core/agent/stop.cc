@@ -15,8 +15,7 @@ constexpr std::uint32_t kContinuesMax = 8;
 }  // namespace
 
 Result<SessionImpl::StopDecision, RunError> SessionImpl::agent_stop() {
-  const std::uint32_t event =
-      agent_.depth == 0 ? AGENTD_EVENT_AGENT_STOP : AGENTD_EVENT_SUBAGENT_STOP;
+  const std::uint32_t event = stop_event();
   if (!wants(event)) return run_compaction_ ? close_compaction(nullptr) : StopDecision{};
   // Hooks see the answer in the view: it is committed before they are asked.
   if (auto done = run_prompt_ ? commit_behind() : commit(); !done) return done.error();
@@ -99,6 +98,8 @@ Result<void, RunError> SessionImpl::apply_exclusive(const Outcome::Attributed& a
   auto done = compact ? compaction.attempt() : compaction.replace(asked);
   if (!done) return done.error();
   if (done->changed()) decision.outcome = RunOutcome::kCompacted;
+  if (done->outcome == AGENTD_RESULT_VETOED || done->outcome == AGENTD_RESULT_FAILED)
+    refute(asked.by.hook, stop_event(), std::string(result_name(done->outcome)) + ": " + done->text);
   return {};
 }
 
@@ -114,7 +115,11 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::apply_stop_answer(const
   add_contexts(outcome);
   const Action* const then = outcome.set_of(AGENTD_KEY_THEN);
   if (next.empty() && then != nullptr && then->number == 1) next.emplace_back("Continue.", "hook");
+  const bool asks = !next.empty();
   if (auto done = go_on(std::move(next), decision); !done) return done.error();
+  if (asks && !decision.go_on)
+    for (const Outcome::Attributed& text : outcome.continues)
+      refute(text.by.hook, stop_event(), "the run does not go on");
   return decision;
 }
 

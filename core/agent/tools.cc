@@ -185,6 +185,8 @@ void Turn::take_rewritten_input(Prepared& prepared, const ToolInput& rewritten, 
     parts_.log.write(LogLevel::kWarning, "hooks",
                      outcome.permission_by.hook + " allowed an input that " + by.hook +
                          " rewrote afterwards; the rules decide");
+    session_.refute(outcome.permission_by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL,
+                    by.hook + " rewrote the input afterwards; the rules decide");
     outcome.permission = 0;
   }
   CallPayload payload(prepared.call, prepared.tool);
@@ -230,6 +232,8 @@ void Turn::decide_permission(Prepared& prepared, const Outcome* outcome) {
     prepared.denied = "the permission rules do not allow " + prepared.tool.name;
     prepared.status = "denied";
     session_.add(write_permission({prepared.call.call_id, prepared.tool.name, "deny", "rules", {}}));
+    if (hooks == AGENTD_PERMISSION_ALLOW)
+      session_.refute(outcome->permission_by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL, prepared.denied);
     return;
   }
   if (hooks == AGENTD_PERMISSION_ASK || (rules == Permission::kAsk && hooks != AGENTD_PERMISSION_ALLOW))

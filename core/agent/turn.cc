@@ -483,13 +483,7 @@ void Turn::apply_before_model(const Outcome& outcome, std::vector<std::string> c
 // A replacement before a model call changes that one request; log and view stay.
 void Turn::replace_for_request(const Outcome::Attributed& asked, Rows& rows) {
   const auto refuse = [&](const std::string& reason) {
-    RunEvent told{RunEvent::Type::kHookFailure};
-    const std::string why = "its replacement was refused: " + reason;
-    told.name = asked.by.hook;
-    told.detail = "before_model_call";
-    told.text = why;
-    session_.tell(told);
-    parts_.log.write(LogLevel::kWarning, "hooks", asked.by.hook + " at before_model_call: " + why);
+    session_.report_refusal(asked.by.hook, AGENTD_EVENT_BEFORE_MODEL_CALL, "its replacement was refused: " + reason);
   };
   const std::uint64_t revision = session_.conversation_->revision();
   if (asked.action.base_revision != revision)

@@ -18,6 +18,7 @@
 #include "core/conversation/view.h"
 #include "core/recipes/recipes.h"
 #include "tests/support/hook_fakes.h"
+#include "tests/support/model_fakes.h"
 
 namespace agentd::testing {
 
@@ -271,10 +272,10 @@ class AgentTest : public ::testing::Test {
   Session& open(std::optional<Ulid> id = {}) {
     publish();
     if (!services_)
-      services_ = make_services({store_, model_, models_, estimator_, dispatcher_, tools_, permissions_,
-                                 approver_, prompts_, slots_, clock_, ids_, events_, log_, trace_hooks_,
-                                 {}},
-                                options_);
+      services_ = make_services(
+          {store_, model_, models_, estimator_, dispatcher_, tools_, permissions_, approver_, prompts_, slots_, clock_,
+           ids_, events_, log_, trace_hooks_, {}, {}, nullptr, nullptr, &sleeper_},
+          options_);
     if (!agent_) agent_ = make_agent(*services_);
     session_.reset();
     auto opened = agent_->open(id, {});
@@ -343,6 +344,8 @@ class AgentTest : public ::testing::Test {
   Dispatcher dispatcher_{clock_};
   FakeTools tools_;
   PermissionRules permissions_;
+  std::vector<Milliseconds> waits_;
+  FakeSleeper sleeper_{waits_};
   bool trace_hooks_ = true;
   Approver* approver_ = nullptr;
   RecordingLog log_;

@@ -67,6 +67,66 @@ TEST_F(Receipts, PayloadTextIsNotMadeForHooksWithoutAnOpinion) {
   EXPECT_FALSE(made);
 }
 
+// ---- what came of an answer
+
+TEST_F(Receipts, AllowAgainstARuleWasRefused) {
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "eager",
+     [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
+  permissions_.deny = {"bash"};
+  tools_.offer("bash");
+  open();
+  model_.ask_tools({{"bash", R"({"command":"ls"})"}}).say("done");
+  ASSERT_TRUE(run("go"));
+  ASSERT_EQ(lines(), "before_tool_call/eager/refused ");
+  EXPECT_EQ(receipts()[0].note, "the permission rules do not allow bash");
+}
+
+TEST_F(Receipts, AllowAsTheRulesHaveItWasApplied) {
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "eager",
+     [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
+  tools_.offer("bash");
+  open();
+  model_.ask_tools({{"bash", R"({"command":"ls"})"}}).say("done");
+  ASSERT_TRUE(run("go"));
+  EXPECT_EQ(lines(), "before_tool_call/eager/applied ");
+}
+
+TEST_F(Receipts, ContinueBeyondTheCapWasRefused) {
+  on(AGENTD_EVENT_AGENT_STOP, "loop",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_CONTINUE, "more")); });
+  open();
+  for (int i = 0; i < 20; ++i) model_.say("x");
+  ASSERT_TRUE(run("go"));
+  ASSERT_EQ(receipts().size(), 9u);
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(receipts()[i].effect, "applied") << i;
+  EXPECT_EQ(receipts()[8].effect, "refused");
+  EXPECT_EQ(receipts()[8].note, "the run does not go on");
+}
+
+TEST_F(Receipts, StaleReplacementWasRefused) {
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "stale", [](const TestCall& call) {
+    auto answer = action(AGENTD_ACT_REPLACE_MESSAGES);
+    answer.base_revision = 7'777;
+    return call.answer(answer);
+  });
+  open();
+  model_.say("one");
+  ASSERT_TRUE(run("go"));
+  EXPECT_EQ(lines(), "before_model_call/stale/refused ");
+  EXPECT_NE(receipts()[0].note.find("it was made from revision 7777"), std::string::npos) << receipts()[0].note;
+}
+
+TEST_F(Receipts, CompactionThatAnotherHookVetoedWasRefused) {
+  on(AGENTD_EVENT_AGENT_STOP, "tidy",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_COMPACT)); });
+  on(AGENTD_EVENT_BEFORE_COMPACTION, "keeper",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_BLOCK, "not now")); });
+  open();
+  for (int i = 0; i < 6; ++i) model_.say("x");
+  ASSERT_TRUE(run("go"));
+  EXPECT_NE(lines().find("agent_stop/tidy/refused"), std::string::npos) << lines();
+}
+
 TEST_F(Receipts, AnswerLeavesOneWithAllItsFacts) {
   auto& hook = on(AGENTD_EVENT_USER_MESSAGE_SEND, "rag", [&](const TestCall& call) {
     clock_.advance(Milliseconds(3));

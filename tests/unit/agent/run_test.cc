@@ -357,6 +357,7 @@ TEST_F(Run, WhatWasPaidForAndBrokeIsAskedForAgainAsAWhole) {
   const auto report = run("first");
   ASSERT_TRUE(report);
   EXPECT_EQ(report->usage.input, 30u);
+  EXPECT_EQ(waits_, std::vector<Milliseconds>{Milliseconds(1'000)}) << "a busy provider is given time";
   // What was not paid for has been asked for again by the provider already.
   error.usage.reset();
   model_.answers.push_back(error);
