@@ -57,7 +57,8 @@ CommandSpec run_spec() {
       "with "
       "< /dev/null where a\npipe stays open. @PATH adds the text of a file in the workspace. The "
       "answer goes to standard output, everything else to "
-      "standard error.\nThe first Ctrl-C ends the run and keeps what was said; the second ends the "
+      "standard error.\nCommands that the model runs have your rights and no sandbox; each is asked for "
+      "unless a rule allows it.\nThe first Ctrl-C ends the run and keeps what was said; the second ends the "
       "program.",
       {kResume,
        kFollow,
@@ -219,7 +220,8 @@ CommandSpec conversation_delete_spec() {
   return {"conversation delete",
           "ID",
           "delete a conversation for good",
-          "",
+          "Its pages are used again by what is written later; until then its text may be found in the store's file.\n"
+          "'agentd store backup DIR' makes a copy without it.",
           {{"yes", 'y', {}, "do not ask"}},
           {"agentd conversation delete 01JZ8 --yes"},
           1,

@@ -138,8 +138,9 @@ int run_once(App& app, Talk& talk, const Wanted& wanted, SignalScope& signals, c
   if (!report) return ended(app, talk, report.error(), signals.caught());
   // An answer that was not held to its schema has no text.
   const bool held = wanted.schema.empty() || !report->final_text.empty();
-  if (talk.style() == Talk::Style::kResultOnly && held) app.out().line(wanted.schema.empty() || app.out().tty() ? neutral(report->final_text)
-                                                            : json_line(report->final_text));
+  const bool as_json = !wanted.schema.empty() && !app.out().tty();
+  if (talk.style() == Talk::Style::kResultOnly && held)
+    app.out().line(as_json ? json_line(report->final_text) : neutral(report->final_text));
   talk.footer(*report);
   int code = tell_compaction(app, talk, *report);
   if (code == kExitOk) code = run_exit(report->outcome);
