@@ -160,11 +160,13 @@ InputWait wait_for_input(int fd, int timeout_ms) {
 }
 
 bool wait_for_output(int fd) {
+  if (fd < 0) return true;  // closed from the start: the write says so, and poll() would wait for nothing
   pollfd waits[2] = {{fd, POLLOUT, 0}, {wake_fd.load(), POLLIN, 0}};
   for (;;) {
     if (::poll(waits, 2, -1) < 0) {
-      if (errno == EINTR) continue;
-      return true;  // the write says what is wrong
+      if (errno != EINTR) return true;  // the write says what is wrong
+      waits[1].fd = wake_fd.load();
+      continue;
     }
     if (waits[0].revents != 0) return true;
     if (last_signal.load() != 0) return false;
