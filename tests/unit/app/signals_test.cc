@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/signals.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <string>
+
+#include "core/base/file.h"
 
 namespace agentd::app {
 namespace {
@@ -22,6 +26,20 @@ void send_together(Signals send) {
 
 // Longer than the parts of one wish are apart.
 void wait_like_a_human() { ::usleep(150'000); }
+
+TEST(WaitForOutput, EndsWhereAWriteWouldNotWait) {
+  EXPECT_TRUE(wait_for_output(-1)) << "closed from the start";
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  const UniqueFd reads(ends[0]), writes(ends[1]);
+  EXPECT_TRUE(wait_for_output(writes.get()));
+  const std::string page(4'096, 'x');
+  while (::write(writes.get(), page.data(), page.size()) > 0) continue;
+  SignalScope signals;
+  const CancelToken token = signals.next();
+  ::raise(SIGINT);
+  EXPECT_FALSE(wait_for_output(writes.get())) << "nobody reads, and a signal was caught";
+}
 
 TEST(SignalScope, CancelsTheTokenOfTheWork) {
   SignalScope signals;
