@@ -67,14 +67,14 @@ for (const wire of wires) {
   const one = await run(wire, 'one tool');
   check(name('one tool'),
     [one.code, one.of('tool_call').length, one.of('tool_result').map((event) => event.ok), one.text],
-    wire.calls ? [0, 1, [true], 'No files.'] : [0, 0, [], '']);
+    wire.calls ? [0, 1, [true], 'No files.'] : [10, 0, [], '']);
   const two = await run(wire, 'two tools');
   check(name('two tools'), [two.code, two.of('tool_call').map((event) => event.input.pattern), two.text],
-    wire.calls ? [0, ['*.none', '*.nil'], 'No files at all.'] : [0, [], '']);
+    wire.calls ? [0, ['*.none', '*.nil'], 'No files at all.'] : [10, [], '']);
   const thought = await run(wire, 'think');
   check(name('thinking'), [thought.code, thought.text], [0, 'Forty-two.']);
   const long = await run(wire, 'long');
-  check(name('an answer at its limit'), [long.code, long.of('turn_ended').at(-1)?.stop_reason], [0, wire.limit]);
+  check(name('an answer at its limit'), [long.code, long.of('turn_ended').at(-1)?.stop_reason], [10, wire.limit]);
   mock.nextRequestError(429, { message: 'busy', type: 'rate_limit_error' });
   const busy = await run(wire, 'hello again');
   check(name('busy once'),
