@@ -13,7 +13,7 @@
 
 #if defined(__cplusplus) && __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
 #error "agentd's C++ SDK needs C++20: compile with -std=c++20 (cl: /std:c++20), or write the hook in C"
-#endif
+#else
 
 #include <agentd/ext/field.h>
 #include <agentd/ext/json.h>
@@ -468,3 +468,5 @@ class call : public actions {
 };
 
 }  // namespace agentd
+
+#endif  // C++20

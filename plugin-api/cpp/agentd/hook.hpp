@@ -35,7 +35,7 @@
 
 #if defined(__cplusplus) && __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
 #error "agentd's C++ SDK needs C++20: compile with -std=c++20 (cl: /std:c++20), or write the hook in C"
-#endif
+#else
 
 #include <agentd/call.hpp>
 
@@ -321,3 +321,5 @@ class RuntimeHook {
 }  // namespace agentd
 
 #include <agentd/detail/module.hpp>  // the rows, the trampolines, the manifest, AGENTD_HOOK
+
+#endif  // C++20

@@ -14,7 +14,7 @@
 
 #if defined(__cplusplus) && __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
 #error "agentd's C++ SDK needs C++20: compile with -std=c++20 (cl: /std:c++20), or write the hook in C"
-#endif
+#else
 
 #include <agentd/hook_abi.h>
 
@@ -581,3 +581,5 @@ AGENTD_EVENT_LIST(AGENTD_EVENT_VIEW)
 #undef AGENTD_EVENT_VIEW
 
 }  // namespace agentd
+
+#endif  // C++20
