@@ -296,7 +296,7 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
     // A prompt beyond the window is refused, and costs nothing.
     if (const std::uint64_t documents = most_of_documents(request); documents != 0)
       bill.prompt = std::max(bill.prompt, std::min(saturating_add(bill.prompt, documents),
-                                                   parts_.models.find(request.model).window));
+                                                   parts_.models.find(from.model).window));
     bill.output = request.max_output_tokens + request.thinking.room;
     if (prices) {
       const Rates& rates = prices->rates_of(bill.prompt);

@@ -48,9 +48,9 @@ struct AccountParts {
 
 // The most that one account may spend.
 struct AccountLimits {
-  Limits run{};              // all of it
+  Limits run{};                // all of it
   std::string conversation{};  // its id, the key of its row in the ledger of conversations
-  Amount before{};           // what its log says that it had spent before
+  Amount before{};             // the spending of the conversation that its log knows of
 };
 
 class Account final : public ModelProvider {

@@ -42,18 +42,18 @@ struct Spending {
   Usage usage{};
 };
 
-struct DayAccount {
-  std::string date;             // YYYY-MM-DD, or the conversation's id
-  Amount reserved{};            // for requests under way, and for those whose process was killed
+struct LedgerRow {
+  std::string key;                // the date, YYYY-MM-DD, or the conversation's id
+  Amount reserved{};              // for requests under way, and for those whose process was killed
   std::vector<Spending> spent{};  // by provider and model, in the order of their first request
 
   Amount total() const;  // spent and reserved
 };
 
-// The rows of some days, oldest first.
-struct Days {
-  std::vector<DayAccount> readable{};
-  std::vector<std::string> damaged{};  // dates whose row cannot be read
+// Some rows of a ledger, by key.
+struct LedgerRows {
+  std::vector<LedgerRow> readable{};
+  std::vector<std::string> damaged{};  // keys whose row cannot be read
 };
 
 // The day of UTC, YYYY-MM-DD.
@@ -81,24 +81,23 @@ class Ledger {
   // spent; a row that says less is brought up to it. kDenied, with a sentence: less than `least` is left; kBusy: it
   // would be, but others have reserved it. kUnavailable, kCorrupt: the store failed, or holds a row that cannot be
   // read; nothing is reserved.
-  Result<Amount> reserve(const std::string& date, Amount least, Amount most, Amount known = {});
-  // Gives back what was reserved on `date`, and books what was spent instead.
-  Result<void> settle(const std::string& date, Amount reserved, std::span<const Spending> spent);
+  Result<Amount> reserve(const std::string& key, Amount least, Amount most, Amount known = {});
+  // Gives back what was reserved of the row, and books what was spent instead.
+  Result<void> settle(const std::string& key, Amount reserved, std::span<const Spending> spent);
   // Takes the row out; fine when there is none.
-  Result<void> forget(const std::string& date);
+  Result<void> forget(const std::string& key);
   // The rows from `first` on.
-  Result<Days> days(std::string_view first) const;
+  Result<LedgerRows> rows(std::string_view first) const;
 
  private:
-  struct Row {
-    DayAccount day{};
+  struct Stored {
+    LedgerRow row{};
     std::uint64_t version = 0;  // 0 = there is none yet
   };
-  Result<Row> read(const std::string& date) const;
+  Result<Stored> read(const std::string& key) const;
   // kConflict: somebody else has changed it since it was read.
-  Result<void> write(const Row& row);
-
-  Error damaged(const std::string& date) const;
+  Result<void> write(const Stored& stored);
+  Error damaged(const std::string& key) const;
 
   Store& store_;
   const Limits limits_;

@@ -41,12 +41,12 @@ void add_to(std::vector<Line>& lines, Line one) {
   found->spent.usage += one.spent.usage;
 }
 
-std::vector<Line> lines_of(const std::vector<DayAccount>& days, std::string_view by) {
+std::vector<Line> lines_of(const std::vector<LedgerRow>& days, std::string_view by) {
   std::vector<Line> out;
-  for (const DayAccount& day : days)
+  for (const LedgerRow& day : days)
     for (Spending spent : day.spent) {
       if (by == "day") spent.provider = spent.model = "";
-      add_to(out, {by == "model" ? std::string() : day.date, std::move(spent)});
+      add_to(out, {by == "model" ? std::string() : day.key, std::move(spent)});
     }
   return out;
 }
@@ -91,8 +91,8 @@ void print_text(Output& out, const std::vector<Line>& lines, std::string_view by
   out.print("\ntotal: " + money_cell(all) + "\n");
 }
 
-void print_today(Output& out, const Config& config, const std::vector<DayAccount>& days, const std::string& today) {
-  const auto found = std::find_if(days.begin(), days.end(), [&](const DayAccount& day) { return day.date == today; });
+void print_today(Output& out, const Config& config, const std::vector<LedgerRow>& days, const std::string& today) {
+  const auto found = std::find_if(days.begin(), days.end(), [&](const LedgerRow& day) { return day.key == today; });
   const Amount gone = found == days.end() ? Amount{} : found->total();
   const Amount reserved = found == days.end() ? Amount{} : found->reserved;
   const double usd = config.fraction("budget.day_usd");
@@ -140,9 +140,9 @@ int usage_command(App& app, const Arguments& arguments) {
   const auto store = existing_store(app);
   if (!store) return app.fail(store.error().code, store.error().message);
   const std::int64_t now = app.clock().wall_ms();
-  Result<Days> days = Days{};
+  Result<LedgerRows> days = LedgerRows{};
   if (*store != nullptr)
-    days = Ledger(**store, {}).days(date_of(now - static_cast<std::int64_t>(*wanted - 1) * kDayMs));
+    days = Ledger(**store, {}).rows(date_of(now - static_cast<std::int64_t>(*wanted - 1) * kDayMs));
   if (!days) return app.fail(store_exit(days.error()), days.error().message);
   const std::vector<Line> lines = lines_of(days->readable, by);
   if (arguments.has("json")) {

@@ -342,7 +342,7 @@ TEST_F(AccountTest, EachRequestIsBookedAtOnceUnderALimitOfTheDay) {
   Ledger day(*store_, {.nano_usd = 100 * kCent});
   Account mine = account({}, &day);
   ASSERT_TRUE(ask(mine));
-  const auto booked = day.days("");
+  const auto booked = day.rows("");
   ASSERT_TRUE(booked && booked->readable.size() == 1u);
   EXPECT_EQ(booked->readable.front().total().nano_usd, 900 * 2'000u + 100 * 10'000u);
   EXPECT_EQ(booked->readable.front().reserved.nano_usd, 0u);
@@ -354,14 +354,14 @@ TEST_F(AccountTest, WithoutALimitOfTheDayBookingWaits) {
   Ledger day(*store_, {});
   Account mine = account({}, &day);
   ASSERT_TRUE(ask(mine));
-  EXPECT_TRUE(day.days("")->readable.empty());
+  EXPECT_TRUE(day.rows("")->readable.empty());
   clock_.advance(std::chrono::seconds(61));
   ASSERT_TRUE(ask(mine));
-  ASSERT_EQ(day.days("")->readable.size(), 1u);
-  EXPECT_EQ(day.days("")->readable.front().spent[0].requests, 2u);
+  ASSERT_EQ(day.rows("")->readable.size(), 1u);
+  EXPECT_EQ(day.rows("")->readable.front().spent[0].requests, 2u);
   ASSERT_TRUE(ask(mine));
   mine.flush();
-  EXPECT_EQ(day.days("")->readable.front().spent[0].requests, 3u);
+  EXPECT_EQ(day.rows("")->readable.front().spent[0].requests, 3u);
 }
 
 TEST_F(AccountTest, WhatOthersHaveReservedIsWaitedFor) {
@@ -411,7 +411,7 @@ TEST_F(AccountTest, ManySessionsCannotOvershootTheDayTogether) {
   for (std::thread& session : sessions) session.join();
   EXPECT_LE(spent.load(), kDay);
   EXPECT_GT(spent.load(), kDay - 2 * kCent) << "and the day is used up";
-  EXPECT_EQ(Ledger(*store_, {}).days("")->readable.front().total().nano_usd, spent.load());
+  EXPECT_EQ(Ledger(*store_, {}).rows("")->readable.front().total().nano_usd, spent.load());
 }
 
 }  // namespace

@@ -15,10 +15,10 @@ constexpr const char* kDay = "2026-11-23";
 
 class LedgerTest : public ::testing::Test {
  protected:
-  DayAccount day(const Ledger& ledger) {
-    const auto days = ledger.days(kDay);
+  LedgerRow day(const Ledger& ledger) {
+    const auto days = ledger.rows(kDay);
     EXPECT_TRUE(days);
-    return days && !days->readable.empty() ? days->readable.front() : DayAccount{};
+    return days && !days->readable.empty() ? days->readable.front() : LedgerRow{};
   }
   ManualClock clock_;
   std::unique_ptr<Store> store_ = make_memory_store(clock_);
@@ -39,7 +39,7 @@ TEST_F(LedgerTest, WhatIsSettledIsBookedByModel) {
   Ledger ledger(*store_, {});
   const Spending spent[] = {of(10, 5), of(7, 3, "n"), of(1, 1)};
   ASSERT_TRUE(ledger.settle(kDay, {}, spent));
-  const DayAccount booked = day(ledger);
+  const LedgerRow booked = day(ledger);
   ASSERT_EQ(booked.spent.size(), 2u);
   EXPECT_EQ(booked.spent[0].requests, 2u);
   EXPECT_EQ(booked.spent[0].usage.input, 11u);
@@ -102,7 +102,7 @@ TEST_F(LedgerTest, ManyAtOnceNeverSpendMoreThanTheDayAllows) {
       }
     });
   for (std::thread& session : sessions) session.join();
-  const DayAccount booked = day(Ledger(*store_, {}));
+  const LedgerRow booked = day(Ledger(*store_, {}));
   EXPECT_EQ(booked.total().tokens, spent.load());
   EXPECT_EQ(booked.reserved.tokens, 0u);
   EXPECT_LE(spent.load(), kLimit);
@@ -115,7 +115,7 @@ TEST_F(LedgerTest, ADayOfManyModelsStaysSmall) {
     const Spending spent[] = {of(1, 1, "model-" + std::to_string(i))};
     ASSERT_TRUE(ledger.settle(kDay, {}, spent));
   }
-  const DayAccount booked = day(ledger);
+  const LedgerRow booked = day(ledger);
   EXPECT_EQ(booked.spent.size(), 201u);
   EXPECT_EQ(booked.total().tokens, 500u);
 }
