@@ -322,6 +322,7 @@ void SessionImpl::refute(std::string_view hook, std::uint32_t event, std::string
   const bool stored = answer == receipts_.rend();
   if (stored) {
     HookReceipt late = frame_of(event).receipt;
+    late.event_id = parts_.ids.next().text();
     late.hook = std::string(hook);
     if (parts_.hook_kind) late.kind = parts_.hook_kind(hook);
     receipts_.push_back(std::move(late));
