@@ -82,7 +82,7 @@ Result<Config> App::config(const Arguments& arguments) const {
 
 namespace {
 
-// What hands that know other agents type first, and what it is called here; empty = nothing of the kind.
+// A hint for a first word that other agents take (-p, exec): the command here that does the same; empty = no such word.
 std::string meant_command(const std::string& first) {
   constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
       {"-p", "agentd run \"...\""},      {"--print", "agentd run --result-only \"...\""},

@@ -20,7 +20,7 @@
 namespace agentd::app {
 namespace {
 
-// What people write for a flag in a variable: 1 and 0, yes and no, on and off.
+// Booleans in variables of the environment: 1 and 0, yes and no, on and off as "true" and "false"; other texts stay.
 std::string as_flag(const std::string& text) {
   std::string low = text;
   std::transform(low.begin(), low.end(), low.begin(), [](unsigned char c) { return std::tolower(c); });
