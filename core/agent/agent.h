@@ -105,7 +105,7 @@ struct RunError {
   std::string message;
 };
 
-// Of the run that ended with this error.
+// The outcome of a run that ended with this error.
 RunOutcome outcome_of(const RunError& error);
 
 // What a run begins with.

@@ -198,10 +198,8 @@ constexpr EventMember kSystem[] = {
     {"compact_metadata", "object", true,
      "`id` (for `compact --undo` and `conversation boundaries`), `trigger` (`manual`, `auto`), `pre_tokens`, "
      "`post_tokens`, `duration_ms`, `method`, `reason`, `phase`, `strategy`, `result`, `seq`, and "
-     "`preserved_messages`: "
-     "`anchor_uuid` (the message, or the boundary, behind which the kept ones follow), `uuids` of the kept messages, "
-     "and "
-     "`ranges` of their sequences in the log"},
+     "`preserved_messages`: `anchor_uuid` (the message, or the boundary, behind which the kept ones follow), `uuids` "
+     "of the kept messages, and `ranges` of their sequences in the log"},
     {"uuid", "string", true, "the boundary"},
     {"session_id", "string", true, "the session"},
 };
@@ -225,8 +223,7 @@ constexpr EventMember kRunEnded[] = {
     {"name", "string", false, "the hook that has ended the run", write_known_name},
     {"outcome", "string", true,
      "`stop`: the model has answered; `compacted`: and the conversation is a summary now; `max_turns`, `refused`, "
-     "`cut`, "
-     "`empty`, `blocked`, `stopped`, `limit`, `cancelled` or `error`; the exit code says the same",
+     "`cut`, `empty`, `blocked`, `stopped`, `limit`, `cancelled` or `error`; the exit code says the same",
      write_detail},
     {"text", "string", true, "the last answer; with `--output-schema` the JSON value. Empty when the run has none",
      write_text},

@@ -40,7 +40,7 @@ class Translator {
  public:
   explicit Translator(std::string_view pattern) : left_(pattern) {}
 
-  // What is wrong, or nothing; then text() is the expression.
+  // The mistake in the expression; nothing when there is none, and text() is the translation.
   std::optional<std::string> run() {
     while (!left_.empty()) {
       const char c = left_.front();

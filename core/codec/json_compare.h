@@ -12,7 +12,7 @@
 
 namespace agentd {
 
-// What a check may still do, in steps of the same order of cost, so that no schema and no value can
+// The steps that a check may still take, of the same order of cost each, so that no schema and no value can
 // keep a thread busy for long.
 class WorkLimit {
  public:

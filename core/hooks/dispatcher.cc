@@ -194,8 +194,7 @@ class Merger {
     if (answer.status < 0) return take_failure(from, answer.status, answer.failure);
     if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0) return answer.actions.empty() ? "none" : "ignored";
     std::string_view effect = "none";
-    // What the event does not take has no effect, whoever let it through, and neither has what would change that which
-    // does not happen.
+    // An action that is not legal at the event has no effect; behind a block, neither has one about what was blocked.
     const bool late = blocked();
     for (const Action& action : answer.actions) {
       const bool counts = is_legal(event_.event, action.kind) && !(late && is_about_what_follows(action));
@@ -537,11 +536,11 @@ class HookGroup {
     std::vector<std::size_t> asked = call_all();
     for (const std::size_t i : asked)
       admit_rewrites(event_, snapshot_.subscription(entries_[i]), answers_[i]);
-    // Those that rewrite come last, so that the payload is still what the others have seen.
+    // Rewriting hooks are settled last: the answers of the others, and their receipts, are about the first payload.
     std::stable_partition(asked.begin(), asked.end(), [this](std::size_t i) { return !rewrites(i); });
     bool open = true, rewritten = false;
     for (const std::size_t i : asked) {
-      // What it made of the first payload would undo what was made of it meanwhile.
+      // A second rewrite of the first payload would undo the one before it: the hook is asked again.
       if (rewritten && open && rewrites(i)) {
         answers_[i] = call(slot_, entries_[i]);
         admit_rewrites(event_, snapshot_.subscription(entries_[i]), answers_[i]);
