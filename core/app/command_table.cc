@@ -185,6 +185,20 @@ CommandSpec conversation_show_spec() {
           show_command};
 }
 
+CommandSpec conversation_dump_spec() {
+  return {"conversation dump",
+          "ID",
+          "print the log of a conversation in a form that another program can check",
+          "One JSON object on a line: each commit batch with its records, payloads and place in the chain, the texts "
+          "that\nbelong to it, and the head. docs/reference/log-dump.md says how to check it, with an example.",
+          {},
+          {"agentd conversation dump 01JZ8 > talk.jsonl"},
+          1,
+          1,
+          {},
+          dump_command};
+}
+
 CommandSpec conversation_boundaries_spec() {
   return {"conversation boundaries",
           "ID",
@@ -511,7 +525,8 @@ CommandSpec hooks_trace_spec() {
           "",
           "show what hooks were asked and answered in a conversation",
           "One line for each hook that answered, failed or was not asked, in order: time, event, hook, "
-          "microseconds,\nanswer, effect. Runs with --trace-hooks keep those without an opinion too.",
+          "microseconds,\nanswer, effect. Runs with --trace-hooks keep those without an opinion too.\n"
+          "Behind them, for each run that has ended, the calls, seconds, tokens and child processes of each hook.",
           {kConversation,
            {"event", 'e', "EVENT", "at that event only"},
            {"hook", 0, "NAME", "of that hook only"},
@@ -736,6 +751,7 @@ const std::vector<CommandSpec>& all_commands() {
                                                  compact_spec(),
                                                  conversation_list_spec(),
                                                  conversation_show_spec(),
+                                                 conversation_dump_spec(),
                                                  conversation_boundaries_spec(),
                                                  conversation_fork_spec(),
                                                  conversation_delete_spec(),

@@ -262,7 +262,8 @@ Result<void> read_log(const BatchSource& source, const Ulid& conversation, const
   return walk(source, conversation, first, last, visit_batch);
 }
 
-Result<void> verify_log(const BatchSource& source, const Ulid& conversation, const LogHead& head) {
+Result<void> verify_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
+                        const std::function<void(const VerifiedBatch&)>& visit) {
   Digest chain{};
   std::uint64_t revision = 0;
   const auto visit_batch = [&](const Batch& batch) -> Result<bool> {
@@ -270,6 +271,13 @@ Result<void> verify_log(const BatchSource& source, const Ulid& conversation, con
     if (!verified) return verified.error().with_context(batch_name(conversation, batch.first_seq));
     chain = chain_of(batch);
     revision = batch.last_seq();
+    if (!visit) return true;
+    VerifiedBatch whole{batch.time_ms, batch.previous, {}, batch.attached, chain};
+    for (std::size_t i = 0; i < batch.records.size(); ++i) {
+      AGENTD_TRY(StoredRecord record, unpack_record(source, batch, i));
+      whole.records.push_back(std::move(record));
+    }
+    visit(whole);
     return true;
   };
   AGENTD_TRY_VOID(walk(source, conversation, 1, head.revision, visit_batch));

@@ -89,8 +89,9 @@ Result<void> read_log(const BatchSource& source, const Ulid& conversation, const
                       std::uint64_t first, std::uint64_t last,
                       const std::function<bool(const StoredRecord&)>& visit);
 
-// Every hash of the log, up to the head's chain.
-Result<void> verify_log(const BatchSource& source, const Ulid& conversation, const LogHead& head);
+// Every hash of the log, up to the head's chain; `visit` as that of Store::verify.
+Result<void> verify_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
+                        const std::function<void(const VerifiedBatch&)>& visit = {});
 
 // The chain up to `at`; 0 = the head. kInvalid: the log has no such sequence.
 Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, const LogHead& head,

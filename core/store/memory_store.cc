@@ -70,7 +70,8 @@ class MemoryStore final : public Store {
   Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
                                 std::string_view title) override;
   Result<Digest> chain(const Ulid& conversation, std::uint64_t at) const override;
-  Result<void> verify(const Ulid& conversation) const override;
+  Result<void> verify(const Ulid& conversation,
+                      const std::function<void(const VerifiedBatch&)>& visit) const override;
   Result<ConversationInfo> info(const Ulid& conversation) const override;
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
   Result<void> remove(const Ulid& conversation) override;
@@ -235,9 +236,10 @@ Result<Digest> MemoryStore::chain(const Ulid& conversation, std::uint64_t at) co
   return chain_at(Source(*this, conversation), conversation, now, at);
 }
 
-Result<void> MemoryStore::verify(const Ulid& conversation) const {
+Result<void> MemoryStore::verify(const Ulid& conversation,
+                                const std::function<void(const VerifiedBatch&)>& visit) const {
   AGENTD_TRY(const LogHead at, head(conversation));
-  return verify_log(Source(*this, conversation), conversation, at);
+  return verify_log(Source(*this, conversation), conversation, at, visit);
 }
 
 Result<ConversationInfo> MemoryStore::info(const Ulid& conversation) const {

@@ -58,6 +58,15 @@ struct StoreStats {
   std::uint32_t format = 0;
 };
 
+// A commit batch in its place in the chain (docs/internals/log.md).
+struct VerifiedBatch {
+  std::int64_t time_ms = 0;
+  Digest previous{};                  // the chain before it; zero for the first
+  std::vector<StoredRecord> records;  // with their payloads, wherever those lie
+  std::vector<Digest> attached;       // blobs that the append brought beside its records
+  Digest chain{};                     // up to its end
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -102,8 +111,10 @@ class Store {
   // kInvalid: there is no such sequence.
   virtual Result<Digest> chain(const Ulid& conversation, std::uint64_t at) const = 0;
 
-  // The chain from the first batch to the head: every hash recomputed. kCorrupt names the batch.
-  virtual Result<void> verify(const Ulid& conversation) const = 0;
+  // The chain from the first batch to the head: every hash recomputed. `visit`, if any, is given each batch once it
+  // is found right. kCorrupt names the first one that is not.
+  virtual Result<void> verify(const Ulid& conversation,
+                              const std::function<void(const VerifiedBatch&)>& visit = {}) const = 0;
 
   virtual Result<ConversationInfo> info(const Ulid& conversation) const = 0;  // kNotFound
   // Newest update first.

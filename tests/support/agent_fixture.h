@@ -168,7 +168,10 @@ class WatchedStore final : public Store {
   Result<Digest> chain(const Ulid& id, std::uint64_t at) const override {
     return behind_->chain(id, at);
   }
-  Result<void> verify(const Ulid& id) const override { return behind_->verify(id); }
+  Result<void> verify(const Ulid& id,
+                      const std::function<void(const VerifiedBatch&)>& visit = {}) const override {
+    return behind_->verify(id, visit);
+  }
   Result<ConversationInfo> info(const Ulid& id) const override { return behind_->info(id); }
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override {
     return behind_->list(query);

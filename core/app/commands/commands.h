@@ -15,6 +15,7 @@ int compact_command(App& app, const Arguments& arguments);
 int list_command(App& app, const Arguments& arguments);
 int show_command(App& app, const Arguments& arguments);
 int boundaries_command(App& app, const Arguments& arguments);
+int dump_command(App& app, const Arguments& arguments);
 int fork_command(App& app, const Arguments& arguments);
 int delete_command(App& app, const Arguments& arguments);
 int config_show_command(App& app, const Arguments& arguments);

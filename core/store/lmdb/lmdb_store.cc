@@ -47,7 +47,8 @@ class LmdbStore final : public Store {
   Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
                                 std::string_view title) override;
   Result<Digest> chain(const Ulid& conversation, std::uint64_t at) const override;
-  Result<void> verify(const Ulid& conversation) const override;
+  Result<void> verify(const Ulid& conversation,
+                      const std::function<void(const VerifiedBatch&)>& visit) const override;
   Result<ConversationInfo> info(const Ulid& conversation) const override;
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
   Result<void> remove(const Ulid& conversation) override;
@@ -152,10 +153,11 @@ Result<void> LmdbStore::read(const Ulid& conversation, std::uint64_t first, std:
   return unless_removed(conversation, read_log(source, conversation, at, first, last, visit));
 }
 
-Result<void> LmdbStore::verify(const Ulid& conversation) const {
+Result<void> LmdbStore::verify(const Ulid& conversation,
+                              const std::function<void(const VerifiedBatch&)>& visit) const {
   AGENTD_TRY(const LogHead at, head(conversation));
   const Source source(*this, conversation);
-  return unless_removed(conversation, verify_log(source, conversation, at));
+  return unless_removed(conversation, verify_log(source, conversation, at, visit));
 }
 
 Result<std::string> LmdbStore::blob(const Digest& digest) const {
