@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -40,6 +41,17 @@
 #include "core/tools/tool.h"
 
 namespace agentd {
+
+// The most of each that one hook may use in one run; 0 = no limit.
+struct HookLimits {
+  std::uint64_t calls = 0;
+  std::uint64_t seconds = 0;
+  std::uint64_t tokens = 0;
+  std::uint64_t children = 0;
+};
+
+// By the name of the hook; "" is that of hooks without limits of their own.
+using HookLimitTable = std::map<std::string, HookLimits, std::less<>>;
 
 struct AgentOptions {
   std::string provider, model;
@@ -69,6 +81,7 @@ struct AgentOptions {
   std::string recipe;
   std::set<std::string> final_hooks{};  // whose veto of a compaction counts however full the window is
   Milliseconds hook_deadline{30'000};
+  HookLimitTable hook_limits{};  // for each hook in each run, with its subagents
 };
 
 // What the agent is built from; everything outlives it.

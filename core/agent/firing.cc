@@ -67,9 +67,15 @@ Result<std::string> Firing::admit(void* me, std::string_view text) {
   return firing.fired_.admit(firing.fired_.context, text);
 }
 
+std::string Firing::refusal(void* me, const Subscription& hook) {
+  return static_cast<Firing*>(me)->frame_.ledger->refusal(hook.name);
+}
+
 void Firing::find_problems(const HookTrace& trace) {
-  if (trace.effect == "skipped") return;
   const std::string hook(trace.hook);
+  if (trace.refused && trace.effect == "skipped")
+    problems_.push_back({hook, "it is not asked any more: " + std::string(trace.note), false});
+  if (trace.effect == "skipped") return;
   for (const Action& action : trace.actions)
     if (std::string why = why_illegal(trace.event, action); !why.empty())
       problems_.push_back({hook, std::move(why), false});
@@ -96,6 +102,7 @@ std::string Firing::kind_of(const HookTrace& trace) const {
 
 void Firing::on_hook(const HookTrace& trace) {
   if (frame_.tell) frame_.tell(trace);
+  if (frame_.ledger != nullptr) frame_.ledger->count_call(trace);
   find_problems(trace);
   const bool spoke = !trace.actions.empty() || trace.status < 0;
   const bool worth_it = is_stream(fired_.event)
@@ -203,6 +210,7 @@ Firing::Frame SessionImpl::frame_of(std::uint32_t event) {
   frame.receipt.turn = turn_;
   frame.receipt.time_ms = parts_.clock.wall_ms();
   frame.kind_of = parts_.hook_kind;
+  if (run_number_ != 0) frame.ledger = hook_ledger_.get();
   if (parts_.trace_hooks) frame.tell = [this](const HookTrace& trace) { tell_hook(trace); };
   return frame;
 }
@@ -211,7 +219,9 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
   if (!wants(fired.event)) return nullptr;
   const agentd_gauge gauge = to_abi(this->gauge());
   const agentd_envelope envelope = envelope_of(fired, gauge);
-  Firing firing(fired, *slot_, frame_of(fired.event));
+  Firing::Frame frame = frame_of(fired.event);
+  const bool in_run = frame.ledger != nullptr;
+  Firing firing(fired, *slot_, std::move(frame));
   Dispatch dispatch;
   dispatch.event = fired.event;
   dispatch.conversation = handle_;
@@ -226,6 +236,7 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
   dispatch.budget_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
   if (fired.rewrite != nullptr) dispatch.rewrite = &Firing::rewrite;
   if (fired.admit != nullptr) dispatch.admit = &Firing::admit;
+  if (in_run) dispatch.refusal = &Firing::refusal;
   dispatch.context = &firing;
   dispatch.slots = &parts_.slots;
   dispatch.only = fired.only;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/agent/hook_ledger.h"
 #include "core/conversation/receipt.h"
 #include "core/hooks/dispatcher.h"
 
@@ -38,6 +39,7 @@ class Firing final : public TraceSink {
     bool all = false;  // a receipt for each hook, whatever it said
     std::function<std::string(std::string_view hook)> kind_of{};  // empty = a guess
     std::function<void(const HookTrace&)> tell{};  // each call, while it happens; may be empty
+    HookLedger* ledger = nullptr;  // of the run; null outside of runs
   };
   struct Problem {
     std::string hook, text;
@@ -50,6 +52,8 @@ class Firing final : public TraceSink {
   // For Dispatch::rewrite and its context: the hook's own view of the payload is kept first.
   static void rewrite(void* me, std::uint32_t target, std::string_view text);
   static Result<std::string> admit(void* me, std::string_view text);
+  // For Dispatch::refusal and its context: the hook's limits in this run.
+  static std::string refusal(void* me, const Subscription& hook);
   void on_hook(const HookTrace& trace) override;
 
   // The receipts, with the payloads that may be kept.

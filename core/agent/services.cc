@@ -115,13 +115,15 @@ void AgentServices::remove_session(agentd_conv handle) {
 AgentServices::Charged AgentServices::charged(agentd_conv handle, const CancelToken& otherwise) const {
   const std::lock_guard lock(mutex_);
   const auto found = sessions_.find(handle);
-  if (found == sessions_.end()) return {0, {}, otherwise, std::nullopt, false, nobodys_};
+  if (found == sessions_.end()) return {0, {}, otherwise, std::nullopt, false, nobodys_, nullptr};
   const SessionImpl& session = *found->second;
   return {handle, session.conversation_id(), session.cancel(), session.seen(), session.compacts(),
-          session.account()};
+          session.account(), session.hook_ledger()};
 }
 
-void AgentServices::charge(const Charged& who, const Usage& usage, std::string purpose) const {
+void AgentServices::charge(const Charged& who, std::string_view plugin, const Usage& usage,
+                           std::string purpose) const {
+  if (who.hook_ledger) who.hook_ledger->count_usage(plugin, usage);
   const std::lock_guard lock(mutex_);
   if (const auto found = sessions_.find(who.conversation); found != sessions_.end())
     found->second->charge(usage, std::move(purpose));
@@ -156,7 +158,8 @@ Result<std::string> AgentServices::compaction_prompt(const CompactOptions& optio
 }
 
 Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const SeqRange> view,
-                                               const CompactOptions& options, const Charged& who) {
+                                               const CompactOptions& options, const Charged& who,
+                                               std::string_view plugin) {
   CompactionRequest request;
   request.reason = AGENTD_REASON_HOOK;
   request.phase = AGENTD_PHASE_POST_TURN;
@@ -191,7 +194,7 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   Summariser summariser(parts_, *who.account, who.cancel, {});
   auto summary = summariser.summarise(ask);
   out.usage = summariser.spent();
-  charge(who, out.usage, "summary");
+  charge(who, plugin, out.usage, "summary");
   if (!summary) return summary.error();
   if (summariser.cut()) return Error{Code::kUnavailable, cut_summary_text(ask.max_summary_tokens)};
   out.summary = std::move(*summary);
@@ -219,7 +222,7 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
     for (std::uint32_t i = 0; i < source.messages.count; ++i)
       rows.append_copy(messages_of(source.messages)[i]);
     AGENTD_TRY_VOID(check_pairs(rows.list(), true));
-    return summarise(rows, {}, options, who);
+    return summarise(rows, {}, options, who, caller.plugin_id);
   }
   if (!who.seen) return Error{Code::kNotFound, "there is no conversation with that handle"};
   Rows rows = who.seen->rows;
@@ -232,7 +235,7 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
   AGENTD_TRY_VOID(check_pairs(rows.list(), true));
   AGENTD_TRY(const Ulid id, Ulid::parse(who.id));
   AGENTD_TRY(rows, load_originals(parts_.store, id, rows, rows.size(), row_count()));
-  AGENTD_TRY(CompactAnswer out, summarise(rows, who.seen->ranges, options, who));
+  AGENTD_TRY(CompactAnswer out, summarise(rows, who.seen->ranges, options, who, caller.plugin_id));
   out.base_revision = who.seen->revision;
   return out;
 }
@@ -275,6 +278,8 @@ Result<agentd_thread> AgentServices::open_thread(const ServiceCaller& caller, Th
   if (mine >= kThreadsMax)
     return Error{Code::kUnavailable, std::string(caller.plugin_id) + " has " + std::to_string(mine) +
                                          " threads open, and may have no more: close one first"};
+  if (const auto found = sessions_.find(caller.conversation); found != sessions_.end())
+    found->second->hook_ledger()->count_thread(caller.plugin_id);
   const agentd_thread handle = (++last_handle_ << 32) | 1;
   threads_[handle] = std::move(thread);
   return handle;
@@ -323,7 +328,7 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   rows.append(out.message, 0, parts_.clock.wall_ms());
   thread->history = std::move(rows);
   thread->spend(out.usage);
-  charge(who, out.usage, "thread");
+  charge(who, caller.plugin_id, out.usage, "thread");
   return out;
 }
 

@@ -60,12 +60,13 @@ class AgentServices final : public Services {
     std::optional<SessionImpl::Seen> seen;
     bool compacts = false;         // its run writes a summary
     std::shared_ptr<Account> account{};  // never null
+    std::shared_ptr<HookLedger> hook_ledger{};  // of its run; null = nobody's
   };
   Charged charged(agentd_conv handle, const CancelToken& otherwise) const;
   // The origins of a conversation's messages, while its session is open.
   Origins origins_of(const Charged& who) const;
-  // Adds to the conversation's bill, if its session is still there.
-  void charge(const Charged& who, const Usage& usage, std::string purpose) const;
+  // Adds to the conversation's bill, if its session is still there, and to what the plugin has used of the run.
+  void charge(const Charged& who, std::string_view plugin, const Usage& usage, std::string purpose) const;
 
   std::uint64_t count_text(std::string_view model, std::string_view text) override;
   std::uint64_t count_messages(std::string_view model, const agentd_list& messages) override;
@@ -111,7 +112,7 @@ class AgentServices final : public Services {
   };
   Result<std::shared_ptr<Thread>> find_thread(std::string_view plugin_id, agentd_thread handle);
   Result<CompactAnswer> summarise(const Rows& rows, std::span<const SeqRange> view,
-                                  const CompactOptions& options, const Charged& who);
+                                  const CompactOptions& options, const Charged& who, std::string_view plugin);
 
   const AgentParts parts_;
   const AgentOptions options_;

@@ -35,7 +35,9 @@ SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
       asked_(parts_.provider.origin_of(options_.model)),
       above_checkpoint_(conversation_->above_threshold()),
       shares_account_(seed.account != nullptr),
-      account_(shares_account_ ? std::move(seed.account) : services.open_account(account_limits())) {}
+      ledger_above_(std::move(seed.hook_ledger)),
+      account_(shares_account_ ? std::move(seed.account) : services.open_account(account_limits())),
+      hook_ledger_(std::make_shared<HookLedger>(options_.hook_limits, ledger_above_)) {}
 
 SessionImpl::~SessionImpl() {
   end("exit");
@@ -138,6 +140,11 @@ AccountLimits SessionImpl::account_limits() const {
 std::shared_ptr<Account> SessionImpl::account() const {
   const std::lock_guard lock(mutex_);
   return account_;
+}
+
+std::shared_ptr<HookLedger> SessionImpl::hook_ledger() const {
+  const std::lock_guard lock(mutex_);
+  return hook_ledger_;
 }
 
 void SessionImpl::count_usage(const Usage& usage) {
@@ -414,6 +421,7 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
   {
     const std::lock_guard lock(mutex_);
     if (!shares_account_) account_ = services_.open_account(account_limits());
+    hook_ledger_ = std::make_shared<HookLedger>(options_.hook_limits, ledger_above_);
     run_usage_ = {};
   }
   run_began_ns_ = parts_.clock.monotonic_ns();
@@ -674,6 +682,7 @@ Result<void, RunError> SessionImpl::finish_run(RunOutcome outcome, std::string_v
   end.outcome = std::string(name_of(outcome));
   end.error = one_line(error, 500);
   end.turns = turn_;
+  end.hooks = hook_ledger_->uses();
   add(write_run_end(end));
   return commit();
 }

@@ -46,6 +46,7 @@ struct SessionSeed {
   std::string parent{};  // the conversation whose agent started this one
   std::uint64_t parent_seq = 0;
   std::shared_ptr<Account> account{};  // of the run that started it; null = each run has one of its own
+  std::shared_ptr<HookLedger> hook_ledger{};  // of the same; null = it stands alone
 };
 
 // So often a run asks for an answer that fits its schema, after the first one that does not.
@@ -91,6 +92,7 @@ class SessionImpl final : public Session {
   bool compacts() const { return compacts_; }
   // Of the newest run.
   std::shared_ptr<Account> account() const;
+  std::shared_ptr<HookLedger> hook_ledger() const;
   // Usage of what was asked beside the turns, recorded with the next commit.
   void charge(const Usage& usage, std::string purpose);
   // True when a run takes it up; otherwise it waits for the next one.
@@ -304,8 +306,10 @@ class SessionImpl final : public Session {
   std::uint32_t outcome_ = AGENTD_OUTCOME_UNKNOWN;  // of the last run
 
   const bool shares_account_;     // with the run that started it
+  const std::shared_ptr<HookLedger> ledger_above_;  // of the run that started it; null = none did
   mutable std::mutex mutex_;
   std::shared_ptr<Account> account_;             // changes under mutex_ alone, as the conversation does
+  std::shared_ptr<HookLedger> hook_ledger_;      // of the newest run; changes under mutex_ alone
   bool running_ = false;                         // guarded by mutex_
   std::vector<UsageRecord> charges_;             // guarded by mutex_
   Usage run_usage_{};                            // guarded by mutex_

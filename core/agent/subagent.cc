@@ -129,6 +129,7 @@ Result<ToolOutcome> Turn::run_subagent(const ToolCall& call) {
   seed.parent = session_.conversation_id();
   seed.parent_seq = session_.conversation_->revision();
   seed.account = session_.account_;
+  seed.hook_ledger = session_.hook_ledger_;
   SessionImpl child(session_.services_, std::move(seed));
   // What the user has allowed for this session holds for all who work in it.
   child.allowed_ = session_.allowed_;

@@ -78,7 +78,23 @@ HookSettings hook_settings(const Config& config, const std::string& name, const 
   return out;
 }
 
+HookLimits limits_at(const Config& config, const std::string& key, const HookLimits& otherwise) {
+  const auto limit = [&](const char* name, std::uint64_t usual) {
+    return config.is_set(key + name) ? config.whole(key + name) : usual;
+  };
+  return {limit("max_calls", otherwise.calls), limit("max_seconds", otherwise.seconds),
+          limit("max_tokens", otherwise.tokens), limit("max_children", otherwise.children)};
+}
+
 }  // namespace
+
+HookLimitTable hook_limits(const Config& config) {
+  HookLimitTable out;
+  const HookLimits usual = limits_at(config, "hooks.", {});
+  out[""] = usual;
+  for (const std::string& name : config.hook_names()) out[name] = limits_at(config, "hooks." + name + ".", usual);
+  return out;
+}
 
 bool is_same_directory(const std::string& a, const std::string& b) {
   struct stat first {}, second {};

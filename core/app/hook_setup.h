@@ -12,12 +12,16 @@
 #include <string>
 #include <vector>
 
+#include "core/agent/agent.h"
 #include "core/app/app.h"
 #include "core/app/config.h"
 #include "core/app/project.h"
 #include "core/host/hook_host.h"
 
 namespace agentd::app {
+
+// The limits of hooks in a run: hooks.max_calls and the like, and those of single hooks.
+HookLimitTable hook_limits(const Config& config);
 
 // Where the bundled hooks lie, seen from the executable: ../lib/agentd/hooks, hooks, ../../hooks.
 // Empty when there are none.

@@ -351,6 +351,7 @@ class EngineImpl final : public Engine {
     for (const std::string& name : config_.hook_names())
       if (config_.text("hooks." + name + ".authority") == "final") out.final_hooks.insert(name);
     out.hook_deadline = Milliseconds(config_.whole("hooks.deadline_ms"));
+    out.hook_limits = hook_limits(config_);
     return out;
   }
 

@@ -477,14 +477,21 @@ Record write_run_end(const RunEndRecord& from) {
   JsonWriter out;
   out.begin_object().member("run_id", from.run_id).member("outcome", from.outcome);
   out.member("turns", static_cast<unsigned>(from.turns)).optional("error", from.error);
+  if (!from.hooks.empty()) {
+    out.key("hooks").begin_array();
+    for (const HookUse& use : from.hooks) write_hook_use(out, use);
+    out.end_array();
+  }
   return finish(RecordType::kRunEnd, out);
 }
 
 Result<RunEndRecord> read_run_end(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kRunEnd));
   const JsonView root = document.root();
-  return RunEndRecord{text(root, "run_id"), text(root, "outcome"), text(root, "error"),
-                      static_cast<std::uint32_t>(root["turns"].uint_or(0))};
+  RunEndRecord out{text(root, "run_id"), text(root, "outcome"), text(root, "error"),
+                   static_cast<std::uint32_t>(root["turns"].uint_or(0))};
+  for (std::size_t i = 0; i < root["hooks"].size(); ++i) out.hooks.push_back(read_hook_use(root["hooks"].at(i)));
+  return out;
 }
 
 Record write_meta(const MetaRecord& from) {

@@ -17,6 +17,7 @@
 #include "core/base/hash.h"
 #include "core/base/result.h"
 #include "core/codec/json.h"
+#include "core/conversation/hook_use.h"
 #include "core/conversation/message.h"
 #include "core/conversation/origin.h"
 
@@ -227,6 +228,7 @@ struct RunEndRecord {
   // outcome: stop, compacted, max_turns, refused, cut, empty, blocked, stopped, limit, cancelled, error
   std::string run_id, outcome, error;
   std::uint32_t turns = 0;
+  std::vector<HookUse> hooks{};  // that were asked, in the order of their first calls; with those of its subagents
 };
 Record write_run_end(const RunEndRecord& from);
 Result<RunEndRecord> read_run_end(const Record& from);

@@ -160,11 +160,18 @@ struct HookAnswer {
   std::string failure, note;
   std::uint64_t duration_ns = 0;
   bool skipped = false;
+  bool refused = false;
+  std::uint32_t children = 0;
 };
 
 HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
-  HookAnswer out{status, slot.take_actions(), slot.take_failure(), slot.take_note(), 0,
-                 slot.take_skipped()};
+  HookAnswer out;
+  out.status = status;
+  out.actions = slot.take_actions();
+  out.failure = slot.take_failure();
+  out.note = slot.take_note();
+  out.skipped = slot.take_skipped();
+  out.children = slot.take_children();
   // There is no other way to agree than AGENTD_OK.
   if (status > AGENTD_OK) {
     out.status = AGENTD_E_INTERNAL;
@@ -424,7 +431,8 @@ bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapsh
   if (trace != nullptr) {
     const Subscription& from = snapshot.subscription(entry);
     trace->on_hook({from.name, from.plugin, from.bytes_digest, from.event, answer.duration_ns,
-                    answer.status, answer.failure, answer.actions, effect, answer.note});
+                    answer.status, answer.failure, answer.actions, effect, answer.note, answer.children,
+                    answer.refused});
   }
   return !merger.blocked();
 }
@@ -448,36 +456,51 @@ void admit_rewrites(const Dispatch& event, const Subscription& from, HookAnswer&
   }
 }
 
-// The start and the deadline of one call in the timed form.
-struct HookTime {
-  HookTime(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
-           const Snapshot::Entry& entry)
+// One call in the timed form: its start, its deadline, and whether it was made.
+struct TimedCall {
+  TimedCall(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+            const Snapshot::Entry& entry)
       : started_ns(snapshot.clock().monotonic_ns()), own(snapshot, slot, event, entry, started_ns) {}
-  bool is_over(const CallSlot& slot) const { return slot.deadline_ns() <= started_ns; }
+
+  // A hook whose deadline has passed when its turn comes is not called, whatever kind it is: none runs half, and
+  // one that was not asked has not agreed. No more is one that is over its limits.
+  agentd_status make(const Subscription& hook, const Snapshot::Entry& entry, const Dispatch& event, CallSlot& slot,
+                     const agentd_call& call) {
+    if (slot.deadline_ns() <= started_ns) {
+      slot.fail(call.token, AGENTD_E_DEADLINE, "there was no time left to ask it");
+      return AGENTD_E_DEADLINE;
+    }
+    if (event.refusal == nullptr) return entry.fn(entry.self, &call);
+    const std::string why = event.refusal(event.context, hook);
+    if (why.empty()) return entry.fn(entry.self, &call);
+    refused = true;
+    if (hook.on_failure == FailurePolicy::kOpen || observes(hook)) {
+      slot.skip(call.token, why);
+      return AGENTD_OK;
+    }
+    slot.fail(call.token, AGENTD_E_TOO_BIG, why);
+    return AGENTD_E_TOO_BIG;
+  }
+
   const std::uint64_t started_ns;
   const OwnDeadline own;
+  bool refused = false;
 };
-
-// The status of a hook whose deadline has passed when its turn comes. The hook is not called,
-// whatever kind it is: none runs half, and one that was not asked has not agreed.
-[[gnu::noinline, gnu::cold]] agentd_status no_time(CallSlot& slot, agentd_token token) {
-  slot.fail(token, AGENTD_E_DEADLINE, "there was no time left to ask it");
-  return AGENTD_E_DEADLINE;
-}
 
 // The path of a hook that said something, failed, or is traced. Kept out of the loop below, whose
 // registers and stack frame stay small without it.
 [[gnu::noinline, gnu::cold]] bool settle(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
                                          const Snapshot::Entry& entry, agentd_status status,
-                                         const HookTime* time, TraceSink* trace,
+                                         const TimedCall* timed, TraceSink* trace,
                                          std::unique_ptr<Outcome>& outcome) {
   std::string why;
   status = end_call(snapshot, slot, event, entry, status, why);
   HookAnswer answer = take_answer(slot, status, std::move(why));
-  if (time != nullptr) {
+  if (timed != nullptr) {
     const std::uint64_t ended_ns = snapshot.clock().monotonic_ns();
-    answer.duration_ns = ended_ns - time->started_ns;
-    time->own.end(ended_ns);
+    answer.duration_ns = ended_ns - timed->started_ns;
+    answer.refused = timed->refused;
+    timed->own.end(ended_ns);
   }
   admit_rewrites(event, snapshot.subscription(entry), answer);
   const std::size_t rewrites = outcome ? outcome->rewrites.size() : 0;
@@ -633,19 +656,19 @@ class HookGroup {
   }
 
   HookAnswer call(CallSlot& slot, const Snapshot::Entry& entry) const {
-    const HookTime time(snapshot_, slot, event_, entry);
+    TimedCall timed(snapshot_, slot, event_, entry);
     const agentd_call call{sizeof(agentd_call), event_.event, slot.open(&event_),
                            event_.conversation,  &slot.live(), entry.core,
                            entry.services,       event_.envelope, payload_for(event_, entry)};
-    agentd_status status =
-        time.is_over(slot) ? no_time(slot, call.token) : entry.fn(entry.self, &call);
+    agentd_status status = timed.make(snapshot_.subscription(entry), entry, event_, slot, call);
     std::string why;
     status = end_call(snapshot_, slot, event_, entry, status, why);
     HookAnswer answer = take_answer(slot, status, std::move(why));
     slot.close();
     const std::uint64_t ended = snapshot_.clock().monotonic_ns();
-    time.own.end(ended);
-    answer.duration_ns = ended - time.started_ns;
+    timed.own.end(ended);
+    answer.duration_ns = ended - timed.started_ns;
+    answer.refused = timed.refused;
     return answer;
   }
 
@@ -729,12 +752,12 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
     call.core = entry->core;
     call.services = entry->services;
     call.payload = (entry->wants & AGENTD_WANTS_MESSAGES) != 0 ? event.payload : bare;
-    std::optional<HookTime> time;
-    if (kTimed) time.emplace(snapshot, slot, event, *entry);
-    const agentd_status status =
-        time && time->is_over(slot) ? no_time(slot, token) : entry->fn(entry->self, &call);
+    std::optional<TimedCall> timed;
+    if (kTimed) timed.emplace(snapshot, slot, event, *entry);
+    const agentd_status status = timed ? timed->make(snapshot.subscription(*entry), *entry, event, slot, call)
+                                       : entry->fn(entry->self, &call);
     if (!kTimed && status == AGENTD_OK && !slot.touched()) continue;
-    const bool open = settle(snapshot, slot, event, *entry, status, time ? &*time : nullptr, trace, outcome);
+    const bool open = settle(snapshot, slot, event, *entry, status, timed ? &*timed : nullptr, trace, outcome);
     call.live = &slot.live();  // another one, if the call was given up
     if (open) continue;
     // After a deny only observers still hear of the event; they stand last.

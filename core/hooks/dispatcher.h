@@ -93,6 +93,8 @@ struct HookTrace {
   // "shadow" = what it said was not used.
   std::string_view effect;
   std::string_view note;             // why it was skipped, or what it was warned of
+  std::uint32_t children = 0;        // processes that outlived it, and were ended
+  bool refused = false;              // it was not called: Dispatch::refusal
 };
 
 class TraceSink {
@@ -121,6 +123,9 @@ struct Dispatch {
   // Looks at a text that a hook puts in place, before anybody sees it: the text to take, or why it is that
   // hook's failure. Null = every text is taken as it is.
   Result<std::string> (*admit)(void* context, std::string_view text) = nullptr;
+  // Why the hook may not be called any more; empty = it may. One that fails closed has failed then, any other is
+  // passed over. Called on several threads at once; null = all may.
+  std::string (*refusal)(void* context, const Subscription& hook) = nullptr;
   void* context = nullptr;
   // Where observers that run at the same time get their slots; null = they run one after another.
   SlotSource* slots = nullptr;

@@ -16,6 +16,7 @@ void CallSlot::clean() {
   arena_.reset();
   note_.clear();
   skipped_ = false;
+  children_ = 0;
   done_generation_ = UINT64_MAX;
   text_.reset();
   bare_text_.reset();
@@ -45,6 +46,11 @@ std::string CallSlot::take_note() {
 bool CallSlot::take_skipped() {
   const std::lock_guard lock(mutex_);
   return std::exchange(skipped_, false);
+}
+
+std::uint32_t CallSlot::take_children() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(children_, 0);
 }
 
 agentd_status CallSlot::wait_completed(std::uint64_t now_ns) {
@@ -160,6 +166,14 @@ bool CallSlot::skip(agentd_token token, std::string_view why) {
   if (!note(token, why)) return false;
   const std::lock_guard lock(mutex_);
   return skipped_ = true;
+}
+
+bool CallSlot::count_children(agentd_token token, std::uint32_t children) {
+  const std::lock_guard lock(mutex_);
+  if (!is_open(token)) return false;
+  children_ += children;
+  touched_.store(true, std::memory_order_relaxed);
+  return true;
 }
 
 std::shared_ptr<const std::string> CallSlot::payload_text(bool messages) {

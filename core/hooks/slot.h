@@ -98,6 +98,7 @@ class CallSlot {
   std::string take_failure();
   std::string take_note();
   bool take_skipped();
+  std::uint32_t take_children();
   // Waits for complete(); AGENTD_E_DEADLINE or AGENTD_E_CANCELLED when it does not come in time. A cancel word
   // that nobody signals is seen within kSlice.
   agentd_status wait_completed(std::uint64_t now_ns);
@@ -135,6 +136,8 @@ class CallSlot {
   bool note(agentd_token token, std::string_view text);
   // For hooks of the host's own kinds, which then return AGENTD_OK: it was not asked at all, and why.
   bool skip(agentd_token token, std::string_view why);
+  // Processes that outlived the call's program, and were ended.
+  bool count_children(agentd_token token, std::uint32_t children);
   void* allocate(agentd_token token, std::size_t bytes, std::size_t align);
   // The host itself works for the call from one to the other; several may do so at once. The deadline stands still
   // while at least one does: it reads as none, and afterwards is as far away as it was. One that has passed already
@@ -198,6 +201,7 @@ class CallSlot {
   std::string failure_;            // guarded by mutex_
   std::string note_;               // guarded by mutex_
   bool skipped_ = false;           // guarded by mutex_
+  std::uint32_t children_ = 0;     // guarded by mutex_
   // Shared by the slots of one dispatch and by hooks that still read it; guarded by mutex_.
   std::shared_ptr<const std::string> text_, bare_text_;
   std::unique_ptr<Arena> arena_;   // guarded by mutex_

@@ -210,6 +210,7 @@ bool Family::remember(pid_t pid) {
   Row row;
   if (!pidfd.valid() || !read_row(pid, &row) || row.zombie || !belongs(pid, row)) return false;
   members_.emplace(pid, Member{std::move(pidfd), row.group == leader_});
+  if (pid != leader_) ++found_;
   return true;
 }
 

@@ -72,6 +72,8 @@ class Family {
   void end(const UniqueFd& leader, const Clock& clock, Milliseconds grace, const Pump& pump);
   // Of a leader that has ended: SIGKILL to everybody else, when there is somebody.
   void end_rest();
+  // How many it has found so far, beside the leader.
+  std::uint32_t found() const { return found_; }
   // SIGKILL at once.
   void end_now(const UniqueFd& leader, const Pump& pump);
 
@@ -97,6 +99,7 @@ class Family {
   const std::uint64_t brand_;
   std::vector<std::string> pipes_;  // as /proc names them: "pipe:[123]"
   std::map<pid_t, Member> members_;
+  std::uint32_t found_ = 0;
 };
 
 }  // namespace agentd

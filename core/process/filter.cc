@@ -36,21 +36,20 @@ class Run {
   Result<FilterResult> finish(const CancelToken& cancel, Deadline deadline) {
     while (!ended_ && !must_stop(cancel, deadline)) wait(slice(deadline));
     if (ended_) settle(deadline);
+    Family family(child_.pid, {child_.output.get(), child_.error.get()}, mark_, child_.brand);
     if (ended_) {
-      family().end_rest();
+      family.end_rest();
     } else if (result_.output_over_cap) {
-      family().end_now(child_.pidfd, pump());
+      family.end_now(child_.pidfd, pump());
     } else {
-      family().end(child_.pidfd, clock_, request_.grace, pump());
+      family.end(child_.pidfd, clock_, request_.grace, pump());
     }
+    result_.children = family.found();
     if (!ended_ || result_.timed_out || result_.cancelled) take_rest();
     return answer();
   }
 
  private:
-  Family family() const {
-    return Family(child_.pid, {child_.output.get(), child_.error.get()}, mark_, child_.brand);
-  }
   Family::Pump pump() {
     return [this](int limit_ms) { return wait(limit_ms); };
   }

@@ -44,6 +44,7 @@ struct FilterResult {
   bool output_over_cap = false;  // the program was ended when it wrote more than output_bytes_max
   std::string output, error;
   std::uint64_t duration_us = 0;
+  std::uint32_t children = 0;  // processes of its own that had to be ended with it
 };
 
 // Returns when the program and all that it has started have ended and its output is read, at the

@@ -35,6 +35,11 @@ class Verdicts : public ::testing::Test {
     return std::filesystem::exists(program_.project() + "/" + name);
   }
 
+  // A line for each time that a hook was asked.
+  std::string asked() const {
+    return read_file(program_.project() + "/asked", 1u << 20).value_or(std::string());
+  }
+
   Program program_;
 };
 
@@ -307,6 +312,53 @@ TEST_F(Verdicts, NoCallRunsOfAnAnswerThatAClosedHookCouldNotLookAt) {
   EXPECT_EQ(open.code, 0) << open.err;
   EXPECT_TRUE(made("first"));
   EXPECT_TRUE(has(open.out, "the second answer")) << open.out;
+}
+
+// ---- the ledger of a run, and its limits
+
+TEST_F(Verdicts, HookThatIsOverALimitIsNotAskedAnyMoreAndOneSentenceSaysSo) {
+  hook("count.yaml", "on: before_tool_call\ncommand: echo asked >> asked\n");
+  program_.config("hooks: {max_calls: 1}\n");
+  const Finished ran = run(kTwoCalls);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(made("first") && made("second"));
+  EXPECT_EQ(asked(), "asked\n");
+  EXPECT_TRUE(has(ran.err, "it is not asked any more: it has had its 1 call of this run (hooks.max_calls)"))
+      << ran.err;
+  const Finished traced = program_.run({"hooks", "trace"});
+  EXPECT_TRUE(has(traced.out, "hooks of run 1\n")) << traced.out;
+  EXPECT_TRUE(has(traced.out, "\n  count: 1 call, 1 call refused, 0.")) << traced.out;
+}
+
+TEST_F(Verdicts, GuardThatIsOverALimitBlocksWhatItGuards) {
+  hook("count.yaml", "on: before_tool_call\non_failure: closed\ncommand: echo asked >> asked\n");
+  program_.config("hooks: {count: {max_calls: 1}}\n");
+  const Finished ran = run(kTwoCalls);
+  EXPECT_TRUE(made("first"));
+  EXPECT_FALSE(made("second")) << ran.err;
+  EXPECT_EQ(asked(), "asked\n");
+  const Finished shown = program_.run({"conversation", "show", program_.newest(), "--log"});
+  EXPECT_TRUE(has(shown.out, "the guard 'count' failed: it has had its 1 call of this run (hooks.max_calls)"))
+      << shown.out;
+}
+
+TEST_F(Verdicts, LedgerTellsTheCallsTheSecondsAndTheProcessesThatAHookLeft) {
+  hook("leaves.yaml", "on: before_tool_call\ncommand: sleep 600 >/dev/null 2>&1 &\n");
+  const Finished ran = run(kTwoCalls, {"--trace-hooks"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Finished traced = program_.run({"hooks", "trace"});
+  EXPECT_TRUE(has(traced.out, "  leaves: 2 calls, ") && has(traced.out, " s, 2 child processes ended\n"))
+      << traced.out;
+  const Finished of_another = program_.run({"hooks", "trace", "--hook", "another"});
+  EXPECT_FALSE(has(of_another.out, "leaves")) << of_another.out;
+  const Finished json = program_.run({"hooks", "trace", "--json", "--hook", "leaves"});
+  EXPECT_TRUE(has(json.out, "\"run\":1,\"hooks\":[{\"hook\":\"leaves\",\"plugin\":\"leaves\",\"calls\":2,"))
+      << json.out;
+  const std::size_t at = json.out.find("\"event_id\":\"");
+  ASSERT_NE(at, std::string::npos) << json.out;
+  const std::string event = json.out.substr(at + 12, 26);
+  const Finished why = program_.run({"hooks", "why", event});
+  EXPECT_TRUE(has(why.out, "  in that run: leaves: 2 calls, ")) << why.out << why.err;
 }
 
 }  // namespace

@@ -54,6 +54,45 @@ std::string json_of(const std::string& conversation, const HookReceipt& receipt)
   return std::string(out.text());
 }
 
+// ---- the ledger: the use of each hook in each run, from the end of the run in the log
+
+using RunUses = std::map<std::uint32_t, std::vector<HookUse>>;
+
+// Of the runs that have ended. `hook`: of that one alone; empty = of all.
+Result<RunUses> uses_of(const Store& store, const Ulid& id, const std::string& hook) {
+  RunUses out;
+  Result<void> understood;
+  AGENTD_TRY_VOID(store.read(id, 1, 0, [&](const StoredRecord& stored) {
+    if (stored.record.type != RecordType::kRunEnd) return true;
+    const auto end = read_run_end(stored.record);
+    if (!end) understood = end.error();
+    if (!end) return false;
+    for (const HookUse& use : end->hooks)
+      if (hook.empty() || use.hook == hook) out[stored.record.run].push_back(use);
+    return true;
+  }));
+  AGENTD_TRY_VOID(understood);
+  return out;
+}
+
+const std::string& name_of(const HookUse& use) { return use.hook.empty() ? use.plugin : use.hook; }
+
+void print_uses(Output& out, const std::string& id, const RunUses& runs, bool json) {
+  for (const auto& [run, uses] : runs) {
+    if (json) {
+      JsonWriter line;
+      line.begin_object().member("conversation_id", id).member("run", run).key("hooks").begin_array();
+      for (const HookUse& use : uses) write_hook_use(line, use);
+      line.end_array().end_object();
+      out.print(std::string(line.text()) + "\n");
+      continue;
+    }
+    out.print("hooks of run " + std::to_string(run) + "\n");
+    for (const HookUse& use : uses)
+      out.print(neutral_line("  " + name_of(use) + ": " + describe(use), kShownBytes) + "\n");
+  }
+}
+
 bool wanted(const HookReceipt& receipt, const Arguments& arguments) {
   const auto is = [&](const char* option, const std::string& value) {
     return !arguments.has(option) || arguments.value(option) == value;
@@ -66,6 +105,7 @@ bool wanted(const HookReceipt& receipt, const Arguments& arguments) {
 struct Decision {
   std::string conversation;
   std::vector<HookReceipt> receipts;  // of one dispatch, in order
+  std::vector<HookUse> uses{};        // of its hooks in its run; empty before the end of the run
 };
 
 // What a call id stands for: the dispatches whose payload names it.
@@ -94,11 +134,22 @@ Result<std::vector<Decision>, Failure> decisions(const Store& store, const Ulid&
     }
     if (!mine) return true;
     if (out.empty() || out.back().receipts.front().event_id != receipt.event_id)
-      out.push_back({id.text(), {}});
+      out.push_back({id.text(), {}, {}});
     out.back().receipts.push_back(receipt);
     return true;
   });
   if (!read) return Failure{kExitStore, read.error().message};
+  if (out.empty()) return out;
+  const auto runs = uses_of(store, id, {});
+  if (!runs) return Failure{kExitStore, runs.error().message};
+  for (Decision& decision : out) {
+    const auto run = runs->find(decision.receipts.front().run);
+    if (run == runs->end()) continue;
+    for (const HookUse& use : run->second)
+      if (std::any_of(decision.receipts.begin(), decision.receipts.end(),
+                      [&](const HookReceipt& each) { return each.hook == use.hook; }))
+        decision.uses.push_back(use);
+  }
   return out;
 }
 
@@ -135,6 +186,8 @@ void print_decision(Output& out, const Store& store, const Ulid& id, const Decis
     out.print(neutral_line(line, kShownBytes) + "\n");
   }
   out.print(neutral_line("  who decided: " + verdict_of(decision), kShownBytes) + "\n");
+  for (const HookUse& use : decision.uses)
+    out.print(neutral_line("  in that run: " + name_of(use) + ": " + describe(use), kShownBytes) + "\n");
   if (const auto payload = rebuild_payload(store, id, first))
     out.print("  asked with: " + neutral_line(*payload, kShownBytes) + "\n");
 }
@@ -145,7 +198,9 @@ void print_json(Output& out, const Decision& decision) {
   json.member("event_id", decision.receipts.front().event_id);
   json.member("event", decision.receipts.front().event).key("hooks").begin_array();
   for (const HookReceipt& each : decision.receipts) json.raw(write_receipt(each));
-  json.end_array().member("decided", verdict_of(decision)).end_object();
+  json.end_array().member("decided", verdict_of(decision)).key("uses").begin_array();
+  for (const HookUse& use : decision.uses) write_hook_use(json, use);
+  json.end_array().end_object();
   out.print(std::string(json.text()) + "\n");
 }
 
@@ -179,6 +234,10 @@ int hooks_trace_command(App& app, const Arguments& arguments) {
   if (shown == 0 && !arguments.has("json"))
     app.out().print("no hook answered in " + id +
                     "; run with --trace-hooks to see those without an opinion too\n");
+  if (arguments.has("event")) return kExitOk;  // a run's ledger is about all events
+  const auto runs = uses_of(*records->store, records->id, arguments.value("hook"));
+  if (!runs) return app.fail(kExitStore, runs.error().message);
+  print_uses(app.out(), id, *runs, arguments.has("json"));
   return kExitOk;
 }
 

@@ -85,6 +85,7 @@ struct RawAnswer {
   bool out_over_cap = false;  // more than the cap was written; `out` is not whole
   std::string problem;      // kNotStarted: one sentence
   int http_status = 0;      // webhooks; 0 = no answer
+  std::uint32_t children = 0;  // processes that had to be ended with the program
 };
 
 struct Verdict {
@@ -93,6 +94,7 @@ struct Verdict {
   bool timed_out = false;             // a failure by deadline
   std::string failure;                // one sentence
   std::vector<std::string> warnings;  // unknown keys, illegal answers, non-blocking errors
+  std::uint32_t children = 0;         // processes that had to be ended with the program
 };
 
 // Never fails itself: whatever came is an answer, a failure or a warning.

@@ -211,6 +211,7 @@ agentd_status ExternalHook::ask(const Asked& asked) {
       run(payload->root(), *text, asked.slot->cancel_token(), Deadline{asked.slot->deadline_ns()},
           own_time ? std::function<void(Deadline)>(allow) : nullptr);
   if (!verdict.failed) mark_spent(asked);
+  if (verdict.children != 0) asked.slot->count_children(asked.token, verdict.children);
   return answer_with(asked, std::move(verdict));
 }
 

@@ -62,6 +62,7 @@ RawAnswer answer_of(FilterResult result) {
   out.out = std::move(result.output);
   out.err = std::move(result.error);
   out.out_over_cap = result.output_over_cap;
+  out.children = result.children;
   return out;
 }
 
@@ -118,6 +119,7 @@ Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken&
                                : run_program(payload, context, std::move(input), cancel, deadline);
   if (environment_.tap) environment_.tap(definition_, heard, answer);
   Verdict verdict = interpret(definition_, payload, answer);
+  verdict.children = answer.children;
   // The failure names one line of it; the whole is for whoever looks after the hook.
   if (verdict.failed && !trimmed(answer.err).empty())
     environment_.log.write(LogLevel::kWarning, "hooks",

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// hook_ledger.h - the use that hooks make of one run: their calls, their time, the tokens of the models that they
+// ask, the processes that they leave, and whether one of them has had its share.
+//
+// A subagent's ledger stands below that of the run which started it: its entries count there, too, and so do the
+// limits.
+//
+// Threading: thread-safe.
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/agent/agent.h"
+#include "core/conversation/hook_use.h"
+#include "core/hooks/dispatcher.h"
+
+namespace agentd {
+
+class HookLedger {
+ public:
+  // `limits` outlives it.
+  explicit HookLedger(const HookLimitTable& limits, std::shared_ptr<HookLedger> above = nullptr)
+      : limits_(limits), above_(std::move(above)) {}
+
+  void count_call(const HookTrace& call);
+  // Of a plugin's threads and compactions.
+  void count_usage(std::string_view plugin, const Usage& usage);
+  void count_thread(std::string_view plugin);
+
+  // "it has had its 3 calls of this run (hooks.max_calls)"; empty = it may be called.
+  std::string refusal(std::string_view hook) const;
+
+  // In the order of their first entries.
+  std::vector<HookUse> uses() const;
+
+ private:
+  HookUse& of_hook(std::string_view hook, std::string_view plugin);  // under mutex_
+  HookUse& of_plugin(std::string_view plugin);                       // under mutex_
+  const HookLimits& limits_of(std::string_view hook) const;
+
+  const HookLimitTable& limits_;
+  const std::shared_ptr<HookLedger> above_;
+  mutable std::mutex mutex_;
+  std::vector<HookUse> rows_;  // guarded by mutex_
+};
+
+}  // namespace agentd
