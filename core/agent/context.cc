@@ -129,6 +129,23 @@ UsageRecord SessionImpl::usage_of_turn(const Usage& usage, std::uint64_t seq,
   return out;
 }
 
+// A summary says nothing about the view.
+void SessionImpl::gauge_answer(const ModelResponse& answer, const std::string& model, std::uint64_t estimated) {
+  fresh_answer_.reset();
+  if (run_prompt_) return;
+  const Usage usage = answer.usage.value_or(Usage{});
+  const bool believed = can_be_true(usage, estimated, services_.model_info(model).window) &&
+                        !is_cut(usage.prompt_tokens(), services_.corrected(model, estimated),
+                                services_.factors().knows(model));
+  if (believed) {
+    fresh_answer_ = FreshAnswer{usage, 0};
+    return;
+  }
+  Rows rows(services_.row_count());
+  rows.append(answer.message, 0, 0);
+  fresh_answer_ = FreshAnswer{std::nullopt, rows.tokens()};
+}
+
 Gauge SessionImpl::gauge() const {
   const ModelInfo info = services_.model_info(options_.model);
   const Rows& rows = conversation_->rows();
@@ -136,12 +153,14 @@ Gauge SessionImpl::gauge() const {
   std::uint64_t fresh = reported == 0 ? floor_tokens() + rows.tokens() : 0;
   if (reported != 0)
     for (std::uint32_t i = rows.size(); i-- > 0 && rows[i].seq > reported;) fresh += rows[i].tokens;
+  if (fresh_answer_) fresh += fresh_answer_->tokens;
   Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
   gauge.scale = services_.factors().of(options_.model);
   gauge.floor = gauge.scaled(floor_tokens()) + conversation_->hidden_tokens();
   gauge.used = gauge.scaled(fresh) + (reported != 0 ? conversation_->last_report().total()
                                                     : conversation_->hidden_tokens());
-  gauge.reported = reported != 0;
+  if (fresh_answer_ && fresh_answer_->report) gauge.used = fresh_answer_->report->total();
+  gauge.reported = reported != 0 || (fresh_answer_ && fresh_answer_->report);
   gauge.compactions = conversation_->compactions();
   return gauge;
 }

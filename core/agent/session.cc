@@ -213,6 +213,7 @@ Result<void> SessionImpl::try_commit() {
   pending_.clear();
   pending_blobs_.clear();
   receipts_.clear();
+  fresh_answer_.reset();
   return apply(*stored);
 }
 
@@ -693,6 +694,7 @@ RunError SessionImpl::fail_run(RunError error) {
   outcome_ = abi_outcome_of(outcome);
   if (error.kind == RunError::Kind::kStore) {
     // What could not be written did not happen: a later commit must not bring half of it.
+    fresh_answer_.reset();
     pending_.clear();
     pending_blobs_.clear();
     fire_error("store", error.message, "store", false);

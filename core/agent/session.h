@@ -208,6 +208,8 @@ class SessionImpl final : public Session {
   void tell_cut(std::uint64_t reported, std::uint64_t estimated);
   UsageRecord usage_of_turn(const Usage& usage, std::uint64_t seq, const std::string& model,
                             std::uint64_t estimated);
+  // From here to the next commit the gauge counts this answer, of a request of `estimated` tokens.
+  void gauge_answer(const ModelResponse& answer, const std::string& model, std::uint64_t estimated);
   void check_threshold();  // session.cc, as the next
   // Kept in the log, so that the next process does not tell hooks again.
   void note_threshold(bool above);
@@ -264,6 +266,12 @@ class SessionImpl final : public Session {
   std::set<std::string> told_problems_;        // of hooks, told once each
   std::vector<std::string> session_contexts_;  // from session_start; outside summarised history
   std::vector<Tool> tools_;                    // of this turn
+  // The answer that is not in the log yet, for the gauge of those who are asked about it and its calls.
+  struct FreshAnswer {
+    std::optional<Usage> report;
+    std::uint64_t tokens = 0;  // of one without a report that can be believed
+  };
+  std::optional<FreshAnswer> fresh_answer_;
   mutable std::optional<std::uint64_t> floor_;  // counted once for what it is made of
   struct Measured {
     std::string model;

@@ -260,6 +260,7 @@ Result<ModelResponse, RunError> Turn::ask_model() {
       if (answer->malformed_call) session_.warn(answer->note);
       session_.bounded_to_ = answer->bounded_to;
       take_calls(answer->message);
+      session_.gauge_answer(*answer, sent_model_, sent_estimate_);
       return after_model(std::move(*answer), started);
     }
     ModelError error = answer.error();

@@ -539,5 +539,43 @@ TEST_F(Run, NoHooksMeansNoHookEvents) {
   EXPECT_TRUE(events_.of(RunEvent::Type::kHookAnswer).empty());
 }
 
+// The answer of which a hook hears counts already, not from the next event on.
+TEST_F(Run, GaugeOfAnAnswersEventsCountsTheAnswer) {
+  tools_.offer("bash");
+  std::vector<std::uint64_t> used;
+  const auto look = [&](const TestCall& call) {
+    used.push_back(call.raw.envelope->context->used);
+    return AGENTD_OK;
+  };
+  on(AGENTD_EVENT_AFTER_MODEL_CALL, "answers", look);
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "calls", look);
+  open();
+  Usage first, second;
+  first.input = 100;
+  first.output = 20;
+  second.input = 140;
+  second.output = 3;
+  model_.ask_tools({{"bash", "{}"}}, first).say("done", second);
+  ASSERT_TRUE(run("go"));
+  EXPECT_EQ(used, (std::vector<std::uint64_t>{120, 120, 143}));
+}
+
+// Without a report that can be believed, the answer counts as it is estimated.
+TEST_F(Run, GaugeOfAnAnswerWithoutAReportCountsItsText) {
+  std::uint64_t asked = 0, answered = 0;
+  on(AGENTD_EVENT_BEFORE_MODEL_CALL, "before", [&](const TestCall& call) {
+    asked = call.raw.envelope->context->used;
+    return AGENTD_OK;
+  });
+  on(AGENTD_EVENT_AFTER_MODEL_CALL, "after", [&](const TestCall& call) {
+    answered = call.raw.envelope->context->used;
+    return AGENTD_OK;
+  });
+  open();
+  model_.say(std::string(400, 'a'));
+  ASSERT_TRUE(run("go"));
+  EXPECT_GT(answered, asked);
+}
+
 }  // namespace
 }  // namespace agentd
