@@ -7,7 +7,7 @@ SHELL := /bin/bash
 SPACE := $(subst ,, )
 HOOK_TESTS := unit_hooks unit_bridge unit_host unit_isolation unit_worker unit_reload
 .PHONY: help deps build test demo install package release asan tsan \
-  clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-net bench-tokens interop ci clean
+  clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-net bench-tokens interop tables ci clean
 
 help:       ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -75,6 +75,10 @@ bench-tokens: release ## the exact token counter next to npm's tokenizers (needs
 
 interop: build ## official SDKs and other tools themselves, side by side with agentd (needs npm)
 	@bash tests/interop/run.sh build/$(PRESET)
+
+tables: build ## what hooks of every kind do in every behaviour, and beside the tools that they were written for (needs npm)
+	@build/$(PRESET)/tests/matrix/hook_matrix --gtest_brief=1 | grep -E '^matrix: |FAILED'
+	@bash tests/interop/run.sh build/$(PRESET) tables
 
 ci: ## what .ci/run does
 	@bash .ci/run

@@ -3,7 +3,7 @@
 # The official npm SDKs read the streams of tests/support, their types check agentd's requests, the built program talks
 # with a mock server that others wrote, and other tools run their hooks beside agentd, which adapts the same settings.
 # Versions and the bytes of every package are pinned (package-lock.json); no package runs a script when it is installed.
-# Usage: tests/interop/run.sh [BUILD_DIR]; needs npm and node 18 or newer.
+# Usage: tests/interop/run.sh [BUILD_DIR [tables]]; needs npm and node 18 or newer. `tables`: the other tools alone.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-$here/../../build/dev}
@@ -14,9 +14,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$here"/package*.json "$here"/*.mjs "$here/hook.sh" "$work/"
 (cd "$work" && npm ci --ignore-scripts --no-audit --no-fund --silent)
-node "$work/check.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
-node "$work/vendors.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
-node "$work/mock.mjs" "$(cd "$build" && pwd)/core/app/agentd"
+if [ "${2:-}" != tables ]; then
+  node "$work/check.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
+  node "$work/vendors.mjs" "$(cd "$build" && pwd)/tests/interop/fixture_server"
+  node "$work/mock.mjs" "$(cd "$build" && pwd)/core/app/agentd"
+fi
 failed=0
 for tool in claude_code gemini_cli; do
   node "$work/$tool.mjs" "$(cd "$build" && pwd)/core/app/agentd" || failed=1

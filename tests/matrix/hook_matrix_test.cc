@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -562,6 +563,55 @@ bool refusal_stands(Kind kind, std::string_view behaviour, const ActionCase& act
          std::find(std::begin(kRefusals), std::end(kRefusals), action.name) != std::end(kRefusals);
 }
 
+// Prints, when all tests are over, how many cells of each kind and behaviour are right.
+class Table final : public ::testing::Environment {
+  struct Count {
+    int right = 0, all = 0;
+  };
+
+ public:
+  // A cell is right when nothing fails while this lives.
+  class Cell {
+   public:
+    Cell(Table& table, Kind kind, const std::string& behaviour)
+        : count_(table.rows_[kKindNames[static_cast<int>(kind)]][behaviour]), failures_(failures()) {
+      ++count_.all;
+    }
+    ~Cell() {
+      if (failures() == failures_) ++count_.right;
+    }
+    Cell(const Cell&) = delete;
+    Cell& operator=(const Cell&) = delete;
+
+   private:
+    static int failures() {
+      const ::testing::TestResult& result = *::testing::UnitTest::GetInstance()->current_test_info()->result();
+      int out = 0;
+      for (int i = 0; i < result.total_part_count(); ++i) out += result.GetTestPartResult(i).failed();
+      return out;
+    }
+    Count& count_;
+    const int failures_;
+  };
+
+  void TearDown() override {
+    for (const auto& [kind, behaviours] : rows_) {
+      std::printf("matrix: %-10s", kind.c_str());
+      for (const auto& [behaviour, count] : behaviours)
+        std::printf("  %s %d/%d", behaviour.c_str(), count.right, count.all);
+      std::printf("\n");
+    }
+  }
+
+ private:
+  std::map<std::string, std::map<std::string, Count>> rows_;
+};
+Table& table() {
+  static auto* const made = static_cast<Table*>(::testing::AddGlobalTestEnvironment(new Table));
+  return *made;
+}
+[[maybe_unused]] const Table& kTable = table();  // before the tests begin
+
 class HookMatrix : public ::testing::TestWithParam<Kind> {};
 
 TEST_P(HookMatrix, EveryActionInEveryBehaviourFailsAsItsPolicySays) {
@@ -577,6 +627,7 @@ TEST_P(HookMatrix, EveryActionInEveryBehaviourFailsAsItsPolicySays) {
         if (broken && !can_fail(kind, behaviour)) continue;
         SCOPED_TRACE(std::string(kKindNames[static_cast<int>(kind)]) + " " + action.name + " " +
                      (closed ? "closed " : "open ") + behaviour);
+        const Table::Cell counted(table(), kind, behaviour);
         Cell cell(kind, *said, action, closed ? Role::kClosed : Role::kOpen, behaviour);
         const auto outcome = cell.fire();
         ++cells;
@@ -667,6 +718,7 @@ TEST_P(HookAgreement, WhoDidNotAgreeHasNotAgreed) {
       const ActionCase& action = action_of(kind, role, actions);
       const auto said = wording(kind, action);
       ASSERT_TRUE(said);
+      const Table::Cell counted(table(), kind, reason);
       Cell cell(kind, *said, action, role, reason);
       const auto outcome = cell.fire();
       const bool effect = !outcome->blocked;
