@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kScript =
     "- calls: [{name: later}]\n"
-    "- calls: [{name: probe}]\n"
+    "- calls: [{name: probe, input: {path: a b, list: [1, {x: \"\\u00e9\"}]}}]\n"
     "- calls: [{name: another}]\n"
     "- text: all done\n"
     "- {for: summary, text: \"Of its own: the user asked the hook to ask for everything.\"}\n"
@@ -54,7 +54,8 @@ TEST_P(Services, AnswerAHookWhereverItRuns) {
   const Asked asked = ask(GetParam());
   EXPECT_EQ(asked.code, 0) << asked.err;
   for (const char* const line :
-       {"config: ok {\\\"who\\\":\\\"me\\\"}", "get before: not found", "put: ok", "put again: conflict",
+       {"argument: ok é not found", "input: ok the same", "reader: ok a b é",
+        "config: ok {\\\"who\\\":\\\"me\\\"}", "get before: not found", "put: ok", "put again: conflict",
         "get: ok one its version", "get long: ok the same", "commit: ok", "commit none: conflict not found",
         "scan: ok b,long,", "get erased: not found", "conversations: ok 1", "conversations by title: ok 0",
         "changes: ok 1 ok 0", "view: ok 4 [ask for everything]", "log: ok 4 [ask for everything]", "count: ok 3",
