@@ -18,6 +18,7 @@
 #include "core/agent/agent.h"
 #include "core/agent/answer_schema.h"
 #include "core/agent/firing.h"
+#include "core/agent/input_schemas.h"
 #include "core/agent/loading.h"
 
 namespace agentd {
@@ -262,6 +263,7 @@ class SessionImpl final : public Session {
   std::set<std::string> told_problems_;        // of hooks, told once each
   std::vector<std::string> session_contexts_;  // from session_start; outside summarised history
   std::vector<Tool> tools_;                    // of this turn
+  InputSchemas input_schemas_;
   mutable std::optional<std::uint64_t> floor_;  // counted once for what it is made of
   struct Measured {
     std::string model;
@@ -365,6 +367,8 @@ class Turn {
   const Tool* find_tool(std::string_view name) const;
   Result<void, RunError> run_call(const Block& use, const Result<ToolInput>& input);
   Prepared prepare(const Block& use, const Result<ToolInput>& input);
+  // False when the input does not fit the tool's schema; the call is then denied. `by`: who wrote the input.
+  bool fits_schema(Prepared& prepared, const std::string& by = {});
   bool gate(Prepared& prepared);
   void take_rewritten_input(Prepared& prepared, const ToolInput& rewritten, Outcome& outcome);
   bool allowed_final_input(const Outcome& outcome) const;
