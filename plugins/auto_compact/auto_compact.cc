@@ -80,20 +80,13 @@ class AutoCompact {
           "nothing was compacted");
       return AGENTD_OK;
     }
-    return c.compactor() ? summarise(c) : ask_host(c);
+    return summarise(c);
   }
 
  private:
   bool is_over(agentd::gauge_view gauge, std::uint64_t tokens) const {
     return gauge.limit() != 0 && static_cast<double>(tokens) * 100 >
                                      settings_.at_percent * static_cast<double>(gauge.limit());
-  }
-
-  agentd_status ask_host(agentd::call& c) const {
-    c.log_warning("the compactor is not granted: the host is asked to compact");
-    return c.compact({.strategy = AGENTD_STRATEGY_FULL,
-                      .model = settings_.model,
-                      .instructions = settings_.instructions});
   }
 
   agentd_status summarise(agentd::call& c) const {

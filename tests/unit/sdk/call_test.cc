@@ -19,8 +19,7 @@ using testing::outcome;
 
 // A hook whose body is the test's.
 struct Scripted {
-  static constexpr std::string_view hook_requires[] = {id::compactor, id::thread_factory,
-                                                       id::store};
+  static constexpr std::string_view hook_wants[] = {id::compactor, id::thread_factory, id::store};
   static constexpr bool wants_messages = true;
   static inline std::function<void(call&)> body;
   static inline host kept;
@@ -396,6 +395,7 @@ struct Tools {
         {.name = "cat", .description = "reads a file", .input_schema = "{}"});
     from.add_tool<&Tools::big>(
         {.name = "big", .input_schema = "{}", .flags = AGENTD_TOOL_READ_ONLY, .tag = 5});
+    from.add_tool<&Tools::run>({.name = "run", .input_schema = "{}"});
     from.add_tool<&Tools::edit>({.name = "edit", .input_schema = "{}"});
   }
   void edit(call& c, tool_view tool) const {
@@ -403,7 +403,6 @@ struct Tools {
     c.output(in.text("path") + " " + std::to_string(in.integer("limit", 9)) + " ");
     for (const json_view each : in["edits"]) c.output(each.text("old") + ";");
     c.output(" " + std::string(*c.field(second)) + " " + std::string(*c.json()));
-    from.add_tool<&Tools::run>({.name = "run", .input_schema = "{}"});
   }
   void cat(call& c, tool_view tool) {
     const auto part = files.read(c, tool.input_json());
@@ -470,11 +469,11 @@ TEST_F(ToolsTest, AnswerWithOutputAndResult) {
   EXPECT_FALSE(got.tool_failed());
   EXPECT_EQ(got.find(AGENTD_ACT_TOOL_RESULT)->structured_json, R"({"ok":true})");
 }
+
 TEST_F(ToolsTest, ReadTheirInput) {
   const std::string input = R"({"path":"a\u0041","edits":[{"old":"x"},{"old":"y"}]})";
   EXPECT_EQ(host_.invoke("edit", input).output(), "aA 9 x;y; y " + input);
 }
-
 
 TEST_F(ToolsTest, FailInAWayThatTheModelReads) {
   const outcome got = host_.invoke("cat", "../outside");
