@@ -10,6 +10,7 @@
 
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
+#include "core/base/thrown.h"
 
 namespace agentd {
 namespace {
@@ -21,7 +22,7 @@ class EitherCancel {
   EitherCancel(const CancelToken& session, const CancelToken& call)
       : token_(session.child()) {
     try {
-      watch_ = std::thread([this, call] { watch(call); });
+      watch_ = std::thread([this, call] { (void)thrown_by([&] { watch(call); }); });
     } catch (const std::system_error&) {
       // No thread now: the session can still cancel.
     }
