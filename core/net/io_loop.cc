@@ -206,6 +206,12 @@ void IoLoop::check_times() {
   const std::uint64_t now = pace_.monotonic_ns();
   if (now - looked_ns_ < kLookNs) return;
   looked_ns_ = now;
+  const auto is_over = [](const auto& each) { return !each.second->check_time(); };
+  // A process that was stopped has not read what came meanwhile: nobody is silent whose bytes wait in the socket.
+  if (std::any_of(active_.begin(), active_.end(), is_over)) {
+    wait_and_move(0);
+    take_ended();
+  }
   std::vector<std::pair<CURL*, Error>> over;
   for (const auto& [easy, transfer] : active_)
     if (auto in_time = transfer->check_time(); !in_time) over.emplace_back(easy, in_time.error());
