@@ -157,7 +157,8 @@ Result<std::string> AgentServices::compaction_prompt(const CompactOptions& optio
 }
 
 Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const SeqRange> view,
-                                               const CompactOptions& options, const Charged& who) {
+                                               const CompactOptions& options, const Charged& who,
+                                               const ServiceCaller& caller) {
   CompactionRequest request;
   request.reason = AGENTD_REASON_HOOK;
   request.phase = AGENTD_PHASE_POST_TURN;
@@ -189,9 +190,12 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   ask.max_summary_tokens = target_of(request, gauge, options_.budget).summary_max;
   ask.window = model_info(ask.model).window;
   ask.scale = factors_.of(ask.model, options_.model);
+  AGENTD_TRY(HookBudget::Hold budget,
+             hook_budget_.hold(caller, who.account, corrected(ask.model, rows.tokens())));
   Summariser summariser(parts_, *who.account, who.cancel, {});
   auto summary = summariser.summarise(ask);
   out.usage = summariser.spent();
+  budget.took(out.usage.total());
   charge(who, out.usage, "summary");
   if (!summary) return summary.error();
   if (summariser.cut()) return Error{Code::kUnavailable, cut_summary_text(ask.max_summary_tokens)};
@@ -220,7 +224,7 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
     for (std::uint32_t i = 0; i < source.messages.count; ++i)
       rows.append_copy(messages_of(source.messages)[i]);
     AGENTD_TRY_VOID(check_pairs(rows.list(), true));
-    return summarise(rows, {}, options, who);
+    return summarise(rows, {}, options, who, caller);
   }
   if (!who.seen) return Error{Code::kNotFound, "there is no conversation with that handle"};
   Rows rows = who.seen->rows;
@@ -233,7 +237,7 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
   AGENTD_TRY_VOID(check_pairs(rows.list(), true));
   AGENTD_TRY(const Ulid id, Ulid::parse(who.id));
   AGENTD_TRY(rows, load_originals(parts_.store, id, rows, rows.size(), row_count()));
-  AGENTD_TRY(CompactAnswer out, summarise(rows, who.seen->ranges, options, who));
+  AGENTD_TRY(CompactAnswer out, summarise(rows, who.seen->ranges, options, who, caller));
   out.base_revision = who.seen->revision;
   return out;
 }
@@ -318,9 +322,11 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   const Charged who = charged(options.charge_to, caller.cancel);
   ask.conversation_id = who.id;
   const EitherCancel either(who.cancel, caller.cancel);
+  AGENTD_TRY(HookBudget::Hold budget, hook_budget_.hold(caller, who.account, next));
   AGENTD_TRY(ModelResponse answer, ask_utility(parts_, *who.account, ask, either.token()));
   ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
   out.usage = answer.spent;
+  budget.took(out.usage.total());
   rows.append(out.message, 0, parts_.clock.wall_ms());
   thread->history = std::move(rows);
   thread->spend(out.usage);

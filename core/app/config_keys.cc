@@ -83,6 +83,12 @@ constexpr KeySpec kKeys[] = {
      "US dollars that all runs of a day (UTC) may cost together; 0 means no limit.", {}, 0, 1e6},
     {"budget.day_tokens", ValueType::kWhole, "0",
      "Tokens that all runs of a day (UTC) may send and receive together; 0 means no limit.", {}, 0, kMany},
+    {"budget.hook_call_tokens", ValueType::kWhole, "1000000",
+     "Tokens that the model calls of one plugin - its summaries and threads - may send and receive within one call of "
+     "the plugin; the request that would pass it is refused. 0 means no limit.",
+     {}, 0, kMany},
+    {"budget.hook_run_tokens", ValueType::kWhole, "5000000",
+     "The same within one run, whatever calls of the plugin it was in.", {}, 0, kMany},
 
     {"compaction.auto", ValueType::kBool, "true",
      "Whether a full context is compacted by itself; off leaves `agentd compact` and overflow."},

@@ -78,6 +78,22 @@ INSTANTIATE_TEST_SUITE_P(Isolation, Services, ::testing::Values("in-process", "p
                            return name;
                          });
 
+// Each thread has a budget of its own; all that one call of a plugin opens have one together.
+TEST_P(Services, EndALoopOfThreadsAtTheBudgetOfTheCall) {
+  Program program;
+  program.drop_hook(AGENTD_SPENDER_HOOK);
+  program.config("hooks:\n  spender: {isolation: " + std::string(GetParam()) +
+                 "}\nbudget: {hook_call_tokens: 250000}\n");
+  std::string script = "- text: done\n";
+  for (int i = 0; i < 40; ++i) script += "- {for: thread, text: much, usage: {input: 90000, output: 10000}}\n";
+  const Finished ran = program.run({"run", "spend", "--script", program.script(script)});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("test.spender has spent 300,000 of the 250,000 tokens that a plugin may spend in one call"),
+            std::string::npos)
+      << ran.err;
+  EXPECT_NE(ran.err.find("budget.hook_call_tokens"), std::string::npos) << ran.err;
+}
+
 TEST(ServicesInAWorker, LeaveTheSameLogAsInTheProcess) {
   const Asked here = ask("in-process");
   EXPECT_EQ(here.log, ask("process").log);
