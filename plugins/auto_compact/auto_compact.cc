@@ -4,8 +4,7 @@
 //
 // It asks the compactor for a summary and answers with REPLACE_MESSAGES: one user message that
 // holds the summary, made from the revision that was summarised, so that a view that has moved on
-// is refused. When the user has not granted the compactor it answers with COMPACT, and the host
-// does the same in its own way. Nothing happens
+// is refused. Nothing happens
 //   - in a run that goes on because a hook said so: that run's last word belongs to that hook, and
 //   a
 //     compaction between its continuations would make each of them start from a summary;
