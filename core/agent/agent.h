@@ -46,7 +46,6 @@ namespace agentd {
 struct HookLimits {
   std::uint64_t calls = 0;
   std::uint64_t seconds = 0;
-  std::uint64_t tokens = 0;
   std::uint64_t children = 0;
 };
 
@@ -71,6 +70,8 @@ struct AgentOptions {
   ThinkingWish thinking{};
   std::uint32_t max_turns = 0;   // of each agent of a run; 0 = no limit
   Limits run_limits{};           // for a run and all who work for it
+  // Tokens that one plugin may spend by its model calls, in one call of it and in one run; 0 = no limit.
+  std::uint64_t hook_call_tokens = 1'000'000, hook_run_tokens = 5'000'000;
   std::uint32_t retries_per_run = RetryBudget::kUsual;
   std::string summary_model;     // empty = the model table's cheap one
   std::uint64_t summary_tokens = 4096;  // a summary may have; below 2^32

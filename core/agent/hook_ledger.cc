@@ -78,7 +78,6 @@ std::string HookLedger::refusal(std::string_view hook) const {
   constexpr std::uint64_t kNsInSecond = 1'000'000'000;
   const Limit all[] = {{found->calls, limits.calls, "call", "calls", "max_calls"},
                        {found->duration_ns / kNsInSecond, limits.seconds, "second", "seconds", "max_seconds"},
-                       {found->tokens, limits.tokens, "token", "tokens", "max_tokens"},
                        {found->children, limits.children, "child process", "child processes", "max_children"}};
   for (const Limit& limit : all)
     if (limit.most != 0 && limit.used >= limit.most)

@@ -10,6 +10,7 @@
 
 #include "core/agent/summariser.h"
 #include "core/base/bytes.h"
+#include "core/base/thrown.h"
 
 namespace agentd {
 namespace {
@@ -21,7 +22,7 @@ class EitherCancel {
   EitherCancel(const CancelToken& session, const CancelToken& call)
       : token_(session.child()) {
     try {
-      watch_ = std::thread([this, call] { watch(call); });
+      watch_ = std::thread([this, call] { (void)thrown_by([&] { watch(call); }); });
     } catch (const std::system_error&) {
       // No thread now: the session can still cancel.
     }
@@ -159,7 +160,7 @@ Result<std::string> AgentServices::compaction_prompt(const CompactOptions& optio
 
 Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const SeqRange> view,
                                                const CompactOptions& options, const Charged& who,
-                                               std::string_view plugin) {
+                                               const ServiceCaller& caller) {
   CompactionRequest request;
   request.reason = AGENTD_REASON_HOOK;
   request.phase = AGENTD_PHASE_POST_TURN;
@@ -191,10 +192,13 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   ask.max_summary_tokens = target_of(request, gauge, options_.budget).summary_max;
   ask.window = model_info(ask.model).window;
   ask.scale = factors_.of(ask.model, options_.model);
+  AGENTD_TRY(HookBudget::Hold budget,
+             hook_budget_.hold(caller, who.account, corrected(ask.model, rows.tokens())));
   Summariser summariser(parts_, *who.account, who.cancel, {});
   auto summary = summariser.summarise(ask);
   out.usage = summariser.spent();
-  charge(who, plugin, out.usage, "summary");
+  budget.took(out.usage.total());
+  charge(who, caller.plugin_id, out.usage, "summary");
   if (!summary) return summary.error();
   if (summariser.cut()) return Error{Code::kUnavailable, cut_summary_text(ask.max_summary_tokens)};
   out.summary = std::move(*summary);
@@ -222,7 +226,7 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
     for (std::uint32_t i = 0; i < source.messages.count; ++i)
       rows.append_copy(messages_of(source.messages)[i]);
     AGENTD_TRY_VOID(check_pairs(rows.list(), true));
-    return summarise(rows, {}, options, who, caller.plugin_id);
+    return summarise(rows, {}, options, who, caller);
   }
   if (!who.seen) return Error{Code::kNotFound, "there is no conversation with that handle"};
   Rows rows = who.seen->rows;
@@ -235,7 +239,7 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
   AGENTD_TRY_VOID(check_pairs(rows.list(), true));
   AGENTD_TRY(const Ulid id, Ulid::parse(who.id));
   AGENTD_TRY(rows, load_originals(parts_.store, id, rows, rows.size(), row_count()));
-  AGENTD_TRY(CompactAnswer out, summarise(rows, who.seen->ranges, options, who, caller.plugin_id));
+  AGENTD_TRY(CompactAnswer out, summarise(rows, who.seen->ranges, options, who, caller));
   out.base_revision = who.seen->revision;
   return out;
 }
@@ -322,9 +326,11 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   const Charged who = charged(options.charge_to, caller.cancel);
   ask.conversation_id = who.id;
   const EitherCancel either(who.cancel, caller.cancel);
+  AGENTD_TRY(HookBudget::Hold budget, hook_budget_.hold(caller, who.account, next));
   AGENTD_TRY(ModelResponse answer, ask_utility(parts_, *who.account, ask, either.token()));
   ThreadReply out{answer.stop_reason, std::move(answer.message), Usage{}};
   out.usage = answer.spent;
+  budget.took(out.usage.total());
   rows.append(out.message, 0, parts_.clock.wall_ms());
   thread->history = std::move(rows);
   thread->spend(out.usage);

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "core/agent/hook_budget.h"
 #include "core/agent/session.h"
 #include "core/agent/token_factors.h"
 #include "core/base/timed_mutex.h"
@@ -22,7 +23,8 @@ class AgentServices final : public Services {
         options_(std::move(options)),
         factors_(parts_.store, parts_.log, parts_.estimator.name()),
         sleeper_(make_sleeper(parts_.clock)),
-        nobodys_(open_account({})) {}
+        nobodys_(open_account({})),
+        hook_budget_({options_.hook_call_tokens, options_.hook_run_tokens}) {}
 
   const AgentParts& parts() const { return parts_; }
   const AgentOptions& options() const { return options_; }
@@ -112,13 +114,15 @@ class AgentServices final : public Services {
   };
   Result<std::shared_ptr<Thread>> find_thread(std::string_view plugin_id, agentd_thread handle);
   Result<CompactAnswer> summarise(const Rows& rows, std::span<const SeqRange> view,
-                                  const CompactOptions& options, const Charged& who, std::string_view plugin);
+                                  const CompactOptions& options, const Charged& who,
+                                  const ServiceCaller& caller);
 
   const AgentParts parts_;
   const AgentOptions options_;
   mutable TokenFactors factors_;
   const std::unique_ptr<Sleeper> sleeper_;
   const std::shared_ptr<Account> nobodys_;  // of calls on behalf of no conversation
+  HookBudget hook_budget_;
   mutable std::mutex mutex_;
   std::map<agentd_conv, SessionImpl*> sessions_;                 // guarded by mutex_
   // Shared with a send() that runs while the thread is closed.

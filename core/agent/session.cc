@@ -31,6 +31,7 @@ SessionImpl::SessionImpl(AgentServices& services, SessionSeed seed)
       handle_(services.add_session(this)),
       slot_(parts_.slots),
       snapshot_(parts_.dispatcher.pin()),
+      input_schemas_(parts_.log),
       recipe_(options_.recipe),
       asked_(parts_.provider.origin_of(options_.model)),
       above_checkpoint_(conversation_->above_threshold()),

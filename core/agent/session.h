@@ -18,6 +18,7 @@
 #include "core/agent/agent.h"
 #include "core/agent/answer_schema.h"
 #include "core/agent/firing.h"
+#include "core/agent/input_schemas.h"
 #include "core/agent/loading.h"
 
 namespace agentd {
@@ -272,6 +273,7 @@ class SessionImpl final : public Session {
     std::uint64_t tokens = 0;  // of one without a report that can be believed
   };
   std::optional<FreshAnswer> fresh_answer_;
+  InputSchemas input_schemas_;
   mutable std::optional<std::uint64_t> floor_;  // counted once for what it is made of
   struct Measured {
     std::string model;
@@ -377,6 +379,8 @@ class Turn {
   const Tool* find_tool(std::string_view name) const;
   Result<void, RunError> run_call(const Block& use, const Result<ToolInput>& input);
   Prepared prepare(const Block& use, const Result<ToolInput>& input);
+  // False when the input does not fit the tool's schema; the call is then denied. `by`: who wrote the input.
+  bool fits_schema(Prepared& prepared, const std::string& by = {});
   bool gate(Prepared& prepared);
   void take_rewritten_input(Prepared& prepared, const ToolInput& rewritten, Outcome& outcome);
   bool allowed_final_input(const Outcome& outcome) const;

@@ -93,7 +93,7 @@ Tool subagent_tool() {
       R"("description":"the task in three to five words"},"prompt":{"type":"string",)"
       R"("description":"the task, and what to report"},"agent_type":{"type":"string",)"
       R"("description":"a name for the kind of agent, such as reviewer"}},)"
-      R"("required":["description","prompt"]})";
+      R"("required":["prompt"]})";
   tool.origin = kOrigin;
   return tool;
 }

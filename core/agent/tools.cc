@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tools.cc - a tool call from the model's wish to the recorded result.
 //
-// Order: the input is read, hooks gate and rewrite, rules and the user permit, the intent is committed, the
-// tool runs, hooks see the output, the result is recorded. The one way to any tool.
+// Order: the input is read and held to the tool's schema, hooks gate and rewrite, what they rewrote is held to it
+// again, rules and the user permit, the intent is committed, the tool runs, hooks see the output, the result is
+// recorded. The one way to any tool.
 #include <algorithm>
 
 #include "core/agent/services.h"
@@ -135,12 +136,27 @@ Turn::Prepared Turn::prepare(const Block& use, const Result<ToolInput>& input) {
     return out;
   }
   out.tool = *tool;
-  if (input) return out;
+  if (input) {
+    fits_schema(out);
+    return out;
+  }
   out.denied = "the input of " + use.name + " " + input.error().message +
                "; nothing was run: call it again with one JSON object";
   out.status = "invalid";
   parts_.log.write(LogLevel::kWarning, "tools", out.denied);
   return out;
+}
+
+bool Turn::fits_schema(Prepared& prepared, const std::string& by) {
+  const auto fits = session_.input_schemas_.check(prepared.tool, prepared.call.input);
+  if (fits) return true;
+  prepared.denied = "the input of " + prepared.tool.name +
+                    (by.empty() ? "" : ", which the hook " + by + " rewrote,") +
+                    " does not fit the tool's schema: " + fits.error().message + "; nothing was run" +
+                    (by.empty() ? ": call it again with an input that fits" : "");
+  prepared.status = "invalid";
+  parts_.log.write(LogLevel::kWarning, "tools", prepared.denied);
+  return false;
 }
 
 // Hooks first. False when one of them refused.
@@ -165,6 +181,7 @@ bool Turn::gate(Prepared& prepared) {
                            outcome->reason);
     return false;
   }
+  if (!prepared.denied.empty()) return false;
   decide_permission(prepared, outcome.get());
   return prepared.denied.empty();
 }
@@ -181,6 +198,8 @@ void Turn::take_rewritten_input(Prepared& prepared, const ToolInput& rewritten, 
   session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, by, "rewrite", prepared.call.input.text(),
                          rewritten.text(), {});
   prepared.call.input = rewritten;
+  if (!fits_schema(prepared, by.hook))
+    return session_.refute(by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL, prepared.denied);
   if (outcome.permission == AGENTD_PERMISSION_ALLOW && !allowed_final_input(outcome)) {
     parts_.log.write(LogLevel::kWarning, "hooks",
                      outcome.permission_by.hook + " allowed an input that " + by.hook +

@@ -83,7 +83,7 @@ HookLimits limits_at(const Config& config, const std::string& key, const HookLim
     return config.is_set(key + name) ? config.whole(key + name) : usual;
   };
   return {limit("max_calls", otherwise.calls), limit("max_seconds", otherwise.seconds),
-          limit("max_tokens", otherwise.tokens), limit("max_children", otherwise.children)};
+          limit("max_children", otherwise.children)};
 }
 
 }  // namespace

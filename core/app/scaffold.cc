@@ -88,8 +88,8 @@ std::string cpp_handler(const EventTraits& event) {
     case Sample::kGuard:
       return on +
              ", agentd::tool_view tool) {\n"
-             "    const bool deletes = tool.input_json().find(\"rm -rf /\") != "
-             "std::string_view::npos;\n"
+             "    const bool deletes = tool.input().text(\"command\").find(\"rm -rf /\") != "
+             "std::string::npos;\n"
              "    if (tool.name() == \"bash\" && deletes) c.block(\"not the root directory\");\n"
              "  }\n";
     case Sample::kCompact:

@@ -12,6 +12,7 @@
 
 #include "core/app/signals.h"
 #include "core/base/bytes.h"
+#include "core/base/thrown.h"
 
 namespace agentd::app {
 namespace {
@@ -194,7 +195,9 @@ std::string neutral_line(std::string_view text, std::size_t bytes_max) {
 }
 
 Progress::Progress(Output& output) : output_(output) {
-  if (output_.tty()) thread_ = std::thread([this] { work(); });
+  // The line is a comfort: where it cannot be shown, the work goes on without it.
+  if (output_.tty())
+    (void)thrown_by([this] { thread_ = std::thread([this] { (void)thrown_by([this] { work(); }); }); });
 }
 
 Progress::~Progress() {

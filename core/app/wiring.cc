@@ -340,6 +340,8 @@ class EngineImpl final : public Engine {
     out.thinking = thinking_wish(config_);
     out.max_turns = static_cast<std::uint32_t>(config_.whole("max_turns"));
     out.run_limits = limits_of("run");
+    out.hook_call_tokens = config_.whole("budget.hook_call_tokens");
+    out.hook_run_tokens = config_.whole("budget.hook_run_tokens");
     out.retries_per_run = static_cast<std::uint32_t>(config_.whole("network.retries_per_run"));
     out.summary_model = real_model_of(config_.text("compaction.model"));
     out.summary_tokens = config_.whole("compaction.summary_tokens");

@@ -2,6 +2,7 @@
 #include "core/bridge/plugin_context.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -248,12 +249,13 @@ agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token, 
 
 // ---- agentd.json/1 and agentd.field/1
 
-// The payload's JSON, made once for all hooks of a dispatch and alive until the call returns; null when
-// there is no event.
+// The payload's JSON, made once for all hooks of a dispatch and alive until the call returns: of a tool's call
+// its input. Null when there is no event.
 const std::string* json_of(State& state, agentd_token token) {
   CallSlot* const slot = state.find(token);
   if (slot == nullptr || slot->dispatch() == nullptr) return nullptr;
-  if (find_event(slot->dispatch()->event) == nullptr) return nullptr;
+  const std::uint32_t event = slot->dispatch()->event;
+  if (event != AGENTD_EVENT_TOOL_INVOKE && find_event(event) == nullptr) return nullptr;
   return slot->payload_text(true).get();
 }
 
@@ -289,10 +291,19 @@ uint32_t AGENTD_CALL field_key(const agentd_field* table, agentd_str path) noexc
   return 0;
 }
 
+JsonView element(JsonView array, std::string_view place) {
+  std::size_t index = 0;
+  const char* const end = place.data() + place.size();
+  const auto read = std::from_chars(place.data(), end, index);
+  const bool inside = read.ec == std::errc() && read.ptr == end && index < array.size();
+  return inside ? array.at(index) : JsonView();
+}
+
 JsonView follow(JsonView view, std::string_view path) {
   while (!path.empty()) {
     const std::size_t dot = path.find('.');
-    view = view[path.substr(0, dot)];
+    const std::string_view step = path.substr(0, dot);
+    view = view.is_array() ? element(view, step) : view[step];
     path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
   }
   return view;

@@ -26,6 +26,7 @@ class Ask {
     out.conversation = slot_->conversation();
     out.event = slot_->event();
     out.cancel = slot_->service_cancel();
+    out.call = token_;
     return out;
   }
 

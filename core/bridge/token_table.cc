@@ -10,6 +10,7 @@
 
 #include "core/base/for_ever.h"
 #include "core/base/result.h"
+#include "core/base/thrown.h"
 
 namespace agentd {
 
@@ -63,7 +64,10 @@ void TokenTable::Watchdog::run() {
   std::unique_lock lock(mutex);
   while (!changed.wait_for(lock, seen.empty() ? kIdle : kTick, [this] { return ends; })) {
     lock.unlock();
-    seen = look(seen);
+    // Without memory for a list nothing expires at this look.
+    Seen now;
+    (void)thrown_by([&] { now = look(seen); });
+    seen = std::move(now);
     lock.lock();
   }
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/thrown.h"
 
 namespace agentd {
 namespace {
@@ -632,7 +633,8 @@ class HookGroup {
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
       for (std::size_t i = next.fetch_add(1); i < waiting.size(); i = next.fetch_add(1))
-        call_apart(waiting[i]);
+        if (std::string why = thrown_by([&] { call_apart(waiting[i]); }); !why.empty())
+          answers_[waiting[i]] = failed_with(std::move(why));
     };
     std::vector<std::jthread> threads;
     try {
@@ -642,6 +644,14 @@ class HookGroup {
     }
     for (const std::size_t i : others) answers_[i] = call(slot_, entries_[i]);
     work();
+  }
+
+  // Of a hook that the host could not ask.
+  static HookAnswer failed_with(std::string why) noexcept {
+    HookAnswer answer;
+    answer.status = AGENTD_E_INTERNAL;
+    answer.failure = std::move(why);
+    return answer;
   }
 
   void call_apart(std::size_t index) {

@@ -28,6 +28,7 @@ struct ServiceCaller {
   std::uint32_t event = 0;  // of the running call; 0 in a scope
   CancelToken cancel;
   Deadline deadline;
+  agentd_token call = 0;  // of the running call, or the scope
 };
 
 struct CompactOptions {

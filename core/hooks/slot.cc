@@ -184,8 +184,11 @@ std::shared_ptr<const std::string> CallSlot::payload_text(bool messages) {
     const std::lock_guard lock(mutex_);
     if (const auto& made = bare ? bare_text_ : text_) return made;
   }
+  const void* const payload = bare ? about->payload_bare : about->payload;
   auto text = std::make_shared<const std::string>(
-      payload_json(about->event, about->envelope, bare ? about->payload_bare : about->payload));
+      about->event == AGENTD_EVENT_TOOL_INVOKE
+          ? std::string(view_of(static_cast<const agentd_tool_call*>(payload)->input_json))
+          : payload_json(about->event, about->envelope, payload));
   const std::lock_guard lock(mutex_);
   touched_.store(true, std::memory_order_relaxed);
   return (bare ? bare_text_ : text_) = std::move(text);

@@ -161,7 +161,8 @@ class CallSlot {
     return service_cancel_ ? *service_cancel_ : cancel_.value_or(CancelToken());
   }
 
-  // The payload of the running call as JSON (payload_json.h), with or without the history. Made by the first
+  // The payload of the running call as JSON (payload_json.h), with or without the history; the input of a tool's
+  // call. Made by the first
   // who asks and kept for the calls of the same dispatch until a rewrite changes it. Null outside a dispatch.
   std::shared_ptr<const std::string> payload_text(bool messages);
   void forget_payload_text();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/signals_blocked.h"
+#include "core/base/thrown.h"
 
 namespace agentd {
 namespace {
@@ -59,7 +60,11 @@ Result<void> IoLoop::start() {
   if (!epoll_.valid() || !bell_.valid() || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, bell_.get(), &event) != 0)
     return Error{Code::kUnavailable, std::string("no transfer can be started: ") + std::strerror(errno)};
   const SignalsBlocked blocked;
-  thread_ = std::thread([this] { run(); });
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    return Error{Code::kUnavailable, std::string("no transfer can be started: ") + error.code().message()};
+  }
   ::pthread_setname_np(thread_.native_handle(), "agentd-net");
   return {};
 }
@@ -75,12 +80,23 @@ void IoLoop::run() {
   // Loading takes milliseconds, in which the first request is made ready.
   [[maybe_unused]] const Result<void> loaded = open();
   while (auto transfers = knocks()) {
-    for (const auto& transfer : *transfers) look_at(transfer);
-    wait_and_move();
-    take_ended();
-    check_times();
+    const std::string thrown = thrown_by([&] {
+      for (const auto& transfer : *transfers) look_at(transfer);
+      wait_and_move(wait_ms());
+      take_ended();
+      check_times();
+    });
+    if (!thrown.empty()) give_up(*transfers, thrown);
   }
   close();
+}
+
+// Ends all that runs; the next transfers may do better.
+void IoLoop::give_up(const std::vector<std::shared_ptr<Transfer>>& looked_at, const std::string& why) {
+  const Error error{Code::kUnavailable, "a transfer could not go on: " + why};
+  while (!active_.empty()) end(active_.begin()->first, error);
+  for (const auto& transfer : looked_at)
+    if (!transfer->over()) transfer->finish(error);
 }
 
 // Those that wait to be looked at; nothing when the loop is to end.
@@ -155,9 +171,9 @@ int IoLoop::wait_ms() const {
   return until <= now ? 0 : static_cast<int>((until - now + kMillisecondNs - 1) / kMillisecondNs);
 }
 
-void IoLoop::wait_and_move() {
+void IoLoop::wait_and_move(int at_most_ms) {
   std::array<epoll_event, 64> events{};
-  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_ms());
+  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), at_most_ms);
   int running = 0;
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
@@ -190,6 +206,12 @@ void IoLoop::check_times() {
   const std::uint64_t now = pace_.monotonic_ns();
   if (now - looked_ns_ < kLookNs) return;
   looked_ns_ = now;
+  const auto is_over = [](const auto& each) { return !each.second->check_time(); };
+  // A process that was stopped has not read what came meanwhile: nobody is silent whose bytes wait in the socket.
+  if (std::any_of(active_.begin(), active_.end(), is_over)) {
+    wait_and_move(0);
+    take_ended();
+  }
   std::vector<std::pair<CURL*, Error>> over;
   for (const auto& [easy, transfer] : active_)
     if (auto in_time = transfer->check_time(); !in_time) over.emplace_back(easy, in_time.error());

@@ -41,10 +41,11 @@ class IoLoop {
   Result<void> open();
   void close();
   std::optional<std::vector<std::shared_ptr<Transfer>>> knocks();
+  void give_up(const std::vector<std::shared_ptr<Transfer>>& looked_at, const std::string& why);
   void look_at(const std::shared_ptr<Transfer>& transfer);
   void begin(const std::shared_ptr<Transfer>& transfer);
   void end(CURL* easy, Result<void> outcome);
-  void wait_and_move();
+  void wait_and_move(int at_most_ms);
   void take_ended();
   void check_times();
   int wait_ms() const;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/thrown.h"
 
 namespace agentd {
 namespace {
@@ -51,12 +52,20 @@ bool Transfer::fail(Code code, std::string message) {
 }
 
 std::size_t Transfer::header_callback(char* bytes, std::size_t one, std::size_t count, void* self) {
-  const bool ok = static_cast<Transfer*>(self)->take_header({bytes, one * count});
+  auto& transfer = *static_cast<Transfer*>(self);
+  bool ok = false;
+  // Nothing may be thrown through libcurl.
+  if (const std::string why = thrown_by([&] { ok = transfer.take_header({bytes, one * count}); }); !why.empty())
+    transfer.fail(Code::kUnavailable, why);
   return ok ? one * count : 0;
 }
 
 std::size_t Transfer::body_callback(char* bytes, std::size_t one, std::size_t count, void* self) {
-  return static_cast<Transfer*>(self)->take_body({bytes, one * count});
+  auto& transfer = *static_cast<Transfer*>(self);
+  std::size_t taken = one * count + 1;  // ends the transfer
+  if (const std::string why = thrown_by([&] { taken = transfer.take_body({bytes, one * count}); }); !why.empty())
+    transfer.fail(Code::kUnavailable, why);
+  return taken;
 }
 
 bool Transfer::take_header(std::string_view line) {

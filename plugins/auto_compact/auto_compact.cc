@@ -4,8 +4,7 @@
 //
 // It asks the compactor for a summary and answers with REPLACE_MESSAGES: one user message that
 // holds the summary, made from the revision that was summarised, so that a view that has moved on
-// is refused. When the user has not granted the compactor it answers with COMPACT, and the host
-// does the same in its own way. Nothing happens
+// is refused. Nothing happens
 //   - in a run that goes on because a hook said so: that run's last word belongs to that hook, and
 //   a
 //     compaction between its continuations would make each of them start from a summary;
@@ -80,20 +79,13 @@ class AutoCompact {
           "nothing was compacted");
       return AGENTD_OK;
     }
-    return c.compactor() ? summarise(c) : ask_host(c);
+    return summarise(c);
   }
 
  private:
   bool is_over(agentd::gauge_view gauge, std::uint64_t tokens) const {
     return gauge.limit() != 0 && static_cast<double>(tokens) * 100 >
                                      settings_.at_percent * static_cast<double>(gauge.limit());
-  }
-
-  agentd_status ask_host(agentd::call& c) const {
-    c.log_warning("the compactor is not granted: the host is asked to compact");
-    return c.compact({.strategy = AGENTD_STRATEGY_FULL,
-                      .model = settings_.model,
-                      .instructions = settings_.instructions});
   }
 
   agentd_status summarise(agentd::call& c) const {

@@ -2,9 +2,13 @@
 // Bad input and bad surroundings: one sentence, the documented exit code, nothing lost.
 #include <gtest/gtest.h>
 #include <lmdb.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
@@ -245,6 +249,30 @@ TEST_F(ProviderFailures, AnAnswerStreamsThrough) {
   EXPECT_EQ(ran.out, "Good day.\n");
   ASSERT_EQ(server.requests().size(), 1u);
   EXPECT_EQ(server.requests()[0].header("x-api-key"), "sk-test-123");
+}
+
+// As by Ctrl-Z, a suspended machine or a debugger.
+TEST_F(ProviderFailures, AnAnswerThatCameWhileTheProgramWasStoppedIsRead) {
+  std::atomic<pid_t> pid{0};
+  std::atomic<bool> stopped{false};
+  LoopbackServer server([&](const RecordedRequest&) {
+    while (pid.load() == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // libcurl's early timers, at which it reads, are over
+    ::kill(pid.load(), SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until all of its threads stand still
+    stopped.store(true);
+    return Reply::stream(AnthropicWire().start().text({"Good ", "day."}).finish("end_turn").bytes());
+  });
+  Running running = program_.start({"run", "hello", "--set", "base_url=" + server.url(), "--set",
+                                    "providers.anthropic.max_retries=0", "--set",
+                                    "providers.anthropic.idle_timeout_ms=3000"});
+  pid.store(running.pid());
+  while (!stopped.load()) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(3'600));  // longer than the server may be silent
+  running.signal(SIGCONT);
+  const Finished ran = running.wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "Good day.\n");
 }
 
 TEST_F(ProviderFailures, ARefusedKeyExitsFiveAndLosesNothing) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kScript =
     "- calls: [{name: later}]\n"
-    "- calls: [{name: probe}]\n"
+    "- calls: [{name: probe, input: {path: a b, list: [1, {x: \"\\u00e9\"}]}}]\n"
     "- calls: [{name: another}]\n"
     "- text: all done\n"
     "- {for: summary, text: \"Of its own: the user asked the hook to ask for everything.\"}\n"
@@ -54,7 +54,8 @@ TEST_P(Services, AnswerAHookWhereverItRuns) {
   const Asked asked = ask(GetParam());
   EXPECT_EQ(asked.code, 0) << asked.err;
   for (const char* const line :
-       {"config: ok {\\\"who\\\":\\\"me\\\"}", "get before: not found", "put: ok", "put again: conflict",
+       {"argument: ok é not found", "input: ok the same", "reader: ok a b é",
+        "config: ok {\\\"who\\\":\\\"me\\\"}", "get before: not found", "put: ok", "put again: conflict",
         "get: ok one its version", "get long: ok the same", "commit: ok", "commit none: conflict not found",
         "scan: ok b,long,", "get erased: not found", "conversations: ok 1", "conversations by title: ok 0",
         "changes: ok 1 ok 0", "view: ok 4 [ask for everything]", "log: ok 4 [ask for everything]", "count: ok 3",
@@ -76,6 +77,22 @@ INSTANTIATE_TEST_SUITE_P(Isolation, Services, ::testing::Values("in-process", "p
                            std::erase(name, '-');
                            return name;
                          });
+
+// Each thread has a budget of its own; all that one call of a plugin opens have one together.
+TEST_P(Services, EndALoopOfThreadsAtTheBudgetOfTheCall) {
+  Program program;
+  program.drop_hook(AGENTD_SPENDER_HOOK);
+  program.config("hooks:\n  spender: {isolation: " + std::string(GetParam()) +
+                 "}\nbudget: {hook_call_tokens: 250000}\n");
+  std::string script = "- text: done\n";
+  for (int i = 0; i < 40; ++i) script += "- {for: thread, text: much, usage: {input: 90000, output: 10000}}\n";
+  const Finished ran = program.run({"run", "spend", "--script", program.script(script)});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("test.spender has spent 300,000 of the 250,000 tokens that a plugin may spend in one call"),
+            std::string::npos)
+      << ran.err;
+  EXPECT_NE(ran.err.find("budget.hook_call_tokens"), std::string::npos) << ran.err;
+}
 
 TEST(ServicesInAWorker, LeaveTheSameLogAsInTheProcess) {
   const Asked here = ask("in-process");

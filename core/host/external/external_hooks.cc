@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/base/bytes.h"
+#include "core/base/thrown.h"
 #include "core/codec/json.h"
 #include "core/host/external/external_hook.h"
 #include "core/process/process.h"
@@ -126,7 +127,8 @@ bool BackgroundRuns::start(std::function<void(const CancelToken&)> run) {
     ++running_;
   }
   const auto work = [this, cancel = cancel_, run = std::move(run)] {
-    run(cancel);
+    // Nobody waits for its answer; those who wait for its end must not wait for ever.
+    (void)thrown_by([&] { run(cancel); });
     const std::lock_guard lock(mutex_);
     --running_;
     ended_.notify_all();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/thrown.h"
 #include "core/host/external/rpc_frames.h"
 #include "core/host/external/translator.h"
 
@@ -31,12 +32,19 @@ std::string last_line(std::string_view text) {
 RpcConnection::RpcConnection(std::unique_ptr<DuplexProcess> process, const Clock& clock,
                              std::size_t frame_max)
     : process_(std::move(process)), clock_(clock), frame_max_(frame_max) {
-  reader_ = std::thread([this] { read_all(); });
+  try {
+    reader_ = std::thread([this] {
+      if (std::string why = thrown_by([this] { read_all(); }); !why.empty())
+        end("its answers cannot be read: " + std::move(why));
+    });
+  } catch (const std::system_error&) {
+    end("there is no further thread to read its answers");
+  }
 }
 
 RpcConnection::~RpcConnection() {
   stop_.cancel(AGENTD_CANCEL_SHUTDOWN);
-  reader_.join();
+  if (reader_.joinable()) reader_.join();
 }
 
 bool RpcConnection::ended() const {

@@ -4,6 +4,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/thrown.h"
+
 namespace agentd {
 
 bool Aside::run(std::function<void()> work) {
@@ -13,8 +15,10 @@ bool Aside::run(std::function<void()> work) {
   Piece& piece = pieces_.emplace_back();
   try {
     piece.thread = std::thread([this, &piece, work = std::move(work)]() mutable {
-      work();
-      work = nullptr;  // what it holds ends here
+      (void)thrown_by([&] {
+        work();
+        work = nullptr;  // what it holds ends here
+      });
       const std::lock_guard inner(mutex_);
       piece.done = true;
     });

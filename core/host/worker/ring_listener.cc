@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/thrown.h"
 
 namespace agentd {
 namespace {
@@ -58,11 +59,16 @@ void RingListener::run() {
     const std::uint32_t seen = alarm_.load();
     const bool look = clock.monotonic_ns() >= look_ns;
     if (look) look_ns = clock.monotonic_ns() + ns(kLookTime);
-    for_nothing = tell(look) || look ? 0 : for_nothing + 1;
+    bool any = false;
+    const bool lost = !thrown_by([&] { any = tell(look); }).empty();
+    for_nothing = any || look ? 0 : for_nothing + 1;
     regions.clear();
-    const bool pauses = for_nothing > kWakesForNothingMax;
-    for (const Listening& each : all_)
-      if (!pauses) regions.push_back(each.region);
+    // A ring that could not be told of is found at the next look, a pause away.
+    bool pauses = lost || for_nothing > kWakesForNothingMax;
+    if (!pauses)
+      pauses = !thrown_by([&] {
+                  for (const Listening& each : all_) regions.push_back(each.region);
+                }).empty();
     lock.unlock();
     const std::uint64_t until = pauses ? clock.monotonic_ns() + ns(kPause) : look_ns;
     AnswerRegion::wait_rings(regions, alarm_, seen, std::min(until, look_ns));

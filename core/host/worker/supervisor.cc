@@ -20,6 +20,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/thrown.h"
 #include "core/host/worker/line_log.h"
 #include "core/process/family.h"
 #include "core/process/process.h"
@@ -100,7 +101,9 @@ struct WorkerSupervisor::State {
   };
 
   void run();
+  bool look(std::vector<pollfd>& watched);
   void start_ordered();
+  void start_all(std::vector<Order*>& open);
   std::vector<Result<Child>> make_processes(std::span<Order* const> same);
   void answer(Order& order, Result<Child> made);
   Id take_on(Order& order, Child child);
@@ -133,25 +136,30 @@ struct WorkerSupervisor::State {
 
 void WorkerSupervisor::State::run() {
   std::vector<pollfd> watched;
-  for (;;) {
-    start_ordered();
-    watched.assign(1, {bell.get(), POLLIN, 0});
-    {
-      const std::lock_guard lock(mutex);
-      if (stopping && workers.empty()) return;
-      for (const auto& [id, worker] : workers) {
-        if (stopping) kill_child(worker->child);
-        watched.push_back({worker->child.pidfd.get(), POLLIN, 0});
-        watched.push_back({worker->child.output.get(), POLLIN, 0});
-      }
+  for (bool goes_on = true; goes_on;)
+    // Memory may be there again a moment later.
+    if (!thrown_by([&] { goes_on = look(watched); }).empty()) (void)::poll(nullptr, 0, kWithoutBellMs);
+}
+
+// False once all is over.
+bool WorkerSupervisor::State::look(std::vector<pollfd>& watched) {
+  start_ordered();
+  watched.assign(1, {bell.get(), POLLIN, 0});
+  {
+    const std::lock_guard lock(mutex);
+    if (stopping && workers.empty()) return false;
+    for (const auto& [id, worker] : workers) {
+      if (stopping) kill_child(worker->child);
+      watched.push_back({worker->child.pidfd.get(), POLLIN, 0});
+      watched.push_back({worker->child.output.get(), POLLIN, 0});
     }
-    // Without a bell, which takes a descriptor, orders are looked for.
-    if (::poll(watched.data(), watched.size(), bell.valid() ? -1 : kWithoutBellMs) < 0)
-      continue;  // EINTR
-    eventfd_t rings = 0;
-    if (watched[0].revents != 0) (void)::eventfd_read(bell.get(), &rings);
-    look_at(watched);
   }
+  // Without a bell, which takes a descriptor, orders are looked for.
+  if (::poll(watched.data(), watched.size(), bell.valid() ? -1 : kWithoutBellMs) < 0) return true;  // EINTR
+  eventfd_t rings = 0;
+  if (watched[0].revents != 0) (void)::eventfd_read(bell.get(), &rings);
+  look_at(watched);
+  return true;
 }
 
 void WorkerSupervisor::State::start_ordered() {
@@ -160,15 +168,25 @@ void WorkerSupervisor::State::start_ordered() {
     const std::lock_guard lock(mutex);
     mine.swap(orders);
   }
+  // An order waits for its answer, whatever happens here.
+  const std::string thrown = thrown_by([&] { start_all(mine); });
+  for (Order* const order : mine) answer(*order, Error{Code::kUnavailable, thrown});
+}
+
+// Takes the orders that were answered, which may be gone then, out of `open`.
+void WorkerSupervisor::State::start_all(std::vector<Order*>& open) {
   // Those that one zygote forks are asked for together.
   std::map<std::string, std::vector<Order*>> by_zygote;
-  for (Order* const order : mine) by_zygote[zygote_key(order->start)].push_back(order);
+  for (Order* const order : open) by_zygote[zygote_key(order->start)].push_back(order);
   for (const auto& [key, all] : by_zygote) {
     for (std::span<Order* const> rest = all; !rest.empty();) {
       const auto some = rest.first(std::min(rest.size(), Zygote::kWishesMax));
       rest = rest.subspan(some.size());
       auto made = make_processes(some);
-      for (std::size_t i = 0; i < some.size(); ++i) answer(*some[i], std::move(made[i]));
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        answer(*some[i], std::move(made[i]));
+        std::erase(open, some[i]);
+      }
     }
   }
 }

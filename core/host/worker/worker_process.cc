@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/thrown.h"
 #include "core/isolation/flat.h"
 
 namespace agentd {
@@ -608,8 +609,11 @@ void WorkerProcess::start_servers(std::uint32_t lanes) {
   for (std::uint32_t i = 0; i < AnswerRegion::kServiceLanes; ++i) {
     if ((lanes & (1u << i)) == 0 || servers_[i].joinable()) continue;
     try {
-      servers_[i] = std::thread([this, i] { serve_lane(i); });
-    } catch (const std::system_error&) {
+      servers_[i] = std::thread([this, i] {
+        if (const std::string why = thrown_by([this, i] { serve_lane(i); }); !why.empty())
+          kill("a request of it could not be served: " + why, EndKind::kWanted);
+      });
+    } catch (const std::exception&) {  // no thread, or no memory for one
       kill("there were no more threads to serve it", EndKind::kWanted);
     }
   }

@@ -17,6 +17,7 @@
 #else
 
 #include <agentd/hook_abi.h>
+#include <agentd/json.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -395,6 +396,8 @@ AGENTD_VIEW_TEXT(origin)
 AGENTD_VIEW_TEXT(suggestions_json)
 AGENTD_VIEW_VALUE(tool)
 AGENTD_VIEW_RECORD(result, tool_result_view)
+// The call's arguments: input().text("path"), input().integer("limit", 2000).
+[[nodiscard]] json_view input() const noexcept { return json_view(input_json()); }
 }
 ;
 

@@ -23,6 +23,7 @@
 #include <agentd/ext/tasks.h>
 #include <agentd/ext/tools.h>
 #include <agentd/hook_abi.h>
+#include <agentd/json.hpp>
 #include <agentd/fake_services.hpp>
 #include <agentd/fake_tasks.hpp>
 
@@ -245,6 +246,7 @@ class fake_host {
     got.status = AGENTD_E_NOT_FOUND;
     if (!alive_ || row == nullptr) return got;
     const auto token = book_.open(AGENTD_EVENT_TOOL_INVOKE, deadline());
+    token->tool_input = input_json;
     tool_event from;
     from.name = name;
     from.input_json = input_json;
@@ -710,8 +712,9 @@ class fake_host {
     fake_host& self = of(table);
     const auto token = self.book_.find(id, "json->payload");
     if (token == nullptr) return AGENTD_E_NOT_FOUND;
-    if (name_of(static_cast<event>(token->event)).empty()) return AGENTD_E_UNSUPPORTED;
-    *out = token->memory.text(object_of(self.all_values(*token)));
+    const bool in_tool = token->event == AGENTD_EVENT_TOOL_INVOKE;
+    if (!in_tool && name_of(static_cast<event>(token->event)).empty()) return AGENTD_E_UNSUPPORTED;
+    *out = token->memory.text(in_tool ? token->tool_input : object_of(self.all_values(*token)));
     return AGENTD_OK;
   }
   static std::uint32_t AGENTD_CALL on_key(const agentd_field* table, agentd_str path) noexcept {
@@ -731,6 +734,12 @@ class fake_host {
     const auto token = self.book_.find(id, "field->get");
     if (token == nullptr) return AGENTD_E_NOT_FOUND;
     if (key == 0 || key > self.keys_.size()) return AGENTD_E_ARG;
+    if (token->event == AGENTD_EVENT_TOOL_INVOKE) {
+      const json_view found = json_view(token->tool_input).at_path(self.keys_[key - 1]);
+      if (found.type() == json_type::absent) return AGENTD_E_NOT_FOUND;
+      *out = token->memory.text(found.type() == json_type::text ? found.text() : std::string(found.raw()));
+      return AGENTD_OK;
+    }
     for (const named_value& each : self.all_values(*token)) {
       if (each.path != self.keys_[key - 1]) continue;
       *out = token->memory.text(each.value);

@@ -32,6 +32,7 @@ struct live_token {
   agentd_live live{0, 0, UINT64_MAX};
   keeper memory;
   named_values values;
+  std::string tool_input;  // of a tool's call
   std::vector<recorded_action> actions;
   std::string error;  // the last fail()
   bool observer = false;

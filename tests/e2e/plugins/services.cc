@@ -131,6 +131,7 @@ struct Services {
       : tools_(from.query<agentd_tools>(AGENTD_TOOLS_ID)),
         tasks_(from),
         name_(from.field_key("tool_name")),
+        argument_(from.field_key("list.1.x")),
         missing_(from.field_key("no.such.field")) {
     constexpr std::string_view kSchema = R"({"type":"object"})";
     (void)from.add_tool<&Services::probe>({.name = "probe", .input_schema = kSchema, .tag = 1});
@@ -139,8 +140,13 @@ struct Services {
     from.log_info("services was created");
   }
 
-  agentd_status probe(agentd::call& c, agentd::tool_view) {
+  agentd_status probe(agentd::call& c, agentd::tool_view tool) {
     Lines lines;
+    const auto argument = c.field(argument_);
+    lines.say("argument", argument.status(), *argument, status_text(c.field(missing_).status()));
+    const auto input = c.json();
+    lines.say("input", input.status(), *input == tool.input_json() ? "the same" : "another");
+    lines.say("reader", AGENTD_OK, tool.input().text("path"), tool.input()["list"][1].text("x"));
     lines.say("config", AGENTD_OK, config_);
     ask_store(c, lines);
     const std::string id = ask_conversations(c, lines);
@@ -219,7 +225,7 @@ struct Services {
 
   const agentd_tools* tools_;
   agentd::tasks tasks_;
-  agentd::field_key name_, missing_;
+  agentd::field_key name_, argument_, missing_;
   std::string config_;
   std::atomic<bool> asked_{false};
   agentd::task task_;

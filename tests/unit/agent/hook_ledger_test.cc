@@ -64,7 +64,6 @@ TEST(HookLedger, AHookThatHasHadItsShareIsRefused) {
   HookLimitTable limits;
   limits[""].calls = 3;
   limits["own"].seconds = 2;
-  limits["poor"].tokens = 100;
   limits["parent"].children = 1;
   HookLedger ledger(limits);
   for (int i = 0; i < 2; ++i) ledger.count_call(call_of("usual"));
@@ -75,11 +74,6 @@ TEST(HookLedger, AHookThatHasHadItsShareIsRefused) {
   EXPECT_EQ(ledger.refusal("own"), "");
   ledger.count_call(call_of("own", 390'000'000));
   EXPECT_EQ(ledger.refusal("own"), "it has had its 2 seconds of this run (hooks.max_seconds)");
-  ledger.count_call(call_of("poor"));
-  Usage usage;
-  usage.output = 100;
-  ledger.count_usage("poor", usage);
-  EXPECT_EQ(ledger.refusal("poor"), "it has had its 100 tokens of this run (hooks.max_tokens)");
   HookTrace left = call_of("parent");
   left.children = 1;
   ledger.count_call(left);

@@ -185,6 +185,68 @@ TEST_F(AgentServicesTest, BudgetHoldsWithoutAReportOfTheProvider) {
   EXPECT_FALSE(services().send(caller(), *thread, "second"));
 }
 
+// A thread has a budget of its own; so many threads that a plugin opens, so many budgets it would have.
+TEST_F(AgentServicesTest, ThreadsOfOneCallShareTheBudgetOfTheCall) {
+  options_.hook_call_tokens = 1'000;
+  options_.hook_run_tokens = 2'500;
+  open();
+  for (int i = 0; i < 20; ++i) model_.say("A", Usage{300, 100, 0, 0, 0, 0});
+  const auto sends = [&](agentd_token call) {
+    ServiceCaller from = caller();
+    from.call = call;
+    for (int sent = 0;; ++sent) {
+      const auto thread = services().open_thread(from, {});
+      const auto got = services().send(from, *thread, "how much?");
+      EXPECT_TRUE(services().close_thread(from.plugin_id, *thread));
+      if (got) continue;
+      EXPECT_EQ(got.error().code, Code::kDenied);
+      return std::to_string(sent) + " " + got.error().message;
+    }
+  };
+  const std::string first = sends(1 << 24 | 1);
+  EXPECT_TRUE(first.starts_with("3 " + std::string(caller().plugin_id) +
+                                " has spent 1,200 of the 1,000 tokens that a plugin may spend in one call, and the "
+                                "next request takes about "))
+      << first;
+  EXPECT_NE(first.find("budget.hook_call_tokens"), std::string::npos) << first;
+  EXPECT_TRUE(sends(1 << 24 | 1).starts_with("0 "));
+  // The next call in the same slot has a budget of its own, and the run one of all.
+  EXPECT_TRUE(sends(2 << 24 | 1).starts_with("3 "));
+  const std::string third = sends(3 << 24 | 1);
+  EXPECT_TRUE(third.starts_with("1 ")) << third;
+  EXPECT_NE(third.find("in one run"), std::string::npos) << third;
+  EXPECT_NE(third.find("budget.hook_run_tokens"), std::string::npos) << third;
+  // Another plugin's is untouched.
+  ServiceCaller other = caller();
+  other.plugin_id = "org.test.other";
+  other.call = 4 << 24 | 1;
+  const auto thread = services().open_thread(other, {});
+  EXPECT_TRUE(services().send(other, *thread, "how much?"));
+}
+
+TEST_F(AgentServicesTest, WhatIsUnderWayCountsForTheBudget) {
+  options_.hook_call_tokens = 100;
+  open();
+  ServiceCaller from = caller();
+  from.call = 1 << 24 | 1;
+  model_.say("A", Usage{30, 1, 0, 0, 0, 0}).say("B", Usage{30, 1, 0, 0, 0, 0});
+  const auto outer = services().open_thread(from, {});
+  const auto inner = services().open_thread(from, {});
+  Code code = Code::kInternal;
+  const std::string long_text = [] {
+    std::string text;
+    for (int i = 0; i < 60; ++i) text += "word ";
+    return text;
+  }();
+  bool first = true;
+  model_.during = [&](const ModelRequest&) {
+    if (!std::exchange(first, false)) return;
+    if (const auto got = services().send(from, *inner, long_text); !got) code = got.error().code;
+  };
+  EXPECT_TRUE(services().send(from, *outer, long_text));
+  EXPECT_EQ(code, Code::kDenied);
+}
+
 TEST_F(AgentServicesTest, FailedSendLeavesTheHistoryAsItWas) {
   open();
   const auto thread = services().open_thread(caller(), {});

@@ -272,7 +272,7 @@ TEST_F(Subagents, FullDiskOfTheChildIsAnErrorOfTheCall) {
 
 TEST_F(Subagents, BadInputIsToldInOneSentence) {
   open();
-  ask_task(R"({"description":"x"})").say("done");
+  ask_task(R"({"description":"x","prompt":" "})").say("done");
   ASSERT_TRUE(run("go"));
   EXPECT_EQ(result().text, "task needs a prompt: what is to be done?");
   model_.requests.clear();

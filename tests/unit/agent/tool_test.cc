@@ -142,6 +142,74 @@ TEST_F(ToolCalls, InputThatIsReadInTwoWaysReachesNobody) {
   EXPECT_NE(result.text.find("has the key \"command\" twice"), std::string::npos) << result.text;
 }
 
+constexpr const char* kBashSchema =
+    R"({"type":"object","additionalProperties":false,"required":["command"],"properties":{)"
+    R"("command":{"type":"string"},"timeout_ms":{"type":"integer","maximum":600},)"
+    R"("mode":{"type":["string","null"]}}})";
+
+TEST_F(ToolCalls, InputThatDoesNotFitTheSchemaReachesNobody) {
+  int asked = 0;
+  tools_.offered[0].input_schema_json = kBashSchema;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall&) { return ++asked, AGENTD_OK; })
+      .what.flags = AGENTD_HOOK_GATES;
+  const std::vector<std::pair<std::string, std::string>> wrong{
+      {R"({"command":7})", R"(/command breaks "type": "string")"},
+      {R"({})", R"(breaks "required": ["command"])"},
+      {R"({"command":null})", R"(breaks "required": ["command"])"},
+      {R"({"command":"ls","timeout_ms":601})", R"(/timeout_ms breaks "maximum": 600)"},
+      {R"({"command":"ls","shell":"sh"})", R"(/shell breaks "additionalProperties": false)"}};
+  for (const auto& [json, rule] : wrong) {
+    const Block result = result_of_one_call(json);
+    EXPECT_TRUE(result.text.starts_with("the input of bash does not fit the tool's schema: ")) << result.text;
+    EXPECT_NE(result.text.find(rule), std::string::npos) << result.text;
+    EXPECT_NE(result.flags & AGENTD_BLOCK_ERROR, 0);
+    EXPECT_EQ(status_of_one_call(), "invalid");
+    EXPECT_EQ(kinds().find("tool_intent"), std::string::npos);
+    // The log keeps what the model wrote.
+    EXPECT_EQ(stored_call(), json);
+    model_.requests.clear();
+  }
+  EXPECT_EQ(asked, 0);
+  EXPECT_TRUE(tools_.calls.empty());
+}
+
+TEST_F(ToolCalls, ANullThatTheSchemaDoesNotKnowIsAnAbsentMember) {
+  tools_.offered[0].input_schema_json = kBashSchema;
+  for (const char* const json : {R"({"command":"ls","timeout_ms":null})", R"({"command":"ls","mode":null})",
+                                 R"({"command":"ls","timeout_ms":2.0})"}) {
+    EXPECT_EQ(result_of_one_call(json).text, "output of bash") << json;
+    model_.requests.clear();
+  }
+  EXPECT_EQ(tools_.calls.at(0).input.text(), R"({"command":"ls","timeout_ms":null})");
+}
+
+TEST_F(ToolCalls, ASchemaThatCannotBeReadHoldsNothingAndIsToldOnce) {
+  tools_.offered[0].input_schema_json = R"({"type":"object","x-of-another":1})";
+  open();
+  model_.ask_tools({{"bash", "{}"}, {"bash", "{}"}}).say("done");
+  EXPECT_EQ(text_of(run("go")), "done");
+  EXPECT_EQ(tools_.calls.size(), 2u);
+  EXPECT_TRUE(log_.mentions("calls of bash are not held to its input schema, which cannot be read: "));
+}
+
+TEST_F(ToolCalls, WhatAHookRewroteIsHeldToTheSchemaAgain) {
+  tools_.offered[0].input_schema_json = kBashSchema;
+  int gates = 0;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "rewriter", [](const TestCall& call) {
+    call.emit(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":["rm"]})"));
+    return AGENTD_OK;
+  });
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall&) { return ++gates, AGENTD_OK; })
+      .what.flags = AGENTD_HOOK_GATES;
+  const Block result = result_of_one_call();
+  EXPECT_EQ(result.text,
+            "the input of bash, which the hook rewriter rewrote, does not fit the tool's schema: "
+            R"(/command breaks "type": "string"; nothing was run)");
+  EXPECT_EQ(status_of_one_call(), "invalid");
+  EXPECT_TRUE(tools_.calls.empty());
+  EXPECT_EQ(gates, 1);  // about an input that runs nowhere no gate is asked again
+}
+
 TEST_F(ToolCalls, OneFormOfTheInputIsWhatEverybodySees) {
   constexpr const char* kForm = R"({"command":"ls é","n":[1,0.5]})";
   std::vector<std::string> seen;

@@ -565,6 +565,36 @@ TEST_F(Tables, PayloadAsJsonAndByField) {
   EXPECT_EQ(json->payload(json, scope, &out), AGENTD_E_UNSUPPORTED);
 }
 
+TEST_F(Tables, InAToolsCallThePayloadIsItsInput) {
+  const auto* const json = query<agentd_json>(AGENTD_JSON_ID);
+  const auto* const field = query<agentd_field>(AGENTD_FIELD_ID);
+  const auto get = [&](const agentd_call& call, std::string_view path) {
+    agentd_str out{};
+    const agentd_status status = field->get(field, call.token, field->key(field, to_abi(path)), &out);
+    return status == AGENTD_OK ? std::string(view_of(out)) : std::to_string(status);
+  };
+  static std::string input;
+  input = R"({"path":"a\nb","n":3,"edits":[{"old":"x"},{"old":"y"}]})";
+  std::string seen;
+  PluginTool tool;
+  tool.tool.name = "t";
+  tool.fn = [](void* self, const agentd_call* call) noexcept {
+    (*static_cast<const std::function<void(const agentd_call&)>*>(self))(*call);
+    return agentd_status{AGENTD_OK};
+  };
+  std::function<void(const agentd_call&)> body = [&](const agentd_call& call) {
+    agentd_str out{};
+    ASSERT_EQ(json->payload(json, call.token, &out), AGENTD_OK);
+    EXPECT_EQ(view_of(out), input);
+    for (const char* const path : {"path", "n", "edits.1.old", "edits.0", "edits.2.old", "edits.x", "tool"})
+      seen += get(call, path) + ";";
+  };
+  const auto made = ToolInput::make(input);
+  ASSERT_TRUE(made);
+  ASSERT_TRUE(context().call_tool(tool, &body, {"c1", "t", *made}, 42, CancelToken(), Deadline{}));
+  EXPECT_EQ(seen, "a\nb;3;y;{\"old\":\"x\"};-6;-6;-6;");
+}
+
 // ---- services
 
 TEST_F(Tables, CompactGivesItsResultAndItsCaller) {

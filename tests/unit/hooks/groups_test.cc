@@ -6,6 +6,7 @@
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -76,7 +77,7 @@ class Together : public ::testing::Test {
       self.text_ = text;
       self.payload_.content = self.call_.input_json = to_abi(self.text_);
     };
-    what.slots = with_slots_ ? &slots_ : nullptr;
+    what.slots = with_slots_ ? lent_ : nullptr;
     what.except = except;
     return dispatch(*snapshot, *slot, what, &effects_);
   }
@@ -88,6 +89,7 @@ class Together : public ::testing::Test {
   bool with_slots_ = true;
   SystemClock clock_;
   TestSlots slots_;
+  SlotSource* lent_ = &slots_;  // to hooks that are asked apart
   std::vector<std::unique_ptr<TestHook>> hooks_;
   Dispatcher dispatcher_{clock_};
   Effects effects_;
@@ -107,6 +109,24 @@ TEST_F(Together, HooksOfOneGroupRunAtTheSameTime) {
     });
   EXPECT_FALSE(fire());
   EXPECT_EQ(asked_.size(), 6u);
+}
+
+// As when there is no memory for it on the thread that asks: the program goes on.
+TEST_F(Together, AHookThatCannotBeAskedHasFailedByItsPolicy) {
+  struct NoSlots final : SlotSource {
+    CallSlot* acquire() override { throw std::bad_alloc(); }
+    void release(CallSlot*) override {}
+  } none;
+  lent_ = &none;
+  on("a", "file", [](const TestCall&) { return AGENTD_OK; });
+  on("b", "file", [](const TestCall&) { return AGENTD_OK; });
+  EXPECT_FALSE(fire()->blocked);
+  EXPECT_TRUE(asked_.empty());
+  hooks_[1]->what.on_failure = FailurePolicy::kClosed;
+  const auto outcome = fire();
+  ASSERT_TRUE(outcome && outcome->blocked);
+  EXPECT_EQ(outcome->blocked_by.hook, "b");
+  EXPECT_NE(outcome->reason.find("out of memory"), std::string::npos) << outcome->reason;
 }
 
 TEST_F(Together, AHookThatDeniesKeepsNoneOfItsGroupFromRunning) {

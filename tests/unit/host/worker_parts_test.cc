@@ -9,8 +9,11 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <new>
+#include <stdexcept>
 #include <thread>
 
+#include "core/host/external/external_hook.h"
 #include "core/host/worker/aside.h"
 #include "core/host/worker/line_log.h"
 #include "core/host/worker/supervisor.h"
@@ -183,6 +186,23 @@ TEST(Aside, KeepsNobodyAndTakesNoMoreThanItMay) {
   EXPECT_TRUE(aside.run(work));
   aside.wait();
   EXPECT_EQ(ended.load(), 3);
+}
+
+TEST(Aside, EndsAPieceThatThrowsAndNothingElse) {
+  Aside aside(1);
+  EXPECT_TRUE(aside.run([] { throw std::bad_alloc(); }));
+  aside.wait();
+  bool ran = false;
+  EXPECT_TRUE(aside.run([&] { ran = true; }));
+  aside.wait();
+  EXPECT_TRUE(ran);
+}
+
+TEST(BackgroundRuns, EndARunThatThrowsAndWaitForNoneForEver) {
+  BackgroundRuns runs;
+  for (std::size_t i = 0; i < BackgroundRuns::kRunsMax * 2; ++i)
+    while (!runs.start([](const CancelToken&) { throw std::runtime_error("no luck"); })) ::usleep(100);
+  runs.finish(Milliseconds(10));
 }
 
 TEST(WorkerSupervisor, TellsHowAProgramEnded) {

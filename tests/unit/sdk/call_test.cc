@@ -19,8 +19,7 @@ using testing::outcome;
 
 // A hook whose body is the test's.
 struct Scripted {
-  static constexpr std::string_view hook_requires[] = {id::compactor, id::thread_factory,
-                                                       id::store};
+  static constexpr std::string_view hook_wants[] = {id::compactor, id::thread_factory, id::store};
   static constexpr bool wants_messages = true;
   static inline std::function<void(call&)> body;
   static inline host kept;
@@ -388,12 +387,22 @@ struct Tools {
   static constexpr std::string_view hook_drafts[] = {id::workspace, id::process};
 
   explicit Tools(init& from)
-      : files(from), commands(from), window(from.field_key("usage.current_context_window")) {
+      : files(from),
+        commands(from),
+        window(from.field_key("usage.current_context_window")),
+        second(from.field_key("edits.1.old")) {
     from.add_tool<&Tools::cat>(
         {.name = "cat", .description = "reads a file", .input_schema = "{}"});
     from.add_tool<&Tools::big>(
         {.name = "big", .input_schema = "{}", .flags = AGENTD_TOOL_READ_ONLY, .tag = 5});
     from.add_tool<&Tools::run>({.name = "run", .input_schema = "{}"});
+    from.add_tool<&Tools::edit>({.name = "edit", .input_schema = "{}"});
+  }
+  void edit(call& c, tool_view tool) const {
+    const json_view in = tool.input();
+    c.output(in.text("path") + " " + std::to_string(in.integer("limit", 9)) + " ");
+    for (const json_view each : in["edits"]) c.output(each.text("old") + ";");
+    c.output(" " + std::string(*c.field(second)) + " " + std::string(*c.json()));
   }
   void cat(call& c, tool_view tool) {
     const auto part = files.read(c, tool.input_json());
@@ -420,7 +429,7 @@ struct Tools {
   }
   workspace files;
   process commands;
-  field_key window;
+  field_key window, second;
   static inline std::string json, field;
   static inline agentd_status missing = 0;
 };
@@ -449,7 +458,7 @@ class ToolsTest : public ::testing::Test {
 };
 
 TEST_F(ToolsTest, AreContributedInTheConstructor) {
-  ASSERT_EQ(host_.tools().size(), 3u);
+  ASSERT_EQ(host_.tools().size(), 4u);
   EXPECT_EQ(host_.tool("cat")->description, "reads a file");
   EXPECT_EQ(host_.tool("big")->flags, AGENTD_TOOL_READ_ONLY);
 }
@@ -459,6 +468,11 @@ TEST_F(ToolsTest, AnswerWithOutputAndResult) {
   EXPECT_EQ(got.output(), "content");
   EXPECT_FALSE(got.tool_failed());
   EXPECT_EQ(got.find(AGENTD_ACT_TOOL_RESULT)->structured_json, R"({"ok":true})");
+}
+
+TEST_F(ToolsTest, ReadTheirInput) {
+  const std::string input = R"({"path":"a\u0041","edits":[{"old":"x"},{"old":"y"}]})";
+  EXPECT_EQ(host_.invoke("edit", input).output(), "aA 9 x;y; y " + input);
 }
 
 TEST_F(ToolsTest, FailInAWayThatTheModelReads) {

@@ -226,6 +226,28 @@ TEST(Life, WithoutStateThereIsNoSlot) {
   EXPECT_EQ(host.save_state().status, AGENTD_E_UNSUPPORTED);
 }
 
+// ---- what the plugin requires
+
+struct Requiring {
+  static constexpr std::string_view hook_requires[] = {id::store, id::field};
+  static constexpr std::string_view hook_wants[] = {id::compactor};
+  void on_turn_end(call&) {}
+};
+
+TEST(Requires, AHostThatDoesNotGiveItGetsNoInstance) {
+  for (const std::string_view each : {id::store, id::field}) {
+    fake_host host(&entry_for<Requiring>);
+    ASSERT_EQ(host.create().status, AGENTD_OK);
+    host.deny(each);
+    const auto got = host.create();
+    EXPECT_EQ(got.status, AGENTD_E_DENIED);
+    EXPECT_EQ(got.error, "this plugin requires " + std::string(each) + ", which was not granted");
+  }
+  fake_host host(&entry_for<Requiring>);
+  host.deny(id::compactor);
+  EXPECT_EQ(host.create().status, AGENTD_OK);
+}
+
 // ---- RuntimeHook, as the classic example reads
 
 struct AutoCompact : RuntimeHook {

@@ -85,6 +85,43 @@ concept carries_messages = requires(Record r) {
 AGENTD_EVENT_LIST(AGENTD_SDK_HANDLER)
 #undef AGENTD_SDK_HANDLER
 
+// A misspelt handler is an ordinary method, which nobody calls: the compiler can be asked for names that
+// are known alone. These are the slips that were seen, and other tools' words.
+template <typename T>
+consteval void check_handler_names() {
+#define AGENTD_SDK_NO_EVENT(wrong, name) \
+  static_assert(!requires { &T::on_##wrong; }, "on_" #wrong " is no event: did you mean on_" #name "?");
+#define AGENTD_SDK_SLIPS(NAME, name, id, record) \
+  AGENTD_SDK_NO_EVENT(name##s, name)             \
+  AGENTD_SDK_NO_EVENT(name##ed, name)            \
+  AGENTD_SDK_NO_EVENT(on_##name, name)
+  AGENTD_EVENT_LIST(AGENTD_SDK_SLIPS)
+#undef AGENTD_SDK_SLIPS
+  AGENTD_SDK_NO_EVENT(before_tool_cal, before_tool_call)
+  AGENTD_SDK_NO_EVENT(before_tool, before_tool_call)
+  AGENTD_SDK_NO_EVENT(before_tool_use, before_tool_call)
+  AGENTD_SDK_NO_EVENT(before_toolcall, before_tool_call)
+  AGENTD_SDK_NO_EVENT(pre_tool_call, before_tool_call)
+  AGENTD_SDK_NO_EVENT(pre_tool_use, before_tool_call)
+  AGENTD_SDK_NO_EVENT(tool_call, before_tool_call)
+  AGENTD_SDK_NO_EVENT(after_tool, after_tool_call)
+  AGENTD_SDK_NO_EVENT(after_tool_use, after_tool_call)
+  AGENTD_SDK_NO_EVENT(post_tool_use, after_tool_call)
+  AGENTD_SDK_NO_EVENT(tool_failed, tool_call_failed)
+  AGENTD_SDK_NO_EVENT(tool_error, tool_call_failed)
+  AGENTD_SDK_NO_EVENT(before_model, before_model_call)
+  AGENTD_SDK_NO_EVENT(after_model, after_model_call)
+  AGENTD_SDK_NO_EVENT(stop, agent_stop)
+  AGENTD_SDK_NO_EVENT(user_message, user_message_send)
+  AGENTD_SDK_NO_EVENT(user_prompt_submit, user_message_send)
+  AGENTD_SDK_NO_EVENT(before_compact, before_compaction)
+  AGENTD_SDK_NO_EVENT(pre_compact, before_compaction)
+  AGENTD_SDK_NO_EVENT(after_compact, after_compaction)
+  AGENTD_SDK_NO_EVENT(permission, permission_request)
+  AGENTD_SDK_NO_EVENT(error, agent_error)
+#undef AGENTD_SDK_NO_EVENT
+}
+
 // ---- the instance and its life
 
 template <typename T>
@@ -97,6 +134,29 @@ consteval bool asks_for(std::string_view wanted) {
     for (std::string_view each : T::hook_wants) found = found || each == wanted;
   }
   return found;
+}
+
+// The first of hook_requires that the host did not give. agentd refuses the plugin before it gets here; a test's
+// host does not.
+template <typename T>
+std::string_view missing_of([[maybe_unused]] const agentd_call& raw) noexcept {
+  if constexpr (requires { std::begin(T::hook_requires); }) {
+    const agentd_services* const have = raw.services;
+    for (std::string_view each : T::hook_requires) {
+      const void* table = nullptr;
+      if (each == id::compactor) {
+        table = have == nullptr ? nullptr : have->compactor;
+      } else if (each == id::thread_factory) {
+        table = have == nullptr ? nullptr : have->threads;
+      } else if (each == id::store) {
+        table = have == nullptr ? nullptr : have->store;
+      } else {
+        table = raw.core->query(raw.core, as_str(each), 0);
+      }
+      if (table == nullptr) return each;
+    }
+  }
+  return {};
 }
 
 template <typename Table, bool Asked>
@@ -138,6 +198,9 @@ template <typename T>
 agentd_status AGENTD_CALL create(const agentd_call* raw, void** self) noexcept {
   call c(*raw, nullptr);
   return guarded(c, [&]() -> agentd_status {
+    if (const std::string_view missing = missing_of<T>(*raw); !missing.empty()) {
+      return c.fail(AGENTD_E_DENIED, "this plugin requires " + std::string(missing) + ", which was not granted");
+    }
     std::unique_ptr<instance<T>> made(new (std::nothrow) instance<T>(*raw));
     if (made == nullptr) return c.fail(AGENTD_E_NOMEM, "no memory for the plugin's object");
     if (made->refused != AGENTD_OK) return made->refused;
@@ -261,6 +324,7 @@ consteval std::uint32_t concurrency_of() {
 
 template <typename T>
 consteval agentd_plugin make_plugin(std::string_view id, std::string_view version) {
+  check_handler_names<T>();
   static_assert(row_count<T> > 0 || std::is_constructible_v<T, init&>,
                 "the plugin has no on_EVENT handler and no constructor from agentd::init");
   // Read by the manifest only; a class that is tested without one has them used here.

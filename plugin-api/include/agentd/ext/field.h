@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ext/field.h - "agentd.field/1": one field of the payload by its JSON path, for the rare and the new.
  *
- * Key ids are interned in create(): key("usage.current_context_window"), then get() in the call.
+ * Key ids are interned in create(): key("usage.current_context_window"), then get() in the call. In a
+ * call of a tool (TOOL_INVOKE) the payload is the tool's input: key("path"). A number in a path is the
+ * place in an array: key("edits.0.old").
  */
 #ifndef AGENTD_EXT_FIELD_H
 #define AGENTD_EXT_FIELD_H

@@ -15,8 +15,8 @@ extern "C" {
 
 typedef struct agentd_json {
   uint32_t size, reserved0;
-  /* One JSON object, envelope and payload; lives until the token ends. AGENTD_E_UNSUPPORTED for scopes
-   * and control calls. [any] */
+  /* One JSON object, envelope and payload; in a call of a tool (TOOL_INVOKE) the tool's input alone.
+   * Lives until the token ends. AGENTD_E_UNSUPPORTED for scopes and control calls. [any] */
   agentd_status(AGENTD_CALL* payload)(const struct agentd_json*, agentd_token, agentd_str* out) AGENTD_NOEXCEPT;
 } agentd_json;
 
