@@ -215,7 +215,14 @@ Result<void> SessionImpl::try_commit() {
   pending_blobs_.clear();
   receipts_.clear();
   fresh_answer_.reset();
-  return apply(*stored);
+  auto applied = apply(*stored);
+  for (const auto& [text, source] : std::exchange(pending_messages_, {})) {
+    RunEvent told{RunEvent::Type::kUserMessage};
+    told.text = text;
+    told.detail = source;
+    tell(told);
+  }
+  return applied;
 }
 
 // Told once; the log file has every time.
@@ -406,10 +413,7 @@ void SessionImpl::add_user_message(const std::string& text, std::string_view sou
   Message message{Role::kUser, 0, media};
   if (!text.empty() || media.empty()) message.blocks.push_back(Block::of_text(text));
   add(write_message({std::move(message), StopReason::kEndTurn, std::string(source), {}}));
-  RunEvent told{RunEvent::Type::kUserMessage};
-  told.text = text;
-  told.detail = source;
-  tell(told);
+  pending_messages_.emplace_back(text, source);
 }
 
 void SessionImpl::begin_run(const CancelToken& cancel) {
@@ -698,6 +702,7 @@ RunError SessionImpl::fail_run(RunError error) {
     fresh_answer_.reset();
     pending_.clear();
     pending_blobs_.clear();
+    pending_messages_.clear();
     fire_error("store", error.message, "store", false);
   } else if (auto done = finish_run(outcome, error.message); !done) {
     parts_.log.write(LogLevel::kError, "agent", done.error().message);

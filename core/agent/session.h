@@ -262,6 +262,7 @@ class SessionImpl final : public Session {
   CancelToken cancel_;
   std::vector<Record> pending_;
   std::vector<std::string> pending_blobs_;
+  std::vector<std::pair<std::string, std::string>> pending_messages_;  // text, source: told when they are stored
   static constexpr std::size_t kReceiptsMax = 1'000;
   std::vector<HookReceipt> receipts_;          // since the last commit; the newest, while none succeeds
   std::set<std::string> told_problems_;        // of hooks, told once each

@@ -107,6 +107,7 @@ bool has_tool_calls(const Message& message) {
 }
 
 Result<bool, RunError> Turn::take() {
+  if (auto done = session_.commit(); !done) return done.error();
   RunEvent told{RunEvent::Type::kTurnStarted};
   session_.tell(told);
   if (session_.wants(AGENTD_EVENT_TURN_START)) {
@@ -115,7 +116,6 @@ Result<bool, RunError> Turn::take() {
     payload.turn_number = session_.turn_;
     session_.fire(AGENTD_EVENT_TURN_START, &payload);
   }
-  if (auto done = session_.commit(); !done) return done.error();
   if (auto room = make_room(); !room) return room.error();
   if (auto runs = session_.check_stopped(); !runs) return runs.error();
   warn_when_full();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "core/base/bytes.h"
@@ -318,17 +319,24 @@ Result<void> Conversation::keep_row(Rows& rows, const agentd_message& row) const
 }
 
 std::vector<std::pair<std::string, std::string>> Conversation::open_calls() const {
-  std::vector<std::pair<std::string, std::string>> open;
+  std::vector<const agentd_block*> calls;  // in their order; null = it has a result
+  std::unordered_map<std::string_view, std::vector<std::size_t>> open;  // call id -> its places in `calls`
   for (const agentd_message& row : rows_) {
     for (std::uint32_t i = 0; i < row.blocks.count; ++i) {
       const agentd_block& block = blocks_of(row)[i];
-      if (block.kind == AGENTD_BLOCK_TOOL_USE)
-        open.emplace_back(view_of(block.call_id), view_of(block.name));
-      else if (block.kind == AGENTD_BLOCK_TOOL_RESULT)
-        std::erase_if(open, [&](const auto& call) { return call.first == view_of(block.call_id); });
+      if (block.kind == AGENTD_BLOCK_TOOL_USE) {
+        open[view_of(block.call_id)].push_back(calls.size());
+        calls.push_back(&block);
+      } else if (block.kind == AGENTD_BLOCK_TOOL_RESULT) {
+        if (const auto answered = open.extract(view_of(block.call_id)))
+          for (const std::size_t place : answered.mapped()) calls[place] = nullptr;
+      }
     }
   }
-  return open;
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const agentd_block* const call : calls)
+    if (call != nullptr) out.emplace_back(view_of(call->call_id), view_of(call->name));
+  return out;
 }
 
 }  // namespace agentd

@@ -28,8 +28,8 @@ std::string without_chance(const std::string& text) {
 }
 
 std::string without_measures(std::string text) {
-  for (const char* const key : {"duration_ms\":", "time_ms\":", "\"ts\":", "\"time\":", "deadline_ms\":", "_tokens\":",
-                              "\"estimated\":", "\"hidden\":"}) {
+  for (const char* const key : {"duration_ms\":", "duration_ns\":", "time_ms\":", "\"ts\":", "\"time\":",
+                                "deadline_ms\":", "_tokens\":", "\"estimated\":", "\"hidden\":"}) {
     for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
       const std::size_t value = at + std::string_view(key).size();
       text.erase(value, text.find_first_of(",}\n", value) - value);

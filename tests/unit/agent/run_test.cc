@@ -233,6 +233,15 @@ TEST_F(Run, FullDiskIsAStoreError) {
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().kind, RunError::Kind::kStore);
   EXPECT_TRUE(model_.requests.empty());
+  // Nobody hears of a message that is not stored, nor of a turn about it.
+  EXPECT_TRUE(events_.of(RunEvent::Type::kUserMessage).empty());
+  EXPECT_TRUE(events_.of(RunEvent::Type::kTurnStarted).empty());
+  // A control: both are told of one that is.
+  store_.refuses = nullptr;
+  model_.say("done");
+  ASSERT_TRUE(run("go"));
+  EXPECT_EQ(events_.of(RunEvent::Type::kUserMessage).size(), 1u);
+  EXPECT_EQ(events_.of(RunEvent::Type::kTurnStarted).size(), 1u);
 }
 
 // ---- hooks of a run

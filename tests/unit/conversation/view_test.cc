@@ -318,6 +318,22 @@ TEST(Conversation, OpenCallsAreThoseWithoutAResult) {
   EXPECT_EQ(open[0].second, "read_file");
 }
 
+// In logs of before an id was of one call alone.
+TEST(Conversation, AResultAnswersEveryCallOfItsIdBeforeItAndNoneBehindIt) {
+  TestLog log;
+  Message twice = Message::of_text(Role::kAssistant, "");
+  twice.blocks = {Block::tool_use("c1", "bash", "{}"), Block::tool_use("c2", "bash", "{}"),
+                  Block::tool_use("c1", "read_file", "{}")};
+  log.push(write_message({twice, StopReason::kToolUse, {}, {}}));
+  log.push(write_tool_result({"c1", "bash", "ok", "ok", {}, 0, 0}));
+  log.push(write_tool_result({"c2", "bash", "ok", "ok", {}, 0, 0}));
+  EXPECT_TRUE(log.loaded()->open_calls().empty());
+  log.push(write_message({twice, StopReason::kToolUse, {}, {}}));
+  const auto open = log.loaded()->open_calls();
+  ASSERT_EQ(open.size(), 3u);
+  EXPECT_EQ(open[0].first + open[1].first + open[2].first, "c1c2c1");
+}
+
 TEST(Conversation, ProvidersReportIsForgottenWhenTheViewChanges) {
   TestLog log;
   log.user();
