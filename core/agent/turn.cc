@@ -583,12 +583,13 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
     std::erase_if(response.message.blocks,
                   [](const Block& block) { return block.kind == BlockKind::kToolUse; });
   const bool tools = has_tool_calls(response.message);
-  const std::string text = response.message.text();
+  std::string text = response.message.text();
   session_.stop_reason_ = response.stop_reason;
   // The text behind a pause belongs to the same answer.
-  if (session_.pauses_ == 0) session_.final_text_.clear();
-  if (!session_.final_text_.empty() && !text.empty()) session_.final_text_ += "\n\n";
-  session_.final_text_ += text;
+  if (session_.pauses_ == 0 || session_.final_text_.empty())
+    session_.final_text_ = std::move(text);
+  else if (!text.empty())
+    session_.final_text_.append("\n\n").append(text);
   // A summary is asked for with what is not recorded: there is nothing to go on from.
   const bool paused = !tools && response.stop_reason == StopReason::kPause && !session_.run_prompt_;
   session_.pauses_ = paused ? session_.pauses_ + 1 : 0;
@@ -596,7 +597,10 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
   if (response.message.blocks.empty()) response.message.blocks.push_back(Block::of_text({}));
   if (!session_.run_prompt_) {
     assistant_seq_ = session_.next_seq();
-    session_.add(write_message({response.message, response.stop_reason, {}, {}, sent_origin()}));
+    // Moved there and back: an answer may have the memory of a file.
+    MessageRecord record{std::move(response.message), response.stop_reason, {}, {}, sent_origin()};
+    session_.add(write_message(record));
+    response.message = std::move(record.message);
   }
   if (response.usage) {
     session_.count_usage(*response.usage);

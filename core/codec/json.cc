@@ -3,7 +3,6 @@
 
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
-#include <rapidjson/memorystream.h>
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/writer.h>
 
@@ -64,7 +63,8 @@ std::string without_lone_surrogates(std::string_view text, JsonDocument::Halves 
 }
 
 // Halves that are kept are bytes that a check of the encoding refuses.
-constexpr unsigned kUnchecked = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
+constexpr unsigned kUnchecked =
+    rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
 constexpr unsigned kFlags = kUnchecked | rapidjson::kParseValidateEncodingFlag;
 constexpr int kDepthMax = 1000;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -74,15 +74,13 @@ bool names_surrogate(std::string_view text) {
   return text.find("\\ud") != std::string_view::npos || text.find("\\uD") != std::string_view::npos;
 }
 
-using TextStream = rapidjson::MemoryStream;
+// Texts are unescaped in place: a long one is held once, and not by a stack and a pool beside it.
+using TextStream = rapidjson::InsituStringStream;
 
-// RapidJSON makes any number at all of a zero with a large exponent: "0e99". `read` is how far it is.
-double mend_zero(double value, std::string_view text, std::size_t read) {
-  constexpr std::string_view kOfNumber = "0123456789+-.eE";
-  const std::size_t last = text.substr(0, read + 1).find_last_of(kOfNumber);
-  if (last == std::string_view::npos) return value;
-  std::string_view number = text.substr(0, last + 1);
-  number.remove_prefix(number.find_last_not_of(kOfNumber) + 1);
+// RapidJSON makes any number at all of a zero with a large exponent: "0e99". `number` begins with it: while it is
+// read, the stream stands in front of it.
+double mend_zero(double value, std::string_view number) {
+  number = number.substr(0, number.find_first_not_of("0123456789+-.eE"));
   if (number.substr(0, number.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos)
     return value;
   return number.starts_with('-') ? -0.0 : 0.0;
@@ -91,7 +89,7 @@ double mend_zero(double value, std::string_view text, std::size_t read) {
 // Builds the document up to a depth that can be walked again by recursion.
 class DepthGuard {
  public:
-  DepthGuard(rapidjson::Document& to, std::string_view text, const TextStream& stream)
+  DepthGuard(rapidjson::Document& to, std::string_view text, TextStream& stream)
       : to_(to), text_(text), stream_(stream) {}
   bool Null() { return to_.Null(); }
   bool Bool(bool value) { return to_.Bool(value); }
@@ -99,7 +97,7 @@ class DepthGuard {
   bool Uint(unsigned value) { return to_.Uint(value); }
   bool Int64(std::int64_t value) { return to_.Int64(value); }
   bool Uint64(std::uint64_t value) { return to_.Uint64(value); }
-  bool Double(double value) { return to_.Double(mend_zero(value, text_, stream_.Tell())); }
+  bool Double(double value) { return to_.Double(mend_zero(value, text_.substr(stream_.Tell()))); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool copy) {
     return to_.RawNumber(text, size, copy);
   }
@@ -113,13 +111,14 @@ class DepthGuard {
  private:
   rapidjson::Document& to_;
   const std::string_view text_;
-  const TextStream& stream_;
+  TextStream& stream_;
   int depth_ = 0;
 };
 
+// The document borrows from `text`, which it changes.
 template <unsigned kFlagsOfParse = kFlags>
-rapidjson::ParseResult read_into(rapidjson::Document& document, std::string_view text) {
-  TextStream bytes(text.data(), text.size());
+rapidjson::ParseResult read_into(rapidjson::Document& document, std::string& text) {
+  TextStream bytes(text.data());
   rapidjson::Reader reader;
   rapidjson::ParseResult result;
   auto generate = [&](rapidjson::Document& to) {
@@ -143,6 +142,7 @@ std::string mistake(const rapidjson::ParseResult& result) {
 }  // namespace
 
 struct JsonDocument::State {
+  std::string text;
   rapidjson::Document document;
 };
 
@@ -210,11 +210,11 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, Halves halves) {
     return Error{Code::kInvalid, "bad JSON at byte 0: it begins with a byte order mark"};
   auto state = std::make_unique<State>();
   const bool unchecked = halves == Halves::kKeep && names_surrogate(text) && is_utf8(text);
+  state->text = unchecked               ? without_lone_surrogates(text, halves)
+                : names_surrogate(text) ? without_lone_surrogates(text, Halves::kReplace)
+                                        : std::string(text);
   const auto result =
-      unchecked ? read_into<kUnchecked>(state->document, without_lone_surrogates(text, halves))
-      : names_surrogate(text)
-          ? read_into(state->document, without_lone_surrogates(text, Halves::kReplace))
-          : read_into(state->document, text);
+      unchecked ? read_into<kUnchecked>(state->document, state->text) : read_into(state->document, state->text);
   if (result.IsError())
     return Error{Code::kInvalid,
                  "bad JSON at byte " + std::to_string(result.Offset()) + ": " + mistake(result)};

@@ -68,12 +68,28 @@ std::optional<std::string> unescaped(std::string_view text, char sign) {
   return out;
 }
 
+// A copy with texts of its own: RapidJSON's would borrow them from the document, which holds them in its text.
+Value copied(const Value& from, rapidjson::Document::AllocatorType& memory) {
+  if (from.IsString()) return Value(from.GetString(), from.GetStringLength(), memory);
+  Value out(from.GetType());
+  if (from.IsArray()) {
+    out.Reserve(from.Size(), memory);
+    for (const Value& each : from.GetArray()) out.PushBack(copied(each, memory), memory);
+  } else if (from.IsObject()) {
+    for (const auto& each : from.GetObject())
+      out.AddMember(copied(each.name, memory), copied(each.value, memory), memory);
+  } else {
+    out.CopyFrom(from, memory);
+  }
+  return out;
+}
+
 class Reader {
  public:
   Reader() : made_(std::make_unique<SchemaNodes>()) {}
 
   Result<std::unique_ptr<const SchemaNodes>> read(const Value& schema) {
-    made_->document.CopyFrom(schema, made_->document.GetAllocator());
+    static_cast<Value&>(made_->document) = copied(schema, made_->document.GetAllocator());
     for (const char* const key : {"$id", "id"})
       if (const Value* const id = schema.IsObject() ? member(made_->document, key) : nullptr;
           id != nullptr && id->IsString())

@@ -190,19 +190,21 @@ Result<ModelResponse> AnthropicAnswer::finish() {
   response.usage = usage_;
   const bool complete = finished_by_itself(response.stop_reason);
   bool calls = false, dropped = false;
+  for (const Part& part : parts_)
+    if (complete && part.known && part.open && part.block.kind == BlockKind::kToolUse)
+      return broken("the answer ended inside a tool call");
   for (Part& part : parts_) {
     if (!part.known) continue;
     if (part.block.kind == BlockKind::kToolUse) {
       dropped = dropped || !complete;
       if (!complete) continue;
-      if (part.open) return broken("the answer ended inside a tool call");
       if (part.block.json.empty()) part.block.json = "{}";
       calls = true;
     }
     add(part, part.pieces.end());
     // Models write blank texts before calls, and refuse to read them.
     if (part.type == "text" && is_blank(part.block.text)) continue;
-    response.message.blocks.push_back(part.block);
+    response.message.blocks.push_back(std::move(part.block));
   }
   if (response.stop_reason == StopReason::kInterrupted)
     response.note = "the provider ended the answer for a reason that agentd does not know, '" +

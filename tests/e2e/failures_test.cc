@@ -275,6 +275,39 @@ TEST_F(ProviderFailures, AnAnswerThatCameWhileTheProgramWasStoppedIsRead) {
   EXPECT_EQ(ran.out, "Good day.\n");
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take memory of their own
+// A text goes from the stream to the message, the record, the store and the view: four of them hold it at once, and
+// there is room for half of one more.
+TEST_F(ProviderFailures, ALongAnswerTakesAFewTimesItsOwnMemory) {
+  constexpr std::size_t kPieces = 24 * 1024, kPiece = 1024;
+  std::string line(kPiece - 1, 'x');
+  line += '\n';
+  std::vector<std::string> pieces;
+  for (std::size_t i = 0; i < kPieces; ++i) pieces.push_back(line);
+  const std::string whole = AnthropicWire().start().text(pieces).finish("end_turn").bytes();
+  const std::string small = AnthropicWire().start().text({"x"}).finish("end_turn").bytes();
+  LoopbackServer server(std::deque<Reply>{Reply::stream(small), Reply::stream(whole)});
+  // A hook at the end tells the most that was resident.
+  const std::string told = program_.directory().file("told");
+  ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
+  ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/memory",
+                                    "#!/bin/sh\n[ \"$1\" = hook ] && echo session_end && exit\n"
+                                    "sed -n 's/^VmHWM:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/$PPID/status > " +
+                                        told + "\n",
+                                    0755));
+  const auto memory = [&]() -> std::size_t {
+    const Finished ran = run(server, {"run", "hello"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return std::strtoull(read_file(told, 100).value_or("0").c_str(), nullptr, 10) * 1024;
+  };
+  const std::size_t floor = memory();
+  const std::size_t most = memory();
+  EXPECT_GT(floor, 1u << 20);
+  EXPECT_GT(most, floor + kPieces * kPiece);
+  EXPECT_LT(most, floor + kPieces * kPiece * 9 / 2);
+}
+#endif
+
 TEST_F(ProviderFailures, ARefusedKeyExitsFiveAndLosesNothing) {
   LoopbackServer server(std::deque<Reply>{
       Reply::http(401, {{"content-type", "application/json"}},
