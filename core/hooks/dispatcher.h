@@ -66,6 +66,7 @@ struct Subscription {
   std::string together{};
   // How long a call of it may take, instead of the event's time; at the end of a session never longer. Null = the
   // event's.
+  bool keeps_text = false;   // no answer of it rewrites the event's text
   std::optional<Milliseconds> timeout;
   agentd_fn fn = nullptr;
   void* self = nullptr;
@@ -198,7 +199,8 @@ class Snapshot {
   bool wants_messages(std::uint32_t event) const { return (messages_mask_ & event_bit(event)) != 0; }
   // True when a subscriber of the event has a time of its own.
   bool has_timeout(std::uint32_t event) const { return (timeout_mask_ & event_bit(event)) != 0; }
-  // True when nobody may see the event's text before its hooks have: one of them redacts, or fails closed.
+  // True when nobody may see the event's text before its hooks have: one of them may rewrite it, or withholds it by
+  // failing.
   bool redacts(std::uint32_t event) const { return (redacted_mask_ & event_bit(event)) != 0; }
   std::span<const Entry> entries(std::uint32_t event) const {
     return {entries_.data() + first_[event], entries_.data() + first_[event + 1]};

@@ -95,6 +95,9 @@ struct Verdict {
   std::vector<std::string> warnings;  // unknown keys, illegal answers, non-blocking errors
 };
 
+// False when no answer of the hook, in its dialect or by its `do`, replaces the event's text.
+bool may_rewrite(const HookDefinition& hook);
+
 // Never fails itself: whatever came is an answer, a failure or a warning.
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);
 

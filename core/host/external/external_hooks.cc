@@ -175,6 +175,7 @@ Subscription ExternalHook::subscription() {
   out.shadow = definition_.shadow;
   out.together = group_of(definition_);
   if (!definition_.async)
+  out.keeps_text = !may_rewrite(definition_);
     out.timeout = definition_.timeout ? definition_.timeout
                                       : default_time(definition_.dialect, definition_.event);
   out.fn = enter;

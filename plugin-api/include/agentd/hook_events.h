@@ -51,12 +51,13 @@ extern "C" {
       "model, counts, budget; messages by view")                                                   \
   ROW(X, MODEL_DELTA, model_delta, 6, agentd_model_delta, 0, 0,                                    \
       0, 0,                                                                                        \
-      "text of the answer has arrived; several pieces at a time",                                  \
+      "text of the answer has arrived; several pieces at a time; not fired where a hook may "      \
+      "rewrite the answer",                                                                        \
       "batch of text deltas")                                                                      \
   ROW(X, AFTER_MODEL_CALL, after_model_call, 7, agentd_model_response, 0, 0,                       \
       AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(SYSTEM_MESSAGE) |                                      \
           AGENTD_MAY(STOP_RUN), AGENTD_TEXT_RESPONSE,                                              \
-      "the model has answered",                                                                    \
+      "the model has answered; an answer that a hook may rewrite is shown when all have spoken",   \
       "response, usage, stop_reason")                                                              \
   ROW(X, TURN_END, turn_end, 8, agentd_turn, 0, 0,                                                 \
       AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), 0,           \
