@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
@@ -287,6 +288,53 @@ TEST_F(Verdicts, AnswerStreamsBesideHooksThatCannotRewriteIt) {
     for (const JsonDocument& line : json_lines(ran.out)) pieces += line.root()["type"].string_or("") == "text_delta";
     EXPECT_EQ(pieces, may_rewrite ? 1u : 2u) << text << ran.out;
     std::filesystem::remove(program_.home() + "/hooks/" + file);
+  }
+}
+
+// Observers of agentd's own kinds hear of calls that were refused, by whomever, with the outcome; hooks that may
+// answer, other tools' hooks and modules of ABI 1.0 do not.
+TEST_F(Verdicts, ObserversHearOfRefusedCalls) {
+  const std::string heard = program_.directory().file("heard");
+  const std::string keep = "command: |\n  cat >> " + heard + "\n";
+  hook("seen.yaml", "on: tool_call_failed\nobserve: true\n" + keep);
+  hook("aside.yaml", "on: tool_call_failed\nasync: true\n" + keep);
+  hook("gate.yaml", "on: tool_call_failed\n" + keep);
+  hook("foreign.yaml", "on: PostToolUseFailure\ndialect: claude\nasync: true\n" + keep);
+  for (const char* const minor : {"0", "1"})
+    program_.drop_hook(std::string(AGENTD_WATCH_HOOKS) + "/e2e_watch_" + minor + ".so");
+  const std::string audit = program_.directory().file("audit.jsonl");
+  const std::string audited = "hooks: {audit_log: {enabled: true, config: {path: " + audit + ", bodies: true}}}\n";
+  const std::set<std::string> observers{"seen", "aside", "e2e_watch_1", "audit_log"};
+  std::set<std::string> all = observers;
+  all.insert({"gate", "foreign", "e2e_watch_0"});
+  struct Case {
+    std::string permissions, why;  // no reason: the tool runs and fails
+  };
+  for (const auto& [permissions, why] : {Case{"deny: [bash]", "the permission rules do not allow bash"},
+                                         Case{"mode: ask", "not permitted: "},
+                                         Case{"mode: allow", "blocked by the hook say_no: not today"},
+                                         Case{"mode: allow", ""}}) {
+    std::filesystem::remove(heard);
+    std::filesystem::remove(audit);
+    program_.config(audited + "permissions: {" + permissions + "}\n");
+    if (has(why, "say_no")) hook("say_no.yaml", "on: before_tool_call\ndo: {action: block, reason: not today}\n");
+    const Finished ran = program_.run(
+        {"run", "go", "--json", "--script",
+         program_.script("- calls: [{name: bash, input: {command: exit 3}}]\n- text: done\n")});
+    std::filesystem::remove(program_.home() + "/hooks/say_no.yaml");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    std::set<std::string> asked;
+    for (const JsonDocument& line : json_lines(ran.out))
+      if (line.root()["type"].string_or("") == "hook_answer" &&
+          line.root()["event"].string_or("") == "tool_call_failed")
+        asked.emplace(line.root()["name"].string_or(""));
+    EXPECT_EQ(asked, why.empty() ? all : observers) << why << ran.out << ran.err;
+    for (const std::string& path : {heard, audit}) {
+      const auto told = read_file(path, 1 << 20);
+      ASSERT_TRUE(told) << path << why << ran.err;
+      EXPECT_EQ(has(*told, "\"denied\":true"), !why.empty()) << *told;
+      EXPECT_TRUE(has(*told, why)) << *told;
+    }
   }
 }
 

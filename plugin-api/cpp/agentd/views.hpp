@@ -395,6 +395,7 @@ AGENTD_VIEW_TEXT(origin)
 AGENTD_VIEW_TEXT(suggestions_json)
 AGENTD_VIEW_VALUE(tool)
 AGENTD_VIEW_RECORD(result, tool_result_view)
+AGENTD_VIEW_BIT(is_denied, flags, AGENTD_TOOL_CALL_DENIED)
 }
 ;
 
