@@ -145,9 +145,6 @@ constexpr EventMember kUserMessage[] = {
 constexpr EventMember kTextDelta[] = {
     {"text", "string", true, "the next piece", write_text},
 };
-constexpr EventMember kMessageReplaced[] = {
-    {"text", "string", true, "the answer as it counts", write_text},
-};
 constexpr EventMember kAnswerAgain[] = {
     {"text", "string", true, "the reason", write_text},
 };
@@ -241,8 +238,6 @@ constexpr EventShape kShapes[] = {
     {Type::kTurnStarted, "turn_started", "A request to the model begins.", {}},
     {Type::kTextDelta, "text_delta", "A piece of the answer.", kTextDelta},
     {Type::kThinkingDelta, "thinking_delta", "A piece of the model's thinking.", kTextDelta},
-    {Type::kMessageReplaced, "message_replaced", "A hook rewrote the answer after it was shown: this is it.",
-     kMessageReplaced},
     {Type::kAnswerAgain, "answer_again",
      "The answer broke off and is asked for again: the `text_delta` and `thinking_delta` of this turn so far are void.",
      kAnswerAgain},

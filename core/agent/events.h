@@ -25,7 +25,6 @@ struct RunEvent {
     kTurnStarted,        // turn
     kTextDelta,          // text
     kThinkingDelta,      // text
-    kMessageReplaced,    // text: a hook rewrote the answer after it was shown
     kAnswerAgain,        // text = why: it broke off, what was shown of it is void, and it is asked for again
     kToolCall,           // call_id, name, text = input: canonical JSON (tool_input.h)
     kToolResult,         // call_id, name, text = what the model reads, ok, duration_us, detail = status

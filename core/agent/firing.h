@@ -26,7 +26,7 @@ struct Fired {
   Result<std::string> (*admit)(void* context, std::string_view text) = nullptr;
   void* context = nullptr;
   std::uint32_t attempt = 1;
-  std::uint16_t only = 0;  // AGENTD_HOOK_ flags; 0 = all hooks
+  std::uint16_t only = 0;  // as that of Dispatch; 0 = all hooks
   std::string_view except{};  // as that of Dispatch
 };
 

@@ -392,7 +392,7 @@ class Turn {
   ToolResultRecord run_tool(const Prepared& prepared);
   // ---- subagent.cc
   Result<ToolOutcome> run_subagent(const ToolCall& call);
-  void after_tool(const Prepared& prepared, ToolResultRecord& result, std::uint64_t duration_ns);
+  void after_tool(const Prepared& prepared, ToolResultRecord& result, std::uint64_t duration_ns, bool denied);
 
   // Of the answer to the request that was sent last.
   Origin sent_origin() const;

@@ -327,7 +327,8 @@ ToolResultRecord Turn::run_tool(const Prepared& prepared) {
   return out;
 }
 
-void Turn::after_tool(const Prepared& prepared, ToolResultRecord& result, std::uint64_t duration_ns) {
+// `denied`: the tool did not run, and observers alone hear of it.
+void Turn::after_tool(const Prepared& prepared, ToolResultRecord& result, std::uint64_t duration_ns, bool denied) {
   const bool ok = result.status == "ok";
   const std::uint32_t event = ok ? AGENTD_EVENT_AFTER_TOOL_CALL : AGENTD_EVENT_TOOL_CALL_FAILED;
   if (!session_.wants(event)) return;
@@ -340,8 +341,10 @@ void Turn::after_tool(const Prepared& prepared, ToolResultRecord& result, std::u
   payload.result.full_len = result.full_bytes;
   payload.result.duration_ns = duration_ns;
   payload.record.result = &payload.result;
+  if (denied) payload.record.flags |= AGENTD_TOOL_CALL_DENIED;
   Fired fired;
   fired.event = event;
+  if (denied) fired.only = kHearsDenials;
   fired.payload = &payload.record;
   fired.rewrite = rewrite_output;
   fired.context = &payload;
@@ -379,10 +382,11 @@ Result<void, RunError> Turn::run_call(const Block& use, const Result<ToolInput>&
     result = run_tool(prepared);
     duration_ns = parts_.clock.monotonic_ns() - started;
     result.duration_ms = static_cast<std::int64_t>(duration_ns / 1'000'000);
-    after_tool(prepared, result, duration_ns);
+    after_tool(prepared, result, duration_ns, false);
   } else {
     result.status = prepared.status;
     result.text = prepared.denied;
+    if (result.status == "denied") after_tool(prepared, result, 0, true);
   }
   session_.add(write_tool_result(result));
   RunEvent told{RunEvent::Type::kToolResult};

@@ -41,7 +41,7 @@ class StreamSink final : public ModelSink {
  public:
   using Tell = std::function<void(RunEvent)>;
   using Delta = std::function<void(std::string_view)>;
-  // `withhold`: a hook redacts answers, so nothing is shown before it has spoken.
+  // `withhold`: a hook may rewrite the answer, so nothing is shown before it has spoken.
   StreamSink(Tell tell, Delta delta, bool withhold)
       : tell_(std::move(tell)), delta_(std::move(delta)), withhold_(withhold) {}
 
@@ -550,8 +550,8 @@ Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::u
     session_.record_effect(AGENTD_EVENT_AFTER_MODEL_CALL, outcome->rewrites.back().by, "rewrite",
                            original, payload.text, {});
   }
-  if (rewritten || (withheld && !payload.text.empty())) {
-    RunEvent told{withheld ? RunEvent::Type::kTextDelta : RunEvent::Type::kMessageReplaced};
+  if (withheld && !payload.text.empty()) {
+    RunEvent told{RunEvent::Type::kTextDelta};
     told.text = payload.text;
     session_.tell(told);
   }
@@ -570,7 +570,7 @@ RunError Turn::provider_failed(const ModelError& error) {
     partial.flags |= AGENTD_MESSAGE_INTERRUPTED;
     std::erase_if(partial.blocks, [](const Block& block) { return block.kind != BlockKind::kText; });
     if (redacts_answers(*session_.snapshot_))
-      partial.blocks = {Block::of_text("[withheld: the answer broke off before the hooks that redact it saw it]")};
+      partial.blocks = {Block::of_text("[withheld: the answer broke off before its hooks saw it]")};
     session_.add(write_message({partial, StopReason::kInterrupted, {}, {}, sent_origin()}));
   }
   session_.notify_error(name_of(error.kind), error.message, "model", error.retryable);

@@ -575,10 +575,12 @@ CommandSpec hooks_import_spec() {
           "FILE",
           "carry hooks over from another tool's settings",
           "Writes them as agentd's own YAML, says what could not be carried over, and records their "
-          "trust. To use such\na file in place instead, name it in hooks.adapt.",
+          "trust. Settings of a\nproject become hooks of that project. To use such a file in place instead, name it in "
+          "hooks.adapt.",
           {{"dialect", 'd', "NAME", "whose settings they are; without it the file tells",
             "claude|gemini|docker"},
-           {"output", 'o', "FILE", "where to write (default: hooks/DIALECT.yaml in the home directory)"},
+           {"output", 'o', "FILE",
+            "where to write (default: hooks/DIALECT.yaml in ~/.agent, or in the project's .agent)"},
            {"force", 0, {}, "replace the file that is there"},
            {"dry-run", 'n', {}, "print the YAML, and write nothing"},
            kJson,

@@ -38,16 +38,6 @@ bool is_within(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
 }
 
-// A path inside the project belongs to the project, also when a link or the user's configuration leads
-// there; the home directory belongs to the user.
-Precedence precedence_of(const std::string& path, const Project& project, const std::string& home) {
-  if (!path.starts_with('/')) return Precedence::kUser;  // a relative path is reported as an error
-  const std::string real = real_path(path), root = real_path(project.root), own = real_path(home);
-  const bool inside = is_within(real, root) && !is_within(real, own);
-  const bool around = is_within(own, root);  // the project is around the home directory
-  return inside && !around ? Precedence::kProject : Precedence::kUser;
-}
-
 PluginConfig plugin_config(const Config& config, const std::string& name) {
   const std::string key = "hooks." + name + ".";
   PluginConfig out;
@@ -94,6 +84,14 @@ HookLimitTable hook_limits(const Config& config) {
   out[""] = usual;
   for (const std::string& name : config.hook_names()) out[name] = limits_at(config, "hooks." + name + ".", usual);
   return out;
+}
+
+Precedence precedence_of(const std::string& path, const Project& project, const std::string& home) {
+  if (!path.starts_with('/')) return Precedence::kUser;  // a relative path is reported as an error
+  const std::string real = real_path(path), root = real_path(project.root), own = real_path(home);
+  const bool inside = is_within(real, root) && !is_within(real, own);
+  const bool around = is_within(own, root);  // the project is around the home directory
+  return inside && !around ? Precedence::kProject : Precedence::kUser;
 }
 
 bool is_same_directory(const std::string& a, const std::string& b) {

@@ -43,6 +43,10 @@ HookSetup hook_setup(const App& app, const Config& config, const std::string& ho
 std::vector<std::string> kept_paths(const App& app, const Config& config, const std::string& home,
                                     const Project& project);
 
+// kProject when the path is inside the project, also by a link or the user's configuration; the home directory, and a
+// project around it, are the user's.
+Precedence precedence_of(const std::string& path, const Project& project, const std::string& home);
+
 // True also where the two paths lead to one directory.
 bool is_same_directory(const std::string& a, const std::string& b);
 

@@ -149,7 +149,6 @@ bool TerminalRenderer::is_shown(const RunEvent& event) {
     case RunEvent::Type::kUserMessage:
     case RunEvent::Type::kTextDelta:
     case RunEvent::Type::kThinkingDelta:
-    case RunEvent::Type::kMessageReplaced:
     case RunEvent::Type::kAnswerAgain:
     case RunEvent::Type::kTurnEnded:
     case RunEvent::Type::kError:
@@ -184,10 +183,6 @@ void TerminalRenderer::on_event(const RunEvent& event) {
       progress_.wait_for("waiting for the model");
       break;
     case RunEvent::Type::kTextDelta:
-      text(event);
-      break;
-    case RunEvent::Type::kMessageReplaced:
-      note(kYellow, "note: a hook rewrote the answer:");
       text(event);
       break;
     case RunEvent::Type::kAnswerAgain:

@@ -40,6 +40,11 @@ bool withholds(const Subscription& subscription) {
   return !event->blocking || (subscription.flags & AGENTD_HOOK_REDACTS) != 0;
 }
 
+bool may_rewrite(const Subscription& subscription) {
+  const EventTraits* const event = find_event(subscription.event);
+  return event != nullptr && event->text_target != 0 && !observes(subscription) && !subscription.keeps_text;
+}
+
 }  // namespace
 
 // SERIAL and PER_CONVERSATION hooks: a queue with a deadline in front of the function.
@@ -124,7 +129,7 @@ void Snapshot::add_entry(std::uint32_t index) {
   mask_ |= event_bit(from.event);
   if ((from.wants & AGENTD_WANTS_MESSAGES) != 0) messages_mask_ |= event_bit(from.event);
   if (from.timeout) timeout_mask_ |= event_bit(from.event);
-  if (!from.shadow && (withholds(from) || (from.flags & AGENTD_HOOK_REDACTS) != 0))
+  if (!from.shadow && (withholds(from) || may_rewrite(from)))
     redacted_mask_ |= event_bit(from.event);
 }
 

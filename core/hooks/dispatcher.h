@@ -48,10 +48,14 @@ enum class FailurePolicy : std::uint8_t { kOpen, kClosed };
 // threads: its hooks are skipped, and those that fail closed fail.
 inline constexpr std::uint32_t kHookInUse = 0, kHookEnded = 1, kHookStuck = 2;
 
+// A row flag of the host's own, beside AGENTD_HOOK_: an observer that is told of refused calls at tool_call_failed. A
+// module that targets ABI 1.0 is not: 1.0 would not have told it.
+inline constexpr std::uint16_t kHearsDenials = 0x8000;
+
 // One subscription, as it is handed to publish().
 struct Subscription {
   std::uint32_t event = 0;
-  std::uint16_t flags = 0;  // AGENTD_HOOK_
+  std::uint16_t flags = 0;  // AGENTD_HOOK_, kHearsDenials
   std::int16_t priority = 0;
   std::uint64_t wants = 0;  // AGENTD_WANTS_
   Precedence precedence = Precedence::kUser;
@@ -62,6 +66,7 @@ struct Subscription {
   std::string bytes_digest;  // hex; empty = unknown
   bool waits = false;        // it spends its time outside of this process: a program, a server
   bool shadow = false;       // its verdict is traced and not used
+  bool keeps_text = false;   // no answer of it rewrites the event's text
   // The tool that it was written for asks it together with the others of this name. Only for hooks that wait.
   std::string together{};
   // How long a call of it may take, instead of the event's time; at the end of a session never longer. Null = the
@@ -129,7 +134,7 @@ struct Dispatch {
   void* context = nullptr;
   // Where observers that run at the same time get their slots; null = they run one after another.
   SlotSource* slots = nullptr;
-  // AGENTD_HOOK_ flags: hooks without one of them are not asked; 0 = all are.
+  // Subscription::flags: hooks without one of them are not asked; 0 = all are.
   std::uint16_t only = 0;
   // A hook of a group that is not asked: what it is about are its own words. Empty = all are.
   std::string_view except{};
@@ -203,7 +208,8 @@ class Snapshot {
   bool wants_messages(std::uint32_t event) const { return (messages_mask_ & event_bit(event)) != 0; }
   // True when a subscriber of the event has a time of its own.
   bool has_timeout(std::uint32_t event) const { return (timeout_mask_ & event_bit(event)) != 0; }
-  // True when nobody may see the event's text before its hooks have: one of them redacts, or fails closed.
+  // True when nobody may see the event's text before its hooks have: one of them may rewrite it, or withholds it by
+  // failing.
   bool redacts(std::uint32_t event) const { return (redacted_mask_ & event_bit(event)) != 0; }
   std::span<const Entry> entries(std::uint32_t event) const {
     return {entries_.data() + first_[event], entries_.data() + first_[event + 1]};

@@ -495,6 +495,7 @@ constexpr std::uint64_t kBefore =
     events({AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_PERMISSION_REQUEST});
 constexpr std::uint64_t kNotAsking = events(
     {AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_EVENT_TOOL_CALL_FAILED});
+constexpr std::uint64_t kNotFailed = kBefore | events({AGENTD_EVENT_AFTER_TOOL_CALL});
 constexpr PayloadField kToolFields[] = {
     text("name", AT(name), "the tool", R"("bash")"),
     text("call_id", AT(call_id), "the model's id of the call", R"("toolu_01")"),
@@ -520,6 +521,8 @@ constexpr PayloadField kFields[] = {
     except(kBefore, optional(object("output", AT(result), tool_result::kTable, "what came of it"))),
     except(kBefore, optional(joined(AT(result), tool_result::kTime))),
     except(kBefore, optional(part("tool_output", AT(result), kFlat, "repeats `output`"))),
+    except(kNotFailed, flag("denied", AT(flags), WIDE(flags), AGENTD_TOOL_CALL_DENIED,
+                            "the call was refused and the tool did not run; `output.error` says why", "false")),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace tool_call

@@ -88,7 +88,7 @@ std::vector<Subscription> NativePlugin::subscriptions() const {
   for (const agentd_hook& row : record_.rows) {
     Subscription each;
     each.event = row.event;
-    each.flags = row.flags;
+    each.flags = subscription_flags(manifest_, row.flags);
     each.priority = row.priority;
     each.wants = row.wants;
     each.precedence = precedence_;

@@ -57,6 +57,9 @@ struct PluginConfig {
 // Tells it; `why` is the error of create(), which begins with the hook's name.
 void tell_refusal(const PluginConfig& config, const std::string& name, const Error& why);
 
+// The row's flags, and what its module's target minor adds to them.
+std::uint16_t subscription_flags(const Manifest& manifest, std::uint16_t flags);
+
 // A gate or redactor fails closed unless the config says otherwise; `flags` are those of the row.
 FailurePolicy failure_policy(const Manifest& manifest, std::uint16_t flags,
                              const std::optional<FailurePolicy>& configured);

@@ -9,6 +9,8 @@
 // It only observes and it never fails a run: when a line cannot be written, the log says so once,
 // and once more when writing works again.
 
+#define AGENTD_TARGET_MINOR 1u  // calls that are refused belong into the file
+
 #include <agentd/hook.hpp>
 
 #include <algorithm>

@@ -462,6 +462,45 @@ TEST_F(Hooks, ImportWritesYamlThatRunsAtOnce) {
   EXPECT_TRUE(has(tried.out, "\"tool_name\":\"Bash\"")) << tried.out;
 }
 
+// Elsewhere the scripts that they name by the project's directory are not there.
+TEST_F(Hooks, ImportOfAProjectsSettingsStaysInTheProject) {
+  const std::string file = program_.file(".claude/settings.json", claude_settings(mark()));
+  const std::string written = program_.project() + "/.agent/hooks/claude.yaml";
+  const std::vector<std::string> call{"run", "x", "--no-save", "--allow", "bash", "--script",
+                                      program_.script("- calls: [{name: bash, input: {command: ls}}]\n- text: done\n")};
+  const Finished imported = program_.run({"hooks", "import", file});
+  ASSERT_EQ(imported.code, 0) << imported.err;
+  EXPECT_TRUE(has(imported.out, "wrote 1 hook to " + written)) << imported.out;
+  EXPECT_TRUE(has(imported.out, "They run in " + program_.project() + " from now on")) << imported.out;
+  EXPECT_FALSE(fs::exists(user("claude.yaml")));
+  const Finished list = program_.run({"hooks", "list", "--json"});
+  EXPECT_TRUE(has(list.out, "\"name\":\"project/claude\"") && has(list.out, "\"trust\":\"trusted\"")) << list.out;
+  const Finished here = program_.run(call);
+  EXPECT_EQ(here.code, 0) << here.err;
+  EXPECT_TRUE(marked()) << here.err;
+  fs::remove(mark());
+  // From another directory it is that project's all the same, and it acts there alone.
+  fs::remove(written);
+  const std::string elsewhere = program_.directory().file("elsewhere");
+  fs::create_directories(elsewhere);
+  program_.set_project(elsewhere);
+  EXPECT_EQ(program_.run({"hooks", "import", file}).code, 0);
+  EXPECT_TRUE(fs::exists(written));
+  EXPECT_EQ(program_.run(call).code, 0);
+  EXPECT_FALSE(marked());
+  // The user's own are everybody's, also when the home directory is a git work tree.
+  fs::create_directories(program_.directory().file("home/.git"));
+  program_.set("HOME=" + program_.home());
+  const std::string own = program_.home() + "/.claude/settings.json";
+  fs::create_directories(fs::path(own).parent_path());
+  ASSERT_TRUE(write_file_atomically(own, claude_settings(mark()), 0600));
+  const Finished users = program_.run({"hooks", "import", own});
+  EXPECT_EQ(users.code, 0) << users.err;
+  EXPECT_TRUE(fs::exists(user("claude.yaml"))) << users.out;
+  EXPECT_EQ(program_.run(call).code, 0);
+  EXPECT_TRUE(marked());
+}
+
 TEST_F(Hooks, ImportReplacesNothingUnlessForced) {
   const std::string file = program_.file("settings.json", claude_settings(mark()));
   put(user("claude.yaml"), "# mine\n", 0644);

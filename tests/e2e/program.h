@@ -60,6 +60,7 @@ class Program {
   // The program writes its standard output there; -1 = to a file, as usual.
   void set_output(int fd) { output_ = fd; }
   void set_home(std::string home) { home_ = std::move(home); }
+  void set_project(std::string project) { project_ = std::move(project); }
   // Writes config.yaml of the home.
   void config(const std::string& yaml) const;
   // Writes a script and gives its path.

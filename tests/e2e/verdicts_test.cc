@@ -6,9 +6,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
+#include "tests/support/loopback_server.h"
 
 namespace agentd::testing {
 namespace {
@@ -233,6 +235,112 @@ TEST_F(Verdicts, AnswerIsShownOnlyBehindTheHooksThatGuardIt) {
   EXPECT_TRUE(has(ran.out, "[withheld: the hook redact")) << ran.out;
   EXPECT_FALSE(
       has(program_.run({"conversation", "show", program_.newest(), "--log"}).out, "the secret"));
+}
+
+// A hook of whatever kind that may rewrite the answer is heard before anybody sees it.
+TEST_F(Verdicts, AnswerIsShownOnlyBehindTheHooksThatMayRewriteIt) {
+  LoopbackServer server([](const RecordedRequest&) { return Reply::http(200, {}, R"({"output":"a clean one"})"); });
+  const std::string gemini = "echo '{\"hookSpecificOutput\":{\"llm_response\":{\"text\":\"a clean one\"}}}'";
+  const std::string settings = program_.directory().file("gemini/settings.json");
+  JsonWriter adapted;
+  adapted.begin_object().key("hooks").begin_object().key("AfterModel").begin_array().begin_object();
+  adapted.key("hooks").begin_array().begin_object().member("type", "command").member("command", gemini);
+  adapted.end_object().end_array().end_object().end_array().end_object().end_object();
+  put(settings, std::string(adapted.text()));
+  const std::string answer = "'{\"output\":\"a clean one\"}'";
+  struct Kind {
+    std::string name, text, config;
+    unsigned mode = 0644;
+  };
+  const std::vector<Kind> kinds{
+      {"program", "#!/bin/sh\nif [ $1 = hook ]; then echo after_model_call; else echo " + answer + "; fi\n", "", 0755},
+      {"command.yaml", "on: after_model_call\ncommand: |\n  cat > /dev/null; echo " + answer + "\n", ""},
+      {"action.yaml", "on: after_model_call\ndo: {output: a clean one}\n", ""},
+      {"web.yaml", "on: after_model_call\nurl: " + server.url() + "/hook\n", ""},
+      {"gemini.yaml", "on: AfterModel\ndialect: gemini\ncommand: |\n  " + gemini + "\n", ""},
+      {"notes.txt", "", "hooks: {adapt: [\"gemini:" + settings + "\"]}\n"},
+  };
+  for (const Kind& kind : kinds) {
+    hook(kind.name, kind.text, kind.mode);
+    program_.config(kind.config);
+    for (const char* const form : {"--json", "--allow=bash"}) {
+      const Finished ran = run("- {text: the password is hunter2, thinking: hunter2}\n", {form});
+      EXPECT_EQ(ran.code, 0) << kind.name << ran.err;
+      EXPECT_FALSE(has(ran.out, "hunter2")) << kind.name << ran.out;
+      EXPECT_TRUE(has(ran.out, "a clean one")) << kind.name << ran.out << ran.err;
+    }
+    std::filesystem::remove(program_.home() + "/hooks/" + kind.name);
+  }
+}
+
+// An answer streams where no hook may rewrite it: one piece for every 24 bytes of the scripted provider.
+TEST_F(Verdicts, AnswerStreamsBesideHooksThatCannotRewriteIt) {
+  const std::string command = "command: |\n  cat > /dev/null\n";
+  int number = 0;
+  for (const std::string& text : {std::string("on: agent_stop\n" + command),
+                                  "on: after_model_call\nobserve: true\n" + command,
+                                  "on: after_model_call\nasync: true\n" + command,
+                                  "on: after_model_call\nshadow: true\n" + command,
+                                  std::string("on: after_model_call\ndo: {system_message: seen}\n"),
+                                  "on: after_llm_call\ndialect: docker\n" + command,
+                                  "on: after_model_call\n" + command}) {
+    const std::string file = "look" + std::to_string(++number) + ".yaml";
+    hook(file, text);
+    const bool may_rewrite = text == "on: after_model_call\n" + command;
+    const Finished ran = run("- text: an answer that is longer than one piece of it is\n", {"--json"});
+    EXPECT_EQ(ran.code, 0) << text << ran.err;
+    std::size_t pieces = 0;
+    for (const JsonDocument& line : json_lines(ran.out)) pieces += line.root()["type"].string_or("") == "text_delta";
+    EXPECT_EQ(pieces, may_rewrite ? 1u : 2u) << text << ran.out;
+    std::filesystem::remove(program_.home() + "/hooks/" + file);
+  }
+}
+
+// Observers of agentd's own kinds hear of calls that were refused, by whomever, with the outcome; hooks that may
+// answer, other tools' hooks and modules of ABI 1.0 do not.
+TEST_F(Verdicts, ObserversHearOfRefusedCalls) {
+  const std::string heard = program_.directory().file("heard");
+  const std::string keep = "command: |\n  cat >> " + heard + "\n";
+  hook("seen.yaml", "on: tool_call_failed\nobserve: true\n" + keep);
+  hook("aside.yaml", "on: tool_call_failed\nasync: true\n" + keep);
+  hook("gate.yaml", "on: tool_call_failed\n" + keep);
+  hook("foreign.yaml", "on: PostToolUseFailure\ndialect: claude\nasync: true\n" + keep);
+  for (const char* const minor : {"0", "1"})
+    program_.drop_hook(std::string(AGENTD_WATCH_HOOKS) + "/e2e_watch_" + minor + ".so");
+  const std::string audit = program_.directory().file("audit.jsonl");
+  const std::string audited = "hooks: {audit_log: {enabled: true, config: {path: " + audit + ", bodies: true}}}\n";
+  const std::set<std::string> observers{"seen", "aside", "e2e_watch_1", "audit_log"};
+  std::set<std::string> all = observers;
+  all.insert({"gate", "foreign", "e2e_watch_0"});
+  struct Case {
+    std::string permissions, why;  // no reason: the tool runs and fails
+  };
+  for (const auto& [permissions, why] : {Case{"deny: [bash]", "the permission rules do not allow bash"},
+                                         Case{"mode: ask", "not permitted: "},
+                                         Case{"mode: allow", "blocked by the hook say_no: not today"},
+                                         Case{"mode: allow", ""}}) {
+    std::filesystem::remove(heard);
+    std::filesystem::remove(audit);
+    program_.config(audited + "permissions: {" + permissions + "}\n");
+    if (has(why, "say_no")) hook("say_no.yaml", "on: before_tool_call\ndo: {action: block, reason: not today}\n");
+    const Finished ran = program_.run(
+        {"run", "go", "--json", "--script",
+         program_.script("- calls: [{name: bash, input: {command: exit 3}}]\n- text: done\n")});
+    std::filesystem::remove(program_.home() + "/hooks/say_no.yaml");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    std::set<std::string> asked;
+    for (const JsonDocument& line : json_lines(ran.out))
+      if (line.root()["type"].string_or("") == "hook_answer" &&
+          line.root()["event"].string_or("") == "tool_call_failed")
+        asked.emplace(line.root()["name"].string_or(""));
+    EXPECT_EQ(asked, why.empty() ? all : observers) << why << ran.out << ran.err;
+    for (const std::string& path : {heard, audit}) {
+      const auto told = read_file(path, 1 << 20);
+      ASSERT_TRUE(told) << path << why << ran.err;
+      EXPECT_EQ(has(*told, "\"denied\":true"), !why.empty()) << *told;
+      EXPECT_TRUE(has(*told, why)) << *told;
+    }
+  }
 }
 
 TEST_F(Verdicts, NamesakesAreToldApartOrRefused) {

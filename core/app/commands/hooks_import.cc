@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
@@ -60,6 +62,19 @@ void report_permissions(const std::string& text, std::vector<std::string>& probl
   }
 }
 
+// Whose settings the file has: those of the project that its .claude or .gemini, or the git work tree around it,
+// belongs to; null = the user's own.
+std::optional<Project> project_of(const App& app, const std::string& path, const std::string& home) {
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const bool of_tool = folder.filename() == ".claude" || folder.filename() == ".gemini";
+  if (of_tool) folder = folder.parent_path();
+  if (folder == app.surroundings().environment("HOME").value_or("")) return std::nullopt;
+  Project project = find_project(folder.string());
+  if (!of_tool && ::access((project.root + "/.git").c_str(), F_OK) != 0) return std::nullopt;
+  if (precedence_of(path, project, home) != Precedence::kProject) return std::nullopt;
+  return project;
+}
+
 struct Imported {
   Dialect dialect = Dialect::kClaude;
   DefinitionSet set;
@@ -86,9 +101,9 @@ Result<Imported> import_file(const std::string& path, const std::string& dialect
 
 // What was written is read again: a file that agentd itself would refuse is worth nothing. The hooks as
 // they are called from now on.
-Result<std::vector<HookDefinition>> check(const Imported& imported, const std::string& output) {
+Result<std::vector<HookDefinition>> check(const Imported& imported, const std::string& output, bool projects) {
   const std::string name = std::filesystem::path(output).stem().string();
-  auto read = read_declarative(imported.yaml, output, name, Precedence::kUser);
+  auto read = read_declarative(imported.yaml, output, (projects ? "project/" : "") + name, Precedence::kUser);
   if (!read) return read.error().with_context("what was imported does not read");
   return read;
 }
@@ -140,22 +155,29 @@ Result<void> write(const std::string& output, const std::string& yaml, bool forc
 }  // namespace
 
 int hooks_import_command(App& app, const Arguments& arguments) {
-  const auto here = hooks_here(app, arguments);
+  auto here = hooks_here(app, arguments);
   if (!here) return app.fail(here.error().code, here.error().message);
   const std::string path = absolute(app, arguments.words()[0]);
   auto imported = import_file(path, arguments.value("dialect"));
   if (!imported)
     return app.fail(imported.error().code == Code::kNotFound ? kExitNotFound : kExitUsage,
                     imported.error().message);
-  const std::string standard =
-      here->home + "/hooks/" + std::string(name_of(imported->dialect)) + ".yaml";
+  // In another project $CLAUDE_PROJECT_DIR would name scripts that are not there.
+  const std::optional<Project> project = project_of(app, path, here->home);
+  if (project) {
+    here->project = *project;
+    here->setup = hook_setup(app, here->config, here->home, *project, true);
+  }
+  const std::string standard = (project ? project->root + "/.agent" : here->home) + "/hooks/" +
+                               std::string(name_of(imported->dialect)) + ".yaml";
   const std::string output =
       arguments.has("output") ? absolute(app, arguments.value("output")) : standard;
+  const bool projects = precedence_of(output, here->project, here->home) == Precedence::kProject;
   if (imported->set.hooks.empty()) {
     say_problems(app, *imported);
     return app.fail(kExitFailure, path + " has no hook that could be carried over");
   }
-  const auto hooks = check(*imported, output);
+  const auto hooks = check(*imported, output, projects);
   if (!hooks) return app.fail(kExitFailure, hooks.error().message);
   if (arguments.has("dry-run")) {
     app.out().print(imported->yaml);
@@ -175,9 +197,13 @@ int hooks_import_command(App& app, const Arguments& arguments) {
   for (const HookDefinition& hook : *hooks)
     app.out().print("  " + neutral_line(hook.name + ": " + runs_text(hook), kShownBytes) + "\n");
   say_problems(app, *imported);
-  app.out().print(*used ? "They run from now on; 'agentd hooks list' shows them\n"
-                        : "No hooks directory holds that file: move it to " + here->home +
-                              "/hooks to use it\n");
+  app.out().print(*used && projects
+                      ? "They run in " + neutral_line(here->project.root, kShownBytes) +
+                            " from now on; 'agentd hooks list' shows them there\n"
+                  : *used ? "They run from now on; 'agentd hooks list' shows them\n"
+                          : "No hooks directory holds that file: move it to " +
+                                std::filesystem::path(standard).parent_path().string() +
+                                " to use it\n");
   return kExitOk;
 }
 

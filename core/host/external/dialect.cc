@@ -163,6 +163,17 @@ Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer&
   return verdict;
 }
 
+bool may_rewrite(const HookDefinition& hook) {
+  if (hook.runs == HookRuns::kAction)
+    if (const auto answer = JsonDocument::parse(hook.action_json)) {
+      const Verdict verdict = interpret_canonical(hook.event, {}, answer->root());
+      return std::any_of(verdict.actions.begin(), verdict.actions.end(),
+                         [](const Action& action) { return action.kind == AGENTD_ACT_REPLACE_TEXT; });
+    }
+  const auto rewrites = translator_of(hook.dialect).rewrites;
+  return rewrites == nullptr || rewrites(hook);
+}
+
 void blame(DefinitionSet& set, std::string hook, std::uint32_t event, std::string sentence) {
   const EventTraits* const traits = find_event(event);
   if (traits != nullptr && fails_closed(*traits)) set.mistakes.push_back({std::move(hook), event, sentence});

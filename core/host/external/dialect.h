@@ -97,6 +97,9 @@ struct Verdict {
   std::uint32_t children = 0;         // processes that had to be ended with the program
 };
 
+// False when no answer of the hook, in its dialect or by its `do`, replaces the event's text.
+bool may_rewrite(const HookDefinition& hook);
+
 // Never fails itself: whatever came is an answer, a failure or a warning.
 Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);
 

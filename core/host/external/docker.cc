@@ -431,7 +431,10 @@ const Translator& docker_translator() {
                                       nullptr,
                                       interpret_run,
                                       read_docker_settings,
-                                      [](std::uint32_t) { return std::optional(kDockerTime); }};
+                                      [](std::uint32_t) { return std::optional(kDockerTime); },
+                                      [](const HookDefinition& hook) {
+                                        return docker_event_of(hook).rewrite != DockerRewrite::kNone;
+                                      }};
   return kTranslator;
 }
 

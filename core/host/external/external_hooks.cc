@@ -20,7 +20,9 @@ constexpr std::string_view kKeySpace = "agentd.hooks";
 constexpr std::string_view kOncePrefix = "once/";
 
 std::uint16_t flags_of(const HookDefinition& definition) {
-  if (definition.observes || definition.async) return AGENTD_HOOK_OBSERVES;
+  // Hooks of other tools hear what their tool would have told them.
+  const bool hears = definition.dialect == Dialect::kAgentd;
+  if (definition.observes || definition.async) return AGENTD_HOOK_OBSERVES | (hears ? kHearsDenials : 0);
   return AGENTD_HOOK_GATES;
 }
 
@@ -175,6 +177,7 @@ Subscription ExternalHook::subscription() {
   out.bytes_digest = bytes_.digest;
   out.waits = definition_.runs != HookRuns::kAction;
   out.shadow = definition_.shadow;
+  out.keeps_text = !may_rewrite(definition_);
   out.together = group_of(definition_);
   if (!definition_.async)
     out.timeout = definition_.timeout ? definition_.timeout

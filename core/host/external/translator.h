@@ -40,6 +40,8 @@ struct Translator {
                                          std::string_view prefix) = nullptr;
   // As default_time() of dialect.h; null = agentd's own for all events.
   std::optional<Milliseconds> (*time)(std::uint32_t event) = nullptr;
+  // As may_rewrite() of dialect.h; null = at every event that has a text.
+  bool (*rewrites)(const HookDefinition&) = nullptr;
 };
 
 const Translator& agentd_translator();   // canonical.cc

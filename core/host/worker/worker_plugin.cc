@@ -269,7 +269,7 @@ std::vector<Subscription> WorkerPlugin::subscriptions() const {
   for (const auto& row : rows_) {
     Subscription each;
     each.event = row->info.event;
-    each.flags = row->info.flags;
+    each.flags = subscription_flags(manifest_, row->info.flags);
     each.priority = row->info.priority;
     each.wants = row->info.wants;
     each.precedence = precedence_;

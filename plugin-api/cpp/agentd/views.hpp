@@ -398,6 +398,7 @@ AGENTD_VIEW_VALUE(tool)
 AGENTD_VIEW_RECORD(result, tool_result_view)
 // The call's arguments: input().text("path"), input().integer("limit", 2000).
 [[nodiscard]] json_view input() const noexcept { return json_view(input_json()); }
+AGENTD_VIEW_BIT(is_denied, flags, AGENTD_TOOL_CALL_DENIED)
 }
 ;
 

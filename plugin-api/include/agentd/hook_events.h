@@ -51,12 +51,13 @@ extern "C" {
       "model, counts, budget; messages by view")                                                   \
   ROW(X, MODEL_DELTA, model_delta, 6, agentd_model_delta, 0, 0,                                    \
       0, 0,                                                                                        \
-      "text of the answer has arrived; several pieces at a time",                                  \
+      "text of the answer has arrived; several pieces at a time; not fired where a hook may "      \
+      "rewrite the answer",                                                                        \
       "batch of text deltas")                                                                      \
   ROW(X, AFTER_MODEL_CALL, after_model_call, 7, agentd_model_response, 0, 0,                       \
       AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(SYSTEM_MESSAGE) |                                      \
           AGENTD_MAY(STOP_RUN), AGENTD_TEXT_RESPONSE,                                              \
-      "the model has answered",                                                                    \
+      "the model has answered; an answer that a hook may rewrite is shown when all have spoken",   \
       "response, usage, stop_reason")                                                              \
   ROW(X, TURN_END, turn_end, 8, agentd_turn, 0, 0,                                                 \
       AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), 0,           \
@@ -84,7 +85,8 @@ extern "C" {
   ROW(X, TOOL_CALL_FAILED, tool_call_failed, 12, agentd_tool_call, 0, 0,                           \
       AGENTD_MAY(REPLACE_TEXT) | AGENTD_MAY(INJECT_CONTEXT) |                                      \
           AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(STOP_RUN), AGENTD_TEXT_TOOL_OUTPUT,              \
-      "a tool has failed; otherwise as after_tool_call",                                           \
+      "a tool has failed; otherwise as after_tool_call; observers hear of calls that were "        \
+      "refused, too (denied)",                                                                     \
       "tool, output{content, success, error}, duration")                                           \
   ROW(X, AGENT_STOP, agent_stop, 13, agentd_agent_stop, 0, 1,                                      \
       AGENTD_MAY(CONTINUE) | AGENTD_MAY(COMPACT) | AGENTD_MAY(SUMMARY) |                           \
@@ -360,10 +362,14 @@ typedef struct agentd_tool_result {
   uint64_t duration_ns;
 } agentd_tool_result;
 
+/* flags, since 1.1: the call was refused and the tool did not run. tool_call_failed is fired for such a call, too, for
+ * observers alone, and of modules for those that target 1.1. */
+#define AGENTD_TOOL_CALL_DENIED 0x80000000u
+
 /* before_tool_call, permission_request, after_tool_call, tool_call_failed, TOOL_INVOKE. */
 typedef struct agentd_tool_call {
   uint32_t size;
-  uint32_t flags;
+  uint32_t flags; /* AGENTD_TOOL_ of ext/tools.h, AGENTD_TOOL_CALL_                 */
   agentd_str name, call_id;
   agentd_str input_json;       /* one JSON object                                    */
   agentd_str origin;           /* plugin id, "mcp:server", "core"                    */

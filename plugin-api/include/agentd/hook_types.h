@@ -49,7 +49,7 @@
 extern "C" {
 #endif
 
-/* What these headers describe: major << 16 | minor. Minor 1 adds AGENTD_ACT_STOP_RUN. */
+/* What these headers describe: major << 16 | minor. Minor 1 adds AGENTD_ACT_STOP_RUN and AGENTD_TOOL_CALL_DENIED. */
 #define AGENTD_ABI_MAJOR 1u
 #define AGENTD_ABI_MINOR 1u
 #define AGENTD_ABI_NEWEST ((AGENTD_ABI_MAJOR << 16) | AGENTD_ABI_MINOR)

@@ -355,7 +355,7 @@ TEST_F(Dispatching, HookThatFailsClosedWithholdsWhatItCouldHaveRewritten) {
       hook.what.on_failure = observer ? FailurePolicy::kClosed : FailurePolicy::kOpen;
       hook.what.flags = observer ? AGENTD_HOOK_OBSERVES : AGENTD_HOOK_GATES;
       publish();
-      EXPECT_FALSE(dispatcher_.pin()->redacts(event));
+      EXPECT_EQ(dispatcher_.pin()->redacts(event), !observer);  // an open one may rewrite it
       text_ = "secret";
       fire(event);
       EXPECT_EQ(text_, "secret") << event;
