@@ -2,9 +2,9 @@
 #pragma once
 // hook_budget.h - how many tokens one plugin may spend by its model calls: in one call of it, and in one run.
 //
-// The tokens that a request will send are set aside before it is sent, those that it took count afterwards, so
-// threads of the plugin that ask at the same time share one budget. A request that is let through may pass the limit by its
-// own answer.
+// The tokens that a request will send are set aside before it is sent, those that it took count afterwards,
+// so threads of the plugin that ask at the same time share one budget. A request that is let through may
+// pass the limit by its own answer.
 //
 // Threading: thread-safe; a Hold belongs to one thread.
 

@@ -16,7 +16,7 @@ struct Mute : std::exception {
 TEST(ThrownBy, SaysInWordsWhatWasThrown) {
   EXPECT_EQ(thrown_by([] {}), "");
   EXPECT_EQ(thrown_by([] { throw std::bad_alloc(); }), "out of memory");
-  EXPECT_EQ(thrown_by([] { throw std::runtime_error("no luck at all, as it happens"); }), "no luck at all, as it happens");
+  EXPECT_EQ(thrown_by([] { throw std::runtime_error("a text of its own"); }), "a text of its own");
   EXPECT_EQ(thrown_by([] { throw Mute(); }), "an exception");
   EXPECT_EQ(thrown_by([] { throw 7; }), "an exception");
 }
