@@ -4,15 +4,22 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/shell_word.h"
+#include "core/host/quarantine.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::uint64_t kScriptBytesMax = 64u << 20;
+constexpr std::size_t kProbesMax = 8;       // at the same time
+constexpr std::size_t kUnknownKeysTold = 3;  // by name, of one file
 
 std::string canonical(const std::string& path) {
   std::error_code failed;
@@ -37,6 +44,17 @@ bool matches_any(const std::vector<std::string>& globs, const std::string& name)
 template <typename Values>
 bool contains(const Values& values, const std::string& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// "58 unknown keys are ignored ('color', 'icon', 'label' and others): 'agentd hooks list' names each"
+std::string folded(const std::vector<UnknownKey>& keys) {
+  std::vector<std::string> names;
+  for (const UnknownKey& each : keys)
+    if (const std::string name = "'" + one_line(each.key, 60) + "'"; !contains(names, name)) names.push_back(name);
+  const bool more = names.size() > kUnknownKeysTold;
+  if (more) names.resize(kUnknownKeysTold);
+  return std::to_string(keys.size()) + " unknown keys are ignored (" + join(names, ", ") +
+         (more ? " and others" : "") + "): 'agentd hooks list' names each";
 }
 
 }  // namespace
@@ -224,7 +242,9 @@ void HookHost::load_all() {
     if (plugin->precedence() == Precedence::kSystem) system_.insert(plugin->identity().name);
     remember_native(*plugin, path);
   }
-  for (HookFile& file : natives_.take_others()) load_external(file);
+  std::vector<HookFile> others = natives_.take_others();
+  ask_programs(others);
+  for (HookFile& file : others) load_external(file);
   for (const AdaptedSource& source : options_.adapted) {
     const auto loaded = load_settings(source);
     if (loaded) continue;
@@ -236,12 +256,78 @@ void HookHost::load_all() {
   loading_ = false;
 }
 
-void HookHost::load_external(HookFile& file) {
+bool HookHost::is_enabled(const HookFile& file) const {
   const auto settings = options_.settings.find(file.name);
-  const bool enabled = settings != options_.settings.end() && settings->second.enabled
-                           ? *settings->second.enabled
-                           : file.on_by_default;
-  if (!enabled) {
+  return settings != options_.settings.end() && settings->second.enabled ? *settings->second.enabled
+                                                                         : file.on_by_default;
+}
+
+// What these very bytes answered before.
+std::vector<std::string> HookHost::known_events(const TrustEntry& asked) const {
+  const TrustEntry* const known = trust_ ? trust_->find(asked.path) : nullptr;
+  return known != nullptr && known->digest == asked.digest ? known->events : std::vector<std::string>();
+}
+
+std::string HookHost::set_aside(const TrustEntry& asked) const {
+  return natives_.quarantine() == nullptr ? std::string() : natives_.quarantine()->why_not(asked.digest);
+}
+
+void HookHost::ask_programs(std::span<const HookFile> files) {
+  struct Question {
+    const HookFile* file;
+    std::string bytes, digest;
+    std::optional<Result<LoadedHooks>> answer{};
+  };
+  std::vector<Question> questions;
+  std::set<std::string> names;
+  for (const HookFile& file : files) {
+    if (!is_enabled(file) || owners_.contains(file.name) || !names.insert(file.name).second) continue;
+    if (file.kind != HookKind::kExecutable) continue;
+    auto bytes = read_fd(file.fd.get(), kScriptBytesMax, file.path);
+    const auto asked = bytes ? entry_of(file, hex(sha256(*bytes))) : Result<TrustEntry>(bytes.error());
+    if (!asked || !agree(*asked, file.precedence) || !known_events(*asked).empty() || !set_aside(*asked).empty())
+      continue;
+    questions.push_back({&file, std::move(*bytes), asked->digest});
+  }
+  if (questions.size() < 2) return;
+  const ProbeOptions probe{kControlTime, options_.native.private_copy_directory, options_.project_root};
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next.fetch_add(1); i < questions.size(); i = next.fetch_add(1))
+      questions[i].answer = load_executable(*questions[i].file, questions[i].bytes, {}, probe, clock_, log_);
+  };
+  {
+    std::vector<std::jthread> threads;
+    try {
+      while (threads.size() + 1 < std::min(questions.size(), kProbesMax)) threads.emplace_back(work);
+    } catch (const std::system_error&) {
+      // No more threads now: those that there are, and this one, ask.
+    }
+    work();
+  }
+  for (Question& each : questions) asked_.emplace(each.file->path, Asked{each.digest, std::move(*each.answer)});
+}
+
+// One that hangs would cost its time at each start: its bytes are set aside.
+Result<LoadedHooks> HookHost::load_program(const HookFile& file, const std::string& bytes, const TrustEntry& asked) {
+  if (std::string why_not = set_aside(asked); !why_not.empty()) return Error{Code::kDenied, std::move(why_not)};
+  const ProbeOptions probe{kControlTime, options_.native.private_copy_directory, options_.project_root};
+  auto before = asked_.extract(file.path);
+  auto loaded = !before.empty() && before.mapped().digest == asked.digest
+                    ? std::move(before.mapped().answer)
+                    : load_executable(file, bytes, known_events(asked), probe, clock_, log_);
+  if (loaded || loaded.error().code != Code::kBusy || natives_.quarantine() == nullptr) return loaded;
+  const auto kept = natives_.quarantine()->set_aside(
+      {asked.name, asked.path, asked.digest,
+       "did not answer within " + std::to_string(kControlTime.count() / 1000) + " s when it was asked for its events",
+       clock_.wall_ms()});
+  if (!kept) return loaded;
+  return Error{Code::kDenied, loaded.error().message + "; it is set aside: mend it, or run " +
+                                  shell_command("agentd hooks release", asked.name)};
+}
+
+void HookHost::load_external(HookFile& file) {
+  if (!is_enabled(file)) {
     off_.insert(file.name);  // by the user: not missing
     return;
   }
@@ -278,15 +364,7 @@ Result<void> HookHost::load_file(HookFile& file) {
     return own.error();
   }
   AGENTD_TRY_VOID(agree(asked, file.precedence));
-  std::vector<std::string> events;
-  if (const TrustEntry* const known = trust_ ? trust_->find(asked.path) : nullptr;
-      known != nullptr && known->digest == asked.digest)
-    events = known->events;
-  const ProbeOptions probe{kControlTime, options_.native.private_copy_directory,
-                           options_.project_root};
-  auto loaded = file.kind == HookKind::kDeclarative
-                    ? load_declarative(file, bytes)
-                    : load_executable(file, bytes, events, probe, clock_, log_);
+  auto loaded = file.kind == HookKind::kDeclarative ? load_declarative(file, bytes) : load_program(file, bytes, asked);
   if (!loaded) {
     if (says_guard(file, bytes)) wanted_guards_.emplace(asked.path, file.name);
     return loaded.error();
@@ -314,9 +392,13 @@ Result<void> HookHost::claim(const std::string& name, const std::string& path) {
 Result<void> HookHost::load_settings(const AdaptedSource& source) {
   AGENTD_TRY(LoadedHooks loaded, load_adapted(source, options_.native.user));
   const std::vector<SourceMistake>& mistakes = loaded.mistakes;
+  const auto is_among = [](const auto& list, const std::string& sentence) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& each) { return each.sentence == sentence; });
+  };
+  const bool folds = loaded.unknown_keys.size() > 1;
   for (const std::string& each : loaded.problems)
-    if (std::none_of(mistakes.begin(), mistakes.end(), [&](const auto& mistake) { return mistake.sentence == each; }))
-      problem(source.path, "", each);
+    if (!is_among(mistakes, each) && !(folds && is_among(loaded.unknown_keys, each))) problem(source.path, "", each);
+  if (folds) problem(source.path, "", source.path + ": " + folded(loaded.unknown_keys));
   TrustEntry asked;
   asked.path = canonical(source.path);
   asked.name = asked.path;

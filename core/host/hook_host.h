@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,12 @@ class HookHost {
   bool has_twin(const HookFile& file) const;
   void remember_native(const Plugin& plugin, const std::string& path);
   void load_external(HookFile& file);
+  // Programs that have not said yet what they wait for are asked at the same time.
+  void ask_programs(std::span<const HookFile> files);
+  Result<LoadedHooks> load_program(const HookFile& file, const std::string& bytes, const TrustEntry& asked);
+  std::vector<std::string> known_events(const TrustEntry& asked) const;
+  std::string set_aside(const TrustEntry& asked) const;
+  bool is_enabled(const HookFile& file) const;
   Result<void> load_file(HookFile& file);
   Result<void> load_settings(const AdaptedSource& source);
   void check_guards(bool stops);
@@ -140,6 +147,11 @@ class HookHost {
   // Of files that could not be loaded and meant to guard: path to name.
   std::map<std::string, std::string> wanted_guards_;
   bool loading_ = false;
+  struct Asked {
+    std::string digest;
+    Result<LoadedHooks> answer;
+  };
+  std::map<std::string, Asked> asked_;  // by path; ask_programs()'s, until they are loaded
   std::vector<TrustEntry> unrecorded_;             // that load_all() has seen, with records_later
   std::map<std::string, std::string> owners_;  // names of hooks and of their files, to that file's canonical path
   std::set<std::string> system_;               // those of them that the system brings

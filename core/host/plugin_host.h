@@ -115,6 +115,8 @@ class PluginHost {
   const std::vector<std::string>& disabled() const { return disabled_; }
   // What was not loaded, and tools that are hidden.
   const std::vector<HookProblem>& problems() const { return problems_; }
+  // Null: nothing is kept.
+  Quarantine* quarantine() const { return quarantine_.get(); }
   std::vector<Subscription> subscriptions() const;
   ToolSource& tools() { return tools_; }
 

@@ -310,6 +310,27 @@ class AdaptedGuards : public NamedGuards {
   }
 };
 
+TEST_F(AdaptedGuards, WithManyUnknownKeysAreToldInOneLine) {
+  std::string handler = R"({"type":"command","command":"exit 0")";
+  for (int i = 0; i < 60; ++i) handler += ",\"label" + std::to_string(i) + "\":\"x\"";
+  EXPECT_TRUE(call_runs_beside(
+      "claude", R"({"PreToolUse":[{"matcher":"Bash","hooks":[)" + handler + R"(,"timout":5}]}]})"))
+      << ran_.err;
+  const std::string path = program_.directory().file("claude.json");
+  EXPECT_EQ(count(ran_.err, path + ": 60 unknown keys are ignored ('label0', 'label1', 'label2' and others): "
+                                   "'agentd hooks list' names each"),
+            1u)
+      << ran_.err;
+  EXPECT_EQ(count(ran_.err, "unknown key 'label"), 0u) << ran_.err;
+  EXPECT_EQ(count(ran_.err, "unknown key 'timout' is ignored: did you mean 'timeout'?"), 1u) << ran_.err;
+  for (const char* const command : {"list", "doctor"}) {
+    const std::string said =
+        program_.run(command == std::string("list") ? std::vector<std::string>{"hooks", "list"}
+                                                    : std::vector<std::string>{"doctor"}).out;
+    EXPECT_EQ(count(said, "unknown key 'label"), 60u) << said;
+  }
+}
+
 TEST_F(AdaptedGuards, WithAMistakeStopTheRun) {
   constexpr const char* kDeny = R"({"type":"command","command":"echo no >&2; exit 2"})";
   const auto group = [&](const std::string& event, const std::string& matcher,

@@ -156,6 +156,48 @@ TEST_F(HookFiles, AdaptedSettingsThatMayNotBeReadStopTheRun) {
   EXPECT_TRUE(has(run().err, path)) << run().err;
 }
 
+// Each answers only when the other one has been asked.
+TEST_F(HookFiles, ProgramsAreAskedForTheirEventsAtTheSameTime) {
+  const std::string marks = program_.directory().file("mark.");
+  for (const char* const name : {"one", "two"}) {
+    const std::string other = name == std::string("one") ? "two" : "one";
+    put(name, "#!/bin/sh\n[ $1 = hook ] || exit 0\n: > " + marks + name + "\nwhile [ ! -e " + marks + other +
+                  " ]; do sleep 0.02; done\necho agent_stop\n", 0755);
+  }
+  const Finished ran = run();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(has(ran.err, "does not run") || has(ran.err, "is no hook")) << ran.err;
+}
+
+TEST_F(HookFiles, AProgramThatHangsWhenItIsAskedForItsEventsIsSetAside) {
+  const std::string asked = program_.directory().file("asked");
+  const auto times = [&] { return read_file(asked, 1000).value_or("").size(); };
+  const std::string script = "#!/bin/sh\nprintf x >> " + asked + "\n[ $1 = hook ] && sleep 600\nexit 0\n";
+  const std::string path = put("hang", script, 0755);
+  const Finished first = run();
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_TRUE(has(first.err, "it is set aside: mend it, or run 'agentd hooks release hang'")) << first.err;
+  EXPECT_EQ(times(), 1u);
+  const Finished second = run();
+  EXPECT_TRUE(has(second.err, path + " is set aside since ")) << second.err;
+  EXPECT_TRUE(has(second.err, "did not answer within 5 s when it was asked for its events")) << second.err;
+  EXPECT_EQ(times(), 1u);
+  EXPECT_TRUE(has(listed(path), "set aside: " + path + " is set aside since ")) << listed(path);
+  // A guard that is set aside blocks what the configuration says that it guards.
+  program_.config("hooks: {guards: [hang]}\n");
+  EXPECT_TRUE(has(run().err, "the guard 'hang' blocks what it guards: ")) << run().err;
+  program_.config("");
+  // Other bytes start afresh, and so do released ones.
+  put("hang", "#!/bin/sh\nprintf x >> " + asked + "\n[ $1 = hook ] && echo agent_stop\nexit 0\n", 0755);
+  EXPECT_FALSE(has(run().err, "set aside"));
+  EXPECT_EQ(times(), 3u);  // asked for its events, and at the stop
+  program_.run({"hooks", "untrust", "hang"});
+  put("hang", script, 0755);
+  EXPECT_EQ(program_.run({"hooks", "release", "hang"}).code, 0);
+  EXPECT_TRUE(has(run().err, "it is set aside")) << "asked again";
+  EXPECT_EQ(times(), 4u);
+}
+
 TEST_F(HookFiles, AConfigurationThatIsALinkToNothingStopsTheRun) {
   EXPECT_EQ(run().code, 0);
   const std::string path = program_.home() + "/config.yaml";

@@ -161,7 +161,7 @@ TEST_F(Verdicts, SlowDenialsOfAdaptedHooksHaveTheTimeOfTheirTool) {
   }
 }
 
-TEST_F(Verdicts, AnExtensionHasTheTimeThatItAsksFor) {
+TEST_F(Verdicts, AnExtensionHasTheTimeThatItAsksForAndItsToolsAreToldOnce) {
   const std::string extension = program_.directory().file("extension.py");
   put(extension, R"PY(import json, sys, time
 def send(value):
@@ -178,7 +178,7 @@ while True:
     if length == 0: sys.exit(0)
     message = json.loads(sys.stdin.buffer.read(length))
     if message.get("method") == "extension.initialize":
-        result = {"name": "t", "version": "1",
+        result = {"name": "t", "version": "1", "tools": [{"name": "get_weather"}],
                   "subscriptions": [{"event": "tool.call", "timeoutInSec": 30}]}
     else:
         time.sleep(3)
@@ -189,10 +189,13 @@ while True:
   program_.config("hooks: {deadline_ms: 1500}\n");
   const char* const call =
       "- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n";
-  const Finished ran = run(call);
+  const Finished ran = run(kTwoCalls);
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(made("first")) << ran.err;
   EXPECT_TRUE(has(ran.err, "not today")) << ran.err;
+  const std::size_t told = ran.err.find("its tools (get_weather) are not offered: agentd takes events alone");
+  EXPECT_NE(told, std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find("get_weather", told + 20), std::string::npos) << ran.err;
   // The user's word beats the hook's.
   program_.config("hooks: {deadline_ms: 1500, late: {timeout_ms: 1500}}\n");
   const Finished shorter = run(call);

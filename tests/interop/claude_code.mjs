@@ -74,7 +74,8 @@ function moment({ input }) {
 
 // Values that no two runs share, by what they are.
 function normal(value, key, stage, fields) {
-  if (typeof value !== 'string') return typeof value === 'number' && key.endsWith('duration_ms') ? 'a number' : value;
+  if (typeof value === 'number' && /\bduration(_ms|Ms)$/.test(key)) return 'a number';
+  if (typeof value !== 'string') return value;
   const name = key.slice(key.lastIndexOf(': ') + 2);
   const session = Object.entries(fields).find(([each]) => each.endsWith(': session_id'))?.[1];
   if (name === 'transcript_path' || name === 'agent_transcript_path')
@@ -90,7 +91,8 @@ const claude = {
   name: 'Claude Code', passed, read, moment, normal,
   named: (tool, input) => ({ name: tool, input }),
   settle: writeSettings,
-  play: (stage, run, model) => runProgram(process.execPath, [join(home, 'cli-wrapper.cjs'), '-p', '--model', kModel,
+  play: (stage, run, model) => runProgram(process.execPath, [join(home, 'cli-wrapper.cjs'), '-p',
+    ...(run.tools ? ['--tools', run.tools] : []), '--model', kModel,
     '--output-format', 'stream-json', '--verbose', ...(run.again ? ['--continue'] : []),
     run.compact === undefined ? run.prompt : `/compact ${run.compact}`],
     { cwd: stage.project, env: { ...base(stage, model), ...quiet(stage) } }),
@@ -103,7 +105,8 @@ const claude = {
 };
 
 const toolNames = { Bash: ['bash', {}], Read: ['read_file', { file_path: 'path' }],
-  Write: ['write_file', { file_path: 'path' }], Edit: ['edit_file', { file_path: 'path' }], Agent: ['task', {}] };
+  Write: ['write_file', { file_path: 'path' }], Edit: ['edit_file', { file_path: 'path' }], Agent: ['task', {}],
+  Glob: ['glob', {}], Grep: ['grep', {}] };
 
 const agentd = {
   name: 'agentd', passed, read, moment, normal,
@@ -115,7 +118,7 @@ const agentd = {
     const paths = scenario.apart ? writeApart(stage, scenario) : [writeSettings(stage, scenario)];
     const directory = join(stage.home, '.agent');
     mkdirSync(directory);
-    const allow = scenario.asks ? [] : ['bash', 'read_file', 'write_file', 'edit_file', 'task'];
+    const allow = scenario.asks ? [] : ['bash', 'read_file', 'write_file', 'edit_file', 'task', 'glob', 'grep'];
     writeFileSync(join(directory, 'config.yaml'), `permissions: {allow: [${allow.join(', ')}]}\n` +
       `hooks: {adapt: ${JSON.stringify(paths.map((path) => `claude:${path}`))}}\n${scenario.config ?? ''}`);
   },

@@ -105,6 +105,15 @@ export const scenarios = [
     script: [{ calls: [{ tool: 'Read', input: { file_path: 'notes.txt' } }] },
       { calls: [{ tool: 'Write', input: { file_path: './sub/../new.txt', content: 'new\n' } }] }] },
 
+  { name: 'searches: what they answer', files: { 'notes.txt': 'one\ntwo\n' }, hooks: { after: 'true' },
+    runs: [{ prompt: 'do it', tools: 'Glob,Grep' }],  // this build searches by Bash unless they are asked for
+    settings: { hooks: on('PostToolUse', '*', 'after') },
+    script: [{ calls: [{ tool: 'Glob', input: { pattern: '*.txt' } }] },
+      { calls: [{ tool: 'Glob', input: { pattern: '*.none' } }] },
+      { calls: [{ tool: 'Grep', input: { pattern: 'two' } }] },
+      { calls: [{ tool: 'Grep', input: { pattern: 'two', output_mode: 'content' } }] },
+      { calls: [{ tool: 'Grep', input: { pattern: 'o', output_mode: 'count' } }] }] },
+
   // ---- PostToolUse
   after('after: silent', 'true'),
   after('after: block', say({ decision: 'block', reason: 'MARK-blocked' })),

@@ -18,7 +18,7 @@ export const allowed = [
     reason: 'a command with another exit code than 0 has failed in agentd' },
   { scenario: 'paths: .*', field: `${stdin}tool_response\\..*`,
     reason: 'the words of each side for what its file tools did' },
-  { scenario: 'paths: .*', field: `${stdin}tool_input\\.file_path`, real: '(ROOT/project/|sub/\\.\\./).*',
+  { scenario: 'paths: of files', field: `${stdin}tool_input\\.file_path`, real: '(ROOT/project/|sub/\\.\\./).*',
     ours: '[a-z]+\\.txt',
     reason: "agentd's paths are resolved before anybody sees them; Gemini CLI's are the model's own" },
   { scenario: 'after: a command that fails', field: 'request 2: results', real: 'ok MARK-out', ours: 'failed MARK-out',
@@ -27,6 +27,9 @@ export const allowed = [
     reason: 'agentd puts the reason in the place of the result, whose status stays' },
   { scenario: 'after: additionalContext', field: 'request 2: (results|new in message)',
     reason: 'Gemini CLI adds it to the result; in agentd it is a message beside it' },
+
+  { scenario: 'after: tailToolCallRequest', field: '(effect: t.txt|hooks: runs|request 2: results)',
+    reason: 'a call that the model did not ask for has no place in its history: agentd says that it leaves it out' },
 
   // ---- the model
   { scenario: 'model: .*', field: `${stdin}llm_request\\.config\\..*`, ours: 'absent',

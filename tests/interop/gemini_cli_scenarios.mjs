@@ -69,12 +69,20 @@ export const scenarios = [
     script: [{ calls: [{ tool: 'read_file', input: { file_path: 'ROOT/project/notes.txt' } }] },
       { calls: [{ tool: 'write_file', input: { file_path: 'sub/../new.txt', content: 'new\n' } }] }] },
 
+  { name: 'paths: as the model writes them mostly', files: { 'notes.txt': 'one\n' },
+    hooks: { before: 'true', after: 'true' },
+    settings: { hooks: { ...on('BeforeTool', '*', 'before'), ...on('AfterTool', '*', 'after') } },
+    script: [{ calls: [{ tool: 'read_file', input: { file_path: 'notes.txt' } }] },
+      { calls: [{ tool: 'write_file', input: { file_path: 'sub/new.txt', content: 'new\n' } }] }] },
+
   // ---- AfterTool
   after('after: silent', 'true'),
   after('after: deny', say({ decision: 'deny', reason: 'MARK-denied' })),
   after('after: exit 2', 'echo MARK-denied >&2; exit 2'),
   after('after: additionalContext', specific('AfterTool', { additionalContext: 'MARK-context' })),
   after('after: continue false', say({ continue: false, stopReason: 'MARK-stopped' }), { told: ['MARK-stopped'] }),
+  after('after: tailToolCallRequest', `[ -e t.txt ] && exit 0\n` + specific('AfterTool', { tailToolCallRequest:
+    { name: kShell, args: { command: 'echo MARK-tail; echo t >> t.txt' } } })),
   { name: 'after: a command that fails', script: [shell('echo MARK-out; exit 3')], hooks: { hook: 'true' },
     settings: { hooks: on('AfterTool', '*', 'hook') } },
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 
@@ -126,6 +127,72 @@ void write_edited_file(JsonWriter& out, JsonView input, std::string_view path, s
   out.member("replaceAll", input["replace_all"].bool_or(false)).member("success", true).member("content", content);
 }
 
+// What glob and grep answer: a result a line, and notes in brackets about what is not shown.
+struct SearchAnswer {
+  std::vector<std::string_view> lines;
+  std::uint64_t more = 0;  // results that are not shown
+  bool cut = false, ended_early = false;
+};
+
+SearchAnswer search_answer(std::string_view content) {
+  SearchAnswer out;
+  while (!content.empty()) {
+    const std::string_view line = content.substr(0, content.find('\n'));
+    content.remove_prefix(std::min(content.size(), line.size() + 1));
+    if (line == "(no match)" || line == "(no file matches)") continue;
+    if (!line.starts_with('[') || !line.ends_with(']') || line.find(' ') == std::string_view::npos) {
+      out.lines.push_back(line);
+      continue;
+    }
+    out.cut = true;
+    if (line.find(" more file") != std::string_view::npos)
+      for (const char c : line.substr(1, line.find(' ') - 1))
+        if (c >= '0' && c <= '9') out.more = out.more * 10 + static_cast<std::uint64_t>(c - '0');
+    out.ended_early = out.ended_early || line.find("ended early") != std::string_view::npos;
+  }
+  return out;
+}
+
+void write_names(JsonWriter& out, const std::vector<std::string_view>& names) {
+  out.key("filenames").begin_array();
+  for (const std::string_view name : names) out.string(name);
+  out.end_array().member("numFiles", static_cast<std::uint64_t>(names.size()));
+}
+
+void write_glob(JsonWriter& out, JsonView payload, const SearchAnswer& answer) {
+  out.member("durationMs", payload["duration_ms"].uint_or(0));
+  write_names(out, answer.lines);
+  out.member("truncated", answer.cut).member("totalMatches", std::uint64_t{answer.lines.size() + answer.more});
+  out.member("countIsComplete", !answer.ended_early);
+}
+
+void write_grep(JsonWriter& out, JsonView input, const SearchAnswer& answer) {
+  const std::string_view mode = text_of(input["output_mode"]);
+  if (mode != "content" && mode != "count") {
+    out.member("mode", "files_with_matches");
+    write_names(out, answer.lines);
+    out.member("totalFiles", std::uint64_t{answer.lines.size() + answer.more});
+    return;
+  }
+  std::string content;
+  std::uint64_t matches = 0;
+  for (const std::string_view line : answer.lines) {
+    content.append(content.empty() ? "" : "\n").append(line);
+    std::uint64_t count = 0;
+    const std::string_view number = line.substr(line.rfind(':') + 1);
+    std::from_chars(number.data(), number.data() + number.size(), count);
+    matches += count;
+  }
+  out.member("mode", mode).key("filenames").begin_array().end_array().member("content", content);
+  const auto lines = static_cast<std::uint64_t>(answer.lines.size());
+  if (mode == "count")
+    out.member("numFiles", lines).member("numMatches", matches);
+  else
+    out.member("numFiles", 0).member("numLines", lines);
+  // Of a part nobody has counted the rest.
+  if (mode == "content" && !answer.cut) out.member("totalLines", lines);
+}
+
 // What Claude's own tools answer; scripts read these keys.
 void write_response(JsonWriter& out, JsonView payload) {
   const std::string_view tool = tool_of(payload);
@@ -144,6 +211,10 @@ void write_response(JsonWriter& out, JsonView payload) {
     write_written_file(out, input, path, content);
   } else if (tool == "edit_file" && succeeded) {
     write_edited_file(out, input, path, content);
+  } else if (tool == "glob" && succeeded) {
+    write_glob(out, payload, search_answer(content));
+  } else if (tool == "grep" && succeeded) {
+    write_grep(out, input, search_answer(content));
   } else {
     if (!path.empty()) out.member("filePath", path);
     out.member("success", succeeded).member("content", content);

@@ -91,10 +91,16 @@ struct SourceMistake {
   std::string sentence;
 };
 
+// A key that the source's tool may know and agentd does not.
+struct UnknownKey {
+  std::string key, sentence;
+};
+
 struct DefinitionSet {
   std::vector<HookDefinition> hooks;
   std::vector<std::string> problems;    // what could not be carried over or is not known; sentences with file:line
   std::vector<SourceMistake> mistakes;  // whose sentences are among the problems
+  std::vector<UnknownKey> unknown_keys;  // likewise; those that are near to no key
 };
 // Adds the sentence to the problems, and to the mistakes when something can be blocked at the event (0 = none).
 void blame(DefinitionSet& set, std::string hook, std::uint32_t event, std::string sentence);

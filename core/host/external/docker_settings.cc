@@ -238,6 +238,7 @@ class DockerFile {
       const std::string near = nearest_of(key, {known.begin(), known.end()});
       problem(value, std::string(what) + " has no key " + in_quotes(key) + "; it was ignored" +
                          (near.empty() ? "" : " (did you mean '" + near + "'?)"));
+      if (near.empty()) set_.unknown_keys.push_back({key, set_.problems.back()});
     }
   }
 

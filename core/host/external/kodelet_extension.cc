@@ -116,6 +116,7 @@ struct KodeletExtension::State {
   std::string last_end, off;
   Greeting greeting;
   std::set<std::uint32_t> warned;
+  std::set<std::string> told;  // of the greeting's problems
   std::map<std::string, std::string> inits;  // conversation and agent -> result of agent.init
 
   // The connection that can be used; null = there is none yet.
@@ -144,6 +145,8 @@ struct KodeletExtension::State {
   Verdict not_subscribed(std::uint32_t event);
   std::string known_init(std::uint32_t event, JsonView payload);
   void note_answer(std::uint32_t event, JsonView payload, JsonView result);
+  Verdict answer(RpcConnection& on, std::uint32_t event, JsonView payload, const CancelToken& cancel,
+                 Deadline deadline, const std::function<void(Deadline)>& allow);
   Verdict ask(RpcConnection& on, std::uint32_t event, JsonView payload, const CancelToken& cancel,
               Deadline deadline);
 };
@@ -288,13 +291,6 @@ std::vector<ExtensionSubscription> KodeletExtension::subscriptions() const {
   return state_->greeting.subscriptions;
 }
 
-std::vector<std::string> KodeletExtension::problems() const {
-  const std::lock_guard lock(state_->mutex);
-  std::vector<std::string> out;
-  for (const std::string& each : state_->greeting.problems) out.push_back(state_->whose(each));
-  return out;
-}
-
 bool KodeletExtension::off() const { return !state_->why_off().message.empty(); }
 
 namespace {
@@ -377,16 +373,26 @@ Verdict KodeletExtension::State::ask(RpcConnection& on, std::uint32_t event, Jso
   return interpret_extension(event, payload, reply.result());
 }
 
+Verdict KodeletExtension::State::answer(RpcConnection& on, std::uint32_t event, JsonView payload,
+                                        const CancelToken& cancel, Deadline deadline,
+                                        const std::function<void(Deadline)>& allow) {
+  const std::optional<Deadline> until = deadline_of(event, deadline, allow);
+  if (!until) return not_subscribed(event);
+  const std::string known = known_init(event, payload);
+  if (known.empty()) return ask(on, event, payload, cancel, *until);
+  const auto again = JsonDocument::parse(known);
+  return interpret_extension(event, payload, again ? again->root() : JsonView());
+}
+
 Verdict KodeletExtension::call(std::uint32_t event, JsonView payload, const CancelToken& cancel,
                                Deadline deadline, const std::function<void(Deadline)>& allow) {
   auto connection = state_->running(cancel, deadline);
   if (!connection) return failure(connection.error());
-  const std::optional<Deadline> until = state_->deadline_of(event, deadline, allow);
-  if (!until) return state_->not_subscribed(event);
-  const std::string known = state_->known_init(event, payload);
-  if (known.empty()) return state_->ask(**connection, event, payload, cancel, *until);
-  const auto again = JsonDocument::parse(known);
-  return interpret_extension(event, payload, again ? again->root() : JsonView());
+  Verdict verdict = state_->answer(**connection, event, payload, cancel, deadline, allow);
+  const std::lock_guard lock(state_->mutex);
+  for (const std::string& each : state_->greeting.problems)
+    if (state_->told.insert(each).second) verdict.warnings.push_back(state_->whose(each));
+  return verdict;
 }
 
 }  // namespace agentd

@@ -60,11 +60,10 @@ class KodeletExtension {
   Result<void> start(const CancelToken& cancel);
   // What it asked for when it was started last; empty before.
   std::vector<ExtensionSubscription> subscriptions() const;
-  // Sentences about what it offers and agentd does not take: tools, commands, unknown events.
-  std::vector<std::string> problems() const;
 
   // Asks it about AGENTD_EVENT_ `event`; starts it if needed. `payload` is the canonical object. An
-  // event that it did not subscribe to is answered with no opinion and a warning. Never fails
+  // event that it did not subscribe to is answered with no opinion and a warning. The first verdict has a warning for
+  // each thing that it offers and agentd does not take: tools, commands, unknown events. Never fails
   // itself: like interpret(), whatever happened is an answer, a failure or a warning. A
   // subscription with a time of its own (timeoutInSec) has that: less than `deadline`, or more
   // where `allow` hears of the later deadline; without `allow` never more.

@@ -88,9 +88,12 @@ Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& by
   auto result = run_filter(request, clock, CancelToken(), Deadline::after(clock, options.time));
   if (!result)
     return Error{result.error().code, file.path + " cannot be run: " + result.error().message};
-  if (result->timed_out)
-    return no_hook(file,
-                   "did not answer within " + std::to_string(options.time.count() / 1000) + " s");
+  if (result->timed_out) {
+    Error error =
+        no_hook(file, "did not answer within " + std::to_string(options.time.count() / 1000) + " s");
+    error.code = Code::kBusy;
+    return error;
+  }
   if (result->output_over_cap) return no_hook(file, "printed more than an event's name");
   if (result->signal != 0)
     return no_hook(file, "was ended by signal " + std::to_string(result->signal));
@@ -261,13 +264,14 @@ Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   out.hooks = std::move(set.hooks);
   out.problems = std::move(set.problems);
   out.mistakes = std::move(set.mistakes);
+  out.unknown_keys = std::move(set.unknown_keys);
   for (HookDefinition& hook : out.hooks) hook.precedence = source.precedence;
   if (denies_tools(bytes))
     out.problems.push_back(source.path + ": its rules about tools (permissions, tools.exclude) are not carried over: " +
                            "'agentd hooks import' tells what to write in config.yaml for each");
   if (out.hooks.empty() && out.problems.empty())
     out.problems.push_back(source.path + " has no hooks: look at its key for them, or take it out of hooks.adapt");
-  out.bytes.digest = hex(sha256(write_declarative({out.hooks, {}, {}}, source.path)));
+  out.bytes.digest = hex(sha256(write_declarative({out.hooks, {}, {}, {}}, source.path)));
   return out;
 }
 

@@ -21,10 +21,11 @@ struct LoadedHooks {
   std::vector<HookDefinition> hooks;
   std::vector<std::string> problems;  // what could not be carried over; whole sentences
   std::vector<SourceMistake> mistakes;
+  std::vector<UnknownKey> unknown_keys;  // whose sentences are among the problems
 };
 
 // `FILE hook` prints the events that it wants, as words; an empty answer, an unknown word or an
-// exit code other than 0 is kInvalid. `events`, when there are some, are what these very bytes
+// exit code other than 0 is kInvalid, no answer in time kBusy. `events`, when there are some, are what these very bytes
 // answered before: then nothing is run. `bytes` are the file's, already trusted.
 struct ProbeOptions {
   Milliseconds time{5'000};

@@ -212,6 +212,7 @@ void SettingsGroups::blame_unknown(JsonView object, const std::vector<std::strin
       mistake(*hook, step(at, key), sentence);
     else
       problem(step(at, key), sentence);
+    if (near.empty()) set_.unknown_keys.push_back({std::string(key), set_.problems.back()});
   }
 }
 

@@ -166,8 +166,10 @@ class Describer {
       AGENTD_TRY_VOID(describe_native(out));
       return describe_place(out, file);
     }
-    if (file.kind == HookKind::kExecutable)
+    if (file.kind == HookKind::kExecutable) {
       AGENTD_TRY_VOID(check_interpreter(file.path, bytes.empty() ? head_of(file) : bytes));
+      AGENTD_TRY_VOID(describe_place(out, file));
+    }
     return parse(out, file, bytes);
   }
 

@@ -86,6 +86,29 @@ TEST(ClaudeInput, PostToolUseHasAResponseObject) {
   EXPECT_TRUE(edit.root()["tool_response"]["success"].bool_or(false));
 }
 
+TEST(ClaudeInput, ResponsesOfSearchesHaveTheKeysOfClaudesOwn) {
+  const auto response = [](const char* tool, const char* input, const char* content) {
+    const JsonDocument payload = tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, tool, input, content);
+    return std::string(sent(payload, AGENTD_EVENT_AFTER_TOOL_CALL).root()["tool_response"].text());
+  };
+  EXPECT_EQ(response("glob", R"({"pattern":"*.c"})", "a.c\nsub/b.c\n"),
+            R"({"durationMs":5,"filenames":["a.c","sub/b.c"],"numFiles":2,"truncated":false,"totalMatches":2,)"
+            R"("countIsComplete":true})");
+  EXPECT_EQ(response("glob", R"({"pattern":"*.c"})", "(no file matches)\n"),
+            R"({"durationMs":5,"filenames":[],"numFiles":0,"truncated":false,"totalMatches":0,)"
+            R"("countIsComplete":true})");
+  EXPECT_EQ(response("glob", R"({"pattern":"*"})", "a.c\n[1,200 more files: narrow the pattern or the path]\n"),
+            R"({"durationMs":5,"filenames":["a.c"],"numFiles":1,"truncated":true,"totalMatches":1201,)"
+            R"("countIsComplete":true})");
+  EXPECT_EQ(response("grep", R"({"pattern":"x"})", "a.c\nb.c\n"),
+            R"({"mode":"files_with_matches","filenames":["a.c","b.c"],"numFiles":2,"totalFiles":2})");
+  EXPECT_EQ(response("grep", R"({"pattern":"x","output_mode":"content"})", "a.c:1:x\na.c-2-y\n"),
+            R"({"mode":"content","filenames":[],"content":"a.c:1:x\na.c-2-y","numFiles":0,"numLines":2,)"
+            R"("totalLines":2})");
+  EXPECT_EQ(response("grep", R"({"pattern":"x","output_mode":"count"})", "a.c:3\nb.c:4\n"),
+            R"({"mode":"count","filenames":[],"content":"a.c:3\nb.c:4","numFiles":2,"numMatches":7})");
+}
+
 TEST(ClaudeInput, ResponsesOfFileToolsHaveTheKeysOfClaudesOwn) {
   const auto response = [](const char* tool, const char* input, const char* content) {
     const JsonDocument json = sent(tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, tool, input, content),

@@ -123,7 +123,6 @@ TEST_F(ExtensionTest, ShakesHandsAndTellsItsSubscriptions) {
   ASSERT_EQ(subscriptions.size(), 5u);
   EXPECT_EQ(subscriptions[0].event, "tool.call");
   EXPECT_EQ(subscriptions[0].priority, 5);
-  EXPECT_TRUE(extension.problems().empty());
   EXPECT_EQ(times_heard(R"("protocolVersion": "2026-05-30")"), 1);
   EXPECT_EQ(times_heard(R"("id": "guard")"), 1);
 }
@@ -322,13 +321,13 @@ TEST_F(ExtensionTest, WhatItAsksOfUsIsRefused) {
   EXPECT_EQ(times_heard("-32601"), 1);
 }
 
-TEST_F(ExtensionTest, WhatAgentdDoesNotTakeIsAProblem) {
+TEST_F(ExtensionTest, WhatAgentdDoesNotTakeIsToldOnce) {
   KodeletExtension extension(request("extras"), clock_);
-  ASSERT_TRUE(extension.start(CancelToken()));
-  const auto problems = extension.problems();
-  ASSERT_EQ(problems.size(), 2u);
-  EXPECT_TRUE(contains(problems[0], "'moon.phase'"));
-  EXPECT_TRUE(contains(problems[1], "get_weather"));
+  const auto warnings = tool_call(extension, "ls").warnings;
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_TRUE(contains(warnings[0], "'moon.phase'"));
+  EXPECT_TRUE(contains(warnings[1], "get_weather"));
+  EXPECT_TRUE(tool_call(extension, "ls").warnings.empty());
 }
 
 TEST_F(ExtensionTest, AnEventWithoutASubscriptionIsAWarningOnce) {
