@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// terminal.h - where output goes: descriptors with a buffer, text made harmless, waiting that
-// shows.
+// terminal.h - where output goes: descriptors with a buffer, waiting that shows.
 //
 // Threading: Output is thread-compatible; Progress is thread-safe.
 
@@ -13,6 +12,8 @@
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "core/base/neutral.h"
 
 namespace agentd::app {
 
@@ -50,25 +51,6 @@ class Output {
   bool at_line_start_ = true, answers_ = false;
   int failure_ = 0;
 };
-
-// Makes text of models, tools and hooks harmless: control characters (C0, DEL, C1) and characters
-// that turn the direction of writing appear as \xNN or \u{NNNN}. Newlines and tabs stay. Bytes may
-// come in any pieces.
-class Neutralizer {
- public:
-  std::string feed(std::string_view bytes);
-  // What is left of an unfinished character.
-  std::string finish();
-
- private:
-  std::string rest_;
-};
-std::string neutral(std::string_view text);
-// Stricter, for what a person decides about: all that a terminal does not show as what it is, such
-// as characters of no width and blanks that are no space, appears as \u{NNNN} as well.
-std::string visible(std::string_view text);
-// neutral() on one line, cut at `bytes_max` with a mark.
-std::string neutral_line(std::string_view text, std::size_t bytes_max);
 
 // "model 3 s" on a terminal's last line while something takes longer than a second. Does nothing
 // when the output is no terminal.

@@ -82,15 +82,12 @@ std::vector<std::uint32_t> events_of_every_run() {
           AGENTD_EVENT_AGENT_STOP,        AGENTD_EVENT_SESSION_END};
 }
 
-std::unique_ptr<Log> make_log(const Config& config, const std::string& home) {
+LogLevel log_level(const Config& config) {
   const std::string level = config.text("log.level");
-  if (level == "off") return std::make_unique<NullLog>();
-  const std::string file = config.text("log.file");
-  const LogLevel at_least = level == "debug"     ? LogLevel::kDebug
-                            : level == "info"    ? LogLevel::kInfo
-                            : level == "warning" ? LogLevel::kWarning
-                                                 : LogLevel::kError;
-  return make_file_log(file.empty() ? home + "/agentd.log" : file, at_least);
+  return level == "debug"     ? LogLevel::kDebug
+         : level == "info"    ? LogLevel::kInfo
+         : level == "warning" ? LogLevel::kWarning
+                              : LogLevel::kError;
 }
 
 std::string today(const Clock& clock) {
@@ -137,7 +134,7 @@ class EngineImpl final : public Engine {
     if (app_.surroundings().cwd.empty())
       return Failure{kExitFailure, "the current directory is gone; go to one that exists"};
     if (auto known = load_models(); !known) return known.error();
-    log_ = make_log(config_, home_);
+    open_log();
     project_ = find_project(app_.surroundings().cwd);
     if (auto checked = check_roots(config_); !checked) return usage(checked.error());
     recipes_.emplace(
@@ -226,6 +223,16 @@ class EngineImpl final : public Engine {
   }
 
  private:
+  void open_log() {
+    const std::string file = log_file(config_, home_);
+    const auto checked = file.empty() ? Result<void>() : check_log_file(file);
+    if (!checked) warn(checked.error().message);
+    if (file.empty() || !checked)
+      log_ = std::make_unique<NullLog>();
+    else
+      log_ = make_file_log(file, log_level(config_));
+  }
+
   Result<void, Failure> load_models() {
     auto table = load_model_table(home_, config_);
     if (!table) return usage(table.error());
@@ -684,6 +691,12 @@ std::string upper(std::string text) {
 }
 
 }  // namespace
+
+std::string log_file(const Config& config, const std::string& home) {
+  if (config.text("log.level") == "off") return {};
+  const std::string file = config.text("log.file");
+  return file.empty() ? home + "/agentd.log" : file;
+}
 
 Failure failure_of(const RunError& error) {
   switch (error.kind) {

@@ -103,6 +103,41 @@ TEST(Surface, DoctorSaysWhatIsMissingAndNeverShowsTheKey) {
   EXPECT_NE(with.out.find("unsandboxed"), std::string::npos);
 }
 
+TEST(Surface, ALogThatCannotBeWrittenIsToldOnceAndByDoctor) {
+  Program program;
+  program.set("ANTHROPIC_API_KEY=x");
+  const std::string file = program.file("plain", "") + "/agentd.log";
+  program.config("log: {file: " + file + "}\n");
+  const std::string sentence = "nothing is logged: " + file +
+                               " cannot be written (Not a directory); set log.file to another place, or log.level to off";
+  // A hook that fails is worth an entry.
+  ASSERT_TRUE(make_directories(program.home() + "/hooks"));
+  ASSERT_TRUE(write_file_atomically(program.home() + "/hooks/bad.yaml",
+                                    "on: agent_stop\ncommand: \"exit 1\"\n", 0600));
+  for (const auto& words : {std::vector<std::string>{"run", "x", "--script", program.script("- text: a\n")},
+                            std::vector<std::string>{"doctor"}}) {
+    const Finished ran = program.run(words);
+    EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+    const std::string told = ran.out + ran.err;
+    EXPECT_TRUE(has(told, sentence)) << told;
+    EXPECT_EQ(told.find("nothing is logged"), told.rfind("nothing is logged")) << told;
+  }
+  program.config("log: {level: off}\n");
+  EXPECT_TRUE(has(program.run({"doctor"}).out, "nothing is logged: log.level is off"));
+}
+
+TEST(Surface, WhatAHookWritesIsVisibleInTheLog) {
+  Program program;
+  ASSERT_TRUE(make_directories(program.home() + "/hooks"));
+  ASSERT_TRUE(write_file_atomically(
+      program.home() + "/hooks/bad.yaml",
+      "on: agent_stop\ncommand: \"printf '\\\\302\\\\2332J \\\\342\\\\200\\\\256evil' >&2; exit 1\"\n", 0600));
+  ASSERT_EQ(program.run({"run", "x", "--script", program.script("- text: a\n")}).code, 0);
+  const std::string log = read_file(program.home() + "/agentd.log", 1u << 20).value_or("");
+  EXPECT_TRUE(has(log, "\\x9b2J \\u{202e}evil")) << log;
+  EXPECT_FALSE(has(log, "\xC2\x9B") || has(log, "\xE2\x80\xAE")) << log;
+}
+
 TEST(Surface, DoctorFindsAHooksDirectoryThatOthersMayWrite) {
   Program program;
   program.set("ANTHROPIC_API_KEY=x");
