@@ -55,6 +55,9 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
                              roots.empty() ? app_.surroundings().cwd : roots.front(),
                              Credentials::file(app_.home().value_or("")),
                              [this] { settle(); },
+                             [this] {
+                               if (terminal_) terminal_->resume();
+                             },
                              [this](std::string text) {
                                if (keep_typed_) keep_typed_(std::move(text));
                              }});

@@ -2,6 +2,7 @@
 #include "core/app/terminal.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,6 +59,12 @@ bool Output::reader_left() const {
   return failure_ == EPIPE || (::poll(&wait, 1, 0) > 0 && (wait.revents & (POLLERR | POLLHUP)) != 0);
 }
 
+std::size_t Output::columns() const {
+  constexpr std::size_t kWithoutTerminal = 120;
+  winsize size{};
+  return tty_ && ::ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : kWithoutTerminal;
+}
+
 void Output::fresh_line() {
   if (!at_line_start_) print("\n");
 }
@@ -81,21 +88,22 @@ Progress::~Progress() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Progress::wait_for(std::string what) {
+void Progress::wait_for(std::string what, Time since) {
   if (!thread_.joinable()) return;
   stop();
   const std::lock_guard lock(mutex_);
   what_ = std::move(what);
-  since_ = std::chrono::steady_clock::now();
+  since_ = since;
+  waiting_ = true;
   changed_.notify_all();
 }
 
 void Progress::stop() {
   if (!thread_.joinable()) return;
   const std::lock_guard lock(mutex_);
-  what_.clear();
+  waiting_ = false;
   if (!shown_) return;
-  output_.print("\r\x1b[K");
+  output_.print(what_.empty() ? "\x1b[K" : "\r\x1b[K");
   output_.flush();
   shown_ = false;
 }
@@ -104,7 +112,10 @@ void Progress::show() {
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - since_)
           .count();
-  output_.print("\r\x1b[K" + output_.styled("2", what_ + " " + std::to_string(seconds) + " s"));
+  const std::string text = std::to_string(seconds) + " s";
+  // Behind a line the cursor goes back to where that ends (DECSC, DECRC).
+  output_.print(what_.empty() ? "\x1b" "7" + output_.styled("2", " · " + text) + "\x1b[K\x1b" "8"
+                              : "\r\x1b[K" + output_.styled("2", what_ + " " + text));
   output_.flush();
   shown_ = true;
 }
@@ -112,13 +123,13 @@ void Progress::show() {
 void Progress::work() {
   std::unique_lock lock(mutex_);
   while (!over_) {
-    if (what_.empty()) {
+    if (!waiting_) {
       changed_.wait(lock);
       continue;
     }
     const auto tick = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     const bool changed = changed_.wait_until(lock, tick) == std::cv_status::no_timeout;
-    if (!changed && !what_.empty() && !over_ && (shown_ || output_.at_line_start())) show();
+    if (!changed && waiting_ && !over_ && (shown_ || what_.empty() || output_.at_line_start())) show();
   }
 }
 
@@ -132,23 +143,6 @@ std::string duration_text(std::uint64_t microseconds) {
   else
     std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(microseconds) / 1e6);
   return text;
-}
-
-std::vector<std::string> aligned_lines(const std::vector<std::vector<std::string>>& lines) {
-  std::vector<std::size_t> widths(lines[0].size(), 0);
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  std::vector<std::string> out;
-  for (const auto& line : lines) {
-    std::string text;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      std::string cell = line[i];
-      if (i + 1 < line.size()) cell.resize(widths[i] + 2, ' ');
-      text += cell;
-    }
-    out.push_back(std::move(text));
-  }
-  return out;
 }
 
 }  // namespace agentd::app

@@ -77,6 +77,16 @@ TEST(Surface, ADroppedHookReplacesTheBundledOneOfItsName) {
   EXPECT_EQ(again.err, "");
 }
 
+TEST(Surface, TheListOfHooksFitsAndJsonHasItAll) {
+  Program program;
+  const std::string list = program.run({"hooks", "list"}).out;
+  EXPECT_TRUE(has(list, "audit_log")) << list;
+  for (std::size_t at = 0, end = 0; (end = list.find('\n', at)) != std::string::npos; at = end + 1)
+    EXPECT_LE(end - at, 122u) << list.substr(at, end - at);  // "…" is three bytes
+  const std::string json = program.run({"hooks", "list", "--json"}).out;
+  EXPECT_TRUE(has(json, "\"subagent_stop\",\"agent_error\",\"notification\"]")) << json;
+}
+
 TEST(Surface, ABundledHookRunsOnceItIsEnabled) {
   Program program;
   const std::string log = program.directory().file("audit.jsonl");
@@ -108,8 +118,8 @@ TEST(Surface, ALogThatCannotBeWrittenIsToldOnceAndByDoctor) {
   program.set("ANTHROPIC_API_KEY=x");
   const std::string file = program.file("plain", "") + "/agentd.log";
   program.config("log: {file: " + file + "}\n");
-  const std::string sentence = "nothing is logged: " + file +
-                               " cannot be written (Not a directory); set log.file to another place, or log.level to off";
+  const std::string sentence = "nothing is logged: " + file + " cannot be written (Not a directory); set log.file to "
+                               "another place, or log.level to off";
   // A hook that fails is worth an entry.
   ASSERT_TRUE(make_directories(program.home() + "/hooks"));
   ASSERT_TRUE(write_file_atomically(program.home() + "/hooks/bad.yaml",
@@ -242,6 +252,33 @@ TEST(Terminal, TheReasonOfANoReachesTheModel) {
   EXPECT_EQ(ran.code, 0) << ran.out;
   struct stat info {};
   EXPECT_NE(::stat((program.project() + "/made.txt").c_str(), &info), 0);
+}
+
+TEST(Terminal, ACallThatTakesItsTimeShowsItAndAPipeDoesNot) {
+  Program program;
+  const std::vector<std::string> words{
+      "run", "look", "--allow", "bash", "--script",
+      program.script("- calls: [{name: bash, input: {command: 'sleep 2.5'}}]\n- text: done\n")};
+  const Finished shown = program.on_terminal(words, {{"done", ""}});
+  const std::size_t call = shown.out.find("sleep 2.5"), second = shown.out.find(" · 1 s");
+  const std::size_t result = shown.out.find(" · ok");
+  ASSERT_NE(call, std::string::npos) << shown.out;
+  EXPECT_LT(call, second) << shown.out;
+  EXPECT_LT(second, result) << shown.out;
+  const Finished piped = program.run(words);
+  EXPECT_TRUE(has(piped.err, "• bash sleep 2.5 · ok · ")) << piped.err;
+  EXPECT_FALSE(has(piped.err, "\x1b")) << piped.err;
+}
+
+TEST(Terminal, ACallThatWasAllowedShowsItsTime) {
+  Program program;
+  const Finished ran = program.on_terminal(
+      {"run", "look", "--script",
+       program.script("- calls: [{name: bash, input: {command: 'sleep 2.5'}}]\n- text: done\n")},
+      {{"Allow?", "y\n"}, {"done", ""}});
+  const std::size_t question = ran.out.find("Allow?"), second = ran.out.find("bash 1 s");
+  ASSERT_NE(second, std::string::npos) << ran.out;
+  EXPECT_LT(question, second) << ran.out;
 }
 
 TEST(Terminal, AlwaysAsksOnlyOnce) {

@@ -91,7 +91,7 @@ void print_table(Output& out, const std::vector<Line>& lines) {
                     neutral_line(line.variable.empty() ? "file" : line.variable, kNameBytesMax),
                     neutral_line(line.place, 100),
                     line.why_not.empty() ? "yes" : "no: " + neutral_line(line.why_not, 400)});
-  out.print(table_text({{"PROVIDER"}, {"KEY"}, {"FROM"}, {"HOST"}, {"USED"}}, rows));
+  out.print(table_text({{"PROVIDER"}, {"KEY"}, {"FROM"}, {"HOST"}, {"USED"}}, rows, std::string::npos));
 }
 
 }  // namespace
