@@ -77,6 +77,45 @@ TEST(Surface, ADroppedHookReplacesTheBundledOneOfItsName) {
   EXPECT_EQ(again.err, "");
 }
 
+TEST(Surface, TheFirstUseOfAHookSaysWhatItMayDo) {
+  Program program;
+  program.drop_hook(AGENTD_REFUSE_HOOK);
+  const std::string hooks = program.home() + "/hooks/";
+  ASSERT_TRUE(write_file_atomically(hooks + "quiet.yaml", "on: agent_stop\ndo: {system_message: hello}\n", 0600));
+  ASSERT_TRUE(write_file_atomically(hooks + "gate.yaml", "on: before_tool_call\nguard: true\ncommand: cat\n",
+                                    0600));
+  ASSERT_TRUE(write_file_atomically(hooks + "far.yaml",
+                                    "on: [turn_start, turn_end]\nurl: \"http://127.0.0.1:9/secret\"\n", 0600));
+  const Finished ran = program.run({"run", "x", "--no-tools", "--script", program.script("- text: a\n")});
+  const auto said = [&](const std::string& name) {
+    const std::size_t at = ran.err.find("warning: new hook " + name + " (");
+    const std::size_t colon = ran.err.find(") runs ", at);
+    return at == std::string::npos ? ran.err : ran.err.substr(colon + 2, ran.err.find('\n', at) - colon - 2);
+  };
+  EXPECT_EQ(said("refuse"), "runs from now on at user_message_send, before_compaction: native, in a process of its own "
+                            "in a sandbox");
+  EXPECT_EQ(said("quiet"), "runs from now on at agent_stop: yaml, runs nothing");
+  EXPECT_EQ(said("gate"), "runs from now on at before_tool_call: yaml, runs programs with your rights; it is a guard: "
+                          "what it fails to judge is blocked");
+  EXPECT_EQ(said("far"),
+            "runs from now on at turn_start, turn_end: webhook, sends what it is asked to 127.0.0.1:9");
+}
+
+TEST(Surface, TheFirstUseOfAModuleNamesItsIsolationAndItsServices) {
+  Program program;
+  program.drop_hook(AGENTD_SERVICES_HOOK);
+  const std::string script = program.script("- text: a\n");
+  const Finished apart = program.run({"run", "x", "--script", script});
+  EXPECT_TRUE(has(apart.err, " runs from now on at before_tool_call, agent_stop, before_compaction: native, in a "
+                             "process of its own in a sandbox that may use agentd.compactor, agentd.threads, "
+                             "agentd.store"))
+      << apart.err;
+  program.run({"hooks", "untrust", "services"});
+  program.config("hooks: {services: {isolation: in-process}}\n");
+  const Finished within = program.run({"run", "x", "--script", script});
+  EXPECT_TRUE(has(within.err, ": native, in agentd's own process with your rights")) << within.err;
+}
+
 TEST(Surface, TheListOfHooksFitsAndJsonHasItAll) {
   Program program;
   const std::string list = program.run({"hooks", "list"}).out;
