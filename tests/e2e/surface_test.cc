@@ -116,6 +116,24 @@ TEST(Surface, TheFirstUseOfAModuleNamesItsIsolationAndItsServices) {
   EXPECT_TRUE(has(within.err, ": native, in agentd's own process with your rights")) << within.err;
 }
 
+TEST(Surface, AConfigurationThatCannotBeReadEndsEveryRunWithItsPlace) {
+  Program program;
+  const std::string file = program.home() + "/config.yaml";
+  for (const auto& [text, told] :
+       {std::pair<std::string, std::string>{"model: \"unterminated\n", ":1:8: the text that begins here has no"},
+        {"effort: high\nmodel: \"a\xff\"\n", ":2:10: this is no valid UTF-8"},
+        {"mcpServers: {x: {command: y}}\n", ":1:1: 'mcpServers' names servers of the Model Context Protocol"}}) {
+    program.config(text);
+    for (const auto& words : {std::vector<std::string>{"run", "x", "--script", program.script("- text: a\n")},
+                              std::vector<std::string>{"hooks", "list"}}) {
+      const Finished ran = program.run(words);
+      EXPECT_EQ(ran.code, 2) << text;
+      EXPECT_TRUE(has(ran.err, file + told)) << ran.err;
+      EXPECT_EQ(ran.out, "");
+    }
+  }
+}
+
 TEST(Surface, TheListOfHooksFitsAndJsonHasItAll) {
   Program program;
   const std::string list = program.run({"hooks", "list"}).out;
