@@ -11,6 +11,7 @@
 #include "core/app/credentials.h"
 #include "core/app/exit_codes.h"
 #include "core/app/hook_names.h"
+#include "core/app/instructions.h"
 #include "core/app/model_setup.h"
 #include "core/app/permission_setup.h"
 #include "core/app/provider_setup.h"
@@ -328,7 +329,7 @@ class EngineImpl final : public Engine {
     return {config_.whole("budget." + what + "_tokens"), usd > 0 ? std::max<std::uint64_t>(nano, 1) : 0};
   }
 
-  AgentOptions agent_options(std::string system, std::string instructions) const {
+  AgentOptions agent_options(std::string system, std::string instructions) {
     AgentOptions out;
     out.provider = std::string(provider_->name());
     out.model = route_.provider == kScripted ? route_.model
@@ -337,6 +338,7 @@ class EngineImpl final : public Engine {
     for (const std::string& fallback : config_.list("fallback")) out.fallbacks.push_back(real_model_of(fallback));
     out.system_prompt = std::move(system);
     out.instructions = std::move(instructions);
+    if (config_.flag("instructions")) out.rules_near = [this](const std::string& path) { return rules_for(path); };
     out.cwd = project_.cwd;
     out.tools_roots = workspace_roots();
     out.home = app_.surroundings().environment("HOME").value_or("");
@@ -358,6 +360,15 @@ class EngineImpl final : public Engine {
     for (const std::string& name : config_.hook_names())
       if (config_.text("hooks." + name + ".authority") == "final") out.final_hooks.insert(name);
     out.hook_deadline = Milliseconds(config_.whole("hooks.deadline_ms"));
+    return out;
+  }
+
+  // A warning of a file that is looked at with each call is told once.
+  std::vector<PathRules> rules_for(const std::string& path) {
+    std::vector<std::string> warnings;
+    std::vector<PathRules> out = rules_near(places_, path, warnings);
+    for (const std::string& warning : warnings)
+      if (told_.insert(warning).second) warn(warning);
     return out;
   }
 
@@ -385,7 +396,8 @@ class EngineImpl final : public Engine {
     if (!system) return usage(system.error());
     std::string instructions;
     if (config_.flag("instructions")) {
-      Instructions read = read_instructions(project_, home_);
+      places_ = {project_, home_, app_.surroundings().environment("HOME").value_or("")};
+      Instructions read = read_instructions(places_);
       for (const std::string& warning : read.warnings) warn(warning);
       instructions = std::move(read.text);
     }
@@ -660,6 +672,8 @@ class EngineImpl final : public Engine {
   std::optional<Ledger> ledger_, conversations_;
   std::unique_ptr<Log> log_;
   Project project_;
+  InstructionPlaces places_;
+  std::set<std::string> told_;  // warnings about instructions
   std::optional<RecipeBook> recipes_;
   std::optional<Recipe> recipe_;  // in use
   RecipeValues recipe_arguments_;
