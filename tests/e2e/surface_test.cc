@@ -2,6 +2,9 @@
 // Version, plugins, doctor, help, and the program on a terminal.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
@@ -132,6 +135,48 @@ TEST(Surface, AConfigurationThatCannotBeReadEndsEveryRunWithItsPlace) {
       EXPECT_EQ(ran.out, "");
     }
   }
+}
+
+// What bash offers for the words, the last of which is being typed; `program` is the one that is asked.
+std::string offered(Program& program, const std::string& words) {
+  const std::string script = program.directory().file("agentd.bash"), tools = program.directory().file("bin");
+  EXPECT_TRUE(make_directories(tools));
+  EXPECT_TRUE(write_file_atomically(script, program.run({"completion", "bash"}).out, 0600));
+  ::symlink(AGENTD_BINARY, (tools + "/agentd").c_str());
+  const std::string command = "cd '" + program.project() + "'; AGENTD_HOME='" + program.home() + "' PATH='" + tools +
+                              ":/usr/bin:/bin' bash --norc -c \"source '" + script + "'; COMP_WORDS=(" + words +
+                              "); COMP_CWORD=\\$((\\${#COMP_WORDS[@]}-1)); _agentd; echo \\\"\\${COMPREPLY[*]}\\\"\"";
+  std::string out;
+  FILE* const pipe = ::popen(command.c_str(), "r");
+  for (char part[256]; std::fgets(part, sizeof part, pipe) != nullptr;) out += part;
+  ::pclose(pipe);
+  return out;
+}
+
+TEST(Surface, CompletionsKnowConversationsRecipesModelsAndHooks) {
+  Program program;
+  ASSERT_EQ(program.run({"run", "a question", "--script", program.script("- text: a\n")}).code, 0);
+  const std::string id = program.newest();
+  EXPECT_EQ(offered(program, "agentd conversation show ''"), id + "\n");
+  EXPECT_EQ(offered(program, "agentd run --resume " + id.substr(0, 5)), id + "\n");
+  EXPECT_EQ(offered(program, "agentd run -r comp"), "compact compact-brief\n");
+  EXPECT_EQ(offered(program, "agentd models claude-haiku-5-5"), "claude-haiku-5-5\n");
+  EXPECT_EQ(offered(program, "agentd hooks test guard"), "guardrail\n");
+  EXPECT_EQ(program.run({"completion", "conversations"}).out, id + "\ta question\n");
+}
+
+TEST(Surface, CompletionsOfferNoNameThatAShellWouldExpand) {
+  Program program;
+  ASSERT_TRUE(make_directories(program.home() + "/hooks"));
+  for (const char* const name : {"plain", "$(touch mark)", "`touch mark`", "a b", "-x"})
+    ASSERT_TRUE(write_file_atomically(program.home() + "/hooks/" + name + ".yaml",
+                                      "on: agent_stop\ndo: {system_message: hello}\n", 0600));
+  const std::string names = program.run({"completion", "hooks"}).out;
+  EXPECT_TRUE(names.starts_with("plain\n")) << names;
+  EXPECT_EQ(names.find_first_of("$` "), std::string::npos) << names;
+  EXPECT_FALSE(has(names, "-x\n")) << names;
+  EXPECT_TRUE(offered(program, "agentd hooks test p") == "plain\n");
+  EXPECT_FALSE(exists(program.project() + "/mark"));
 }
 
 TEST(Surface, TheListOfHooksFitsAndJsonHasItAll) {
