@@ -52,6 +52,12 @@ struct HookLimits {
 // By the name of the hook; "" is that of hooks without limits of their own.
 using HookLimitTable = std::map<std::string, HookLimits, std::less<>>;
 
+// Instructions that hold for what lies below a directory.
+struct PathRules {
+  std::string file;  // absolute
+  std::string text;  // begins with a line that names the file
+};
+
 struct AgentOptions {
   std::string provider, model;
   // What a model is asked by that a hook or a plugin names; empty = names are what they are.
@@ -60,6 +66,9 @@ struct AgentOptions {
   std::vector<std::string> fallbacks{};  // models that are asked, in order, when the one before cannot answer now
   std::string system_prompt;     // the base; instructions are appended
   std::string instructions;      // AGENTS.md and the like, outside summarised history
+  // Those for a file or directory that a tool was called with, by its absolute path, from the outermost down; empty =
+  // there are none. Asked on the session's thread after the call. Each file's are given to the model once in a view.
+  std::function<std::vector<PathRules>(const std::string& path)> rules_near{};
   std::string cwd, project_id;
   // Roots of the workspace, absolute. Relative paths of tools begin at the first one, or at cwd without any.
   std::vector<std::string> tools_roots;

@@ -39,7 +39,9 @@ Result<std::unique_ptr<Conversation>> load_conversation(const Store& store, cons
   AGENTD_TRY(const auto records, read_records(store, id, std::max<std::uint64_t>(info.view_first_seq, 1),
                                               info.revision));
   AGENTD_TRY(auto conversation, build(id, records, count));
-  conversation->restore_totals(info.usage, info.runs, static_cast<std::uint32_t>(info.compactions));
+  Usage totals = info.inherited;
+  totals += info.usage;
+  conversation->restore_totals(totals, info.runs, static_cast<std::uint32_t>(info.compactions));
   return conversation;
 }
 

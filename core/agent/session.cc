@@ -435,6 +435,7 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
   final_text_.clear();
   stopped_.reset();
   late_contexts_.clear();
+  late_rules_.clear();
   compaction_report_.reset();
   told_full_ = false;
   stop_reason_ = StopReason::kEndTurn;

@@ -284,6 +284,7 @@ class SessionImpl final : public Session {
   std::set<std::string> allowed_;              // tools that the user allowed for this session
   // Context from after_tool_call: recorded behind the batch's results, which follow their calls directly.
   std::vector<Outcome> late_contexts_;
+  std::vector<PathRules> late_rules_;  // of directories that tools have touched; the same
   EnvelopeTexts texts_;
   std::string recipe_;            // of this run; empty = none
   std::unique_ptr<Compaction> run_compaction_;  // whose summary this run writes; null in any other run
@@ -393,6 +394,8 @@ class Turn {
   // ---- subagent.cc
   Result<ToolOutcome> run_subagent(const ToolCall& call);
   void after_tool(const Prepared& prepared, ToolResultRecord& result, std::uint64_t duration_ns, bool denied);
+  void note_rules(const Prepared& prepared);
+  bool knows_rules(const PathRules& rules) const;
 
   // Of the answer to the request that was sent last.
   Origin sent_origin() const;

@@ -8,6 +8,8 @@
 
 #include "core/agent/services.h"
 #include "core/base/bytes.h"
+#include "core/base/paths.h"
+#include "core/codec/json.h"
 
 namespace agentd {
 namespace {
@@ -359,6 +361,29 @@ void Turn::after_tool(const Prepared& prepared, ToolResultRecord& result, std::u
   session_.late_contexts_.push_back(*outcome);
 }
 
+// The rules of what the call has touched, unless the view has them.
+void Turn::note_rules(const Prepared& prepared) {
+  if (!session_.options_.rules_near || prepared.tool.path_keys.empty()) return;
+  const auto input = JsonDocument::parse(prepared.call.input.text());
+  const InputPaths paths = paths_of(prepared.tool);
+  for (const std::string& key : prepared.tool.path_keys) {
+    const std::string_view path = input ? input->root()[key].string_or({}) : std::string_view();
+    if (path.empty()) continue;
+    for (PathRules& rules : session_.options_.rules_near(lexical_path(path, paths.start)))
+      if (!knows_rules(rules)) session_.late_rules_.push_back(std::move(rules));
+  }
+}
+
+bool Turn::knows_rules(const PathRules& rules) const {
+  for (const PathRules& late : session_.late_rules_)
+    if (late.file == rules.file) return true;
+  const std::string first = rules.text.substr(0, rules.text.find('\n') + 1);
+  for (const agentd_message& row : session_.conversation_->rows())
+    for (std::uint32_t i = 0; (row.flags & AGENTD_MESSAGE_CONTEXT) != 0 && i < row.blocks.count; ++i)
+      if (view_of(blocks_of(row)[i].text).starts_with(first)) return true;
+  return false;
+}
+
 Result<void, RunError> Turn::run_call(const Block& use, const Result<ToolInput>& input) {
   Prepared prepared = prepare(use, input);
   RunEvent called{RunEvent::Type::kToolCall};
@@ -383,6 +408,7 @@ Result<void, RunError> Turn::run_call(const Block& use, const Result<ToolInput>&
     duration_ns = parts_.clock.monotonic_ns() - started;
     result.duration_ms = static_cast<std::int64_t>(duration_ns / 1'000'000);
     after_tool(prepared, result, duration_ns, false);
+    if (result.status == "ok") note_rules(prepared);
   } else {
     result.status = prepared.status;
     result.text = prepared.denied;

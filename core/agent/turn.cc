@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // turn.cc - one model exchange: make room, ask, take the answer in, hand over to the tools.
 #include <algorithm>
+#include <utility>
 
 #include "core/agent/compact.h"
 #include "core/agent/services.h"
@@ -616,6 +617,11 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
       if (block.kind != BlockKind::kToolUse) continue;
       AGENTD_ASSERT(input != inputs_.end());
       if (auto done = run_call(block, *input++); !done) return done.error();
+    }
+    for (const PathRules& rules : std::exchange(session_.late_rules_, {})) {
+      Message message = Message::of_text(Role::kUser, rules.text);
+      message.flags = AGENTD_MESSAGE_CONTEXT;
+      session_.add(write_message({message, StopReason::kEndTurn, {}, rules.file}));
     }
     for (const Outcome& late : session_.late_contexts_) session_.add_contexts(late);
     session_.late_contexts_.clear();

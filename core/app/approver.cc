@@ -16,6 +16,12 @@ PermissionAnswer denied(std::string reason) { return {false, false, std::move(re
 
 PermissionAnswer TerminalApprover::ask(const Tool& tool, const ToolCall& call, const AskedBy& by) {
   if (place_.before) place_.before();
+  PermissionAnswer out = answer(tool, call, by);
+  if (place_.after) place_.after();
+  return out;
+}
+
+PermissionAnswer TerminalApprover::answer(const Tool& tool, const ToolCall& call, const AskedBy& by) {
   const int terminal = place_.terminal.get();
   QuestionView view;
   view.root = place_.root;

@@ -28,6 +28,8 @@ class TerminalApprover final : public Approver {
     std::string hidden{};  // a file that no question shows
     // Called before the question is shown, so that other output ends its line.
     std::function<void()> before;
+    // Called when it was answered.
+    std::function<void()> after{};
     // Gets what was typed before the question; empty = dropped.
     std::function<void(std::string)> keep;
   };
@@ -35,6 +37,8 @@ class TerminalApprover final : public Approver {
   PermissionAnswer ask(const Tool& tool, const ToolCall& call, const AskedBy& by) override;
 
  private:
+  PermissionAnswer answer(const Tool& tool, const ToolCall& call, const AskedBy& by);
+
   Place place_;
 };
 

@@ -732,16 +732,17 @@ CommandSpec doctor_spec() {
 
 CommandSpec completion_spec() {
   return {"completion",
-          "bash|zsh|fish",
-          "print a completion script for a shell",
-          "",
+          "bash|zsh|fish|conversations|recipes|models|hooks",
+          "print a completion script for a shell, or the names that such a script offers",
+          "The scripts ask for the names of conversations, recipes, models and hooks when they are offered: one a "
+          "line,\na conversation's with its title. A name that a shell would not read as one word is left out.",
           {},
           {"source <(agentd completion bash)             # in ~/.bashrc",
            "agentd completion zsh > \"${fpath[1]}/_agentd\"",
            "agentd completion fish > ~/.config/fish/completions/agentd.fish"},
           1,
           1,
-          "bash|zsh|fish",
+          "bash|zsh|fish|conversations|recipes|models|hooks",
           completion_command};
 }
 

@@ -23,14 +23,33 @@ std::string key_words() {
   return join(out, " ");
 }
 
+// Of whom names are asked for when they are offered, by what an argument is called: "@hooks"; empty = of nobody.
+std::string asked_names(const CommandSpec& command) {
+  const std::string_view name = command.name;
+  if (name.starts_with("conversation ") && command.arguments == "ID") return "@conversations";
+  if (name == "hooks replay") return "@conversations";
+  if (name.starts_with("hooks ") && (command.arguments == "NAME|PATH" || command.arguments == "[NAME|PATH...]"))
+    return "@hooks";
+  if (name == "recipe show") return "@recipes";
+  return name == "models" ? "@models" : "";
+}
+
+std::string asked_names(const OptionSpec& option) {
+  if (option.value == "ID" && (option.name == "resume" || option.name == "conversation-id")) return "@conversations";
+  if (option.name == "recipe") return "@recipes";
+  return option.value == "MODEL" ? "@models" : "";
+}
+
 // What may stand after the command, beside options.
 std::string argument_words(const CommandSpec& command) {
   if (command.name == "config explain") return key_words();
+  if (std::string asked = asked_names(command); !asked.empty()) return asked;
   return join(split(command.argument_choices, '|'), " ");
 }
 
 // The values of an option: its own choices, or those of the key that it sets.
 std::string value_words(const OptionSpec& option) {
+  if (std::string asked = asked_names(option); !asked.empty()) return asked;
   if (!option.choices.empty()) return join(split(option.choices, '|'), " ");
   const KeySpec* key = option.key.empty() ? nullptr : find_key(option.key);
   return key == nullptr ? "" : join(split(key->choices, '|'), " ");
@@ -103,6 +122,8 @@ std::string bash_script() {
          "  case \"$offer\" in\n"
          "    @files) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
          "    @none) COMPREPLY=() ;;\n"
+         "    @*) COMPREPLY=($(compgen -W \"$(agentd completion \"${offer#@}\" 2>/dev/null | cut -f1)\" -- "
+         "\"$current\")) ;;\n"
          "    *) COMPREPLY=($(compgen -W \"$offer\" -- \"$current\")) ;;\n"
          "  esac\n}\n"
          "complete -F _agentd agentd\n";
@@ -122,6 +143,9 @@ std::string zsh_script() {
          "  case \"$offer\" in\n"
          "    @files) _files ;;\n"
          "    @none|'') ;;\n"
+         "    @*) local -a names\n"
+         "      names=(${(f)\"$(agentd completion ${offer#@} 2>/dev/null)\"})\n"
+         "      compadd -- ${names%%$'\\t'*} ;;\n"
          "    *) compadd -- ${=offer} ;;\n"
          "  esac\n}\n"
          "if [ \"$funcstack[1]\" = _agentd ]; then _agentd \"$@\"; else compdef _agentd agentd; "
@@ -132,6 +156,11 @@ std::string fish_text(std::string_view text) {
   std::string out;
   for (const char c : text) out += c == '\'' ? std::string("\\'") : std::string(1, c);
   return "'" + out + "'";
+}
+
+// Of names that are asked for, the command that prints them.
+std::string fish_words(const std::string& words) {
+  return fish_text(words.starts_with('@') ? "(agentd completion " + words.substr(1) + " 2>/dev/null)" : words);
 }
 
 std::string fish_condition(const CommandSpec& command) {
@@ -148,7 +177,7 @@ std::string fish_options(const CommandSpec& command) {
     if (option.letter != 0) out += std::string(" -s ") + option.letter;
     if (!option.value.empty()) out += option.value == "FILE" ? " -r -F" : " -x";
     const std::string words = value_words(option);
-    if (!words.empty()) out += " -a " + fish_text(words);
+    if (!words.empty()) out += " -a " + fish_words(words);
     out += " -d " + fish_text(option.help) + "\n";
   }
   return out;
@@ -171,7 +200,7 @@ std::string fish_script() {
     out += fish_options(command);
     const std::string words = argument_words(command);
     if (!words.empty())
-      out += "complete -c agentd -n " + fish_condition(command) + " -a " + fish_text(words) + "\n";
+      out += "complete -c agentd -n " + fish_condition(command) + " -a " + fish_words(words) + "\n";
   }
   return out;
 }

@@ -16,6 +16,8 @@
 #include "core/base/nearest.h"
 #include "core/base/shell_word.h"
 #include "core/codec/yaml.h"
+#include "core/hooks/event.h"
+#include "core/host/external/dialect.h"
 
 namespace agentd::app {
 namespace {
@@ -128,6 +130,25 @@ bool is_section(std::string_view name) {
   const auto keys = config_keys();
   return !names_below(name).empty() ||
          std::any_of(keys.begin(), keys.end(), [&](const KeySpec& key) { return key.name == free; });
+}
+
+// What other agents have in their settings under this name, and what to do here; empty = nothing that is known.
+std::string of_other_tool(const std::string& section, const std::string& name, const YamlNode& node) {
+  if (section.empty() && (name == "mcpServers" || name == "mcp_servers" || name == "mcp"))
+    return "'" + name + "' names servers of the Model Context Protocol, which this version does not use: take it out; "
+           "tools come from plugins (docs/guide/plugin.md)";
+  if (section != "hooks" || node.kind != YamlNode::Kind::kList) return {};
+  if (find_event(name) != nullptr)
+    return "hooks are not written here: put this one into a file of its own in the directory hooks beside this file, "
+           "such as NAME.yaml with 'on: " + name + "' in it (docs/guide/hooks.md)";
+  for (const auto& [dialect, tool] : {std::pair{Dialect::kClaude, "Claude Code"}, {Dialect::kGemini, "Gemini CLI"}}) {
+    if (canonical_event(dialect, name) == 0) continue;
+    const std::string id(name_of(dialect));
+    return "'" + name + "' is how " + tool +
+           " writes hooks into its settings.json: leave them in such a file, and name it here with 'adapt: [\"" + id +
+           ":FILE\"]', or make them yours with 'agentd hooks import FILE'";
+  }
+  return {};
 }
 
 // The configuration permits tools and names directories of hooks: what anybody else could have written
@@ -318,6 +339,8 @@ class ConfigReader {
 
   static Error unknown(const std::string& path, const std::string& section, const std::string& name,
                        const YamlNode& node) {
+    if (const std::string other = of_other_tool(section, name, node); !other.empty())
+      return {Code::kInvalid, place(path, node) + other};
     const std::string in = section.empty() ? "" : " in '" + section + "'";
     return {Code::kInvalid, place(path, node) + "unknown key '" + one_line(name, kShownBytes) +
                                 "'" + in + did_you_mean(name, names_below(section))};

@@ -63,8 +63,9 @@ constexpr KeySpec kKeys[] = {
     {"system_prompt_file", ValueType::kText, "",
      "A file whose text replaces the built-in system prompt."},
     {"instructions", ValueType::kBool, "true",
-     "Whether AGENTS.md, or CLAUDE.md where there is none, is sent along: of agentd's home, and of every directory "
-     "from the project's root down to the current one."},
+     "AGENTS.md, or CLAUDE.md where there is none, is sent along: of agentd's home, of every directory from the "
+     "project's root down to the current one, and of those whose files tools touch; with what it imports "
+     "(docs/reference/instructions.md)."},
     {"max_turns", ValueType::kWhole, "0", "Turns of one run; 0 means no limit.", {}, 0, 1e6},
 
     {"budget.run_usd", ValueType::kFraction, "0",

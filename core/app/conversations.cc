@@ -43,7 +43,33 @@ Failure no_boundary(const History& history, const std::string& name) {
                              history.id + "' shows what there is"};
 }
 
+// A run that fails at its first request leaves the user's message, and what hooks have added.
+bool has_answer(const Store& store, const ConversationInfo& info) {
+  constexpr std::uint64_t kFewMessages = 8;
+  const auto id = Ulid::parse(info.id);
+  if (!id || info.messages > kFewMessages || info.compactions != 0) return true;
+  const auto history = read_history(store, *id);
+  return !history || std::any_of(history->records.begin(), history->records.end(), [](const StoredRecord& each) {
+    return each.record.type == RecordType::kAssistantMessage;
+  });
+}
+
 }  // namespace
+
+std::string unanswered_note(const Store& store, const Project& project, const Ulid& found) {
+  const auto newest = store.info(found);
+  if (!newest || has_answer(store, *newest)) return {};
+  ConversationQuery query;
+  query.project_id = project.id;
+  const auto list = store.list(query);
+  if (!list) return {};
+  for (const ConversationInfo& info : *list)
+    if (info.messages != 0 && info.agent_type.empty() && has_answer(store, info))
+      return "--follow goes on with " + newest->id + " \"" + one_line(newest->title, kShownBytes) +
+             "\", which has no answer yet; the newest with one is \"" + one_line(info.title, kShownBytes) +
+             "\": --resume " + info.id;
+  return {};
+}
 
 Result<std::unique_ptr<Store>, Failure> existing_store(const App& app) {
   const Result<std::string> home = app.home();

@@ -31,6 +31,10 @@ Result<FoundConversation, Failure> existing_conversation(const App& app, const s
 // The one that --conversation-id or --follow names.
 Result<FoundConversation, Failure> wanted_conversation(const App& app, const Arguments& arguments);
 
+// Of the conversation that --follow has found: a sentence, if it has no answer yet though an older one of the project
+// has; empty = nothing to say.
+std::string unanswered_note(const Store& store, const Project& project, const Ulid& found);
+
 // A boundary as the log has it.
 struct LoggedBoundary {
   std::uint64_t seq = 0;

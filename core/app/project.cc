@@ -10,16 +10,13 @@
 #include <filesystem>
 #include <system_error>
 
-#include "core/app/credentials.h"
 #include "core/base/bytes.h"
 #include "core/base/file.h"
-#include "core/process/workspace.h"
 
 namespace agentd::app {
 namespace {
 
 constexpr std::uint64_t kGitConfigBytesMax = 1u << 20;
-constexpr std::uint64_t kInstructionBytesMax = 128u << 10;
 
 std::string parent_of(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
@@ -71,58 +68,6 @@ std::string value_of(std::string_view line) {
   return trimmed(out);
 }
 
-void add_file(Instructions& out, const std::string& name, std::string text) {
-  out.files.push_back(name);
-  if (!out.text.empty()) out.text += "\n\n";
-  out.text += "Instructions from " + name + ":\n\n" + to_utf8(trimmed(text));
-}
-
-// The first of the two names that is there.
-void add_directory(Instructions& out, const Workspace& workspace, const std::string& directory) {
-  for (const char* name : {"AGENTS.md", "CLAUDE.md"}) {
-    const std::string path = directory + "/" + name;
-    struct stat info {};
-    if (::lstat(path.c_str(), &info) != 0) continue;
-    std::uint64_t total = 0;
-    Result<std::string> text = workspace.read(path, 0, kInstructionBytesMax, &total);
-    if (!text) {
-      out.warnings.push_back(path + " is left out: " + text.error().message);
-      continue;
-    }
-    if (total > kInstructionBytesMax)
-      out.warnings.push_back(path + " is long: only its first " +
-                             with_commas(kInstructionBytesMax) + " bytes are sent");
-    if (!trimmed(*text).empty()) add_file(out, path, std::string(utf8_prefix(*text, text->size())));
-    return;
-  }
-}
-
-bool has_instructions(const std::string& directory) {
-  struct stat info {};
-  return ::lstat((directory + "/AGENTS.md").c_str(), &info) == 0 ||
-         ::lstat((directory + "/CLAUDE.md").c_str(), &info) == 0;
-}
-
-// From the root down to the cwd.
-std::vector<std::string> directories_of(const Project& project) {
-  std::vector<std::string> out;
-  for (std::string at = project.cwd;; at = parent_of(at)) {
-    out.push_back(at);
-    if (at == project.root || at.size() <= 1) break;
-  }
-  std::reverse(out.begin(), out.end());
-  return out;
-}
-
-// Links in it may lead to the keys of a home below it.
-void add_tree(Instructions& out, const std::string& root, const std::vector<std::string>& directories,
-              const std::string& home) {
-  if (std::none_of(directories.begin(), directories.end(), has_instructions)) return;
-  const auto workspace = open_workspace({root}, {}, {Credentials::file(home)});
-  if (!workspace) return out.warnings.push_back(workspace.error().message);
-  for (const std::string& directory : directories) add_directory(out, **workspace, directory);
-}
-
 }  // namespace
 
 std::string project_id_of(std::string_view url) {
@@ -172,13 +117,6 @@ Project find_project(const std::string& cwd) {
     }
     if (at.size() <= 1) return project;
   }
-}
-
-Instructions read_instructions(const Project& project, const std::string& home) {
-  Instructions out;
-  add_tree(out, home, {home}, home);
-  add_tree(out, project.root, directories_of(project), home);
-  return out;
 }
 
 Result<void> check_roots(const Config& config) {

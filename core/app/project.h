@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// project.h - which project a directory belongs to, and what it tells the model. No git process is
-// run.
+// project.h - which project a directory belongs to. No git process is run.
 //
 // Threading: pure functions on the file system.
 
@@ -29,16 +28,6 @@ std::string project_id_of(std::string_view origin_url);
 
 // The url of remote "origin" in a git configuration; empty when there is none.
 std::string origin_url(std::string_view git_config);
-
-struct Instructions {
-  std::string text;  // each file under a line with its path
-  std::vector<std::string> files;
-  std::vector<std::string> warnings;  // files that could not be read
-};
-// AGENTS.md, else CLAUDE.md, of `home` and of every directory from the project's root down to the
-// cwd. A link that leads out of the project is not followed: a repository must not send other files
-// away.
-Instructions read_instructions(const Project& project, const std::string& home);
 
 // Every directory of workspace.roots must be one that can be opened; kInvalid says where it is
 // named.

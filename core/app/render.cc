@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "core/app/table.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
@@ -10,7 +11,9 @@ namespace agentd::app {
 namespace {
 
 constexpr std::size_t kLineBytes = 240;
+constexpr std::size_t kWarningBytes = 2000;  // agentd's own sentences end with what to do
 constexpr std::size_t kCallBytes = 100;
+constexpr std::size_t kTimeColumns = 12;  // " · 12345 s"
 constexpr std::string_view kDim = "2", kYellow = "33", kCyan = "36";
 
 std::string percent_text(std::uint64_t tokens, std::uint64_t limit) {
@@ -61,10 +64,17 @@ void TerminalRenderer::settle() {
   err_.flush();
 }
 
+void TerminalRenderer::resume() {
+  if (!running_) return;
+  running_->since = std::chrono::steady_clock::now();
+  progress_.wait_for(running_->name, running_->since);
+}
+
 void TerminalRenderer::note(std::string_view sgr, std::string_view line) {
   end_lines();
   err_.line(err_.styled(sgr, line));
   err_.flush();
+  if (running_) progress_.wait_for(running_->name, running_->since);
 }
 
 void TerminalRenderer::text(const RunEvent& event) {
@@ -77,14 +87,20 @@ void TerminalRenderer::text(const RunEvent& event) {
 void TerminalRenderer::tool_call(const RunEvent& event) {
   end_lines();
   const std::string indent(2 * event.agent_depth, ' ');
-  err_.print(indent + err_.styled(kCyan, "• " + neutral_line(event.name, kCallBytes)) + " " +
-             call_summary(event.text));
+  const std::string name = neutral_line(event.name, kCallBytes), call = call_summary(event.text);
+  err_.print(indent + err_.styled(kCyan, "• " + name) + " " + call);
+  // Where the time would not fit behind it, it stands below.
+  const std::size_t columns = err_.columns(), used = text_width(indent + "• " + name + " " + call) % columns;
+  if (err_.tty() && columns - used < kTimeColumns) err_.print("\n" + indent + " ");
   err_.flush();
   open_call_ = std::string(event.call_id);
+  running_ = {open_call_, name, std::chrono::steady_clock::now()};
+  progress_.wait_for({}, running_->since);
 }
 
 void TerminalRenderer::tool_result(const RunEvent& event) {
   progress_.stop();
+  if (running_ && running_->id == event.call_id) running_.reset();
   const bool same_line = !open_call_.empty() && open_call_ == event.call_id;
   if (!same_line) {
     end_lines();
@@ -195,6 +211,7 @@ void TerminalRenderer::on_event(const RunEvent& event) {
       tool_result(event);
       break;
     case RunEvent::Type::kTurnEnded:
+      running_.reset();
       end_lines();
       break;
     case RunEvent::Type::kHookAnswer:
@@ -224,11 +241,12 @@ void TerminalRenderer::on_event(const RunEvent& event) {
       note({}, "note: " + line(event.text));
       break;
     case RunEvent::Type::kWarning:
-      note(kYellow, "warning: " + line(event.text));
+      note(kYellow, "warning: " + neutral_line(event.text, kWarningBytes));
       break;
     // The command tells the error that ended the run, with its exit code.
     case RunEvent::Type::kError:
     case RunEvent::Type::kRunEnded:
+      running_.reset();
       settle();
       break;
   }
@@ -254,7 +272,7 @@ void QuietRenderer::on_event(const RunEvent& event) {
   const std::string hook = failure ? "hook " + neutral_line(event.name, kLineBytes) + " failed at " +
                                          neutral_line(event.detail, kLineBytes) + ": "
                                    : std::string();
-  err_.line("warning: " + hook + neutral_line(event.text, kLineBytes));
+  err_.line("warning: " + hook + neutral_line(event.text, failure ? kLineBytes : kWarningBytes));
   err_.flush();
 }
 

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,8 @@ class TerminalRenderer final : public EventSink {
   void on_event(const RunEvent& event) override;
   // Ends lines and waiting; also done at the end of a run.
   void settle();
+  // The call that was begun runs, after all: how long is shown from now on.
+  void resume();
 
  private:
   static bool is_shown(const RunEvent& event);
@@ -44,6 +47,12 @@ class TerminalRenderer final : public EventSink {
   const bool trace_hooks_;
   Neutralizer answer_;
   std::string open_call_;  // the tool call whose line is not ended
+  // The tool call that was begun last, while it has no result.
+  struct RunningCall {
+    std::string id, name;
+    Progress::Time since;
+  };
+  std::optional<RunningCall> running_;
   Progress progress_;
 };
 

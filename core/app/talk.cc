@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/app/talk.h"
 
+#include "core/app/conversations.h"
 #include "core/app/credentials.h"
 #include "core/app/exit_codes.h"
 #include "core/app/keyboard.h"
@@ -55,6 +56,9 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
                              roots.empty() ? app_.surroundings().cwd : roots.front(),
                              Credentials::file(app_.home().value_or("")),
                              [this] { settle(); },
+                             [this] {
+                               if (terminal_) terminal_->resume();
+                             },
                              [this](std::string text) {
                                if (keep_typed_) keep_typed_(std::move(text));
                              }});
@@ -94,6 +98,12 @@ Result<std::optional<Ulid>, Failure> Talk::wanted() const {
   if (!arguments_.has("follow")) return std::optional<Ulid>();
   auto found = newest_conversation(engine_->store(), engine_->project());
   if (!found) return found.error();
+  if (const std::string note = unanswered_note(engine_->store(), engine_->project(), *found); !note.empty()) {
+    RunEvent warning;
+    warning.type = RunEvent::Type::kWarning;
+    warning.text = note;
+    watch_->on_event(warning);
+  }
   return std::optional<Ulid>(*found);
 }
 

@@ -2,96 +2,21 @@
 #include "core/app/terminal.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstdint>
 #include <cstdio>
 
 #include "core/app/signals.h"
-#include "core/base/bytes.h"
 #include "core/base/thrown.h"
 
 namespace agentd::app {
 namespace {
 
 constexpr std::size_t kBufferBytes = 64 * 1024;
-
-// The length that the first byte of a character announces; 0 for none.
-std::size_t announced_length(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return 2;
-  if (first >= 0xE0 && first <= 0xEF) return 3;
-  return first >= 0xF0 && first <= 0xF4 ? 4 : 0;
-}
-
-std::uint32_t code_point(std::string_view character) {
-  const auto byte = [&](std::size_t i) {
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i]));
-  };
-  switch (character.size()) {
-    case 1:
-      return byte(0);
-    case 2:
-      return (byte(0) & 0x1Fu) << 6 | (byte(1) & 0x3Fu);
-    case 3:
-      return (byte(0) & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
-    default:
-      return (byte(0) & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 |
-             (byte(3) & 0x3Fu);
-  }
-}
-
-bool is_harmful(std::uint32_t code) {
-  if (code == '\n' || code == '\t') return false;
-  const bool control = code < 0x20 || (code >= 0x7F && code <= 0x9F);
-  // Embeddings, overrides and isolates: what is read is not what stands there (Unicode TR 36).
-  const bool turns = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
-  return control || turns;
-}
-
-// Nothing is seen of it, or something else: characters of no width, blanks that are no space, tags,
-// private ones. Harmless in prose, and needed there for emoji and many scripts.
-bool is_hidden(std::uint32_t code) {
-  struct Range {
-    std::uint32_t first, last;
-  };
-  static constexpr Range kHidden[] = {
-      {0xA0, 0xA0},       {0xAD, 0xAD},       {0x34F, 0x34F},   {0x61C, 0x61C},
-      {0x115F, 0x1160},   {0x1680, 0x1680},   {0x17B4, 0x17B5}, {0x180B, 0x180F},
-      {0x2000, 0x200F},   {0x2028, 0x202F},   {0x205F, 0x206F}, {0x2800, 0x2800},
-      {0x3000, 0x3000},   {0x3164, 0x3164},   {0xE000, 0xF8FF}, {0xFE00, 0xFE0F},
-      {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFC}, {0x1D173, 0x1D17A},
-      {0xE0000, 0xE0FFF}, {0xF0000, 0x10FFFF}};
-  return std::any_of(std::begin(kHidden), std::end(kHidden),
-                     [&](const Range& range) { return code >= range.first && code <= range.last; });
-}
-
-void append_escaped(std::string& out, std::uint32_t code) {
-  char text[16];
-  std::snprintf(text, sizeof text, code < 0x100 ? "\\x%02x" : "\\u{%04x}", code);
-  out += text;
-}
-
-void append_neutral(std::string& out, std::string_view character) {
-  const std::uint32_t code = code_point(character);
-  if (is_harmful(code))
-    append_escaped(out, code);
-  else
-    out += character;
-}
-
-// Where a character at the end is not whole yet: the length of what is left over.
-std::size_t unfinished(std::string_view text) {
-  for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
-    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if ((byte & 0xC0) == 0x80) continue;
-    return announced_length(byte) > back ? back : 0;
-  }
-  return 0;
-}
 
 }  // namespace
 
@@ -135,6 +60,12 @@ bool Output::reader_left() const {
   return failure_ == EPIPE || (::poll(&wait, 1, 0) > 0 && (wait.revents & (POLLERR | POLLHUP)) != 0);
 }
 
+std::size_t Output::columns() const {
+  constexpr std::size_t kWithoutTerminal = 120;
+  winsize size{};
+  return tty_ && ::ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : kWithoutTerminal;
+}
+
 void Output::fresh_line() {
   if (!at_line_start_) print("\n");
 }
@@ -142,56 +73,6 @@ void Output::fresh_line() {
 std::string Output::styled(std::string_view sgr, std::string_view text) const {
   if (!colour_ || sgr.empty()) return std::string(text);
   return "\x1b[" + std::string(sgr) + "m" + std::string(text) + "\x1b[0m";
-}
-
-std::string Neutralizer::feed(std::string_view bytes) {
-  rest_ += bytes;
-  const std::size_t keep = unfinished(rest_);
-  const std::string whole = to_utf8(std::string_view(rest_).substr(0, rest_.size() - keep));
-  rest_.erase(0, rest_.size() - keep);
-  std::string out;
-  for (std::size_t at = 0; at < whole.size();) {
-    const std::size_t length = announced_length(static_cast<unsigned char>(whole[at]));
-    append_neutral(out, std::string_view(whole).substr(at, length));
-    at += length;
-  }
-  return out;
-}
-
-std::string Neutralizer::finish() {
-  const std::string out = to_utf8(rest_);
-  rest_.clear();
-  return out;
-}
-
-std::string neutral(std::string_view text) {
-  Neutralizer neutralizer;
-  std::string out = neutralizer.feed(text);
-  return out + neutralizer.finish();
-}
-
-std::string visible(std::string_view text) {
-  const std::string whole = to_utf8(text);
-  std::string out;
-  for (std::size_t at = 0; at < whole.size();) {
-    const std::size_t length = announced_length(static_cast<unsigned char>(whole[at]));
-    const std::string_view character = std::string_view(whole).substr(at, length);
-    if (is_hidden(code_point(character)))
-      append_escaped(out, code_point(character));
-    else
-      append_neutral(out, character);
-    at += length;
-  }
-  return out;
-}
-
-std::string neutral_line(std::string_view text, std::size_t bytes_max) {
-  // Cut first: nobody pays for the megabytes that are not shown.
-  const std::string_view prefix = utf8_prefix(text, bytes_max);
-  std::string out = neutral(prefix);
-  for (char& c : out)
-    if (c == '\n' || c == '\t') c = ' ';
-  return prefix.size() < text.size() ? out + "…" : out;
 }
 
 Progress::Progress(Output& output) : output_(output) {
@@ -210,21 +91,22 @@ Progress::~Progress() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Progress::wait_for(std::string what) {
+void Progress::wait_for(std::string what, Time since) {
   if (!thread_.joinable()) return;
   stop();
   const std::lock_guard lock(mutex_);
   what_ = std::move(what);
-  since_ = std::chrono::steady_clock::now();
+  since_ = since;
+  waiting_ = true;
   changed_.notify_all();
 }
 
 void Progress::stop() {
   if (!thread_.joinable()) return;
   const std::lock_guard lock(mutex_);
-  what_.clear();
+  waiting_ = false;
   if (!shown_) return;
-  output_.print("\r\x1b[K");
+  output_.print(what_.empty() ? "\x1b[K" : "\r\x1b[K");
   output_.flush();
   shown_ = false;
 }
@@ -233,7 +115,10 @@ void Progress::show() {
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - since_)
           .count();
-  output_.print("\r\x1b[K" + output_.styled("2", what_ + " " + std::to_string(seconds) + " s"));
+  const std::string text = std::to_string(seconds) + " s";
+  // Behind a line the cursor goes back to where that ends (DECSC, DECRC).
+  output_.print(what_.empty() ? "\x1b" "7" + output_.styled("2", " · " + text) + "\x1b[K\x1b" "8"
+                              : "\r\x1b[K" + output_.styled("2", what_ + " " + text));
   output_.flush();
   shown_ = true;
 }
@@ -241,13 +126,13 @@ void Progress::show() {
 void Progress::work() {
   std::unique_lock lock(mutex_);
   while (!over_) {
-    if (what_.empty()) {
+    if (!waiting_) {
       changed_.wait(lock);
       continue;
     }
     const auto tick = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     const bool changed = changed_.wait_until(lock, tick) == std::cv_status::no_timeout;
-    if (!changed && !what_.empty() && !over_ && (shown_ || output_.at_line_start())) show();
+    if (!changed && waiting_ && !over_ && (shown_ || what_.empty() || output_.at_line_start())) show();
   }
 }
 
@@ -261,23 +146,6 @@ std::string duration_text(std::uint64_t microseconds) {
   else
     std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(microseconds) / 1e6);
   return text;
-}
-
-std::vector<std::string> aligned_lines(const std::vector<std::vector<std::string>>& lines) {
-  std::vector<std::size_t> widths(lines[0].size(), 0);
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  std::vector<std::string> out;
-  for (const auto& line : lines) {
-    std::string text;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      std::string cell = line[i];
-      if (i + 1 < line.size()) cell.resize(widths[i] + 2, ' ');
-      text += cell;
-    }
-    out.push_back(std::move(text));
-  }
-  return out;
 }
 
 }  // namespace agentd::app

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// terminal.h - where output goes: descriptors with a buffer, text made harmless, waiting that
-// shows.
+// terminal.h - where output goes: descriptors with a buffer, waiting that shows.
 //
 // Threading: Output is thread-compatible; Progress is thread-safe.
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
+
+#include "core/base/neutral.h"
 
 namespace agentd::app {
 
@@ -34,6 +36,8 @@ class Output {
   void fresh_line();
   bool at_line_start() const { return at_line_start_; }
   bool tty() const { return tty_; }
+  // Of the terminal, as it is now; 120 where there is none, or it does not know.
+  std::size_t columns() const;
   // The text in a style (SGR parameters such as "2"), or as it is where no colour is wanted.
   std::string styled(std::string_view sgr, std::string_view text) const;
   // errno of the first write that failed; 0 = none.
@@ -51,27 +55,8 @@ class Output {
   int failure_ = 0;
 };
 
-// Makes text of models, tools and hooks harmless: control characters (C0, DEL, C1) and characters
-// that turn the direction of writing appear as \xNN or \u{NNNN}. Newlines and tabs stay. Bytes may
-// come in any pieces.
-class Neutralizer {
- public:
-  std::string feed(std::string_view bytes);
-  // What is left of an unfinished character.
-  std::string finish();
-
- private:
-  std::string rest_;
-};
-std::string neutral(std::string_view text);
-// Stricter, for what a person decides about: all that a terminal does not show as what it is, such
-// as characters of no width and blanks that are no space, appears as \u{NNNN} as well.
-std::string visible(std::string_view text);
-// neutral() on one line, cut at `bytes_max` with a mark.
-std::string neutral_line(std::string_view text, std::size_t bytes_max);
-
-// "model 3 s" on a terminal's last line while something takes longer than a second. Does nothing
-// when the output is no terminal.
+// "model 3 s" on a terminal's last line, or " · 3 s" behind a line that was begun, while something takes longer than a
+// second. Does nothing when the output is no terminal.
 class Progress {
  public:
   explicit Progress(Output& output);
@@ -79,8 +64,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Begins to wait for `what`.
-  void wait_for(std::string what);
+  using Time = std::chrono::steady_clock::time_point;
+  // Begins to wait for `what`, `since` then; empty: for what the line that was begun tells.
+  void wait_for(std::string what, Time since = std::chrono::steady_clock::now());
   // Ends it and clears what it showed. Call before any other output.
   void stop();
 
@@ -91,16 +77,13 @@ class Progress {
   Output& output_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string what_;  // guarded by mutex_; empty = not waiting
-  std::chrono::steady_clock::time_point since_;
-  bool shown_ = false, over_ = false;  // guarded by mutex_
+  std::string what_;  // guarded by mutex_
+  Time since_;
+  bool waiting_ = false, shown_ = false, over_ = false;  // guarded by mutex_
   std::thread thread_;
 };
 
 // "12 ms", "3.4 s", "850 µs".
 std::string duration_text(std::uint64_t microseconds);
-// The lines of a table, each cell but the last as wide as the widest of its column and two spaces.
-// REQUIRES: at least one line, and as many cells in each.
-std::vector<std::string> aligned_lines(const std::vector<std::vector<std::string>>& lines);
 
 }  // namespace agentd::app

@@ -11,6 +11,7 @@
 #include "core/app/credentials.h"
 #include "core/app/exit_codes.h"
 #include "core/app/hook_names.h"
+#include "core/app/instructions.h"
 #include "core/app/model_setup.h"
 #include "core/app/permission_setup.h"
 #include "core/app/provider_setup.h"
@@ -82,15 +83,12 @@ std::vector<std::uint32_t> events_of_every_run() {
           AGENTD_EVENT_AGENT_STOP,        AGENTD_EVENT_SESSION_END};
 }
 
-std::unique_ptr<Log> make_log(const Config& config, const std::string& home) {
+LogLevel log_level(const Config& config) {
   const std::string level = config.text("log.level");
-  if (level == "off") return std::make_unique<NullLog>();
-  const std::string file = config.text("log.file");
-  const LogLevel at_least = level == "debug"     ? LogLevel::kDebug
-                            : level == "info"    ? LogLevel::kInfo
-                            : level == "warning" ? LogLevel::kWarning
-                                                 : LogLevel::kError;
-  return make_file_log(file.empty() ? home + "/agentd.log" : file, at_least);
+  return level == "debug"     ? LogLevel::kDebug
+         : level == "info"    ? LogLevel::kInfo
+         : level == "warning" ? LogLevel::kWarning
+                              : LogLevel::kError;
 }
 
 std::string today(const Clock& clock) {
@@ -137,7 +135,7 @@ class EngineImpl final : public Engine {
     if (app_.surroundings().cwd.empty())
       return Failure{kExitFailure, "the current directory is gone; go to one that exists"};
     if (auto known = load_models(); !known) return known.error();
-    log_ = make_log(config_, home_);
+    open_log();
     project_ = find_project(app_.surroundings().cwd);
     if (auto checked = check_roots(config_); !checked) return usage(checked.error());
     recipes_.emplace(
@@ -226,6 +224,16 @@ class EngineImpl final : public Engine {
   }
 
  private:
+  void open_log() {
+    const std::string file = log_file(config_, home_);
+    const auto checked = file.empty() ? Result<void>() : check_log_file(file);
+    if (!checked) warn(checked.error().message);
+    if (file.empty() || !checked)
+      log_ = std::make_unique<NullLog>();
+    else
+      log_ = make_file_log(file, log_level(config_));
+  }
+
   Result<void, Failure> load_models() {
     auto table = load_model_table(home_, config_);
     if (!table) return usage(table.error());
@@ -321,7 +329,7 @@ class EngineImpl final : public Engine {
     return {config_.whole("budget." + what + "_tokens"), usd > 0 ? std::max<std::uint64_t>(nano, 1) : 0};
   }
 
-  AgentOptions agent_options(std::string system, std::string instructions) const {
+  AgentOptions agent_options(std::string system, std::string instructions) {
     AgentOptions out;
     out.provider = std::string(provider_->name());
     out.model = route_.provider == kScripted ? route_.model
@@ -330,6 +338,7 @@ class EngineImpl final : public Engine {
     for (const std::string& fallback : config_.list("fallback")) out.fallbacks.push_back(real_model_of(fallback));
     out.system_prompt = std::move(system);
     out.instructions = std::move(instructions);
+    if (config_.flag("instructions")) out.rules_near = [this](const std::string& path) { return rules_for(path); };
     out.cwd = project_.cwd;
     out.tools_roots = workspace_roots();
     out.home = app_.surroundings().environment("HOME").value_or("");
@@ -357,6 +366,15 @@ class EngineImpl final : public Engine {
     return out;
   }
 
+  // A warning of a file that is looked at with each call is told once.
+  std::vector<PathRules> rules_for(const std::string& path) {
+    std::vector<std::string> warnings;
+    std::vector<PathRules> out = rules_near(places_, path, warnings);
+    for (const std::string& warning : warnings)
+      if (told_.insert(warning).second) warn(warning);
+    return out;
+  }
+
   std::uint64_t longest_answer(const std::string& model) const {
     const std::uint64_t wanted = config_.whole("max_output_tokens");
     return models_.knows(model) ? std::min(wanted, models_.find(model).max_output) : wanted;
@@ -381,7 +399,8 @@ class EngineImpl final : public Engine {
     if (!system) return usage(system.error());
     std::string instructions;
     if (config_.flag("instructions")) {
-      Instructions read = read_instructions(project_, home_);
+      places_ = {project_, home_, app_.surroundings().environment("HOME").value_or("")};
+      Instructions read = read_instructions(places_);
       for (const std::string& warning : read.warnings) warn(warning);
       instructions = std::move(read.text);
     }
@@ -656,6 +675,8 @@ class EngineImpl final : public Engine {
   std::optional<Ledger> ledger_, conversations_;
   std::unique_ptr<Log> log_;
   Project project_;
+  InstructionPlaces places_;
+  std::set<std::string> told_;  // warnings about instructions
   std::optional<RecipeBook> recipes_;
   std::optional<Recipe> recipe_;  // in use
   RecipeValues recipe_arguments_;
@@ -687,6 +708,12 @@ std::string upper(std::string text) {
 }
 
 }  // namespace
+
+std::string log_file(const Config& config, const std::string& home) {
+  if (config.text("log.level") == "off") return {};
+  const std::string file = config.text("log.file");
+  return file.empty() ? home + "/agentd.log" : file;
+}
 
 Failure failure_of(const RunError& error) {
   switch (error.kind) {

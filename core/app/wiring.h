@@ -30,6 +30,9 @@ Failure failure_of(const RunError& error);
 // The store in the home directory. `create` false: kNotFound when there is none yet.
 Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock);
 
+// The diagnostic log's file; empty: log.level is off.
+std::string log_file(const Config& config, const std::string& home);
+
 // A conversation by its id, or by a beginning of it that no other has (4 characters at least).
 Result<Ulid, Failure> find_conversation(const Store& store, const std::string& text);
 // The newest one of the project.

@@ -59,14 +59,16 @@ std::size_t skip_ascii(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; (at = skip_ascii(text, at)) < text.size();) {
-    const std::size_t step = sequence_bytes(text, at);
-    if (step == 0) return false;
+std::size_t utf8_bytes(std::string_view text) {
+  for (std::size_t at = 0;;) {
+    at = skip_ascii(text, at);
+    const std::size_t step = at < text.size() ? sequence_bytes(text, at) : 0;
+    if (step == 0) return at;
     at += step;
   }
-  return true;
 }
+
+bool is_utf8(std::string_view text) { return utf8_bytes(text) == text.size(); }
 
 std::string to_utf8(std::string_view bytes) {
   if (is_utf8(bytes)) return std::string(bytes);

@@ -13,6 +13,8 @@ namespace agentd {
 
 // True for well-formed UTF-8: no overlong forms, no surrogates (Unicode 15, table 3-7).
 bool is_utf8(std::string_view text);
+// How many bytes from the start are well-formed UTF-8; all of them, or where the first ill-formed part begins.
+std::size_t utf8_bytes(std::string_view text);
 // The text with every ill-formed part replaced by one U+FFFD, parts as most decoders cut them (the
 // maximal subparts of Unicode 15, 3.9); the same bytes when it is valid.
 std::string to_utf8(std::string_view bytes);

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/log.h"
 
+#include <fcntl.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <mutex>
+#include <system_error>
+
+#include "core/base/file.h"
+#include "core/base/neutral.h"
 
 namespace agentd {
 namespace {
@@ -20,6 +28,21 @@ spdlog::level::level_enum level_of(LogLevel level) {
   return spdlog::level::info;
 }
 
+// Lines after the first are indented: no text passes for an entry of its own.
+std::string shown(std::string_view text) {
+  std::string out = visible(text);
+  for (std::size_t at = 0; (at = out.find('\n', at)) != std::string::npos; at += 3) out.insert(at + 1, "  ");
+  return out;
+}
+
+std::string off_sentence(const std::string& why) {
+  return "nothing is logged: " + neutral_line(why, 400) + "; set log.file to another place, or log.level to off";
+}
+
+Error unwritable(const std::string& path, int why) {
+  return {Code::kDenied, off_sentence(path + " cannot be written (" + std::generic_category().message(why) + ")")};
+}
+
 class FileLog final : public Log {
  public:
   FileLog(std::string path, LogLevel at_least) : path_(std::move(path)), at_least_(at_least) {}
@@ -27,7 +50,7 @@ class FileLog final : public Log {
   void write(LogLevel level, std::string_view area, std::string_view text) override {
     if (level < at_least_) return;
     std::call_once(opened_, [this] { open(); });
-    if (logger_) logger_->log(level_of(level), "{}: {}", area, text);
+    if (logger_) logger_->log(level_of(level), "{}: {}", area, shown(text));
   }
 
  private:
@@ -39,7 +62,7 @@ class FileLog final : public Log {
       logger_->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %P %l %v");
       logger_->flush_on(spdlog::level::debug);
     } catch (const spdlog::spdlog_ex& error) {
-      std::fprintf(stderr, "agentd: the log is off: %s\n", error.what());
+      std::fprintf(stderr, "agentd: %s\n", off_sentence(error.what()).c_str());
     }
   }
 
@@ -53,6 +76,20 @@ class FileLog final : public Log {
 
 std::unique_ptr<Log> make_file_log(std::string path, LogLevel at_least) {
   return std::make_unique<FileLog>(std::move(path), at_least);
+}
+
+Result<void> check_log_file(const std::string& path) {
+  // A pipe that nobody reads must not hold anybody up.
+  const UniqueFd opened(::open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC));
+  if (opened.valid()) return {};
+  if (errno != ENOENT) return unwritable(path, errno);
+  // What is missing will be made; the nearest directory that is there must allow it.
+  std::filesystem::path above = std::filesystem::absolute(path);
+  do {
+    above = above.parent_path();
+    if (::faccessat(AT_FDCWD, above.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
+  } while (errno == ENOENT && above.has_relative_path());
+  return unwritable(path, errno);
 }
 
 }  // namespace agentd

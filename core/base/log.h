@@ -30,8 +30,11 @@ class NullLog final : public Log {
   void write(LogLevel, std::string_view, std::string_view) override {}
 };
 
-// Appends to `path`; the file is opened at the first line, so that a quiet run pays nothing. A file that
-// cannot be opened turns the log off, and is said once on standard error.
+// Appends to `path`, an entry a line: lines of a text after its first are indented, and characters that a terminal does
+// not show as themselves are made visible. The file and the directories above it are made at the first entry, so that
+// a quiet run pays nothing. A file that cannot be opened turns the log off, and is reported once on standard error.
 std::unique_ptr<Log> make_file_log(std::string path, LogLevel at_least);
+// Looks, and changes nothing: an error, with the reason and the remedy, when an entry could not be written there.
+Result<void> check_log_file(const std::string& path);
 
 }  // namespace agentd

@@ -373,6 +373,7 @@ void PluginContext::offer(std::string id, const void* table) {
 
 const PluginIdentity& PluginContext::identity() const { return state_->identity; }
 const agentd_core* PluginContext::core() const { return &state_->core.table; }
+const Grants& PluginContext::grants() const { return state_->grants; }
 const agentd_services* PluginContext::services() const { return &state_->services; }
 const std::shared_ptr<std::atomic<std::uint32_t>>& PluginContext::stopped() const {
   return state_->stopped;

@@ -62,6 +62,7 @@ class PluginContext {
   void offer(std::string id, const void* table);
 
   const PluginIdentity& identity() const;
+  const Grants& grants() const;
   const agentd_core* core() const;
   const agentd_services* services() const;
   std::vector<PluginTool> tools() const;

@@ -3,9 +3,11 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "core/base/bytes.h"
 #include "core/codec/json.h"
 
 namespace agentd {
@@ -18,11 +20,38 @@ std::string place(std::string_view name, int line, int column) {
   return std::string(name) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": ";
 }
 
+// Where a line and a column of yaml-cpp's, from 0 and in bytes, stand in the text.
+std::size_t offset_of(std::string_view text, const YAML::Mark& mark) {
+  std::size_t at = 0;
+  for (int line = 0; line < mark.line && at != std::string_view::npos; ++line) {
+    at = text.find('\n', at);
+    if (at != std::string_view::npos) ++at;
+  }
+  return at == std::string_view::npos ? text.size() : at + static_cast<std::size_t>(mark.column);
+}
+
+// The quoted scalar that begins there goes on to the end of the text.
+bool is_open(std::string_view text, std::size_t begin) {
+  if (begin >= text.size() || (text[begin] != '"' && text[begin] != '\'')) return false;
+  const char quote = text[begin];
+  for (std::size_t at = begin + 1; at < text.size(); ++at) {
+    if (quote == '"' && text[at] == '\\')
+      ++at;
+    else if (text[at] == quote && quote == '\'' && text.substr(at + 1, 1) == "'")
+      ++at;
+    else if (text[at] == quote)
+      return false;
+  }
+  return true;
+}
+
 struct Walker {
   std::string_view name;
   int nodes = 0;
+  YAML::Mark quoted = YAML::Mark::null_mark();  // the last scalar in quotes
 
   Result<YamlNode> walk(const YAML::Node& from, int depth) {
+    if (from.IsScalar() && from.Tag() == "!" && from.Mark().pos > quoted.pos) quoted = from.Mark();
     YamlNode node;
     node.line = from.Mark().line + 1;
     node.column = from.Mark().column + 1;
@@ -141,11 +170,22 @@ std::string YamlNode::json() const {
 }
 
 Result<YamlNode> parse_yaml(std::string_view text, std::string_view name) {
+  if (const std::size_t good = utf8_bytes(text); good != text.size()) {
+    const std::string_view before = text.substr(0, good);
+    const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
+    const auto column = static_cast<int>(good - (before.rfind('\n') + 1)) + 1;
+    return Error{Code::kInvalid, place(name, line, column) + "this is no valid UTF-8: save the file as UTF-8"};
+  }
   try {
     Walker walker{name};
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() <= 1)
-      return walker.walk(documents.empty() ? YAML::Node() : documents[0], 0);
+    if (documents.size() <= 1) {
+      AGENTD_TRY(YamlNode root, walker.walk(documents.empty() ? YAML::Node() : documents[0], 0));
+      // yaml-cpp takes what a line end follows for whole.
+      if (walker.quoted.is_null() || !is_open(text, offset_of(text, walker.quoted))) return root;
+      return Error{Code::kInvalid, place(name, walker.quoted.line + 1, walker.quoted.column + 1) +
+                                       "the text that begins here has no closing quote"};
+    }
     const YAML::Mark second = documents[1].Mark();
     return Error{Code::kInvalid, place(name, second.line + 1, second.column + 1) +
                                      "a second document begins here, which nobody would read: "

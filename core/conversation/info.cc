@@ -30,6 +30,16 @@ Result<void> fold_boundary(ConversationInfo& info, const StoredRecord& record) {
   return {};
 }
 
+void write_totals(JsonWriter& out, std::string_view key, const Usage& usage) {
+  out.key(key).begin_object();
+  out.member("input", usage.input).member("output", usage.output);
+  out.member("cache_read", usage.cache_read).member("cache_write", usage.cache_write);
+  out.member("reasoning", usage.reasoning).member("cost_nano_usd", usage.cost_nano_usd);
+  if (usage.cache_write_long != 0) out.member("cache_write_long", usage.cache_write_long);
+  if (usage.unpriced != 0) out.member("unpriced", usage.unpriced);
+  out.end_object();
+}
+
 }  // namespace
 
 Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
@@ -55,7 +65,8 @@ Result<void> fold(ConversationInfo& info, const StoredRecord& record) {
     info.runs = std::max(info.runs, record.record.run);
   } else if (type == RecordType::kUsage) {
     AGENTD_TRY(const UsageRecord usage, read_usage(record.record));
-    info.usage += usage.usage;
+    const bool forked = !info.parent.empty() && info.agent_type.empty();
+    (forked && record.seq <= info.parent_seq ? info.inherited : info.usage) += usage.usage;
   } else if (type == RecordType::kBoundary) {
     return fold_boundary(info, record);
   } else if (type == RecordType::kRevert) {
@@ -89,13 +100,9 @@ std::string write_info(const ConversationInfo& info) {
   out.member("revision", info.revision).member("messages", info.messages);
   out.member("compactions", info.compactions).member("runs", static_cast<unsigned>(info.runs));
   out.member("boundary_seq", info.boundary_seq).member("view_first_seq", info.view_first_seq);
-  out.key("usage").begin_object();
-  out.member("input", info.usage.input).member("output", info.usage.output);
-  out.member("cache_read", info.usage.cache_read).member("cache_write", info.usage.cache_write);
-  out.member("reasoning", info.usage.reasoning).member("cost_nano_usd", info.usage.cost_nano_usd);
-  if (info.usage.cache_write_long != 0) out.member("cache_write_long", info.usage.cache_write_long);
-  if (info.usage.unpriced != 0) out.member("unpriced", info.usage.unpriced);
-  out.end_object().end_object();
+  write_totals(out, "usage", info.usage);
+  if (info.inherited != Usage{}) write_totals(out, "inherited_usage", info.inherited);
+  out.end_object();
   return std::string(out.text());
 }
 
@@ -124,6 +131,7 @@ Result<ConversationInfo> read_info(std::string_view json) {
   info.boundary_seq = root["boundary_seq"].uint_or(0);
   info.view_first_seq = root["view_first_seq"].uint_or(0);
   info.usage = read_usage_json(root["usage"]);
+  info.inherited = read_usage_json(root["inherited_usage"]);
   return info;
 }
 

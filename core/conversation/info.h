@@ -20,7 +20,8 @@ struct ConversationInfo {
   std::uint64_t revision = 0;
   std::uint64_t messages = 0;      // records that carry a message, of the whole log
   std::uint64_t compactions = 0;
-  Usage usage;
+  Usage usage;                     // its own: what was recorded since it was forked
+  Usage inherited{};               // of a fork: its parent's up to that moment, which that one's `usage` counts
   std::uint64_t boundary_seq = 0;  // of the last boundary that counts; 0 = none
   std::uint64_t view_first_seq = 0;
   std::uint32_t runs = 0;

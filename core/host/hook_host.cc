@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <system_error>
@@ -13,6 +14,7 @@
 #include "core/base/bytes.h"
 #include "core/base/shell_word.h"
 #include "core/host/quarantine.h"
+#include "core/net/url.h"
 
 namespace agentd {
 namespace {
@@ -55,6 +57,27 @@ std::string folded(const std::vector<UnknownKey>& keys) {
   if (more) names.resize(kUnknownKeysTold);
   return std::to_string(keys.size()) + " unknown keys are ignored (" + join(names, ", ") +
          (more ? " and others" : "") + "): 'agentd hooks list' names each";
+}
+
+// Grants that reach nothing outside of the call.
+constexpr std::array<std::string_view, 3> kHarmlessInterfaces{AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TASKS_ID};
+
+// The hooks of one file, for a person: "yaml, runs programs with your rights".
+std::string they_may(const std::vector<HookDefinition>& hooks) {
+  if (hooks.empty()) return "without hooks";
+  bool runs = false;
+  std::vector<std::string> servers;
+  for (const HookDefinition& hook : hooks) {
+    const auto url = hook.runs == HookRuns::kWebhook ? parse_http_url(hook.url) : Result<HttpUrl>(HttpUrl{});
+    if (const std::string place = url ? url->place() : "a server"; !place.empty() && !contains(servers, place))
+      servers.push_back(place);
+    runs = runs || (hook.runs != HookRuns::kWebhook && hook.runs != HookRuns::kAction);
+  }
+  std::vector<std::string> out{std::string(kind_name(hooks[0]))};
+  if (runs) out.emplace_back("runs programs with your rights");
+  if (!servers.empty()) out.push_back("sends what it is asked to " + join(servers, " and "));
+  if (!runs && servers.empty()) out.emplace_back("runs nothing");
+  return join(out, ", ");
 }
 
 }  // namespace
@@ -146,26 +169,28 @@ Result<void> HookHost::agree(const TrustEntry& asked, Precedence precedence) {
 }
 
 // The bytes of a hook that has loaded, in the user's own directory or trusted there before.
-Result<void> HookHost::keep(const TrustEntry& entry) {
+Result<void> HookHost::keep(const Seen& seen) {
+  const TrustEntry& entry = seen.entry;
   if (trust() == nullptr || !options_.consent.record) return {};
   const TrustEntry* const known = trust()->find(entry.path);
   if (known != nullptr && known->digest == entry.digest && known->guard == entry.guard &&
       known->events == entry.events)
     return {};
   if (loading_ && options_.records_later)
-    unrecorded_.push_back(entry);
+    unrecorded_.push_back(seen);
   else
-    record(entry);
+    record(seen);
   return {};
 }
 
 void HookHost::record_new() {
-  for (const TrustEntry& each : std::exchange(unrecorded_, {})) record(each);
+  for (const Seen& each : std::exchange(unrecorded_, {})) record(each);
 }
 
 // It is in the user's own directory: where nothing can be written it runs all the same, and each run sees it for the
 // first time.
-void HookHost::record(const TrustEntry& entry) {
+void HookHost::record(const Seen& seen) {
+  const TrustEntry& entry = seen.entry;
   const TrustEntry* const known = trust()->find(entry.path);
   const bool is_new = known == nullptr || known->digest != entry.digest;
   if (auto kept = trust()->record(entry); !kept)
@@ -175,8 +200,9 @@ void HookHost::record(const TrustEntry& entry) {
   else if (is_new)
     notes_.push_back("new hook " + entry.name +
                      (entry.name == entry.path ? " (sha256 " : " (" + entry.path + ", sha256 ") +
-                     entry.digest.substr(0, 12) +
-                     "): it lies in your own directory and runs from now on");
+                     entry.digest.substr(0, 12) + ") runs from now on at " +
+                     (entry.events.empty() ? "no event" : join(entry.events, ", ")) + ": " + seen.may +
+                     (entry.guard ? "; it is a guard: what it fails to judge is blocked" : ""));
 }
 
 Result<void> HookHost::agree_native(const HookFile& file, const std::string& digest) {
@@ -192,7 +218,7 @@ bool HookHost::may_fail(const std::string& name) const {
 }
 
 // Keeps what a hook subscribes to, so that it is missed when it is gone.
-Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefinition>& hooks) {
+Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefinition>& hooks, std::string may) {
   for (const HookDefinition& hook : hooks) {
     add_event(entry.events, hook.event);
     entry.guard = entry.guard || is_guard(hook);
@@ -201,7 +227,24 @@ Result<void> HookHost::remember(TrustEntry entry, const std::vector<HookDefiniti
   const TrustEntry* const known = trust() == nullptr ? nullptr : trust()->find(entry.path);
   entry.guard = entry.guard || (known != nullptr && known->guard && may_fail(entry.name));
   entry.trusted_ms = clock_.wall_ms();
-  return keep(entry);
+  return keep({std::move(entry), std::move(may)});
+}
+
+std::string HookHost::native_may(const Plugin& plugin) const {
+  std::vector<std::string> reach;
+  for (const std::string& each : plugin.manifest().capabilities)
+    if (each != "gate" && each != "redact") reach.push_back(each);
+  const Grants& grants = plugin.grants();
+  if (grants.compactor) reach.emplace_back("agentd.compactor");
+  if (grants.threads) reach.emplace_back("agentd.threads");
+  if (grants.store) reach.emplace_back("agentd.store");
+  for (const std::string& id : grants.interfaces)
+    if (!contains(kHarmlessInterfaces, id)) reach.push_back(id);
+  const std::string uses = reach.empty() ? "" : " that may use " + join(reach, ", ");
+  if (plugin.isolation() == Isolation::kInProcess) return "native, in agentd's own process with your rights" + uses;
+  const auto found = options_.native.plugins.find(plugin.identity().name);
+  const bool sandbox = found == options_.native.plugins.end() || found->second.sandbox;
+  return std::string("native, in a process of its own ") + (sandbox ? "in a sandbox" : "without a sandbox") + uses;
 }
 
 void HookHost::remember_native(const Plugin& plugin, const std::string& path) {
@@ -224,7 +267,7 @@ void HookHost::remember_native(const Plugin& plugin, const std::string& path) {
     auto key = TrustStore::repository_key(options_.project_root);
     if (key) entry.repository = std::move(*key);
   }
-  if (auto kept = remember(std::move(entry), rows); !kept)
+  if (auto kept = remember(std::move(entry), rows, native_may(plugin)); !kept)
     problem(plugin.path(), plugin.identity().name, kept.error().message);
 }
 
@@ -371,7 +414,7 @@ Result<void> HookHost::load_file(HookFile& file) {
   }
   for (HookDefinition& hook : loaded->hooks) apply_settings(options_, file.name, hook);
   if (file.precedence != Precedence::kSystem) {
-    AGENTD_TRY_VOID(remember(asked, loaded->hooks));
+    AGENTD_TRY_VOID(remember(asked, loaded->hooks, they_may(loaded->hooks)));
   } else {
     system_.insert(file.name);
   }
@@ -412,7 +455,7 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
   AGENTD_TRY_VOID(agree(asked, source.precedence));
   if (foreign) tell_mistakes(source, mistakes);
   for (HookDefinition& hook : loaded.hooks) apply_settings(options_, hook.name, hook);
-  AGENTD_TRY_VOID(remember(asked, loaded.hooks));
+  AGENTD_TRY_VOID(remember(asked, loaded.hooks, they_may(loaded.hooks)));
   if (!owners_.emplace(asked.name, asked.path).second)
     return Error{Code::kConflict,
                  source.path + " is adapted twice: take one of the two out of hooks.adapt"};

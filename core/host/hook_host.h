@@ -100,9 +100,15 @@ class HookHost {
   Result<TrustEntry> entry_of(const HookFile& file, const std::string& digest);
   Result<void> agree(const TrustEntry& asked, Precedence precedence);
   Result<void> agree_native(const HookFile& file, const std::string& digest);
-  Result<void> keep(const TrustEntry& entry);
-  void record(const TrustEntry& entry);
-  Result<void> remember(TrustEntry entry, const std::vector<HookDefinition>& hooks);
+  // A hook that has loaded, and what it may do, for a person.
+  struct Seen {
+    TrustEntry entry;
+    std::string may;
+  };
+  Result<void> keep(const Seen& seen);
+  void record(const Seen& seen);
+  Result<void> remember(TrustEntry entry, const std::vector<HookDefinition>& hooks, std::string may);
+  std::string native_may(const Plugin& plugin) const;
   bool says_guard(const HookFile& file, std::string_view bytes) const;
   bool may_fail(const std::string& name) const;
   bool has_twin(const HookFile& file) const;
@@ -152,7 +158,7 @@ class HookHost {
     Result<LoadedHooks> answer;
   };
   std::map<std::string, Asked> asked_;  // by path; ask_programs()'s, until they are loaded
-  std::vector<TrustEntry> unrecorded_;             // that load_all() has seen, with records_later
+  std::vector<Seen> unrecorded_;               // by load_all(), with records_later
   std::map<std::string, std::string> owners_;  // names of hooks and of their files, to that file's canonical path
   std::set<std::string> system_;               // those of them that the system brings
   std::set<std::string> off_;                  // names that the user switched off

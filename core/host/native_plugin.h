@@ -42,6 +42,7 @@ class NativePlugin final : public Plugin {
   Isolation isolation() const override { return Isolation::kInProcess; }
   const PluginIdentity& identity() const override { return context_->identity(); }
   const Manifest& manifest() const override { return manifest_; }
+  const Grants& grants() const override { return context_->grants(); }
   const std::vector<std::string>& notes() const override { return record_.notes; }
   bool has_interface(std::string_view id) const override;
   std::vector<Subscription> subscriptions() const override;

@@ -76,6 +76,7 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
   virtual Isolation isolation() const = 0;
   virtual const PluginIdentity& identity() const = 0;
   virtual const Manifest& manifest() const = 0;
+  virtual const Grants& grants() const = 0;
   // Optional rows that were skipped and the like.
   virtual const std::vector<std::string>& notes() const = 0;
   // True when core->query() answers for the id.

@@ -161,6 +161,84 @@ TEST_F(Ends, ASignalWhileAChatStartsEndsIt) {
   EXPECT_FALSE(has(done.out, "first")) << done.out;
 }
 
+// ---- every command that can wait
+
+// The words of a command, and what is to be there before it begins.
+struct Waits {
+  const char* name;
+  std::vector<std::string> words;
+};
+
+class Commands : public Ends, public ::testing::WithParamInterface<std::tuple<Waits, int>> {};
+
+TEST_P(Commands, EndWith128AndTheSignal) {
+  const auto& [waits, signal] = GetParam();
+  const std::string script = program_.script(kTurns);
+  ASSERT_EQ(program_.run({"run", "first", "--script", script, "--allow", "bash"}).code, 0);
+  // Waits when it is asked at an event, or, with that file, for its events already.
+  program_.file("mark", "");
+  AGENTD_ASSERT(make_directories(program_.home() + "/hooks"));
+  AGENTD_ASSERT(write_file_atomically(program_.home() + "/hooks/hang",
+                                      "#!/bin/sh\n[ \"$1\" = hook ] && [ ! -e " + program_.project() +
+                                          "/wait ] && { echo user_message_send; "
+                                          "echo before_compaction; exit 0; }\necho asked >> " + program_.project() +
+                                          "/mark\nsleep 600\n",
+                                      0755));
+  const bool looks = waits.words[0] == "doctor" || waits.words.back() == "FILE";
+  if (looks) program_.file("wait", "");
+  std::vector<std::string> words = waits.words;
+  if (words.back() == "FILE") words.back() = program_.home() + "/hooks/hang";
+  if (words[0] == "run" || words[0] == "chat" || words[0] == "compact")
+    words.insert(words.end(), {"--script", script});
+  const Finished done = interrupt(words, signal, words[0] == "chat" ? "one\n" : "");
+  EXPECT_EQ(done.code, 128 + signal) << done.out << done.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , Commands,
+    ::testing::Combine(::testing::Values(Waits{"run", {"run", "look"}}, Waits{"chat", {"chat"}},
+                                         Waits{"compact", {"compact", "--follow"}},
+                                         Waits{"test", {"hooks", "test", "hang", "--event", "user_message_send"}},
+                                         Waits{"replay", {"hooks", "replay", "--hook", "hang"}},
+                                         Waits{"validate", {"hooks", "validate", "FILE"}},
+                                         Waits{"doctor", {"doctor"}}),
+                       ::testing::Values(SIGINT, SIGTERM, SIGHUP)),
+    [](const auto& each) {
+      const int signal = std::get<1>(each.param);
+      return std::string(std::get<0>(each.param).name) +
+             (signal == SIGINT ? "Int" : signal == SIGTERM ? "Term" : "Hup");
+    });
+
+// A question for a key is none of those: it stands on a terminal.
+TEST_F(Ends, AQuestionForAKeyEndsByTheSignalThatCame) {
+  for (const auto& [input, code] : {std::pair{"\x03", 130}, {Program::kTerminate, 143}, {Program::kHangUp, 129}}) {
+    const Finished done = program_.on_terminal({"auth", "set", "anthropic"}, {{"(not shown): ", input}});
+    EXPECT_EQ(done.code, code) << done.out;
+  }
+}
+
+// What prints much waits for its reader.
+TEST_F(Ends, ASignalEndsALookAtAConversationWhoseReaderDoesNotRead) {
+  const std::string script = program_.script("- text: " + std::string(300'000, 'x') + "\n");
+  ASSERT_EQ(program_.run({"run", "look", "--script", script}).code, 0);
+  const std::string id = program_.newest();
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const UniqueFd reads(ends[0]), writes(ends[1]);
+    program_.set_output(writes.get());
+    Running running = program_.start({"conversation", "show", id});
+    int waiting = 0;
+    for (int i = 0; i < 2'000 && waiting < 60'000; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      ASSERT_EQ(::ioctl(reads.get(), FIONREAD, &waiting), 0);
+    }
+    running.signal(signal);
+    EXPECT_EQ(running.wait().code, 128 + signal);
+    program_.set_output(-1);
+  }
+}
+
 TEST_F(Ends, ASignalEndsARunWhoseReaderDoesNotRead) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);

@@ -208,6 +208,8 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
       const std::string& input = dialogue[next++].second;
       if (input == kHangUp)
         owned.reset();
+      else if (input == kTerminate)
+        ::kill(pid, SIGTERM);
       else
         typed += input;
     }

@@ -299,5 +299,44 @@ TEST_F(RunTest, ASecondRunOnTheSameConversationExits75AndNamesTheProcess) {
   EXPECT_EQ(running.wait().code, 130);
 }
 
+TEST(Run, FollowSaysThatTheNewestConversationHasNoAnswer) {
+  Program program;
+  const std::string good = program.script("- text: a\n");
+  ASSERT_EQ(program.run({"run", "the good one", "--script", good}).code, 0);
+  const std::string answered = program.newest();
+  ASSERT_EQ(program.run({"run", "the bad one", "--script",
+                         program.script("- error: {kind: auth, message: no key}\n")})
+                .code,
+            5);
+  const std::string failed = program.newest();
+  ASSERT_NE(failed, answered);
+  const Finished again = program.run({"run", "--follow", "go on", "--script", program.script("- text: b\n")});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(program.newest(), failed);
+  EXPECT_TRUE(has(again.err, "--follow goes on with " + failed + " \"the bad one\", which has no answer yet; the "
+                             "newest with one is \"the good one\": --resume " + answered))
+      << again.err;
+  // Now it has one.
+  const Finished third = program.run({"run", "--follow", "go on", "--script", good});
+  EXPECT_FALSE(has(third.err, "no answer")) << third.err;
+}
+
+TEST(Run, AForksUsageIsItsOwnAndWhatItInheritedIsApart) {
+  Program program;
+  const std::string script = program.script("- {text: a, usage: {input: 100, output: 10}}\n");
+  ASSERT_EQ(program.run({"run", "one", "--script", script}).code, 0);
+  ASSERT_EQ(program.run({"conversation", "fork", program.newest()}).code, 0);
+  ASSERT_EQ(program.run({"run", "--follow", "two", "--script", script}).code, 0);
+  std::uint64_t sum = 0;
+  for (const JsonDocument& each : json_lines(program.run({"conversation", "list", "--json"}).out)) {
+    EXPECT_EQ(each.root()["usage"]["input"].uint_or(0), 100u);
+    EXPECT_EQ(each.root()["inherited_usage"]["input"].uint_or(0), each.root()["parent"].exists() ? 100u : 0u);
+    sum += each.root()["usage"]["output"].uint_or(0);
+  }
+  EXPECT_EQ(sum, 20u);
+  const Finished check = program.run({"store", "check"});
+  EXPECT_EQ(check.code, 0) << check.out << check.err;
+}
+
 }  // namespace
 }  // namespace agentd::testing

@@ -2,6 +2,9 @@
 // Version, plugins, doctor, help, and the program on a terminal.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "core/base/file.h"
 #include "tests/e2e/program.h"
@@ -77,6 +80,115 @@ TEST(Surface, ADroppedHookReplacesTheBundledOneOfItsName) {
   EXPECT_EQ(again.err, "");
 }
 
+TEST(Surface, TheFirstUseOfAHookSaysWhatItMayDo) {
+  Program program;
+  program.drop_hook(AGENTD_REFUSE_HOOK);
+  const std::string hooks = program.home() + "/hooks/";
+  ASSERT_TRUE(write_file_atomically(hooks + "quiet.yaml", "on: agent_stop\ndo: {system_message: hello}\n", 0600));
+  ASSERT_TRUE(write_file_atomically(hooks + "gate.yaml", "on: before_tool_call\nguard: true\ncommand: cat\n",
+                                    0600));
+  ASSERT_TRUE(write_file_atomically(hooks + "far.yaml",
+                                    "on: [turn_start, turn_end]\nurl: \"http://127.0.0.1:9/secret\"\n", 0600));
+  const Finished ran = program.run({"run", "x", "--no-tools", "--script", program.script("- text: a\n")});
+  const auto said = [&](const std::string& name) {
+    const std::size_t at = ran.err.find("warning: new hook " + name + " (");
+    const std::size_t colon = ran.err.find(") runs ", at);
+    return at == std::string::npos ? ran.err : ran.err.substr(colon + 2, ran.err.find('\n', at) - colon - 2);
+  };
+  EXPECT_EQ(said("refuse"), "runs from now on at user_message_send, before_compaction: native, in a process of its own "
+                            "in a sandbox");
+  EXPECT_EQ(said("quiet"), "runs from now on at agent_stop: yaml, runs nothing");
+  EXPECT_EQ(said("gate"), "runs from now on at before_tool_call: yaml, runs programs with your rights; it is a guard: "
+                          "what it fails to judge is blocked");
+  EXPECT_EQ(said("far"),
+            "runs from now on at turn_start, turn_end: webhook, sends what it is asked to 127.0.0.1:9");
+}
+
+TEST(Surface, TheFirstUseOfAModuleNamesItsIsolationAndItsServices) {
+  Program program;
+  program.drop_hook(AGENTD_SERVICES_HOOK);
+  const std::string script = program.script("- text: a\n");
+  const Finished apart = program.run({"run", "x", "--script", script});
+  EXPECT_TRUE(has(apart.err, " runs from now on at before_tool_call, agent_stop, before_compaction: native, in a "
+                             "process of its own in a sandbox that may use agentd.compactor, agentd.threads, "
+                             "agentd.store"))
+      << apart.err;
+  program.run({"hooks", "untrust", "services"});
+  program.config("hooks: {services: {isolation: in-process}}\n");
+  const Finished within = program.run({"run", "x", "--script", script});
+  EXPECT_TRUE(has(within.err, ": native, in agentd's own process with your rights")) << within.err;
+}
+
+TEST(Surface, AConfigurationThatCannotBeReadEndsEveryRunWithItsPlace) {
+  Program program;
+  const std::string file = program.home() + "/config.yaml";
+  for (const auto& [text, told] :
+       {std::pair<std::string, std::string>{"model: \"unterminated\n", ":1:8: the text that begins here has no"},
+        {"effort: high\nmodel: \"a\xff\"\n", ":2:10: this is no valid UTF-8"},
+        {"mcpServers: {x: {command: y}}\n", ":1:1: 'mcpServers' names servers of the Model Context Protocol"}}) {
+    program.config(text);
+    for (const auto& words : {std::vector<std::string>{"run", "x", "--script", program.script("- text: a\n")},
+                              std::vector<std::string>{"hooks", "list"}}) {
+      const Finished ran = program.run(words);
+      EXPECT_EQ(ran.code, 2) << text;
+      EXPECT_TRUE(has(ran.err, file + told)) << ran.err;
+      EXPECT_EQ(ran.out, "");
+    }
+  }
+}
+
+// What bash offers for the words, the last of which is being typed; `program` is the one that is asked.
+std::string offered(Program& program, const std::string& words) {
+  const std::string script = program.directory().file("agentd.bash"), tools = program.directory().file("bin");
+  EXPECT_TRUE(make_directories(tools));
+  EXPECT_TRUE(write_file_atomically(script, program.run({"completion", "bash"}).out, 0600));
+  ::symlink(AGENTD_BINARY, (tools + "/agentd").c_str());
+  const std::string command = "cd '" + program.project() + "'; AGENTD_HOME='" + program.home() + "' PATH='" + tools +
+                              ":/usr/bin:/bin' bash --norc -c \"source '" + script + "'; COMP_WORDS=(" + words +
+                              "); COMP_CWORD=\\$((\\${#COMP_WORDS[@]}-1)); _agentd; echo \\\"\\${COMPREPLY[*]}\\\"\"";
+  std::string out;
+  FILE* const pipe = ::popen(command.c_str(), "r");
+  for (char part[256]; std::fgets(part, sizeof part, pipe) != nullptr;) out += part;
+  ::pclose(pipe);
+  return out;
+}
+
+TEST(Surface, CompletionsKnowConversationsRecipesModelsAndHooks) {
+  Program program;
+  ASSERT_EQ(program.run({"run", "a question", "--script", program.script("- text: a\n")}).code, 0);
+  const std::string id = program.newest();
+  EXPECT_EQ(offered(program, "agentd conversation show ''"), id + "\n");
+  EXPECT_EQ(offered(program, "agentd run --resume " + id.substr(0, 5)), id + "\n");
+  EXPECT_EQ(offered(program, "agentd run -r comp"), "compact compact-brief\n");
+  EXPECT_EQ(offered(program, "agentd models claude-haiku-5-5"), "claude-haiku-5-5\n");
+  EXPECT_EQ(offered(program, "agentd hooks test guard"), "guardrail\n");
+  EXPECT_EQ(program.run({"completion", "conversations"}).out, id + "\ta question\n");
+}
+
+TEST(Surface, CompletionsOfferNoNameThatAShellWouldExpand) {
+  Program program;
+  ASSERT_TRUE(make_directories(program.home() + "/hooks"));
+  for (const char* const name : {"plain", "$(touch mark)", "`touch mark`", "a b", "-x"})
+    ASSERT_TRUE(write_file_atomically(program.home() + "/hooks/" + name + ".yaml",
+                                      "on: agent_stop\ndo: {system_message: hello}\n", 0600));
+  const std::string names = program.run({"completion", "hooks"}).out;
+  EXPECT_TRUE(names.starts_with("plain\n")) << names;
+  EXPECT_EQ(names.find_first_of("$` "), std::string::npos) << names;
+  EXPECT_FALSE(has(names, "-x\n")) << names;
+  EXPECT_TRUE(offered(program, "agentd hooks test p") == "plain\n");
+  EXPECT_FALSE(exists(program.project() + "/mark"));
+}
+
+TEST(Surface, TheListOfHooksFitsAndJsonHasItAll) {
+  Program program;
+  const std::string list = program.run({"hooks", "list"}).out;
+  EXPECT_TRUE(has(list, "audit_log")) << list;
+  for (std::size_t at = 0, end = 0; (end = list.find('\n', at)) != std::string::npos; at = end + 1)
+    EXPECT_LE(end - at, 122u) << list.substr(at, end - at);  // "…" is three bytes
+  const std::string json = program.run({"hooks", "list", "--json"}).out;
+  EXPECT_TRUE(has(json, "\"subagent_stop\",\"agent_error\",\"notification\"]")) << json;
+}
+
 TEST(Surface, ABundledHookRunsOnceItIsEnabled) {
   Program program;
   const std::string log = program.directory().file("audit.jsonl");
@@ -101,6 +213,41 @@ TEST(Surface, DoctorSaysWhatIsMissingAndNeverShowsTheKey) {
   EXPECT_NE(with.out.find("ANTHROPIC_API_KEY is set"), std::string::npos);
   EXPECT_EQ(with.out.find("sk-secret-456"), std::string::npos);
   EXPECT_NE(with.out.find("unsandboxed"), std::string::npos);
+}
+
+TEST(Surface, ALogThatCannotBeWrittenIsToldOnceAndByDoctor) {
+  Program program;
+  program.set("ANTHROPIC_API_KEY=x");
+  const std::string file = program.file("plain", "") + "/agentd.log";
+  program.config("log: {file: " + file + "}\n");
+  const std::string sentence = "nothing is logged: " + file + " cannot be written (Not a directory); set log.file to "
+                               "another place, or log.level to off";
+  // A hook that fails is worth an entry.
+  ASSERT_TRUE(make_directories(program.home() + "/hooks"));
+  ASSERT_TRUE(write_file_atomically(program.home() + "/hooks/bad.yaml",
+                                    "on: agent_stop\ncommand: \"exit 1\"\n", 0600));
+  for (const auto& words : {std::vector<std::string>{"run", "x", "--script", program.script("- text: a\n")},
+                            std::vector<std::string>{"doctor"}}) {
+    const Finished ran = program.run(words);
+    EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+    const std::string told = ran.out + ran.err;
+    EXPECT_TRUE(has(told, sentence)) << told;
+    EXPECT_EQ(told.find("nothing is logged"), told.rfind("nothing is logged")) << told;
+  }
+  program.config("log: {level: off}\n");
+  EXPECT_TRUE(has(program.run({"doctor"}).out, "nothing is logged: log.level is off"));
+}
+
+TEST(Surface, WhatAHookWritesIsVisibleInTheLog) {
+  Program program;
+  ASSERT_TRUE(make_directories(program.home() + "/hooks"));
+  ASSERT_TRUE(write_file_atomically(
+      program.home() + "/hooks/bad.yaml",
+      "on: agent_stop\ncommand: \"printf '\\\\302\\\\2332J \\\\342\\\\200\\\\256evil' >&2; exit 1\"\n", 0600));
+  ASSERT_EQ(program.run({"run", "x", "--script", program.script("- text: a\n")}).code, 0);
+  const std::string log = read_file(program.home() + "/agentd.log", 1u << 20).value_or("");
+  EXPECT_TRUE(has(log, "\\x9b2J \\u{202e}evil")) << log;
+  EXPECT_FALSE(has(log, "\xC2\x9B") || has(log, "\xE2\x80\xAE")) << log;
 }
 
 TEST(Surface, DoctorFindsAHooksDirectoryThatOthersMayWrite) {
@@ -207,6 +354,33 @@ TEST(Terminal, TheReasonOfANoReachesTheModel) {
   EXPECT_EQ(ran.code, 0) << ran.out;
   struct stat info {};
   EXPECT_NE(::stat((program.project() + "/made.txt").c_str(), &info), 0);
+}
+
+TEST(Terminal, ACallThatTakesItsTimeShowsItAndAPipeDoesNot) {
+  Program program;
+  const std::vector<std::string> words{
+      "run", "look", "--allow", "bash", "--script",
+      program.script("- calls: [{name: bash, input: {command: 'sleep 2.5'}}]\n- text: done\n")};
+  const Finished shown = program.on_terminal(words, {{"done", ""}});
+  const std::size_t call = shown.out.find("sleep 2.5"), second = shown.out.find(" · 1 s");
+  const std::size_t result = shown.out.find(" · ok");
+  ASSERT_NE(call, std::string::npos) << shown.out;
+  EXPECT_LT(call, second) << shown.out;
+  EXPECT_LT(second, result) << shown.out;
+  const Finished piped = program.run(words);
+  EXPECT_TRUE(has(piped.err, "• bash sleep 2.5 · ok · ")) << piped.err;
+  EXPECT_FALSE(has(piped.err, "\x1b")) << piped.err;
+}
+
+TEST(Terminal, ACallThatWasAllowedShowsItsTime) {
+  Program program;
+  const Finished ran = program.on_terminal(
+      {"run", "look", "--script",
+       program.script("- calls: [{name: bash, input: {command: 'sleep 2.5'}}]\n- text: done\n")},
+      {{"Allow?", "y\n"}, {"done", ""}});
+  const std::size_t question = ran.out.find("Allow?"), second = ran.out.find("bash 1 s");
+  ASSERT_NE(second, std::string::npos) << ran.out;
+  EXPECT_LT(question, second) << ran.out;
 }
 
 TEST(Terminal, AlwaysAsksOnlyOnce) {

@@ -13,6 +13,7 @@
 #include "core/app/provider_setup.h"
 #include "core/app/signals.h"
 #include "core/app/table.h"
+#include "core/app/wiring.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
@@ -29,7 +30,7 @@ Result<ProviderSetup> setup_of(const Config& config, const std::string& home, co
   return provider_setup(config, name, name == in_force);
 }
 
-Result<std::string> read_key(App& app, const std::string& provider) {
+Result<std::string, Failure> read_key(App& app, const std::string& provider) {
   const int input = app.surroundings().input;
   std::string key;
   if (app.surroundings().input_tty) {
@@ -40,18 +41,22 @@ Result<std::string> read_key(App& app, const std::string& provider) {
       app.err().flush();
       return true;
     };
-    AGENTD_TRY(key, ask_secret({input, write}, "Key of " + neutral_line(provider, kNameBytesMax) + " (not shown): "));
+    auto typed = ask_secret({input, write}, "Key of " + neutral_line(provider, kNameBytesMax) + " (not shown): ");
+    if (!typed && typed.error().code == Code::kCancelled)
+      return Failure{signal_exit(signals.caught()), typed.error().message};
+    if (!typed) return Failure{kExitUsage, typed.error().message};
+    key = std::move(*typed);
   } else {
     auto text = read_all(input, kInputBytesMax);
     if (!text && text.error().code == Code::kInvalid)
-      return Error{Code::kInvalid, "standard input holds more than a key"};
-    if (!text) return text.error();
+      return Failure{kExitUsage, "standard input holds more than a key"};
+    if (!text) return Failure{kExitUsage, text.error().message};
     key = std::move(*text);
   }
   const std::size_t begin = std::min(key.find_first_not_of(" \t\r\n"), key.size());
   key = key.substr(begin, key.find_last_not_of(" \t\r\n") + 1 - begin);
   if (const std::string wrong = wrong_key(key); !wrong.empty())
-    return Error{Code::kInvalid, "the key " + wrong + ", and was not stored"};
+    return Failure{kExitUsage, "the key " + wrong + ", and was not stored"};
   return key;
 }
 
@@ -91,7 +96,7 @@ void print_table(Output& out, const std::vector<Line>& lines) {
                     neutral_line(line.variable.empty() ? "file" : line.variable, kNameBytesMax),
                     neutral_line(line.place, 100),
                     line.why_not.empty() ? "yes" : "no: " + neutral_line(line.why_not, 400)});
-  out.print(table_text({{"PROVIDER"}, {"KEY"}, {"FROM"}, {"HOST"}, {"USED"}}, rows));
+  out.print(table_text({{"PROVIDER"}, {"KEY"}, {"FROM"}, {"HOST"}, {"USED"}}, rows, std::string::npos));
 }
 
 }  // namespace
@@ -109,8 +114,7 @@ int auth_set_command(App& app, const Arguments& arguments) {
   // Before anybody types a key.
   if (const auto there = Credentials::load(*home); !there) return app.fail(kExitUsage, there.error().message);
   const auto key = read_key(app, name);
-  if (!key)
-    return app.fail(key.error().code == Code::kCancelled ? kExitInterrupted : kExitUsage, key.error().message);
+  if (!key) return app.fail(key.error().code, key.error().message);
   if (const auto done = store_credential(*home, {name, setup->place, *key}); !done)
     return app.fail(done.error().code == Code::kDenied ? kExitUsage : kExitFailure, done.error().message);
   app.out().confirm("stored the key " + shown_end(*key) + " of " + neutral_line(name, kNameBytesMax) + " for " +

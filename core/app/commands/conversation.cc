@@ -7,6 +7,7 @@
 #include "core/app/conversations.h"
 #include "core/app/exit_codes.h"
 #include "core/app/project.h"
+#include "core/app/table.h"
 #include "core/app/transcript.h"
 #include "core/app/wiring.h"
 #include "core/base/bytes.h"
@@ -19,13 +20,11 @@ namespace {
 constexpr std::uint32_t kListStandard = 20;
 
 void print_list(Output& out, const std::vector<ConversationInfo>& list) {
-  out.print("ID                          UPDATED           MESSAGES  TITLE\n");
-  for (const ConversationInfo& info : list) {
-    std::string count = with_commas(info.messages);
-    count.insert(0, count.size() < 8 ? 8 - count.size() : 0, ' ');
-    out.print(info.id + "  " + time_text(info.updated_ms) + "  " + count + "  " +
-              neutral_line(info.title.empty() ? "(no title)" : info.title, 80) + "\n");
-  }
+  std::vector<std::vector<std::string>> rows;
+  for (const ConversationInfo& info : list)
+    rows.push_back({info.id, time_text(info.updated_ms), with_commas(info.messages),
+                    neutral_line(info.title.empty() ? "(no title)" : info.title, 80)});
+  out.print(table_text({{"ID"}, {"UPDATED"}, {"MESSAGES", true}, {"TITLE"}}, rows, out.columns()));
 }
 
 Result<ConversationQuery> query_of(const App& app, const Arguments& arguments) {

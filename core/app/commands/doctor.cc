@@ -20,6 +20,7 @@
 #include "core/app/version.h"
 #include "core/app/wiring.h"
 #include "core/base/bytes.h"
+#include "core/base/log.h"
 #include "core/base/shell_word.h"
 #include "core/host/external/known_names.h"
 #include "core/net/http.h"
@@ -114,6 +115,14 @@ void check_store(Report& report, const App& app, const std::string& home) {
   report.say(Verdict::kOk, "store " + stats->path + ", format " + std::to_string(stats->format) +
                                ", " + with_commas(stats->conversations) + " conversations, " +
                                with_commas(stats->bytes) + " bytes");
+}
+
+void check_log(Report& report, const Config& config, const std::string& home) {
+  const std::string file = log_file(config, home);
+  if (file.empty()) return report.say(Verdict::kNote, "nothing is logged: log.level is off");
+  const auto checked = check_log_file(file);
+  report.say(checked ? Verdict::kOk : Verdict::kWarn,
+             checked ? "log " + file + ", level " + config.text("log.level") : checked.error().message);
 }
 
 void check_configuration(Report& report, const App& app, const ConfigSources& sources) {
@@ -365,6 +374,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   report.section("Home and store");
   check_directory(report, *home, false);
   check_store(report, app, *home);
+  check_log(report, *config, *home);
   report.section("Hooks");
   const HooksHere here = hooks_here(app, *config, *home);
   check_hooks(report, app, here);

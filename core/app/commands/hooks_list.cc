@@ -4,13 +4,14 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
+#include "core/app/table.h"
 #include "core/app/terminal.h"
 #include "core/codec/json.h"
 
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kShownBytes = 200;
+constexpr std::size_t kShownBytes = 200, kEventsBytes = 2000;
 
 std::string priority_text(const HookRow& row) {
   return row.priority ? std::to_string(*row.priority) : "-";
@@ -28,21 +29,22 @@ std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
 std::vector<std::string> cells_of(const HookRow& row) {
   return {neutral_line(row.name, kShownBytes),
           or_dash(row.kind) + (row.source->guard ? " guard" : ""),
-          neutral_line(joined(row.events, ","), kShownBytes),
           priority_text(row),
           std::string(name_of(row.source->precedence)),
           or_dash(row.source->trust),
-          state_text(row)};
+          state_text(row),
+          neutral_line(joined(row.events, ","), kEventsBytes)};
 }
 
 // Under each line that says no, why.
 void print_table(Output& out, const std::vector<HookRow>& rows) {
-  std::vector<std::vector<std::string>> lines{
-      {"NAME", "KIND", "EVENTS", "PRIORITY", "SOURCE", "TRUST", "STATE"}};
-  for (const HookRow& row : rows) lines.push_back(cells_of(row));
-  const std::vector<std::string> aligned = aligned_lines(lines);
+  std::vector<std::vector<std::string>> cells;
+  for (const HookRow& row : rows) cells.push_back(cells_of(row));
+  const std::vector<std::string> lines =
+      table_lines({{"NAME"}, {"KIND"}, {"PRIORITY", true}, {"SOURCE"}, {"TRUST"}, {"STATE"}, {"EVENTS"}},
+                  std::move(cells), out.columns());
   for (std::size_t at = 0; at < lines.size(); ++at) {
-    out.print(aligned[at] + "\n");
+    out.print(lines[at] + "\n");
     if (at == 0) continue;
     const HookRow& row = rows[at - 1];
     if (!row.why_not.empty()) out.print("    " + neutral_line(row.why_not, 2000) + "\n");

@@ -125,12 +125,12 @@ std::vector<std::string> cells_of(const Shown& model) {
 
 void print_table(Output& out, const std::vector<Shown>& models) {
   const std::vector<Column> columns{{"PATTERN"},  {"PROVIDER"}, {"WINDOW", true},  {"LIMIT", true},
-                                    {"OUTPUT", true}, {"THINKING"}, {"EFFORT"}, {"SAMPLING"},
-                                    {"$/M IN", true}, {"$/M OUT", true}, {"RETIRES"}, {"SUMMARISER"},
-                                    {"ENCODING"}, {"FROM"}};
+                                    {"OUTPUT", true}, {"THINKING"}, {"EFFORT", false, true},
+                                    {"SAMPLING", false, true}, {"$/M IN", true}, {"$/M OUT", true}, {"RETIRES"},
+                                    {"SUMMARISER", false, true}, {"ENCODING", false, true}, {"FROM", false, true}};
   std::vector<std::vector<std::string>> rows;
   for (const Shown& model : models) rows.push_back(cells_of(model));
-  out.print(table_text(columns, rows));
+  out.print(table_text(columns, rows, out.columns()));
   for (const Shown& model : models)
     if (!model.info.beta.empty())
       return out.print("\n* with a beta of providers.anthropic.betas\n");

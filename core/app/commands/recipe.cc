@@ -7,6 +7,7 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
 #include "core/app/recipe_setup.h"
+#include "core/app/table.h"
 #include "core/app/terminal.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
@@ -129,12 +130,12 @@ std::vector<std::string> cells_of(const RecipeEntry& entry) {
 }
 
 void print_table(Output& out, const std::vector<RecipeEntry>& entries) {
-  std::vector<std::vector<std::string>> lines{
-      {"NAME", "SOURCE", "ARGUMENTS", "HANDLERS", "DESCRIPTION"}};
-  for (const RecipeEntry& entry : entries) lines.push_back(cells_of(entry));
-  const std::vector<std::string> aligned = aligned_lines(lines);
+  std::vector<std::vector<std::string>> rows;
+  for (const RecipeEntry& entry : entries) rows.push_back(cells_of(entry));
+  const std::vector<std::string> lines = table_lines(
+      {{"NAME"}, {"SOURCE"}, {"ARGUMENTS"}, {"HANDLERS"}, {"DESCRIPTION"}}, std::move(rows), out.columns());
   for (std::size_t at = 0; at < lines.size(); ++at) {
-    out.print(aligned[at] + "\n");
+    out.print(lines[at] + "\n");
     if (at == 0) continue;
     for (const std::string& remark : remarks_on(entries[at - 1]))
       out.print("    " + neutral_line(remark, kLineBytes) + "\n");

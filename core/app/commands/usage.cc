@@ -87,7 +87,7 @@ void print_text(Output& out, const std::vector<Line>& lines, std::string_view by
     row.insert(row.end(), {with_commas(line.spent.requests), with_commas(usage.input + usage.cache_write),
                            with_commas(usage.cache_read), with_commas(usage.output), money_cell(usage)});
   }
-  out.print(table_text(columns, rows));
+  out.print(table_text(columns, rows, out.columns()));
   out.print("\ntotal: " + money_cell(all) + "\n");
 }
 

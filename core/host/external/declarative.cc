@@ -606,7 +606,6 @@ Result<std::vector<HookDefinition>> read_declarative(std::string_view text, std:
   if (text.size() > kFileBytesMax)
     return Error{Code::kInvalid,
                  place + ":1:1: the file has more than " + with_commas(kFileBytesMax) + " bytes"};
-  if (!is_utf8(text)) return Error{Code::kInvalid, place + ":1:1: the file is no valid UTF-8"};
   AGENTD_TRY(const YamlNode root, parse_yaml(text, path));
   return FileReader({text, path}, name, precedence).read(root);
 }

@@ -73,6 +73,7 @@ class WorkerPlugin final : public Plugin {
   Isolation isolation() const override { return placing_.isolation; }
   const PluginIdentity& identity() const override { return context_->identity(); }
   const Manifest& manifest() const override { return manifest_; }
+  const Grants& grants() const override { return context_->grants(); }
   const std::vector<std::string>& notes() const override { return booted_.notes; }
   bool has_interface(std::string_view id) const override;
   std::vector<Subscription> subscriptions() const override;

@@ -308,6 +308,7 @@ class Surveyor final : public BatchSource {
     if (!info || !is_sealed_well(value)) return false;
     if (is_sealed(value)) return info->id == from_log.id && info->revision == from_log.revision;
     info->usage = from_log.usage;
+    info->inherited = from_log.inherited;
     return write_info(*info) == write_info(from_log);
   }
 

@@ -59,6 +59,16 @@ TEST(Completion, BashOffersValues) {
   EXPECT_EQ(completed("agentd completion z"), "zsh\n");
 }
 
+TEST(Completion, EveryShellAsksForNamesOfConversationsRecipesModelsAndHooks) {
+  for (const char* shell : {"bash", "zsh", "fish"})
+    for (const char* const names : {"conversations", "recipes", "models", "hooks"}) {
+      const std::string script = completion_script(shell);
+      const std::string asked = std::string(shell) == "fish" ? std::string("(agentd completion ") + names
+                                                             : std::string("offer='@") + names;
+      EXPECT_NE(script.find(asked), std::string::npos) << shell << " " << names;
+    }
+}
+
 TEST(Completion, EveryShellKnowsEveryCommand) {
   for (const char* shell : {"bash", "zsh", "fish"})
     for (const std::string& word : first_words())

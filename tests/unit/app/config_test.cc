@@ -71,6 +71,21 @@ TEST_F(ConfigTest, AnUnknownKeyLikeNoOtherGetsNoSuggestion) {
   EXPECT_EQ(error("zebra: 1\n"), "config.yaml:1:1: unknown key 'zebra'");
 }
 
+TEST_F(ConfigTest, SectionsOfOtherAgentsAreNamedAndSayTheWay) {
+  EXPECT_EQ(error("model: x\nmcpServers:\n  files: {command: npx}\n"),
+            "config.yaml:2:1: 'mcpServers' names servers of the Model Context Protocol, which this version does not "
+            "use: take it out; tools come from plugins (docs/guide/plugin.md)");
+  EXPECT_EQ(error("hooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks: [{type: command, command: ./x}]\n"),
+            "config.yaml:2:3: 'PreToolUse' is how Claude Code writes hooks into its settings.json: leave them in such "
+            "a file, and name it here with 'adapt: [\"claude:FILE\"]', or make them yours with 'agentd hooks import "
+            "FILE'");
+  EXPECT_TRUE(error("hooks: {BeforeTool: [{hooks: []}]}\n").find("adapt: [\"gemini:FILE\"]") != std::string::npos);
+  EXPECT_TRUE(error("hooks: {agent_stop: [{command: x}]}\n").find("'on: agent_stop'") != std::string::npos);
+  // A hook may have such a name.
+  EXPECT_EQ(error("hooks: {PreToolUse: {shado: true}}\n"),
+            "config.yaml:1:22: unknown key 'shado' in 'hooks.PreToolUse': did you mean 'shadow'?");
+}
+
 TEST_F(ConfigTest, ADottedKeyIsNotAnotherKeysPath) {
   EXPECT_EQ(error("compaction.auto: false\n").substr(0, 29), "config.yaml:1:1: unknown key ");
 }

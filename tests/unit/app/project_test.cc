@@ -83,42 +83,5 @@ TEST_F(ProjectTest, SurvivesAGitFileOfNonsense) {
   EXPECT_EQ(find_project(directory_.file("w")).id, directory_.file("w"));
 }
 
-TEST_F(ProjectTest, InstructionsComeFromTheRootDown) {
-  make("repo/.git");
-  make("repo/src");
-  const std::string home = make("home");
-  directory_.write("home/AGENTS.md", "be kind");
-  directory_.write("repo/CLAUDE.md", "root rules");
-  directory_.write("repo/src/AGENTS.md", "src rules");
-  directory_.write("repo/src/CLAUDE.md", "not read beside AGENTS.md");
-  const Instructions read = read_instructions(find_project(directory_.file("repo/src")), home);
-  EXPECT_EQ(read.files, (std::vector<std::string>{directory_.file("home/AGENTS.md"),
-                                                  directory_.file("repo/CLAUDE.md"),
-                                                  directory_.file("repo/src/AGENTS.md")}));
-  EXPECT_TRUE(read.warnings.empty());
-  EXPECT_LT(read.text.find("root rules"), read.text.find("src rules"));
-  EXPECT_EQ(read.text.find("not read"), std::string::npos);
-}
-
-TEST_F(ProjectTest, ALinkOutOfTheProjectIsNotFollowed) {
-  make("repo/.git");
-  const std::string secret = directory_.write("secret", "the key");
-  ASSERT_NE(secret, "");
-  fs::create_symlink("../secret", directory_.file("repo/AGENTS.md"));
-  const Instructions read = read_instructions(find_project(directory_.file("repo")), make("home"));
-  EXPECT_EQ(read.text, "");
-  ASSERT_EQ(read.warnings.size(), 1u);
-  EXPECT_NE(read.warnings[0].find("AGENTS.md is left out"), std::string::npos) << read.warnings[0];
-}
-
-TEST_F(ProjectTest, ALinkInsideTheProjectIsFollowed) {
-  make("repo/.git");
-  directory_.write("repo/CLAUDE.md", "the rules");
-  fs::create_symlink("CLAUDE.md", directory_.file("repo/AGENTS.md"));
-  EXPECT_NE(
-      read_instructions(find_project(directory_.file("repo")), make("home")).text.find("the rules"),
-      std::string::npos);
-}
-
 }  // namespace
 }  // namespace agentd::app

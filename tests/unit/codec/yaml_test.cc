@@ -121,6 +121,31 @@ TEST(FrontMatter, ReadsCrlf) {
   EXPECT_EQ(parts->body, "Body");
 }
 
+TEST(Yaml, AQuoteThatIsNotClosedIsAMistakeWhereItBegins) {
+  const auto mistake = [](const char* text) {
+    const auto parsed = parse_yaml(text, "f");
+    return parsed ? std::string() : parsed.error().message;
+  };
+  const std::string open = "the text that begins here has no closing quote";
+  EXPECT_EQ(mistake("model: \"unterminated\n"), "f:1:8: " + open);
+  EXPECT_EQ(mistake("a: 'x'\nb: 'it''s\nc: 1\n"), "f:2:4: " + open);
+  EXPECT_EQ(mistake("a:\n  - ok\n  - \"one\\\"\n"), "f:3:5: " + open);
+  EXPECT_EQ(mistake("a: \"one\n\n"), "f:1:4: " + open);
+  EXPECT_NE(mistake("a: \"one"), "");
+  EXPECT_NE(mistake("a: [1, \"one]\n"), "");
+  for (const char* const fine :
+       {"a: \"two\n  lines\"\n", "a: 'x' # it's\n", "a: \"x\\\\\"\n", "'a b': \"c\"\n", "a: it's\n",
+        "a: &x 'y'\nb: *x\n", "a: |\n  \"block\n", "a: ''\n", "- \"\"\n", "a: {b: 'c', d: \"e\"}\n", "\xEF\xBB\xBFmodel: \"x\"\n"})
+    EXPECT_EQ(mistake(fine), "") << fine;
+}
+
+TEST(Yaml, BytesThatAreNoUtf8AreAMistakeWhereTheyStand) {
+  const auto parsed = parse_yaml("a: 1\nb: \"x\xff\"\n", "f");
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().message, "f:2:6: this is no valid UTF-8: save the file as UTF-8");
+  EXPECT_TRUE(parse_yaml("a: Grüße\n", "f"));
+}
+
 TEST(Yaml, ASecondDocumentIsAMistake) {
   EXPECT_TRUE(parse_yaml("---\na: 1\n", "f"));
   EXPECT_TRUE(parse_yaml("", "f"));

@@ -558,7 +558,7 @@ TEST(Declarative, RefusesFilesOfAnotherShape) {
   EXPECT_EQ(mistake("hooks:\n  - {name: a, on: turn_end, command: x}\n  - {name: a, on: turn_end, "
                     "command: y}"),
             "/h/x.yaml:3:5: two hooks of this file have the name 'x.a'");
-  EXPECT_EQ(mistake("on: \xff"), "/h/x.yaml:1:1: the file is no valid UTF-8");
+  EXPECT_EQ(mistake("on: \xff"), "/h/x.yaml:1:5: this is no valid UTF-8: save the file as UTF-8");
   EXPECT_EQ(mistake(std::string(300'000, '#')).find("/h/x.yaml:1:1: the file has more than"), 0u);
 }
 
