@@ -4,8 +4,8 @@
 // grants.
 //
 // Directories in order: /etc/agentd/hooks, the project's .agent/hooks, hooks in the home directory,
-// hooks.dirs, and last the bundled ones, of which only workspace_tools runs unless hooks.NAME.enabled says so. A file that
-// somebody dropped in wins over the bundled one of the same name.
+// hooks.dirs, and last the bundled ones, of which only workspace_tools runs unless hooks.NAME.enabled
+// says so. A file that somebody dropped in wins over the bundled one of the same name.
 //
 // Threading: pure functions on the file system.
 

@@ -63,7 +63,8 @@ class CallSlot {
     generation_.store(next, std::memory_order_release);
     return next << kIndexBits | index_;
   }
-  // open() and close() for the calls of one dispatch, which hands on the token of the call before: reading the slot again would make each call wait for the one before it.
+  // open() and close() for the calls of one dispatch, which hands on the token of the call before: reading the slot
+  // again would make each call wait for the one before it.
   agentd_token last_token() const {
     return generation_.load(std::memory_order_relaxed) << kIndexBits | index_;
   }

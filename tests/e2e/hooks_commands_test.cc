@@ -464,6 +464,7 @@ TEST_F(Hooks, ImportWritesYamlThatRunsAtOnce) {
 
 // Elsewhere the scripts that they name by the project's directory are not there.
 TEST_F(Hooks, ImportOfAProjectsSettingsStaysInTheProject) {
+  fs::create_directories(program_.project() + "/.claude");
   const std::string file = program_.file(".claude/settings.json", claude_settings(mark()));
   const std::string written = program_.project() + "/.agent/hooks/claude.yaml";
   const std::vector<std::string> call{"run", "x", "--no-save", "--allow", "bash", "--script",
@@ -474,7 +475,9 @@ TEST_F(Hooks, ImportOfAProjectsSettingsStaysInTheProject) {
   EXPECT_TRUE(has(imported.out, "They run in " + program_.project() + " from now on")) << imported.out;
   EXPECT_FALSE(fs::exists(user("claude.yaml")));
   const Finished list = program_.run({"hooks", "list", "--json"});
-  EXPECT_TRUE(has(list.out, "\"name\":\"project/claude\"") && has(list.out, "\"trust\":\"trusted\"")) << list.out;
+  EXPECT_TRUE(has(list.out, "\"name\":\"project/claude.PreToolUse.1\"") &&
+              has(list.out, "\"trust\":\"trusted\""))
+      << list.out;
   const Finished here = program_.run(call);
   EXPECT_EQ(here.code, 0) << here.err;
   EXPECT_TRUE(marked()) << here.err;

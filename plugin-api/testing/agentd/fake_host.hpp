@@ -12,8 +12,8 @@
 //
 // It works with any entry, of a plugin in C as well. Compactor, threads and store are scripted
 // members; agentd.tools/1, json/1, field/1 and tasks/1 are there, the last with threads of the
-// test's own; others are added with offer(). The clock stands still until advance(). What the plugin does against the contract is collected in
-// breaches().
+// test's own; others are added with offer(). The clock stands still until advance(). What the plugin
+// does against the contract is collected in breaches().
 //
 // Threading: the tables may be called from any thread; the members belong to the thread of the
 // test.

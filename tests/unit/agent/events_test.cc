@@ -306,6 +306,7 @@ TEST_F(Events, EveryEventCarriesWhoWhereAndHowFull) {
   approver.answer = {true, false, {}};
   approver_ = &approver;
   std::set<std::uint32_t> seen;
+  // Without answers of its own: one that may rewrite the answer keeps it from streaming.
   for (const EventTraits& event : all_events())
     on(event.id, "look", [&, id = event.id](const TestCall& call) {
       seen.insert(id);
@@ -323,7 +324,7 @@ TEST_F(Events, EveryEventCarriesWhoWhereAndHowFull) {
       EXPECT_NE(from.context, nullptr) << id;
       EXPECT_EQ(from.context->limit, 8'000u) << id;
       return AGENTD_OK;
-    });
+    }).what.flags = event.id == AGENTD_EVENT_AFTER_MODEL_CALL ? AGENTD_HOOK_OBSERVES : 0;
   open();
   tools_.handler = [](const ToolCall& call) {
     if (call.input.text() != "{}") return Result<ToolOutcome>(Error{Code::kUnavailable, "no"});

@@ -135,7 +135,8 @@ TEST(Yaml, AQuoteThatIsNotClosedIsAMistakeWhereItBegins) {
   EXPECT_NE(mistake("a: [1, \"one]\n"), "");
   for (const char* const fine :
        {"a: \"two\n  lines\"\n", "a: 'x' # it's\n", "a: \"x\\\\\"\n", "'a b': \"c\"\n", "a: it's\n",
-        "a: &x 'y'\nb: *x\n", "a: |\n  \"block\n", "a: ''\n", "- \"\"\n", "a: {b: 'c', d: \"e\"}\n", "\xEF\xBB\xBFmodel: \"x\"\n"})
+        "a: &x 'y'\nb: *x\n", "a: |\n  \"block\n", "a: ''\n", "- \"\"\n",
+        "a: {b: 'c', d: \"e\"}\n", "\xEF\xBB\xBFmodel: \"x\"\n"})
     EXPECT_EQ(mistake(fine), "") << fine;
 }
 
