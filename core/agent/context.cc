@@ -150,13 +150,13 @@ Gauge SessionImpl::gauge() const {
   const ModelInfo info = services_.model_info(options_.model);
   const Rows& rows = conversation_->rows();
   const std::uint64_t reported = conversation_->reported_seq();
-  std::uint64_t fresh = reported == 0 ? floor_tokens() + rows.tokens() : 0;
+  std::uint64_t fresh = reported == 0 ? usual_floor_tokens() + rows.tokens() : 0;
   if (reported != 0)
     for (std::uint32_t i = rows.size(); i-- > 0 && rows[i].seq > reported;) fresh += rows[i].tokens;
   if (fresh_answer_) fresh += fresh_answer_->tokens;
   Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
   gauge.scale = services_.factors().of(options_.model);
-  gauge.floor = gauge.scaled(floor_tokens()) + conversation_->hidden_tokens();
+  gauge.floor = gauge.scaled(usual_floor_tokens()) + conversation_->hidden_tokens();
   gauge.used = gauge.scaled(fresh) + (reported != 0 ? conversation_->last_report().total()
                                                     : conversation_->hidden_tokens());
   if (fresh_answer_ && fresh_answer_->report) gauge.used = fresh_answer_->report->total();

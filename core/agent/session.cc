@@ -417,6 +417,7 @@ void SessionImpl::add_user_message(const std::string& text, std::string_view sou
 }
 
 void SessionImpl::begin_run(const CancelToken& cancel) {
+  usual_floor_.reset();
   follow(cancel);
   renew_hooks();
   texts_.run_id = parts_.ids.next().text();
@@ -510,6 +511,8 @@ Result<RunReport, RunError> SessionImpl::run_compaction(const RunRequest& reques
   asked.strategy = AGENTD_STRATEGY_FULL;
   asked.model = options_.model;
   asked.instructions = {request.compaction_instructions};
+  if (tool_specs().empty())
+    if (const auto tools = load_last_tools(parts_.store, id_)) usual_floor_ = count_frame(system_text(), *tools);
   run_compaction_ = std::make_unique<Compaction>(*this, asked);
   auto over = run_compaction_->open_run();
   if (!over) return fail_run(over.error());

@@ -201,6 +201,7 @@ class SessionImpl final : public Session {
   void refresh_tools();
   // System prompt and tools as the estimator counts them, before the correction of the gauge.
   std::uint64_t floor_tokens() const;
+  std::uint64_t usual_floor_tokens() const { return usual_floor_ ? *usual_floor_ : floor_tokens(); }
   std::uint64_t count_frame(const std::string& system, std::span<const ToolSpec> tools) const;
   // The provider has counted `reported` tokens in a request that the estimator took for `estimated`.
   void learn_tokens(const std::string& model, std::uint64_t estimated, std::uint64_t reported);
@@ -276,6 +277,8 @@ class SessionImpl final : public Session {
   std::optional<FreshAnswer> fresh_answer_;
   InputSchemas input_schemas_;
   mutable std::optional<std::uint64_t> floor_;  // counted once for what it is made of
+  // Of a compaction run without tools: the floor that the requests before and after it have.
+  std::optional<std::uint64_t> usual_floor_;
   struct Measured {
     std::string model;
     std::uint64_t estimated = 0, reported = 0;

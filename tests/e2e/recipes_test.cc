@@ -128,6 +128,23 @@ TEST_F(RecipesTest, CompactCanBeUndone) {
             std::string::npos);
 }
 
+// The recipe's own requests offer no tools; those before and after it do, and the context is theirs.
+TEST_F(RecipesTest, CompactCountsTheContextAsTheOtherDoorDoes) {
+  talk();
+  const auto counted = [](const Finished& ran) {
+    std::string out;
+    for (const JsonDocument& line : json_lines(ran.out))
+      if (line.root()["type"].string_or("") == "compaction_result")
+        out = line.root()["pre_tokens"].text() + " to " + line.root()["post_tokens"].text();
+    return out;
+  };
+  const std::string by_recipe = counted(run({"run", "-r", "compact", "--follow", "--json"}, kSummary));
+  ASSERT_EQ(program_.run({"compact", "--follow", "--undo"}).code, 0);
+  const std::string by_command = counted(run({"compact", "--follow", "--json"}, kSummary));
+  EXPECT_NE(by_recipe, "");
+  EXPECT_EQ(by_recipe, by_command);
+}
+
 TEST_F(RecipesTest, CompactTellsProgramsWhatChanged) {
   talk();
   const Finished ran = run({"run", "-r", "compact", "--follow", "--json"}, kSummary);

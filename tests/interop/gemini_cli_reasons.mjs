@@ -20,7 +20,7 @@ export const allowed = [
     reason: 'the words of each side for what its file tools did' },
   { scenario: 'paths: of files', field: `${stdin}tool_input\\.file_path`, real: '(ROOT/project/|sub/\\.\\./).*',
     ours: '[a-z]+\\.txt',
-    reason: "agentd's paths are resolved before anybody sees them; Gemini CLI's are the model's own" },
+    reason: "one path for whoever judges and the tool that runs; Gemini CLI's is the model's own word, either way" },
   { scenario: 'after: a command that fails', field: 'request 2: results', real: 'ok MARK-out', ours: 'failed MARK-out',
     reason: 'a command with another exit code than 0 has failed in agentd' },
   { scenario: 'after: (deny|exit 2)', field: 'request 2: results', real: 'failed MARK-denied', ours: 'ok MARK-denied',
