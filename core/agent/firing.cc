@@ -68,7 +68,7 @@ Result<std::string> Firing::admit(void* me, std::string_view text) {
 }
 
 std::string Firing::refusal(void* me, const Subscription& hook) {
-  return static_cast<Firing*>(me)->frame_.ledger->refusal(hook.name);
+  return static_cast<Firing*>(me)->frame_.ledger->refusal(hook.name, hook.file);
 }
 
 void Firing::find_problems(const HookTrace& trace) {

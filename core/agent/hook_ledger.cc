@@ -57,16 +57,17 @@ void HookLedger::count_thread(std::string_view plugin) {
   ++of_plugin(plugin).threads;
 }
 
-const HookLimits& HookLedger::limits_of(std::string_view hook) const {
+const HookLimits& HookLedger::limits_of(std::string_view hook, std::string_view file) const {
   static constexpr HookLimits kNone;
   auto found = limits_.find(hook);
+  if (found == limits_.end()) found = limits_.find(file);
   if (found == limits_.end()) found = limits_.find(std::string_view());
   return found == limits_.end() ? kNone : found->second;
 }
 
-std::string HookLedger::refusal(std::string_view hook) const {
-  if (above_) return above_->refusal(hook);
-  const HookLimits& limits = limits_of(hook);
+std::string HookLedger::refusal(std::string_view hook, std::string_view file) const {
+  if (above_) return above_->refusal(hook, file);
+  const HookLimits& limits = limits_of(hook, file);
   const std::lock_guard lock(mutex_);
   const auto found =
       std::find_if(rows_.begin(), rows_.end(), [&](const HookUse& use) { return use.hook == hook; });

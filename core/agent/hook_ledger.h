@@ -32,7 +32,8 @@ class HookLedger {
   void count_thread(std::string_view plugin);
 
   // "it has had its 3 calls of this run (hooks.max_calls)"; empty = it may be called.
-  std::string refusal(std::string_view hook) const;
+  // `file`: what the limits call all hooks of its file, which each of them may use; empty = it has no such name.
+  std::string refusal(std::string_view hook, std::string_view file = {}) const;
 
   // In the order of their first entries.
   std::vector<HookUse> uses() const;
@@ -40,7 +41,7 @@ class HookLedger {
  private:
   HookUse& of_hook(std::string_view hook, std::string_view plugin);  // under mutex_
   HookUse& of_plugin(std::string_view plugin);                       // under mutex_
-  const HookLimits& limits_of(std::string_view hook) const;
+  const HookLimits& limits_of(std::string_view hook, std::string_view file) const;
 
   const HookLimitTable& limits_;
   const std::shared_ptr<HookLedger> above_;

@@ -7,7 +7,9 @@
 namespace agentd::app {
 namespace {
 
-constexpr std::size_t kGap = 2, kWideCell = 40, kLastMin = 20;
+constexpr std::size_t kGap = 2, kWideCell = 40;
+// Columns are left out for the last one to be that wide; where none is left to go, it may be narrower.
+constexpr std::size_t kLastWanted = 20, kLastMin = 12;
 
 std::size_t character_width(char first) {
   const auto byte = static_cast<unsigned char>(first);
@@ -39,7 +41,7 @@ std::vector<std::size_t> widths_of(const std::vector<Column>& columns,
 
 // The narrowest that the table can be without leaving out a column.
 std::size_t least_width(const std::vector<Column>& columns, const std::vector<std::size_t>& widths) {
-  const std::size_t last = columns.back().number ? widths.back() : std::min(widths.back(), kLastMin);
+  const std::size_t last = columns.back().number ? widths.back() : std::min(widths.back(), kLastWanted);
   return std::accumulate(widths.begin(), widths.end() - 1, last + kGap * (widths.size() - 1));
 }
 

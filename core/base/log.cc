@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -61,13 +62,21 @@ class FileLog final : public Log {
       logger_->set_level(level_of(at_least_));
       logger_->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %P %l %v");
       logger_->flush_on(spdlog::level::debug);
+      logger_->set_error_handler([this](const std::string& why) { tell_loss(why); });
     } catch (const spdlog::spdlog_ex& error) {
-      std::fprintf(stderr, "agentd: %s\n", off_sentence(error.what()).c_str());
+      std::fprintf(stderr, "agentd: warning: %s\n", off_sentence(error.what()).c_str());
     }
+  }
+
+  // Once, and on no thread twice at the same time.
+  void tell_loss(const std::string& why) {
+    if (!lost_.test_and_set())
+      std::fprintf(stderr, "agentd: warning: entries of the log are lost: %s\n", neutral_line(why, 400).c_str());
   }
 
   const std::string path_;
   const LogLevel at_least_;
+  std::atomic_flag lost_;
   std::once_flag opened_;
   std::unique_ptr<spdlog::logger> logger_;
 };

@@ -63,6 +63,7 @@ struct Subscription {
   std::uint32_t concurrency = AGENTD_SERIAL;
   std::string name;          // qualified: "auto_compact"
   std::string plugin;        // id
+  std::string file{};        // what hooks.NAME calls all hooks of its file; empty = its own name is that
   std::string bytes_digest;  // hex; empty = unknown
   bool waits = false;        // it spends its time outside of this process: a program, a server
   bool shadow = false;       // its verdict is traced and not used

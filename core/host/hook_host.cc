@@ -94,6 +94,7 @@ bool is_allowed(const HookHostOptions& options, const std::string& name) {
 
 void apply_settings(const HookHostOptions& options, const std::string& file, HookDefinition& hook) {
   bool said = false;
+  hook.file = file;
   for (const std::string& name : {file, hook.name}) {
     const auto found = options.settings.find(name);
     if (found == options.settings.end()) continue;
@@ -234,12 +235,15 @@ std::string HookHost::native_may(const Plugin& plugin) const {
   std::vector<std::string> reach;
   for (const std::string& each : plugin.manifest().capabilities)
     if (each != "gate" && each != "redact") reach.push_back(each);
+  const auto add = [&](const std::string& id) {
+    if (!contains(reach, id)) reach.push_back(id);
+  };
   const Grants& grants = plugin.grants();
-  if (grants.compactor) reach.emplace_back("agentd.compactor");
-  if (grants.threads) reach.emplace_back("agentd.threads");
-  if (grants.store) reach.emplace_back("agentd.store");
+  if (grants.compactor) add("agentd.compactor");
+  if (grants.threads) add("agentd.threads");
+  if (grants.store) add("agentd.store");
   for (const std::string& id : grants.interfaces)
-    if (!contains(kHarmlessInterfaces, id)) reach.push_back(id);
+    if (!contains(kHarmlessInterfaces, id)) add(id);
   const std::string uses = reach.empty() ? "" : " that may use " + join(reach, ", ");
   if (plugin.isolation() == Isolation::kInProcess) return "native, in agentd's own process with your rights" + uses;
   const auto found = options_.native.plugins.find(plugin.identity().name);

@@ -234,6 +234,10 @@ TEST(Surface, ALogThatCannotBeWrittenIsToldOnceAndByDoctor) {
     EXPECT_TRUE(has(told, sentence)) << told;
     EXPECT_EQ(told.find("nothing is logged"), told.rfind("nothing is logged")) << told;
   }
+  program.config("log: {file: /dev/full}\n");
+  const Finished full = program.run({"run", "x", "--script", program.script("- text: a\n")});
+  EXPECT_EQ(full.code, 0) << full.err;
+  EXPECT_TRUE(has(full.err, "warning: entries of the log are lost: ")) << full.err;
   program.config("log: {level: off}\n");
   EXPECT_TRUE(has(program.run({"doctor"}).out, "nothing is logged: log.level is off"));
 }

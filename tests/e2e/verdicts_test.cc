@@ -441,6 +441,23 @@ TEST_F(Verdicts, HookThatIsOverALimitIsNotAskedAnyMoreAndOneSentenceSaysSo) {
   EXPECT_TRUE(has(traced.out, "\n  count: 1 call, 1 call refused, 0.")) << traced.out;
 }
 
+TEST_F(Verdicts, WhySaysWhoseRewriteWasRefused) {
+  hook("rewrites.yaml", "on: before_tool_call\ndo: {input: {command: 7}}\n");
+  const Finished ran = run(kTwoCalls);
+  EXPECT_FALSE(made("first") || made("second")) << ran.err;
+  const Finished why = program_.run({"hooks", "why", "call_1_1"});
+  EXPECT_TRUE(has(why.out, "who decided: what rewrites said was refused: ")) << why.out << why.err;
+  EXPECT_FALSE(has(why.out, "nobody")) << why.out;
+}
+
+TEST_F(Verdicts, LimitOfAFileIsThatOfEachOfItsHooks) {
+  hook("count.yaml", "on: [before_tool_call, after_tool_call]\ncommand: echo asked >> asked\n");
+  program_.config("hooks: {count: {max_calls: 1}}\n");
+  const Finished ran = run(kTwoCalls);
+  EXPECT_TRUE(made("first") && made("second")) << ran.err;
+  EXPECT_EQ(asked(), "asked\nasked\n") << "one call of each of the two";
+}
+
 TEST_F(Verdicts, GuardThatIsOverALimitBlocksWhatItGuards) {
   hook("count.yaml", "on: before_tool_call\non_failure: closed\ncommand: echo asked >> asked\n");
   program_.config("hooks: {count: {max_calls: 1}}\n");

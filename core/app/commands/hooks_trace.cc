@@ -166,7 +166,12 @@ std::string verdict_of(const Decision& decision) {
     if (each.effect == "applied") out += (out.empty() ? "" : ", ") + each.hook;
   if (found("conflict") != end)
     return out + " won; what a later one asked for as well was not done";
-  if (!out.empty()) return "what " + out + " said was done";
+  if (!out.empty()) out = "what " + out + " said was done";
+  if (const auto by = found("refused"); by != end) {
+    out += (out.empty() ? "what " : "; what ") + by->hook + " said was refused";
+    return by->note.empty() ? out : out + ": " + by->note;
+  }
+  if (!out.empty()) return out;
   if (found("failed") != end) return "nobody: a hook failed and fails open, so it went on";
   return "nobody: no hook had an opinion, so it went on";
 }

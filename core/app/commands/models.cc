@@ -124,8 +124,8 @@ std::vector<std::string> cells_of(const Shown& model) {
 }
 
 void print_table(Output& out, const std::vector<Shown>& models) {
-  const std::vector<Column> columns{{"PATTERN"},  {"PROVIDER"}, {"WINDOW", true},  {"LIMIT", true},
-                                    {"OUTPUT", true}, {"THINKING"}, {"EFFORT", false, true},
+  const std::vector<Column> columns{{"PATTERN"},  {"PROVIDER", false, true}, {"WINDOW", true},  {"LIMIT", true, true},
+                                    {"OUTPUT", true}, {"THINKING", false, true}, {"EFFORT", false, true},
                                     {"SAMPLING", false, true}, {"$/M IN", true}, {"$/M OUT", true}, {"RETIRES"},
                                     {"SUMMARISER", false, true}, {"ENCODING", false, true}, {"FROM", false, true}};
   std::vector<std::vector<std::string>> rows;

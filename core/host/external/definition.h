@@ -43,6 +43,7 @@ enum class HookOnce : std::uint8_t { kAlways, kRun, kConversation };
 
 struct HookDefinition {
   std::string name;    // qualified and unique: "smart_compact", "project/guard", "claude/app-3fa9c1/PreToolUse.1"
+  std::string file{};  // what hooks.NAME calls all hooks of that file
   std::string path;    // the file that defines it or is it
   int line = 0;        // in that file; 0 = the whole file
   Precedence precedence = Precedence::kUser;

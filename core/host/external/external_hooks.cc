@@ -174,6 +174,7 @@ Subscription ExternalHook::subscription() {
   out.concurrency = AGENTD_CONCURRENT;
   out.name = definition_.name;
   out.plugin = definition_.name;
+  out.file = definition_.file;
   out.bytes_digest = bytes_.digest;
   out.waits = definition_.runs != HookRuns::kAction;
   out.shadow = definition_.shadow;
