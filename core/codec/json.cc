@@ -115,17 +115,23 @@ class DepthGuard {
   int depth_ = 0;
 };
 
+// RapidJSON's check of the encoding takes up to three bytes behind the first byte of a character, without asking
+// whether the text goes on: the string's own NUL is one of them.
+constexpr std::size_t kTakenBehind = 2;
+
 // The document borrows from `text`, which it changes.
 template <unsigned kFlagsOfParse = kFlags>
 rapidjson::ParseResult read_into(rapidjson::Document& document, std::string& text) {
+  const std::size_t size = text.size();
+  text.append(kTakenBehind, '\0');
   TextStream bytes(text.data());
   rapidjson::Reader reader;
   rapidjson::ParseResult result;
   auto generate = [&](rapidjson::Document& to) {
-    DepthGuard guard(to, text, bytes);
+    DepthGuard guard(to, std::string_view(text).substr(0, size), bytes);
     result = reader.Parse<kFlagsOfParse>(bytes, guard);
     // The reader takes a NUL for the end of the text.
-    if (!result.IsError() && bytes.Tell() != text.size())
+    if (!result.IsError() && bytes.Tell() != size)
       result.Set(rapidjson::kParseErrorDocumentRootNotSingular, bytes.Tell());
     return !result.IsError();
   };
@@ -209,10 +215,12 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, Halves halves) {
   if (text.starts_with(kByteOrderMark))
     return Error{Code::kInvalid, "bad JSON at byte 0: it begins with a byte order mark"};
   auto state = std::make_unique<State>();
+  state->text.reserve(text.size() + kTakenBehind);
   const bool unchecked = halves == Halves::kKeep && names_surrogate(text) && is_utf8(text);
-  state->text = unchecked               ? without_lone_surrogates(text, halves)
-                : names_surrogate(text) ? without_lone_surrogates(text, Halves::kReplace)
-                                        : std::string(text);
+  if (names_surrogate(text))
+    state->text = without_lone_surrogates(text, unchecked ? halves : Halves::kReplace);
+  else
+    state->text = text;
   const auto result =
       unchecked ? read_into<kUnchecked>(state->document, state->text) : read_into(state->document, state->text);
   if (result.IsError())

@@ -92,6 +92,16 @@ TEST(JsonDocument, RefusesInvalidUtf8) {
     EXPECT_FALSE(JsonDocument::parse(text)) << hex({reinterpret_cast<const std::uint8_t*>(text), 3});
 }
 
+// The address sanitizer sees a byte that is read behind the text.
+TEST(JsonDocument, RefusesTextsThatEndInsideACharacter) {
+  for (const std::string_view half : {"\xC3", "\xE2", "\xE2\x82", "\xF0", "\xF0\x9F", "\xF0\x9F\x98"}) {
+    const std::string text = "\"" + std::string(40, 'x') + std::string(half);
+    const auto refused = JsonDocument::parse(text);
+    ASSERT_FALSE(refused) << half.size();
+    EXPECT_EQ(refused.error().message.substr(0, 17), "bad JSON at byte ") << refused.error().message;
+  }
+}
+
 TEST(JsonDocument, ReplacesLoneSurrogatesAndKeepsPairs) {
   EXPECT_EQ(reread(R"("\ud83d")"), "\"\xEF\xBF\xBD\"");
   EXPECT_EQ(reread(R"("\ude00 x \ud83d\ude00")"), "\"\xEF\xBF\xBD x \xF0\x9F\x98\x80\"");
