@@ -203,6 +203,16 @@ void Summary::print_compaction(const std::string& bench, const std::string& labe
   std::printf("\n");
 }
 
+void Summary::print_store() const {
+  const double append = middle("StoreAppend"), one = middle("StoreBarePut"), five = middle("StoreBarePuts");
+  if (append < 0 || one < 0 || five < 0) return;
+  std::printf("\nan append of 1 KiB to the store, processor time, next to bare LMDB; each made durable\n\n");
+  std::printf("%-42s %9.1f us\n", "bare LMDB, one put", one / 1000);
+  std::printf("%-42s %9.1f us %7.2f x\n", "bare LMDB, the rows of an append", five / 1000, five / one);
+  std::printf("%-42s %9.1f us %7.2f x   of one put, %.2f x of its rows\n", "an append", append / 1000, append / one,
+              append / five);
+}
+
 void Summary::print_tokens(const std::string& text) const {
   const double copy = best("Tokens/memcpy/" + text), simple = best("Tokens/simple/" + text);
   if (copy < 0) return;
@@ -247,6 +257,7 @@ void Summary::print() const {
   print_compaction("CompactionBody", "the recipe's prompt and the whole request");
   print_compaction("CompactionPieces", "the same as text in parts");
   print_compaction("CompactionBoundary", "the new view after the boundary");
+  print_store();
   if (ran("Filter") || ran("HookExecutable"))
     std::printf(
         "\na filter, next to a bare posix_spawn, pipes and waitpid of the same program\n\n");

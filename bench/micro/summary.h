@@ -48,6 +48,7 @@ class Summary final : public benchmark::BenchmarkReporter {
   void print_calls() const;
   void print_eight_lanes() const;
   void print_compaction(const std::string& bench, const std::string& label) const;
+  void print_store() const;
   void print_tokens(const std::string& text) const;
 
   std::map<std::string, std::vector<double>> times_;
