@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
@@ -90,7 +91,19 @@ std::string wire_call_id(std::string_view id, std::size_t most) {
   return "call_" + hex(sha256(id)).substr(0, kOwnIdDigits);
 }
 
+bool CallIds::all_fit(std::span<const agentd_message> rows, const Form& form) const {
+  std::unordered_set<std::string_view> calls;
+  for (const agentd_message& row : rows)
+    for (const agentd_block& block : block_span(row)) {
+      const std::string_view id = view_of(block.call_id);
+      if (is_call(block) && (form(id) != id || !calls.insert(id).second)) return false;
+      if (is_result(block) && !calls.contains(id) && form(id) != id) return false;
+    }
+  return true;
+}
+
 CallIds::CallIds(std::span<const agentd_message> rows, const Form& form) {
+  if (all_fit(rows, form)) return;
   std::set<std::string> taken;
   std::map<std::string, std::deque<std::string>, std::less<>> open;  // by the id of the row, in order
   for (const agentd_message& row : rows)
@@ -109,7 +122,8 @@ CallIds::CallIds(std::span<const agentd_message> rows, const Form& form) {
     }
 }
 
-const std::string& CallIds::of(const agentd_block& block) const {
+std::string_view CallIds::of(const agentd_block& block) const {
+  if (ids_.empty()) return view_of(block.call_id);
   const auto found = ids_.find(&block);
   AGENTD_ASSERT(found != ids_.end());
   return found->second;

@@ -67,11 +67,13 @@ class CallIds {
   // Borrows the rows. A call keeps its id as `form` has it; a later one of the same id has a number behind it.
   // A result has the id of the first call of its own that has none yet.
   CallIds(std::span<const agentd_message> rows, const Form& form);
-  // REQUIRES: a call or a result of the rows.
-  const std::string& of(const agentd_block& block) const;
+  // REQUIRES: a call or a result of the rows, which are still there.
+  std::string_view of(const agentd_block& block) const;
 
  private:
-  std::unordered_map<const agentd_block*, std::string> ids_;
+  bool all_fit(std::span<const agentd_message> rows, const Form& form) const;
+
+  std::unordered_map<const agentd_block*, std::string> ids_;  // empty when each has the id of its row
 };
 
 // "data:image/png;base64,...".
