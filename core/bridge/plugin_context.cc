@@ -449,9 +449,9 @@ Result<std::vector<Action>> PluginContext::control(
   dispatch.payload = payload;
   dispatch.deadline_ns = deadline.at_ns;
   const agentd_status status = run_call(*state_, *slot, dispatch, fn);
-  std::vector<Action> actions = slot->take_actions();
-  if (status != AGENTD_OK) return call_error(status, slot->take_failure(), state_->identity.name);
-  return actions;
+  CallSlot::Answer answer = slot->take_answer();
+  if (status != AGENTD_OK) return call_error(status, answer.failure, state_->identity.name);
+  return std::move(answer.actions);
 }
 
 Result<ToolOutcome> PluginContext::call_tool(const PluginTool& tool, void* self, const ToolCall& call,
@@ -473,10 +473,10 @@ Result<ToolOutcome> PluginContext::call_tool(const PluginTool& tool, void* self,
   dispatch.deadline_ns = deadline.at_ns;
   const agentd_status status = run_call(
       *state_, *slot, dispatch, [&](const agentd_call* c) { return tool.fn(self, c); });
-  std::vector<Action> actions = slot->take_actions();
-  if (status != AGENTD_OK) return call_error(status, slot->take_failure(), call.name);
+  CallSlot::Answer answer = slot->take_answer();
+  if (status != AGENTD_OK) return call_error(status, answer.failure, call.name);
   ToolOutcome out;
-  for (Action& action : actions) {
+  for (Action& action : answer.actions) {
     if (action.kind == AGENTD_ACT_TOOL_OUTPUT) {
       out.content += action.text;
     } else if (action.kind == AGENTD_ACT_TOOL_RESULT) {

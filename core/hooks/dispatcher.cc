@@ -160,24 +160,15 @@ const Action* Outcome::set_of(std::uint32_t key) const {
 namespace {
 
 // What one call of a hook left behind.
-struct HookAnswer {
+struct HookAnswer : CallSlot::Answer {
   agentd_status status = AGENTD_OK;
-  std::vector<Action> actions;
-  std::string failure, note;
   std::uint64_t duration_ns = 0;
-  bool skipped = false;
   bool refused = false;
-  std::uint32_t children = 0;
 };
 
 HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
-  HookAnswer out;
+  HookAnswer out{slot.take_answer()};
   out.status = status;
-  out.actions = slot.take_actions();
-  out.failure = slot.take_failure();
-  out.note = slot.take_note();
-  out.skipped = slot.take_skipped();
-  out.children = slot.take_children();
   // There is no other way to agree than AGENTD_OK.
   if (status > AGENTD_OK) {
     out.status = AGENTD_E_INTERNAL;

@@ -24,33 +24,14 @@ void CallSlot::clean() {
   touched_.store(false, std::memory_order_relaxed);
 }
 
-std::vector<Action> CallSlot::take_actions() {
+CallSlot::Answer CallSlot::take_answer() {
   const std::lock_guard lock(mutex_);
-  std::vector<Action> mine = std::exchange(actions_, {});
+  Answer out{std::exchange(actions_, {}), std::exchange(failure_, {}), std::exchange(note_, {}),
+             std::exchange(skipped_, false), std::exchange(children_, 0)};
   // An action that another thread pushed under an older token belongs to nobody.
   const std::uint64_t now = generation();
-  std::erase_if(mine, [&](const Action& action) { return action.generation != now; });
-  return mine;
-}
-
-std::string CallSlot::take_failure() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(failure_, {});
-}
-
-std::string CallSlot::take_note() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(note_, {});
-}
-
-bool CallSlot::take_skipped() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(skipped_, false);
-}
-
-std::uint32_t CallSlot::take_children() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(children_, 0);
+  std::erase_if(out.actions, [&](const Action& action) { return action.generation != now; });
+  return out;
 }
 
 agentd_status CallSlot::wait_completed(std::uint64_t now_ns) {

@@ -95,11 +95,14 @@ class CallSlot {
   bool touched() const { return touched_.load(std::memory_order_relaxed); }
   // Forgets answers and memory of the calls so far.
   void clean();
-  std::vector<Action> take_actions();
-  std::string take_failure();
-  std::string take_note();
-  bool take_skipped();
-  std::uint32_t take_children();
+  // What the calls since clean() left behind; afterwards the slot has none of it.
+  struct Answer {
+    std::vector<Action> actions;
+    std::string failure, note;
+    bool skipped = false;
+    std::uint32_t children = 0;
+  };
+  Answer take_answer();
   // Waits for complete(); AGENTD_E_DEADLINE or AGENTD_E_CANCELLED when it does not come in time. A cancel word
   // that nobody signals is seen within kSlice.
   agentd_status wait_completed(std::uint64_t now_ns);

@@ -106,7 +106,7 @@ class Play {
     CallSlot* const of = slot();
     if (of == nullptr || models_[of].open == 0) return;
     const std::size_t expected = models_[of].actions;
-    fuzz::require(of->take_actions().size() == expected, "every action arrives once");
+    fuzz::require(of->take_answer().actions.size() == expected, "every action arrives once");
     of->end_call(ManualClock());
     of->close();
     of->clean();

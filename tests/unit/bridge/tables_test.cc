@@ -132,10 +132,10 @@ class Tables : public ::testing::Test {
                            &payload};
     last_token_ = call.token;
     fn(call);
-    std::vector<Action> actions = slot->take_actions();
-    failure_ = slot->take_failure();
+    CallSlot::Answer answer = slot->take_answer();
+    failure_ = answer.failure;
     slot->close();
-    return actions;
+    return std::move(answer.actions);
   }
   template <typename Table>
   const Table* query(const char* id) {

@@ -176,7 +176,7 @@ TEST(HostileWorker, ThatForgesTokensReachesNoCallOfAnother) {
   slot->announce(event.event, 1);
   (void)slot->open(&event);
   EXPECT_EQ(fixture.ask("bash").reason, "0 forged tokens were taken");
-  EXPECT_TRUE(slot->take_actions().empty());
+  EXPECT_TRUE(slot->take_answer().actions.empty());
   slot->close();
 }
 
