@@ -5,7 +5,7 @@ PRESET ?= dev
 PREFIX ?= /usr/local
 SHELL := /bin/bash
 SPACE := $(subst ,, )
-HOOK_TESTS := unit_hooks unit_bridge unit_host unit_isolation unit_worker unit_reload
+HOOK_TESTS := unit_hooks unit_bridge unit_native unit_workers unit_host unit_isolation unit_worker unit_reload
 .PHONY: help deps build test demo install package release asan tsan \
   clang asan-hooks tsan-hooks fuzz lint bench bench-macro bench-net bench-tokens interop tables ci clean
 

@@ -17,7 +17,7 @@
 #include "core/base/shell_word.h"
 #include "core/codec/yaml.h"
 #include "core/hooks/event.h"
-#include "core/host/external/dialect.h"
+#include "core/dialects/dialect.h"
 
 namespace agentd::app {
 namespace {

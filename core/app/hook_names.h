@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/app/config.h"
-#include "core/host/external/known_names.h"
-#include "core/host/trust/inventory.h"
+#include "core/dialects/known_names.h"
+#include "core/host/inventory.h"
 
 namespace agentd::app {
 

@@ -9,7 +9,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
-#include "core/host/external/tool_names.h"
+#include "core/dialects/tool_names.h"
 
 namespace agentd::app {
 namespace {

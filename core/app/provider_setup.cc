@@ -6,7 +6,7 @@
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
 #include "core/base/shell_word.h"
-#include "core/net/url.h"
+#include "core/codec/url.h"
 #include "providers/anthropic/anthropic.h"
 #include "providers/google/google.h"
 #include "providers/openai/hosts.h"

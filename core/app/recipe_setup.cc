@@ -5,7 +5,7 @@
 
 #include "core/app/hook_setup.h"
 #include "core/base/bytes.h"
-#include "core/host/recipe_files.h"
+#include "core/trust/recipe_files.h"
 
 namespace agentd::app {
 

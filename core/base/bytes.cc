@@ -188,4 +188,10 @@ std::string with_commas(std::uint64_t value) {
   return digits;
 }
 
+bool has_control_character(std::string_view name) {
+  return std::any_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
+  });
+}
+
 }  // namespace agentd

@@ -39,4 +39,8 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 // "1,234,567".
 std::string with_commas(std::uint64_t value);
 
+// Such a name would write on a terminal what it likes, and stand in no line: no hook and no recipe
+// has one.
+bool has_control_character(std::string_view name);
+
 }  // namespace agentd

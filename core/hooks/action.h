@@ -36,4 +36,7 @@ struct Action {
   std::vector<Block> blocks;       // TOOL_RESULT
 };
 
+// "block: not the root directory".
+std::string action_text(const Action& action);
+
 }  // namespace agentd

@@ -13,8 +13,8 @@
 
 #include "core/base/bytes.h"
 #include "core/base/shell_word.h"
-#include "core/host/quarantine.h"
-#include "core/net/url.h"
+#include "core/trust/quarantine.h"
+#include "core/codec/url.h"
 
 namespace agentd {
 namespace {

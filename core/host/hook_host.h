@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "core/host/external/external_hooks.h"
-#include "core/host/external/loading.h"
+#include "core/external/external_hooks.h"
+#include "core/host/loading.h"
 #include "core/host/plugin_host.h"
-#include "core/host/trust/trust_store.h"
+#include "core/trust/trust_store.h"
 
 namespace agentd {
 

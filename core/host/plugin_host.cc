@@ -7,8 +7,8 @@
 
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
-#include "core/host/elf_note.h"
-#include "core/host/worker/reach.h"
+#include "core/native/elf_note.h"
+#include "core/workers/reach.h"
 
 namespace agentd {
 namespace {

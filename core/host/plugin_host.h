@@ -17,14 +17,14 @@
 #include <string>
 #include <vector>
 
-#include "core/host/ext_tables.h"
+#include "core/native/ext_tables.h"
 #include "core/host/file_watch.h"
-#include "core/host/hook_directories.h"
-#include "core/host/manifest.h"
-#include "core/host/native_plugin.h"
-#include "core/host/plugin_tools.h"
-#include "core/host/quarantine.h"
-#include "core/host/worker/worker_plugin.h"
+#include "core/trust/hook_directories.h"
+#include "core/native/manifest.h"
+#include "core/native/native_plugin.h"
+#include "core/native/plugin_tools.h"
+#include "core/trust/quarantine.h"
+#include "core/workers/worker_plugin.h"
 
 namespace agentd {
 

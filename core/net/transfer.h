@@ -16,7 +16,7 @@
 
 #include "core/net/curl_library.h"
 #include "core/net/http.h"
-#include "core/net/url.h"
+#include "core/codec/url.h"
 
 namespace agentd {
 

@@ -3,7 +3,7 @@
 // tables.h - the C tables that the plugin of this worker sees: core, services and interfaces.
 //
 // They promise what the tables of a plugin in the process promise (core/bridge,
-// core/host/ext_tables.h). What needs no host is answered here: memory, time, the ids of events.
+// core/native/ext_tables.h). What needs no host is answered here: memory, time, the ids of events.
 // All else is asked over the line; results are put into the memory of the token that they were
 // asked with.
 //

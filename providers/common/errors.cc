@@ -2,7 +2,7 @@
 #include "providers/common/errors.h"
 
 #include "core/base/bytes.h"
-#include "core/net/url.h"
+#include "core/codec/url.h"
 
 namespace agentd {
 

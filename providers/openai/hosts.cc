@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/net/url.h"
+#include "core/codec/url.h"
 
 namespace agentd {
 namespace {

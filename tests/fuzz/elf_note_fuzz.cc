@@ -2,7 +2,7 @@
 // Any bytes in place of a module: an answer, and no manifest from outside of the file.
 #include <cstring>
 
-#include "core/host/elf_note.h"
+#include "core/native/elf_note.h"
 #include "tests/fuzz/target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -2,7 +2,7 @@
 // Any text in place of a manifest: plain names or one sentence, and a verdict on one line.
 #include <algorithm>
 
-#include "core/host/manifest.h"
+#include "core/native/manifest.h"
 #include "tests/fuzz/target.h"
 
 namespace {

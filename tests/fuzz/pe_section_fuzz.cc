@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes in place of a module for Windows: an answer, always with an obstacle.
-#include "core/host/pe_section.h"
+#include "core/native/pe_section.h"
 #include "tests/fuzz/target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -115,29 +115,21 @@ bool is_ours(const std::string& target) {
 }
 
 // Why `from`, a path below the root, may not include `target`; empty when it may.
-std::string layer_complaint(const std::string& from, const std::string& include,
-                            const Layers& layers) {
+std::string layer_complaint(const std::string& from, const std::string& include, const Rooms& rooms) {
   const std::string target = include.substr(1);
   const bool quoted = include.front() == '"';
-  if (from.starts_with("plugin-api/include/") && !quoted && target != "stddef.h" &&
-      target != "stdint.h")
+  if (from.starts_with("plugin-api/include/") && !quoted && target != "stddef.h" && target != "stdint.h")
     return "the C headers include stddef.h and stdint.h only, not " + target;
-  if (from.starts_with("plugin-api/"))
-    return is_ours(target) ? "plugin-api may not include " + target : "";
+  if (from.starts_with("plugin-api/")) return is_ours(target) ? "plugin-api may not include " + target : "";
   if (!is_ours(target)) {
     // The build writes embedded_NAME.h beside its objects.
     const bool known = target.starts_with("agentd/") || target.starts_with("embedded_");
     return quoted && !known ? "write the path from the root: " + target : "";
   }
-  const std::string room = room_of(from);
-  const std::string used = room_of(target);
-  if (room == used || room == "app") return "";
-  if (from.starts_with("plugins/"))
-    return used == "base" || used == "codec" || used == "scrub"
-               ? ""
-               : "a plugin may not include " + target;
-  if (!layers.knows(room)) return "the table in AgentdRooms.cmake has no row for " + room;
-  return layers.may(room, used) ? "" : room + " may not include " + target;
+  const std::string room = room_of(from), used = room_of(target);
+  if (room == used) return "";
+  if (rooms.find(room) == nullptr) return "cmake/rooms.txt has no row for " + room;
+  return rooms.may(room, used) ? "" : room + " may not include " + target;
 }
 
 std::string library_complaint(const std::string& from, const std::string& include) {
@@ -152,43 +144,88 @@ std::string library_complaint(const std::string& from, const std::string& includ
 
 }  // namespace
 
-Layers Layers::read(const fs::path& rooms_cmake) {
-  constexpr std::string_view kRow = "set(AGENTD_MAY_";
-  Layers layers;
-  for (std::string line : lines_of(rooms_cmake)) {
-    if (!line.starts_with(kRow)) continue;
-    std::replace_if(
-        line.begin(), line.end(), [](char c) { return c == ')' || c == '"'; }, ' ');
-    std::istringstream words(line.substr(kRow.size()));
-    std::string room;
-    words >> room;
-    layers.direct_.emplace_back(
-        room, std::vector<std::string>(std::istream_iterator<std::string>(words), {}));
+Rooms Rooms::read(const fs::path& rooms_txt) {
+  Rooms rooms;
+  for (const std::string& line : lines_of(rooms_txt)) {
+    const std::size_t first = line.find(" | "), second = line.find(" | ", first + 1);
+    if (line.starts_with('#') || second == std::string::npos) continue;
+    Room room{line.substr(0, first), room_of(line.substr(0, first) + "/"), {}, line.substr(second + 3)};
+    std::istringstream words(line.substr(first + 3, second - first - 3));
+    for (std::string word; words >> word;)
+      if (word != "-") room.uses.push_back(word);
+    rooms.rows.push_back(std::move(room));
   }
-  return layers;
+  return rooms;
 }
 
-bool Layers::knows(const std::string& room) const {
-  return std::any_of(direct_.begin(), direct_.end(),
-                     [&](const auto& row) { return row.first == room; });
+const Room* Rooms::find(const std::string& name) const {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Room& room) { return room.name == name; });
+  return found == rows.end() ? nullptr : &*found;
 }
 
-bool Layers::may(const std::string& room, const std::string& used) const {
-  std::vector<std::string> todo{room};
-  std::set<std::string> seen;
-  while (!todo.empty()) {
-    const std::string next = todo.back();
-    todo.pop_back();
-    for (const auto& [name, allowed] : direct_) {
-      if (name != next) continue;
-      for (const std::string& each : allowed)
-        if (seen.insert(each).second) todo.push_back(each);
+bool Rooms::may(const std::string& room, const std::string& used) const {
+  const Room* const row = find(room);
+  return row != nullptr && std::find(row->uses.begin(), row->uses.end(), used) != row->uses.end();
+}
+
+Findings idle_rows(const fs::path& root, const Rooms& rooms) {
+  std::set<std::pair<std::string, std::string>> used;
+  for (const fs::path& path : files_of(root, is_code))
+    for (const std::string& line : lines_of(path))
+      if (const std::string include = included_by(line); !include.empty() && is_ours(include.substr(1)))
+        used.emplace(room_of(shown(root, path)), room_of(include.substr(1)));
+  Findings found;
+  for (const Room& room : rooms.rows)
+    for (const std::string& name : room.uses)
+      if (!used.contains({room.name, name}))
+        found.push_back("cmake/rooms.txt: nothing in " + room.folder + " includes " + name);
+  return found;
+}
+
+Findings room_cycles(const Rooms& rooms) {
+  Findings found;
+  for (const Room& room : rooms.rows) {
+    std::vector<std::string> todo = room.uses;
+    std::set<std::string> seen;
+    while (!todo.empty()) {
+      const Room* const next = rooms.find(todo.back());
+      todo.pop_back();
+      if (next == nullptr || !seen.insert(next->name).second) continue;
+      todo.insert(todo.end(), next->uses.begin(), next->uses.end());
     }
+    if (seen.contains(room.name)) found.push_back("cmake/rooms.txt: " + room.folder + " reaches itself");
   }
-  return seen.contains(used);
+  return found;
 }
 
-Findings layer_breaks(const fs::path& root, const Layers& layers) {
+std::string layers_page(const Rooms& rooms) {
+  constexpr std::size_t kIndent = 25, kWidth = 100;
+  std::string out;
+  for (const Room& room : rooms.rows) {
+    std::string line = room.folder;
+    line.resize(kIndent, ' ');
+    if (room.uses.empty()) line += "- ";
+    for (const std::string& used : room.uses) {
+      if (line.size() + used.size() > kWidth) {
+        out += line.substr(0, line.size() - 1) + "\n";
+        line.assign(kIndent, ' ');
+      }
+      line += used + " ";
+    }
+    out += line.substr(0, line.size() - 1) + "\n";
+  }
+  return out;
+}
+
+std::string readme_page(const Rooms& rooms, const std::string& top) {
+  std::string out;
+  for (const Room& room : rooms.rows)
+    if (room.folder.starts_with(top + "/"))
+      out += "- `" + room.folder.substr(top.size() + 1) + "/` " + room.purpose + "\n";
+  return out;
+}
+
+Findings layer_breaks(const fs::path& root, const Rooms& rooms) {
   Findings found;
   for (const fs::path& path : files_of(root, is_code)) {
     const std::string from = shown(root, path);
@@ -198,7 +235,7 @@ Findings layer_breaks(const fs::path& root, const Layers& layers) {
       const std::string include = included_by(lines[i]);
       if (include.empty()) continue;
       for (const std::string& wrong :
-           {layer_complaint(from, include, layers), library_complaint(from, include)})
+           {layer_complaint(from, include, rooms), library_complaint(from, include)})
         if (!wrong.empty()) found.push_back(from + ":" + std::to_string(i + 1) + ": " + wrong);
     }
   }

@@ -15,19 +15,31 @@ namespace tidy {
 // One finding, "path:line: sentence".
 using Findings = std::vector<std::string>;
 
-// What AgentdRooms.cmake lets every room include, closed over itself as agentd_closure does.
-struct Layers {
-  static Layers read(const std::filesystem::path& rooms_cmake);
-  bool may(const std::string& room, const std::string& used) const;
-  bool knows(const std::string& room) const;
-
- private:
-  std::vector<std::pair<std::string, std::vector<std::string>>> direct_;
+// A row of cmake/rooms.txt.
+struct Room {
+  std::string folder;             // "core/base"
+  std::string name;               // "base", "providers_common"
+  std::vector<std::string> uses;  // names of the rooms that it includes directly
+  std::string purpose;
 };
 
-// #include lines of core, plugins, providers and plugin-api that leave their layer, third-party
-// headers beside the one place that wraps them, and <regex>.
-Findings layer_breaks(const std::filesystem::path& root, const Layers& layers);
+struct Rooms {
+  static Rooms read(const std::filesystem::path& rooms_txt);
+  const Room* find(const std::string& name) const;
+  bool may(const std::string& room, const std::string& used) const;
+
+  std::vector<Room> rows;
+};
+
+// #include lines of core, plugins, providers and plugin-api that their row does not have, third-party headers beside
+// the one place that wraps them, and <regex>.
+Findings layer_breaks(const std::filesystem::path& root, const Rooms& rooms);
+// Rows that name a room which nothing there includes, and rooms that include each other, also through others.
+Findings idle_rows(const std::filesystem::path& root, const Rooms& rooms);
+Findings room_cycles(const Rooms& rooms);
+// The table as ARCHITECTURE.md has it, and the lines of a README for the rooms below `top` ("core").
+std::string layers_page(const Rooms& rooms);
+std::string readme_page(const Rooms& rooms, const std::string& top);
 // First line without the SPDX identifier.
 Findings missing_licenses(const std::filesystem::path& root);
 // Headers of C++ without "#pragma once"; a header of C begins with "/*".

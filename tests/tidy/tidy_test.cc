@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 
 #include "tests/tidy/rules.h"
@@ -29,20 +30,22 @@ class Tree : public ::testing::Test {
     std::string pattern = (fs::temp_directory_path() / "tidy.XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     root_ = pattern;
-    put("cmake/AgentdRooms.cmake",
-        "set(AGENTD_MAY_base \"\")\nset(AGENTD_MAY_codec base)\nset(AGENTD_MAY_model codec)\n"
-        "set(AGENTD_MAY_agent model)\nset(AGENTD_MAY_providers_one model)\n");
+    put("cmake/rooms.txt",
+        "# Comment | is | none\ncore/base | - | a\ncore/codec | base | c\ncore/model | base | b\n"
+        "core/agent | base | c\ncore/app | agent providers_one | d\nproviders/one | codec | it\n"
+        "plugins/x | codec | it\n");
     code("core/base/a.h", "#pragma once\n#include <string>\n");
     code("core/model/m.cc", "#include <agentd/hook_abi.h>\n#include \"core/base/a.h\"\n");
     code("core/agent/a.cc", "#include \"core/base/a.h\"\n#include \"core/agent/b.h\"\n");
     code("core/app/main.cc", "#include \"core/agent/b.h\"\n#include \"providers/one/p.h\"\n");
+    code("core/codec/c.cc", "#include \"core/base/a.h\"\n");
     code("providers/one/p.cc", "#include \"core/codec/json.h\"\n#include \"providers/one/p.h\"\n");
     code("plugins/x/x.cc", "#include \"core/codec/json.h\"\n#include \"plugins/x/y.h\"\n");
     code("plugin-api/include/agentd/a.h", "#include <stdint.h>\n#include \"b.h\"\n");
     code("plugin-api/cpp/agentd/a.hpp", "#pragma once\n#include <string>\n#include <agentd/a.h>\n");
     code("tests/unit/base/a_test.cc", "#include \"core/agent/b.h\"\n");
     put("tests/unit/base/CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0\nx(a_test.cc)\n");
-    put("core/README.md", "- `base/` a\n- `model/` b\n- `agent/` c\n- `app/` d\n");
+    put("core/README.md", "- `base/` a\n- `codec/` c\n- `model/` b\n- `agent/` c\n- `app/` d\n");
     for (const char* line : {"providers:one", "plugins:x", "tests:unit"}) {
       const std::string text(line);
       const std::size_t colon = text.find(':');
@@ -57,15 +60,14 @@ class Tree : public ::testing::Test {
   void code(const std::string& name, const std::string& text) {
     put(name, "// SPDX-License-Identifier: Apache-2.0\n" + text);
   }
-  Findings layers() const {
-    return layer_breaks(root_, Layers::read(root_ / "cmake/AgentdRooms.cmake"));
-  }
+  Rooms rooms() const { return Rooms::read(root_ / "cmake/rooms.txt"); }
+  Findings layers() const { return layer_breaks(root_, rooms()); }
   fs::path root_;
 };
 
 TEST_F(Tree, ThatKeepsTheRulesHasNoFindings) {
   for (const Findings& findings :
-       {layers(), missing_licenses(root_), missing_guards(root_), long_files(root_),
+       {layers(), idle_rows(root_, rooms()), room_cycles(rooms()), missing_licenses(root_), missing_guards(root_), long_files(root_),
         long_lines(root_), leftovers(root_), unregistered_tests(root_), unlisted_folders(root_)})
     EXPECT_EQ(joined(findings), "");
 }
@@ -97,11 +99,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadInclude{"core/agent/bad.cc", "\"tests/x.h\"", "agent may not include tests/x.h"},
         BadInclude{"core/agent/bad.cc", "\"b.h\"", "write the path from the root: b.h"},
         BadInclude{"core/unknown/bad.cc", "\"core/base/a.h\"",
-                   "the table in AgentdRooms.cmake has no row for unknown"},
-        BadInclude{"plugins/x/bad.cc", "\"core/model/m.h\"",
-                   "a plugin may not include core/model/m.h"},
-        BadInclude{"plugins/x/bad.cc", "\"plugins/z/z.h\"",
-                   "a plugin may not include plugins/z/z.h"},
+                   "cmake/rooms.txt has no row for unknown"},
+        BadInclude{"plugins/x/bad.cc", "\"core/model/m.h\"", "plugins_x may not include core/model/m.h"},
+        BadInclude{"plugins/x/bad.cc", "\"plugins/z/z.h\"", "plugins_x may not include plugins/z/z.h"},
+        BadInclude{"plugins/x/bad.cc", "\"core/base/a.h\"", "plugins_x may not include core/base/a.h"},
         BadInclude{"providers/one/bad.cc", "\"core/agent/b.h\"",
                    "providers_one may not include core/agent/b.h"},
         BadInclude{"plugin-api/cpp/agentd/bad.hpp", "\"core/base/a.h\"",
@@ -112,6 +113,22 @@ INSTANTIATE_TEST_SUITE_P(
                    "rapidjson/document.h is wrapped by core/codec/"},
         BadInclude{"core/model/bad.cc", "<regex>",
                    "<regex> is slow to compile and to run: use RE2 or write the few lines"}));
+
+TEST_F(Tree, WithARowThatNamesWhatNothingIncludesIsFound) {
+  put("cmake/rooms.txt", "core/base | - | a\ncore/agent | base model | c\n");
+  EXPECT_EQ(idle_rows(root_, rooms()), Findings{"cmake/rooms.txt: nothing in core/agent includes model"});
+}
+
+TEST_F(Tree, WithRoomsInACircleIsFound) {
+  put("cmake/rooms.txt", "core/a | b | a\ncore/b | c | b\ncore/c | a | c\ncore/d | a | d\n");
+  EXPECT_EQ(room_cycles(rooms()).size(), 3u) << joined(room_cycles(rooms()));
+}
+
+TEST_F(Tree, ShowsItsRoomsInItsPages) {
+  put("cmake/rooms.txt", "core/base | - | what all need\nplugins/x | base codec | a plugin\n");
+  EXPECT_EQ(layers_page(rooms()), "core/base                -\nplugins/x                base codec\n");
+  EXPECT_EQ(readme_page(rooms(), "plugins"), "- `x/` a plugin\n");
+}
 
 TEST_F(Tree, WithAFileWithoutALicenseIsFound) {
   put("core/base/bad.cc", "int x;\n");
@@ -155,10 +172,33 @@ TEST_F(Tree, WithAFolderThatItsReadmeDoesNotNameIsFound) {
 // ---- this tree
 
 TEST(ThisTree, KeepsItsLayers) {
-  const Layers layers = Layers::read(kRoot / "cmake/AgentdRooms.cmake");
-  EXPECT_TRUE(layers.may("agent", "base")) << "the table was read";
-  EXPECT_FALSE(layers.may("base", "agent"));
-  EXPECT_EQ(joined(layer_breaks(kRoot, layers)), "");
+  const Rooms rooms = Rooms::read(kRoot / "cmake/rooms.txt");
+  EXPECT_TRUE(rooms.may("agent", "base")) << "the table was read";
+  EXPECT_FALSE(rooms.may("base", "agent"));
+  EXPECT_EQ(joined(layer_breaks(kRoot, rooms)), "");
+  EXPECT_EQ(joined(idle_rows(kRoot, rooms)), "");
+  EXPECT_EQ(joined(room_cycles(rooms)), "");
+}
+
+// The part of a page that is made from the table; AGENTD_UPDATE_DOCS writes it there.
+void expect_page(const fs::path& path, const std::string& before, const std::string& after, const std::string& wanted) {
+  std::ifstream in(path);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::size_t begin = text.find(before) + before.size();
+  const std::size_t end = after.empty() ? text.size() : text.find(after, begin);
+  ASSERT_NE(text.find(before), std::string::npos) << path;
+  ASSERT_NE(end, std::string::npos) << path;
+  if (std::getenv("AGENTD_UPDATE_DOCS") != nullptr)
+    std::ofstream(path) << text.replace(begin, end - begin, wanted);
+  else
+    EXPECT_EQ(text.substr(begin, end - begin), wanted) << path << ": write it with AGENTD_UPDATE_DOCS=1";
+}
+
+TEST(ThisTree, ShowsItsRoomsInItsPages) {
+  const Rooms rooms = Rooms::read(kRoot / "cmake/rooms.txt");
+  expect_page(kRoot / "ARCHITECTURE.md", "plugin-api               -\n", "```", layers_page(rooms));
+  for (const std::string top : {"core", "plugins", "providers"})
+    expect_page(kRoot / top / "README.md", "", "", readme_page(rooms, top));
 }
 
 TEST(ThisTree, HasALicenseInEveryFile) { EXPECT_EQ(joined(missing_licenses(kRoot)), ""); }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/app/commands/dry_services.h"
+#include "core/hooks/dry_services.h"
 #include "core/host/plugin_host.h"
 
 namespace agentd::app {

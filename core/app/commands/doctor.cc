@@ -22,7 +22,7 @@
 #include "core/base/bytes.h"
 #include "core/base/log.h"
 #include "core/base/shell_word.h"
-#include "core/host/external/known_names.h"
+#include "core/dialects/known_names.h"
 #include "core/net/http.h"
 
 extern char** environ;

@@ -7,11 +7,13 @@
 #include "core/app/commands/hooks_workbench.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
-#include "core/app/validate/fuzz.h"
+#include "core/validate/fuzz.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
 namespace agentd::app {
+
+using namespace validation;
 namespace {
 
 constexpr std::uint64_t kRuns = 200;

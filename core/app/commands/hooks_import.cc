@@ -11,9 +11,9 @@
 #include "core/app/permission_setup.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
-#include "core/host/external/declarative.h"
-#include "core/host/external/json_places.h"
-#include "core/host/external/dialect.h"
+#include "core/declarative/declarative.h"
+#include "core/dialects/json_places.h"
+#include "core/dialects/dialect.h"
 
 namespace agentd::app {
 namespace {

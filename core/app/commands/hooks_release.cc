@@ -3,7 +3,7 @@
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
 #include "core/codec/json.h"
-#include "core/host/quarantine.h"
+#include "core/trust/quarantine.h"
 
 namespace agentd::app {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/agent/receipts.h"
 #include "core/app/commands/commands.h"
-#include "core/app/commands/dry_services.h"
+#include "core/hooks/dry_services.h"
 #include "core/app/commands/hooks_records.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/commands/hooks_trial.h"

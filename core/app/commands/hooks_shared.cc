@@ -8,7 +8,7 @@
 #include "core/app/signals.h"
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
-#include "core/host/external/dialect.h"
+#include "core/dialects/dialect.h"
 
 namespace agentd::app {
 

@@ -13,7 +13,7 @@
 #include "core/app/hook_setup.h"
 #include "core/app/project.h"
 #include "core/app/wiring.h"
-#include "core/host/trust/inventory.h"
+#include "core/host/inventory.h"
 
 namespace agentd::app {
 

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "core/app/commands/dry_services.h"
+#include "core/hooks/dry_services.h"
 #include "core/app/exit_codes.h"
 #include "core/app/provider_setup.h"
 #include "core/base/bytes.h"
@@ -214,20 +214,6 @@ void Trial::heard(const HookDefinition& hook, std::string_view input, const RawA
   run.was_run = true;
   run.input = input;
   run.answer = answer;
-}
-
-std::string action_text(const Action& action) {
-  std::string out(action_name(action.kind));
-  if (action.kind == AGENTD_ACT_PERMISSION)
-    out += action.code == AGENTD_PERMISSION_ALLOW  ? " allow"
-           : action.code == AGENTD_PERMISSION_DENY ? " deny"
-                                                   : " ask";
-  if (!action.model.empty()) out += " with " + action.model;
-  if (action.number != 0) out += " " + std::to_string(action.number);
-  if (!action.text.empty()) out += ": " + action.text;
-  if (!action.json.empty()) out += " " + action.json;
-  if (!action.parts.empty()) out += " (" + std::to_string(action.parts.size()) + " parts)";
-  return out;
 }
 
 }  // namespace agentd::app

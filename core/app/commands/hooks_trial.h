@@ -13,13 +13,12 @@
 #include <vector>
 
 #include "core/app/commands/hooks_shared.h"
-#include "core/host/external/dialect.h"
+#include "core/dialects/dialect.h"
+#include "core/hooks/dry_services.h"
 #include "core/hooks/payload_record.h"
 
 namespace agentd::app {
 
-// Refuses everything but counting: a trial may change nothing.
-class DryServices;
 
 // What one hook of the trial did.
 struct Tried {
@@ -77,8 +76,5 @@ class Trial final : private TraceSink {
   std::mutex mutex_;
   std::map<std::string, Tried> runs_;  // by hook; guarded by mutex_
 };
-
-// "block: not the root directory".
-std::string action_text(const Action& action);
 
 }  // namespace agentd::app

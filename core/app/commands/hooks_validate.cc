@@ -9,12 +9,14 @@
 #include "core/app/commands/validate_definition.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
-#include "core/app/validate/rules.h"
-#include "core/app/validate/validate.h"
+#include "core/validate/rules.h"
+#include "core/validate/validate.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
 namespace agentd::app {
+
+using namespace validation;
 namespace {
 
 constexpr std::size_t kShownBytes = 1500;

@@ -8,13 +8,13 @@
 #include <string>
 
 #include "core/app/cli.h"
-#include "core/app/validate/subject.h"
+#include "core/validate/subject.h"
 #include "core/app/wiring.h"
 
 namespace agentd::app {
 
 // The file that the first word names, with --config. `worker` is the program that runs isolated hooks.
-Result<std::unique_ptr<Workbench>, Failure> open_workbench(const App& app, const Arguments& arguments,
+Result<std::unique_ptr<validation::Workbench>, Failure> open_workbench(const App& app, const Arguments& arguments,
                                                            const std::string& worker);
 
 }  // namespace agentd::app

@@ -2,7 +2,7 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
-#include "core/app/validate/verify.h"
+#include "core/validate/verify.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 
@@ -67,7 +67,7 @@ void verify(const App& app, const HooksHere& here, Inventory& inventory) {
     const bool off = source.state == HookState::kOff && !source.replaced && source.trust != "waits" &&
                      source.trust != "changed" && source.trust != "unknown";
     if (!source.manifest || (source.state != HookState::kOn && !off)) continue;
-    const auto fine = verify_module(
+    const auto fine = validation::verify_module(
         {source.path, source.entry.digest, here.setup.options.native.private_copy_directory},
         *source.manifest, app.clock());
     if (fine) continue;

@@ -10,8 +10,8 @@
 #include "core/app/exit_codes.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
-#include "core/host/external/known_names.h"
-#include "core/host/external/loading.h"
+#include "core/dialects/known_names.h"
+#include "core/host/loading.h"
 #include "core/recipes/recipes.h"
 
 namespace agentd::app {

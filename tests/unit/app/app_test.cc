@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/app/exit_codes.h"
-#include "core/app/validate/rules.h"
+#include "core/validate/rules.h"
 #include "tests/unit/app/app_support.h"
 
 namespace agentd::app {
@@ -133,8 +133,8 @@ TEST(Documents, TheCommandLinePageIsTheTable) {
 }
 
 TEST(Documents, ThePageOfRulesIsTheTable) {
-  if (const char* path = std::getenv("AGENTD_UPDATE_RULES")) std::ofstream(path) << rules_reference();
-  EXPECT_EQ(file("docs/reference/abi-rules.md"), rules_reference())
+  if (const char* path = std::getenv("AGENTD_UPDATE_RULES")) std::ofstream(path) << validation::rules_reference();
+  EXPECT_EQ(file("docs/reference/abi-rules.md"), validation::rules_reference())
       << "write it anew: AGENTD_UPDATE_RULES=docs/reference/abi-rules.md unit_app";
 }
 

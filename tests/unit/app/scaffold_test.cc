@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/host/external/declarative.h"
+#include "core/declarative/declarative.h"
 
 namespace agentd::app {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/external/declarative.h"
+#include "core/declarative/declarative.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/codec/json.h"
 #include "core/hooks/event.h"
-#include "core/host/external/dialect.h"
+#include "core/dialects/dialect.h"
 
 namespace agentd {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/host/external/declarative.h"
+#include "core/declarative/declarative.h"
 
 namespace agentd {
 namespace {

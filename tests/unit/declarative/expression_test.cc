@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/external/expression.h"
+#include "core/dialects/expression.h"
 
 #include <gtest/gtest.h>
 

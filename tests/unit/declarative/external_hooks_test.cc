@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hook that cannot be asked since agentd fails to make its payload.
-#include "core/host/external/external_hooks.h"
+#include "core/external/external_hooks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/external/matcher.h"
+#include "core/dialects/matcher.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/external/webhook.h"
+#include "core/external/webhook.h"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@
 #include "core/codec/json.h"
 #include "core/conversation/rows.h"
 #include "core/hooks/payload_json.h"
-#include "core/host/external/dialect.h"
+#include "core/dialects/dialect.h"
 
 namespace agentd {
 

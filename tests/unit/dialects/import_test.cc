@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose file it is, and definitions as a YAML file of our own.
-#include "core/host/external/declarative.h"
+#include "core/declarative/declarative.h"
 #include "dialect_support.h"
 
 namespace agentd {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/host/external/kodelet_extension.h"
+#include "core/external/kodelet_extension.h"
 #include "core/process/process.h"
 #include "dialect_support.h"
 #include "tests/support/temp_dir.h"

@@ -2,7 +2,7 @@
 // Kodelet's executables, and the shapes of its extensions.
 #include "dialect_support.h"
 
-#include "core/host/external/kodelet_extension.h"
+#include "core/external/kodelet_extension.h"
 
 namespace agentd {
 namespace {

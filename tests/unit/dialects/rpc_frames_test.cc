@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/codec/json.h"
-#include "core/host/external/rpc_frames.h"
+#include "core/external/rpc_frames.h"
 
 namespace agentd {
 namespace {

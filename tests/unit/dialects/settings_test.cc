@@ -2,7 +2,7 @@
 // Whole settings files of Claude Code and Gemini CLI.
 #include <array>
 
-#include "core/host/external/json_places.h"
+#include "core/dialects/json_places.h"
 #include "dialect_support.h"
 
 namespace agentd {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/external/tool_names.h"
+#include "core/dialects/tool_names.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 
-#include "core/host/sealed_file.h"
+#include "core/trust/sealed_file.h"
 #include "tests/support/host_fixture.h"
 
 namespace agentd {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/quarantine.h"
+#include "core/trust/quarantine.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

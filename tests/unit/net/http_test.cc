@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "core/net/curl_library.h"
-#include "core/net/url.h"
+#include "core/codec/url.h"
 #include "tests/support/loopback_server.h"
 
 namespace agentd {

@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "core/host/safe_path.h"
+#include "core/trust/safe_path.h"
 #include "tests/support/temp_dir.h"
 
 namespace agentd {

@@ -13,9 +13,9 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
-#include "core/host/hook_directories.h"
-#include "core/host/sealed_file.h"
-#include "core/host/trust/trust_store.h"
+#include "core/trust/hook_directories.h"
+#include "core/trust/sealed_file.h"
+#include "core/trust/trust_store.h"
 #include "tests/support/temp_dir.h"
 
 namespace agentd {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/host/trust/trust_store.h"
+#include "core/trust/trust_store.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/dialects/dialect.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "core/hooks/contract.h"
+#include "core/hooks/event.h"
+#include "core/dialects/translator.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::array<std::pair<Dialect, std::string_view>, 5> kDialects{{
+    {Dialect::kAgentd, "agentd"},
+    {Dialect::kKodelet, "kodelet"},
+    {Dialect::kClaude, "claude"},
+    {Dialect::kDocker, "docker"},
+    {Dialect::kGemini, "gemini"},
+}};
+
+}  // namespace
+
+std::string_view name_of(Dialect dialect) {
+  for (const auto& [each, name] : kDialects)
+    if (each == dialect) return name;
+  return "agentd";
+}
+
+std::string shell_of(Dialect dialect) {
+  if (dialect == Dialect::kAgentd || dialect == Dialect::kKodelet) return "/bin/sh";
+  for (const char* const bash : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
+    if (::access(bash, X_OK) == 0) return bash;
+  return "/bin/sh";
+}
+
+std::optional<Dialect> find_dialect(std::string_view name) {
+  for (const auto& [dialect, each] : kDialects)
+    if (each == name) return dialect;
+  return std::nullopt;
+}
+
+std::string dialect_names() {
+  std::string names;
+  for (const auto& [dialect, name] : kDialects) {
+    if (!names.empty()) names += ", ";
+    names += name;
+  }
+  return names;
+}
+
+const Translator& translator_of(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::kAgentd:
+      break;
+    case Dialect::kKodelet:
+      return kodelet_translator();
+    case Dialect::kClaude:
+      return claude_translator();
+    case Dialect::kDocker:
+      return docker_translator();
+    case Dialect::kGemini:
+      return gemini_translator();
+  }
+  return agentd_translator();
+}
+
+std::uint32_t canonical_event(Dialect dialect, std::string_view foreign) {
+  const Translator& translator = translator_of(dialect);
+  for (const EventName& each : translator.events)
+    if (each.foreign == foreign) return each.event;
+  if (!translator.events.empty()) return 0;
+  const EventTraits* const traits = find_event(foreign);
+  return traits == nullptr ? 0 : traits->id;
+}
+
+std::string_view foreign_event(Dialect dialect, std::uint32_t event) {
+  const Translator& translator = translator_of(dialect);
+  for (const EventName& each : translator.events)
+    if (each.event == event && event != 0) return each.foreign;
+  const EventTraits* const traits = find_event(event);
+  return !translator.events.empty() || traits == nullptr ? std::string_view() : traits->name;
+}
+
+std::optional<Milliseconds> default_time(Dialect dialect, std::uint32_t event) {
+  const auto time = translator_of(dialect).time;
+  if (time == nullptr || event == AGENTD_EVENT_SESSION_END) return std::nullopt;
+  return time(event);
+}
+
+std::string dialect_input(const HookDefinition& hook, JsonView payload,
+                          const DialectContext& context) {
+  return translator_of(hook.dialect).input(hook, payload, context);
+}
+
+std::vector<std::string> matcher_subjects(const HookDefinition& hook, JsonView payload) {
+  const auto subject_of = translator_of(hook.dialect).subject;
+  const std::string subject = subject_of == nullptr ? std::string() : subject_of(hook, payload);
+  if (subject.empty()) return {};
+  if (!is_tool_event(hook.event)) return {subject};
+  std::vector<std::string> out{subject};
+  for (std::string& each : foreign_tools(hook.dialect, tool_of(payload)))
+    if (each != subject) out.push_back(std::move(each));
+  return out;
+}
+
+std::vector<std::string> dialect_environment(const HookDefinition& hook, JsonView payload,
+                                             const DialectContext& context) {
+  const auto environment = translator_of(hook.dialect).environment;
+  if (environment == nullptr) return {};
+  return environment(hook, payload, context);
+}
+
+namespace {
+
+bool has_any(JsonView object, std::initializer_list<std::string_view> keys) {
+  return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
+    const JsonView value = object[key];
+    return value.exists() && !value.is_null() && value.string_or("x") != "";
+  });
+}
+
+// Whether it says why, and not what.
+bool gives_reason_alone(JsonView answer) {
+  bool reason = false, decision = false;
+  for (const JsonView object : {answer, answer["hookSpecificOutput"], answer["hook_specific_output"]}) {
+    reason = reason || has_any(object, {"reason", "stopReason", "stop_reason", "permissionDecisionReason",
+                                        "permission_decision_reason"});
+    decision = decision || has_any(object, {"action", "blocked", "permission", "decision", "continue",
+                                            "permissionDecision", "permission_decision"});
+  }
+  return reason && !decision;
+}
+
+}  // namespace
+
+// A guard that says nothing but what nobody understands has not agreed, in whatever form its tool would have let it
+// pass.
+Verdict interpret(const HookDefinition& hook, JsonView payload, const RawAnswer& answer) {
+  Verdict verdict = translator_of(hook.dialect).interpret(hook, payload, answer);
+  // System messages and injected context are no decision.
+  const bool decides = std::any_of(verdict.actions.begin(), verdict.actions.end(), [](const Action& action) {
+    return action.kind != AGENTD_ACT_SYSTEM_MESSAGE && action.kind != AGENTD_ACT_INJECT_CONTEXT;
+  });
+  if (!is_guard(hook) || verdict.failed || decides) return verdict;
+  std::string why;
+  if (!verdict.warnings.empty()) {
+    why = verdict.warnings.front();
+  } else if (const ParsedOutput output = parse_output(answer.out, answer.out_over_cap);
+             output.kind == ParsedOutput::Kind::kText || output.kind == ParsedOutput::Kind::kBroken) {
+    why = output.problem.empty() ? "it begins with '" + first_line(output.text, 80) + "'" : output.problem;
+  } else if (output.kind == ParsedOutput::Kind::kObject && gives_reason_alone(output.root())) {
+    why = "it gives a reason and no decision";
+  } else {
+    return verdict;
+  }
+  verdict.failed = true;
+  verdict.actions.clear();
+  verdict.failure = "its output was not understood: " + why;
+  return verdict;
+}
+
+bool may_rewrite(const HookDefinition& hook) {
+  if (hook.runs == HookRuns::kAction)
+    if (const auto answer = JsonDocument::parse(hook.action_json)) {
+      const Verdict verdict = interpret_canonical(hook.event, {}, answer->root());
+      return std::any_of(verdict.actions.begin(), verdict.actions.end(),
+                         [](const Action& action) { return action.kind == AGENTD_ACT_REPLACE_TEXT; });
+    }
+  const auto rewrites = translator_of(hook.dialect).rewrites;
+  return rewrites == nullptr || rewrites(hook);
+}
+
+void blame(DefinitionSet& set, std::string hook, std::uint32_t event, std::string sentence) {
+  const EventTraits* const traits = find_event(event);
+  if (traits != nullptr && fails_closed(*traits)) set.mistakes.push_back({std::move(hook), event, sentence});
+  set.problems.push_back(std::move(sentence));
+}
+
+Result<DefinitionSet> read_settings(Dialect dialect, std::string_view text, std::string_view path,
+                                    std::string_view prefix) {
+  const auto read = translator_of(dialect).read_settings;
+  if (read != nullptr) return read(text, path, prefix);
+  return Error{Code::kInvalid,
+               std::string(path) + ": the dialect " + std::string(name_of(dialect)) +
+                   " has no settings file with hooks; claude, docker and gemini have one"};
+}
+
+}  // namespace agentd

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemini.cc - Gemini CLI's events, objects and environment.
+#include "core/dialects/gemini.h"
+
+#include <array>
+
+namespace agentd {
+namespace {
+
+constexpr std::array<EventName, 12> kEvents{{
+    {"BeforeTool", AGENTD_EVENT_BEFORE_TOOL_CALL},
+    {"AfterTool", AGENTD_EVENT_AFTER_TOOL_CALL},
+    {"AfterTool", AGENTD_EVENT_TOOL_CALL_FAILED},
+    {"BeforeAgent", AGENTD_EVENT_USER_MESSAGE_SEND},
+    {"AfterAgent", AGENTD_EVENT_AGENT_STOP},
+    {"BeforeModel", AGENTD_EVENT_BEFORE_MODEL_CALL},
+    {"BeforeToolSelection", AGENTD_EVENT_BEFORE_MODEL_CALL},
+    {"AfterModel", AGENTD_EVENT_AFTER_MODEL_CALL},
+    {"SessionStart", AGENTD_EVENT_SESSION_START},
+    {"SessionEnd", AGENTD_EVENT_SESSION_END},
+    {"Notification", AGENTD_EVENT_NOTIFICATION},
+    {"PreCompress", AGENTD_EVENT_BEFORE_COMPACTION},
+}};
+
+std::string_view text_of(JsonView value) { return value.string_or(""); }
+
+std::string_view end_reason(JsonView payload) {
+  const std::string_view reason = text_of(payload["reason"]);
+  return reason == "exit" || reason == "clear" ? reason : "other";
+}
+
+// The texts of a message; "" for one of tool calls or results alone.
+std::string texts_of(JsonView message) {
+  const JsonView blocks = message["blocks"];
+  if (!blocks.is_array()) return std::string(text_of(message["content"]));
+  std::string out;
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    if (text_of(blocks.at(i)["type"]) == "text") out += text_of(blocks.at(i)["text"]);
+  return out;
+}
+
+// ---- the objects
+
+void write_tool(JsonWriter& out, JsonView payload) {
+  const std::string_view tool = tool_of(payload);
+  out.member("tool_name", foreign_tool(Dialect::kGemini, tool));
+  out.key("tool_input").raw(foreign_input(Dialect::kGemini, tool, tool_input_of(payload)));
+}
+
+void write_after_tool(JsonWriter& out, JsonView payload) {
+  write_tool(out, payload);
+  const JsonView output = payload["output"];
+  const std::string_view error = text_of(output["error"]);
+  const std::string_view content = text_of(output["content"]);
+  out.key("tool_response").begin_object();
+  out.member("llmContent", content).member("returnDisplay", content);
+  if (!error.empty()) out.key("error").begin_object().member("message", error).end_object();
+  out.end_object();
+}
+
+void write_request(JsonWriter& out, JsonView payload) {
+  out.key("llm_request").begin_object();
+  out.member("model", text_of(payload["model"])).key("messages").begin_array();
+  if (const std::string_view system = text_of(payload["system"]); !system.empty())
+    out.begin_object().member("role", "system").member("content", system).end_object();
+  for (const GeminiMessage& each : gemini_messages(payload))
+    out.begin_object().member("role", each.role).member("content", each.text).end_object();
+  out.end_array().end_object();
+}
+
+std::string_view finish_reason(std::string_view reason) {
+  if (reason == "max_tokens") return "MAX_TOKENS";
+  return reason == "refusal" ? "SAFETY" : "STOP";
+}
+
+void write_response(JsonWriter& out, JsonView payload) {
+  const std::string_view text = text_of(payload["response"]);
+  const JsonView usage = payload["usage"];
+  const std::uint64_t in = usage["input_tokens"].uint_or(0) +
+                           usage["cache_read_tokens"].uint_or(0) +
+                           usage["cache_write_tokens"].uint_or(0);
+  const std::uint64_t answered = usage["output_tokens"].uint_or(0);
+  out.key("llm_response").begin_object().member("text", text);
+  out.key("candidates").begin_array().begin_object();
+  out.key("content").begin_object().member("role", "model");
+  out.key("parts").begin_array().string(text).end_array().end_object();
+  out.member("finishReason", finish_reason(text_of(payload["stop_reason"])));
+  out.end_object().end_array();
+  out.key("usageMetadata").begin_object().member("promptTokenCount", in);
+  out.member("candidatesTokenCount", answered).member("totalTokenCount", in + answered);
+  out.end_object().end_object();
+}
+
+// The last text of the user in the history: what AfterAgent calls the prompt.
+std::string_view last_prompt(JsonView payload) {
+  const JsonView messages = payload["messages"];
+  for (std::size_t i = messages.size(); i-- > 0;) {
+    const JsonView each = messages.at(i);
+    const bool context = each["context"].bool_or(false) || each["summary"].bool_or(false);
+    if (text_of(each["role"]) == "user" && !context && !each["blocks"].exists())
+      return text_of(each["content"]);
+  }
+  return {};
+}
+
+void write_event(JsonWriter& out, std::uint32_t event, JsonView payload) {
+  switch (event) {
+    case AGENTD_EVENT_BEFORE_TOOL_CALL:
+      return write_tool(out, payload);
+    case AGENTD_EVENT_AFTER_TOOL_CALL:
+    case AGENTD_EVENT_TOOL_CALL_FAILED:
+      return write_after_tool(out, payload);
+    case AGENTD_EVENT_USER_MESSAGE_SEND:
+      out.member("prompt", text_of(payload["message"]));
+      return;
+    case AGENTD_EVENT_AGENT_STOP:
+      out.member("prompt", last_prompt(payload));
+      out.member("prompt_response", text_of(payload["response"]));
+      out.member("stop_hook_active", payload["stop_hook_active"].bool_or(false));
+      return;
+    case AGENTD_EVENT_BEFORE_MODEL_CALL:
+      return write_request(out, payload);
+    case AGENTD_EVENT_AFTER_MODEL_CALL:
+      write_request(out, payload);
+      return write_response(out, payload);
+    case AGENTD_EVENT_SESSION_START:
+      out.member("source", text_of(payload["source"]));
+      return;
+    case AGENTD_EVENT_SESSION_END:
+      out.member("reason", end_reason(payload));
+      return;
+    case AGENTD_EVENT_NOTIFICATION:
+      out.member("notification_type", text_of(payload["level"]));
+      out.member("message", text_of(payload["text"])).key("details").begin_object().end_object();
+      return;
+    case AGENTD_EVENT_BEFORE_COMPACTION:
+      out.member("trigger", text_of(payload["trigger"]));
+      return;
+  }
+}
+
+std::string input(const HookDefinition& hook, JsonView payload, const DialectContext& context) {
+  JsonWriter out;
+  out.begin_object();
+  out.member("session_id", text_of(payload["session_id"]));
+  out.member("transcript_path", context.transcript_path);
+  out.member("cwd", text_of(payload["cwd"])).member("hook_event_name", event_label(hook));
+  out.member("timestamp", context.timestamp);
+  write_event(out, hook.event, payload);
+  out.end_object();
+  return std::string(out.text());
+}
+
+// ---- matchers and environment
+
+std::string subject(const HookDefinition& hook, JsonView payload) {
+  if (is_tool_event(hook.event)) return foreign_tool(Dialect::kGemini, tool_of(payload));
+  std::string_view text;
+  switch (hook.event) {
+    case AGENTD_EVENT_SESSION_START:
+      text = text_of(payload["source"]);
+      break;
+    case AGENTD_EVENT_SESSION_END:
+      text = end_reason(payload);
+      break;
+    case AGENTD_EVENT_BEFORE_COMPACTION:
+      text = text_of(payload["trigger"]);
+      break;
+    case AGENTD_EVENT_NOTIFICATION:
+      text = text_of(payload["level"]);
+      break;
+  }
+  return std::string(text);
+}
+
+std::vector<std::string> environment(const HookDefinition&, JsonView payload,
+                                     const DialectContext& context) {
+  const std::string cwd(text_of(payload["cwd"]));
+  const std::string project = context.project_dir.empty() ? cwd : context.project_dir;
+  return {"GEMINI_PROJECT_DIR=" + project, "CLAUDE_PROJECT_DIR=" + project, "GEMINI_CWD=" + cwd,
+          "GEMINI_SESSION_ID=" + std::string(text_of(payload["session_id"]))};
+}
+
+std::optional<Milliseconds> time(std::uint32_t) { return Milliseconds(60'000); }
+
+constexpr Translator kGemini{
+    Dialect::kGemini,     kEvents, input, subject, environment, interpret_gemini,
+    read_gemini_settings, time};
+
+}  // namespace
+
+std::vector<GeminiMessage> gemini_messages(JsonView payload) {
+  std::vector<GeminiMessage> out;
+  const JsonView messages = payload["messages"];
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const JsonView message = messages.at(i);
+    std::string text = texts_of(message);
+    if (text.empty()) continue;
+    const std::string role = text_of(message["role"]) == "assistant" ? "model" : "user";
+    if (message["context"].bool_or(false) && !out.empty() && out.back().role == role)
+      out.back().text += "\n" + text;
+    else
+      out.push_back({role, std::move(text)});
+  }
+  return out;
+}
+
+const Translator& gemini_translator() { return kGemini; }
+
+}  // namespace agentd

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/dialects/tool_names.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/base/paths.h"
+#include "core/dialects/translator.h"
+
+namespace agentd {
+namespace {
+
+using V = ToolValue;
+
+// ---- Claude Code
+
+constexpr std::array<ToolKey, 1> kClaudeBash{{{"timeout_ms", "timeout"}}};
+constexpr std::array<ToolKey, 1> kClaudeFile{{{"path", "file_path", V::kPath}}};
+constexpr std::array<ToolKey, 1> kClaudeFolder{{{"path", "path", V::kPath}}};
+constexpr std::array<ToolKey, 1> kClaudeNotebook{{{"notebook_path", "notebook_path", V::kPath}}};
+constexpr std::array<ToolKey, 5> kClaudeGrep{{{"path", "path", V::kPath},
+                                              {"ignore_case", "-i"},
+                                              {"context", "-C"},
+                                              {"limit", "head_limit"},
+                                              {"output_mode", "output_mode", V::kFilesMode}}};
+constexpr std::array<ToolRow, 15> kClaude{{{"bash", "Bash", kClaudeBash},
+                                           {"read_file", "Read", kClaudeFile},
+                                           {"write_file", "Write", kClaudeFile},
+                                           {"edit_file", "Edit", kClaudeFile},
+                                           {"multi_edit", "MultiEdit", kClaudeFile},
+                                           {"glob", "Glob", kClaudeFolder},
+                                           {"grep", "Grep", kClaudeGrep},
+                                           {"ls", "LS", kClaudeFolder},
+                                           {"web_fetch", "WebFetch", {}},
+                                           {"web_search", "WebSearch", {}},
+                                           {"todo_write", "TodoWrite", {}},
+                                           {"todo_read", "TodoRead", {}},
+                                           {"task", "Agent", {}},
+                                           {"task", "Task", {}},
+                                           {"notebook_edit", "NotebookEdit", kClaudeNotebook}}};
+
+// ---- docker-agent
+
+constexpr std::array<ToolKey, 2> kDockerShell{
+    {{"command", "cmd"}, {"timeout_ms", "timeout", V::kSeconds}}};
+constexpr std::array<ToolKey, 1> kDockerSearch{{{"pattern", "query"}}};
+constexpr std::array<ToolRow, 7> kDocker{{{"bash", "shell", kDockerShell},
+                                          {"read_file", "read_file", {}},
+                                          {"write_file", "write_file", {}},
+                                          {"edit_file", "edit_file", {}, true},
+                                          {"grep", "search_files_content", kDockerSearch},
+                                          {"glob", "search_files", {}},
+                                          {"ls", "list_directory", {}}}};
+
+// ---- Gemini CLI
+
+constexpr std::array<ToolKey, 1> kGeminiFile{{{"path", "file_path"}}};
+constexpr std::array<ToolKey, 2> kGeminiReplace{
+    {{"path", "file_path"}, {"replace_all", "allow_multiple"}}};
+constexpr std::array<ToolKey, 1> kGeminiFolder{{{"path", "dir_path"}}};
+constexpr std::array<ToolKey, 3> kGeminiGrep{
+    {{"path", "dir_path"}, {"glob", "include_pattern"}, {"limit", "total_max_matches"}}};
+constexpr std::array<ToolRow, 11> kGemini{{{"bash", "run_shell_command", {}},
+                                           {"read_file", "read_file", kGeminiFile},
+                                           {"write_file", "write_file", kGeminiFile},
+                                           {"edit_file", "replace", kGeminiReplace},
+                                           {"glob", "glob", kGeminiFolder},
+                                           {"grep", "grep_search", kGeminiGrep},
+                                           {"grep", "search_file_content", kGeminiGrep},
+                                           {"ls", "list_directory", kGeminiFolder},
+                                           {"web_fetch", "web_fetch", {}},
+                                           {"web_search", "google_web_search", {}},
+                                           {"todo_write", "write_todos", {}}}};
+
+// ---- Kodelet
+
+constexpr std::array<ToolKey, 1> kKodeletBash{{{"timeout_ms", "timeout", V::kSeconds}}};
+constexpr std::array<ToolKey, 2> kKodeletRead{{{"path", "file_path"}, {"limit", "line_limit"}}};
+constexpr std::array<ToolKey, 2> kKodeletWrite{{{"path", "file_path"}, {"content", "text"}}};
+constexpr std::array<ToolKey, 3> kKodeletEdit{
+    {{"path", "file_path"}, {"old_string", "old_text"}, {"new_string", "new_text"}}};
+constexpr std::array<ToolKey, 1> kKodeletGrep{{{"glob", "include"}}};
+constexpr std::array<ToolRow, 9> kKodelet{{{"bash", "bash", kKodeletBash},
+                                           {"read_file", "file_read", kKodeletRead},
+                                           {"write_file", "file_write", kKodeletWrite},
+                                           {"edit_file", "file_edit", kKodeletEdit},
+                                           {"glob", "glob_tool", {}},
+                                           {"grep", "grep_tool", kKodeletGrep},
+                                           {"web_fetch", "web_fetch", {}},
+                                           {"todo_write", "todo_write", {}},
+                                           {"task", "subagent", {}}}};
+
+// ---- names of MCP tools: mcp__server__tool here and in Claude Code
+
+struct McpName {
+  std::string_view server, tool;  // an empty tool = the name is none
+};
+
+McpName split_mcp(std::string_view name, std::string_view head, std::string_view between) {
+  if (name.substr(0, head.size()) != head) return {};
+  name.remove_prefix(head.size());
+  const std::size_t at = name.find(between);
+  if (at == 0 || at == std::string_view::npos || at + between.size() == name.size()) return {};
+  return {name.substr(0, at), name.substr(at + between.size())};
+}
+
+struct McpForm {
+  std::string_view head, between;
+};
+
+McpForm mcp_form(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::kDocker:
+      return {"mcp:", ":"};
+    case Dialect::kGemini:
+      return {"mcp_", "_"};
+    case Dialect::kAgentd:
+    case Dialect::kKodelet:
+    case Dialect::kClaude:
+      break;
+  }
+  return {"mcp__", "__"};
+}
+
+std::string rename_mcp(std::string_view name, McpForm from, McpForm to) {
+  const McpName parts = split_mcp(name, from.head, from.between);
+  if (parts.tool.empty()) return std::string(name);
+  std::string out(to.head);
+  out += parts.server;
+  out += to.between;
+  out += parts.tool;
+  return out;
+}
+
+// ---- inputs
+
+const ToolRow* row_of(Dialect dialect, std::string_view tool) {
+  for (const ToolRow& row : tools_of(dialect))
+    if (row.canonical == tool) return &row;
+  return nullptr;
+}
+
+enum class Way { kOut, kBack };
+
+struct Journey {
+  Way way;
+  std::string_view cwd;  // of the session; empty = paths stay as they are
+};
+
+void write_value(JsonWriter& out, JsonView value, ToolValue how, Journey to) {
+  const Way way = to.way;
+  constexpr double kWholeMax = 9e15;  // doubles are whole numbers up to here
+  if (how == ToolValue::kSeconds && value.is_number()) {
+    const double from = value.number_or(0);
+    const double number = way == Way::kOut ? from / 1000.0 : from * 1000.0;
+    if (std::fabs(number) < kWholeMax && (way == Way::kBack || number == std::floor(number)))
+      out.number(static_cast<std::int64_t>(std::llround(number)));
+    else
+      out.real(number);
+    return;
+  }
+  const std::string_view text = value.string_or("");
+  if (how == ToolValue::kPath && way == Way::kOut && !text.empty() && !to.cwd.empty())
+    out.string(lexical_path(text, to.cwd));
+  else if (how == ToolValue::kFilesMode && (text == "files" || text == "files_with_matches"))
+    out.string(text == "files" ? "files_with_matches" : "files");
+  else
+    out.value(value);
+}
+
+// One member under its new name. The table's keys swap, so that no two members ever meet.
+void write_member(JsonWriter& out, const ToolRow& row, std::string_view key, JsonView value,
+                  Journey journey) {
+  const Way way = journey.way;
+  for (const ToolKey& each : row.keys) {
+    const std::string_view from = way == Way::kOut ? each.canonical : each.foreign;
+    const std::string_view to = way == Way::kOut ? each.foreign : each.canonical;
+    if (key == from) {
+      out.key(to);
+      write_value(out, value, each.value, journey);
+      return;
+    }
+    if (key == to) {
+      out.key(from).value(value);
+      return;
+    }
+  }
+  out.key(key).value(value);
+}
+
+// docker's edit_file takes a list of edits; one edit is what ours takes.
+bool is_one_edit(JsonView edits) {
+  const JsonView edit = edits.at(0);
+  return edits.is_array() && edits.size() == 1 && edit.is_object() && edit.size() == 2 &&
+         edit["oldText"].is_string() && edit["newText"].is_string();
+}
+
+bool fold_edit(JsonWriter& out, JsonView input, std::string_view key) {
+  const JsonView before = input["old_string"], after = input["new_string"];
+  if (!before.is_string() || !after.is_string() || input["edits"].exists()) return false;
+  if (key != "old_string") return key == "new_string";
+  out.key("edits").begin_array().begin_object();
+  out.key("oldText").value(before).key("newText").value(after);
+  out.end_object().end_array();
+  return true;
+}
+
+bool unfold_edit(JsonWriter& out, std::string_view key, JsonView value) {
+  if (key != "edits" || !is_one_edit(value)) return false;
+  out.key("old_string").value(value.at(0)["oldText"]);
+  out.key("new_string").value(value.at(0)["newText"]);
+  return true;
+}
+
+std::string renamed(Dialect dialect, std::string_view tool, JsonView input, Journey journey) {
+  const Way way = journey.way;
+  const ToolRow* const row = row_of(dialect, tool);
+  if (row == nullptr || !input.is_object()) return input.text();
+  JsonWriter out;
+  out.begin_object();
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    const std::string_view key = input.key_at(i);
+    const JsonView value = input.at(i);
+    if (row->edit_list &&
+        (way == Way::kOut ? fold_edit(out, input, key) : unfold_edit(out, key, value)))
+      continue;
+    write_member(out, *row, key, value, journey);
+  }
+  out.end_object();
+  return std::string(out.text());
+}
+
+}  // namespace
+
+std::span<const ToolRow> tools_of(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::kAgentd:
+      break;
+    case Dialect::kKodelet:
+      return kKodelet;
+    case Dialect::kClaude:
+      return kClaude;
+    case Dialect::kDocker:
+      return kDocker;
+    case Dialect::kGemini:
+      return kGemini;
+  }
+  return {};
+}
+
+std::string foreign_tool(Dialect dialect, std::string_view tool) {
+  if (const ToolRow* const row = row_of(dialect, tool)) return std::string(row->foreign);
+  return rename_mcp(tool, mcp_form(Dialect::kAgentd), mcp_form(dialect));
+}
+
+std::vector<std::string> foreign_tools(Dialect dialect, std::string_view tool) {
+  std::vector<std::string> out;
+  for (const ToolRow& row : tools_of(dialect))
+    if (row.canonical == tool) out.emplace_back(row.foreign);
+  return out;
+}
+
+std::string canonical_tool(Dialect dialect, std::string_view tool) {
+  for (const ToolRow& row : tools_of(dialect))
+    if (row.foreign == tool) return std::string(row.canonical);
+  return rename_mcp(tool, mcp_form(dialect), mcp_form(Dialect::kAgentd));
+}
+
+std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input,
+                          std::string_view cwd) {
+  return renamed(dialect, tool, input, {Way::kOut, cwd});
+}
+
+// `tool` is agentd's name; the dialect's is understood too.
+std::string canonical_input(Dialect dialect, std::string_view tool, JsonView input) {
+  const std::string ours =
+      row_of(dialect, tool) == nullptr ? canonical_tool(dialect, tool) : std::string(tool);
+  return renamed(dialect, ours, input, {Way::kBack, {}});
+}
+
+}  // namespace agentd

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// external_hook.h - one external hook while it is asked. Private to this folder.
+//
+// Threading: ask() may run on any number of threads at once.
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/dialects/dialect.h"
+#include "core/external/external_hooks.h"
+#include "core/external/kodelet_extension.h"
+
+namespace agentd {
+
+// What every program of a hook gets: the clean environment and what the user passes on.
+std::vector<std::string> environment_of_hooks(const ExternalEnvironment& environment);
+
+// Runs of hooks that nobody waits for; at most kRunsMax at once, further ones are not started.
+class BackgroundRuns {
+ public:
+  static constexpr std::size_t kRunsMax = 64;
+  // False when there are too many.
+  bool start(std::function<void(const CancelToken&)> run);
+  // Waits `patience` for the running ones, then cancels and waits for the rest.
+  void finish(Milliseconds patience);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::size_t running_ = 0;  // guarded by mutex_
+  CancelToken cancel_;
+};
+
+class ExternalHook {
+ public:
+  ExternalHook(HookDefinition definition, HookBytes bytes, const ExternalEnvironment& environment,
+               BackgroundRuns& background, std::shared_ptr<KodeletExtension> extension);
+
+  const HookDefinition& definition() const { return definition_; }
+  Subscription subscription();
+  // Its tool runs a command once for an event, however often its settings name it: this one is not asked when
+  // `earlier`, which outlives it, is.
+  void repeats(ExternalHook& earlier) { earlier_.push_back(&earlier); }
+
+ private:
+  struct Asked {
+    agentd_token token = 0;
+    CallSlot* slot = nullptr;
+    const agentd_call* call = nullptr;
+  };
+  static agentd_status AGENTD_CALL enter(void* self, const agentd_call* call) noexcept;
+  agentd_status ask(const Asked& asked);
+  agentd_status cannot_be_asked(const Asked& asked, const std::string& why);
+  // Why it is not asked, or empty. An error is a `when` or `if` that cannot be evaluated.
+  Result<std::string> why_not(const Asked& asked, JsonView payload);
+  Result<std::string> asked_by_another(const Asked& asked, JsonView payload);
+  Result<std::string> spent(const Asked& asked);
+  void mark_spent(const Asked& asked);
+  agentd_status run_aside(const Asked& asked, const std::string& payload_text);
+  agentd_status answer_with(const Asked& asked, Verdict verdict);
+
+  // How it is run (external_run.cc). `allow` as that of KodeletExtension::call().
+  Verdict run(JsonView payload, std::string_view payload_text, const CancelToken& cancel,
+              Deadline deadline, const std::function<void(Deadline)>& allow = {});
+  RawAnswer run_program(JsonView payload, const DialectContext& context, std::string input,
+                        const CancelToken& cancel, Deadline deadline) const;
+  RawAnswer run_webhook(std::string_view input, const CancelToken& cancel, Deadline deadline) const;
+  DialectContext context_of(JsonView payload) const;
+  std::string input_of(JsonView payload, const DialectContext& context, Deadline deadline) const;
+  std::string once_key(const Asked& asked) const;
+
+  const HookDefinition definition_;
+  const HookBytes bytes_;
+  const ExternalEnvironment& environment_;
+  BackgroundRuns& background_;
+  std::mutex mutex_;
+  std::map<std::string, std::string> spent_;  // conversation -> run; guarded by mutex_
+  // kExtension: shared by the hooks of one long-lived process; null for the others.
+  const std::shared_ptr<KodeletExtension> extension_;
+  std::vector<ExternalHook*> earlier_;
+};
+
+}  // namespace agentd

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// external_run.cc - how an external hook is run: as a program, a webhook, an extension, or not at
+// all.
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/bytes.h"
+#include "core/external/external_hook.h"
+#include "core/dialects/transcript.h"
+#include "core/dialects/translator.h"
+#include "core/process/filter.h"
+#include "core/process/process.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kAnswerBytesMax = 1u << 20;
+constexpr std::size_t kErrorBytesLogged = 4096;
+
+// A text with ${NAME} and ${env.NAME} filled in from this process's environment; unknown names are
+// empty.
+std::string expanded(const std::string& text, const ExternalEnvironment& environment) {
+  std::string out;
+  std::size_t at = 0;
+  for (;;) {
+    const std::size_t begin = text.find("${", at);
+    const std::size_t end = begin == std::string::npos ? begin : text.find('}', begin);
+    if (end == std::string::npos) return out + text.substr(at);
+    std::string name = text.substr(begin + 2, end - begin - 2);
+    if (name.starts_with("env.")) name.erase(0, 4);
+    out += text.substr(at, begin - at) + environment.variable(name).value_or("");
+    at = end + 1;
+  }
+}
+
+// Later entries win, as they do for a shell.
+void put(std::vector<std::string>& environment, const std::string& entry) {
+  const std::string name = entry.substr(0, entry.find('=') + 1);
+  std::erase_if(environment, [&](const std::string& each) { return each.starts_with(name); });
+  environment.push_back(entry);
+}
+
+RawAnswer not_started(const Error& error) {
+  RawAnswer out;
+  out.end = RawAnswer::End::kNotStarted;
+  out.problem = error.message;
+  return out;
+}
+
+RawAnswer answer_of(FilterResult result) {
+  RawAnswer out;
+  out.end = result.timed_out     ? RawAnswer::End::kTimedOut
+            : result.cancelled   ? RawAnswer::End::kCancelled
+            : result.signal != 0 ? RawAnswer::End::kSignalled
+                                 : RawAnswer::End::kExited;
+  // Who writes more than the cap is ended by us: that is not a signal of its own.
+  if (result.output_over_cap && out.end == RawAnswer::End::kSignalled)
+    out.end = RawAnswer::End::kExited;
+  out.code = out.end == RawAnswer::End::kSignalled ? result.signal : std::max(result.exit_code, 0);
+  out.out = std::move(result.output);
+  out.err = std::move(result.error);
+  out.out_over_cap = result.output_over_cap;
+  out.children = result.children;
+  return out;
+}
+
+// The canonical object with `hook` appended: what the hook is called and how long it may take.
+std::string with_hook(std::string_view payload_text, const HookDefinition& definition,
+                      Milliseconds left) {
+  JsonWriter hook;
+  hook.begin_object().member("name", definition.name).member("attempt", 1);
+  hook.member("deadline_ms", static_cast<std::int64_t>(left.count())).end_object();
+  std::string out(payload_text.substr(0, payload_text.rfind('}')));
+  return out + ",\"hook\":" + std::string(hook.text()) + "}";
+}
+
+}  // namespace
+
+DialectContext ExternalHook::context_of(JsonView payload) const {
+  DialectContext out;
+  out.timestamp = iso_time(environment_.clock.wall_ms());
+  out.permission_mode = environment_.permission_mode;
+  out.project_dir = environment_.project_dir;
+  if (definition_.dialect != Dialect::kClaude && definition_.dialect != Dialect::kGemini)
+    return out;
+  out.transcript_path = transcript_path(environment_.transcript_directory, payload);
+  if (!payload["messages"].is_array()) return out;
+  if (auto written = write_transcript(out.transcript_path, payload, environment_.clock); !written)
+    environment_.log.write(LogLevel::kWarning, "hooks", written.error().message);
+  return out;
+}
+
+std::string ExternalHook::input_of(JsonView payload, const DialectContext& context,
+                                   Deadline deadline) const {
+  std::string input = dialect_input(definition_, payload, context);
+  if (definition_.dialect != Dialect::kAgentd) return input;
+  return with_hook(input, definition_, deadline.left(environment_.clock));
+}
+
+Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken& cancel,
+                          Deadline deadline, const std::function<void(Deadline)>& allow) {
+  if (definition_.runs == HookRuns::kAction) {
+    const auto answer = JsonDocument::parse(definition_.action_json);
+    if (answer) return interpret_canonical(definition_.event, payload, answer->root());
+    Verdict broken;
+    broken.failed = true;
+    broken.failure = "its action is no JSON: " + answer.error().message;
+    return broken;
+  }
+  if (definition_.runs == HookRuns::kExtension)
+    return extension_->call(definition_.event, payload, cancel, deadline, allow);
+  const DialectContext context = context_of(payload);
+  std::string input = input_of(payload, context, deadline);
+  const std::string heard = environment_.tap ? input : std::string();
+  const RawAnswer answer = definition_.runs == HookRuns::kWebhook
+                               ? run_webhook(input, cancel, deadline)
+                               : run_program(payload, context, std::move(input), cancel, deadline);
+  if (environment_.tap) environment_.tap(definition_, heard, answer);
+  Verdict verdict = interpret(definition_, payload, answer);
+  verdict.children = answer.children;
+  // The failure names one line of it; the whole is for whoever looks after the hook.
+  if (verdict.failed && !trimmed(answer.err).empty())
+    environment_.log.write(LogLevel::kWarning, "hooks",
+                           definition_.name + " wrote on standard error: " +
+                               one_line(answer.err, kErrorBytesLogged));
+  return verdict;
+}
+
+RawAnswer ExternalHook::run_webhook(std::string_view input, const CancelToken& cancel,
+                                    Deadline deadline) const {
+  return post_webhook(definition_, input, environment_.http(), environment_.webhooks,
+                      environment_.variable, cancel, deadline, environment_.clock);
+}
+
+RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& context,
+                                    std::string input, const CancelToken& cancel,
+                                    Deadline deadline) const {
+  FilterRequest request;
+  request.environment = environment_of_hooks(environment_);
+  for (const std::string& entry : dialect_environment(definition_, payload, context))
+    put(request.environment, entry);
+  for (const std::string& entry : hook_environment(definition_, payload))
+    put(request.environment, entry);
+  for (const auto& [name, value] : definition_.environment)
+    put(request.environment, name + "=" + expanded(value, environment_));
+  request.input = std::move(input);
+  request.output_bytes_max = kAnswerBytesMax;
+  request.cwd = definition_.working_directory.empty() ? std::string(payload["cwd"].string_or({}))
+                                                      : definition_.working_directory;
+  std::optional<ScriptCopy> copy;  // for the length of the run
+  switch (definition_.runs) {
+    case HookRuns::kFile:
+      request.argv = {definition_.path, "run"};
+      if (bytes_.script) {
+        auto placed = bytes_.script->place();
+        if (!placed) return not_started(placed.error());
+        copy.emplace(std::move(*placed));
+        request.program = copy->path;
+      } else if (bytes_.program)
+        request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" +
+                          std::to_string(bytes_.program->fd.get());
+      break;
+    case HookRuns::kShell:
+      request.argv = {shell_of(definition_.dialect), "-c", definition_.command};
+      break;
+    case HookRuns::kArgv:
+      request.argv = definition_.argv;
+      break;
+    case HookRuns::kWebhook:
+    case HookRuns::kAction:
+    case HookRuns::kExtension:
+      break;
+  }
+  auto result = run_filter(request, environment_.clock, cancel, deadline);
+  return result ? answer_of(std::move(*result)) : not_started(result.error());
+}
+
+}  // namespace agentd

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/external/kodelet_extension.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "core/base/timed_mutex.h"
+#include "core/external/rpc_connection.h"
+#include "core/dialects/translator.h"
+
+namespace agentd {
+namespace {
+
+using Reply = RpcConnection::Reply;
+
+constexpr Milliseconds kPoll{10};
+constexpr std::size_t kInitsMax = 64;
+constexpr std::size_t kSubscriptionsMax = 64;
+
+constexpr std::uint64_t ns(Milliseconds time) {
+  return static_cast<std::uint64_t>(time.count()) * 1'000'000;
+}
+
+Deadline earlier(Deadline a, Deadline b) { return a.at_ns < b.at_ns ? a : b; }
+
+std::string handshake_params(const KodeletExtensionRequest& request) {
+  JsonWriter out;
+  out.begin_object().member("protocolVersion", KodeletExtension::kProtocolVersion);
+  out.key("kodelet").begin_object().member("version", "dev").end_object();
+  out.key("extension").begin_object().member("id", request.name);
+  out.key("config").begin_object().end_object();
+  out.member("cwd", request.process.cwd).member("dataDir", request.data_directory).end_object();
+  out.key("capabilities").begin_object();
+  for (const std::string_view none : {"tools", "toolUpdates", "commands"}) out.member(none, false);
+  out.key("conversations").begin_object().member("fork", false).end_object();
+  out.key("ui").begin_object();
+  for (const std::string_view none :
+       {"input", "confirm", "select", "notify", "widgets", "surfaces", "transcript"})
+    out.member(none, false);
+  out.end_object().key("events").begin_array();
+  for (const std::string_view event :
+       {"session.start", "user.message", "agent.init", "turn.start", "tool.call", "tool.result",
+        "turn.end", "agent.end", "session.end"})
+    out.string(event);
+  out.end_array().end_object().end_object();
+  return std::string(out.text());
+}
+
+// What an extension says about itself.
+struct Greeting {
+  std::vector<ExtensionSubscription> subscriptions;
+  std::vector<std::string> problems;
+};
+
+void read_subscription(JsonView from, Greeting& out) {
+  ExtensionSubscription each;
+  each.event = std::string(from["event"].string_or(""));
+  if (event_of_extension(each.event) == 0) {
+    out.problems.push_back("it subscribes to " + in_quotes(each.event) +
+                           ", which is no event of agentd; it will never fire");
+    return;
+  }
+  each.priority =
+      static_cast<int>(std::clamp<std::int64_t>(from["priority"].int_or(0), -30'000, 30'000));
+  const double seconds = from["timeoutInSec"].number_or(0);
+  if (seconds > 0 && seconds < 1e6)
+    each.timeout = Milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
+  out.subscriptions.push_back(std::move(each));
+}
+
+std::string names_in(JsonView list) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(list.size(), 8); ++i)
+    out += (i == 0 ? "" : ", ") + first_line(list.at(i)["name"].string_or("?"), 40);
+  return out;
+}
+
+Result<Greeting> read_greeting(JsonView result) {
+  if (!result.is_object())
+    return Error{Code::kInvalid, "its answer to the handshake is " +
+                                     std::string(type_name(result)) + " where an object belongs"};
+  Greeting out;
+  const JsonView subscriptions = result["subscriptions"];
+  for (std::size_t i = 0; i < std::min(subscriptions.size(), kSubscriptionsMax); ++i)
+    read_subscription(subscriptions.at(i), out);
+  for (const std::string_view what : {"tools", "commands"})
+    if (const std::string names = names_in(result[what]); !names.empty())
+      out.problems.push_back("its " + std::string(what) + " (" + names +
+                             ") are not offered: agentd takes events alone from an extension");
+  return out;
+}
+
+}  // namespace
+
+struct KodeletExtension::State {
+  State(KodeletExtensionRequest from, const Clock& with) : request(std::move(from)), clock(with) {}
+
+  const KodeletExtensionRequest request;
+  const Clock& clock;
+
+  // Held by who starts the program and shakes hands; what follows belongs to its holder.
+  TimedMutex starting;
+  std::shared_ptr<RpcConnection::Pending> handshake;  // shared with the connection
+  Deadline handshake_until;
+
+  mutable std::mutex mutex;
+  // Shared by the calls that are under way on it; guarded by `mutex` as all that follows.
+  std::shared_ptr<RpcConnection> connection;
+  bool ready = false;  // the handshake is done
+  std::deque<std::uint64_t> ends_ns;
+  int ends_in_a_row = 0;
+  std::string last_end, off;
+  Greeting greeting;
+  std::set<std::uint32_t> warned;
+  std::set<std::string> told;  // of the greeting's problems
+  std::map<std::string, std::string> inits;  // conversation and agent -> result of agent.init
+
+  // The connection that can be used; null = there is none yet.
+  std::shared_ptr<RpcConnection> usable() {
+    const std::lock_guard lock(mutex);
+    return ready && connection && !connection->ended() ? connection : nullptr;
+  }
+  std::string whose(const std::string& what) const {
+    return "the extension " + request.name + ": " + what;
+  }
+  Error why_off() const {
+    const std::lock_guard lock(mutex);
+    return {Code::kUnavailable, off};
+  }
+
+  void note_end(std::uint64_t at_ns, const std::string& why);
+  Result<void> lock_starting(const CancelToken& cancel, Deadline deadline);
+  Result<void> wait_back_off(const CancelToken& cancel, Deadline deadline);
+  Result<void> launch(const CancelToken& cancel);
+  Result<void> finish_handshake(const CancelToken& cancel, Deadline deadline);
+  Result<std::shared_ptr<RpcConnection>> running(const CancelToken& cancel, Deadline deadline);
+  void drop_ended();
+
+  std::optional<Deadline> deadline_of(std::uint32_t event, Deadline deadline,
+                                      const std::function<void(Deadline)>& allow);
+  Verdict not_subscribed(std::uint32_t event);
+  std::string known_init(std::uint32_t event, JsonView payload);
+  void note_answer(std::uint32_t event, JsonView payload, JsonView result);
+  Verdict answer(RpcConnection& on, std::uint32_t event, JsonView payload, const CancelToken& cancel,
+                 Deadline deadline, const std::function<void(Deadline)>& allow);
+  Verdict ask(RpcConnection& on, std::uint32_t event, JsonView payload, const CancelToken& cancel,
+              Deadline deadline);
+};
+
+void KodeletExtension::State::note_end(std::uint64_t at_ns, const std::string& why) {
+  std::shared_ptr<RpcConnection> dead;  // ended when nobody holds the mutex
+  const std::lock_guard lock(mutex);
+  dead.swap(connection);
+  handshake.reset();
+  ready = false;
+  inits.clear();
+  last_end = why;
+  ++ends_in_a_row;
+  ends_ns.push_back(at_ns);
+  while (at_ns - ends_ns.front() > ns(kEndsWindow)) ends_ns.pop_front();
+  if (ends_ns.size() >= static_cast<std::size_t>(kEndsMax))
+    off = whose("it is off, since it failed " + std::to_string(kEndsMax) + " times within " +
+                std::to_string(kEndsWindow.count() / 1000) + " s: " + why);
+}
+
+// What ended since it was used last is counted once, by who finds it.
+void KodeletExtension::State::drop_ended() {
+  std::shared_ptr<RpcConnection> dead;
+  {
+    const std::lock_guard lock(mutex);
+    if (connection && connection->ended()) dead = connection;
+  }
+  if (dead) note_end(dead->ended_at_ns(), dead->why_ended());
+}
+
+Result<void> KodeletExtension::State::lock_starting(const CancelToken& cancel, Deadline deadline) {
+  while (!starting.try_lock_for(kPoll)) {
+    if (cancel.cancelled()) return Error{Code::kCancelled, whose("cancelled")};
+    if (deadline.passed(clock)) return Error{Code::kBusy, whose("it was not ready in time")};
+  }
+  return {};
+}
+
+Result<void> KodeletExtension::State::wait_back_off(const CancelToken& cancel, Deadline deadline) {
+  std::unique_lock lock(mutex);
+  if (ends_in_a_row == 0) return {};
+  Milliseconds pause = kBackOffFirst;
+  for (int i = 1; i < ends_in_a_row && pause < kBackOffMax; ++i) pause *= 2;
+  const Deadline ready_at{ends_ns.back() + ns(std::min(pause, kBackOffMax))};
+  std::condition_variable nobody;
+  while (!ready_at.passed(clock)) {
+    if (cancel.cancelled()) return Error{Code::kCancelled, whose("cancelled")};
+    if (deadline.passed(clock))
+      return Error{Code::kBusy, whose("it is started again later, since " + last_end)};
+    nobody.wait_for(lock, kPoll);
+  }
+  return {};
+}
+
+Result<void> KodeletExtension::State::launch(const CancelToken& cancel) {
+  auto process = DuplexProcess::start(request.process, clock);
+  if (!process) {
+    note_end(clock.monotonic_ns(), process.error().message);
+    return Error{Code::kUnavailable, whose(process.error().message)};
+  }
+  // Shared by the calls that are under way on it.
+  auto fresh = std::make_shared<RpcConnection>(std::move(*process), clock, kFrameMax);
+  handshake_until = Deadline::after(clock, request.handshake);
+  Reply why;
+  handshake =
+      fresh->begin("extension.initialize", handshake_params(request), cancel, handshake_until, why);
+  if (handshake) {
+    const std::lock_guard lock(mutex);
+    connection = std::move(fresh);
+    return {};
+  }
+  if (why.kind == Reply::Kind::kCancelled) return Error{Code::kCancelled, whose("cancelled")};
+  note_end(clock.monotonic_ns(), why.sentence);
+  return Error{Code::kUnavailable, whose(why.sentence)};
+}
+
+// A slow start may take longer than one event waits: the next one goes on waiting for the same
+// program.
+Result<void> KodeletExtension::State::finish_handshake(const CancelToken& cancel,
+                                                       Deadline deadline) {
+  const Reply reply = connection->wait(handshake, cancel, earlier(deadline, handshake_until));
+  std::string problem = reply.sentence;
+  switch (reply.kind) {
+    case Reply::Kind::kCancelled:
+      return Error{Code::kCancelled, whose("cancelled")};
+    case Reply::Kind::kTimedOut:
+      if (!handshake_until.passed(clock))
+        return Error{Code::kBusy, whose("it was still starting at the deadline")};
+      problem = "it did not answer the handshake within " +
+                std::to_string(request.handshake.count()) + " ms";
+      break;
+    case Reply::Kind::kResult: {
+      auto read = read_greeting(reply.result());
+      if (read) {
+        const std::lock_guard lock(mutex);
+        greeting = std::move(*read);
+        ready = true;
+        handshake.reset();
+        return {};
+      }
+      problem = read.error().message;
+      break;
+    }
+    case Reply::Kind::kError:
+    case Reply::Kind::kEnded:
+      break;
+  }
+  note_end(clock.monotonic_ns(), problem);
+  return Error{Code::kUnavailable, whose(problem)};
+}
+
+Result<std::shared_ptr<RpcConnection>> KodeletExtension::State::running(const CancelToken& cancel,
+                                                                        Deadline deadline) {
+  if (auto found = usable()) return found;
+  AGENTD_TRY_VOID(lock_starting(cancel, deadline));
+  const std::lock_guard guard(starting, std::adopt_lock);
+  if (auto found = usable()) return found;
+  drop_ended();
+  if (const Error error = why_off(); !error.message.empty()) return error;
+  if (!handshake) {
+    AGENTD_TRY_VOID(wait_back_off(cancel, deadline));
+    AGENTD_TRY_VOID(launch(cancel));
+  }
+  AGENTD_TRY_VOID(finish_handshake(cancel, deadline));
+  if (auto found = usable()) return found;
+  return Error{Code::kUnavailable, whose("it ended right after the handshake")};
+}
+
+KodeletExtension::KodeletExtension(KodeletExtensionRequest request, const Clock& clock)
+    : state_(std::make_unique<State>(std::move(request), clock)) {}
+
+KodeletExtension::~KodeletExtension() = default;
+
+Result<void> KodeletExtension::start(const CancelToken& cancel) {
+  auto running = state_->running(cancel, Deadline{});
+  if (!running) return running.error();
+  return {};
+}
+
+std::vector<ExtensionSubscription> KodeletExtension::subscriptions() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->greeting.subscriptions;
+}
+
+bool KodeletExtension::off() const { return !state_->why_off().message.empty(); }
+
+namespace {
+
+Verdict failure(const Error& error) {
+  Verdict verdict;
+  verdict.failed = true;
+  verdict.timed_out = error.code == Code::kBusy;
+  verdict.failure = error.message;
+  return verdict;
+}
+
+std::string init_key(JsonView payload) {
+  return std::string(payload["conv_id"].string_or("")) + "\n" +
+         std::string(payload["agent"]["id"].string_or(""));
+}
+
+}  // namespace
+
+// The subscription's own timeout; nullopt when it did not ask for the event.
+std::optional<Deadline> KodeletExtension::State::deadline_of(
+    std::uint32_t event, Deadline deadline, const std::function<void(Deadline)>& allow) {
+  const std::lock_guard lock(mutex);
+  for (const ExtensionSubscription& each : greeting.subscriptions) {
+    if (each.event != extension_event(event)) continue;
+    if (!each.timeout) return deadline;
+    const Deadline own = Deadline::after(clock, *each.timeout);
+    if (!allow || own.at_ns <= deadline.at_ns) return earlier(deadline, own);
+    allow(own);
+    return own;
+  }
+  return std::nullopt;
+}
+
+Verdict KodeletExtension::State::not_subscribed(std::uint32_t event) {
+  const std::lock_guard lock(mutex);
+  Verdict none;
+  if (warned.insert(event).second)
+    none.warnings.push_back(whose("it is asked about an event that it did not subscribe to"));
+  return none;
+}
+
+// agent.init is one question per run, before its first model call; what it changed lasts.
+std::string KodeletExtension::State::known_init(std::uint32_t event, JsonView payload) {
+  if (event != AGENTD_EVENT_BEFORE_MODEL_CALL || payload["turn_number"].uint_or(0) <= 1) return {};
+  const std::lock_guard lock(mutex);
+  const auto found = inits.find(init_key(payload));
+  return found == inits.end() ? std::string() : found->second;
+}
+
+void KodeletExtension::State::note_answer(std::uint32_t event, JsonView payload, JsonView result) {
+  const std::lock_guard lock(mutex);
+  ends_in_a_row = 0;
+  if (event != AGENTD_EVENT_BEFORE_MODEL_CALL) return;
+  if (inits.size() >= kInitsMax) inits.clear();
+  inits[init_key(payload)] = result.text();
+}
+
+Verdict KodeletExtension::State::ask(RpcConnection& on, std::uint32_t event, JsonView payload,
+                                     const CancelToken& cancel, Deadline deadline) {
+  Reply reply;
+  const auto pending =
+      on.begin("extension.event.handle", extension_params(event, payload), cancel, deadline, reply);
+  if (pending) reply = on.wait(pending, cancel, deadline);
+  switch (reply.kind) {
+    case Reply::Kind::kResult:
+      break;
+    case Reply::Kind::kError:
+      return failure({Code::kInvalid, whose(reply.sentence)});
+    case Reply::Kind::kEnded:
+      return failure({Code::kUnavailable, whose(reply.sentence)});
+    case Reply::Kind::kTimedOut:
+      if (pending) on.abandon(pending, true);
+      return failure({Code::kBusy, whose("it did not answer before its deadline")});
+    case Reply::Kind::kCancelled:
+      if (pending) on.abandon(pending, false);
+      return failure({Code::kCancelled, whose("cancelled")});
+  }
+  note_answer(event, payload, reply.result());
+  return interpret_extension(event, payload, reply.result());
+}
+
+Verdict KodeletExtension::State::answer(RpcConnection& on, std::uint32_t event, JsonView payload,
+                                        const CancelToken& cancel, Deadline deadline,
+                                        const std::function<void(Deadline)>& allow) {
+  const std::optional<Deadline> until = deadline_of(event, deadline, allow);
+  if (!until) return not_subscribed(event);
+  const std::string known = known_init(event, payload);
+  if (known.empty()) return ask(on, event, payload, cancel, *until);
+  const auto again = JsonDocument::parse(known);
+  return interpret_extension(event, payload, again ? again->root() : JsonView());
+}
+
+Verdict KodeletExtension::call(std::uint32_t event, JsonView payload, const CancelToken& cancel,
+                               Deadline deadline, const std::function<void(Deadline)>& allow) {
+  auto connection = state_->running(cancel, deadline);
+  if (!connection) return failure(connection.error());
+  Verdict verdict = state_->answer(**connection, event, payload, cancel, deadline, allow);
+  const std::lock_guard lock(state_->mutex);
+  for (const std::string& each : state_->greeting.problems)
+    if (state_->told.insert(each).second) verdict.warnings.push_back(state_->whose(each));
+  return verdict;
+}
+
+}  // namespace agentd

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/ext_tables.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/bridge/record.h"
+#include "core/hooks/dispatcher.h"
+#include "core/hooks/services.h"
+#include "core/process/process.h"
+
+namespace agentd {
+namespace {
+
+constexpr std::uint64_t kReadDefault = 16u << 20;
+constexpr std::uint64_t kReadMax = 64u << 20;
+constexpr std::uint32_t kListDefault = 10'000;
+constexpr std::uint32_t kListMax = 1'000'000;
+constexpr std::uint32_t kArgumentsMax = 4096;
+constexpr std::uint64_t kOutputDefault = 1u << 20;
+constexpr std::uint64_t kOutputMax = 64u << 20;
+constexpr Milliseconds kCommandTime{120'000};
+constexpr std::size_t kProcessOptionsFirstBytes = 64;  // of release 1.0
+
+// One call of a table: the slot of its token, and the way results and errors go back.
+class Ask {
+ public:
+  Ask(ExtTables::Shared& shared, agentd_token token)
+      : shared_(shared), token_(token), slot_(shared.tokens.find(token)) {}
+
+  bool stale() const { return slot_ == nullptr; }
+  CallSlot& slot() const { return *slot_; }
+
+  agentd_status fail(const Error& error) const {
+    const agentd_status status = status_of(error.code);
+    slot_->fail(token_, status, error.message);
+    return status;
+  }
+  agentd_status bad(std::string what) const { return fail({Code::kInvalid, std::move(what)}); }
+
+  template <typename T>
+  T* make(std::size_t count = 1) const {
+    return static_cast<T*>(slot_->allocate(token_, sizeof(T) * std::max<std::size_t>(count, 1), alignof(T)));
+  }
+  // Null ptr when there is no memory or the token has ended meanwhile.
+  agentd_str copy(std::string_view text) const { return slot_->copy(token_, text); }
+
+  // The call's directory, else the first root.
+  std::string cwd() const {
+    const Dispatch* const dispatch = slot_->dispatch();
+    if (dispatch != nullptr && dispatch->envelope != nullptr && dispatch->envelope->cwd.len != 0)
+      return std::string(view_of(dispatch->envelope->cwd));
+    const auto& roots = shared_.workspace.roots();
+    return roots.empty() ? std::string() : roots.front();
+  }
+
+  std::string absolute(std::string_view path) const {
+    if (path.starts_with("/")) return std::string(path);
+    const std::string base = cwd();
+    if (path.empty() || path == ".") return base;
+    return base + "/" + std::string(path);
+  }
+
+ private:
+  ExtTables::Shared& shared_;
+  agentd_token token_;
+  CallSlot* slot_;
+};
+
+bool is_text(const agentd_str& text) { return text.ptr != nullptr || text.len == 0; }
+
+ExtTables::Shared& shared_of(const agentd_workspace* table) {
+  return *reinterpret_cast<const ExtTables::WorkspaceTable*>(table)->shared;
+}
+
+// ---- agentd.workspace/1
+
+agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_token token,
+                                         agentd_str path, uint64_t offset, uint64_t limit,
+                                         agentd_str* out, uint64_t* total) noexcept {
+  ExtTables::Shared& shared = shared_of(table);
+  const Ask ask(shared, token);
+  if (ask.stale()) return AGENTD_E_NOT_FOUND;
+  if (out == nullptr || !is_text(path)) return ask.bad("workspace.read needs a path and a place for the text");
+  const std::uint64_t most = limit == 0 ? kReadDefault : std::min(limit, kReadMax);
+  std::uint64_t size = 0;
+  auto text = shared.workspace.read(ask.absolute(view_of(path)), offset, most, &size);
+  if (!text) return ask.fail(text.error());
+  *out = ask.copy(*text);
+  if (out->ptr == nullptr) return AGENTD_E_NOT_FOUND;
+  if (total != nullptr) *total = size;
+  return AGENTD_OK;
+}
+
+agentd_status AGENTD_CALL workspace_write(const agentd_workspace* table, agentd_token token,
+                                          agentd_str path, agentd_str bytes) noexcept {
+  ExtTables::Shared& shared = shared_of(table);
+  const Ask ask(shared, token);
+  if (ask.stale()) return AGENTD_E_NOT_FOUND;
+  if (!is_text(path) || !is_text(bytes)) return ask.bad("workspace.write needs a path and a text");
+  auto written = shared.workspace.write(ask.absolute(view_of(path)), view_of(bytes));
+  return written ? AGENTD_OK : ask.fail(written.error());
+}
+
+agentd_status AGENTD_CALL workspace_replace(const agentd_workspace* table, agentd_token token,
+                                            agentd_str path, agentd_str expected,
+                                            agentd_str bytes) noexcept {
+  ExtTables::Shared& shared = shared_of(table);
+  const Ask ask(shared, token);
+  if (ask.stale()) return AGENTD_E_NOT_FOUND;
+  if (!is_text(path) || !is_text(expected) || !is_text(bytes))
+    return ask.bad("workspace.replace needs a path and two texts");
+  auto replaced =
+      shared.workspace.replace(ask.absolute(view_of(path)), view_of(expected), view_of(bytes));
+  return replaced ? AGENTD_OK : ask.fail(replaced.error());
+}
+
+std::uint32_t kind_of(FileEntry::Kind kind) {
+  switch (kind) {
+    case FileEntry::Kind::kRegular: return AGENTD_FILE_REGULAR;
+    case FileEntry::Kind::kDirectory: return AGENTD_FILE_DIRECTORY;
+    case FileEntry::Kind::kSymlink: return AGENTD_FILE_SYMLINK;
+    case FileEntry::Kind::kOther: return AGENTD_FILE_OTHER;
+  }
+  return AGENTD_FILE_OTHER;
+}
+
+agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_token token,
+                                         agentd_str path, uint32_t depth, uint32_t limit,
+                                         agentd_list* out, uint32_t* more) noexcept {
+  ExtTables::Shared& shared = shared_of(table);
+  const Ask ask(shared, token);
+  if (ask.stale()) return AGENTD_E_NOT_FOUND;
+  if (out == nullptr || !is_text(path)) return ask.bad("workspace.list needs a path and a place for the list");
+  const std::uint32_t most = limit == 0 ? kListDefault : std::min(limit, kListMax);
+  auto listing = shared.workspace.list(ask.absolute(view_of(path)), depth, most);
+  if (!listing) return ask.fail(listing.error());
+  auto* const rows = ask.make<agentd_file_entry>(listing->entries.size());
+  if (rows == nullptr) return AGENTD_E_NOT_FOUND;
+  for (std::size_t i = 0; i < listing->entries.size(); ++i) {
+    const FileEntry& from = listing->entries[i];
+    rows[i] = {sizeof(agentd_file_entry), kind_of(from.kind), ask.copy(from.path), from.bytes,
+               from.modified_ns};
+  }
+  *out = {rows, static_cast<std::uint32_t>(listing->entries.size()), sizeof(agentd_file_entry)};
+  if (more != nullptr) *more = listing->more ? 1 : 0;
+  return AGENTD_OK;
+}
+
+// ---- agentd.process/1
+
+Result<ProcessRequest> request_of(const agentd_process_options& options, const Ask& ask) {
+  const agentd_list& argv = options.argv;
+  if (argv.first == nullptr || argv.count == 0 || argv.count > kArgumentsMax ||
+      argv.stride < sizeof(agentd_str) || argv.stride > kRecordBytesMax)
+    return Error{Code::kInvalid, "process.run needs a list of arguments, the program first"};
+  if (!is_text(options.cwd) || !is_text(options.input))
+    return Error{Code::kInvalid, "process.run got a text without bytes"};
+  ProcessRequest request;
+  const auto* at = static_cast<const char*>(argv.first);
+  for (std::uint32_t i = 0; i < argv.count; ++i, at += argv.stride) {
+    agentd_str text{};
+    std::memcpy(&text, at, sizeof(text));
+    if (!is_text(text)) return Error{Code::kInvalid, "process.run got an argument without bytes"};
+    request.argv.emplace_back(view_of(text));
+  }
+  request.cwd = ask.absolute(view_of(options.cwd));
+  request.input = std::string(view_of(options.input));
+  request.output_bytes_max =
+      options.output_bytes_max == 0 ? kOutputDefault : std::min(options.output_bytes_max, kOutputMax);
+  return request;
+}
+
+Deadline deadline_of(const agentd_process_options& options, agentd_live& live, const Clock& clock) {
+  const Milliseconds time = options.timeout_ms == 0 ? kCommandTime : Milliseconds(options.timeout_ms);
+  return {std::min(Deadline::after(clock, time).at_ns, std::atomic_ref(live.deadline_ns).load())};
+}
+
+std::uint32_t flags_of(const ProcessResult& result) {
+  return (result.timed_out ? AGENTD_PROCESS_TIMED_OUT : 0) |
+         (result.cancelled ? AGENTD_PROCESS_CANCELLED : 0) |
+         (result.truncated ? AGENTD_PROCESS_TRUNCATED : 0);
+}
+
+agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token token,
+                                      const agentd_process_options* options,
+                                      const agentd_process_result** out) noexcept {
+  ExtTables::Shared& shared = *reinterpret_cast<const ExtTables::ProcessTable*>(table)->shared;
+  const Ask ask(shared, token);
+  if (ask.stale()) return AGENTD_E_NOT_FOUND;
+  if (options == nullptr || out == nullptr) return ask.bad("process.run needs options and a place for the result");
+  auto known = normalise<agentd_process_options>(options, kProcessOptionsFirstBytes, "the options of process.run");
+  if (!known) return ask.fail(known.error());
+  auto request = request_of(*known, ask);
+  if (!request) return ask.fail(request.error());
+  auto result = run_process(*request, shared.clock, ask.slot().service_cancel(),
+                            deadline_of(*known, ask.slot().live(), shared.clock));
+  if (!result) return ask.fail(result.error());
+  auto* const made = ask.make<agentd_process_result>();
+  if (made == nullptr) return AGENTD_E_NOT_FOUND;
+  *made = {sizeof(agentd_process_result),
+           flags_of(*result),
+           result->exit_code,
+           result->signal,
+           ask.copy(result->output),
+           result->output_bytes,
+           static_cast<std::uint64_t>(result->duration.count()) * 1'000'000u};
+  *out = made;
+  return AGENTD_OK;
+}
+
+constexpr agentd_workspace kWorkspace{sizeof(agentd_workspace), 0,                 workspace_read,
+                                      workspace_write,          workspace_replace, workspace_list};
+constexpr agentd_process kProcess{sizeof(agentd_process), 0, process_run};
+
+}  // namespace
+
+ExtTables::ExtTables(TokenTable& tokens, Workspace& workspace, const Clock& clock)
+    : shared_{tokens, workspace, clock}, workspace_{kWorkspace, &shared_}, process_{kProcess, &shared_} {}
+
+}  // namespace agentd

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/native/native_plugin.h"
+
+#include "core/base/for_ever.h"
+#include "core/conversation/rows.h"
+#include "core/trust/quarantine.h"
+
+namespace agentd {
+namespace {
+
+Error at(const std::string& path, const Error& error) {
+  return {error.code, path + " " + error.message};
+}
+
+}  // namespace
+
+NativePlugin::NativePlugin(const HookFile& file, Manifest manifest, const PluginConfig& config,
+                           const PluginEnvironment& environment)
+    : path_(file.path),
+      precedence_(file.precedence),
+      manifest_(std::move(manifest)),
+      name_(file.name),
+      config_json_(config.config_json),
+      on_failure_(config.on_failure),
+      clock_(environment.clock),
+      log_(environment.log) {}
+
+// The last pin may be gone on any thread, long after the host has forgotten the instance.
+NativePlugin::~NativePlugin() {
+  if (auto ended = destroy(); !ended) log_.write(LogLevel::kError, name_, ended.error().message);
+  if (context_ && (leaks_ || context_->gave_up())) PluginContext::abandon(std::move(context_));
+}
+
+Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, SealedFile sealed,
+                                                         Manifest manifest, Grants grants,
+                                                         const PluginConfig& config,
+                                                         const PluginEnvironment& environment) {
+  const std::string digest = sealed.digest;
+  // Around all that runs here before the instance stands; without one where nothing can be written.
+  const Result<Quarantine::Marker> marker =
+      environment.quarantine == nullptr ? Quarantine::Marker()
+                                        : environment.quarantine->mark(file.name, file.path, digest);
+  if (!marker) environment.log.write(LogLevel::kInfo, "host", marker.error().message);
+  auto entry = open_module(std::move(sealed.fd), sealed.path);
+  discard(sealed);  // mapped or not, a copy's name is of no more use
+  if (!entry) return at(file.path, entry.error());
+  std::shared_ptr<NativePlugin> plugin(new NativePlugin(file, std::move(manifest), config, environment));
+  auto record = read_plugin(*entry);
+  if (!record) return at(file.path, record.error());
+  plugin->record_ = std::move(*record);
+  if (plugin->record_.id != plugin->manifest_.id)
+    return Error{Code::kInvalid, file.path + " says it is " + plugin->record_.id + ", its manifest says " +
+                                     plugin->manifest_.id + ": give both the same id and rebuild it"};
+  if (plugin->record_.plugin.concurrency != AGENTD_CONCURRENT)
+    plugin->turn_ = std::make_shared<TimedMutex>();
+  plugin->context_ = std::make_unique<PluginContext>(
+      PluginIdentity{plugin->record_.id, plugin->record_.version, file.name, digest}, std::move(grants),
+      environment.tokens, environment.services, environment.clock, environment.log);
+  for (const auto& [id, table] : environment.interfaces) plugin->context_->offer(id, table);
+  environment.tokens.watch(environment.clock);
+  auto created = plugin->create(config);
+  if (!created)
+    return Error{created.error().code, file.path + " could not start: " + created.error().message};
+  return plugin;
+}
+
+Result<void> NativePlugin::create(const PluginConfig& config) {
+  agentd_create_info info{};
+  info.size = sizeof(info);
+  info.isolation = AGENTD_ISOLATION_IN_PROCESS;
+  info.config_json = to_abi(config.config_json);
+  agentd_status status = AGENTD_OK;
+  auto answer = context_->control(
+      AGENTD_EVENT_CREATE, &info, Deadline::after(clock_, kControlTime),
+      [&](const agentd_call* call) { return status = record_.plugin.create(call, &self_); });
+  if (!answer) {
+    if (status == AGENTD_E_ARG) tell_refusal(config, identity().name, answer.error());
+    // Nothing is destroyed that create() refused; what it has started ends all the same.
+    if (auto ended = end_tasks("destroy()"); !ended) log_.write(LogLevel::kError, name_, ended.error().message);
+    return answer.error();
+  }
+  created_ = true;
+  return {};
+}
+
+std::vector<Subscription> NativePlugin::subscriptions() const {
+  std::vector<Subscription> out;
+  for (const agentd_hook& row : record_.rows) {
+    Subscription each;
+    each.event = row.event;
+    each.flags = subscription_flags(manifest_, row.flags);
+    each.priority = row.priority;
+    each.wants = row.wants;
+    each.precedence = precedence_;
+    each.on_failure = failure_policy(manifest_, row.flags, on_failure_);
+    each.concurrency = record_.plugin.concurrency;
+    each.name = identity().name;
+    each.plugin = identity().id;
+    each.bytes_digest = identity().bytes_digest;
+    each.fn = row.fn;
+    each.self = self_;
+    each.core = context_->core();
+    each.services = context_->services();
+    each.stopped = context_->stopped();
+    each.turn = turn_;
+    each.owner = shared_from_this();
+    out.push_back(std::move(each));
+  }
+  return out;
+}
+
+bool NativePlugin::has_interface(std::string_view id) const {
+  return context_->core()->query(context_->core(), to_abi(id), 0) != nullptr;
+}
+
+Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCall& call,
+                                            agentd_conv conversation, const CancelToken& cancel,
+                                            Deadline deadline) {
+  if (!turn_) return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
+  std::unique_lock lock(*turn_, std::defer_lock);
+  // In slices, so that a cancelled call does not stand in the queue.
+  constexpr Milliseconds kSlice{20};
+  while (!lock.try_lock_for(std::min(kSlice, deadline.left(clock_)))) {
+    if (cancel.cancelled()) return Error{Code::kCancelled, call.name + " was cancelled"};
+    if (deadline.passed(clock_))
+      return Error{Code::kUnavailable,
+                   call.name + ": the plugin " + identity().name + " was busy until the deadline"};
+  }
+  return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
+}
+
+Result<std::optional<std::string>> NativePlugin::save_state() {
+  if (!created_ || record_.plugin.save_state == nullptr) return std::optional<std::string>();
+  std::unique_lock<TimedMutex> lock;
+  if (turn_) {
+    lock = std::unique_lock(*turn_, std::defer_lock);
+    if (!lock.try_lock_for(kControlTime))
+      return Error{Code::kBusy, path_ + " did not save its state: a call of it is still running"};
+  }
+  AGENTD_TRY(std::vector<Action> actions,
+             context_->control(AGENTD_EVENT_SAVE_STATE, nullptr, Deadline::after(clock_, kControlTime),
+                               [this](const agentd_call* call) { return record_.plugin.save_state(self_, call); }));
+  std::string state;
+  for (Action& action : actions)
+    if (action.kind == AGENTD_ACT_STATE) state = std::move(action.text);
+  return std::optional(std::move(state));
+}
+
+Result<void> NativePlugin::load_state(std::string_view state, std::string_view previous_version) {
+  if (!created_ || record_.plugin.load_state == nullptr) return {};
+  agentd_create_info info{};
+  info.size = sizeof(info);
+  info.isolation = AGENTD_ISOLATION_IN_PROCESS;
+  info.config_json = to_abi(config_json_);
+  info.state = to_abi(state);
+  info.previous_version = to_abi(previous_version);
+  AGENTD_TRY_VOID(
+      context_->control(AGENTD_EVENT_LOAD_STATE, &info, Deadline::after(clock_, kControlTime),
+                        [this](const agentd_call* call) { return record_.plugin.load_state(self_, call); }));
+  return {};
+}
+
+// What still runs in the instance may use all that it has.
+void NativePlugin::keep_instance() {
+  leaks_ = true;
+  keep_for_ever(std::shared_ptr<const void>(self_, [](const void*) {}));
+}
+
+Result<void> NativePlugin::end_tasks(const std::string& stage) {
+  const std::vector<std::string> left = context_->stop_tasks(kControlTime);
+  if (left.empty()) return {};
+  keep_instance();
+  std::string names;
+  for (const std::string& each : left) names += (names.empty() ? "" : ", ") + each;
+  return Error{Code::kBusy, path_ + ": the task" + (left.size() == 1 ? " " : "s ") + names + " of the hook " +
+                                name_ + " did not end within " + std::to_string(kControlTime.count() / 1000) +
+                                " s after " + (left.size() == 1 ? "it was" : "they were") +
+                                " told to: " + stage + " is not called, and what the hook uses stays in " +
+                                "memory until agentd ends; a task must return when live->cancel is set"};
+}
+
+Result<void> NativePlugin::destroy() {
+  if (!created_) return {};
+  created_ = false;
+  const bool stuck = context_->gave_up();
+  context_->stopped()->store(stuck ? kHookStuck : kHookEnded);
+  AGENTD_TRY_VOID(end_tasks("destroy()"));
+  if (stuck) {
+    keep_instance();
+    return Error{Code::kBusy, path_ + ": a call of the hook " + name_ +
+                                  " never ended: destroy() is not called, and what the hook uses stays in "
+                                  "memory until agentd ends"};
+  }
+  if (record_.plugin.destroy == nullptr) return {};
+  auto answer = context_->control(
+      AGENTD_EVENT_DESTROY, nullptr, Deadline::after(clock_, kControlTime),
+      [this](const agentd_call* call) { return record_.plugin.destroy(self_, call); });
+  if (!answer) return answer.error();
+  return {};
+}
+
+}  // namespace agentd

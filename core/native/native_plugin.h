@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// native_plugin.h - one instance of a native module: created, subscribed, destroyed.
+//
+// Threading: made on one thread; the rest is immutable after load, but for destroy(), which the last who lets the
+// instance go calls unless somebody has before.
+
+#include <agentd/hook_abi.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/timed_mutex.h"
+#include "core/bridge/plugin_context.h"
+#include "core/trust/hook_directories.h"
+#include "core/native/manifest.h"
+#include "core/bridge/module.h"
+#include "core/native/plugin.h"
+#include "core/trust/sealed_file.h"
+
+namespace agentd {
+
+class NativePlugin final : public Plugin {
+ public:
+  // Loads the module of `sealed`, the bytes of `file`, and makes an instance. Errors are whole sentences
+  // that name the file; after one of them nothing of the plugin is subscribed.
+  static Result<std::shared_ptr<NativePlugin>> load(const HookFile& file, SealedFile sealed,
+                                                    Manifest manifest, Grants grants,
+                                                    const PluginConfig& config,
+                                                    const PluginEnvironment& environment);
+  ~NativePlugin() override;
+  NativePlugin(const NativePlugin&) = delete;
+  NativePlugin& operator=(const NativePlugin&) = delete;
+
+  const std::string& path() const override { return path_; }
+  Precedence precedence() const override { return precedence_; }
+  Isolation isolation() const override { return Isolation::kInProcess; }
+  const PluginIdentity& identity() const override { return context_->identity(); }
+  const Manifest& manifest() const override { return manifest_; }
+  const Grants& grants() const override { return context_->grants(); }
+  const std::vector<std::string>& notes() const override { return record_.notes; }
+  bool has_interface(std::string_view id) const override;
+  std::vector<Subscription> subscriptions() const override;
+  std::vector<PluginTool> tools() const override { return context_->tools(); }
+  Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
+                                const CancelToken& cancel, Deadline deadline) override;
+  Result<std::optional<std::string>> save_state() override;
+  Result<void> load_state(std::string_view state, std::string_view previous_version) override;
+  Result<void> destroy() override;
+
+ private:
+  NativePlugin(const HookFile& file, Manifest manifest, const PluginConfig& config,
+               const PluginEnvironment& environment);
+  Result<void> create(const PluginConfig& config);
+  // An error says which tasks did not end; the instance is leaked then.
+  Result<void> end_tasks(const std::string& stage);
+  void keep_instance();
+
+  const std::string path_;
+  const Precedence precedence_;
+  const Manifest manifest_;
+  const std::string name_;
+  const std::string config_json_;
+  const std::optional<FailurePolicy> on_failure_;
+  const Clock& clock_;
+  Log& log_;
+  PluginRecord record_;
+  std::unique_ptr<PluginContext> context_;
+  void* self_ = nullptr;
+  bool created_ = false;
+  bool leaks_ = false;  // a task goes on: nothing that it may use is freed
+  // Shared with the subscriptions of published snapshots; null for a concurrent plugin.
+  std::shared_ptr<TimedMutex> turn_;
+};
+
+}  // namespace agentd

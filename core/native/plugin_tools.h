@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// plugin_tools.h - the tools that the loaded plugins contribute, as one source.
+//
+// Plugins may add and remove tools at any time, so the list is made when it is asked for.
+//
+// Threading: as ToolSource.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/native/plugin.h"
+#include "core/tools/tool.h"
+
+namespace agentd {
+
+class PluginTools final : public ToolSource {
+ public:
+  // `plugins` gives those of the moment in order of precedence, on any thread; a call keeps its own alive. Both
+  // outlive the source.
+  using Plugins = std::function<std::vector<std::shared_ptr<Plugin>>()>;
+  PluginTools(Plugins plugins, const Clock& clock);
+
+  // Of two tools with one name the first in order counts.
+  std::vector<Tool> tools() const override;
+  Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
+                           Deadline deadline) override;
+
+  // One sentence for each tool that is hidden by another plugin's.
+  std::vector<std::string> duplicates() const;
+
+ private:
+  const Plugins plugins_;
+  const Clock& clock_;
+};
+
+}  // namespace agentd

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// host_run.h - a module behind the real host in a worker, and what it answers there.
+//
+// No byte of the module runs in the process that has this.
+//
+// Threading: one thread.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/validate/stage.h"
+#include "core/host/plugin_host.h"
+
+namespace agentd::validation {
+
+class HostRun {
+ public:
+  // kInvalid, kUnavailable: the sentence of the host.
+  static Result<std::unique_ptr<HostRun>> start(const Subject& subject);
+  ~HostRun();
+
+  std::vector<std::uint32_t> events() const;
+  Answer fire(std::uint32_t event, const agentd_envelope* envelope, const void* payload,
+              Milliseconds deadline);
+  Result<std::optional<std::string>> save();
+  Result<void> load(std::string_view state);
+
+ private:
+  HostRun() = default;
+  Result<void> begin(const Subject& subject);
+
+  SystemClock clock_;
+  NullLog log_;
+  TokenTable tokens_;
+  std::unique_ptr<Services> services_;
+  std::unique_ptr<PluginHost> host_;
+  std::unique_ptr<Snapshot> snapshot_;
+};
+
+}  // namespace agentd::validation

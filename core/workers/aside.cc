@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workers/aside.h"
+
+#include <system_error>
+#include <utility>
+
+#include "core/base/thrown.h"
+
+namespace agentd {
+
+bool Aside::run(std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  join_done();
+  if (pieces_.size() >= at_most_) return false;
+  Piece& piece = pieces_.emplace_back();
+  try {
+    piece.thread = std::thread([this, &piece, work = std::move(work)]() mutable {
+      (void)thrown_by([&] {
+        work();
+        work = nullptr;  // what it holds ends here
+      });
+      const std::lock_guard inner(mutex_);
+      piece.done = true;
+    });
+  } catch (const std::system_error&) {
+    pieces_.pop_back();
+    return false;
+  }
+  return true;
+}
+
+// REQUIRES: mutex_ is held. Who is done unlocks it and ends.
+void Aside::join_done() {
+  for (auto it = pieces_.begin(); it != pieces_.end();) {
+    if (!it->done) {
+      ++it;
+      continue;
+    }
+    it->thread.join();
+    it = pieces_.erase(it);
+  }
+}
+
+void Aside::wait() {
+  for (;;) {
+    std::list<Piece> mine;
+    {
+      const std::lock_guard lock(mutex_);
+      mine.splice(mine.end(), pieces_);  // their places in memory stay
+    }
+    if (mine.empty()) return;
+    for (Piece& piece : mine) piece.thread.join();
+  }
+}
+
+}  // namespace agentd

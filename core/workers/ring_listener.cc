@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workers/ring_listener.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/thrown.h"
+
+namespace agentd {
+namespace {
+
+constexpr Milliseconds kLookTime{250};
+constexpr int kWakesForNothingMax = 1'000;  // one after the other
+constexpr Milliseconds kPause{5};           // then
+
+std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * 1'000'000; }
+
+}  // namespace
+
+RingListener::~RingListener() {
+  {
+    const std::lock_guard lock(mutex_);
+    AGENTD_ASSERT(all_.empty());
+    stopping_ = true;
+  }
+  AnswerRegion::raise(alarm_);
+  if (thread_.joinable()) thread_.join();
+}
+
+bool RingListener::add(std::shared_ptr<AnswerRegion> region, Ear& ear) {
+  {
+    const std::lock_guard lock(mutex_);
+    try {
+      if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+      return false;
+    }
+    all_.push_back({std::move(region), &ear});
+  }
+  AnswerRegion::raise(alarm_);
+  return true;
+}
+
+// What it sleeps on meanwhile stays until it looks again: nobody has to wake it for that.
+void RingListener::remove(const Ear& ear) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(all_, [&](const Listening& each) { return each.ear == &ear; });
+}
+
+void RingListener::run() {
+  const SystemClock clock;
+  std::vector<std::shared_ptr<AnswerRegion>> regions;
+  std::uint64_t look_ns = 0;
+  int for_nothing = 0;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const std::uint32_t seen = alarm_.load();
+    const bool look = clock.monotonic_ns() >= look_ns;
+    if (look) look_ns = clock.monotonic_ns() + ns(kLookTime);
+    bool any = false;
+    const bool lost = !thrown_by([&] { any = tell(look); }).empty();
+    for_nothing = any || look ? 0 : for_nothing + 1;
+    regions.clear();
+    // A ring that could not be told of is found at the next look, a pause away.
+    bool pauses = lost || for_nothing > kWakesForNothingMax;
+    if (!pauses)
+      pauses = !thrown_by([&] {
+                  for (const Listening& each : all_) regions.push_back(each.region);
+                }).empty();
+    lock.unlock();
+    const std::uint64_t until = pauses ? clock.monotonic_ns() + ns(kPause) : look_ns;
+    AnswerRegion::wait_rings(regions, alarm_, seen, std::min(until, look_ns));
+    regions.clear();
+    lock.lock();
+  }
+}
+
+// REQUIRES: mutex_ is held.
+bool RingListener::tell(bool look) {
+  bool any = false;
+  std::erase_if(all_, [&](const Listening& each) {
+    std::uint32_t lanes = 0;
+    const LaneEnd end = each.region->take_rings(lanes);
+    const bool rang = end != LaneEnd::kMessage || lanes != 0;
+    any = any || rang;
+    return (rang && !each.ear->on_rings(end, lanes)) || (look && !each.ear->on_look());
+  });
+  return any;
+}
+
+}  // namespace agentd

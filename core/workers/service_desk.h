@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// service_desk.h - what a worker asks of its host, answered by the plugin's own tables.
+//
+// A request is checked for its form, its token and its grants, and then goes to the function that a
+// plugin in this process calls directly: rules, limits and texts of errors exist once, in bridge
+// and behind it.
+//
+// Threading: thread-safe; one call for each lane at a time.
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/bridge/plugin_context.h"
+#include "core/hooks/slot.h"
+#include "core/workers/token_ledger.h"
+#include "core/isolation/messages.h"
+#include "core/isolation/window.h"
+
+namespace agentd {
+
+// Where a worker's tools go; `tool.tag` is the worker's number of it, `tool.fn` is not set.
+class WorkerToolBook {
+ public:
+  virtual ~WorkerToolBook() = default;
+  virtual agentd_status add(agentd_token token, agentd_tool tool) = 0;
+  virtual agentd_status remove(agentd_token token, std::string_view name) = 0;
+};
+
+class ServiceDesk {
+ public:
+  // All of them outlive it.
+  ServiceDesk(PluginContext& context, TokenTable& tokens, PayloadWindow& window,
+              WorkerToolBook& tools);
+  ~ServiceDesk();
+  ServiceDesk(const ServiceDesk&) = delete;
+  ServiceDesk& operator=(const ServiceDesk&) = delete;
+
+  TokenLedger& ledger() { return ledger_; }
+
+  struct Answer {
+    agentd_status status = AGENTD_OK;
+    std::string body;
+  };
+  // Serves one request, the bytes of a ServiceArgs. kInvalid: no worker of ours writes such bytes.
+  Result<void> serve(agentd_token token, std::string_view body, Answer& answer);
+
+  // The worker has ended, or is about to: what runs for it gives up. Does not wait.
+  void give_up();
+
+ private:
+  struct Scope {
+    Scope(agentd_live* words, CallSlot& slot) : mirror(words), binding(slot, cancel) {}
+    agentd_live* mirror;
+    CancelToken cancel;
+    CancelBinding binding;
+  };
+  using Tables = agentd_services;
+
+  agentd_status run(agentd_token token, const ServiceArgs& args, ServiceReply& reply);
+  agentd_status run_core(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                         ServiceReply& reply);
+  agentd_status run_free(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                         ServiceReply& reply, bool& done);
+  agentd_status open_scope(const ServiceArgs& args, ServiceReply& reply);
+  void close_scope(agentd_token token);
+  agentd_status add_tool(agentd_token token, const ServiceArgs& args);
+  agentd_status json_field(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                           ServiceReply& reply);
+  agentd_status run_compactor(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                              ServiceReply& reply);
+  agentd_status run_threads(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                            ServiceReply& reply);
+  agentd_status run_store(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                          ServiceReply& reply);
+  agentd_status run_workspace(ServiceOp op, agentd_token token, const ServiceArgs& args,
+                              ServiceReply& reply);
+  agentd_status run_process(agentd_token token, const ServiceArgs& args, ServiceReply& reply);
+  template <typename Table>
+  const Table* table(std::string_view id) const;
+
+  PluginContext& context_;
+  TokenTable& tokens_;
+  PayloadWindow& window_;
+  WorkerToolBook& tools_;
+  TokenLedger ledger_;
+  std::mutex mutex_;
+  std::map<agentd_token, std::unique_ptr<Scope>> scopes_;  // guarded by mutex_
+  std::set<agentd_thread> threads_;                        // guarded by mutex_
+  bool ended_ = false;                                     // guarded by mutex_
+};
+
+}  // namespace agentd

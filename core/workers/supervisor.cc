@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workers/supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/base/thrown.h"
+#include "core/workers/line_log.h"
+#include "core/process/family.h"
+#include "core/process/process.h"
+#include "core/process/sandbox.h"
+#include "core/process/zygote.h"
+
+namespace agentd {
+namespace {
+
+// What a worker started itself is looked for so often when it has ended.
+constexpr int kSweepRounds = 20;
+// Read from one worker before the others have their turn.
+constexpr int kReadsAtOnce = 16;
+constexpr int kWithoutBellMs = 20;
+// Of a zygote that nobody hinders takes a few of them.
+constexpr Milliseconds kZygoteTime{2'000};
+
+std::string read_proc(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char buffer[8192];
+  const ssize_t got = file.valid() ? ::read(file.get(), buffer, sizeof buffer) : -1;
+  return got > 0 ? std::string(buffer, static_cast<std::size_t>(got)) : std::string();
+}
+
+// How many filters of system calls bind a process, one that has ended and was not waited for
+// included; -1 when the kernel does not say.
+int filters_of(const std::string& process) {
+  const auto text = read_proc("/proc/" + process + "/status");
+  const std::size_t at = text.find("\nSeccomp_filters:");
+  int out = -1;
+  return at != std::string::npos &&
+                 std::sscanf(text.c_str() + at, " Seccomp_filters: %d", &out) == 1
+             ? out
+             : -1;
+}
+
+std::string zygote_key(const WorkerStart& start) { return start.program + '\n' + start.ground; }
+
+// True when it had entered all of its sandbox, by the kernel's word: before that it runs nothing of a
+// plugin's.
+bool is_confined_now(pid_t worker) {
+  static const int own = filters_of("self");  // agentd enters none later
+  return own >= 0 && filters_of(std::to_string(worker)) >= own + kSandboxFilters;
+}
+
+}  // namespace
+
+std::vector<std::string> worker_environment(const std::vector<std::string>& host) {
+  constexpr std::array<std::string_view, 5> kNames{"HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"};
+  std::vector<std::string> out{"PATH=/usr/bin:/bin"};
+  for (const std::string& entry : host) {
+    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) out.push_back(entry);
+  }
+  return out;
+}
+
+struct WorkerSupervisor::State {
+  State(Log& log_sink, const Clock& clock_source) : log(log_sink), clock(clock_source) {}
+
+  struct Worker {
+    Child child;
+    std::uint64_t brand = 0;  // of it and of all that it starts
+    bool may_have_children = true;
+    std::string name, program;
+    Ended ended;
+    LineLog lines;
+    bool is_zygote = false;
+    bool has_ended = false;  // and `ended` has returned
+    std::vector<std::condition_variable*> waiting{};  // of those who wait for that; guarded by mutex
+  };
+  // One that is being asked for.
+  struct Order {
+    const WorkerStart& start;
+    Ended ended;
+    std::optional<Result<Id>> answer{};
+    std::condition_variable answered{};
+  };
+
+  void run();
+  bool look(std::vector<pollfd>& watched);
+  void start_ordered();
+  void start_all(std::vector<Order*>& open);
+  std::vector<Result<Child>> make_processes(std::span<Order* const> same);
+  void answer(Order& order, Result<Child> made);
+  Id take_on(Order& order, Child child);
+  Result<Child> execute(const WorkerStart& start);
+  Zygote* zygote_for(const WorkerStart& start);
+  Id watch(Worker worker);
+  void look_at(const std::vector<pollfd>& ready);
+  void read_output(Worker& worker);
+  void finish(Id id, Worker& worker);
+  bool is_confined(const Worker& worker);
+  void end_what_it_started(const Worker& worker);
+  void warn_once(bool& warned, const std::string& name, const char* text);
+  void wake() const { (void)::eventfd_write(bell.get(), 1); }
+
+  Log& log;
+  const Clock& clock;
+  UniqueFd bell;
+  mutable std::mutex mutex;
+  std::vector<Order*> orders;                     // guarded by mutex
+  std::map<Id, std::unique_ptr<Worker>> workers;  // guarded by mutex; erased by the thread alone
+  bool stopping = false;                          // guarded by mutex
+  // By what they leave open; null = there can be none. Of the thread.
+  std::map<std::string, std::unique_ptr<Zygote>> zygotes;
+  Id last_id = 0;                                 // of the thread, as are:
+  std::set<std::string> confined;                 // programs that the kernel was seen to confine
+  bool warned_of_brand = false;
+  bool warned_of_rest = false;
+  std::thread thread;
+};
+
+void WorkerSupervisor::State::run() {
+  std::vector<pollfd> watched;
+  for (bool goes_on = true; goes_on;)
+    // Memory may be there again a moment later.
+    if (!thrown_by([&] { goes_on = look(watched); }).empty()) (void)::poll(nullptr, 0, kWithoutBellMs);
+}
+
+// False once all is over.
+bool WorkerSupervisor::State::look(std::vector<pollfd>& watched) {
+  start_ordered();
+  watched.assign(1, {bell.get(), POLLIN, 0});
+  {
+    const std::lock_guard lock(mutex);
+    if (stopping && workers.empty()) return false;
+    for (const auto& [id, worker] : workers) {
+      if (stopping) kill_child(worker->child);
+      watched.push_back({worker->child.pidfd.get(), POLLIN, 0});
+      watched.push_back({worker->child.output.get(), POLLIN, 0});
+    }
+  }
+  // Without a bell, which takes a descriptor, orders are looked for.
+  if (::poll(watched.data(), watched.size(), bell.valid() ? -1 : kWithoutBellMs) < 0) return true;  // EINTR
+  eventfd_t rings = 0;
+  if (watched[0].revents != 0) (void)::eventfd_read(bell.get(), &rings);
+  look_at(watched);
+  return true;
+}
+
+void WorkerSupervisor::State::start_ordered() {
+  std::vector<Order*> mine;
+  {
+    const std::lock_guard lock(mutex);
+    mine.swap(orders);
+  }
+  // An order waits for its answer, whatever happens here.
+  const std::string thrown = thrown_by([&] { start_all(mine); });
+  for (Order* const order : mine) answer(*order, Error{Code::kUnavailable, thrown});
+}
+
+// Takes the orders that were answered, which may be gone then, out of `open`.
+void WorkerSupervisor::State::start_all(std::vector<Order*>& open) {
+  // Those that one zygote forks are asked for together.
+  std::map<std::string, std::vector<Order*>> by_zygote;
+  for (Order* const order : open) by_zygote[zygote_key(order->start)].push_back(order);
+  for (const auto& [key, all] : by_zygote) {
+    for (std::span<Order* const> rest = all; !rest.empty();) {
+      const auto some = rest.first(std::min(rest.size(), Zygote::kWishesMax));
+      rest = rest.subspan(some.size());
+      auto made = make_processes(some);
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        answer(*some[i], std::move(made[i]));
+        std::erase(open, some[i]);
+      }
+    }
+  }
+}
+
+// Of orders that one zygote can serve; where there is none they are executed.
+std::vector<Result<Child>> WorkerSupervisor::State::make_processes(std::span<Order* const> same) {
+  Zygote* const zygote = zygote_for(same.front()->start);
+  const std::string self = std::to_string(::getpid());
+  std::vector<Zygote::Wish> wishes;
+  for (const Order* const order : same)
+    wishes.push_back({.arguments = {order->start.name, self}, .pass = order->start.pass});
+  std::vector<Result<Child>> made;
+  if (zygote != nullptr) made = zygote->fork(wishes, kZygoteTime);
+  for (std::size_t i = 0; i < same.size(); ++i) {
+    const WorkerStart& start = same[i]->start;
+    if (zygote == nullptr) {
+      made.push_back(execute(start));
+    } else if (!made[i]) {
+      log.write(LogLevel::kInfo, start.name, "its worker is executed: " + made[i].error().message);
+      zygotes[zygote_key(start)].reset();
+      made[i] = execute(start);
+    }
+  }
+  return made;
+}
+
+void WorkerSupervisor::State::answer(Order& order, Result<Child> made) {
+  Result<Id> answer = made ? Result<Id>(take_on(order, std::move(*made))) : Result<Id>(made.error());
+  // Its thread may be gone with it as soon as the mutex is free.
+  const std::lock_guard lock(mutex);
+  order.answer = std::move(answer);
+  order.answered.notify_one();
+}
+
+WorkerSupervisor::Id WorkerSupervisor::State::take_on(Order& order, Child child) {
+  // One that may start others waits to be told what to load, so that nothing was started by it yet.
+  const std::uint64_t number = brand(child.pid);
+  if (number == 0)
+    warn_once(warned_of_brand, order.start.name,
+              "processes that a worker leaves behind may outlive it: RLIMIT_RTTIME, by which they are "
+              "known, is limited already or cannot be set; unlimit it where agentd is started");
+  return watch({std::move(child), number, order.start.may_have_children, order.start.name, order.start.program,
+                std::move(order.ended), LineLog(log, clock, order.start.name)});
+}
+
+WorkerSupervisor::Id WorkerSupervisor::State::watch(Worker worker) {
+  ::fcntl(worker.child.output.get(), F_SETFL, O_NONBLOCK);
+  const std::lock_guard lock(mutex);
+  workers.emplace(++last_id, std::make_unique<Worker>(std::move(worker)));
+  return last_id;
+}
+
+// The worker checks that this process is its parent still.
+Result<Child> WorkerSupervisor::State::execute(const WorkerStart& start) {
+  const std::vector<std::string> argv{start.program, start.name, std::to_string(::getpid())};
+  const std::vector<std::string> environment = worker_environment(clean_environment());
+  SpawnRequest request{argv, environment, {}};
+  request.pass = start.pass;
+  return spawn(request);
+}
+
+// Null when there is none: workers are executed then.
+Zygote* WorkerSupervisor::State::zygote_for(const WorkerStart& start) {
+  if (start.ground.empty()) return nullptr;
+  const auto [place, is_new] = zygotes.try_emplace(zygote_key(start));
+  if (!is_new) return place->second.get();
+  auto zygote = Zygote::start(
+      {start.program, "zygote", std::to_string(::getpid()) + ":" + start.ground},
+      worker_environment(clean_environment()),
+      // It starts nothing but what it is asked for, and ends with this thread.
+      Offspring::kNone, kZygoteTime);
+  if (!zygote) {
+    log.write(LogLevel::kInfo, start.name, "workers are executed: " + zygote.error().message);
+    return nullptr;
+  }
+  Worker worker{zygote->take_process(), 0, false, "zygote", start.program, {}, LineLog(log, clock, "zygote")};
+  worker.is_zygote = true;
+  (void)watch(std::move(worker));
+  place->second = std::make_unique<Zygote>(std::move(*zygote));
+  return place->second.get();
+}
+
+void WorkerSupervisor::State::warn_once(bool& warned, const std::string& name, const char* text) {
+  if (!std::exchange(warned, true)) log.write(LogLevel::kWarning, name, text);
+}
+
+// A kernel that takes the filters of one takes those of all: a worker for which there is no memory for them ends.
+bool WorkerSupervisor::State::is_confined(const Worker& worker) {
+  if (confined.contains(worker.program)) return true;
+  if (!is_confined_now(worker.child.pid)) return false;
+  confined.insert(worker.program);
+  return true;
+}
+
+void WorkerSupervisor::State::end_what_it_started(const Worker& worker) {
+  // What a zygote has forked are workers of their own.
+  if (worker.is_zygote || (!worker.may_have_children && is_confined(worker))) return;
+  Family family(worker.child.pid, {worker.child.output.get()}, {}, worker.brand);
+  if (!family.kill_all(kSweepRounds))
+    warn_once(warned_of_rest, worker.name,
+              "not all processes that its worker left behind could be ended: they start new ones too "
+              "fast, or the system does not let go of them");
+}
+
+// Workers are erased by this thread alone, so they stay while their mutex is free.
+void WorkerSupervisor::State::look_at(const std::vector<pollfd>& ready) {
+  const auto is_ready = [&](const UniqueFd& fd) {
+    return fd.valid() && std::any_of(ready.begin(), ready.end(), [&](const pollfd& each) {
+             return each.fd == fd.get() && each.revents != 0;
+           });
+  };
+  std::vector<std::pair<Id, Worker*>> all;
+  {
+    const std::lock_guard lock(mutex);
+    for (const auto& [id, worker] : workers) all.emplace_back(id, worker.get());
+  }
+  for (const auto& [id, worker] : all) {
+    if (is_ready(worker->child.output)) read_output(*worker);
+    if (is_ready(worker->child.pidfd)) finish(id, *worker);
+  }
+}
+
+void WorkerSupervisor::State::read_output(Worker& worker) {
+  char buffer[16 * 1024];
+  for (int i = 0; i < kReadsAtOnce && worker.child.output.valid(); ++i) {
+    const ssize_t got = ::read(worker.child.output.get(), buffer, sizeof buffer);
+    if (got > 0) {
+      worker.lines.add({buffer, static_cast<std::size_t>(got)});
+    } else if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      return;
+    } else {
+      worker.child.output.reset();
+    }
+  }
+}
+
+// First those who wait hear of it, then everything that it started goes, and only then its number.
+void WorkerSupervisor::State::finish(Id id, Worker& worker) {
+  const auto exit = exit_of(worker.child);
+  if (!exit) return;
+  read_output(worker);
+  worker.lines.finish();
+  if (worker.ended) worker.ended(*exit);
+  {
+    const std::lock_guard lock(mutex);
+    worker.has_ended = true;
+    for (std::condition_variable* const each : worker.waiting) each->notify_one();
+  }
+  end_what_it_started(worker);
+  (void)reap(worker.child, worker.name, true);
+  std::unique_ptr<Worker> gone;
+  const std::lock_guard lock(mutex);
+  const auto found = workers.find(id);
+  gone = std::move(found->second);
+  workers.erase(found);
+}
+
+WorkerSupervisor::WorkerSupervisor(Log& log, const Clock& clock)
+    : state_(std::make_unique<State>(log, clock)) {
+  state_->bell = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  try {
+    state_->thread = std::thread([state = state_.get()] { state->run(); });
+  } catch (const std::system_error&) {
+    // No thread now: start() says so.
+  }
+}
+
+WorkerSupervisor::~WorkerSupervisor() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->wake();
+  if (state_->thread.joinable()) state_->thread.join();
+}
+
+Result<WorkerSupervisor::Id> WorkerSupervisor::start(const WorkerStart& start, Ended ended) {
+  if (!state_->thread.joinable())
+    return Error{Code::kUnavailable,
+                 "starting " + start.program + ": no more threads can be made now"};
+  State::Order order{start, std::move(ended)};
+  std::unique_lock lock(state_->mutex);
+  state_->orders.push_back(&order);
+  state_->wake();
+  order.answered.wait(lock, [&] { return order.answer.has_value(); });
+  return std::move(*order.answer);
+}
+
+void WorkerSupervisor::kill(Id worker) {
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->workers.find(worker);
+  if (found != state_->workers.end()) kill_child(found->second->child);
+}
+
+void WorkerSupervisor::end(Id worker) {
+  kill(worker);
+  std::condition_variable ended;
+  std::unique_lock lock(state_->mutex);
+  const auto found = state_->workers.find(worker);
+  if (found == state_->workers.end() || found->second->has_ended) return;
+  found->second->waiting.push_back(&ended);
+  // It may be erased by the time that this thread runs again.
+  ended.wait(lock, [&] {
+    const auto again = state_->workers.find(worker);
+    return again == state_->workers.end() || again->second->has_ended;
+  });
+}
+
+void WorkerSupervisor::end_zygotes() {
+  const std::lock_guard lock(state_->mutex);
+  for (const auto& [id, worker] : state_->workers)
+    if (worker->is_zygote) kill_child(worker->child);
+}
+
+pid_t WorkerSupervisor::pid(Id worker) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->workers.find(worker);
+  return found == state_->workers.end() || found->second->has_ended ? -1 : found->second->child.pid;
+}
+
+}  // namespace agentd

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workers/token_ledger.h"
+
+#include <atomic>
+#include <utility>
+
+namespace agentd {
+
+std::uint32_t cancel_of(const agentd_live& live) {
+  return std::atomic_ref(const_cast<agentd_live&>(live).cancel).load(std::memory_order_acquire);
+}
+
+std::uint64_t deadline_of(const agentd_live& live) {
+  return std::atomic_ref(const_cast<agentd_live&>(live).deadline_ns)
+      .load(std::memory_order_acquire);
+}
+
+void set_cancel(agentd_live& live, std::uint32_t reason) {
+  if (reason != 0) std::atomic_ref(live.cancel).store(reason, std::memory_order_release);
+}
+
+void set_deadline(agentd_live& live, std::uint64_t at_ns) {
+  std::atomic_ref(live.deadline_ns).store(at_ns, std::memory_order_release);
+}
+
+void TokenLedger::add(agentd_token token, const agentd_live& live, agentd_live* mirror,
+                      CancelToken services) {
+  const std::lock_guard lock(mutex_);
+  if (given_up_) services.cancel(AGENTD_CANCEL_SHUTDOWN);
+  Entry& entry = entries_[token];
+  spent_ -= entry.spent[0] + entry.spent[1];
+  entry = Entry();
+  entry.live = &live;
+  entry.mirror = mirror;
+  entry.services = std::move(services);
+}
+
+void TokenLedger::remove(agentd_token token) {
+  std::unique_lock lock(mutex_);
+  const auto found = entries_.find(token);
+  if (found == entries_.end()) return;
+  found->second.ending = true;
+  found->second.services.cancel(AGENTD_CANCEL_SHUTDOWN);
+  changed_.wait(lock, [&] { return found->second.uses == 0; });
+  spent_ -= found->second.spent[0] + found->second.spent[1];
+  entries_.erase(found);
+}
+
+void TokenLedger::cancel_all() {
+  const std::lock_guard lock(mutex_);
+  given_up_ = true;
+  for (const auto& [token, entry] : entries_) entry.services.cancel(AGENTD_CANCEL_SHUTDOWN);
+}
+
+void TokenLedger::set_completed(agentd_token token, agentd_status status) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(token);
+    if (found != entries_.end()) found->second.completed = status;
+  }
+  changed_.notify_all();
+}
+
+std::optional<agentd_status> TokenLedger::wait_completed(agentd_token token, Milliseconds at_most) {
+  std::unique_lock lock(mutex_);
+  const auto found = entries_.find(token);
+  if (found == entries_.end()) return std::nullopt;
+  if (!found->second.completed) changed_.wait_for(lock, at_most);
+  return found->second.completed;
+}
+
+void TokenLedger::wake() {
+  // Who has looked and does not wait yet would miss it.
+  { const std::lock_guard lock(mutex_); }
+  changed_.notify_all();
+}
+
+bool TokenLedger::spend(agentd_token token, Kept kind, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(token);
+  if (found == entries_.end()) return false;
+  std::uint64_t& spent = found->second.spent[static_cast<std::size_t>(kind)];
+  const std::uint64_t most = kind == Kept::kAnswers ? kAnswerBytesMax : kResultBytesMax;
+  if (bytes > most - spent || bytes > kBytesMax - spent_) return false;
+  spent += bytes;
+  spent_ += bytes;
+  return true;
+}
+
+void TokenLedger::refresh(agentd_token token) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(token);
+  if (found == entries_.end()) return;
+  set_cancel(*found->second.mirror, cancel_of(*found->second.live));
+  set_deadline(*found->second.mirror, deadline_of(*found->second.live));
+}
+
+bool TokenLedger::take(agentd_token token) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(token);
+  if (found == entries_.end() || found->second.ending) return false;
+  ++found->second.uses;
+  return true;
+}
+
+void TokenLedger::give_back(agentd_token token) {
+  {
+    const std::lock_guard lock(mutex_);
+    --entries_.find(token)->second.uses;
+  }
+  changed_.notify_all();
+}
+
+TokenLedger::Use::Use(TokenLedger& ledger, agentd_token token)
+    : ledger_(ledger), token_(token), held_(ledger.take(token)) {}
+
+TokenLedger::Use::~Use() {
+  if (held_) ledger_.give_back(token_);
+}
+
+}  // namespace agentd

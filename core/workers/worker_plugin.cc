@@ -1,0 +1,617 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/workers/worker_plugin.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/base/hash.h"
+#include "core/base/shell_word.h"
+#include "core/bridge/limits.h"
+#include "core/trust/quarantine.h"
+#include "core/workers/worker_instance.h"
+
+namespace agentd {
+namespace {
+
+std::vector<agentd_str> texts(const std::vector<std::string>& from) {
+  std::vector<agentd_str> out;
+  for (const std::string& text : from) out.push_back(to_abi(text));
+  return out;
+}
+
+// Of those that were granted, the ones that somebody offers.
+std::vector<std::string> interfaces_of(const Grants& grants, const PluginEnvironment& environment) {
+  std::vector<std::string> offered{AGENTD_TOOLS_ID, AGENTD_JSON_ID, AGENTD_FIELD_ID,
+                                   AGENTD_TASKS_ID};
+  for (const auto& [id, table] : environment.interfaces) offered.push_back(id);
+  std::erase_if(offered, [&](const std::string& id) { return !grants.interfaces.contains(id); });
+  return offered;
+}
+
+agentd_list list_of(const std::vector<agentd_str>& from) {
+  return {from.data(), static_cast<std::uint32_t>(from.size()), sizeof(agentd_str)};
+}
+
+}  // namespace
+
+// ---- load
+
+std::string no_worker(const WorkerOptions& options, const HookFile& file) {
+  if (!options.program.empty() && ::access(options.program.c_str(), X_OK) == 0) return {};
+  return file.path +
+         " is not loaded: the program agentd-hook-worker, in which it runs, is not there: "
+         "install it beside agentd, or set hooks." +
+         file.name + ".isolation to 'in-process'";
+}
+
+WorkerPlugin::WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest,
+                           const PluginConfig& config, const PluginEnvironment& environment,
+                           WorkerPlacing placing)
+    : path_(file.path),
+      name_(file.name),
+      precedence_(file.precedence),
+      manifest_(std::move(manifest)),
+      config_(config),
+      placing_(std::move(placing)),
+      sealed_(std::move(sealed)),
+      tokens_(environment.tokens),
+      clock_(environment.clock),
+      log_(environment.log),
+      quarantine_(environment.quarantine),
+      crashes_(placing_.options, environment.clock),
+      evictions_(placing_.options.conversations_max) {}
+
+WorkerPlugin::~WorkerPlugin() {
+  if (auto ended = destroy(); !ended) log_.write(LogLevel::kWarning, name_, ended.error().message);
+}
+
+Result<std::shared_ptr<WorkerPlugin>> WorkerPlugin::load(const HookFile& file, SealedFile sealed,
+                                                         Manifest manifest, Grants grants,
+                                                         const PluginConfig& config,
+                                                         const PluginEnvironment& environment,
+                                                         WorkerPlacing placing) {
+  discard(sealed);  // its descriptor is enough
+  if (std::string why = no_worker(placing.options, file); !why.empty())
+    return Error{Code::kNotFound, std::move(why)};
+  std::shared_ptr<WorkerPlugin> plugin(new WorkerPlugin(
+      file, std::move(sealed), std::move(manifest), config, environment, std::move(placing)));
+  if (auto started = plugin->start(file, std::move(grants), environment); !started)
+    return Error{started.error().code, file.path + " " + started.error().message};
+  plugin->start_when_expected();
+  return plugin;
+}
+
+// The messages of its errors end the sentence "FILE ...".
+Result<void> WorkerPlugin::start(const HookFile& file, Grants grants,
+                                 const PluginEnvironment& environment) {
+  interface_ids_ = interfaces_of(grants, environment);
+  interfaces_ = texts(interface_ids_);
+  boot_.services = (grants.compactor ? kBootCompactor : 0) | (grants.threads ? kBootThreads : 0) |
+                   (grants.store ? kBootStore : 0);
+  // What a repository brings opens nothing by itself.
+  for (const std::string& each : manifest_.capabilities)
+    if (precedence_ != Precedence::kProject || (config_.grants && config_.grants->contains(each)))
+      capability_names_.push_back(each);
+  capabilities_ = texts(capability_names_);
+  roots_ = texts(placing_.roots);
+  boot_.name = to_abi(name_);
+  boot_.interfaces = list_of(interfaces_);
+  boot_.capabilities = list_of(capabilities_);
+  boot_.readable = boot_.writable = list_of(roots_);
+  boot_.memory_bytes_max = placing_.options.memory_bytes_max;
+  boot_.unconfined = config_.sandbox ? 0 : 1;
+  ProcessPtr process;
+  const auto known = placing_.records != nullptr && may_wait()
+                         ? placing_.records->find(path_, record_key())
+                         : std::nullopt;
+  if (known) {
+    booted_ = *known;
+  } else {
+    AGENTD_TRY(process, start_first());
+  }
+  AGENTD_TRY_VOID(check(booted_));
+  set_up(file, std::move(grants), environment);
+  auto instance = std::make_shared<Instance>(*this, true);
+  if (process) {
+    process->attach(*context_, *instance);
+    agentd_status said = AGENTD_OK;
+    auto created = create(*process, placing_.options.control_time, &said);
+    if (!created && said == AGENTD_E_ARG) tell_refusal(config_, name_, created.error());
+    instance->process = std::move(process);
+    instances_.emplace(0, std::move(instance));
+    if (!created)
+      return Error{created.error().code, "could not start: " + created.error().message};
+    keep_record();
+  } else {
+    instances_.emplace(0, std::move(instance));
+  }
+  created_ = true;
+  return {};
+}
+
+Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_first() {
+  AGENTD_TRY(ProcessPtr process, WorkerProcess::start(setup()));
+  booted_ = process->booted();
+  if (!booted_.sandbox.empty())
+    log_.write(LogLevel::kWarning, name_, path_ + ": " + booted_.sandbox);
+  return process;
+}
+
+void WorkerPlugin::set_up(const HookFile& file, Grants grants,
+                          const PluginEnvironment& environment) {
+  context_ = std::make_unique<PluginContext>(
+      PluginIdentity{booted_.id, booted_.version, file.name, sealed_.digest}, std::move(grants),
+      environment.tokens, environment.services, environment.clock, environment.log);
+  for (const auto& [id, table] : environment.interfaces) context_->offer(id, table);
+  for (std::uint32_t i = 0; i < booted_.rows.size(); ++i)
+    rows_.push_back(std::make_unique<Row>(Row{this, i, booted_.rows[i]}));
+}
+
+// Tools are offered, and tasks run, before any event.
+bool WorkerPlugin::may_wait() const {
+  return std::none_of(interface_ids_.begin(), interface_ids_.end(), [](const std::string& id) {
+    return id == AGENTD_TOOLS_ID || id == AGENTD_TASKS_ID;
+  });
+}
+
+std::string WorkerPlugin::record_key() const {
+  std::string all = sealed_.digest + "\n" + std::to_string(isolation_number()) + "\n" +
+                    std::to_string(boot_.services) + "\n" + std::to_string(boot_.unconfined) +
+                    "\n" + std::to_string(boot_.memory_bytes_max) + "\n" +
+                    std::to_string(kWorkerProtocol) + "\n" + manifest_.id + "\n";
+  struct stat program {};
+  if (::stat(placing_.options.program.c_str(), &program) == 0)
+    all += std::to_string(program.st_ino) + " " + std::to_string(program.st_size) + " " +
+           std::to_string(program.st_mtim.tv_sec) + " " + std::to_string(program.st_mtim.tv_nsec);
+  for (const auto* const list : {&interface_ids_, &capability_names_, &placing_.roots}) {
+    all += "\n";
+    for (const std::string& each : *list) all += std::to_string(each.size()) + ":" + each;
+  }
+  return hex(sha256(all + "\n" + config_.config_json));
+}
+
+// Where the sandbox is not whole each start says so.
+void WorkerPlugin::keep_record() {
+  if (placing_.records == nullptr || !may_wait() || !booted_.sandbox.empty()) return;
+  if (auto kept = placing_.records->keep(path_, record_key(), booted_); !kept)
+    log_.write(LogLevel::kInfo, name_, "it will be started at load again: " + kept.error().message);
+}
+
+// A worker for one conversation is started when it is known which.
+void WorkerPlugin::start_when_expected() {
+  const bool expected = std::any_of(booted_.rows.begin(), booted_.rows.end(), [&](const RowInfo& row) {
+    return std::find(placing_.expected.begin(), placing_.expected.end(), row.event) !=
+           placing_.expected.end();
+  });
+  if (!expected || placing_.isolation != Isolation::kProcess || primary().process) return;
+  const InstancePtr instance = instances_.at(0);
+  const std::lock_guard lock(instance->mutex);
+  // A failure is told by the call that needs the worker and cannot get it either.
+  (void)begin_start(instance);
+}
+
+Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_primary(agentd_live& live) {
+  InstancePtr instance;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = instances_.find(0);
+    if (!created_ || found == instances_.end())
+      return Error{Code::kInternal, "the hook " + name_ + " has ended"};
+    instance = found->second;
+  }
+  return process_of(instance, live);
+}
+
+WorkerSetup WorkerPlugin::setup() const {
+  const bool serial =
+      manifest_.concurrency == "serial" || manifest_.concurrency == "per-conversation";
+  return {*placing_.supervisor,
+          tokens_,
+          clock_,
+          log_,
+          placing_.options,
+          name_,
+          sealed_.fd.get(),
+          serial ? 1 : AnswerRegion::kCallLanesMax,
+          bodies_,
+          boot_};
+}
+
+Result<void> WorkerPlugin::check(const Booted& booted) const {
+  if (booted.id != manifest_.id)
+    return Error{Code::kInvalid, "says it is " + booted.id + ", its manifest says " + manifest_.id +
+                                     ": give both the same id and rebuild it"};
+  return {};
+}
+
+std::uint32_t WorkerPlugin::isolation_number() const {
+  return placing_.isolation == Isolation::kProcessPerConversation
+             ? AGENTD_ISOLATION_PROCESS_PER_CONVERSATION
+             : AGENTD_ISOLATION_PROCESS;
+}
+
+Result<std::vector<Action>> WorkerPlugin::control(WorkerProcess& process, std::uint32_t event,
+                                                  const void* payload, Milliseconds at_most,
+                                                  agentd_status* said) {
+  agentd_status status = AGENTD_OK;
+  auto actions =
+      context_->control(event, payload, Deadline::after(clock_, at_most),
+                        [&](const agentd_call* call) { return status = process.call(*call, {}); });
+  if (said != nullptr) *said = status;
+  // Of the host or of the worker: there may be some later.
+  if (!actions && status == AGENTD_E_NOMEM)
+    return Error{Code::kUnavailable, actions.error().message};
+  return actions;
+}
+
+Result<void> WorkerPlugin::create(WorkerProcess& process, Milliseconds at_most, agentd_status* said) {
+  agentd_create_info info{};
+  info.size = sizeof info;
+  info.isolation = isolation_number();
+  info.config_json = to_abi(config_.config_json);
+  AGENTD_TRY_VOID(control(process, AGENTD_EVENT_CREATE, &info, at_most, said));
+  return {};
+}
+
+// ---- what the dispatcher sees
+
+bool WorkerPlugin::has_interface(std::string_view id) const {
+  return context_->core()->query(context_->core(), to_abi(id), 0) != nullptr;
+}
+
+std::vector<Subscription> WorkerPlugin::subscriptions() const {
+  std::vector<Subscription> out;
+  for (const auto& row : rows_) {
+    Subscription each;
+    each.event = row->info.event;
+    each.flags = subscription_flags(manifest_, row->info.flags);
+    each.priority = row->info.priority;
+    each.wants = row->info.wants;
+    each.precedence = precedence_;
+    each.on_failure = failure_policy(manifest_, row->info.flags, config_.on_failure);
+    // Calls queue for the lanes of the worker, of which a serial plugin has one: a pending call
+    // frees it.
+    each.concurrency = AGENTD_CONCURRENT;
+    each.name = identity().name;
+    each.plugin = identity().id;
+    each.bytes_digest = identity().bytes_digest;
+    each.fn = call_row;
+    each.self = row.get();
+    each.core = context_->core();
+    each.services = context_->services();
+    each.stopped = context_->stopped();
+    each.owner = shared_from_this();
+    out.push_back(std::move(each));
+  }
+  return out;
+}
+
+agentd_status AGENTD_CALL WorkerPlugin::call_row(void* self, const agentd_call* call) noexcept {
+  const Row& row = *static_cast<const Row*>(self);
+  return row.plugin->run(*call, row.index, nullptr);
+}
+
+agentd_status AGENTD_CALL WorkerPlugin::call_tool_row(void* self,
+                                                      const agentd_call* call) noexcept {
+  const ToolSelf& tool = *static_cast<const ToolSelf*>(self);
+  return tool.plugin->run(*call, 0, &tool.name);
+}
+
+agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row,
+                                const std::string* tool) {
+  CallSlot* const slot = tokens_.find(call.token);
+  if (slot == nullptr) return AGENTD_E_NOT_FOUND;
+  const auto failed = [&](const Error& error) {
+    if (!error.message.empty()) slot->fail(call.token, AGENTD_E_INTERNAL, error.message);
+    if (error.message.empty())
+      return is_cancelled(*call.live) ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
+    return error.code == Code::kNotFound ? AGENTD_E_NOT_FOUND : AGENTD_E_INTERNAL;
+  };
+  if (context_->stopped()->load() == kHookEnded)
+    return failed({Code::kInternal, "the hook " + name_ + " has ended"});
+  const InstancePtr instance = instance_of(call.conversation);
+  const auto process = process_of(instance, *call.live);
+  if (!process) return failed(process.error());
+  const Dispatch* const dispatch = slot->dispatch();
+  WorkerProcess::Target target{row, dispatch == nullptr ? 0 : dispatch->lineage};
+  if (tool == nullptr) {
+    const agentd_status status = (*process)->call(call, target);
+    if (!(*process)->usable()) note_end(*instance);
+    return status;
+  }
+  agentd_tool_call payload = *static_cast<const agentd_tool_call*>(call.payload);
+  {
+    const std::lock_guard lock(tools_mutex_);
+    const auto found = instance->tools.find(*tool);
+    if (found == instance->tools.end())
+      return failed(
+          {Code::kNotFound, "the worker of " + name_ + " has no tool " + *tool + " any more"});
+    payload.tool = found->second;
+  }
+  agentd_call mine = call;
+  mine.payload = &payload;
+  const agentd_status status = (*process)->call(mine, target);
+  if (!(*process)->usable()) note_end(*instance);
+  return status;
+}
+
+// ---- instances and their processes
+
+WorkerPlugin::InstancePtr WorkerPlugin::instance_of(agentd_conv conversation) {
+  const agentd_conv key =
+      placing_.isolation == Isolation::kProcessPerConversation ? conversation : 0;
+  InstancePtr evicted;
+  InstancePtr out;
+  {
+    const std::lock_guard lock(mutex_);
+    InstancePtr& place = instances_[key];
+    if (!place) place = std::make_shared<Instance>(*this, key == 0);
+    place->last_use = ++uses_;
+    out = place;
+    evicted = take_idle();
+  }
+  if (evicted) evict(std::move(evicted));
+  return out;
+}
+
+// The call that needs the room does not wait for it. When that many are on their way out already,
+// this one goes without a destroy().
+void WorkerPlugin::evict(InstancePtr instance) {
+  const auto tell = [this](const std::string& what) {
+    log_.write(LogLevel::kWarning, name_, "making room for another conversation: " + what);
+  };
+  const Deadline deadline = Deadline::after(clock_, placing_.options.eviction_time);
+  const bool on_its_way = evictions_.run([this, tell, instance, deadline] {
+    auto ended = end_instance(*instance, deadline, EndKind::kCutShort);
+    if (!ended) tell(ended.error().message);
+  });
+  if (!on_its_way) tell("a worker was ended without its destroy(), since too many are ending");
+}
+
+// The one used longest ago in which nothing runs, when there are too many. REQUIRES: mutex_ is
+// held.
+WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
+  if (instances_.size() <= placing_.options.conversations_max) return nullptr;
+  auto oldest = instances_.end();
+  for (auto it = instances_.begin(); it != instances_.end(); ++it) {
+    const bool idle = it->first != 0 && it->second.use_count() == 1;
+    if (idle && (oldest == instances_.end() || it->second->last_use < oldest->second->last_use))
+      oldest = it;
+  }
+  if (oldest == instances_.end()) return nullptr;
+  InstancePtr out = std::move(oldest->second);
+  instances_.erase(oldest);
+  return out;
+}
+
+// Without a function for it, too, the worker ends the plugin's tasks then. All others are just ended.
+bool WorkerPlugin::hears_of_its_end() const {
+  return (booted_.functions & kBootedDestroy) != 0 ||
+         std::find(interface_ids_.begin(), interface_ids_.end(), AGENTD_TASKS_ID) !=
+             interface_ids_.end();
+}
+
+Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline, EndKind hang) {
+  ProcessPtr process;
+  bool counted = false;
+  {
+    const std::lock_guard lock(instance.mutex);
+    process = std::move(instance.process);
+    counted = instance.counted;
+  }
+  if (!process) return {};
+  Result<void> out;
+  const bool alive = process->usable();
+  if (alive) {
+    if (!hears_of_its_end()) return {};
+    auto destroyed = control(*process, AGENTD_EVENT_DESTROY, nullptr, deadline.left(clock_));
+    if (destroyed) return {};
+    out = destroyed.error();
+  }
+  const auto end = process->ended();
+  if (!end || counted) return out;
+  count_end(end->at_ns, alive && end->kind == EndKind::kHang ? hang : end->kind, end->cause);
+  return out;
+}
+
+// Counts the end of the instance's process once.
+void WorkerPlugin::note_end(Instance& instance) {
+  std::optional<WorkerEnd> end;
+  {
+    const std::lock_guard lock(instance.mutex);
+    if (!instance.process || instance.counted) return;
+    end = instance.process->ended();
+    if (!end) return;
+    instance.counted = true;
+  }
+  count_end(end->at_ns, end->kind, end->cause);
+}
+
+void WorkerPlugin::count_end(std::uint64_t at_ns, EndKind kind, std::string_view cause) {
+  std::size_t told = 0;
+  if (quarantine_ != nullptr && (kind == EndKind::kCrash || kind == EndKind::kHang)) {
+    // A run may be too short for more than one: those before it count.
+    const auto noted = quarantine_->note_crash(sealed_.digest, placing_.options.crash_window);
+    if (noted)
+      told = *noted;
+    else
+      log_.write(LogLevel::kInfo, name_,
+                 "a crash is forgotten with this run: " + noted.error().message);
+  }
+  if (!crashes_.note(at_ns, kind, cause, told)) return;
+  log_.write(LogLevel::kError, name_, path_ + " " + set_aside_error().message);
+  if (quarantine_ == nullptr) return;
+  auto kept = quarantine_->set_aside(
+      {name_, path_, sealed_.digest, crashes_.set_aside(), clock_.wall_ms()});
+  if (!kept) log_.write(LogLevel::kError, name_, kept.error().message);
+}
+
+Error WorkerPlugin::set_aside_error() const {
+  return {Code::kInternal, "is set aside: it " + crashes_.set_aside() +
+                               "; mend it, or run " + shell_command("agentd hooks release", name_)};
+}
+
+// ---- tools
+
+std::vector<PluginTool> WorkerPlugin::tools() const {
+  const std::lock_guard lock(tools_mutex_);
+  return context_->tools();
+}
+
+Result<ToolOutcome> WorkerPlugin::call_tool(const PluginTool& tool, const ToolCall& call,
+                                            agentd_conv conversation, const CancelToken& cancel,
+                                            Deadline deadline) {
+  ToolSelf self{this, tool.tool.name};
+  return context_->call_tool(tool, &self, call, conversation, cancel, deadline);
+}
+
+const agentd_tools* WorkerPlugin::tools_table() const {
+  const agentd_core* const core = context_->core();
+  return static_cast<const agentd_tools*>(
+      core->query(core, to_abi(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
+}
+
+// The tools of the primary instance are the plugin's; the others have the same ones under numbers
+// of their own.
+agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, agentd_tool tool) {
+  const agentd_tools* const table = tools_table();
+  if (table == nullptr) return AGENTD_E_DENIED;
+  const std::string name(view_of(tool.name));
+  tool.fn = call_tool_row;
+  const std::lock_guard lock(tools_mutex_);
+  if (instance.tools.contains(name)) return AGENTD_E_CONFLICT;
+  if (instance.tools.size() >= kPluginToolsMax && !instance.primary()) return AGENTD_E_TOO_BIG;
+  if (instance.old_tools.erase(name) != 0 && instance.primary())
+    (void)table->remove(table, token, tool.name);
+  const agentd_status status = table->add(table, token, &tool);
+  const bool known = status == AGENTD_OK || (status == AGENTD_E_CONFLICT && !instance.primary());
+  if (!known) return status;
+  instance.tools[name] = tool.tag;
+  return AGENTD_OK;
+}
+
+agentd_status WorkerPlugin::remove_tool(Instance& instance, agentd_token token,
+                                        std::string_view name) {
+  const agentd_tools* const table = tools_table();
+  if (table == nullptr) return AGENTD_E_DENIED;
+  const std::lock_guard lock(tools_mutex_);
+  if (instance.tools.erase(std::string(name)) == 0) return AGENTD_E_NOT_FOUND;
+  return instance.primary() ? table->remove(table, token, to_abi(name)) : AGENTD_OK;
+}
+
+// What a new process has not got any more.
+void WorkerPlugin::forget_old_tools(Instance& instance) {
+  const agentd_tools* const table = tools_table();
+  const std::lock_guard lock(tools_mutex_);
+  for (const std::string& name : std::exchange(instance.old_tools, {}))
+    if (table != nullptr && instance.primary()) (void)table->remove(table, 0, to_abi(name));
+}
+
+// ---- state and end
+
+Result<std::optional<std::string>> WorkerPlugin::save_state() {
+  const Primary to = primary();
+  if (!to.process || (booted_.functions & kBootedSaveState) == 0)
+    return std::optional<std::string>();
+  AGENTD_TRY(std::vector<Action> actions,
+             control(*to.process, AGENTD_EVENT_SAVE_STATE, nullptr, placing_.options.control_time));
+  std::string state;
+  for (Action& action : actions)
+    if (action.kind == AGENTD_ACT_STATE) state = std::move(action.text);
+  return std::optional(std::move(state));
+}
+
+Result<void> WorkerPlugin::load_state(std::string_view state, std::string_view previous_version) {
+  if ((booted_.functions & kBootedLoadState) == 0) return {};
+  agentd_live live{};
+  set_deadline(live, Deadline::after(clock_, placing_.options.control_time).at_ns);
+  AGENTD_TRY_VOID(start_primary(live));
+  const Primary to = primary();
+  if (!to.process) return {};
+  agentd_create_info info{};
+  info.size = sizeof info;
+  info.isolation = isolation_number();
+  info.config_json = to_abi(config_.config_json);
+  info.state = to_abi(state);
+  info.previous_version = to_abi(previous_version);
+  AGENTD_TRY_VOID(
+      control(*to.process, AGENTD_EVENT_LOAD_STATE, &info, placing_.options.control_time));
+  return {};
+}
+
+// Without a process when it has ended: there is no state to be asked for.
+WorkerPlugin::Primary WorkerPlugin::primary() {
+  const std::lock_guard lock(mutex_);
+  const auto found = instances_.find(0);
+  if (!created_ || found == instances_.end()) return {};
+  const std::lock_guard inner(found->second->mutex);
+  const ProcessPtr& process = found->second->process;
+  if (!process || !process->usable()) return {};
+  return {found->second, process};
+}
+
+void WorkerPlugin::end_soon() {
+  ending_ = true;
+  if (hears_of_its_end()) return;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [conversation, instance] : instances_) {
+    const std::lock_guard inner(instance->mutex);
+    if (instance->process) instance->process->end_soon();
+  }
+}
+
+bool WorkerPlugin::waits_to_end() const {
+  return starting_ != 0 || (hears_of_its_end() && !pids().empty());
+}
+
+Result<void> WorkerPlugin::destroy() {
+  std::map<agentd_conv, InstancePtr> instances;
+  bool created = false;
+  {
+    const std::lock_guard lock(mutex_);
+    instances.swap(instances_);
+    created = std::exchange(created_, false);
+  }
+  ending_ = true;
+  starts_.wait();
+  if (context_) context_->stopped()->store(kHookEnded);
+  const Result<void> out = created ? end_all(instances) : Result<void>();
+  evictions_.wait();
+  return out;
+}
+
+// All at once, with one deadline. The first error of any.
+Result<void> WorkerPlugin::end_all(const std::map<agentd_conv, InstancePtr>& instances) {
+  const Deadline deadline = Deadline::after(clock_, placing_.options.control_time);
+  std::mutex mutex;
+  Result<void> out;
+  Aside ends(instances.size());
+  std::size_t left = instances.size();
+  for (const auto& [conversation, instance] : instances) {
+    const auto end = [&, instance = instance.get()] {
+      auto ended = end_instance(*instance, deadline, EndKind::kHang);
+      const std::lock_guard lock(mutex);
+      if (!ended && out) out = ended.error();
+    };
+    if (--left == 0 || !ends.run(end)) end();
+  }
+  ends.wait();
+  return out;
+}
+
+std::vector<pid_t> WorkerPlugin::pids() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<pid_t> out;
+  for (const auto& [conversation, instance] : instances_) {
+    const std::lock_guard inner(instance->mutex);
+    if (instance->process) out.push_back(instance->process->pid());
+  }
+  return out;
+}
+
+}  // namespace agentd

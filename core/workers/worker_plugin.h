@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// worker_plugin.h - a native module that runs in processes of its own: one, or one for each
+// conversation.
+//
+// The first worker of a module that nobody has seen start is started at load, so that what is wrong
+// with it is told then. One that did start before, with the same bytes, configuration and grants,
+// is started when it is first asked, unless it brings tools or tasks.
+//
+// For the dispatcher it is a plugin like any other: its rows are subscriptions whose function asks
+// a worker. A worker that has ended is replaced by the next call, at once the first time, with
+// growing pauses after that; one whose workers keep crashing or hanging is set aside. A start has
+// its own limits and goes on when the call that wanted it gives up; a call whose time ends before
+// a pause does is answered at once.
+//
+// Threading: as Plugin.
+
+#include <agentd/hook_abi.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/trust/hook_directories.h"
+#include "core/native/manifest.h"
+#include "core/native/plugin.h"
+#include "core/trust/sealed_file.h"
+#include "core/workers/aside.h"
+#include "core/workers/crash_book.h"
+#include "core/workers/supervisor.h"
+#include "core/workers/worker_options.h"
+#include "core/workers/worker_process.h"
+#include "core/workers/worker_records.h"
+
+namespace agentd {
+
+// Why no worker can run the module, a sentence that begins with its path and says what to do; empty
+// = one can.
+std::string no_worker(const WorkerOptions& options, const HookFile& file);
+
+// What a worker plugin needs beside what every plugin needs.
+struct WorkerPlacing {
+  // Shared with the plugins, which snapshots may keep for longer than their host.
+  std::shared_ptr<WorkerSupervisor> supervisor;
+  WorkerOptions options;
+  Isolation isolation = Isolation::kProcess;
+  std::vector<std::string> roots;  // that "files:read" and "files:write" open
+  std::shared_ptr<WorkerRecords> records{};  // null = each module is started at load
+  // Events that are sure to come: who is asked then is started at once, beside everything else.
+  std::vector<std::uint32_t> expected{};
+};
+
+class WorkerPlugin final : public Plugin {
+ public:
+  // Starts the first worker and makes an instance in it, unless it may wait. Errors are whole
+  // sentences that name the file.
+  static Result<std::shared_ptr<WorkerPlugin>> load(const HookFile& file, SealedFile sealed,
+                                                    Manifest manifest, Grants grants,
+                                                    const PluginConfig& config,
+                                                    const PluginEnvironment& environment,
+                                                    WorkerPlacing placing);
+  ~WorkerPlugin() override;
+  WorkerPlugin(const WorkerPlugin&) = delete;
+  WorkerPlugin& operator=(const WorkerPlugin&) = delete;
+
+  const std::string& path() const override { return path_; }
+  Precedence precedence() const override { return precedence_; }
+  Isolation isolation() const override { return placing_.isolation; }
+  const PluginIdentity& identity() const override { return context_->identity(); }
+  const Manifest& manifest() const override { return manifest_; }
+  const Grants& grants() const override { return context_->grants(); }
+  const std::vector<std::string>& notes() const override { return booted_.notes; }
+  bool has_interface(std::string_view id) const override;
+  std::vector<Subscription> subscriptions() const override;
+  std::vector<PluginTool> tools() const override;
+  Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call,
+                                agentd_conv conversation, const CancelToken& cancel,
+                                Deadline deadline) override;
+  // Of a plugin with a worker for each conversation: of the one that belongs to none.
+  Result<std::optional<std::string>> save_state() override;
+  Result<void> load_state(std::string_view state, std::string_view previous_version) override;
+  Result<void> destroy() override;
+  void end_soon() override;
+  bool waits_to_end() const override;
+
+  // Processes of the workers that live now.
+  std::vector<pid_t> pids() const;
+
+ private:
+  class Instance;
+  struct Start;
+  using InstancePtr =
+      std::shared_ptr<Instance>;  // shared by the map and by the calls that run in it
+  using ProcessPtr = std::shared_ptr<WorkerProcess>;
+  struct Row {
+    WorkerPlugin* plugin = nullptr;
+    std::uint32_t index = 0;
+    RowInfo info;
+  };
+  struct ToolSelf {
+    WorkerPlugin* plugin = nullptr;
+    std::string name;
+  };
+
+  WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest,
+               const PluginConfig& config, const PluginEnvironment& environment,
+               WorkerPlacing placing);
+  Result<void> start(const HookFile& file, Grants grants, const PluginEnvironment& environment);
+  Result<ProcessPtr> start_first();
+  bool may_wait() const;
+  std::string record_key() const;
+  void keep_record();
+  void set_up(const HookFile& file, Grants grants, const PluginEnvironment& environment);
+  void start_when_expected();
+  Result<ProcessPtr> start_primary(agentd_live& live);
+  WorkerSetup setup() const;
+  Result<void> check(const Booted& booted) const;
+
+  static agentd_status AGENTD_CALL call_row(void* self, const agentd_call* call) noexcept;
+  static agentd_status AGENTD_CALL call_tool_row(void* self, const agentd_call* call) noexcept;
+  agentd_status run(const agentd_call& call, std::uint32_t row, const std::string* tool);
+  InstancePtr instance_of(agentd_conv conversation);
+  InstancePtr take_idle();
+  bool hears_of_its_end() const;
+  // `hang`: what a destroy() is that does not return in time.
+  Result<void> end_instance(Instance& instance, Deadline deadline, EndKind hang);
+  Result<void> end_all(const std::map<agentd_conv, InstancePtr>& instances);
+  void evict(InstancePtr instance);
+  // The instance is the tool book of its process: both are held, the process is let go of first.
+  struct Primary {
+    InstancePtr instance;
+    ProcessPtr process;
+  };
+  Primary primary();
+  Result<ProcessPtr> process_of(const InstancePtr& instance, const agentd_live& live);
+  Result<std::shared_ptr<Start>> begin_start(const InstancePtr& instance);
+  void finish_start(InstancePtr& instance, Start& start);
+  Result<ProcessPtr> replace(Instance& instance, Start& start);
+  Result<void> pause(Start& start) const;
+  // What is known of a worker that did not come to be.
+  struct NoStart {
+    EndKind kind = EndKind::kCrash;
+    std::string cause = "it did not start";
+  };
+  Result<ProcessPtr> make(Instance& instance, NoStart& why);
+  // `said`: its status, where that is wanted.
+  Result<void> create(WorkerProcess& process, Milliseconds at_most, agentd_status* said = nullptr);
+  void note_end(Instance& instance);
+  void count_end(std::uint64_t at_ns, EndKind kind, std::string_view cause);
+  Error set_aside_error() const;
+  Result<std::vector<Action>> control(WorkerProcess& process, std::uint32_t event,
+                                      const void* payload, Milliseconds at_most,
+                                      agentd_status* said = nullptr);
+  std::uint32_t isolation_number() const;
+
+  agentd_status add_tool(Instance& instance, agentd_token token, agentd_tool tool);
+  agentd_status remove_tool(Instance& instance, agentd_token token, std::string_view name);
+  void forget_old_tools(Instance& instance);
+  const agentd_tools* tools_table() const;
+
+  const std::string path_, name_;
+  const Precedence precedence_;
+  const Manifest manifest_;
+  const PluginConfig config_;
+  const WorkerPlacing placing_;
+  SealedFile sealed_;
+  TokenTable& tokens_;
+  const std::shared_ptr<BodyBudget> bodies_ = std::make_shared<BodyBudget>();
+  const Clock& clock_;
+  Log& log_;
+  const std::shared_ptr<Quarantine> quarantine_;  // its last workers may outlast its host
+  std::unique_ptr<PluginContext> context_;
+  Booted booted_;  // of the first worker
+  BootArgs boot_;  // its texts lie in the members that follow
+  std::vector<std::string> interface_ids_;
+  std::vector<std::string> capability_names_;  // of the manifest's, those that hold
+  std::vector<agentd_str> interfaces_, capabilities_, roots_;
+  std::vector<std::unique_ptr<Row>> rows_;
+  CrashBook crashes_;
+
+  mutable std::mutex mutex_;
+  std::map<agentd_conv, InstancePtr> instances_;  // guarded by mutex_
+  std::uint64_t uses_ = 0;  // a clock for who was used last; guarded by mutex_
+  bool created_ = false;    // guarded by mutex_
+  // Nobody sees the moment between the removal of a tool and its return with a new worker.
+  mutable std::mutex tools_mutex_;
+  std::atomic<std::uint32_t> starting_{0};  // processes that are on their way
+  std::atomic<bool> ending_{false};         // nobody needs one any more
+  Aside evictions_;                         // they use the members above
+  Aside starts_{SIZE_MAX};                  // one of an instance at most
+};
+
+}  // namespace agentd
