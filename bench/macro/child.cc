@@ -48,8 +48,7 @@ double kilobytes(std::string_view rollup, std::string_view name) {
 Result<void> add_memory(pid_t pid, Memory& sum) {
   const std::string proc = "/proc/" + std::to_string(pid);
   const std::string rollup = read_proc(proc + "/smaps_rollup");
-  if (rollup.empty())
-    return Error{Code::kUnavailable, "process " + std::to_string(pid) + " has ended too early"};
+  if (rollup.empty()) return Error{Code::kUnavailable, "process " + std::to_string(pid) + " has ended too early"};
   ++sum.processes;
   sum.private_dirty_kb += kilobytes(rollup, "Private_Dirty:");
   sum.pss_kb += kilobytes(rollup, "\nPss:");
@@ -74,12 +73,10 @@ Result<Child> Child::start(const Program& program, const std::string& errors) {
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  ::posix_spawn_file_actions_addopen(&actions, 2, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                     0600);
+  ::posix_spawn_file_actions_addopen(&actions, 2, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   pid_t pid = -1;
-  const int failed =
-      ::posix_spawn(&pid, program.argv[0].c_str(), &actions, nullptr, pointers(program.argv).data(),
-                    pointers(program.environment).data());
+  const int failed = ::posix_spawn(&pid, program.argv[0].c_str(), &actions, nullptr, pointers(program.argv).data(),
+                                   pointers(program.environment).data());
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return errno_error("starting " + program.argv[0], failed);
   return Child(pid, errors);
@@ -102,8 +99,8 @@ Result<double> Child::wait() {
   };
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return ms(used.ru_utime) + ms(used.ru_stime);
   const auto said = read_file(errors_, 1u << 16);
-  return Error{Code::kUnavailable, "a program that is measured failed: " +
-                                       one_line(said ? *said : said.error().message, 400)};
+  return Error{Code::kUnavailable,
+               "a program that is measured failed: " + one_line(said ? *said : said.error().message, 400)};
 }
 
 Result<Times> time_program(const Program& program, const std::string& errors) {

@@ -23,9 +23,7 @@ struct Program {
 class Child {
  public:
   static Result<Child> start(const Program& program, const std::string& errors);
-  Child(Child&& other) noexcept : pid_(other.pid_), errors_(std::move(other.errors_)) {
-    other.pid_ = -1;
-  }
+  Child(Child&& other) noexcept : pid_(other.pid_), errors_(std::move(other.errors_)) { other.pid_ = -1; }
   Child& operator=(Child&&) = delete;
   ~Child();  // kills what still runs
 

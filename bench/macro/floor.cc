@@ -28,24 +28,21 @@ std::vector<Record> before_request(const std::string& id, const std::string& bod
   run.run_id = run.session_id = id;
   run.provider = "anthropic";
   run.model = "floor";
-  return {
-      write_genesis(genesis), write_run_begin(run),
-      write_settings({hex(sha256(body)), hex(sha256("tools")), "anthropic", "floor"}),
-      write_message({Message::of_text(Role::kUser, "hello"), StopReason::kEndTurn, "user", {}})};
+  return {write_genesis(genesis), write_run_begin(run),
+          write_settings({hex(sha256(body)), hex(sha256("tools")), "anthropic", "floor"}),
+          write_message({Message::of_text(Role::kUser, "hello"), StopReason::kEndTurn, "user", {}})};
 }
 
-std::vector<Record> after_request(const std::string& id, const std::string& answer,
-                                  std::uint64_t seq) {
+std::vector<Record> after_request(const std::string& id, const std::string& answer, std::uint64_t seq) {
   UsageRecord usage;
   usage.usage.input = 25;
   usage.for_seq = seq;
   usage.purpose = "turn";
-  return {write_message({Message::of_text(Role::kAssistant, answer), StopReason::kEndTurn, {}, {}}),
-          write_usage(usage), write_run_end({id, "stop", {}, 1})};
+  return {write_message({Message::of_text(Role::kAssistant, answer), StopReason::kEndTurn, {}, {}}), write_usage(usage),
+          write_run_end({id, "stop", {}, 1})};
 }
 
-Result<void> turn(const std::string& url, const std::string& directory,
-                  const std::string& body_file, bool end_apart) {
+Result<void> turn(const std::string& url, const std::string& directory, const std::string& body_file, bool end_apart) {
   const SystemClock clock;
   const auto http = make_http_client(clock);
   http->warm_up();
@@ -70,8 +67,7 @@ Result<void> turn(const std::string& url, const std::string& directory,
     return true;
   };
   AGENTD_TRY(const HttpResponse response, http->send(request, take, CancelToken(), Deadline()));
-  if (response.status != 200)
-    return Error{Code::kUnavailable, "the server did not answer with 200"};
+  if (response.status != 200) return Error{Code::kUnavailable, "the server did not answer with 200"};
   const std::uint64_t seq = first.back().seq;
   std::vector<Record> after = after_request(id.text(), answer, seq + 1);
   if (!end_apart) {

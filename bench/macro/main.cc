@@ -64,8 +64,8 @@ Result<Memory> held_memory(Setting& setting, const Program& program) {
 
 void print_memory(const char* name, const Memory& memory) {
   std::printf("  %-20s %2d process%s %10.2f %10.2f %10.2f\n", name, memory.processes,
-              memory.processes == 1 ? "  " : "es", memory.private_dirty_kb / 1024,
-              memory.pss_kb / 1024, memory.rss_kb / 1024);
+              memory.processes == 1 ? "  " : "es", memory.private_dirty_kb / 1024, memory.pss_kb / 1024,
+              memory.rss_kb / 1024);
 }
 
 Result<void> bench_memory(Setting& setting) {
@@ -74,16 +74,15 @@ Result<void> bench_memory(Setting& setting) {
   AGENTD_TRY(const Memory curl, held_memory(setting, setting.curl()));
   AGENTD_TRY(const Memory floor, held_memory(setting, setting.floor()));
   AGENTD_TRY(const Memory agentd, held_memory(setting, setting.turn()));
-  std::printf("\nmemory while the server holds the response open, MB\n  %-33s %10s %10s %10s\n", "",
-              "priv.dirty", "PSS", "RSS");
+  std::printf("\nmemory while the server holds the response open, MB\n  %-33s %10s %10s %10s\n", "", "priv.dirty",
+              "PSS", "RSS");
   print_memory("curl", curl);
   print_memory("floor", floor);
   print_memory("agentd, all hooks on", agentd);
   print_aim("agentd, private dirty", agentd.private_dirty_kb / 1024, kPrivateDirtyMb, "MB");
   print_aim("agentd / curl, PSS", agentd.pss_kb / curl.pss_kb, kPssRatio, "x");
   // A process that shares nothing has its whole resident set for itself.
-  print_aim("the same when nothing else maps the libraries", agentd.rss_kb / curl.rss_kb, kPssRatio,
-            "x");
+  print_aim("the same when nothing else maps the libraries", agentd.rss_kb / curl.rss_kb, kPssRatio, "x");
   return {};
 }
 
@@ -94,19 +93,16 @@ Result<void> bench_tool(Setting& setting, int rounds) {
     AGENTD_TRY_VOID(time_program(setting.turn(), setting.errors()));
     const auto arrivals = setting.server().arrivals();
     if (arrivals.size() != 2 || setting.server().last_body().find(kToolOutput) == std::string::npos)
-      return Error{Code::kUnavailable,
-                   "the run did not send the tool's output with a second request: " +
-                       setting.server().last_body().substr(0, 2000)};
+      return Error{Code::kUnavailable, "the run did not send the tool's output with a second request: " +
+                                           setting.server().last_body().substr(0, 2000)};
     gap.add(std::chrono::duration<double, std::milli>(arrivals[1] - arrivals[0]).count());
     AGENTD_TRY(const Times times, time_program(setting.tool(), setting.errors()));
     bare.add(times.wall_ms);
   }
-  std::printf("\nfrom a tool call to the next request\n  %-44s %8s %8s %8s\n", "", "min", "median",
-              "max");
+  std::printf("\nfrom a tool call to the next request\n  %-44s %8s %8s %8s\n", "", "min", "median", "max");
   print_samples("request to request, with a bash command", gap, "ms");
   print_samples("the same command by posix_spawn", bare, "ms");
-  print_aim("beyond the tool, median of the pairs", differences(gap, bare).median(), kToolExtraMs,
-            "ms");
+  print_aim("beyond the tool, median of the pairs", differences(gap, bare).median(), kToolExtraMs, "ms");
   return {};
 }
 
@@ -122,8 +118,7 @@ Result<void> bench_no_request(Setting& setting, int rounds) {
   print_times("commands that talk to nobody", programs);
   for (const std::size_t index : {1u, 2u}) {
     const std::string label = programs[index].name + " / true, median of the pairs";
-    print_aim(label.c_str(), ratios(programs[index].ms, programs[0].ms).median(), kNoRequestRatio,
-              "x");
+    print_aim(label.c_str(), ratios(programs[index].ms, programs[0].ms).median(), kNoRequestRatio, "x");
   }
   if (!setting.has_before()) return {};
   print_before(programs[1], programs[3]);
@@ -135,8 +130,7 @@ Result<void> bench_all(const Options& options) {
   Setting setting(options);
   // Makes the stores and the request's body, and warms the page cache.
   for (const char* const home : {"home", "all"}) {
-    if (setting.has_before())
-      AGENTD_TRY_VOID(time_program(setting.turn(home, Build::kBefore), setting.errors()));
+    if (setting.has_before()) AGENTD_TRY_VOID(time_program(setting.turn(home, Build::kBefore), setting.errors()));
     AGENTD_TRY_VOID(time_program(setting.turn(home), setting.errors()));
   }
   setting.keep_body();
@@ -210,8 +204,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (serves)
-    return agentd::bench::serve(options, first == "--serve" ? ModelServer::Mode::kText
-                                                            : ModelServer::Mode::kHold);
+    return agentd::bench::serve(options, first == "--serve" ? ModelServer::Mode::kText : ModelServer::Mode::kHold);
   const auto done = agentd::bench::bench_all(options);
   if (done) return 0;
   std::fprintf(stderr, "bench_macro: %s\n", done.error().message.c_str());

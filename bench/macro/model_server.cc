@@ -30,16 +30,13 @@ std::string text_stream() {
 
 std::string tool_stream() {
   AnthropicWire wire;
-  wire.start()
-      .tool_use("toolu_bench", "bash", {R"({"command":)", R"("printf bench-%s ran"})"})
-      .finish("tool_use");
+  wire.start().tool_use("toolu_bench", "bash", {R"({"command":)", R"("printf bench-%s ran"})"}).finish("tool_use");
   return wire.bytes();
 }
 
 Reply held() {
   const std::string stream = text_stream();
-  Reply reply =
-      Reply::chunked(events(std::string_view(stream).substr(0, stream.find(kEnd))), false);
+  Reply reply = Reply::chunked(events(std::string_view(stream).substr(0, stream.find(kEnd))), false);
   return reply.stall();
 }
 

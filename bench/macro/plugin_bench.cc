@@ -74,8 +74,7 @@ void print_extra(const Timed& row, const Timed& none, double limit_ms) {
   std::printf("  %-44s %8.2f x wall %8.2f x CPU  %+8.2f ms wall %+8.2f ms CPU", row.name.c_str(),
               ratios(row.ms, none.ms).median(), ratios(row.cpu_ms, none.cpu_ms).median(), extra,
               differences(row.cpu_ms, none.cpu_ms).median());
-  if (limit_ms > 0)
-    std::printf("  aim <= %.0f ms wall %s", limit_ms, extra <= limit_ms ? "met" : "MISSED");
+  if (limit_ms > 0) std::printf("  aim <= %.0f ms wall %s", limit_ms, extra <= limit_ms ? "met" : "MISSED");
   std::printf("\n");
 }
 

@@ -36,13 +36,12 @@ void Setting::make_home(const std::string& name, const std::string& hooks) const
 void Setting::make_homes(const std::string& prefix) const {
   make_home(prefix + "home", "");
   // The bundled hooks lie beside the binary; two of them run only when they are switched on.
-  make_home(prefix + "all",
-            "hooks:\n  auto_compact:\n    enabled: true\n  audit_log:\n    enabled: true\n");
+  make_home(prefix + "all", "hooks:\n  auto_compact:\n    enabled: true\n  audit_log:\n    enabled: true\n");
   const auto with_modules = [&](const std::string& name, const char* kind, int count) {
     make_home(prefix + name, "");
     for (int i = 0; i < count; ++i)
-      std::filesystem::copy_file(module(kind, i), dir_.file(prefix + name + "/hooks/" + kind) +
-                                                      std::to_string(i) + ".so");
+      std::filesystem::copy_file(module(kind, i),
+                                 dir_.file(prefix + name + "/hooks/" + kind) + std::to_string(i) + ".so");
   };
   with_modules("plugins0", "asked", 0);
   with_modules("plugins1", "asked", 1);
@@ -56,12 +55,10 @@ void Setting::make_homes(const std::string& prefix) const {
 }
 
 std::vector<std::string> Setting::environment() const {
-  return {"HOME=" + dir_.path(), "PATH=/usr/local/bin:/usr/bin:/bin", "ANTHROPIC_API_KEY=bench",
-          "LANG=C.UTF-8"};
+  return {"HOME=" + dir_.path(), "PATH=/usr/local/bin:/usr/bin:/bin", "ANTHROPIC_API_KEY=bench", "LANG=C.UTF-8"};
 }
 
-Program Setting::agentd(const std::vector<std::string>& words, const std::string& home,
-                        Build build) const {
+Program Setting::agentd(const std::vector<std::string>& words, const std::string& home, Build build) const {
   const bool now = build == Build::kNow;
   Program program{{now ? options_.agentd : options_.before}, environment()};
   program.environment.push_back("AGENTD_HOME=" + dir_.file(now ? home : "before-" + home));
@@ -70,8 +67,7 @@ Program Setting::agentd(const std::vector<std::string>& words, const std::string
 }
 
 Program Setting::floor(const char* commits) const {
-  return {{options_.floor, server_.url(), dir_.file("floor/store"), dir_.file("body.json"), commits},
-          environment()};
+  return {{options_.floor, server_.url(), dir_.file("floor/store"), dir_.file("body.json"), commits}, environment()};
 }
 
 Program Setting::curl() const {
@@ -115,11 +111,10 @@ Result<void> interleave(std::vector<Timed>& programs, int rounds, const std::str
 }
 
 void print_times(const char* title, const std::vector<Timed>& programs) {
-  std::printf("\n%s\n  %-44s %8s %8s %8s    %8s %8s\n", title, "", "min", "median", "max", "CPU min",
-              "median");
+  std::printf("\n%s\n  %-44s %8s %8s %8s    %8s %8s\n", title, "", "min", "median", "max", "CPU min", "median");
   for (const Timed& timed : programs)
-    std::printf("  %-44s %8.2f %8.2f %8.2f ms %8.2f %8.2f ms\n", timed.name.c_str(), timed.ms.min(),
-                timed.ms.median(), timed.ms.max(), timed.cpu_ms.min(), timed.cpu_ms.median());
+    std::printf("  %-44s %8.2f %8.2f %8.2f ms %8.2f %8.2f ms\n", timed.name.c_str(), timed.ms.min(), timed.ms.median(),
+                timed.ms.max(), timed.cpu_ms.min(), timed.cpu_ms.median());
 }
 
 void print_before(const Timed& now, const Timed& before) {

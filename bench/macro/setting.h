@@ -18,8 +18,8 @@ namespace agentd::bench {
 
 struct Options {
   std::string agentd = BENCH_AGENTD, floor = BENCH_FLOOR, curl = "/usr/bin/curl";
-  std::string before;  // another agentd, which takes turns with the first; empty = none
-  std::string only;    // one of the benches: turn, plugins, memory, tool, silent; empty = all of them
+  std::string before;        // another agentd, which takes turns with the first; empty = none
+  std::string only;          // one of the benches: turn, plugins, memory, tool, silent; empty = all of them
   std::string home = "all";  // of the command that --serve shows
   int rounds = 40;
 };

@@ -42,8 +42,7 @@ inline Samples differences(const Samples& a, const Samples& b) {
 }
 
 inline void print_samples(const char* label, const Samples& samples, const char* unit) {
-  std::printf("  %-44s %8.2f %8.2f %8.2f %s\n", label, samples.min(), samples.median(),
-              samples.max(), unit);
+  std::printf("  %-44s %8.2f %8.2f %8.2f %s\n", label, samples.min(), samples.median(), samples.max(), unit);
 }
 inline void print_aim(const char* label, double value, double limit, const char* unit) {
   std::printf("  %-44s %8.2f   aim <= %.2f %-3s %s\n", label, value, limit, unit,

@@ -41,8 +41,7 @@ class Bare {
     ::posix_spawn_file_actions_adddup2(&actions, in[0], 0);
     ::posix_spawn_file_actions_adddup2(&actions, out[1], 1);
     pid_t pid = -1;
-    const int failed =
-        ::posix_spawn(&pid, argv_[0], &actions, &attributes_, argv_.data(), environment_.data());
+    const int failed = ::posix_spawn(&pid, argv_[0], &actions, &attributes_, argv_.data(), environment_.data());
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(out[1]);
     // Our own read end is still open: a program that has gone already raises no signal.
@@ -52,8 +51,7 @@ class Bare {
     const std::string answer = read_all(out[0]);
     ::close(out[0]);
     int status = 0;
-    return failed == 0 && wrote >= 0 && ::waitpid(pid, &status, 0) == pid && status == 0 &&
-           answer == command_.answer;
+    return failed == 0 && wrote >= 0 && ::waitpid(pid, &status, 0) == pid && status == 0 && answer == command_.answer;
   }
 
  private:

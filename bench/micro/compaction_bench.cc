@@ -40,9 +40,8 @@ class History {
     std::vector<StoredRecord> records;
     for (std::int64_t i = 1; i <= messages; ++i)
       records.push_back({static_cast<std::uint64_t>(i), 0, {}, message_at(static_cast<std::uint64_t>(i))});
-    conversation_ = std::make_unique<Conversation>(std::string(kId), [this](const agentd_message& row) {
-      return estimator_.count_row(row);
-    });
+    conversation_ = std::make_unique<Conversation>(
+        std::string(kId), [this](const agentd_message& row) { return estimator_.count_row(row); });
     loaded_ = conversation_->load(records).has_value();
     for (const agentd_message& row : conversation_->rows())
       for (std::uint32_t b = 0; b < row.blocks.count; ++b) bytes_ += full_text(blocks_of(row)[b]);
@@ -134,8 +133,7 @@ void CompactionBody(benchmark::State& state) {
 void CompactionPieces(benchmark::State& state) {
   const History& from = history(state.range(0));
   for (auto _ : state)
-    benchmark::DoNotOptimize(
-        render_pieces({from.rows().begin(), from.rows().size()}, 100'000, from.estimator()));
+    benchmark::DoNotOptimize(render_pieces({from.rows().begin(), from.rows().size()}, 100'000, from.estimator()));
 }
 
 void CompactionBoundary(benchmark::State& state) {

@@ -94,8 +94,7 @@ void EmptyEvent(benchmark::State& state) {
   benchmark::DoNotOptimize(event);
   for (auto _ : state) {
     benchmark::DoNotOptimize(snapshot);
-    if (snapshot->wants(event))
-      benchmark::DoNotOptimize(dispatch(*snapshot, hooks.slot(), hooks.event()));
+    if (snapshot->wants(event)) benchmark::DoNotOptimize(dispatch(*snapshot, hooks.slot(), hooks.event()));
   }
 }
 BENCHMARK(EmptyEvent);

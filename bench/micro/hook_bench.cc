@@ -40,8 +40,7 @@ using Files = std::vector<std::pair<std::string, std::string>>;  // name and tex
 // Hooks of a directory, and one event to fire at them.
 class Hooks {
  public:
-  explicit Hooks(const Files& files)
-      : record_(*PayloadRecord::from_json(payload_in(temp_.path()))) {
+  explicit Hooks(const Files& files) : record_(*PayloadRecord::from_json(payload_in(temp_.path()))) {
     ::mkdir(temp_.file("hooks").c_str(), 0700);
     for (const auto& [name, text] : files) {
       temp_.write("hooks/" + name, text);
@@ -52,21 +51,19 @@ class Hooks {
     options.trust_file = temp_.file("trust.json");
     options.project_root = temp_.path();
     host_ = std::make_unique<HookHost>(
-        options,
-        ExternalEnvironment{tokens_,
-                            services_,
-                            clock_,
-                            log_,
-                            {},
-                            [](const std::string&) { return std::optional<std::string>(); },
-                            {},
-                            temp_.path(),
-                            "",
-                            "default",
-                            {}});
+        options, ExternalEnvironment{tokens_,
+                                     services_,
+                                     clock_,
+                                     log_,
+                                     {},
+                                     [](const std::string&) { return std::optional<std::string>(); },
+                                     {},
+                                     temp_.path(),
+                                     "",
+                                     "default",
+                                     {}});
     host_->load_all();
-    snapshot_ =
-        std::make_unique<Snapshot>(host_->subscriptions(), std::vector<std::string>{}, clock_);
+    snapshot_ = std::make_unique<Snapshot>(host_->subscriptions(), std::vector<std::string>{}, clock_);
   }
   ~Hooks() { snapshot_.reset(); }
 

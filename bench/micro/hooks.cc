@@ -30,8 +30,7 @@ agentd_str words(const char* text) {
 agentd_status AGENTD_CALL do_nothing(void*, const agentd_call*) noexcept { return AGENTD_OK; }
 
 agentd_status AGENTD_CALL count_history(void* self, const agentd_call* call) noexcept {
-  static_cast<Reader*>(self)->sum +=
-      static_cast<const agentd_agent_stop*>(call->payload)->messages.count;
+  static_cast<Reader*>(self)->sum += static_cast<const agentd_agent_stop*>(call->payload)->messages.count;
   return AGENTD_OK;
 }
 

@@ -35,11 +35,10 @@ StoredRecord message_at(std::uint64_t seq) {
 class Stop {
  public:
   explicit Stop(std::int64_t messages) {
-    for (std::int64_t seq = 1; seq <= messages; ++seq)
-      records_.push_back(message_at(static_cast<std::uint64_t>(seq)));
+    for (std::int64_t seq = 1; seq <= messages; ++seq) records_.push_back(message_at(static_cast<std::uint64_t>(seq)));
     for (const agentd_fn hook : {count_history, emit_only, read_history, read_and_emit})
-      snapshots_[hook] = std::make_unique<Snapshot>(std::vector{subscription(hook)},
-                                                    std::vector<std::string>{}, clock_);
+      snapshots_[hook] =
+          std::make_unique<Snapshot>(std::vector{subscription(hook)}, std::vector<std::string>{}, clock_);
     load();
   }
 
@@ -49,10 +48,7 @@ class Stop {
   }
   // A history that has doubled is another history: starts again from the records.
   bool is_full() const { return conversation_->rows().size() >= 2 * records_.size(); }
-  bool append() {
-    return loaded_ &&
-           conversation_->apply({message_at(conversation_->rows().size() + 1)}).has_value();
-  }
+  bool append() { return loaded_ && conversation_->apply({message_at(conversation_->rows().size() + 1)}).has_value(); }
 
   // As the agent builds it: the gauge, the envelope, the payload with and without messages.
   std::unique_ptr<Outcome> call(agentd_fn hook) {
@@ -100,8 +96,7 @@ class Stop {
     return one;
   }
 
-  static agentd_agent_stop record(const agentd_usage& usage, const agentd_gauge& gauge,
-                                  agentd_list messages) {
+  static agentd_agent_stop record(const agentd_usage& usage, const agentd_gauge& gauge, agentd_list messages) {
     agentd_agent_stop payload{};
     payload.size = sizeof payload;
     payload.stop_reason = AGENTD_STOP_END_TURN;
@@ -118,8 +113,7 @@ class Stop {
   testing::UnavailableServices services_;
   TokenTable tokens_;
   SlotLease slot_{tokens_};
-  PluginContext context_{
-      {"org.example.reader", "1.0.0", "reader", ""}, {}, tokens_, services_, clock_, log_};
+  PluginContext context_{{"org.example.reader", "1.0.0", "reader", ""}, {}, tokens_, services_, clock_, log_};
   std::map<agentd_fn, std::unique_ptr<Snapshot>> snapshots_;  // with that one hook
   std::vector<StoredRecord> records_;
   std::unique_ptr<Conversation> conversation_;
@@ -139,8 +133,7 @@ class Samples {
     ns_.push_back(std::chrono::duration<double, std::nano>(Steady::now() - from).count());
   }
   double median() {
-    std::nth_element(ns_.begin(), ns_.begin() + static_cast<std::ptrdiff_t>(ns_.size() / 2),
-                     ns_.end());
+    std::nth_element(ns_.begin(), ns_.begin() + static_cast<std::ptrdiff_t>(ns_.size() / 2), ns_.end());
     return ns_[ns_.size() / 2];
   }
 
@@ -174,11 +167,9 @@ void AgentStop(benchmark::State& state) {
   std::array<Samples, kKinds> samples;
   for (auto _ : state) {
     if (stop.is_full()) stop.load();
-    if (!round(stop, samples))
-      state.SkipWithError("a history could not be read, or a hook was not heard");
+    if (!round(stop, samples)) state.SkipWithError("a history could not be read, or a hook was not heard");
   }
-  for (std::size_t kind = 0; kind < kKinds; ++kind)
-    state.counters[kNames[kind]] = samples[kind].median();
+  for (std::size_t kind = 0; kind < kKinds; ++kind) state.counters[kNames[kind]] = samples[kind].median();
 }
 
 void FirstCallAfterLoad(benchmark::State& state) {

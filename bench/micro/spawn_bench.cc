@@ -37,8 +37,7 @@ void measure(benchmark::State& state, const Command& command) {
     into.push_back(std::chrono::duration<double, std::nano>(Steady::now() - from).count());
   };
   const auto filter = [&] {
-    const auto got =
-        run_filter(request, clock, cancel, Deadline::after(clock, Milliseconds(60'000)));
+    const auto got = run_filter(request, clock, cancel, Deadline::after(clock, Milliseconds(60'000)));
     return got && got->exit_code == 0 && got->output == command.answer;
   };
   bool filter_first = false;

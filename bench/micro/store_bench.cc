@@ -68,8 +68,8 @@ BENCHMARK(StoreAppend)->UseRealTime()->MeasureProcessCPUTime();
 class BareStore {
  public:
   explicit BareStore(const std::string& directory) {
-    ok_ = mdb_env_create(&env_) == 0 && mdb_env_set_mapsize(env_, 1u << 30) == 0 &&
-          mdb_env_set_maxdbs(env_, 8) == 0 && mdb_env_open(env_, directory.c_str(), 0, 0600) == 0;
+    ok_ = mdb_env_create(&env_) == 0 && mdb_env_set_mapsize(env_, 1u << 30) == 0 && mdb_env_set_maxdbs(env_, 8) == 0 &&
+          mdb_env_open(env_, directory.c_str(), 0, 0600) == 0;
     MDB_txn* txn = nullptr;
     ok_ = ok_ && mdb_txn_begin(env_, nullptr, 0, &txn) == 0;
     for (std::size_t i = 0; i < tables_.size(); ++i)

@@ -67,8 +67,8 @@ void Summary::print_event() const {
   const double loop = best("EmptyLoop"), test = best("EmptyEvent");
   if (loop < 0 || test < 0) return;
   const double own = std::max(0.0, test - loop);
-  std::printf("%-42s %9.2f ns %7.2f x   <= %6.2f ns  %s\n", "event without a subscriber", own,
-              own / best("BareCall/1"), kEmptyAimNs, verdict(own <= kEmptyAimNs));
+  std::printf("%-42s %9.2f ns %7.2f x   <= %6.2f ns  %s\n", "event without a subscriber", own, own / best("BareCall/1"),
+              kEmptyAimNs, verdict(own <= kEmptyAimNs));
 }
 
 void Summary::print_subscribers(const Variant& variant) const {
@@ -96,8 +96,7 @@ void Summary::print_payload(const Variant& variant) const {
     // The clock is read twice around each call; what the reads alone cost is the hook's own.
     const double own = std::max(0.0, all - best(bench + (variant.reads ? "bare_ns" : "clock_ns")));
     if (least < 0) least = own;
-    const double limit =
-        std::max(least * kFlatRatio, least + kFlatExtraNs + kFlatNoise * (all - own));
+    const double limit = std::max(least * kFlatRatio, least + kFlatExtraNs + kFlatNoise * (all - own));
     const std::string label = variant.label + (", " + std::string(size)) + " messages";
     std::printf("%-42s %9.0f ns, own %6.0f ns <= %6.0f ns  %s\n", label.c_str(), all, own, limit,
                 verdict(own <= limit));
@@ -117,31 +116,28 @@ void Summary::print_first_call() const {
 void Summary::print_spawn(const std::string& bench, const std::string& label) const {
   const double ratio = middle(bench + "/ratio");
   if (ratio < 0) return;
-  std::printf("%-42s %9.1f us %7.2f x   <= %6.2f x   %s; medians %.2f x, %.2f x with a session\n",
-              label.c_str(), best(bench + "/filter_ns") / 1000, ratio, kSpawnRatio,
-              verdict(ratio <= kSpawnRatio), middle(bench + "/median_ratio"),
-              middle(bench + "/session_ratio"));
+  std::printf("%-42s %9.1f us %7.2f x   <= %6.2f x   %s; medians %.2f x, %.2f x with a session\n", label.c_str(),
+              best(bench + "/filter_ns") / 1000, ratio, kSpawnRatio, verdict(ratio <= kSpawnRatio),
+              middle(bench + "/median_ratio"), middle(bench + "/session_ratio"));
 }
 
 void Summary::print_observers() const {
   const double ratio = middle("TenObservers/ratio");
   if (ratio < 0) return;
-  std::printf("%-42s %9.1f us %7.2f x   of one that takes 50 ms\n",
-              "ten observers at the same time", middle("TenObservers/many_ns") / 1000, ratio);
+  std::printf("%-42s %9.1f us %7.2f x   of one that takes 50 ms\n", "ten observers at the same time",
+              middle("TenObservers/many_ns") / 1000, ratio);
 }
 
 // One kind of asking another process, next to the limit: a word that both wait for.
-void Summary::print_call(const std::string& bench, const char* kind, const char* label,
-                         double aim) const {
+void Summary::print_call(const std::string& bench, const char* kind, const char* label, double aim) const {
   const std::string name = bench + "/" + kind;
   const std::string limit = bench + "/asleep";
   const double half = middle(name + "_p50"), most = middle(name + "_p99");
   if (half < 0) return;
   const double ratio = half / middle(limit + "_p50");
-  std::printf("%-42s %9.2f us %7.2f x   p99 %9.2f us %7.2f x", label, half / 1000, ratio,
-              most / 1000, most / middle(limit + "_p99"));
-  if (aim > 0 && std::string(kind) == "worker")
-    std::printf("   <= %.2f x  %s", aim, verdict(ratio <= aim));
+  std::printf("%-42s %9.2f us %7.2f x   p99 %9.2f us %7.2f x", label, half / 1000, ratio, most / 1000,
+              most / middle(limit + "_p99"));
+  if (aim > 0 && std::string(kind) == "worker") std::printf("   <= %.2f x  %s", aim, verdict(ratio <= aim));
   std::printf("\n");
 }
 
@@ -166,13 +162,11 @@ void Summary::print_calls() const {
   if (ran("WorkerCalls/1024/worker") && ran("WorkerCalls/1048576/worker")) {
     const double small = own("WorkerCalls/1024"), large = own("WorkerCalls/1048576");
     const double limit = small + kFlatCallNs;
-    std::printf("%-42s %9.2f us after %.2f us   <= %.2f us  %s\n",
-                "beyond an empty message, 1 MiB after 1 KiB", large / 1000, small / 1000,
-                limit / 1000, verdict(large <= limit));
+    std::printf("%-42s %9.2f us after %.2f us   <= %.2f us  %s\n", "beyond an empty message, 1 MiB after 1 KiB",
+                large / 1000, small / 1000, limit / 1000, verdict(large <= limit));
   }
   if (middle("WorkerColdCalls/asleep_p50") < 0) return;
-  std::printf(
-      "a history of 1048576 bytes, 50 ms after the last call; x = of a word, both sides sleep\n");
+  std::printf("a history of 1048576 bytes, 50 ms after the last call; x = of a word, both sides sleep\n");
   print_call("WorkerColdCalls", "asleep", "  a word, both sides sleep", 0);
   print_call("WorkerColdCalls", "call", "  a lane, the records placed", 0);
   print_call("WorkerColdCalls", "worker", "  a hook in a worker, by the dispatcher", 0);
@@ -184,8 +178,7 @@ void Summary::print_eight_lanes() const {
   const std::string bench = "WorkerEightLanes";
   if (middle(bench + "/alone_p50") < 0) return;
   const auto print = [&](const char* kind, const char* label) {
-    std::printf("%-42s %9.2f us             p99 %9.2f us\n", label,
-                middle(bench + "/" + kind + "_p50") / 1000,
+    std::printf("%-42s %9.2f us             p99 %9.2f us\n", label, middle(bench + "/" + kind + "_p50") / 1000,
                 middle(bench + "/" + kind + "_p99") / 1000);
   };
   print("alone", "  one thread asks a concurrent worker");
@@ -223,8 +216,8 @@ void Summary::print_tokens(const std::string& text) const {
     std::printf(
         "%-42s %9.1f MB/s %6.0f x   of memcpy's time; %.2f x of prose's; simple %.0f ns; "
         "%.1f allocations\n",
-        (std::string(encoding) + ", " + text).c_str(), kMegabyte / best(bench) * 1000,
-        best(bench) / copy, best(bench) / best(prose), simple, middle(bench + "/allocations"));
+        (std::string(encoding) + ", " + text).c_str(), kMegabyte / best(bench) * 1000, best(bench) / copy,
+        best(bench) / best(prose), simple, middle(bench + "/allocations"));
   }
 }
 
@@ -259,8 +252,7 @@ void Summary::print() const {
   print_compaction("CompactionBoundary", "the new view after the boundary");
   print_store();
   if (ran("Filter") || ran("HookExecutable"))
-    std::printf(
-        "\na filter, next to a bare posix_spawn, pipes and waitpid of the same program\n\n");
+    std::printf("\na filter, next to a bare posix_spawn, pipes and waitpid of the same program\n\n");
   print_spawn("FilterTrue", "/bin/true");
   print_spawn("FilterShell", "sh -c 'cat; echo {}', 1 KiB");
   print_spawn("HookExecutable", "a hook in sh, through the dispatcher");
@@ -271,11 +263,9 @@ void Summary::print() const {
         "Where both "
         "spin, each has a processor for itself\n\n");
   print_calls();
-  if (ran("Tokens"))
-    std::printf(
-        "\ntokens of a megabyte, exactly, next to copying it and to the estimate by size\n\n");
-  for (const char* const text : {"prose", "code", "JSON", "CJK", "CJK without stops", "one letter",
-                                 "spaces", "random letters", "base64"})
+  if (ran("Tokens")) std::printf("\ntokens of a megabyte, exactly, next to copying it and to the estimate by size\n\n");
+  for (const char* const text :
+       {"prose", "code", "JSON", "CJK", "CJK without stops", "one letter", "spaces", "random letters", "base64"})
     print_tokens(text);
 }
 

@@ -29,8 +29,7 @@ void count(benchmark::State& state, const TokenEstimator& estimator, const std::
     benchmark::DoNotOptimize(estimator.count_text(text));
     ++counted;
   }
-  state.counters["allocations"] =
-      static_cast<double>(allocations() - before) / static_cast<double>(counted);
+  state.counters["allocations"] = static_cast<double>(allocations() - before) / static_cast<double>(counted);
 }
 
 template <typename Work>

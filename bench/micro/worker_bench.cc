@@ -61,9 +61,7 @@ class Child {
 
 class Word {
  public:
-  Word()
-      : shared_(new (::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                            0)) Shared) {}
+  Word() : shared_(new (::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared) {}
   ~Word() { ::munmap(static_cast<void*>(shared_), 4096); }
   Word(const Word&) = delete;
   Word& operator=(const Word&) = delete;
@@ -87,15 +85,13 @@ class Word {
 #endif
       if (round % 16 != 0 || Steady::now() < until) continue;
       shared_->asleep[turn].store(1);
-      if (shared_->turn.load() != turn)
-        ::syscall(SYS_futex, &shared_->turn, FUTEX_WAIT, 1 - turn, nullptr, nullptr, 0);
+      if (shared_->turn.load() != turn) ::syscall(SYS_futex, &shared_->turn, FUTEX_WAIT, 1 - turn, nullptr, nullptr, 0);
       shared_->asleep[turn].store(0);
     }
   }
   void hand_over_spinning(std::uint32_t turn) const {
     shared_->turn.store(turn);
-    if (shared_->asleep[turn].load() != 0)
-      ::syscall(SYS_futex, &shared_->turn, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+    if (shared_->asleep[turn].load() != 0) ::syscall(SYS_futex, &shared_->turn, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
 
  private:
@@ -212,8 +208,8 @@ class Lanes {
  private:
   bool place(PayloadWindow::Frame& frame, LaneMessage& message) {
     const auto envelope = window_->place(frame, envelope_shape(), &history_->envelope());
-    const auto payload = window_->place(frame, *payload_shape(AGENTD_EVENT_AGENT_STOP),
-                                        &history_->payload(), history_->lineage());
+    const auto payload =
+        window_->place(frame, *payload_shape(AGENTD_EVENT_AGENT_STOP), &history_->payload(), history_->lineage());
     if (!envelope || !payload) return false;
     message.envelope = reinterpret_cast<std::uintptr_t>(*envelope);
     message.payload = reinterpret_cast<std::uintptr_t>(*payload);
@@ -226,8 +222,7 @@ class Lanes {
   Lane lane_;
   std::string body_;
   Child child_{[this] {
-    if (open_payload_window(window_->fd(), window_->base()))
-      answer_calls(region_->call_lane(0, Lane::Side::kWorker));
+    if (open_payload_window(window_->fd(), window_->base())) answer_calls(region_->call_lane(0, Lane::Side::kWorker));
   }};
 };
 
@@ -266,8 +261,7 @@ class JsonPipe {
   explicit JsonPipe(const Stop& history) : history_(history) {}
 
   bool run() {
-    return write_line(to_.ends[1], payload_json(AGENTD_EVENT_AGENT_STOP, &history_.envelope(),
-                                                &history_.payload())) &&
+    return write_line(to_.ends[1], payload_json(AGENTD_EVENT_AGENT_STOP, &history_.envelope(), &history_.payload())) &&
            read_line(from_.ends[0], answer_) && answer_ == "{\"decision\":\"allow\"}\n";
   }
 
@@ -377,13 +371,11 @@ void WorkerCalls(benchmark::State& state) {
   JsonPipe json(history);
   InProcess in_process(history);
   RealWorker worker(history, "idle_serial");
-  std::vector<Kind> kinds{{"asleep", 100, [&] { return asleep.run(); }},
-                          {"spinning", 500, [&] { return spinning.run(); }},
-                          {"lane", 500, [&] { return empty.run(); }},
-                          {"call", 500, [&] { return lanes.run(); }},
-                          {"worker", 500, [&] { return worker.run(); }},
-                          {"json", 10, [&] { return json.run(); }},
-                          {"in_process", 500, [&] { return in_process.run(); }}};
+  std::vector<Kind> kinds{
+      {"asleep", 100, [&] { return asleep.run(); }},        {"spinning", 500, [&] { return spinning.run(); }},
+      {"lane", 500, [&] { return empty.run(); }},           {"call", 500, [&] { return lanes.run(); }},
+      {"worker", 500, [&] { return worker.run(); }},        {"json", 10, [&] { return json.run(); }},
+      {"in_process", 500, [&] { return in_process.run(); }}};
   bool right = worker.works();
   for (auto _ : state)
     for (Kind& kind : kinds)

@@ -129,13 +129,13 @@ Cost client_of(const Streams& streams) {
       HttpRequest request;
       request.url = "http://127.0.0.1:" + std::to_string(server.port());
       SseParser parser;
-      const auto sent = client->send(
-          request,
-          [&](const HttpResponse&, std::string_view piece) {
-            bytes += piece.size();
-            return parser.feed(piece, [](const SseEvent&) { return Result<void>(); }).has_value();
-          },
-          {}, {});
+      const auto sent =
+          client->send(request,
+                       [&](const HttpResponse&, std::string_view piece) {
+                         bytes += piece.size();
+                         return parser.feed(piece, [](const SseEvent&) { return Result<void>(); }).has_value();
+                       },
+                       {}, {});
       if (!sent) ++failed;
     });
   ::usleep(200'000);  // the threads' own memory is there

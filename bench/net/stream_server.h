@@ -16,10 +16,10 @@ namespace agentd::bench {
 
 struct Streams {
   std::size_t count = 1000;
-  std::size_t rounds = 100;       // each stream gets a piece in each of them
-  std::size_t events = 1;         // of a piece
-  std::uint32_t pause_us = 0;     // between rounds
-  std::size_t bytes() const;      // of all bodies
+  std::size_t rounds = 100;    // each stream gets a piece in each of them
+  std::size_t events = 1;      // of a piece
+  std::uint32_t pause_us = 0;  // between rounds
+  std::size_t bytes() const;   // of all bodies
 };
 
 // An event as a provider sends them.

@@ -40,9 +40,7 @@ class Maker {
   explicit Maker(unsigned seed) : engine_(seed) {}
 
   std::string letter() { return {one_of("abcdefghijklmnopqrstuvwxyz")}; }
-  std::string base64() {
-    return {one_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")};
-  }
+  std::string base64() { return {one_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")}; }
   std::string json(int depth = 0) {
     switch (below(depth > 3 ? 4 : 6)) {
       case 0:
@@ -115,8 +113,7 @@ std::string without(std::string text, std::string_view stop) {
 std::vector<Text> texts() {
   Maker maker(12'345);
   const fs::path corpus = fs::path(AGENTD_SOURCE_DIR) / "tests/unit/tokens/corpus";
-  const std::string natural =
-      file_text(corpus / "chinese.txt") + file_text(corpus / "japanese.txt");
+  const std::string natural = file_text(corpus / "chinese.txt") + file_text(corpus / "japanese.txt");
   std::string unbroken = natural;
   for (const char* stop : {"。", "，", "、", "\n", " ", "「", "」", "：", "；", "？", "！"})
     unbroken = without(std::move(unbroken), stop);

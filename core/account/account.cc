@@ -17,7 +17,7 @@ namespace {
 // A quarter more than was counted. How far a model is from the estimator is learned from its reports
 // (calibration.h); the margin is for what a prompt has that those before it had not.
 constexpr std::uint64_t kPromptMargin = 4;
-constexpr std::uint64_t kShortAnswer = 1'024;      // tokens; under a limit no answer is cut shorter
+constexpr std::uint64_t kShortAnswer = 1'024;        // tokens; under a limit no answer is cut shorter
 constexpr std::uint64_t kThinkingBudgetMin = 1'024;  // that a provider takes
 constexpr std::uint64_t kPicoPerNano = 1'000;
 constexpr std::uint64_t kBookEveryNs = 60'000'000'000;
@@ -86,13 +86,12 @@ void bound_answer(ModelRequest& request, std::uint64_t output) {
 }  // namespace
 
 struct Account::Bill {
-  std::uint64_t prompt = 0;         // tokens, at most
-  std::uint64_t output = 0;         // tokens that are wished for
+  std::uint64_t prompt = 0;  // tokens, at most
+  std::uint64_t output = 0;  // tokens that are wished for
   std::uint64_t input_rate = 0, output_rate = 0;
 
   Amount with(std::uint64_t answer) const {
-    return {saturating_add(prompt, answer),
-            saturating_add(cost_of(prompt, input_rate), cost_of(answer, output_rate))};
+    return {saturating_add(prompt, answer), saturating_add(cost_of(prompt, input_rate), cost_of(answer, output_rate))};
   }
   std::uint64_t least() const { return std::min(output, kShortAnswer); }
   // The longest answer that an amount covers.
@@ -115,13 +114,11 @@ Usage Account::spent() const {
 std::uint64_t Account::prompt_of(const ModelRequest& request) const {
   std::uint64_t tokens = request.prompt_tokens;
   if (tokens == 0) {
-    tokens = saturating_add(parts_.estimator.count_text(request.system),
-                            parts_.estimator.count_text(request.closing_text));
+    tokens =
+        saturating_add(parts_.estimator.count_text(request.system), parts_.estimator.count_text(request.closing_text));
     for (const ToolSpec& tool : request.tools)
-      tokens += parts_.estimator.count_text(tool.description) +
-                parts_.estimator.count_text(tool.input_schema_json);
-    for (const agentd_message& row : request.messages)
-      tokens = saturating_add(tokens, parts_.estimator.count_row(row));
+      tokens += parts_.estimator.count_text(tool.description) + parts_.estimator.count_text(tool.input_schema_json);
+    for (const agentd_message& row : request.messages) tokens = saturating_add(tokens, parts_.estimator.count_row(row));
   }
   return tokens;
 }
@@ -279,9 +276,8 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
   const std::optional<Prices> prices = metered ? parts_.models.prices_of(from.provider, from.model) : Prices{};
   const bool day_has_limits = parts_.ledger != nullptr && parts_.ledger->limits().any();
   const bool day_limits_money = day_has_limits && parts_.ledger->limits().nano_usd != 0;
-  const bool limits_money =
-      limits_.run.nano_usd != 0 || day_limits_money ||
-      (limits_conversation() && parts_.conversations->limits().nano_usd != 0);
+  const bool limits_money = limits_.run.nano_usd != 0 || day_limits_money ||
+                            (limits_conversation() && parts_.conversations->limits().nano_usd != 0);
   if (limits_money && !prices)
     return limit_error("no price is known for " + one_line(from.provider + "/" + from.model, 120) +
                        ", so a budget of money cannot hold: give its prices in models.yaml, or take "
@@ -295,8 +291,8 @@ ModelResult Account::complete(const ModelRequest& request, ModelSink& sink, cons
     bill.prompt = saturating_add(prompt, prompt / kPromptMargin);
     // A prompt beyond the window is refused, and costs nothing.
     if (const std::uint64_t documents = most_of_documents(request); documents != 0)
-      bill.prompt = std::max(bill.prompt, std::min(saturating_add(bill.prompt, documents),
-                                                   parts_.models.find(from.model).window));
+      bill.prompt = std::max(bill.prompt,
+                             std::min(saturating_add(bill.prompt, documents), parts_.models.find(from.model).window));
     bill.output = request.max_output_tokens + request.thinking.room;
     if (prices) {
       const Rates& rates = prices->rates_of(bill.prompt);

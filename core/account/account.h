@@ -42,7 +42,7 @@ struct AccountParts {
   const Clock& clock;
   Log& log;
   Sleeper& sleeper;
-  Ledger* ledger = nullptr;  // of days; null: what is spent is booked nowhere, and no day has a limit
+  Ledger* ledger = nullptr;         // of days; null: what is spent is booked nowhere, and no day has a limit
   Ledger* conversations = nullptr;  // null: no conversation has a limit
 };
 
@@ -83,7 +83,7 @@ class Account final : public ModelProvider {
     std::uint64_t output = 0;  // tokens that the answer may have
     Amount run{}, conversation{}, day{};
     bool in_conversation = false;  // something is reserved of it
-    std::string date;          // of `day`; empty = nothing was
+    std::string date;              // of `day`; empty = nothing was
   };
   Result<Grant> reserve(const Bill& bill, ModelSink& sink, const CancelToken& cancel);
   bool limits_conversation() const { return parts_.conversations != nullptr && parts_.conversations->limits().any(); }
@@ -103,10 +103,10 @@ class Account final : public ModelProvider {
   const AccountLimits limits_;
   RetryBudget retries_;
   mutable std::mutex mutex_;
-  Usage spent_{};              // guarded by mutex_
-  Amount reserved_{};          // guarded by mutex_
+  Usage spent_{};                                          // guarded by mutex_
+  Amount reserved_{};                                      // guarded by mutex_
   std::map<std::string, std::vector<Spending>> unbooked_;  // by date; guarded by mutex_
-  std::uint64_t booked_ns_ = 0;  // when the ledger was written last; guarded by mutex_
+  std::uint64_t booked_ns_ = 0;                            // when the ledger was written last; guarded by mutex_
 };
 
 }  // namespace agentd

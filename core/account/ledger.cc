@@ -39,8 +39,7 @@ std::string write_row(const LedgerRow& row) {
 // Every figure is a whole number that is not negative.
 bool has_good_figures(JsonView object) {
   for (std::size_t i = 0; i < object.size(); ++i)
-    if (!object.at(i).is_string() && !object.at(i).is_array() &&
-        (object.at(i).uint_or(0) != object.at(i).uint_or(1)))
+    if (!object.at(i).is_string() && !object.at(i).is_array() && (object.at(i).uint_or(0) != object.at(i).uint_or(1)))
       return false;
   return true;
 }
@@ -92,10 +91,10 @@ void bring_up(LedgerRow& row, Amount known) {
 
 }  // namespace
 
-const LedgerKind kDays{"agentd spending", "today's", " since midnight (UTC)", ", or go on tomorrow",
-                       "budget.day_usd", "budget.day_tokens"};
-const LedgerKind kConversations{"agentd spending of conversations", "the conversation's", "", "",
-                                "budget.conversation_usd", "budget.conversation_tokens"};
+const LedgerKind kDays{"agentd spending",     "today's",        " since midnight (UTC)",
+                       ", or go on tomorrow", "budget.day_usd", "budget.day_tokens"};
+const LedgerKind kConversations{"agentd spending of conversations", "the conversation's",        "", "",
+                                "budget.conversation_usd",          "budget.conversation_tokens"};
 
 std::string date_of(std::int64_t wall_ms) {
   using namespace std::chrono;

@@ -72,8 +72,7 @@ extern const LedgerKind kDays, kConversations;
 class Ledger {
  public:
   // The store outlives this. `limits`: of each row.
-  Ledger(Store& store, Limits limits, const LedgerKind& kind = kDays)
-      : store_(store), limits_(limits), kind_(kind) {}
+  Ledger(Store& store, Limits limits, const LedgerKind& kind = kDays) : store_(store), limits_(limits), kind_(kind) {}
 
   const Limits& limits() const { return limits_; }
 

@@ -29,8 +29,8 @@
 #include "core/base/clock.h"
 #include "core/base/ids.h"
 #include "core/base/log.h"
-#include "core/base/sleeper.h"
 #include "core/base/result.h"
+#include "core/base/sleeper.h"
 #include "core/compaction/compaction.h"
 #include "core/hooks/dispatcher.h"
 #include "core/hooks/services.h"
@@ -64,30 +64,30 @@ struct AgentOptions {
   std::function<std::string(std::string_view name)> real_model{};
   std::shared_ptr<const AgentOptions> of_subagents{};  // null = these
   std::vector<std::string> fallbacks{};  // models that are asked, in order, when the one before cannot answer now
-  std::string system_prompt;     // the base; instructions are appended
-  std::string instructions;      // AGENTS.md and the like, outside summarised history
+  std::string system_prompt;             // the base; instructions are appended
+  std::string instructions;              // AGENTS.md and the like, outside summarised history
   // Those for a file or directory that a tool was called with, by its absolute path, from the outermost down; empty =
   // there are none. Asked on the session's thread after the call. Each file's are given to the model once in a view.
   std::function<std::vector<PathRules>(const std::string& path)> rules_near{};
   std::string cwd, project_id;
   // Roots of the workspace, absolute. Relative paths of tools begin at the first one, or at cwd without any.
   std::vector<std::string> tools_roots;
-  std::string home;              // of the user, for "~" in paths of tools; empty = it is a name
+  std::string home;  // of the user, for "~" in paths of tools; empty = it is a name
   BudgetPolicy budget;
   std::optional<std::uint64_t> window_override;  // tokens; for models that the table does not know
   std::uint64_t max_output_tokens = 16'384;
   ThinkingWish thinking{};
-  std::uint32_t max_turns = 0;   // of each agent of a run; 0 = no limit
-  Limits run_limits{};           // for a run and all who work for it
+  std::uint32_t max_turns = 0;  // of each agent of a run; 0 = no limit
+  Limits run_limits{};          // for a run and all who work for it
   // Tokens that one plugin may spend by its model calls, in one call of it and in one run; 0 = no limit.
   std::uint64_t hook_call_tokens = 1'000'000, hook_run_tokens = 5'000'000;
   std::uint32_t retries_per_run = RetryBudget::kUsual;
-  std::string summary_model;     // empty = the model table's cheap one
+  std::string summary_model;            // empty = the model table's cheap one
   std::uint64_t summary_tokens = 4096;  // a summary may have; below 2^32
   std::uint32_t compaction_strategy = AGENTD_STRATEGY_DEFAULT;
   bool auto_compact = true;
   bool offer_tools = true;
-  bool subagents = false;        // offers the tool `task`
+  bool subagents = false;  // offers the tool `task`
   std::string recipe;
   std::set<std::string> final_hooks{};  // whose veto of a compaction counts however full the window is
   Milliseconds hook_deadline{30'000};
@@ -105,18 +105,18 @@ struct AgentParts {
   PermissionRules permissions;
   Approver* approver = nullptr;  // null: what must be asked is denied
   PromptSource& prompts;
-  SlotSource& slots;             // the table of tokens that plugins share
+  SlotSource& slots;  // the table of tokens that plugins share
   const Clock& clock;
   IdSource& ids;
   EventSink& events;
   Log& log;
-  bool trace_hooks = true;       // kHookAnswer events, and a receipt for every hook that is asked
+  bool trace_hooks = true;  // kHookAnswer events, and a receipt for every hook that is asked
   // "native", "claude", ...: what kind the hook with that name is, for receipts. Empty = a guess.
   std::function<std::string(std::string_view hook)> hook_kind{};
   // Called on the session's thread when a run and each of its turns begin, before the hooks of that turn are
   // chosen: it may publish others. Empty = they stay what they are.
   std::function<void()> refresh{};
-  Ledger* ledger = nullptr;      // of the days; null: what is spent is booked nowhere
+  Ledger* ledger = nullptr;         // of the days; null: what is spent is booked nowhere
   Ledger* conversations = nullptr;  // with the limits of each; null: they have none
   Sleeper* sleeper = nullptr;       // null: one of the clock
 };
@@ -141,7 +141,7 @@ struct RunRequest {
   std::string compaction_instructions{};  // of the user, for before_compaction
   // The user's own words behind a recipe's text, a message of their own; empty = none.
   std::string words{};
-  bool subagents = true;  // false: the recipe leaves out the tool `task`
+  bool subagents = true;       // false: the recipe leaves out the tool `task`
   std::vector<Block> media{};  // images and documents of the user's message
   // A JSON Schema that the last answer is held to; empty = none. An answer that does not fit is asked for again,
   // twice; RunReport::final_text is the JSON value then.
@@ -153,7 +153,7 @@ struct CompactionReport {
   std::uint64_t messages_before = 0, messages_after = 0;
   std::uint64_t pre_tokens = 0, post_tokens = 0;
   std::string summary, boundary_id, text;  // text: the reason of a veto or a failure, or what was planned
-  std::string method{};  // of the boundary: summary, chunked, hook, replace, prune, truncate
+  std::string method{};                    // of the boundary: summary, chunked, hook, replace, prune, truncate
   // True when the view is another one now.
   bool changed() const { return outcome == AGENTD_RESULT_APPLIED || outcome == AGENTD_RESULT_DEGRADED; }
 };
@@ -162,8 +162,8 @@ struct RunReport {
   std::string final_text;
   RunOutcome outcome = RunOutcome::kStop;
   std::uint32_t turns = 0;
-  Usage usage;          // of this run, with its subagents, summaries and hooks' threads
-  Gauge gauge;          // after it
+  Usage usage;                                   // of this run, with its subagents, summaries and hooks' threads
+  Gauge gauge;                                   // after it
   std::optional<CompactionReport> compaction{};  // of a RunRequest::compaction_run
 };
 

@@ -53,15 +53,13 @@ Result<void, RunError> Compaction::begin() {
 }
 
 void Compaction::plan() {
-  plan_ = plan_compaction(session_.conversation_->rows(), session_.conversation_->state().ranges(),
-                          request_, session_.gauge(), session_.options_.budget);
+  plan_ = plan_compaction(session_.conversation_->rows(), session_.conversation_->state().ranges(), request_,
+                          session_.gauge(), session_.options_.budget);
   instructions_ = join(request_.instructions, "\n");
   model_ = session_.services_.summary_model(request_.model, session_.options_);
 }
 
-CompactionTarget Compaction::target() const {
-  return target_of(request_, session_.gauge(), session_.options_.budget);
-}
+CompactionTarget Compaction::target() const { return target_of(request_, session_.gauge(), session_.options_.budget); }
 
 // What stays leaves too little to be won: a summary would be asked for at every turn. Past the force line
 // little is worth having.
@@ -90,9 +88,7 @@ std::string Compaction::fillers() const {
   items.emplace_back(gauge.scaled(floor - std::min(floor, tools)), "the system prompt");
   if (const std::uint64_t hidden = session_.conversation_->hidden_tokens(); hidden != 0)
     items.emplace_back(hidden, "what the provider counts beyond that");
-  if (tools != 0)
-    items.emplace_back(gauge.scaled(tools),
-                       std::to_string(session_.tool_specs().size()) + " tools");
+  if (tools != 0) items.emplace_back(gauge.scaled(tools), std::to_string(session_.tool_specs().size()) + " tools");
   for (const agentd_message& row : session_.conversation_->rows())
     items.emplace_back(gauge.scaled(row.tokens), name_of_row(row));
   const std::size_t named = std::min(kFillersNamed, items.size());
@@ -118,9 +114,8 @@ CompactionReport Compaction::plan_only() {
   report.post_tokens = plan_.expected_tokens;
   report.text = "would summarise " + std::to_string(plan_.split) + " of " + std::to_string(rows.size()) +
                 " messages (" + with_commas(plan_.summarized_tokens) + " tokens, strategy " +
-                std::string(strategy_name(plan_.strategy)) + ") and keep " +
-                std::to_string(rows.size() - plan_.split) + " (" + with_commas(plan_.kept_tokens) +
-                " tokens)";
+                std::string(strategy_name(plan_.strategy)) + ") and keep " + std::to_string(rows.size() - plan_.split) +
+                " (" + with_commas(plan_.kept_tokens) + " tokens)";
   return report;
 }
 
@@ -179,19 +174,16 @@ bool Compaction::vetoed() {
     return true;
   }
   if (outcome->blocked)
-    session_.warn("the window is nearly full: the veto of " + outcome->blocked_by.hook +
-                  " no longer counts (hooks." + outcome->blocked_by.hook +
-                  ".authority: final would make it)");
+    session_.warn("the window is nearly full: the veto of " + outcome->blocked_by.hook + " no longer counts (hooks." +
+                  outcome->blocked_by.hook + ".authority: final would make it)");
   take_settings(*outcome);
   return false;
 }
 
 void Compaction::take_settings(const Outcome& outcome) {
   for (const Outcome::Attributed& set : outcome.sets) {
-    if (set.action.target == AGENTD_KEY_CUSTOM_INSTRUCTIONS)
-      request_.instructions.push_back(set.action.text);
-    if (set.action.target == AGENTD_KEY_STRATEGY)
-      request_.strategy = static_cast<std::uint32_t>(set.action.number);
+    if (set.action.target == AGENTD_KEY_CUSTOM_INSTRUCTIONS) request_.instructions.push_back(set.action.text);
+    if (set.action.target == AGENTD_KEY_STRATEGY) request_.strategy = static_cast<std::uint32_t>(set.action.number);
     if (set.action.target == AGENTD_KEY_KEEP_TOKENS) request_.keep_tokens = set.action.number;
     if (set.action.target == AGENTD_KEY_MODEL) request_.model = set.action.text;
   }
@@ -220,16 +212,14 @@ Result<CompactionReport, RunError> Compaction::attempt() {
   if (floor)
     return finish(AGENTD_RESULT_FAILED,
                   "a compaction would win too little: what it cannot remove fills " +
-                      with_commas(gauge.floor + gauge.scaled(plan_.kept_tokens)) + " of " +
-                      with_commas(gauge.limit) + " tokens (" + fillers() + ")",
+                      with_commas(gauge.floor + gauge.scaled(plan_.kept_tokens)) + " of " + with_commas(gauge.limit) +
+                      " tokens (" + fillers() + ")",
                   CompactionAttemptRecord::kFloor);
-  if (plan_.nothing_to_do() && !must_shrink)
-    return finish(AGENTD_RESULT_NOOP, nothing_text());
+  if (plan_.nothing_to_do() && !must_shrink) return finish(AGENTD_RESULT_NOOP, nothing_text());
   if (auto usable = check_prompt(); !usable) {
     finish(AGENTD_RESULT_FAILED, usable.error().message);
-    return RunError{
-        RunError::Kind::kFailure,
-        "the conversation was not compacted, it is as it was: " + usable.error().message};
+    return RunError{RunError::Kind::kFailure,
+                    "the conversation was not compacted, it is as it was: " + usable.error().message};
   }
   auto over = prepare();
   if (!over) return over.error();
@@ -245,9 +235,7 @@ Result<std::optional<CompactionReport>, RunError> Compaction::prepare() {
     finish(AGENTD_RESULT_FAILED, "it was interrupted");
     return interrupted();
   }
-  if (vetoed)
-    return Over(
-        finish(AGENTD_RESULT_VETOED, author_ + (reason_.empty() ? std::string() : ": " + reason_)));
+  if (vetoed) return Over(finish(AGENTD_RESULT_VETOED, author_ + (reason_.empty() ? std::string() : ": " + reason_)));
   // Hooks may have changed model, strategy and instructions.
   plan();
   payload_ = payload_of(plan_);
@@ -263,8 +251,7 @@ Result<std::optional<CompactionReport>, RunError> Compaction::prepare() {
 
 Result<CompactionReport, RunError> Compaction::carry_out() {
   const bool must = request_.must_succeed();
-  if (!is_blank(hook_summary_) && !plan_.nothing_to_do())
-    return apply_summary(hook_summary_, AGENTD_METHOD_HOOK);
+  if (!is_blank(hook_summary_) && !plan_.nothing_to_do()) return apply_summary(hook_summary_, AGENTD_METHOD_HOOK);
   if (must)
     if (auto pruned = prune()) return commit(std::move(*pruned));
   // What is to be summarised is next to nothing: the messages that fill the window are those that stay.
@@ -300,8 +287,7 @@ bool Compaction::can_wait() const {
 }
 
 // A summary that is longer than what it stands for helps nobody who must have room.
-Result<CompactionReport, RunError> Compaction::apply_summary(const std::string& text,
-                                                             std::uint32_t method) {
+Result<CompactionReport, RunError> Compaction::apply_summary(const std::string& text, std::uint32_t method) {
   const bool must = request_.must_succeed();
   const bool cut = cut_ && method != AGENTD_METHOD_HOOK;
   if (cut && !must) return finish(AGENTD_RESULT_FAILED, cut_summary_text(target().summary_max));
@@ -324,8 +310,7 @@ Result<CompactionReport, RunError> Compaction::cut_or_fail(const std::string& wh
   auto draft = cut(why);
   if (draft) return commit(std::move(*draft));
   return finish(AGENTD_RESULT_FAILED,
-                "no summary could be made (" + why + "), and there is nothing to leave out (" +
-                    fillers() + ")",
+                "no summary could be made (" + why + "), and there is nothing to leave out (" + fillers() + ")",
                 CompactionAttemptRecord::kStuck);
 }
 
@@ -354,12 +339,10 @@ Result<std::string> Compaction::summarise() {
   return ask_summary(model_, prompt, plan_.split);
 }
 
-Result<std::string> Compaction::ask_summary(const std::string& model, const std::string& prompt,
-                                            std::uint32_t rows) {
-  AGENTD_TRY(
-      const SummarySource source,
-      load_summary_source(parts_.store, session_.id_, session_.conversation_->rows(),
-                          session_.conversation_->origins(), rows, session_.services_.row_count()));
+Result<std::string> Compaction::ask_summary(const std::string& model, const std::string& prompt, std::uint32_t rows) {
+  AGENTD_TRY(const SummarySource source,
+             load_summary_source(parts_.store, session_.id_, session_.conversation_->rows(),
+                                 session_.conversation_->origins(), rows, session_.services_.row_count()));
   SummaryRequest ask;
   ask.conversation_id = session_.conversation_id();
   ask.model = model;
@@ -409,9 +392,8 @@ bool Compaction::squeeze(Draft& draft, std::uint64_t tokens) const {
   const Gauge gauge = session_.gauge();
   const std::uint64_t wanted = target().tokens;
   if (tokens <= wanted) return false;
-  PrunePlan squeezed =
-      plan_squeeze(session_.conversation_->rows(), draft.kept, draft.boundary.prunes,
-                   gauge.unscaled(tokens - wanted), parts_.estimator);
+  PrunePlan squeezed = plan_squeeze(session_.conversation_->rows(), draft.kept, draft.boundary.prunes,
+                                    gauge.unscaled(tokens - wanted), parts_.estimator);
   if (squeezed.freed == 0) return false;
   draft.boundary.prunes = std::move(squeezed.prunes);
   draft.kept_tokens -= std::min(draft.kept_tokens, squeezed.freed);
@@ -419,8 +401,7 @@ bool Compaction::squeeze(Draft& draft, std::uint64_t tokens) const {
   return true;
 }
 
-Compaction::Draft Compaction::summary_draft(const std::string& text, std::uint32_t method,
-                                            bool may_squeeze) {
+Compaction::Draft Compaction::summary_draft(const std::string& text, std::uint32_t method, bool may_squeeze) {
   Draft draft = draft_of(method);
   if (method != AGENTD_METHOD_HOOK) draft.boundary.model = model_;
   draft.kept = plan_.kept;
@@ -432,8 +413,9 @@ Compaction::Draft Compaction::summary_draft(const std::string& text, std::uint32
       gauge.floor + gauge.scaled(plan_.kept_tokens + parts_.estimator.count_text(draft.summary));
   // What is kept is more than fits by itself, and the next request must fit.
   if (may_squeeze && tokens > target().limit && squeeze(draft, tokens))
-    draft.degraded = "what stays does not fit the window beside the summary: its longest texts are "
-                     "shortened in the view, the log keeps them whole";
+    draft.degraded =
+        "what stays does not fit the window beside the summary: its longest texts are "
+        "shortened in the view, the log keeps them whole";
   return draft;
 }
 
@@ -444,8 +426,8 @@ std::uint64_t Compaction::tokens_of(const Draft& draft) const {
 
 // No summary could be had, and the next request must fit: what is cut is marked, and the log keeps it.
 std::optional<Compaction::Draft> Compaction::cut(const std::string& why) {
-  const Truncation cut = plan_truncation(session_.conversation_->rows(),
-                                         session_.conversation_->state().ranges(), plan_);
+  const Truncation cut =
+      plan_truncation(session_.conversation_->rows(), session_.conversation_->state().ranges(), plan_);
   Draft draft = draft_of(AGENTD_METHOD_TRUNCATE);
   author_ = kCutAuthor;
   draft.boundary.author.clear();
@@ -454,8 +436,8 @@ std::optional<Compaction::Draft> Compaction::cut(const std::string& why) {
   draft.kept_tokens = cut.kept_tokens;
   draft.summary = cut.marker;
   draft.told = cut.marker;
-  draft.degraded = "no summary could be made (" + why +
-                   "): older messages are left out of the view, the log keeps them";
+  draft.degraded =
+      "no summary could be made (" + why + "): older messages are left out of the view, the log keeps them";
   const std::uint64_t tokens = tokens_of(draft);
   if (tokens > target().limit) squeeze(draft, tokens);
   if (tokens_of(draft) >= pre_tokens_) return std::nullopt;
@@ -483,8 +465,9 @@ Result<std::optional<CompactionReport>, RunError> Compaction::open_run() {
   if (!over || *over) return over;
   // The run sends the whole view, and its answer takes the place of all of it.
   if (request_.strategy != AGENTD_STRATEGY_FULL || request_.keep_tokens != 0)
-    session_.warn("a recipe that writes the summary replaces the whole history: what hooks set of "
-                  "strategy and keep_tokens does not count");
+    session_.warn(
+        "a recipe that writes the summary replaces the whole history: what hooks set of "
+        "strategy and keep_tokens does not count");
   request_.strategy = AGENTD_STRATEGY_FULL;
   request_.keep_tokens = 0;
   plan();
@@ -501,8 +484,7 @@ Result<std::string> Compaction::summarise_instead(std::string_view prompt) {
   return summary;
 }
 
-Result<CompactionReport, RunError> Compaction::close_run(std::string_view summary,
-                                                         std::string_view author) {
+Result<CompactionReport, RunError> Compaction::close_run(std::string_view summary, std::string_view author) {
   if (auto done = session_.commit_behind(); !done) {
     finish(AGENTD_RESULT_FAILED, done.error().message);
     return done.error();

@@ -63,15 +63,15 @@ class Compaction {
  private:
   // What is to be committed; written anew when the log has grown meanwhile.
   struct Draft {
-    BoundaryRecord boundary;                  // all but what write() fills in
+    BoundaryRecord boundary;  // all but what write() fills in
     std::vector<SeqRange> kept;
-    std::vector<Record> literals;             // of a replacement
-    std::vector<Replacement::Piece> pieces;   // instead of `kept`, when there are literals between
-    std::vector<SeqRange> appended;           // what others said meanwhile
-    std::string summary;                      // as the model reads it; empty = none
-    std::string told;                         // what hooks and reports get
-    std::string degraded;                     // what was cut, for people; empty = nothing
-    std::uint64_t kept_tokens = 0;            // as rows count
+    std::vector<Record> literals;            // of a replacement
+    std::vector<Replacement::Piece> pieces;  // instead of `kept`, when there are literals between
+    std::vector<SeqRange> appended;          // what others said meanwhile
+    std::string summary;                     // as the model reads it; empty = none
+    std::string told;                        // what hooks and reports get
+    std::string degraded;                    // what was cut, for people; empty = nothing
+    std::uint64_t kept_tokens = 0;           // as rows count
   };
 
   Result<void, RunError> begin();
@@ -93,8 +93,7 @@ class Compaction {
   std::optional<Draft> prune() const;
   Result<void> check_prompt();
   Result<std::string> summarise();
-  Result<std::string> ask_summary(const std::string& model, const std::string& prompt,
-                                  std::uint32_t rows);
+  Result<std::string> ask_summary(const std::string& model, const std::string& prompt, std::uint32_t rows);
   std::uint64_t tokens_of(const Draft& draft) const;
   Draft summary_draft(const std::string& text, std::uint32_t method, bool may_squeeze);
   std::optional<Draft> cut(const std::string& why);
@@ -103,8 +102,7 @@ class Compaction {
   bool squeeze(Draft& draft, std::uint64_t tokens) const;
 
   // Commits the boundary of a replacement. The Error of the inner Result says why it was refused.
-  Result<Result<CompactionReport>, RunError> put_in_place(const Outcome::Attributed& asked,
-                                                          std::uint64_t seen);
+  Result<Result<CompactionReport>, RunError> put_in_place(const Outcome::Attributed& asked, std::uint64_t seen);
   Draft draft_of(std::uint32_t method) const;
   void write(Draft& draft);
   Result<CompactionReport, RunError> commit(Draft draft);
@@ -129,7 +127,7 @@ class Compaction {
   Usage spent_;
   std::uint32_t method_ = AGENTD_METHOD_SUMMARY;
   std::string hook_summary_, author_, reason_, instructions_;
-  std::string model_;  // that is to write the summary
+  std::string model_;                             // that is to write the summary
   std::vector<Outcome::Attributed> replacement_;  // at most one, of before_compaction
   Usage before_;
   agentd_gauge gauge_{};

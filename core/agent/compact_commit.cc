@@ -34,22 +34,18 @@ std::string boundary_json(const BoundaryRecord& boundary, std::uint64_t seq, con
   out.member("phase", boundary.phase).member("strategy", boundary.strategy);
   out.member("result", boundary.result).member("seq", seq);
   out.key("preserved_messages").begin_object();
-  out.member("anchor_uuid",
-             boundary.summary_seq != 0 ? conversation.uuid(boundary.summary_seq) : uuid_of(boundary.id));
+  out.member("anchor_uuid", boundary.summary_seq != 0 ? conversation.uuid(boundary.summary_seq) : uuid_of(boundary.id));
   out.key("uuids").begin_array();
   for (std::uint32_t i = 0; i < rows.size(); ++i)
     if (rows[i].seq != boundary.summary_seq) out.string(conversation.uuid(rows[i].seq));
   out.end_array().key("ranges").begin_array();
-  for (const SeqRange& range : boundary.kept)
-    out.begin_array().number(range.first).number(range.last).end_array();
+  for (const SeqRange& range : boundary.kept) out.begin_array().number(range.first).number(range.last).end_array();
   out.end_array().end_object().end_object();
   out.member("uuid", uuid_of(boundary.id)).member("session_id", boundary.session_id).end_object();
   return std::string(out.text());
 }
 
-bool changes_the_view(RecordType type) {
-  return type == RecordType::kBoundary || type == RecordType::kRevert;
-}
+bool changes_the_view(RecordType type) { return type == RecordType::kBoundary || type == RecordType::kRevert; }
 
 }  // namespace
 
@@ -89,9 +85,8 @@ void Compaction::write(Draft& draft) {
   }
   boundary.kept.insert(boundary.kept.end(), draft.appended.begin(), draft.appended.end());
   std::erase_if(boundary.prunes, [&](const Prune& prune) {
-    return std::none_of(boundary.kept.begin(), boundary.kept.end(), [&](const SeqRange& range) {
-      return prune.seq >= range.first && prune.seq <= range.last;
-    });
+    return std::none_of(boundary.kept.begin(), boundary.kept.end(),
+                        [&](const SeqRange& range) { return prune.seq >= range.first && prune.seq <= range.last; });
   });
   boundary.summary_seq = 0;
   if (!draft.summary.empty()) {
@@ -106,8 +101,7 @@ void Compaction::write(Draft& draft) {
   boundary.hidden = session_.conversation_->hidden_tokens();
   boundary.useless_before = session_.conversation_->compaction_history().useless;
   boundary.useless = boundary.is_useless(boundary.post_tokens) ? boundary.useless_before + 1 : 0;
-  boundary.duration_ms =
-      static_cast<std::int64_t>((parts_.clock.monotonic_ns() - started_ns_) / 1'000'000);
+  boundary.duration_ms = static_cast<std::int64_t>((parts_.clock.monotonic_ns() - started_ns_) / 1'000'000);
   session_.add(write_boundary(boundary));
 }
 
@@ -119,8 +113,7 @@ bool Compaction::absorb(Draft& draft, const std::vector<StoredRecord>& fresh) co
     if (!carries_message(record.record.type) || record.record.type == RecordType::kSummary) continue;
     draft.appended.push_back({record.seq, record.seq});
     const std::uint32_t row = session_.conversation_->rows().index_of(record.seq);
-    if (row < session_.conversation_->rows().size())
-      draft.kept_tokens += session_.conversation_->rows()[row].tokens;
+    if (row < session_.conversation_->rows().size()) draft.kept_tokens += session_.conversation_->rows()[row].tokens;
   }
   return true;
 }
@@ -181,15 +174,13 @@ CompactionReport Compaction::applied(const Draft& draft, std::uint64_t seq) {
 
 void Compaction::tell_paused() {
   session_.told_paused_ = true;
-  session_.warn(
-      std::to_string(session_.conversation_->compaction_history().useless) +
-      " compactions in a row have freed less than a tenth: automatic compaction pauses until the "
-      "window is nearly full. It is filled by " +
-      fillers() + " tokens");
+  session_.warn(std::to_string(session_.conversation_->compaction_history().useless) +
+                " compactions in a row have freed less than a tenth: automatic compaction pauses until the "
+                "window is nearly full. It is filled by " +
+                fillers() + " tokens");
 }
 
-void Compaction::after(const BoundaryRecord& boundary, const CompactionReport& report,
-                       std::string_view summary) {
+void Compaction::after(const BoundaryRecord& boundary, const CompactionReport& report, std::string_view summary) {
   if (session_.wants(AGENTD_EVENT_AFTER_COMPACTION)) {
     const agentd_usage before = to_abi(before_);
     const agentd_usage spent = to_abi(spent_);
@@ -208,15 +199,13 @@ void Compaction::after(const BoundaryRecord& boundary, const CompactionReport& r
     payload.usage_spent = &spent;
     payload.boundary_id = to_abi(boundary.id);
     payload.summary = to_abi(summary);
-    if (const auto outcome = session_.fire(AGENTD_EVENT_AFTER_COMPACTION, &payload))
-      session_.add_contexts(*outcome);
+    if (const auto outcome = session_.fire(AGENTD_EVENT_AFTER_COMPACTION, &payload)) session_.add_contexts(*outcome);
   }
   if (!session_.wants(AGENTD_EVENT_SESSION_START)) return;
   agentd_session_start start{};
   start.size = sizeof start;
   start.source = AGENTD_SOURCE_COMPACT;
-  if (const auto outcome = session_.fire(AGENTD_EVENT_SESSION_START, &start))
-    session_.take_session_start(*outcome);
+  if (const auto outcome = session_.fire(AGENTD_EVENT_SESSION_START, &start)) session_.take_session_start(*outcome);
 }
 
 CompactionReport Compaction::finish(std::uint32_t outcome, std::string text, std::string_view refused_by) {
@@ -237,16 +226,14 @@ CompactionReport Compaction::finish(std::uint32_t outcome, std::string text, std
     attempt.error = one_line(report.text, 500);
     attempt.tokens = pre_tokens_;
     session_.add(write_compaction_attempt(attempt));
-    if (auto done = session_.commit_behind(); !done)
-      parts_.log.write(LogLevel::kError, "agent", done.error().message);
+    if (auto done = session_.commit_behind(); !done) parts_.log.write(LogLevel::kError, "agent", done.error().message);
   }
   RunEvent told{RunEvent::Type::kCompactionOutcome};
   told.detail = result_name(outcome);
   told.text = report.text;
   session_.tell(told);
   if (outcome == AGENTD_RESULT_FAILED)
-    session_.fire_error("compaction_failed", report.text, "compaction",
-                        refused_by == CompactionAttemptRecord::kPutOff);
+    session_.fire_error("compaction_failed", report.text, "compaction", refused_by == CompactionAttemptRecord::kPutOff);
   return report;
 }
 
@@ -292,8 +279,8 @@ Result<Result<CompactionReport>, RunError> Compaction::put_in_place(const Outcom
     draft.summary = render_summary(text);
     draft.told = text;
   } else {
-    auto planned = plan_replacement(session_.conversation_->rows(),
-                                    session_.conversation_->state().ranges(), asked.action, author_);
+    auto planned = plan_replacement(session_.conversation_->rows(), session_.conversation_->state().ranges(),
+                                    asked.action, author_);
     if (!planned) return refuse(planned.error().message);
     std::uint64_t literals = 0;
     for (const ReplacePart& part : asked.action.parts) {
@@ -303,8 +290,7 @@ Result<Result<CompactionReport>, RunError> Compaction::put_in_place(const Outcom
     }
     const Gauge gauge = session_.gauge();
     // A replacement that frees nothing would be asked for again at the next stop.
-    if (gauge.floor + gauge.scaled(literals) >= pre_tokens_ &&
-        planned->pieces.size() == planned->literals.size())
+    if (gauge.floor + gauge.scaled(literals) >= pre_tokens_ && planned->pieces.size() == planned->literals.size())
       return refuse("it is not smaller than what it replaces");
     for (const Replacement::Piece& piece : planned->pieces) {
       if (piece.literal) continue;

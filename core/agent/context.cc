@@ -50,8 +50,7 @@ std::vector<ToolSpec> SessionImpl::tools_beside(std::span<const agentd_message> 
   // A recipe for summaries offers none.
   auto last = load_last_tools(parts_.store, id_);
   if (last) return std::move(*last);
-  parts_.log.write(LogLevel::kWarning, "agent",
-                   "the tools of the history could not be read: " + last.error().message);
+  parts_.log.write(LogLevel::kWarning, "agent", "the tools of the history could not be read: " + last.error().message);
   return {};
 }
 
@@ -59,13 +58,10 @@ std::vector<ToolSpec> SessionImpl::tools_beside(std::span<const agentd_message> 
 // brings stays what it is.
 void SessionImpl::refresh_tools() {
   std::vector<Tool> tools = parts_.tools.tools();
-  const auto is_named = [](const std::string& name) {
-    return [&name](const Tool& tool) { return tool.name == name; };
-  };
+  const auto is_named = [](const std::string& name) { return [&name](const Tool& tool) { return tool.name == name; }; };
   if (options_.subagents && offers_subagents_ && agent_.depth < kSubagentDepthMax) {
     Tool task = subagent_tool();
-    if (std::none_of(tools.begin(), tools.end(), is_named(task.name)))
-      tools.push_back(std::move(task));
+    if (std::none_of(tools.begin(), tools.end(), is_named(task.name))) tools.push_back(std::move(task));
   }
   if (!same_to_model(tools, tools_)) floor_.reset();
   tools_ = std::move(tools);
@@ -76,20 +72,16 @@ std::uint64_t SessionImpl::floor_tokens() const {
   return *floor_;
 }
 
-std::uint64_t SessionImpl::count_frame(const std::string& system,
-                                       std::span<const ToolSpec> tools) const {
+std::uint64_t SessionImpl::count_frame(const std::string& system, std::span<const ToolSpec> tools) const {
   std::string text = system;
-  for (const ToolSpec& tool : tools)
-    text.append(tool.name).append(tool.description).append(tool.input_schema_json);
+  for (const ToolSpec& tool : tools) text.append(tool.name).append(tool.description).append(tool.input_schema_json);
   return parts_.estimator.count_text(text);
 }
 
 // Learns from the tokens added since the last report, which say more about the next ones than the whole
 // does; additions too small to measure wait until they have added up.
-void SessionImpl::learn_tokens(const std::string& model, std::uint64_t estimated,
-                               std::uint64_t reported) {
-  const bool grows = measured_.model == model && estimated >= measured_.estimated &&
-                     reported >= measured_.reported;
+void SessionImpl::learn_tokens(const std::string& model, std::uint64_t estimated, std::uint64_t reported) {
+  const bool grows = measured_.model == model && estimated >= measured_.estimated && reported >= measured_.reported;
   const std::uint64_t fresh = grows ? estimated - measured_.estimated : estimated;
   if (fresh < Calibration::kEstimatedMin) return;
   const std::uint64_t whole = reported - std::min(reported, conversation_->hidden_tokens());
@@ -108,12 +100,11 @@ void SessionImpl::tell_cut(std::uint64_t reported, std::uint64_t estimated) {
        "the server was started with, or give the server a larger one (Ollama: OLLAMA_CONTEXT_LENGTH)");
 }
 
-UsageRecord SessionImpl::usage_of_turn(const Usage& usage, std::uint64_t seq,
-                                       const std::string& model, std::uint64_t estimated) {
+UsageRecord SessionImpl::usage_of_turn(const Usage& usage, std::uint64_t seq, const std::string& model,
+                                       std::uint64_t estimated) {
   UsageRecord out{usage, seq, "turn"};
   const auto corrected = [&] {
-    return static_cast<std::uint64_t>(
-        static_cast<double>(estimated) * services_.factors().of(model) + 0.5);
+    return static_cast<std::uint64_t>(static_cast<double>(estimated) * services_.factors().of(model) + 0.5);
   };
   const std::uint64_t reported = usage.prompt_tokens();
   const bool cut = is_cut(reported, corrected(), services_.factors().knows(model));
@@ -134,9 +125,9 @@ void SessionImpl::gauge_answer(const ModelResponse& answer, const std::string& m
   fresh_answer_.reset();
   if (run_prompt_) return;
   const Usage usage = answer.usage.value_or(Usage{});
-  const bool believed = can_be_true(usage, estimated, services_.model_info(model).window) &&
-                        !is_cut(usage.prompt_tokens(), services_.corrected(model, estimated),
-                                services_.factors().knows(model));
+  const bool believed =
+      can_be_true(usage, estimated, services_.model_info(model).window) &&
+      !is_cut(usage.prompt_tokens(), services_.corrected(model, estimated), services_.factors().knows(model));
   if (believed) {
     fresh_answer_ = FreshAnswer{usage, 0};
     return;
@@ -157,8 +148,8 @@ Gauge SessionImpl::gauge() const {
   Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
   gauge.scale = services_.factors().of(options_.model);
   gauge.floor = gauge.scaled(usual_floor_tokens()) + conversation_->hidden_tokens();
-  gauge.used = gauge.scaled(fresh) + (reported != 0 ? conversation_->last_report().total()
-                                                    : conversation_->hidden_tokens());
+  gauge.used =
+      gauge.scaled(fresh) + (reported != 0 ? conversation_->last_report().total() : conversation_->hidden_tokens());
   if (fresh_answer_ && fresh_answer_->report) gauge.used = fresh_answer_->report->total();
   gauge.reported = reported != 0 || (fresh_answer_ && fresh_answer_->report);
   gauge.compactions = conversation_->compactions();

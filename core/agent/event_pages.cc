@@ -41,17 +41,18 @@ std::string run_events_reference() {
       "`tool_result` of the call that began it, with `agent`.\n";
   for (const EventShape& shape : event_shapes())
     out += "\n## `" + std::string(shape.name) + "`\n\n" + std::string(shape.about) + "\n\n" + table_of(shape.members);
-  out += "\n## Objects\n\n`usage`: of the answer (`turn_ended`), or of the whole run with its subagents, summaries and "
-         "hooks' threads (`run_ended`).\n\n" +
-         table_of(usage_members()) + "\n`context`:\n\n" + table_of(context_members()) + "\n`agent`:\n\n" +
-         table_of(agent_members()) +
-         "\n## `compaction_result`\n\n"
-         "The last line of `compact --json`, and of a recipe that replaces the conversation by a summary: "
-         "`conversation_id`, `outcome` as in `compaction_outcome`, `dry_run`, `messages_before`, `messages_after`, "
-         "`pre_tokens`, `post_tokens`, and where there is one `boundary_id`, `text` (the reason) and `summary`. It "
-         "is no "
-         "event of a run: it has no `session_id`. `compact --undo --json` ends with an `undo_result` likewise, with "
-         "`boundary_id`, `boundary_seq` and `compactions`.\n";
+  out +=
+      "\n## Objects\n\n`usage`: of the answer (`turn_ended`), or of the whole run with its subagents, summaries and "
+      "hooks' threads (`run_ended`).\n\n" +
+      table_of(usage_members()) + "\n`context`:\n\n" + table_of(context_members()) + "\n`agent`:\n\n" +
+      table_of(agent_members()) +
+      "\n## `compaction_result`\n\n"
+      "The last line of `compact --json`, and of a recipe that replaces the conversation by a summary: "
+      "`conversation_id`, `outcome` as in `compaction_outcome`, `dry_run`, `messages_before`, `messages_after`, "
+      "`pre_tokens`, `post_tokens`, and where there is one `boundary_id`, `text` (the reason) and `summary`. It "
+      "is no "
+      "event of a run: it has no `session_id`. `compact --undo --json` ends with an `undo_result` likewise, with "
+      "`boundary_id`, `boundary_seq` and `compactions`.\n";
   return out;
 }
 

@@ -39,10 +39,8 @@ std::string joined(std::string_view first, std::string_view second) {
 
 // Why the action has no effect at the event; empty = it has one.
 std::string why_illegal(std::uint32_t event, const Action& action) {
-  const std::string at =
-      std::string(" is not legal for ") + std::string(event_name(event)) + "; it was ignored";
-  if (!is_legal(event, action.kind))
-    return "the action " + std::string(action_name(action.kind)) + at;
+  const std::string at = std::string(" is not legal for ") + std::string(event_name(event)) + "; it was ignored";
+  if (!is_legal(event, action.kind)) return "the action " + std::string(action_name(action.kind)) + at;
   if (action.kind == AGENTD_ACT_SET && !is_legal_key(event, action.target))
     return "the key " + std::to_string(action.target) + at;
   return {};
@@ -80,8 +78,7 @@ void Firing::find_problems(const HookTrace& trace) {
     if (std::string why = why_illegal(trace.event, action); !why.empty())
       problems_.push_back({hook, std::move(why), false});
   // What the host refused to take from a hook that is content with itself otherwise.
-  if (trace.status >= 0 && !trace.failure.empty())
-    problems_.push_back({hook, std::string(trace.failure), true});
+  if (trace.status >= 0 && !trace.failure.empty()) problems_.push_back({hook, std::string(trace.failure), true});
   // Observers also note what they did; nobody waits for what they say.
   const Snapshot::Entry* const entry = entry_of(trace);
   const bool observes = entry != nullptr && (entry->flags & AGENTD_HOOK_OBSERVES) != 0;
@@ -105,9 +102,8 @@ void Firing::on_hook(const HookTrace& trace) {
   if (frame_.ledger != nullptr) frame_.ledger->count_call(trace);
   find_problems(trace);
   const bool spoke = !trace.actions.empty() || trace.status < 0;
-  const bool worth_it = is_stream(fired_.event)
-                            ? trace.status < 0
-                            : frame_.all || spoke || !trace.note.empty() || !trace.failure.empty();
+  const bool worth_it =
+      is_stream(fired_.event) ? trace.status < 0 : frame_.all || spoke || !trace.note.empty() || !trace.failure.empty();
   answered_ = answered_ || spoke;
   if (worth_it) keep(trace);
   before_rewrite_.reset();
@@ -141,13 +137,11 @@ const Digest& Firing::digest_of(const std::shared_ptr<const std::string>& text) 
 
 // What a hook rewrote or refused is stored nowhere: such a payload is known by its digest alone.
 std::vector<HookReceipt> Firing::take_receipts(const Outcome* outcome) {
-  const bool refused =
-      fired_.event == AGENTD_EVENT_USER_MESSAGE_SEND && outcome != nullptr && outcome->blocked;
+  const bool refused = fired_.event == AGENTD_EVENT_USER_MESSAGE_SEND && outcome != nullptr && outcome->blocked;
   const bool kept = (answered_ || frame_.all) && !refused && !is_stream(fired_.event);
   std::vector<HookReceipt> out;
   for (Seen& seen : seen_) {
-    if (kept && (!is_private(fired_.event) || seen.version == version_))
-      seen.receipt.payload = std::move(seen.payload);
+    if (kept && (!is_private(fired_.event) || seen.version == version_)) seen.receipt.payload = std::move(seen.payload);
     out.push_back(std::move(seen.receipt));
   }
   seen_.clear();
@@ -155,21 +149,17 @@ std::vector<HookReceipt> Firing::take_receipts(const Outcome* outcome) {
 }
 
 void drop_illegal(Outcome& outcome, std::uint32_t event) {
-  const bool may_block =
-      is_legal(event, AGENTD_ACT_BLOCK) || is_legal(event, AGENTD_ACT_PERMISSION);
+  const bool may_block = is_legal(event, AGENTD_ACT_BLOCK) || is_legal(event, AGENTD_ACT_PERMISSION);
   if (!may_block && !outcome.blocked_by_failure) outcome.blocked = false;
   if (!is_legal(event, AGENTD_ACT_STOP_RUN)) outcome.stop.reset();
   const auto keep_legal = [&](std::vector<Outcome::Attributed>& asked) {
-    std::erase_if(asked, [&](const Outcome::Attributed& one) {
-      return !why_illegal(event, one.action).empty();
-    });
+    std::erase_if(asked, [&](const Outcome::Attributed& one) { return !why_illegal(event, one.action).empty(); });
   };
-  for (auto* const list : {&outcome.exclusive, &outcome.continues, &outcome.contexts,
-                           &outcome.notices, &outcome.sets, &outcome.tools})
+  for (auto* const list :
+       {&outcome.exclusive, &outcome.continues, &outcome.contexts, &outcome.notices, &outcome.sets, &outcome.tools})
     keep_legal(*list);
   if (is_legal(event, AGENTD_ACT_PERMISSION)) return;
-  if (outcome.permission == AGENTD_PERMISSION_DENY && !outcome.blocked_by_failure)
-    outcome.blocked = false;
+  if (outcome.permission == AGENTD_PERMISSION_DENY && !outcome.blocked_by_failure) outcome.blocked = false;
   outcome.permission = 0;
 }
 
@@ -230,8 +220,7 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
   dispatch.payload_bare = fired.bare;
   dispatch.lineage = conversation_->rows().lineage();
   // What happens at the end must not keep the user waiting.
-  const Milliseconds time =
-      fired.event == AGENTD_EVENT_SESSION_END ? kSessionEndTime : options_.hook_deadline;
+  const Milliseconds time = fired.event == AGENTD_EVENT_SESSION_END ? kSessionEndTime : options_.hook_deadline;
   dispatch.deadline_ns = Deadline::after(parts_.clock, time).at_ns;
   dispatch.budget_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
   if (fired.rewrite != nullptr) dispatch.rewrite = &Firing::rewrite;
@@ -243,8 +232,7 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
   dispatch.except = fired.except;
   auto outcome = agentd::dispatch(*snapshot_, *slot_, dispatch, &firing);
   if (outcome) drop_illegal(*outcome, fired.event);
-  for (HookReceipt& receipt : firing.take_receipts(outcome.get()))
-    receipts_.push_back(std::move(receipt));
+  for (HookReceipt& receipt : firing.take_receipts(outcome.get())) receipts_.push_back(std::move(receipt));
   for (const Firing::Problem& problem : firing.problems()) report_problem(fired.event, problem);
   if (outcome) report(*outcome, fired.event);
   if (outcome && outcome->stop && run_number_ != 0 && !stopped_) {
@@ -254,8 +242,7 @@ std::unique_ptr<Outcome> SessionImpl::fire(const Fired& fired) {
   return outcome;
 }
 
-std::unique_ptr<Outcome> SessionImpl::fire(std::uint32_t event, const void* payload,
-                                           const void* bare) {
+std::unique_ptr<Outcome> SessionImpl::fire(std::uint32_t event, const void* payload, const void* bare) {
   Fired fired;
   fired.event = event;
   fired.payload = payload;
@@ -282,8 +269,7 @@ void SessionImpl::tell_hook(const HookTrace& trace) {
 
 // Once for each hook and cause: a mistake that is made at every event is one mistake.
 void SessionImpl::report_problem(std::uint32_t event, const Firing::Problem& problem) {
-  const std::string text =
-      "the hook " + problem.hook + " at " + std::string(event_name(event)) + ": " + problem.text;
+  const std::string text = "the hook " + problem.hook + " at " + std::string(event_name(event)) + ": " + problem.text;
   if (!told_problems_.insert(text).second) return;
   RunEvent told{RunEvent::Type::kWarning};
   told.name = problem.hook;
@@ -302,20 +288,18 @@ void SessionImpl::report(const Outcome& outcome, std::uint32_t event) {
     told.effect = action_name(conflict.kind);
     tell(told);
     parts_.log.write(LogLevel::kWarning, "hooks",
-                     std::string(action_name(conflict.kind)) + " of " + conflict.loser.hook +
-                         " at " + std::string(name) + " lost to " + conflict.winner.hook);
+                     std::string(action_name(conflict.kind)) + " of " + conflict.loser.hook + " at " +
+                         std::string(name) + " lost to " + conflict.winner.hook);
   }
   for (const Outcome::Failure& failure : outcome.failures) {
-    const std::string why = failure.text.empty()
-                                ? "it answered with status " + std::to_string(failure.status)
-                                : failure.text;
+    const std::string why =
+        failure.text.empty() ? "it answered with status " + std::to_string(failure.status) : failure.text;
     RunEvent told{RunEvent::Type::kHookFailure};
     told.name = failure.by.hook;
     told.detail = name;
     told.text = why;
     tell(told);
-    parts_.log.write(LogLevel::kWarning, "hooks",
-                     failure.by.hook + " failed at " + std::string(name) + ": " + why);
+    parts_.log.write(LogLevel::kWarning, "hooks", failure.by.hook + " failed at " + std::string(name) + ": " + why);
   }
   for (const Outcome::Attributed& notice : outcome.notices) {
     RunEvent told{RunEvent::Type::kNotice};
@@ -368,8 +352,7 @@ void SessionImpl::add_contexts(const Outcome& outcome) {
 }
 
 void SessionImpl::record_effect(std::uint32_t event, const Outcome::By& by, std::string_view effect,
-                                std::string_view before, std::string_view after,
-                                std::string_view reason) {
+                                std::string_view before, std::string_view after, std::string_view reason) {
   HookEffectRecord record;
   record.event = find_event(event) == nullptr ? "" : std::string(event_name(event));
   record.plugin = by.plugin;
@@ -410,8 +393,8 @@ void SessionImpl::notify(std::uint32_t level, std::string_view text) {
   fire(AGENTD_EVENT_NOTIFICATION, &payload);
 }
 
-void SessionImpl::notify_error(std::string_view code, std::string_view message,
-                               std::string_view phase, bool retryable) {
+void SessionImpl::notify_error(std::string_view code, std::string_view message, std::string_view phase,
+                               bool retryable) {
   RunEvent told{RunEvent::Type::kError};
   told.detail = code;
   told.text = message;
@@ -419,8 +402,7 @@ void SessionImpl::notify_error(std::string_view code, std::string_view message,
   fire_error(code, message, phase, retryable);
 }
 
-void SessionImpl::fire_error(std::string_view code, std::string_view message,
-                             std::string_view phase, bool retryable) {
+void SessionImpl::fire_error(std::string_view code, std::string_view message, std::string_view phase, bool retryable) {
   if (!wants(AGENTD_EVENT_AGENT_ERROR)) return;
   agentd_agent_error payload{};
   payload.size = sizeof payload;

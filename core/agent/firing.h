@@ -26,7 +26,7 @@ struct Fired {
   Result<std::string> (*admit)(void* context, std::string_view text) = nullptr;
   void* context = nullptr;
   std::uint32_t attempt = 1;
-  std::uint16_t only = 0;  // as that of Dispatch; 0 = all hooks
+  std::uint16_t only = 0;     // as that of Dispatch; 0 = all hooks
   std::string_view except{};  // as that of Dispatch
 };
 
@@ -36,18 +36,17 @@ class Firing final : public TraceSink {
   struct Frame {
     const Snapshot& snapshot;
     HookReceipt receipt{};
-    bool all = false;  // a receipt for each hook, whatever it said
+    bool all = false;                                             // a receipt for each hook, whatever it said
     std::function<std::string(std::string_view hook)> kind_of{};  // empty = a guess
-    std::function<void(const HookTrace&)> tell{};  // each call, while it happens; may be empty
-    HookLedger* ledger = nullptr;  // of the run; null outside of runs
+    std::function<void(const HookTrace&)> tell{};                 // each call, while it happens; may be empty
+    HookLedger* ledger = nullptr;                                 // of the run; null outside of runs
   };
   struct Problem {
     std::string hook, text;
     bool logged = false;  // by whoever found it
   };
 
-  Firing(const Fired& fired, CallSlot& slot, Frame frame)
-      : fired_(fired), slot_(slot), frame_(std::move(frame)) {}
+  Firing(const Fired& fired, CallSlot& slot, Frame frame) : fired_(fired), slot_(slot), frame_(std::move(frame)) {}
 
   // For Dispatch::rewrite and its context: the hook's own view of the payload is kept first.
   static void rewrite(void* me, std::uint32_t target, std::string_view text);

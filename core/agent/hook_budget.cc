@@ -14,8 +14,8 @@ Error refusal(const ServiceCaller& caller, std::string_view scope, std::string_v
               std::uint64_t limit, std::uint64_t tokens) {
   return {Code::kDenied, std::string(caller.plugin_id) + " has spent " + with_commas(spent) + " of the " +
                              with_commas(limit) + " tokens that a plugin may spend in one " + std::string(scope) +
-                             ", and the next request takes about " + with_commas(tokens) + "; " +
-                             std::string(key) + " sets the limit"};
+                             ", and the next request takes about " + with_commas(tokens) + "; " + std::string(key) +
+                             " sets the limit"};
 }
 
 bool passes(std::uint64_t limit, std::uint64_t spent, std::uint64_t tokens) {
@@ -55,9 +55,7 @@ Result<HookBudget::Hold> HookBudget::hold(const ServiceCaller& caller, const std
 void HookBudget::settle(const ServiceCaller& caller, const std::shared_ptr<Account>& run, std::uint64_t held,
                         std::uint64_t took) {
   const std::lock_guard lock(mutex_);
-  const auto take = [&](std::uint64_t& spent) {
-    spent = saturating_add(saturating_subtract(spent, held), took);
-  };
+  const auto take = [&](std::uint64_t& spent) { spent = saturating_add(saturating_subtract(spent, held), took); };
   take(of_call(caller));
   take(of_run(caller, run));
 }

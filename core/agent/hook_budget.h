@@ -68,8 +68,7 @@ class HookBudget {
   };
   std::uint64_t& of_call(const ServiceCaller& caller);
   std::uint64_t& of_run(const ServiceCaller& caller, const std::shared_ptr<Account>& run);
-  void settle(const ServiceCaller& caller, const std::shared_ptr<Account>& run, std::uint64_t held,
-              std::uint64_t took);
+  void settle(const ServiceCaller& caller, const std::shared_ptr<Account>& run, std::uint64_t held, std::uint64_t took);
 
   const Limits limits_;
   std::mutex mutex_;

@@ -21,8 +21,7 @@ HookUse& HookLedger::of_hook(std::string_view hook, std::string_view plugin) {
 }
 
 HookUse& HookLedger::of_plugin(std::string_view plugin) {
-  auto found =
-      std::find_if(rows_.begin(), rows_.end(), [&](const HookUse& row) { return row.plugin == plugin; });
+  auto found = std::find_if(rows_.begin(), rows_.end(), [&](const HookUse& row) { return row.plugin == plugin; });
   if (found == rows_.end()) found = rows_.emplace(rows_.end());
   found->plugin = plugin;
   return *found;
@@ -69,8 +68,7 @@ std::string HookLedger::refusal(std::string_view hook, std::string_view file) co
   if (above_) return above_->refusal(hook, file);
   const HookLimits& limits = limits_of(hook, file);
   const std::lock_guard lock(mutex_);
-  const auto found =
-      std::find_if(rows_.begin(), rows_.end(), [&](const HookUse& use) { return use.hook == hook; });
+  const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const HookUse& use) { return use.hook == hook; });
   if (found == rows_.end()) return {};
   struct Limit {
     std::uint64_t used, most;

@@ -34,12 +34,12 @@ Result<JsonSchema> read(std::string_view text) {
 const JsonSchema* InputSchemas::schema_of(const Tool& tool) {
   auto found = read_.find(tool.input_schema_json);
   if (found == read_.end()) {
-    auto schema = tool.input_schema_json.empty() ? Result<JsonSchema>(Error{Code::kNotFound, {}})
-                                                 : read(tool.input_schema_json);
+    auto schema =
+        tool.input_schema_json.empty() ? Result<JsonSchema>(Error{Code::kNotFound, {}}) : read(tool.input_schema_json);
     if (!schema && schema.error().code != Code::kNotFound)
       log_.write(LogLevel::kWarning, "tools",
-                 "calls of " + tool.name + " are not held to its input schema, which cannot be read: " +
-                     schema.error().message);
+                 "calls of " + tool.name +
+                     " are not held to its input schema, which cannot be read: " + schema.error().message);
     std::optional<JsonSchema> known;
     if (schema) known = std::move(*schema);
     found = read_.emplace(tool.input_schema_json, std::move(known)).first;

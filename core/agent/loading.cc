@@ -32,12 +32,11 @@ Result<std::unique_ptr<Conversation>> build(const Ulid& id, const std::vector<St
 
 }  // namespace
 
-Result<std::unique_ptr<Conversation>> load_conversation(const Store& store, const Ulid& id,
-                                                        const Rows::Count& count) {
+Result<std::unique_ptr<Conversation>> load_conversation(const Store& store, const Ulid& id, const Rows::Count& count) {
   AGENTD_TRY(const ConversationInfo info, store.info(id));
   // No further than the index goes: what somebody else appends meanwhile would be missing in its totals.
-  AGENTD_TRY(const auto records, read_records(store, id, std::max<std::uint64_t>(info.view_first_seq, 1),
-                                              info.revision));
+  AGENTD_TRY(const auto records,
+             read_records(store, id, std::max<std::uint64_t>(info.view_first_seq, 1), info.revision));
   AGENTD_TRY(auto conversation, build(id, records, count));
   Usage totals = info.inherited;
   totals += info.usage;
@@ -45,8 +44,7 @@ Result<std::unique_ptr<Conversation>> load_conversation(const Store& store, cons
   return conversation;
 }
 
-Result<std::unique_ptr<Conversation>> load_conversation_at(const Store& store, const Ulid& id,
-                                                           std::uint64_t revision,
+Result<std::unique_ptr<Conversation>> load_conversation_at(const Store& store, const Ulid& id, std::uint64_t revision,
                                                            const Rows::Count& count) {
   AGENTD_TRY(const auto records, read_records(store, id, 1, revision));
   return build(id, records, count);
@@ -80,21 +78,20 @@ Result<std::vector<ToolSpec>> load_last_tools(const Store& store, const Ulid& id
   return tools;
 }
 
-Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision,
-                               std::uint64_t from, std::uint32_t limit) {
+Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision, std::uint64_t from,
+                               std::uint32_t limit) {
   Rows rows;
   Result<void> failed;
-  AGENTD_TRY_VOID(store.read(id, std::max<std::uint64_t>(from, 1), revision,
-                             [&](const StoredRecord& record) {
-                               if (!carries_message(record.record.type)) return true;
-                               auto message = read_message(record.record);
-                               if (!message) {
-                                 failed = message.error();
-                                 return false;
-                               }
-                               rows.append(message->message, record.seq, record.time_ms, id.text());
-                               return rows.size() < limit;
-                             }));
+  AGENTD_TRY_VOID(store.read(id, std::max<std::uint64_t>(from, 1), revision, [&](const StoredRecord& record) {
+    if (!carries_message(record.record.type)) return true;
+    auto message = read_message(record.record);
+    if (!message) {
+      failed = message.error();
+      return false;
+    }
+    rows.append(message->message, record.seq, record.time_ms, id.text());
+    return rows.size() < limit;
+  }));
   if (!failed) return failed.error();
   return rows;
 }
@@ -119,8 +116,7 @@ Result<Rows> load_originals(const Store& store, const Ulid& id, const Rows& rows
       continue;
     }
     AGENTD_TRY(const Rows whole, load_log_messages(store, id, rows[i].seq, rows[i].seq, 1));
-    if (whole.empty())
-      return Error{Code::kCorrupt, "message " + std::to_string(rows[i].seq) + " is not in the log"};
+    if (whole.empty()) return Error{Code::kCorrupt, "message " + std::to_string(rows[i].seq) + " is not in the log"};
     out.append_copy(whole[0]);
   }
   return out;
@@ -128,16 +124,14 @@ Result<Rows> load_originals(const Store& store, const Ulid& id, const Rows& rows
 
 namespace {
 
-Result<std::optional<StoredRecord>> read_one(const Store& store, const Ulid& id,
-                                             std::uint64_t seq) {
+Result<std::optional<StoredRecord>> read_one(const Store& store, const Ulid& id, std::uint64_t seq) {
   AGENTD_TRY(auto records, read_records(store, id, seq, seq));
   if (records.empty()) return std::optional<StoredRecord>();
   return std::optional<StoredRecord>(std::move(records[0]));
 }
 
 // The view before a cut whose mark is the summary at `seq`; nothing when it is no such mark.
-Result<std::unique_ptr<Conversation>> view_before_cut(const Store& store, const Ulid& id,
-                                                      std::uint64_t seq,
+Result<std::unique_ptr<Conversation>> view_before_cut(const Store& store, const Ulid& id, std::uint64_t seq,
                                                       const Rows::Count& token_count) {
   AGENTD_TRY(const auto mark, read_one(store, id, seq));
   if (!mark || mark->record.type != RecordType::kSummary) return std::unique_ptr<Conversation>();
@@ -147,17 +141,15 @@ Result<std::unique_ptr<Conversation>> view_before_cut(const Store& store, const 
   AGENTD_TRY(const auto next, read_one(store, id, seq + 1));
   if (!next || next->record.type != RecordType::kBoundary) return std::unique_ptr<Conversation>();
   AGENTD_TRY(const BoundaryRecord boundary, read_boundary(next->record));
-  const bool cut =
-      boundary.summary_seq == seq && boundary.method == method_name(AGENTD_METHOD_TRUNCATE);
+  const bool cut = boundary.summary_seq == seq && boundary.method == method_name(AGENTD_METHOD_TRUNCATE);
   if (!cut) return std::unique_ptr<Conversation>();
   return load_conversation_at(store, id, boundary.base_seq, token_count);
 }
 
 }  // namespace
 
-Result<SummarySource> load_summary_source(const Store& store, const Ulid& id, const Rows& rows,
-                                          const Origins& origins, std::uint32_t count,
-                                          const Rows::Count& token_count) {
+Result<SummarySource> load_summary_source(const Store& store, const Ulid& id, const Rows& rows, const Origins& origins,
+                                          std::uint32_t count, const Rows::Count& token_count) {
   std::set<std::uint64_t> kept;
   for (std::uint32_t i = count; i < rows.size(); ++i) kept.insert(rows[i].seq);
   Rows source = rows;

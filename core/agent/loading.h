@@ -16,18 +16,16 @@
 namespace agentd {
 
 // The conversation at its head: reads no more of the log than the view needs. kNotFound, kCorrupt.
-Result<std::unique_ptr<Conversation>> load_conversation(const Store& store, const Ulid& id,
-                                                        const Rows::Count& count);
+Result<std::unique_ptr<Conversation>> load_conversation(const Store& store, const Ulid& id, const Rows::Count& count);
 // The same at an earlier revision, from the first record on.
-Result<std::unique_ptr<Conversation>> load_conversation_at(const Store& store, const Ulid& id,
-                                                           std::uint64_t revision,
+Result<std::unique_ptr<Conversation>> load_conversation_at(const Store& store, const Ulid& id, std::uint64_t revision,
                                                            const Rows::Count& count);
 // The tools that the last run which had any offered its model: what a request about its calls names.
 // Empty when there was none, or when the text of them is gone.
 Result<std::vector<ToolSpec>> load_last_tools(const Store& store, const Ulid& id);
 // Every message of the log from sequence `from`, at most `limit`, up to `revision` (0 = head).
-Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision,
-                               std::uint64_t from, std::uint32_t limit);
+Result<Rows> load_log_messages(const Store& store, const Ulid& id, std::uint64_t revision, std::uint64_t from,
+                               std::uint32_t limit);
 
 // The first `count` of a view's rows with their whole texts: a summary is made of what was said, not of
 // what pruning left of it. kCorrupt: a row is not in the log.
@@ -41,9 +39,8 @@ struct SummarySource {
   Origins origins;          // of the rows
   std::span<const agentd_message> messages() const { return {rows.begin(), count}; }
 };
-Result<SummarySource> load_summary_source(const Store& store, const Ulid& id, const Rows& rows,
-                                          const Origins& origins, std::uint32_t count,
-                                          const Rows::Count& token_count);
+Result<SummarySource> load_summary_source(const Store& store, const Ulid& id, const Rows& rows, const Origins& origins,
+                                          std::uint32_t count, const Rows::Count& token_count);
 // Who "wrote" the mark of a cut.
 inline constexpr std::string_view kCutAuthor = "truncation";
 

@@ -54,11 +54,9 @@ void write_members(JsonWriter& out, const Action& action) {
 
 void write_action(JsonWriter& out, const Action& action, std::uint32_t event, bool redacted) {
   out.begin_object().member("action", action_name(action.kind));
-  const bool rewritten =
-      action.kind == AGENTD_ACT_REPLACE_TEXT && event != AGENTD_EVENT_BEFORE_TOOL_CALL;
+  const bool rewritten = action.kind == AGENTD_ACT_REPLACE_TEXT && event != AGENTD_EVENT_BEFORE_TOOL_CALL;
   if (rewritten || (redacted && action.kind == AGENTD_ACT_CONTINUE))
-    out.member("sha256", hex(sha256(action.text)))
-        .member("bytes", std::uint64_t{action.text.size()});
+    out.member("sha256", hex(sha256(action.text))).member("bytes", std::uint64_t{action.text.size()});
   else
     write_members(out, action);
   out.end_object();
@@ -87,8 +85,7 @@ std::string answer_json(std::span<const Action> actions, std::uint32_t event, bo
   return std::string(out.text());
 }
 
-Result<std::string> rebuild_payload(const Store& store, const Ulid& conversation,
-                                    const HookReceipt& receipt) {
+Result<std::string> rebuild_payload(const Store& store, const Ulid& conversation, const HookReceipt& receipt) {
   if (!receipt.payload_kept)
     return Error{Code::kNotFound, "what " + receipt.hook + " was asked at " + receipt.event +
                                       " is not kept: a hook rewrote or refused its text"};

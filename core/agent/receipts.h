@@ -20,13 +20,11 @@ namespace agentd {
 // rewritten text, unless it is a tool's input, only digest and length are told, since a later hook
 // may have taken something out of it. `redacted`: so of what is to be said next, which a redactor
 // sees first.
-std::string answer_json(std::span<const Action> actions, std::uint32_t event,
-                        bool redacted = false);
+std::string answer_json(std::span<const Action> actions, std::uint32_t event, bool redacted = false);
 
 // The JSON that the hook of a receipt was asked with, byte for byte: the kept bytes, and the
 // messages of the view at the receipt's revision where the event carries them. kNotFound: the bytes
 // were not kept. kCorrupt, as Store::read.
-Result<std::string> rebuild_payload(const Store& store, const Ulid& conversation,
-                                    const HookReceipt& receipt);
+Result<std::string> rebuild_payload(const Store& store, const Ulid& conversation, const HookReceipt& receipt);
 
 }  // namespace agentd

@@ -19,8 +19,7 @@ namespace {
 // waits for any more, since its worker has ended, asks no model for an answer.
 class EitherCancel {
  public:
-  EitherCancel(const CancelToken& session, const CancelToken& call)
-      : token_(session.child()) {
+  EitherCancel(const CancelToken& session, const CancelToken& call) : token_(session.child()) {
     try {
       watch_ = std::thread([this, call] { (void)thrown_by([&] { watch(call); }); });
     } catch (const std::system_error&) {
@@ -56,9 +55,7 @@ class EitherCancel {
 constexpr std::uint64_t kThreadBudgetTokens = 1'000'000;
 constexpr Milliseconds kSlice{20};  // how often a cancel is looked at
 
-Error no_conversation(std::string_view id) {
-  return {Code::kNotFound, "there is no conversation " + std::string(id)};
-}
+Error no_conversation(std::string_view id) { return {Code::kNotFound, "there is no conversation " + std::string(id)}; }
 
 }  // namespace
 
@@ -83,12 +80,10 @@ std::string AgentServices::summary_model(std::string_view asked, const AgentOpti
   return (agent.model.starts_with(vendor) ? vendor : std::string()) + info.summary_model;
 }
 
-Thinking AgentServices::thinking_for(std::string_view model, std::uint64_t max_output_tokens,
-                                     bool summarises) const {
+Thinking AgentServices::thinking_for(std::string_view model, std::uint64_t max_output_tokens, bool summarises) const {
   const ModelInfo info = parts_.models.find(model);
-  return summarises && model != options_.model
-             ? least_thinking(info, max_output_tokens)
-             : plan_thinking(info, options_.thinking, max_output_tokens);
+  return summarises && model != options_.model ? least_thinking(info, max_output_tokens)
+                                               : plan_thinking(info, options_.thinking, max_output_tokens);
 }
 
 Rows::Count AgentServices::row_count() const {
@@ -118,12 +113,16 @@ AgentServices::Charged AgentServices::charged(agentd_conv handle, const CancelTo
   const auto found = sessions_.find(handle);
   if (found == sessions_.end()) return {0, {}, otherwise, std::nullopt, false, nobodys_, nullptr};
   const SessionImpl& session = *found->second;
-  return {handle, session.conversation_id(), session.cancel(), session.seen(), session.compacts(),
-          session.account(), session.hook_ledger()};
+  return {handle,
+          session.conversation_id(),
+          session.cancel(),
+          session.seen(),
+          session.compacts(),
+          session.account(),
+          session.hook_ledger()};
 }
 
-void AgentServices::charge(const Charged& who, std::string_view plugin, const Usage& usage,
-                           std::string purpose) const {
+void AgentServices::charge(const Charged& who, std::string_view plugin, const Usage& usage, std::string purpose) const {
   if (who.hook_ledger) who.hook_ledger->count_usage(plugin, usage);
   const std::lock_guard lock(mutex_);
   if (const auto found = sessions_.find(who.conversation); found != sessions_.end())
@@ -149,8 +148,7 @@ std::uint64_t AgentServices::count_text(std::string_view model, std::string_view
 
 std::uint64_t AgentServices::count_messages(std::string_view model, const agentd_list& messages) {
   std::uint64_t tokens = 0;
-  for (std::uint32_t i = 0; i < messages.count; ++i)
-    tokens += parts_.estimator.count_row(messages_of(messages)[i]);
+  for (std::uint32_t i = 0; i < messages.count; ++i) tokens += parts_.estimator.count_row(messages_of(messages)[i]);
   return corrected(real_model(model), tokens);
 }
 
@@ -166,9 +164,8 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   request.phase = AGENTD_PHASE_POST_TURN;
   request.strategy = options.strategy;
   request.keep_tokens = options.keep_tokens;
-  request.max_summary_tokens = options.max_summary_tokens != 0
-                                   ? options.max_summary_tokens
-                                   : static_cast<std::uint32_t>(options_.summary_tokens);
+  request.max_summary_tokens = options.max_summary_tokens != 0 ? options.max_summary_tokens
+                                                               : static_cast<std::uint32_t>(options_.summary_tokens);
   const ModelInfo info = model_info(options_.model);
   Gauge gauge = make_gauge(options_.budget, info.window, info.max_output, 0, 0);
   gauge.scale = factors_.of(options_.model);
@@ -184,16 +181,14 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   SummarySource source{rows, plan.split, {}};
   if (!view.empty()) {
     AGENTD_TRY(const Ulid id, Ulid::parse(who.id));
-    AGENTD_TRY(source, load_summary_source(parts_.store, id, rows, origins_of(who), plan.split,
-                                           row_count()));
+    AGENTD_TRY(source, load_summary_source(parts_.store, id, rows, origins_of(who), plan.split, row_count()));
   }
   ask.messages = source.messages();
   ask.origins = &source.origins;
   ask.max_summary_tokens = target_of(request, gauge, options_.budget).summary_max;
   ask.window = model_info(ask.model).window;
   ask.scale = factors_.of(ask.model, options_.model);
-  AGENTD_TRY(HookBudget::Hold budget,
-             hook_budget_.hold(caller, who.account, corrected(ask.model, rows.tokens())));
+  AGENTD_TRY(HookBudget::Hold budget, hook_budget_.hold(caller, who.account, corrected(ask.model, rows.tokens())));
   Summariser summariser(parts_, *who.account, who.cancel, {});
   auto summary = summariser.summarise(ask);
   out.usage = summariser.spent();
@@ -205,8 +200,7 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
   out.method = summariser.method();
   out.outcome = AGENTD_RESULT_APPLIED;
   out.pre_tokens = gauge.scaled(plan.summarized_tokens + plan.kept_tokens);
-  out.post_tokens =
-      gauge.scaled(parts_.estimator.count_text(render_summary(out.summary)) + plan.kept_tokens);
+  out.post_tokens = gauge.scaled(parts_.estimator.count_text(render_summary(out.summary)) + plan.kept_tokens);
   out.kept_first = plan.kept_first;
   out.kept_last = plan.kept_last;
   return out;
@@ -214,17 +208,14 @@ Result<CompactAnswer> AgentServices::summarise(const Rows& rows, std::span<const
 
 Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const CompactSource& source,
                                              const CompactOptions& options) {
-  if (caller.event == AGENTD_EVENT_BEFORE_COMPACTION)
-    return Error{Code::kBusy, "a compaction is running already"};
-  Charged who =
-      charged(source.conversation != 0 ? source.conversation : caller.conversation, caller.cancel);
+  if (caller.event == AGENTD_EVENT_BEFORE_COMPACTION) return Error{Code::kBusy, "a compaction is running already"};
+  Charged who = charged(source.conversation != 0 ? source.conversation : caller.conversation, caller.cancel);
   const EitherCancel either(who.cancel, caller.cancel);
   who.cancel = either.token();
   if (who.compacts) return Error{Code::kBusy, "this run is a compaction already"};
   if (source.conversation == 0) {
     Rows rows(row_count());
-    for (std::uint32_t i = 0; i < source.messages.count; ++i)
-      rows.append_copy(messages_of(source.messages)[i]);
+    for (std::uint32_t i = 0; i < source.messages.count; ++i) rows.append_copy(messages_of(source.messages)[i]);
     AGENTD_TRY_VOID(check_pairs(rows.list(), true));
     return summarise(rows, {}, options, who, caller);
   }
@@ -244,13 +235,12 @@ Result<CompactAnswer> AgentServices::compact(const ServiceCaller& caller, const 
   return out;
 }
 
-Result<void> AgentServices::request_compaction(const ServiceCaller& caller,
-                                               std::string_view conversation_id,
+Result<void> AgentServices::request_compaction(const ServiceCaller& caller, std::string_view conversation_id,
                                                const CompactOptions& options) {
   const std::lock_guard lock(mutex_);
   for (const auto& [handle, open] : sessions_) {
-    const bool meant = conversation_id.empty() ? handle == caller.conversation
-                                               : open->conversation_id() == conversation_id;
+    const bool meant =
+        conversation_id.empty() ? handle == caller.conversation : open->conversation_id() == conversation_id;
     if (!meant) continue;
     if (!open->queue_compaction(options))
       parts_.log.write(LogLevel::kInfo, "hooks",
@@ -276,9 +266,8 @@ Result<agentd_thread> AgentServices::open_thread(const ServiceCaller& caller, Th
   options.model = options.model.empty() ? options_.model : real_model(options.model);
   thread->options = std::move(options);
   const std::lock_guard lock(mutex_);
-  const auto mine = std::count_if(threads_.begin(), threads_.end(), [&](const auto& each) {
-    return each.second->plugin_id == caller.plugin_id;
-  });
+  const auto mine = std::count_if(threads_.begin(), threads_.end(),
+                                  [&](const auto& each) { return each.second->plugin_id == caller.plugin_id; });
   if (mine >= kThreadsMax)
     return Error{Code::kUnavailable, std::string(caller.plugin_id) + " has " + std::to_string(mine) +
                                          " threads open, and may have no more: close one first"};
@@ -298,8 +287,7 @@ Result<std::shared_ptr<AgentServices::Thread>> AgentServices::find_thread(std::s
   return found->second;
 }
 
-Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thread handle,
-                                        std::string_view text) {
+Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thread handle, std::string_view text) {
   AGENTD_TRY(const std::shared_ptr<Thread> thread, find_thread(caller.plugin_id, handle));
   // Another of the plugin's threads may wait for an answer in it, for as long as the model takes.
   while (!thread->talking.try_lock_for(kSlice))
@@ -314,8 +302,8 @@ Result<ThreadReply> AgentServices::send(const ServiceCaller& caller, agentd_thre
   const std::uint64_t next = corrected(options.model, rows.tokens());
   if (spent >= options.budget_tokens || next > options.budget_tokens - spent)
     return Error{Code::kDenied, "the thread has spent " + with_commas(spent) + " of its budget of " +
-                                    with_commas(options.budget_tokens) +
-                                    " tokens, and the next request takes about " + with_commas(next)};
+                                    with_commas(options.budget_tokens) + " tokens, and the next request takes about " +
+                                    with_commas(next)};
   UtilityRequest ask;
   ask.model = options.model;
   ask.system = options.system;
@@ -359,15 +347,13 @@ Result<PluginKey> AgentServices::get(const ServiceCaller& caller, std::string_vi
 
 Result<std::vector<PluginKey>> AgentServices::scan(const ServiceCaller& caller, std::string_view prefix,
                                                    std::string_view after, std::uint32_t limit) {
-  AGENTD_TRY(std::vector<StoredKey> found,
-             parts_.store.scan_keys(caller.plugin_id, prefix, after, limit));
+  AGENTD_TRY(std::vector<StoredKey> found, parts_.store.scan_keys(caller.plugin_id, prefix, after, limit));
   std::vector<PluginKey> out;
   for (StoredKey& key : found) out.push_back({std::move(key.key), std::move(key.value), key.version});
   return out;
 }
 
-Result<std::uint64_t> AgentServices::commit(const ServiceCaller& caller,
-                                            std::span<const PluginKeyOp> ops) {
+Result<std::uint64_t> AgentServices::commit(const ServiceCaller& caller, std::span<const PluginKeyOp> ops) {
   std::vector<KeyOp> wanted;
   for (const PluginKeyOp& op : ops) {
     const KeyOp::Kind kind = op.kind == AGENTD_KV_PUT     ? KeyOp::Kind::kPut
@@ -389,13 +375,12 @@ Result<std::vector<ConversationInfo>> AgentServices::conversations(const agentd_
   return parts_.store.list(wanted);
 }
 
-Result<Rows> AgentServices::messages(std::string_view conversation_id, std::uint32_t scope,
-                                     std::uint64_t at, std::uint64_t from, std::uint32_t limit) {
+Result<Rows> AgentServices::messages(std::string_view conversation_id, std::uint32_t scope, std::uint64_t at,
+                                     std::uint64_t from, std::uint32_t limit) {
   AGENTD_TRY(const Ulid id, Ulid::parse(conversation_id));
   if (scope == AGENTD_SCOPE_LOG) return load_log_messages(parts_.store, id, at, from, limit);
-  AGENTD_TRY(const auto conversation,
-             at == 0 ? load_conversation(parts_.store, id, row_count())
-                     : load_conversation_at(parts_.store, id, at, row_count()));
+  AGENTD_TRY(const auto conversation, at == 0 ? load_conversation(parts_.store, id, row_count())
+                                              : load_conversation_at(parts_.store, id, at, row_count()));
   Rows out(row_count());
   for (const agentd_message& row : conversation->rows()) {
     if (row.seq < from) continue;
@@ -405,8 +390,7 @@ Result<Rows> AgentServices::messages(std::string_view conversation_id, std::uint
   return out;
 }
 
-Result<std::string> AgentServices::read_blob(std::string_view blob, std::uint64_t offset,
-                                             std::uint64_t limit) {
+Result<std::string> AgentServices::read_blob(std::string_view blob, std::uint64_t offset, std::uint64_t limit) {
   const std::size_t first = blob.find(':');
   const std::size_t second = first == std::string_view::npos ? first : blob.find(':', first + 1);
   std::uint64_t seq = 0;
@@ -444,8 +428,7 @@ class AgentImpl final : public Agent {
  public:
   explicit AgentImpl(AgentServices& services) : services_(services) {}
 
-  Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> wanted,
-                                                  const CancelToken& cancel) override {
+  Result<std::unique_ptr<Session>, RunError> open(std::optional<Ulid> wanted, const CancelToken& cancel) override {
     return open_as(wanted, AGENTD_SOURCE_STARTUP, cancel);
   }
 
@@ -498,8 +481,6 @@ AgentServicesPtr make_services(AgentParts parts, AgentOptions options) {
 
 Services& as_services(AgentServices& services) { return services; }
 
-std::unique_ptr<Agent> make_agent(AgentServices& services) {
-  return std::make_unique<AgentImpl>(services);
-}
+std::unique_ptr<Agent> make_agent(AgentServices& services) { return std::make_unique<AgentImpl>(services); }
 
 }  // namespace agentd

@@ -60,8 +60,8 @@ class AgentServices final : public Services {
     std::string id;
     CancelToken cancel;
     std::optional<SessionImpl::Seen> seen;
-    bool compacts = false;         // its run writes a summary
-    std::shared_ptr<Account> account{};  // never null
+    bool compacts = false;                      // its run writes a summary
+    std::shared_ptr<Account> account{};         // never null
     std::shared_ptr<HookLedger> hook_ledger{};  // of its run; null = nobody's
   };
   Charged charged(agentd_conv handle, const CancelToken& otherwise) const;
@@ -78,19 +78,17 @@ class AgentServices final : public Services {
   Result<void> request_compaction(const ServiceCaller& caller, std::string_view conversation_id,
                                   const CompactOptions& options) override;
   Result<agentd_thread> open_thread(const ServiceCaller& caller, ThreadOptions options) override;
-  Result<ThreadReply> send(const ServiceCaller& caller, agentd_thread thread,
-                           std::string_view text) override;
+  Result<ThreadReply> send(const ServiceCaller& caller, agentd_thread thread, std::string_view text) override;
   Result<Usage> thread_usage(const ServiceCaller& caller, agentd_thread thread) override;
   Result<void> close_thread(std::string_view plugin_id, agentd_thread thread) override;
   Result<PluginKey> get(const ServiceCaller& caller, std::string_view key) override;
-  Result<std::vector<PluginKey>> scan(const ServiceCaller& caller, std::string_view prefix,
-                                      std::string_view after, std::uint32_t limit) override;
+  Result<std::vector<PluginKey>> scan(const ServiceCaller& caller, std::string_view prefix, std::string_view after,
+                                      std::uint32_t limit) override;
   Result<std::uint64_t> commit(const ServiceCaller& caller, std::span<const PluginKeyOp> ops) override;
   Result<std::vector<ConversationInfo>> conversations(const agentd_conv_query& query) override;
-  Result<Rows> messages(std::string_view conversation_id, std::uint32_t scope, std::uint64_t at,
-                        std::uint64_t from, std::uint32_t limit) override;
-  Result<std::string> read_blob(std::string_view blob, std::uint64_t offset,
-                                std::uint64_t limit) override;
+  Result<Rows> messages(std::string_view conversation_id, std::uint32_t scope, std::uint64_t at, std::uint64_t from,
+                        std::uint32_t limit) override;
+  Result<std::string> read_blob(std::string_view blob, std::uint64_t offset, std::uint64_t limit) override;
   Result<std::vector<ConversationInfo>> changes(std::uint64_t cursor, std::uint32_t limit,
                                                 std::uint64_t* next) override;
 
@@ -98,7 +96,7 @@ class AgentServices final : public Services {
   struct Thread {
     std::string plugin_id;
     ThreadOptions options;
-    Rows history;       // guarded by talking
+    Rows history;        // guarded by talking
     TimedMutex talking;  // one request after another
 
     Usage spent() const {
@@ -113,9 +111,8 @@ class AgentServices final : public Services {
     mutable std::mutex mutex;
   };
   Result<std::shared_ptr<Thread>> find_thread(std::string_view plugin_id, agentd_thread handle);
-  Result<CompactAnswer> summarise(const Rows& rows, std::span<const SeqRange> view,
-                                  const CompactOptions& options, const Charged& who,
-                                  const ServiceCaller& caller);
+  Result<CompactAnswer> summarise(const Rows& rows, std::span<const SeqRange> view, const CompactOptions& options,
+                                  const Charged& who, const ServiceCaller& caller);
 
   const AgentParts parts_;
   const AgentOptions options_;
@@ -124,10 +121,10 @@ class AgentServices final : public Services {
   const std::shared_ptr<Account> nobodys_;  // of calls on behalf of no conversation
   HookBudget hook_budget_;
   mutable std::mutex mutex_;
-  std::map<agentd_conv, SessionImpl*> sessions_;                 // guarded by mutex_
+  std::map<agentd_conv, SessionImpl*> sessions_;  // guarded by mutex_
   // Shared with a send() that runs while the thread is closed.
-  std::map<agentd_thread, std::shared_ptr<Thread>> threads_;     // guarded by mutex_
-  std::uint64_t last_handle_ = 0;                                // guarded by mutex_
+  std::map<agentd_thread, std::shared_ptr<Thread>> threads_;  // guarded by mutex_
+  std::uint64_t last_handle_ = 0;                             // guarded by mutex_
 };
 
 }  // namespace agentd

@@ -103,12 +103,10 @@ Result<void, RunError> SessionImpl::before_clear(std::string_view reason, const 
   payload.size = sizeof payload;
   payload.reason = to_abi(reason);
   const auto outcome = fire(AGENTD_EVENT_BEFORE_CLEAR, &payload);
-  if (cancel.cancelled())
-    return RunError{RunError::Kind::kCancelled, "interrupted: the conversation was not cleared"};
+  if (cancel.cancelled()) return RunError{RunError::Kind::kCancelled, "interrupted: the conversation was not cleared"};
   if (!outcome || !outcome->blocked) return {};
-  return RunError{RunError::Kind::kBlocked,
-                  "clearing was blocked by " + outcome->blocked_by.hook +
-                      (outcome->reason.empty() ? "" : ": " + outcome->reason)};
+  return RunError{RunError::Kind::kBlocked, "clearing was blocked by " + outcome->blocked_by.hook +
+                                                (outcome->reason.empty() ? "" : ": " + outcome->reason)};
 }
 
 void SessionImpl::after_clear(std::string_view reason, std::string_view new_conversation_id,
@@ -129,8 +127,7 @@ void SessionImpl::flush_receipts() {
   receipts.swap(receipts_);
   if (receipts.empty() || conversation_->revision() == 0) return;
   if (auto done = parts_.store.append_receipts(id_, receipts); !done)
-    parts_.log.write(LogLevel::kError, "agent",
-                     "the receipts of hooks could not be kept: " + done.error().message);
+    parts_.log.write(LogLevel::kError, "agent", "the receipts of hooks could not be kept: " + done.error().message);
 }
 
 AccountLimits SessionImpl::account_limits() const {
@@ -227,9 +224,8 @@ Result<void> SessionImpl::try_commit() {
 
 // Told once; the log file has every time.
 void SessionImpl::drop_receipts(const Error& why) {
-  const std::string text =
-      "what " + std::to_string(receipts_.size()) +
-      " hooks answered could not be kept, the conversation could: " + why.message;
+  const std::string text = "what " + std::to_string(receipts_.size()) +
+                           " hooks answered could not be kept, the conversation could: " + why.message;
   parts_.log.write(LogLevel::kWarning, "agent", text);
   receipts_.clear();
   if (!told_problems_.insert("receipts").second) return;
@@ -389,21 +385,20 @@ Result<void, RunError> SessionImpl::send_user_message(std::string text, std::str
     return refused("the message was blocked by " + outcome->blocked_by.hook + ": " + outcome->reason);
   if (is_blank(text) && media.empty())
     return RunError{RunError::Kind::kBlocked,
-                    "the message was not sent: " + std::string(outcome && !outcome->rewrites.empty()
-                        ? outcome->rewrites.back().by.hook + " left nothing of it but white space"
-                        : "it has nothing but white space")};
+                    "the message was not sent: " +
+                        std::string(outcome && !outcome->rewrites.empty()
+                                        ? outcome->rewrites.back().by.hook + " left nothing of it but white space"
+                                        : "it has nothing but white space")};
   add_user_message(text, source, media);
   if (!outcome) return {};
   // The digests are of what was not kept as well: the original itself is stored nowhere.
   if (!outcome->rewrites.empty())
-    record_effect(AGENTD_EVENT_USER_MESSAGE_SEND, outcome->rewrites.back().by, "rewrite", original, text,
-                  {});
+    record_effect(AGENTD_EVENT_USER_MESSAGE_SEND, outcome->rewrites.back().by, "rewrite", original, text, {});
   add_contexts(*outcome);
   return {};
 }
 
-void SessionImpl::add_user_message(const std::string& text, std::string_view source,
-                                   const std::vector<Block>& media) {
+void SessionImpl::add_user_message(const std::string& text, std::string_view source, const std::vector<Block>& media) {
   if (run_prompt_) {
     *run_prompt_ += (run_prompt_->empty() ? "" : "\n\n") + text;
     return;
@@ -445,8 +440,7 @@ void SessionImpl::begin_run(const CancelToken& cancel) {
   refresh_tools();
   begin_conversation();
   recover_open_calls();
-  RunBeginRecord begin{session_id_,       texts_.run_id,  options_.cwd,
-                       options_.provider, options_.model, recipe_};
+  RunBeginRecord begin{session_id_, texts_.run_id, options_.cwd, options_.provider, options_.model, recipe_};
   add(write_run_begin(begin));
   add_settings();
   RunEvent told{RunEvent::Type::kRunStarted};
@@ -536,8 +530,7 @@ Result<RunReport, RunError> SessionImpl::run_compaction(const RunRequest& reques
 Result<RunReport, RunError> SessionImpl::end_compaction(const CompactionReport& report) {
   compaction_report_ = report;
   if (auto runs = check_stopped(); !runs) return fail_run(runs.error());
-  if (report.outcome == AGENTD_RESULT_VETOED)
-    return fail_run(refused("the compaction was refused by " + report.text));
+  if (report.outcome == AGENTD_RESULT_VETOED) return fail_run(refused("the compaction was refused by " + report.text));
   if (report.outcome == AGENTD_RESULT_FAILED) return fail_run({RunError::Kind::kFailure, report.text});
   return end_run(report.changed() ? RunOutcome::kCompacted : RunOutcome::kStop);
 }
@@ -609,24 +602,25 @@ std::uint32_t abi_outcome_of(RunOutcome outcome) {
   switch (outcome) {
     case RunOutcome::kStop:
     case RunOutcome::kCompacted:
-    case RunOutcome::kEmpty: return AGENTD_OUTCOME_SUCCESS;
+    case RunOutcome::kEmpty:
+      return AGENTD_OUTCOME_SUCCESS;
     case RunOutcome::kMaxTurns:
     case RunOutcome::kCut:
     case RunOutcome::kStopped:
     case RunOutcome::kLimit:
-    case RunOutcome::kCancelled: return AGENTD_OUTCOME_PARTIAL;
+    case RunOutcome::kCancelled:
+      return AGENTD_OUTCOME_PARTIAL;
     case RunOutcome::kRefused:
     case RunOutcome::kBlocked:
-    case RunOutcome::kError: return AGENTD_OUTCOME_FAILURE;
+    case RunOutcome::kError:
+      return AGENTD_OUTCOME_FAILURE;
   }
   return AGENTD_OUTCOME_UNKNOWN;
 }
 
 }  // namespace
 
-std::uint64_t SessionImpl::run_duration_us() const {
-  return (parts_.clock.monotonic_ns() - run_began_ns_) / 1000;
-}
+std::uint64_t SessionImpl::run_duration_us() const { return (parts_.clock.monotonic_ns() - run_began_ns_) / 1000; }
 
 Result<RunReport, RunError> SessionImpl::end_run(RunOutcome outcome) {
   const std::string short_stop = short_stop_text(outcome);
@@ -653,14 +647,17 @@ Result<RunReport, RunError> SessionImpl::end_run(RunOutcome outcome) {
 
 RunOutcome SessionImpl::outcome_of_answer() const {
   switch (stop_reason_) {
-    case StopReason::kRefusal: return RunOutcome::kRefused;
+    case StopReason::kRefusal:
+      return RunOutcome::kRefused;
     case StopReason::kMaxTokens:
     case StopReason::kContextLength:
     case StopReason::kPause:
-    case StopReason::kInterrupted: return RunOutcome::kCut;
+    case StopReason::kInterrupted:
+      return RunOutcome::kCut;
     case StopReason::kEndTurn:
     case StopReason::kToolUse:
-    case StopReason::kSequence: break;
+    case StopReason::kSequence:
+      break;
   }
   return is_blank(final_text_) ? RunOutcome::kEmpty : RunOutcome::kStop;
 }
@@ -785,8 +782,7 @@ Result<CompactionReport, RunError> SessionImpl::compact(const CompactOptions& op
   request.trigger = AGENTD_TRIGGER_MANUAL;
   request.reason = AGENTD_REASON_MANUAL;
   request.phase = AGENTD_PHASE_STANDALONE;
-  request.strategy =
-      options.strategy == AGENTD_STRATEGY_DEFAULT ? options_.compaction_strategy : options.strategy;
+  request.strategy = options.strategy == AGENTD_STRATEGY_DEFAULT ? options_.compaction_strategy : options.strategy;
   request.keep_tokens = options.keep_tokens;
   request.max_summary_tokens = options.max_summary_tokens;
   request.model = options.model;

@@ -46,7 +46,7 @@ struct SessionSeed {
   AgentIdentity agent{};
   std::string parent{};  // the conversation whose agent started this one
   std::uint64_t parent_seq = 0;
-  std::shared_ptr<Account> account{};  // of the run that started it; null = each run has one of its own
+  std::shared_ptr<Account> account{};         // of the run that started it; null = each run has one of its own
   std::shared_ptr<HookLedger> hook_ledger{};  // of the same; null = it stands alone
 };
 
@@ -141,8 +141,7 @@ class SessionImpl final : public Session {
   // ---- run (session.cc)
   void begin_run(const CancelToken& cancel);
   void renew_hooks();
-  Result<RunReport, RunError> run_task(std::string_view prompt, const Outcome* started,
-                                       const CancelToken& cancel);
+  Result<RunReport, RunError> run_task(std::string_view prompt, const Outcome* started, const CancelToken& cancel);
   Result<RunReport, RunError> run_turns();
   // True when the answer does not fit the schema, and another one was asked for.
   Result<bool, RunError> asks_for_fitting_answer();
@@ -173,14 +172,11 @@ class SessionImpl final : public Session {
     bool go_on = false;
     RunOutcome outcome = RunOutcome::kStop;
   };
-  std::uint32_t stop_event() const {
-    return agent_.depth == 0 ? AGENTD_EVENT_AGENT_STOP : AGENTD_EVENT_SUBAGENT_STOP;
-  }
+  std::uint32_t stop_event() const { return agent_.depth == 0 ? AGENTD_EVENT_AGENT_STOP : AGENTD_EVENT_SUBAGENT_STOP; }
   Result<StopDecision, RunError> agent_stop();
   Result<StopDecision, RunError> apply_stop_answer(const Outcome& outcome);
   using NextMessages = std::vector<std::pair<std::string, std::string>>;  // text, source
-  Result<void, RunError> apply_exclusive(const Outcome::Attributed& asked, StopDecision& decision,
-                                         NextMessages& next);
+  Result<void, RunError> apply_exclusive(const Outcome::Attributed& asked, StopDecision& decision, NextMessages& next);
   Result<void, RunError> go_on(NextMessages next, StopDecision& decision);
   Result<void, RunError> store_summary(const Action& action);
   Result<std::string, RunError> run_callback(const Action& action);
@@ -208,8 +204,7 @@ class SessionImpl final : public Session {
   // The record of what the provider reported for a request of `estimated` tokens and the answer at
   // `seq`, after it was learned from; a report that cannot be true is none for the gauge.
   void tell_cut(std::uint64_t reported, std::uint64_t estimated);
-  UsageRecord usage_of_turn(const Usage& usage, std::uint64_t seq, const std::string& model,
-                            std::uint64_t estimated);
+  UsageRecord usage_of_turn(const Usage& usage, std::uint64_t seq, const std::string& model, std::uint64_t estimated);
   // From here to the next commit the gauge counts this answer, of a request of `estimated` tokens.
   void gauge_answer(const ModelResponse& answer, const std::string& model, std::uint64_t estimated);
   void check_threshold();  // session.cc, as the next
@@ -225,8 +220,8 @@ class SessionImpl final : public Session {
   void report_problem(std::uint32_t event, const Firing::Problem& problem);
   void tell_hook(const HookTrace& trace);
   void add_contexts(const Outcome& outcome);
-  void record_effect(std::uint32_t event, const Outcome::By& by, std::string_view effect,
-                     std::string_view before, std::string_view after, std::string_view reason);
+  void record_effect(std::uint32_t event, const Outcome::By& by, std::string_view effect, std::string_view before,
+                     std::string_view after, std::string_view reason);
   void tell(RunEvent event) const;
   // What a hook asked for at the event was not done.
   // The receipt of a hook's answer says that it was not carried out, and why.
@@ -235,10 +230,8 @@ class SessionImpl final : public Session {
   // A warning of the runtime: to the surface, and as a notification to the hooks. Never inside a dispatch.
   void warn(std::string_view text);
   void notify(std::uint32_t level, std::string_view text);
-  void fire_error(std::string_view code, std::string_view message, std::string_view phase,
-                  bool retryable);
-  void notify_error(std::string_view code, std::string_view message, std::string_view phase,
-                    bool retryable);
+  void fire_error(std::string_view code, std::string_view message, std::string_view phase, bool retryable);
+  void notify_error(std::string_view code, std::string_view message, std::string_view phase, bool retryable);
 #ifdef AGENTD_NO_HOOKS  // a test's build without hooks: what it does not do must not be missed
   bool wants(std::uint32_t) const { return false; }
 #else
@@ -253,7 +246,7 @@ class SessionImpl final : public Session {
   const std::string session_id_;
   const std::uint32_t source_;  // AGENTD_SOURCE_
   const AgentIdentity agent_;
-  const std::string parent_;    // conversation that started this one; empty = the user did
+  const std::string parent_;  // conversation that started this one; empty = the user did
   const std::uint64_t parent_seq_;
   std::unique_ptr<Lease> lease_;
   std::unique_ptr<Conversation> conversation_;
@@ -283,19 +276,19 @@ class SessionImpl final : public Session {
     std::string model;
     std::uint64_t estimated = 0, reported = 0;
   };
-  Measured measured_;                          // the request that the correction was last learned from
-  std::set<std::string> allowed_;              // tools that the user allowed for this session
+  Measured measured_;              // the request that the correction was last learned from
+  std::set<std::string> allowed_;  // tools that the user allowed for this session
   // Context from after_tool_call: recorded behind the batch's results, which follow their calls directly.
   std::vector<Outcome> late_contexts_;
   std::vector<PathRules> late_rules_;  // of directories that tools have touched; the same
   EnvelopeTexts texts_;
-  std::string recipe_;            // of this run; empty = none
-  std::unique_ptr<Compaction> run_compaction_;  // whose summary this run writes; null in any other run
-  std::atomic<bool> compacts_ = false;          // there is one
-  std::optional<std::string> run_prompt_;       // asked for in that run and not recorded
+  std::string recipe_;                                 // of this run; empty = none
+  std::unique_ptr<Compaction> run_compaction_;         // whose summary this run writes; null in any other run
+  std::atomic<bool> compacts_ = false;                 // there is one
+  std::optional<std::string> run_prompt_;              // asked for in that run and not recorded
   std::optional<CompactionReport> compaction_report_;  // of what agent_stop made of the view in this run
-  bool offers_subagents_ = true;  // in this run
-  std::uint32_t run_number_ = 0;  // 0 = outside a run
+  bool offers_subagents_ = true;                       // in this run
+  std::uint32_t run_number_ = 0;                       // 0 = outside a run
   std::uint64_t run_began_ns_ = 0;
   Origin asked_{};  // the model that is or was asked last: envelopes name it
   std::uint32_t turn_ = 0;
@@ -303,9 +296,9 @@ class SessionImpl final : public Session {
   bool stop_hook_active_ = false;
   bool ended_ = false;
   bool above_checkpoint_;
-  bool told_full_ = false;        // in this run
-  std::size_t fallback_ = 0;      // of this run: 0 = the model itself, else the nth of the fallbacks
-  bool told_cut_ = false;         // that the server has cut a prompt
+  bool told_full_ = false;    // in this run
+  std::size_t fallback_ = 0;  // of this run: 0 = the model itself, else the nth of the fallbacks
+  bool told_cut_ = false;     // that the server has cut a prompt
   bool told_paused_ = false;
   // The hook that ended this run, with its reason: reported once; nothing of the run happens afterwards.
   std::optional<Outcome::Attributed> stopped_;
@@ -314,21 +307,21 @@ class SessionImpl final : public Session {
   bool schema_in_words_ = false;        // the provider does not hold to it
   std::uint32_t corrections_ = 0;       // of answers that do not fit
   StopReason stop_reason_ = StopReason::kEndTurn;
-  std::uint32_t pauses_ = 0;      // of the provider, in a row
-  std::uint64_t bounded_to_ = 0;       // tokens that a budget left of that; 0 = it left all
-  std::uint64_t sent_output_max_ = 0;  // tokens that the last answer could have, thinking included
-  std::string task_;              // the first user text, as hooks left it
+  std::uint32_t pauses_ = 0;                        // of the provider, in a row
+  std::uint64_t bounded_to_ = 0;                    // tokens that a budget left of that; 0 = it left all
+  std::uint64_t sent_output_max_ = 0;               // tokens that the last answer could have, thinking included
+  std::string task_;                                // the first user text, as hooks left it
   std::uint32_t outcome_ = AGENTD_OUTCOME_UNKNOWN;  // of the last run
 
-  const bool shares_account_;     // with the run that started it
+  const bool shares_account_;                       // with the run that started it
   const std::shared_ptr<HookLedger> ledger_above_;  // of the run that started it; null = none did
   mutable std::mutex mutex_;
-  std::shared_ptr<Account> account_;             // changes under mutex_ alone, as the conversation does
-  std::shared_ptr<HookLedger> hook_ledger_;      // of the newest run; changes under mutex_ alone
-  bool running_ = false;                         // guarded by mutex_
-  std::vector<UsageRecord> charges_;             // guarded by mutex_
-  Usage run_usage_{};                            // guarded by mutex_
-  std::vector<CompactOptions> queued_;           // guarded by mutex_
+  std::shared_ptr<Account> account_;         // changes under mutex_ alone, as the conversation does
+  std::shared_ptr<HookLedger> hook_ledger_;  // of the newest run; changes under mutex_ alone
+  bool running_ = false;                     // guarded by mutex_
+  std::vector<UsageRecord> charges_;         // guarded by mutex_
+  Usage run_usage_{};                        // guarded by mutex_
+  std::vector<CompactOptions> queued_;       // guarded by mutex_
 };
 
 // One model exchange and the tools that it asks for.
@@ -361,10 +354,10 @@ class Turn {
                                       std::uint32_t attempt);
   std::string model_named_by(const Outcome& outcome, const std::string& current) const;
   Result<std::unique_ptr<Outcome>, RunError> judge_model_call(const ModelRequest& request,
-                                                              const std::vector<ToolSpec>& tools,
-                                                              const Rows& rows, std::uint32_t attempt);
-  void apply_before_model(const Outcome& outcome, std::vector<std::string> contexts,
-                          std::vector<ToolSpec>& tools, Rows& rows);
+                                                              const std::vector<ToolSpec>& tools, const Rows& rows,
+                                                              std::uint32_t attempt);
+  void apply_before_model(const Outcome& outcome, std::vector<std::string> contexts, std::vector<ToolSpec>& tools,
+                          Rows& rows);
   void replace_for_request(const Outcome::Attributed& asked, Rows& rows);
 
   // ---- tools (tools.cc)
@@ -408,9 +401,9 @@ class Turn {
   SessionImpl& session_;
   const AgentParts& parts_;
   std::uint64_t assistant_seq_ = 0;
-  std::string sent_model_;             // of the request that was answered
+  std::string sent_model_;  // of the request that was answered
   std::uint64_t sent_estimate_ = 0;
-  std::set<std::string> offered_;  // names of the tools that the request had
+  std::set<std::string> offered_;          // names of the tools that the request had
   std::vector<Result<ToolInput>> inputs_;  // of the answer's calls, in order
 };
 

@@ -75,8 +75,8 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::close_compaction(const 
   return StopDecision{false, RunOutcome::kCompacted};
 }
 
-Result<void, RunError> SessionImpl::apply_exclusive(const Outcome::Attributed& asked,
-                                                    StopDecision& decision, NextMessages& next) {
+Result<void, RunError> SessionImpl::apply_exclusive(const Outcome::Attributed& asked, StopDecision& decision,
+                                                    NextMessages& next) {
   if (asked.action.kind == AGENTD_ACT_SUMMARY) return store_summary(asked.action);
   if (asked.action.kind == AGENTD_ACT_CALLBACK) {
     auto text = run_callback(asked.action);
@@ -128,8 +128,8 @@ Result<SessionImpl::StopDecision, RunError> SessionImpl::apply_stop_answer(const
 Result<void, RunError> SessionImpl::go_on(NextMessages next, StopDecision& decision) {
   if (next.empty()) return {};
   if (continuation_ >= kContinuesMax) {
-    const std::string text = "hooks have continued this run " + std::to_string(kContinuesMax) +
-                             " times in a row; it stops here";
+    const std::string text =
+        "hooks have continued this run " + std::to_string(kContinuesMax) + " times in a row; it stops here";
     parts_.log.write(LogLevel::kWarning, "hooks", text);
     warn(text);
     return {};
@@ -173,8 +173,7 @@ Result<std::string, RunError> SessionImpl::run_callback(const Action& action) {
   std::map<std::string, std::string> values{{"conversation_id", conversation_->id()}};
   if (auto arguments = JsonDocument::parse(action.json); arguments)
     for (std::size_t i = 0; i < arguments->root().size(); ++i)
-      values[std::string(arguments->root().key_at(i))] =
-          std::string(arguments->root().at(i).string_or({}));
+      values[std::string(arguments->root().key_at(i))] = std::string(arguments->root().at(i).string_or({}));
   auto prompt = parts_.prompts.recipe_prompt(action.text, values);
   std::string why;
   if (prompt) {

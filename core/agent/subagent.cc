@@ -23,25 +23,20 @@ struct Task {
 };
 
 bool is_type(std::string_view text) {
-  return !text.empty() && text.size() <= kTypeBytesMax &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '-' || c == '_';
-         });
+  return !text.empty() && text.size() <= kTypeBytesMax && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
 }
 
 Result<Task> read_task(std::string_view json) {
   AGENTD_TRY(const JsonDocument input, JsonDocument::parse(json));
-  const auto text = [&](std::string_view key) {
-    return std::string(input.root()[key].string_or({}));
-  };
+  const auto text = [&](std::string_view key) { return std::string(input.root()[key].string_or({})); };
   Task out{text("description"), text("prompt"), text("agent_type")};
-  if (is_blank(out.prompt))
-    return Error{Code::kInvalid, "task needs a prompt: what is to be done?"};
+  if (is_blank(out.prompt)) return Error{Code::kInvalid, "task needs a prompt: what is to be done?"};
   if (out.agent_type.empty()) out.agent_type = kGeneral;
   if (!is_type(out.agent_type))
-    return Error{Code::kInvalid, "'" + one_line(out.agent_type, 80) +
-                                     "' is no agent_type: letters, digits, - and _, 64 at most"};
+    return Error{Code::kInvalid,
+                 "'" + one_line(out.agent_type, 80) + "' is no agent_type: letters, digits, - and _, 64 at most"};
   return out;
 }
 
@@ -55,15 +50,12 @@ ToolOutcome failed_with(std::string why) {
 Result<ToolOutcome> outcome_of(const Result<RunReport, RunError>& report) {
   ToolOutcome out;
   if (report) {
-    out.content =
-        report->final_text.empty() ? "The agent ended without a text." : report->final_text;
+    out.content = report->final_text.empty() ? "The agent ended without a text." : report->final_text;
     if (report->outcome == RunOutcome::kMaxTurns)
-      out.content +=
-          "\n\n[The agent was stopped after " + std::to_string(report->turns) + " turns.]";
+      out.content += "\n\n[The agent was stopped after " + std::to_string(report->turns) + " turns.]";
     return out;
   }
-  if (report.error().kind == RunError::Kind::kCancelled)
-    return Error{Code::kCancelled, "the agent was interrupted"};
+  if (report.error().kind == RunError::Kind::kCancelled) return Error{Code::kCancelled, "the agent was interrupted"};
   // Its own run ended, not that of the agent which asked for it.
   if (report.error().kind == RunError::Kind::kStopped)
     return failed_with("the agent did not finish: " + report.error().message);
@@ -88,12 +80,11 @@ Tool subagent_tool() {
       "works until it is done. The result is its last message. Say in the prompt everything that "
       "it needs "
       "to know and what it shall report.";
-  tool.input_schema_json =
-      R"({"type":"object","properties":{"description":{"type":"string",)"
-      R"("description":"the task in three to five words"},"prompt":{"type":"string",)"
-      R"("description":"the task, and what to report"},"agent_type":{"type":"string",)"
-      R"("description":"a name for the kind of agent, such as reviewer"}},)"
-      R"("required":["prompt"]})";
+  tool.input_schema_json = R"({"type":"object","properties":{"description":{"type":"string",)"
+                           R"("description":"the task in three to five words"},"prompt":{"type":"string",)"
+                           R"("description":"the task, and what to report"},"agent_type":{"type":"string",)"
+                           R"("description":"a name for the kind of agent, such as reviewer"}},)"
+                           R"("required":["prompt"]})";
   tool.origin = kOrigin;
   return tool;
 }
@@ -113,8 +104,7 @@ Result<ToolOutcome> Turn::run_subagent(const ToolCall& call) {
   payload.prompt = to_abi(task->prompt);
   const auto started = session_.fire(AGENTD_EVENT_SUBAGENT_START, &payload);
   if (started && started->blocked) {
-    session_.record_effect(AGENTD_EVENT_SUBAGENT_START, started->blocked_by, "block", {}, {},
-                           started->reason);
+    session_.record_effect(AGENTD_EVENT_SUBAGENT_START, started->blocked_by, "block", {}, {}, started->reason);
     if (session_.stopped_) return Error{Code::kDenied, "not run: " + session_.stop_text()};
     return Error{Code::kDenied, "blocked by the hook " + started->blocked_by.hook +
                                     (started->reason.empty() ? "" : ": " + started->reason)};
@@ -123,8 +113,7 @@ Result<ToolOutcome> Turn::run_subagent(const ToolCall& call) {
   if (!lease) return lease.error();
   session_.add(write_child({id.text(), "subagent", agent.type, call.call_id}));
   if (auto done = session_.commit(); !done) return Error{Code::kUnavailable, done.error().message};
-  SessionSeed seed{id, std::move(*lease),
-                   std::make_unique<Conversation>(id.text(), session_.services_.row_count())};
+  SessionSeed seed{id, std::move(*lease), std::make_unique<Conversation>(id.text(), session_.services_.row_count())};
   seed.agent = agent;
   seed.parent = session_.conversation_id();
   seed.parent_seq = session_.conversation_->revision();

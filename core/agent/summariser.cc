@@ -13,14 +13,14 @@ namespace {
 constexpr std::string_view kSystem =
     "You summarise conversations between a user and a coding agent, so that the work can go on from the "
     "summary alone.";
-constexpr std::uint64_t kRoomMin = 128;      // tokens; with less a part says nothing
-constexpr int kSmallerMax = 6;               // halvings of the parts
-constexpr int kPartTries = 3;                // of one part, when trouble passes
+constexpr std::uint64_t kRoomMin = 128;  // tokens; with less a part says nothing
+constexpr int kSmallerMax = 6;           // halvings of the parts
+constexpr int kPartTries = 3;            // of one part, when trouble passes
 constexpr std::string_view kCut = "\n\n[The summary ends here because it reached its longest length.]";
 
 std::string part_text(std::string_view what, std::size_t index, std::size_t count, std::string_view text) {
-  return "[" + std::string(what) + " " + std::to_string(index + 1) + " of " + std::to_string(count) +
-         "]\n\n" + std::string(text);
+  return "[" + std::string(what) + " " + std::to_string(index + 1) + " of " + std::to_string(count) + "]\n\n" +
+         std::string(text);
 }
 
 // Before the recipe's prompt, when it is about a part.
@@ -42,8 +42,7 @@ std::string unite_prompt(std::string_view prompt) {
 // Not "go on where it was cut": that makes a summary longer than it may be, with a seam in it.
 std::string shorter_prompt(std::string_view prompt, std::uint64_t tokens) {
   return std::string(prompt) + "\n\nYour last answer to this was cut: it was longer than the " +
-         std::to_string(tokens) +
-         " tokens that an answer may have, thinking included. Write it anew, in at most " +
+         std::to_string(tokens) + " tokens that an answer may have, thinking included. Write it anew, in at most " +
          std::to_string(tokens / 2) +
          " tokens: what the user wants now, the open work and the next step first and in full, "
          "everything "
@@ -87,8 +86,7 @@ bool wants_other_form(const ModelError& error) {
 bool holds_tool_blocks(std::span<const agentd_message> rows) {
   for (const agentd_message& row : rows)
     for (std::uint32_t i = 0; i < row.blocks.count; ++i)
-      if (blocks_of(row)[i].kind == AGENTD_BLOCK_TOOL_USE ||
-          blocks_of(row)[i].kind == AGENTD_BLOCK_TOOL_RESULT)
+      if (blocks_of(row)[i].kind == AGENTD_BLOCK_TOOL_USE || blocks_of(row)[i].kind == AGENTD_BLOCK_TOOL_RESULT)
         return true;
   return false;
 }
@@ -108,13 +106,11 @@ ModelResult call_utility(const AgentParts& parts, Account& account, const Utilit
   if (holds_tool_blocks(wanted.messages)) request.tools = wanted.tools;
   request.may_call_tools = false;
   request.thinking =
-      wanted.thinking ? *wanted.thinking
-                      : least_thinking(parts.models.find(wanted.model), wanted.max_output_tokens);
+      wanted.thinking ? *wanted.thinking : least_thinking(parts.models.find(wanted.model), wanted.max_output_tokens);
   request.purpose = wanted.purpose;
   request.conversation_id = wanted.conversation_id;
   NullModelSink sink;
-  ModelResult answer =
-      account.complete(request, sink, cancel, Deadline::after(parts.clock, std::chrono::minutes(10)));
+  ModelResult answer = account.complete(request, sink, cancel, Deadline::after(parts.clock, std::chrono::minutes(10)));
   if (answer && !answer->note.empty()) parts.log.write(LogLevel::kWarning, "agent", answer->note);
   return answer;
 }
@@ -130,8 +126,7 @@ std::uint64_t Summariser::room_of(const SummaryRequest& request) const {
   // An estimate is an estimate: a twentieth stays free.
   const double window = static_cast<double>(request.window) * 0.95 / request.scale;
   std::uint64_t taken = request.max_summary_tokens + parts_.estimator.count_text(request.prompt) +
-                        parts_.estimator.count_text(kSystem) +
-                        parts_.estimator.count_text(request.system) + 100;
+                        parts_.estimator.count_text(kSystem) + parts_.estimator.count_text(request.system) + 100;
   if (holds_tool_blocks(request.messages))
     for (const ToolSpec& tool : request.tools)
       taken += parts_.estimator.count_text(tool.name + tool.description + tool.input_schema_json);
@@ -151,8 +146,7 @@ Summariser::Asked Summariser::ask_about_rows(const SummaryRequest& request) {
   return ask_whole(request, call, std::string(kSystem) + "\n\n" + request.prompt);
 }
 
-Summariser::Asked Summariser::ask(const SummaryRequest& request, UtilityRequest call,
-                                  std::string_view prompt) {
+Summariser::Asked Summariser::ask(const SummaryRequest& request, UtilityRequest call, std::string_view prompt) {
   call.model = request.model;
   if (call.system.empty()) call.system = kSystem;
   call.closing_text = prompt;
@@ -168,10 +162,8 @@ Summariser::Asked Summariser::ask(const SummaryRequest& request, UtilityRequest 
     return unusable(ModelErrorKind::kContextLength, "the summary does not fit the model's window");
   if (answer->stop_reason == StopReason::kRefusal)
     return unusable(ModelErrorKind::kProtocol, "the model declined to summarise");
-  ended_early_ = answer->stop_reason == StopReason::kMaxTokens ||
-                 answer->stop_reason == StopReason::kInterrupted;
-  if (is_blank(text) && !ended_early_)
-    return unusable(ModelErrorKind::kProtocol, "the model's summary is empty");
+  ended_early_ = answer->stop_reason == StopReason::kMaxTokens || answer->stop_reason == StopReason::kInterrupted;
+  if (is_blank(text) && !ended_early_) return unusable(ModelErrorKind::kProtocol, "the model's summary is empty");
   return text;
 }
 
@@ -181,15 +173,13 @@ Summariser::Asked Summariser::ask_whole(const SummaryRequest& request, const Uti
   if (!first || !ended_early_) return first;
   Asked second = ask(request, call, shorter_prompt(prompt, request.max_summary_tokens));
   if (second && !ended_early_) return second;
-  if (!second && (second.error().retryable || second.error().kind == ModelErrorKind::kCancelled))
-    return second;
+  if (!second && (second.error().retryable || second.error().kind == ModelErrorKind::kCancelled)) return second;
   cut_ = true;
   std::string text = second && !is_blank(*second) ? std::move(*second) : std::move(*first);
   if (is_blank(text))
-    return unusable(ModelErrorKind::kProtocol,
-                    "the model's summary reached its longest length of " +
-                        with_commas(request.max_summary_tokens) +
-                        " tokens before its first word; raise compaction.summary_tokens");
+    return unusable(ModelErrorKind::kProtocol, "the model's summary reached its longest length of " +
+                                                   with_commas(request.max_summary_tokens) +
+                                                   " tokens before its first word; raise compaction.summary_tokens");
   return text += kCut;
 }
 
@@ -201,8 +191,7 @@ Summariser::Asked Summariser::ask_about(const SummaryRequest& request, const std
   call.messages = {rows.begin(), rows.size()};
   for (int tries = 1;; ++tries) {
     Asked answer = ask_whole(request, call, prompt);
-    if (answer || !answer.error().retryable || tries == kPartTries || cancel_.cancelled())
-      return answer;
+    if (answer || !answer.error().retryable || tries == kPartTries || cancel_.cancelled()) return answer;
   }
 }
 
@@ -211,8 +200,7 @@ Summariser::Asked Summariser::in_parts(const SummaryRequest& request, std::uint6
   const std::vector<std::string> pieces = render_pieces(request.messages, room, parts_.estimator);
   std::vector<std::string> summaries;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (progress_)
-      progress_("part " + std::to_string(i + 1) + " of " + std::to_string(pieces.size()));
+    if (progress_) progress_("part " + std::to_string(i + 1) + " of " + std::to_string(pieces.size()));
     const bool alone = pieces.size() == 1;
     auto summary = ask_about(request, part_text("Part", i, pieces.size(), pieces[i]),
                              alone ? request.prompt : part_prompt(i, pieces.size(), request.prompt));

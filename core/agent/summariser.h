@@ -23,7 +23,7 @@ namespace agentd {
 
 struct SummaryRequest {
   std::string conversation_id, model;
-  std::string prompt;                 // of the compact recipe, with the instructions
+  std::string prompt;  // of the compact recipe, with the instructions
   std::span<const agentd_message> messages;
   const Origins* origins = nullptr;  // of the messages; null = unknown
   // The conversation's tools. They go along where the messages hold tool blocks, since some servers
@@ -34,8 +34,8 @@ struct SummaryRequest {
   std::string system{};
   Thinking thinking{};
   std::uint64_t max_summary_tokens = 4096;
-  std::uint64_t window = 0;           // of the model, in tokens; 0 = unknown, so everything is tried at once
-  double scale = 1;                   // tokens of the model for one that the estimator counts
+  std::uint64_t window = 0;  // of the model, in tokens; 0 = unknown, so everything is tried at once
+  double scale = 1;          // tokens of the model for one that the estimator counts
 };
 
 // A server that takes no such history may take its text, or parts of it: it is too long, or refused
@@ -91,8 +91,7 @@ class Summariser {
   // ended_early_.
   Asked ask(const SummaryRequest& request, UtilityRequest call, std::string_view prompt);
   // The same; what was cut is asked for once more, shorter.
-  Asked ask_whole(const SummaryRequest& request, const UtilityRequest& call,
-                  std::string_view prompt);
+  Asked ask_whole(const SummaryRequest& request, const UtilityRequest& call, std::string_view prompt);
   // About a part, as text. Trouble that passes costs this part alone: the others are not asked
   // again.
   Asked ask_about(const SummaryRequest& request, const std::string& text, std::string_view prompt);

@@ -17,9 +17,8 @@ struct Step {
   std::string_view effort;
   std::uint64_t budget, room;
 };
-constexpr Step kSteps[] = {{"minimal", 1'024, 4'096},   {"low", 4'096, 8'192},
-                           {"medium", 8'192, 16'384},   {"high", 24'576, 32'768},
-                           {"xhigh", 49'152, 65'536},   {"max", UINT64_MAX, 98'304}};
+constexpr Step kSteps[] = {{"minimal", 1'024, 4'096}, {"low", 4'096, 8'192},     {"medium", 8'192, 16'384},
+                           {"high", 24'576, 32'768},  {"xhigh", 49'152, 65'536}, {"max", UINT64_MAX, 98'304}};
 constexpr std::uint64_t kLargestBudget = 49'152;
 
 // Past the end for a word of a provider that is not in the list.
@@ -31,8 +30,8 @@ std::size_t step_of(std::string_view effort) {
 
 std::string_view effort_of(std::uint64_t budget) {
   // "minimal" is asked for by name alone.
-  const auto found = std::find_if(std::begin(kSteps) + 1, std::end(kSteps),
-                                  [&](const Step& step) { return budget <= step.budget; });
+  const auto found =
+      std::find_if(std::begin(kSteps) + 1, std::end(kSteps), [&](const Step& step) { return budget <= step.budget; });
   return found->effort;
 }
 
@@ -85,8 +84,7 @@ Thinking adaptive(const ModelInfo& model, std::string effort, std::uint64_t answ
 // Switched off, as far as that can be.
 Thinking least(const ModelInfo& model, std::uint64_t answer) {
   Thinking out;
-  if (model.thinking == ThinkingKind::kAlways)
-    return adaptive(model, nearest(model, "low"), answer);
+  if (model.thinking == ThinkingKind::kAlways) return adaptive(model, nearest(model, "low"), answer);
   if (model.thinking != ThinkingKind::kAdaptive || model.thinking_off == kOmit) return out;
   out.mode = Thinking::Mode::kOff;
   out.off = model.thinking_off;
@@ -101,16 +99,15 @@ std::string shown(std::string_view name) { return one_line(name, 80); }
 
 }  // namespace
 
-Thinking plan_thinking(const ModelInfo& model, const ThinkingWish& wish,
-                       std::uint64_t max_output_tokens) {
+Thinking plan_thinking(const ModelInfo& model, const ThinkingWish& wish, std::uint64_t max_output_tokens) {
   const bool named = !wish.effort.empty() && wish.effort != kNone;
   switch (model.thinking) {
-    case ThinkingKind::kNone: return {};
+    case ThinkingKind::kNone:
+      return {};
     case ThinkingKind::kBudget: {
       if (wish.effort == kNone) return {};
       const bool worth = named && model.efforts.empty() && wish.budget_tokens == 0;
-      Thinking out = budgeted(model, worth ? budget_of(wish.effort) : wish.budget_tokens,
-                              max_output_tokens);
+      Thinking out = budgeted(model, worth ? budget_of(wish.effort) : wish.budget_tokens, max_output_tokens);
       if (named) out.effort = nearest(model, wish.effort);
       return out;
     }
@@ -133,16 +130,17 @@ std::string thinking_note(const ModelInfo& model, std::string_view name, const T
   const bool named = !wish.effort.empty() && wish.effort != kNone;
   const bool budget = wish.budget_tokens != 0;
   if (model.thinking == ThinkingKind::kNone)
-    return named || budget ? shown(name) + " does not think: " +
-                                 (named ? "effort" : "thinking_tokens") + " has no effect"
-                           : std::string();
+    return named || budget
+               ? shown(name) + " does not think: " + (named ? "effort" : "thinking_tokens") + " has no effect"
+               : std::string();
   if (model.thinking == ThinkingKind::kBudget) {
     if (!named) return {};
     if (model.efforts.empty())
-      return budget ? shown(name) + " takes a thinking budget and no effort: effort has no effect "
-                                    "beside thinking_tokens"
-                    : shown(name) + " takes a thinking budget and no effort: effort " + wish.effort +
-                          " is sent as " + with_commas(budget_of(wish.effort)) + " thinking tokens";
+      return budget ? shown(name) +
+                          " takes a thinking budget and no effort: effort has no effect "
+                          "beside thinking_tokens"
+                    : shown(name) + " takes a thinking budget and no effort: effort " + wish.effort + " is sent as " +
+                          with_commas(budget_of(wish.effort)) + " thinking tokens";
   } else {
     if (wish.effort == kNone && model.thinking == ThinkingKind::kAlways)
       return shown(name) + " always thinks: effort none is sent as effort " + nearest(model, "low");

@@ -24,8 +24,7 @@ struct ThinkingWish {
 
 // For a request whose answer may take `max_output_tokens`. What thinking may take comes on top, as far
 // as the model's longest output allows.
-Thinking plan_thinking(const ModelInfo& model, const ThinkingWish& wish,
-                       std::uint64_t max_output_tokens);
+Thinking plan_thinking(const ModelInfo& model, const ThinkingWish& wish, std::uint64_t max_output_tokens);
 // As little as the model can: for summaries and other work behind the scenes.
 Thinking least_thinking(const ModelInfo& model, std::uint64_t max_output_tokens);
 

@@ -23,8 +23,7 @@ Result<std::uint64_t> TokenFactors::read() {
 
 void TokenFactors::load() {
   if (auto done = read(); !done)
-    log_.write(LogLevel::kWarning, "tokens",
-               "learned token factors cannot be read: " + done.error().message);
+    log_.write(LogLevel::kWarning, "tokens", "learned token factors cannot be read: " + done.error().message);
 }
 
 double TokenFactors::of(std::string_view model) {
@@ -63,8 +62,7 @@ void TokenFactors::save() {
     why = done.error();
     if (why.code != Code::kConflict) break;
   }
-  log_.write(LogLevel::kWarning, "tokens",
-             "learned token factors cannot be stored: " + why.message);
+  log_.write(LogLevel::kWarning, "tokens", "learned token factors cannot be stored: " + why.message);
 }
 
 }  // namespace agentd

@@ -38,8 +38,7 @@ struct CallPayload {
   ToolInput input;   // and so they may this
   InputPaths paths;
 
-  CallPayload(const ToolCall& call, const Tool& tool, InputPaths where = {})
-      : input(call.input), paths(where) {
+  CallPayload(const ToolCall& call, const Tool& tool, InputPaths where = {}) : input(call.input), paths(where) {
     record.size = sizeof record;
     record.flags = tool.flags;
     record.name = to_abi(call.name);
@@ -78,23 +77,21 @@ std::string_view status_of_failed(Code code) {
 }
 
 std::string refusal_of(const Outcome& outcome) {
-  return "blocked by the hook " + outcome.blocked_by.hook +
-         (outcome.reason.empty() ? "" : ": " + outcome.reason);
+  return "blocked by the hook " + outcome.blocked_by.hook + (outcome.reason.empty() ? "" : ": " + outcome.reason);
 }
 
 }  // namespace
 
 const Tool* Turn::find_tool(std::string_view name) const {
-  const auto found = std::find_if(session_.tools_.begin(), session_.tools_.end(),
-                                  [&](const Tool& tool) { return tool.name == name; });
+  const auto found =
+      std::find_if(session_.tools_.begin(), session_.tools_.end(), [&](const Tool& tool) { return tool.name == name; });
   return found == session_.tools_.end() ? nullptr : &*found;
 }
 
 InputPaths Turn::paths_of(const Tool& tool) const {
   const AgentOptions& options = session_.options_;
   const auto& roots = options.tools_roots;
-  return {tool.path_keys, roots.empty() ? options.cwd : roots.front(), options.cwd, options.home,
-          roots};
+  return {tool.path_keys, roots.empty() ? options.cwd : roots.front(), options.cwd, options.home, roots};
 }
 
 void Turn::part_calls(Message& answer) const {
@@ -152,8 +149,7 @@ Turn::Prepared Turn::prepare(const Block& use, const Result<ToolInput>& input) {
 bool Turn::fits_schema(Prepared& prepared, const std::string& by) {
   const auto fits = session_.input_schemas_.check(prepared.tool, prepared.call.input);
   if (fits) return true;
-  prepared.denied = "the input of " + prepared.tool.name +
-                    (by.empty() ? "" : ", which the hook " + by + " rewrote,") +
+  prepared.denied = "the input of " + prepared.tool.name + (by.empty() ? "" : ", which the hook " + by + " rewrote,") +
                     " does not fit the tool's schema: " + fits.error().message + "; nothing was run" +
                     (by.empty() ? ": call it again with an input that fits" : "");
   prepared.status = "invalid";
@@ -179,8 +175,7 @@ bool Turn::gate(Prepared& prepared) {
   if (outcome) session_.late_contexts_.push_back(*outcome);
   if (outcome && outcome->blocked) {
     deny(prepared, *outcome);
-    session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, outcome->blocked_by, "block", {}, {},
-                           outcome->reason);
+    session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, outcome->blocked_by, "block", {}, {}, outcome->reason);
     return false;
   }
   if (!prepared.denied.empty()) return false;
@@ -197,15 +192,14 @@ void Turn::deny(Prepared& prepared, const Outcome& outcome) {
 // once, as its own tool does.
 void Turn::take_rewritten_input(Prepared& prepared, const ToolInput& rewritten, Outcome& outcome) {
   const Outcome::By by = outcome.rewrites.back().by;
-  session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, by, "rewrite", prepared.call.input.text(),
-                         rewritten.text(), {});
+  session_.record_effect(AGENTD_EVENT_BEFORE_TOOL_CALL, by, "rewrite", prepared.call.input.text(), rewritten.text(),
+                         {});
   prepared.call.input = rewritten;
-  if (!fits_schema(prepared, by.hook))
-    return session_.refute(by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL, prepared.denied);
+  if (!fits_schema(prepared, by.hook)) return session_.refute(by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL, prepared.denied);
   if (outcome.permission == AGENTD_PERMISSION_ALLOW && !allowed_final_input(outcome)) {
-    parts_.log.write(LogLevel::kWarning, "hooks",
-                     outcome.permission_by.hook + " allowed an input that " + by.hook +
-                         " rewrote afterwards; the rules decide");
+    parts_.log.write(
+        LogLevel::kWarning, "hooks",
+        outcome.permission_by.hook + " allowed an input that " + by.hook + " rewrote afterwards; the rules decide");
     session_.refute(outcome.permission_by.hook, AGENTD_EVENT_BEFORE_TOOL_CALL,
                     by.hook + " rewrote the input afterwards; the rules decide");
     outcome.permission = 0;
@@ -238,8 +232,7 @@ bool Turn::allowed_final_input(const Outcome& outcome) const {
   for (const Snapshot::Entry& entry : snapshot.entries(AGENTD_EVENT_BEFORE_TOOL_CALL)) {
     const std::string& name = snapshot.subscription(entry).name;
     rewritten = rewritten || name == outcome.rewrites.back().by.hook;
-    if (name == outcome.permission_by.hook)
-      return rewritten || (entry.flags & AGENTD_HOOK_GATES) != 0;
+    if (name == outcome.permission_by.hook) return rewritten || (entry.flags & AGENTD_HOOK_GATES) != 0;
   }
   return false;
 }
@@ -275,8 +268,8 @@ void Turn::ask_permission(Prepared& prepared, const AskedBy& by_hook) {
     const auto outcome = session_.fire(AGENTD_EVENT_PERMISSION_REQUEST, &payload.record);
     if (outcome && outcome->blocked) {
       deny(prepared, *outcome);
-      session_.add(write_permission({prepared.call.call_id, prepared.tool.name, "deny",
-                                     outcome->blocked_by.hook, outcome->reason}));
+      session_.add(write_permission(
+          {prepared.call.call_id, prepared.tool.name, "deny", outcome->blocked_by.hook, outcome->reason}));
       return;
     }
     if (outcome && outcome->permission == AGENTD_PERMISSION_ALLOW) {
@@ -293,8 +286,8 @@ void Turn::ask_permission(Prepared& prepared, const AskedBy& by_hook) {
     }
   }
   if (answer.allowed && answer.remember) session_.allowed_.insert(prepared.tool.name);
-  session_.add(write_permission({prepared.call.call_id, prepared.tool.name,
-                                 answer.allowed ? "allow" : "deny", by, answer.reason}));
+  session_.add(write_permission(
+      {prepared.call.call_id, prepared.tool.name, answer.allowed ? "allow" : "deny", by, answer.reason}));
   if (answer.allowed) return;
   prepared.denied = "not permitted" + (answer.reason.empty() ? std::string() : ": " + answer.reason);
   prepared.status = "denied";
@@ -392,8 +385,7 @@ Result<void, RunError> Turn::run_call(const Block& use, const Result<ToolInput>&
   called.text = use.json;
   session_.tell(called);
   std::uint64_t duration_ns = 0;
-  ToolResultRecord result{prepared.call.call_id, prepared.call.name, prepared.denied, prepared.status,
-                          {},                    0,                  0};
+  ToolResultRecord result{prepared.call.call_id, prepared.call.name, prepared.denied, prepared.status, {}, 0, 0};
   if (prepared.denied.empty() && session_.cancel_.cancelled()) {
     result.status = "cancelled";
     result.text = "the run was interrupted before this call";

@@ -142,8 +142,7 @@ Result<void, RunError> Turn::make_room() {
 
 bool Turn::compaction_is_due(const CompactionRequest& request) {
   const Gauge gauge = session_.gauge();
-  if (!session_.options_.auto_compact || gauge.compact_at == 0 || gauge.used < gauge.compact_at)
-    return false;
+  if (!session_.options_.auto_compact || gauge.compact_at == 0 || gauge.used < gauge.compact_at) return false;
   const bool forced = gauge.force_at != 0 && gauge.used >= gauge.force_at;
   const CompactionHistory& past = session_.conversation_->compaction_history();
   // Trouble that passes is given 1, 2, 4 and then 8 answers to do so, but not the last of the room.
@@ -201,22 +200,20 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     // What hooks added while room was made is part of the request.
     if (auto done = session_.commit(); !done) return done.error();
     ModelRequest request;
-    request.model = session_.fallback_ == 0 ? session_.options_.model
-                                            : session_.options_.fallbacks[session_.fallback_ - 1];
+    request.model =
+        session_.fallback_ == 0 ? session_.options_.model : session_.options_.fallbacks[session_.fallback_ - 1];
     request.system = session_.system_text();
     std::vector<ToolSpec> tools = session_.tool_specs();
     if (session_.run_compaction_) request.model = session_.run_compaction_->model();
     request.max_output_tokens = session_.options_.max_output_tokens;
     if (session_.fallback_ != 0 && parts_.models.knows(request.model))
-      request.max_output_tokens =
-          std::min(request.max_output_tokens, parts_.models.find(request.model).max_output);
+      request.max_output_tokens = std::min(request.max_output_tokens, parts_.models.find(request.model).max_output);
     request.conversation_id = session_.conversation_id();
     Rows rows = session_.conversation_->pin();
     Origins origins;
     request.origins = &session_.conversation_->origins();
     if (session_.run_prompt_) {
-      auto whole =
-          load_summary_source(parts_.store, session_.id_, rows, *request.origins, rows.size(), {});
+      auto whole = load_summary_source(parts_.store, session_.id_, rows, *request.origins, rows.size(), {});
       if (!whole) return store_error(whole.error());
       rows = std::move(whole->rows);
       origins = std::move(whole->origins);
@@ -239,8 +236,8 @@ Result<ModelResponse, RunError> Turn::ask_model() {
     if (session_.pauses_ != 0) request.closing_text = kGoOn;
     if (session_.run_prompt_) request.closing_text = *session_.run_prompt_;
     if (session_.run_compaction_) session_.run_compaction_->set_model(request.model);
-    request.thinking = session_.services_.thinking_for(request.model, request.max_output_tokens,
-                                                       session_.run_compaction_ != nullptr);
+    request.thinking =
+        session_.services_.thinking_for(request.model, request.max_output_tokens, session_.run_compaction_ != nullptr);
     session_.sent_output_max_ = request.max_output_tokens + request.thinking.room;
     sent_model_ = request.model;
     sent_estimate_ = estimate_of(request, rows) + tokens_of(marked.marks(), parts_.estimator);
@@ -298,10 +295,8 @@ Result<ModelResponse, RunError> Turn::ask_model() {
       continue;
     }
     if (error.partial.text().empty()) error.partial = half;
-    if (session_.run_prompt_ && wants_other_form(error))
-      return summarise_instead(error);
-    if (error.kind != ModelErrorKind::kContextLength || overflow.over)
-      return provider_failed(error);
+    if (session_.run_prompt_ && wants_other_form(error)) return summarise_instead(error);
+    if (error.kind != ModelErrorKind::kContextLength || overflow.over) return provider_failed(error);
     if (session_.run_compaction_) return provider_failed(error);
     if (auto room = make_room_after(overflow, error); !room) return room.error();
     if (auto runs = session_.check_stopped(); !runs) return runs.error();
@@ -373,8 +368,7 @@ Result<ModelResponse, RunError> Turn::summarise_instead(const ModelError& error)
 std::uint64_t Turn::estimate_of(const ModelRequest& request, const Rows& rows) const {
   const std::size_t offered = session_.options_.offer_tools ? session_.tools_.size() : 0;
   const bool as_it_was = request.tools.size() == offered;
-  const std::uint64_t frame = as_it_was ? session_.floor_tokens()
-                                        : session_.count_frame(request.system, request.tools);
+  const std::uint64_t frame = as_it_was ? session_.floor_tokens() : session_.count_frame(request.system, request.tools);
   const bool of_view = rows.begin() == session_.conversation_->rows().begin();
   return frame + parts_.estimator.count_text(request.closing_text) +
          (of_view ? rows.tokens() : tokens_of(rows, parts_.estimator));
@@ -382,8 +376,8 @@ std::uint64_t Turn::estimate_of(const ModelRequest& request, const Rows& rows) c
 
 // What is judged is what is called: where a hook names another model, all hooks are asked again about that one, and
 // what they say of it counts.
-Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<ToolSpec>& tools,
-                                          Rows& rows, std::uint32_t attempt) {
+Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<ToolSpec>& tools, Rows& rows,
+                                          std::uint32_t attempt) {
   session_.asked_ = parts_.provider.origin_of(request.model);
   if (!session_.wants(AGENTD_EVENT_BEFORE_MODEL_CALL)) return {};
   std::vector<std::string> contexts;  // of hooks that were asked about another model
@@ -400,9 +394,9 @@ Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<Too
       continue;
     }
     if (model != request.model)
-      return RunError{RunError::Kind::kBlocked, "hooks do not agree on a model for this call: " +
-                                                    one_line(request.model, 80) + ", then " + one_line(model, 80) +
-                                                    ", and so on"};
+      return RunError{RunError::Kind::kBlocked,
+                      "hooks do not agree on a model for this call: " + one_line(request.model, 80) + ", then " +
+                          one_line(model, 80) + ", and so on"};
     apply_before_model(outcome, std::move(contexts), tools, rows);
     return {};
   }
@@ -410,9 +404,8 @@ Result<void, RunError> Turn::before_model(ModelRequest& request, std::vector<Too
 
 // The model that the last hook which names one wants to be asked; `current` where none does.
 std::string Turn::model_named_by(const Outcome& outcome, const std::string& current) const {
-  const auto named = std::find_if(outcome.sets.rbegin(), outcome.sets.rend(), [](const Outcome::Attributed& set) {
-    return set.action.target == AGENTD_KEY_MODEL;
-  });
+  const auto named = std::find_if(outcome.sets.rbegin(), outcome.sets.rend(),
+                                  [](const Outcome::Attributed& set) { return set.action.target == AGENTD_KEY_MODEL; });
   // The name that hooks are shown leaves out its vendor.
   if (named == outcome.sets.rend() || named->action.text == session_.asked_.model) return current;
   if (is_blank(named->action.text)) {
@@ -424,13 +417,13 @@ std::string Turn::model_named_by(const Outcome& outcome, const std::string& curr
 
 // Null: nobody was asked.
 Result<std::unique_ptr<Outcome>, RunError> Turn::judge_model_call(const ModelRequest& request,
-                                                                 const std::vector<ToolSpec>& tools,
-                                                                 const Rows& rows, std::uint32_t attempt) {
+                                                                  const std::vector<ToolSpec>& tools, const Rows& rows,
+                                                                  std::uint32_t attempt) {
   const agentd_gauge gauge = to_abi(session_.gauge());
   std::vector<agentd_tool_info> infos;
   for (const ToolSpec& tool : tools)
-    infos.push_back({sizeof(agentd_tool_info), tool.flags, to_abi(tool.name), to_abi(tool.description),
-                     to_abi(tool.origin)});
+    infos.push_back(
+        {sizeof(agentd_tool_info), tool.flags, to_abi(tool.name), to_abi(tool.description), to_abi(tool.origin)});
   agentd_model_call payload{};
   payload.size = sizeof payload;
   payload.model = to_abi(session_.asked_.model);
@@ -451,20 +444,18 @@ Result<std::unique_ptr<Outcome>, RunError> Turn::judge_model_call(const ModelReq
   if (!outcome) return outcome;
   if (auto runs = session_.check_stopped(); !runs) return runs.error();
   if (outcome->blocked)
-    return RunError{RunError::Kind::kBlocked, "the model call was blocked by " +
-                                                  outcome->blocked_by.hook + ": " + outcome->reason};
+    return RunError{RunError::Kind::kBlocked,
+                    "the model call was blocked by " + outcome->blocked_by.hook + ": " + outcome->reason};
   return outcome;
 }
 
 // `contexts` were given before and are not said again.
-void Turn::apply_before_model(const Outcome& outcome, std::vector<std::string> contexts,
-                              std::vector<ToolSpec>& tools, Rows& rows) {
+void Turn::apply_before_model(const Outcome& outcome, std::vector<std::string> contexts, std::vector<ToolSpec>& tools,
+                              Rows& rows) {
   for (const Outcome::Attributed& change : outcome.tools) {
     std::string names = "," + change.action.text + ",";
     std::erase(names, ' ');
-    const auto named = [&](const ToolSpec& tool) {
-      return names.find("," + tool.name + ",") != std::string::npos;
-    };
+    const auto named = [&](const ToolSpec& tool) { return names.find("," + tool.name + ",") != std::string::npos; };
     const bool disable = change.action.kind == AGENTD_ACT_TOOLS_DISABLE;
     std::erase_if(tools, [&](const ToolSpec& tool) { return named(tool) == disable; });
   }
@@ -491,8 +482,7 @@ void Turn::replace_for_request(const Outcome::Attributed& asked, Rows& rows) {
   if (asked.action.base_revision != revision)
     return refuse("it was made from revision " + std::to_string(asked.action.base_revision) +
                   ", the conversation is at " + std::to_string(revision));
-  auto planned =
-      plan_replacement(rows, session_.conversation_->state().ranges(), asked.action, asked.by.hook);
+  auto planned = plan_replacement(rows, session_.conversation_->state().ranges(), asked.action, asked.by.hook);
   if (!planned) return refuse(planned.error().message);
   const Gauge gauge = session_.gauge();
   const std::uint64_t tokens = tokens_of(planned->rows, parts_.estimator);
@@ -548,8 +538,8 @@ Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::u
       if (response.stop_reason == StopReason::kToolUse) response.stop_reason = StopReason::kEndTurn;
     }
     replace_text(response.message, payload.text);
-    session_.record_effect(AGENTD_EVENT_AFTER_MODEL_CALL, outcome->rewrites.back().by, "rewrite",
-                           original, payload.text, {});
+    session_.record_effect(AGENTD_EVENT_AFTER_MODEL_CALL, outcome->rewrites.back().by, "rewrite", original,
+                           payload.text, {});
   }
   if (withheld && !payload.text.empty()) {
     RunEvent told{RunEvent::Type::kTextDelta};
@@ -559,9 +549,7 @@ Result<ModelResponse, RunError> Turn::after_model(ModelResponse response, std::u
   return response;
 }
 
-Origin Turn::sent_origin() const {
-  return parts_.provider.origin_of(sent_model_);
-}
+Origin Turn::sent_origin() const { return parts_.provider.origin_of(sent_model_); }
 
 RunError Turn::provider_failed(const ModelError& error) {
   // What arrived stays, marked; a half-received tool call is not part of it.
@@ -581,8 +569,7 @@ RunError Turn::provider_failed(const ModelError& error) {
 Result<bool, RunError> Turn::settle(ModelResponse response) {
   // No tool may be called in it, and its message is not recorded.
   if (session_.run_prompt_)
-    std::erase_if(response.message.blocks,
-                  [](const Block& block) { return block.kind == BlockKind::kToolUse; });
+    std::erase_if(response.message.blocks, [](const Block& block) { return block.kind == BlockKind::kToolUse; });
   const bool tools = has_tool_calls(response.message);
   std::string text = response.message.text();
   session_.stop_reason_ = response.stop_reason;
@@ -606,10 +593,9 @@ Result<bool, RunError> Turn::settle(ModelResponse response) {
   if (response.usage) {
     session_.count_usage(*response.usage);
     // What a summary cost says nothing about the view.
-    session_.add(write_usage(session_.run_prompt_
-                                 ? UsageRecord{*response.usage, 0, "summary"}
-                                 : session_.usage_of_turn(*response.usage, assistant_seq_,
-                                                          sent_model_, sent_estimate_)));
+    session_.add(write_usage(
+        session_.run_prompt_ ? UsageRecord{*response.usage, 0, "summary"}
+                             : session_.usage_of_turn(*response.usage, assistant_seq_, sent_model_, sent_estimate_)));
   }
   if (tools) {
     auto input = inputs_.begin();
@@ -651,8 +637,7 @@ void Turn::end_turn(const ModelResponse& response, bool final_turn) {
     payload.response = to_abi(text);
     payload.tool_calls = {calls.data(), static_cast<std::uint32_t>(calls.size()), sizeof(agentd_block)};
     payload.usage = &abi_usage;
-    if (const auto outcome = session_.fire(AGENTD_EVENT_TURN_END, &payload))
-      session_.add_contexts(*outcome);
+    if (const auto outcome = session_.fire(AGENTD_EVENT_TURN_END, &payload)) session_.add_contexts(*outcome);
   }
   const Gauge gauge = session_.gauge();
   RunEvent told{RunEvent::Type::kTurnEnded};

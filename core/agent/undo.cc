@@ -51,8 +51,7 @@ Result<SessionImpl::Undo, RunError> SessionImpl::plan_undo() const {
   Conversation next(id_text_, services_.row_count());
   if (auto loaded = next.load(log); !loaded) return store_error(loaded.error());
   if (auto paired = check_pairs(next.rows().list(), false); !paired)
-    return failure("the compaction cannot be undone, the view before it is broken: " +
-                   paired.error().message);
+    return failure("the compaction cannot be undone, the view before it is broken: " + paired.error().message);
   out.messages = next.rows().size();
   out.tokens = gauge().floor + gauge().scaled(next.rows().tokens());
   return out;
@@ -89,8 +88,7 @@ Result<UndoReport, RunError> SessionImpl::undo(bool force, const CancelToken& ca
     if (!planned) return planned.error();
     if (!force && now.limit != 0 && planned->tokens > now.limit)
       return failure("undoing the compaction would put about " + with_commas(planned->tokens) +
-                     " tokens into a window that takes " + with_commas(now.limit) +
-                     "; --force undoes it all the same");
+                     " tokens into a window that takes " + with_commas(now.limit) + "; --force undoes it all the same");
     auto report = commit_undo(*planned);
     if (!report && report.error().kind == RunError::Kind::kBusy && attempt < kTriesMax) {
       if (auto caught = catch_up(); !caught) return caught.error();

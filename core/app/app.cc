@@ -56,8 +56,7 @@ Result<std::string> App::home() const {
   if (given && !given->empty()) return *given;
   const auto user = surroundings_.environment("HOME");
   if (user && !user->empty()) return *user + "/.agent";
-  return Error{Code::kInvalid,
-               "neither AGENTD_HOME nor HOME is set: set AGENTD_HOME to a directory"};
+  return Error{Code::kInvalid, "neither AGENTD_HOME nor HOME is set: set AGENTD_HOME to a directory"};
 }
 
 Result<ConfigSources> App::config_sources() const {
@@ -85,11 +84,14 @@ namespace {
 // A hint for a first word that other agents take (-p, exec): the command here that does the same; empty = no such word.
 std::string meant_command(const std::string& first) {
   constexpr std::pair<std::string_view, std::string_view> kMeant[] = {
-      {"-p", "agentd run \"...\""},      {"--print", "agentd run --result-only \"...\""},
+      {"-p", "agentd run \"...\""},
+      {"--print", "agentd run --result-only \"...\""},
       {"-c", "agentd run --follow \"...\", or agentd chat --follow"},
       {"--continue", "agentd run --follow \"...\", or agentd chat --follow"},
-      {"-r", "agentd run --resume ID \"...\""},  {"--resume", "agentd run --resume ID \"...\""},
-      {"exec", "agentd run \"...\""},    {"version", "agentd --version"},
+      {"-r", "agentd run --resume ID \"...\""},
+      {"--resume", "agentd run --resume ID \"...\""},
+      {"exec", "agentd run \"...\""},
+      {"version", "agentd --version"},
       {"login", "agentd auth set PROVIDER"}};
   for (const auto& [word, command] : kMeant)
     if (first == word) return "unknown command '" + first + "': here it is " + std::string(command);
@@ -142,8 +144,7 @@ int App::dispatch(const std::vector<std::string>& words) {
   if (const CommandSpec* command = find_command(first)) return run(*command, after(words, 1));
   if (!second_words(first).empty()) return group(first, after(words, 1));
   const std::string mean = did_you_mean(first, first_words());
-  return fail(kExitUsage,
-              "unknown command '" + first + "'" + (mean.empty() ? "; see 'agentd --help'" : mean));
+  return fail(kExitUsage, "unknown command '" + first + "'" + (mean.empty() ? "; see 'agentd --help'" : mean));
 }
 
 int App::group(const std::string& first, const std::vector<std::string>& words) {
@@ -151,24 +152,22 @@ int App::group(const std::string& first, const std::vector<std::string>& words) 
     err_.print(group_help(first));
     return kExitUsage;
   }
-  if (is_help(words[0]))
-    return words.size() > 1 ? help({first, words[1]}) : print(group_help(first));
+  if (is_help(words[0])) return words.size() > 1 ? help({first, words[1]}) : print(group_help(first));
   const CommandSpec* command = find_command(first + " " + words[0]);
   if (command != nullptr) return run(*command, after(words, 1));
   const std::string mean = did_you_mean(words[0], second_words(first));
-  return fail(kExitUsage, without_key(first, words, "unknown command '" + first + " " + words[0] + "'" +
-                                                        (mean.empty() ? "; see 'agentd " + first + " --help'" : mean)));
+  return fail(kExitUsage, without_key(first, words,
+                                      "unknown command '" + first + " " + words[0] + "'" +
+                                          (mean.empty() ? "; see 'agentd " + first + " --help'" : mean)));
 }
 
 int App::help(const std::vector<std::string>& words) {
   if (words.empty()) return print(program_help());
   if (const CommandSpec* command = find_command(words[0])) return print(command_help(*command));
   if (words.size() > 1)
-    if (const CommandSpec* command = find_command(words[0] + " " + words[1]))
-      return print(command_help(*command));
+    if (const CommandSpec* command = find_command(words[0] + " " + words[1])) return print(command_help(*command));
   if (!second_words(words[0]).empty()) return print(group_help(words[0]));
-  return fail(kExitUsage,
-              "unknown command '" + words[0] + "'" + did_you_mean(words[0], first_words()));
+  return fail(kExitUsage, "unknown command '" + words[0] + "'" + did_you_mean(words[0], first_words()));
 }
 
 int App::run(const CommandSpec& command, const std::vector<std::string>& words) {
@@ -188,8 +187,8 @@ Result<std::string> read_all(int fd, std::size_t bytes_max) {
     if (got == 0) return out;
     out.append(buffer, static_cast<std::size_t>(got));
     if (out.size() > bytes_max)
-      return Error{Code::kInvalid, "standard input has more than " + std::to_string(bytes_max) +
-                                       " bytes, too many for a message"};
+      return Error{Code::kInvalid,
+                   "standard input has more than " + std::to_string(bytes_max) + " bytes, too many for a message"};
   }
 }
 

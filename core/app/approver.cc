@@ -34,9 +34,8 @@ PermissionAnswer TerminalApprover::answer(const Tool& tool, const ToolCall& call
   const auto write = [&](std::string_view text) { return write_all(terminal, text).has_value(); };
   const QuestionPlace place{terminal, write, place_.pastes, place_.keep};
   std::string body = question_text(tool, call, by, view);
-  const std::string prompt = "Allow? [y]es, [n]o, n REASON, [a]lways (every " +
-                             neutral_line(tool.name, 100) + " call of this session" +
-                             (by.hook.empty() ? "" : " that no hook asks about") + "): ";
+  const std::string prompt = "Allow? [y]es, [n]o, n REASON, [a]lways (every " + neutral_line(tool.name, 100) +
+                             " call of this session" + (by.hook.empty() ? "" : " that no hook asks about") + "): ";
   for (;; body = "Please answer y, n, n and a reason for the model, or a.\n") {
     const Result<std::string> line = ask_person(place, body, prompt);
     if (!line) return denied(line.error().message);
@@ -56,10 +55,9 @@ PermissionAnswer TerminalApprover::answer(const Tool& tool, const ToolCall& call
 
 PermissionAnswer AbsentApprover::ask(const Tool& tool, const ToolCall&, const AskedBy& by) {
   if (!by.hook.empty())
-    return denied(
-        "the hook " + by.hook + " wants a person to decide" +
-        (by.reason.empty() ? "" : " (" + by.reason + ")") +
-        ", and there is no terminal to ask on; run agentd on a terminal, or change that hook");
+    return denied("the hook " + by.hook + " wants a person to decide" +
+                  (by.reason.empty() ? "" : " (" + by.reason + ")") +
+                  ", and there is no terminal to ask on; run agentd on a terminal, or change that hook");
   return denied("there is no terminal to ask on; start agentd with --allow " + tool.name +
                 ", or name it under permissions.allow in config.yaml");
 }

@@ -23,8 +23,8 @@ class TerminalApprover final : public Approver {
  public:
   struct Place {
     UniqueFd terminal;
-    bool pastes = false;  // marks_pastes() of the terminal
-    std::string root{};   // where relative paths of tools begin
+    bool pastes = false;   // marks_pastes() of the terminal
+    std::string root{};    // where relative paths of tools begin
     std::string hidden{};  // a file that no question shows
     // Called before the question is shown, so that other output ends its line.
     std::function<void()> before;

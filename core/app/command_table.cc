@@ -11,90 +11,79 @@ namespace {
 constexpr std::size_t kManyWords = 100'000;
 
 constexpr OptionSpec kProvider{
-    "provider", 'p',       "NAME", "who answers: anthropic, openai, groq, ollama ... or scripted",
-    {},         "provider"};
+    "provider", 'p', "NAME", "who answers: anthropic, openai, groq, ollama ... or scripted", {}, "provider"};
 constexpr OptionSpec kModel{
     "model", 'm', "MODEL", "the model's name, alone or with its provider: openai/gpt-6.1-sol", {}, "model"};
-constexpr OptionSpec kScript{
-    "script", 0, "FILE", "replay the answers of FILE (provider scripted)", {}, "scripted.file"};
-constexpr OptionSpec kResume{"resume", 0, "ID",
-                             "go on with that conversation (a unique beginning is enough)"};
-constexpr OptionSpec kFollow{
-    "follow", 'f', {}, "go on with the newest conversation of this project"};
-constexpr OptionSpec kNoSave{
-    "no-save", 0, {}, "keep nothing: the conversation lives in memory only"};
+constexpr OptionSpec kScript{"script",       0, "FILE", "replay the answers of FILE (provider scripted)", {},
+                             "scripted.file"};
+constexpr OptionSpec kResume{"resume", 0, "ID", "go on with that conversation (a unique beginning is enough)"};
+constexpr OptionSpec kFollow{"follow", 'f', {}, "go on with the newest conversation of this project"};
+constexpr OptionSpec kNoSave{"no-save", 0, {}, "keep nothing: the conversation lives in memory only"};
 constexpr OptionSpec kNoHooks{"no-hooks", 0, {}, "no hook is asked; tools of bundled plugins stay"};
 constexpr OptionSpec kSafeMode{
     "safe-mode", 0, {}, "no hook, plugin or tool is loaded, and no recipe of the project: the agent talks"};
 constexpr OptionSpec kNoTools{"no-tools", 0, {}, "offer no tools to the model"};
 constexpr OptionSpec kMaxTurns{"max-turns", 0, "N", "stop after N turns", {}, "max_turns"};
-constexpr OptionSpec kMaxCost{
-    "max-cost", 0, "USD", "stop before the run costs more than that many US dollars", {}, "budget.run_usd"};
+constexpr OptionSpec kMaxCost{"max-cost",      0, "USD", "stop before the run costs more than that many US dollars", {},
+                              "budget.run_usd"};
 constexpr OptionSpec kMaxTokens{
-    "max-run-tokens", 0, "N", "stop before the run takes more than N tokens, sent and received", {},
+    "max-run-tokens",   0, "N", "stop before the run takes more than N tokens, sent and received", {},
     "budget.run_tokens"};
-constexpr OptionSpec kNoAuto{
-    "disable-auto-compact", 0,      {}, "do not compact a full context by itself", {},
-    "compaction.auto",      "false"};
-constexpr OptionSpec kAllow{"allow", 0,
-                            "TOOL",  "run TOOL without a question (a name or glob; repeats)",
-                            {},      "permissions.allow",
-                            {},      true};
-constexpr OptionSpec kTrace{"trace-hooks", 0, {}, "show every answer of a hook with its time", {},
-                            "hooks.trace"};
-constexpr OptionSpec kSet{"set", 0,  "KEY=VALUE", "set a configuration key for this call (repeats)",
-                          {},    {}, {},          true};
+constexpr OptionSpec kNoAuto{"disable-auto-compact", 0,      {}, "do not compact a full context by itself", {},
+                             "compaction.auto",      "false"};
+constexpr OptionSpec kAllow{
+    "allow", 0, "TOOL", "run TOOL without a question (a name or glob; repeats)", {}, "permissions.allow", {}, true};
+constexpr OptionSpec kTrace{"trace-hooks", 0, {}, "show every answer of a hook with its time", {}, "hooks.trace"};
+constexpr OptionSpec kSet{"set", 0, "KEY=VALUE", "set a configuration key for this call (repeats)", {}, {}, {}, true};
 constexpr OptionSpec kJson{"json", 0, {}, "print JSON, one object a line"};
 
 CommandSpec run_spec() {
-  return {
-      "run",
-      "[QUERY...|-]",
-      "ask the agent to do something, and wait until it is done",
-      "The words of QUERY are one message, and what comes by a pipe or from a file stands behind "
-      "them; "
-      "\"-\" alone\nor no QUERY makes it the message. agentd reads such input to its end: start it "
-      "with "
-      "< /dev/null where a\npipe stays open. @PATH adds the text of a file in the workspace. The "
-      "answer goes to standard output, everything else to "
-      "standard error.\nCommands that the model runs have your rights and no sandbox; each is asked for "
-      "unless a rule allows it.\nThe first Ctrl-C ends the run and keeps what was said; the second ends the "
-      "program.",
-      {kResume,
-       kFollow,
-       {"recipe", 'r', "NAME",
-        "send that recipe's text; QUERY, if any, stands behind it ('agentd recipe list')"},
-       {"arg", 0, "NAME=VALUE", "fill in a variable of the recipe (repeats)", {}, {}, {}, true},
-       kProvider,
-       kModel,
-       kScript,
-       kJson,
-       {"result-only", 0, {}, "print the final answer and nothing else"},
-       {"image", 0, "FILE", "send that picture along: PNG, JPEG, GIF or WebP (repeats)", {}, {}, {}, true},
-       {"output-schema", 0, "FILE", "hold the last answer to the JSON Schema in FILE, and print it alone"},
-       {"input-format", 0, "FORMAT", "text, or stream-json: a message on each line of standard input"},
-       kNoSave,
-       kNoHooks,
-       kSafeMode,
-       kNoTools,
-       kMaxTurns,
-       kMaxCost,
-       kMaxTokens,
-       kNoAuto,
-       kAllow,
-       kTrace,
-       kSet},
-      {"agentd run \"why does the build fail?\"",
-       "agentd run --follow \"now fix it\"            # the same conversation",
-       "git diff | agentd run \"review this\"         # the pipe's text stands behind the words",
-       "agentd run \"what does @src/main.c do?\"     # the file is sent along",
-       "agentd run --allow bash --max-turns 20 \"make the tests pass\"",
-       "agentd run -r compact --follow \"Focus on the deployment\"",
-       "git commit -m \"$(agentd run -r commit --result-only)\""},
-      0,
-      kManyWords,
-      {},
-      run_command};
+  return {"run",
+          "[QUERY...|-]",
+          "ask the agent to do something, and wait until it is done",
+          "The words of QUERY are one message, and what comes by a pipe or from a file stands behind "
+          "them; "
+          "\"-\" alone\nor no QUERY makes it the message. agentd reads such input to its end: start it "
+          "with "
+          "< /dev/null where a\npipe stays open. @PATH adds the text of a file in the workspace. The "
+          "answer goes to standard output, everything else to "
+          "standard error.\nCommands that the model runs have your rights and no sandbox; each is asked for "
+          "unless a rule allows it.\nThe first Ctrl-C ends the run and keeps what was said; the second ends the "
+          "program.",
+          {kResume,
+           kFollow,
+           {"recipe", 'r', "NAME", "send that recipe's text; QUERY, if any, stands behind it ('agentd recipe list')"},
+           {"arg", 0, "NAME=VALUE", "fill in a variable of the recipe (repeats)", {}, {}, {}, true},
+           kProvider,
+           kModel,
+           kScript,
+           kJson,
+           {"result-only", 0, {}, "print the final answer and nothing else"},
+           {"image", 0, "FILE", "send that picture along: PNG, JPEG, GIF or WebP (repeats)", {}, {}, {}, true},
+           {"output-schema", 0, "FILE", "hold the last answer to the JSON Schema in FILE, and print it alone"},
+           {"input-format", 0, "FORMAT", "text, or stream-json: a message on each line of standard input"},
+           kNoSave,
+           kNoHooks,
+           kSafeMode,
+           kNoTools,
+           kMaxTurns,
+           kMaxCost,
+           kMaxTokens,
+           kNoAuto,
+           kAllow,
+           kTrace,
+           kSet},
+          {"agentd run \"why does the build fail?\"",
+           "agentd run --follow \"now fix it\"            # the same conversation",
+           "git diff | agentd run \"review this\"         # the pipe's text stands behind the words",
+           "agentd run \"what does @src/main.c do?\"     # the file is sent along",
+           "agentd run --allow bash --max-turns 20 \"make the tests pass\"",
+           "agentd run -r compact --follow \"Focus on the deployment\"",
+           "git commit -m \"$(agentd run -r commit --result-only)\""},
+          0,
+          kManyWords,
+          {},
+          run_command};
 }
 
 CommandSpec chat_spec() {
@@ -105,8 +94,8 @@ CommandSpec chat_spec() {
           "/help, "
           "/compact,\n/undo, /clear, /status, /recipes, /exit, and /NAME for every recipe. Ctrl-C ends "
           "the answer, Ctrl-D the chat.",
-          {kResume, kFollow, kProvider, kModel, kScript, kNoSave, kNoHooks, kSafeMode, kNoTools,
-           kMaxTurns, kMaxCost, kMaxTokens, kNoAuto, kAllow, kTrace, kSet},
+          {kResume, kFollow, kProvider, kModel, kScript, kNoSave, kNoHooks, kSafeMode, kNoTools, kMaxTurns, kMaxCost,
+           kMaxTokens, kNoAuto, kAllow, kTrace, kSet},
           {"agentd chat", "agentd chat --follow"},
           0,
           0,
@@ -140,10 +129,8 @@ CommandSpec compact_spec() {
            kTrace,
            kJson,
            kSet},
-          {"agentd compact --follow",
-           "agentd compact -c 01JZ8 --instructions \"keep the list of open bugs\"",
-           "agentd compact --follow --strategy tail --dry-run",
-           "agentd compact --follow --undo",
+          {"agentd compact --follow", "agentd compact -c 01JZ8 --instructions \"keep the list of open bugs\"",
+           "agentd compact --follow --strategy tail --dry-run", "agentd compact --follow --undo",
            "agentd compact -c 01JZ8 --diff"},
           0,
           1,
@@ -176,8 +163,7 @@ CommandSpec conversation_show_spec() {
            {"view", 0, {}, "only what the next request to the model would hold"},
            {"at", 0, "BOUNDARY|SEQ", "as it was just before a compaction, or at a sequence of the log"},
            {"log", 'l', {}, "the log's records, one a line"}},
-          {"agentd conversation show 01JZ8",
-           "agentd conversation show 01JZ8 --format markdown > talk.md",
+          {"agentd conversation show 01JZ8", "agentd conversation show 01JZ8 --format markdown > talk.md",
            "agentd conversation show 01JZ8 --view --at 120"},
           1,
           1,
@@ -220,8 +206,7 @@ CommandSpec conversation_fork_spec() {
           "Without --at: all of it. The two go on apart, and either may be deleted; a conversation that is "
           "in use may\nbe forked as well. At a boundary the fork has what the model saw before that "
           "compaction.",
-          {{"at", 0, "BOUNDARY|SEQ", "as it was just before a compaction, or at a sequence of the log"},
-           kJson},
+          {{"at", 0, "BOUNDARY|SEQ", "as it was just before a compaction, or at a sequence of the log"}, kJson},
           {"agentd conversation fork 01JZ8",
            "agentd run --resume \"$(agentd conversation fork 01JZ8 --json | jq -r .id)\" \"another way\""},
           1,
@@ -260,16 +245,9 @@ CommandSpec store_check_spec() {
 }
 
 CommandSpec store_stats_spec() {
-  return {"store stats",
-          "",
-          "print where the store is, and how large",
-          "",
-          {kJson},
-          {"agentd store stats"},
-          0,
-          0,
-          {},
-          store_stats_command};
+  return {
+      "store stats",      "", "print where the store is, and how large", "", {kJson}, {"agentd store stats"}, 0, 0, {},
+      store_stats_command};
 }
 
 CommandSpec store_backup_spec() {
@@ -328,29 +306,14 @@ CommandSpec config_explain_spec() {
 }
 
 CommandSpec config_path_spec() {
-  return {"config path",
-          "",
-          "print the files that are read",
-          "",
-          {},
-          {"agentd config path"},
-          0,
-          0,
-          {},
+  return {"config path",      "", "print the files that are read", "", {}, {"agentd config path"}, 0, 0, {},
           config_path_command};
 }
 
 CommandSpec config_reference_spec() {
-  return {"config reference",
-          "",
-          "print all keys as a Markdown table",
-          "",
-          {},
-          {"agentd config reference"},
-          0,
-          0,
-          {},
-          config_reference_command};
+  return {
+      "config reference",      "", "print all keys as a Markdown table", "", {}, {"agentd config reference"}, 0, 0, {},
+      config_reference_command};
 }
 
 constexpr OptionSpec kConversation{"conversation", 'c', "ID",
@@ -419,39 +382,36 @@ CommandSpec hooks_release_spec() {
 constexpr OptionSpec kModuleConfig{"config", 0, "JSON", "what the module gets as its configuration (default {})"};
 
 CommandSpec hooks_validate_spec() {
-  return {
-      "hooks validate",
-      "FILE",
-      "check a hook: a native one by the rules of the ABI, any other as it is loaded",
-      "A YAML hook, a recipe (.md), another tool's settings (.json) and an executable are read as "
-      "a "
-      "run reads them, names of\nevents, tools and keys included; an executable is started as FILE "
-      "hook, to ask for its events.\n\nA native hook is judged rule by rule, each check in a "
-      "process "
-      "of its own: a module that crashes, hangs or leaks breaks a\nrule, and nothing else. One "
-      "line "
-      "for each rule, and one for those that cannot be judged since another is broken;\n"
-      "docs/reference/abi-rules.md explains the numbers. A hook that runs in a worker process is "
-      "judged by what matters\nthere; --isolation in-process judges it for agentd's own process. "
-      "All "
-      "options but --json and --set are for native hooks.\nExit code 1 when a rule is broken, or a "
-      "run would refuse the file.",
-      {{"rule", 0, "ID", "that rule (A401) or group (A4) only (repeats)", {}, {}, {}, true},
-       {"timeout", 0, "MS",
-        "how long one step of a check may take, such as a call (default 20000)"},
-       {"isolation", 0, "WHERE",
-        "judge it as a hook that runs there (default: where agentd would run it)",
-        "process|in-process"},
-       kModuleConfig,
-       kJson,
-       kSet},
-      {"agentd hooks validate ./hello.so", "agentd hooks validate ~/.agent/hooks/careful.yaml",
-       "agentd hooks validate ./guard.so --rule A4 --rule A701",
-       "agentd hooks validate ./audit.so --config '{\"path\":\"audit.jsonl\"}' --json"},
-      1,
-      1,
-      {},
-      hooks_validate_command};
+  return {"hooks validate",
+          "FILE",
+          "check a hook: a native one by the rules of the ABI, any other as it is loaded",
+          "A YAML hook, a recipe (.md), another tool's settings (.json) and an executable are read as "
+          "a "
+          "run reads them, names of\nevents, tools and keys included; an executable is started as FILE "
+          "hook, to ask for its events.\n\nA native hook is judged rule by rule, each check in a "
+          "process "
+          "of its own: a module that crashes, hangs or leaks breaks a\nrule, and nothing else. One "
+          "line "
+          "for each rule, and one for those that cannot be judged since another is broken;\n"
+          "docs/reference/abi-rules.md explains the numbers. A hook that runs in a worker process is "
+          "judged by what matters\nthere; --isolation in-process judges it for agentd's own process. "
+          "All "
+          "options but --json and --set are for native hooks.\nExit code 1 when a rule is broken, or a "
+          "run would refuse the file.",
+          {{"rule", 0, "ID", "that rule (A401) or group (A4) only (repeats)", {}, {}, {}, true},
+           {"timeout", 0, "MS", "how long one step of a check may take, such as a call (default 20000)"},
+           {"isolation", 0, "WHERE", "judge it as a hook that runs there (default: where agentd would run it)",
+            "process|in-process"},
+           kModuleConfig,
+           kJson,
+           kSet},
+          {"agentd hooks validate ./hello.so", "agentd hooks validate ~/.agent/hooks/careful.yaml",
+           "agentd hooks validate ./guard.so --rule A4 --rule A701",
+           "agentd hooks validate ./audit.so --config '{\"path\":\"audit.jsonl\"}' --json"},
+          1,
+          1,
+          {},
+          hooks_validate_command};
 }
 
 CommandSpec hooks_fuzz_spec() {
@@ -498,8 +458,7 @@ CommandSpec hooks_test_spec() {
           "The hook itself\nruns; it gets no services, and nothing is recorded. A file outside of the "
           "hooks directories may be named\nby its path.",
           {kEvent, kPayload, kJson, kSet},
-          {"agentd hooks test ./guard --event before_tool_call",
-           "agentd hooks test guard --payload call.json --json"},
+          {"agentd hooks test ./guard --event before_tool_call", "agentd hooks test guard --payload call.json --json"},
           1,
           1,
           {},
@@ -521,21 +480,19 @@ CommandSpec hooks_run_spec() {
 }
 
 CommandSpec hooks_trace_spec() {
-  return {"hooks trace",
-          "",
-          "show what hooks were asked and answered in a conversation",
-          "One line for each hook that answered, failed or was not asked, in order: time, event, hook, "
-          "microseconds,\nanswer, effect. Runs with --trace-hooks keep those without an opinion too.\n"
-          "Behind them, for each run that has ended, the calls, seconds, tokens and child processes of each hook.",
-          {kConversation,
-           {"event", 'e', "EVENT", "at that event only"},
-           {"hook", 0, "NAME", "of that hook only"},
-           kJson},
-          {"agentd hooks trace", "agentd hooks trace -c 01JZ8 --event before_tool_call --json"},
-          0,
-          0,
-          {},
-          hooks_trace_command};
+  return {
+      "hooks trace",
+      "",
+      "show what hooks were asked and answered in a conversation",
+      "One line for each hook that answered, failed or was not asked, in order: time, event, hook, "
+      "microseconds,\nanswer, effect. Runs with --trace-hooks keep those without an opinion too.\n"
+      "Behind them, for each run that has ended, the calls, seconds, tokens and child processes of each hook.",
+      {kConversation, {"event", 'e', "EVENT", "at that event only"}, {"hook", 0, "NAME", "of that hook only"}, kJson},
+      {"agentd hooks trace", "agentd hooks trace -c 01JZ8 --event before_tool_call --json"},
+      0,
+      0,
+      {},
+      hooks_trace_command};
 }
 
 CommandSpec hooks_why_spec() {
@@ -571,44 +528,43 @@ CommandSpec hooks_replay_spec() {
 }
 
 CommandSpec hooks_import_spec() {
-  return {"hooks import",
-          "FILE",
-          "carry hooks over from another tool's settings",
-          "Writes them as agentd's own YAML, says what could not be carried over, and records their "
-          "trust. Settings of a\nproject become hooks of that project. To use such a file in place instead, name it in "
-          "hooks.adapt.",
-          {{"dialect", 'd', "NAME", "whose settings they are; without it the file tells",
-            "claude|gemini|docker"},
-           {"output", 'o', "FILE",
-            "where to write (default: hooks/DIALECT.yaml in ~/.agent, or in the project's .agent)"},
-           {"force", 0, {}, "replace the file that is there"},
-           {"dry-run", 'n', {}, "print the YAML, and write nothing"},
-           kJson,
-           kSet},
-          {"agentd hooks import ~/.claude/settings.json --dry-run",
-           "agentd hooks import agent.yaml --dialect docker --output hooks.yaml"},
-          1,
-          1,
-          {},
-          hooks_import_command};
+  return {
+      "hooks import",
+      "FILE",
+      "carry hooks over from another tool's settings",
+      "Writes them as agentd's own YAML, says what could not be carried over, and records their "
+      "trust. Settings of a\nproject become hooks of that project. To use such a file in place instead, name it in "
+      "hooks.adapt.",
+      {{"dialect", 'd', "NAME", "whose settings they are; without it the file tells", "claude|gemini|docker"},
+       {"output", 'o', "FILE", "where to write (default: hooks/DIALECT.yaml in ~/.agent, or in the project's .agent)"},
+       {"force", 0, {}, "replace the file that is there"},
+       {"dry-run", 'n', {}, "print the YAML, and write nothing"},
+       kJson,
+       kSet},
+      {"agentd hooks import ~/.claude/settings.json --dry-run",
+       "agentd hooks import agent.yaml --dialect docker --output hooks.yaml"},
+      1,
+      1,
+      {},
+      hooks_import_command};
 }
 
 CommandSpec hooks_new_spec() {
-  return {"hooks new",
-          "NAME",
-          "begin a hook of your own that works",
-          "Writes the files and says what to do next. A native one carries the headers that it is "
-          "built with.",
-          {{"lang", 'l', "LANGUAGE", "what it is written in", "c++|c|bash|python|yaml"},
-           kEvent,
-           {"dir", 0, "DIR", "where to write (default: here)"},
-           kJson},
-          {"agentd hooks new no-root --lang bash",
-           "agentd hooks new trimmer --lang c++ --event agent_stop --dir ~/src"},
-          1,
-          1,
-          {},
-          hooks_new_command};
+  return {
+      "hooks new",
+      "NAME",
+      "begin a hook of your own that works",
+      "Writes the files and says what to do next. A native one carries the headers that it is "
+      "built with.",
+      {{"lang", 'l', "LANGUAGE", "what it is written in", "c++|c|bash|python|yaml"},
+       kEvent,
+       {"dir", 0, "DIR", "where to write (default: here)"},
+       kJson},
+      {"agentd hooks new no-root --lang bash", "agentd hooks new trimmer --lang c++ --event agent_stop --dir ~/src"},
+      1,
+      1,
+      {},
+      hooks_new_command};
 }
 
 CommandSpec models_spec() {
@@ -706,9 +662,7 @@ CommandSpec recipe_show_spec() {
           "print a recipe: what it may do, and its text as it would be sent",
           "Arguments that must be given and are not stay as they are written. Of a recipe that cannot be "
           "used, such as\none that waits for trust, the file is printed; exit code 2.",
-          {{"arg", 0, "NAME=VALUE", "fill in a variable of the recipe (repeats)", {}, {}, {}, true},
-           kJson,
-           kSet},
+          {{"arg", 0, "NAME=VALUE", "fill in a variable of the recipe (repeats)", {}, {}, {}, true}, kJson, kSet},
           {"agentd recipe show compact", "agentd recipe show init --arg focus=tests"},
           1,
           1,
@@ -731,19 +685,19 @@ CommandSpec doctor_spec() {
 }
 
 CommandSpec completion_spec() {
-  return {"completion",
-          "bash|zsh|fish|conversations|recipes|models|hooks",
-          "print a completion script for a shell, or the names that such a script offers",
-          "The scripts ask for the names of conversations, recipes, models and hooks when they are offered: one a "
-          "line,\na conversation's with its title. A name that a shell would not read as one word is left out.",
-          {},
-          {"source <(agentd completion bash)             # in ~/.bashrc",
-           "agentd completion zsh > \"${fpath[1]}/_agentd\"",
-           "agentd completion fish > ~/.config/fish/completions/agentd.fish"},
-          1,
-          1,
-          "bash|zsh|fish|conversations|recipes|models|hooks",
-          completion_command};
+  return {
+      "completion",
+      "bash|zsh|fish|conversations|recipes|models|hooks",
+      "print a completion script for a shell, or the names that such a script offers",
+      "The scripts ask for the names of conversations, recipes, models and hooks when they are offered: one a "
+      "line,\na conversation's with its title. A name that a shell would not read as one word is left out.",
+      {},
+      {"source <(agentd completion bash)             # in ~/.bashrc", "agentd completion zsh > \"${fpath[1]}/_agentd\"",
+       "agentd completion fish > ~/.config/fish/completions/agentd.fish"},
+      1,
+      1,
+      "bash|zsh|fish|conversations|recipes|models|hooks",
+      completion_command};
 }
 
 }  // namespace

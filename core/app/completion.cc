@@ -65,8 +65,7 @@ std::string bash_values() {
       const bool file = option.value == "FILE";
       out += "    '" + std::string(command.name) + "|--" + std::string(option.name) + "'";
       if (option.letter != 0) out += "|'" + std::string(command.name) + "|-" + option.letter + "'";
-      out += file ? ") offer='@files' ;;\n"
-                  : ") offer='" + (words.empty() ? "@none" : words) + "' ;;\n";
+      out += file ? ") offer='@files' ;;\n" : ") offer='" + (words.empty() ? "@none" : words) + "' ;;\n";
     }
   }
   return out;
@@ -76,11 +75,9 @@ std::string bash_values() {
 std::string shell_tables() {
   std::string options, arguments, seconds;
   for (const CommandSpec& command : all_commands()) {
-    options +=
-        "    '" + std::string(command.name) + "') offer='" + option_words(command) + "' ;;\n";
+    options += "    '" + std::string(command.name) + "') offer='" + option_words(command) + "' ;;\n";
     const std::string words = argument_words(command);
-    if (!words.empty())
-      arguments += "    '" + std::string(command.name) + "') offer='" + words + "' ;;\n";
+    if (!words.empty()) arguments += "    '" + std::string(command.name) + "') offer='" + words + "' ;;\n";
   }
   for (const std::string& first : first_words())
     if (!second_words(first).empty())
@@ -115,7 +112,9 @@ std::string bash_script() {
          "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous='' command='' offer=''\n"
          "  [ \"$COMP_CWORD\" -gt 1 ] && previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
          "  [ \"$COMP_CWORD\" -gt 1 ] && command=\"${COMP_WORDS[1]}\"\n"
-         "  case \"$command\" in " + groups() + ")\n"
+         "  case \"$command\" in " +
+         groups() +
+         ")\n"
          "    [ \"$COMP_CWORD\" -gt 2 ] && command=\"$command ${COMP_WORDS[2]}\" ;;\n"
          "  esac\n"
          "  _agentd_words \"$command\" \"$previous\" \"$current\"\n"
@@ -135,7 +134,9 @@ std::string zsh_script() {
          "  local current=\"${words[CURRENT]}\" previous='' command=''\n"
          "  [ \"$CURRENT\" -gt 2 ] && previous=\"${words[CURRENT-1]}\"\n"
          "  [ \"$CURRENT\" -gt 2 ] && command=\"${words[2]}\"\n"
-         "  case \"$command\" in " + groups() + ")\n"
+         "  case \"$command\" in " +
+         groups() +
+         ")\n"
          "    [ \"$CURRENT\" -gt 3 ] && command=\"$command ${words[3]}\" ;;\n"
          "  esac\n"
          "  local offer=''\n"
@@ -191,16 +192,15 @@ std::string fish_script() {
     if (command != nullptr) out += " -d " + fish_text(command->summary);
     out += "\n";
     for (const std::string& second : second_words(first))
-      out += "complete -c agentd -n '__fish_seen_subcommand_from " + first +
-             "; and not __fish_seen_subcommand_from " + join(second_words(first), " ") + "' -a " +
-             second + " -d " + fish_text(find_command(first + " " + second)->summary) + "\n";
+      out += "complete -c agentd -n '__fish_seen_subcommand_from " + first + "; and not __fish_seen_subcommand_from " +
+             join(second_words(first), " ") + "' -a " + second + " -d " +
+             fish_text(find_command(first + " " + second)->summary) + "\n";
   }
   out += "complete -c agentd -n '__fish_use_subcommand' -l plugins -l version -l help\n";
   for (const CommandSpec& command : all_commands()) {
     out += fish_options(command);
     const std::string words = argument_words(command);
-    if (!words.empty())
-      out += "complete -c agentd -n " + fish_condition(command) + " -a " + fish_words(words) + "\n";
+    if (!words.empty()) out += "complete -c agentd -n " + fish_condition(command) + " -a " + fish_words(words) + "\n";
   }
   return out;
 }

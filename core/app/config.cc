@@ -16,8 +16,8 @@
 #include "core/base/nearest.h"
 #include "core/base/shell_word.h"
 #include "core/codec/yaml.h"
-#include "core/hooks/event.h"
 #include "core/dialects/dialect.h"
+#include "core/hooks/event.h"
 
 namespace agentd::app {
 namespace {
@@ -35,29 +35,27 @@ constexpr std::uint64_t kConfigBytesMax = 1u << 20;
 constexpr std::size_t kShownBytes = 60;
 
 Error wrong_value(const KeySpec& key, std::string_view name, std::string_view text) {
-  return {Code::kInvalid, std::string(name) + " must be " + type_text(key) + ", not '" +
-                              one_line(text, kShownBytes) + "'"};
+  return {Code::kInvalid,
+          std::string(name) + " must be " + type_text(key) + ", not '" + one_line(text, kShownBytes) + "'"};
 }
 
 bool is_whole(const KeySpec& key, std::string_view text) {
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const auto real = static_cast<double>(value);
-  return error == std::errc() && stop == text.data() + text.size() && real >= key.low &&
-         real <= key.high;
+  return error == std::errc() && stop == text.data() + text.size() && real >= key.low && real <= key.high;
 }
 
 bool is_fraction(const KeySpec& key, std::string_view text) {
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && stop == text.data() + text.size() && std::isfinite(value) &&
-         value >= key.low && value <= key.high;
+  return error == std::errc() && stop == text.data() + text.size() && std::isfinite(value) && value >= key.low &&
+         value <= key.high;
 }
 
 Result<ConfigValue> parse_choice(const KeySpec& key, std::string_view name, std::string_view text) {
   const std::vector<std::string> names = split(key.choices, '|');
-  if (std::find(names.begin(), names.end(), text) != names.end())
-    return ConfigValue{std::string(text), {}, {}};
+  if (std::find(names.begin(), names.end(), text) != names.end()) return ConfigValue{std::string(text), {}, {}};
   Error error = wrong_value(key, name, text);
   error.message += did_you_mean(text, names);
   return error;
@@ -117,8 +115,7 @@ std::vector<std::string> names_below(std::string_view section) {
   for (const KeySpec& key : config_keys()) {
     const std::vector<std::string> parts = split(key.name, '.'), above = parts_of(section);
     bool below = parts.size() > above.size();
-    for (std::size_t i = 0; below && i < above.size(); ++i)
-      below = parts[i] == above[i] || parts[i] == "*";
+    for (std::size_t i = 0; below && i < above.size(); ++i) below = parts[i] == above[i] || parts[i] == "*";
     if (below && parts[above.size()] != "*") names.insert(parts[above.size()]);
   }
   return {names.begin(), names.end()};
@@ -135,12 +132,14 @@ bool is_section(std::string_view name) {
 // What other agents have in their settings under this name, and what to do here; empty = nothing that is known.
 std::string of_other_tool(const std::string& section, const std::string& name, const YamlNode& node) {
   if (section.empty() && (name == "mcpServers" || name == "mcp_servers" || name == "mcp"))
-    return "'" + name + "' names servers of the Model Context Protocol, which this version does not use: take it out; "
+    return "'" + name +
+           "' names servers of the Model Context Protocol, which this version does not use: take it out; "
            "tools come from plugins (docs/guide/plugin.md)";
   if (section != "hooks" || node.kind != YamlNode::Kind::kList) return {};
   if (find_event(name) != nullptr)
     return "hooks are not written here: put this one into a file of its own in the directory hooks beside this file, "
-           "such as NAME.yaml with 'on: " + name + "' in it (docs/guide/hooks.md)";
+           "such as NAME.yaml with 'on: " +
+           name + "' in it (docs/guide/hooks.md)";
   for (const auto& [dialect, tool] : {std::pair{Dialect::kClaude, "Claude Code"}, {Dialect::kGemini, "Gemini CLI"}}) {
     if (canonical_event(dialect, name) == 0) continue;
     const std::string id(name_of(dialect));
@@ -160,8 +159,7 @@ Result<void> refuse_foreign(const std::string& path) {
     return Error{Code::kInvalid, path + " belongs to another user (uid " + std::to_string(info.st_uid) +
                                      "), and is not read: chown it to yourself"};
   if ((info.st_mode & S_IWOTH) != 0)
-    return Error{Code::kInvalid,
-                 path + " may be written by anybody, and is not read: chmod o-w " + shell_word(path)};
+    return Error{Code::kInvalid, path + " may be written by anybody, and is not read: chmod o-w " + shell_word(path)};
   return {};
 }
 
@@ -186,8 +184,9 @@ class ConfigReader {
     struct stat info {};
     if (!text && text.error().code == Code::kNotFound) {
       if (::lstat(path.c_str(), &info) != 0) return refuse_other_name(path);
-      return Error{Code::kInvalid, path + " is a link to something that is not there: put that in its "
-                                          "place, or remove the link"};
+      return Error{Code::kInvalid, path +
+                                       " is a link to something that is not there: put that in its "
+                                       "place, or remove the link"};
     }
     if (!text) return Error{Code::kInvalid, text.error().message};
     AGENTD_TRY(const YamlNode root, parse_yaml(*text, path));
@@ -258,8 +257,7 @@ class ConfigReader {
     if (key->type == ValueType::kList && is_blank(flag.value) && (flag.flag != "--set" || key->accumulates))
       return Error{Code::kInvalid, flag.flag + (flag.flag == "--set" ? " " + flag.key : "") +
                                        ": the value is empty: name at least one, or leave it out"};
-    AGENTD_TRY(ConfigValue value,
-               parse_value(*key, flag.flag == "--set" ? flag.key : flag.flag, flag.value));
+    AGENTD_TRY(ConfigValue value, parse_value(*key, flag.flag == "--set" ? flag.key : flag.flag, flag.value));
     add(flag.key, {Layer::kFlag, flag.flag, std::move(value)});
     return {};
   }
@@ -268,9 +266,8 @@ class ConfigReader {
     const double compact = config_.fraction("compaction.compact_at");
     const double force = config_.fraction("compaction.force_at");
     if (force >= compact) return {};
-    return Error{Code::kInvalid, "compaction.force_at (" + config_.text("compaction.force_at") +
-                                     ", " + config_.origin("compaction.force_at") +
-                                     ") lies below compaction.compact_at (" +
+    return Error{Code::kInvalid, "compaction.force_at (" + config_.text("compaction.force_at") + ", " +
+                                     config_.origin("compaction.force_at") + ") lies below compaction.compact_at (" +
                                      config_.text("compaction.compact_at") + ", " +
                                      config_.origin("compaction.compact_at") + ")"};
   }
@@ -292,9 +289,9 @@ class ConfigReader {
         return Error{Code::kInvalid, begin + "a name with a slash is that of a provider's model: take another one"};
       if (is_blank(model)) return Error{Code::kInvalid, begin + "which model does it stand for?"};
       if (config_.is_set("models.aliases." + model))
-        return Error{Code::kInvalid,
-                     begin + "'" + one_line(model, kShownBytes) + "' is an alias itself (" +
-                         config_.origin("models.aliases." + model) + "): name the model that it stands for"};
+        return Error{Code::kInvalid, begin + "'" + one_line(model, kShownBytes) + "' is an alias itself (" +
+                                         config_.origin("models.aliases." + model) +
+                                         "): name the model that it stands for"};
     }
     return {};
   }
@@ -305,12 +302,11 @@ class ConfigReader {
   static Error unknown_flag_key(const ConfigSources::Flag& flag) {
     std::vector<std::string> names;
     for (const KeySpec& key : config_keys()) names.emplace_back(key.name);
-    return {Code::kInvalid, flag.flag + ": unknown key '" + one_line(flag.key, kShownBytes) + "'" +
-                                did_you_mean(flag.key, names)};
+    return {Code::kInvalid,
+            flag.flag + ": unknown key '" + one_line(flag.key, kShownBytes) + "'" + did_you_mean(flag.key, names)};
   }
 
-  Result<void> read_section(Layer layer, const std::string& path, const std::string& section,
-                            const YamlNode& node) {
+  Result<void> read_section(Layer layer, const std::string& path, const std::string& section, const YamlNode& node) {
     for (const auto& [name, value] : node.members) {
       const std::string full = section.empty() ? name : section + "." + name;
       // A dot inside one name would stand for another key's path; hooks and models may have one in theirs.
@@ -319,14 +315,12 @@ class ConfigReader {
       const KeySpec* key = find_key(full);
       if (key != nullptr) {
         AGENTD_TRY_VOID(read_value(layer, path, full, *key, value));
-      } else if (!is_section(full) ||
-                 (!is_listed(section, name) && value.kind != YamlNode::Kind::kMap)) {
+      } else if (!is_section(full) || (!is_listed(section, name) && value.kind != YamlNode::Kind::kMap)) {
         return unknown(path, section, name, value);
       } else if (value.kind == YamlNode::Kind::kMap) {
         AGENTD_TRY_VOID(read_section(layer, path, full, value));
       } else if (value.kind != YamlNode::Kind::kNull) {
-        return Error{Code::kInvalid,
-                     place(path, value) + "'" + full + "' is a section with keys of its own"};
+        return Error{Code::kInvalid, place(path, value) + "'" + full + "' is a section with keys of its own"};
       }
     }
     return {};
@@ -342,12 +336,12 @@ class ConfigReader {
     if (const std::string other = of_other_tool(section, name, node); !other.empty())
       return {Code::kInvalid, place(path, node) + other};
     const std::string in = section.empty() ? "" : " in '" + section + "'";
-    return {Code::kInvalid, place(path, node) + "unknown key '" + one_line(name, kShownBytes) +
-                                "'" + in + did_you_mean(name, names_below(section))};
+    return {Code::kInvalid, place(path, node) + "unknown key '" + one_line(name, kShownBytes) + "'" + in +
+                                did_you_mean(name, names_below(section))};
   }
 
-  Result<void> read_value(Layer layer, const std::string& path, const std::string& name,
-                          const KeySpec& key, const YamlNode& node) {
+  Result<void> read_value(Layer layer, const std::string& path, const std::string& name, const KeySpec& key,
+                          const YamlNode& node) {
     if (node.kind == YamlNode::Kind::kNull) return {};  // "key:" alone says nothing
     const std::string origin = path + ":" + std::to_string(node.line);
     Result<ConfigValue> value = value_of(key, name, node);
@@ -356,8 +350,7 @@ class ConfigReader {
     return {};
   }
 
-  static Result<ConfigValue> value_of(const KeySpec& key, const std::string& name,
-                                      const YamlNode& node) {
+  static Result<ConfigValue> value_of(const KeySpec& key, const std::string& name, const YamlNode& node) {
     if (key.type == ValueType::kAny) return ConfigValue{{}, {}, node.json()};
     if (key.type == ValueType::kList) return list_of(key, name, node);
     if (node.kind == YamlNode::Kind::kList) return wrong_value(key, name, "a list");
@@ -367,9 +360,7 @@ class ConfigReader {
     return parse_value(key, name, node.scalar);
   }
 
-  void add(const std::string& name, Candidate candidate) {
-    config_.said_[name].push_back(std::move(candidate));
-  }
+  void add(const std::string& name, Candidate candidate) { config_.said_[name].push_back(std::move(candidate)); }
 
   Config config_;
 };
@@ -476,8 +467,7 @@ std::vector<std::string> Config::list(std::string_view key) const {
   if (found == said_.end()) return parse_items(spec->standard);
   if (!spec->accumulates) return found->second.back().value.items;
   std::vector<std::string> out;
-  for (const Candidate& said : found->second)
-    out.insert(out.end(), said.value.items.begin(), said.value.items.end());
+  for (const Candidate& said : found->second) out.insert(out.end(), said.value.items.begin(), said.value.items.end());
   return out;
 }
 
@@ -493,9 +483,7 @@ std::vector<Candidate> Config::candidates(std::string_view key) const {
   AGENTD_ASSERT(spec != nullptr);
   std::vector<Candidate> out;
   if (spec->name.find('*') == std::string_view::npos)
-    out.push_back({Layer::kDefault,
-                   "default",
-                   {std::string(spec->standard), parse_items(spec->standard), {}}});
+    out.push_back({Layer::kDefault, "default", {std::string(spec->standard), parse_items(spec->standard), {}}});
   const auto found = said_.find(key);
   if (found != said_.end()) out.insert(out.end(), found->second.begin(), found->second.end());
   return out;
@@ -542,8 +530,8 @@ std::string mask_url(const std::string& text) {
 }
 
 bool is_plain(const std::string& text) {
-  const bool starts = !text.empty() && (std::isalnum(static_cast<unsigned char>(text[0])) != 0 ||
-                                        text[0] == '/' || text[0] == '_' || text[0] == '.');
+  const bool starts = !text.empty() && (std::isalnum(static_cast<unsigned char>(text[0])) != 0 || text[0] == '/' ||
+                                        text[0] == '_' || text[0] == '.');
   return starts &&
          text.find_first_not_of(
              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -567,8 +555,7 @@ std::string display(const KeySpec& key, const ConfigValue& value) {
   if (key.type == ValueType::kAny) return "\"***\"";
   if (key.type != ValueType::kList) return quote(mask_url(value.text));
   std::string out = "[";
-  for (std::size_t i = 0; i < value.items.size(); ++i)
-    out += (i == 0 ? "" : ", ") + quote(mask_url(value.items[i]));
+  for (std::size_t i = 0; i < value.items.size(); ++i) out += (i == 0 ? "" : ", ") + quote(mask_url(value.items[i]));
   return out + "]";
 }
 

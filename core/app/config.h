@@ -3,9 +3,9 @@
 // config.h - the configuration: layers, who won, and what is wrong with them.
 //
 // Layers from weak to strong: defaults, a provider's own environment variables (ANTHROPIC_BASE_URL),
-// /etc/agentd/config.yaml, config.yaml in the home directory, environment (AGENTD_...), flags. A project's own ./.agent/config.yaml is not read: nothing of a
-// repository counts as a setting. Every value remembers where it came from. A file that does not exist
-// costs one failed open.
+// /etc/agentd/config.yaml, config.yaml in the home directory, environment (AGENTD_...), flags. A project's own
+// ./.agent/config.yaml is not read: nothing of a repository counts as a setting. Every value remembers where it came
+// from. A file that does not exist costs one failed open.
 //
 // Threading: immutable after load.
 
@@ -42,8 +42,8 @@ struct Candidate {
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
 struct ConfigSources {
-  std::string system_file, user_file;  // empty = none
-  Environment environment;             // empty = none
+  std::string system_file, user_file;    // empty = none
+  Environment environment;               // empty = none
   std::vector<std::string> variables{};  // names in the environment that begin with AGENTD_
   // Key, value, and the flag that said it: {"model", "m", "--model"}.
   struct Flag {

@@ -25,22 +25,19 @@ Result<std::uint64_t, Failure> sequence_of(const History& history, const std::st
   std::uint64_t seq = 0;
   const auto read = std::from_chars(name.data(), name.data() + name.size(), seq);
   if (read.ec == std::errc() && seq <= history.revision()) return seq;
-  return Failure{kExitNotFound, "conversation " + history.id + " has no sequence " +
-                                    one_line(name, kShownBytes) + ", it ends with " +
-                                    std::to_string(history.revision())};
+  return Failure{kExitNotFound, "conversation " + history.id + " has no sequence " + one_line(name, kShownBytes) +
+                                    ", it ends with " + std::to_string(history.revision())};
 }
 
 bool begins(const std::string& id, const std::string& prefix) {
   const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; };
   return prefix.size() <= id.size() &&
-         std::equal(prefix.begin(), prefix.end(), id.begin(),
-                    [&](char a, char b) { return upper(a) == upper(b); });
+         std::equal(prefix.begin(), prefix.end(), id.begin(), [&](char a, char b) { return upper(a) == upper(b); });
 }
 
 Failure no_boundary(const History& history, const std::string& name) {
-  return {kExitNotFound, "conversation " + history.id + " has no boundary '" +
-                             one_line(name, kShownBytes) + "'; 'agentd conversation boundaries " +
-                             history.id + "' shows what there is"};
+  return {kExitNotFound, "conversation " + history.id + " has no boundary '" + one_line(name, kShownBytes) +
+                             "'; 'agentd conversation boundaries " + history.id + "' shows what there is"};
 }
 
 // A run that fails at its first request leaves the user's message, and what hooks have added.
@@ -84,8 +81,7 @@ Result<FoundConversation, Failure> existing_conversation(const App& app, const s
   auto store = existing_store(app);
   if (!store) return store.error();
   if (*store == nullptr)
-    return Failure{kExitNotFound,
-                   "there is no conversation " + one_line(text, 60) + ": nothing was saved yet"};
+    return Failure{kExitNotFound, "there is no conversation " + one_line(text, 60) + ": nothing was saved yet"};
   const auto id = find_conversation(**store, text);
   if (!id) return id.error();
   return FoundConversation{std::move(*store), *id};
@@ -94,8 +90,7 @@ Result<FoundConversation, Failure> existing_conversation(const App& app, const s
 Result<FoundConversation, Failure> wanted_conversation(const App& app, const Arguments& arguments) {
   const bool by_id = arguments.has("conversation-id");
   if (by_id && arguments.has("follow"))
-    return Failure{kExitUsage,
-                   "--follow and an id exclude each other: which conversation is meant?"};
+    return Failure{kExitUsage, "--follow and an id exclude each other: which conversation is meant?"};
   if (by_id) return existing_conversation(app, arguments.value("conversation-id"));
   auto store = existing_store(app);
   if (!store) return store.error();
@@ -106,8 +101,8 @@ Result<FoundConversation, Failure> wanted_conversation(const App& app, const Arg
 }
 
 const LoggedBoundary* History::last() const {
-  const auto found = std::find_if(boundaries.rbegin(), boundaries.rend(),
-                                  [](const LoggedBoundary& one) { return !one.undone; });
+  const auto found =
+      std::find_if(boundaries.rbegin(), boundaries.rend(), [](const LoggedBoundary& one) { return !one.undone; });
   return found == boundaries.rend() ? nullptr : &*found;
 }
 
@@ -133,17 +128,15 @@ Result<History> read_history(const Store& store, const Ulid& id) {
   return out;
 }
 
-Result<const LoggedBoundary*, Failure> find_boundary(const History& history,
-                                                     const std::string& name) {
+Result<const LoggedBoundary*, Failure> find_boundary(const History& history, const std::string& name) {
   const bool number = is_sequence(name);
   if (!number && name.size() < kPrefixMin) return no_boundary(history, name);
   const LoggedBoundary* only = nullptr;
   for (const LoggedBoundary& boundary : history.boundaries) {
     if (number ? std::to_string(boundary.seq) != name : !begins(boundary.record.id, name)) continue;
     if (only != nullptr)
-      return Failure{kExitUsage, "'" + one_line(name, kShownBytes) +
-                                     "' begins more than one boundary, such as " + only->record.id +
-                                     " and " + boundary.record.id + ": give more of it"};
+      return Failure{kExitUsage, "'" + one_line(name, kShownBytes) + "' begins more than one boundary, such as " +
+                                     only->record.id + " and " + boundary.record.id + ": give more of it"};
     only = &boundary;
   }
   if (only == nullptr) return no_boundary(history, name);
@@ -163,8 +156,7 @@ std::vector<StoredRecord> records_until(const History& history, std::uint64_t re
 }
 
 Result<Conversation> view_at(const History& history, std::uint64_t revision) {
-  Conversation out(history.id,
-                   [](const agentd_message& row) { return SimpleEstimator().count_row(row); });
+  Conversation out(history.id, [](const agentd_message& row) { return SimpleEstimator().count_row(row); });
   AGENTD_TRY_VOID(out.load(records_until(history, revision)));
   return out;
 }

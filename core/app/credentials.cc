@@ -56,8 +56,9 @@ Result<SecretText> read_keys(int directory, const std::string& path, std::size_t
   const UniqueFd fd(::openat(directory, kFileName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   if (!fd.valid() && errno == ENOENT) return SecretText();
   if (!fd.valid() && errno == ELOOP)
-    return Error{Code::kDenied, path + " is a symbolic link, and no key is read from it: put the file itself there, or "
-                                       "remove the link"};
+    return Error{Code::kDenied, path +
+                                    " is a symbolic link, and no key is read from it: put the file itself there, or "
+                                    "remove the link"};
   if (!fd.valid()) return errno_error("reading " + path, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return errno_error("reading " + path, errno);

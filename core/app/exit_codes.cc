@@ -46,16 +46,25 @@ std::span<const ExitCode> exit_codes() { return kCodes; }
 int run_exit(RunOutcome outcome) {
   switch (outcome) {
     case RunOutcome::kStop:
-    case RunOutcome::kCompacted: return kExitOk;
+    case RunOutcome::kCompacted:
+      return kExitOk;
     case RunOutcome::kMaxTurns:
-    case RunOutcome::kLimit: return kExitLimit;
-    case RunOutcome::kRefused: return kExitRefused;
-    case RunOutcome::kCut: return kExitCut;
-    case RunOutcome::kEmpty: return kExitEmpty;
-    case RunOutcome::kBlocked: return kExitBlocked;
-    case RunOutcome::kStopped: return kExitStopped;
-    case RunOutcome::kCancelled: return kExitInterrupted;
-    case RunOutcome::kError: break;
+    case RunOutcome::kLimit:
+      return kExitLimit;
+    case RunOutcome::kRefused:
+      return kExitRefused;
+    case RunOutcome::kCut:
+      return kExitCut;
+    case RunOutcome::kEmpty:
+      return kExitEmpty;
+    case RunOutcome::kBlocked:
+      return kExitBlocked;
+    case RunOutcome::kStopped:
+      return kExitStopped;
+    case RunOutcome::kCancelled:
+      return kExitInterrupted;
+    case RunOutcome::kError:
+      break;
   }
   return kExitFailure;
 }

@@ -37,8 +37,7 @@ std::string usage_line(const CommandSpec& command) {
 
 std::string option_lines(const CommandSpec& command) {
   std::size_t width = 0;
-  for (const OptionSpec& option : command.options)
-    width = std::max(width, option_text(option).size());
+  for (const OptionSpec& option : command.options) width = std::max(width, option_text(option).size());
   width = std::max(width, std::string_view("-h, --help").size());
   std::string out;
   for (const OptionSpec& option : command.options)
@@ -51,8 +50,7 @@ std::string command_lines(const std::vector<const CommandSpec*>& commands) {
   for (const CommandSpec* command : commands) width = std::max(width, command->name.size());
   std::string out;
   for (const CommandSpec* command : commands)
-    out +=
-        "  " + padded(std::string(command->name), width + 2) + std::string(command->summary) + "\n";
+    out += "  " + padded(std::string(command->name), width + 2) + std::string(command->summary) + "\n";
   return out;
 }
 
@@ -112,8 +110,7 @@ std::string program_help() {
 }
 
 std::string command_help(const CommandSpec& command) {
-  std::string out =
-      "agentd " + std::string(command.name) + " - " + std::string(command.summary) + "\n\n";
+  std::string out = "agentd " + std::string(command.name) + " - " + std::string(command.summary) + "\n\n";
   out += "Usage: " + usage_line(command) + "\n\n";
   if (!command.details.empty()) out += std::string(command.details) + "\n\n";
   out += "Options:\n" + option_lines(command);
@@ -125,8 +122,7 @@ std::string group_help(std::string_view first) {
   std::vector<const CommandSpec*> commands;
   for (const CommandSpec& command : all_commands())
     if (split(command.name, ' ')[0] == first) commands.push_back(&command);
-  return "Usage: agentd " + std::string(first) + " COMMAND [options]\n\nCommands:\n" +
-         command_lines(commands);
+  return "Usage: agentd " + std::string(first) + " COMMAND [options]\n\nCommands:\n" + command_lines(commands);
 }
 
 namespace {
@@ -134,8 +130,7 @@ namespace {
 std::string exit_code_table() {
   std::string out = "## Exit codes\n\n| code | is | when |\n|---|---|---|\n";
   for (const ExitCode& each : exit_codes())
-    out += "| " + std::to_string(each.code) + " | " + std::string(each.word) + " | " + std::string(each.when) +
-           " |\n";
+    out += "| " + std::to_string(each.code) + " | " + std::string(each.word) + " | " + std::string(each.when) + " |\n";
   return out +
          "\n`run` and `chat` have the same ones; that of `chat` is the one of its last message or command. Whatever "
          "was\ninterrupted, what was said is kept: `agentd run --follow` goes on from there. The second signal ends "
@@ -157,8 +152,7 @@ std::string cli_reference() {
       "with a warning on standard\nerror. Closed standard descriptors are opened on `/dev/null`; nothing that "
       "agentd opens ever gets their numbers.\n";
   for (const CommandSpec& command : all_commands())
-    out +=
-        "\n## agentd " + std::string(command.name) + "\n\n```\n" + command_help(command) + "```\n";
+    out += "\n## agentd " + std::string(command.name) + "\n\n```\n" + command_help(command) + "```\n";
   return out;
 }
 

@@ -19,8 +19,7 @@ bool bears(const HookSource& source, const std::string& name) {
                   [&](const HookDefinition& hook) { return hook.name == name; }))
     return true;
   // A file that may not be read yet has hooks that nobody knows.
-  return source.hooks.empty() &&
-         (name.starts_with(source.name + ".") || name.starts_with(source.kind + "/"));
+  return source.hooks.empty() && (name.starts_with(source.name + ".") || name.starts_with(source.kind + "/"));
 }
 
 bool is_known(const Inventory& inventory, const std::string& name) {
@@ -60,9 +59,9 @@ std::vector<NameProblem> hook_name_problems(const Config& config, const Inventor
   std::vector<NameProblem> out;
   for (const std::string& name : config.hook_names())
     if (!is_known(inventory, name))
-      out.push_back({must_act(config, name) ? Weight::kBroken : Weight::kWarning,
-                     origin_of(config, name) + ": hooks." + one_line(name, kShownBytes) + ": " +
-                         sentence(inventory, name)});
+      out.push_back(
+          {must_act(config, name) ? Weight::kBroken : Weight::kWarning,
+           origin_of(config, name) + ": hooks." + one_line(name, kShownBytes) + ": " + sentence(inventory, name)});
   for (const char* list : {"hooks.order", "hooks.disable", "hooks.allow"})
     for (const Candidate& said : config.candidates(list))
       for (const std::string& name : said.value.items)
@@ -70,20 +69,17 @@ std::vector<NameProblem> hook_name_problems(const Config& config, const Inventor
           const std::string why = sentence(inventory, name);
           const bool slip = why.find("did you mean") != std::string::npos;
           const bool orders = std::string_view(list) == "hooks.order";
-          out.push_back({slip || orders ? Weight::kWarning : Weight::kNote,
-                         said.origin + ": " + list + ": " + why});
+          out.push_back({slip || orders ? Weight::kWarning : Weight::kNote, said.origin + ": " + list + ": " + why});
         }
   return out;
 }
 
-std::vector<NameMistake> config_name_mistakes(const Config& config, const std::string& name,
-                                              const Manifest& manifest,
+std::vector<NameMistake> config_name_mistakes(const Config& config, const std::string& name, const Manifest& manifest,
                                               std::span<const Tool> tools) {
   const std::string key = "hooks." + name + ".config";
   if (manifest.config_schema.empty() || !config.is_set(key)) return {};
   auto out = unknown_names_in_config(manifest.config_schema, config.json(key), tools);
-  for (NameMistake& mistake : out)
-    mistake.text = config.origin(key) + ": " + key + ": " + mistake.text;
+  for (NameMistake& mistake : out) mistake.text = config.origin(key) + ": " + key + ": " + mistake.text;
   return out;
 }
 

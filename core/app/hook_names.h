@@ -28,8 +28,7 @@ struct NameProblem {
 std::vector<NameProblem> hook_name_problems(const Config& config, const Inventory& inventory);
 
 // Names of tools in hooks.NAME.config that no tool has, as the module's config_schema marks them.
-std::vector<NameMistake> config_name_mistakes(const Config& config, const std::string& name,
-                                              const Manifest& manifest,
+std::vector<NameMistake> config_name_mistakes(const Config& config, const std::string& name, const Manifest& manifest,
                                               std::span<const Tool> tools);
 
 }  // namespace agentd::app

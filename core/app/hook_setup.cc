@@ -44,14 +44,12 @@ PluginConfig plugin_config(const Config& config, const std::string& name) {
   if (config.is_set(key + "enabled")) out.enabled = config.flag(key + "enabled");
   if (config.is_set(key + "config")) out.config_json = config.json(key + "config");
   if (config.is_set(key + "on_failure"))
-    out.on_failure =
-        config.text(key + "on_failure") == "closed" ? FailurePolicy::kClosed : FailurePolicy::kOpen;
+    out.on_failure = config.text(key + "on_failure") == "closed" ? FailurePolicy::kClosed : FailurePolicy::kOpen;
   if (config.is_set(key + "isolation")) out.isolation = isolation_of(config.text(key + "isolation"));
   if (config.is_set(key + "sandbox")) out.sandbox = config.text(key + "sandbox") != "off";
   if (config.is_set(key + "grant")) {
     out.grants.emplace();
-    for (const std::string& service : config.list(key + "grant"))
-      out.grants->insert(canonical_service(service));
+    for (const std::string& service : config.list(key + "grant")) out.grants->insert(canonical_service(service));
   }
   return out;
 }
@@ -62,8 +60,7 @@ HookSettings hook_settings(const Config& config, const std::string& name, const 
   out.enabled = plugin.enabled;
   out.on_failure = plugin.on_failure;
   if (config.is_set(key + "shadow")) out.shadow = config.flag(key + "shadow");
-  if (config.is_set(key + "priority"))
-    out.priority = static_cast<std::int16_t>(config.integer(key + "priority"));
+  if (config.is_set(key + "priority")) out.priority = static_cast<std::int16_t>(config.integer(key + "priority"));
   if (config.is_set(key + "timeout_ms")) out.timeout = Milliseconds(config.whole(key + "timeout_ms"));
   return out;
 }
@@ -95,10 +92,11 @@ Precedence precedence_of(const std::string& path, const Project& project, const 
 }
 
 bool is_same_directory(const std::string& a, const std::string& b) {
-  struct stat first {}, second {};
+  struct stat first {
+  }, second{};
   if (a == b) return true;
-  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
 }
 
 std::vector<std::string> kept_paths(const App& app, const Config& config, const std::string& home,
@@ -134,14 +132,13 @@ std::string worker_program(const std::string& executable) {
   return {};
 }
 
-HookSetup hook_setup(const App& app, const Config& config, const std::string& home,
-                     const Project& project, bool dropped) {
+HookSetup hook_setup(const App& app, const Config& config, const std::string& home, const Project& project,
+                     bool dropped) {
   HookSetup setup;
   PluginHostOptions& options = setup.options.native;
   const std::string user_home = app.surroundings().environment("HOME").value_or("");
   if (dropped) {
-    options.directories.push_back(
-        {app.surroundings().system_directory + "/hooks", Precedence::kSystem, true});
+    options.directories.push_back({app.surroundings().system_directory + "/hooks", Precedence::kSystem, true});
     // A project around the home directory has the user's own hooks there, not those of a repository.
     if (!is_same_directory(project.root + "/.agent", home)) {
       options.directories.push_back({project.root + "/.agent/hooks", Precedence::kProject, true});
@@ -207,8 +204,8 @@ std::vector<std::string> guards_off(const Config& config, const std::string& hom
   return out;
 }
 
-std::vector<std::string> safe_mode_notes(const Config& config, const std::string& home,
-                                         const Project& project, const Clock& clock) {
+std::vector<std::string> safe_mode_notes(const Config& config, const std::string& home, const Project& project,
+                                         const Clock& clock) {
   std::vector<std::string> out{
       "safe mode is on: no hook, plugin or tool is loaded, and nothing of the project's recipes"};
   for (const std::string& note : guards_off(config, home, project, clock)) out.push_back("safe mode: " + note);
@@ -216,11 +213,9 @@ std::vector<std::string> safe_mode_notes(const Config& config, const std::string
 }
 
 bool is_replaced(const HookSetup& setup, const std::string& path, const std::string& name) {
-  if (setup.bundled.empty() || name.empty() || path.rfind(setup.bundled + "/", 0) != 0)
-    return false;
+  if (setup.bundled.empty() || name.empty() || path.rfind(setup.bundled + "/", 0) != 0) return false;
   for (const HookDirectory& directory : setup.options.native.directories)
-    if (directory.path != setup.bundled &&
-        ::access((directory.path + "/" + name + ".so").c_str(), F_OK) == 0)
+    if (directory.path != setup.bundled && ::access((directory.path + "/" + name + ".so").c_str(), F_OK) == 0)
       return true;
   return false;
 }

@@ -35,8 +35,8 @@ struct HookSetup {
   std::string bundled;  // directory; empty = none
 };
 // `dropped`: whether hooks beside the bundled ones are looked for.
-HookSetup hook_setup(const App& app, const Config& config, const std::string& home,
-                     const Project& project, bool dropped);
+HookSetup hook_setup(const App& app, const Config& config, const std::string& home, const Project& project,
+                     bool dropped);
 
 // Paths that no file tool and no recipe may change: agentd's home, what it reads in the project's .agent, the targets
 // of links in the home, and the user's own directories of hooks and settings that the configuration names.
@@ -54,8 +54,8 @@ bool is_same_directory(const std::string& a, const std::string& b);
 std::vector<std::string> guards_off(const Config& config, const std::string& home, const Project& project,
                                     const Clock& clock);
 // What --safe-mode means here, for the user: that nothing is loaded, and which guards are off thereby.
-std::vector<std::string> safe_mode_notes(const Config& config, const std::string& home,
-                                         const Project& project, const Clock& clock);
+std::vector<std::string> safe_mode_notes(const Config& config, const std::string& home, const Project& project,
+                                         const Clock& clock);
 
 // True when the file is a bundled one that another of its name replaces.
 bool is_replaced(const HookSetup& setup, const std::string& path, const std::string& name);

@@ -10,9 +10,8 @@ namespace {
 constexpr char kEscape = '\x1b';
 
 // Arrows, Home, End, Delete, and the arrows with Ctrl, as the terminals have them.
-constexpr std::string_view kKnown[] = {"[A",  "[B",  "[C",  "[D",    "[H",   "[F",  "OA",
-                                       "OB",  "OC",  "OD",  "OH",    "OF",   "[1~", "[3~",
-                                       "[4~", "[7~", "[8~", "[1;5C", "[1;5D"};
+constexpr std::string_view kKnown[] = {"[A", "[B", "[C",  "[D",  "[H",  "[F",  "OA",  "OB",    "OC",   "OD",
+                                       "OH", "OF", "[1~", "[3~", "[4~", "[7~", "[8~", "[1;5C", "[1;5D"};
 
 bool lies_in(char c, char first, char last) { return c >= first && c <= last; }
 
@@ -51,8 +50,7 @@ std::string known_keys(std::string_view typed, std::string& rest) {
     typed.remove_prefix(plain);
     if (typed.empty()) break;
     // Some terminals send Alt as one more escape character.
-    const bool twice =
-        typed.size() > 2 && typed[1] == kEscape && (typed[2] == '[' || typed[2] == 'O');
+    const bool twice = typed.size() > 2 && typed[1] == kEscape && (typed[2] == '[' || typed[2] == 'O');
     const std::string_view text = typed.substr(twice ? 1 : 0);
     const char kind = text.size() > 1 ? text[1] : '\0';
     std::size_t length = 2;
@@ -73,8 +71,7 @@ std::string known_keys(std::string_view typed, std::string& rest) {
       break;
     }
     const std::string_view sequence = text.substr(1, length - 1);
-    const bool known =
-        std::find(std::begin(kKnown), std::end(kKnown), sequence) != std::end(kKnown);
+    const bool known = std::find(std::begin(kKnown), std::end(kKnown), sequence) != std::end(kKnown);
     if (length == 2 || (known && !twice)) out += text.substr(0, length);
     typed = text.substr(length);
   }

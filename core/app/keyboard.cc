@@ -76,15 +76,12 @@ std::string trimmed(std::string_view text) {
 }
 
 Error interrupted() { return {Code::kCancelled, "the user interrupted the question"}; }
-Error terminal_gone() {
-  return {Code::kUnavailable, "the terminal is gone, nobody could be asked"};
-}
+Error terminal_gone() { return {Code::kUnavailable, "the terminal is gone, nobody could be asked"}; }
 
 // Takes what waits at the terminal and what still comes until it rests: nothing for `quiet`, or for
 // `quiet_after` once something came. At most 1 MiB is kept.
-Result<std::string> take_pending(const QuestionPlace& place, const TerminalModes& modes,
-                                 milliseconds quiet, milliseconds quiet_after,
-                                 milliseconds longest) {
+Result<std::string> take_pending(const QuestionPlace& place, const TerminalModes& modes, milliseconds quiet,
+                                 milliseconds quiet_after, milliseconds longest) {
   // Also makes a line that was begun readable, which the terminal holds back while it gives lines.
   modes.silent();
   const auto begin = std::chrono::steady_clock::now();
@@ -99,8 +96,7 @@ Result<std::string> take_pending(const QuestionPlace& place, const TerminalModes
         break;
     }
     if (std::chrono::steady_clock::now() - begin > longest)
-      return Error{Code::kUnavailable,
-                   "the terminal sends input without a pause, so nobody could be asked"};
+      return Error{Code::kUnavailable, "the terminal sends input without a pause, so nobody could be asked"};
     char buffer[4096];
     const ssize_t got = ::read(place.input, buffer, sizeof buffer);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -129,33 +125,27 @@ struct Typed {
   std::string line;
   bool pasted = false;  // then the line counts for nothing
 };
-Result<Typed> type_line(const QuestionPlace& place, const TerminalModes& modes,
-                        std::string_view prompt) {
+Result<Typed> type_line(const QuestionPlace& place, const TerminalModes& modes, std::string_view prompt) {
   modes.lines();
   if (!place.write(prompt)) return terminal_gone();
   AGENTD_TRY(std::string line, read_typed_line(place.input));
-  const bool marked =
-      line.find(kPasteBegins) != std::string::npos || line.find(kPasteEnds) != std::string::npos;
+  const bool marked = line.find(kPasteBegins) != std::string::npos || line.find(kPasteEnds) != std::string::npos;
   // Without lines, since a terminal that gives lines says nothing of one that was only begun.
   modes.silent();
-  const InputWait more =
-      marked ? InputWait::kReady : wait_for_input(place.input, static_cast<int>(kSettling.count()));
+  const InputWait more = marked ? InputWait::kReady : wait_for_input(place.input, static_cast<int>(kSettling.count()));
   if (more == InputWait::kSignal) return interrupted();
   if (more == InputWait::kTimeout) return Typed{std::move(line)};
-  if (!place.write("(Pasted text is no answer: type one line, then Enter.)\n"))
-    return terminal_gone();
+  if (!place.write("(Pasted text is no answer: type one line, then Enter.)\n")) return terminal_gone();
   AGENTD_TRY(const std::string rest, take_pending(place, modes, kReading, kReading, kPasteMax));
   if (place.keep) place.keep(line + "\n" + rest);
   return Typed{{}, true};
 }
 
-Result<std::string> ask_at_terminal(const QuestionPlace& place, const TerminalModes& modes,
-                                    std::string_view prompt) {
+Result<std::string> ask_at_terminal(const QuestionPlace& place, const TerminalModes& modes, std::string_view prompt) {
   AGENTD_TRY(std::string early, take_pending(place, modes, kReading, kTyping, kTypingMax));
   if (!early.empty()) {
     if (place.keep) place.keep(std::move(early));
-    if (!place.write("(What was typed before this question does not answer it.)\n"))
-      return terminal_gone();
+    if (!place.write("(What was typed before this question does not answer it.)\n")) return terminal_gone();
   }
   for (;;) {
     AGENTD_TRY(Typed typed, type_line(place, modes, prompt));
@@ -179,14 +169,11 @@ std::optional<std::string> read_line(int fd) {
   return out;
 }
 
-bool input_within(int fd, int timeout_ms) {
-  return wait_for_input(fd, timeout_ms) == InputWait::kReady;
-}
+bool input_within(int fd, int timeout_ms) { return wait_for_input(fd, timeout_ms) == InputWait::kReady; }
 
 bool marks_pastes(std::string_view term) { return !term.empty() && term != "dumb"; }
 
-Result<std::string> ask_person(const QuestionPlace& place, std::string_view body,
-                               std::string_view prompt) {
+Result<std::string> ask_person(const QuestionPlace& place, std::string_view body, std::string_view prompt) {
   const TerminalModes modes(place.input);
   if (!place.write(body)) return terminal_gone();
   if (!modes.known()) {

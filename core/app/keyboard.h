@@ -44,8 +44,7 @@ struct QuestionPlace {
 //
 // Error, as a sentence about the user: kCancelled at Ctrl-D and at a signal, kUnavailable when the
 // terminal is gone or its input has no pause for 10 s (60 s before the prompt).
-Result<std::string> ask_person(const QuestionPlace& place, std::string_view body,
-                               std::string_view prompt);
+Result<std::string> ask_person(const QuestionPlace& place, std::string_view body, std::string_view prompt);
 
 // Shows `prompt` and gives the line that is typed or pasted then, which the terminal does not show; what waited
 // before it is dropped. The terminal is as it was afterwards, also when a signal comes. Errors as of ask_person().

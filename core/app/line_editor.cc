@@ -58,11 +58,10 @@ struct Library {
       slot = reinterpret_cast<std::decay_t<decltype(slot)>>(::dlsym(library, name));
       return slot != nullptr;
     };
-    return get(init, "el_init") && get(end, "el_end") && get(wset, "el_wset") &&
-           get(client_data, "el_wget") && get(wgets, "el_wgets") && get(line, "el_wline") &&
-           get(move, "el_cursor") && get(delete_before, "el_deletestr") &&
-           get(history_init, "history_winit") && get(history_end, "history_wend") &&
-           get(history, "history_w");
+    return get(init, "el_init") && get(end, "el_end") && get(wset, "el_wset") && get(client_data, "el_wget") &&
+           get(wgets, "el_wgets") && get(line, "el_wline") && get(move, "el_cursor") &&
+           get(delete_before, "el_deletestr") && get(history_init, "history_winit") &&
+           get(history_end, "history_wend") && get(history, "history_w");
   }
 };
 
@@ -123,8 +122,7 @@ std::string with_newlines(std::string_view text) {
 
 class LineEditorImpl final : public LineEditor {
  public:
-  explicit LineEditorImpl(Options options)
-      : options_(std::move(options)), history_file_(options_.history_file) {}
+  explicit LineEditorImpl(Options options) : options_(std::move(options)), history_file_(options_.history_file) {}
 
   ~LineEditorImpl() override {
     const Utf8Here here(utf8_);
@@ -160,12 +158,9 @@ class LineEditorImpl final : public LineEditor {
     bind(L"\\e[1;5C", L"em-next-word");
     bind(L"\\e[1;5D", L"ed-prev-word");
     bind(L"\\e[3~", L"ed-delete-next-char");
-    for (const wchar_t* const home : {L"\\e[H", L"\\eOH", L"\\e[1~", L"\\e[7~"})
-      bind(home, L"ed-move-to-beg");
-    for (const wchar_t* const end : {L"\\e[F", L"\\eOF", L"\\e[4~", L"\\e[8~"})
-      bind(end, L"ed-move-to-end");
-    library_.wset(editor_, EL_ADDFN, L"agentd-tidy", L"Keep pastes whole",
-                  &LineEditorImpl::keep_whole);
+    for (const wchar_t* const home : {L"\\e[H", L"\\eOH", L"\\e[1~", L"\\e[7~"}) bind(home, L"ed-move-to-beg");
+    for (const wchar_t* const end : {L"\\e[F", L"\\eOF", L"\\e[4~", L"\\e[8~"}) bind(end, L"ed-move-to-end");
+    library_.wset(editor_, EL_ADDFN, L"agentd-tidy", L"Keep pastes whole", &LineEditorImpl::keep_whole);
     bind(L"\\e[9999~", L"agentd-tidy");
     const std::string kept = history_file_.load();
     for (std::size_t begin = 0; begin < kept.size();) {
@@ -178,8 +173,7 @@ class LineEditorImpl final : public LineEditor {
 
   std::optional<std::string> read(std::string_view prompt, std::string_view style) override {
     const Utf8Here here(utf8_);
-    prompt_ = style.empty() ? wide(prompt)
-                            : L"\1\x1b[" + wide(style) + L"m\1" + wide(prompt) + L"\1\x1b[0m\1";
+    prompt_ = style.empty() ? wide(prompt) : L"\1\x1b[" + wide(style) + L"m\1" + wide(prompt) + L"\1\x1b[0m\1";
     (void)write_all(options_.terminal, kPastesOn);
     before_ = {};
     repairs_ = false;
@@ -205,8 +199,7 @@ class LineEditorImpl final : public LineEditor {
   void prefill(std::string_view text) override {
     std::string whole = with_newlines(text);
     for (const std::string_view mark : {kPasteBegins, kPasteEnds})
-      for (std::size_t at = 0; (at = whole.find(mark)) != std::string::npos;)
-        whole.erase(at, mark.size());
+      for (std::size_t at = 0; (at = whole.find(mark)) != std::string::npos;) whole.erase(at, mark.size());
     while (whole.ends_with('\n')) whole.pop_back();
     if (!is_blank(whole)) keys_ += pastes_.add(std::move(whole));
   }
@@ -303,9 +296,8 @@ class LineEditorImpl final : public LineEditor {
     }
     for (;;) {
       std::mbstate_t state{};
-      const std::size_t used = keys_.empty()
-                                   ? static_cast<std::size_t>(-2)
-                                   : std::mbrtowc(out, keys_.data(), keys_.size(), &state);
+      const std::size_t used =
+          keys_.empty() ? static_cast<std::size_t>(-2) : std::mbrtowc(out, keys_.data(), keys_.size(), &state);
       if (used <= keys_.size() && used != 0) {
         keys_.erase(0, used);
         return 1;
@@ -368,8 +360,7 @@ class LineEditorImpl final : public LineEditor {
     while ((end = text.find(kPasteEnds)) == std::string::npos && text.size() < kPasteBytesMax) {
       if (!wait_for_input(options_.terminal) || !take(text)) return;
     }
-    const std::string rest =
-        end == std::string::npos ? std::string() : text.substr(end + kPasteEnds.size());
+    const std::string rest = end == std::string::npos ? std::string() : text.substr(end + kPasteEnds.size());
     keys_ += pastes_.add(with_newlines(text.substr(0, end)));
     if (!rest.empty()) sort_out(rest);
   }
@@ -407,8 +398,8 @@ std::string Pastes::add(std::string text) {
   const auto odd = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; };
   if (text.size() <= kTypedBytesMax && std::none_of(text.begin(), text.end(), odd)) return text;
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
-  std::string word = "[pasted text " + std::to_string(++number_) + ", " + with_commas(lines) +
-                     (lines == 1 ? " line]" : " lines]");
+  std::string word =
+      "[pasted text " + std::to_string(++number_) + ", " + with_commas(lines) + (lines == 1 ? " line]" : " lines]");
   texts_[word] = std::move(text);
   return word;
 }
@@ -445,8 +436,7 @@ std::string LineHistory::load() const {
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   if (lines <= kHistoryLines) return text;
   std::size_t begin = 0;
-  for (std::size_t skip = lines - kHistoryLines; skip > 0; --skip)
-    begin = text.find('\n', begin) + 1;
+  for (std::size_t skip = lines - kHistoryLines; skip > 0; --skip) begin = text.find('\n', begin) + 1;
   if (lines > 2 * kHistoryLines) (void)write_file_atomically(file_, text.substr(begin), 0600);
   return text.substr(begin);
 }
@@ -459,8 +449,7 @@ bool LineHistory::add(std::string_view line) const {
   const auto scrubbed = scrubber ? scrubber->scrub(line) : Result<Scrubbed>(scrubber.error());
   if (!scrubbed || !scrubbed->findings.empty()) return false;
   if (file_.empty()) return true;
-  const UniqueFd file(
-      ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const UniqueFd file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (file.valid()) (void)write_all(file.get(), std::string(line) + "\n");
   return true;
 }

@@ -72,9 +72,8 @@ Secrets& secrets() {
 
 bool is_secret(std::string_view name) {
   static constexpr std::string_view kWords[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"};
-  return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
-    return name.find(word) != std::string_view::npos;
-  });
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
 }
 
 bool holds_secret(std::string_view entry) {
@@ -130,8 +129,7 @@ void keep_threads_small() {
   ::mallopt(M_ARENA_MAX, kArenasMax);
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) != 0) return;
-  if (::pthread_attr_setstacksize(&attributes, kStackBytes) == 0)
-    (void)::pthread_setattr_default_np(&attributes);
+  if (::pthread_attr_setstacksize(&attributes, kStackBytes) == 0) (void)::pthread_setattr_default_np(&attributes);
   ::pthread_attr_destroy(&attributes);
 }
 
@@ -161,11 +159,9 @@ int main(int argc, char** argv) {
   const bool colour = (out_tty || err_tty) && wants_colour();
   // What is written to an output that was closed is an error at the end, not a success that nobody sees.
   const int out_fd = (closed & 1u << STDOUT_FILENO) != 0 ? -1 : STDOUT_FILENO;
-  Output out(out_fd, out_tty, out_tty && colour),
-      err(STDERR_FILENO, err_tty, err_tty && colour);
-  Surroundings surroundings{environment,   current_directory(), executable(),
-                            "/etc/agentd", STDIN_FILENO,        ::isatty(STDIN_FILENO) != 0,
-                            std::move(variables)};
+  Output out(out_fd, out_tty, out_tty && colour), err(STDERR_FILENO, err_tty, err_tty && colour);
+  Surroundings surroundings{environment,  current_directory(),         executable(),        "/etc/agentd",
+                            STDIN_FILENO, ::isatty(STDIN_FILENO) != 0, std::move(variables)};
   // Unwinding removes the marker of a module that was being loaded, so that none is blamed.
   try {
     App app(std::move(surroundings), out, err);

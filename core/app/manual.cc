@@ -14,9 +14,12 @@ std::string roff(std::string_view text) {
   for (const char c : text) {
     if (starts && (c == '.' || c == '\'')) out += "\\&";
     starts = c == '\n';
-    if (c == '\\') out += "\\e";
-    else if (c == '-') out += "\\-";
-    else out += c;
+    if (c == '\\')
+      out += "\\e";
+    else if (c == '-')
+      out += "\\-";
+    else
+      out += c;
   }
   return out;
 }
@@ -55,9 +58,10 @@ std::string manual_page() {
                     "watch and steer it. Conversations are kept in a durable log, and inside the model's "
                     "context window.\n.SH COMMANDS\n";
   for (const CommandSpec& command : all_commands()) out += command_entry(command);
-  out += ".SH FILES\n.TP\n.I ~/.agent\nconfig.yaml, hooks, recipes, and the store of conversations; the "
-         "variable AGENTD_HOME moves it\n.TP\n.I /etc/agentd\nconfig.yaml and hooks of the system\n"
-         ".SH EXIT STATUS\n";
+  out +=
+      ".SH FILES\n.TP\n.I ~/.agent\nconfig.yaml, hooks, recipes, and the store of conversations; the "
+      "variable AGENTD_HOME moves it\n.TP\n.I /etc/agentd\nconfig.yaml and hooks of the system\n"
+      ".SH EXIT STATUS\n";
   return out + roff(exit_code_lines());
 }
 

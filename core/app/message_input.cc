@@ -24,29 +24,26 @@ constexpr std::size_t kShownBytes = 200;
 // What kind of binary file it is; empty for text.
 std::string binary_kind(std::string_view bytes) {
   using namespace std::string_view_literals;
-  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
-      {"\x89PNG"sv, "a PNG picture"},
-      {"\xff\xd8\xff"sv, "a JPEG picture"},
-      {"GIF8"sv, "a GIF picture"},
-      {"%PDF-"sv, "a PDF document"},
-      {"\x1f\x8b"sv, "a gzip file"},
-      {"PK\x03\x04"sv, "a zip file"},
-      {"\x7f"
-       "ELF"sv,
-       "a program"}};
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {{"\x89PNG"sv, "a PNG picture"},
+                                                                      {"\xff\xd8\xff"sv, "a JPEG picture"},
+                                                                      {"GIF8"sv, "a GIF picture"},
+                                                                      {"%PDF-"sv, "a PDF document"},
+                                                                      {"\x1f\x8b"sv, "a gzip file"},
+                                                                      {"PK\x03\x04"sv, "a zip file"},
+                                                                      {"\x7f"
+                                                                       "ELF"sv,
+                                                                       "a program"}};
   for (const auto& [magic, kind] : kKinds)
     if (bytes.starts_with(magic)) return std::string(kind);
-  if (bytes.starts_with("RIFF") && bytes.substr(0, 16).find("WEBP") != std::string_view::npos)
-    return "a WebP picture";
+  if (bytes.starts_with("RIFF") && bytes.substr(0, 16).find("WEBP") != std::string_view::npos) return "a WebP picture";
   return bytes.find('\0') == std::string_view::npos ? "" : "a binary file";
 }
 
 Result<std::string> as_text(std::string bytes, const std::string& what) {
   if (const std::string kind = binary_kind(bytes); !kind.empty())
-    return Error{Code::kInvalid,
-                 what + " is " + kind +
-                     ", and a message takes text alone; name the file and let a tool "
-                     "look at it"};
+    return Error{Code::kInvalid, what + " is " + kind +
+                                     ", and a message takes text alone; name the file and let a tool "
+                                     "look at it"};
   return to_utf8(bytes);
 }
 
@@ -59,8 +56,8 @@ bool is_inside(const std::string& path, const std::vector<std::string>& roots) {
 }
 
 // Adds the file; false when the word names none.
-Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::string& name,
-                    const std::string& cwd, const std::vector<std::string>& roots, const HiddenFiles& hidden) {
+Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::string& name, const std::string& cwd,
+                    const std::vector<std::string>& roots, const HiddenFiles& hidden) {
   if (name.empty() || name.find('\0') != std::string::npos) return false;
   std::error_code failed;
   const std::filesystem::path given = name.front() == '/' ? name : cwd + "/" + name;
@@ -85,8 +82,7 @@ Result<bool> attach(WithFiles& out, std::set<std::string>& done, const std::stri
     return Error{Code::kInvalid, shown + " is not attached: it has " + with_commas(bytes->size()) +
                                      " bytes, and a text may have " + with_commas(kAttachedBytesMax)};
   AGENTD_TRY(const std::string text, as_text(std::move(*bytes), shown));
-  out.text += "\n\n--- " + name + " ---\n" + text + (text.ends_with('\n') ? "" : "\n") + "--- end of " +
-         name + " ---";
+  out.text += "\n\n--- " + name + " ---\n" + text + (text.ends_with('\n') ? "" : "\n") + "--- end of " + name + " ---";
   return true;
 }
 
@@ -132,8 +128,7 @@ Result<Block> image_in(const std::string& path) {
 
 bool is_piped(int fd) {
   struct stat info {};
-  return ::fstat(fd, &info) == 0 &&
-         (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || S_ISREG(info.st_mode));
+  return ::fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || S_ISREG(info.st_mode));
 }
 
 Result<std::string> piped_text(int fd, const std::function<void()>& waiting) {
@@ -146,44 +141,36 @@ Result<std::string> piped_text(int fd, const std::function<void()>& waiting) {
 std::string missing_sentence(const std::vector<std::string>& missing) {
   std::string names;
   for (std::size_t i = 0; i < missing.size(); ++i)
-    names += (i == 0                    ? ""
-              : i + 1 == missing.size() ? " and "
-                                        : ", ") +
-             one_line(missing[i], kShownBytes);
+    names += (i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ") + one_line(missing[i], kShownBytes);
   return names + (missing.size() == 1 ? " names no file here and was sent as it stands"
                                       : " name no files here and were sent as they stand");
 }
 
-Result<WithFiles> with_files(const std::string& text, const std::string& cwd,
-                             const std::vector<std::string>& roots, const HiddenFiles& hidden) {
+Result<WithFiles> with_files(const std::string& text, const std::string& cwd, const std::vector<std::string>& roots,
+                             const HiddenFiles& hidden) {
   WithFiles attached;
   std::vector<std::string>& missing = attached.missing;
   std::set<std::string> done;
   for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos; ++at) {
-    if (at > 0 && std::string_view(" \t\n(\"'").find(text[at - 1]) == std::string_view::npos)
-      continue;
+    if (at > 0 && std::string_view(" \t\n(\"'").find(text[at - 1]) == std::string_view::npos) continue;
     const bool quoted = at + 1 < text.size() && text[at + 1] == '"';
     const std::size_t begin = at + (quoted ? 2 : 1);
-    const std::size_t end =
-        std::min(text.find_first_of(quoted ? "\"" : " \t\r\n", begin), text.size());
+    const std::size_t end = std::min(text.find_first_of(quoted ? "\"" : " \t\r\n", begin), text.size());
     std::string name = text.substr(begin, end - begin);
     bool found = false;
     for (;;) {
       AGENTD_TRY(found, attach(attached, done, name, cwd, roots, hidden));
       // "see @notes.txt, and ..."
-      if (found || name.empty() ||
-          std::string_view(".,;:!?)\"'").find(name.back()) == std::string_view::npos)
-        break;
+      if (found || name.empty() || std::string_view(".,;:!?)\"'").find(name.back()) == std::string_view::npos) break;
       name.pop_back();
     }
     if (found || name.empty()) continue;
     std::string word = quoted ? "@\"" + name + "\"" : "@" + name;
-    if (std::find(missing.begin(), missing.end(), word) == missing.end())
-      missing.push_back(std::move(word));
+    if (std::find(missing.begin(), missing.end(), word) == missing.end()) missing.push_back(std::move(word));
   }
   if (text.size() + attached.text.size() > kMessageBytesMax)
-    return Error{Code::kInvalid, "the attached files make the message longer than " +
-                                     with_commas(kMessageBytesMax) + " bytes"};
+    return Error{Code::kInvalid,
+                 "the attached files make the message longer than " + with_commas(kMessageBytesMax) + " bytes"};
   attached.text.insert(0, text);
   return attached;
 }

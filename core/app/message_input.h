@@ -17,8 +17,8 @@
 namespace agentd::app {
 
 inline constexpr std::size_t kMessageBytesMax = 8u << 20;
-inline constexpr std::size_t kAttachedBytesMax = 1u << 20;  // of one file of text
-inline constexpr std::size_t kImageBytesMax = 5u << 20;     // what all vendors take
+inline constexpr std::size_t kAttachedBytesMax = 1u << 20;   // of one file of text
+inline constexpr std::size_t kImageBytesMax = 5u << 20;      // what all vendors take
 inline constexpr std::size_t kDocumentBytesMax = 24u << 20;  // 32 MiB as base64
 
 // A pipe, a socket or a file: something that was put there. Not a terminal, not /dev/null, not what
@@ -48,7 +48,7 @@ std::string missing_sentence(const std::vector<std::string>& missing);
 // The text with the files behind it that it names: "@PATH" or @"A PATH" at the beginning of a word.
 // A word that names no file stays text, and is among `missing`. kInvalid: the file lies outside of
 // `roots`, is one of the hidden ones, is too large, or is binary and neither an image nor a PDF document.
-Result<WithFiles> with_files(const std::string& text, const std::string& cwd,
-                             const std::vector<std::string>& roots, const HiddenFiles& hidden);
+Result<WithFiles> with_files(const std::string& text, const std::string& cwd, const std::vector<std::string>& roots,
+                             const HiddenFiles& hidden);
 
 }  // namespace agentd::app

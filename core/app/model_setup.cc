@@ -28,12 +28,10 @@ bool is_window_beta(const ModelTable& table, const std::string& beta) {
 
 // What the user should know of a model's last day; empty = nothing. `use` names the setting that
 // chooses the model.
-std::string retirement_of(const ModelInfo& model, const std::string& name, std::string_view use,
-                          std::int64_t wall_ms) {
+std::string retirement_of(const ModelInfo& model, const std::string& name, std::string_view use, std::int64_t wall_ms) {
   const auto days = days_until_retired(model, wall_ms);
   if (!days || *days > kRetiresSoonDays) return {};
-  const std::string gone = *days <= 0 ? " was retired by its provider on "
-                                      : " will be retired by its provider on ";
+  const std::string gone = *days <= 0 ? " was retired by its provider on " : " will be retired by its provider on ";
   std::string out = "the model " + one_line(name, 80) + gone + model.retires;
   if (*days > 0) out += " (in " + std::to_string(*days) + (*days == 1 ? " day)" : " days)");
   out += ": choose another with " + std::string(use);
@@ -42,11 +40,10 @@ std::string retirement_of(const ModelInfo& model, const std::string& name, std::
 
 // The model of a known provider that the table does not know, and what is assumed of it.
 std::string assumption_of(const ModelInfo& model, const std::string& name, const std::string& file) {
-  return "the model '" + one_line(name, 80) + "' is not in the model table: it is treated as " +
-         model.provider + "'s current models are (window " + with_commas(model.window) +
-         " tokens, output " + with_commas(model.max_output) + ", thinking " +
-         std::string(name_of(model.thinking)) + "); give it an entry in " + file +
-         " if that is wrong";
+  return "the model '" + one_line(name, 80) + "' is not in the model table: it is treated as " + model.provider +
+         "'s current models are (window " + with_commas(model.window) + " tokens, output " +
+         with_commas(model.max_output) + ", thinking " + std::string(name_of(model.thinking)) +
+         "); give it an entry in " + file + " if that is wrong";
 }
 
 // A vendor's own models have no slash in their names: what stands in front of one was meant for a provider. A gateway's
@@ -74,8 +71,7 @@ Result<ModelTable> load_model_table(const std::string& home, const Config& confi
   ModelTable table = ModelTable::embedded();
   const std::string file = model_table_file(home);
   Result<std::string> text = read_file(file, kTableBytesMax);
-  if (!text && text.error().code != Code::kNotFound)
-    return Error{Code::kInvalid, text.error().message};
+  if (!text && text.error().code != Code::kNotFound) return Error{Code::kInvalid, text.error().message};
   if (text) AGENTD_TRY_VOID(table.overlay(*text, file));
   table.activate(config.list("providers.anthropic.betas"));
   return table;
@@ -95,9 +91,8 @@ Result<BudgetPolicy> budget_of(const Config& config, const ModelInfo& model) {
   if (said_for_this_run(config, "compaction.output_reserve")) own.output_reserve.reset();
   const BudgetPolicy out = all.of(own);
   if (out.force_at < out.compact_at)
-    return Error{Code::kInvalid,
-                 model.origin + ": for '" + model.pattern +
-                     "' force_at comes to lie below compact_at: give the entry both"};
+    return Error{Code::kInvalid, model.origin + ": for '" + model.pattern +
+                                     "' force_at comes to lie below compact_at: give the entry both"};
   return out;
 }
 
@@ -108,8 +103,7 @@ ThinkingWish thinking_wish(const Config& config) {
 
 std::unique_ptr<TokenEstimator> make_estimator(const Config& config, const ModelInfo& model) {
   const std::string counter = config.text("tokens.counter");
-  if (counter == "simple" || (counter == "auto" && model.encoding.empty()))
-    return std::make_unique<SimpleEstimator>();
+  if (counter == "simple" || (counter == "auto" && model.encoding.empty())) return std::make_unique<SimpleEstimator>();
   const Bpe* const bpe = Bpe::find(model.encoding);
   return std::make_unique<BpeEstimator>(bpe == nullptr ? Bpe::cl100k_base() : *bpe);
 }
@@ -132,20 +126,17 @@ std::vector<std::string> model_warnings(const ModelTable& table, const Config& c
     const std::string told = retirement_of(table.find(other), other, role, wall_ms);
     if (!told.empty()) out.push_back(told);
   }
-  if (const std::string note = thinking_note(model, name, thinking_wish(config)); !note.empty())
-    out.push_back(note);
+  if (const std::string note = thinking_note(model, name, thinking_wish(config)); !note.empty()) out.push_back(note);
   if (config.whole("context_window") != 0) return out;
   if (model.assumed) out.push_back(assumption_of(model, name, model_table_file(home)));
   if (!table.knows(name))
     out.push_back("the model '" + one_line(name, 80) + "' is not in the model table: a window of " +
-                  with_commas(model.window) +
-                  " tokens is assumed; set context_window, or give it an entry in " +
+                  with_commas(model.window) + " tokens is assumed; set context_window, or give it an entry in " +
                   model_table_file(home));
   for (const std::string& beta : config.list("providers.anthropic.betas"))
     if (is_window_beta(table, beta) && !model.betas.contains(beta))
-      out.push_back("the beta " + one_line(beta, 80) +
-                    " is sent, but does not widen the window of " + one_line(name, 80) +
-                    ": it stays at " + with_commas(model.window) + " tokens");
+      out.push_back("the beta " + one_line(beta, 80) + " is sent, but does not widen the window of " +
+                    one_line(name, 80) + ": it stays at " + with_commas(model.window) + " tokens");
   return out;
 }
 

@@ -15,11 +15,10 @@ namespace po = boost::program_options;
 constexpr std::size_t kShownBytes = 60;
 
 // No guessing: --res must not mean --resume today and something else tomorrow.
-constexpr int kStyle =
-    po::command_line_style::allow_short | po::command_line_style::allow_dash_for_short |
-    po::command_line_style::short_allow_adjacent | po::command_line_style::short_allow_next |
-    po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent |
-    po::command_line_style::long_allow_next | po::command_line_style::allow_sticky;
+constexpr int kStyle = po::command_line_style::allow_short | po::command_line_style::allow_dash_for_short |
+                       po::command_line_style::short_allow_adjacent | po::command_line_style::short_allow_next |
+                       po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent |
+                       po::command_line_style::long_allow_next | po::command_line_style::allow_sticky;
 
 std::string quoted(std::string_view text) { return "'" + one_line(text, kShownBytes) + "'"; }
 
@@ -51,10 +50,8 @@ const OptionSpec* find_option(const CommandSpec& command, std::string_view name)
 
 Error unknown_option(const CommandSpec& command, const std::string& given) {
   const std::string mean = did_you_mean(given, option_names(command));
-  const std::string rest =
-      mean.empty() ? "; see 'agentd " + std::string(command.name) + " --help'" : mean;
-  return {Code::kInvalid,
-          "'agentd " + std::string(command.name) + "' has no option " + quoted(given) + rest};
+  const std::string rest = mean.empty() ? "; see 'agentd " + std::string(command.name) + " --help'" : mean;
+  return {Code::kInvalid, "'agentd " + std::string(command.name) + "' has no option " + quoted(given) + rest};
 }
 
 Error syntax_error(const std::string& given, po::invalid_command_line_syntax::kind_t kind) {
@@ -67,32 +64,29 @@ Result<void> check_choice(const OptionSpec& option, const std::string& value) {
   const std::vector<std::string> names = split(option.choices, '|');
   for (const std::string& name : names)
     if (name == value) return {};
-  return Error{Code::kInvalid, "--" + std::string(option.name) + " must be " +
-                                   choices_sentence(option.choices) + ", not " + quoted(value) +
-                                   did_you_mean(value, names)};
+  return Error{Code::kInvalid, "--" + std::string(option.name) + " must be " + choices_sentence(option.choices) +
+                                   ", not " + quoted(value) + did_you_mean(value, names)};
 }
 
 Result<void> check_words(const CommandSpec& command, const std::vector<std::string>& words) {
   const std::string name = "'agentd " + std::string(command.name) + "'";
   if (words.size() > command.arguments_max)
-    return Error{Code::kInvalid, name + " has no use for " + quoted(words[command.arguments_max]) +
-                                     "; see " + "'agentd " + std::string(command.name) +
-                                     " --help'"};
+    return Error{Code::kInvalid, name + " has no use for " + quoted(words[command.arguments_max]) + "; see " +
+                                     "'agentd " + std::string(command.name) + " --help'"};
   if (words.size() < command.arguments_min)
     return Error{Code::kInvalid, name + " needs " + std::string(command.arguments)};
   if (command.argument_choices.empty()) return {};
   for (const std::string& word : words) {
     const std::vector<std::string> names = split(command.argument_choices, '|');
     if (std::find(names.begin(), names.end(), word) == names.end())
-      return Error{Code::kInvalid, name + " knows " + choices_sentence(command.argument_choices) +
-                                       ", not " + quoted(word) + did_you_mean(word, names)};
+      return Error{Code::kInvalid, name + " knows " + choices_sentence(command.argument_choices) + ", not " +
+                                       quoted(word) + did_you_mean(word, names)};
   }
   return {};
 }
 
 // What was given, in order; positional words have an empty key.
-Result<std::vector<po::option>> read(const CommandSpec& command,
-                                     const std::vector<std::string>& words) {
+Result<std::vector<po::option>> read(const CommandSpec& command, const std::vector<std::string>& words) {
   try {
     const po::options_description described = describe(command);
     return po::command_line_parser(words).options(described).style(kStyle).run().options;
@@ -132,14 +126,12 @@ std::vector<ConfigSources::Flag> Arguments::flags() const {
   }
   for (const std::string& setting : values("set")) {
     const std::size_t equals = setting.find('=');
-    out.push_back({setting.substr(0, equals),
-                   equals == std::string::npos ? "" : setting.substr(equals + 1), "--set"});
+    out.push_back({setting.substr(0, equals), equals == std::string::npos ? "" : setting.substr(equals + 1), "--set"});
   }
   return out;
 }
 
-Result<Arguments> parse_arguments(const CommandSpec& command,
-                                  const std::vector<std::string>& words) {
+Result<Arguments> parse_arguments(const CommandSpec& command, const std::vector<std::string>& words) {
   AGENTD_TRY(const auto given, read(command, words));
   Arguments out;
   out.command_ = &command;
@@ -167,11 +159,8 @@ Result<Arguments> parse_arguments(const CommandSpec& command,
 Result<std::uint64_t> parse_count(std::string_view option, const std::string& text) {
   std::uint64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && stop == text.data() + text.size() && value >= 1 &&
-      value <= 1'000'000'000)
-    return value;
-  return Error{Code::kInvalid,
-               "--" + std::string(option) + " must be a whole number from 1, not " + quoted(text)};
+  if (error == std::errc() && stop == text.data() + text.size() && value >= 1 && value <= 1'000'000'000) return value;
+  return Error{Code::kInvalid, "--" + std::string(option) + " must be a whole number from 1, not " + quoted(text)};
 }
 
 }  // namespace agentd::app

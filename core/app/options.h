@@ -28,16 +28,14 @@ class Arguments {
   std::vector<ConfigSources::Flag> flags() const;
 
  private:
-  friend Result<Arguments> parse_arguments(const CommandSpec& command,
-                                           const std::vector<std::string>& words);
+  friend Result<Arguments> parse_arguments(const CommandSpec& command, const std::vector<std::string>& words);
   const CommandSpec* command_ = nullptr;
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
   std::vector<std::string> words_;
 };
 
 // `words` are those after the command's name. kInvalid: one sentence with the nearest name.
-Result<Arguments> parse_arguments(const CommandSpec& command,
-                                  const std::vector<std::string>& words);
+Result<Arguments> parse_arguments(const CommandSpec& command, const std::vector<std::string>& words);
 
 // A whole number of an option, 1 or more.
 Result<std::uint64_t> parse_count(std::string_view option, const std::string& text);

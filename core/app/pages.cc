@@ -12,9 +12,6 @@ int main(int argc, char** argv) {
     std::fputs("usage: agentd_pages man|bash|zsh|fish\n", stderr);
     return 2;
   }
-  const std::string text =
-      page == "man" ? agentd::app::manual_page() : agentd::app::completion_script(page);
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0
-             ? 0
-             : 1;
+  const std::string text = page == "man" ? agentd::app::manual_page() : agentd::app::completion_script(page);
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0 ? 0 : 1;
 }

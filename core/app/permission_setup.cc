@@ -26,8 +26,7 @@ std::string lower(std::string_view text) {
 // The tools that agentd has a name for, also those that no plugin brings here.
 std::set<std::string> known_tools() {
   std::set<std::string> out;
-  for (const Dialect dialect :
-       {Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet})
+  for (const Dialect dialect : {Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet})
     for (const ToolRow& row : tools_of(dialect)) out.insert(std::string(row.canonical));
   return out;
 }
@@ -35,20 +34,18 @@ std::set<std::string> known_tools() {
 bool is_glob(std::string_view rule) { return rule.find_first_of("*?[") != std::string_view::npos; }
 
 bool matches_one(const std::string& rule, const std::set<std::string>& names) {
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return ::fnmatch(rule.c_str(), name.c_str(), FNM_CASEFOLD) == 0;
-  });
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return ::fnmatch(rule.c_str(), name.c_str(), FNM_CASEFOLD) == 0; });
 }
 
-RuleProblem problem_of(const std::string& where, const std::string& rule,
-                       const std::set<std::string>& names, bool complete) {
+RuleProblem problem_of(const std::string& where, const std::string& rule, const std::set<std::string>& names,
+                       bool complete) {
   const std::vector<std::string> all(names.begin(), names.end());
   const std::string head = lower(rule.substr(0, rule.find_first_of("*?[")));
   const std::string mean = did_you_mean(head, all);
   const std::string shown = "'" + one_line(rule, kShownBytes) + "'";
   if (is_glob(rule))
-    return {!mean.empty(),
-            where + shown + " matches no tool" + (mean.empty() ? " that is here" : mean)};
+    return {!mean.empty(), where + shown + " matches no tool" + (mean.empty() ? " that is here" : mean)};
   if (!mean.empty()) return {true, where + "no tool is named " + shown + mean};
   return {complete, where + "no tool is named " + shown + " here; agentd has " + join(all, ", ") +
                         ". A tool that is not always there is written as a glob, such as '" +
@@ -65,8 +62,7 @@ std::string wrong_rule(std::string_view rule) {
   const std::size_t open = rule.find('(');
   if (open == std::string_view::npos) return {};
   const std::vector<std::string> tools = tools_of_rule(rule.substr(0, open));
-  return "'" + one_line(rule, kShownBytes) +
-         "' is a rule over arguments, which agentd does not have yet. Write '" +
+  return "'" + one_line(rule, kShownBytes) + "' is a rule over arguments, which agentd does not have yet. Write '" +
          one_line(tools.front(), kShownBytes) +
          "' for every call of that tool, or judge its arguments in a hook of before_tool_call, "
          "such "
@@ -81,8 +77,7 @@ std::vector<std::string> tools_of_rule(std::string_view rule) {
   };
   const std::set<std::string> known = known_tools();
   if (known.count(wanted) != 0) add(wanted);
-  for (const Dialect dialect :
-       {Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet})
+  for (const Dialect dialect : {Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet})
     for (const ToolRow& row : tools_of(dialect))
       if (lower(row.foreign) == wanted) add(row.canonical);
   // Here one tool does what others have two for.
@@ -104,8 +99,7 @@ PermissionRules permission_rules(const Config& config) {
   return rules;
 }
 
-std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<std::string>& tools,
-                                       bool complete) {
+std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<std::string>& tools, bool complete) {
   std::set<std::string> names = known_tools();
   names.insert(tools.begin(), tools.end());
   std::vector<RuleProblem> out;
@@ -113,11 +107,9 @@ std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<s
     for (const Candidate& said : config.candidates(list))
       for (const std::string& rule : said.value.items) {
         const std::vector<std::string> meant = tools_of_rule(rule);
-        if (std::any_of(meant.begin(), meant.end(),
-                        [&](const std::string& name) { return matches_one(name, names); }))
+        if (std::any_of(meant.begin(), meant.end(), [&](const std::string& name) { return matches_one(name, names); }))
           continue;
-        out.push_back(
-            problem_of(said.origin + ": " + std::string(list) + ": ", rule, names, complete));
+        out.push_back(problem_of(said.origin + ": " + std::string(list) + ": ", rule, names, complete));
       }
   return out;
 }

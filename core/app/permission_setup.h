@@ -29,10 +29,9 @@ PermissionRules permission_rules(const Config& config);
 
 struct RuleProblem {
   bool broken = false;  // nothing may run with it; otherwise it is worth a warning
-  std::string text;  // "FILE:LINE: permissions.deny: no tool is named 'Bsh': did you mean 'bash'?"
+  std::string text;     // "FILE:LINE: permissions.deny: no tool is named 'Bsh': did you mean 'bash'?"
 };
 // What no tool matches. `tools` are those that are offered; `complete`: there are no others.
-std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<std::string>& tools,
-                                       bool complete);
+std::vector<RuleProblem> rule_problems(const Config& config, const std::vector<std::string>& tools, bool complete);
 
 }  // namespace agentd::app

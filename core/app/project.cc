@@ -18,9 +18,7 @@ namespace {
 
 constexpr std::uint64_t kGitConfigBytesMax = 1u << 20;
 
-std::string parent_of(const std::string& path) {
-  return std::filesystem::path(path).parent_path().string();
-}
+std::string parent_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
 std::string trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
@@ -75,8 +73,8 @@ std::string project_id_of(std::string_view url) {
   // sed is greedy: the last host that still has ".git" behind it, and the last ".git".
   const std::size_t git = out.rfind(".git");
   for (std::size_t at = out.size(); git != std::string::npos && at-- > 0;) {
-    const bool host = out.compare(at, 6, "github") == 0 && out.compare(at + 7, 3, "com") == 0 &&
-                      at + 10 < out.size() && (out[at + 10] == ':' || out[at + 10] == '/');
+    const bool host = out.compare(at, 6, "github") == 0 && out.compare(at + 7, 3, "com") == 0 && at + 10 < out.size() &&
+                      (out[at + 10] == ':' || out[at + 10] == '/');
     if (!host || git < at + 11) continue;
     out = out.substr(at + 11, git - at - 11) + out.substr(git + 4);
     break;
@@ -92,10 +90,8 @@ std::string origin_url(std::string_view config) {
     const std::string line = trimmed(config.substr(0, end));
     config.remove_prefix(std::min(end + 1, config.size()));
     if (!line.empty() && line[0] == '[')
-      inside =
-          lower(line.substr(0, 7)) == "[remote" && line.find("\"origin\"") != std::string::npos;
-    else if (inside && lower(line.substr(0, 3)) == "url" &&
-             line.find_first_not_of(" \t", 3) == line.find('='))
+      inside = lower(line.substr(0, 7)) == "[remote" && line.find("\"origin\"") != std::string::npos;
+    else if (inside && lower(line.substr(0, 3)) == "url" && line.find_first_not_of(" \t", 3) == line.find('='))
       return value_of(line);
   }
   return {};
@@ -109,9 +105,7 @@ Project find_project(const std::string& cwd) {
       project.root = project.id = at;
       const std::string directory = git_directory(at);
       const std::string url =
-          directory.empty()
-              ? ""
-              : origin_url(read_file(directory + "/config", kGitConfigBytesMax).value_or(""));
+          directory.empty() ? "" : origin_url(read_file(directory + "/config", kGitConfigBytesMax).value_or(""));
       if (!url.empty()) project.id = project_id_of(url);
       return project;
     }
@@ -124,13 +118,12 @@ Result<void> check_roots(const Config& config) {
     const UniqueFd opened(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (opened.valid()) continue;
     const int why = errno;
-    const std::string what =
-        why == ENOENT ? " does not exist: make it"
-        : why == ENOTDIR
-            ? " is not a directory: name one"
-            : " cannot be opened (" + std::generic_category().message(why) + "): mend that";
-    return Error{Code::kInvalid, config.origin("workspace.roots") + ": workspace.roots: " +
-                                     one_line(root, 400) + what + ", or take it out of the list"};
+    const std::string what = why == ENOENT ? " does not exist: make it"
+                             : why == ENOTDIR
+                                 ? " is not a directory: name one"
+                                 : " cannot be opened (" + std::generic_category().message(why) + "): mend that";
+    return Error{Code::kInvalid, config.origin("workspace.roots") + ": workspace.roots: " + one_line(root, 400) + what +
+                                     ", or take it out of the list"};
   }
   return {};
 }

@@ -30,8 +30,7 @@ Error no_provider(const Config& config, const std::string& name) {
   return {Code::kInvalid,
           (name == config.text("provider") ? config.origin("provider") + ": " : std::string()) +
               "no provider is named '" + one_line(name, 60) + "'" +
-              (mean.empty() ? ": there are " + join(all, ", ") +
-                                  "; another one is described by providers.NAME.base_url"
+              (mean.empty() ? ": there are " + join(all, ", ") + "; another one is described by providers.NAME.base_url"
                             : mean)};
 }
 
@@ -52,9 +51,8 @@ void say_where_keys_go(const Config& config, ProviderSetup& setup, const std::st
   setup.other_variable = loopback || at_home || vendors_own;
   if (setup.key_variable.empty() || setup.other_variable || named) return;
   setup.key_refused = address_key + " (" + setup.url_origin + "): the key in " + setup.key_variable +
-                      " was not set for " + one_line(setup.place, 100) +
-                      ": name the variable that holds its key in " + variable_key + ", or store one with " +
-                      shell_command("agentd auth set", setup.name);
+                      " was not set for " + one_line(setup.place, 100) + ": name the variable that holds its key in " +
+                      variable_key + ", or store one with " + shell_command("agentd auth set", setup.name);
 }
 
 // Where a key can be put, to be read behind "set".
@@ -87,8 +85,7 @@ HttpSettings http_settings(const Config& config) {
 }
 
 std::set<std::string> provider_names(const Config& config) {
-  std::set<std::string> out{std::string(kAnthropicName), std::string(kGoogleName),
-                            std::string(kScripted)};
+  std::set<std::string> out{std::string(kAnthropicName), std::string(kGoogleName), std::string(kScripted)};
   for (const OpenAiHost& host : openai_hosts()) out.emplace(host.name);
   for (std::string& name : config.provider_names()) out.insert(std::move(name));
   return out;
@@ -107,18 +104,15 @@ Result<ModelRoute> model_in_force(const Config& config, const ModelTable& table)
   const std::set<std::string> names = provider_names(config);
   const std::string provider = config.text("provider"), model = real_model(config, config.text("model"), "");
   if (!names.contains(provider)) return no_provider(config, provider);
-  if (provider == kScripted)
-    return ModelRoute{provider, model.empty() ? table.default_of(provider) : model};
+  if (provider == kScripted) return ModelRoute{provider, model.empty() ? table.default_of(provider) : model};
   ModelRoute out = route_of(model, names);
   if (!out.provider.empty() && out.provider != kScripted) return out;
   const std::string& vendor = table.find(model).provider;
-  const bool by_table =
-      !model.empty() && !config.is_set("provider") && names.contains(vendor) && vendor != kScripted;
+  const bool by_table = !model.empty() && !config.is_set("provider") && names.contains(vendor) && vendor != kScripted;
   out = {by_table ? vendor : provider, model.empty() ? table.default_of(provider) : model};
   if (out.model.empty())
-    return Error{Code::kInvalid,
-                 "which model should answer? '" + one_line(provider, 60) +
-                     "' has no default: give --model NAME, or set model in the configuration"};
+    return Error{Code::kInvalid, "which model should answer? '" + one_line(provider, 60) +
+                                     "' has no default: give --model NAME, or set model in the configuration"};
   return out;
 }
 
@@ -152,19 +146,15 @@ Result<ProviderSetup> provider_setup(const Config& config, const std::string& na
   if (out.url.empty()) out.url = home;
   out.url_origin = config.origin(address_key);
   if (out.url.empty())
-    return Error{Code::kInvalid,
-                 "the provider '" + one_line(name, 60) + "' has no address: set " + address_key};
+    return Error{Code::kInvalid, "the provider '" + one_line(name, 60) + "' has no address: set " + address_key};
   const Result<HttpUrl> url = parse_http_url(out.url);
-  if (!url)
-    return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): " + url.error().message};
+  if (!url) return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): " + url.error().message};
   out.place = url->place();
   if (!url->secure && !url->loopback())
-    return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): http://" +
-                                     one_line(out.place, 100) +
+    return Error{Code::kInvalid, address_key + " (" + out.url_origin + "): http://" + one_line(out.place, 100) +
                                      " would carry the key and the prompts unencrypted; use https"};
   out.key_variable = config.text(key_of(name, "api_key_env"));
-  if (out.key_variable.empty() && host != nullptr)
-    out.key_variable = std::string(host->key_variable);
+  if (out.key_variable.empty() && host != nullptr) out.key_variable = std::string(host->key_variable);
   say_where_keys_go(config, out, address_key, home, url->loopback());
   return out;
 }
@@ -180,7 +170,7 @@ Result<KeySource> KeyRing::find(const ProviderSetup& setup) const {
     return !variable.empty() && !is_blank(variables_(variable).value_or(""));
   };
   // The vendors' SDKs know these too.
-  const std::string other = !setup.other_variable           ? ""
+  const std::string other = !setup.other_variable          ? ""
                             : setup.name == kAnthropicName ? kBearerVariable
                             : setup.name == kGoogleName    ? kGoogleVariable
                                                            : "";
@@ -214,9 +204,8 @@ std::string no_key_text(const ProviderSetup& setup) {
   return "there is no key for " + one_line(setup.name, 60) + ": set " + key_places(setup);
 }
 
-std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const Config& config,
-                                             const std::string& key, const KeySource& source,
-                                             HttpClient& http, const Clock& clock) {
+std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const Config& config, const std::string& key,
+                                             const KeySource& source, HttpClient& http, const Clock& clock) {
   const std::string key_source = setup.key_variable.empty() ? std::string() : key_places(setup);
   if (setup.kind == ProviderSetup::Kind::kAnthropic) {
     AnthropicOptions options;
@@ -226,7 +215,7 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
     options.base_url = setup.url;
     options.betas = config.list("providers.anthropic.betas");
     const std::string cache = config.text("providers.anthropic.cache");
-    options.cache = cache == "off" ? AnthropicCache::kOff
+    options.cache = cache == "off"  ? AnthropicCache::kOff
                     : cache == "1h" ? AnthropicCache::kHour
                                     : AnthropicCache::kMinutes;
     options.limits = limits_of(config, setup.name);
@@ -247,9 +236,7 @@ std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const C
   options.key_source = key_source;
   options.base_url = setup.url;
   const std::string api = config.text(key_of(setup.name, "api"));
-  options.api = api == "responses" ? OpenAiApi::kResponses
-                : api == "chat"    ? OpenAiApi::kChat
-                                   : OpenAiApi::kAuto;
+  options.api = api == "responses" ? OpenAiApi::kResponses : api == "chat" ? OpenAiApi::kChat : OpenAiApi::kAuto;
   options.limits = limits_of(config, setup.name);
   return make_openai_provider(std::move(options), http, clock);
 }

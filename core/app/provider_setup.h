@@ -97,8 +97,7 @@ class KeyRing {
 std::string no_key_text(const ProviderSetup& setup);
 
 // `key` is the value of `source`. `http` and `clock` outlive the provider.
-std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const Config& config,
-                                             const std::string& key, const KeySource& source,
-                                             HttpClient& http, const Clock& clock);
+std::unique_ptr<ModelProvider> make_provider(const ProviderSetup& setup, const Config& config, const std::string& key,
+                                             const KeySource& source, HttpClient& http, const Clock& clock);
 
 }  // namespace agentd::app

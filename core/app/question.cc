@@ -41,8 +41,7 @@ std::size_t columns_of(char first) {
 
 // One line behind `mark`; where it is longer than the screen it goes on behind another mark, so
 // that it never wraps into what looks like a line of agentd.
-void append_line(std::string& out, std::string_view mark, std::string_view line,
-                 std::size_t columns) {
+void append_line(std::string& out, std::string_view mark, std::string_view line, std::size_t columns) {
   const std::string text = visible(line);
   const std::size_t room = std::max(columns, kColumnsMin) - 5;
   out += mark;
@@ -74,8 +73,7 @@ void append_changes(std::string& out, std::string_view changes, std::size_t colu
 
 bool is_plain_key(std::string_view key) {
   return !key.empty() && key.size() <= 40 && std::all_of(key.begin(), key.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
 }
 
@@ -129,20 +127,16 @@ struct Changes {
   std::vector<std::string_view> shown;
 };
 std::optional<Changes> changes_of(const Tool& tool, JsonView input, const QuestionView& view) {
-  if (tool.name == "edit_file" && input["old_string"].is_string() &&
-      input["new_string"].is_string())
-    return Changes{
-        "  change:\n",
-        line_changes(input["old_string"].string_or({}), input["new_string"].string_or({})),
-        {"old_string", "new_string"}};
-  if (tool.name != "write_file" || !input["content"].is_string() || !input["path"].is_string())
-    return std::nullopt;
+  if (tool.name == "edit_file" && input["old_string"].is_string() && input["new_string"].is_string())
+    return Changes{"  change:\n",
+                   line_changes(input["old_string"].string_or({}), input["new_string"].string_or({})),
+                   {"old_string", "new_string"}};
+  if (tool.name != "write_file" || !input["content"].is_string() || !input["path"].is_string()) return std::nullopt;
   const Existing file = read_existing(view, input["path"].string_or({}));
   if (!file.there) return std::nullopt;
   if (!file.text) return Changes{"  (the file exists and is replaced)\n", {}, {}};
-  return Changes{"  change to the file that exists:\n",
-                 line_changes(*file.text, input["content"].string_or({})),
-                 {"content"}};
+  return Changes{
+      "  change to the file that exists:\n", line_changes(*file.text, input["content"].string_or({})), {"content"}};
 }
 
 }  // namespace
@@ -152,8 +146,7 @@ std::string line_changes(std::string_view before, std::string_view after) {
   const std::size_t shorter = std::min(old_lines.size(), new_lines.size());
   std::size_t same = 0, tail = 0;
   while (same < shorter && old_lines[same] == new_lines[same]) ++same;
-  while (tail < shorter - same &&
-         old_lines[old_lines.size() - 1 - tail] == new_lines[new_lines.size() - 1 - tail])
+  while (tail < shorter - same && old_lines[old_lines.size() - 1 - tail] == new_lines[new_lines.size() - 1 - tail])
     ++tail;
   std::string out;
   const auto add = [&](std::string_view mark, std::string_view line) {
@@ -164,16 +157,13 @@ std::string line_changes(std::string_view before, std::string_view after) {
   for (std::size_t i = same - std::min(same, kContextLines); i < same; ++i) add("  ", old_lines[i]);
   for (std::size_t i = same; i < old_lines.size() - tail; ++i) add("- ", old_lines[i]);
   for (std::size_t i = same; i < new_lines.size() - tail; ++i) add("+ ", new_lines[i]);
-  for (std::size_t i = 0; i < std::min(tail, kContextLines); ++i)
-    add("  ", new_lines[new_lines.size() - tail + i]);
+  for (std::size_t i = 0; i < std::min(tail, kContextLines); ++i) add("  ", new_lines[new_lines.size() - tail + i]);
   if (before.ends_with('\n') != after.ends_with('\n') && !before.empty() && !after.empty())
-    out +=
-        before.ends_with('\n') ? "- (a line break at the end)\n" : "+ (a line break at the end)\n";
+    out += before.ends_with('\n') ? "- (a line break at the end)\n" : "+ (a line break at the end)\n";
   return out;
 }
 
-std::string question_text(const Tool& tool, const ToolCall& call, const AskedBy& by,
-                          const QuestionView& view) {
+std::string question_text(const Tool& tool, const ToolCall& call, const AskedBy& by, const QuestionView& view) {
   std::string out = neutral_line(tool.name, kNameBytesMax) + " wants to run:\n";
   const Result<JsonDocument> document = JsonDocument::parse(call.input.text());
   const JsonView root = document ? document->root() : JsonView();
@@ -183,8 +173,8 @@ std::string question_text(const Tool& tool, const ToolCall& call, const AskedBy&
     const std::optional<Changes> changes = changes_of(tool, root, view);
     for (std::size_t i = 0; i < root.size(); ++i) {
       const std::string_view key = root.key_at(i);
-      const bool shown = changes && std::find(changes->shown.begin(), changes->shown.end(), key) !=
-                                        changes->shown.end();
+      const bool shown =
+          changes && std::find(changes->shown.begin(), changes->shown.end(), key) != changes->shown.end();
       if (!shown) append_member(out, key, root.at(i), view.columns);
     }
     if (changes) {
@@ -193,13 +183,11 @@ std::string question_text(const Tool& tool, const ToolCall& call, const AskedBy&
     }
   }
   if (!by.hook.empty()) {
-    out += "The hook " + neutral_line(by.hook, kNameBytesMax) + " asks for this" +
-           (by.reason.empty() ? ".\n" : ":\n");
+    out += "The hook " + neutral_line(by.hook, kNameBytesMax) + " asks for this" + (by.reason.empty() ? ".\n" : ":\n");
     append_block(out, by.reason, view.columns);
   }
   const auto lines = static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n'));
-  if (lines + 2 > view.rows)
-    out += "(" + with_commas(lines) + " lines: scroll up to read all of them)\n";
+  if (lines + 2 > view.rows) out += "(" + with_commas(lines) + " lines: scroll up to read all of them)\n";
   return out;
 }
 

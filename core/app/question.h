@@ -23,8 +23,7 @@ struct QuestionView {
 
 // Ends with a line break. The changes of edit_file, and of write_file to a file that exists, are
 // lines with - and +.
-std::string question_text(const Tool& tool, const ToolCall& call, const AskedBy& by,
-                          const QuestionView& view);
+std::string question_text(const Tool& tool, const ToolCall& call, const AskedBy& by, const QuestionView& view);
 
 // How the lines of `after` come from those of `before`: the first and the last lines that both
 // share are left out but for three, what lies between is all shown. Each line begins with "- ",

@@ -9,9 +9,8 @@
 
 namespace agentd::app {
 
-std::vector<RecipeDirectory> recipe_directories(const Config& config, const std::string& home,
-                                                const Project& project, const Clock& clock,
-                                                bool of_the_project) {
+std::vector<RecipeDirectory> recipe_directories(const Config& config, const std::string& home, const Project& project,
+                                                const Clock& clock, bool of_the_project) {
   std::vector<RecipeDirectory> out;
   const uid_t user = ::geteuid();
   // A project around the home directory has the user's own recipes there.
@@ -20,8 +19,7 @@ std::vector<RecipeDirectory> recipe_directories(const Config& config, const std:
     of_project.path = project.root + "/.agent/recipes";
     of_project.source = RecipeSource::kProject;
     of_project.compact = config.flag("recipes.project_compact");
-    of_project.read = [directory = of_project.path, root = project.root,
-                       trust_file = home + "/trust.json", user,
+    of_project.read = [directory = of_project.path, root = project.root, trust_file = home + "/trust.json", user,
                        &clock](const std::string& file) -> Result<RecipeDirectory::File> {
       AGENTD_TRY(std::string text, read_recipe_file(directory, file, user));
       AGENTD_TRY(Untrusted found, why_untrusted(directory, file, text, root, trust_file, user, clock));
@@ -31,8 +29,7 @@ std::vector<RecipeDirectory> recipe_directories(const Config& config, const std:
   }
   RecipeDirectory own;
   own.path = home + "/recipes";
-  own.read = [directory = own.path,
-              user](const std::string& file) -> Result<RecipeDirectory::File> {
+  own.read = [directory = own.path, user](const std::string& file) -> Result<RecipeDirectory::File> {
     AGENTD_TRY(std::string text, read_recipe_file(directory, file, user));
     return RecipeDirectory::File{std::move(text)};
   };

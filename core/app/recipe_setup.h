@@ -19,9 +19,8 @@
 namespace agentd::app {
 
 // In order of lookup. `clock` outlives the result.
-std::vector<RecipeDirectory> recipe_directories(const Config& config, const std::string& home,
-                                                const Project& project, const Clock& clock,
-                                                bool of_the_project = true);
+std::vector<RecipeDirectory> recipe_directories(const Config& config, const std::string& home, const Project& project,
+                                                const Clock& clock, bool of_the_project = true);
 
 // The words of "NAME=VALUE" as values. kInvalid names the one that is none.
 Result<RecipeValues> recipe_arguments(const std::vector<std::string>& words);

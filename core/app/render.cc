@@ -18,8 +18,7 @@ constexpr std::string_view kDim = "2", kYellow = "33", kCyan = "36";
 
 std::string percent_text(std::uint64_t tokens, std::uint64_t limit) {
   if (limit == 0) return with_commas(tokens) + " tokens";
-  return with_commas(tokens) + " tokens, " + std::to_string((tokens * 100 + limit / 2) / limit) +
-         " %";
+  return with_commas(tokens) + " tokens, " + std::to_string((tokens * 100 + limit / 2) / limit) + " %";
 }
 
 // As a permission question shows it: the line stands above one.
@@ -36,8 +35,7 @@ std::string visible_line(std::string_view text) {
 std::string call_summary(std::string_view input_json) {
   const Result<JsonDocument> document = JsonDocument::parse(input_json);
   if (document && document->root().is_object()) {
-    for (const char* key :
-         {"command", "pattern", "query", "path", "file_path", "url", "description"}) {
+    for (const char* key : {"command", "pattern", "query", "path", "file_path", "url", "description"}) {
       const JsonView value = document->root()[key];
       if (value.is_string()) return visible_line(value.string_or({}));
     }
@@ -120,11 +118,9 @@ void TerminalRenderer::tool_result(const RunEvent& event) {
 
 void TerminalRenderer::hook_answer(const RunEvent& event) {
   if (!trace_hooks_) return;
-  std::string line = "  hook " + neutral_line(event.name, kCallBytes) + " · " +
-                     neutral_line(event.detail, kCallBytes) + " · " +
-                     (event.text.empty() ? "no opinion" : neutral_line(event.text, kLineBytes));
-  if (!event.effect.empty() && event.effect != "none")
-    line += " (" + neutral_line(event.effect, kCallBytes) + ")";
+  std::string line = "  hook " + neutral_line(event.name, kCallBytes) + " · " + neutral_line(event.detail, kCallBytes) +
+                     " · " + (event.text.empty() ? "no opinion" : neutral_line(event.text, kLineBytes));
+  if (!event.effect.empty() && event.effect != "none") line += " (" + neutral_line(event.effect, kCallBytes) + ")";
   note(kDim, line + " · " + with_commas(event.duration_us) + " µs");
 }
 
@@ -218,12 +214,11 @@ void TerminalRenderer::on_event(const RunEvent& event) {
       hook_answer(event);
       break;
     case RunEvent::Type::kHookConflict:
-      note(kYellow, "warning: hook " + line(event.name) + " asked for something else at " +
-                        line(event.detail) + "; " + line(event.text) + " came first");
+      note(kYellow, "warning: hook " + line(event.name) + " asked for something else at " + line(event.detail) + "; " +
+                        line(event.text) + " came first");
       break;
     case RunEvent::Type::kHookFailure:
-      note(kYellow, "warning: hook " + line(event.name) + " failed at " + line(event.detail) +
-                        ": " + line(event.text));
+      note(kYellow, "warning: hook " + line(event.name) + " failed at " + line(event.detail) + ": " + line(event.text));
       break;
     case RunEvent::Type::kStatus:
       status(event);

@@ -30,10 +30,8 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
 }
 
 bool is_name(std::string_view name) {
-  constexpr std::string_view kMay =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-  return !name.empty() && name.size() <= kNameBytesMax &&
-         std::isalpha(static_cast<unsigned char>(name[0])) != 0 &&
+  constexpr std::string_view kMay = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  return !name.empty() && name.size() <= kNameBytesMax && std::isalpha(static_cast<unsigned char>(name[0])) != 0 &&
          name.find_first_not_of(kMay) == std::string_view::npos;
 }
 
@@ -55,8 +53,7 @@ std::string type_name(std::string_view name) {
 std::string answers(const EventTraits& event) {
   std::string out;
   for (std::uint32_t kind = 1; kind < 32; ++kind)
-    if (is_legal(event.id, kind))
-      out += (out.empty() ? "" : ", ") + std::string(action_name(kind));
+    if (is_legal(event.id, kind)) out += (out.empty() ? "" : ", ") + std::string(action_name(kind));
   return out.empty() ? "nothing: what it says is not used" : out;
 }
 
@@ -74,10 +71,9 @@ std::string comment(std::string_view mark, std::string text) {
 }
 
 std::string about(std::string_view mark, std::string_view name, const EventTraits& event) {
-  return comment(mark, std::string(name) + " - asked at " + std::string(event.name) + ": " +
-                           std::string(event.fires)) +
-         comment(mark, "It may answer " + answers(event) + "; 'agentd hooks contract " +
-                           std::string(event.name) + "' says more.");
+  return comment(mark, std::string(name) + " - asked at " + std::string(event.name) + ": " + std::string(event.fires)) +
+         comment(mark, "It may answer " + answers(event) + "; 'agentd hooks contract " + std::string(event.name) +
+                           "' says more.");
 }
 
 // ---- native
@@ -104,9 +100,8 @@ std::string cpp_handler(const EventTraits& event) {
 }
 
 std::string cpp_source(const std::string& name, const EventTraits& event) {
-  return about("//", name, event) + "#include <agentd/hook.hpp>\n\nstruct " + type_name(name) +
-         " {\n" + cpp_handler(event) + "};\nAGENTD_HOOK(" + type_name(name) + ", \"org.example." +
-         name + "\", \"1.0.0\")\n";
+  return about("//", name, event) + "#include <agentd/hook.hpp>\n\nstruct " + type_name(name) + " {\n" +
+         cpp_handler(event) + "};\nAGENTD_HOOK(" + type_name(name) + ", \"org.example." + name + "\", \"1.0.0\")\n";
 }
 
 std::string c_body(const EventTraits& event) {
@@ -159,8 +154,8 @@ std::string c_source(const std::string& name, const EventTraits& event) {
          "                \"\\\"events\\\":[\\\"" +
          on + "\\\"],\\\"concurrency\\\":\\\"concurrent\\\"}\");\n\n";
   if (sample_of(event) == Sample::kGuard) out += kCHas;
-  out += "static agentd_status AGENTD_CALL on_" + on +
-         "(void* self, const agentd_call* call) {\n" + c_body(event) + "}\n\n";
+  out += "static agentd_status AGENTD_CALL on_" + on + "(void* self, const agentd_call* call) {\n" + c_body(event) +
+         "}\n\n";
   const std::string_view whole(kPluginApi_template_hello_c);
   std::string rest(whole.substr(whole.find("static agentd_status AGENTD_CALL create(")));
   const std::size_t rows = rest.find("    {AGENTD_EVENT_"), end = rest.find("};", rows);
@@ -172,25 +167,23 @@ std::string cmake_lists(const std::string& name, const std::string& source, bool
   return "# Builds " + name +
          ".so: cmake -S . -B build && cmake --build build\n"
          "cmake_minimum_required(VERSION 3.18)\n"
-         "project(" + name + " LANGUAGES C" + (cpp ? " CXX" : "") +
+         "project(" +
+         name + " LANGUAGES C" + (cpp ? " CXX" : "") +
          ")\n"
          "include(plugin-api/cmake/AgentdHook.cmake)\n"
-         "agentd_add_hook(" + name + " " + source + ")\n";
+         "agentd_add_hook(" +
+         name + " " + source + ")\n";
 }
 
 Scaffold native(const std::string& name, const EventTraits& event, bool cpp) {
   Scaffold out;
   const std::string source = name + (cpp ? ".cpp" : ".c");
-  out.files.push_back(
-      {name + "/" + source, cpp ? cpp_source(name, event) : c_source(name, event), false});
+  out.files.push_back({name + "/" + source, cpp ? cpp_source(name, event) : c_source(name, event), false});
   out.files.push_back({name + "/CMakeLists.txt", cmake_lists(name, source, cpp), false});
   for (const EmbeddedFile& file : kPluginApi) {
     const bool needed = file.path.substr(0, 8) == "include/" || file.path == "template/hook.map" ||
-                        file.path == "cmake/AgentdHook.cmake" ||
-                        (cpp && file.path.substr(0, 4) == "cpp/");
-    if (needed)
-      out.files.push_back(
-          {name + "/plugin-api/" + std::string(file.path), std::string(file.text), false});
+                        file.path == "cmake/AgentdHook.cmake" || (cpp && file.path.substr(0, 4) == "cpp/");
+    if (needed) out.files.push_back({name + "/plugin-api/" + std::string(file.path), std::string(file.text), false});
   }
   out.built = name + "/build/" + name + ".so";
   out.steps = {"cmake -S " + name + " -B " + name + "/build && cmake --build " + name + "/build"};
@@ -223,9 +216,8 @@ std::string bash_body(const EventTraits& event) {
 
 std::string bash_source(const std::string& name, const EventTraits& event) {
   return "#!/usr/bin/env bash\n" + about("#", name, event) + comment("#", std::string(kProtocol)) +
-         "set -eu\n\ncase ${1-} in\n  hook) echo " + std::string(event.name) +
-         " ;;\n  run)\n    payload=$(cat)\n" + bash_body(event) +
-         "    ;;\n  *)\n    echo \"usage: $0 hook|run\" >&2\n    exit 1\n    ;;\nesac\n";
+         "set -eu\n\ncase ${1-} in\n  hook) echo " + std::string(event.name) + " ;;\n  run)\n    payload=$(cat)\n" +
+         bash_body(event) + "    ;;\n  *)\n    echo \"usage: $0 hook|run\" >&2\n    exit 1\n    ;;\nesac\n";
 }
 
 std::string python_body(const EventTraits& event) {
@@ -246,11 +238,9 @@ std::string python_body(const EventTraits& event) {
 }
 
 std::string python_source(const std::string& name, const EventTraits& event) {
-  return "#!/usr/bin/env python3\n" + about("#", name, event) +
-         comment("#", std::string(kProtocol)) +
+  return "#!/usr/bin/env python3\n" + about("#", name, event) + comment("#", std::string(kProtocol)) +
          "import json\nimport sys\n\n\ndef answer(payload):\n" + python_body(event) +
-         "\n\ndef main(words):\n    if words == [\"hook\"]:\n        print(\"" +
-         std::string(event.name) +
+         "\n\ndef main(words):\n    if words == [\"hook\"]:\n        print(\"" + std::string(event.name) +
          "\")\n    elif words == [\"run\"]:\n        said = answer(json.load(sys.stdin))\n"
          "        if said is not None:\n            print(json.dumps(said))\n    else:\n"
          "        sys.exit(f\"usage: {sys.argv[0]} hook|run\")\n\n\n"
@@ -272,8 +262,9 @@ std::string yaml_body(const EventTraits& event) {
 
 std::string yaml_source(const std::string& name, const EventTraits& event) {
   return about("#", name, event) +
-         comment("#", "Instead of 'do:' there may be 'command:' or 'url:', which get the event as "
-                      "JSON and answer with JSON.") +
+         comment("#",
+                 "Instead of 'do:' there may be 'command:' or 'url:', which get the event as "
+                 "JSON and answer with JSON.") +
          "on: " + std::string(event.name) + "\n" + yaml_body(event);
 }
 
@@ -283,8 +274,7 @@ Scaffold script(const std::string& file, std::string text, bool executable) {
 
 }  // namespace
 
-Result<Scaffold> make_scaffold(std::string_view name, std::string_view language,
-                               const EventTraits& event) {
+Result<Scaffold> make_scaffold(std::string_view name, std::string_view language, const EventTraits& event) {
   if (!is_name(name))
     return Error{Code::kInvalid, "'" + one_line(name, 80) +
                                      "' cannot be a hook's name: letters, digits, _ and - may be in "
@@ -296,8 +286,7 @@ Result<Scaffold> make_scaffold(std::string_view name, std::string_view language,
   if (language == "python") return script(own, python_source(own, event), true);
   if (language == "yaml") return script(own + ".yaml", yaml_source(own, event), false);
   return Error{Code::kInvalid,
-               "hooks can be begun in c++, c, bash, python or yaml, not in '" +
-                   one_line(language, 80) + "'"};
+               "hooks can be begun in c++, c, bash, python or yaml, not in '" + one_line(language, 80) + "'"};
 }
 
 }  // namespace agentd::app

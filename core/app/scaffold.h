@@ -29,7 +29,6 @@ struct Scaffold {
 
 // `language` is one of c++, c, bash, python, yaml; `name` may have letters, digits, "_" and "-", at most
 // 64, and begins with a letter. kInvalid otherwise.
-Result<Scaffold> make_scaffold(std::string_view name, std::string_view language,
-                               const EventTraits& event);
+Result<Scaffold> make_scaffold(std::string_view name, std::string_view language, const EventTraits& event);
 
 }  // namespace agentd::app

@@ -103,8 +103,7 @@ Result<std::optional<std::string>> LineReader::next(const CancelToken& cancel) {
       buffer_.erase(0, end == std::string::npos ? end : end + 1);
       seen_ = 0;
       ++number_;
-      if (std::exchange(too_long_, false))
-        return bad("it is longer than " + with_commas(kLineBytesMax) + " bytes");
+      if (std::exchange(too_long_, false)) return bad("it is longer than " + with_commas(kLineBytesMax) + " bytes");
       if (line.ends_with('\r')) line.pop_back();
       return std::optional(std::move(line));
     }

@@ -20,8 +20,8 @@ Talk::Talk(App& app, const Arguments& arguments, Config config)
     style_ = Style::kResultOnly;
 }
 
-Result<std::unique_ptr<Talk>, Failure> Talk::begin(App& app, const Arguments& arguments,
-                                                   bool needs_model, bool will_run) {
+Result<std::unique_ptr<Talk>, Failure> Talk::begin(App& app, const Arguments& arguments, bool needs_model,
+                                                   bool will_run) {
   if (arguments.has("json") && arguments.has("result-only"))
     return Failure{kExitUsage, "--json and --result-only exclude each other"};
   Result<Config> config = app.config(arguments);
@@ -50,18 +50,17 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
   }
   watch_ = std::make_unique<ReaderWatch>(*sink, app_.out(), [] { end_for_reader(); });
   const std::vector<std::string> roots = config_.list("workspace.roots");
-  approver_ = make_approver(app_.err().tty(),
-                            {{},
-                             marks_pastes(app_.surroundings().environment("TERM").value_or("")),
-                             roots.empty() ? app_.surroundings().cwd : roots.front(),
-                             Credentials::file(app_.home().value_or("")),
-                             [this] { settle(); },
-                             [this] {
-                               if (terminal_) terminal_->resume();
-                             },
-                             [this](std::string text) {
-                               if (keep_typed_) keep_typed_(std::move(text));
-                             }});
+  approver_ = make_approver(app_.err().tty(), {{},
+                                               marks_pastes(app_.surroundings().environment("TERM").value_or("")),
+                                               roots.empty() ? app_.surroundings().cwd : roots.front(),
+                                               Credentials::file(app_.home().value_or("")),
+                                               [this] { settle(); },
+                                               [this] {
+                                                 if (terminal_) terminal_->resume();
+                                               },
+                                               [this](std::string text) {
+                                                 if (keep_typed_) keep_typed_(std::move(text));
+                                               }});
   EngineOptions options;
   options.save = !arguments_.has("no-save");
   options.safe_mode = arguments_.has("safe-mode");
@@ -83,14 +82,11 @@ Result<void, Failure> Talk::start(bool needs_model, bool will_run) {
 Result<std::optional<Ulid>, Failure> Talk::wanted() const {
   const bool by_id = arguments_.has("resume") || arguments_.has("conversation-id");
   if (by_id && arguments_.has("follow"))
-    return Failure{kExitUsage,
-                   "--follow and an id exclude each other: which conversation is meant?"};
+    return Failure{kExitUsage, "--follow and an id exclude each other: which conversation is meant?"};
   if ((by_id || arguments_.has("follow")) && arguments_.has("no-save"))
-    return Failure{kExitUsage,
-                   "--no-save knows no earlier conversation; leave it out to go on with one"};
+    return Failure{kExitUsage, "--no-save knows no earlier conversation; leave it out to go on with one"};
   if (by_id) {
-    const std::string text =
-        arguments_.value(arguments_.has("resume") ? "resume" : "conversation-id");
+    const std::string text = arguments_.value(arguments_.has("resume") ? "resume" : "conversation-id");
     auto found = find_conversation(engine_->store(), text);
     if (!found) return found.error();
     return std::optional<Ulid>(*found);
@@ -120,8 +116,7 @@ Result<void, Failure> Talk::attach(const CancelToken& cancel) {
 Result<void, Failure> Talk::clear(const CancelToken& cancel) {
   auto fresh = engine_->agent().clear(*session_, cancel);
   settle();
-  if (!fresh && fresh.error().kind != RunError::Kind::kBlocked &&
-      fresh.error().kind != RunError::Kind::kCancelled)
+  if (!fresh && fresh.error().kind != RunError::Kind::kBlocked && fresh.error().kind != RunError::Kind::kCancelled)
     session_.reset();
   if (!fresh) return failure_of(fresh.error());
   session_ = std::move(*fresh);
@@ -143,8 +138,7 @@ void Talk::footer(const RunReport& report) {
   settle();
   if (style_ != Style::kTerminal) return;
   std::string line = "conversation " + session_->conversation_id();
-  if (report.gauge.limit != 0)
-    line += " · context " + std::to_string(report.gauge.percent()) + " %";
+  if (report.gauge.limit != 0) line += " · context " + std::to_string(report.gauge.percent()) + " %";
   line += " · " + std::to_string(report.turns) + (report.turns == 1 ? " turn" : " turns");
   if (const std::string cost = cost_text(report.usage); !cost.empty()) line += " · " + cost;
   if (report.outcome == RunOutcome::kMaxTurns) line += " · stopped at the limit of turns";
@@ -163,8 +157,7 @@ Result<WithFiles> attached(App& app, const Arguments& arguments, const std::stri
   if (text.find('@') == std::string::npos) return WithFiles{text, {}, {}};
   const std::string& cwd = app.surroundings().cwd;
   const auto config = app.config(arguments);
-  std::vector<std::string> roots =
-      config ? config->list("workspace.roots") : std::vector<std::string>{};
+  std::vector<std::string> roots = config ? config->list("workspace.roots") : std::vector<std::string>{};
   if (roots.empty()) roots = {cwd, find_project(cwd).root};
   AGENTD_TRY(WithFiles whole, with_files(text, cwd, roots, HiddenFiles({Credentials::file(app.home().value_or(""))})));
   if (!whole.missing.empty()) {

@@ -22,8 +22,8 @@ class Talk {
 
   // From --json, --result-only, --no-save, --no-hooks, --safe-mode, --no-tools and the
   // configuration. `will_run`: as in EngineOptions.
-  static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments,
-                                                      bool needs_model, bool will_run);
+  static Result<std::unique_ptr<Talk>, Failure> begin(App& app, const Arguments& arguments, bool needs_model,
+                                                      bool will_run);
 
   // Opens what --resume, --follow or --conversation-id name; otherwise a new conversation. REQUIRES: no session.
   Result<void, Failure> attach(const CancelToken& cancel);

@@ -113,11 +113,14 @@ void Progress::stop() {
 
 void Progress::show() {
   const auto seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - since_)
-          .count();
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - since_).count();
   const std::string text = std::to_string(seconds) + " s";
   // Behind a line the cursor goes back to where that ends (DECSC, DECRC).
-  output_.print(what_.empty() ? "\x1b" "7" + output_.styled("2", " · " + text) + "\x1b[K\x1b" "8"
+  output_.print(what_.empty() ? "\x1b"
+                                "7" +
+                                    output_.styled("2", " · " + text) +
+                                    "\x1b[K\x1b"
+                                    "8"
                               : "\r\x1b[K" + output_.styled("2", what_ + " " + text));
   output_.flush();
   shown_ = true;
@@ -141,8 +144,7 @@ std::string duration_text(std::uint64_t microseconds) {
   if (microseconds < 1000)
     std::snprintf(text, sizeof text, "%llu µs", static_cast<unsigned long long>(microseconds));
   else if (microseconds < 1'000'000)
-    std::snprintf(text, sizeof text, "%.*f ms", microseconds < 10'000 ? 1 : 0,
-                  static_cast<double>(microseconds) / 1e3);
+    std::snprintf(text, sizeof text, "%.*f ms", microseconds < 10'000 ? 1 : 0, static_cast<double>(microseconds) / 1e3);
   else
     std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(microseconds) / 1e6);
   return text;

@@ -30,7 +30,7 @@ class Output {
   void print(std::string_view text);  // buffered
   // The same for text that only says that what was asked for is done.
   void confirm(std::string_view text);
-  void line(std::string_view text);   // ends the line, and flushes on a terminal
+  void line(std::string_view text);  // ends the line, and flushes on a terminal
   void flush();
   // Ends a line that was begun, so that what comes next starts at the left.
   void fresh_line();

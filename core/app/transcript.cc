@@ -32,9 +32,8 @@ std::string speaker(const StoredRecord& record) {
 }
 
 std::string boundary_text(const BoundaryRecord& boundary) {
-  return "compacted (" + boundary.trigger + ", " + boundary.method +
-         "): " + with_commas(boundary.pre_tokens) + " → " + with_commas(boundary.post_tokens) +
-         " tokens" + (boundary.id.empty() ? "" : " · " + boundary.id);
+  return "compacted (" + boundary.trigger + ", " + boundary.method + "): " + with_commas(boundary.pre_tokens) + " → " +
+         with_commas(boundary.post_tokens) + " tokens" + (boundary.id.empty() ? "" : " · " + boundary.id);
 }
 
 // The message as it is shown: in a view, shortened where the view shortens it.
@@ -81,8 +80,7 @@ std::string fenced(const std::string& text, std::string_view language) {
     longest = std::max(longest, run);
   }
   const std::string fence(longest + 1, '`');
-  return fence + std::string(language) + "\n" + text +
-         (text.empty() || text.back() == '\n' ? "" : "\n") + fence;
+  return fence + std::string(language) + "\n" + text + (text.empty() || text.back() == '\n' ? "" : "\n") + fence;
 }
 
 std::string block_markdown(const Block& block) {
@@ -133,9 +131,7 @@ void write_json_message(JsonWriter& out, const StoredRecord& record, const Messa
         break;
       }
       case BlockKind::kToolResult:
-        out.member("type", "tool_result")
-            .member("call_id", block.call_id)
-            .member("text", block.text);
+        out.member("type", "tool_result").member("call_id", block.call_id).member("text", block.text);
         out.member("error", (block.flags & AGENTD_BLOCK_ERROR) != 0);
         break;
       case BlockKind::kImage:
@@ -150,27 +146,15 @@ void write_json_message(JsonWriter& out, const StoredRecord& record, const Messa
   out.end_array().end_object();
 }
 
-void write_json_boundary(JsonWriter& out, const StoredRecord& record,
-                         const BoundaryRecord& boundary) {
-  out.begin_object()
-      .member("seq", record.seq)
-      .member("role", "boundary")
-      .member("time_ms", record.time_ms);
-  out.member("id", boundary.id)
-      .member("trigger", boundary.trigger)
-      .member("method", boundary.method);
-  out.member("pre_tokens", boundary.pre_tokens)
-      .member("post_tokens", boundary.post_tokens)
-      .end_object();
+void write_json_boundary(JsonWriter& out, const StoredRecord& record, const BoundaryRecord& boundary) {
+  out.begin_object().member("seq", record.seq).member("role", "boundary").member("time_ms", record.time_ms);
+  out.member("id", boundary.id).member("trigger", boundary.trigger).member("method", boundary.method);
+  out.member("pre_tokens", boundary.pre_tokens).member("post_tokens", boundary.post_tokens).end_object();
 }
 
 Result<std::string> as_json(const Transcript& transcript) {
   JsonWriter out(JsonWriter::Layout::kPretty);
-  out.begin_object()
-      .key("conversation")
-      .raw(write_info(transcript.info))
-      .key("messages")
-      .begin_array();
+  out.begin_object().key("conversation").raw(write_info(transcript.info)).key("messages").begin_array();
   for (const StoredRecord& record : transcript.records) {
     if (record.record.type == RecordType::kBoundary) {
       AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
@@ -190,8 +174,7 @@ Result<std::string> as_json(const Transcript& transcript) {
 
 std::string head_text(const ConversationInfo& info) {
   std::string out = info.title.empty() ? "(no title)" : info.title;
-  out += "\n" + info.id + " · " + time_text(info.created_ms) + " · " + with_commas(info.messages) +
-         " messages";
+  out += "\n" + info.id + " · " + time_text(info.created_ms) + " · " + with_commas(info.messages) + " messages";
   if (!info.model.empty()) out += " · " + info.model;
   if (info.compactions != 0) out += " · " + std::to_string(info.compactions) + " compactions";
   return out + "\n" + info.cwd + "\n";
@@ -217,9 +200,8 @@ Result<std::string> as_text(const Transcript& transcript) {
 
 Result<std::string> as_markdown(const Transcript& transcript) {
   const ConversationInfo& info = transcript.info;
-  std::string out = "# " + (info.title.empty() ? info.id : info.title) + "\n\nConversation `" +
-                    info.id + "`, " + time_text(info.created_ms) + ", model `" + info.model +
-                    "`.\n";
+  std::string out = "# " + (info.title.empty() ? info.id : info.title) + "\n\nConversation `" + info.id + "`, " +
+                    time_text(info.created_ms) + ", model `" + info.model + "`.\n";
   for (const StoredRecord& record : transcript.records) {
     if (record.record.type == RecordType::kBoundary) {
       AGENTD_TRY(const BoundaryRecord boundary, read_boundary(record.record));
@@ -229,8 +211,7 @@ Result<std::string> as_markdown(const Transcript& transcript) {
       out += "\n---\n\n*" + text + "*\n";
     } else if (carries_message(record.record.type)) {
       AGENTD_TRY(const MessageRecord message, shown_message(transcript, record));
-      out +=
-          "\n## " + speaker(record) + "\n\n" + join_blocks(message.message, block_markdown) + "\n";
+      out += "\n## " + speaker(record) + "\n\n" + join_blocks(message.message, block_markdown) + "\n";
     }
   }
   return out;
@@ -254,8 +235,7 @@ std::string record_line(const StoredRecord& record) {
   JsonWriter out;
   out.begin_object().member("seq", record.seq).member("time_ms", record.time_ms);
   const std::string_view name = name_of(record.record.type);
-  out.member("type", name.empty() ? std::to_string(static_cast<unsigned>(record.record.type))
-                                  : std::string(name));
+  out.member("type", name.empty() ? std::to_string(static_cast<unsigned>(record.record.type)) : std::string(name));
   if (record.record.run != 0) out.member("run", record.record.run);
   if (record.record.turn != 0) out.member("turn", record.record.turn);
   const auto payload = JsonDocument::parse(record.record.payload);

@@ -61,10 +61,9 @@ class LateTools final : public ToolSource {
     std::erase_if(out, [&](const Tool& tool) { return !has(tool.name); });
     return out;
   }
-  Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation,
-                           const CancelToken& cancel, Deadline deadline) override {
-    if (source_ == nullptr || !has(call.name))
-      return Error{Code::kNotFound, "there is no tool " + call.name};
+  Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
+                           Deadline deadline) override {
+    if (source_ == nullptr || !has(call.name)) return Error{Code::kNotFound, "there is no tool " + call.name};
     // The recipe's gate has said so before, but for a call that no hook sees.
     if (limits_.commands && call.name == kShellTool)
       if (std::string why = why_command_refused(*limits_.commands, call.input.text()); !why.empty())
@@ -138,8 +137,7 @@ class EngineImpl final : public Engine {
     open_log();
     project_ = find_project(app_.surroundings().cwd);
     if (auto checked = check_roots(config_); !checked) return usage(checked.error());
-    recipes_.emplace(
-        recipe_directories(config_, home_, project_, app_.clock(), !options_.safe_mode), *log_);
+    recipes_.emplace(recipe_directories(config_, home_, project_, app_.clock(), !options_.safe_mode), *log_);
     // A mistake in it costs nothing: no provider, no store.
     std::optional<Recipe> recipe;
     if (!options_.recipe.empty()) {
@@ -157,8 +155,7 @@ class EngineImpl final : public Engine {
     if (auto checked = check_rules(); !checked) return checked.error();
     publish();
     if (recipe)
-      if (auto put = put_on(std::move(*recipe), options_.recipe_arguments); !put)
-        return put.error();
+      if (auto put = put_on(std::move(*recipe), options_.recipe_arguments); !put) return put.error();
     agent_ = make_agent(*services_);
     return {};
   }
@@ -177,8 +174,7 @@ class EngineImpl final : public Engine {
   const RecipeBook& recipes() const override { return *recipes_; }
   const Recipe* recipe() const override { return recipe_ ? &*recipe_ : nullptr; }
 
-  Result<void, Failure> use_recipe(const std::string& name,
-                                   const RecipeValues& arguments) override {
+  Result<void, Failure> use_recipe(const std::string& name, const RecipeValues& arguments) override {
     auto found = find_recipe(name, arguments);
     if (!found) return found.error();
     return put_on(std::move(*found), arguments);
@@ -191,8 +187,7 @@ class EngineImpl final : public Engine {
     publish();
   }
 
-  Result<RunRequest> recipe_run(const std::string& conversation_id,
-                                const std::string& words) const override {
+  Result<RunRequest> recipe_run(const std::string& conversation_id, const std::string& words) const override {
     RunRequest out;
     AGENTD_TRY(out.text, render_recipe(*recipe_, recipe_arguments_, conversation_id));
     while (out.text.ends_with('\n')) out.text.pop_back();
@@ -247,8 +242,7 @@ class EngineImpl final : public Engine {
     budget_ = *budget;
     estimator_ = make_estimator(config_, model);
     if (options_.needs_model)
-      for (const std::string& warning :
-           model_warnings(models_, config_, route_.model, home_, app_.clock().wall_ms()))
+      for (const std::string& warning : model_warnings(models_, config_, route_.model, home_, app_.clock().wall_ms()))
         warn(warning);
     return {};
   }
@@ -262,9 +256,8 @@ class EngineImpl final : public Engine {
     if (options_.needs_model)
       if (auto found = check_key(own, own); !found)
         return Failure{found.error().code == Code::kNotFound ? kExitProvider : kExitUsage,
-                       found.error().message + (found.error().code == Code::kNotFound
-                                                    ? ", or replay a file with --script FILE"
-                                                    : "")};
+                       found.error().message +
+                           (found.error().code == Code::kNotFound ? ", or replay a file with --script FILE" : "")};
     for (const auto& [setting, model] : models_beside(config_, own)) {
       const std::string name = route_of(model, provider_names(config_)).provider;
       if (name.empty() || !options_.needs_model) continue;
@@ -273,8 +266,7 @@ class EngineImpl final : public Engine {
                                        found.error().message};
     }
     provider_ = std::make_unique<ModelRouter>(
-        provider_names(config_), own,
-        [this, own](const std::string& name) -> Result<std::unique_ptr<ModelProvider>> {
+        provider_names(config_), own, [this, own](const std::string& name) -> Result<std::unique_ptr<ModelProvider>> {
           AGENTD_TRY(const ProviderSetup found, provider_setup(config_, name, name == own));
           AGENTD_TRY(const KeySource source, keys_->find(found));
           return make_provider(found, config_, keys_->value(found, source), source, *http_, app_.clock());
@@ -332,8 +324,7 @@ class EngineImpl final : public Engine {
   AgentOptions agent_options(std::string system, std::string instructions) {
     AgentOptions out;
     out.provider = std::string(provider_->name());
-    out.model = route_.provider == kScripted ? route_.model
-                                             : real_model_of(route_.provider + "/" + route_.model);
+    out.model = route_.provider == kScripted ? route_.model : real_model_of(route_.provider + "/" + route_.model);
     out.real_model = [this](std::string_view name) { return real_model_of(name); };
     for (const std::string& fallback : config_.list("fallback")) out.fallbacks.push_back(real_model_of(fallback));
     out.system_prompt = std::move(system);
@@ -354,8 +345,7 @@ class EngineImpl final : public Engine {
     out.retries_per_run = static_cast<std::uint32_t>(config_.whole("network.retries_per_run"));
     out.summary_model = real_model_of(config_.text("compaction.model"));
     out.summary_tokens = config_.whole("compaction.summary_tokens");
-    out.compaction_strategy =
-        parse_strategy(config_.text("compaction.strategy")).value_or(AGENTD_STRATEGY_DEFAULT);
+    out.compaction_strategy = parse_strategy(config_.text("compaction.strategy")).value_or(AGENTD_STRATEGY_DEFAULT);
     out.auto_compact = config_.flag("compaction.auto");
     out.offer_tools = options_.tools;
     out.subagents = config_.flag("agents.enabled");
@@ -431,14 +421,11 @@ class EngineImpl final : public Engine {
     return {};
   }
 
-  Result<Recipe, Failure> find_recipe(const std::string& name,
-                                      const RecipeValues& arguments) const {
+  Result<Recipe, Failure> find_recipe(const std::string& name, const RecipeValues& arguments) const {
     auto recipe = recipes_->find(name);
     if (!recipe)
-      return Failure{recipe.error().code == Code::kNotFound ? kExitNotFound : kExitUsage,
-                     recipe.error().message};
-    if (const auto values = recipe_values(*recipe, arguments); !values)
-      return usage(values.error());
+      return Failure{recipe.error().code == Code::kNotFound ? kExitNotFound : kExitUsage, recipe.error().message};
+    if (const auto values = recipe_values(*recipe, arguments); !values) return usage(values.error());
     // The project's own of that name may restrict more than what is used in its place.
     if (const auto entry = recipes_->look(name); entry && name != "compact")
       for (const std::string& path : entry->ignored)
@@ -468,16 +455,14 @@ class EngineImpl final : public Engine {
 
   Result<std::unique_ptr<RecipeHandlers>, Failure> make_handlers(const Recipe& recipe) {
     if (!workspace_) {
-      auto workspace = open_workspace(workspace_roots(), kept_paths(app_, config_, home_, project_),
-                                      {Credentials::file(home_)});
+      auto workspace =
+          open_workspace(workspace_roots(), kept_paths(app_, config_, home_, project_), {Credentials::file(home_)});
       if (!workspace) return Failure{kExitFailure, workspace.error().message};
       workspace_ = std::move(*workspace);
     }
     auto handlers = RecipeHandlers::make(
         recipe, {as_services(*services_), *log_, app_.clock(),
-                 [this](const std::string& path, std::string_view text) {
-                   return workspace_->write(path, text);
-                 },
+                 [this](const std::string& path, std::string_view text) { return workspace_->write(path, text); },
                  [this](agentd_token token) { return tokens_.find(token); }});
     if (!handlers) return usage(handlers.error());
     return std::move(*handlers);
@@ -548,8 +533,8 @@ class EngineImpl final : public Engine {
     const std::string said = config_.is_set(key + "config") ? key + "config" : key + "on_failure";
     const bool is_off = config_.is_set(said) && !config_.is_set(key + "enabled") && host_->kind_of(name).empty() &&
                         ::access((setup.bundled + "/" + name + ".so").c_str(), F_OK) == 0;
-    return is_off ? config_.origin(said) + ": hooks." + name +
-                        " is configured and not switched on: set hooks." + name + ".enabled to true, or to false"
+    return is_off ? config_.origin(said) + ": hooks." + name + " is configured and not switched on: set hooks." + name +
+                        ".enabled to true, or to false"
                   : std::string();
   }
 
@@ -579,12 +564,10 @@ class EngineImpl final : public Engine {
       for (std::string& name : config_.list(list))
         if (name != "*") names.push_back(std::move(name));
     const bool right = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-      return !host_->kind_of(name).empty() ||
-             ::access((setup.bundled + "/" + name + ".so").c_str(), F_OK) == 0;
+      return !host_->kind_of(name).empty() || ::access((setup.bundled + "/" + name + ".so").c_str(), F_OK) == 0;
     });
     if (right) return {};
-    for (const NameProblem& problem :
-         hook_name_problems(config_, describe_all(setup.options, app_.clock()))) {
+    for (const NameProblem& problem : hook_name_problems(config_, describe_all(setup.options, app_.clock()))) {
       if (problem.weight == NameProblem::Weight::kBroken) return Failure{kExitUsage, problem.text};
       if (problem.weight == NameProblem::Weight::kWarning) warn(problem.text);
     }
@@ -739,8 +722,7 @@ Failure failure_of(const RunError& error) {
   return {kExitFailure, error.message};
 }
 
-Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create,
-                                          const Clock& clock) {
+Result<std::unique_ptr<Store>> open_store(const std::string& home, bool create, const Clock& clock) {
   LmdbOptions options;
   options.directory = home + "/store";
   options.create = create;
@@ -763,8 +745,8 @@ Result<Ulid, Failure> find_conversation(const Store& store, const std::string& t
   const std::string prefix = upper(text);
   const std::string shown = "'" + one_line(text, 40) + "'";
   if (prefix.size() < kPrefixMin || prefix.size() >= Ulid::kTextBytes)
-    return Failure{kExitNotFound, shown + " is no conversation: give an id, or at least " +
-                                      std::to_string(kPrefixMin) + " characters of its beginning"};
+    return Failure{kExitNotFound, shown + " is no conversation: give an id, or at least " + std::to_string(kPrefixMin) +
+                                      " characters of its beginning"};
   ConversationQuery query;
   query.text = prefix;
   query.limit = UINT32_MAX;
@@ -774,8 +756,8 @@ Result<Ulid, Failure> find_conversation(const Store& store, const std::string& t
   for (const ConversationInfo& info : *found) {
     if (!same_beginning(info.id, prefix)) continue;
     if (only != nullptr)
-      return Failure{kExitUsage, shown + " begins more than one conversation, such as " + only->id +
-                                     " and " + info.id + ": give more of it"};
+      return Failure{kExitUsage, shown + " begins more than one conversation, such as " + only->id + " and " + info.id +
+                                     ": give more of it"};
     only = &info;
   }
   if (only == nullptr)
@@ -794,21 +776,18 @@ Result<Ulid, Failure> newest_conversation(const Store& store, const Project& pro
   if (!found) return Failure{kExitStore, found.error().message};
   // A message that a hook blocked leaves a conversation without one: there is nothing to follow in it. A
   // subagent's is its parent's business.
-  const auto newest =
-      std::find_if(found->begin(), found->end(), [](const ConversationInfo& info) {
-        return info.messages != 0 && info.agent_type.empty();
-      });
+  const auto newest = std::find_if(found->begin(), found->end(), [](const ConversationInfo& info) {
+    return info.messages != 0 && info.agent_type.empty();
+  });
   if (newest == found->end())
     return Failure{kExitNotFound, "this project has no conversation to follow yet (project " +
-                                      one_line(project.id, 200) +
-                                      "); leave out --follow to begin one"};
+                                      one_line(project.id, 200) + "); leave out --follow to begin one"};
   const auto id = Ulid::parse(newest->id);
   if (!id) return Failure{kExitStore, id.error().message};
   return *id;
 }
 
-Result<std::unique_ptr<Engine>, Failure> Engine::build(App& app, const Config& config,
-                                                       const EngineOptions& options,
+Result<std::unique_ptr<Engine>, Failure> Engine::build(App& app, const Config& config, const EngineOptions& options,
                                                        EventSink& events, Approver& approver) {
   auto engine = std::make_unique<EngineImpl>(app, config, options, events);
   if (auto started = engine->start(approver); !started) return started.error();

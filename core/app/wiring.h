@@ -41,7 +41,7 @@ Result<Ulid, Failure> newest_conversation(const Store& store, const Project& pro
 struct EngineOptions {
   bool save = true;
   bool hooks = true;
-  std::string recipe;        // in use from the start, as by use_recipe(); empty = none
+  std::string recipe;  // in use from the start, as by use_recipe(); empty = none
   RecipeValues recipe_arguments;
   bool safe_mode = false;  // no module, program or file of a hook is read, nor a recipe of the project
   bool tools = true;
@@ -55,8 +55,7 @@ class Engine {
  public:
   // `events` and `approver` outlive the engine. Warnings about instructions and hooks go to
   // `events`.
-  static Result<std::unique_ptr<Engine>, Failure> build(App& app, const Config& config,
-                                                        const EngineOptions& options,
+  static Result<std::unique_ptr<Engine>, Failure> build(App& app, const Config& config, const EngineOptions& options,
                                                         EventSink& events, Approver& approver);
   virtual ~Engine() = default;
   // A session begins: the hooks that were seen for the first time are recorded. Before it, nothing is agreed to.
@@ -68,16 +67,14 @@ class Engine {
   // The runs from here on are that recipe's: its tools alone are offered, its handlers and its
   // allowed_commands act. kExitNotFound, kExitUsage: nothing has changed.
   // REQUIRES: no run is going on.
-  virtual Result<void, Failure> use_recipe(const std::string& name,
-                                           const RecipeValues& arguments) = 0;
+  virtual Result<void, Failure> use_recipe(const std::string& name, const RecipeValues& arguments) = 0;
   // Takes it off again; fine when there is none.
   virtual void drop_recipe() = 0;
   // The recipe in use; null = none.
   virtual const Recipe* recipe() const = 0;
   // What a run of it begins with; `words` are the user's own and stand behind its text. kInvalid: the
   // text cannot be rendered. REQUIRES: a recipe is in use.
-  virtual Result<RunRequest> recipe_run(const std::string& conversation_id,
-                                        const std::string& words) const = 0;
+  virtual Result<RunRequest> recipe_run(const std::string& conversation_id, const std::string& words) const = 0;
   // Why the recipe says that its newest run failed although it came to its end.
   virtual std::optional<std::string> recipe_failure() const = 0;
   // For a hook that is asked outside of a run.

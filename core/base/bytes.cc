@@ -10,9 +10,7 @@ namespace {
 
 // Length of the well-formed sequence at `at`; 0 when it is ill-formed.
 std::size_t sequence_bytes(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
   const unsigned first = byte(at);
   if (first < 0x80) return 1;
@@ -40,8 +38,13 @@ std::size_t ill_formed_bytes(std::string_view text, std::size_t at) {
   };
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0xE0 || first > 0xF4) return 1;
-  const bool starts = within(at + 1, first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80,
-                             first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF);
+  const bool starts = within(at + 1,
+                             first == 0xE0   ? 0xA0
+                             : first == 0xF0 ? 0x90
+                                             : 0x80,
+                             first == 0xED   ? 0x9F
+                             : first == 0xF4 ? 0x8F
+                                             : 0xBF);
   if (!starts) return 1;
   return first >= 0xF0 && within(at + 2, 0x80, 0xBF) ? 3 : 2;
 }
@@ -155,18 +158,17 @@ std::uint64_t get_be64(const char* at) {
 bool is_blank(std::string_view text) {
   // Beyond ASCII, as UTF-8.
   static constexpr std::string_view kWide[] = {
-      "\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80", "\xE2\x80\x80", "\xE2\x80\x81",
-      "\xE2\x80\x82", "\xE2\x80\x83", "\xE2\x80\x84", "\xE2\x80\x85", "\xE2\x80\x86",
-      "\xE2\x80\x87", "\xE2\x80\x88", "\xE2\x80\x89", "\xE2\x80\x8A", "\xE2\x80\xA8",
-      "\xE2\x80\xA9", "\xE2\x80\xAF", "\xE2\x81\x9F", "\xE3\x80\x80", "\xEF\xBB\xBF"};
+      "\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80", "\xE2\x80\x80", "\xE2\x80\x81", "\xE2\x80\x82", "\xE2\x80\x83",
+      "\xE2\x80\x84", "\xE2\x80\x85", "\xE2\x80\x86", "\xE2\x80\x87", "\xE2\x80\x88", "\xE2\x80\x89", "\xE2\x80\x8A",
+      "\xE2\x80\xA8", "\xE2\x80\xA9", "\xE2\x80\xAF", "\xE2\x81\x9F", "\xE3\x80\x80", "\xEF\xBB\xBF"};
   while (!text.empty()) {
     const auto first = static_cast<unsigned char>(text.front());
     if ((first >= 0x09 && first <= 0x0D) || (first >= 0x1C && first <= 0x20)) {
       text.remove_prefix(1);
       continue;
     }
-    const auto* const wide = std::find_if(std::begin(kWide), std::end(kWide),
-                                          [&](std::string_view one) { return text.starts_with(one); });
+    const auto* const wide =
+        std::find_if(std::begin(kWide), std::end(kWide), [&](std::string_view one) { return text.starts_with(one); });
     if (wide == std::end(kWide)) return false;
     text.remove_prefix(wide->size());
   }
@@ -189,9 +191,8 @@ std::string with_commas(std::uint64_t value) {
 }
 
 bool has_control_character(std::string_view name) {
-  return std::any_of(name.begin(), name.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
-  });
+  return std::any_of(name.begin(), name.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; });
 }
 
 }  // namespace agentd

@@ -86,8 +86,7 @@ void CancelToken::link(std::uint32_t* word) const {
 }
 
 void CancelToken::unlink(std::uint32_t* word) const {
-  for (State* state = state_.get(); state != nullptr; state = state->parent.get())
-    state->remove(word);
+  for (State* state = state_.get(); state != nullptr; state = state->parent.get()) state->remove(word);
   std::atomic_ref(*word).store(0);
 }
 

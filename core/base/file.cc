@@ -92,15 +92,13 @@ Result<void> sync_directory(const std::string& path) {
 Result<void> write_file_atomically(const std::string& path, std::string_view bytes, unsigned mode) {
   // Processes of two containers that share a home may have one number.
   std::random_device random;
-  const std::string beside = path + ".tmp." + std::to_string(::getpid()) + "." +
-                             std::to_string(random()) + std::to_string(random());
-  UniqueFd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                     static_cast<mode_t>(mode)));
+  const std::string beside =
+      path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(random()) + std::to_string(random());
+  UniqueFd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, static_cast<mode_t>(mode)));
   if (!fd.valid()) return errno_error("writing " + path, errno);
   Result<void> wrote = write_all(fd.get(), bytes);
   if (wrote && ::fsync(fd.get()) != 0) wrote = errno_error("syncing " + path, errno);
-  if (wrote && ::rename(beside.c_str(), path.c_str()) != 0)
-    wrote = errno_error("replacing " + path, errno);
+  if (wrote && ::rename(beside.c_str(), path.c_str()) != 0) wrote = errno_error("replacing " + path, errno);
   if (!wrote) {
     ::unlink(beside.c_str());
     return wrote.error().with_context(path);
@@ -113,8 +111,7 @@ Result<void> make_directories(const std::string& path) {
   for (std::size_t at = 1; at <= path.size(); ++at) {
     if (at != path.size() && path[at] != '/') continue;
     const std::string part = path.substr(0, at);
-    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST)
-      return errno_error("making the directory " + part, errno);
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return errno_error("making the directory " + part, errno);
   }
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return errno_error("opening the directory " + path, errno);

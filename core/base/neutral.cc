@@ -20,9 +20,7 @@ std::size_t announced_length(unsigned char first) {
 }
 
 std::uint32_t code_point(std::string_view character) {
-  const auto byte = [&](std::size_t i) {
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i]));
-  };
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i])); };
   switch (character.size()) {
     case 1:
       return byte(0);
@@ -31,8 +29,7 @@ std::uint32_t code_point(std::string_view character) {
     case 3:
       return (byte(0) & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
     default:
-      return (byte(0) & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 |
-             (byte(3) & 0x3Fu);
+      return (byte(0) & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu);
   }
 }
 
@@ -51,12 +48,10 @@ bool is_hidden(std::uint32_t code) {
     std::uint32_t first, last;
   };
   static constexpr Range kHidden[] = {
-      {0xA0, 0xA0},       {0xAD, 0xAD},       {0x34F, 0x34F},   {0x61C, 0x61C},
-      {0x115F, 0x1160},   {0x1680, 0x1680},   {0x17B4, 0x17B5}, {0x180B, 0x180F},
-      {0x2000, 0x200F},   {0x2028, 0x202F},   {0x205F, 0x206F}, {0x2800, 0x2800},
-      {0x3000, 0x3000},   {0x3164, 0x3164},   {0xE000, 0xF8FF}, {0xFE00, 0xFE0F},
-      {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFC}, {0x1D173, 0x1D17A},
-      {0xE0000, 0xE0FFF}, {0xF0000, 0x10FFFF}};
+      {0xA0, 0xA0},     {0xAD, 0xAD},       {0x34F, 0x34F},     {0x61C, 0x61C},     {0x115F, 0x1160}, {0x1680, 0x1680},
+      {0x17B4, 0x17B5}, {0x180B, 0x180F},   {0x2000, 0x200F},   {0x2028, 0x202F},   {0x205F, 0x206F}, {0x2800, 0x2800},
+      {0x3000, 0x3000}, {0x3164, 0x3164},   {0xE000, 0xF8FF},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0},
+      {0xFFF0, 0xFFFC}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}, {0xF0000, 0x10FFFF}};
   return std::any_of(std::begin(kHidden), std::end(kHidden),
                      [&](const Range& range) { return code >= range.first && code <= range.last; });
 }

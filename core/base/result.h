@@ -84,19 +84,17 @@ class [[nodiscard]] Result<void, E> {
 
 }  // namespace agentd
 
-#define AGENTD_ASSERT(condition) \
-  ((condition) ? (void)0 : ::agentd::assertion_failed(#condition, __FILE__, __LINE__))
+#define AGENTD_ASSERT(condition) ((condition) ? (void)0 : ::agentd::assertion_failed(#condition, __FILE__, __LINE__))
 
 #define AGENTD_CONCAT_(a, b) a##b
 #define AGENTD_CONCAT(a, b) AGENTD_CONCAT_(a, b)
 // AGENTD_TRY(auto line, reader.next()): declares `line`, or returns the error from this function.
-#define AGENTD_TRY(declaration, expression)                   \
-  auto AGENTD_CONCAT(try_, __LINE__) = (expression);          \
-  if (!AGENTD_CONCAT(try_, __LINE__))                         \
-    return AGENTD_CONCAT(try_, __LINE__).error();             \
+#define AGENTD_TRY(declaration, expression)                                         \
+  auto AGENTD_CONCAT(try_, __LINE__) = (expression);                                \
+  if (!AGENTD_CONCAT(try_, __LINE__)) return AGENTD_CONCAT(try_, __LINE__).error(); \
   declaration = std::move(*AGENTD_CONCAT(try_, __LINE__))
-#define AGENTD_TRY_VOID(expression)                            \
-  do {                                                         \
-    auto try_void = (expression);                              \
-    if (!try_void) return try_void.error();                    \
+#define AGENTD_TRY_VOID(expression)         \
+  do {                                      \
+    auto try_void = (expression);           \
+    if (!try_void) return try_void.error(); \
   } while (false)

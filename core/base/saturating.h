@@ -12,9 +12,7 @@ namespace agentd {
 constexpr std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
   return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
-constexpr std::uint64_t saturating_subtract(std::uint64_t a, std::uint64_t b) {
-  return a > b ? a - b : 0;
-}
+constexpr std::uint64_t saturating_subtract(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 constexpr std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
   std::uint64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;

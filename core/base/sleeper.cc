@@ -28,8 +28,6 @@ class ClockSleeper final : public Sleeper {
 
 }  // namespace
 
-std::unique_ptr<Sleeper> make_sleeper(const Clock& clock) {
-  return std::make_unique<ClockSleeper>(clock);
-}
+std::unique_ptr<Sleeper> make_sleeper(const Clock& clock) { return std::make_unique<ClockSleeper>(clock); }
 
 }  // namespace agentd

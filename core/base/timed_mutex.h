@@ -23,8 +23,7 @@ class TimedMutex {
 
   bool try_lock() {
     std::uint32_t expected = kFree;
-    return state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire,
-                                          std::memory_order_relaxed);
+    return state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
   }
   void lock() {
     if (try_lock()) return;

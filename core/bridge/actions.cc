@@ -58,15 +58,13 @@ Result<Block> copy_block(const agentd_block* raw, int depth) {
 }
 
 Result<Message> copy_message(const agentd_message* raw) {
-  if (raw == nullptr || raw->size < 8 || raw->size > kRecordMax)
-    return bad("a message has an impossible size");
+  if (raw == nullptr || raw->size < 8 || raw->size > kRecordMax) return bad("a message has an impossible size");
   const agentd_message from = normalised(raw);
   if (from.role < AGENTD_ROLE_USER || from.role > AGENTD_ROLE_SUMMARY)
     return bad("a message has the unknown role " + std::to_string(from.role));
   Message out;
   out.role = static_cast<Role>(from.role);
-  out.flags =
-      static_cast<std::uint16_t>(from.flags & (AGENTD_MESSAGE_INTERRUPTED | AGENTD_MESSAGE_CONTEXT));
+  out.flags = static_cast<std::uint16_t>(from.flags & (AGENTD_MESSAGE_INTERRUPTED | AGENTD_MESSAGE_CONTEXT));
   AGENTD_TRY(out.blocks, copy_blocks(from.blocks));
   return out;
 }
@@ -94,13 +92,20 @@ Result<Action> copy_replace(const agentd_action* raw, Action out) {
 
 std::size_t least_size(std::uint32_t kind) {
   switch (kind) {
-    case AGENTD_ACT_COMPACT: return sizeof(agentd_act_compact);
-    case AGENTD_ACT_REPLACE_MESSAGES: return sizeof(agentd_act_replace);
-    case AGENTD_ACT_SET: return sizeof(agentd_act_set);
-    case AGENTD_ACT_PERMISSION: return sizeof(agentd_act_permission);
-    case AGENTD_ACT_CALLBACK: return sizeof(agentd_act_recipe);
-    case AGENTD_ACT_TOOL_RESULT: return sizeof(agentd_act_tool_result);
-    default: return sizeof(agentd_act_text);
+    case AGENTD_ACT_COMPACT:
+      return sizeof(agentd_act_compact);
+    case AGENTD_ACT_REPLACE_MESSAGES:
+      return sizeof(agentd_act_replace);
+    case AGENTD_ACT_SET:
+      return sizeof(agentd_act_set);
+    case AGENTD_ACT_PERMISSION:
+      return sizeof(agentd_act_permission);
+    case AGENTD_ACT_CALLBACK:
+      return sizeof(agentd_act_recipe);
+    case AGENTD_ACT_TOOL_RESULT:
+      return sizeof(agentd_act_tool_result);
+    default:
+      return sizeof(agentd_act_text);
   }
 }
 

@@ -83,12 +83,12 @@ struct PluginContext::State {
   std::atomic<bool> abandoned{false};
 
   mutable std::mutex mutex;
-  std::map<std::string, const void*> interfaces;              // guarded by mutex
-  std::vector<PluginTool> tools;                              // guarded by mutex
-  std::vector<std::string> fields;                            // guarded by mutex
+  std::map<std::string, const void*> interfaces;  // guarded by mutex
+  std::vector<PluginTool> tools;                  // guarded by mutex
+  std::vector<std::string> fields;                // guarded by mutex
   // Place in fields, plus 1; guarded by mutex.
   std::unordered_map<std::string, std::uint32_t> field_keys;
-  bool told_of_fields = false;  // that there are too many; guarded by mutex
+  bool told_of_fields = false;                                // that there are too many; guarded by mutex
   std::map<agentd_token, std::unique_ptr<OpenScope>> scopes;  // guarded by mutex
 };
 

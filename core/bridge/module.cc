@@ -90,16 +90,14 @@ Result<ModuleEntry> entry_of(const LoadedModule& module) {
   try {
     if (!module.library.has(AGENTD_ENTRY_SYMBOL))
       return Error{Code::kInvalid, "is not a hook: it does not export " AGENTD_ENTRY_SYMBOL};
-    return ModuleEntry{&module.library.get<agentd_status AGENTD_CALL(agentd_negotiate*) AGENTD_NOEXCEPT>(
-        AGENTD_ENTRY_SYMBOL)};
+    return ModuleEntry{
+        &module.library.get<agentd_status AGENTD_CALL(agentd_negotiate*) AGENTD_NOEXCEPT>(AGENTD_ENTRY_SYMBOL)};
   } catch (const std::exception& error) {
     return Error{Code::kInvalid, std::string("cannot be loaded: ") + error.what()};
   }
 }
 
-std::string abi_text(std::uint32_t abi) {
-  return std::to_string(abi >> 16) + "." + std::to_string(abi & 0xffff);
-}
+std::string abi_text(std::uint32_t abi) { return std::to_string(abi >> 16) + "." + std::to_string(abi & 0xffff); }
 
 Error invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
 
@@ -118,8 +116,8 @@ Result<const agentd_plugin*> negotiate(ModuleEntry entry, std::uint32_t flags) {
   io.host_abi_max = AGENTD_ABI_NEWEST;
   const agentd_status status = entry.call(&io);
   if (io.magic != AGENTD_MAGIC && (status == AGENTD_OK || io.magic != 0))
-    return invalid("is not a hook of agentd: its entry answered with the magic number " +
-                   std::to_string(io.magic) + "; rebuild it with hook_abi.h");
+    return invalid("is not a hook of agentd: its entry answered with the magic number " + std::to_string(io.magic) +
+                   "; rebuild it with hook_abi.h");
   if (status != AGENTD_OK) {
     std::string why = "it gave no reason (status " + std::to_string(status) + ")";
     if (io.error.ptr != nullptr && io.error.len != 0)
@@ -127,8 +125,8 @@ Result<const agentd_plugin*> negotiate(ModuleEntry entry, std::uint32_t flags) {
     return invalid("declined to be loaded: " + why);
   }
   if ((io.abi >> 16) != AGENTD_ABI_MAJOR)
-    return invalid("is built for hook ABI " + abi_text(io.abi) + ", this agentd has " +
-                   abi_text(AGENTD_ABI_NEWEST) + ": rebuild the hook with this agentd's headers");
+    return invalid("is built for hook ABI " + abi_text(io.abi) + ", this agentd has " + abi_text(AGENTD_ABI_NEWEST) +
+                   ": rebuild the hook with this agentd's headers");
   if (io.plugin == nullptr) return invalid("handed out no plugin record: its entry must set io->plugin");
   return io.plugin;
 }
@@ -157,10 +155,8 @@ Result<void> read_rows(const agentd_list& list, PluginRecord& out) {
                           unknown);
       continue;
     }
-    if (!unknown.empty())
-      return invalid("needs a newer agentd: this one does not know " + unknown);
-    if (row.fn == nullptr)
-      return invalid("has no function for the event " + std::string(find_event(row.event)->name));
+    if (!unknown.empty()) return invalid("needs a newer agentd: this one does not know " + unknown);
+    if (row.fn == nullptr) return invalid("has no function for the event " + std::string(find_event(row.event)->name));
     out.rows.push_back(row);
   }
   return {};
@@ -179,13 +175,11 @@ Result<PluginRecord> read_plugin(ModuleEntry entry, std::uint32_t flags) {
   auto plugin = normalise<agentd_plugin>(raw, kPluginFirstBytes, "its plugin record");
   if (!plugin && plugin.error().code == Code::kConflict)
     return invalid("needs a newer agentd: " + plugin.error().message);
-  if (!plugin)
-    return invalid("is broken: " + plugin.error().message + "; set size to sizeof(agentd_plugin)");
+  if (!plugin) return invalid("is broken: " + plugin.error().message + "; set size to sizeof(agentd_plugin)");
   PluginRecord out;
   out.plugin = *plugin;
   if (!read_text(plugin->id, out.id)) return invalid("has no usable id in its plugin record");
-  if (!read_text(plugin->version, out.version))
-    return invalid("has no usable version in its plugin record");
+  if (!read_text(plugin->version, out.version)) return invalid("has no usable version in its plugin record");
   if (plugin->create == nullptr) return invalid("has no create function in its plugin record");
   if (plugin->concurrency > AGENTD_CONCURRENT)
     return invalid("asks for the unknown concurrency " + std::to_string(plugin->concurrency) +

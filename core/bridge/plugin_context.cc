@@ -29,8 +29,7 @@ void AGENTD_CALL core_fail(const agentd_core* core, agentd_token token, agentd_s
   if (CallSlot* const slot = state.find(token)) slot->fail(token, status, std::move(text));
 }
 
-void AGENTD_CALL core_log(const agentd_core* core, agentd_token, int32_t level,
-                          agentd_str text) noexcept {
+void AGENTD_CALL core_log(const agentd_core* core, agentd_token, int32_t level, agentd_str text) noexcept {
   State& state = state_of(core);
   if (state.abandoned.load()) return;
   const int clamped = std::clamp(level, AGENTD_LEVEL_DEBUG, AGENTD_LEVEL_ERROR);
@@ -55,12 +54,10 @@ uint32_t AGENTD_CALL core_event_id(const agentd_core*, agentd_str name) noexcept
 // What may be emitted in a control call, which is no event of the table.
 bool legal_in_control(std::uint32_t event, std::uint32_t kind) {
   if (event == AGENTD_EVENT_SAVE_STATE) return kind == AGENTD_ACT_STATE;
-  return event == AGENTD_EVENT_TOOL_INVOKE &&
-         (kind == AGENTD_ACT_TOOL_OUTPUT || kind == AGENTD_ACT_TOOL_RESULT);
+  return event == AGENTD_EVENT_TOOL_INVOKE && (kind == AGENTD_ACT_TOOL_OUTPUT || kind == AGENTD_ACT_TOOL_RESULT);
 }
 
-agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token,
-                                    const agentd_action* action) noexcept {
+agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token, const agentd_action* action) noexcept {
   State& state = state_of(core);
   CallSlot* const slot = state.find(token);
   if (slot == nullptr) return AGENTD_E_NOT_FOUND;
@@ -74,8 +71,7 @@ agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token,
   if (!is_legal(during, copied->kind) && !legal_in_control(during, copied->kind)) {
     const EventTraits* const event = find_event(during);
     const std::string what = "the action " + std::string(action_name(copied->kind)) + " is not legal for " +
-                             (event == nullptr ? "this call" : std::string(event->name)) +
-                             "; it was ignored";
+                             (event == nullptr ? "this call" : std::string(event->name)) + "; it was ignored";
     state.log.write(LogLevel::kWarning, state.identity.name, what);
     slot->fail(token, AGENTD_E_UNSUPPORTED, what);
     return AGENTD_E_UNSUPPORTED;
@@ -86,22 +82,19 @@ agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token,
 // No hook needs more in one piece; beyond it a wrong length would take the machine's memory.
 constexpr std::size_t kArenaBytesMax = std::size_t{1} << 30;
 
-void* AGENTD_CALL core_arena(const agentd_core* core, agentd_token token, size_t bytes,
-                             size_t align) noexcept {
+void* AGENTD_CALL core_arena(const agentd_core* core, agentd_token token, size_t bytes, size_t align) noexcept {
   if (align == 0 || align > 64 || (align & (align - 1)) != 0 || bytes > kArenaBytesMax) return nullptr;
   CallSlot* const slot = state_of(core).find(token);
   return slot == nullptr ? nullptr : slot->allocate(token, bytes, align);
 }
 
-agentd_status AGENTD_CALL core_complete(const agentd_core* core, agentd_token token,
-                                        agentd_status status) noexcept {
+agentd_status AGENTD_CALL core_complete(const agentd_core* core, agentd_token token, agentd_status status) noexcept {
   CallSlot* const slot = state_of(core).find(token);
   if (slot == nullptr || status == AGENTD_PENDING) return AGENTD_E_NOT_FOUND;
   return slot->complete(token, status) ? AGENTD_OK : AGENTD_E_NOT_FOUND;
 }
 
-agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv conversation,
-                                          uint64_t deadline_ns,
+agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv conversation, uint64_t deadline_ns,
                                           agentd_token* out, const agentd_live** live) noexcept {
   if (out == nullptr) return AGENTD_E_ARG;
   State& state = state_of(core);
@@ -167,8 +160,7 @@ std::vector<std::string> take_path_keys(JsonView schema, std::string& text) {
   std::vector<std::string> keys;
   const JsonView properties = schema["properties"];
   for (std::size_t i = 0; i < properties.size(); ++i)
-    if (properties.is_object() && is_path(properties.at(i)))
-      keys.emplace_back(properties.key_at(i));
+    if (properties.is_object() && is_path(properties.at(i))) keys.emplace_back(properties.key_at(i));
   if (keys.empty()) return keys;
   JsonWriter out;
   write_without_path_formats(out, schema);
@@ -205,8 +197,8 @@ Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) 
     return Error{Code::kInvalid, "the name of the tool " + one_line(out.tool.name, 80) +
                                      " is taken by no provider: it has letters, digits, '_' and '-', and begins "
                                      "with a letter or '_'"};
-  const std::size_t texts = view_of(from.title).size() + view_of(from.description).size() +
-                            view_of(from.input_schema_json).size();
+  const std::size_t texts =
+      view_of(from.title).size() + view_of(from.description).size() + view_of(from.input_schema_json).size();
   if (texts > kToolTextsMax)
     return Error{Code::kUnavailable, "the texts of the tool " + out.tool.name + " have more than " +
                                          std::to_string(kToolTextsMax) + " bytes"};
@@ -217,8 +209,7 @@ Result<PluginTool> copy_tool(const agentd_tool* raw, const std::string& origin) 
   return out;
 }
 
-agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token token,
-                                    const agentd_tool* tool) noexcept {
+agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token token, const agentd_tool* tool) noexcept {
   State& state = *reinterpret_cast<const ToolsTable*>(table)->state;
   const auto refuse = [&](agentd_status status, const std::string& why) {
     if (CallSlot* const slot = state.find(token)) slot->fail(token, status, why);
@@ -226,14 +217,12 @@ agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token toke
   };
   auto copied = copy_tool(tool, state.identity.id);
   if (!copied)
-    return refuse(copied.error().code == Code::kUnavailable ? AGENTD_E_TOO_BIG : AGENTD_E_ARG,
-                  copied.error().message);
+    return refuse(copied.error().code == Code::kUnavailable ? AGENTD_E_TOO_BIG : AGENTD_E_ARG, copied.error().message);
   const std::lock_guard lock(state.mutex);
   for (const PluginTool& other : state.tools)
     if (other.tool.name == copied->tool.name) return AGENTD_E_CONFLICT;
   if (state.tools.size() == kPluginToolsMax)
-    return refuse(AGENTD_E_TOO_BIG, "the tool " + copied->tool.name +
-                                        " is one too many: a plugin has at most " +
+    return refuse(AGENTD_E_TOO_BIG, "the tool " + copied->tool.name + " is one too many: a plugin has at most " +
                                         std::to_string(kPluginToolsMax));
   state.tools.push_back(std::move(*copied));
   return AGENTD_OK;
@@ -242,8 +231,7 @@ agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token toke
 agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token, agentd_str name) noexcept {
   State& state = *reinterpret_cast<const ToolsTable*>(table)->state;
   const std::lock_guard lock(state.mutex);
-  const auto gone = std::erase_if(
-      state.tools, [&](const PluginTool& tool) { return tool.tool.name == view_of(name); });
+  const auto gone = std::erase_if(state.tools, [&](const PluginTool& tool) { return tool.tool.name == view_of(name); });
   return gone == 0 ? AGENTD_E_NOT_FOUND : AGENTD_OK;
 }
 
@@ -259,8 +247,7 @@ const std::string* json_of(State& state, agentd_token token) {
   return slot->payload_text(true).get();
 }
 
-agentd_status AGENTD_CALL json_payload(const agentd_json* table, agentd_token token,
-                                       agentd_str* out) noexcept {
+agentd_status AGENTD_CALL json_payload(const agentd_json* table, agentd_token token, agentd_str* out) noexcept {
   if (out == nullptr) return AGENTD_E_ARG;
   const std::string* const json = json_of(*reinterpret_cast<const JsonTable*>(table)->state, token);
   if (json == nullptr) return AGENTD_E_UNSUPPORTED;
@@ -276,8 +263,7 @@ uint32_t AGENTD_CALL field_key(const agentd_field* table, agentd_str path) noexc
   bool tell = false;
   {
     const std::lock_guard lock(state.mutex);
-    if (const auto found = state.field_keys.find(wanted); found != state.field_keys.end())
-      return found->second;
+    if (const auto found = state.field_keys.find(wanted); found != state.field_keys.end()) return found->second;
     if (state.fields.size() < kFieldKeysMax) {
       state.fields.push_back(wanted);
       return state.field_keys[wanted] = static_cast<std::uint32_t>(state.fields.size());
@@ -285,9 +271,9 @@ uint32_t AGENTD_CALL field_key(const agentd_field* table, agentd_str path) noexc
     tell = !std::exchange(state.told_of_fields, true);
   }
   if (tell)
-    state.log.write(LogLevel::kWarning, state.identity.name,
-                    "it asked for keys of more than " + std::to_string(kFieldKeysMax) +
-                        " fields: further ones get none");
+    state.log.write(
+        LogLevel::kWarning, state.identity.name,
+        "it asked for keys of more than " + std::to_string(kFieldKeysMax) + " fields: further ones get none");
   return 0;
 }
 
@@ -331,14 +317,14 @@ agentd_status AGENTD_CALL field_get(const agentd_field* table, agentd_token toke
   return AGENTD_OK;
 }
 
-constexpr agentd_core kCore{sizeof(agentd_core), AGENTD_ABI_MINOR, core_fail,     core_log,
-                            core_query,          core_event_id,    core_emit,     core_arena,
+constexpr agentd_core kCore{sizeof(agentd_core), AGENTD_ABI_MINOR, core_fail,        core_log,
+                            core_query,          core_event_id,    core_emit,        core_arena,
                             core_complete,       core_scope_open,  core_scope_close, core_now_ns};
 
 }  // namespace
 
-PluginContext::State::State(PluginIdentity who, Grants granted, TokenTable& token_table,
-                            Services& backend_services, const Clock& clock_source, Log& log_sink)
+PluginContext::State::State(PluginIdentity who, Grants granted, TokenTable& token_table, Services& backend_services,
+                            const Clock& clock_source, Log& log_sink)
     : identity(std::move(who)),
       grants(std::move(granted)),
       tokens(token_table),
@@ -353,10 +339,9 @@ PluginContext::State::State(PluginIdentity who, Grants granted, TokenTable& toke
   fill_service_tables(*this);
 }
 
-PluginContext::PluginContext(PluginIdentity identity, Grants grants, TokenTable& tokens,
-                             Services& services, const Clock& clock, Log& log)
-    : state_(std::make_unique<State>(std::move(identity), std::move(grants), tokens, services, clock,
-                                     log)) {
+PluginContext::PluginContext(PluginIdentity identity, Grants grants, TokenTable& tokens, Services& services,
+                             const Clock& clock, Log& log)
+    : state_(std::make_unique<State>(std::move(identity), std::move(grants), tokens, services, clock, log)) {
   offer(AGENTD_TOOLS_ID, &state_->tools_table);
   offer(AGENTD_JSON_ID, &state_->json_table);
   offer(AGENTD_FIELD_ID, &state_->field_table);
@@ -375,9 +360,7 @@ const PluginIdentity& PluginContext::identity() const { return state_->identity;
 const agentd_core* PluginContext::core() const { return &state_->core.table; }
 const Grants& PluginContext::grants() const { return state_->grants; }
 const agentd_services* PluginContext::services() const { return &state_->services; }
-const std::shared_ptr<std::atomic<std::uint32_t>>& PluginContext::stopped() const {
-  return state_->stopped;
-}
+const std::shared_ptr<std::atomic<std::uint32_t>>& PluginContext::stopped() const { return state_->stopped; }
 
 std::vector<std::string> PluginContext::stop_tasks(Milliseconds grace) {
   {
@@ -409,15 +392,9 @@ agentd_status run_call(State& state, CallSlot& slot, const Dispatch& dispatch,
                        const std::function<agentd_status(const agentd_call*)>& fn) {
   slot.set_deadline(dispatch.deadline_ns);
   slot.announce(dispatch.event, dispatch.conversation);
-  agentd_call call{sizeof(agentd_call),
-                   dispatch.event,
-                   slot.open(&dispatch),
-                   dispatch.conversation,
-                   &slot.live(),
-                   &state.core.table,
-                   &state.services,
-                   nullptr,
-                   dispatch.payload};
+  agentd_call call{sizeof(agentd_call),   dispatch.event, slot.open(&dispatch),
+                   dispatch.conversation, &slot.live(),   &state.core.table,
+                   &state.services,       nullptr,        dispatch.payload};
   agentd_status status = fn(&call);
   if (status == AGENTD_PENDING) {
     status = slot.wait_completed(state.clock.monotonic_ns());
@@ -440,9 +417,8 @@ Error call_error(agentd_status status, std::string failure, const std::string& n
 
 }  // namespace
 
-Result<std::vector<Action>> PluginContext::control(
-    std::uint32_t event, const void* payload, Deadline deadline,
-    const std::function<agentd_status(const agentd_call*)>& fn) {
+Result<std::vector<Action>> PluginContext::control(std::uint32_t event, const void* payload, Deadline deadline,
+                                                   const std::function<agentd_status(const agentd_call*)>& fn) {
   SlotLease slot(state_->tokens);
   Dispatch dispatch;
   dispatch.event = event;
@@ -455,8 +431,7 @@ Result<std::vector<Action>> PluginContext::control(
 }
 
 Result<ToolOutcome> PluginContext::call_tool(const PluginTool& tool, void* self, const ToolCall& call,
-                                             agentd_conv conversation, const CancelToken& cancel,
-                                             Deadline deadline) {
+                                             agentd_conv conversation, const CancelToken& cancel, Deadline deadline) {
   SlotLease slot(state_->tokens);
   const CancelBinding binding(*slot, cancel);
   agentd_tool_call payload{};
@@ -471,8 +446,8 @@ Result<ToolOutcome> PluginContext::call_tool(const PluginTool& tool, void* self,
   dispatch.conversation = conversation;
   dispatch.payload = &payload;
   dispatch.deadline_ns = deadline.at_ns;
-  const agentd_status status = run_call(
-      *state_, *slot, dispatch, [&](const agentd_call* c) { return tool.fn(self, c); });
+  const agentd_status status =
+      run_call(*state_, *slot, dispatch, [&](const agentd_call* c) { return tool.fn(self, c); });
   CallSlot::Answer answer = slot->take_answer();
   if (status != AGENTD_OK) return call_error(status, answer.failure, call.name);
   ToolOutcome out;

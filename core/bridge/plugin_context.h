@@ -52,8 +52,8 @@ struct PluginTool {
 class PluginContext {
  public:
   // `tokens`, `services`, `clock` and `log` must outlive the context.
-  PluginContext(PluginIdentity identity, Grants grants, TokenTable& tokens, Services& services,
-                const Clock& clock, Log& log);
+  PluginContext(PluginIdentity identity, Grants grants, TokenTable& tokens, Services& services, const Clock& clock,
+                Log& log);
   ~PluginContext();
   PluginContext(const PluginContext&) = delete;
   PluginContext& operator=(const PluginContext&) = delete;
@@ -83,8 +83,8 @@ class PluginContext {
   static void abandon(std::unique_ptr<PluginContext> context);
 
   // Runs one of the plugin's tools and waits for its result.
-  Result<ToolOutcome> call_tool(const PluginTool& tool, void* self, const ToolCall& call,
-                                agentd_conv conversation, const CancelToken& cancel, Deadline deadline);
+  Result<ToolOutcome> call_tool(const PluginTool& tool, void* self, const ToolCall& call, agentd_conv conversation,
+                                const CancelToken& cancel, Deadline deadline);
 
   struct State;
 

@@ -11,8 +11,7 @@ using State = PluginContext::State;
 // One service call: who asks, and where its results live.
 class Ask {
  public:
-  Ask(State& state, agentd_token token)
-      : state_(state), token_(token), slot_(state.find(token)) {}
+  Ask(State& state, agentd_token token) : state_(state), token_(token), slot_(state.find(token)) {}
 
   bool stale() const { return slot_ == nullptr; }
   State& state() const { return state_; }
@@ -102,8 +101,8 @@ CompactOptions options_of(const agentd_compact_options* raw) {
 
 State& of(const agentd_compactor* table) { return *reinterpret_cast<const CompactorTable*>(table)->state; }
 
-agentd_status AGENTD_CALL count_text(const agentd_compactor* me, agentd_token token, agentd_str model,
-                                     agentd_str text, uint64_t* out) noexcept {
+agentd_status AGENTD_CALL count_text(const agentd_compactor* me, agentd_token token, agentd_str model, agentd_str text,
+                                     uint64_t* out) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr) return AGENTD_E_ARG;
@@ -124,8 +123,8 @@ agentd_status AGENTD_CALL count_messages(const agentd_compactor* me, agentd_toke
   return AGENTD_OK;
 }
 
-agentd_status AGENTD_CALL prompt(const agentd_compactor* me, agentd_token token,
-                                 const agentd_compact_options* options, agentd_str* out) noexcept {
+agentd_status AGENTD_CALL prompt(const agentd_compactor* me, agentd_token token, const agentd_compact_options* options,
+                                 agentd_str* out) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr) return AGENTD_E_ARG;
@@ -135,10 +134,8 @@ agentd_status AGENTD_CALL prompt(const agentd_compactor* me, agentd_token token,
   return AGENTD_OK;
 }
 
-agentd_status AGENTD_CALL compact(const agentd_compactor* me, agentd_token token,
-                                  const agentd_compact_source* source,
-                                  const agentd_compact_options* options,
-                                  const agentd_compact_result** out) noexcept {
+agentd_status AGENTD_CALL compact(const agentd_compactor* me, agentd_token token, const agentd_compact_source* source,
+                                  const agentd_compact_options* options, const agentd_compact_result** out) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr || source == nullptr) return AGENTD_E_ARG;
@@ -167,25 +164,20 @@ agentd_status AGENTD_CALL compact(const agentd_compactor* me, agentd_token token
   return AGENTD_OK;
 }
 
-agentd_status AGENTD_CALL request(const agentd_compactor* me, agentd_token token,
-                                  agentd_str conversation_id,
+agentd_status AGENTD_CALL request(const agentd_compactor* me, agentd_token token, agentd_str conversation_id,
                                   const agentd_compact_options* options) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  auto done = ask.state().backend.request_compaction(ask.caller(), view_of(conversation_id),
-                                                     options_of(options));
+  auto done = ask.state().backend.request_compaction(ask.caller(), view_of(conversation_id), options_of(options));
   return done ? AGENTD_OK : ask.fail(done.error());
 }
 
 // ---- thread factory
 
-State& of(const agentd_thread_factory* table) {
-  return *reinterpret_cast<const ThreadsTable*>(table)->state;
-}
+State& of(const agentd_thread_factory* table) { return *reinterpret_cast<const ThreadsTable*>(table)->state; }
 
 agentd_status AGENTD_CALL thread_open(const agentd_thread_factory* me, agentd_token token,
-                                      const agentd_thread_options* options,
-                                      agentd_thread* out) noexcept {
+                                      const agentd_thread_options* options, agentd_thread* out) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr) return AGENTD_E_ARG;
@@ -205,9 +197,8 @@ agentd_status AGENTD_CALL thread_open(const agentd_thread_factory* me, agentd_to
   return AGENTD_OK;
 }
 
-agentd_status AGENTD_CALL thread_send(const agentd_thread_factory* me, agentd_token token,
-                                      agentd_thread thread, agentd_str text,
-                                      const agentd_reply** out) noexcept {
+agentd_status AGENTD_CALL thread_send(const agentd_thread_factory* me, agentd_token token, agentd_thread thread,
+                                      agentd_str text, const agentd_reply** out) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr) return AGENTD_E_ARG;
@@ -219,15 +210,14 @@ agentd_status AGENTD_CALL thread_send(const agentd_thread_factory* me, agentd_to
   }
   auto* const result = ask.make<agentd_reply>();
   if (result == nullptr) return AGENTD_E_NOMEM;
-  *result = {sizeof(agentd_reply), static_cast<std::uint32_t>(reply->stop_reason),
-             ask.text(reply->message.text()), ask.blocks(reply->message.blocks),
-             ask.usage(reply->usage)};
+  *result = {sizeof(agentd_reply), static_cast<std::uint32_t>(reply->stop_reason), ask.text(reply->message.text()),
+             ask.blocks(reply->message.blocks), ask.usage(reply->usage)};
   *out = result;
   return AGENTD_OK;
 }
 
-agentd_status AGENTD_CALL thread_usage(const agentd_thread_factory* me, agentd_token token,
-                                       agentd_thread thread, const agentd_usage** out) noexcept {
+agentd_status AGENTD_CALL thread_usage(const agentd_thread_factory* me, agentd_token token, agentd_thread thread,
+                                       const agentd_usage** out) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr) return AGENTD_E_ARG;
@@ -266,13 +256,12 @@ agentd_status AGENTD_CALL store_get(const agentd_store* me, agentd_token token, 
   return AGENTD_OK;
 }
 
-agentd_status AGENTD_CALL store_scan(const agentd_store* me, agentd_token token, agentd_str prefix,
-                                     agentd_str after, uint32_t limit, agentd_list* out) noexcept {
+agentd_status AGENTD_CALL store_scan(const agentd_store* me, agentd_token token, agentd_str prefix, agentd_str after,
+                                     uint32_t limit, agentd_list* out) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr) return AGENTD_E_ARG;
-  auto found = ask.state().backend.scan(ask.caller(), view_of(prefix), view_of(after),
-                                        limit == 0 ? 100 : limit);
+  auto found = ask.state().backend.scan(ask.caller(), view_of(prefix), view_of(after), limit == 0 ? 100 : limit);
   if (!found) return ask.fail(found.error());
   auto* const keys = ask.make<agentd_kv>(found->size());
   if (keys == nullptr) return AGENTD_E_NOMEM;
@@ -285,16 +274,15 @@ agentd_status AGENTD_CALL store_commit(const agentd_store* me, agentd_token toke
                                        uint64_t* version) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
-  if (ops.count != 0 && (ops.first == nullptr || ops.stride < sizeof(agentd_kv_op) || ops.stride > 4096 ||
-                         ops.count > 10'000))
+  if (ops.count != 0 &&
+      (ops.first == nullptr || ops.stride < sizeof(agentd_kv_op) || ops.stride > 4096 || ops.count > 10'000))
     return AGENTD_E_ARG;
   std::vector<PluginKeyOp> wanted;
   for (std::uint32_t i = 0; i < ops.count; ++i) {
-    const auto from = normalised(reinterpret_cast<const agentd_kv_op*>(
-        static_cast<const char*>(ops.first) + static_cast<std::size_t>(i) * ops.stride));
+    const auto from = normalised(reinterpret_cast<const agentd_kv_op*>(static_cast<const char*>(ops.first) +
+                                                                       static_cast<std::size_t>(i) * ops.stride));
     if (from.kind < AGENTD_KV_PUT || from.kind > AGENTD_KV_CHECK) return AGENTD_E_ARG;
-    wanted.push_back({from.kind, std::string(view_of(from.key)), std::string(view_of(from.value)),
-                      from.expect});
+    wanted.push_back({from.kind, std::string(view_of(from.key)), std::string(view_of(from.value)), from.expect});
   }
   auto done = ask.state().backend.commit(ask.caller(), wanted);
   if (!done && done.error().code == Code::kDenied) {
@@ -353,20 +341,19 @@ agentd_status give_rows(const Ask& ask, const Rows& rows, agentd_list* out) {
   return AGENTD_OK;
 }
 
-agentd_status AGENTD_CALL store_messages(const agentd_store* me, agentd_token token,
-                                         agentd_str conversation_id, uint32_t scope, uint64_t at,
-                                         uint64_t from, uint32_t limit, agentd_list* out) noexcept {
+agentd_status AGENTD_CALL store_messages(const agentd_store* me, agentd_token token, agentd_str conversation_id,
+                                         uint32_t scope, uint64_t at, uint64_t from, uint32_t limit,
+                                         agentd_list* out) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr || (scope != AGENTD_SCOPE_VIEW && scope != AGENTD_SCOPE_LOG)) return AGENTD_E_ARG;
-  auto rows = ask.state().backend.messages(view_of(conversation_id), scope, at, from,
-                                           limit == 0 ? 1'000 : limit);
+  auto rows = ask.state().backend.messages(view_of(conversation_id), scope, at, from, limit == 0 ? 1'000 : limit);
   if (!rows) return ask.fail(rows.error());
   return give_rows(ask, *rows, out);
 }
 
-agentd_status AGENTD_CALL store_read_blob(const agentd_store* me, agentd_token token, agentd_str blob,
-                                          uint64_t offset, uint64_t limit, agentd_str* out) noexcept {
+agentd_status AGENTD_CALL store_read_blob(const agentd_store* me, agentd_token token, agentd_str blob, uint64_t offset,
+                                          uint64_t limit, agentd_str* out) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr) return AGENTD_E_ARG;
@@ -376,8 +363,8 @@ agentd_status AGENTD_CALL store_read_blob(const agentd_store* me, agentd_token t
   return AGENTD_OK;
 }
 
-agentd_status AGENTD_CALL store_changes(const agentd_store* me, agentd_token token, uint64_t cursor,
-                                        uint32_t limit, agentd_list* out, uint64_t* next) noexcept {
+agentd_status AGENTD_CALL store_changes(const agentd_store* me, agentd_token token, uint64_t cursor, uint32_t limit,
+                                        agentd_list* out, uint64_t* next) noexcept {
   const Ask ask(of(me), token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr || next == nullptr) return AGENTD_E_ARG;
@@ -390,12 +377,10 @@ agentd_status AGENTD_CALL store_changes(const agentd_store* me, agentd_token tok
 }  // namespace
 
 void fill_service_tables(PluginContext::State& state) {
-  state.compactor = {
-      {sizeof(agentd_compactor), 0, count_text, count_messages, prompt, compact, request}, &state};
-  state.threads = {
-      {sizeof(agentd_thread_factory), 0, thread_open, thread_send, thread_usage, thread_close}, &state};
-  state.store = {{sizeof(agentd_store), 0, store_get, store_scan, store_commit, store_conversations,
-                  store_messages, store_read_blob, store_changes},
+  state.compactor = {{sizeof(agentd_compactor), 0, count_text, count_messages, prompt, compact, request}, &state};
+  state.threads = {{sizeof(agentd_thread_factory), 0, thread_open, thread_send, thread_usage, thread_close}, &state};
+  state.store = {{sizeof(agentd_store), 0, store_get, store_scan, store_commit, store_conversations, store_messages,
+                  store_read_blob, store_changes},
                  &state};
   if (state.grants.compactor) state.services.compactor = &state.compactor.table;
   if (state.grants.threads) state.services.threads = &state.threads.table;

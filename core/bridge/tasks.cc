@@ -65,19 +65,17 @@ struct TaskPool::State {
   bool refusing = false;                     // guarded by mutex
 
  private:
-  static void run(std::shared_ptr<State> state, std::shared_ptr<Task> task, agentd_task_fn fn,
-                  void* context) noexcept;
+  static void run(std::shared_ptr<State> state, std::shared_ptr<Task> task, agentd_task_fn fn, void* context) noexcept;
   void join_ended(std::unique_lock<std::mutex>& lock);
 };
 
 namespace {
 
-agentd_status AGENTD_CALL tasks_start(const agentd_tasks* table, agentd_str name, agentd_task_fn fn,
-                                      void* context, uint64_t* out) noexcept {
+agentd_status AGENTD_CALL tasks_start(const agentd_tasks* table, agentd_str name, agentd_task_fn fn, void* context,
+                                      uint64_t* out) noexcept {
   if (fn == nullptr || out == nullptr) return AGENTD_E_ARG;
   try {
-    return reinterpret_cast<const TasksTable*>(table)->state->start(shown_name(view_of(name)), fn,
-                                                                    context, out);
+    return reinterpret_cast<const TasksTable*>(table)->state->start(shown_name(view_of(name)), fn, context, out);
   } catch (const std::bad_alloc&) {
     return AGENTD_E_NOMEM;
   }
@@ -96,8 +94,8 @@ void cancel(agentd_live& live, std::uint32_t reason) {
 
 TaskPool::State::State() : table{{sizeof(agentd_tasks), 0, tasks_start, tasks_stop}, this} {}
 
-void TaskPool::State::run(std::shared_ptr<State> state, std::shared_ptr<Task> task,
-                          agentd_task_fn fn, void* context) noexcept {
+void TaskPool::State::run(std::shared_ptr<State> state, std::shared_ptr<Task> task, agentd_task_fn fn,
+                          void* context) noexcept {
   ::pthread_setname_np(::pthread_self(), task->name.c_str());
   {
     const std::lock_guard lock(state->mutex);
@@ -110,8 +108,7 @@ void TaskPool::State::run(std::shared_ptr<State> state, std::shared_ptr<Task> ta
   state->changed.notify_all();
 }
 
-agentd_status TaskPool::State::start(std::string name, agentd_task_fn fn, void* context,
-                                     std::uint64_t* out) {
+agentd_status TaskPool::State::start(std::string name, agentd_task_fn fn, void* context, std::uint64_t* out) {
   std::unique_lock lock(mutex);
   join_ended(lock);
   if (refusing) return AGENTD_E_CANCELLED;
@@ -145,8 +142,7 @@ agentd_status TaskPool::State::stop(std::uint64_t id) {
   if (task->thread_id == std::this_thread::get_id()) return AGENTD_E_THREAD;
   cancel(task->live, AGENTD_CANCEL_USER);
   // Another who stops it may be the one who joins it.
-  changed.wait(lock,
-               [&] { return task->ended || std::none_of(tasks.begin(), tasks.end(), is_it); });
+  changed.wait(lock, [&] { return task->ended || std::none_of(tasks.begin(), tasks.end(), is_it); });
   join_ended(lock);
   changed.wait(lock, [&] { return std::none_of(tasks.begin(), tasks.end(), is_it); });
   return AGENTD_OK;
@@ -162,8 +158,7 @@ void TaskPool::State::join_ended(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   for (auto& [id, thread] : over) thread.join();
   lock.lock();
-  for (const auto& joined : over)
-    std::erase_if(tasks, [&](const auto& task) { return task->id == joined.first; });
+  for (const auto& joined : over) std::erase_if(tasks, [&](const auto& task) { return task->id == joined.first; });
   changed.notify_all();
 }
 

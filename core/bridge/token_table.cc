@@ -23,8 +23,7 @@ constexpr Milliseconds kTick{10}, kIdle{100};
 }  // namespace
 
 struct TokenTable::Watchdog {
-  Watchdog(const TokenTable& of, const Clock& time)
-      : table(of), clock(time), thread([this] { run(); }) {}
+  Watchdog(const TokenTable& of, const Clock& time) : table(of), clock(time), thread([this] { run(); }) {}
   ~Watchdog() {
     {
       const std::lock_guard lock(mutex);
@@ -50,8 +49,7 @@ struct TokenTable::Watchdog {
 TokenTable::Watchdog::Seen TokenTable::Watchdog::look(const Seen& before) const {
   const std::uint64_t now = clock.monotonic_ns();
   for (const auto& [slot, call] : before) slot->expire(call, now);
-  const std::uint64_t ahead =
-      static_cast<std::uint64_t>(std::chrono::nanoseconds(kIdle + kTick).count());
+  const std::uint64_t ahead = static_cast<std::uint64_t>(std::chrono::nanoseconds(kIdle + kTick).count());
   Seen out;
   for (CallSlot* const slot : table.slots())
     if (const auto call = slot->about_to_expire(now + ahead)) out.emplace_back(slot, *call);

@@ -45,8 +45,7 @@ Result<std::string> whole_number(std::string_view digits) {
 
 Result<std::string> canonical_number(std::string_view digits) {
   const std::size_t exponent = std::min(digits.find_first_of("eE"), digits.size());
-  if (exponent == digits.size() && digits.find('.') == std::string_view::npos)
-    return whole_number(digits);
+  if (exponent == digits.size() && digits.find('.') == std::string_view::npos) return whole_number(digits);
   const auto number = number_of<double>(digits);
   const bool zero = digits.substr(0, exponent).find_first_of("123456789") == std::string_view::npos;
   if (!zero && (!number || !std::isfinite(*number) || *number == 0))
@@ -54,13 +53,11 @@ Result<std::string> canonical_number(std::string_view digits) {
                    ", which is too large or too small for a program to hold");
   if (zero) return std::string("0");
   const bool fits = std::fabs(*number) <= static_cast<double>(kWholeMax);
-  if (fits && std::trunc(*number) == *number)
-    return std::to_string(static_cast<std::int64_t>(*number));
+  if (fits && std::trunc(*number) == *number) return std::to_string(static_cast<std::int64_t>(*number));
   std::array<char, 64> text{};
   // Digits alone would pass for a whole number when they are read again.
   const auto end = fits ? std::to_chars(text.data(), text.data() + text.size(), *number)
-                        : std::to_chars(text.data(), text.data() + text.size(), *number,
-                                        std::chars_format::scientific);
+                        : std::to_chars(text.data(), text.data() + text.size(), *number, std::chars_format::scientific);
   return std::string(text.data(), end.ptr);
 }
 
@@ -93,8 +90,7 @@ class Canonical {
   bool Key(const char* text, rapidjson::SizeType size, bool) {
     if (!is_whole({text, size})) return false;
     if (depth_ == 1) key_.assign(text, size);
-    if (!keys_.back().emplace(text, size).second)
-      return refuse("has the key " + quoted({text, size}) + " twice");
+    if (!keys_.back().emplace(text, size).second) return refuse("has the key " + quoted({text, size}) + " twice");
     return writer_.Key(text, size);
   }
   bool StartObject() {
@@ -123,8 +119,7 @@ class Canonical {
   // A value that begins the text is no object.
   bool no_object() { return depth_ != 0 || refuse("is no JSON object"); }
   bool enter() {
-    return ++depth_ <= limits_.depth ||
-           refuse("has more than " + std::to_string(limits_.depth) + " levels");
+    return ++depth_ <= limits_.depth || refuse("has more than " + std::to_string(limits_.depth) + " levels");
   }
   // The text is UTF-8, so only an escape can have made something else.
   bool is_whole(std::string_view text) {
@@ -142,8 +137,7 @@ class Canonical {
 };
 
 Error too_long(std::size_t bytes, std::size_t most) {
-  return refused("has " + with_commas(bytes) + " bytes, more than the " + with_commas(most) +
-                 " that are read");
+  return refused("has " + with_commas(bytes) + " bytes, more than the " + with_commas(most) + " that are read");
 }
 
 }  // namespace
@@ -153,9 +147,8 @@ Result<std::string> canonical_object(std::string_view text, const CanonicalJsonL
   if (text.size() > limits.bytes) return too_long(text.size(), limits.bytes);
   if (text.starts_with(kByteOrderMark)) return refused("begins with a byte order mark");
   if (!is_utf8(text)) return refused("is not valid UTF-8");
-  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag |
-                              rapidjson::kParseNumbersAsStringsFlag |
-                              rapidjson::kParseStopWhenDoneFlag;
+  constexpr unsigned kFlags =
+      rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseStopWhenDoneFlag;
   rapidjson::MemoryStream bytes(text.data(), text.size());
   rapidjson::Reader reader;
   Canonical canonical(limits, member_text);

@@ -23,10 +23,17 @@ constexpr std::string_view kBoth = "dDwWbBtnrfvx";
 constexpr unsigned kLast = 0x10FFFF;
 constexpr std::size_t kShownBytesMax = 200;
 // Sets of characters by their long names, and as RE2 knows them.
-constexpr std::pair<std::string_view, std::string_view> kSets[] = {
-    {"Letter", "L"},   {"Lowercase_Letter", "Ll"}, {"Uppercase_Letter", "Lu"}, {"Mark", "M"},
-    {"Number", "N"},   {"Decimal_Number", "Nd"},   {"digit", "Nd"},            {"Punctuation", "P"},
-    {"punct", "P"},    {"Symbol", "S"},            {"Separator", "Z"}};
+constexpr std::pair<std::string_view, std::string_view> kSets[] = {{"Letter", "L"},
+                                                                   {"Lowercase_Letter", "Ll"},
+                                                                   {"Uppercase_Letter", "Lu"},
+                                                                   {"Mark", "M"},
+                                                                   {"Number", "N"},
+                                                                   {"Decimal_Number", "Nd"},
+                                                                   {"digit", "Nd"},
+                                                                   {"Punctuation", "P"},
+                                                                   {"punct", "P"},
+                                                                   {"Symbol", "S"},
+                                                                   {"Separator", "Z"}};
 
 std::optional<unsigned> hexadecimal(std::string_view digits) {
   unsigned out = 0;

@@ -50,8 +50,8 @@ std::string without_lone_surrogates(std::string_view text, JsonDocument::Halves 
     unsigned unit = 0;
     if (!hex4(out, at + 2, unit) || unit < 0xD800 || unit > 0xDFFF) continue;
     unsigned next = 0;
-    const bool pair = unit < 0xDC00 && at + 12 <= out.size() && out[at + 6] == '\\' &&
-                      out[at + 7] == 'u' && hex4(out, at + 8, next) && next >= 0xDC00 && next <= 0xDFFF;
+    const bool pair = unit < 0xDC00 && at + 12 <= out.size() && out[at + 6] == '\\' && out[at + 7] == 'u' &&
+                      hex4(out, at + 8, next) && next >= 0xDC00 && next <= 0xDFFF;
     if (pair)
       at += 11;
     else if (halves == JsonDocument::Halves::kReplace)
@@ -81,8 +81,7 @@ using TextStream = rapidjson::InsituStringStream;
 // read, the stream stands in front of it.
 double mend_zero(double value, std::string_view number) {
   number = number.substr(0, number.find_first_not_of("0123456789+-.eE"));
-  if (number.substr(0, number.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos)
-    return value;
+  if (number.substr(0, number.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos) return value;
   return number.starts_with('-') ? -0.0 : 0.0;
 }
 
@@ -98,9 +97,7 @@ class DepthGuard {
   bool Int64(std::int64_t value) { return to_.Int64(value); }
   bool Uint64(std::uint64_t value) { return to_.Uint64(value); }
   bool Double(double value) { return to_.Double(mend_zero(value, text_.substr(stream_.Tell()))); }
-  bool RawNumber(const char* text, rapidjson::SizeType size, bool copy) {
-    return to_.RawNumber(text, size, copy);
-  }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool copy) { return to_.RawNumber(text, size, copy); }
   bool String(const char* text, rapidjson::SizeType size, bool copy) { return to_.String(text, size, copy); }
   bool Key(const char* text, rapidjson::SizeType size, bool copy) { return to_.Key(text, size, copy); }
   bool StartObject() { return ++depth_ <= kDepthMax && to_.StartObject(); }
@@ -140,8 +137,7 @@ rapidjson::ParseResult read_into(rapidjson::Document& document, std::string& tex
 }
 
 std::string mistake(const rapidjson::ParseResult& result) {
-  if (result.Code() == rapidjson::kParseErrorTermination)
-    return "more than " + std::to_string(kDepthMax) + " levels";
+  if (result.Code() == rapidjson::kParseErrorTermination) return "more than " + std::to_string(kDepthMax) + " levels";
   return rapidjson::GetParseError_En(result.Code());
 }
 
@@ -192,9 +188,7 @@ std::int64_t JsonView::int_or(std::int64_t otherwise) const {
 std::uint64_t JsonView::uint_or(std::uint64_t otherwise) const {
   return value_ != nullptr && as(value_)->IsUint64() ? as(value_)->GetUint64() : otherwise;
 }
-double JsonView::number_or(double otherwise) const {
-  return is_number() ? as(value_)->GetDouble() : otherwise;
-}
+double JsonView::number_or(double otherwise) const { return is_number() ? as(value_)->GetDouble() : otherwise; }
 bool JsonView::bool_or(bool otherwise) const { return is_bool() ? as(value_)->GetBool() : otherwise; }
 
 std::string JsonView::text() const {
@@ -224,8 +218,7 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, Halves halves) {
   const auto result =
       unchecked ? read_into<kUnchecked>(state->document, state->text) : read_into(state->document, state->text);
   if (result.IsError())
-    return Error{Code::kInvalid,
-                 "bad JSON at byte " + std::to_string(result.Offset()) + ": " + mistake(result)};
+    return Error{Code::kInvalid, "bad JSON at byte " + std::to_string(result.Offset()) + ": " + mistake(result)};
   return JsonDocument(std::move(state));
 }
 
@@ -333,8 +326,6 @@ JsonWriter& JsonWriter::value(JsonView value) {
   state_->with([&](auto& out) { as(value.value_)->Accept(out); });
   return *this;
 }
-std::string_view JsonWriter::text() const {
-  return {state_->buffer.GetString(), state_->buffer.GetSize()};
-}
+std::string_view JsonWriter::text() const { return {state_->buffer.GetString(), state_->buffer.GetSize()}; }
 
 }  // namespace agentd

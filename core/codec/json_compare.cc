@@ -153,8 +153,8 @@ bool same_value(const Value& left, const Value& right, WorkLimit& work) {
     case rapidjson::kNumberType:
       return number_of(left) == number_of(right);
     case rapidjson::kStringType:
-      return left.GetStringLength() == right.GetStringLength() &&
-             work.spend(left.GetStringLength() / kStepBytes) && text_of(left) == text_of(right);
+      return left.GetStringLength() == right.GetStringLength() && work.spend(left.GetStringLength() / kStepBytes) &&
+             text_of(left) == text_of(right);
     case rapidjson::kArrayType:
       return left.Size() == right.Size() &&
              std::equal(left.Begin(), left.End(), right.Begin(),

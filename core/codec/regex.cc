@@ -20,8 +20,8 @@ constexpr std::size_t kGroupsMax = 16;
 struct Functions {
   using Construct = void (*)(void* self, const StringPiece& pattern, const RE2::Options& options);
   using Destruct = void (*)(void* self);
-  using Match = bool (*)(const void* self, const StringPiece& text, std::size_t from,
-                         std::size_t to, RE2::Anchor anchor, StringPiece* match, int matches);
+  using Match = bool (*)(const void* self, const StringPiece& text, std::size_t from, std::size_t to,
+                         RE2::Anchor anchor, StringPiece* match, int matches);
   Construct construct = nullptr;
   Destruct destruct = nullptr;
   Match match = nullptr;
@@ -31,8 +31,8 @@ struct Functions {
 Result<Functions> functions() {
   void* const library = ::dlopen(AGENTD_RE2_SONAME, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    return Error{Code::kUnavailable, "regular expressions need the library " AGENTD_RE2_SONAME
-                                     ", which is not installed"};
+    return Error{Code::kUnavailable,
+                 "regular expressions need the library " AGENTD_RE2_SONAME ", which is not installed"};
   Functions found;
   const auto look_up = [&](auto& function, const char* symbol) {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, symbol));
@@ -41,16 +41,15 @@ Result<Functions> functions() {
   if (!look_up(found.construct, "_ZN3re23RE2C1ERKNS_11StringPieceERKNS0_7OptionsE") ||
       !look_up(found.destruct, "_ZN3re23RE2D1Ev") ||
       !look_up(found.match, "_ZNK3re23RE25MatchERKNS_11StringPieceEmmNS0_6AnchorEPS1_i"))
-    return Error{Code::kUnavailable, "the library " AGENTD_RE2_SONAME
-                                     " is another version than the one agentd was built with"};
+    return Error{Code::kUnavailable,
+                 "the library " AGENTD_RE2_SONAME " is another version than the one agentd was built with"};
   return found;
 }
 
 }  // namespace
 
 struct Regex::State {
-  State(const Functions& found, const StringPiece& pattern, const RE2::Options& options)
-      : call(found) {
+  State(const Functions& found, const StringPiece& pattern, const RE2::Options& options) : call(found) {
     call.construct(memory, pattern, options);
   }
   ~State() { call.destruct(memory); }
@@ -77,14 +76,12 @@ bool Regex::find(std::string_view text, std::size_t from, std::span<Match> group
   std::array<StringPiece, kGroupsMax> found;
   const std::size_t wanted = std::min(groups.size(), kGroupsMax);
   const StringPiece all(text.data(), text.size());
-  if (from > text.size() ||
-      !state_->call.match(state_->memory, all, from, text.size(), RE2::UNANCHORED, found.data(),
-                          static_cast<int>(wanted)))
+  if (from > text.size() || !state_->call.match(state_->memory, all, from, text.size(), RE2::UNANCHORED, found.data(),
+                                                static_cast<int>(wanted)))
     return false;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const bool there = i < wanted && found[i].data() != nullptr;
-    groups[i] = there ? Match{static_cast<std::size_t>(found[i].data() - text.data()), found[i].size()}
-                      : Match{};
+    groups[i] = there ? Match{static_cast<std::size_t>(found[i].data() - text.data()), found[i].size()} : Match{};
   }
   return true;
 }

@@ -43,7 +43,7 @@ struct SchemaNode {
   };
   struct Dependent {
     std::string_view name, keyword;
-    Names names;                        // either these
+    Names names;                         // either these
     const SchemaNode* schema = nullptr;  // or this
   };
 
@@ -52,7 +52,7 @@ struct SchemaNode {
   bool is_reference = false;                 // `reference` is all that it says
 
   const SchemaNode* reference = nullptr;
-  unsigned types = 0;  // bits of kTypeNames; 0 = any
+  unsigned types = 0;                        // bits of kTypeNames; 0 = any
   const rapidjson::Value* values = nullptr;  // enum
   const rapidjson::Value* value = nullptr;   // const
 
@@ -81,8 +81,7 @@ struct SchemaNode {
   const SchemaNode *none = nullptr, *condition = nullptr, *then = nullptr, *otherwise = nullptr;
 };
 
-constexpr std::string_view kTypeNames[] = {"null",   "boolean", "object", "array",
-                                           "number", "integer", "string"};
+constexpr std::string_view kTypeNames[] = {"null", "boolean", "object", "array", "number", "integer", "string"};
 
 struct SchemaNodes {
   rapidjson::Document document;

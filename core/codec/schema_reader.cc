@@ -21,13 +21,12 @@ using rapidjson::Value;
 constexpr std::size_t kShownBytesMax = 200;
 
 // Say nothing about validity. What they hold is not looked at, but for the three that later lines name.
-constexpr std::string_view kTold[] = {
-    "title",    "description",     "$comment",         "default",      "examples", "readOnly", "writeOnly",
-    "format",   "contentEncoding", "contentMediaType", "contentSchema", "deprecated"};
+constexpr std::string_view kTold[] = {"title",           "description",      "$comment",      "default",
+                                      "examples",        "readOnly",         "writeOnly",     "format",
+                                      "contentEncoding", "contentMediaType", "contentSchema", "deprecated"};
 constexpr std::string_view kDrafts[] = {
-    "json-schema.org/schema",           "json-schema.org/draft-04/schema",
-    "json-schema.org/draft-06/schema",  "json-schema.org/draft-07/schema",
-    "json-schema.org/draft/2019-09/schema", "json-schema.org/draft/2020-12/schema"};
+    "json-schema.org/schema",          "json-schema.org/draft-04/schema",      "json-schema.org/draft-06/schema",
+    "json-schema.org/draft-07/schema", "json-schema.org/draft/2019-09/schema", "json-schema.org/draft/2020-12/schema"};
 
 // For a message: what others wrote moves no cursor and fills no page.
 std::string shown(std::string_view text) { return one_line(text, kShownBytesMax); }
@@ -260,8 +259,9 @@ class Reader {
     if (!name_.empty() && to.starts_with(name_) && (to.size() == name_.size() || to[name_.size()] == '#')) {
       to.remove_prefix(name_.size());
     } else if (!to.starts_with('#')) {
-      return wrong(spot, text(value) + " is no place in this schema such as \"#/$defs/x\", "
-                                       "and no other document is fetched");
+      return wrong(spot, text(value) +
+                             " is no place in this schema such as \"#/$defs/x\", "
+                             "and no other document is fetched");
     }
     if (spot.apart) return wrong(spot, "a reference below an $id of its own is not understood");
     references_.push_back({&spot.node, std::string(to.substr(to.empty() ? 0 : 1)), spot.place});

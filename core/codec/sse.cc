@@ -11,8 +11,8 @@ constexpr std::string_view kMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMarkDone = 99;
 
 Error over_limit(std::string_view what, std::size_t limit) {
-  return {Code::kCorrupt, "the event stream has " + std::string(what) + " of more than " +
-                              std::to_string(limit) + " bytes"};
+  return {Code::kCorrupt,
+          "the event stream has " + std::string(what) + " of more than " + std::to_string(limit) + " bytes"};
 }
 
 // The ends of lines in one piece of the stream. Every byte is looked at once for each of the two, however many of
@@ -68,8 +68,7 @@ Result<void> SseParser::feed(std::string_view bytes, const OnEvent& on_event) {
     }
     const std::size_t end = ends.first(bytes);
     const std::string_view piece = bytes.substr(0, end);
-    if (line_.size() + piece.size() > limits_.line_bytes_max)
-      return over_limit("a line", limits_.line_bytes_max);
+    if (line_.size() + piece.size() > limits_.line_bytes_max) return over_limit("a line", limits_.line_bytes_max);
     if (end == std::string_view::npos) {
       line_.append(piece);
       return {};

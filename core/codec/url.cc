@@ -17,9 +17,7 @@ Error bad_url(std::string_view url, std::string_view why) {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool is_number(std::string_view text) {
-  return text.find_first_not_of("0123456789") == std::string_view::npos;
-}
+bool is_number(std::string_view text) { return text.find_first_not_of("0123456789") == std::string_view::npos; }
 
 bool take_prefix(std::string_view& text, std::string_view lower_case) {
   if (text.size() < lower_case.size()) return false;
@@ -43,9 +41,8 @@ std::string HttpUrl::place() const {
 }
 
 Result<HttpUrl> parse_http_url(std::string_view url) {
-  const bool odd = std::any_of(url.begin(), url.end(), [](char c) {
-    return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' || c == '\\';
-  });
+  const bool odd = std::any_of(url.begin(), url.end(),
+                               [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f' || c == '\\'; });
   if (odd) return bad_url(url, "it holds a space or a control character");
   HttpUrl out;
   std::string_view rest = url;
@@ -54,8 +51,7 @@ Result<HttpUrl> parse_http_url(std::string_view url) {
   else if (!take_prefix(rest, "http://"))
     return bad_url(url, "it must begin with https:// or http://");
   std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
-  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos)
-    authority.remove_prefix(at + 1);
+  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) authority.remove_prefix(at + 1);
   const std::size_t bracket = authority.find(']');
   const bool six = !authority.empty() && authority.front() == '[' && bracket != std::string_view::npos;
   const std::size_t colon = authority.find(':', six ? bracket : 0);

@@ -58,12 +58,12 @@ struct Walker {
     node.value_line = node.line;
     node.value_column = node.column;
     if (++nodes > kNodesMax || depth > kDepthMax)
-      return Error{Code::kInvalid, place(name, node.line, node.column) + "more than " +
-                                       std::to_string(kNodesMax) + " values or " +
-                                       std::to_string(kDepthMax) + " levels"};
+      return Error{Code::kInvalid, place(name, node.line, node.column) + "more than " + std::to_string(kNodesMax) +
+                                       " values or " + std::to_string(kDepthMax) + " levels"};
     switch (from.Type()) {
       case YAML::NodeType::Undefined:
-      case YAML::NodeType::Null: break;
+      case YAML::NodeType::Null:
+        break;
       case YAML::NodeType::Scalar:
         node.kind = YamlNode::Kind::kScalar;
         node.scalar = from.Scalar();
@@ -77,7 +77,8 @@ struct Walker {
         }
         break;
       }
-      case YAML::NodeType::Map: return walk_map(from, std::move(node), depth);
+      case YAML::NodeType::Map:
+        return walk_map(from, std::move(node), depth);
     }
     return node;
   }
@@ -90,8 +91,7 @@ struct Walker {
       if (!member.first.IsScalar())
         return Error{Code::kInvalid, place(name, line, column) + "a key must be plain text"};
       if (node.find(member.first.Scalar()) != nullptr)
-        return Error{Code::kInvalid,
-                     place(name, line, column) + "'" + member.first.Scalar() + "' stands here twice"};
+        return Error{Code::kInvalid, place(name, line, column) + "'" + member.first.Scalar() + "' stands here twice"};
       AGENTD_TRY(YamlNode child, walk(member.second, depth + 1));
       // An unknown key is reported where the key stands, not its value.
       child.line = line;
@@ -117,8 +117,7 @@ void write_scalar(JsonWriter& out, const YamlNode& node) {
     out.null();
   } else if (text == "true" || text == "false") {
     out.boolean(text == "true");
-  } else if (const auto [at, error] = std::from_chars(text.data(), end, whole);
-             error == std::errc() && at == end) {
+  } else if (const auto [at, error] = std::from_chars(text.data(), end, whole); error == std::errc() && at == end) {
     out.number(whole);
   } else if (const auto [stop, failed] = std::from_chars(text.data(), end, real);
              failed == std::errc() && stop == end && std::isfinite(real)) {
@@ -130,8 +129,12 @@ void write_scalar(JsonWriter& out, const YamlNode& node) {
 
 void write_json(JsonWriter& out, const YamlNode& node) {
   switch (node.kind) {
-    case YamlNode::Kind::kNull: out.null(); break;
-    case YamlNode::Kind::kScalar: write_scalar(out, node); break;
+    case YamlNode::Kind::kNull:
+      out.null();
+      break;
+    case YamlNode::Kind::kScalar:
+      write_scalar(out, node);
+      break;
     case YamlNode::Kind::kList:
       out.begin_array();
       for (const YamlNode& item : node.items) write_json(out, item);
@@ -191,8 +194,7 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name) {
                                      "a second document begins here, which nobody would read: "
                                      "write one document, without '---' in it"};
   } catch (const YAML::Exception& error) {
-    return Error{Code::kInvalid,
-                 place(name, error.mark.line + 1, error.mark.column + 1) + error.msg};
+    return Error{Code::kInvalid, place(name, error.mark.line + 1, error.mark.column + 1) + error.msg};
   }
 }
 
@@ -213,8 +215,9 @@ Result<FrontMatter> parse_front_matter(std::string_view text, std::string_view n
     // Front matter below the first line would become part of the recipe's text, and restrict nothing.
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos && (is_rule_line(text, first) || is_rule_line(text, first, "+++")))
-      return Error{Code::kInvalid, std::string(name) + ":1:1: front matter is YAML between two lines of ---, and the "
-                                   "first one is the file's first line"};
+      return Error{Code::kInvalid, std::string(name) +
+                                       ":1:1: front matter is YAML between two lines of ---, and the "
+                                       "first one is the file's first line"};
     out.body = std::string(text);
     return out;
   }

@@ -29,9 +29,9 @@ struct YamlNode {
   bool quoted = false;  // "5" and '5' are text, 5 is a number
   std::vector<YamlNode> items;
   std::vector<std::pair<std::string, YamlNode>> members;  // in the order of the file
-  int line = 0;    // 1-based; of a member: where its key stands
-  int column = 0;  // 1-based
-  int value_line = 0, value_column = 0;  // where the value itself begins, 1-based
+  int line = 0;                                           // 1-based; of a member: where its key stands
+  int column = 0;                                         // 1-based
+  int value_line = 0, value_column = 0;                   // where the value itself begins, 1-based
 
   const YamlNode* find(std::string_view key) const;
   // The tree as JSON; plain scalars that look like numbers, booleans or null become those.

@@ -45,15 +45,14 @@ struct CompactionRequest {
   std::uint32_t reason = AGENTD_REASON_THRESHOLD;
   std::uint32_t phase = AGENTD_PHASE_PRE_REQUEST;
   std::uint32_t strategy = AGENTD_STRATEGY_DEFAULT;
-  std::uint64_t keep_tokens = 0;  // 0 = keep_percent of the window
+  std::uint64_t keep_tokens = 0;         // 0 = keep_percent of the window
   std::uint32_t max_summary_tokens = 0;  // 0 = what AgentOptions::summary_tokens says
-  std::uint64_t refused_tokens = 0;  // at an overflow: what the gauge said of the request; 0 otherwise
+  std::uint64_t refused_tokens = 0;      // at an overflow: what the gauge said of the request; 0 otherwise
   std::string model;
   std::vector<std::string> instructions;
 
   bool automatic() const {
-    return phase == AGENTD_PHASE_PRE_REQUEST || phase == AGENTD_PHASE_MID_TURN ||
-           phase == AGENTD_PHASE_OVERFLOW;
+    return phase == AGENTD_PHASE_PRE_REQUEST || phase == AGENTD_PHASE_MID_TURN || phase == AGENTD_PHASE_OVERFLOW;
   }
   // Nobody asked and nobody can be asked again: what can be done is done, down to a marked cut.
   bool must_succeed() const { return automatic() && reason != AGENTD_REASON_HOOK; }
@@ -66,17 +65,16 @@ struct CompactionTarget {
   std::uint64_t tokens = 0;       // the new view: under the threshold by a twentieth of the limit
   std::uint64_t summary_max = 0;  // of the summary
 };
-CompactionTarget target_of(const CompactionRequest& request, const Gauge& gauge,
-                           const BudgetPolicy& policy);
+CompactionTarget target_of(const CompactionRequest& request, const Gauge& gauge, const BudgetPolicy& policy);
 
 struct CompactionPlan {
   std::uint32_t strategy = AGENTD_STRATEGY_FULL;
-  std::uint32_t split = 0;  // rows before it are summarised, rows from it on are kept
+  std::uint32_t split = 0;                                  // rows before it are summarised, rows from it on are kept
   std::uint64_t summarized_first = 0, summarized_last = 0;  // sequences; 0 = none
   std::uint64_t kept_first = 0, kept_last = 0;
   std::uint64_t summarized_tokens = 0, kept_tokens = 0;  // as rows count
-  std::uint64_t expected_tokens = 0;  // of the new view, its summary guessed, as the gauge counts
-  std::vector<SeqRange> kept;         // for the boundary
+  std::uint64_t expected_tokens = 0;                     // of the new view, its summary guessed, as the gauge counts
+  std::vector<SeqRange> kept;                            // for the boundary
   bool nothing_to_do() const { return split == 0; }
 };
 
@@ -87,9 +85,8 @@ struct CompactionPlan {
 // budget plans nothing; a manual one or a hook's then plans everything. `view` are the ranges that the
 // rows come from (ViewState::ranges): what is kept of one of them in a row stays one range. A split of
 // TAIL reads the tail alone.
-CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
-                               const CompactionRequest& request, const Gauge& gauge,
-                               const BudgetPolicy& policy);
+CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view, const CompactionRequest& request,
+                               const Gauge& gauge, const BudgetPolicy& policy);
 
 // The first row at or after `index` where a split parts no tool call from its result: moves back to the
 // call, at most to 0.
@@ -117,7 +114,8 @@ struct PrunePlan {
 // Old tool results: those over 1,000 characters before the last 10 messages keep their first 200.
 PrunePlan plan_prunes(const Rows& rows, std::span<const Prune> before, const TokenEstimator& estimator);
 // The longest texts of the rows that `kept` names, tool results first, as far as it takes to free
-// `excess` tokens; frees less when there is no more to shorten. The user's last words stay while they wait for an answer.
+// `excess` tokens; frees less when there is no more to shorten. The user's last words stay while they wait for an
+// answer.
 PrunePlan plan_squeeze(const Rows& rows, std::span<const SeqRange> kept, std::span<const Prune> before,
                        std::uint64_t excess, const TokenEstimator& estimator);
 
@@ -148,8 +146,8 @@ struct Replacement {
   std::vector<Piece> pieces;
   Rows rows;  // the result: kept rows as they are, literals with sequence 0
 };
-Result<Replacement> plan_replacement(const Rows& rows, std::span<const SeqRange> view,
-                                     const Action& action, std::string_view author);
+Result<Replacement> plan_replacement(const Rows& rows, std::span<const SeqRange> view, const Action& action,
+                                     std::string_view author);
 
 std::string_view trigger_name(std::uint32_t trigger);
 std::string_view reason_name(std::uint32_t reason);

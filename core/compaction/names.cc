@@ -16,10 +16,8 @@ constexpr std::array<std::string_view, 5> kReasons{"?", "threshold", "overflow",
 constexpr std::array<std::string_view, 6> kPhases{"?",         "pre_request", "mid_turn",
                                                   "post_turn", "standalone",  "overflow"};
 constexpr std::array<std::string_view, 4> kStrategies{"default", "full", "tail", "users"};
-constexpr std::array<std::string_view, 6> kResults{"?",    "applied", "degraded",
-                                                   "noop", "failed",  "vetoed"};
-constexpr std::array<std::string_view, 7> kMethods{"?",       "summary", "chunked", "hook",
-                                                   "replace", "prune",   "truncate"};
+constexpr std::array<std::string_view, 6> kResults{"?", "applied", "degraded", "noop", "failed", "vetoed"};
+constexpr std::array<std::string_view, 7> kMethods{"?", "summary", "chunked", "hook", "replace", "prune", "truncate"};
 
 }  // namespace
 
@@ -33,8 +31,7 @@ std::string_view method_name(std::uint32_t method) { return pick(kMethods, metho
 Result<std::uint32_t> parse_strategy(std::string_view name) {
   for (std::uint32_t i = 0; i < kStrategies.size(); ++i)
     if (kStrategies[i] == name) return i;
-  return Error{Code::kInvalid,
-               "unknown strategy '" + std::string(name) + "': use full, tail or users"};
+  return Error{Code::kInvalid, "unknown strategy '" + std::string(name) + "': use full, tail or users"};
 }
 
 }  // namespace agentd

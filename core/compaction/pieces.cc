@@ -66,8 +66,7 @@ std::size_t cut_before(std::string_view text, std::size_t bytes) {
   if (whole.size() == text.size()) return whole.size();
   const std::size_t near = whole.size() - whole.size() / 8;
   for (const char mark : {'\n', ' '})
-    if (const std::size_t at = whole.rfind(mark); at != std::string_view::npos && at >= near)
-      return at + 1;
+    if (const std::size_t at = whole.rfind(mark); at != std::string_view::npos && at >= near) return at + 1;
   return whole.size();
 }
 
@@ -110,8 +109,7 @@ class Pieces {
     const auto guess = static_cast<std::size_t>(static_cast<double>(text.size()) * share);
     while (!text.empty()) {
       const std::size_t bytes = piece_bytes(text, std::max<std::size_t>(guess, 16));
-      out_.push_back((out_of_text_ ? std::string(kContinued) : std::string()) +
-                     std::string(text.substr(0, bytes)));
+      out_.push_back((out_of_text_ ? std::string(kContinued) : std::string()) + std::string(text.substr(0, bytes)));
       out_of_text_ = bytes < text.size();
       if (!out_of_text_) return;
       // The next piece begins with the end of this one, but always further on than this one began.

@@ -91,8 +91,7 @@ std::vector<std::uint32_t> users_within(const Rows& rows, std::uint32_t split, s
   return found;
 }
 
-void fill_plan(CompactionPlan& plan, const Rows& rows, std::span<const SeqRange> view,
-               std::uint64_t users_budget) {
+void fill_plan(CompactionPlan& plan, const Rows& rows, std::span<const SeqRange> view, std::uint64_t users_budget) {
   if (plan.split == 0) return;
   Kept kept(view);
   std::uint64_t tail = 0;
@@ -165,11 +164,10 @@ std::uint64_t keep_budget(const Rows& rows, const CompactionRequest& request, co
   return std::min(share, gauge.unscaled(target.tokens > taken ? target.tokens - taken : 0));
 }
 
-CompactionPlan split_rows(const Rows& rows, std::span<const SeqRange> view,
-                          const CompactionRequest& request, std::uint64_t budget) {
+CompactionPlan split_rows(const Rows& rows, std::span<const SeqRange> view, const CompactionRequest& request,
+                          std::uint64_t budget) {
   CompactionPlan plan;
-  plan.strategy = request.strategy == AGENTD_STRATEGY_DEFAULT ? default_strategy(request)
-                                                              : request.strategy;
+  plan.strategy = request.strategy == AGENTD_STRATEGY_DEFAULT ? default_strategy(request) : request.strategy;
   const std::uint64_t tail = plan.strategy == AGENTD_STRATEGY_USERS ? budget / 2 : budget;
   plan.split = rows.size();
   if (plan.strategy != AGENTD_STRATEGY_FULL) {
@@ -185,14 +183,13 @@ CompactionPlan split_rows(const Rows& rows, std::span<const SeqRange> view,
 }
 
 void expect(CompactionPlan& plan, const Rows& rows, const Gauge& gauge, const CompactionTarget& target) {
-  plan.expected_tokens = gauge.floor + gauge.scaled(plan.kept_tokens) +
-                         guess_summary(rows, plan.summarized_tokens, gauge, target);
+  plan.expected_tokens =
+      gauge.floor + gauge.scaled(plan.kept_tokens) + guess_summary(rows, plan.summarized_tokens, gauge, target);
 }
 
 }  // namespace
 
-CompactionTarget target_of(const CompactionRequest& request, const Gauge& gauge,
-                           const BudgetPolicy& policy) {
+CompactionTarget target_of(const CompactionRequest& request, const Gauge& gauge, const BudgetPolicy& policy) {
   CompactionTarget out;
   out.limit = gauge.limit;
   out.used = gauge.used;
@@ -202,16 +199,14 @@ CompactionTarget target_of(const CompactionRequest& request, const Gauge& gauge,
     out.limit = std::min(gauge.limit, request.refused_tokens - request.refused_tokens / 10);
   }
   const double threshold = policy.compact_at == 0 ? kDefaultThreshold : policy.compact_at;
-  out.tokens =
-      static_cast<std::uint64_t>(std::max(0.0, threshold - kMargin) * static_cast<double>(out.limit));
+  out.tokens = static_cast<std::uint64_t>(std::max(0.0, threshold - kMargin) * static_cast<double>(out.limit));
   // In a small window a long summary would fill what it has just freed.
   out.summary_max = std::min<std::uint64_t>(request.max_summary_tokens, gauge.window / 4);
   return out;
 }
 
-CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view,
-                               const CompactionRequest& request, const Gauge& gauge,
-                               const BudgetPolicy& policy) {
+CompactionPlan plan_compaction(const Rows& rows, std::span<const SeqRange> view, const CompactionRequest& request,
+                               const Gauge& gauge, const BudgetPolicy& policy) {
   const CompactionTarget target = target_of(request, gauge, policy);
   CompactionPlan plan = split_rows(rows, view, request, keep_budget(rows, request, gauge, policy, target));
   expect(plan, rows, gauge, target);
@@ -237,12 +232,11 @@ Result<void> check_pairs(const agentd_list& messages, bool complete) {
                                          " stands in a message that is not the user's"};
       results = true;
       if (open.erase(view_of(block.call_id)) == 0)
-        return Error{Code::kInvalid, "the tool result " + std::string(view_of(block.call_id)) +
-                                         " stands without its call"};
+        return Error{Code::kInvalid,
+                     "the tool result " + std::string(view_of(block.call_id)) + " stands without its call"};
     }
     if (!results && !open.empty())
-      return Error{Code::kInvalid,
-                   "the tool call " + std::string(*open.begin()) + " has no result"};
+      return Error{Code::kInvalid, "the tool call " + std::string(*open.begin()) + " has no result"};
     for (std::uint32_t b = 0; b < row.blocks.count; ++b) {
       const agentd_block& block = blocks_of(row)[b];
       if (block.kind != AGENTD_BLOCK_TOOL_USE) continue;
@@ -250,8 +244,7 @@ Result<void> check_pairs(const agentd_list& messages, bool complete) {
         return Error{Code::kInvalid, "the tool call " + std::string(view_of(block.call_id)) +
                                          " stands in a message that is not the assistant's"};
       if (!open.insert(view_of(block.call_id)).second)
-        return Error{Code::kInvalid,
-                     "the tool call " + std::string(view_of(block.call_id)) + " stands twice"};
+        return Error{Code::kInvalid, "the tool call " + std::string(view_of(block.call_id)) + " stands twice"};
     }
   }
   if (complete && !open.empty())
@@ -259,8 +252,7 @@ Result<void> check_pairs(const agentd_list& messages, bool complete) {
   return {};
 }
 
-Truncation plan_truncation(const Rows& rows, std::span<const SeqRange> view,
-                           const CompactionPlan& plan) {
+Truncation plan_truncation(const Rows& rows, std::span<const SeqRange> view, const CompactionPlan& plan) {
   Truncation out;
   Kept kept(view);
   std::uint64_t dropped = 0;
@@ -298,8 +290,8 @@ std::string render_summary(std::string_view summary) {
 
 namespace {
 
-Result<void> add_kept(const Rows& rows, std::span<const SeqRange> view, const ReplacePart& part,
-                      std::uint32_t& next, Replacement& out) {
+Result<void> add_kept(const Rows& rows, std::span<const SeqRange> view, const ReplacePart& part, std::uint32_t& next,
+                      Replacement& out) {
   const std::uint32_t first = rows.index_of(part.first);
   const std::uint32_t last = rows.index_of(part.last);
   const std::string range = std::to_string(part.first) + ".." + std::to_string(part.last);
@@ -320,8 +312,7 @@ Result<void> add_kept(const Rows& rows, std::span<const SeqRange> view, const Re
 Result<void> add_literal(const ReplacePart& part, std::string_view author, Replacement& out) {
   Message message = part.literal;
   if (message.role == Role::kSummary) message.role = Role::kUser;
-  if (message.blocks.empty() ||
-      (message.text().empty() && message.blocks[0].kind == BlockKind::kText))
+  if (message.blocks.empty() || (message.text().empty() && message.blocks[0].kind == BlockKind::kText))
     return Error{Code::kInvalid, "a literal message is empty"};
   out.rows.append(message, 0, 0);
   if (message.role == Role::kUser) message.flags |= AGENTD_MESSAGE_CONTEXT;
@@ -332,8 +323,8 @@ Result<void> add_literal(const ReplacePart& part, std::string_view author, Repla
 
 }  // namespace
 
-Result<Replacement> plan_replacement(const Rows& rows, std::span<const SeqRange> view,
-                                     const Action& action, std::string_view author) {
+Result<Replacement> plan_replacement(const Rows& rows, std::span<const SeqRange> view, const Action& action,
+                                     std::string_view author) {
   if (action.parts.empty()) return Error{Code::kInvalid, "the replacement has no parts"};
   Replacement out;
   std::uint32_t next = 0;  // index of the first row that may still be kept

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongCharacters = 1'000;  // a tool result over this is shortened
 constexpr std::size_t kKeptCharacters = 200;
-constexpr std::uint32_t kNewestRows = 10;       // these stay whole
+constexpr std::uint32_t kNewestRows = 10;  // these stay whole
 // What a squeeze cuts to, in bytes: as little as it takes.
 constexpr std::array<std::size_t, 5> kSqueezes{65'536, 16'384, 4'096, 1'024, 256};
 
@@ -35,9 +35,7 @@ struct Candidate {
 
 // Keeps the order of sequences; a prune of the same block gives way.
 void put(std::vector<Prune>& prunes, const Prune& prune) {
-  const auto before = [](const Prune& a, const Prune& b) {
-    return a.seq != b.seq ? a.seq < b.seq : a.block < b.block;
-  };
+  const auto before = [](const Prune& a, const Prune& b) { return a.seq != b.seq ? a.seq < b.seq : a.block < b.block; };
   const auto at = std::lower_bound(prunes.begin(), prunes.end(), prune, before);
   if (at != prunes.end() && at->seq == prune.seq && at->block == prune.block)
     at->prefix_bytes = std::min(at->prefix_bytes, prune.prefix_bytes);
@@ -94,18 +92,16 @@ PrunePlan plan_prunes(const Rows& rows, std::span<const Prune> before, const Tok
   }
   plan.prunes.assign(before.begin(), before.end());
   plan.prunes.insert(plan.prunes.end(), fresh.begin(), fresh.end());
-  std::stable_sort(plan.prunes.begin(), plan.prunes.end(), [](const Prune& a, const Prune& b) {
-    return a.seq != b.seq ? a.seq < b.seq : a.block < b.block;
-  });
+  std::stable_sort(plan.prunes.begin(), plan.prunes.end(),
+                   [](const Prune& a, const Prune& b) { return a.seq != b.seq ? a.seq < b.seq : a.block < b.block; });
   return plan;
 }
 
 PrunePlan plan_squeeze(const Rows& rows, std::span<const SeqRange> kept, std::span<const Prune> before,
                        std::uint64_t excess, const TokenEstimator& estimator) {
   std::vector<Candidate> candidates = candidates_of(rows, kept);
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return a.text.size() > b.text.size();
-  });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.text.size() > b.text.size(); });
   std::vector<std::pair<std::size_t, std::uint64_t>> best(candidates.size());  // prefix, tokens won
   std::uint64_t freed = 0;
   for (const bool results : {true, false}) {

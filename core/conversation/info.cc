@@ -25,8 +25,7 @@ Result<void> fold_boundary(ConversationInfo& info, const StoredRecord& record) {
   info.boundary_seq = record.seq;
   info.view_first_seq = record.seq;
   if (boundary.summary_seq != 0) info.view_first_seq = boundary.summary_seq;
-  for (const SeqRange& range : boundary.kept)
-    info.view_first_seq = std::min(info.view_first_seq, range.first);
+  for (const SeqRange& range : boundary.kept) info.view_first_seq = std::min(info.view_first_seq, range.first);
   return {};
 }
 

@@ -14,11 +14,11 @@ namespace agentd {
 
 struct ConversationInfo {
   std::string id, title, project_id, cwd, provider, model, parent;
-  std::string agent_type;          // of a subagent's conversation; empty = the user's own
-  std::uint64_t parent_seq = 0;    // where it was forked from its parent
+  std::string agent_type;        // of a subagent's conversation; empty = the user's own
+  std::uint64_t parent_seq = 0;  // where it was forked from its parent
   std::int64_t created_ms = 0, updated_ms = 0;
   std::uint64_t revision = 0;
-  std::uint64_t messages = 0;      // records that carry a message, of the whole log
+  std::uint64_t messages = 0;  // records that carry a message, of the whole log
   std::uint64_t compactions = 0;
   Usage usage;                     // its own: what was recorded since it was forked
   Usage inherited{};               // of a fork: its parent's up to that moment, which that one's `usage` counts

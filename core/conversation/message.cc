@@ -87,17 +87,13 @@ Usage& Usage::operator+=(const Usage& other) {
   return *this;
 }
 
-std::uint64_t Usage::prompt_tokens() const {
-  return saturating_add(saturating_add(input, cache_read), cache_write);
-}
+std::uint64_t Usage::prompt_tokens() const { return saturating_add(saturating_add(input, cache_read), cache_write); }
 
 std::uint64_t Usage::total() const { return saturating_add(prompt_tokens(), output); }
 
 agentd_usage to_abi(const Usage& usage) {
-  return {sizeof(agentd_usage), 0,
-          usage.input,          usage.output,
-          usage.cache_read,     usage.cache_write,
-          usage.reasoning,      usage.cost_nano_usd};
+  return {sizeof(agentd_usage), 0, usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning,
+          usage.cost_nano_usd};
 }
 
 }  // namespace agentd

@@ -47,12 +47,12 @@ StopReason stop_reason_of(std::string_view name);
 
 struct Block {
   BlockKind kind = BlockKind::kText;
-  std::uint16_t flags = 0;  // AGENTD_BLOCK_ERROR, AGENTD_BLOCK_PRUNED
-  std::string text;     // DOCUMENT: its title
-  std::string name;     // tool name, media type
-  std::string call_id;  // TOOL_USE, TOOL_RESULT
-  std::string json;     // TOOL_USE: the text of a ToolInput, or its stand-in
-  std::string opaque;   // signature of thinking, base64 of an image or a document; raw
+  std::uint16_t flags = 0;   // AGENTD_BLOCK_ERROR, AGENTD_BLOCK_PRUNED
+  std::string text;          // DOCUMENT: its title
+  std::string name;          // tool name, media type
+  std::string call_id;       // TOOL_USE, TOOL_RESULT
+  std::string json;          // TOOL_USE: the text of a ToolInput, or its stand-in
+  std::string opaque;        // signature of thinking, base64 of an image or a document; raw
   std::vector<Block> parts;  // TOOL_RESULT: images and the like
 
   static Block of_text(std::string text);

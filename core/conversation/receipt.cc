@@ -50,8 +50,7 @@ std::string write_receipt(const HookReceipt& receipt) {
 
 Result<HookReceipt> read_receipt(std::string_view json) {
   const auto parsed = JsonDocument::parse(json);
-  if (!parsed || !parsed->root().is_object())
-    return Error{Code::kCorrupt, "a receipt of a hook is no JSON object"};
+  if (!parsed || !parsed->root().is_object()) return Error{Code::kCorrupt, "a receipt of a hook is no JSON object"};
   const JsonView root = parsed->root();
   const auto digest = read_digest(root["payload_digest"].string_or({}));
   if (!digest) return Error{Code::kCorrupt, "a receipt of a hook has no digest of its payload"};

@@ -59,18 +59,15 @@ Record finish(RecordType type, JsonWriter& out, std::uint8_t flags = 0) {
 
 Result<JsonDocument> open(const Record& from, RecordType type) {
   if (from.type != type)
-    return Error{Code::kCorrupt, "a " + std::string(name_of(from.type)) + " record is read as " +
-                                     std::string(name_of(type))};
+    return Error{Code::kCorrupt,
+                 "a " + std::string(name_of(from.type)) + " record is read as " + std::string(name_of(type))};
   auto parsed = JsonDocument::parse(from.payload);
   if (!parsed || !parsed->root().is_object())
-    return Error{Code::kCorrupt, "the payload of a " + std::string(name_of(type)) +
-                                     " record is no JSON object"};
+    return Error{Code::kCorrupt, "the payload of a " + std::string(name_of(type)) + " record is no JSON object"};
   return parsed;
 }
 
-std::string text(JsonView view, std::string_view key) {
-  return std::string(view[key].string_or({}));
-}
+std::string text(JsonView view, std::string_view key) { return std::string(view[key].string_or({})); }
 
 void write_blocks(JsonWriter& out, const std::vector<Block>& blocks);
 
@@ -115,12 +112,14 @@ std::vector<Block> read_blocks(JsonView from) {
 
 RecordType type_of(const Message& message) {
   switch (message.role) {
-    case Role::kAssistant: return RecordType::kAssistantMessage;
-    case Role::kSummary: return RecordType::kSummary;
-    case Role::kUser: break;
+    case Role::kAssistant:
+      return RecordType::kAssistantMessage;
+    case Role::kSummary:
+      return RecordType::kSummary;
+    case Role::kUser:
+      break;
   }
-  return (message.flags & AGENTD_MESSAGE_CONTEXT) != 0 ? RecordType::kContext
-                                                       : RecordType::kUserMessage;
+  return (message.flags & AGENTD_MESSAGE_CONTEXT) != 0 ? RecordType::kContext : RecordType::kUserMessage;
 }
 
 }  // namespace
@@ -167,8 +166,7 @@ Record write_genesis(const GenesisRecord& from) {
   out.optional("project_id", from.project_id).optional("cwd", from.cwd);
   out.optional("provider", from.provider).optional("model", from.model);
   if (!from.parent.empty())
-    out.member("parent", from.parent).member("parent_seq", from.parent_seq).member("parent_chain",
-                                                                                   from.parent_chain);
+    out.member("parent", from.parent).member("parent_seq", from.parent_seq).member("parent_chain", from.parent_chain);
   out.optional("agent_type", from.agent_type);
   return finish(RecordType::kGenesis, out, Record::kCritical);
 }
@@ -176,11 +174,9 @@ Record write_genesis(const GenesisRecord& from) {
 Result<GenesisRecord> read_genesis(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kGenesis));
   const JsonView root = document.root();
-  return GenesisRecord{text(root, "conversation_id"), text(root, "project_id"),
-                       text(root, "cwd"),             text(root, "provider"),
-                       text(root, "model"),           text(root, "parent"),
-                       root["parent_seq"].uint_or(0), text(root, "parent_chain"),
-                       text(root, "agent_type")};
+  return GenesisRecord{text(root, "conversation_id"), text(root, "project_id"),   text(root, "cwd"),
+                       text(root, "provider"),        text(root, "model"),        text(root, "parent"),
+                       root["parent_seq"].uint_or(0), text(root, "parent_chain"), text(root, "agent_type")};
 }
 
 Record write_settings(const SettingsRecord& from) {
@@ -194,8 +190,8 @@ Record write_settings(const SettingsRecord& from) {
 Result<SettingsRecord> read_settings(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kSettings));
   const JsonView root = document.root();
-  return SettingsRecord{text(root, "system_digest"), text(root, "tools_digest"),
-                        text(root, "provider"), text(root, "model")};
+  return SettingsRecord{text(root, "system_digest"), text(root, "tools_digest"), text(root, "provider"),
+                        text(root, "model")};
 }
 
 Record write_message(const MessageRecord& from) {
@@ -205,8 +201,7 @@ Record write_message(const MessageRecord& from) {
   write_blocks(out, from.message.blocks);
   if (from.message.flags != 0) out.member("flags", static_cast<unsigned>(from.message.flags));
   if (type == RecordType::kAssistantMessage) out.member("stop_reason", name_of(from.stop_reason));
-  if (from.message.role == Role::kAssistant && type != RecordType::kAssistantMessage)
-    out.member("role", "assistant");
+  if (from.message.role == Role::kAssistant && type != RecordType::kAssistantMessage) out.member("role", "assistant");
   out.optional("source", from.source).optional("author", from.author);
   if (from.origin.known()) {
     out.key("origin").begin_object().optional("provider", from.origin.provider);
@@ -216,9 +211,8 @@ Record write_message(const MessageRecord& from) {
 }
 
 bool carries_message(RecordType type) {
-  return type == RecordType::kUserMessage || type == RecordType::kContext ||
-         type == RecordType::kAssistantMessage || type == RecordType::kToolResult ||
-         type == RecordType::kSummary;
+  return type == RecordType::kUserMessage || type == RecordType::kContext || type == RecordType::kAssistantMessage ||
+         type == RecordType::kToolResult || type == RecordType::kSummary;
 }
 
 namespace {
@@ -282,8 +276,7 @@ Record write_tool_intent(const ToolIntentRecord& from) {
 Result<ToolIntentRecord> read_tool_intent(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kToolIntent));
   const JsonView root = document.root();
-  return ToolIntentRecord{text(root, "call_id"), text(root, "name"), text(root, "input_digest"),
-                          text(root, "effects"),
+  return ToolIntentRecord{text(root, "call_id"), text(root, "name"), text(root, "input_digest"), text(root, "effects"),
                           static_cast<std::uint32_t>(root["attempt"].uint_or(1))};
 }
 
@@ -323,8 +316,7 @@ Record write_boundary(const BoundaryRecord& from) {
   out.optional("author", from.author);
   out.member("base_seq", from.base_seq).member("summary_seq", from.summary_seq);
   out.key("kept").begin_array();
-  for (const SeqRange& range : from.kept)
-    out.begin_array().number(range.first).number(range.last).end_array();
+  for (const SeqRange& range : from.kept) out.begin_array().number(range.first).number(range.last).end_array();
   out.end_array();
   if (!from.prunes.empty()) {
     out.key("prunes").begin_array();
@@ -366,8 +358,8 @@ Result<BoundaryRecord> read_boundary(const Record& from) {
   }
   for (std::size_t i = 0; i < root["prunes"].size(); ++i) {
     const JsonView prune = root["prunes"].at(i);
-    out.prunes.push_back({prune.at(0).uint_or(0), static_cast<std::uint32_t>(prune.at(1).uint_or(0)),
-                          prune.at(2).uint_or(0)});
+    out.prunes.push_back(
+        {prune.at(0).uint_or(0), static_cast<std::uint32_t>(prune.at(1).uint_or(0)), prune.at(2).uint_or(0)});
   }
   out.pre_tokens = root["pre_tokens"].uint_or(0);
   out.post_tokens = root["post_tokens"].uint_or(0);
@@ -391,24 +383,22 @@ Record write_compaction_attempt(const CompactionAttemptRecord& from) {
 Result<CompactionAttemptRecord> read_compaction_attempt(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kCompactionAttempt));
   const JsonView root = document.root();
-  return CompactionAttemptRecord{text(root, "trigger"), text(root, "reason"), text(root, "phase"),
-                                 text(root, "outcome"), text(root, "method"), text(root, "error"),
+  return CompactionAttemptRecord{text(root, "trigger"),    text(root, "reason"), text(root, "phase"),
+                                 text(root, "outcome"),    text(root, "method"), text(root, "error"),
                                  root["tokens"].uint_or(0)};
 }
 
 Record write_revert(const RevertRecord& from) {
   JsonWriter out;
   out.begin_object().member("to_seq", from.to_seq);
-  if (from.first_seq != 0)
-    out.member("boundary_seq", from.boundary_seq).member("first_seq", from.first_seq);
+  if (from.first_seq != 0) out.member("boundary_seq", from.boundary_seq).member("first_seq", from.first_seq);
   return finish(RecordType::kRevert, out, Record::kCritical);
 }
 
 Result<RevertRecord> read_revert(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kRevert));
   const JsonView root = document.root();
-  return RevertRecord{root["to_seq"].uint_or(0), root["boundary_seq"].uint_or(0),
-                      root["first_seq"].uint_or(0)};
+  return RevertRecord{root["to_seq"].uint_or(0), root["boundary_seq"].uint_or(0), root["first_seq"].uint_or(0)};
 }
 
 Record write_hook_effect(const HookEffectRecord& from) {
@@ -423,9 +413,8 @@ Record write_hook_effect(const HookEffectRecord& from) {
 Result<HookEffectRecord> read_hook_effect(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kHookEffect));
   const JsonView root = document.root();
-  return HookEffectRecord{text(root, "event"),         text(root, "plugin"),
-                          text(root, "plugin_digest"), text(root, "effect"),
-                          text(root, "before_digest"), text(root, "after_digest"),
+  return HookEffectRecord{text(root, "event"),  text(root, "plugin"),        text(root, "plugin_digest"),
+                          text(root, "effect"), text(root, "before_digest"), text(root, "after_digest"),
                           text(root, "reason")};
 }
 
@@ -439,8 +428,8 @@ Record write_permission(const PermissionRecord& from) {
 Result<PermissionRecord> read_permission(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kPermission));
   const JsonView root = document.root();
-  return PermissionRecord{text(root, "call_id"), text(root, "tool"), text(root, "decision"),
-                          text(root, "by"), text(root, "reason")};
+  return PermissionRecord{text(root, "call_id"), text(root, "tool"), text(root, "decision"), text(root, "by"),
+                          text(root, "reason")};
 }
 
 Record write_child(const ChildRecord& from) {
@@ -470,7 +459,7 @@ Result<RunBeginRecord> read_run_begin(const Record& from) {
   AGENTD_TRY(const JsonDocument document, open(from, RecordType::kRunBegin));
   const JsonView root = document.root();
   return RunBeginRecord{text(root, "session_id"), text(root, "run_id"), text(root, "cwd"),
-                        text(root, "provider"), text(root, "model"), text(root, "recipe")};
+                        text(root, "provider"),   text(root, "model"),  text(root, "recipe")};
 }
 
 Record write_run_end(const RunEndRecord& from) {

@@ -76,8 +76,8 @@ struct GenesisRecord {
   std::string conversation_id, project_id, cwd, provider, model;
   std::string parent;  // id of the conversation it was forked from, or whose agent started it; empty = none
   std::uint64_t parent_seq = 0;
-  std::string parent_chain;   // hex; of a fork
-  std::string agent_type{};   // of a subagent's conversation; empty = the user's own
+  std::string parent_chain;  // hex; of a fork
+  std::string agent_type{};  // of a subagent's conversation; empty = the user's own
 };
 Record write_genesis(const GenesisRecord& from);
 Result<GenesisRecord> read_genesis(const Record& from);
@@ -157,7 +157,7 @@ struct BoundaryRecord {
   std::uint64_t base_seq = 0;     // the revision it was planned on
   std::uint64_t summary_seq = 0;  // 0 = none
   std::vector<SeqRange> kept;
-  std::vector<Prune> prunes;      // all that hold in the new view, those of earlier boundaries too
+  std::vector<Prune> prunes;  // all that hold in the new view, those of earlier boundaries too
   std::uint64_t pre_tokens = 0, post_tokens = 0;
   std::int64_t duration_ms = 0;
   // Boundaries in a row, this one included, that freed less than a tenth, as post_tokens says; the
@@ -169,8 +169,7 @@ struct BoundaryRecord {
 
   // What the new view must have for the compaction to have been in vain.
   bool is_useless(std::uint64_t tokens) const {
-    return pre_tokens - (tokens < pre_tokens ? tokens : pre_tokens) < pre_tokens / 10 &&
-           tokens > aimed;
+    return pre_tokens - (tokens < pre_tokens ? tokens : pre_tokens) < pre_tokens / 10 && tokens > aimed;
   }
 };
 Record write_boundary(const BoundaryRecord& from);

@@ -75,8 +75,8 @@ agentd_message& Rows::grow() {
     // The old rows stay where they are: a hook or a request may be reading them. A place that a copy of
     // this list has written is the copy's.
     const std::uint32_t wider = count_ < capacity_ ? capacity_ : std::max(capacity_ * 2, kRowsFirst);
-    auto* const rows = static_cast<agentd_message*>(
-        arena_->allocate(sizeof(agentd_message) * wider, alignof(agentd_message)));
+    auto* const rows =
+        static_cast<agentd_message*>(arena_->allocate(sizeof(agentd_message) * wider, alignof(agentd_message)));
     if (count_ != 0) std::memcpy(rows, rows_, sizeof(agentd_message) * count_);
     rows_ = rows;
     capacity_ = wider;
@@ -114,37 +114,33 @@ agentd_block to_row(const Block& from, Arena& arena, std::string_view blob) {
 
 }  // namespace
 
-const agentd_block* Rows::copy_blocks(const Message& message, std::uint64_t seq,
-                                      std::string_view prefix) {
-  auto* const out = static_cast<agentd_block*>(
-      arena_->allocate(sizeof(agentd_block) * message.blocks.size(), alignof(agentd_block)));
+const agentd_block* Rows::copy_blocks(const Message& message, std::uint64_t seq, std::string_view prefix) {
+  auto* const out =
+      static_cast<agentd_block*>(arena_->allocate(sizeof(agentd_block) * message.blocks.size(), alignof(agentd_block)));
   for (std::size_t i = 0; i < message.blocks.size(); ++i) {
     const Block& from = message.blocks[i];
     const bool elided = from.text.size() > kElideBytes;
-    const std::string blob = elided ? std::string(prefix) + ":" + std::to_string(seq) + ":" +
-                                          std::to_string(i)
-                                    : std::string();
+    const std::string blob =
+        elided ? std::string(prefix) + ":" + std::to_string(seq) + ":" + std::to_string(i) : std::string();
     out[i] = to_row(from, *arena_, blob);
     if (from.parts.empty()) continue;
-    auto* const parts = static_cast<agentd_block*>(
-        arena_->allocate(sizeof(agentd_block) * from.parts.size(), alignof(agentd_block)));
-    for (std::size_t p = 0; p < from.parts.size(); ++p)
-      parts[p] = to_row(from.parts[p], *arena_, {});
+    auto* const parts =
+        static_cast<agentd_block*>(arena_->allocate(sizeof(agentd_block) * from.parts.size(), alignof(agentd_block)));
+    for (std::size_t p = 0; p < from.parts.size(); ++p) parts[p] = to_row(from.parts[p], *arena_, {});
     out[i].parts = {parts, static_cast<std::uint32_t>(from.parts.size()), sizeof(agentd_block)};
   }
   return out;
 }
 
-void Rows::append(const Message& message, std::uint64_t seq, std::int64_t time_ms,
-                  std::string_view blob_prefix) {
+void Rows::append(const Message& message, std::uint64_t seq, std::int64_t time_ms, std::string_view blob_prefix) {
   agentd_message row{};
   row.size = sizeof(agentd_message);
   row.role = static_cast<std::uint16_t>(message.role);
   row.flags = message.flags;
   row.seq = seq;
   row.time_ms = time_ms;
-  row.blocks = {copy_blocks(message, seq, blob_prefix),
-                static_cast<std::uint32_t>(message.blocks.size()), sizeof(agentd_block)};
+  row.blocks = {copy_blocks(message, seq, blob_prefix), static_cast<std::uint32_t>(message.blocks.size()),
+                sizeof(agentd_block)};
   row.tokens = token_count_ ? token_count_(row) : 0;
   tokens_ += row.tokens;
   grow() = row;
@@ -173,13 +169,9 @@ std::string_view full_text(const agentd_block& block) {
   return elided ? std::string_view(block.text.ptr, block.full_len) : view_of(block.text);
 }
 
-const agentd_block* blocks_of(const agentd_message& row) {
-  return static_cast<const agentd_block*>(row.blocks.first);
-}
+const agentd_block* blocks_of(const agentd_message& row) { return static_cast<const agentd_block*>(row.blocks.first); }
 
-const agentd_message* messages_of(const agentd_list& list) {
-  return static_cast<const agentd_message*>(list.first);
-}
+const agentd_message* messages_of(const agentd_list& list) { return static_cast<const agentd_message*>(list.first); }
 
 namespace {
 
@@ -203,8 +195,7 @@ Message to_message(const agentd_message& row) {
   Message message;
   message.role = static_cast<Role>(row.role);
   message.flags = row.flags;
-  for (std::uint32_t i = 0; i < row.blocks.count; ++i)
-    message.blocks.push_back(to_block(blocks_of(row)[i]));
+  for (std::uint32_t i = 0; i < row.blocks.count; ++i) message.blocks.push_back(to_block(blocks_of(row)[i]));
   return message;
 }
 

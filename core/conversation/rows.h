@@ -54,8 +54,7 @@ class Rows {
   explicit Rows(Count count = {});
 
   // `blob_prefix` names the conversation and is put before ":seq:block" in the blob of an elided text.
-  void append(const Message& message, std::uint64_t seq, std::int64_t time_ms,
-              std::string_view blob_prefix = {});
+  void append(const Message& message, std::uint64_t seq, std::int64_t time_ms, std::string_view blob_prefix = {});
   // Copies a row of another list, whole texts included.
   void append_copy(const agentd_message& row);
 

@@ -46,8 +46,7 @@ std::string below_a_root(std::string path, std::span<const std::string> roots) {
 
 std::string resolved(std::string_view path, const InputPaths& paths) {
   if (path.empty()) return {};
-  const std::string full =
-      below_a_root(lexical_path(with_home(path, paths.home), paths.start), paths.roots);
+  const std::string full = below_a_root(lexical_path(with_home(path, paths.home), paths.start), paths.roots);
   const std::string folder = lexical_path("", paths.cwd);
   if (folder != lexical_path("", paths.start)) return full;
   if (full == folder) return ".";
@@ -81,8 +80,7 @@ std::string ToolInput::stand_in(std::string_view refused) {
 std::string readable_input(std::string json) {
   if (json.empty()) return json;
   // Half a pair of surrogates is the one thing that parses here and not there.
-  const bool escapes =
-      json.find("\\ud") != std::string::npos || json.find("\\uD") != std::string::npos;
+  const bool escapes = json.find("\\ud") != std::string::npos || json.find("\\uD") != std::string::npos;
   if (escapes) {
     if (ToolInput::make(json)) return json;
   } else if (const auto parsed = JsonDocument::parse(json); parsed && parsed->root().is_object()) {

@@ -20,9 +20,9 @@ namespace agentd {
 // What a path in an input is relative to.
 struct InputPaths {
   std::span<const std::string> keys = {};  // members of the object whose text is a path
-  std::string_view start = {};  // where the tool begins; absolute; empty = paths stay as they are
-  std::string_view cwd = {};    // the session's directory, which hooks are told
-  std::string_view home = {};   // of the user; empty = "~" is a name
+  std::string_view start = {};             // where the tool begins; absolute; empty = paths stay as they are
+  std::string_view cwd = {};               // the session's directory, which hooks are told
+  std::string_view home = {};              // of the user; empty = "~" is a name
   // Roots of the workspace, absolute: a path that leads into one by another name is written with the root's.
   std::span<const std::string> roots = {};
 };

@@ -29,8 +29,7 @@ void ViewState::apply_boundary(std::uint64_t seq, const BoundaryRecord& boundary
   if (boundary.summary_seq != 0) ranges_.push_back({boundary.summary_seq, boundary.summary_seq});
   ranges_.insert(ranges_.end(), boundary.kept.begin(), boundary.kept.end());
   prunes_ = boundary.prunes;
-  std::sort(prunes_.begin(), prunes_.end(),
-            [](const Prune& a, const Prune& b) { return a.seq < b.seq; });
+  std::sort(prunes_.begin(), prunes_.end(), [](const Prune& a, const Prune& b) { return a.seq < b.seq; });
   extends_ = false;
 }
 
@@ -75,8 +74,7 @@ RevertRecord ViewState::revert_of_last() const {
   if (hidden_.size() > 1) out.boundary_seq = hidden_[hidden_.size() - 2].boundary_seq;
   // A boundary that counts is read again whenever the view is loaded: it says where the ranges begin.
   out.first_seq = out.boundary_seq != 0 ? out.boundary_seq : 1;
-  for (const SeqRange& range : hidden_.back().ranges)
-    out.first_seq = std::min(out.first_seq, range.first);
+  for (const SeqRange& range : hidden_.back().ranges) out.first_seq = std::min(out.first_seq, range.first);
   return out;
 }
 
@@ -120,8 +118,7 @@ Result<void> Conversation::follow_run(const StoredRecord& record) {
   const std::uint32_t run = record.record.run;
   const RecordType type = record.record.type;
   const bool says = carries_message(type) && type != RecordType::kSummary;
-  if (run == 0 || (!says && type != RecordType::kRunBegin && type != RecordType::kRunEnd))
-    return {};
+  if (run == 0 || (!says && type != RecordType::kRunBegin && type != RecordType::kRunEnd)) return {};
   if (last_run_.number != run) {
     if (last_run_.last_seq != 0 && !last_run_.ended)
       origins_.note_interruption(last_run_.last_seq, Interruption::kEnded);
@@ -168,8 +165,7 @@ Result<void> Conversation::apply_totals(const StoredRecord& record) {
       history_.answers = 0;
       history_.tokens_at_last = attempt.tokens;
     }
-  } else if (record.record.type == RecordType::kBoundary ||
-             record.record.type == RecordType::kRevert) {
+  } else if (record.record.type == RecordType::kBoundary || record.record.type == RecordType::kRevert) {
     // The provider's report was about the view that is gone.
     reported_seq_ = 0;
     history_ = {};
@@ -270,8 +266,7 @@ Result<void> Conversation::load(const std::vector<StoredRecord>& records) {
     if (carries_message(record.record.type)) messages[record.seq] = &record;
   }
   for (const SeqRange& range : state_.ranges()) {
-    for (auto at = messages.lower_bound(range.first); at != messages.end() && at->first <= range.last;
-         ++at) {
+    for (auto at = messages.lower_bound(range.first); at != messages.end() && at->first <= range.last; ++at) {
       // A stored summary that no boundary names is no part of the view.
       if (at->second->record.type == RecordType::kSummary && range.first != range.last) continue;
       AGENTD_TRY_VOID(add_row(rows_, *at->second));
@@ -289,14 +284,11 @@ Result<void> Conversation::rebuild() {
       AGENTD_TRY_VOID(add_row(fresh, found->second));
       continue;
     }
-    const auto inside = [&](const agentd_message& row) {
-      return row.seq >= range.first && row.seq <= range.last;
-    };
+    const auto inside = [&](const agentd_message& row) { return row.seq >= range.first && row.seq <= range.last; };
     const auto first = std::find_if(rows_.begin() + next, rows_.end(), inside);
     if (first == rows_.end()) continue;
     next = static_cast<std::uint32_t>(first - rows_.begin());
-    for (; next < rows_.size() && inside(rows_[next]); ++next)
-      AGENTD_TRY_VOID(keep_row(fresh, rows_[next]));
+    for (; next < rows_.size() && inside(rows_[next]); ++next) AGENTD_TRY_VOID(keep_row(fresh, rows_[next]));
   }
   rows_ = std::move(fresh);
   return {};
@@ -306,8 +298,7 @@ Result<void> Conversation::rebuild() {
 Result<void> Conversation::keep_row(Rows& rows, const agentd_message& row) const {
   const auto prunes = prunes_of(state_.prunes(), row.seq);
   if (!still_pruned(prunes_of(state_.prunes_before(), row.seq), prunes))
-    return Error{Code::kConflict,
-                 "conversation " + id_ + " shows whole texts again and must be loaded again"};
+    return Error{Code::kConflict, "conversation " + id_ + " shows whole texts again and must be loaded again"};
   if (prunes.empty()) {
     rows.append_copy(row);
     return {};
@@ -319,7 +310,7 @@ Result<void> Conversation::keep_row(Rows& rows, const agentd_message& row) const
 }
 
 std::vector<std::pair<std::string, std::string>> Conversation::open_calls() const {
-  std::vector<const agentd_block*> calls;  // in their order; null = it has a result
+  std::vector<const agentd_block*> calls;                               // in their order; null = it has a result
   std::unordered_map<std::string_view, std::vector<std::size_t>> open;  // call id -> its places in `calls`
   for (const agentd_message& row : rows_) {
     for (std::uint32_t i = 0; i < row.blocks.count; ++i) {

@@ -66,13 +66,13 @@ void shorten(Message& message, const std::vector<Prune>& prunes, std::uint64_t s
 // What the attempts since the last boundary came to, and what boundaries have won: what an automatic
 // compaction looks at before it tries again.
 struct CompactionHistory {
-  std::uint64_t tokens_at_last = 0;  // after an automatic attempt that won little; 0 = none did
-  std::uint32_t vetoes = 0;          // in a row
-  bool too_high_floor = false;       // the last attempt was refused for what cannot be removed
-  bool stuck = false;                // it had no summary, and nothing to leave out
-  std::uint32_t put_off = 0;         // attempts in a row that failed for trouble that passes
-  std::uint32_t answers = 0;         // of the model, since the last automatic attempt
-  std::uint32_t useless = 0;         // boundaries in a row that freed less than a tenth
+  std::uint64_t tokens_at_last = 0;          // after an automatic attempt that won little; 0 = none did
+  std::uint32_t vetoes = 0;                  // in a row
+  bool too_high_floor = false;               // the last attempt was refused for what cannot be removed
+  bool stuck = false;                        // it had no summary, and nothing to leave out
+  std::uint32_t put_off = 0;                 // attempts in a row that failed for trouble that passes
+  std::uint32_t answers = 0;                 // of the model, since the last automatic attempt
+  std::uint32_t useless = 0;                 // boundaries in a row that freed less than a tenth
   std::optional<BoundaryRecord> unjudged{};  // the last one, until a report says what it has freed
 };
 

@@ -34,8 +34,8 @@ void put_words(Block& block, const Sight& sight) {
   for (Block& part : block.parts) put_words(part, sight);
   if (sight.sees(static_cast<std::uint16_t>(block.kind), block.name)) return;
   const std::string what = block.kind == BlockKind::kImage ? "an image, " : "a document, ";
-  block = Block::of_text("[" + what + (block.text.empty() ? block.name : block.text) +
-                         ", which this model cannot see]");
+  block =
+      Block::of_text("[" + what + (block.text.empty() ? block.name : block.text) + ", which this model cannot see]");
 }
 
 }  // namespace

@@ -10,15 +10,15 @@
 
 #include "core/base/bytes.h"
 #include "core/base/nearest.h"
-#include "core/hooks/contract.h"
-#include "core/hooks/event.h"
+#include "core/codec/url.h"
 #include "core/declarative/declarative_answer.h"
 #include "core/declarative/declarative_source.h"
 #include "core/dialects/expression_parser.h"
 #include "core/dialects/known_names.h"
 #include "core/dialects/translator.h"
 #include "core/dialects/webhook_rules.h"
-#include "core/codec/url.h"
+#include "core/hooks/contract.h"
+#include "core/hooks/event.h"
 
 namespace agentd {
 namespace {
@@ -36,19 +36,17 @@ std::string quoted_name(std::string_view name) { return "'" + std::string(name) 
 
 bool is_hook_name(std::string_view name) {
   const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.' || c == ':';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.' || c == ':';
   };
-  return !name.empty() && name.size() <= kNameBytesMax &&
-         std::all_of(name.begin(), name.end(), plain);
+  return !name.empty() && name.size() <= kNameBytesMax && std::all_of(name.begin(), name.end(), plain);
 }
 
 bool is_variable_name(std::string_view name) {
   const auto inner = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   };
-  return !name.empty() && (name[0] < '0' || name[0] > '9') &&
-         std::all_of(name.begin(), name.end(), inner);
+  return !name.empty() && (name[0] < '0' || name[0] > '9') && std::all_of(name.begin(), name.end(), inner);
 }
 
 // Milliseconds of "500ms", "5s", "2m" or a number in the dialect's own unit; negative = none of
@@ -100,8 +98,7 @@ class HookReader {
   Result<Read> read() {
     AGENTD_TRY_VOID(read_runs());
     AGENTD_TRY_VOID(check_keys());
-    if (const YamlNode* const dialect = node_.find("dialect"))
-      AGENTD_TRY_VOID(read_dialect(*dialect));
+    if (const YamlNode* const dialect = node_.find("dialect")) AGENTD_TRY_VOID(read_dialect(*dialect));
     AGENTD_TRY_VOID(read_events());
     for (const auto& [name, value] : node_.members) {
       const Key* const key = find_key(name);
@@ -115,14 +112,13 @@ class HookReader {
  private:
   struct Key {
     std::string_view name;
-    unsigned beside;  // which of do, command, url and extension
+    unsigned beside;                                          // which of do, command, url and extension
     Result<void> (HookReader::*read)(const YamlNode& value);  // null = read elsewhere
   };
   static const std::array<Key, 24> kKeys;
 
   static const Key* find_key(std::string_view name) {
-    const auto found =
-        std::find_if(kKeys.begin(), kKeys.end(), [&](const Key& key) { return key.name == name; });
+    const auto found = std::find_if(kKeys.begin(), kKeys.end(), [&](const Key& key) { return key.name == name; });
     return found == kKeys.end() ? nullptr : &*found;
   }
 
@@ -155,11 +151,9 @@ class HookReader {
       const Key* const key = find_key(name);
       if (key == nullptr) return source_.unknown_key(value, name, "", key_names());
       if (runs_ != 0 && (key->beside & runs_) == 0)
-        return source_.at_key(value,
-                              quoted_name(name) + " says nothing beside " + quoted_name(runs_key_));
+        return source_.at_key(value, quoted_name(name) + " says nothing beside " + quoted_name(runs_key_));
     }
-    if (runs_ == 0)
-      return source_.at_value(node_, "a hook needs one of 'do', 'command', 'url' and 'extension'");
+    if (runs_ == 0) return source_.at_value(node_, "a hook needs one of 'do', 'command', 'url' and 'extension'");
     if (node_.find("on") == nullptr)
       return source_.at_value(node_, "a hook needs 'on': the event, or a list of events");
     return {};
@@ -167,8 +161,8 @@ class HookReader {
 
   Result<void> read_dialect(const YamlNode& value) {
     std::vector<std::string> names;
-    for (const Dialect each : {Dialect::kAgentd, Dialect::kKodelet, Dialect::kClaude,
-                               Dialect::kDocker, Dialect::kGemini})
+    for (const Dialect each :
+         {Dialect::kAgentd, Dialect::kKodelet, Dialect::kClaude, Dialect::kDocker, Dialect::kGemini})
       names.emplace_back(name_of(each));
     AGENTD_TRY(const std::string name, source_.word_of(value, "dialect", names));
     hook_.dialect = find_dialect(name).value_or(Dialect::kAgentd);
@@ -204,30 +198,24 @@ class HookReader {
     if (events_.size() == before) return unknown_event(node, name, known);
     for (std::size_t i = 0; i < before; ++i)
       for (std::size_t j = before; j < events_.size(); ++j)
-        if (events_[i].id == events_[j].id)
-          return source_.at_value(node, quoted_name(name) + " stands in 'on' twice");
+        if (events_[i].id == events_[j].id) return source_.at_value(node, quoted_name(name) + " stands in 'on' twice");
     return {};
   }
 
   Error unknown_event(const YamlNode& node, const std::string& name, bool known) const {
     const std::string dialect(name_of(hook_.dialect));
     const std::string shown = "'" + one_line(name, 60) + "'";
-    if (known)
-      return source_.at_value(node,
-                              dialect + "'s event " + shown + " has no counterpart in agentd");
+    if (known) return source_.at_value(node, dialect + "'s event " + shown + " has no counterpart in agentd");
     if (const EventTraits* const event = find_event(name)) {
       const std::string_view foreign = foreign_event(hook_.dialect, event->id);
-      return source_.at_value(
-          node, foreign.empty()
-                    ? dialect + " has no event like agentd's " + shown
-                    : dialect + " calls the event " + shown + " '" + std::string(foreign) + "'");
+      return source_.at_value(node, foreign.empty()
+                                        ? dialect + " has no event like agentd's " + shown
+                                        : dialect + " calls the event " + shown + " '" + std::string(foreign) + "'");
     }
     std::vector<std::string> names;
-    for (const EventTraits& event : all_events())
-      names.emplace_back(foreign_event(hook_.dialect, event.id));
+    for (const EventTraits& event : all_events()) names.emplace_back(foreign_event(hook_.dialect, event.id));
     const bool own = hook_.dialect == Dialect::kAgentd;
-    return source_.at_value(
-        node, "unknown event " + shown + (own ? "" : " of " + dialect) + did_you_mean(name, names));
+    return source_.at_value(node, "unknown event " + shown + (own ? "" : " of " + dialect) + did_you_mean(name, names));
   }
 
   // ---- what it does
@@ -245,9 +233,7 @@ class HookReader {
     return not_blank(value, hook_.command, "command");
   }
 
-  Result<void> read_extension(const YamlNode& value) {
-    return read_argv(value, "extension", HookRuns::kExtension);
-  }
+  Result<void> read_extension(const YamlNode& value) { return read_argv(value, "extension", HookRuns::kExtension); }
 
   Result<void> read_argv(const YamlNode& value, const std::string& key, HookRuns runs) {
     AGENTD_TRY(hook_.argv, source_.texts_of(value, key, false));
@@ -258,10 +244,8 @@ class HookReader {
     return not_blank(value.items[0], hook_.argv[0], key);
   }
 
-  Result<void> not_blank(const YamlNode& value, std::string_view text,
-                         const std::string& key) const {
-    if (text.find('\0') != std::string_view::npos)
-      return source_.at_value(value, "'" + key + "' holds a zero byte");
+  Result<void> not_blank(const YamlNode& value, std::string_view text, const std::string& key) const {
+    if (text.find('\0') != std::string_view::npos) return source_.at_value(value, "'" + key + "' holds a zero byte");
     if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) return {};
     return source_.at_value(value, "'" + key + "' is empty");
   }
@@ -271,8 +255,7 @@ class HookReader {
     hook_.runs = HookRuns::kWebhook;
     if (hook_.url.find("${") != std::string::npos)
       return source_.at_value(value, "'url' takes no ${NAME}: put what is secret into 'headers'");
-    if (const auto url = parse_http_url(hook_.url); !url)
-      return source_.at_value(value, url.error().message);
+    if (const auto url = parse_http_url(hook_.url); !url) return source_.at_value(value, url.error().message);
     return {};
   }
 
@@ -285,8 +268,8 @@ class HookReader {
     AGENTD_TRY(hook_.allowed_environment, source_.texts_of(value, "allowed_environment", true));
     for (const std::string& name : hook_.allowed_environment)
       if (!is_variable_name(name))
-        return source_.at_value(value, "'allowed_environment' lists names of variables, and '" +
-                                           one_line(name, 60) + "' is none");
+        return source_.at_value(
+            value, "'allowed_environment' lists names of variables, and '" + one_line(name, 60) + "' is none");
     return {};
   }
 
@@ -298,12 +281,11 @@ class HookReader {
       if (const auto usable = check_webhook_header(name, value); !usable)
         return source_.at_key(node, usable.error().message);
       const auto wanted = variables_in(value);
-      if (!wanted)
-        return source_.at_value(node, "the header '" + name + "': " + wanted.error().message);
+      if (!wanted) return source_.at_value(node, "the header '" + name + "': " + wanted.error().message);
       for (const std::string& variable : *wanted)
         if (std::find(allowed.begin(), allowed.end(), variable) == allowed.end())
-          return source_.at_value(node, "the header '" + name + "' asks for " + variable +
-                                            ", which is not in allowed_environment");
+          return source_.at_value(
+              node, "the header '" + name + "' asks for " + variable + ", which is not in allowed_environment");
     }
     return {};
   }
@@ -312,8 +294,7 @@ class HookReader {
     AGENTD_TRY(hook_.environment, source_.pairs_of(value, "environment"));
     for (const auto& [name, text] : hook_.environment) {
       const YamlNode& node = *value.find(name);
-      if (!is_variable_name(name))
-        return source_.at_key(node, "'" + one_line(name, 60) + "' is no name of a variable");
+      if (!is_variable_name(name)) return source_.at_key(node, "'" + one_line(name, 60) + "' is no name of a variable");
       if (text.find('\0') != std::string::npos)
         return source_.at_value(node, "'environment." + name + "' holds a zero byte");
     }
@@ -338,8 +319,7 @@ class HookReader {
     if (hook_.dialect != Dialect::kClaude)
       return source_.at_key(value, "'if' belongs to the dialect claude; write 'when' instead");
     AGENTD_TRY_VOID(not_blank(value, hook_.if_rule, "if"));
-    if (const auto rule = if_rule_holds(hook_, {}); !rule)
-      return source_.at_value(value, rule.error().message);
+    if (const auto rule = if_rule_holds(hook_, {}); !rule) return source_.at_value(value, rule.error().message);
     return {};
   }
 
@@ -364,8 +344,7 @@ class HookReader {
   }
 
   Result<void> read_once(const YamlNode& value) {
-    AGENTD_TRY(const std::string word,
-               source_.word_of(value, "once", {"true", "false", "run", "conversation"}));
+    AGENTD_TRY(const std::string word, source_.word_of(value, "once", {"true", "false", "run", "conversation"}));
     hook_.once = word == "false"          ? HookOnce::kAlways
                  : word == "conversation" ? HookOnce::kConversation
                                           : HookOnce::kRun;
@@ -378,9 +357,8 @@ class HookReader {
     AGENTD_TRY(const std::string text, source_.text_of(value, "timeout"));
     const double time = milliseconds_in(text, hook_.dialect);
     if (time < 1 || time > kTimeoutMaxMs)
-      return source_.at_value(
-          value, "'timeout' must be a time like 500ms, 5s or 2m, from 1ms to 24 hours, not '" +
-                     one_line(text, 60) + "'");
+      return source_.at_value(value, "'timeout' must be a time like 500ms, 5s or 2m, from 1ms to 24 hours, not '" +
+                                         one_line(text, 60) + "'");
     hook_.timeout = Milliseconds(static_cast<std::int64_t>(time));
     return {};
   }
@@ -412,15 +390,9 @@ class HookReader {
   }
   Result<void> read_guard(const YamlNode& value) { return read_flag(value, "guard", hook_.guard); }
   Result<void> read_async(const YamlNode& value) { return read_flag(value, "async", hook_.async); }
-  Result<void> read_observe(const YamlNode& value) {
-    return read_flag(value, "observe", hook_.observes);
-  }
-  Result<void> read_shadow(const YamlNode& value) {
-    return read_flag(value, "shadow", hook_.shadow);
-  }
-  Result<void> read_strict(const YamlNode& value) {
-    return read_flag(value, "strict_output", hook_.strict_output);
-  }
+  Result<void> read_observe(const YamlNode& value) { return read_flag(value, "observe", hook_.observes); }
+  Result<void> read_shadow(const YamlNode& value) { return read_flag(value, "shadow", hook_.shadow); }
+  Result<void> read_strict(const YamlNode& value) { return read_flag(value, "strict_output", hook_.strict_output); }
   Result<void> read_enabled(const YamlNode& value) { return read_flag(value, "enabled", enabled_); }
 
   // A guard whose answer nobody hears guards nothing, nor does one of events where nothing can be
@@ -440,9 +412,8 @@ class HookReader {
       return {};
     }
     const std::string_view unheard = hook_.async ? "async" : "observe";
-    return source_.at_key(*node_.find(unheard),
-                          "the answer of an '" + std::string(unheard) +
-                              "' hook is not used: it cannot be a guard or fail closed");
+    return source_.at_key(*node_.find(unheard), "the answer of an '" + std::string(unheard) +
+                                                    "' hook is not used: it cannot be a guard or fail closed");
   }
 
   static bool guards(const NamedEvent& event) { return fails_closed(*find_event(event.id)); }
@@ -536,11 +507,9 @@ class FileReader {
 
   Result<std::vector<HookDefinition>> read(const YamlNode& root) {
     if (root.kind == YamlNode::Kind::kNull)
-      return source_.at_value(root,
-                              "the file holds no hook: it needs 'on' and 'do', 'command' or 'url'");
+      return source_.at_value(root, "the file holds no hook: it needs 'on' and 'do', 'command' or 'url'");
     if (root.kind != YamlNode::Kind::kMap)
-      return source_.at_value(
-          root, "a file of hooks is a mapping: a hook, or 'hooks:' with a list of them");
+      return source_.at_value(root, "a file of hooks is a mapping: a hook, or 'hooks:' with a list of them");
     const YamlNode* const list = root.find("hooks");
     if (list == nullptr) {
       AGENTD_TRY_VOID(add(root, 0));
@@ -548,9 +517,8 @@ class FileReader {
     }
     for (const auto& [name, value] : root.members)
       if (name != "hooks")
-        return source_.at_key(value,
-                              quoted_name(one_line(name, 60)) +
-                                  " cannot stand beside 'hooks': it belongs into one of them");
+        return source_.at_key(
+            value, quoted_name(one_line(name, 60)) + " cannot stand beside 'hooks': it belongs into one of them");
     AGENTD_TRY_VOID(read_list(*list));
     return std::move(hooks_);
   }
@@ -563,8 +531,7 @@ class FileReader {
                               "read by 'agentd hooks import'");
     if (list.items.empty()) return source_.at_value(list, "'hooks' is an empty list");
     if (list.items.size() > kHooksMax)
-      return source_.at_value(list,
-                              "'hooks' has more than " + std::to_string(kHooksMax) + " hooks");
+      return source_.at_value(list, "'hooks' has more than " + std::to_string(kHooksMax) + " hooks");
     for (std::size_t i = 0; i < list.items.size(); ++i) {
       const YamlNode& item = list.items[i];
       if (item.kind != YamlNode::Kind::kMap)
@@ -604,8 +571,7 @@ Result<std::vector<HookDefinition>> read_declarative(std::string_view text, std:
                                                      std::string_view name, Precedence precedence) {
   const std::string place(path);
   if (text.size() > kFileBytesMax)
-    return Error{Code::kInvalid,
-                 place + ":1:1: the file has more than " + with_commas(kFileBytesMax) + " bytes"};
+    return Error{Code::kInvalid, place + ":1:1: the file has more than " + with_commas(kFileBytesMax) + " bytes"};
   AGENTD_TRY(const YamlNode root, parse_yaml(text, path));
   return FileReader({text, path}, name, precedence).read(root);
 }

@@ -6,8 +6,8 @@
 
 #include "core/base/nearest.h"
 #include "core/codec/json.h"
-#include "core/hooks/event.h"
 #include "core/dialects/dialect.h"
+#include "core/hooks/event.h"
 
 namespace agentd {
 namespace {
@@ -113,8 +113,7 @@ class AnswerReader {
   std::string what_it_takes() const {
     std::string out;
     for (const ActionWord& each : kActions)
-      if (each.kind != kNoAction && takes(each.kind))
-        out += (out.empty() ? "" : ", ") + std::string(each.word);
+      if (each.kind != kNoAction && takes(each.kind)) out += (out.empty() ? "" : ", ") + std::string(each.word);
     return out.empty() ? std::string(event_.name) + " takes none of the actions"
                        : std::string(event_.name) + " takes " + out;
   }
@@ -122,24 +121,23 @@ class AnswerReader {
   Result<const ActionWord*> action_of(const YamlNode& node, std::string_view key) const {
     const bool decides = node.scalar == "allow" || node.scalar == "deny" || node.scalar == "ask";
     if (node.kind == YamlNode::Kind::kScalar && decides)
-      return source_.at_value(node, "'" + node.scalar + "' is a permission: write 'permission: " +
-                                        node.scalar + "' below 'do'");
+      return source_.at_value(
+          node, "'" + node.scalar + "' is a permission: write 'permission: " + node.scalar + "' below 'do'");
     AGENTD_TRY(const std::string word, source_.word_of(node, key, action_words()));
-    const auto found = std::find_if(kActions.begin(), kActions.end(),
-                                    [&](const ActionWord& each) { return each.word == word; });
+    const auto found =
+        std::find_if(kActions.begin(), kActions.end(), [&](const ActionWord& each) { return each.word == word; });
     if (found->kind != kNoAction && !takes(found->kind))
-      return source_.at_value(node, "'" + word + "' cannot be done at " + std::string(event_.name) +
-                                        ": " + what_it_takes());
+      return source_.at_value(node,
+                              "'" + word + "' cannot be done at " + std::string(event_.name) + ": " + what_it_takes());
     return &*found;
   }
 
   Result<void> read_word() {
     AGENTD_TRY(const ActionWord* const action, action_of(node_, "do"));
     if (!action->needs.empty())
-      return source_.at_value(
-          node_, "'" + std::string(action->word) +
-                     "' alone is not enough: write 'action: " + std::string(action->word) +
-                     "' below 'do', and '" + split_words(action->needs)[0] + "' beside it");
+      return source_.at_value(node_, "'" + std::string(action->word) +
+                                         "' alone is not enough: write 'action: " + std::string(action->word) +
+                                         "' below 'do', and '" + split_words(action->needs)[0] + "' beside it");
     out_.begin_object().member("action", action->word).end_object();
     return {};
   }
@@ -151,8 +149,8 @@ class AnswerReader {
     out_.begin_object();
     for (const auto& [name, value] : node_.members) {
       const std::string& wanted = name;
-      const auto key = std::find_if(kKeys.begin(), kKeys.end(),
-                                    [&](const AnswerKey& each) { return each.name == wanted; });
+      const auto key =
+          std::find_if(kKeys.begin(), kKeys.end(), [&](const AnswerKey& each) { return each.name == wanted; });
       if (key == kKeys.end()) return source_.unknown_key(value, name, "do", key_names());
       AGENTD_TRY_VOID(check_use(value, name));
       out_.key(name);
@@ -169,8 +167,7 @@ class AnswerReader {
     AGENTD_TRY(const JsonDocument document, JsonDocument::parse(answer));
     const Verdict verdict = interpret_canonical(event_.id, {}, document.root());
     if (verdict.failed) return source_.at_value(node_, "'do': " + verdict.failure);
-    if (!verdict.warnings.empty())
-      return source_.at_value(node_, "'do': " + verdict.warnings.front());
+    if (!verdict.warnings.empty()) return source_.at_value(node_, "'do': " + verdict.warnings.front());
     return answer;
   }
 
@@ -180,21 +177,17 @@ class AnswerReader {
     AGENTD_TRY(action_, action_of(*named, "do.action"));
     const std::vector<std::string> needs = split_words(action_->needs);
     if (needs.empty()) return {};
-    if (std::any_of(needs.begin(), needs.end(), [&](const std::string& key) { return has(key); }))
-      return {};
-    return source_.at_value(
-        *named, "'action: " + std::string(action_->word) + "' needs '" + needs[0] + "'");
+    if (std::any_of(needs.begin(), needs.end(), [&](const std::string& key) { return has(key); })) return {};
+    return source_.at_value(*named, "'action: " + std::string(action_->word) + "' needs '" + needs[0] + "'");
   }
 
   // Why the key says nothing at this event and beside this action; empty = it does.
   std::string useless(std::string_view key) const {
     const bool rewrites = takes(AGENTD_ACT_REPLACE_TEXT);
     if (key == "message") return useless_message();
-    if (key == "input")
-      return rewrites && event_.text_target == AGENTD_TEXT_TOOL_INPUT ? "" : not_taken();
+    if (key == "input") return rewrites && event_.text_target == AGENTD_TEXT_TOOL_INPUT ? "" : not_taken();
     if (key == "output")
-      return rewrites && (event_.text_target == AGENTD_TEXT_TOOL_OUTPUT ||
-                          event_.text_target == AGENTD_TEXT_RESPONSE)
+      return rewrites && (event_.text_target == AGENTD_TEXT_TOOL_OUTPUT || event_.text_target == AGENTD_TEXT_RESPONSE)
                  ? ""
                  : not_taken();
     if (key == "reason") return useless_reason();
@@ -205,9 +198,7 @@ class AnswerReader {
     if (key == "custom_instructions" || key == "strategy" || key == "keep_tokens")
       return is_compaction() ? "" : needs_action(AGENTD_ACT_COMPACT);
     if (key == "model")
-      return is_compaction() || event_.id == AGENTD_EVENT_BEFORE_MODEL_CALL
-                 ? ""
-                 : needs_action(AGENTD_ACT_COMPACT);
+      return is_compaction() || event_.id == AGENTD_EVENT_BEFORE_MODEL_CALL ? "" : needs_action(AGENTD_ACT_COMPACT);
     if (key == "additional_context") return takes(AGENTD_ACT_INJECT_CONTEXT) ? "" : not_taken();
     if (key == "system_message") return takes(AGENTD_ACT_SYSTEM_MESSAGE) ? "" : not_taken();
     if (key == "permission") return takes(AGENTD_ACT_PERMISSION) ? "" : not_taken();
@@ -284,8 +275,7 @@ class AnswerReader {
     return {};
   }
 
-  Result<void> write_word(const YamlNode& value, const std::string& name,
-                          const std::vector<std::string>& words) {
+  Result<void> write_word(const YamlNode& value, const std::string& name, const std::vector<std::string>& words) {
     AGENTD_TRY(const std::string word, source_.word_of(value, name, words));
     out_.string(word);
     return {};
@@ -302,8 +292,7 @@ class AnswerReader {
   // A text is what the user says. Only a replacement knows other roles and blocks.
   Result<void> write_messages(const YamlNode& value, const std::string& name, bool user_only) {
     if (value.kind != YamlNode::Kind::kList || value.items.empty())
-      return source_.at_value(value,
-                              "'" + name + "' must be a list of texts or of {role, content}");
+      return source_.at_value(value, "'" + name + "' must be a list of texts or of {role, content}");
     out_.begin_array();
     for (const YamlNode& item : value.items) {
       if (item.kind == YamlNode::Kind::kScalar)
@@ -338,8 +327,7 @@ class AnswerReader {
     if (value.members.empty()) return source_.at_value(value, "'" + name + "' says nothing");
     out_.begin_object();
     for (const auto& [key, tools] : value.members) {
-      if (key != "enable" && key != "disable")
-        return source_.unknown_key(tools, key, name, {"enable", "disable"});
+      if (key != "enable" && key != "disable") return source_.unknown_key(tools, key, name, {"enable", "disable"});
       out_.key(key);
       AGENTD_TRY_VOID(write_texts(tools, name + "." + key));
     }
@@ -349,8 +337,7 @@ class AnswerReader {
 
   Result<void> write_callback(const YamlNode& value, const std::string& name) {
     AGENTD_TRY_VOID(source_.must_be_mapping(value, name));
-    if (value.find("recipe") == nullptr)
-      return source_.at_value(value, "'" + name + "' needs 'recipe'");
+    if (value.find("recipe") == nullptr) return source_.at_value(value, "'" + name + "' needs 'recipe'");
     out_.begin_object();
     for (const auto& [key, each] : value.members) {
       out_.key(key);
@@ -376,8 +363,7 @@ class AnswerReader {
 
 }  // namespace
 
-Result<std::string> canonical_answer(const DeclarativeSource& source, const YamlNode& node,
-                                     std::uint32_t event) {
+Result<std::string> canonical_answer(const DeclarativeSource& source, const YamlNode& node, std::uint32_t event) {
   const EventTraits* const traits = find_event(event);
   AGENTD_ASSERT(traits != nullptr);
   return AnswerReader(source, node, *traits).read();

@@ -16,7 +16,6 @@ namespace agentd {
 
 // The answer as one JSON object (dialect.h, interpret_canonical). kInvalid for a key or a word that
 // is unknown, a wrong type, an action that the event does not take or that lacks what it needs.
-Result<std::string> canonical_answer(const DeclarativeSource& source, const YamlNode& node,
-                                     std::uint32_t event);
+Result<std::string> canonical_answer(const DeclarativeSource& source, const YamlNode& node, std::uint32_t event);
 
 }  // namespace agentd

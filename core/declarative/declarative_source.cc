@@ -57,17 +57,15 @@ Error DeclarativeSource::at_value(const YamlNode& node, const std::string& what)
   return placed(path, node.value_line, node.value_column, what);
 }
 
-Error DeclarativeSource::at_byte(const YamlNode& node, std::size_t offset,
-                                 const std::string& what) const {
+Error DeclarativeSource::at_byte(const YamlNode& node, std::size_t offset, const std::string& what) const {
   const TextPlace place = place_in_scalar(text, node, offset);
   return placed(path, place.line, place.column, what);
 }
 
-Error DeclarativeSource::unknown_key(const YamlNode& node, std::string_view key,
-                                     std::string_view in,
+Error DeclarativeSource::unknown_key(const YamlNode& node, std::string_view key, std::string_view in,
                                      const std::vector<std::string>& known) const {
-  return at_key(node, "unknown key " + in_quotes(key) + (in.empty() ? "" : " in " + in_quotes(in)) +
-                          did_you_mean(key, known));
+  return at_key(
+      node, "unknown key " + in_quotes(key) + (in.empty() ? "" : " in " + in_quotes(in)) + did_you_mean(key, known));
 }
 
 Result<std::string> DeclarativeSource::text_of(const YamlNode& node, std::string_view key) const {
@@ -76,48 +74,39 @@ Result<std::string> DeclarativeSource::text_of(const YamlNode& node, std::string
 }
 
 Result<bool> DeclarativeSource::boolean_of(const YamlNode& node, std::string_view key) const {
-  if (node.kind == YamlNode::Kind::kScalar && !node.quoted &&
-      (node.scalar == "true" || node.scalar == "false"))
+  if (node.kind == YamlNode::Kind::kScalar && !node.quoted && (node.scalar == "true" || node.scalar == "false"))
     return node.scalar == "true";
   return at_value(node, must_be(key, "true or false", node));
 }
 
-Result<std::int64_t> DeclarativeSource::whole_of(const YamlNode& node, std::string_view key,
-                                                 std::int64_t low, std::int64_t high) const {
+Result<std::int64_t> DeclarativeSource::whole_of(const YamlNode& node, std::string_view key, std::int64_t low,
+                                                 std::int64_t high) const {
   std::int64_t value = 0;
   const char* const end = node.scalar.data() + node.scalar.size();
   const auto [stop, error] = std::from_chars(node.scalar.data(), end, value);
-  if (node.kind == YamlNode::Kind::kScalar && error == std::errc() && stop == end && value >= low &&
-      value <= high)
+  if (node.kind == YamlNode::Kind::kScalar && error == std::errc() && stop == end && value >= low && value <= high)
     return value;
-  return at_value(
-      node,
-      must_be(key, "a whole number from " + std::to_string(low) + " to " + std::to_string(high),
-              node));
+  return at_value(node,
+                  must_be(key, "a whole number from " + std::to_string(low) + " to " + std::to_string(high), node));
 }
 
 Result<std::string> DeclarativeSource::word_of(const YamlNode& node, std::string_view key,
                                                const std::vector<std::string>& words) const {
-  if (node.kind == YamlNode::Kind::kScalar &&
-      std::find(words.begin(), words.end(), node.scalar) != words.end())
+  if (node.kind == YamlNode::Kind::kScalar && std::find(words.begin(), words.end(), node.scalar) != words.end())
     return node.scalar;
   const bool is_text = node.kind == YamlNode::Kind::kScalar;
-  return at_value(
-      node, must_be(key, listed(words), node) + (is_text ? did_you_mean(node.scalar, words) : ""));
+  return at_value(node, must_be(key, listed(words), node) + (is_text ? did_you_mean(node.scalar, words) : ""));
 }
 
-Result<std::vector<std::string>> DeclarativeSource::texts_of(const YamlNode& node,
-                                                             std::string_view key,
+Result<std::vector<std::string>> DeclarativeSource::texts_of(const YamlNode& node, std::string_view key,
                                                              bool alone) const {
   if (alone && node.kind == YamlNode::Kind::kScalar) return std::vector<std::string>{node.scalar};
   if (node.kind != YamlNode::Kind::kList)
-    return at_value(node,
-                    must_be(key, alone ? "a text or a list of texts" : "a list of texts", node));
+    return at_value(node, must_be(key, alone ? "a text or a list of texts" : "a list of texts", node));
   if (node.items.empty()) return at_value(node, in_quotes(key) + " is an empty list");
   std::vector<std::string> out;
   for (const YamlNode& item : node.items) {
-    if (item.kind != YamlNode::Kind::kScalar)
-      return at_value(item, "an element of " + must_be(key, "a text", item));
+    if (item.kind != YamlNode::Kind::kScalar) return at_value(item, "an element of " + must_be(key, "a text", item));
     out.push_back(item.scalar);
   }
   return out;
@@ -128,8 +117,8 @@ Result<void> DeclarativeSource::must_be_mapping(const YamlNode& node, std::strin
   return at_value(node, must_be(key, "a mapping", node));
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> DeclarativeSource::pairs_of(
-    const YamlNode& node, std::string_view key) const {
+Result<std::vector<std::pair<std::string, std::string>>> DeclarativeSource::pairs_of(const YamlNode& node,
+                                                                                     std::string_view key) const {
   AGENTD_TRY_VOID(must_be_mapping(node, key));
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& [name, value] : node.members) {

@@ -30,18 +30,14 @@ struct DeclarativeSource {
   // `key` is for the sentences. A text that is empty is one; a key without a value is a mistake.
   Result<std::string> text_of(const YamlNode& node, std::string_view key) const;
   Result<bool> boolean_of(const YamlNode& node, std::string_view key) const;
-  Result<std::int64_t> whole_of(const YamlNode& node, std::string_view key, std::int64_t low,
-                                std::int64_t high) const;
+  Result<std::int64_t> whole_of(const YamlNode& node, std::string_view key, std::int64_t low, std::int64_t high) const;
   // One of the words, with the nearest one in the sentence otherwise.
-  Result<std::string> word_of(const YamlNode& node, std::string_view key,
-                              const std::vector<std::string>& words) const;
+  Result<std::string> word_of(const YamlNode& node, std::string_view key, const std::vector<std::string>& words) const;
   // At least one text; `alone`: a text by itself is a list of one.
-  Result<std::vector<std::string>> texts_of(const YamlNode& node, std::string_view key,
-                                            bool alone) const;
+  Result<std::vector<std::string>> texts_of(const YamlNode& node, std::string_view key, bool alone) const;
   Result<void> must_be_mapping(const YamlNode& node, std::string_view key) const;
   // The members of a mapping of texts, in order.
-  Result<std::vector<std::pair<std::string, std::string>>> pairs_of(const YamlNode& node,
-                                                                    std::string_view key) const;
+  Result<std::vector<std::pair<std::string, std::string>>> pairs_of(const YamlNode& node, std::string_view key) const;
 };
 
 }  // namespace agentd

@@ -14,8 +14,7 @@ class Walk {
   Walk(std::string_view text, const YamlNode& node) : text_(text) {
     for (int line = 1; line < node.value_line && at_ < text_.size(); ++line)
       at_ = std::min(text_.find('\n', at_), text_.size() - 1) + 1;
-    at_ =
-        std::min(at_ + static_cast<std::size_t>(std::max(node.value_column - 1, 0)), text_.size());
+    at_ = std::min(at_ + static_cast<std::size_t>(std::max(node.value_column - 1, 0)), text_.size());
     skip_properties();
   }
 
@@ -31,9 +30,7 @@ class Walk {
   }
 
  private:
-  char here(std::size_t ahead = 0) const {
-    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
-  }
+  char here(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
 
   // "!!str" and "&anchor" before the value.
   void skip_properties() {
@@ -76,8 +73,7 @@ class Walk {
 
   // A line end behind a backslash is nothing, and so is the indentation behind that.
   void skip_joints(char style) {
-    while (style == '"' && here() == '\\' &&
-           (here(1) == '\n' || (here(1) == '\r' && here(2) == '\n'))) {
+    while (style == '"' && here() == '\\' && (here(1) == '\n' || (here(1) == '\r' && here(2) == '\n'))) {
       ++at_;
       fold();
     }
@@ -104,8 +100,7 @@ class Walk {
     std::size_t at = at_;
     while (at < text_.size()) {
       const std::size_t content = std::min(text_.find_first_not_of(' ', at), text_.size());
-      if (content == text_.size() || (text_[content] != '\n' && text_[content] != '\r'))
-        return content - at;
+      if (content == text_.size() || (text_[content] != '\n' && text_[content] != '\r')) return content - at;
       at = std::min(text_.find('\n', content), text_.size() - 1) + 1;
     }
     return 0;

@@ -5,9 +5,9 @@
 
 #include "core/base/bytes.h"
 #include "core/codec/yaml.h"
-#include "core/hooks/event.h"
 #include "core/declarative/declarative.h"
 #include "core/dialects/translator.h"
+#include "core/hooks/event.h"
 
 namespace agentd {
 namespace {
@@ -60,11 +60,9 @@ class Entry {
     if (!hook.when.empty()) text("when", hook.when.text());
     write_runs(hook);
     if (hook.timeout && hook.runs != HookRuns::kAction) line("timeout", yaml_time(*hook.timeout));
-    if (hook.on_failure)
-      line("on_failure", *hook.on_failure == FailurePolicy::kClosed ? "closed" : "open");
+    if (hook.on_failure) line("on_failure", *hook.on_failure == FailurePolicy::kClosed ? "closed" : "open");
     if (hook.priority != 0) line("priority", std::to_string(hook.priority));
-    if (hook.once != HookOnce::kAlways)
-      line("once", hook.once == HookOnce::kRun ? "run" : "conversation");
+    if (hook.once != HookOnce::kAlways) line("once", hook.once == HookOnce::kRun ? "run" : "conversation");
     flag("guard", hook.guard);
     flag("async", hook.async);
     flag("observe", hook.observes);
@@ -74,9 +72,7 @@ class Entry {
   }
 
  private:
-  void line(std::string_view key, const std::string& value) {
-    out_ += "    " + std::string(key) + ": " + value + "\n";
-  }
+  void line(std::string_view key, const std::string& value) { out_ += "    " + std::string(key) + ": " + value + "\n"; }
   void flag(std::string_view key, bool on) {
     if (on) line(key, "true");
   }
@@ -92,15 +88,13 @@ class Entry {
   }
   void list(std::string_view key, const std::vector<std::string>& values) {
     std::string out = "[";
-    for (const std::string& value : values)
-      out += (out.size() == 1 ? "" : ", ") + yaml_quoted(value);
+    for (const std::string& value : values) out += (out.size() == 1 ? "" : ", ") + yaml_quoted(value);
     line(key, out + "]");
   }
   void pairs(std::string_view key, const std::vector<std::pair<std::string, std::string>>& values) {
     if (values.empty()) return;
     out_ += "    " + std::string(key) + ":\n";
-    for (const auto& [name, value] : values)
-      out_ += "      " + yaml_quoted(name) + ": " + yaml_quoted(value) + "\n";
+    for (const auto& [name, value] : values) out_ += "      " + yaml_quoted(name) + ": " + yaml_quoted(value) + "\n";
   }
 
   void write_program(const HookDefinition& hook) {
@@ -125,8 +119,7 @@ class Entry {
       case HookRuns::kWebhook:
         text("url", hook.url);
         pairs("headers", hook.headers);
-        if (!hook.allowed_environment.empty())
-          list("allowed_environment", hook.allowed_environment);
+        if (!hook.allowed_environment.empty()) list("allowed_environment", hook.allowed_environment);
         return;
       case HookRuns::kAction: {
         const auto action = JsonDocument::parse(hook.action_json);
@@ -151,8 +144,7 @@ struct Group {
 std::string event_of_entry(const HookDefinition& hook) {
   const EventTraits* const traits = find_event(hook.event);
   if (hook.dialect == Dialect::kAgentd) return traits == nullptr ? "" : std::string(traits->name);
-  return hook.foreign_event.empty() ? std::string(foreign_event(hook.dialect, hook.event))
-                                    : hook.foreign_event;
+  return hook.foreign_event.empty() ? std::string(foreign_event(hook.dialect, hook.event)) : hook.foreign_event;
 }
 
 std::vector<Group> grouped(const std::vector<HookDefinition>& hooks) {
@@ -178,14 +170,13 @@ std::string entry_name(std::string_view qualified, std::set<std::string>& taken)
   std::string name;
   const std::size_t slash = qualified.find('/');
   for (const char c : slash == std::string_view::npos ? qualified : qualified.substr(slash + 1)) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '_' || c == '-' || c == '.' || c == ':';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                       c == '-' || c == '.' || c == ':';
     if (name.size() < kBytesMax) name += plain ? c : '-';
   }
   if (name.empty()) name = "hook";
   const std::string wanted = name;
-  for (int number = 2; !taken.insert(name).second; ++number)
-    name = wanted + "." + std::to_string(number);
+  for (int number = 2; !taken.insert(name).second; ++number) name = wanted + "." + std::to_string(number);
   return name;
 }
 

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "core/base/bytes.h"
-#include "core/hooks/event.h"
 #include "core/dialects/replacement.h"
 #include "core/dialects/translator.h"
+#include "core/hooks/event.h"
 
 namespace agentd {
 namespace {
@@ -14,9 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 8> kActions{"none",    "block",   "stop_run", "continue",
                                                    "compact", "summary", "replace",  "callback"};
 
-bool is_stop(std::uint32_t event) {
-  return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP;
-}
+bool is_stop(std::uint32_t event) { return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP; }
 
 // One answer being read. Every key is asked for once, whatever the action, so that what is left is
 // unknown; a key that this action or event cannot use is a warning.
@@ -46,11 +44,9 @@ class Canonical {
     action_ = keys_.text("action").value_or("none");
     if (std::find(kActions.begin(), kActions.end(), action_) != kActions.end()) return true;
     const std::string near = nearest_of(action_, {kActions.begin(), kActions.end()});
-    made_.fail(
-        "the action " + in_quotes(action_) +
-        (near.empty()
-             ? " is none of none, block, stop_run, continue, compact, summary, replace, callback"
-             : " is not known: did you mean '" + near + "'?"));
+    made_.fail("the action " + in_quotes(action_) +
+               (near.empty() ? " is none of none, block, stop_run, continue, compact, summary, replace, callback"
+                             : " is not known: did you mean '" + near + "'?"));
     return false;
   }
 
@@ -70,15 +66,13 @@ class Canonical {
     const auto name = keys_.text("strategy");
     if (!name) return;
     strategy_ = strategy_of(*name);
-    if (!strategy_)
-      made_.fail("the key 'strategy' must be default, full, tail or users, not " + in_quotes(*name));
+    if (!strategy_) made_.fail("the key 'strategy' must be default, full, tail or users, not " + in_quotes(*name));
   }
 
   void read_block() {
     const bool blocked = keys_.boolean("blocked").value_or(false);
     if (action_ == "stop_run")
-      made_.stop_run(reason_.empty() ? "a hook ended the run and gave no reason" : reason_,
-                     "action: stop_run");
+      made_.stop_run(reason_.empty() ? "a hook ended the run and gave no reason" : reason_, "action: stop_run");
     if (!blocked && action_ != "block") return;
     made_.block(reason_.empty() ? "a hook blocked it and gave no reason" : reason_,
                 blocked ? "blocked" : "action: block");
@@ -107,8 +101,7 @@ class Canonical {
   // ---- rewrites
 
   void read_rewrites() {
-    if (message_ && made_.event() == AGENTD_EVENT_USER_MESSAGE_SEND)
-      made_.rewrite(*message_, "message");
+    if (message_ && made_.event() == AGENTD_EVENT_USER_MESSAGE_SEND) made_.rewrite(*message_, "message");
     read_input();
     read_output();
   }
@@ -125,8 +118,7 @@ class Canonical {
     if (input.is_string() && held && held->root().is_object())
       made_.rewrite(held->root().text(), "input");
     else
-      made_.fail("the key 'input' must be an object, or a text that holds one, not " +
-                 std::string(type_name(input)));
+      made_.fail("the key 'input' must be an object, or a text that holds one, not " + std::string(type_name(input)));
   }
 
   // What the payload shows as `output` is an object; its content is what can be rewritten.
@@ -145,8 +137,7 @@ class Canonical {
   }
 
   void no_effect(std::string_view key) {
-    made_.warn(std::string(key) + " has no effect at " + std::string(made_.event_name()) +
-               " and was ignored");
+    made_.warn(std::string(key) + " has no effect at " + std::string(made_.event_name()) + " and was ignored");
   }
 
   // ---- the view
@@ -159,8 +150,7 @@ class Canonical {
     if (action_ == "callback") add_callback(callback);
     if (action_ != "replace" && replacement.exists())
       made_.warn("replace_messages was ignored: it needs action 'replace'");
-    if (action_ != "callback" && callback.exists())
-      made_.warn("callback was ignored: it needs action 'callback'");
+    if (action_ != "callback" && callback.exists()) made_.warn("callback was ignored: it needs action 'callback'");
     add_summary();
     if (action_ != "compact") set_compaction();
   }
@@ -176,8 +166,7 @@ class Canonical {
   }
 
   void add_replacement(JsonView messages) {
-    if (!messages.exists())
-      return made_.fail("the action 'replace' needs the key 'replace_messages'");
+    if (!messages.exists()) return made_.fail("the action 'replace' needs the key 'replace_messages'");
     auto parts = replacement_parts(messages);
     if (!parts) return made_.fail(parts.error().message);
     Action action;
@@ -218,8 +207,7 @@ class Canonical {
 
   void set_compaction() {
     if (model_) made_.set(AGENTD_KEY_MODEL, 0, *model_, "model");
-    if (instructions_)
-      made_.set(AGENTD_KEY_CUSTOM_INSTRUCTIONS, 0, *instructions_, "custom_instructions");
+    if (instructions_) made_.set(AGENTD_KEY_CUSTOM_INSTRUCTIONS, 0, *instructions_, "custom_instructions");
     if (strategy_) made_.set(AGENTD_KEY_STRATEGY, *strategy_, "", "strategy");
     if (keep_tokens_) made_.set(AGENTD_KEY_KEEP_TOKENS, *keep_tokens_, "", "keep_tokens");
   }
@@ -253,8 +241,7 @@ class Canonical {
       const JsonView content = each.is_object() ? each["content"] : each;
       const std::string_view role = each.is_object() ? each["role"].string_or("user") : "user";
       if (!content.is_string() || role != "user") {
-        made_.fail("the key '" + std::string(name) +
-                   "' must list texts, or user messages with one");
+        made_.fail("the key '" + std::string(name) + "' must list texts, or user messages with one");
       } else if (!content.string_or("").empty()) {
         any = true;
         if (!made_.go_on(content.string_or(""), name)) return any;
@@ -277,8 +264,7 @@ class Canonical {
     Action action;
     action.kind = kind;
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (!names.at(i).is_string())
-        return made_.fail("the key '" + std::string(what) + "' must list names of tools");
+      if (!names.at(i).is_string()) return made_.fail("the key '" + std::string(what) + "' must list names of tools");
       if (i != 0) action.text += ',';
       action.text += names.at(i).string_or("");
     }
@@ -296,9 +282,7 @@ class Canonical {
 
 // ---- the protocol without a dialect: Kodelet's, with the canonical objects
 
-std::string canonical_object(const HookDefinition&, JsonView payload, const DialectContext&) {
-  return payload.text();
-}
+std::string canonical_object(const HookDefinition&, JsonView payload, const DialectContext&) { return payload.text(); }
 
 std::string canonical_subject(const HookDefinition& hook, JsonView payload) {
   const auto text = [](JsonView value) { return std::string(value.string_or("")); };

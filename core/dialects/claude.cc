@@ -63,8 +63,7 @@ std::string_view end_reason(JsonView payload) {
 void write_tool(JsonWriter& out, JsonView payload) {
   const std::string_view tool = tool_of(payload);
   out.member("tool_name", foreign_tool(Dialect::kClaude, tool));
-  out.key("tool_input").raw(foreign_input(Dialect::kClaude, tool, tool_input_of(payload),
-                                              text_of(payload["cwd"])));
+  out.key("tool_input").raw(foreign_input(Dialect::kClaude, tool, tool_input_of(payload), text_of(payload["cwd"])));
   out.member("tool_use_id", text_of(payload["tool"]["call_id"]));
 }
 
@@ -286,8 +285,7 @@ void write_before_compact(JsonWriter& out, JsonView payload) {
     out.string(instructions);
 }
 
-void write_event(JsonWriter& out, std::uint32_t event, JsonView payload,
-                 const DialectContext& context) {
+void write_event(JsonWriter& out, std::uint32_t event, JsonView payload, const DialectContext& context) {
   switch (event) {
     case AGENTD_EVENT_BEFORE_TOOL_CALL:
       return write_tool(out, payload);
@@ -334,11 +332,9 @@ std::string input(const HookDefinition& hook, JsonView payload, const DialectCon
   out.member("session_id", text_of(payload["session_id"]));
   out.member("transcript_path", context.transcript_path);
   out.member("cwd", text_of(payload["cwd"]));
-  out.member("permission_mode",
-             context.permission_mode.empty() ? std::string("default") : context.permission_mode);
+  out.member("permission_mode", context.permission_mode.empty() ? std::string("default") : context.permission_mode);
   out.member("hook_event_name", foreign_event(Dialect::kClaude, hook.event));
-  const bool about_agent =
-      hook.event == AGENTD_EVENT_SUBAGENT_START || hook.event == AGENTD_EVENT_SUBAGENT_STOP;
+  const bool about_agent = hook.event == AGENTD_EVENT_SUBAGENT_START || hook.event == AGENTD_EVENT_SUBAGENT_STOP;
   if (about_agent || text_of(payload["invoked_by"]) == "subagent") write_agent(out, payload);
   write_event(out, hook.event, payload, context);
   out.end_object();
@@ -378,14 +374,11 @@ std::string subject(const HookDefinition& hook, JsonView payload) {
 // Scripts ask whether they run below Claude Code, and are silently off when they do not.
 // They append `export` lines for later commands to CLAUDE_ENV_FILE, and stop when it is not set.
 // No command here reads them, so they go nowhere.
-std::vector<std::string> environment(const HookDefinition& hook, JsonView payload,
-                                     const DialectContext& context) {
-  const std::string project =
-      context.project_dir.empty() ? std::string(text_of(payload["cwd"])) : context.project_dir;
-  std::vector<std::string> out{
-      "CLAUDE_PROJECT_DIR=" + project, "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli",
-      "CLAUDE_CODE_CHILD_SESSION=1",
-      "CLAUDE_CODE_SESSION_ID=" + std::string(text_of(payload["session_id"]))};
+std::vector<std::string> environment(const HookDefinition& hook, JsonView payload, const DialectContext& context) {
+  const std::string project = context.project_dir.empty() ? std::string(text_of(payload["cwd"])) : context.project_dir;
+  std::vector<std::string> out{"CLAUDE_PROJECT_DIR=" + project, "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli",
+                               "CLAUDE_CODE_CHILD_SESSION=1",
+                               "CLAUDE_CODE_SESSION_ID=" + std::string(text_of(payload["session_id"]))};
   if (hook.event == AGENTD_EVENT_SESSION_START) out.emplace_back("CLAUDE_ENV_FILE=/dev/null");
   return out;
 }
@@ -395,9 +388,8 @@ std::optional<Milliseconds> time(std::uint32_t event) {
   return event == AGENTD_EVENT_USER_MESSAGE_SEND ? Milliseconds(30'000) : Milliseconds(600'000);
 }
 
-constexpr Translator kClaude{
-    Dialect::kClaude,     kEvents, input, subject, environment, interpret_claude,
-    read_claude_settings, time};
+constexpr Translator kClaude{Dialect::kClaude,     kEvents, input, subject, environment, interpret_claude,
+                             read_claude_settings, time};
 
 }  // namespace
 

@@ -9,7 +9,6 @@
 namespace agentd {
 
 Verdict interpret_claude(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);
-Result<DefinitionSet> read_claude_settings(std::string_view text, std::string_view path,
-                                           std::string_view prefix);
+Result<DefinitionSet> read_claude_settings(std::string_view text, std::string_view path, std::string_view prefix);
 
 }  // namespace agentd

@@ -3,15 +3,13 @@
 #include <array>
 
 #include "core/base/bytes.h"
-#include "core/hooks/event.h"
 #include "core/dialects/claude.h"
+#include "core/hooks/event.h"
 
 namespace agentd {
 namespace {
 
-bool is_stop(std::uint32_t event) {
-  return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP;
-}
+bool is_stop(std::uint32_t event) { return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP; }
 
 bool is_after_tool(std::uint32_t event) {
   return event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
@@ -38,8 +36,7 @@ std::string no_stop_reason(const HookDefinition& hook) {
 }
 
 // What "block" means at each event. `what` is named when it can mean nothing.
-void take_block(const HookDefinition& hook, VerdictMaker& made, std::string_view reason,
-                std::string_view what) {
+void take_block(const HookDefinition& hook, VerdictMaker& made, std::string_view reason, std::string_view what) {
   const std::string text = reason.empty() ? default_reason(hook) : std::string(reason);
   if (can_block(made.event())) {
     made.block(text, what);
@@ -60,8 +57,7 @@ std::string joined_texts(JsonView list) {
   std::string out;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JsonView each = list.at(i);
-    const std::string_view text =
-        each.is_string() ? each.string_or("") : each["text"].string_or("");
+    const std::string_view text = each.is_string() ? each.string_or("") : each["text"].string_or("");
     if (!out.empty() && !text.empty()) out += "\n";
     out += text;
   }
@@ -79,8 +75,7 @@ std::string output_text(JsonView value) {
     if (!out.empty() && !err.empty() && out.back() != '\n') out += '\n';
     return out.append(err);
   }
-  if (value["file"]["content"].is_string())
-    return std::string(value["file"]["content"].string_or(""));
+  if (value["file"]["content"].is_string()) return std::string(value["file"]["content"].string_or(""));
   if (value["content"].is_string()) return std::string(value["content"].string_or(""));
   if (value["content"].is_array()) return joined_texts(value["content"]);
   return value.text();
@@ -127,16 +122,14 @@ class ClaudeAnswer {
   void check_name() {
     const auto name = inner_.text("hookEventName");
     if (name && *name != event_label(hook_))
-      made_.warn("hookSpecificOutput is for " + in_quotes(*name) + ", but the event is " +
-                 event_label(hook_));
+      made_.warn("hookSpecificOutput is for " + in_quotes(*name) + ", but the event is " + event_label(hook_));
   }
 
   // continue: false beats every decision.
   void end_run(std::string_view stop_reason) {
     const std::string_view reason = stop_reason.empty() ? std::string_view(reason_) : stop_reason;
     if (made_.can(AGENTD_ACT_STOP_RUN))
-      made_.stop_run(reason.empty() ? no_stop_reason(hook_) : std::string(reason),
-                     "continue: false");
+      made_.stop_run(reason.empty() ? no_stop_reason(hook_) : std::string(reason), "continue: false");
     else
       take_block(hook_, made_, reason, "continue: false");
   }
@@ -189,8 +182,7 @@ class ClaudeAnswer {
     else if (behavior == "deny")
       take_block(hook_, made_, message, keys.name("behavior"));
     else if (behavior != "allow")
-      made_.fail("the key '" + keys.name("behavior") + "' must be allow or deny, not " +
-                 in_quotes(behavior));
+      made_.fail("the key '" + keys.name("behavior") + "' must be allow or deny, not " + in_quotes(behavior));
     else if (rewrites)
       made_.warn("the allow of another input than the one asked for was ignored");
     else
@@ -201,11 +193,9 @@ class ClaudeAnswer {
     const JsonView input = inner_.object("updatedInput");
     if (input.exists()) {
       if (made_.event() == AGENTD_EVENT_BEFORE_TOOL_CALL)
-        made_.rewrite(rewritten_input(Dialect::kClaude, payload_, input, false),
-                      inner_.name("updatedInput"));
+        made_.rewrite(rewritten_input(Dialect::kClaude, payload_, input, false), inner_.name("updatedInput"));
       else
-        made_.warn("hookSpecificOutput.updatedInput has no effect at " + event_label(hook_) +
-                   " and was ignored");
+        made_.warn("hookSpecificOutput.updatedInput has no effect at " + event_label(hook_) + " and was ignored");
     }
     for (const char* const key : {"updatedMCPToolOutput", "updatedToolOutput"}) {
       const JsonView output = inner_.get(key);
@@ -213,17 +203,15 @@ class ClaudeAnswer {
       if (is_after_tool(made_.event()))
         made_.rewrite(output_text(output), inner_.name(key));
       else
-        made_.warn(inner_.name(key) + " has no effect at " + event_label(hook_) +
-                   " and was ignored");
+        made_.warn(inner_.name(key) + " has no effect at " + event_label(hook_) + " and was ignored");
     }
   }
 
   void read_rest() {
     if (const auto title = inner_.text("sessionTitle"))
       made_.set(AGENTD_KEY_TITLE, 0, *title, inner_.name("sessionTitle"));
-    inner_.cannot({"classifierContext", "retry", "suppressOriginalPrompt", "initialUserMessage",
-                   "watchPaths", "reloadSkills", "worktreePath", "displayContent", "action",
-                   "content"});
+    inner_.cannot({"classifierContext", "retry", "suppressOriginalPrompt", "initialUserMessage", "watchPaths",
+                   "reloadSkills", "worktreePath", "displayContent", "action", "content"});
   }
 
   const HookDefinition& hook_;
@@ -242,12 +230,10 @@ void take_text(const HookDefinition& hook, const ParsedOutput& output, VerdictMa
   else if (made.event() == AGENTD_EVENT_BEFORE_COMPACTION)
     made.set(AGENTD_KEY_CUSTOM_INSTRUCTIONS, 0, output.text, "its output");
   else if (hook.strict_output)
-    made.fail("its output must be one JSON object; it begins with '" + first_line(output.text, 80) +
-              "'");
+    made.fail("its output must be one JSON object; it begins with '" + first_line(output.text, 80) + "'");
 }
 
-void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& answer,
-                 VerdictMaker& made) {
+void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& answer, VerdictMaker& made) {
   const ParsedOutput output = parse_output(answer.out, answer.out_over_cap);
   switch (output.kind) {
     case ParsedOutput::Kind::kEmpty:

@@ -16,11 +16,10 @@ namespace {
 // Variables that the loader or an interpreter takes code from before the program's first line, and those
 // that agentd sets itself.
 bool is_taken(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kCode{
-      "BASH_ENV", "ENV",        "GLIBC_TUNABLES", "NODE_OPTIONS", "PERL5OPT",
-      "RUBYOPT",  "PYTHONHOME", "PYTHONSTARTUP",  "SHELLOPTS"};
-  static constexpr std::array<std::string_view, 5> kOurs{"CLAUDE_PROJECT_DIR", "CLAUDECODE",
-                                                         "CLAUDE_CODE_ENTRYPOINT",
+  static constexpr std::array<std::string_view, 9> kCode{"BASH_ENV",     "ENV",           "GLIBC_TUNABLES",
+                                                         "NODE_OPTIONS", "PERL5OPT",      "RUBYOPT",
+                                                         "PYTHONHOME",   "PYTHONSTARTUP", "SHELLOPTS"};
+  static constexpr std::array<std::string_view, 5> kOurs{"CLAUDE_PROJECT_DIR", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT",
                                                          "CLAUDE_CODE_SESSION_ID", "CLAUDE_ENV_FILE"};
   return name.starts_with("LD_") || name.starts_with("DYLD_") || name.starts_with("AGENTD_") ||
          std::find(kCode.begin(), kCode.end(), name) != kCode.end() ||
@@ -34,8 +33,7 @@ bool is_name_byte(char c) { return std::isalnum(static_cast<unsigned char>(c)) !
 std::string shell_word(std::string_view argument) {
   std::string out = "'";
   for (std::size_t i = 0; i < argument.size(); ++i) {
-    const std::size_t end =
-        argument.substr(i, 9) == "${CLAUDE_" ? argument.find('}', i) : std::string_view::npos;
+    const std::size_t end = argument.substr(i, 9) == "${CLAUDE_" ? argument.find('}', i) : std::string_view::npos;
     if (end != std::string_view::npos) {
       out += "'\"";
       out += argument.substr(i, end + 1 - i);
@@ -97,8 +95,7 @@ class ClaudeSettings : public SettingsGroups {
         file_problem("the variable " + in_quotes(name) + " of 'env' is not given to the hooks: it is " +
                      std::string(type_name(value)) + ", not a text");
       else
-        environment_.emplace_back(name, value.is_string() ? std::string(value.string_or(""))
-                                                          : value.text());
+        environment_.emplace_back(name, value.is_string() ? std::string(value.string_or("")) : value.text());
     }
   }
 
@@ -106,11 +103,9 @@ class ClaudeSettings : public SettingsGroups {
   MatcherRules rules(std::uint32_t) const override { return MatcherRules::kAgentd; }
 
   bool fill(HookDefinition& hook, JsonView handler, const std::string& at) override {
-    const std::string type =
-        text(handler, "type", at).value_or(handler["url"].exists() ? "http" : "command");
+    const std::string type = text(handler, "type", at).value_or(handler["url"].exists() ? "http" : "command");
     if (type != "command" && type != "http") return refuse_type(hook, type, at);
-    const bool good =
-        type == "http" ? fill_http(hook, handler, at) : fill_command(hook, handler, at);
+    const bool good = type == "http" ? fill_http(hook, handler, at) : fill_command(hook, handler, at);
     if (!good) return false;
     fill_rule(hook, handler, at);
     if (const auto seconds = positive(handler, "timeout", at))
@@ -131,9 +126,8 @@ class ClaudeSettings : public SettingsGroups {
 
   bool fill_command(HookDefinition& hook, JsonView handler, const std::string& at) {
     blame_unknown(handler,
-                  {"type", "command", "args", "shell", "async", "asyncRewake", "rewakeMessage",
-                   "rewakeSummary", "onFailure", "if", "timeout", "statusMessage", "once",
-                   "description"},
+                  {"type", "command", "args", "shell", "async", "asyncRewake", "rewakeMessage", "rewakeSummary",
+                   "onFailure", "if", "timeout", "statusMessage", "once", "description"},
                   at, &hook);
     const auto command = text(handler, "command", at);
     if (!command || trimmed(*command).empty()) {
@@ -196,8 +190,8 @@ class ClaudeSettings : public SettingsGroups {
 
   bool fill_http(HookDefinition& hook, JsonView handler, const std::string& at) {
     blame_unknown(handler,
-                  {"type", "url", "headers", "allowedEnvVars", "onFailure", "if", "timeout",
-                   "statusMessage", "once", "description"},
+                  {"type", "url", "headers", "allowedEnvVars", "onFailure", "if", "timeout", "statusMessage", "once",
+                   "description"},
                   at, &hook);
     const auto url = text(handler, "url", at);
     if (!url || url->empty()) {
@@ -230,8 +224,9 @@ class ClaudeSettings : public SettingsGroups {
     else if (policy == "continue")
       hook.on_failure = FailurePolicy::kOpen;
     else
-      mistake(hook, at + "/onFailure", "'onFailure' must be continue or block, not " +
-                                           (said.is_string() ? in_quotes(policy) : std::string(type_name(said))));
+      mistake(hook, at + "/onFailure",
+              "'onFailure' must be continue or block, not " +
+                  (said.is_string() ? in_quotes(policy) : std::string(type_name(said))));
   }
 
   std::string plugin_;  // its folder, when the file is a plugin's
@@ -240,8 +235,7 @@ class ClaudeSettings : public SettingsGroups {
 
 }  // namespace
 
-Result<DefinitionSet> read_claude_settings(std::string_view text, std::string_view path,
-                                           std::string_view prefix) {
+Result<DefinitionSet> read_claude_settings(std::string_view text, std::string_view path, std::string_view prefix) {
   // An editor may have put a mark there; Claude Code reads past it.
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
@@ -249,8 +243,8 @@ Result<DefinitionSet> read_claude_settings(std::string_view text, std::string_vi
   if (!json) return Error{Code::kInvalid, json_mistake(path, text, json.error().message)};
   const JsonView root = json->root();
   if (!root.is_object())
-    return Error{Code::kInvalid, std::string(path) + ":1:1: the settings must be an object, not " +
-                                     std::string(type_name(root))};
+    return Error{Code::kInvalid,
+                 std::string(path) + ":1:1: the settings must be an object, not " + std::string(type_name(root))};
   if (root["disableAllHooks"].bool_or(false)) return DefinitionSet{};
   ClaudeSettings settings(text, path, prefix);
   if (root["hooks"].size() != 0) settings.read_environment(root);

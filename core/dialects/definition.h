@@ -25,9 +25,9 @@ namespace agentd {
 
 // Whose protocol a hook speaks: its stdin object, exit codes, time units, tool names, argument keys.
 enum class Dialect : std::uint8_t { kAgentd, kKodelet, kClaude, kDocker, kGemini };
-std::string_view name_of(Dialect dialect);                         // "claude"
+std::string_view name_of(Dialect dialect);  // "claude"
 std::optional<Dialect> find_dialect(std::string_view name);
-std::string dialect_names();                                       // "agentd, kodelet, ..."
+std::string dialect_names();  // "agentd, kodelet, ..."
 
 // How the hook answers.
 enum class HookRuns : std::uint8_t {
@@ -56,23 +56,23 @@ struct HookDefinition {
   Expression when;            // over the canonical payload; an empty one is true
 
   HookRuns runs = HookRuns::kShell;
-  std::string command;               // kShell
-  std::vector<std::string> argv;     // kArgv, kExtension
-  std::string url;                   // kWebhook
+  std::string command;                                       // kShell
+  std::vector<std::string> argv;                             // kArgv, kExtension
+  std::string url;                                           // kWebhook
   std::vector<std::pair<std::string, std::string>> headers;  // ${NAME} only for names in allowed_environment
   std::vector<std::string> allowed_environment;
-  std::string action_json;           // kAction: the canonical answer, one JSON object
+  std::string action_json;                                       // kAction: the canonical answer, one JSON object
   std::vector<std::pair<std::string, std::string>> environment;  // beside the clean one
-  std::string working_directory;     // empty = the session's
+  std::string working_directory;                                 // empty = the session's
 
-  std::optional<Milliseconds> timeout;     // absent = the event's deadline
-  std::optional<FailurePolicy> on_failure; // absent = open, or closed for a guard
-  bool guard = false;    // it gates or redacts: fails closed unless on_failure says otherwise
+  std::optional<Milliseconds> timeout;      // absent = the event's deadline
+  std::optional<FailurePolicy> on_failure;  // absent = open, or closed for a guard
+  bool guard = false;                       // it gates or redacts: fails closed unless on_failure says otherwise
   int priority = 0;
   HookOnce once = HookOnce::kAlways;
-  bool async = false;    // an observer that nobody waits for
-  bool observes = false; // its answers are ignored
-  bool shadow = false;   // its verdict is traced, not used
+  bool async = false;     // an observer that nobody waits for
+  bool observes = false;  // its answers are ignored
+  bool shadow = false;    // its verdict is traced, not used
   bool strict_output = false;
   bool sequential = false;  // its tool asks the hooks of its file one after another
 };
@@ -99,8 +99,8 @@ struct UnknownKey {
 
 struct DefinitionSet {
   std::vector<HookDefinition> hooks;
-  std::vector<std::string> problems;    // what could not be carried over or is not known; sentences with file:line
-  std::vector<SourceMistake> mistakes;  // whose sentences are among the problems
+  std::vector<std::string> problems;     // what could not be carried over or is not known; sentences with file:line
+  std::vector<SourceMistake> mistakes;   // whose sentences are among the problems
   std::vector<UnknownKey> unknown_keys;  // likewise; those that are near to no key
 };
 // Adds the sentence to the problems, and to the mistakes when something can be blocked at the event (0 = none).

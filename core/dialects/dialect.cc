@@ -7,9 +7,9 @@
 #include <array>
 #include <initializer_list>
 
+#include "core/dialects/translator.h"
 #include "core/hooks/contract.h"
 #include "core/hooks/event.h"
-#include "core/dialects/translator.h"
 
 namespace agentd {
 namespace {
@@ -91,8 +91,7 @@ std::optional<Milliseconds> default_time(Dialect dialect, std::uint32_t event) {
   return time(event);
 }
 
-std::string dialect_input(const HookDefinition& hook, JsonView payload,
-                          const DialectContext& context) {
+std::string dialect_input(const HookDefinition& hook, JsonView payload, const DialectContext& context) {
   return translator_of(hook.dialect).input(hook, payload, context);
 }
 
@@ -184,9 +183,8 @@ Result<DefinitionSet> read_settings(Dialect dialect, std::string_view text, std:
                                     std::string_view prefix) {
   const auto read = translator_of(dialect).read_settings;
   if (read != nullptr) return read(text, path, prefix);
-  return Error{Code::kInvalid,
-               std::string(path) + ": the dialect " + std::string(name_of(dialect)) +
-                   " has no settings file with hooks; claude, docker and gemini have one"};
+  return Error{Code::kInvalid, std::string(path) + ": the dialect " + std::string(name_of(dialect)) +
+                                   " has no settings file with hooks; claude, docker and gemini have one"};
 }
 
 }  // namespace agentd

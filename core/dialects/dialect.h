@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/codec/json.h"
-#include "core/hooks/action.h"
 #include "core/dialects/definition.h"
+#include "core/hooks/action.h"
 
 namespace agentd {
 
@@ -35,8 +35,7 @@ std::string canonical_tool(Dialect dialect, std::string_view tool);
 // The input object of a tool with the dialect's keys (file_path, cmd), and back again. Keys that have no
 // counterpart are kept. Both return compact JSON; a text that is no object is returned as it is. `cwd` is
 // what paths are relative to, for dialects whose hooks get them absolute; empty = as they are.
-std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input,
-                          std::string_view cwd = {});
+std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input, std::string_view cwd = {});
 std::string canonical_input(Dialect dialect, std::string_view tool, JsonView input);
 
 // ---- shell
@@ -80,11 +79,11 @@ std::vector<std::string> dialect_environment(const HookDefinition& hook, JsonVie
 struct RawAnswer {
   enum class End { kExited, kSignalled, kTimedOut, kCancelled, kNotStarted };
   End end = End::kExited;
-  int code = 0;             // exit code, or the signal's number
-  std::string out, err;     // standard output and standard error; a webhook's body is `out`
-  bool out_over_cap = false;  // more than the cap was written; `out` is not whole
-  std::string problem;      // kNotStarted: one sentence
-  int http_status = 0;      // webhooks; 0 = no answer
+  int code = 0;                // exit code, or the signal's number
+  std::string out, err;        // standard output and standard error; a webhook's body is `out`
+  bool out_over_cap = false;   // more than the cap was written; `out` is not whole
+  std::string problem;         // kNotStarted: one sentence
+  int http_status = 0;         // webhooks; 0 = no answer
   std::uint32_t children = 0;  // processes that had to be ended with the program
 };
 

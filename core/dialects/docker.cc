@@ -34,16 +34,13 @@ void write_tool(JsonWriter& out, const HookDefinition& hook, JsonView payload) {
     out.raw(foreign_input(Dialect::kDocker, tool, tool_input_of(payload)));
   else
     out.value(tool_input_of(payload));
-  if (hook.event != AGENTD_EVENT_AFTER_TOOL_CALL && hook.event != AGENTD_EVENT_TOOL_CALL_FAILED)
-    return;
+  if (hook.event != AGENTD_EVENT_AFTER_TOOL_CALL && hook.event != AGENTD_EVENT_TOOL_CALL_FAILED) return;
   const JsonView result = payload["output"];
   out.member("tool_response", text(result, "content"));
   if (!result["success"].bool_or(true)) out.member("tool_error", true);
 }
 
-std::string_view session_source(std::string_view source) {
-  return source == "fork" ? "resume" : source;
-}
+std::string_view session_source(std::string_view source) { return source == "fork" ? "resume" : source; }
 
 std::string_view session_reason(std::string_view reason) {
   if (reason == "clear") return reason;
@@ -59,8 +56,7 @@ std::string_view turn_reason(JsonView payload) {
 std::string last_user_message(JsonView messages) {
   for (std::size_t i = messages.size(); i-- > 0;) {
     const JsonView message = messages.at(i);
-    if (text(message, "role") != "user" || message["summary"].bool_or(false) ||
-        message["context"].bool_or(false))
+    if (text(message, "role") != "user" || message["summary"].bool_or(false) || message["context"].bool_or(false))
       continue;
     bool result = false;
     for (std::size_t b = 0; b < message["blocks"].size(); ++b)
@@ -81,9 +77,7 @@ void write_compaction(JsonWriter& out, std::string_view name, JsonView payload) 
   out.member("input_tokens", input.is_number() ? input.uint_or(0) : payload["tokens"].uint_or(0));
   out.member("output_tokens", payload["output_tokens"].uint_or(0));
   out.member("context_limit", payload["limit"].uint_or(0));
-  out.member("compaction_reason", manual                 ? "manual"
-                                  : reason == "overflow" ? "overflow"
-                                                         : "threshold");
+  out.member("compaction_reason", manual ? "manual" : reason == "overflow" ? "overflow" : "threshold");
   out.optional("summary", text(payload, "summary"));
 }
 
@@ -97,12 +91,10 @@ void write_model_call(JsonWriter& out, std::string_view name, JsonView payload) 
 void write_stop(JsonWriter& out, JsonView payload) {
   out.member("stop_response", text(payload, "response"));
   out.member("last_user_message", last_user_message(payload["messages"]));
-  if (text(payload, "invoked_by") == "subagent")
-    out.member("parent_session_id", text(payload, "session_id"));
+  if (text(payload, "invoked_by") == "subagent") out.member("parent_session_id", text(payload, "session_id"));
 }
 
-void write_event(JsonWriter& out, std::string_view name, const HookDefinition& hook,
-                 JsonView payload) {
+void write_event(JsonWriter& out, std::string_view name, const HookDefinition& hook, JsonView payload) {
   switch (hook.event) {
     case AGENTD_EVENT_SESSION_START:
       out.member("source", session_source(text(payload, "source")));
@@ -157,8 +149,7 @@ std::string input(const HookDefinition& hook, JsonView payload, const DialectCon
   out.member("cwd", text(payload, "cwd")).member("hook_event_name", name);
   out.member("agent_name", main ? std::string_view("root") : agent);
   const std::string_view model = text(payload, "model");
-  if (!model.empty())
-    out.member("model_id", std::string(text(payload, "provider")) + "/" + std::string(model));
+  if (!model.empty()) out.member("model_id", std::string(text(payload, "provider")) + "/" + std::string(model));
   if (is_tool_event(hook.event))
     write_tool(out, hook, payload);
   else
@@ -168,15 +159,13 @@ std::string input(const HookDefinition& hook, JsonView payload, const DialectCon
 }
 
 std::string subject(const HookDefinition& hook, JsonView payload) {
-  return is_tool_event(hook.event) ? foreign_tool(Dialect::kDocker, tool_of(payload))
-                                   : std::string();
+  return is_tool_event(hook.event) ? foreign_tool(Dialect::kDocker, tool_of(payload)) : std::string();
 }
 
 // ---- back
 
-constexpr std::array<std::string_view, 7> kKeys{
-    "continue", "stop_reason", "suppress_output",     "system_message",
-    "decision", "reason",      "hook_specific_output"};
+constexpr std::array<std::string_view, 7> kKeys{"continue", "stop_reason", "suppress_output",     "system_message",
+                                                "decision", "reason",      "hook_specific_output"};
 constexpr std::array<std::string_view, 10> kInnerKeys{
     "hook_event_name", "permission_decision", "permission_decision_reason",
     "updated_input",   "additional_context",  "instruction_context",
@@ -215,8 +204,7 @@ class DockerAnswer {
   // What the event cannot use is dropped with a word, as docker-agent drops it.
   bool usable(bool there, bool supported, std::string_view key) {
     if (there && !supported)
-      verdict_.warn(std::string(key) + " has no effect at " + std::string(event_.name) +
-                    " and was ignored");
+      verdict_.warn(std::string(key) + " has no effect at " + std::string(event_.name) + " and was ignored");
     return there && supported;
   }
 
@@ -225,19 +213,16 @@ class DockerAnswer {
     if (usable(changed.exists(), event_.rewrite == DockerRewrite::kToolInput, "updated_input"))
       verdict_.rewrite(rewritten_input(Dialect::kDocker, payload_, changed, true), "updated_input");
     const auto response = inner_.text("updated_tool_response");
-    if (usable(response.has_value(), event_.rewrite == DockerRewrite::kToolResponse,
-               "updated_tool_response"))
+    if (usable(response.has_value(), event_.rewrite == DockerRewrite::kToolResponse, "updated_tool_response"))
       verdict_.rewrite(*response, "updated_tool_response");
     const JsonView messages = inner_.array("updated_messages");
-    if (usable(messages.size() != 0, event_.rewrite == DockerRewrite::kMessages,
-               "updated_messages"))
+    if (usable(messages.size() != 0, event_.rewrite == DockerRewrite::kMessages, "updated_messages"))
       take_docker_messages(messages, payload_, verdict_);
   }
 
   void take_contexts() {
     const std::string context = inner_.text("additional_context").value_or("");
-    if (usable(!context.empty(), event_.context, "additional_context"))
-      add_context(context, "additional_context");
+    if (usable(!context.empty(), event_.context, "additional_context")) add_context(context, "additional_context");
     const JsonView instructions = inner_.array("instruction_context");
     if (!usable(instructions.size() != 0, event_.instructions, "instruction_context")) return;
     for (std::size_t i = 0; i < instructions.size(); ++i)
@@ -266,13 +251,11 @@ class DockerAnswer {
     const std::string reason = inner_.text("permission_decision_reason").value_or("");
     if (word.empty()) return;
     if (word != "allow" && word != "ask" && word != "deny")
-      return verdict_.fail("the permission_decision " + in_quotes(word) +
-                           " is none of allow, ask, deny");
+      return verdict_.fail("the permission_decision " + in_quotes(word) + " is none of allow, ask, deny");
     if (!usable(true, event_.decision || event_.approval, "permission_decision")) return;
     if (word == "deny")
-      verdict_.permission(AGENTD_PERMISSION_DENY,
-                          reason.empty() ? "a hook denied it and gave no reason" : reason, false,
-                          "permission_decision");
+      verdict_.permission(AGENTD_PERMISSION_DENY, reason.empty() ? "a hook denied it and gave no reason" : reason,
+                          false, "permission_decision");
     else if (word == "ask" && event_.decision)
       verdict_.permission(AGENTD_PERMISSION_ASK, reason, false, "permission_decision");
     // A guard's "allow" is advice: it never stands in for the user's.
@@ -298,8 +281,7 @@ class DockerAnswer {
   }
 
  public:
-  static std::string cannot_block(std::string_view event, std::string_view what,
-                                  std::string_view why) {
+  static std::string cannot_block(std::string_view event, std::string_view what, std::string_view why) {
     return std::string(what) + " was ignored, since " + std::string(event) + " cannot block" +
            (why.empty() ? std::string() : ": " + first_line(why));
   }
@@ -315,8 +297,7 @@ class DockerAnswer {
       verdict_.fail("hook_event_name " + in_quotes(named) + " is not " + std::string(event_.name));
     if (keys_.boolean("suppress_output").value_or(false))
       verdict_.fail("suppress_output is not supported; diagnostics go to standard error");
-    const bool blocks =
-        keys_.text("decision").value_or("") == "block" || !keys_.boolean("continue").value_or(true);
+    const bool blocks = keys_.text("decision").value_or("") == "block" || !keys_.boolean("continue").value_or(true);
     check(blocks, event_.can_block, "a block");
     check_inner();
   }
@@ -327,13 +308,10 @@ class DockerAnswer {
       return value.exists() && !(value.is_string() && value.string_or("").empty());
     };
     const bool permission = event_.decision || event_.approval;
-    check(there("permission_decision") || there("permission_decision_reason"), permission,
-          "permission_decision");
+    check(there("permission_decision") || there("permission_decision_reason"), permission, "permission_decision");
     check(there("updated_input"), event_.rewrite == DockerRewrite::kToolInput, "updated_input");
-    check(there("updated_messages"), event_.rewrite == DockerRewrite::kMessages,
-          "updated_messages");
-    check(inner_.has("updated_tool_response"), event_.rewrite == DockerRewrite::kToolResponse,
-          "updated_tool_response");
+    check(there("updated_messages"), event_.rewrite == DockerRewrite::kMessages, "updated_messages");
+    check(inner_.has("updated_tool_response"), event_.rewrite == DockerRewrite::kToolResponse, "updated_tool_response");
     check(there("metadata"), event_.metadata, "metadata");
     check(there("additional_context"), event_.context, "additional_context");
     check(there("instruction_context"), event_.instructions, "instruction_context");
@@ -341,8 +319,7 @@ class DockerAnswer {
   }
 
   void check(bool there, bool supported, std::string_view what) {
-    if (there && !supported)
-      verdict_.fail(std::string(event_.name) + " does not support " + std::string(what));
+    if (there && !supported) verdict_.fail(std::string(event_.name) + " does not support " + std::string(what));
   }
 
   template <typename Names>
@@ -375,8 +352,8 @@ Verdict interpret_text(const HookDefinition& hook, const ParsedOutput& output) {
   else if (!output.problem.empty())
     verdict.fail(output.problem);
   else if (event.can_block)
-    verdict.warn("its output is plain text, which means nothing at " + std::string(event.name) +
-                 ": " + in_quotes(first_line(output.text, 60)));
+    verdict.warn("its output is plain text, which means nothing at " + std::string(event.name) + ": " +
+                 in_quotes(first_line(output.text, 60)));
   return verdict.take();
 }
 
@@ -424,17 +401,16 @@ std::vector<EventName> event_names() {
 
 const Translator& docker_translator() {
   static const std::vector<EventName> kNames = event_names();
-  static const Translator kTranslator{Dialect::kDocker,
-                                      kNames,
-                                      input,
-                                      subject,
-                                      nullptr,
-                                      interpret_run,
-                                      read_docker_settings,
-                                      [](std::uint32_t) { return std::optional(kDockerTime); },
-                                      [](const HookDefinition& hook) {
-                                        return docker_event_of(hook).rewrite != DockerRewrite::kNone;
-                                      }};
+  static const Translator kTranslator{
+      Dialect::kDocker,
+      kNames,
+      input,
+      subject,
+      nullptr,
+      interpret_run,
+      read_docker_settings,
+      [](std::uint32_t) { return std::optional(kDockerTime); },
+      [](const HookDefinition& hook) { return docker_event_of(hook).rewrite != DockerRewrite::kNone; }};
   return kTranslator;
 }
 

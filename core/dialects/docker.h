@@ -52,7 +52,6 @@ std::string docker_messages(JsonView payload);
 // literals.
 void take_docker_messages(JsonView messages, JsonView payload, VerdictMaker& verdict);
 
-Result<DefinitionSet> read_docker_settings(std::string_view text, std::string_view path,
-                                           std::string_view prefix);
+Result<DefinitionSet> read_docker_settings(std::string_view text, std::string_view path, std::string_view prefix);
 
 }  // namespace agentd

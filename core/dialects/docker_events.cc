@@ -2,8 +2,8 @@
 // docker_events.cc - docker-agent's events, and which of ours they are.
 #include <algorithm>
 
-#include "core/hooks/event.h"
 #include "core/dialects/docker.h"
+#include "core/hooks/event.h"
 
 namespace agentd {
 namespace {
@@ -18,8 +18,7 @@ DockerEvent of(std::string_view name, std::uint32_t event, std::uint32_t second 
   return out;
 }
 
-DockerEvent tool_event(std::string_view name, int priority, std::uint32_t event,
-                       std::uint32_t second = 0) {
+DockerEvent tool_event(std::string_view name, int priority, std::uint32_t event, std::uint32_t second = 0) {
   DockerEvent out = of(name, event, second);
   out.tool_matched = true;
   out.priority = priority;
@@ -65,33 +64,28 @@ std::vector<DockerEvent> tool_events() {
   constexpr std::uint32_t kFailed = AGENTD_EVENT_TOOL_CALL_FAILED;
   DockerEvent guard = guarding(tool_event("tool_guard", kGuard, kBefore));
   guard.metadata = true;
-  DockerEvent asked =
-      blocking(tool_event("permission_request", 0, AGENTD_EVENT_PERMISSION_REQUEST));
+  DockerEvent asked = blocking(tool_event("permission_request", 0, AGENTD_EVENT_PERMISSION_REQUEST));
   asked.approval = asked.metadata = true;
   return {
       rewriting(guarding(tool_event("pre_tool_use", 0, kBefore)), DockerRewrite::kToolInput),
       guard,
-      rewriting(blocking(tool_event("tool_input_transform", kTransform, kBefore)),
-                DockerRewrite::kToolInput),
+      rewriting(blocking(tool_event("tool_input_transform", kTransform, kBefore)), DockerRewrite::kToolInput),
       asked,
       blocking(tool_event("post_tool_use", 0, kAfter, kFailed)),
-      rewriting(tool_event("tool_response_transform", kTransform, kAfter, kFailed),
-                DockerRewrite::kToolResponse),
+      rewriting(tool_event("tool_response_transform", kTransform, kAfter, kFailed), DockerRewrite::kToolResponse),
   };
 }
 
 std::vector<DockerEvent> other_events() {
   DockerEvent turn_start = with_context(of("turn_start", AGENTD_EVENT_BEFORE_MODEL_CALL), true);
   turn_start.priority = kGuard;
-  DockerEvent pre_compact =
-      blocking(with_context(of("pre_compact", AGENTD_EVENT_BEFORE_COMPACTION)));
+  DockerEvent pre_compact = blocking(with_context(of("pre_compact", AGENTD_EVENT_BEFORE_COMPACTION)));
   pre_compact.priority = kGuard;
   DockerEvent before_compaction = blocking(of("before_compaction", AGENTD_EVENT_BEFORE_COMPACTION));
   before_compaction.summary = true;
   constexpr std::uint32_t kMessage = AGENTD_EVENT_USER_MESSAGE_SEND;
   return {
-      rewriting(blocking(of("before_llm_call", AGENTD_EVENT_BEFORE_MODEL_CALL)),
-                DockerRewrite::kMessages),
+      rewriting(blocking(of("before_llm_call", AGENTD_EVENT_BEFORE_MODEL_CALL)), DockerRewrite::kMessages),
       turn_start,
       of("after_llm_call", AGENTD_EVENT_AFTER_MODEL_CALL),
       of("turn_end", AGENTD_EVENT_TURN_END),
@@ -141,8 +135,7 @@ const DockerEvent& docker_event_of(const HookDefinition& hook) {
   static const DockerEvent kNone;
   if (const DockerEvent* const named = find_docker_event(hook.foreign_event)) return *named;
   for (const DockerEvent& each : docker_events())
-    if (each.events[0] == hook.event || (each.events[1] != 0 && each.events[1] == hook.event))
-      return each;
+    if (each.events[0] == hook.event || (each.events[1] != 0 && each.events[1] == hook.event)) return each;
   return kNone;
 }
 

@@ -59,8 +59,8 @@ std::string assistant_message(JsonView message) {
   const JsonView blocks = message["blocks"];
   JsonWriter out;
   out.begin_object().member("role", "assistant");
-  out.member("content", blocks.is_array() ? joined_texts(blocks, "text")
-                                          : std::string(message["content"].string_or("")));
+  out.member("content",
+             blocks.is_array() ? joined_texts(blocks, "text") : std::string(message["content"].string_or("")));
   out.optional("reasoning_content", joined_texts(blocks, "thinking"));
   for (std::size_t i = 0; i < blocks.size(); ++i)
     if (blocks.at(i)["signature"].is_string()) {
@@ -87,10 +87,9 @@ std::vector<std::string> docker_forms(JsonView message) {
   std::vector<std::string> out;
   const JsonView blocks = message["blocks"];
   for (std::size_t i = 0; i < blocks.size(); ++i)
-    if (blocks.at(i)["type"].string_or("") == "tool_result")
-      out.push_back(tool_message(blocks.at(i)));
-  const std::string text = blocks.is_array() ? joined_texts(blocks, "text")
-                                             : std::string(message["content"].string_or(""));
+    if (blocks.at(i)["type"].string_or("") == "tool_result") out.push_back(tool_message(blocks.at(i)));
+  const std::string text =
+      blocks.is_array() ? joined_texts(blocks, "text") : std::string(message["content"].string_or(""));
   if (!out.empty() && text.empty() && !has_block(blocks, "image")) return out;
   JsonWriter writer;
   writer.begin_object().member("role", "user").member("content", text);
@@ -123,8 +122,7 @@ std::vector<Known> known_messages(JsonView payload) {
     Known known;
     known.seq = messages.at(i)["seq"].uint_or(0);
     for (const std::string& form : docker_forms(messages.at(i)))
-      if (const auto parsed = JsonDocument::parse(form))
-        known.identities.push_back(identity(parsed->root()));
+      if (const auto parsed = JsonDocument::parse(form)) known.identities.push_back(identity(parsed->root()));
     out.push_back(std::move(known));
   }
   return out;
@@ -145,8 +143,7 @@ void write_image_block(JsonWriter& out, std::string_view url) {
 
 void write_content(JsonWriter& out, JsonView message) {
   const JsonView parts = message["multi_content"];
-  if (!parts.is_array() || parts.size() == 0)
-    return write_text_block(out, message["content"].string_or(""));
+  if (!parts.is_array() || parts.size() == 0) return write_text_block(out, message["content"].string_or(""));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     write_text_block(out, parts.at(i)["text"].string_or(""));
     write_image_block(out, parts.at(i)["image_url"]["url"].string_or(""));
@@ -164,8 +161,7 @@ void write_assistant(JsonWriter& out, JsonView message) {
   const JsonView calls = message["tool_calls"];
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const JsonView call = calls.at(i);
-    const std::string tool =
-        canonical_tool(Dialect::kDocker, call["function"]["name"].string_or(""));
+    const std::string tool = canonical_tool(Dialect::kDocker, call["function"]["name"].string_or(""));
     const auto arguments = JsonDocument::parse(call["function"]["arguments"].string_or("{}"));
     out.begin_object().member("type", "tool_use").member("call_id", call["id"].string_or(""));
     out.member("name", tool).key("input");
@@ -190,10 +186,7 @@ void write_result(JsonWriter& out, JsonView message) {
 class Rewritten {
  public:
   Rewritten(JsonView messages, JsonView payload, VerdictMaker& verdict)
-      : messages_(messages),
-        payload_(payload),
-        verdict_(verdict),
-        known_(known_messages(payload)) {}
+      : messages_(messages), payload_(payload), verdict_(verdict), known_(known_messages(payload)) {}
 
   // Whether anything is other than it was; `out` is then the list of parts.
   bool walk(JsonWriter& out) {
@@ -231,8 +224,7 @@ class Rewritten {
   std::size_t keep(JsonWriter& out, std::size_t at) {
     const std::string first = identity(messages_.at(at));
     for (std::size_t i = next_; i < known_.size(); ++i) {
-      if (known_[i].seq == 0 || known_[i].identities.front() != first || !same(known_[i], at))
-        continue;
+      if (known_[i].seq == 0 || known_[i].identities.front() != first || !same(known_[i], at)) continue;
       next_ = i + 1;
       ++kept_;
       out.begin_object().key("keep").begin_object().member("first", known_[i].seq);
@@ -264,8 +256,7 @@ class Rewritten {
       seen_system_ = true;
     } else if (!seen_system_ && !own.empty()) {
       seen_system_ = true;
-      verdict_.warn(
-          "agentd cannot rewrite the system prompt; that part of updated_messages was ignored");
+      verdict_.warn("agentd cannot rewrite the system prompt; that part of updated_messages was ignored");
     } else {
       verdict_.context(text, "a system message in updated_messages");
     }

@@ -16,9 +16,9 @@
 namespace agentd {
 namespace {
 
-constexpr std::array<std::string_view, 12> kHandlerKeys{
-    "name",        "type",     "command",       "args",  "timeout", "env",
-    "working_dir", "on_error", "strict_output", "model", "prompt",  "schema"};
+constexpr std::array<std::string_view, 12> kHandlerKeys{"name",          "type",  "command",     "args",
+                                                        "timeout",       "env",   "working_dir", "on_error",
+                                                        "strict_output", "model", "prompt",      "schema"};
 constexpr std::array<std::string_view, 3> kGroupKeys{"matcher", "hooks", "preempt_yolo"};
 
 std::string quoted_in_expression(std::string_view text) {
@@ -50,8 +50,8 @@ std::string identity(const YamlNode& handler) {
 std::string name_part(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, 40)) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_';
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
     if (plain)
       out += c;
     else if (!out.empty() && out.back() != '-')
@@ -90,15 +90,13 @@ class DockerFile {
     AGENTD_TRY(const std::vector<HookBlock> blocks, find_blocks());
     for (const HookBlock& block : blocks)
       for (const auto& [name, list] : block.hooks->members) read_event(block, name, list);
-    if (blocks.empty())
-      set_.problems.push_back(path_ + ": it has no hooks: block, at the top or below agents.NAME");
+    if (blocks.empty()) set_.problems.push_back(path_ + ": it has no hooks: block, at the top or below agents.NAME");
     return std::move(set_);
   }
 
  private:
   Error bad(const YamlNode& node, const std::string& what) const {
-    return {Code::kInvalid, path_ + ":" + std::to_string(node.line) + ":" +
-                                std::to_string(node.column) + ": " + what};
+    return {Code::kInvalid, path_ + ":" + std::to_string(node.line) + ":" + std::to_string(node.column) + ": " + what};
   }
   void problem(const YamlNode& node, const std::string& what) {
     set_.problems.push_back(path_ + ":" + std::to_string(node.line) + ": " + what);
@@ -109,8 +107,7 @@ class DockerFile {
           path_ + ":" + std::to_string(node.line) + ": " + what);
   }
 
-  Result<void> add_block(const YamlNode* hooks, std::string agent,
-                         std::vector<HookBlock>& out) const {
+  Result<void> add_block(const YamlNode* hooks, std::string agent, std::vector<HookBlock>& out) const {
     if (hooks == nullptr || hooks->kind == YamlNode::Kind::kNull) return {};
     if (hooks->kind != YamlNode::Kind::kMap)
       return bad(*hooks, "hooks must be a mapping from docker-agent's events to lists");
@@ -139,20 +136,20 @@ class DockerFile {
       std::vector<std::string> names;
       for (const DockerEvent& each : docker_events()) names.emplace_back(each.name);
       const std::string near = nearest_of(name, names);
-      const EventTraits* const others = find_event(canonical_event(Dialect::kClaude, name) != 0
-                                                       ? canonical_event(Dialect::kClaude, name)
-                                                       : canonical_event(Dialect::kGemini, name));
+      const EventTraits* const others =
+          find_event(canonical_event(Dialect::kClaude, name) != 0 ? canonical_event(Dialect::kClaude, name)
+                                                                  : canonical_event(Dialect::kGemini, name));
       if (near.empty() && others != nullptr && fails_closed(*others))
         return mistake(*find_docker_event("pre_tool_use"), list,
-                       "docker-agent has no event " + in_quotes(name) + "; another tool's settings have: name the "
-                       "dialect that they are written in");
+                       "docker-agent has no event " + in_quotes(name) +
+                           "; another tool's settings have: name the "
+                           "dialect that they are written in");
       if (near.empty()) return problem(list, "docker-agent has no event " + in_quotes(name));
       return mistake(*find_docker_event(near), list,
                      "docker-agent has no event " + in_quotes(name) + "; did you mean '" + near + "'?");
     }
     if (event->events[0] == 0)
-      return problem(list,
-                     "the hooks of " + name + " were left out: " + std::string(event->missing));
+      return problem(list, "the hooks of " + name + " were left out: " + std::string(event->missing));
     std::vector<Handler> handlers;
     if (list.kind == YamlNode::Kind::kList)
       for (const YamlNode& item : list.items) read_item(*event, item, handlers);
@@ -184,9 +181,9 @@ class DockerFile {
     const auto parsed = Matcher::parse(matcher, MatcherRules::kDocker);
     if (parsed) return true;
     const YamlNode& place = *item.find("matcher");
-    mistake(event, place, "the matcher " + in_quotes(matcher) + " cannot be read: " + parsed.error().message +
-                              (event.fails_closed ? "; its guards are asked about every tool"
-                                                  : "; its hooks were left out"));
+    mistake(event, place,
+            "the matcher " + in_quotes(matcher) + " cannot be read: " + parsed.error().message +
+                (event.fails_closed ? "; its guards are asked about every tool" : "; its hooks were left out"));
     matcher.clear();
     return event.fails_closed;
   }
@@ -197,13 +194,11 @@ class DockerFile {
       return mistake(event, node, "a handler of " + std::string(event.name) + " must be a mapping");
     if (!is_command(event, node)) return;
     const std::string same = identity(node);
-    auto found = std::find_if(out.begin(), out.end(),
-                              [&](const Handler& each) { return each.identity == same; });
+    auto found = std::find_if(out.begin(), out.end(), [&](const Handler& each) { return each.identity == same; });
     if (found == out.end()) found = out.insert(out.end(), {&node, same, {}, false});
     if (matcher.empty() || matcher == "*")
       found->all = true;
-    else if (std::find(found->matchers.begin(), found->matchers.end(), matcher) ==
-             found->matchers.end())
+    else if (std::find(found->matchers.begin(), found->matchers.end(), matcher) == found->matchers.end())
       found->matchers.push_back(matcher);
   }
 
@@ -218,8 +213,8 @@ class DockerFile {
       return false;
     }
     if (!type.empty() && type != "command") {
-      mistake(event, node, "the hook of " + event_name + " was left out: agentd does not know the type " +
-                               in_quotes(type));
+      mistake(event, node,
+              "the hook of " + event_name + " was left out: agentd does not know the type " + in_quotes(type));
       return false;
     }
     if (!trimmed(command).empty()) return true;
@@ -244,17 +239,15 @@ class DockerFile {
 
   // ---- one definition
 
-  void define(const HookBlock& block, const DockerEvent& event, const Handler& handler,
-              const std::string& number) {
+  void define(const HookBlock& block, const DockerEvent& event, const Handler& handler, const std::string& number) {
     HookDefinition hook;
     hook.path = path_;
     hook.line = handler.node->line;
     hook.dialect = Dialect::kDocker;
     hook.foreign_event = std::string(event.name);
-    hook.name = prefix_ + "/" + (block.agent.empty() ? "" : name_part(block.agent) + ".") +
-                hook.foreign_event + "." + number;
-    if (const std::string shown = name_part(scalar_of(*handler.node, "name")); !shown.empty())
-      hook.name += "." + shown;
+    hook.name =
+        prefix_ + "/" + (block.agent.empty() ? "" : name_part(block.agent) + ".") + hook.foreign_event + "." + number;
+    if (const std::string shown = name_part(scalar_of(*handler.node, "name")); !shown.empty()) hook.name += "." + shown;
     hook.priority = event.priority;
     hook.runs = HookRuns::kShell;
     hook.command = scalar_of(*handler.node, "command");
@@ -278,8 +271,7 @@ class DockerFile {
     std::string text = handler.matchers[0];
     if (handler.matchers.size() > 1) {
       text.clear();
-      for (const std::string& each : handler.matchers)
-        text += (text.empty() ? "(?:" : "|(?:") + each + ")";
+      for (const std::string& each : handler.matchers) text += (text.empty() ? "(?:" : "|(?:") + each + ")";
     }
     auto matcher = Matcher::parse(text, MatcherRules::kDocker);
     if (matcher)
@@ -295,19 +287,16 @@ class DockerFile {
   std::string agent_filter(const HookBlock& block, const DockerEvent& event) const {
     if (block.agent.empty() || agents_.size() < 2) return {};
     const bool has_root = std::find(agents_.begin(), agents_.end(), "root") != agents_.end();
-    if (block.agent != (has_root ? "root" : agents_[0]))
-      return "agent.type == " + quoted_in_expression(block.agent);
+    if (block.agent != (has_root ? "root" : agents_[0])) return "agent.type == " + quoted_in_expression(block.agent);
     std::string out;
     if (event.name == "subagent_stop") return out;
     for (const std::string& other : agents_)
       if (other != block.agent)
-        out +=
-            (out.empty() ? "agent.type != " : " and agent.type != ") + quoted_in_expression(other);
+        out += (out.empty() ? "agent.type != " : " and agent.type != ") + quoted_in_expression(other);
     return out;
   }
 
-  void set_when(const HookBlock& block, const DockerEvent& event, const YamlNode& node,
-                HookDefinition& hook) {
+  void set_when(const HookBlock& block, const DockerEvent& event, const YamlNode& node, HookDefinition& hook) {
     std::string text(event.when);
     if (const std::string filter = agent_filter(block, event); !filter.empty())
       text = text.empty() ? filter : "(" + text + ") and " + filter;
@@ -327,8 +316,8 @@ class DockerFile {
     std::int64_t seconds = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
     if (error != std::errc() || end != text.data() + text.size() || seconds > 86'400)
-      return problem(*node.find("timeout"), "the timeout " + in_quotes(text) +
-                                                " is no number of seconds up to a day; 60 is used");
+      return problem(*node.find("timeout"),
+                     "the timeout " + in_quotes(text) + " is no number of seconds up to a day; 60 is used");
     if (seconds > 0) hook.timeout = Milliseconds(seconds * 1000);
   }
 
@@ -340,8 +329,7 @@ class DockerFile {
     const bool closed = event.fails_closed || (event.can_block && policy == "block");
     hook.on_failure = closed ? FailurePolicy::kClosed : FailurePolicy::kOpen;
     if (event.fails_closed && (policy == "warn" || policy == "ignore"))
-      problem(*node.find("on_error"),
-              std::string(event.name) + " fails closed whatever on_error says");
+      problem(*node.find("on_error"), std::string(event.name) + " fails closed whatever on_error says");
     else if (policy == "ignore")
       problem(*node.find("on_error"),
               "on_error: ignore is read as warn: a failure is let pass, and "
@@ -355,8 +343,7 @@ class DockerFile {
   void set_environment(const YamlNode& node, HookDefinition& hook) {
     const YamlNode* const env = node.find("env");
     if (env == nullptr || env->kind == YamlNode::Kind::kNull) return;
-    if (env->kind != YamlNode::Kind::kMap)
-      return problem(*env, "env must be a mapping; it was ignored");
+    if (env->kind != YamlNode::Kind::kMap) return problem(*env, "env must be a mapping; it was ignored");
     for (const auto& [key, value] : env->members) {
       if (value.kind == YamlNode::Kind::kScalar)
         hook.environment.emplace_back(key, value.scalar);
@@ -380,8 +367,7 @@ class DockerFile {
 
 }  // namespace
 
-Result<DefinitionSet> read_docker_settings(std::string_view text, std::string_view path,
-                                           std::string_view prefix) {
+Result<DefinitionSet> read_docker_settings(std::string_view text, std::string_view path, std::string_view prefix) {
   AGENTD_TRY(const YamlNode root, parse_yaml(text, path));
   return DockerFile(root, path, prefix).read();
 }

@@ -217,8 +217,7 @@ class Evaluator {
   Value negative(const ExprNode& node) {
     const Value operand = value(node.children[0]);
     if (operand.is(Type::kFailed) || operand.is(Type::kNull)) return operand;
-    if (!operand.is(Type::kNumber))
-      return fail(node, "'-' needs a number, not " + std::string(type_name(operand)));
+    if (!operand.is(Type::kNumber)) return fail(node, "'-' needs a number, not " + std::string(type_name(operand)));
     return of_number(-operand.number);
   }
 
@@ -240,8 +239,7 @@ class Evaluator {
       if (next.is(Type::kFailed)) return next;
       for (const Value* operand : {&std::as_const(total), &next})
         if (!operand->is(Type::kNumber) && !operand->is(Type::kNull))
-          return fail(node, "'" + node.signs.substr(i, 1) + "' needs numbers, not " +
-                                std::string(type_name(*operand)));
+          return fail(node, "'" + node.signs.substr(i, 1) + "' needs numbers, not " + std::string(type_name(*operand)));
       const bool both = total.is(Type::kNumber) && next.is(Type::kNumber);
       total = both ? of_number(calculated(node.signs[i], total.number, next.number)) : Value();
     }
@@ -252,8 +250,7 @@ class Evaluator {
     const Value operand = value(node.children[0]);
     if (operand.is(Type::kFailed)) return operand;
     if (operand.is(Type::kNull)) return of_boolean(false);
-    if (!operand.is(Type::kText))
-      return fail(node, "'matches' needs a text, not " + std::string(type_name(operand)));
+    if (!operand.is(Type::kText)) return fail(node, "'matches' needs a text, not " + std::string(type_name(operand)));
     return of_boolean(node.regex->find(operand.text, 0, {}));
   }
 
@@ -267,20 +264,18 @@ class Evaluator {
     if (node.kind != Kind::kEqual && node.kind != Kind::kNotEqual) return order(node, left, right);
     if (left.is_container() && right.is_container())
       return fail(node, "'" + std::string(operator_text(node.kind)) + "' cannot compare " +
-                            std::string(type_name(left)) + " with " +
-                            std::string(type_name(right)));
+                            std::string(type_name(left)) + " with " + std::string(type_name(right)));
     return of_boolean(equal(left, right) == (node.kind == Kind::kEqual));
   }
 
   Value order(const ExprNode& node, const Value& left, const Value& right) {
     if (left.is(Type::kNull) || right.is(Type::kNull)) return of_boolean(false);
     if (left.is(Type::kNumber) && right.is(Type::kNumber))
-      return of_boolean(
-          ordered(node.kind, left.number < right.number ? -1 : left.number > right.number));
+      return of_boolean(ordered(node.kind, left.number < right.number ? -1 : left.number > right.number));
     if (left.is(Type::kText) && right.is(Type::kText))
       return of_boolean(ordered(node.kind, left.text.compare(right.text)));
-    return fail(node, "'" + std::string(operator_text(node.kind)) + "' cannot compare " +
-                          std::string(type_name(left)) + " with " + std::string(type_name(right)));
+    return fail(node, "'" + std::string(operator_text(node.kind)) + "' cannot compare " + std::string(type_name(left)) +
+                          " with " + std::string(type_name(right)));
   }
 
   // Part of a text, element of a list, key of an object.
@@ -307,8 +302,7 @@ class Evaluator {
   std::string failure_;
 };
 
-std::string place_of(std::string_view text, std::size_t offset, std::string_view file, int line,
-                     int column) {
+std::string place_of(std::string_view text, std::size_t offset, std::string_view file, int line, int column) {
   for (std::size_t i = 0; i < offset && i < text.size(); ++i) {
     ++column;
     if (text[i] != '\n') continue;
@@ -327,13 +321,11 @@ Expression::Expression(Expression&&) noexcept = default;
 Expression& Expression::operator=(const Expression&) = default;
 Expression& Expression::operator=(Expression&&) noexcept = default;
 
-Result<Expression> Expression::parse(std::string_view text, std::string_view file, int line,
-                                     int column) {
+Result<Expression> Expression::parse(std::string_view text, std::string_view file, int line, int column) {
   auto root = parse_expression(text);
   if (!root) {
     const ExpressionMistake& mistake = root.error();
-    return Error{mistake.error.code,
-                 place_of(text, mistake.offset, file, line, column) + mistake.error.message};
+    return Error{mistake.error.code, place_of(text, mistake.offset, file, line, column) + mistake.error.message};
   }
   Expression out;
   out.text_ = std::string(text);

@@ -45,9 +45,8 @@ constexpr std::array<Comparison, 9> kComparisons{{{"==", Kind::kEqual},
                                                   {"in", Kind::kIn}}};
 
 // Longer signs first: "<=" is not "<".
-constexpr std::array<std::string_view, 21> kSigns{"==", "!=", "<=", ">=", "&&", "||", "<",
-                                                  ">",  "!",  "+",  "-",  "*",  "/",  "%",
-                                                  "(",  ")",  "[",  "]",  ".",  "=",  ","};
+constexpr std::array<std::string_view, 21> kSigns{"==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "+", "-",
+                                                  "*",  "/",  "%",  "(",  ")",  "[",  "]", ".", "=", ","};
 constexpr std::array<std::string_view, 9> kWords{"or", "and",  "not",   "matches", "contains",
                                                  "in", "true", "false", "null"};
 
@@ -63,8 +62,7 @@ class Lexer {
     if (begins_name(c)) return take(Token::Type::kName, name_end(at_));
     if (c == '"' || c == '\'') return string_token(c);
     for (const std::string_view sign : kSigns)
-      if (text_.substr(at_, sign.size()) == sign)
-        return take(Token::Type::kSign, at_ + sign.size());
+      if (text_.substr(at_, sign.size()) == sign) return take(Token::Type::kSign, at_ + sign.size());
     return take(Token::Type::kUnknown, character_end());
   }
 
@@ -88,8 +86,7 @@ class Lexer {
   // Letters behind the digits belong to it, so that "5s" is one wrong number and not two tokens.
   std::size_t number_end() const {
     std::size_t at = digits_end(at_);
-    if (at + 1 < text_.size() && text_[at] == '.' && is_digit(text_[at + 1]))
-      at = digits_end(at + 1);
+    if (at + 1 < text_.size() && text_[at] == '.' && is_digit(text_[at + 1])) at = digits_end(at + 1);
     if (at < text_.size() && (text_[at] == 'e' || text_[at] == 'E')) {
       const bool sign = at + 1 < text_.size() && (text_[at + 1] == '+' || text_[at + 1] == '-');
       const std::size_t digits = at + (sign ? 2 : 1);
@@ -140,19 +137,13 @@ class Parser {
     token_ = lexer_.next();
   }
 
-  bool is_sign(std::string_view text) const {
-    return token_.type == Token::Type::kSign && token_.text == text;
-  }
-  bool is_word(std::string_view text) const {
-    return token_.type == Token::Type::kName && token_.text == text;
-  }
+  bool is_sign(std::string_view text) const { return token_.type == Token::Type::kSign && token_.text == text; }
+  bool is_word(std::string_view text) const { return token_.type == Token::Type::kName && token_.text == text; }
 
   static ExpressionMistake wrong_at(std::size_t offset, std::string what) {
     return {offset, {Code::kInvalid, std::move(what)}};
   }
-  ExpressionMistake wrong(std::string what) const {
-    return wrong_at(token_.begin, std::move(what));
-  }
+  ExpressionMistake wrong(std::string what) const { return wrong_at(token_.begin, std::move(what)); }
 
   std::string shown(const Token& token) const {
     return "'" + one_line(text_.substr(token.begin, token.end - token.begin), kShownBytes) + "'";
@@ -160,8 +151,7 @@ class Parser {
 
   ExpressionMistake unexpected(std::string_view wanted) const {
     if (token_.type == Token::Type::kUnclosed) return wrong("the text has no closing quote");
-    if (token_.type == Token::Type::kEnd)
-      return wrong(std::string(wanted) + " is missing at the end");
+    if (token_.type == Token::Type::kEnd) return wrong(std::string(wanted) + " is missing at the end");
     if (is_sign("=")) return wrong("'=' compares nothing: write '=='");
     if (is_sign("[") || is_sign(","))
       return wrong("a list cannot be written here: join comparisons with 'or', or use 'matches'");
@@ -176,8 +166,7 @@ class Parser {
     if (token_.type != Token::Type::kName) return "";
     std::string word(token_.text);
     for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    const bool known =
-        word != token_.text && std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+    const bool known = word != token_.text && std::find(kWords.begin(), kWords.end(), word) != kWords.end();
     return known ? ": did you mean '" + word + "'?" : "";
   }
 
@@ -249,19 +238,18 @@ class Parser {
       node.children.push_back(std::move(left));
       node.children.push_back(std::move(right));
     }
-    if (comparison_here() != nullptr)
-      return wrong("comparisons do not chain: join them with 'and'");
+    if (comparison_here() != nullptr) return wrong("comparisons do not chain: join them with 'and'");
     return finished(std::move(node), begin);
   }
 
   // The text as it is written: backslashes are RE2's.
   Result<std::optional<Regex>, ExpressionMistake> regex() {
     if (token_.type == Token::Type::kUnclosed) return unexpected("a text");
-    if (token_.type != Token::Type::kString)
-      return wrong("'matches' needs a text in quotes on its right");
+    if (token_.type != Token::Type::kString) return wrong("'matches' needs a text in quotes on its right");
     if (has_control_character(token_.text))
-      return wrong("the expression holds a control character, as '\\b' between double quotes is: use single quotes "
-                   "around the whole condition");
+      return wrong(
+          "the expression holds a control character, as '\\b' between double quotes is: use single quotes "
+          "around the whole condition");
     auto compiled = Regex::compile(token_.text);
     if (!compiled && compiled.error().code == Code::kInvalid)
       return wrong("no regular expression: " + compiled.error().message);
@@ -362,12 +350,10 @@ class Parser {
         out += token_.text[i];
         continue;
       }
-      const char escaped =
-          token_.text[++i];  // a backslash is never the last: it would hide the quote
+      const char escaped = token_.text[++i];  // a backslash is never the last: it would hide the quote
       const std::size_t which = kWritten.find(escaped);
       if (which == std::string_view::npos)
-        return wrong_at(token_.begin + i,
-                        "the text has an unknown escape: write '\\\\' for a backslash");
+        return wrong_at(token_.begin + i, "the text has an unknown escape: write '\\\\' for a backslash");
       out += kMeant[which];
     }
     return out;
@@ -375,8 +361,7 @@ class Parser {
 
   Parsed word() {
     if (is_word("true") || is_word("false") || is_word("null")) return constant();
-    if (std::find(kWords.begin(), kWords.end(), token_.text) != kWords.end())
-      return unexpected("a value");
+    if (std::find(kWords.begin(), kWords.end(), token_.text) != kWords.end()) return unexpected("a value");
     return path();
   }
 
@@ -405,8 +390,7 @@ class Parser {
   }
 
   Result<PathStep, ExpressionMistake> member() {
-    if (token_.type != Token::Type::kName)
-      return wrong("a name must follow '.'; elements of a list are written [0]");
+    if (token_.type != Token::Type::kName) return wrong("a name must follow '.'; elements of a list are written [0]");
     PathStep step{std::string(token_.text), -1};
     advance();
     return step;
@@ -417,8 +401,7 @@ class Parser {
     if (token_.type == Token::Type::kString) {
       AGENTD_TRY(step.key, unescaped());
     } else {
-      const bool whole = token_.type == Token::Type::kNumber &&
-                         token_.text.size() <= kIndexDigitsMax &&
+      const bool whole = token_.type == Token::Type::kNumber && token_.text.size() <= kIndexDigitsMax &&
                          std::all_of(token_.text.begin(), token_.text.end(), is_digit);
       if (!whole) return wrong("a position in brackets is a whole number, or a key in quotes");
       std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), step.index);
@@ -440,9 +423,8 @@ class Parser {
 
 Result<ExprNode, ExpressionMistake> parse_expression(std::string_view text) {
   if (text.size() > kExpressionBytesMax)
-    return ExpressionMistake{0,
-                             {Code::kInvalid, "the expression has more than " +
-                                                  with_commas(kExpressionBytesMax) + " bytes"}};
+    return ExpressionMistake{
+        0, {Code::kInvalid, "the expression has more than " + with_commas(kExpressionBytesMax) + " bytes"}};
   return Parser(text).parse();
 }
 

@@ -76,9 +76,8 @@ std::string_view finish_reason(std::string_view reason) {
 void write_response(JsonWriter& out, JsonView payload) {
   const std::string_view text = text_of(payload["response"]);
   const JsonView usage = payload["usage"];
-  const std::uint64_t in = usage["input_tokens"].uint_or(0) +
-                           usage["cache_read_tokens"].uint_or(0) +
-                           usage["cache_write_tokens"].uint_or(0);
+  const std::uint64_t in =
+      usage["input_tokens"].uint_or(0) + usage["cache_read_tokens"].uint_or(0) + usage["cache_write_tokens"].uint_or(0);
   const std::uint64_t answered = usage["output_tokens"].uint_or(0);
   out.key("llm_response").begin_object().member("text", text);
   out.key("candidates").begin_array().begin_object();
@@ -97,8 +96,7 @@ std::string_view last_prompt(JsonView payload) {
   for (std::size_t i = messages.size(); i-- > 0;) {
     const JsonView each = messages.at(i);
     const bool context = each["context"].bool_or(false) || each["summary"].bool_or(false);
-    if (text_of(each["role"]) == "user" && !context && !each["blocks"].exists())
-      return text_of(each["content"]);
+    if (text_of(each["role"]) == "user" && !context && !each["blocks"].exists()) return text_of(each["content"]);
   }
   return {};
 }
@@ -173,8 +171,7 @@ std::string subject(const HookDefinition& hook, JsonView payload) {
   return std::string(text);
 }
 
-std::vector<std::string> environment(const HookDefinition&, JsonView payload,
-                                     const DialectContext& context) {
+std::vector<std::string> environment(const HookDefinition&, JsonView payload, const DialectContext& context) {
   const std::string cwd(text_of(payload["cwd"]));
   const std::string project = context.project_dir.empty() ? cwd : context.project_dir;
   return {"GEMINI_PROJECT_DIR=" + project, "CLAUDE_PROJECT_DIR=" + project, "GEMINI_CWD=" + cwd,
@@ -183,9 +180,8 @@ std::vector<std::string> environment(const HookDefinition&, JsonView payload,
 
 std::optional<Milliseconds> time(std::uint32_t) { return Milliseconds(60'000); }
 
-constexpr Translator kGemini{
-    Dialect::kGemini,     kEvents, input, subject, environment, interpret_gemini,
-    read_gemini_settings, time};
+constexpr Translator kGemini{Dialect::kGemini,     kEvents, input, subject, environment, interpret_gemini,
+                             read_gemini_settings, time};
 
 }  // namespace
 

@@ -24,7 +24,6 @@ struct GeminiMessage {
 std::vector<GeminiMessage> gemini_messages(JsonView payload);
 
 Verdict interpret_gemini(const HookDefinition& hook, JsonView payload, const RawAnswer& answer);
-Result<DefinitionSet> read_gemini_settings(std::string_view text, std::string_view path,
-                                           std::string_view prefix);
+Result<DefinitionSet> read_gemini_settings(std::string_view text, std::string_view path, std::string_view prefix);
 
 }  // namespace agentd

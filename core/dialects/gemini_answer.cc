@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemini_answer.cc - Gemini CLI's exit codes and output objects, as actions.
-#include "core/hooks/event.h"
 #include "core/dialects/gemini.h"
 #include "core/dialects/replacement.h"
+#include "core/hooks/event.h"
 
 namespace agentd {
 namespace {
@@ -13,8 +13,7 @@ std::string default_reason(const HookDefinition& hook) {
 
 // What "deny" means at each event; SessionStart, SessionEnd, Notification and PreCompress only
 // advise.
-void take_deny(const HookDefinition& hook, VerdictMaker& made, std::string_view reason,
-               std::string_view what) {
+void take_deny(const HookDefinition& hook, VerdictMaker& made, std::string_view reason, std::string_view what) {
   const std::string text = reason.empty() ? default_reason(hook) : std::string(reason);
   switch (made.event()) {
     case AGENTD_EVENT_BEFORE_TOOL_CALL:
@@ -85,8 +84,7 @@ class GeminiAnswer {
     read_model();
     if (ends) end_run(stop_reason.empty() ? reason_ : stop_reason);
     read_decision(ends);
-    made_.context(escaped(inner_.text("additionalContext").value_or("")),
-                  inner_.name("additionalContext"));
+    made_.context(escaped(inner_.text("additionalContext").value_or("")), inner_.name("additionalContext"));
     made_.notice(keys_.text("systemMessage").value_or(""), "systemMessage");
     inner_.cannot({"tailToolCallRequest", "clearContext"});
     keys_.blame_unknown();
@@ -96,12 +94,10 @@ class GeminiAnswer {
  private:
   void end_run(const std::string& reason) {
     // Where Gemini ignores it, it says nothing here.
-    const bool ends = hook_.foreign_event != "BeforeToolSelection" &&
-                      made_.event() != AGENTD_EVENT_BEFORE_COMPACTION;
+    const bool ends = hook_.foreign_event != "BeforeToolSelection" && made_.event() != AGENTD_EVENT_BEFORE_COMPACTION;
     if (ends && made_.can(AGENTD_ACT_STOP_RUN)) {
-      made_.stop_run(
-          reason.empty() ? "the hook " + hook_.name + " ended the run and gave no reason" : reason,
-          "continue: false");
+      made_.stop_run(reason.empty() ? "the hook " + hook_.name + " ended the run and gave no reason" : reason,
+                     "continue: false");
     } else {
       made_.warn("continue: false cannot end the run at " + event_label(hook_));
       made_.notice(made_.can(AGENTD_ACT_SYSTEM_MESSAGE) ? reason : "", "stopReason");
@@ -114,8 +110,7 @@ class GeminiAnswer {
     if (!word) return;
     const std::uint32_t decision = permission_of(*word);
     if (decision == 0)
-      made_.fail("the key 'decision' must be allow, approve, deny, block or ask, not " +
-                 in_quotes(*word));
+      made_.fail("the key 'decision' must be allow, approve, deny, block or ask, not " + in_quotes(*word));
     else if (decision == AGENTD_PERMISSION_DENY && !ended)
       take_deny(hook_, made_, reason_, "decision: " + *word);
     else if (decision == AGENTD_PERMISSION_ASK)
@@ -126,8 +121,7 @@ class GeminiAnswer {
     const JsonView patch = inner_.object("tool_input");
     if (!patch.exists()) return;
     if (made_.event() == AGENTD_EVENT_BEFORE_TOOL_CALL)
-      made_.rewrite(rewritten_input(Dialect::kGemini, payload_, patch, true),
-                    inner_.name("tool_input"));
+      made_.rewrite(rewritten_input(Dialect::kGemini, payload_, patch, true), inner_.name("tool_input"));
     else
       no_effect("tool_input");
   }
@@ -153,10 +147,8 @@ class GeminiAnswer {
     const std::string model = keys.text("model").value_or("");
     if (!model.empty() && model != payload_["model"].string_or(""))
       made_.set(AGENTD_KEY_MODEL, 0, model, keys.name("model"));
-    if (const JsonView messages = keys.array("messages"); messages.exists())
-      read_messages(messages);
-    if (const JsonView tools = keys.object("toolConfig"); tools.exists())
-      read_tools(tools, keys.name("toolConfig"));
+    if (const JsonView messages = keys.array("messages"); messages.exists()) read_messages(messages);
+    if (const JsonView tools = keys.object("toolConfig"); tools.exists()) read_tools(tools, keys.name("toolConfig"));
     keys.cannot({"config"});
     keys.blame_unknown();
   }
@@ -183,8 +175,7 @@ class GeminiAnswer {
     const std::vector<GeminiMessage> sent = gemini_messages(payload_);
     if (messages.size() != sent.size()) return false;
     for (std::size_t i = 0; i < sent.size(); ++i)
-      if (messages.at(i)["content"].string_or("") != sent[i].text ||
-          !messages.at(i)["content"].is_string())
+      if (messages.at(i)["content"].string_or("") != sent[i].text || !messages.at(i)["content"].is_string())
         return false;
     return true;
   }
@@ -212,8 +203,7 @@ class GeminiAnswer {
     const JsonView allowed = keys.array("allowedFunctionNames");
     keys.blame_unknown();
     if (mode != "AUTO" && mode != "ANY" && mode != "NONE")
-      return made_.fail("the key '" + keys.name("mode") + "' must be AUTO, ANY or NONE, not " +
-                        in_quotes(mode));
+      return made_.fail("the key '" + keys.name("mode") + "' must be AUTO, ANY or NONE, not " + in_quotes(mode));
     if (mode == "ANY") made_.warn(keys.name("mode") + ": ANY cannot make the model use a tool");
     Action action;
     action.kind = AGENTD_ACT_TOOLS_ENABLE;
@@ -245,13 +235,11 @@ ParsedOutput unwrapped(std::string_view out, bool over_cap, std::string& held) {
 }
 
 // Standard error stands in for an empty standard output - for an object: its texts are logs.
-void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& answer,
-                 VerdictMaker& made) {
+void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& answer, VerdictMaker& made) {
   std::string held;
-  const bool from_error =
-      hook.runs != HookRuns::kWebhook && !answer.out_over_cap && trimmed(answer.out).empty();
-  const ParsedOutput output = from_error ? unwrapped(answer.err, false, held)
-                                         : unwrapped(answer.out, answer.out_over_cap, held);
+  const bool from_error = hook.runs != HookRuns::kWebhook && !answer.out_over_cap && trimmed(answer.out).empty();
+  const ParsedOutput output =
+      from_error ? unwrapped(answer.err, false, held) : unwrapped(answer.out, answer.out_over_cap, held);
   switch (output.kind) {
     case ParsedOutput::Kind::kEmpty:
       break;
@@ -262,8 +250,7 @@ void take_output(const HookDefinition& hook, JsonView payload, const RawAnswer& 
       if (!output.problem.empty())
         made.fail(output.problem);
       else if (hook.strict_output && !from_error)
-        made.fail("its output must be one JSON object; it begins with '" +
-                  first_line(output.text, 80) + "'");
+        made.fail("its output must be one JSON object; it begins with '" + first_line(output.text, 80) + "'");
       else if (!from_error && made.can(AGENTD_ACT_SYSTEM_MESSAGE))
         made.notice(output.text, "its output");
       break;

@@ -14,17 +14,14 @@ namespace {
 // so a name outside quotes gets some.
 std::string with_quotes(std::string_view command) {
   static constexpr std::array<std::string_view, 10> kNames{
-      "${GEMINI_PROJECT_DIR}", "${CLAUDE_PROJECT_DIR}", "${GEMINI_CWD}",
-      "${GEMINI_SESSION_ID}",  "${GEMINI_PLANS_DIR}",   "$GEMINI_PROJECT_DIR",
-      "$CLAUDE_PROJECT_DIR",   "$GEMINI_CWD",           "$GEMINI_SESSION_ID",
-      "$GEMINI_PLANS_DIR"};
+      "${GEMINI_PROJECT_DIR}", "${CLAUDE_PROJECT_DIR}", "${GEMINI_CWD}", "${GEMINI_SESSION_ID}", "${GEMINI_PLANS_DIR}",
+      "$GEMINI_PROJECT_DIR",   "$CLAUDE_PROJECT_DIR",   "$GEMINI_CWD",   "$GEMINI_SESSION_ID",   "$GEMINI_PLANS_DIR"};
   std::string out;
   char quote = 0;
   for (std::size_t i = 0; i < command.size(); ++i) {
     const char c = command[i];
-    const auto name = std::find_if(kNames.begin(), kNames.end(), [&](std::string_view each) {
-      return command.substr(i, each.size()) == each;
-    });
+    const auto name = std::find_if(kNames.begin(), kNames.end(),
+                                   [&](std::string_view each) { return command.substr(i, each.size()) == each; });
     if (quote == 0 && name != kNames.end()) {
       ((out += '"') += *name) += '"';
       i += name->size() - 1;
@@ -75,8 +72,7 @@ class GeminiSettings : public SettingsGroups {
 
  private:
   MatcherRules rules(std::uint32_t event) const override {
-    const bool tool =
-        event == AGENTD_EVENT_BEFORE_TOOL_CALL || event == AGENTD_EVENT_AFTER_TOOL_CALL;
+    const bool tool = event == AGENTD_EVENT_BEFORE_TOOL_CALL || event == AGENTD_EVENT_AFTER_TOOL_CALL;
     return tool ? MatcherRules::kGeminiTool : MatcherRules::kExact;
   }
 
@@ -89,8 +85,7 @@ class GeminiSettings : public SettingsGroups {
       problem(at, "a handler of the type " + in_quotes(type) + " cannot be carried over");
       return false;
     }
-    blame_unknown(handler, {"type", "command", "name", "description", "timeout", "env", "source"},
-                  at);
+    blame_unknown(handler, {"type", "command", "name", "description", "timeout", "env", "source"}, at);
     const auto command = text(handler, "command", at);
     if (!command || trimmed(*command).empty()) {
       mistake(hook, at, "a handler of the type 'command' needs a command");
@@ -115,18 +110,16 @@ class GeminiSettings : public SettingsGroups {
 
 }  // namespace
 
-Result<DefinitionSet> read_gemini_settings(std::string_view text, std::string_view path,
-                                           std::string_view prefix) {
+Result<DefinitionSet> read_gemini_settings(std::string_view text, std::string_view path, std::string_view prefix) {
   const std::string plain = without_comments(text);
   const auto json = JsonDocument::parse(plain);
   if (!json) return Error{Code::kInvalid, json_mistake(path, text, json.error().message)};
   const JsonView root = json->root();
   if (!root.is_object())
-    return Error{Code::kInvalid, std::string(path) + ":1:1: the settings must be an object, not " +
-                                     std::string(type_name(root))};
+    return Error{Code::kInvalid,
+                 std::string(path) + ":1:1: the settings must be an object, not " + std::string(type_name(root))};
   // The switches stand beside the events in older files and in hooksConfig in newer ones.
-  const bool on = root["hooksConfig"]["enabled"].bool_or(true) &&
-                  root["hooks"]["enabled"].bool_or(true) &&
+  const bool on = root["hooksConfig"]["enabled"].bool_or(true) && root["hooks"]["enabled"].bool_or(true) &&
                   root["tools"]["enableHooks"].bool_or(true);
   if (!on) return DefinitionSet{};
   GeminiSettings settings(plain, path, prefix);

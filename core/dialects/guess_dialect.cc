@@ -9,8 +9,7 @@ namespace {
 
 bool has_folder(std::string_view path, std::string_view folder) {
   const std::string middle = "/" + std::string(folder) + "/";
-  return path.find(middle) != std::string_view::npos ||
-         path.substr(0, folder.size() + 1) == middle.substr(1);
+  return path.find(middle) != std::string_view::npos || path.substr(0, folder.size() + 1) == middle.substr(1);
 }
 
 bool ends_with(std::string_view text, std::string_view end) {
@@ -19,8 +18,7 @@ bool ends_with(std::string_view text, std::string_view end) {
 
 bool knows(Dialect dialect, std::string_view event) {
   const auto events = translator_of(dialect).events;
-  return std::any_of(events.begin(), events.end(),
-                     [&](const EventName& each) { return each.foreign == event; });
+  return std::any_of(events.begin(), events.end(), [&](const EventName& each) { return each.foreign == event; });
 }
 
 std::optional<Dialect> dialect_of_json(std::string_view path, JsonView root) {
@@ -35,8 +33,7 @@ std::optional<Dialect> dialect_of_json(std::string_view path, JsonView root) {
   if (docker > std::max(claude, gemini)) return Dialect::kDocker;
   if (claude == 0 && gemini == 0) return std::nullopt;
   // Both know SessionStart, SessionEnd and Notification.
-  if (claude == gemini)
-    return path.find("gemini") != std::string_view::npos ? Dialect::kGemini : Dialect::kClaude;
+  if (claude == gemini) return path.find("gemini") != std::string_view::npos ? Dialect::kGemini : Dialect::kClaude;
   return claude > gemini ? Dialect::kClaude : Dialect::kGemini;
 }
 

@@ -81,8 +81,8 @@ bool command_matches(std::string_view detail, std::string_view command) {
 
 // Words of the shell, and programs that run what stands behind them.
 bool leads_on(std::string_view word) {
-  return is_one_of(word, {"if", "then", "elif", "else", "while", "until", "do", "time", "nohup", "exec", "command",
-                          "env", "sudo", "coproc", "builtin", "nice", "bash", "sh", "-c", "eval"});
+  return is_one_of(word, {"if",      "then", "elif", "else",   "while",   "until", "do",   "time", "nohup", "exec",
+                          "command", "env",  "sudo", "coproc", "builtin", "nice",  "bash", "sh",   "-c",    "eval"});
 }
 
 // Without what may stand before the command itself: brackets, "!", NAME=value, ">x", "then", "nohup".
@@ -117,8 +117,7 @@ std::string plain_command(std::string_view line) {
 
 // Every piece of a line that a shell may run by itself. Quotes are not looked at: too many pieces.
 bool any_piece_matches(std::string_view detail, std::string_view line) {
-  if (command_matches(detail, trimmed(line)) || command_matches(detail, bare_command(line)))
-    return true;
+  if (command_matches(detail, trimmed(line)) || command_matches(detail, bare_command(line))) return true;
   std::size_t from = 0;
   while (from <= line.size()) {
     const std::size_t end = std::min(line.find_first_of(";&|\n()`", from), line.size());
@@ -149,8 +148,7 @@ std::string path_expression(std::string_view pattern) {
     } else if (c == '*' || c == '?') {
       out += c == '*' ? "[^/]*" : "[^/]";
     } else {
-      if (c != '/' && std::isalnum(static_cast<unsigned char>(c)) == 0 && (c & 0x80) == 0)
-        out += '\\';
+      if (c != '/' && std::isalnum(static_cast<unsigned char>(c)) == 0 && (c & 0x80) == 0) out += '\\';
       out += c;
     }
   }
@@ -170,15 +168,13 @@ bool path_matches(std::string_view detail, std::string_view path, std::string_vi
   const std::string folder = cwd.empty() || cwd == "/" ? "" : lexical_path(cwd, "");
   if (file.compare(0, folder.size() + 1, folder + "/") != 0) {
     // Outside the folder only a pattern that is not tied to it can hold.
-    return detail.find('/') == std::string_view::npos &&
-           path_glob("**/" + std::string(detail), file.substr(1));
+    return detail.find('/') == std::string_view::npos && path_glob("**/" + std::string(detail), file.substr(1));
   }
   const std::string_view below = std::string_view(file).substr(folder.size() + 1);
   if (detail.substr(0, 2) == "./") return path_glob(detail.substr(2), below);
   if (detail[0] == '/') return path_glob(detail.substr(1), below);
   const std::size_t slash = detail.find('/');
-  if (slash != std::string_view::npos && slash + 1 != detail.size())
-    return path_glob(detail, below);
+  if (slash != std::string_view::npos && slash + 1 != detail.size()) return path_glob(detail, below);
   return path_glob("**/" + std::string(detail.substr(0, slash)), below);
 }
 
@@ -188,9 +184,7 @@ bool edits_files(std::string_view tool) {
   return is_one_of(tool, {"edit_file", "write_file", "multi_edit", "notebook_edit"});
 }
 
-bool reads_files(std::string_view tool) {
-  return is_one_of(tool, {"read_file", "grep", "glob", "ls"});
-}
+bool reads_files(std::string_view tool) { return is_one_of(tool, {"read_file", "grep", "glob", "ls"}); }
 
 // A rule for Edit is one for every tool that edits files, one for Read for all that read them.
 bool tool_matches(std::string_view rule, std::string_view tool) {
@@ -223,12 +217,10 @@ bool detail_matches(std::string_view detail, std::string_view tool, JsonView pay
   const JsonView input = tool_input_of(payload);
   if (!input.is_object()) return true;
   if (tool == "bash")
-    return !input["command"].is_string() ||
-           any_command_matches(detail, input["command"].string_or(""));
+    return !input["command"].is_string() || any_command_matches(detail, input["command"].string_or(""));
   if (edits_files(tool) || reads_files(tool)) {
     const JsonView path = input["path"].is_string() ? input["path"] : input["file_path"];
-    return !path.is_string() ||
-           path_matches(detail, path.string_or(""), payload["cwd"].string_or(""));
+    return !path.is_string() || path_matches(detail, path.string_or(""), payload["cwd"].string_or(""));
   }
   constexpr std::string_view kDomain = "domain:";
   if (detail.substr(0, kDomain.size()) == kDomain && input["url"].is_string())

@@ -24,9 +24,7 @@ class Walker {
     else if (text_[at_] == '"')
       string();
     else
-      while (at_ < text_.size() &&
-             std::string_view(",]} \t\r\n").find(text_[at_]) == std::string_view::npos)
-        ++at_;
+      while (at_ < text_.size() && std::string_view(",]} \t\r\n").find(text_[at_]) == std::string_view::npos) ++at_;
   }
 
  private:
@@ -123,15 +121,14 @@ std::string json_mistake(std::string_view path, std::string_view text, std::stri
   constexpr std::string_view kHead = "bad JSON at byte ";
   std::size_t byte = 0;
   const char* const end = message.data() + message.size();
-  if (message.substr(0, kHead.size()) != kHead)
-    return std::string(path) + ": " + std::string(message);
+  if (message.substr(0, kHead.size()) != kHead) return std::string(path) + ": " + std::string(message);
   const auto read = std::from_chars(message.data() + kHead.size(), end, byte);
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t start = before.rfind('\n');
   const std::size_t column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
-  return std::string(path) + ":" + std::to_string(line) + ":" + std::to_string(column) +
-         ": bad JSON" + std::string(read.ptr, static_cast<std::size_t>(end - read.ptr));
+  return std::string(path) + ":" + std::to_string(line) + ":" + std::to_string(column) + ": bad JSON" +
+         std::string(read.ptr, static_cast<std::size_t>(end - read.ptr));
 }
 
 }  // namespace agentd

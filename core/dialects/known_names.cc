@@ -14,18 +14,17 @@
 #include "core/base/nearest.h"
 #include "core/codec/json.h"
 #include "core/codec/regex.h"
-#include "core/hooks/payload_fields.h"
 #include "core/dialects/dialect.h"
 #include "core/dialects/tool_names.h"
 #include "core/dialects/translator.h"
 #include "core/dialects/webhook_rules.h"
+#include "core/hooks/payload_fields.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::size_t kShownBytes = 80;
-constexpr std::array kDialects{Dialect::kClaude, Dialect::kDocker, Dialect::kGemini,
-                               Dialect::kKodelet};
+constexpr std::array kDialects{Dialect::kClaude, Dialect::kDocker, Dialect::kGemini, Dialect::kKodelet};
 
 std::string shown(std::string_view name) { return "'" + one_line(name, kShownBytes) + "'"; }
 
@@ -43,8 +42,7 @@ void each_field(const PayloadTable& table, std::uint32_t event, const Take& take
   }
 }
 
-const PayloadField* find_field(std::span<const PayloadTable* const> tables, std::uint32_t event,
-                               std::string_view key) {
+const PayloadField* find_field(std::span<const PayloadTable* const> tables, std::uint32_t event, std::string_view key) {
   const PayloadField* found = nullptr;
   for (const PayloadTable* const table : tables)
     each_field(*table, event, [&](const PayloadField& field) {
@@ -53,8 +51,7 @@ const PayloadField* find_field(std::span<const PayloadTable* const> tables, std:
   return found;
 }
 
-std::string nearest_key(std::span<const PayloadTable* const> tables, std::uint32_t event,
-                        std::string_view key) {
+std::string nearest_key(std::span<const PayloadTable* const> tables, std::uint32_t event, std::string_view key) {
   std::vector<std::string> keys;
   for (const PayloadTable* const table : tables)
     each_field(*table, event, [&](const PayloadField& field) { keys.emplace_back(field.key); });
@@ -62,13 +59,10 @@ std::string nearest_key(std::span<const PayloadTable* const> tables, std::uint32
 }
 
 bool is_list(const PayloadField& field) {
-  return field.kind == FieldKind::kRecords || field.kind == FieldKind::kTexts ||
-         field.kind == FieldKind::kMoreBlocks;
+  return field.kind == FieldKind::kRecords || field.kind == FieldKind::kTexts || field.kind == FieldKind::kMoreBlocks;
 }
 
-bool is_object(const PayloadField& field) {
-  return field.kind == FieldKind::kRecord || field.kind == FieldKind::kPart;
-}
+bool is_object(const PayloadField& field) { return field.kind == FieldKind::kRecord || field.kind == FieldKind::kPart; }
 
 // Why the event has no such path; nullopt = it has. `last` becomes the field that it ends in, where the tables say.
 std::optional<std::string> why_no_path(const std::vector<PathStep>& path, std::uint32_t event,
@@ -80,8 +74,7 @@ std::optional<std::string> why_no_path(const std::vector<PathStep>& path, std::u
   const PayloadField* field = nullptr;
   for (const PathStep& step : path) {
     if (step.index >= 0) {
-      if (field == nullptr || !is_list(*field))
-        return "has no list " + shown(text) + " to count in";
+      if (field == nullptr || !is_list(*field)) return "has no list " + shown(text) + " to count in";
       text += "[" + std::to_string(step.index) + "]";
       tables.clear();
       if (field->table != nullptr) tables.push_back(field->table);
@@ -89,16 +82,14 @@ std::optional<std::string> why_no_path(const std::vector<PathStep>& path, std::u
       continue;
     }
     if (field != nullptr && is_list(*field))
-      return "has a list in " + shown(text) + ", whose elements are " + shown(text + "[0]") +
-             " and so on";
+      return "has a list in " + shown(text) + ", whose elements are " + shown(text + "[0]") + " and so on";
     const std::string before = text.empty() ? std::string() : text + ".";
     text = before + step.key;
     field = find_field(tables, event, step.key);
     if (field == nullptr) {
       const std::string near = nearest_key(tables, event, step.key);
       return "has no " + shown(text) +
-             (near.empty() ? ": 'agentd hooks contract " + std::string(find_event(event)->name) +
-                                 "' lists what it has"
+             (near.empty() ? ": 'agentd hooks contract " + std::string(find_event(event)->name) + "' lists what it has"
                            : ": did you mean '" + before + near + "'?");
     }
     if (field->kind == FieldKind::kJson) return std::nullopt;
@@ -136,16 +127,14 @@ std::string lower(std::string_view text) {
 // Tools that the dialect's own program has and agentd has no counterpart of.
 std::span<const std::string_view> own_tools(Dialect dialect) {
   static constexpr std::array<std::string_view, 24> kClaude{
-      "AskUserQuestion", "BashOutput", "EnterPlanMode", "EnterWorktree", "ExitPlanMode",
-      "ExitWorktree",    "KillBash",   "KillShell",     "LSP",           "Monitor",
-      "NotebookRead",    "PowerShell", "SendMessage",   "Skill",         "SlashCommand",
-      "TaskCreate",      "TaskGet",    "TaskList",      "TaskOutput",    "TaskStop",
-      "TaskUpdate",      "TeamCreate", "TeamDelete",    "ToolSearch"};
+      "AskUserQuestion", "BashOutput", "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree",
+      "KillBash",        "KillShell",  "LSP",           "Monitor",       "NotebookRead", "PowerShell",
+      "SendMessage",     "Skill",      "SlashCommand",  "TaskCreate",    "TaskGet",      "TaskList",
+      "TaskOutput",      "TaskStop",   "TaskUpdate",    "TeamCreate",    "TeamDelete",   "ToolSearch"};
   static constexpr std::array<std::string_view, 14> kGemini{
-      "activate_skill",    "ask_user",        "cli_help",       "codebase_investigator",
-      "complete_task",     "enter_plan_mode", "exit_plan_mode", "get_internal_docs",
-      "delegate_to_agent", "read_many_files", "save_memory",    "generalist",
-      "write_file_diff",   "update_topic"};
+      "activate_skill",  "ask_user",       "cli_help",          "codebase_investigator", "complete_task",
+      "enter_plan_mode", "exit_plan_mode", "get_internal_docs", "delegate_to_agent",     "read_many_files",
+      "save_memory",     "generalist",     "write_file_diff",   "update_topic"};
   static constexpr std::array<std::string_view, 20> kDocker{"think",
                                                             "fetch",
                                                             "handoff",
@@ -215,8 +204,7 @@ std::string meant(Dialect dialect, const std::string& name, const std::vector<st
   // The name that another tool gives it.
   for (const Dialect other : kDialects)
     for (const ToolRow& row : tools_of(other))
-      if (lower(row.foreign) == lower(name) || row.canonical == name)
-        return foreign_tool(dialect, row.canonical);
+      if (lower(row.foreign) == lower(name) || row.canonical == name) return foreign_tool(dialect, row.canonical);
   return nearest(name, known);
 }
 
@@ -233,14 +221,12 @@ class Check {
       check_subject();
       return std::move(out_);
     }
-    const Names foreign{hook_.dialect, names_of_tools(hook_.dialect, tools_),
-                        hook_.dialect == Dialect::kGemini};
+    const Names foreign{hook_.dialect, names_of_tools(hook_.dialect, tools_), hook_.dialect == Dialect::kGemini};
     const std::vector<std::string> named = literal_names(hook_.matcher.text());
     for (const std::string& name : named) check_tool("matcher", name, foreign);
     if (named.empty() && !hook_.matcher.matches_all()) check_expression(foreign.known);
     if (!hook_.if_rule.empty())
-      for (const std::string& name :
-           literal_names(std::string_view(hook_.if_rule).substr(0, hook_.if_rule.find('('))))
+      for (const std::string& name : literal_names(std::string_view(hook_.if_rule).substr(0, hook_.if_rule.find('('))))
         check_tool("if", name, {foreign.dialect, foreign.known, false});
     if (conditional) {
       // The payload has agentd's names, whatever the dialect.
@@ -260,10 +246,8 @@ class Check {
   bool own() const { return hook_.dialect == Dialect::kAgentd; }
 
   void blame(bool slip, const std::string& sentence) {
-    const bool counts =
-        own() && !hook_.observes && !hook_.async && hook_.precedence != Precedence::kProject;
-    const std::string place =
-        hook_.path + (hook_.line == 0 ? "" : ":" + std::to_string(hook_.line)) + ": ";
+    const bool counts = own() && !hook_.observes && !hook_.async && hook_.precedence != Precedence::kProject;
+    const std::string place = hook_.path + (hook_.line == 0 ? "" : ":" + std::to_string(hook_.line)) + ": ";
     out_.push_back({slip && counts, slip, place + "hook " + hook_.name + ": " + sentence});
   }
 
@@ -273,8 +257,7 @@ class Check {
       if (each == name || (names.found_anywhere && each.find(name) != std::string::npos)) return;
     const std::string near = meant(names.dialect, name, names.known);
     if (!near.empty())
-      blame(true,
-            "'" + key + "': no tool is named " + shown(name) + ": did you mean '" + near + "'?");
+      blame(true, "'" + key + "': no tool is named " + shown(name) + ": did you mean '" + near + "'?");
     else if (own())
       blame(false, "'" + key + "': no tool that is here is named " + shown(name) +
                        (key == "when"      ? ", so nothing is compared with it"
@@ -370,8 +353,7 @@ class Check {
   // else.
   static std::string compared_with(const ExprNode& node) {
     using Kind = ExprNode::Kind;
-    if ((node.kind != Kind::kEqual && node.kind != Kind::kNotEqual) || node.children.size() != 2)
-      return {};
+    if ((node.kind != Kind::kEqual && node.kind != Kind::kNotEqual) || node.children.size() != 2) return {};
     const bool turned = node.children[0].kind == Kind::kText;
     const ExprNode& path = node.children[turned ? 1 : 0];
     const ExprNode& text = node.children[turned ? 0 : 1];
@@ -390,13 +372,11 @@ class Check {
     if (!text.starts_with('^') || !text.ends_with('$') || text.size() < 2) return {};
     text = text.substr(1, text.size() - 2);
     if (text.starts_with('(') && text.ends_with(')')) text = text.substr(1, text.size() - 2);
-    return text.find(',') == std::string_view::npos ? literal_names(text)
-                                                    : std::vector<std::string>();
+    return text.find(',') == std::string_view::npos ? literal_names(text) : std::vector<std::string>();
   }
 
   void check_compared(const ExprNode& node, const Names& names) {
-    if (const std::string name = compared_with(node); !name.empty())
-      check_tool("when", name, names);
+    if (const std::string name = compared_with(node); !name.empty()) check_tool("when", name, names);
     for (const std::string& name : names_matched(node)) check_tool("when", name, names);
     for (const ExprNode& child : node.children) check_compared(child, names);
   }
@@ -412,16 +392,14 @@ class Check {
 
   void check_key(const ExprNode& node, const std::vector<std::string>& tools) {
     const bool flat = !node.path.empty() && node.path[0].key == "tool_input";
-    const bool nested =
-        node.path.size() > 2 && node.path[0].key == "tool" && node.path[1].key == "input";
+    const bool nested = node.path.size() > 2 && node.path[0].key == "tool" && node.path[1].key == "input";
     const std::size_t at = flat ? 1 : 2;
     if ((!flat && !nested) || node.path.size() <= at || node.path[at].index >= 0) return;
     const std::string& key = node.path[at].key;
     std::vector<std::string> keys;
     std::size_t named = 0;
     for (const Tool& tool : tools_) {
-      if (!tools.empty() && std::find(tools.begin(), tools.end(), tool.name) == tools.end())
-        continue;
+      if (!tools.empty() && std::find(tools.begin(), tools.end(), tool.name) == tools.end()) continue;
       ++named;
       const auto schema = JsonDocument::parse(tool.input_schema_json);
       const JsonView properties = schema ? schema->root()["properties"] : JsonView();
@@ -434,9 +412,8 @@ class Check {
     const std::string of = tools.empty()       ? "no tool that is here has"
                            : tools.size() == 1 ? tools[0] + " has no"
                                                : "none of " + join(tools, ", ") + " has";
-    blame(!tools.empty(),
-          "'when': " + of + " " + shown(key) + " in its input" +
-              (near.empty() ? "; it has " + join(keys, ", ") : ": did you mean '" + near + "'?"));
+    blame(!tools.empty(), "'when': " + of + " " + shown(key) + " in its input" +
+                              (near.empty() ? "; it has " + join(keys, ", ") : ": did you mean '" + near + "'?"));
   }
 
   const HookDefinition& hook_;
@@ -446,17 +423,14 @@ class Check {
 
 class ConfigCheck {
  public:
-  explicit ConfigCheck(std::span<const Tool> tools)
-      : tools_(tools), known_(names_of_tools(Dialect::kAgentd, tools)) {}
+  explicit ConfigCheck(std::span<const Tool> tools) : tools_(tools), known_(names_of_tools(Dialect::kAgentd, tools)) {}
 
   void walk(JsonView schema, JsonView value, const std::string& where) {
-    if (value.is_string() && schema["format"].string_or("") == "tool-names")
-      return check(value.string_or(""), where);
+    if (value.is_string() && schema["format"].string_or("") == "tool-names") return check(value.string_or(""), where);
     for (std::size_t i = 0; i < value.size(); ++i) {
       if (value.is_array())
         walk(schema["items"], value.at(i), where + "[" + std::to_string(i) + "]");
-      else if (value.is_object() &&
-               schema["propertyNames"]["format"].string_or("") == "tool-input-keys")
+      else if (value.is_object() && schema["propertyNames"]["format"].string_or("") == "tool-input-keys")
         check_key(schema["propertyNames"]["examples"], value.key_at(i), where);
       else if (value.is_object())
         walk(schema["properties"][value.key_at(i)], value.at(i),
@@ -480,8 +454,9 @@ class ConfigCheck {
     }
     if (tools_.empty() || std::find(keys.begin(), keys.end(), key) != keys.end()) return;
     const std::string near = nearest(key, keys);
-    out_.push_back({false, false, where + ": no tool that is here has " + shown(key) + " in its input" +
-                               (near.empty() ? std::string() : ": did you mean '" + near + "'?")});
+    out_.push_back({false, false,
+                    where + ": no tool that is here has " + shown(key) + " in its input" +
+                        (near.empty() ? std::string() : ": did you mean '" + near + "'?")});
   }
 
   void check(std::string_view names, const std::string& where) {
@@ -495,10 +470,9 @@ class ConfigCheck {
                       [&](const std::string& each) { return lower(each) == lower(name); }))
         continue;
       const std::string near = meant(Dialect::kAgentd, name, known_);
-      out_.push_back({!near.empty(), !near.empty(), near.empty()
-                                         ? where + ": no tool that is here is named " + shown(name)
-                                         : where + ": no tool is named " + shown(name) +
-                                               ": did you mean '" + near + "'?"});
+      out_.push_back({!near.empty(), !near.empty(),
+                      near.empty() ? where + ": no tool that is here is named " + shown(name)
+                                   : where + ": no tool is named " + shown(name) + ": did you mean '" + near + "'?"});
     }
   }
 
@@ -509,8 +483,7 @@ class ConfigCheck {
 
 }  // namespace
 
-std::optional<ExpressionMistake> wrong_path(const ExprNode& expression,
-                                            std::span<const std::uint32_t> events) {
+std::optional<ExpressionMistake> wrong_path(const ExprNode& expression, std::span<const std::uint32_t> events) {
   std::optional<ExpressionMistake> out;
   each_path(expression, [&](const ExprNode& node) {
     if (out) return;
@@ -525,8 +498,7 @@ std::optional<ExpressionMistake> wrong_path(const ExprNode& expression,
   return out;
 }
 
-std::vector<NameMistake> unknown_names_in_config(std::string_view config_schema,
-                                                 std::string_view config,
+std::vector<NameMistake> unknown_names_in_config(std::string_view config_schema, std::string_view config,
                                                  std::span<const Tool> tools) {
   const auto schema = JsonDocument::parse(config_schema), value = JsonDocument::parse(config);
   if (!schema || !value) return {};

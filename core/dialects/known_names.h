@@ -24,8 +24,7 @@ namespace agentd {
 
 // The first path that the payload of none of the events has, with the nearest one that it has. What
 // lies in a member that is any JSON (tool.input) is not looked at. REQUIRES: at least one event.
-std::optional<ExpressionMistake> wrong_path(const ExprNode& expression,
-                                            std::span<const std::uint32_t> events);
+std::optional<ExpressionMistake> wrong_path(const ExprNode& expression, std::span<const std::uint32_t> events);
 
 struct NameMistake {
   // The hook decides something and is agentd's own YAML of the user or the system: nothing may run
@@ -48,8 +47,7 @@ std::vector<NameMistake> unknown_names(const HookDefinition& hook, std::span<con
 // and objects whose "propertyNames" it marks with "format": "tool-input-keys", whose keys are those
 // of tools' inputs, or among the "examples" beside it. The text begins with the place:
 // "rules[0].tool: no tool is named 'bsh': did you mean 'bash'?". `broken` = one is near.
-std::vector<NameMistake> unknown_names_in_config(std::string_view config_schema,
-                                                 std::string_view config,
+std::vector<NameMistake> unknown_names_in_config(std::string_view config_schema, std::string_view config,
                                                  std::span<const Tool> tools);
 
 }  // namespace agentd

@@ -39,9 +39,7 @@ constexpr std::array<EventName, 21> kEvents{{
 bool is_result(std::uint32_t event) {
   return event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
 }
-bool is_stop(std::uint32_t event) {
-  return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP;
-}
+bool is_stop(std::uint32_t event) { return event == AGENTD_EVENT_AGENT_STOP || event == AGENTD_EVENT_SUBAGENT_STOP; }
 
 void write_input_of_tool(JsonWriter& out, std::string_view key, JsonView payload) {
   const JsonView input = tool_input_of(payload);
@@ -83,8 +81,7 @@ std::optional<std::string> text_of_output(JsonView output, JsonView payload) {
   if (output.is_string()) return std::string(output.string_or(""));
   const std::string_view text = payload["output"]["content"].string_or("");
   for (const JsonView candidate : {output["content"], output["metadata"]["output"]})
-    if (candidate.is_string() && candidate.string_or("") != text)
-      return std::string(candidate.string_or(""));
+    if (candidate.is_string() && candidate.string_or("") != text) return std::string(candidate.string_or(""));
   const JsonView error = output["error"];
   if (error.is_string() && !output["success"].bool_or(true) &&
       error.string_or("") != payload["output"]["error"].string_or(""))
@@ -94,8 +91,8 @@ std::optional<std::string> text_of_output(JsonView output, JsonView payload) {
 
 // Whether the result has any of the places where a text can stand.
 bool has_text(JsonView output) {
-  return output.is_string() || output["content"].is_string() ||
-         output["metadata"]["output"].is_string() || output["error"].is_string();
+  return output.is_string() || output["content"].is_string() || output["metadata"]["output"].is_string() ||
+         output["error"].is_string();
 }
 
 // What the model reads for a result that a hook wrote; nullopt when the hook left it as it was. A
@@ -148,8 +145,7 @@ std::string input(const HookDefinition& hook, JsonView payload, const DialectCon
 }
 
 std::string subject(const HookDefinition& hook, JsonView payload) {
-  return is_tool_event(hook.event) ? foreign_tool(Dialect::kKodelet, tool_of(payload))
-                                   : std::string();
+  return is_tool_event(hook.event) ? foreign_tool(Dialect::kKodelet, tool_of(payload)) : std::string();
 }
 
 // The answer in agentd's form: the tool's keys are translated, its structured output becomes its
@@ -184,9 +180,8 @@ Verdict interpret_output(const HookDefinition& hook, JsonView payload, const Raw
     case ParsedOutput::Kind::kEmpty:
       return {};
     case ParsedOutput::Kind::kText:
-      return failure(hook.event, parsed.problem.empty()
-                                     ? "its output is no JSON object: " + first_line(parsed.text)
-                                     : parsed.problem);
+      return failure(hook.event, parsed.problem.empty() ? "its output is no JSON object: " + first_line(parsed.text)
+                                                        : parsed.problem);
     case ParsedOutput::Kind::kBroken:
       return failure(hook.event, parsed.problem);
     case ParsedOutput::Kind::kObject:
@@ -207,8 +202,7 @@ Verdict interpret_run(const HookDefinition& hook, JsonView payload, const RawAns
 }  // namespace
 
 const Translator& kodelet_translator() {
-  static constexpr Translator kTranslator{Dialect::kKodelet, kEvents,       input,  subject,
-                                          nullptr,           interpret_run, nullptr};
+  static constexpr Translator kTranslator{Dialect::kKodelet, kEvents, input, subject, nullptr, interpret_run, nullptr};
   return kTranslator;
 }
 
@@ -217,8 +211,7 @@ const Translator& kodelet_translator() {
 std::string_view extension_event(std::uint32_t event) {
   if (event == 0) return {};
   for (const EventName& each : kEvents)
-    if (each.event == event && each.foreign.find('.') != std::string_view::npos)
-      return each.foreign;
+    if (each.event == event && each.foreign.find('.') != std::string_view::npos) return each.foreign;
   return {};
 }
 
@@ -239,8 +232,7 @@ void write_call_context(JsonWriter& out, JsonView payload) {
   out.member("model", payload["model"].string_or(""));
   out.optional("recipeName", payload["recipe_name"].string_or(""));
   out.member("invokedBy", payload["invoked_by"].string_or("main"));
-  if (payload["turn_number"].uint_or(0) != 0)
-    out.member("turnNumber", payload["turn_number"].uint_or(0));
+  if (payload["turn_number"].uint_or(0) != 0) out.member("turnNumber", payload["turn_number"].uint_or(0));
   out.end_object();
 }
 
@@ -286,8 +278,7 @@ std::string joined(JsonView names, VerdictMaker& verdict, std::string_view what)
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!names.at(i).is_string()) {
-      verdict.fail(in_quotes(what) + " has " + std::string(type_name(names.at(i))) +
-                   " where a text belongs");
+      verdict.fail(in_quotes(what) + " has " + std::string(type_name(names.at(i))) + " where a text belongs");
       return {};
     }
     const std::string name = canonical_tool(Dialect::kKodelet, names.at(i).string_or(""));
@@ -314,15 +305,13 @@ void take_follow_ups(AnswerKeys& keys, VerdictMaker& verdict) {
   const JsonView messages = keys.array("followUpMessages");
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (!messages.at(i).is_string())
-      return verdict.fail("'followUpMessages' has " + std::string(type_name(messages.at(i))) +
-                          " where a text belongs");
+      return verdict.fail("'followUpMessages' has " + std::string(type_name(messages.at(i))) + " where a text belongs");
     verdict.go_on(messages.at(i).string_or(""), "followUpMessages");
   }
 }
 
 void unusable(std::string_view key, VerdictMaker& verdict) {
-  verdict.warn(std::string(key) + " has no effect at " + std::string(verdict.event_name()) +
-               " and was ignored");
+  verdict.warn(std::string(key) + " has no effect at " + std::string(verdict.event_name()) + " and was ignored");
 }
 
 void take_output(AnswerKeys& keys, VerdictMaker& verdict, JsonView payload) {

@@ -13,8 +13,8 @@ constexpr std::size_t kTextBytesMax = 4096;
 
 bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == ':' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == ':' || c == '.';
   });
 }
 
@@ -47,8 +47,7 @@ Result<Matcher> Matcher::parse(std::string_view text, MatcherRules rules) {
   Matcher out;
   out.text_ = std::string(text);
   if (text.empty() || text == "*") return out;
-  if (text.size() > kTextBytesMax)
-    return bad(text, "has more than " + with_commas(kTextBytesMax) + " bytes");
+  if (text.size() > kTextBytesMax) return bad(text, "has more than " + with_commas(kTextBytesMax) + " bytes");
   // A line end of YAML's "|", a "\b" between double quotes: no name has one, and nothing would match.
   if (has_control_character(text))
     return bad(text, "holds a line end or a control character: write it on one line, in single quotes");

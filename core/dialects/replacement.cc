@@ -56,8 +56,8 @@ Result<void> take_content(JsonView content, Block& result) {
 Result<Block> tool_result_of(JsonView from) {
   const std::string_view id = text_of(from, {"call_id", "tool_use_id", "id"});
   if (id.empty()) return bad("a tool_result needs the call_id of its tool_use");
-  Block result = Block::tool_result(std::string(id), std::string(text_of(from, {"text"})),
-                                    from["is_error"].bool_or(false));
+  Block result =
+      Block::tool_result(std::string(id), std::string(text_of(from, {"text"})), from["is_error"].bool_or(false));
   if (!from["text"].is_string()) AGENTD_TRY_VOID(take_content(from["content"], result));
   if (from["parts"].is_array())
     for (std::size_t i = 0; i < from["parts"].size(); ++i) {
@@ -74,15 +74,13 @@ Result<Block> media_of(JsonView from, BlockKind kind) {
   media.name = std::string(text_of(source, {"media_type"}));
   media.opaque = std::string(text_of(source, {"data"}));
   if (kind == BlockKind::kDocument) media.text = std::string(text_of(from, {"title"}));
-  if (media.name.empty() || media.opaque.empty())
-    return bad("an image or a document needs media_type and data");
+  if (media.name.empty() || media.opaque.empty()) return bad("an image or a document needs media_type and data");
   return media;
 }
 
 Result<Block> block_of(JsonView from) {
   if (from.is_string()) return Block::of_text(std::string(from.string_or("")));
-  if (!from.is_object())
-    return bad("a block must be an object, not " + std::string(type_name(from)));
+  if (!from.is_object()) return bad("a block must be an object, not " + std::string(type_name(from)));
   if (from["elided"].bool_or(false))
     return bad("a block is elided and only the log has all of it; name its message with keep");
   const std::string_view type = from["type"].string_or("text");
@@ -106,8 +104,7 @@ Result<Block> block_of(JsonView from) {
 
 std::optional<Role> role_of(JsonView from) {
   const std::string_view role = from["role"].string_or("");
-  if (role == "summary" || (role == "user" && from["summary"].bool_or(false)))
-    return Role::kSummary;
+  if (role == "summary" || (role == "user" && from["summary"].bool_or(false))) return Role::kSummary;
   if (role == "user") return Role::kUser;
   if (role == "assistant" || role == "model") return Role::kAssistant;
   return std::nullopt;
@@ -122,8 +119,7 @@ Result<std::vector<Block>> blocks_of(JsonView from) {
     return blocks;
   }
   if (!content.is_array())
-    return bad("its content must be a text or a list of blocks, not " +
-               std::string(type_name(content)));
+    return bad("its content must be a text or a list of blocks, not " + std::string(type_name(content)));
   for (std::size_t i = 0; i < content.size(); ++i) {
     AGENTD_TRY(Block block, block_of(content.at(i)));
     blocks.push_back(std::move(block));
@@ -142,13 +138,10 @@ Result<ReplacePart> kept(JsonView keep) {
 }
 
 Result<ReplacePart> part_of(JsonView from) {
-  if (!from.is_object())
-    return bad("a message must be an object, not " + std::string(type_name(from)));
+  if (!from.is_object()) return bad("a message must be an object, not " + std::string(type_name(from)));
   if (from["keep"].exists()) return kept(from["keep"]);
   const std::optional<Role> role = role_of(from);
-  if (!role)
-    return bad("the role " + in_quotes(from["role"].string_or("")) +
-               " is not user, assistant or summary");
+  if (!role) return bad("the role " + in_quotes(from["role"].string_or("")) + " is not user, assistant or summary");
   ReplacePart part;
   part.literal.role = *role;
   if (from["context"].bool_or(false)) part.literal.flags |= AGENTD_MESSAGE_CONTEXT;

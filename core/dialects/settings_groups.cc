@@ -4,17 +4,15 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
-#include "core/hooks/contract.h"
 #include "core/dialects/translator.h"
+#include "core/hooks/contract.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::string_view kRoot = "/hooks";
 
-std::string step(const std::string& at, std::string_view key) {
-  return at + "/" + std::string(key);
-}
+std::string step(const std::string& at, std::string_view key) { return at + "/" + std::string(key); }
 
 std::vector<std::string> event_names(const Translator& translator) {
   std::vector<std::string> names;
@@ -41,9 +39,7 @@ void SettingsGroups::problem(const std::string& at, const std::string& sentence)
   set_.problems.push_back(path_ + ":" + std::to_string(places_.line(at)) + ": " + sentence);
 }
 
-void SettingsGroups::file_problem(const std::string& sentence) {
-  set_.problems.push_back(path_ + ": " + sentence);
-}
+void SettingsGroups::file_problem(const std::string& sentence) { set_.problems.push_back(path_ + ": " + sentence); }
 
 void SettingsGroups::read(JsonView hooks, std::initializer_list<std::string_view> no_events) {
   if (!hooks.exists() || hooks.is_null()) return;
@@ -53,12 +49,12 @@ void SettingsGroups::read(JsonView hooks, std::initializer_list<std::string_view
     return mistake(any, std::string(kRoot),
                    "'hooks' must be an object of events, not " + std::string(type_name(hooks)));
   if (const std::string& twice = places_.twice(); twice.starts_with(kRoot))
-    mistake(any, twice, "the key " + in_quotes(std::string_view(twice).substr(twice.rfind('/') + 1)) +
-                            " stands twice in one object, and programs differ in which of the two counts");
+    mistake(any, twice,
+            "the key " + in_quotes(std::string_view(twice).substr(twice.rfind('/') + 1)) +
+                " stands twice in one object, and programs differ in which of the two counts");
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const std::string_view event = hooks.key_at(i);
-    if (std::find(no_events.begin(), no_events.end(), event) == no_events.end())
-      read_event(event, hooks.at(i));
+    if (std::find(no_events.begin(), no_events.end(), event) == no_events.end()) read_event(event, hooks.at(i));
   }
 }
 
@@ -99,11 +95,9 @@ void SettingsGroups::read_event(std::string_view event, JsonView groups) {
     return problem(at, "agentd has no event like " + in_quotes(event) + "; its hooks are left out");
   const HookDefinition base = base_of(event, known->event);
   if (!groups.is_array())
-    return mistake(base, at,
-                   in_quotes(event) + " must be a list of groups, not " + std::string(type_name(groups)));
+    return mistake(base, at, in_quotes(event) + " must be a list of groups, not " + std::string(type_name(groups)));
   number_ = 0;
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    read_group(base, groups.at(i), step(at, std::to_string(i)));
+  for (std::size_t i = 0; i < groups.size(); ++i) read_group(base, groups.at(i), step(at, std::to_string(i)));
 }
 
 void SettingsGroups::read_group(const HookDefinition& event, JsonView group, const std::string& at) {
@@ -112,8 +106,9 @@ void SettingsGroups::read_group(const HookDefinition& event, JsonView group, con
     return mistake(event, at, "a group of " + name + " must be an object, not " + std::string(type_name(group)));
   const JsonView handlers = group["hooks"];
   if (!handlers.is_array())
-    return mistake(event, at, group["command"].exists() ? "a handler must stand in the list 'hooks' of a group"
-                                                        : "a group of " + name + " needs a list 'hooks'");
+    return mistake(event, at,
+                   group["command"].exists() ? "a handler must stand in the list 'hooks' of a group"
+                                             : "a group of " + name + " needs a list 'hooks'");
   std::vector<std::string> known = group_keys();
   known.insert(known.end(), {"matcher", "hooks"});
   blame_unknown(group, known, at);
@@ -139,8 +134,7 @@ void SettingsGroups::read_group(const HookDefinition& event, JsonView group, con
 
 // ---- members
 
-std::optional<std::string> SettingsGroups::text(JsonView object, std::string_view key,
-                                                const std::string& at) {
+std::optional<std::string> SettingsGroups::text(JsonView object, std::string_view key, const std::string& at) {
   const JsonView value = object[key];
   if (!value.exists() || value.is_null()) return std::nullopt;
   if (value.is_string()) return std::string(value.string_or(""));
@@ -148,18 +142,15 @@ std::optional<std::string> SettingsGroups::text(JsonView object, std::string_vie
   return std::nullopt;
 }
 
-std::optional<bool> SettingsGroups::boolean(JsonView object, std::string_view key,
-                                            const std::string& at) {
+std::optional<bool> SettingsGroups::boolean(JsonView object, std::string_view key, const std::string& at) {
   const JsonView value = object[key];
   if (!value.exists() || value.is_null()) return std::nullopt;
   if (value.is_bool()) return value.bool_or(false);
-  problem(step(at, key),
-          in_quotes(key) + " must be true or false, not " + std::string(type_name(value)));
+  problem(step(at, key), in_quotes(key) + " must be true or false, not " + std::string(type_name(value)));
   return std::nullopt;
 }
 
-std::optional<double> SettingsGroups::positive(JsonView object, std::string_view key,
-                                               const std::string& at) {
+std::optional<double> SettingsGroups::positive(JsonView object, std::string_view key, const std::string& at) {
   constexpr double kMost = 1e9;
   const JsonView value = object[key];
   if (!value.exists() || value.is_null()) return std::nullopt;
@@ -169,8 +160,7 @@ std::optional<double> SettingsGroups::positive(JsonView object, std::string_view
   return std::nullopt;
 }
 
-std::vector<std::pair<std::string, std::string>> SettingsGroups::pairs(JsonView object,
-                                                                       std::string_view key,
+std::vector<std::pair<std::string, std::string>> SettingsGroups::pairs(JsonView object, std::string_view key,
                                                                        const std::string& at) {
   std::vector<std::pair<std::string, std::string>> out;
   const JsonView value = object[key];
@@ -185,8 +175,7 @@ std::vector<std::pair<std::string, std::string>> SettingsGroups::pairs(JsonView 
   return {};
 }
 
-std::vector<std::string> SettingsGroups::texts(JsonView object, std::string_view key,
-                                               const std::string& at) {
+std::vector<std::string> SettingsGroups::texts(JsonView object, std::string_view key, const std::string& at) {
   std::vector<std::string> out;
   const JsonView value = object[key];
   if (!value.exists() || value.is_null()) return out;
@@ -200,14 +189,14 @@ std::vector<std::string> SettingsGroups::texts(JsonView object, std::string_view
   return {};
 }
 
-void SettingsGroups::blame_unknown(JsonView object, const std::vector<std::string>& known,
-                                   const std::string& at, const HookDefinition* hook) {
+void SettingsGroups::blame_unknown(JsonView object, const std::vector<std::string>& known, const std::string& at,
+                                   const HookDefinition* hook) {
   for (std::size_t i = 0; i < object.size(); ++i) {
     const std::string_view key = object.key_at(i);
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string near = nearest_of(key, known);
-    const std::string sentence = "unknown key " + in_quotes(key) + " is ignored" +
-                                 (near.empty() ? "" : ": did you mean '" + near + "'?");
+    const std::string sentence =
+        "unknown key " + in_quotes(key) + " is ignored" + (near.empty() ? "" : ": did you mean '" + near + "'?");
     if (hook != nullptr && near == "onFailure")
       mistake(*hook, step(at, key), sentence);
     else

@@ -20,8 +20,7 @@ namespace agentd {
 
 class SettingsGroups {
  public:
-  SettingsGroups(Dialect dialect, std::string_view json, std::string_view path,
-                 std::string_view prefix)
+  SettingsGroups(Dialect dialect, std::string_view json, std::string_view path, std::string_view prefix)
       : dialect_(dialect), places_(json), path_(path), prefix_(prefix) {}
   virtual ~SettingsGroups() = default;
 
@@ -48,8 +47,7 @@ class SettingsGroups {
   std::optional<bool> boolean(JsonView object, std::string_view key, const std::string& at);
   std::optional<double> positive(JsonView object, std::string_view key, const std::string& at);
   // Pairs of an object of texts.
-  std::vector<std::pair<std::string, std::string>> pairs(JsonView object, std::string_view key,
-                                                         const std::string& at);
+  std::vector<std::pair<std::string, std::string>> pairs(JsonView object, std::string_view key, const std::string& at);
   std::vector<std::string> texts(JsonView object, std::string_view key, const std::string& at);
   // A problem for each key that is not in `known`; the handler is used all the same. One that was to say what
   // becomes of the hook's failures is a mistake.

@@ -42,8 +42,7 @@ constexpr std::array<ToolRow, 15> kClaude{{{"bash", "Bash", kClaudeBash},
 
 // ---- docker-agent
 
-constexpr std::array<ToolKey, 2> kDockerShell{
-    {{"command", "cmd"}, {"timeout_ms", "timeout", V::kSeconds}}};
+constexpr std::array<ToolKey, 2> kDockerShell{{{"command", "cmd"}, {"timeout_ms", "timeout", V::kSeconds}}};
 constexpr std::array<ToolKey, 1> kDockerSearch{{{"pattern", "query"}}};
 constexpr std::array<ToolRow, 7> kDocker{{{"bash", "shell", kDockerShell},
                                           {"read_file", "read_file", {}},
@@ -56,8 +55,7 @@ constexpr std::array<ToolRow, 7> kDocker{{{"bash", "shell", kDockerShell},
 // ---- Gemini CLI
 
 constexpr std::array<ToolKey, 1> kGeminiFile{{{"path", "file_path"}}};
-constexpr std::array<ToolKey, 2> kGeminiReplace{
-    {{"path", "file_path"}, {"replace_all", "allow_multiple"}}};
+constexpr std::array<ToolKey, 2> kGeminiReplace{{{"path", "file_path"}, {"replace_all", "allow_multiple"}}};
 constexpr std::array<ToolKey, 1> kGeminiFolder{{{"path", "dir_path"}}};
 constexpr std::array<ToolKey, 3> kGeminiGrep{
     {{"path", "dir_path"}, {"glob", "include_pattern"}, {"limit", "total_max_matches"}}};
@@ -170,8 +168,7 @@ void write_value(JsonWriter& out, JsonView value, ToolValue how, Journey to) {
 }
 
 // One member under its new name. The table's keys swap, so that no two members ever meet.
-void write_member(JsonWriter& out, const ToolRow& row, std::string_view key, JsonView value,
-                  Journey journey) {
+void write_member(JsonWriter& out, const ToolRow& row, std::string_view key, JsonView value, Journey journey) {
   const Way way = journey.way;
   for (const ToolKey& each : row.keys) {
     const std::string_view from = way == Way::kOut ? each.canonical : each.foreign;
@@ -192,8 +189,8 @@ void write_member(JsonWriter& out, const ToolRow& row, std::string_view key, Jso
 // docker's edit_file takes a list of edits; one edit is what ours takes.
 bool is_one_edit(JsonView edits) {
   const JsonView edit = edits.at(0);
-  return edits.is_array() && edits.size() == 1 && edit.is_object() && edit.size() == 2 &&
-         edit["oldText"].is_string() && edit["newText"].is_string();
+  return edits.is_array() && edits.size() == 1 && edit.is_object() && edit.size() == 2 && edit["oldText"].is_string() &&
+         edit["newText"].is_string();
 }
 
 bool fold_edit(JsonWriter& out, JsonView input, std::string_view key) {
@@ -222,9 +219,7 @@ std::string renamed(Dialect dialect, std::string_view tool, JsonView input, Jour
   for (std::size_t i = 0; i < input.size(); ++i) {
     const std::string_view key = input.key_at(i);
     const JsonView value = input.at(i);
-    if (row->edit_list &&
-        (way == Way::kOut ? fold_edit(out, input, key) : unfold_edit(out, key, value)))
-      continue;
+    if (row->edit_list && (way == Way::kOut ? fold_edit(out, input, key) : unfold_edit(out, key, value))) continue;
     write_member(out, *row, key, value, journey);
   }
   out.end_object();
@@ -267,15 +262,13 @@ std::string canonical_tool(Dialect dialect, std::string_view tool) {
   return rename_mcp(tool, mcp_form(dialect), mcp_form(Dialect::kAgentd));
 }
 
-std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input,
-                          std::string_view cwd) {
+std::string foreign_input(Dialect dialect, std::string_view tool, JsonView input, std::string_view cwd) {
   return renamed(dialect, tool, input, {Way::kOut, cwd});
 }
 
 // `tool` is agentd's name; the dialect's is understood too.
 std::string canonical_input(Dialect dialect, std::string_view tool, JsonView input) {
-  const std::string ours =
-      row_of(dialect, tool) == nullptr ? canonical_tool(dialect, tool) : std::string(tool);
+  const std::string ours = row_of(dialect, tool) == nullptr ? canonical_tool(dialect, tool) : std::string(tool);
   return renamed(dialect, ours, input, {Way::kBack, {}});
 }
 

@@ -26,19 +26,14 @@ void write_call(JsonWriter& out, std::string_view id, std::string_view tool, Jso
 bool write_block(JsonWriter& out, JsonView block) {
   const std::string_view type = block["type"].string_or({});
   if (type == "text") {
-    out.begin_object()
-        .member("type", "text")
-        .member("text", block["text"].string_or({}))
-        .end_object();
+    out.begin_object().member("type", "text").member("text", block["text"].string_or({})).end_object();
   } else if (type == "thinking") {
     out.begin_object().member("type", "thinking").member("thinking", block["text"].string_or({}));
     out.optional("signature", block["signature"].string_or({})).end_object();
   } else if (type == "tool_use") {
     write_call(out, block["call_id"].string_or({}), block["name"].string_or({}), block["input"]);
   } else if (type == "tool_result") {
-    out.begin_object()
-        .member("type", "tool_result")
-        .member("tool_use_id", block["call_id"].string_or({}));
+    out.begin_object().member("type", "tool_result").member("tool_use_id", block["call_id"].string_or({}));
     out.member("content", block["text"].string_or({}));
     if (block["is_error"].bool_or(false)) out.member("is_error", true);
     out.end_object();
@@ -57,16 +52,12 @@ void write_content(JsonWriter& out, JsonView message) {
   }
   out.begin_array();
   if (!blocks.is_array())
-    out.begin_object()
-        .member("type", "text")
-        .member("text", message["content"].string_or({}))
-        .end_object();
+    out.begin_object().member("type", "text").member("text", message["content"].string_or({})).end_object();
   for (std::size_t i = 0; i < blocks.size(); ++i) write_block(out, blocks.at(i));
   out.end_array();
 }
 
-std::string line_of(JsonView payload, JsonView message, std::size_t index,
-                    const std::string& time) {
+std::string line_of(JsonView payload, JsonView message, std::size_t index, const std::string& time) {
   const std::string_view role = message["role"].string_or("user");
   const std::string seq = std::to_string(message["seq"].uint_or(index));
   JsonWriter out;
@@ -75,8 +66,7 @@ std::string line_of(JsonView payload, JsonView message, std::size_t index,
   out.member("cwd", payload["cwd"].string_or({})).member("timestamp", time);
   out.member("uuid", std::string(payload["conv_id"].string_or({})) + "-" + seq);
   out.key("message").begin_object().member("role", role);
-  if (role == "assistant")
-    out.member("type", "message").member("model", payload["model"].string_or({}));
+  if (role == "assistant") out.member("type", "message").member("model", payload["model"].string_or({}));
   write_content(out, message);
   out.end_object().end_object();
   return std::string(out.text()) + "\n";
@@ -86,8 +76,7 @@ std::string line_of(JsonView payload, JsonView message, std::size_t index,
 
 std::string transcript_path(const std::string& directory, JsonView payload) {
   const std::string_view conversation = payload["conv_id"].string_or({});
-  if (directory.empty() || conversation.empty() ||
-      conversation.find_first_of("/.") != std::string_view::npos)
+  if (directory.empty() || conversation.empty() || conversation.find_first_of("/.") != std::string_view::npos)
     return {};
   return directory + "/" + std::string(conversation) + ".jsonl";
 }
@@ -96,8 +85,7 @@ std::string transcript_text(JsonView payload, const Clock& clock) {
   const JsonView messages = payload["messages"];
   const std::string time = iso_time(clock.wall_ms());
   std::string out;
-  for (std::size_t i = 0; i < messages.size(); ++i)
-    out += line_of(payload, messages.at(i), i, time);
+  for (std::size_t i = 0; i < messages.size(); ++i) out += line_of(payload, messages.at(i), i, time);
   return out;
 }
 

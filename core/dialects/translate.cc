@@ -43,10 +43,9 @@ std::size_t end_of_object(std::string_view text, std::size_t from) {
 // Whether an object is meant as an answer, whatever the dialect.
 bool looks_like_answer(JsonView object) {
   static constexpr std::array<std::string_view, 14> kAnswerKeys{
-      "decision",      "continue",          "hookSpecificOutput", "hook_specific_output",
-      "action",        "blocked",           "permission",         "permissionDecision",
-      "systemMessage", "system_message",    "additionalContext",  "additional_context",
-      "stopReason",    "follow_up_messages"};
+      "decision",          "continue",           "hookSpecificOutput", "hook_specific_output", "action",
+      "blocked",           "permission",         "permissionDecision", "systemMessage",        "system_message",
+      "additionalContext", "additional_context", "stopReason",         "follow_up_messages"};
   return std::any_of(kAnswerKeys.begin(), kAnswerKeys.end(),
                      [&](std::string_view key) { return object[key].exists(); });
 }
@@ -70,20 +69,16 @@ bool holds_answer(std::string_view text) {
 std::string bad_object(std::string_view text, const Error& error) {
   const std::size_t end = end_of_object(text, 0);
   if (end == std::string_view::npos) return "its output ends in the middle of a JSON object";
-  if (!JsonDocument::parse(text.substr(0, end)))
-    return "its output is no valid JSON: " + error.message;
+  if (!JsonDocument::parse(text.substr(0, end))) return "its output is no valid JSON: " + error.message;
   const std::string_view rest = trimmed(text.substr(end));
   if (rest.substr(0, 1) == "{") return "its output holds two JSON objects where one is expected";
-  return "text stands behind the JSON object in its output: '" + first_line(rest, kShownBytes) +
-         "'";
+  return "text stands behind the JSON object in its output: '" + first_line(rest, kShownBytes) + "'";
 }
 
 std::string bad_bytes(std::string_view out, bool over_cap) {
-  if (over_cap)
-    return "its output is larger than the cap of " + std::to_string(out.size()) + " bytes";
+  if (over_cap) return "its output is larger than the cap of " + std::to_string(out.size()) + " bytes";
   const std::size_t nul = out.find('\0');
-  if (nul != std::string_view::npos)
-    return "its output holds a NUL byte at byte " + std::to_string(nul);
+  if (nul != std::string_view::npos) return "its output holds a NUL byte at byte " + std::to_string(nul);
   return is_utf8(out) ? "" : "its output is no valid UTF-8";
 }
 
@@ -102,8 +97,8 @@ ParsedOutput parse_output(std::string_view out, bool over_cap) {
   if (parsed.text[0] != '{') {
     parsed.kind = ParsedOutput::Kind::kText;
     if (holds_answer(parsed.text))
-      parsed.problem = "text stands before the JSON object in its output: '" +
-                       first_line(parsed.text, kShownBytes) + "'";
+      parsed.problem =
+          "text stands before the JSON object in its output: '" + first_line(parsed.text, kShownBytes) + "'";
     return parsed;
   }
   auto object = JsonDocument::parse(parsed.text);
@@ -143,8 +138,7 @@ std::string broken_end(const HookDefinition& hook, const RawAnswer& answer) {
   if (answer.http_status == 0) return or_else("the webhook did not answer");
   if (answer.http_status >= 200 && answer.http_status < 300) return "";
   const std::string line = first_line(answer.out);
-  return "the webhook answered with status " + std::to_string(answer.http_status) +
-         (line.empty() ? "" : ": " + line);
+  return "the webhook answered with status " + std::to_string(answer.http_status) + (line.empty() ? "" : ": " + line);
 }
 
 std::string exit_sentence(const RawAnswer& answer) {
@@ -207,9 +201,7 @@ std::string camel_case(std::string_view snake) {
   return out;
 }
 
-std::string nearest_of(std::string_view word, const std::vector<std::string>& names) {
-  return nearest(word, names);
-}
+std::string nearest_of(std::string_view word, const std::vector<std::string>& names) { return nearest(word, names); }
 
 std::string in_quotes(std::string_view name) { return "'" + one_line(name, kShownBytes) + "'"; }
 
@@ -252,8 +244,7 @@ std::string merged_object(JsonView base, JsonView patch) {
   JsonWriter out;
   out.begin_object();
   for (std::size_t i = 0; i < base.size(); ++i)
-    if (const std::string_view key = base.key_at(i); !patch[key].exists())
-      out.key(key).value(base.at(i));
+    if (const std::string_view key = base.key_at(i); !patch[key].exists()) out.key(key).value(base.at(i));
   for (std::size_t i = 0; i < patch.size(); ++i) out.key(patch.key_at(i)).value(patch.at(i));
   out.end_object();
   return std::string(out.text());
@@ -263,8 +254,7 @@ std::string rewritten_input(Dialect dialect, JsonView payload, JsonView input, b
   const std::string_view tool = tool_of(payload);
   if (!patch) return canonical_input(dialect, tool, input);
   const auto seen = JsonDocument::parse(foreign_input(dialect, tool, tool_input_of(payload)));
-  const std::string merged =
-      seen && seen->root().is_object() ? merged_object(seen->root(), input) : input.text();
+  const std::string merged = seen && seen->root().is_object() ? merged_object(seen->root(), input) : input.text();
   const auto whole = JsonDocument::parse(merged);
   return whole ? canonical_input(dialect, tool, whole->root()) : merged;
 }

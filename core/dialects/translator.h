@@ -33,8 +33,7 @@ struct Translator {
   // All as the functions of dialect.h with those names; null = the dialect has none.
   std::string (*input)(const HookDefinition&, JsonView payload, const DialectContext&) = nullptr;
   std::string (*subject)(const HookDefinition&, JsonView payload) = nullptr;
-  std::vector<std::string> (*environment)(const HookDefinition&, JsonView payload,
-                                          const DialectContext&) = nullptr;
+  std::vector<std::string> (*environment)(const HookDefinition&, JsonView payload, const DialectContext&) = nullptr;
   Verdict (*interpret)(const HookDefinition&, JsonView payload, const RawAnswer&) = nullptr;
   Result<DefinitionSet> (*read_settings)(std::string_view text, std::string_view path,
                                          std::string_view prefix) = nullptr;
@@ -118,8 +117,7 @@ class VerdictMaker {
   bool notice(std::string_view text, std::string_view what);    // SYSTEM_MESSAGE; "": nothing
   bool rewrite(std::string_view text, std::string_view what);   // the event's own text
   bool set(std::uint32_t key, std::uint64_t number, std::string_view text, std::string_view what);
-  bool permission(std::uint32_t decision, std::string_view reason, bool remember,
-                  std::string_view what);
+  bool permission(std::uint32_t decision, std::string_view reason, bool remember, std::string_view what);
 
   // With `strict_output` the first warning is the failure.
   Verdict take(const HookDefinition& hook);

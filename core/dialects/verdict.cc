@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/base/bytes.h"
-#include "core/hooks/event.h"
 #include "core/dialects/translator.h"
+#include "core/hooks/event.h"
 
 namespace agentd {
 namespace {
@@ -49,8 +49,7 @@ bool VerdictMaker::fails_by_end(const HookDefinition& hook, const RawAnswer& ans
 }
 
 bool VerdictMaker::add(Action action, std::string_view what) {
-  const bool legal =
-      can(action.kind) && (action.kind != AGENTD_ACT_SET || is_legal_key(event_, action.target));
+  const bool legal = can(action.kind) && (action.kind != AGENTD_ACT_SET || is_legal_key(event_, action.target));
   if (legal)
     verdict_.actions.push_back(std::move(action));
   else
@@ -85,16 +84,14 @@ bool VerdictMaker::rewrite(std::string_view text, std::string_view what) {
   return add(std::move(action), what);
 }
 
-bool VerdictMaker::set(std::uint32_t key, std::uint64_t number, std::string_view text,
-                       std::string_view what) {
+bool VerdictMaker::set(std::uint32_t key, std::uint64_t number, std::string_view text, std::string_view what) {
   Action action = text_action(AGENTD_ACT_SET, text);
   action.target = key;
   action.number = number;
   return add(std::move(action), what);
 }
 
-bool VerdictMaker::permission(std::uint32_t decision, std::string_view reason, bool remember,
-                              std::string_view what) {
+bool VerdictMaker::permission(std::uint32_t decision, std::string_view reason, bool remember, std::string_view what) {
   Action action = text_action(AGENTD_ACT_PERMISSION, reason);
   action.code = decision;
   action.remember = remember ? 1 : 0;
@@ -107,8 +104,7 @@ void VerdictMaker::keep_refusals(const HookDefinition& hook, std::string failure
   const auto refuses = [&](const Action& action) {
     if (action.kind == AGENTD_ACT_PERMISSION) return action.code != AGENTD_PERMISSION_ALLOW;
     if (action.kind == AGENTD_ACT_REPLACE_TEXT) return !blocking;
-    return action.kind == AGENTD_ACT_BLOCK || action.kind == AGENTD_ACT_STOP_RUN ||
-           action.kind == AGENTD_ACT_CONTINUE;
+    return action.kind == AGENTD_ACT_BLOCK || action.kind == AGENTD_ACT_STOP_RUN || action.kind == AGENTD_ACT_CONTINUE;
   };
   std::vector<Action>& actions = verdict_.actions;
   if (is_guard(hook) || verdict_.failed || std::none_of(actions.begin(), actions.end(), refuses)) {
@@ -123,8 +119,7 @@ void VerdictMaker::keep_refusals(const HookDefinition& hook, std::string failure
 }
 
 Verdict VerdictMaker::take(const HookDefinition& hook) {
-  if (hook.strict_output && !verdict_.warnings.empty())
-    fail("its output is not strict: " + verdict_.warnings.front());
+  if (hook.strict_output && !verdict_.warnings.empty()) fail("its output is not strict: " + verdict_.warnings.front());
   return take();
 }
 
@@ -146,8 +141,7 @@ JsonView AnswerKeys::get(std::string_view key) {
 }
 
 void AnswerKeys::wrong_type(std::string_view key, std::string_view wanted, JsonView got) {
-  verdict_.fail("the key '" + name(key) + "' must be " + std::string(wanted) + ", not " +
-                std::string(type_name(got)));
+  verdict_.fail("the key '" + name(key) + "' must be " + std::string(wanted) + ", not " + std::string(type_name(got)));
 }
 
 std::optional<std::string> AnswerKeys::text(std::string_view key) {
@@ -196,8 +190,7 @@ void AnswerKeys::ignore(std::initializer_list<std::string_view> keys) {
 
 void AnswerKeys::cannot(std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys)
-    if (get(key).exists())
-      verdict_.warn("agentd cannot honour '" + name(key) + "'; it was ignored");
+    if (get(key).exists()) verdict_.warn("agentd cannot honour '" + name(key) + "'; it was ignored");
 }
 
 void AnswerKeys::blame_unknown() {

@@ -57,8 +57,7 @@ bool allows(std::string_view text, const HttpUrl& url) {
   if (rule.host.substr(0, 2) != "*.") return !rule.host.empty() && rule.host == url.host;
   const std::string_view below = std::string_view(rule.host).substr(1);  // ".example.com"
   const std::string_view host = url.host;
-  return below.size() > 1 && host.size() > below.size() &&
-         host.substr(host.size() - below.size()) == below;
+  return below.size() > 1 && host.size() > below.size() && host.substr(host.size() - below.size()) == below;
 }
 
 bool is_token(std::string_view name) {
@@ -102,8 +101,8 @@ Result<void> check_webhook_url(std::string_view url, const WebhookRules& rules) 
   for (const std::string& rule : rules.allowed_hosts)
     if (allows(rule, parsed)) return {};
   return Error{Code::kDenied, "a webhook may not reach " + one_line(parsed.place(), 100) +
-                                  ": it is not this machine; to allow it, add '" +
-                                  one_line(parsed.host, 100) + "' to hooks.allow_hosts"};
+                                  ": it is not this machine; to allow it, add '" + one_line(parsed.host, 100) +
+                                  "' to hooks.allow_hosts"};
 }
 
 Result<std::vector<std::string>> variables_in(std::string_view value) {

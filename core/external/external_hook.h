@@ -65,10 +65,10 @@ class ExternalHook {
   agentd_status answer_with(const Asked& asked, Verdict verdict);
 
   // How it is run (external_run.cc). `allow` as that of KodeletExtension::call().
-  Verdict run(JsonView payload, std::string_view payload_text, const CancelToken& cancel,
-              Deadline deadline, const std::function<void(Deadline)>& allow = {});
-  RawAnswer run_program(JsonView payload, const DialectContext& context, std::string input,
-                        const CancelToken& cancel, Deadline deadline) const;
+  Verdict run(JsonView payload, std::string_view payload_text, const CancelToken& cancel, Deadline deadline,
+              const std::function<void(Deadline)>& allow = {});
+  RawAnswer run_program(JsonView payload, const DialectContext& context, std::string input, const CancelToken& cancel,
+                        Deadline deadline) const;
   RawAnswer run_webhook(std::string_view input, const CancelToken& cancel, Deadline deadline) const;
   DialectContext context_of(JsonView payload) const;
   std::string input_of(JsonView payload, const DialectContext& context, Deadline deadline) const;

@@ -45,8 +45,8 @@ bool is_repeated(const HookDefinition& a, const HookDefinition& b) {
                     hook.if_rule, hook.working_directory, hook.once, hook.async, hook.observes, hook.shadow,
                     hook.strict_output);
   };
-  return !group_of(a).empty() && group_of(a) == group_of(b) && what(a) == what(b) &&
-         a.when.text() == b.when.text() && policy_of(a) == policy_of(b);
+  return !group_of(a).empty() && group_of(a) == group_of(b) && what(a) == what(b) && a.when.text() == b.when.text() &&
+         policy_of(a) == policy_of(b);
 }
 
 ServiceCaller caller_of(agentd_conv conversation, std::uint32_t event, const CancelToken& cancel) {
@@ -96,10 +96,9 @@ std::uint64_t wants_of(const HookDefinition& definition) {
 std::vector<std::string> hook_environment(const HookDefinition& definition, JsonView payload) {
   const JsonView context = payload["context"];
   const EventTraits* const event = find_event(definition.event);
-  std::vector<std::string> out{
-      "AGENTD_EVENT=" + std::string(event == nullptr ? std::string_view() : event->name),
-      "AGENTD_CONV_ID=" + std::string(payload["conv_id"].string_or({})),
-      "AGENTD_HOOK=" + definition.name, "AGENTD_HOOK_PATH=" + definition.path};
+  std::vector<std::string> out{"AGENTD_EVENT=" + std::string(event == nullptr ? std::string_view() : event->name),
+                               "AGENTD_CONV_ID=" + std::string(payload["conv_id"].string_or({})),
+                               "AGENTD_HOOK=" + definition.name, "AGENTD_HOOK_PATH=" + definition.path};
   if (!context.is_object()) return out;
   out.push_back("AGENTD_CONTEXT_USED=" + std::to_string(context["used"].uint_or(0)));
   out.push_back("AGENTD_CONTEXT_MAX=" + std::to_string(context["limit"].uint_or(0)));
@@ -154,9 +153,8 @@ void BackgroundRuns::finish(Milliseconds patience) {
 
 // ---- one hook
 
-ExternalHook::ExternalHook(HookDefinition definition, HookBytes bytes,
-                           const ExternalEnvironment& environment, BackgroundRuns& background,
-                           std::shared_ptr<KodeletExtension> extension)
+ExternalHook::ExternalHook(HookDefinition definition, HookBytes bytes, const ExternalEnvironment& environment,
+                           BackgroundRuns& background, std::shared_ptr<KodeletExtension> extension)
     : definition_(std::move(definition)),
       bytes_(std::move(bytes)),
       environment_(environment),
@@ -181,8 +179,7 @@ Subscription ExternalHook::subscription() {
   out.keeps_text = !may_rewrite(definition_);
   out.together = group_of(definition_);
   if (!definition_.async)
-    out.timeout = definition_.timeout ? definition_.timeout
-                                      : default_time(definition_.dialect, definition_.event);
+    out.timeout = definition_.timeout ? definition_.timeout : default_time(definition_.dialect, definition_.event);
   out.fn = enter;
   out.self = this;
   return out;
@@ -213,9 +210,8 @@ agentd_status ExternalHook::ask(const Asked& asked) {
   // What the extension asks for itself, unless the user says how long.
   const bool own_time = !definition_.timeout && definition_.event != AGENTD_EVENT_SESSION_END;
   const auto allow = [&asked](Deadline longer) { asked.slot->set_deadline(longer.at_ns); };
-  Verdict verdict =
-      run(payload->root(), *text, asked.slot->cancel_token(), Deadline{asked.slot->deadline_ns()},
-          own_time ? std::function<void(Deadline)>(allow) : nullptr);
+  Verdict verdict = run(payload->root(), *text, asked.slot->cancel_token(), Deadline{asked.slot->deadline_ns()},
+                        own_time ? std::function<void(Deadline)>(allow) : nullptr);
   if (!verdict.failed) mark_spent(asked);
   if (verdict.children != 0) asked.slot->count_children(asked.token, verdict.children);
   return answer_with(asked, std::move(verdict));
@@ -226,8 +222,7 @@ agentd_status ExternalHook::ask(const Asked& asked) {
 agentd_status ExternalHook::cannot_be_asked(const Asked& asked, const std::string& why) {
   const std::string text = "agentd could not make its payload: " + why;
   const EventTraits* const traits = find_event(definition_.event);
-  const bool gates = traits != nullptr && traits->blocking &&
-                     (flags_of(definition_) & AGENTD_HOOK_OBSERVES) == 0 &&
+  const bool gates = traits != nullptr && traits->blocking && (flags_of(definition_) & AGENTD_HOOK_OBSERVES) == 0 &&
                      is_legal(definition_.event, AGENTD_ACT_BLOCK);
   if (!gates) {
     asked.slot->fail(asked.token, AGENTD_E_INTERNAL, text);
@@ -243,16 +238,13 @@ agentd_status ExternalHook::cannot_be_asked(const Asked& asked, const std::strin
 Result<std::string> ExternalHook::why_not(const Asked& asked, JsonView payload) {
   // In those tools what a Stop hook says goes to the model as it is, and is no prompt of the
   // user's.
-  const bool prompts =
-      definition_.dialect == Dialect::kClaude || definition_.dialect == Dialect::kGemini;
-  if (prompts && definition_.event == AGENTD_EVENT_USER_MESSAGE_SEND &&
-      payload["source"].string_or({}) == "hook")
+  const bool prompts = definition_.dialect == Dialect::kClaude || definition_.dialect == Dialect::kGemini;
+  if (prompts && definition_.event == AGENTD_EVENT_USER_MESSAGE_SEND && payload["source"].string_or({}) == "hook")
     return std::string("the message is a hook's, not the user's");
   if (!definition_.matcher.matches_all()) {
     const std::vector<std::string> subjects = matcher_subjects(definition_, payload);
-    const bool matches = std::any_of(subjects.begin(), subjects.end(), [&](const std::string& subject) {
-      return definition_.matcher.matches(subject);
-    });
+    const bool matches = std::any_of(subjects.begin(), subjects.end(),
+                                     [&](const std::string& subject) { return definition_.matcher.matches(subject); });
     if (!subjects.empty() && !matches)
       return "its matcher '" + definition_.matcher.text() + "' does not match '" + subjects.front() + "'";
   }
@@ -283,13 +275,12 @@ Result<std::string> ExternalHook::spent(const Asked& asked) {
   if (definition_.once == HookOnce::kRun) {
     const std::lock_guard lock(mutex_);
     const auto found = spent_.find(conversation);
-    const bool this_run =
-        found != spent_.end() && found->second == view_of(asked.call->envelope->run_id);
+    const bool this_run = found != spent_.end() && found->second == view_of(asked.call->envelope->run_id);
     return this_run ? std::string("it has run once in this run") : std::string();
   }
-  const auto kept = environment_.services.get(
-      caller_of(asked.call->conversation, definition_.event, asked.slot->cancel_token()),
-      std::string(kOncePrefix) + conversation + "/" + definition_.name);
+  const auto kept =
+      environment_.services.get(caller_of(asked.call->conversation, definition_.event, asked.slot->cancel_token()),
+                                std::string(kOncePrefix) + conversation + "/" + definition_.name);
   if (kept) return std::string("it has run once in this conversation");
   if (kept.error().code == Code::kNotFound) return std::string();
   return kept.error();
@@ -307,16 +298,13 @@ void ExternalHook::mark_spent(const Asked& asked) {
   op.key = std::string(kOncePrefix) + conversation + "/" + definition_.name;
   op.value = "1";
   const auto kept = environment_.services.commit(
-      caller_of(asked.call->conversation, definition_.event, asked.slot->cancel_token()),
-      std::span(&op, 1));
+      caller_of(asked.call->conversation, definition_.event, asked.slot->cancel_token()), std::span(&op, 1));
   if (!kept) asked.slot->note(asked.token, "that it has run was not kept: " + kept.error().message);
 }
 
 agentd_status ExternalHook::run_aside(const Asked& asked, const std::string& payload_text) {
-  const Deadline deadline =
-      Deadline::after(environment_.clock, definition_.timeout.value_or(kBackgroundTime));
-  const bool started = background_.start([this, text = payload_text,
-                                          deadline](const CancelToken& cancel) {
+  const Deadline deadline = Deadline::after(environment_.clock, definition_.timeout.value_or(kBackgroundTime));
+  const bool started = background_.start([this, text = payload_text, deadline](const CancelToken& cancel) {
     const auto payload = JsonDocument::parse(text);
     if (!payload) return;
     const Verdict verdict = run(payload->root(), text, cancel, deadline);
@@ -325,8 +313,7 @@ agentd_status ExternalHook::run_aside(const Asked& asked, const std::string& pay
                              definition_.name + " failed in the background: " + verdict.failure);
   });
   if (!started) {
-    asked.slot->fail(asked.token, AGENTD_E_BUSY,
-                     "it was not started: too many hooks run in the background");
+    asked.slot->fail(asked.token, AGENTD_E_BUSY, "it was not started: too many hooks run in the background");
     return AGENTD_E_BUSY;
   }
   mark_spent(asked);
@@ -360,8 +347,7 @@ struct ExternalHooks::MissingGuard {
 
   static agentd_status AGENTD_CALL refuse(void* self, const agentd_call* call) noexcept {
     const auto& guard = *static_cast<MissingGuard*>(self);
-    if (CallSlot* const slot = guard.tokens.find(call->token))
-      slot->fail(call->token, AGENTD_E_DENIED, guard.why);
+    if (CallSlot* const slot = guard.tokens.find(call->token)) slot->fail(call->token, AGENTD_E_DENIED, guard.why);
     return AGENTD_E_DENIED;
   }
 };
@@ -380,29 +366,26 @@ std::shared_ptr<KodeletExtension> ExternalHooks::extension_of(const HookDefiniti
   KodeletExtensionRequest request;
   request.name = definition.name;
   request.process.argv = definition.argv;
-  request.process.cwd = definition.working_directory.empty() ? environment_.project_dir
-                                                             : definition.working_directory;
+  request.process.cwd = definition.working_directory.empty() ? environment_.project_dir : definition.working_directory;
   request.process.environment = environment_of_hooks(environment_);
-  for (const auto& [name, value] : definition.environment)
-    request.process.environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : definition.environment) request.process.environment.push_back(name + "=" + value);
   extension = std::make_shared<KodeletExtension>(std::move(request), environment_.clock);
   return extension;
 }
 
 void ExternalHooks::add(HookDefinition definition, HookBytes bytes) {
   auto extension = extension_of(definition);
-  hooks_.push_back(std::make_unique<ExternalHook>(
-      std::move(definition), std::move(bytes), environment_, *background_, std::move(extension)));
+  hooks_.push_back(std::make_unique<ExternalHook>(std::move(definition), std::move(bytes), environment_, *background_,
+                                                  std::move(extension)));
   ExternalHook& added = *hooks_.back();
   for (const auto& each : hooks_)
     if (each.get() != &added && is_repeated(each->definition(), added.definition())) added.repeats(*each);
 }
 
-void ExternalHooks::add_missing_guard(const std::string& name, std::string identity,
-                                      Precedence precedence,
+void ExternalHooks::add_missing_guard(const std::string& name, std::string identity, Precedence precedence,
                                       const std::vector<std::uint32_t>& events, std::string why) {
-  missing_.push_back(std::make_unique<MissingGuard>(MissingGuard{
-      name, std::move(identity), std::move(why), precedence, events, environment_.tokens}));
+  missing_.push_back(std::make_unique<MissingGuard>(
+      MissingGuard{name, std::move(identity), std::move(why), precedence, events, environment_.tokens}));
 }
 
 bool ExternalHooks::drop_missing_guard(const std::string& identity) {

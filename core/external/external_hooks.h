@@ -19,13 +19,13 @@
 
 #include "core/base/log.h"
 #include "core/bridge/token_table.h"
-#include "core/hooks/dispatcher.h"
-#include "core/hooks/services.h"
 #include "core/dialects/definition.h"
 #include "core/external/webhook.h"
+#include "core/hooks/dispatcher.h"
+#include "core/hooks/services.h"
+#include "core/net/http.h"
 #include "core/trust/script_copy.h"
 #include "core/trust/sealed_file.h"
-#include "core/net/http.h"
 
 namespace agentd {
 

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "core/base/bytes.h"
-#include "core/external/external_hook.h"
 #include "core/dialects/transcript.h"
 #include "core/dialects/translator.h"
+#include "core/external/external_hook.h"
 #include "core/process/filter.h"
 #include "core/process/process.h"
 
@@ -56,8 +56,7 @@ RawAnswer answer_of(FilterResult result) {
             : result.signal != 0 ? RawAnswer::End::kSignalled
                                  : RawAnswer::End::kExited;
   // Who writes more than the cap is ended by us: that is not a signal of its own.
-  if (result.output_over_cap && out.end == RawAnswer::End::kSignalled)
-    out.end = RawAnswer::End::kExited;
+  if (result.output_over_cap && out.end == RawAnswer::End::kSignalled) out.end = RawAnswer::End::kExited;
   out.code = out.end == RawAnswer::End::kSignalled ? result.signal : std::max(result.exit_code, 0);
   out.out = std::move(result.output);
   out.err = std::move(result.error);
@@ -67,8 +66,7 @@ RawAnswer answer_of(FilterResult result) {
 }
 
 // The canonical object with `hook` appended: what the hook is called and how long it may take.
-std::string with_hook(std::string_view payload_text, const HookDefinition& definition,
-                      Milliseconds left) {
+std::string with_hook(std::string_view payload_text, const HookDefinition& definition, Milliseconds left) {
   JsonWriter hook;
   hook.begin_object().member("name", definition.name).member("attempt", 1);
   hook.member("deadline_ms", static_cast<std::int64_t>(left.count())).end_object();
@@ -83,8 +81,7 @@ DialectContext ExternalHook::context_of(JsonView payload) const {
   out.timestamp = iso_time(environment_.clock.wall_ms());
   out.permission_mode = environment_.permission_mode;
   out.project_dir = environment_.project_dir;
-  if (definition_.dialect != Dialect::kClaude && definition_.dialect != Dialect::kGemini)
-    return out;
+  if (definition_.dialect != Dialect::kClaude && definition_.dialect != Dialect::kGemini) return out;
   out.transcript_path = transcript_path(environment_.transcript_directory, payload);
   if (!payload["messages"].is_array()) return out;
   if (auto written = write_transcript(out.transcript_path, payload, environment_.clock); !written)
@@ -92,15 +89,14 @@ DialectContext ExternalHook::context_of(JsonView payload) const {
   return out;
 }
 
-std::string ExternalHook::input_of(JsonView payload, const DialectContext& context,
-                                   Deadline deadline) const {
+std::string ExternalHook::input_of(JsonView payload, const DialectContext& context, Deadline deadline) const {
   std::string input = dialect_input(definition_, payload, context);
   if (definition_.dialect != Dialect::kAgentd) return input;
   return with_hook(input, definition_, deadline.left(environment_.clock));
 }
 
-Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken& cancel,
-                          Deadline deadline, const std::function<void(Deadline)>& allow) {
+Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken& cancel, Deadline deadline,
+                          const std::function<void(Deadline)>& allow) {
   if (definition_.runs == HookRuns::kAction) {
     const auto answer = JsonDocument::parse(definition_.action_json);
     if (answer) return interpret_canonical(definition_.event, payload, answer->root());
@@ -123,32 +119,27 @@ Verdict ExternalHook::run(JsonView payload, std::string_view, const CancelToken&
   // The failure names one line of it; the whole is for whoever looks after the hook.
   if (verdict.failed && !trimmed(answer.err).empty())
     environment_.log.write(LogLevel::kWarning, "hooks",
-                           definition_.name + " wrote on standard error: " +
-                               one_line(answer.err, kErrorBytesLogged));
+                           definition_.name + " wrote on standard error: " + one_line(answer.err, kErrorBytesLogged));
   return verdict;
 }
 
-RawAnswer ExternalHook::run_webhook(std::string_view input, const CancelToken& cancel,
-                                    Deadline deadline) const {
-  return post_webhook(definition_, input, environment_.http(), environment_.webhooks,
-                      environment_.variable, cancel, deadline, environment_.clock);
+RawAnswer ExternalHook::run_webhook(std::string_view input, const CancelToken& cancel, Deadline deadline) const {
+  return post_webhook(definition_, input, environment_.http(), environment_.webhooks, environment_.variable, cancel,
+                      deadline, environment_.clock);
 }
 
-RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& context,
-                                    std::string input, const CancelToken& cancel,
-                                    Deadline deadline) const {
+RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& context, std::string input,
+                                    const CancelToken& cancel, Deadline deadline) const {
   FilterRequest request;
   request.environment = environment_of_hooks(environment_);
-  for (const std::string& entry : dialect_environment(definition_, payload, context))
-    put(request.environment, entry);
-  for (const std::string& entry : hook_environment(definition_, payload))
-    put(request.environment, entry);
+  for (const std::string& entry : dialect_environment(definition_, payload, context)) put(request.environment, entry);
+  for (const std::string& entry : hook_environment(definition_, payload)) put(request.environment, entry);
   for (const auto& [name, value] : definition_.environment)
     put(request.environment, name + "=" + expanded(value, environment_));
   request.input = std::move(input);
   request.output_bytes_max = kAnswerBytesMax;
-  request.cwd = definition_.working_directory.empty() ? std::string(payload["cwd"].string_or({}))
-                                                      : definition_.working_directory;
+  request.cwd =
+      definition_.working_directory.empty() ? std::string(payload["cwd"].string_or({})) : definition_.working_directory;
   std::optional<ScriptCopy> copy;  // for the length of the run
   switch (definition_.runs) {
     case HookRuns::kFile:
@@ -159,8 +150,7 @@ RawAnswer ExternalHook::run_program(JsonView payload, const DialectContext& cont
         copy.emplace(std::move(*placed));
         request.program = copy->path;
       } else if (bytes_.program)
-        request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" +
-                          std::to_string(bytes_.program->fd.get());
+        request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(bytes_.program->fd.get());
       break;
     case HookRuns::kShell:
       request.argv = {shell_of(definition_.dialect), "-c", definition_.command};

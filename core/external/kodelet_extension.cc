@@ -9,8 +9,8 @@
 #include <set>
 
 #include "core/base/timed_mutex.h"
-#include "core/external/rpc_connection.h"
 #include "core/dialects/translator.h"
+#include "core/external/rpc_connection.h"
 
 namespace agentd {
 namespace {
@@ -21,9 +21,7 @@ constexpr Milliseconds kPoll{10};
 constexpr std::size_t kInitsMax = 64;
 constexpr std::size_t kSubscriptionsMax = 64;
 
-constexpr std::uint64_t ns(Milliseconds time) {
-  return static_cast<std::uint64_t>(time.count()) * 1'000'000;
-}
+constexpr std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * 1'000'000; }
 
 Deadline earlier(Deadline a, Deadline b) { return a.at_ns < b.at_ns ? a : b; }
 
@@ -38,13 +36,11 @@ std::string handshake_params(const KodeletExtensionRequest& request) {
   for (const std::string_view none : {"tools", "toolUpdates", "commands"}) out.member(none, false);
   out.key("conversations").begin_object().member("fork", false).end_object();
   out.key("ui").begin_object();
-  for (const std::string_view none :
-       {"input", "confirm", "select", "notify", "widgets", "surfaces", "transcript"})
+  for (const std::string_view none : {"input", "confirm", "select", "notify", "widgets", "surfaces", "transcript"})
     out.member(none, false);
   out.end_object().key("events").begin_array();
-  for (const std::string_view event :
-       {"session.start", "user.message", "agent.init", "turn.start", "tool.call", "tool.result",
-        "turn.end", "agent.end", "session.end"})
+  for (const std::string_view event : {"session.start", "user.message", "agent.init", "turn.start", "tool.call",
+                                       "tool.result", "turn.end", "agent.end", "session.end"})
     out.string(event);
   out.end_array().end_object().end_object();
   return std::string(out.text());
@@ -64,11 +60,9 @@ void read_subscription(JsonView from, Greeting& out) {
                            ", which is no event of agentd; it will never fire");
     return;
   }
-  each.priority =
-      static_cast<int>(std::clamp<std::int64_t>(from["priority"].int_or(0), -30'000, 30'000));
+  each.priority = static_cast<int>(std::clamp<std::int64_t>(from["priority"].int_or(0), -30'000, 30'000));
   const double seconds = from["timeoutInSec"].number_or(0);
-  if (seconds > 0 && seconds < 1e6)
-    each.timeout = Milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
+  if (seconds > 0 && seconds < 1e6) each.timeout = Milliseconds(static_cast<std::int64_t>(seconds * 1000.0));
   out.subscriptions.push_back(std::move(each));
 }
 
@@ -81,8 +75,8 @@ std::string names_in(JsonView list) {
 
 Result<Greeting> read_greeting(JsonView result) {
   if (!result.is_object())
-    return Error{Code::kInvalid, "its answer to the handshake is " +
-                                     std::string(type_name(result)) + " where an object belongs"};
+    return Error{Code::kInvalid,
+                 "its answer to the handshake is " + std::string(type_name(result)) + " where an object belongs"};
   Greeting out;
   const JsonView subscriptions = result["subscriptions"];
   for (std::size_t i = 0; i < std::min(subscriptions.size(), kSubscriptionsMax); ++i)
@@ -116,7 +110,7 @@ struct KodeletExtension::State {
   std::string last_end, off;
   Greeting greeting;
   std::set<std::uint32_t> warned;
-  std::set<std::string> told;  // of the greeting's problems
+  std::set<std::string> told;                // of the greeting's problems
   std::map<std::string, std::string> inits;  // conversation and agent -> result of agent.init
 
   // The connection that can be used; null = there is none yet.
@@ -124,9 +118,7 @@ struct KodeletExtension::State {
     const std::lock_guard lock(mutex);
     return ready && connection && !connection->ended() ? connection : nullptr;
   }
-  std::string whose(const std::string& what) const {
-    return "the extension " + request.name + ": " + what;
-  }
+  std::string whose(const std::string& what) const { return "the extension " + request.name + ": " + what; }
   Error why_off() const {
     const std::lock_guard lock(mutex);
     return {Code::kUnavailable, off};
@@ -145,10 +137,9 @@ struct KodeletExtension::State {
   Verdict not_subscribed(std::uint32_t event);
   std::string known_init(std::uint32_t event, JsonView payload);
   void note_answer(std::uint32_t event, JsonView payload, JsonView result);
-  Verdict answer(RpcConnection& on, std::uint32_t event, JsonView payload, const CancelToken& cancel,
-                 Deadline deadline, const std::function<void(Deadline)>& allow);
-  Verdict ask(RpcConnection& on, std::uint32_t event, JsonView payload, const CancelToken& cancel,
-              Deadline deadline);
+  Verdict answer(RpcConnection& on, std::uint32_t event, JsonView payload, const CancelToken& cancel, Deadline deadline,
+                 const std::function<void(Deadline)>& allow);
+  Verdict ask(RpcConnection& on, std::uint32_t event, JsonView payload, const CancelToken& cancel, Deadline deadline);
 };
 
 void KodeletExtension::State::note_end(std::uint64_t at_ns, const std::string& why) {
@@ -194,8 +185,7 @@ Result<void> KodeletExtension::State::wait_back_off(const CancelToken& cancel, D
   std::condition_variable nobody;
   while (!ready_at.passed(clock)) {
     if (cancel.cancelled()) return Error{Code::kCancelled, whose("cancelled")};
-    if (deadline.passed(clock))
-      return Error{Code::kBusy, whose("it is started again later, since " + last_end)};
+    if (deadline.passed(clock)) return Error{Code::kBusy, whose("it is started again later, since " + last_end)};
     nobody.wait_for(lock, kPoll);
   }
   return {};
@@ -211,8 +201,7 @@ Result<void> KodeletExtension::State::launch(const CancelToken& cancel) {
   auto fresh = std::make_shared<RpcConnection>(std::move(*process), clock, kFrameMax);
   handshake_until = Deadline::after(clock, request.handshake);
   Reply why;
-  handshake =
-      fresh->begin("extension.initialize", handshake_params(request), cancel, handshake_until, why);
+  handshake = fresh->begin("extension.initialize", handshake_params(request), cancel, handshake_until, why);
   if (handshake) {
     const std::lock_guard lock(mutex);
     connection = std::move(fresh);
@@ -225,18 +214,15 @@ Result<void> KodeletExtension::State::launch(const CancelToken& cancel) {
 
 // A slow start may take longer than one event waits: the next one goes on waiting for the same
 // program.
-Result<void> KodeletExtension::State::finish_handshake(const CancelToken& cancel,
-                                                       Deadline deadline) {
+Result<void> KodeletExtension::State::finish_handshake(const CancelToken& cancel, Deadline deadline) {
   const Reply reply = connection->wait(handshake, cancel, earlier(deadline, handshake_until));
   std::string problem = reply.sentence;
   switch (reply.kind) {
     case Reply::Kind::kCancelled:
       return Error{Code::kCancelled, whose("cancelled")};
     case Reply::Kind::kTimedOut:
-      if (!handshake_until.passed(clock))
-        return Error{Code::kBusy, whose("it was still starting at the deadline")};
-      problem = "it did not answer the handshake within " +
-                std::to_string(request.handshake.count()) + " ms";
+      if (!handshake_until.passed(clock)) return Error{Code::kBusy, whose("it was still starting at the deadline")};
+      problem = "it did not answer the handshake within " + std::to_string(request.handshake.count()) + " ms";
       break;
     case Reply::Kind::kResult: {
       auto read = read_greeting(reply.result());
@@ -258,8 +244,7 @@ Result<void> KodeletExtension::State::finish_handshake(const CancelToken& cancel
   return Error{Code::kUnavailable, whose(problem)};
 }
 
-Result<std::shared_ptr<RpcConnection>> KodeletExtension::State::running(const CancelToken& cancel,
-                                                                        Deadline deadline) {
+Result<std::shared_ptr<RpcConnection>> KodeletExtension::State::running(const CancelToken& cancel, Deadline deadline) {
   if (auto found = usable()) return found;
   AGENTD_TRY_VOID(lock_starting(cancel, deadline));
   const std::lock_guard guard(starting, std::adopt_lock);
@@ -304,15 +289,14 @@ Verdict failure(const Error& error) {
 }
 
 std::string init_key(JsonView payload) {
-  return std::string(payload["conv_id"].string_or("")) + "\n" +
-         std::string(payload["agent"]["id"].string_or(""));
+  return std::string(payload["conv_id"].string_or("")) + "\n" + std::string(payload["agent"]["id"].string_or(""));
 }
 
 }  // namespace
 
 // The subscription's own timeout; nullopt when it did not ask for the event.
-std::optional<Deadline> KodeletExtension::State::deadline_of(
-    std::uint32_t event, Deadline deadline, const std::function<void(Deadline)>& allow) {
+std::optional<Deadline> KodeletExtension::State::deadline_of(std::uint32_t event, Deadline deadline,
+                                                             const std::function<void(Deadline)>& allow) {
   const std::lock_guard lock(mutex);
   for (const ExtensionSubscription& each : greeting.subscriptions) {
     if (each.event != extension_event(event)) continue;
@@ -352,8 +336,7 @@ void KodeletExtension::State::note_answer(std::uint32_t event, JsonView payload,
 Verdict KodeletExtension::State::ask(RpcConnection& on, std::uint32_t event, JsonView payload,
                                      const CancelToken& cancel, Deadline deadline) {
   Reply reply;
-  const auto pending =
-      on.begin("extension.event.handle", extension_params(event, payload), cancel, deadline, reply);
+  const auto pending = on.begin("extension.event.handle", extension_params(event, payload), cancel, deadline, reply);
   if (pending) reply = on.wait(pending, cancel, deadline);
   switch (reply.kind) {
     case Reply::Kind::kResult:
@@ -384,8 +367,8 @@ Verdict KodeletExtension::State::answer(RpcConnection& on, std::uint32_t event, 
   return interpret_extension(event, payload, again ? again->root() : JsonView());
 }
 
-Verdict KodeletExtension::call(std::uint32_t event, JsonView payload, const CancelToken& cancel,
-                               Deadline deadline, const std::function<void(Deadline)>& allow) {
+Verdict KodeletExtension::call(std::uint32_t event, JsonView payload, const CancelToken& cancel, Deadline deadline,
+                               const std::function<void(Deadline)>& allow) {
   auto connection = state_->running(cancel, deadline);
   if (!connection) return failure(connection.error());
   Verdict verdict = state_->answer(**connection, event, payload, cancel, deadline, allow);

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "core/base/thrown.h"
-#include "core/external/rpc_frames.h"
 #include "core/dialects/translator.h"
+#include "core/external/rpc_frames.h"
 
 namespace agentd {
 namespace {
@@ -29,8 +29,7 @@ std::string last_line(std::string_view text) {
 
 }  // namespace
 
-RpcConnection::RpcConnection(std::unique_ptr<DuplexProcess> process, const Clock& clock,
-                             std::size_t frame_max)
+RpcConnection::RpcConnection(std::unique_ptr<DuplexProcess> process, const Clock& clock, std::size_t frame_max)
     : process_(std::move(process)), clock_(clock), frame_max_(frame_max) {
   try {
     reader_ = std::thread([this] {
@@ -121,8 +120,8 @@ void RpcConnection::take_answer(std::int64_t id, std::shared_ptr<const JsonDocum
   const JsonView error = message->root()["error"];
   if (error.is_object()) {
     pending.reply.kind = Reply::Kind::kError;
-    pending.reply.sentence = "it answered with error " + std::to_string(error["code"].int_or(0)) +
-                             ": " + first_line(error["message"].string_or("no message"));
+    pending.reply.sentence = "it answered with error " + std::to_string(error["code"].int_or(0)) + ": " +
+                             first_line(error["message"].string_or("no message"));
   } else {
     pending.reply.kind = Reply::Kind::kResult;
     pending.reply.message = std::move(message);
@@ -162,10 +161,8 @@ bool RpcConnection::lock_writing(const CancelToken& cancel, Deadline deadline) {
   return true;
 }
 
-std::shared_ptr<RpcConnection::Pending> RpcConnection::begin(std::string_view method,
-                                                             std::string_view params,
-                                                             const CancelToken& cancel,
-                                                             Deadline deadline, Reply& why) {
+std::shared_ptr<RpcConnection::Pending> RpcConnection::begin(std::string_view method, std::string_view params,
+                                                             const CancelToken& cancel, Deadline deadline, Reply& why) {
   // Shared by the connection and its caller.
   auto pending = std::make_shared<Pending>();
   {
@@ -177,8 +174,7 @@ std::shared_ptr<RpcConnection::Pending> RpcConnection::begin(std::string_view me
   bool written = false;
   if (mine) {
     const std::lock_guard writing(writing_, std::adopt_lock);
-    written =
-        process_->write(rpc_request(pending->id, method, params), cancel, deadline).has_value();
+    written = process_->write(rpc_request(pending->id, method, params), cancel, deadline).has_value();
     // Part of a frame may be written: what follows would be read as its rest.
     if (!written) end("it does not read what is written to it");
   }
@@ -192,8 +188,8 @@ std::shared_ptr<RpcConnection::Pending> RpcConnection::begin(std::string_view me
   return nullptr;
 }
 
-RpcConnection::Reply RpcConnection::wait(const std::shared_ptr<Pending>& pending,
-                                         const CancelToken& cancel, Deadline deadline) {
+RpcConnection::Reply RpcConnection::wait(const std::shared_ptr<Pending>& pending, const CancelToken& cancel,
+                                         Deadline deadline) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (pending->answered) return pending->reply;
@@ -218,12 +214,10 @@ void RpcConnection::abandon(const std::shared_ptr<Pending>& pending, bool overdu
     if (pending_.erase(pending->id) == 0) return;
     if (overdue) silent = ++unanswered_ >= kUnansweredMax;
   }
-  if (silent)
-    return end("it left " + std::to_string(kUnansweredMax) + " requests without an answer");
+  if (silent) return end("it left " + std::to_string(kUnansweredMax) + " requests without an answer");
   if (!lock_writing(CancelToken(), Deadline::after(clock_, kShortWrite))) return;
   const std::lock_guard writing(writing_, std::adopt_lock);
-  if (!process_->write(rpc_cancel(pending->id), CancelToken(),
-                       Deadline::after(clock_, kShortWrite)))
+  if (!process_->write(rpc_cancel(pending->id), CancelToken(), Deadline::after(clock_, kShortWrite)))
     end("it does not read what is written to it");
 }
 

@@ -50,8 +50,8 @@ class RpcConnection {
   RpcConnection& operator=(const RpcConnection&) = delete;
 
   // Writes a request. Null when it could not be written whole: `why` says how that ended.
-  std::shared_ptr<Pending> begin(std::string_view method, std::string_view params,
-                                 const CancelToken& cancel, Deadline deadline, Reply& why);
+  std::shared_ptr<Pending> begin(std::string_view method, std::string_view params, const CancelToken& cancel,
+                                 Deadline deadline, Reply& why);
   // The answer, or kTimedOut, kCancelled, kEnded; the request stays under way then.
   Reply wait(const std::shared_ptr<Pending>& pending, const CancelToken& cancel, Deadline deadline);
   // Gives a request up: its answer is dropped from now on, and the program is told so. The second

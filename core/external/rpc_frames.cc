@@ -14,9 +14,8 @@ namespace {
 constexpr std::string_view kLengthName = "content-length";
 
 bool is_length(std::string_view name) {
-  return std::equal(
-      name.begin(), name.end(), kLengthName.begin(), kLengthName.end(),
-      [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+  return std::equal(name.begin(), name.end(), kLengthName.begin(), kLengthName.end(),
+                    [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
 }
 
 Error no_frame(std::string_view line) {
@@ -28,11 +27,11 @@ Result<std::size_t> length_of(std::string_view text, std::size_t most) {
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   if (error != std::errc() || end != text.data() + text.size())
-    return Error{Code::kInvalid, "it wrote a frame whose Content-Length is " +
-                                     in_quotes(first_line(text, 80)) + ", which is no number"};
+    return Error{Code::kInvalid, "it wrote a frame whose Content-Length is " + in_quotes(first_line(text, 80)) +
+                                     ", which is no number"};
   if (length > most)
-    return Error{Code::kInvalid, "it wrote a frame of " + std::to_string(length) +
-                                     " bytes; at most " + std::to_string(most) + " are read"};
+    return Error{Code::kInvalid, "it wrote a frame of " + std::to_string(length) + " bytes; at most " +
+                                     std::to_string(most) + " are read"};
   return length;
 }
 

@@ -19,15 +19,16 @@ using Header = std::pair<std::string, std::string>;
 // Names of headers are the same in capitals.
 bool is_content_type(std::string_view name) {
   constexpr std::string_view kName = "content-type";
-  const auto same = [](char c, char wanted) { return (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) == wanted; };
+  const auto same = [](char c, char wanted) {
+    return (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) == wanted;
+  };
   return std::equal(name.begin(), name.end(), kName.begin(), kName.end(), same);
 }
 
 // One request and what became of it.
 class Call {
  public:
-  Call(const HookDefinition& hook, const VariableLookup& variable)
-      : hook_(hook), variable_(variable) {}
+  Call(const HookDefinition& hook, const VariableLookup& variable) : hook_(hook), variable_(variable) {}
 
   Result<void> prepare(HttpRequest& request) {
     request.url = hook_.url;
@@ -66,8 +67,7 @@ class Call {
     }
     out.code = 1;
     out.err = "HTTP " + std::to_string(status_) + " from " + place;
-    if (status_ >= 300 && status_ < 400)
-      out.err += ": redirects are not followed; set 'url' to the final address";
+    if (status_ >= 300 && status_ < 400) out.err += ": redirects are not followed; set 'url' to the final address";
     return out;
   }
 
@@ -87,12 +87,10 @@ class Call {
       const std::string wanted(piece.text);
       const auto& allowed = hook_.allowed_environment;
       if (std::find(allowed.begin(), allowed.end(), wanted) == allowed.end())
-        return Error{Code::kDenied,
-                     header + "asks for " + wanted + ", which is not in allowed_environment"};
+        return Error{Code::kDenied, header + "asks for " + wanted + ", which is not in allowed_environment"};
       const std::optional<std::string> found = variable_ ? variable_(wanted) : std::nullopt;
       if (!found)
-        return Error{Code::kInvalid,
-                     header + "needs the environment variable " + wanted + ", which is not set"};
+        return Error{Code::kInvalid, header + "needs the environment variable " + wanted + ", which is not set"};
       if (found->find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
         return Error{Code::kInvalid, header + "cannot carry the environment variable " + wanted +
                                          ": it holds a line end or a zero byte"};
@@ -107,8 +105,7 @@ class Call {
   std::string without_secrets(std::string text) const {
     for (const auto& [name, value] : secrets_) {
       const std::string instead = "[" + name + "]";
-      for (std::size_t at = text.find(value); at != std::string::npos;
-           at = text.find(value, at + instead.size()))
+      for (std::size_t at = text.find(value); at != std::string::npos; at = text.find(value, at + instead.size()))
         text.replace(at, value.size(), instead);
     }
     return text;
@@ -140,21 +137,18 @@ RawAnswer not_started(const Error& error) {
 
 }  // namespace
 
-RawAnswer post_webhook(const HookDefinition& hook, std::string_view body, HttpClient& client,
-                       const WebhookRules& rules, const VariableLookup& variable,
-                       const CancelToken& cancel, Deadline deadline, const Clock& clock) {
-  if (const auto allowed = check_webhook_url(hook.url, rules); !allowed)
-    return not_started(allowed.error());
+RawAnswer post_webhook(const HookDefinition& hook, std::string_view body, HttpClient& client, const WebhookRules& rules,
+                       const VariableLookup& variable, const CancelToken& cancel, Deadline deadline,
+                       const Clock& clock) {
+  if (const auto allowed = check_webhook_url(hook.url, rules); !allowed) return not_started(allowed.error());
   Call call(hook, variable);
   HttpRequest request;
   request.body = body;
   if (const auto ready = call.prepare(request); !ready) return not_started(ready.error());
-  if (hook.timeout)
-    deadline.at_ns = std::min(deadline.at_ns, Deadline::after(clock, *hook.timeout).at_ns);
+  if (hook.timeout) deadline.at_ns = std::min(deadline.at_ns, Deadline::after(clock, *hook.timeout).at_ns);
   const auto response = client.send(
-      request,
-      [&](const HttpResponse& so_far, std::string_view bytes) { return call.take(so_far, bytes); },
-      cancel, deadline);
+      request, [&](const HttpResponse& so_far, std::string_view bytes) { return call.take(so_far, bytes); }, cancel,
+      deadline);
   const auto url = parse_http_url(hook.url);
   return call.answer(response, deadline.passed(clock), url ? url->place() : "");
 }

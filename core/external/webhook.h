@@ -40,8 +40,8 @@ inline constexpr std::size_t kWebhookBodyMax = 1u << 20;  // of an answer
 //   kNotStarted with `problem` the time is over        kTimedOut; cancelled:
 //   kCancelled
 // REQUIRES: hook.runs is kWebhook.
-RawAnswer post_webhook(const HookDefinition& hook, std::string_view body, HttpClient& client,
-                       const WebhookRules& rules, const VariableLookup& variable,
-                       const CancelToken& cancel, Deadline deadline, const Clock& clock);
+RawAnswer post_webhook(const HookDefinition& hook, std::string_view body, HttpClient& client, const WebhookRules& rules,
+                       const VariableLookup& variable, const CancelToken& cancel, Deadline deadline,
+                       const Clock& clock);
 
 }  // namespace agentd

@@ -16,8 +16,7 @@ namespace {
 std::string names_in_words(const FieldNames& names) {
   std::vector<std::string_view> told;
   for (const std::string_view name : names.names)
-    if (!name.empty() && std::find(told.begin(), told.end(), name) == told.end())
-      told.push_back(name);
+    if (!name.empty() && std::find(told.begin(), told.end(), name) == told.end()) told.push_back(name);
   std::string text;
   for (std::size_t i = 0; i < told.size(); ++i)
     text.append(i == 0 ? "" : i + 1 == told.size() ? " or " : ", ").append(told[i]);
@@ -68,8 +67,7 @@ std::string kind_in_words(const PayloadField& field) {
 std::string type_in_words(const PayloadField& field) {
   std::string text = kind_in_words(field);
   if (field.presence == Presence::kNullable) text += " or null";
-  if (field.presence == Presence::kOptional || (field.bit != 0 && field.kind != FieldKind::kFlag) ||
-      field.tags != 0)
+  if (field.presence == Presence::kOptional || (field.bit != 0 && field.kind != FieldKind::kFlag) || field.tags != 0)
     text += ", optional";
   return text;
 }
@@ -90,8 +88,7 @@ void add_keys(const PayloadTable& table, std::uint32_t event, const std::string&
       continue;
     }
     const std::string path = prefix + std::string(field.key);
-    const bool rewritten =
-        field.text_target != 0 && traits != nullptr && field.text_target == traits->text_target;
+    const bool rewritten = field.text_target != 0 && traits != nullptr && field.text_target == traits->text_target;
     keys.push_back({path, type_in_words(field), unit_of(field), field.meaning, rewritten});
     if (field.table == nullptr || !field.table->name.empty()) continue;
     add_keys(*field.table, event, path + (field.kind == FieldKind::kRecords ? "[]." : "."), keys);
@@ -126,8 +123,7 @@ constexpr AnswerRow kAnswers[] = {
      "the first block wins; hooks after it are not asked, but for observers"},
     {AGENTD_ACT_CONTINUE, "action: continue, messages",
      "adds user messages, and the run goes on; at most 8 times in a row", kInOrder},
-    {AGENTD_ACT_COMPACT,
-     "action: compact, strategy, keep_tokens, model, custom_instructions, messages",
+    {AGENTD_ACT_COMPACT, "action: compact, strategy, keep_tokens, model, custom_instructions, messages",
      "compacts the history; with messages the run then goes on", kExclusive},
     {AGENTD_ACT_SUMMARY, "action: summary, summary",
      "before_compaction: this text is the summary; when the agent stops: a summary is kept, made "
@@ -136,15 +132,12 @@ constexpr AnswerRow kAnswers[] = {
      kExclusive},
     {AGENTD_ACT_REPLACE_MESSAGES, "action: replace, replace_messages",
      "replaces the messages; before_model_call: in that one request only", kExclusive},
-    {AGENTD_ACT_REPLACE_TEXT, "", "replaces the text",
-     "rewrites chain: each hook sees what those before it made"},
+    {AGENTD_ACT_REPLACE_TEXT, "", "replaces the text", "rewrites chain: each hook sees what those before it made"},
     {AGENTD_ACT_INJECT_CONTEXT, "additional_context",
      "gives the model context that stands outside of what is summarized", kInOrder},
-    {AGENTD_ACT_SYSTEM_MESSAGE, "system_message",
-     "tells the user something; the model does not see it", kInOrder},
+    {AGENTD_ACT_SYSTEM_MESSAGE, "system_message", "tells the user something; the model does not see it", kInOrder},
     {AGENTD_ACT_SET, "", "sets a value", kLastWins},
-    {AGENTD_ACT_TOOLS_ENABLE, "tools{enable}", "offers the model tools again that were disabled",
-     kInOrder},
+    {AGENTD_ACT_TOOLS_ENABLE, "tools{enable}", "offers the model tools again that were disabled", kInOrder},
     {AGENTD_ACT_TOOLS_DISABLE, "tools{disable}", "does not offer the model these tools", kInOrder},
     {AGENTD_ACT_PERMISSION, "permission: allow, deny or ask, reason",
      "decides instead of the user; allow skips the question, never a rule that denies",
@@ -163,11 +156,9 @@ struct SetRow {
   std::string_view answer;
   std::uint64_t events;
 };
-constexpr std::uint64_t kStops =
-    event_bit(AGENTD_EVENT_AGENT_STOP) | event_bit(AGENTD_EVENT_SUBAGENT_STOP);
+constexpr std::uint64_t kStops = event_bit(AGENTD_EVENT_AGENT_STOP) | event_bit(AGENTD_EVENT_SUBAGENT_STOP);
 constexpr SetRow kSets[] = {
-    {"model",
-     event_bit(AGENTD_EVENT_BEFORE_MODEL_CALL) | event_bit(AGENTD_EVENT_BEFORE_COMPACTION)},
+    {"model", event_bit(AGENTD_EVENT_BEFORE_MODEL_CALL) | event_bit(AGENTD_EVENT_BEFORE_COMPACTION)},
     {"custom_instructions", event_bit(AGENTD_EVENT_BEFORE_COMPACTION)},
     {"strategy", event_bit(AGENTD_EVENT_BEFORE_COMPACTION)},
     {"keep_tokens", event_bit(AGENTD_EVENT_BEFORE_COMPACTION)},
@@ -178,8 +169,7 @@ constexpr SetRow kSets[] = {
 std::string set_answer(const EventTraits& event) {
   std::string text;
   for (const SetRow& row : kSets)
-    if ((row.events & event_bit(event.id)) != 0)
-      text.append(text.empty() ? "" : ", ").append(row.answer);
+    if ((row.events & event_bit(event.id)) != 0) text.append(text.empty() ? "" : ", ").append(row.answer);
   return text;
 }
 
@@ -226,9 +216,8 @@ constexpr SampleRow kSamples[] = {
 };
 
 std::string_view own_sample(std::uint32_t event, std::string_view key) {
-  const auto found =
-      std::find_if(std::begin(kSamples), std::end(kSamples),
-                   [&](const SampleRow& row) { return row.event == event && row.key == key; });
+  const auto found = std::find_if(std::begin(kSamples), std::end(kSamples),
+                                  [&](const SampleRow& row) { return row.event == event && row.key == key; });
   return found == std::end(kSamples) ? std::string_view() : found->json;
 }
 
@@ -247,9 +236,7 @@ std::string sample_members(const PayloadTable& table, std::uint32_t event, bool 
       add_member(members, field.key, own.empty() ? field.sample : own);
       continue;
     }
-    if (field.table == nullptr || field.kind == FieldKind::kRecords ||
-        field.kind == FieldKind::kMoreBlocks)
-      continue;
+    if (field.table == nullptr || field.kind == FieldKind::kRecords || field.kind == FieldKind::kMoreBlocks) continue;
     const std::string inner = sample_members(*field.table, event, top && field.key.empty());
     if (inner.empty()) continue;
     if (field.key.empty())
@@ -268,9 +255,7 @@ std::vector<ContractKey> contract_keys(const PayloadTable& table, std::uint32_t 
   return keys;
 }
 
-std::vector<ContractKey> contract_keys(std::uint32_t event) {
-  return contract_keys(*payload_table(event), event);
-}
+std::vector<ContractKey> contract_keys(std::uint32_t event) { return contract_keys(*payload_table(event), event); }
 
 std::vector<const PayloadTable*> shared_objects() {
   std::vector<const PayloadTable*> found;

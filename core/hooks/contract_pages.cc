@@ -38,9 +38,7 @@ std::string wrapped(std::string start, std::string_view text, std::size_t indent
   return out + line + "\n";
 }
 
-std::string fact(std::string_view name, std::string_view text) {
-  return wrapped("  " + padded(name, 10), text, 12);
-}
+std::string fact(std::string_view name, std::string_view text) { return wrapped("  " + padded(name, 10), text, 12); }
 
 std::string meaning_of(const ContractKey& key) {
   std::string text = key.type;
@@ -53,8 +51,7 @@ std::string keys_text(const std::vector<ContractKey>& keys) {
   std::size_t width = 0;
   for (const ContractKey& key : keys) width = std::max(width, key.path.size() + 2);
   std::string text;
-  for (const ContractKey& key : keys)
-    text += wrapped("    " + padded(key.path, width), meaning_of(key), width + 4);
+  for (const ContractKey& key : keys) text += wrapped("    " + padded(key.path, width), meaning_of(key), width + 4);
   return text;
 }
 
@@ -102,8 +99,8 @@ std::string overview_text() {
                     names.empty() ? "-" : names, 33);
   }
   text += "\nEvery event has these keys\n" + keys_text(contract_keys(envelope_table(), 0));
-  text += "  and what is given to a program or a server has, below \"" + std::string(kHookKey) +
-          "\",\n" + keys_text(contract_keys(hook_table(), 0));
+  text += "  and what is given to a program or a server has, below \"" + std::string(kHookKey) + "\",\n" +
+          keys_text(contract_keys(hook_table(), 0));
   for (const PayloadTable* const table : shared_objects())
     text += "\n`" + std::string(table->name) + "`\n" + keys_text(contract_keys(*table, 0));
   return text + "\n'agentd hooks contract EVENT' says more about one.\n";
@@ -150,8 +147,7 @@ void overview_json(JsonWriter& out) {
   keys_json(out, "envelope", contract_keys(envelope_table(), 0));
   keys_json(out, kHookKey, contract_keys(hook_table(), 0));
   out.key("objects").begin_object();
-  for (const PayloadTable* const table : shared_objects())
-    keys_json(out, table->name, contract_keys(*table, 0));
+  for (const PayloadTable* const table : shared_objects()) keys_json(out, table->name, contract_keys(*table, 0));
   out.end_object().key("events").begin_array();
   for (const EventTraits& event : all_events()) event_json(out, event);
   out.end_array().end_object();
@@ -168,8 +164,7 @@ std::string cell(std::string_view text) {
 
 std::string sentence(std::string_view text) {
   std::string out(text);
-  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z')
-    out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 'a' + 'A');
   return out + ".";
 }
 
@@ -179,8 +174,7 @@ std::string linked(std::string_view type) {
   for (const PayloadTable* const table : shared_objects()) {
     const std::string name = "`" + std::string(table->name) + "`";
     const std::size_t at = out.find(name);
-    if (at != std::string::npos)
-      out.replace(at, name.size(), "[" + name + "](#" + std::string(table->name) + ")");
+    if (at != std::string::npos) out.replace(at, name.size(), "[" + name + "](#" + std::string(table->name) + ")");
   }
   return out;
 }
@@ -188,8 +182,7 @@ std::string linked(std::string_view type) {
 std::string keys_page(const std::vector<ContractKey>& keys) {
   std::string page = "| key | type | unit | meaning |\n|---|---|---|---|\n";
   for (const ContractKey& key : keys) {
-    page += "| `" + key.path + "` | " + linked(key.type) + " | " + cell(key.unit) + " | " +
-            cell(key.meaning);
+    page += "| `" + key.path + "` | " + linked(key.type) + " | " + cell(key.unit) + " | " + cell(key.meaning);
     page += std::string(key.rewritten ? ". **An answer may replace it.**" : "") + " |\n";
   }
   return page;
@@ -201,8 +194,7 @@ std::string example_page(std::uint32_t event) {
   const JsonView root = sample->root();
   std::string page = "```json\n{\n";
   for (std::size_t i = 0; i < root.size(); ++i)
-    page += "  \"" + std::string(root.key_at(i)) + "\": " + root.at(i).text() +
-            (i + 1 < root.size() ? ",\n" : "\n");
+    page += "  \"" + std::string(root.key_at(i)) + "\": " + root.at(i).text() + (i + 1 < root.size() ? ",\n" : "\n");
   return page + "}\n```\n";
 }
 
@@ -211,8 +203,8 @@ std::string answers_page(const EventTraits& event) {
   if (answers.empty()) return "A hook may answer nothing: it only watches.\n";
   std::string page = "| answer | in JSON | what it does | several hooks |\n|---|---|---|---|\n";
   for (const ContractAnswer& answer : answers)
-    page += "| " + std::string(answer.name) + " | " + cell(answer.answer) + " | " +
-            cell(answer.does) + " | " + cell(answer.merge) + " |\n";
+    page += "| " + std::string(answer.name) + " | " + cell(answer.answer) + " | " + cell(answer.does) + " | " +
+            cell(answer.merge) + " |\n";
   return page;
 }
 
@@ -270,8 +262,8 @@ std::string events_reference() {
             std::string(event.name) + ")";
   page += ".\n\n## The envelope\n\nEvery event has these keys, before its own.\n\n";
   page += keys_page(contract_keys(envelope_table(), 0));
-  page += "\nWhat is given to a program or a server has `" + std::string(kHookKey) +
-          "` as its last key:\n\n" + keys_page(contract_keys(hook_table(), 0));
+  page += "\nWhat is given to a program or a server has `" + std::string(kHookKey) + "` as its last key:\n\n" +
+          keys_page(contract_keys(hook_table(), 0));
   page += "\n## Objects that several events have\n";
   for (const PayloadTable* const table : shared_objects())
     page += "\n### " + std::string(table->name) + "\n\n" + keys_page(contract_keys(*table, 0));

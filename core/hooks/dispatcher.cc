@@ -15,9 +15,8 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint32_t kExclusive =
-    action_bit(AGENTD_ACT_COMPACT) | action_bit(AGENTD_ACT_SUMMARY) |
-    action_bit(AGENTD_ACT_REPLACE_MESSAGES) | action_bit(AGENTD_ACT_CALLBACK);
+constexpr std::uint32_t kExclusive = action_bit(AGENTD_ACT_COMPACT) | action_bit(AGENTD_ACT_SUMMARY) |
+                                     action_bit(AGENTD_ACT_REPLACE_MESSAGES) | action_bit(AGENTD_ACT_CALLBACK);
 
 // Place of a name in hooks.order; the "*" stands for every name that is not listed.
 std::size_t place(const std::vector<std::string>& order, const std::string& name) {
@@ -27,9 +26,7 @@ std::size_t place(const std::vector<std::string>& order, const std::string& name
   return static_cast<std::size_t>(star - order.begin());
 }
 
-bool observes(const Subscription& subscription) {
-  return (subscription.flags & AGENTD_HOOK_OBSERVES) != 0;
-}
+bool observes(const Subscription& subscription) { return (subscription.flags & AGENTD_HOOK_OBSERVES) != 0; }
 
 // Whether the event's text is withheld when the hook fails. By event and configuration: of an event that cannot be
 // blocked, the text is what a hook that fails closed guards.
@@ -78,18 +75,16 @@ struct Snapshot::Serial {
   }
 };
 
-Snapshot::Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order,
-                   const Clock& clock)
+Snapshot::Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order, const Clock& clock)
     : subscriptions_(std::move(subscriptions)), clock_(clock) {
   std::erase_if(subscriptions_, [](const Subscription& s) { return s.event == 0 || s.event >= 64; });
-  std::stable_sort(subscriptions_.begin(), subscriptions_.end(),
-                   [&](const Subscription& a, const Subscription& b) {
-                     const auto key = [&](const Subscription& s) {
-                       return std::make_tuple(s.event, observes(s), place(order, s.name), -s.priority,
-                                              s.precedence, std::string_view(s.name));
-                     };
-                     return key(a) < key(b);
-                   });
+  std::stable_sort(subscriptions_.begin(), subscriptions_.end(), [&](const Subscription& a, const Subscription& b) {
+    const auto key = [&](const Subscription& s) {
+      return std::make_tuple(s.event, observes(s), place(order, s.name), -s.priority, s.precedence,
+                             std::string_view(s.name));
+    };
+    return key(a) < key(b);
+  });
   for (std::uint32_t i = 0; i < subscriptions_.size(); ++i) add_entry(i);
   std::uint32_t at = 0;
   for (std::uint32_t event = 0; event < first_.size(); ++event) {
@@ -109,9 +104,8 @@ void Snapshot::add_entry(std::uint32_t index) {
               from.stopped.get(),
               index,
               from.flags,
-              static_cast<std::uint16_t>(
-                  (from.wants & 0xff) | (from.shadow ? kShadow : 0) | (from.waits ? kWaits : 0) |
-                  (from.waits && !from.together.empty() && !observes(from) ? kTogether : 0))};
+              static_cast<std::uint16_t>((from.wants & 0xff) | (from.shadow ? kShadow : 0) | (from.waits ? kWaits : 0) |
+                                         (from.waits && !from.together.empty() && !observes(from) ? kTogether : 0))};
   if (from.concurrency != AGENTD_CONCURRENT) {
     auto serial = std::make_unique<Serial>();
     serial->fn = from.fn;
@@ -129,17 +123,14 @@ void Snapshot::add_entry(std::uint32_t index) {
   mask_ |= event_bit(from.event);
   if ((from.wants & AGENTD_WANTS_MESSAGES) != 0) messages_mask_ |= event_bit(from.event);
   if (from.timeout) timeout_mask_ |= event_bit(from.event);
-  if (!from.shadow && (withholds(from) || may_rewrite(from)))
-    redacted_mask_ |= event_bit(from.event);
+  if (!from.shadow && (withholds(from) || may_rewrite(from))) redacted_mask_ |= event_bit(from.event);
 }
 
 Dispatcher::Dispatcher(const Clock& clock)
     : clock_(clock),
-      current_(std::make_shared<const Snapshot>(std::vector<Subscription>{},
-                                                std::vector<std::string>{}, clock)) {}
+      current_(std::make_shared<const Snapshot>(std::vector<Subscription>{}, std::vector<std::string>{}, clock)) {}
 
-void Dispatcher::publish(std::vector<Subscription> subscriptions,
-                         const std::vector<std::string>& order) {
+void Dispatcher::publish(std::vector<Subscription> subscriptions, const std::vector<std::string>& order) {
   auto next = std::make_shared<const Snapshot>(std::move(subscriptions), order, clock_);
   const std::lock_guard lock(mutex_);
   current_ = std::move(next);
@@ -175,8 +166,7 @@ HookAnswer take_answer(CallSlot& slot, agentd_status status, std::string why) {
     why = "it returned the status " + std::to_string(status) + ", which does not exist";
   }
   if (!why.empty()) out.failure = out.failure.empty() ? std::move(why) : out.failure + "; " + why;
-  if (out.failure.empty() && status == AGENTD_E_DEADLINE)
-    out.failure = "it did not answer before its deadline";
+  if (out.failure.empty() && status == AGENTD_E_DEADLINE) out.failure = "it did not answer before its deadline";
   if (out.failure.empty() && status == AGENTD_E_CANCELLED) out.failure = "it was cancelled";
   return out;
 }
@@ -193,8 +183,7 @@ class Merger {
   std::string_view take(const Snapshot::Entry& entry, const HookAnswer& answer) {
     const Subscription& from = snapshot_.subscription(entry);
     if (answer.skipped) return "skipped";
-    if ((entry.wants & Snapshot::kShadow) != 0)
-      return answer.status < 0 || !answer.actions.empty() ? "shadow" : "none";
+    if ((entry.wants & Snapshot::kShadow) != 0) return answer.status < 0 || !answer.actions.empty() ? "shadow" : "none";
     if (answer.status < 0) return take_failure(from, answer.status, answer.failure);
     if ((entry.flags & AGENTD_HOOK_OBSERVES) != 0) return answer.actions.empty() ? "none" : "ignored";
     std::string_view effect = "none";
@@ -221,13 +210,11 @@ class Merger {
   }
   static Outcome::By by(const Subscription& from) { return {from.name, from.plugin}; }
 
-  std::string_view take_failure(const Subscription& from, agentd_status status,
-                                const std::string& failure) {
+  std::string_view take_failure(const Subscription& from, agentd_status status, const std::string& failure) {
     outcome().failures.push_back({by(from), status, failure});
     if (withholds(from)) withhold(from);
     const EventTraits* const traits = find_event(event_.event);
-    if (from.on_failure == FailurePolicy::kOpen || traits == nullptr || !traits->blocking ||
-        observes(from))
+    if (from.on_failure == FailurePolicy::kOpen || traits == nullptr || !traits->blocking || observes(from))
       return "failed";
     const bool first = !outcome().blocked;
     block(from, "the guard '" + from.name + "' failed" + (failure.empty() ? "" : ": " + failure));
@@ -261,8 +248,8 @@ class Merger {
     }
     if (notices_ == kNoticesMax + 1) notices.push_back({by(from), action});
     const std::size_t dropped = notices_ - kNoticesMax;
-    notices.back().action.text = with_commas(dropped) + (dropped == 1 ? " more notice was dropped"
-                                                                      : " more notices were dropped") +
+    notices.back().action.text = with_commas(dropped) +
+                                 (dropped == 1 ? " more notice was dropped" : " more notices were dropped") +
                                  ": a hook may give " + std::to_string(kNoticesMax) + " at one event";
     return "applied";
   }
@@ -270,17 +257,30 @@ class Merger {
   std::string_view apply(const Subscription& from, const Action& action) {
     if ((action_bit(action.kind) & kExclusive) != 0) return apply_exclusive(from, action);
     switch (action.kind) {
-      case AGENTD_ACT_BLOCK: block(from, action.text); return "blocked";
+      case AGENTD_ACT_BLOCK:
+        block(from, action.text);
+        return "blocked";
       case AGENTD_ACT_STOP_RUN:
         return stop_run(from, action);
-      case AGENTD_ACT_CONTINUE: outcome().continues.push_back({by(from), action}); return "applied";
-      case AGENTD_ACT_INJECT_CONTEXT: outcome().contexts.push_back({by(from), action}); return "applied";
-      case AGENTD_ACT_SYSTEM_MESSAGE: return keep_notice(from, action);
-      case AGENTD_ACT_SET: outcome().sets.push_back({by(from), action}); return "applied";
+      case AGENTD_ACT_CONTINUE:
+        outcome().continues.push_back({by(from), action});
+        return "applied";
+      case AGENTD_ACT_INJECT_CONTEXT:
+        outcome().contexts.push_back({by(from), action});
+        return "applied";
+      case AGENTD_ACT_SYSTEM_MESSAGE:
+        return keep_notice(from, action);
+      case AGENTD_ACT_SET:
+        outcome().sets.push_back({by(from), action});
+        return "applied";
       case AGENTD_ACT_TOOLS_ENABLE:
-      case AGENTD_ACT_TOOLS_DISABLE: outcome().tools.push_back({by(from), action}); return "applied";
-      case AGENTD_ACT_PERMISSION: return apply_permission(from, action);
-      case AGENTD_ACT_REPLACE_TEXT: return apply_rewrite(from, action);
+      case AGENTD_ACT_TOOLS_DISABLE:
+        outcome().tools.push_back({by(from), action});
+        return "applied";
+      case AGENTD_ACT_PERMISSION:
+        return apply_permission(from, action);
+      case AGENTD_ACT_REPLACE_TEXT:
+        return apply_rewrite(from, action);
     }
     return "ignored";
   }
@@ -309,8 +309,7 @@ class Merger {
       return decision == AGENTD_PERMISSION_DENY ? 3 : decision == AGENTD_PERMISSION_ASK ? 2 : 1;
     };
     // A project hook may tighten, never loosen.
-    if (action.code == AGENTD_PERMISSION_ALLOW && from.precedence == Precedence::kProject)
-      return "ignored";
+    if (action.code == AGENTD_PERMISSION_ALLOW && from.precedence == Precedence::kProject) return "ignored";
     if (action.code == AGENTD_PERMISSION_DENY) {
       block(from, action.text);
       outcome().permission = AGENTD_PERMISSION_DENY;
@@ -328,8 +327,7 @@ class Merger {
     const EventTraits* const traits = find_event(event_.event);
     const std::uint32_t target =
         action.target == AGENTD_TEXT_DEFAULT && traits != nullptr ? traits->text_target : action.target;
-    if (event_.rewrite == nullptr || traits == nullptr || target != traits->text_target)
-      return "ignored";
+    if (event_.rewrite == nullptr || traits == nullptr || target != traits->text_target) return "ignored";
     event_.rewrite(event_.context, target, action.text);
     outcome().rewrites.push_back({by(from), action});
     return "applied";
@@ -342,9 +340,7 @@ class Merger {
   std::unique_ptr<Outcome>& outcome_;
 };
 
-std::uint64_t ns(Milliseconds time) {
-  return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
-}
+std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count()); }
 
 // How long a call of the hook may take: its own time, else the whole time of the event, whatever the hooks before
 // it took. 0 = it shares the event's deadline with the others: at the end of a session, or when the event has none.
@@ -358,8 +354,8 @@ std::uint64_t time_of(const Subscription& hook, const Dispatch& event) {
 // event. Whoever uses it reads the clock, for its own purposes, too.
 class OwnDeadline {
  public:
-  OwnDeadline(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
-              const Snapshot::Entry& entry, std::uint64_t now_ns)
+  OwnDeadline(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, const Snapshot::Entry& entry,
+              std::uint64_t now_ns)
       : slot_(slot), started_ns_(now_ns) {
     const Subscription& hook = snapshot.subscription(entry);
     const std::uint64_t time_ns = time_of(hook, event);
@@ -390,8 +386,8 @@ class OwnDeadline {
 
 // Ends a call: waits for it when it is pending, and says what a deadline that has passed means. `why` is for
 // who was given up.
-agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
-                       const Snapshot::Entry& entry, agentd_status status, std::string& why) {
+agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, const Snapshot::Entry& entry,
+                       agentd_status status, std::string& why) {
   if (status == AGENTD_PENDING) {
     const std::uint64_t deadline = slot.deadline_ns();
     const std::uint64_t now = snapshot.clock().monotonic_ns();
@@ -412,10 +408,8 @@ agentd_status end_call(const Snapshot& snapshot, CallSlot& slot, const Dispatch&
   if (!slot.end_call(snapshot.clock())) return status;
   if (status == AGENTD_E_CANCELLED) return AGENTD_E_DEADLINE;
   const std::uint64_t now = snapshot.clock().monotonic_ns(), deadline = slot.deadline_ns();
-  if (status < 0 || now < deadline || Milliseconds((now - deadline) / 1'000'000) <= CallSlot::kGrace)
-    return status;
-  why = "it answered " + std::to_string((now - deadline) / 1'000'000) +
-        " ms after its deadline, which is too late";
+  if (status < 0 || now < deadline || Milliseconds((now - deadline) / 1'000'000) <= CallSlot::kGrace) return status;
+  why = "it answered " + std::to_string((now - deadline) / 1'000'000) + " ms after its deadline, which is too late";
   return AGENTD_E_DEADLINE;
 }
 
@@ -427,9 +421,8 @@ bool settle_answer(const Snapshot& snapshot, const Dispatch& event, const Snapsh
   const std::string_view effect = merger.take(entry, answer);
   if (trace != nullptr) {
     const Subscription& from = snapshot.subscription(entry);
-    trace->on_hook({from.name, from.plugin, from.bytes_digest, from.event, answer.duration_ns,
-                    answer.status, answer.failure, answer.actions, effect, answer.note, answer.children,
-                    answer.refused});
+    trace->on_hook({from.name, from.plugin, from.bytes_digest, from.event, answer.duration_ns, answer.status,
+                    answer.failure, answer.actions, effect, answer.note, answer.children, answer.refused});
   }
   return !merger.blocked();
 }
@@ -455,8 +448,7 @@ void admit_rewrites(const Dispatch& event, const Subscription& from, HookAnswer&
 
 // One call in the timed form: its start, its deadline, and whether it was made.
 struct TimedCall {
-  TimedCall(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
-            const Snapshot::Entry& entry)
+  TimedCall(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, const Snapshot::Entry& entry)
       : started_ns(snapshot.clock().monotonic_ns()), own(snapshot, slot, event, entry, started_ns) {}
 
   // A hook whose deadline has passed when its turn comes is not called, whatever kind it is: none runs half, and
@@ -487,9 +479,8 @@ struct TimedCall {
 // The path of a hook that said something, failed, or is traced. Kept out of the loop below, whose
 // registers and stack frame stay small without it.
 [[gnu::noinline, gnu::cold]] bool settle(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
-                                         const Snapshot::Entry& entry, agentd_status status,
-                                         const TimedCall* timed, TraceSink* trace,
-                                         std::unique_ptr<Outcome>& outcome) {
+                                         const Snapshot::Entry& entry, agentd_status status, const TimedCall* timed,
+                                         TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
   std::string why;
   status = end_call(snapshot, slot, event, entry, status, why);
   HookAnswer answer = take_answer(slot, status, std::move(why));
@@ -508,9 +499,9 @@ struct TimedCall {
 }
 
 // A hook whose instance has ended is not asked. A guard of a stuck one guards by failing. Returns as settle().
-[[gnu::noinline, gnu::cold]] bool pass_over(const Snapshot& snapshot, CallSlot& slot,
-                                            const Dispatch& event, const Snapshot::Entry& entry,
-                                            TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
+[[gnu::noinline, gnu::cold]] bool pass_over(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+                                            const Snapshot::Entry& entry, TraceSink* trace,
+                                            std::unique_ptr<Outcome>& outcome) {
   const Subscription& from = snapshot.subscription(entry);
   if (entry.stopped->load(std::memory_order_relaxed) != kHookStuck) return true;
   if (from.on_failure != FailurePolicy::kClosed || observes(from)) return true;
@@ -538,15 +529,13 @@ bool is_left_out(const Snapshot& snapshot, const Dispatch& event, const Snapshot
 // own, the others on this one meanwhile.
 class HookGroup {
  public:
-  HookGroup(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
-            std::span<const Snapshot::Entry> entries)
+  HookGroup(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, std::span<const Snapshot::Entry> entries)
       : snapshot_(snapshot), slot_(slot), event_(event), entries_(entries), answers_(entries.size()) {}
 
   void run_observers(TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
     const std::vector<std::size_t> asked = call_all();
     slot_.open(&event_);
-    for (const std::size_t i : asked)
-      settle_answer(snapshot_, event_, entries_[i], answers_[i], trace, outcome);
+    for (const std::size_t i : asked) settle_answer(snapshot_, event_, entries_[i], answers_[i], trace, outcome);
     slot_.close();
   }
 
@@ -554,8 +543,7 @@ class HookGroup {
   bool run_gates(TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
     const std::uint64_t started_ns = snapshot_.clock().monotonic_ns();
     std::vector<std::size_t> asked = call_all();
-    for (const std::size_t i : asked)
-      admit_rewrites(event_, snapshot_.subscription(entries_[i]), answers_[i]);
+    for (const std::size_t i : asked) admit_rewrites(event_, snapshot_.subscription(entries_[i]), answers_[i]);
     // Rewriting hooks are settled last: the answers of the others, and their receipts, are about the first payload.
     std::stable_partition(asked.begin(), asked.end(), [this](std::size_t i) { return !rewrites(i); });
     bool open = true, rewritten = false;
@@ -604,8 +592,7 @@ class HookGroup {
     make_payload_texts(waiting);
     call_together(waiting, others);
     std::vector<std::size_t> asked;
-    std::merge(waiting.begin(), waiting.end(), others.begin(), others.end(),
-               std::back_inserter(asked));
+    std::merge(waiting.begin(), waiting.end(), others.begin(), others.end(), std::back_inserter(asked));
     return asked;
   }
   static constexpr std::size_t kThreadsMax = 32;
@@ -619,13 +606,11 @@ class HookGroup {
   // Once for all, on this thread.
   void make_payload_texts(const std::vector<std::size_t>& waiting) {
     slot_.open(&event_);
-    for (const std::size_t i : waiting)
-      slot_.payload_text((entries_[i].wants & AGENTD_WANTS_MESSAGES) != 0);
+    for (const std::size_t i : waiting) slot_.payload_text((entries_[i].wants & AGENTD_WANTS_MESSAGES) != 0);
     slot_.close();
   }
 
-  void call_together(const std::vector<std::size_t>& waiting,
-                     const std::vector<std::size_t>& others) {
+  void call_together(const std::vector<std::size_t>& waiting, const std::vector<std::size_t>& others) {
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
       for (std::size_t i = next.fetch_add(1); i < waiting.size(); i = next.fetch_add(1))
@@ -663,9 +648,9 @@ class HookGroup {
 
   HookAnswer call(CallSlot& slot, const Snapshot::Entry& entry) const {
     TimedCall timed(snapshot_, slot, event_, entry);
-    const agentd_call call{sizeof(agentd_call), event_.event, slot.open(&event_),
-                           event_.conversation,  &slot.live(), entry.core,
-                           entry.services,       event_.envelope, payload_for(event_, entry)};
+    const agentd_call call{sizeof(agentd_call), event_.event,    slot.open(&event_),
+                           event_.conversation, &slot.live(),    entry.core,
+                           entry.services,      event_.envelope, payload_for(event_, entry)};
     agentd_status status = timed.make(snapshot_.subscription(entry), entry, event_, slot, call);
     std::string why;
     status = end_call(snapshot_, slot, event_, entry, status, why);
@@ -688,13 +673,11 @@ class HookGroup {
 };
 
 // Whether the observers from here on are worth threads: two or more, of which one waits.
-[[gnu::noinline, gnu::cold]] bool run_together(const Snapshot& snapshot, CallSlot& slot,
-                                               const Dispatch& event,
-                                               std::span<const Snapshot::Entry> entries,
-                                               TraceSink* trace, std::unique_ptr<Outcome>& outcome) {
+[[gnu::noinline, gnu::cold]] bool run_together(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+                                               std::span<const Snapshot::Entry> entries, TraceSink* trace,
+                                               std::unique_ptr<Outcome>& outcome) {
   const auto waits = [](const Snapshot::Entry& entry) { return (entry.wants & Snapshot::kWaits) != 0; };
-  if (event.slots == nullptr || entries.size() < 2 || std::none_of(entries.begin(), entries.end(), waits))
-    return false;
+  if (event.slots == nullptr || entries.size() < 2 || std::none_of(entries.begin(), entries.end(), waits)) return false;
   HookGroup(snapshot, slot, event, entries).run_observers(trace, outcome);
   return true;
 }
@@ -712,8 +695,8 @@ std::span<const Snapshot::Entry> group_of(const Snapshot& snapshot, std::span<co
 // Only the timed form heeds `only`, deadlines that have passed, and the times that hooks have of
 // their own.
 template <bool kTimed>
-inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& slot,
-                                           const Dispatch& event, TraceSink* trace) {
+inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
+                                           TraceSink* trace) {
   std::unique_ptr<Outcome> outcome;
   const auto entries = snapshot.entries(event.event);
   if (entries.empty()) return outcome;
@@ -721,8 +704,8 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
   slot.set_deadline(event.deadline_ns);
   slot.announce(event.event, event.conversation);
   const void* const bare = event.payload_bare == nullptr ? event.payload : event.payload_bare;
-  agentd_call call{sizeof(agentd_call), event.event,    0, event.conversation, &slot.live(),
-                   nullptr,             nullptr,        event.envelope, nullptr};
+  agentd_call call{sizeof(agentd_call), event.event, 0, event.conversation, &slot.live(), nullptr, nullptr,
+                   event.envelope,      nullptr};
   agentd_token token = slot.last_token();
   const Snapshot::Entry* entry = entries.data();
   const Snapshot::Entry* const end = entry + entries.size();
@@ -760,8 +743,8 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
     call.payload = (entry->wants & AGENTD_WANTS_MESSAGES) != 0 ? event.payload : bare;
     std::optional<TimedCall> timed;
     if (kTimed) timed.emplace(snapshot, slot, event, *entry);
-    const agentd_status status = timed ? timed->make(snapshot.subscription(*entry), *entry, event, slot, call)
-                                       : entry->fn(entry->self, &call);
+    const agentd_status status =
+        timed ? timed->make(snapshot.subscription(*entry), *entry, event, slot, call) : entry->fn(entry->self, &call);
     if (!kTimed && status == AGENTD_OK && !slot.touched()) continue;
     const bool open = settle(snapshot, slot, event, *entry, status, timed ? &*timed : nullptr, trace, outcome);
     call.live = &slot.live();  // another one, if the call was given up
@@ -774,18 +757,15 @@ inline std::unique_ptr<Outcome> call_hooks(const Snapshot& snapshot, CallSlot& s
   return outcome;
 }
 
-[[gnu::noinline]] std::unique_ptr<Outcome> call_hooks_timed(const Snapshot& snapshot,
-                                                            CallSlot& slot, const Dispatch& event,
-                                                            TraceSink* trace) {
+[[gnu::noinline]] std::unique_ptr<Outcome> call_hooks_timed(const Snapshot& snapshot, CallSlot& slot,
+                                                            const Dispatch& event, TraceSink* trace) {
   return call_hooks<true>(snapshot, slot, event, trace);
 }
 
 }  // namespace
 
-std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event,
-                                  TraceSink* trace) {
-  const bool timed =
-      event.deadline_ns != UINT64_MAX || event.budget_ns != 0 || snapshot.has_timeout(event.event);
+std::unique_ptr<Outcome> dispatch(const Snapshot& snapshot, CallSlot& slot, const Dispatch& event, TraceSink* trace) {
+  const bool timed = event.deadline_ns != UINT64_MAX || event.budget_ns != 0 || snapshot.has_timeout(event.event);
   if (timed || trace != nullptr || event.only != 0 || !event.except.empty())
     return call_hooks_timed(snapshot, slot, event, trace);
   return call_hooks<false>(snapshot, slot, event, nullptr);

@@ -93,14 +93,14 @@ struct HookTrace {
   std::uint32_t event = 0;
   std::uint64_t duration_ns = 0;
   agentd_status status = AGENTD_OK;
-  std::string_view failure;          // text of fail()
-  std::span<const Action> actions;   // what it emitted
+  std::string_view failure;         // text of fail()
+  std::span<const Action> actions;  // what it emitted
   // "none", "applied", "conflict", "ignored", "failed", "blocked"; "skipped" = it was not asked;
   // "shadow" = what it said was not used.
   std::string_view effect;
-  std::string_view note;             // why it was skipped, or what it was warned of
-  std::uint32_t children = 0;        // processes that outlived it, and were ended
-  bool refused = false;              // it was not called: Dispatch::refusal
+  std::string_view note;       // why it was skipped, or what it was warned of
+  std::uint32_t children = 0;  // processes that outlived it, and were ended
+  bool refused = false;        // it was not called: Dispatch::refusal
 };
 
 class TraceSink {
@@ -167,9 +167,9 @@ struct Outcome {
   std::optional<Attributed> stop;     // the first STOP_RUN; where the event can be blocked, `blocked` is set, too
   std::vector<Attributed> exclusive;  // at most one: COMPACT, SUMMARY, REPLACE_MESSAGES or CALLBACK
   std::vector<Attributed> continues, contexts, notices, sets, tools;
-  std::vector<Attributed> rewrites;   // in order; already put into the payload
-  bool withheld = false;              // one of them stands for what a hook that failed did not see
-  std::uint32_t permission = 0;       // AGENTD_PERMISSION_; deny beats ask beats allow
+  std::vector<Attributed> rewrites;  // in order; already put into the payload
+  bool withheld = false;             // one of them stands for what a hook that failed did not see
+  std::uint32_t permission = 0;      // AGENTD_PERMISSION_; deny beats ask beats allow
   bool remember = false;
   By permission_by;
   std::string permission_reason;
@@ -197,8 +197,7 @@ class Snapshot {
   static constexpr std::uint16_t kTogether = 0x2000, kShadow = 0x4000, kWaits = 0x8000;
 
   // `order` names hooks or "*"; it beats priority. `clock` must outlive the snapshot.
-  Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order,
-           const Clock& clock);
+  Snapshot(std::vector<Subscription> subscriptions, const std::vector<std::string>& order, const Clock& clock);
   ~Snapshot();
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
@@ -240,9 +239,7 @@ class Dispatcher {
   // The current snapshot, alive as long as the pointer. Shared by the dispatcher and running turns.
   std::shared_ptr<const Snapshot> pin() const;
   // A hint for callers that have pinned nothing yet.
-  bool wants(std::uint32_t event) const {
-    return (mask_.load(std::memory_order_relaxed) & event_bit(event)) != 0;
-  }
+  bool wants(std::uint32_t event) const { return (mask_.load(std::memory_order_relaxed) & event_bit(event)) != 0; }
 
  private:
   const Clock& clock_;

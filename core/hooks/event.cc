@@ -33,10 +33,9 @@ constexpr bool rises() {
 static_assert(rises(), "the ids of AGENTD_EVENT_ROWS rise and are below 64");
 
 constexpr std::array<std::string_view, 18> kActionNames{
-    "none",           "block",          "continue",       "compact",       "summary",    "replace",
-    "rewrite",        "inject_context", "system_message", "set",           "tools_enable",
-    "tools_disable",  "permission",     "callback",       "state",         "tool_output",
-    "tool_result",    "stop_run"};
+    "none",       "block",          "continue",       "compact",     "summary",      "replace",
+    "rewrite",    "inject_context", "system_message", "set",         "tools_enable", "tools_disable",
+    "permission", "callback",       "state",          "tool_output", "tool_result",  "stop_run"};
 
 }  // namespace
 
@@ -75,8 +74,6 @@ bool is_legal_key(std::uint32_t event, std::uint32_t key) {
   return false;
 }
 
-std::string_view action_name(std::uint32_t kind) {
-  return kind < kActionNames.size() ? kActionNames[kind] : "?";
-}
+std::string_view action_name(std::uint32_t kind) { return kind < kActionNames.size() ? kActionNames[kind] : "?"; }
 
 }  // namespace agentd

@@ -20,12 +20,12 @@ constexpr std::uint32_t action_bit(std::uint32_t kind) { return 1u << kind; }
 struct EventTraits {
   std::uint32_t id = 0;
   std::string_view name;
-  bool blocking = false;        // BLOCK stops what the event announces
-  bool continues = false;       // CONTINUE adds a user message and the run goes on
-  std::uint32_t actions = 0;    // action_bit()s that are legal
+  bool blocking = false;          // BLOCK stops what the event announces
+  bool continues = false;         // CONTINUE adds a user message and the run goes on
+  std::uint32_t actions = 0;      // action_bit()s that are legal
   std::uint32_t text_target = 0;  // what AGENTD_TEXT_DEFAULT rewrites; 0 = nothing
-  std::string_view carries;     // what the payload has, for people
-  std::string_view fires;       // when it fires, for people
+  std::string_view carries;       // what the payload has, for people
+  std::string_view fires;         // when it fires, for people
 };
 
 // All events in order of id.

@@ -44,8 +44,7 @@ std::vector<std::string_view> json_slices(std::string_view json) {
   if (at >= json.size() || (json[at] != '{' && json[at] != '[')) return slices;
   const bool object = json[at] == '{';
   ++at;
-  for (std::size_t next = after_spaces(json, at);
-       next < json.size() && json[next] != '}' && json[next] != ']';) {
+  for (std::size_t next = after_spaces(json, at); next < json.size() && json[next] != '}' && json[next] != ']';) {
     if (object) at = after_spaces(json, after_string(json, next)) + 1;
     const std::size_t end = after_value(json, at);
     slices.push_back(json.substr(at, end - at));

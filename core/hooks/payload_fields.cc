@@ -17,25 +17,20 @@ constexpr FieldNames names_of(const std::array<Text, N>& names, Text otherwise =
   return {names, otherwise};
 }
 
-constexpr std::array<Text, 6> kSessionSourceTexts{"",      "startup", "resume",
-                                                  "clear", "compact", "fork"};
+constexpr std::array<Text, 6> kSessionSourceTexts{"", "startup", "resume", "clear", "compact", "fork"};
 constexpr std::array<Text, 4> kOutcomeTexts{"unknown", "success", "failure", "partial"};
 constexpr std::array<Text, 5> kMessageSourceTexts{"", "user", "hook", "recipe", "client"};
 constexpr std::array<Text, 3> kTriggerTexts{"", "manual", "auto"};
 constexpr std::array<Text, 5> kReasonTexts{"", "threshold", "overflow", "manual", "hook"};
-constexpr std::array<Text, 6> kPhaseTexts{"",          "pre_request", "mid_turn",
-                                          "post_turn", "standalone",  "overflow"};
+constexpr std::array<Text, 6> kPhaseTexts{"", "pre_request", "mid_turn", "post_turn", "standalone", "overflow"};
 constexpr std::array<Text, 4> kStrategyTexts{"default", "full", "tail", "users"};
 constexpr std::array<Text, 6> kResultTexts{"", "applied", "degraded", "noop", "failed", "vetoed"};
-constexpr std::array<Text, 7> kMethodTexts{"",        "summary", "chunked", "hook",
-                                           "replace", "prune",   "truncate"};
+constexpr std::array<Text, 7> kMethodTexts{"", "summary", "chunked", "hook", "replace", "prune", "truncate"};
 constexpr std::array<Text, 4> kLevelTexts{"debug", "info", "warning", "error"};
 constexpr std::array<Text, 3> kGaugeSourceTexts{"", "estimate", "provider"};
-constexpr std::array<Text, 7> kBlockTexts{"",         "text",        "thinking", "tool_use",
-                                          "tool_result", "image",    "document"};
-constexpr std::array<Text, 9> kStopTexts{"",           "end_turn",       "tool_use",
-                                         "max_tokens", "stop_sequence",  "refusal",
-                                         "pause_turn", "context_length", "interrupted"};
+constexpr std::array<Text, 7> kBlockTexts{"", "text", "thinking", "tool_use", "tool_result", "image", "document"};
+constexpr std::array<Text, 9> kStopTexts{"",        "end_turn",   "tool_use",       "max_tokens", "stop_sequence",
+                                         "refusal", "pause_turn", "context_length", "interrupted"};
 constexpr std::array<Text, 3> kInvokedTexts{"", "main", "subagent"};
 // A summary reads as a user message.
 constexpr std::array<Text, 4> kRoleTexts{"", "user", "assistant", "user"};
@@ -61,8 +56,7 @@ constexpr FieldNames kRoles = names_of(kRoleTexts, "user");
 #define AT(member) static_cast<std::uint16_t>(offsetof(Record, member))
 #define WIDE(member) static_cast<std::uint8_t>(sizeof(Record::member))
 
-constexpr PayloadField field(FieldKind kind, Text key, std::size_t offset, Text meaning,
-                             Text sample = {}) {
+constexpr PayloadField field(FieldKind kind, Text key, std::size_t offset, Text meaning, Text sample = {}) {
   PayloadField made;
   made.key = key;
   made.kind = kind;
@@ -77,8 +71,8 @@ constexpr PayloadField text(Text key, std::size_t offset, Text meaning, Text sam
 constexpr PayloadField json(Text key, std::size_t offset, Text meaning, Text sample = {}) {
   return field(FieldKind::kJson, key, offset, meaning, sample);
 }
-constexpr PayloadField number(Text key, std::size_t offset, std::uint8_t width, Text unit,
-                              Text meaning, Text sample = {}) {
+constexpr PayloadField number(Text key, std::size_t offset, std::uint8_t width, Text unit, Text meaning,
+                              Text sample = {}) {
   PayloadField made = field(FieldKind::kNumber, key, offset, meaning, sample);
   made.width = width;
   made.unit = unit;
@@ -92,37 +86,36 @@ constexpr PayloadField milliseconds(Text key, std::size_t offset, Text meaning, 
   made.unit = "ms";
   return made;
 }
-constexpr PayloadField name(Text key, std::size_t offset, std::uint8_t width,
-                            const FieldNames& names, std::uint64_t initial, Text meaning,
-                            Text sample = {}) {
+constexpr PayloadField name(Text key, std::size_t offset, std::uint8_t width, const FieldNames& names,
+                            std::uint64_t initial, Text meaning, Text sample = {}) {
   PayloadField made = field(FieldKind::kName, key, offset, meaning, sample);
   made.width = width;
   made.names = &names;
   made.initial = initial;
   return made;
 }
-constexpr PayloadField flag(Text key, std::size_t offset, std::uint8_t width, std::uint32_t bit,
-                            Text meaning, Text sample = {}) {
+constexpr PayloadField flag(Text key, std::size_t offset, std::uint8_t width, std::uint32_t bit, Text meaning,
+                            Text sample = {}) {
   PayloadField made = field(FieldKind::kFlag, key, offset, meaning, sample);
   made.width = width;
   made.bit = bit;
   return made;
 }
-constexpr PayloadField record(FieldKind kind, Text key, std::size_t offset,
-                              const PayloadTable& table, Text meaning, Text sample = {}) {
+constexpr PayloadField record(FieldKind kind, Text key, std::size_t offset, const PayloadTable& table, Text meaning,
+                              Text sample = {}) {
   PayloadField made = field(kind, key, offset, meaning, sample);
   made.table = &table;
   return made;
 }
-constexpr PayloadField object(Text key, std::size_t offset, const PayloadTable& table,
-                              Text meaning = {}, Text sample = {}) {
+constexpr PayloadField object(Text key, std::size_t offset, const PayloadTable& table, Text meaning = {},
+                              Text sample = {}) {
   return record(FieldKind::kRecord, key, offset, table, meaning, sample);
 }
 constexpr PayloadField part(Text key, std::size_t offset, const PayloadTable& table, Text meaning) {
   return record(FieldKind::kPart, key, offset, table, meaning);
 }
-constexpr PayloadField records(Text key, std::size_t offset, const PayloadTable& table,
-                               Text meaning, Text sample = {}) {
+constexpr PayloadField records(Text key, std::size_t offset, const PayloadTable& table, Text meaning,
+                               Text sample = {}) {
   return record(FieldKind::kRecords, key, offset, table, meaning, sample);
 }
 constexpr PayloadField joined(std::size_t offset, const PayloadTable& table) {
@@ -172,12 +165,10 @@ constexpr PayloadField kFields[] = {
     tokens("limit", AT(limit), "the model's window less the output reserve; 0 = unknown", "183616"),
     field(FieldKind::kPercent, "percent", 0, "`used` of `limit`; null when the limit is unknown"),
     name("source", AT(source), WIDE(source), kGaugeSources, AGENTD_GAUGE_ESTIMATE,
-         "counted by agentd, or reported by the provider with an estimate of what came since",
-         R"("provider")"),
+         "counted by agentd, or reported by the provider with an estimate of what came since", R"("provider")"),
     tokens("compact_at", AT(compact_at), "from here on history is compacted by itself", "146893"),
     tokens("force_at", AT(force_at), "from here on a compaction ignores vetoes", "174435"),
-    tokens("floor", AT(floor), "what compaction cannot remove: system prompt, tools, instructions",
-           "9200"),
+    tokens("floor", AT(floor), "what compaction cannot remove: system prompt, tools, instructions", "9200"),
     number("compactions", AT(compactions), WIDE(compactions), "", "compactions so far", "1"),
 };
 constexpr PayloadTable kTable = shared("gauge", sizeof(Record), kFields);
@@ -220,20 +211,17 @@ constexpr PayloadField kFields[] = {
     tagged(tag(AGENTD_BLOCK_TOOL_USE) | tag(AGENTD_BLOCK_TOOL_RESULT),
            text("call_id", AT(call_id), "tool_use, tool_result: which call it belongs to")),
     tagged(tag(AGENTD_BLOCK_TOOL_USE), text("name", AT(name), "tool_use: the tool")),
-    tagged(tag(AGENTD_BLOCK_TOOL_USE),
-           json("input", AT(json), "tool_use: the input of the call")),
+    tagged(tag(AGENTD_BLOCK_TOOL_USE), json("input", AT(json), "tool_use: the input of the call")),
     tagged(kMedia, text("media_type", AT(name), "image, document: image/png and the like")),
     tagged(kMedia, text("data", AT(opaque), "image, document: base64")),
     tagged(tag(AGENTD_BLOCK_DOCUMENT), optional(text("title", AT(text), "document: its name"))),
     tagged(kReadable, text("text", AT(text), "text, thinking, tool_result: the text")),
-    tagged(tag(AGENTD_BLOCK_THINKING),
-           optional(text("signature", AT(opaque), "thinking: the provider's signature"))),
+    tagged(tag(AGENTD_BLOCK_THINKING), optional(text("signature", AT(opaque), "thinking: the provider's signature"))),
     flags("is_error", AGENTD_BLOCK_ERROR, "tool_result: the tool failed"),
-    flags("pruned", AGENTD_BLOCK_PRUNED,
-          "the text was shortened in the view; the log keeps it whole"),
+    flags("pruned", AGENTD_BLOCK_PRUNED, "the text was shortened in the view; the log keeps it whole"),
     flags("elided", AGENTD_BLOCK_ELIDED, "`text` is only the beginning"),
-    with_bit(AGENTD_BLOCK_ELIDED, number("full_bytes", AT(full_len), 8, "bytes",
-                                         "elided: the length of the whole text")),
+    with_bit(AGENTD_BLOCK_ELIDED,
+             number("full_bytes", AT(full_len), 8, "bytes", "elided: the length of the whole text")),
     optional(records("parts", AT(parts), kTable, "tool_result: further blocks, such as images")),
 };
 constexpr PayloadTable kTable{"block", sizeof(Record), kFields, {}, AT(kind), AT(flags)};
@@ -256,18 +244,15 @@ constexpr PayloadField kFields[] = {
     optional(record(FieldKind::kMoreBlocks, "blocks", AT(blocks), block::kTable,
                     "the whole message; there when `content` is not everything")),
     optional(number("seq", AT(seq), 8, "", "its place in the log: the message's identity")),
-    optional(flag("interrupted", AT(flags), WIDE(flags), AGENTD_MESSAGE_INTERRUPTED,
-                  "the answer broke off")),
-    optional(flag("context", AT(flags), WIDE(flags), AGENTD_MESSAGE_CONTEXT,
-                  "context that a hook or agentd added")),
+    optional(flag("interrupted", AT(flags), WIDE(flags), AGENTD_MESSAGE_INTERRUPTED, "the answer broke off")),
+    optional(flag("context", AT(flags), WIDE(flags), AGENTD_MESSAGE_CONTEXT, "context that a hook or agentd added")),
 };
 constexpr PayloadTable kTable = shared("message", sizeof(Record), kFields);
-constexpr Text kSample =
-    R"([{"role":"user","content":"make the tests pass","seq":2},)"
-    R"({"role":"assistant","content":"I look first.","blocks":[)"
-    R"({"type":"text","text":"I look first."},)"
-    R"({"type":"tool_use","call_id":"toolu_01","name":"bash","input":{"command":"make test"}}],)"
-    R"("seq":3}])";
+constexpr Text kSample = R"([{"role":"user","content":"make the tests pass","seq":2},)"
+                         R"({"role":"assistant","content":"I look first.","blocks":[)"
+                         R"({"type":"text","text":"I look first."},)"
+                         R"({"type":"tool_use","call_id":"toolu_01","name":"bash","input":{"command":"make test"}}],)"
+                         R"("seq":3}])";
 }  // namespace message
 
 namespace recollection {
@@ -278,8 +263,7 @@ constexpr PayloadField kFields[] = {
     text("text", AT(text), "all of it"),
     field(FieldKind::kFraction, "confidence", AT(confidence_permille), "from 0 to 1"),
     [] {
-      PayloadField made =
-          field(FieldKind::kSigned, "created_ms", AT(created_ms), "when it was made");
+      PayloadField made = field(FieldKind::kSigned, "created_ms", AT(created_ms), "when it was made");
       made.unit = "ms since 1970, UTC";
       return made;
     }(),
@@ -305,15 +289,14 @@ constexpr PayloadField kFields[] = {
     text("session_id", AT(session_id), "the session", R"("01JZ8Q3M5V0000000000000001")"),
     text("run_id", AT(run_id), "the run: one request of the user and all that it leads to",
          R"("01JZ8Q4RS20000000000000000")"),
-    text("turn_id", AT(turn_id), "the turn; empty outside of one",
-         R"("01JZ8Q4SZK0000000000000000")"),
+    text("turn_id", AT(turn_id), "the turn; empty outside of one", R"("01JZ8Q4SZK0000000000000000")"),
     number("turn_number", AT(turn_number), WIDE(turn_number), "",
            "1 for the first turn of the run; 0 outside of a turn", "3"),
     number("revision", AT(revision), 8, "", "the conversation's last log sequence", "17"),
     text("cwd", AT(cwd), "the working directory, absolute", R"("/home/user/project")"),
     text("project_id", AT(project_id), "the project", R"("user/project")"),
-    name("invoked_by", AT(invoked_by), WIDE(invoked_by), kInvokers, AGENTD_INVOKED_BY_MAIN,
-         "which kind of agent", R"("main")"),
+    name("invoked_by", AT(invoked_by), WIDE(invoked_by), kInvokers, AGENTD_INVOKED_BY_MAIN, "which kind of agent",
+         R"("main")"),
     part("agent", AT(agent_id), kAgent, "the agent that the event is about"),
     text("recipe_name", AT(recipe), "the run's recipe; empty = none", R"("")"),
     text("provider", AT(provider), "who answers", R"("anthropic")"),
@@ -328,8 +311,7 @@ using Record = HookKeys;
 constexpr PayloadField kFields[] = {
     text("name", AT(name), "the hook that is asked", R"("guard")"),
     number("attempt", AT(attempt), WIDE(attempt), "", "1 the first time", "1"),
-    number("deadline_ms", AT(deadline_ms), 8, "ms", "what is left until the hook is ended",
-           "30000"),
+    number("deadline_ms", AT(deadline_ms), 8, "ms", "what is left until the hook is ended", "30000"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace hook
@@ -344,18 +326,13 @@ using Record = agentd_session_start;
 constexpr Text kCheckpoint =
     R"({"id":"chk_7","title":"login form","text":"The form validates; the server does not yet.",)"
     R"("confidence":0.9,"created_ms":1751500000000})";
-constexpr Text kMemories =
-    R"([{"id":"mem_3","title":"how tests are run","text":"make test, never ctest alone",)"
-    R"("confidence":0.85,"created_ms":1751400000000}])";
+constexpr Text kMemories = R"([{"id":"mem_3","title":"how tests are run","text":"make test, never ctest alone",)"
+                           R"("confidence":0.85,"created_ms":1751400000000}])";
 constexpr PayloadField kFields[] = {
-    name("source", AT(source), WIDE(source), kSessionSources, AGENTD_SOURCE_STARTUP,
-         "why it begins", R"("startup")"),
-    optional(text("task", AT(task), "the first user text, when it is known",
-                  R"("make the tests pass")")),
-    nullable(object("checkpoint", AT(checkpoint), recollection::kTable,
-                    "the checkpoint that is offered", kCheckpoint)),
-    records("memories", AT(memories), recollection::kTable, "at most 3 that fit the task",
-            kMemories),
+    name("source", AT(source), WIDE(source), kSessionSources, AGENTD_SOURCE_STARTUP, "why it begins", R"("startup")"),
+    optional(text("task", AT(task), "the first user text, when it is known", R"("make the tests pass")")),
+    nullable(object("checkpoint", AT(checkpoint), recollection::kTable, "the checkpoint that is offered", kCheckpoint)),
+    records("memories", AT(memories), recollection::kTable, "at most 3 that fit the task", kMemories),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace session_start
@@ -364,8 +341,7 @@ namespace session_end {
 using Record = agentd_session_end;
 constexpr PayloadField kFields[] = {
     text("reason", AT(reason), "exit, clear, interrupted, error or crash", R"("exit")"),
-    name("outcome", AT(outcome), WIDE(outcome), kOutcomes, AGENTD_OUTCOME_UNKNOWN, "how it went",
-         R"("success")"),
+    name("outcome", AT(outcome), WIDE(outcome), kOutcomes, AGENTD_OUTCOME_UNKNOWN, "how it went", R"("success")"),
     text("task", AT(task), "what was asked for", R"("make the tests pass")"),
     text("approach", AT(approach), "how it was done", R"("fixed the off-by-one in the parser")"),
     field(FieldKind::kTexts, "tags", AT(tags), "words to find it by", R"(["parser","tests"])"),
@@ -377,11 +353,9 @@ constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 namespace user_message {
 using Record = agentd_user_message;
 constexpr PayloadField kFields[] = {
-    rewritten(AGENTD_TEXT_MESSAGE,
-              text("message", AT(text), "the text", R"("make the tests pass")")),
+    rewritten(AGENTD_TEXT_MESSAGE, text("message", AT(text), "the text", R"("make the tests pass")")),
     name("source", AT(source), WIDE(source), kMessageSources, AGENTD_MESSAGE_SOURCE_USER,
-         "who wrote it: the user, a hook that continues the run, a recipe, or a client",
-         R"("user")"),
+         "who wrote it: the user, a hook that continues the run, a recipe, or a client", R"("user")"),
     optional(records("images", AT(images), block::kTable, "images that came with it")),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
@@ -391,12 +365,11 @@ namespace turn {
 using Record = agentd_turn;
 constexpr std::uint64_t kNotStart = events({AGENTD_EVENT_TURN_START});
 constexpr PayloadField kFields[] = {
-    except(kNotStart,
-           text("response", AT(response), "the text of the answer", R"("I look first.")")),
+    except(kNotStart, text("response", AT(response), "the text of the answer", R"("I look first.")")),
     except(kNotStart, flag("final", AT(flags), WIDE(flags), AGENTD_TURN_FINAL,
                            "no tool was asked for; agent_stop follows", "false")),
-    except(kNotStart, name("stop_reason", AT(stop_reason), WIDE(stop_reason), kStops,
-                           AGENTD_STOP_END_TURN, "why the model stopped", R"("tool_use")")),
+    except(kNotStart, name("stop_reason", AT(stop_reason), WIDE(stop_reason), kStops, AGENTD_STOP_END_TURN,
+                           "why the model stopped", R"("tool_use")")),
     except(kNotStart, records("tool_calls", AT(tool_calls), block::kCall, "what the model asks for",
                               R"([{"name":"bash","call_id":"toolu_01",)"
                               R"("input":{"command":"make test"}}])")),
@@ -420,24 +393,20 @@ namespace model_call {
 using Record = agentd_model_call;
 constexpr PayloadField kFields[] = {
     number("message_count", AT(message_count), 8, "", "messages in the request", "2"),
-    tokens("max_output_tokens", AT(max_output_tokens), "the most that the model may write",
-           "16384"),
+    tokens("max_output_tokens", AT(max_output_tokens), "the most that the model may write", "16384"),
     text("system", AT(system), "the system prompt", R"("You work in the user's project.")"),
     records("tools", AT(tools), tool_info::kTable, "the tools that the model is offered",
             R"([{"name":"bash","description":"Runs a command.","origin":"org.agentd.workspace"}])"),
-    records("messages", AT(messages), message::kTable, "the conversation as the model sees it",
-            message::kSample),
+    records("messages", AT(messages), message::kTable, "the conversation as the model sees it", message::kSample),
 };
-constexpr HeadMember kHead[] = {{Head::kText, AT(model), TO(model)},
-                                {Head::kPointer, AT(context), TO(context)}};
+constexpr HeadMember kHead[] = {{Head::kText, AT(model), TO(model)}, {Head::kPointer, AT(context), TO(context)}};
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields, kHead);
 }  // namespace model_call
 
 namespace model_delta {
 using Record = agentd_model_delta;
 constexpr PayloadField kFields[] = {
-    field(FieldKind::kTexts, "text", AT(text), "the pieces in order of arrival",
-          R"(["I look"," first."])"),
+    field(FieldKind::kTexts, "text", AT(text), "the pieces in order of arrival", R"(["I look"," first."])"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace model_delta
@@ -447,8 +416,8 @@ using Record = agentd_model_response;
 constexpr PayloadField kFields[] = {
     rewritten(AGENTD_TEXT_RESPONSE,
               text("response", AT(text), "all texts of the answer, joined", R"("I look first.")")),
-    name("stop_reason", AT(stop_reason), WIDE(stop_reason), kStops, AGENTD_STOP_END_TURN,
-         "why the model stopped", R"("end_turn")"),
+    name("stop_reason", AT(stop_reason), WIDE(stop_reason), kStops, AGENTD_STOP_END_TURN, "why the model stopped",
+         R"("end_turn")"),
     // `message` is the user's text elsewhere.
     optional(object("answer", AT(message), message::kTable, "the whole answer",
                     R"({"role":"assistant","content":"I look first."})")),
@@ -467,8 +436,7 @@ constexpr PayloadField success(Text meaning, Text sample = {}) {
   return made;
 }
 constexpr PayloadField kFields[] = {
-    rewritten(AGENTD_TEXT_TOOL_OUTPUT,
-              text("content", AT(content), "what the model gets", R"("12 tests passed")")),
+    rewritten(AGENTD_TEXT_TOOL_OUTPUT, text("content", AT(content), "what the model gets", R"("12 tests passed")")),
     success("whether the tool did it", "true"),
     text("error", AT(error), "what went wrong; empty = nothing", R"("")"),
     optional(json("structured", AT(structured_json), "the output as data")),
@@ -491,19 +459,16 @@ constexpr PayloadTable kFlat = plain(sizeof(Record), kFlatFields);
 
 namespace tool_call {
 using Record = agentd_tool_call;
-constexpr std::uint64_t kBefore =
-    events({AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_PERMISSION_REQUEST});
-constexpr std::uint64_t kNotAsking = events(
-    {AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_EVENT_TOOL_CALL_FAILED});
+constexpr std::uint64_t kBefore = events({AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_PERMISSION_REQUEST});
+constexpr std::uint64_t kNotAsking =
+    events({AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_EVENT_TOOL_CALL_FAILED});
 constexpr std::uint64_t kNotFailed = kBefore | events({AGENTD_EVENT_AFTER_TOOL_CALL});
 constexpr PayloadField kToolFields[] = {
     text("name", AT(name), "the tool", R"("bash")"),
     text("call_id", AT(call_id), "the model's id of the call", R"("toolu_01")"),
     rewritten(AGENTD_TEXT_TOOL_INPUT,
-              json("input", AT(input_json), "what the tool gets: one object",
-                   R"({"command":"make test"})")),
-    text("origin", AT(origin), "who brought the tool: a plugin's id, mcp:SERVER, core",
-         R"("org.agentd.workspace")"),
+              json("input", AT(input_json), "what the tool gets: one object", R"({"command":"make test"})")),
+    text("origin", AT(origin), "who brought the tool: a plugin's id, mcp:SERVER, core", R"("org.agentd.workspace")"),
 };
 constexpr PayloadTable kTool = plain(sizeof(Record), kToolFields);
 constexpr PayloadField kFlatFields[] = {
@@ -516,8 +481,7 @@ constexpr PayloadField kFields[] = {
     text("tool_name", AT(name), "repeats `tool.name`"),
     json("tool_input", AT(input_json), "repeats `tool.input`"),
     text("tool_user_id", AT(call_id), "repeats `tool.call_id`"),
-    except(kNotAsking, optional(json("suggestions", AT(suggestions_json),
-                                     "rules that would allow it", R"(["bash"])"))),
+    except(kNotAsking, optional(json("suggestions", AT(suggestions_json), "rules that would allow it", R"(["bash"])"))),
     except(kBefore, optional(object("output", AT(result), tool_result::kTable, "what came of it"))),
     except(kBefore, optional(joined(AT(result), tool_result::kTime))),
     except(kBefore, optional(part("tool_output", AT(result), kFlat, "repeats `output`"))),
@@ -532,26 +496,23 @@ using Record = agentd_agent_stop;
 constexpr PayloadField kUsageFields[] = {
     joined(AT(usage), usage::kTable),
     [] {
-      PayloadField made =
-          field(FieldKind::kWindowUsed, "current_context_window", 0, "`context.used`");
+      PayloadField made = field(FieldKind::kWindowUsed, "current_context_window", 0, "`context.used`");
       made.unit = "tokens";
       return made;
     }(),
-    tokens("max_context_window", AT(max_context_window), "the model's window; 0 = unknown",
-           "200000"),
+    tokens("max_context_window", AT(max_context_window), "the model's window; 0 = unknown", "200000"),
 };
 constexpr PayloadTable kUsage = plain(sizeof(Record), kUsageFields);
 constexpr PayloadField kFields[] = {
     part("usage", AT(usage), kUsage, "totals of the conversation"),
     text("response", AT(response), "the last answer", R"("All tests pass.")"),
-    name("stop_reason", AT(stop_reason), WIDE(stop_reason), kStops, AGENTD_STOP_END_TURN,
-         "why the model stopped", R"("end_turn")"),
+    name("stop_reason", AT(stop_reason), WIDE(stop_reason), kStops, AGENTD_STOP_END_TURN, "why the model stopped",
+         R"("end_turn")"),
     number("continuation", AT(continuation), WIDE(continuation), "",
            "how often hooks have continued this run, at most 8", "0"),
     flag("stop_hook_active", AT(flags), WIDE(flags), AGENTD_AGENT_STOP_HOOK_ACTIVE,
          "this run goes on because a hook said so", "false"),
-    records("messages", AT(messages), message::kTable, "the conversation as the model sees it",
-            message::kSample),
+    records("messages", AT(messages), message::kTable, "the conversation as the model sees it", message::kSample),
 };
 constexpr HeadMember kHead[] = {{Head::kPointer, AT(context), TO(context)}};
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields, kHead);
@@ -562,8 +523,7 @@ using Record = agentd_context_threshold;
 constexpr PayloadField kFields[] = {
     number("percent", AT(percent), WIDE(percent), "percent", "of the limit is used", "77"),
     number("threshold", AT(threshold), WIDE(threshold), "percent", "what was crossed", "70"),
-    text("checkpoint_id", AT(checkpoint_id), "the checkpoint that was made; empty = none",
-         R"("chk_8")"),
+    text("checkpoint_id", AT(checkpoint_id), "the checkpoint that was made; empty = none", R"("chk_8")"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 }  // namespace context_threshold
@@ -589,31 +549,25 @@ constexpr PayloadField kRangeFields[] = {
 };
 constexpr PayloadTable kRange = plain(sizeof(Record), kRangeFields);
 constexpr PayloadField kRequestFields[] = {
-    name("trigger", AT(trigger), WIDE(trigger), kTriggers, AGENTD_TRIGGER_AUTO,
-         "by somebody's wish, or by itself", R"("auto")"),
-    name("reason", AT(reason), WIDE(reason), kReasons, AGENTD_REASON_THRESHOLD, "why",
-         R"("threshold")"),
-    name("phase", AT(phase), WIDE(phase), kPhases, AGENTD_PHASE_PRE_REQUEST, "where in the run",
-         R"("pre_request")"),
+    name("trigger", AT(trigger), WIDE(trigger), kTriggers, AGENTD_TRIGGER_AUTO, "by somebody's wish, or by itself",
+         R"("auto")"),
+    name("reason", AT(reason), WIDE(reason), kReasons, AGENTD_REASON_THRESHOLD, "why", R"("threshold")"),
+    name("phase", AT(phase), WIDE(phase), kPhases, AGENTD_PHASE_PRE_REQUEST, "where in the run", R"("pre_request")"),
     name("strategy", AT(strategy), WIDE(strategy), kStrategies, AGENTD_STRATEGY_DEFAULT,
-         "what is summarized: everything, all but the tail, or all but the user's messages",
-         R"("tail")"),
+         "what is summarized: everything, all but the tail, or all but the user's messages", R"("tail")"),
     tokens("tokens", AT(tokens), "in the context now", "147200"),
     tokens("limit", AT(limit), "what fits", "183616"),
     tokens("keep_tokens", AT(keep_tokens), "the tail that stays", "20000"),
     tokens("floor_tokens", AT(floor_tokens), "what compaction cannot remove", "9200"),
     part("range", AT(summarized_first), kRange, "what the plan does with the messages"),
-    text("custom_instructions", AT(custom_instructions), "for the summary; empty = none",
-         R"("keep the file names")"),
+    text("custom_instructions", AT(custom_instructions), "for the summary; empty = none", R"("keep the file names")"),
     number("vetoes", AT(vetoes), WIDE(vetoes), "", "vetoes in a row so far", "0"),
 };
-constexpr HeadMember kHead[] = {{Head::kText, AT(model), TO(model)},
-                                {Head::kPointer, AT(context), TO(context)}};
+constexpr HeadMember kHead[] = {{Head::kText, AT(model), TO(model)}, {Head::kPointer, AT(context), TO(context)}};
 constexpr PayloadTable kRequest = plain(sizeof(Record), kRequestFields, kHead);
 constexpr PayloadField kFields[] = {
     record(FieldKind::kPart, {}, 0, kRequest, {}),
-    records("messages", AT(messages), message::kTable, "the conversation as the model sees it",
-            message::kSample),
+    records("messages", AT(messages), message::kTable, "the conversation as the model sees it", message::kSample),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields, kHead);
 }  // namespace before_compaction
@@ -622,19 +576,15 @@ namespace after_compaction {
 using Record = agentd_after_compaction;
 constexpr PayloadField kFields[] = {
     joined(AT(request), before_compaction::kRequest),
-    name("result", AT(result), WIDE(result), kResults, AGENTD_RESULT_APPLIED, "what came of it",
-         R"("applied")"),
-    name("method", AT(method), WIDE(method), kMethods, AGENTD_METHOD_SUMMARY, "how it was done",
-         R"("summary")"),
+    name("result", AT(result), WIDE(result), kResults, AGENTD_RESULT_APPLIED, "what came of it", R"("applied")"),
+    name("method", AT(method), WIDE(method), kMethods, AGENTD_METHOD_SUMMARY, "how it was done", R"("summary")"),
     tokens("pre_tokens", AT(pre_tokens), "in the context before", "147200"),
     tokens("post_tokens", AT(post_tokens), "in the context after", "24100"),
     joined(AT(usage_before), usage::kTotals),
     optional(object("usage", AT(usage_spent), usage::kTable, "what the compaction itself used")),
     milliseconds("duration_ms", AT(duration_ns), "how long it took", "5300"),
-    text("summary", AT(summary), "the summary; empty = none was made",
-         R"("The parser is fixed; two tests are left.")"),
-    text("boundary_id", AT(boundary_id), "names the compaction, to undo it",
-         R"("01JZ8QB0000000000000000000")"),
+    text("summary", AT(summary), "the summary; empty = none was made", R"("The parser is fixed; two tests are left.")"),
+    text("boundary_id", AT(boundary_id), "names the compaction, to undo it", R"("01JZ8QB0000000000000000000")"),
     number("boundary_seq", AT(boundary_seq), 8, "", "its log sequence", "18"),
     optional(text("error", AT(error), "what went wrong")),
 };
@@ -657,8 +607,7 @@ constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 namespace subagent {
 using Record = agentd_subagent;
 constexpr PayloadField kFields[] = {
-    text("prompt", AT(prompt), "what the subagent is asked for",
-         R"("find the callers of parse_line")"),
+    text("prompt", AT(prompt), "what the subagent is asked for", R"("find the callers of parse_line")"),
 };
 constexpr HeadMember kHead[] = {{Head::kTextAlways, AT(agent_id), TO(agent_id)},
                                 {Head::kTextAlways, AT(agent_type), TO(agent_type)},
@@ -680,8 +629,7 @@ constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
 namespace notification {
 using Record = agentd_notification;
 constexpr PayloadField kFields[] = {
-    name("level", AT(level), WIDE(level), kLevels, AGENTD_LEVEL_INFO, "how much it matters",
-         R"("warning")"),
+    name("level", AT(level), WIDE(level), kLevels, AGENTD_LEVEL_INFO, "how much it matters", R"("warning")"),
     text("text", AT(text), "one sentence", R"("the model's window is 90 percent full")"),
 };
 constexpr PayloadTable kTable = plain(sizeof(Record), kFields);
@@ -738,8 +686,6 @@ const PayloadTable& envelope_table() { return envelope::kTable; }
 
 const PayloadTable& hook_table() { return hook::kTable; }
 
-const PayloadTable* payload_table(std::uint32_t event) {
-  return event < kTables.size() ? kTables[event] : nullptr;
-}
+const PayloadTable* payload_table(std::uint32_t event) { return event < kTables.size() ? kTables[event] : nullptr; }
 
 }  // namespace agentd

@@ -117,7 +117,7 @@ const PayloadTable& hook_table();
 // Null for an id that is not the core's.
 const PayloadTable* payload_table(std::uint32_t event);
 
-constexpr std::size_t kRecordSizeMax = 256;  // no record is larger
+constexpr std::size_t kRecordSizeMax = 256;               // no record is larger
 constexpr std::uint16_t kTagMax = AGENTD_BLOCK_DOCUMENT;  // a larger tag counts as 0
 
 }  // namespace agentd

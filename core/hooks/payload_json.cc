@@ -36,8 +36,7 @@ void json_text(JsonWriter& out, std::string_view json) {
 }
 
 std::string_view name_of(const FieldNames& names, std::uint64_t number) {
-  return number < names.names.size() && !names.names[number].empty() ? names.names[number]
-                                                                     : names.otherwise;
+  return number < names.names.size() && !names.names[number].empty() ? names.names[number] : names.otherwise;
 }
 
 bool is_empty(const PayloadField& field, const char* record) {
@@ -152,8 +151,7 @@ class PayloadWriter {
         percent(record);
         return;
       case FieldKind::kWindowUsed:
-        out_.number(WholeRecord(context_, sizeof(agentd_gauge))
-                        .member<std::uint64_t>(offsetof(agentd_gauge, used)));
+        out_.number(WholeRecord(context_, sizeof(agentd_gauge)).member<std::uint64_t>(offsetof(agentd_gauge, used)));
         return;
       case FieldKind::kContent:
         content(record, *(&field + 1));
@@ -181,9 +179,7 @@ class PayloadWriter {
     members(*field.table, record);
     out_.end_object();
   }
-  void led_to(const PayloadField& field, const void* record) {
-    inside(field, WholeRecord(record, *field.table).at());
-  }
+  void led_to(const PayloadField& field, const void* record) { inside(field, WholeRecord(record, *field.table).at()); }
 
   // agentd_str is frozen and carries no size.
   void texts(const agentd_list& list) {
@@ -213,8 +209,7 @@ class PayloadWriter {
     if (limit == 0)
       out_.null();
     else
-      out_.real(std::round(number_as_real(gauge, offsetof(agentd_gauge, used)) * 10000.0 / limit) /
-                100.0);
+      out_.real(std::round(number_as_real(gauge, offsetof(agentd_gauge, used)) * 10000.0 / limit) / 100.0);
   }
 
   // The text that a reader would see; `more` follows when that is not everything.
@@ -281,8 +276,7 @@ void take_head(const PayloadTable& table, const char* payload, char* head) {
         copy_unless_empty<const void*>(to, from, member_at<const void*>(from, 0) == nullptr);
         break;
       case Kind::kVia:
-        take_head(*each.table, WholeRecord(member_at<const void*>(from, 0), *each.table).at(),
-                  head);
+        take_head(*each.table, WholeRecord(member_at<const void*>(from, 0), *each.table).at(), head);
         break;
     }
   }
@@ -290,16 +284,14 @@ void take_head(const PayloadTable& table, const char* payload, char* head) {
 
 }  // namespace
 
-std::string payload_json(std::uint32_t event, const agentd_envelope* envelope,
-                         const void* payload) {
+std::string payload_json(std::uint32_t event, const agentd_envelope* envelope, const void* payload) {
   const PayloadTable* const table = payload == nullptr ? nullptr : payload_table(event);
   agentd_envelope head;
   std::memcpy(&head, WholeRecord(envelope, envelope_table()).at(), sizeof(head));
   JsonWriter out;
   out.begin_object();
   if (table == nullptr) {
-    PayloadWriter(out, event, head.context)
-        .members(envelope_table(), reinterpret_cast<const char*>(&head));
+    PayloadWriter(out, event, head.context).members(envelope_table(), reinterpret_cast<const char*>(&head));
   } else {
     const WholeRecord record(payload, *table);
     take_head(*table, record.at(), reinterpret_cast<char*>(&head));

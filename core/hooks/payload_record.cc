@@ -39,8 +39,7 @@ struct Member {
 std::vector<Member> members_of(const Node& object) {
   const std::vector<std::string_view> slices = json_slices(object.raw);
   std::vector<Member> members(std::min(slices.size(), object.view.size()));
-  for (std::size_t i = 0; i < members.size(); ++i)
-    members[i] = {object.view.key_at(i), {object.view.at(i), slices[i]}};
+  for (std::size_t i = 0; i < members.size(); ++i) members[i] = {object.view.key_at(i), {object.view.at(i), slices[i]}};
   return members;
 }
 
@@ -101,16 +100,14 @@ class PayloadReader {
   PayloadReader(Arena& arena, std::uint32_t event, std::string_view name, bool verbatim)
       : arena_(arena), event_bit_(event_bit(event)), name_(name), verbatim_(verbatim) {}
 
-  Result<void> read(const Node& root, const PayloadTable& table, agentd_envelope* envelope,
-                    char* payload) {
+  Result<void> read(const Node& root, const PayloadTable& table, agentd_envelope* envelope, char* payload) {
     envelope_ = envelope;
     const std::vector<Member> members = members_of(root);
     auto* const head = reinterpret_cast<char*>(envelope);
     AGENTD_TRY_VOID(fields(envelope_table(), head, members));
     AGENTD_TRY_VOID(fields(table, payload, members));
     AGENTD_TRY_VOID(hook(members));
-    const std::vector<Known> known{
-        {envelope_table(), head}, {table, payload}, {hook_key(), nullptr}};
+    const std::vector<Known> known{{envelope_table(), head}, {table, payload}, {hook_key(), nullptr}};
     AGENTD_TRY_VOID(check_keys(members, known));
     AGENTD_TRY_VOID(settle_window(members));
     give_head(table, head, payload);
@@ -165,8 +162,7 @@ class PayloadReader {
     return kTable;
   }
 
-  void names_in(const PayloadTable& table, const char* record,
-                std::vector<std::string>& names) const {
+  void names_in(const PayloadTable& table, const char* record, std::vector<std::string>& names) const {
     for (const PayloadField& field : table.fields) {
       if ((field.except & event_bit_) != 0) continue;
       if (record != nullptr && !has_field(table, field, record)) continue;
@@ -177,12 +173,10 @@ class PayloadReader {
     }
   }
 
-  Result<void> check_keys(const std::vector<Member>& members,
-                          const std::vector<Known>& known) const {
+  Result<void> check_keys(const std::vector<Member>& members, const std::vector<Known>& known) const {
     std::vector<std::string> names;
     for (const Known& each : known) names_in(each.table, each.record, names);
-    const std::string where =
-        path_.empty() ? std::string(name_) : "the payload's \"" + path() + "\"";
+    const std::string where = path_.empty() ? std::string(name_) : "the payload's \"" + path() + "\"";
     for (std::size_t i = 0; i < members.size(); ++i) {
       const std::string_view key = members[i].key;
       if (find(members, key) != &members[i].node)
@@ -234,8 +228,7 @@ class PayloadReader {
 
   void assume(const PayloadField& field, char* record) const {
     char* const at = record + field.offset;
-    if (field.initial == 0 || (field.initial_except & event_bit_) != 0 || told_.contains(at))
-      return;
+    if (field.initial == 0 || (field.initial_except & event_bit_) != 0 || told_.contains(at)) return;
     put_number(at, field.kind == FieldKind::kBool ? std::uint8_t{4} : field.width, field.initial);
   }
 
@@ -248,8 +241,7 @@ class PayloadReader {
       const auto has = [&](const std::string& name) { return find(members, name) != nullptr; };
       if (std::none_of(names.begin(), names.end(), has)) return {};
     }
-    return fields(*field.table, record_behind(arena_, record + field.offset, *field.table),
-                  members);
+    return fields(*field.table, record_behind(arena_, record + field.offset, *field.table), members);
   }
 
   Result<void> hook(const std::vector<Member>& members) {
@@ -356,8 +348,7 @@ class PayloadReader {
     return std::string(foreign ? inside : raw);
   }
 
-  Result<void> number(char* at, std::uint8_t width, std::uint64_t max, std::uint64_t scale,
-                      const Node& node) {
+  Result<void> number(char* at, std::uint8_t width, std::uint64_t max, std::uint64_t scale, const Node& node) {
     const std::optional<std::uint64_t> told = whole_number(node.view);
     if (!told || *told > max) return wrong("a whole number from 0 to " + std::to_string(max), node);
     char before[8];
@@ -391,8 +382,7 @@ class PayloadReader {
   Result<void> flag(const PayloadField& field, char* at, const Node& node) {
     if (!node.view.is_bool()) return wrong("true or false", node);
     if (!node.view.bool_or(false)) return {};
-    const std::uint64_t flags =
-        field.width == 2 ? member_at<std::uint16_t>(at, 0) : member_at<std::uint32_t>(at, 0);
+    const std::uint64_t flags = field.width == 2 ? member_at<std::uint16_t>(at, 0) : member_at<std::uint32_t>(at, 0);
     put_number(at, field.width, flags | field.bit);
     return {};
   }
@@ -418,8 +408,8 @@ class PayloadReader {
   Result<void> texts(char* at, const Node& node) {
     if (!node.view.is_array()) return wrong("a list of texts", node);
     const auto count = static_cast<std::uint32_t>(node.view.size());
-    auto* const first = static_cast<agentd_str*>(
-        arena_.allocate(std::size_t{count} * sizeof(agentd_str), alignof(agentd_str)));
+    auto* const first =
+        static_cast<agentd_str*>(arena_.allocate(std::size_t{count} * sizeof(agentd_str), alignof(agentd_str)));
     for (std::uint32_t i = 0; i < count; ++i) {
       if (!node.view.at(i).is_string()) return wrong("a list of texts", node);
       first[i] = arena_.copy(node.view.at(i).string_or(""));
@@ -436,8 +426,7 @@ class PayloadReader {
     ++lists_;
     for (std::uint32_t i = 0; i < count; ++i) {
       const Stepped step(path_, {{}, i});
-      AGENTD_TRY_VOID(
-          object(table, first + std::size_t{table.size} * i, {node.view.at(i), slices[i]}));
+      AGENTD_TRY_VOID(object(table, first + std::size_t{table.size} * i, {node.view.at(i), slices[i]}));
     }
     --lists_;
     put(at, agentd_list{first, count, table.size});
@@ -447,8 +436,7 @@ class PayloadReader {
   // ---- what is worked out
 
   // `content` and `blocks` of a message.
-  Result<void> content(char* message, const std::vector<Member>& members,
-                       const PayloadTable& block) {
+  Result<void> content(char* message, const std::vector<Member>& members, const PayloadTable& block) {
     char* const at = message + offsetof(agentd_message, blocks);
     const Node* const told = find(members, "content");
     const Node* const blocks = find(members, "blocks");
@@ -461,8 +449,7 @@ class PayloadReader {
     if (!told->view.is_string()) return wrong("a text", *told);
     const std::string_view text = told->view.string_or("");
     if (blocks != nullptr)
-      return joined_texts(member_at<agentd_list>(at, 0)) == text ? Result<void>()
-                                                                 : contradiction("blocks");
+      return joined_texts(member_at<agentd_list>(at, 0)) == text ? Result<void>() : contradiction("blocks");
     char* const only = new_record(arena_, sizeof(agentd_block));
     put(only + offsetof(agentd_block, kind), std::uint16_t{AGENTD_BLOCK_TEXT});
     put(only + offsetof(agentd_block, text), arena_.copy(text));
@@ -498,8 +485,7 @@ class PayloadReader {
     const bool has_used = told_.contains(used_at), has_limit = told_.contains(limit_at);
     auto used = static_cast<double>(member_at<std::uint64_t>(used_at, 0));
     auto limit = static_cast<double>(member_at<std::uint64_t>(limit_at, 0));
-    if (has_used && has_limit)
-      return is_percent(told, used, limit) ? Result<void>() : contradiction(used_path());
+    if (has_used && has_limit) return is_percent(told, used, limit) ? Result<void>() : contradiction(used_path());
     if (!has_limit) limit = has_used && told > 0 ? used * 100.0 / told : double{kLimitMadeUp};
     if (!has_used) used = told * limit / 100.0;
     if (!(limit < 1e18 && used < 1e18)) return wrong("a percentage of what is there", node);
@@ -542,9 +528,8 @@ class PayloadReader {
     return {};
   }
   Error window_contradiction() const {
-    return invalid(
-        "the payload's \"" + window_path_ +
-        "\" and \"context.used\" contradict each other: leave one out, or make them agree");
+    return invalid("the payload's \"" + window_path_ +
+                   "\" and \"context.used\" contradict each other: leave one out, or make them agree");
   }
   void make_gauge(const std::vector<Member>& members) {
     auto* const gauge = reinterpret_cast<agentd_gauge*>(new_record(arena_, sizeof(agentd_gauge)));
@@ -598,8 +583,7 @@ Result<std::uint32_t> event_of(JsonView root, std::uint32_t expected) {
   const JsonView told = root["event"];
   const EventTraits* const wanted = find_event(expected);
   if (!told.exists()) {
-    if (wanted == nullptr)
-      return invalid("the payload has no key \"event\", which names its event");
+    if (wanted == nullptr) return invalid("the payload has no key \"event\", which names its event");
     return expected;
   }
   const EventTraits* const found = find_event(told.string_or(""));
@@ -610,8 +594,7 @@ Result<std::uint32_t> event_of(JsonView root, std::uint32_t expected) {
                    did_you_mean(told.string_or(""), names));
   }
   if (wanted != nullptr && wanted != found)
-    return invalid("the payload is one of " + std::string(found->name) + ", not of " +
-                   std::string(wanted->name));
+    return invalid("the payload is one of " + std::string(found->name) + ", not of " + std::string(wanted->name));
   return found->id;
 }
 
@@ -624,16 +607,14 @@ char* find_text(Arena& arena, const PayloadTable& table, char* record, std::uint
     }
     if (field.kind != FieldKind::kRecord) continue;
     for (const PayloadField& inner : field.table->fields)
-      if (inner.text_target == target)
-        return record_behind(arena, record + field.offset, *field.table) + inner.offset;
+      if (inner.text_target == target) return record_behind(arena, record + field.offset, *field.table) + inner.offset;
   }
   return nullptr;
 }
 
 }  // namespace
 
-Result<PayloadRecord> PayloadRecord::from_json(std::string_view canonical_json,
-                                               std::uint32_t event) {
+Result<PayloadRecord> PayloadRecord::from_json(std::string_view canonical_json, std::uint32_t event) {
   auto document = JsonDocument::parse(canonical_json);
   if (!document) return document.error().with_context("reading a payload");
   if (!document->root().is_object()) return invalid("a payload is one JSON object");
@@ -641,13 +622,10 @@ Result<PayloadRecord> PayloadRecord::from_json(std::string_view canonical_json,
   if (!which) return which.error();
   const PayloadTable& table = *payload_table(*which);
   PayloadRecord made(*which, std::make_unique<Arena>());
-  made.envelope_ =
-      reinterpret_cast<agentd_envelope*>(new_record(*made.arena_, sizeof(agentd_envelope)));
+  made.envelope_ = reinterpret_cast<agentd_envelope*>(new_record(*made.arena_, sizeof(agentd_envelope)));
   made.payload_ = new_record(*made.arena_, table.size);
-  PayloadReader reader(*made.arena_, *which, find_event(*which)->name,
-                       canonical_json.starts_with(kCanonicalStart));
-  AGENTD_TRY_VOID(
-      reader.read({document->root(), canonical_json}, table, made.envelope_, made.payload_));
+  PayloadReader reader(*made.arena_, *which, find_event(*which)->name, canonical_json.starts_with(kCanonicalStart));
+  AGENTD_TRY_VOID(reader.read({document->root(), canonical_json}, table, made.envelope_, made.payload_));
   return made;
 }
 
@@ -657,8 +635,7 @@ Result<void> PayloadRecord::rewrite(std::uint32_t target, std::string_view text)
   if (target == 0 || target != traits->text_target)
     return invalid(std::string(traits->name) + " has no such text to rewrite");
   char* const at = find_text(*arena_, *payload_table(event_), payload_, target);
-  if (at == nullptr)
-    return invalid("the payload of " + std::string(traits->name) + " has no such text to rewrite");
+  if (at == nullptr) return invalid("the payload of " + std::string(traits->name) + " has no such text to rewrite");
   put(at, arena_->copy(text));
   return {};
 }

@@ -40,8 +40,7 @@ class PayloadRecord {
   Result<void> rewrite(std::uint32_t target, std::string_view text);
 
  private:
-  PayloadRecord(std::uint32_t event, std::unique_ptr<Arena> arena)
-      : event_(event), arena_(std::move(arena)) {}
+  PayloadRecord(std::uint32_t event, std::unique_ptr<Arena> arena) : event_(event), arena_(std::move(arena)) {}
 
   std::uint32_t event_;
   std::unique_ptr<Arena> arena_;  // owns all that follows

@@ -39,7 +39,7 @@ struct CompactOptions {
 };
 
 struct CompactSource {
-  agentd_conv conversation = 0;     // 0 = `messages` alone
+  agentd_conv conversation = 0;       // 0 = `messages` alone
   std::uint64_t first = 0, last = 0;  // log sequences; 0, 0 = the whole view
   agentd_list messages{nullptr, 0, 0};
 };
@@ -92,8 +92,7 @@ class Services {
 
   // thread factory; threads belong to the plugin that opened them
   virtual Result<agentd_thread> open_thread(const ServiceCaller& caller, ThreadOptions options) = 0;
-  virtual Result<ThreadReply> send(const ServiceCaller& caller, agentd_thread thread,
-                                   std::string_view text) = 0;
+  virtual Result<ThreadReply> send(const ServiceCaller& caller, agentd_thread thread, std::string_view text) = 0;
   virtual Result<Usage> thread_usage(const ServiceCaller& caller, agentd_thread thread) = 0;
   virtual Result<void> close_thread(std::string_view plugin_id, agentd_thread thread) = 0;
 
@@ -106,8 +105,7 @@ class Services {
   // Rows of the view or the log of a conversation at a revision (0 = head).
   virtual Result<Rows> messages(std::string_view conversation_id, std::uint32_t scope, std::uint64_t at,
                                 std::uint64_t from, std::uint32_t limit) = 0;
-  virtual Result<std::string> read_blob(std::string_view blob, std::uint64_t offset,
-                                        std::uint64_t limit) = 0;
+  virtual Result<std::string> read_blob(std::string_view blob, std::uint64_t offset, std::uint64_t limit) = 0;
   virtual Result<std::vector<ConversationInfo>> changes(std::uint64_t cursor, std::uint32_t limit,
                                                         std::uint64_t* next) = 0;
 };

@@ -113,8 +113,7 @@ void CallSlot::expire(std::uint64_t call, std::uint64_t now_ns) {
   if (generation() != call || done_generation_ == call) return;
   if (std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed) > now_ns) return;
   std::uint32_t none = 0;
-  if (std::atomic_ref(live_->cancel).compare_exchange_strong(none, AGENTD_CANCEL_DEADLINE))
-    expired_generation_ = call;
+  if (std::atomic_ref(live_->cancel).compare_exchange_strong(none, AGENTD_CANCEL_DEADLINE)) expired_generation_ = call;
 }
 
 bool CallSlot::emit(agentd_token token, Action action) {

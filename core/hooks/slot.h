@@ -65,9 +65,7 @@ class CallSlot {
   }
   // open() and close() for the calls of one dispatch, which hands on the token of the call before: reading the slot
   // again would make each call wait for the one before it.
-  agentd_token last_token() const {
-    return generation_.load(std::memory_order_relaxed) << kIndexBits | index_;
-  }
+  agentd_token last_token() const { return generation_.load(std::memory_order_relaxed) << kIndexBits | index_; }
   agentd_token open_after(agentd_token last, const Dispatch* dispatch) {
     const agentd_token next = last + (1ull << kIndexBits);  // wraps as kGenerationMask does
     dispatch_ = dispatch;
@@ -82,14 +80,11 @@ class CallSlot {
   void set_deadline(std::uint64_t deadline_ns) {
     std::atomic_ref(live_->deadline_ns).store(deadline_ns, std::memory_order_relaxed);
   }
-  std::uint64_t deadline_ns() const {
-    return std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed);
-  }
+  std::uint64_t deadline_ns() const { return std::atomic_ref(live_->deadline_ns).load(std::memory_order_relaxed); }
   // Ends the call: its token is stale from here on.
   void close() {
     dispatch_ = nullptr;
-    generation_.store((generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask,
-                      std::memory_order_release);
+    generation_.store((generation_.load(std::memory_order_relaxed) + 1) & kGenerationMask, std::memory_order_release);
   }
   // True when a hook emitted, failed with a text or used memory since clean().
   bool touched() const { return touched_.load(std::memory_order_relaxed); }
@@ -176,9 +171,7 @@ class CallSlot {
  private:
   friend class CancelBinding;
   friend class ServiceBinding;
-  bool is_open(agentd_token token) const {
-    return is_current(token) && done_generation_ != token >> kIndexBits;
-  }
+  bool is_open(agentd_token token) const { return is_current(token) && done_generation_ != token >> kIndexBits; }
   void give_up(std::uint32_t reason);
   void forget_deadline();
   void let_deadline_go_on(std::uint64_t now_ns);
@@ -202,22 +195,22 @@ class CallSlot {
 
   std::mutex mutex_;
   std::condition_variable completed_;
-  std::vector<Action> actions_;    // guarded by mutex_
-  std::string failure_;            // guarded by mutex_
-  std::string note_;               // guarded by mutex_
-  bool skipped_ = false;           // guarded by mutex_
-  std::uint32_t children_ = 0;     // guarded by mutex_
+  std::vector<Action> actions_;  // guarded by mutex_
+  std::string failure_;          // guarded by mutex_
+  std::string note_;             // guarded by mutex_
+  bool skipped_ = false;         // guarded by mutex_
+  std::uint32_t children_ = 0;   // guarded by mutex_
   // Shared by the slots of one dispatch and by hooks that still read it; guarded by mutex_.
   std::shared_ptr<const std::string> text_, bare_text_;
-  std::unique_ptr<Arena> arena_;   // guarded by mutex_
-  std::optional<CancelToken> cancel_;  // guarded by mutex_
-  std::optional<CancelToken> service_cancel_;  // guarded by mutex_
-  std::uint64_t done_generation_ = UINT64_MAX;  // of the call that has ended or was completed; guarded by mutex_
+  std::unique_ptr<Arena> arena_;                   // guarded by mutex_
+  std::optional<CancelToken> cancel_;              // guarded by mutex_
+  std::optional<CancelToken> service_cancel_;      // guarded by mutex_
+  std::uint64_t done_generation_ = UINT64_MAX;     // of the call that has ended or was completed; guarded by mutex_
   std::uint64_t expired_generation_ = UINT64_MAX;  // of the call that was told to give up; guarded by mutex_
-  agentd_status done_status_ = 0;  // guarded by mutex_
-  std::uint64_t host_generation_ = UINT64_MAX;  // of the call for which the host works; guarded by mutex_
-  std::uint32_t host_works_ = 0;                // how often at once; guarded by mutex_
-  std::optional<std::uint64_t> time_left_ns_;   // of a call whose deadline stands still; guarded by mutex_
+  agentd_status done_status_ = 0;                  // guarded by mutex_
+  std::uint64_t host_generation_ = UINT64_MAX;     // of the call for which the host works; guarded by mutex_
+  std::uint32_t host_works_ = 0;                   // how often at once; guarded by mutex_
+  std::optional<std::uint64_t> time_left_ns_;      // of a call whose deadline stands still; guarded by mutex_
 };
 
 // Lends slots whose tokens plugins can use; implemented by bridge.
@@ -232,8 +225,7 @@ class SlotSource {
 class SlotLease {
  public:
   explicit SlotLease(SlotSource& source) : source_(&source), slot_(source.acquire()) {}
-  SlotLease(SlotLease&& other) noexcept
-      : source_(other.source_), slot_(std::exchange(other.slot_, nullptr)) {}
+  SlotLease(SlotLease&& other) noexcept : source_(other.source_), slot_(std::exchange(other.slot_, nullptr)) {}
   SlotLease& operator=(SlotLease&&) = delete;
   ~SlotLease() {
     if (slot_ != nullptr) source_->release(slot_);
@@ -249,8 +241,7 @@ class SlotLease {
 // The slot's cancel word follows `cancel` while this lives.
 class CancelBinding {
  public:
-  CancelBinding(CallSlot& slot, CancelToken cancel)
-      : slot_(slot), cancel_(std::move(cancel)) {
+  CancelBinding(CallSlot& slot, CancelToken cancel) : slot_(slot), cancel_(std::move(cancel)) {
     cancel_.link(&slot.live().cancel);
     slot_.bind(cancel_);
   }

@@ -12,22 +12,18 @@ std::optional<struct stat> look(const std::string& path) {
   return out;
 }
 
-bool same_time(const timespec& a, const timespec& b) {
-  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
+bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
 
 }  // namespace
 
 bool same_file(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
-         same_time(a.st_mtim, b.st_mtim) && same_time(a.st_ctim, b.st_ctim);
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size && same_time(a.st_mtim, b.st_mtim) &&
+         same_time(a.st_ctim, b.st_ctim);
 }
 
 void FileWatch::add(const std::string& path) { watched_.push_back({path, look(path)}); }
 
-void FileWatch::add(const std::string& path, const struct stat& seen) {
-  watched_.push_back({path, seen});
-}
+void FileWatch::add(const std::string& path, const struct stat& seen) { watched_.push_back({path, seen}); }
 
 bool FileWatch::changed() const {
   return std::any_of(watched_.begin(), watched_.end(), [](const Watched& each) {

@@ -5,13 +5,11 @@
 
 namespace agentd {
 
-void each_named_guard(
-    const HookHostOptions& options,
-    const std::function<void(const std::string& name, const std::string& place)>& take) {
+void each_named_guard(const HookHostOptions& options,
+                      const std::function<void(const std::string& name, const std::string& place)>& take) {
   for (const std::string& name : options.guards) take(name, "hooks.guards");
   for (const auto& [name, settings] : options.settings)
-    if (settings.on_failure == FailurePolicy::kClosed)
-      take(name, "hooks." + name + ".on_failure: closed");
+    if (settings.on_failure == FailurePolicy::kClosed) take(name, "hooks." + name + ".on_failure: closed");
 }
 
 void GuardCheck::add(std::uint32_t event, bool heard, bool shadow, FailurePolicy on_failure) {

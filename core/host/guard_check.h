@@ -15,9 +15,8 @@ namespace agentd {
 
 // Every name that hooks.guards or hooks.NAME.on_failure: closed takes for a guard, with the setting
 // for people.
-void each_named_guard(
-    const HookHostOptions& options,
-    const std::function<void(const std::string& name, const std::string& place)>& take);
+void each_named_guard(const HookHostOptions& options,
+                      const std::function<void(const std::string& name, const std::string& place)>& take);
 
 // The events of one name, one after another.
 class GuardCheck {

@@ -43,16 +43,14 @@ std::string HookHost::why_missing(const std::string& name, const std::string& pa
            "name";
   // Where another hook has its name, only its path says which is meant.
   return "it is not there any more: put it back, or take it out of the guards with " +
-         shell_command("agentd hooks untrust",
-                       owners_.contains(name) && !path.empty() ? path : name);
+         shell_command("agentd hooks untrust", owners_.contains(name) && !path.empty() ? path : name);
 }
 
-void HookHost::miss_guard(const std::string& name, const std::string& identity,
-                          const std::vector<std::string>& events, std::string why) {
+void HookHost::miss_guard(const std::string& name, const std::string& identity, const std::vector<std::string>& events,
+                          std::string why) {
   if (!missed_.insert(identity).second) return;
   problem("", name, "the guard '" + name + "' blocks what it guards: " + why);
-  externals_.add_missing_guard(name, identity, Precedence::kUser, event_ids(events),
-                               std::move(why));
+  externals_.add_missing_guard(name, identity, Precedence::kUser, event_ids(events), std::move(why));
 }
 
 void HookHost::block(const HookDefinition& guard, std::string why) {
@@ -61,8 +59,7 @@ void HookHost::block(const HookDefinition& guard, std::string why) {
 }
 
 bool HookHost::is_loaded_from(const std::string& path) const {
-  return std::any_of(owners_.begin(), owners_.end(),
-                     [&](const auto& each) { return each.second == path; });
+  return std::any_of(owners_.begin(), owners_.end(), [&](const auto& each) { return each.second == path; });
 }
 
 // A guard is its file, not its name: another hook that is called the same does not stand in for it.
@@ -74,8 +71,7 @@ bool HookHost::is_here(const TrustEntry& guard) const {
   if (system_.contains(guard.name)) return true;
   const auto& directories = options_.native.directories;
   return std::any_of(directories.begin(), directories.end(), [&](const HookDirectory& each) {
-    return each.precedence == Precedence::kSystem &&
-           guard.path.starts_with(canonical(each.path) + "/");
+    return each.precedence == Precedence::kSystem && guard.path.starts_with(canonical(each.path) + "/");
   });
 }
 
@@ -90,8 +86,7 @@ void HookHost::add_missing_guards() {
   const std::vector<std::string>& off = natives_.disabled();
   off_.insert(off.begin(), off.end());
   std::vector<TrustEntry> known;
-  if (TrustStore* const store = options_.trust_file.empty() ? nullptr : trust())
-    known = store->entries();
+  if (TrustStore* const store = options_.trust_file.empty() ? nullptr : trust()) known = store->entries();
   const auto here = TrustStore::repository_key(options_.project_root);
   for (const TrustEntry& entry : known) {
     if (!entry.guard || may_fail(entry.name) || is_here(entry) || missed_.contains(entry.name)) continue;
@@ -134,8 +129,9 @@ void HookHost::check_guards(bool stops) {
     const std::string mistake = check.mistake();
     if (mistake.empty()) return;
     if (!stops)
-      return miss_guard(name, name, {}, "what it is now guards nothing: put back what it was, and " +
-                                            shell_command("agentd hooks trust", name));
+      return miss_guard(
+          name, name, {},
+          "what it is now guards nothing: put back what it was, and " + shell_command("agentd hooks trust", name));
     problem("", name, place + ": " + name + mistake);
     problems_.back().unreadable = true;
   });
@@ -151,9 +147,8 @@ void HookHost::check_guards(bool stops) {
 bool HookHost::acts(const std::string& name) const {
   if (!kind_of(name).empty()) return true;
   const auto all = externals_.definitions();
-  return std::any_of(all.begin(), all.end(), [&](const HookDefinition* hook) {
-    return hook->name.starts_with(name + ".");
-  });
+  return std::any_of(all.begin(), all.end(),
+                     [&](const HookDefinition* hook) { return hook->name.starts_with(name + "."); });
 }
 
 bool HookHost::is_in_shadow(const std::string& name) const {
@@ -178,8 +173,8 @@ std::string HookHost::path_of_problem(const std::string& name) const {
 // `known`: of the trust store.
 void HookHost::miss_named_guard(const std::string& name, const std::vector<TrustEntry>& known) {
   if (missed_.contains(name)) return;
-  const auto found = std::find_if(known.begin(), known.end(),
-                                  [&](const TrustEntry& entry) { return entry.name == name; });
+  const auto found =
+      std::find_if(known.begin(), known.end(), [&](const TrustEntry& entry) { return entry.name == name; });
   const std::string path = found == known.end() ? path_of_problem(name) : found->path;
   std::string why;
   if (is_switched_off(name) || is_in_shadow(name))
@@ -189,8 +184,8 @@ void HookHost::miss_named_guard(const std::string& name, const std::vector<Trust
     why = no_hook_named(name);
   else
     why = why_missing(name, path);
-  miss_guard(name, path.empty() ? name : path,
-             found == known.end() ? std::vector<std::string>{} : found->events, std::move(why));
+  miss_guard(name, path.empty() ? name : path, found == known.end() ? std::vector<std::string>{} : found->events,
+             std::move(why));
 }
 
 // Of a name in the configuration.

@@ -13,14 +13,14 @@
 
 #include "core/base/bytes.h"
 #include "core/base/shell_word.h"
-#include "core/trust/quarantine.h"
 #include "core/codec/url.h"
+#include "core/trust/quarantine.h"
 
 namespace agentd {
 namespace {
 
 constexpr std::uint64_t kScriptBytesMax = 64u << 20;
-constexpr std::size_t kProbesMax = 8;       // at the same time
+constexpr std::size_t kProbesMax = 8;        // at the same time
 constexpr std::size_t kUnknownKeysTold = 3;  // by name, of one file
 
 std::string canonical(const std::string& path) {
@@ -34,8 +34,7 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.rfin
 void add_event(std::vector<std::string>& names, std::uint32_t id) {
   const EventTraits* const event = find_event(id);
   if (event == nullptr) return;
-  if (std::find(names.begin(), names.end(), event->name) == names.end())
-    names.emplace_back(event->name);
+  if (std::find(names.begin(), names.end(), event->name) == names.end()) names.emplace_back(event->name);
 }
 
 bool matches_any(const std::vector<std::string>& globs, const std::string& name) {
@@ -55,8 +54,8 @@ std::string folded(const std::vector<UnknownKey>& keys) {
     if (const std::string name = "'" + one_line(each.key, 60) + "'"; !contains(names, name)) names.push_back(name);
   const bool more = names.size() > kUnknownKeysTold;
   if (more) names.resize(kUnknownKeysTold);
-  return std::to_string(keys.size()) + " unknown keys are ignored (" + join(names, ", ") +
-         (more ? " and others" : "") + "): 'agentd hooks list' names each";
+  return std::to_string(keys.size()) + " unknown keys are ignored (" + join(names, ", ") + (more ? " and others" : "") +
+         "): 'agentd hooks list' names each";
 }
 
 // Grants that reach nothing outside of the call.
@@ -174,8 +173,7 @@ Result<void> HookHost::keep(const Seen& seen) {
   const TrustEntry& entry = seen.entry;
   if (trust() == nullptr || !options_.consent.record) return {};
   const TrustEntry* const known = trust()->find(entry.path);
-  if (known != nullptr && known->digest == entry.digest && known->guard == entry.guard &&
-      known->events == entry.events)
+  if (known != nullptr && known->digest == entry.digest && known->guard == entry.guard && known->events == entry.events)
     return {};
   if (loading_ && options_.records_later)
     unrecorded_.push_back(seen);
@@ -432,8 +430,8 @@ Result<void> HookHost::load_file(HookFile& file) {
 Result<void> HookHost::claim(const std::string& name, const std::string& path) {
   const auto owner = owners_.find(name);
   if (owner == owners_.end() || owner->second == path) return {};
-  return Error{Code::kConflict, path + " is not loaded: " + owner->second + " has the same name '" +
-                                    name + "': rename one of the two"};
+  return Error{Code::kConflict,
+               path + " is not loaded: " + owner->second + " has the same name '" + name + "': rename one of the two"};
 }
 
 Result<void> HookHost::load_settings(const AdaptedSource& source) {
@@ -461,8 +459,7 @@ Result<void> HookHost::load_settings(const AdaptedSource& source) {
   for (HookDefinition& hook : loaded.hooks) apply_settings(options_, hook.name, hook);
   AGENTD_TRY_VOID(remember(asked, loaded.hooks, they_may(loaded.hooks)));
   if (!owners_.emplace(asked.name, asked.path).second)
-    return Error{Code::kConflict,
-                 source.path + " is adapted twice: take one of the two out of hooks.adapt"};
+    return Error{Code::kConflict, source.path + " is adapted twice: take one of the two out of hooks.adapt"};
   for (const HookDefinition& hook : loaded.hooks) owners_.emplace(hook.name, asked.path);
   if (!is_allowed(options_, asked.path))
     std::erase_if(loaded.hooks, [this](const HookDefinition& hook) { return !is_allowed(options_, hook.name); });

@@ -129,8 +129,8 @@ class HookHost {
   bool trust_changed();
   // `identity` is the guard's canonical path, or its name where no path is known.
   std::string no_hook_named(const std::string& name) const;
-  void miss_guard(const std::string& name, const std::string& identity,
-                  const std::vector<std::string>& events, std::string why);
+  void miss_guard(const std::string& name, const std::string& identity, const std::vector<std::string>& events,
+                  std::string why);
   bool acts(const std::string& name) const;
   bool is_in_shadow(const std::string& name) const;
   bool is_switched_off(const std::string& name) const;
@@ -157,7 +157,7 @@ class HookHost {
     std::string digest;
     Result<LoadedHooks> answer;
   };
-  std::map<std::string, Asked> asked_;  // by path; ask_programs()'s, until they are loaded
+  std::map<std::string, Asked> asked_;         // by path; ask_programs()'s, until they are loaded
   std::vector<Seen> unrecorded_;               // by load_all(), with records_later
   std::map<std::string, std::string> owners_;  // names of hooks and of their files, to that file's canonical path
   std::set<std::string> system_;               // those of them that the system brings

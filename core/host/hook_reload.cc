@@ -33,8 +33,7 @@ HookHost::Reloaded HookHost::reload_changed() {
   if (!found.gone.empty() || told != problems) add_missing_guards();
   if (!found.loaded.empty()) check_guards(false);
   out.changed |= found.changed || problems_.size() != told;
-  for (std::size_t i = told; i < problems_.size(); ++i)
-    out.warnings.push_back(problems_[i].message);
+  for (std::size_t i = told; i < problems_.size(); ++i) out.warnings.push_back(problems_[i].message);
   out.notes.assign(notes_.begin() + static_cast<std::ptrdiff_t>(notes), notes_.end());
   for (std::string& each : found.notes) out.notes.push_back(std::move(each));
   return out;

@@ -61,8 +61,7 @@ void add_hooks(HookSource& out, std::vector<HookDefinition> hooks) {
   out.events.clear();
   for (const HookDefinition& hook : out.hooks) {
     const EventTraits* const event = find_event(hook.event);
-    if (event != nullptr && !contains(out.events, std::string(event->name)))
-      out.events.emplace_back(event->name);
+    if (event != nullptr && !contains(out.events, std::string(event->name))) out.events.emplace_back(event->name);
     out.guard = out.guard || fails_closed(hook);
   }
 }
@@ -84,10 +83,9 @@ class Describer {
   }
 
   Inventory run() {
-    for (HookDescription& each : describe_hooks(options_.native))
-      manifests_.emplace(each.path, std::move(each));
-    HookScan scan = scan_hook_directories(options_.native.directories, options_.native.disable,
-                                          options_.native.user, options_.native.allow);
+    for (HookDescription& each : describe_hooks(options_.native)) manifests_.emplace(each.path, std::move(each));
+    HookScan scan = scan_hook_directories(options_.native.directories, options_.native.disable, options_.native.user,
+                                          options_.native.allow);
     for (HookFile& file : scan.files) add_file(file);
     refuse_namesakes();
     for (const AdaptedSource& source : options_.adapted) add_adapted(source);
@@ -119,8 +117,8 @@ class Describer {
     out.path = file.path;
     out.kind = kind_text(file.kind);
     out.precedence = file.precedence;
-    out.guard = contains(options_.guards, file.name) ||
-                settings_of(options_, file.name).on_failure == FailurePolicy::kClosed;
+    out.guard =
+        contains(options_.guards, file.name) || settings_of(options_, file.name).on_failure == FailurePolicy::kClosed;
     if (auto described = describe(out, file); !described) {
       set(out, HookState::kBroken, described.error().message);
       out.unreadable = is_unreadable(file, described.error());
@@ -139,9 +137,9 @@ class Describer {
         set(each, HookState::kBroken,
             each.path + " is not loaded: " + owner->second + " has the same name '" + each.name +
                 "': rename one of the two");
-        each.unreadable = each.precedence != Precedence::kProject &&
-                          std::filesystem::path(each.path).parent_path() ==
-                              std::filesystem::path(owner->second).parent_path();
+        each.unreadable =
+            each.precedence != Precedence::kProject &&
+            std::filesystem::path(each.path).parent_path() == std::filesystem::path(owner->second).parent_path();
       }
   }
 
@@ -151,16 +149,16 @@ class Describer {
   }
 
   Result<void> describe(HookSource& out, HookFile& file) {
-    const bool off = !settings_of(options_, file.name)
-                          .enabled.value_or(is_enabled(file.name).value_or(file.on_by_default));
+    const bool off =
+        !settings_of(options_, file.name).enabled.value_or(is_enabled(file.name).value_or(file.on_by_default));
     if (off) set(out, HookState::kOff, off_text(file.name));
     std::string bytes;
     // The system's own may be large, and need no digest here.
     if (file.precedence != Precedence::kSystem || file.kind == HookKind::kDeclarative) {
       AGENTD_TRY(bytes, read_fd(file.fd.get(), kHookBytesMax, file.path));
     }
-    AGENTD_TRY_VOID(judge(out, file.path, file.precedence,
-                          file.precedence == Precedence::kSystem ? "" : hex(sha256(bytes))));
+    AGENTD_TRY_VOID(
+        judge(out, file.path, file.precedence, file.precedence == Precedence::kSystem ? "" : hex(sha256(bytes))));
     if (out.state == HookState::kWaits) return {};
     if (file.kind == HookKind::kNative) {
       AGENTD_TRY_VOID(describe_native(out));
@@ -191,11 +189,9 @@ class Describer {
     if (out.manifest) {
       out.isolation = name_of(found->second.isolation);
       out.events = out.manifest->events;
-      out.guard = out.guard || out.manifest->has_capability("gate") ||
-                  out.manifest->has_capability("redact");
+      out.guard = out.guard || out.manifest->has_capability("gate") || out.manifest->has_capability("redact");
     }
-    if (out.state == HookState::kOn && !found->second.ok())
-      set(out, HookState::kBroken, found->second.verdict);
+    if (out.state == HookState::kOn && !found->second.ok()) set(out, HookState::kBroken, found->second.verdict);
     return {};
   }
 
@@ -232,14 +228,14 @@ class Describer {
     if (out.state != HookState::kOn || !out.manifest) return {};
     const auto [first, is_first] = ids_.emplace(out.manifest->id, out.path);
     if (!is_first)
-      set(out, HookState::kBroken, out.path + " has the same id " + out.manifest->id + " as " +
-                                       first->second + ", which is loaded: disable one of the two");
+      set(out, HookState::kBroken,
+          out.path + " has the same id " + out.manifest->id + " as " + first->second +
+              ", which is loaded: disable one of the two");
     return {};
   }
 
   // What the trust store says of the bytes; `digest` is empty for the system's.
-  Result<void> judge(HookSource& out, const std::string& path, Precedence precedence,
-                     std::string digest) {
+  Result<void> judge(HookSource& out, const std::string& path, Precedence precedence, std::string digest) {
     out.entry.name = out.name;
     out.entry.path = canonical(path);
     out.entry.digest = std::move(digest);
@@ -257,8 +253,7 @@ class Describer {
       out.events = known->events;
     }
     out.trust = trust_text(out.entry, precedence);
-    const Consent given =
-        consent(trust_ ? &*trust_ : nullptr, out.entry, precedence, looking_);
+    const Consent given = consent(trust_ ? &*trust_ : nullptr, out.entry, precedence, looking_);
     if (!given.runs && out.state == HookState::kOn) set(out, HookState::kWaits, given.why_not);
     return {};
   }
@@ -353,14 +348,12 @@ class Describer {
 
   bool has(const std::string& name) const {
     return std::any_of(out_.sources.begin(), out_.sources.end(), [&](const HookSource& source) {
-      return source.name == name ||
-             std::any_of(source.hooks.begin(), source.hooks.end(),
-                         [&](const HookDefinition& hook) { return hook.name == name; });
+      return source.name == name || std::any_of(source.hooks.begin(), source.hooks.end(),
+                                                [&](const HookDefinition& hook) { return hook.name == name; });
     });
   }
 
-  void add_missing(const std::string& name, const std::string& path,
-                   const std::vector<std::string>& events) {
+  void add_missing(const std::string& name, const std::string& path, const std::vector<std::string>& events) {
     if (path.empty() && has(name)) return;
     HookSource out;
     out.name = name;
@@ -373,8 +366,9 @@ class Describer {
         "the guards with " +
             shell_command("agentd hooks untrust", name));
     if (path.empty())
-      out.why_not = "hooks.guards names it, and there is no such hook: put it back, or take the "
-                    "name out of hooks.guards";
+      out.why_not =
+          "hooks.guards names it, and there is no such hook: put it back, or take the "
+          "name out of hooks.guards";
     out_.sources.push_back(std::move(out));
   }
 
@@ -383,8 +377,7 @@ class Describer {
     if (trust_)
       for (const TrustEntry& entry : trust_->entries()) {
         const bool foreign = !entry.repository.empty() && (!here || entry.repository != *here);
-        if (entry.guard && !foreign && !seen_.contains(entry.path))
-          add_missing(entry.name, entry.path, entry.events);
+        if (entry.guard && !foreign && !seen_.contains(entry.path)) add_missing(entry.name, entry.path, entry.events);
       }
     for (const std::string& name : options_.guards) add_missing(name, "", {});
   }
@@ -431,7 +424,7 @@ class Describer {
   std::map<std::string, std::string> ids_;            // of modules that are on, to their path
   std::unique_ptr<Quarantine> quarantine_;
   std::vector<QuarantineEntry> set_aside_;
-  std::set<std::string> seen_;                        // canonical paths
+  std::set<std::string> seen_;  // canonical paths
   Inventory out_;
 };
 
@@ -440,8 +433,7 @@ std::string row_kind(const HookSource& source, const HookDefinition& hook) {
 }
 
 HookRow row_of(const HookSource& source, const HookHostOptions& options) {
-  HookRow out{source.name, source.kind,   source.events, std::nullopt,
-              false,       source.state, source.why_not, &source};
+  HookRow out{source.name, source.kind, source.events, std::nullopt, false, source.state, source.why_not, &source};
   const HookSettings& settings = settings_of(options, source.name);
   if (source.kind == "executable") out.priority = 0;
   if (settings.priority) out.priority = *settings.priority;
@@ -483,9 +475,7 @@ std::string_view name_of(Precedence precedence) {
   return "user";
 }
 
-Inventory describe_all(const HookHostOptions& options, const Clock& clock) {
-  return Describer(options, clock).run();
-}
+Inventory describe_all(const HookHostOptions& options, const Clock& clock) { return Describer(options, clock).run(); }
 
 std::vector<HookRow> rows_of(const HookSource& source, const HookHostOptions& options) {
   if (source.hooks.empty()) return {row_of(source, options)};
@@ -500,15 +490,13 @@ std::vector<HookRow> rows_of(const HookSource& source, const HookHostOptions& op
     row.priority = settings.priority ? *settings.priority : hook.priority;
     row.shadow = settings.shadow.value_or(hook.shadow);
     const bool off = is_off(options, hook.name);
-    if (!is_allowed(options, hook.name) && !is_allowed(options, source.name) &&
-        row.state == HookState::kOn) {
+    if (!is_allowed(options, hook.name) && !is_allowed(options, source.name) && row.state == HookState::kOn) {
       row.state = HookState::kOff;
       row.why_not = kNotAllowed;
     }
     if (off && row.state == HookState::kOn) {
       row.state = HookState::kOff;
-      row.why_not = settings.enabled.value_or(true) ? "switched off by hooks.disable"
-                                                    : off_text(hook.name);
+      row.why_not = settings.enabled.value_or(true) ? "switched off by hooks.disable" : off_text(hook.name);
     }
     out.push_back(std::move(row));
   }
@@ -536,8 +524,8 @@ struct Opened {
 
 // The file as it was described. The system's have no digest to compare with.
 Result<Opened> open_again(const HookSource& source, const HookHostOptions& options) {
-  HookScan scan = scan_hook_directories(options.native.directories, options.native.disable,
-                                        options.native.user, options.native.allow);
+  HookScan scan = scan_hook_directories(options.native.directories, options.native.disable, options.native.user,
+                                        options.native.allow);
   for (HookFile& file : scan.files) {
     if (file.path != source.path) continue;
     AGENTD_TRY(std::string bytes, read_fd(file.fd.get(), kHookBytesMax, file.path));
@@ -548,18 +536,16 @@ Result<Opened> open_again(const HookSource& source, const HookHostOptions& optio
   return Error{Code::kNotFound, source.path + " is gone"};
 }
 
-Result<LoadedHooks> ask_program(const HookSource& source, const HookHostOptions& options,
-                                const Clock& clock, Log& log) {
+Result<LoadedHooks> ask_program(const HookSource& source, const HookHostOptions& options, const Clock& clock,
+                                Log& log) {
   AGENTD_TRY(const Opened opened, open_again(source, options));
-  const ProbeOptions probe{kControlTime, options.native.private_copy_directory,
-                           options.project_root};
+  const ProbeOptions probe{kControlTime, options.native.private_copy_directory, options.project_root};
   return load_executable(opened.file, opened.bytes, {}, probe, clock, log);
 }
 
 }  // namespace
 
-Result<HookSource> look_inside(const HookSource& source, const HookHostOptions& options,
-                               const Clock& clock, Log& log) {
+Result<HookSource> look_inside(const HookSource& source, const HookHostOptions& options, const Clock& clock, Log& log) {
   HookSource out = source;
   if (out.entry.digest.empty())
     return Error{Code::kInvalid, out.why_not.empty() ? out.name + " needs no trust" : out.why_not};
@@ -578,8 +564,7 @@ Result<HookSource> look_inside(const HookSource& source, const HookHostOptions& 
   return out;
 }
 
-void ask_programs(Inventory& inventory, const HookHostOptions& options, const Clock& clock,
-                  Log& log) {
+void ask_programs(Inventory& inventory, const HookHostOptions& options, const Clock& clock, Log& log) {
   for (HookSource& source : inventory.sources) {
     if (source.kind != "executable" || source.state != HookState::kOn) continue;
     const auto asked = ask_program(source, options, clock, log);

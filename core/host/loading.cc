@@ -19,9 +19,9 @@
 #include "core/dialects/json_places.h"
 #include "core/dialects/translator.h"
 #include "core/hooks/event.h"
-#include "core/trust/safe_path.h"
 #include "core/process/filter.h"
 #include "core/process/process.h"
+#include "core/trust/safe_path.h"
 
 namespace agentd {
 namespace {
@@ -64,17 +64,15 @@ std::string meant_event(const std::string& name) {
   std::string low(name);
   for (char& c : low) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const std::string& each : names)
-    if (low.find(each) != std::string::npos)
-      return ": did you mean '" + each + "'? Print the names alone, one a line";
+    if (low.find(each) != std::string::npos) return ": did you mean '" + each + "'? Print the names alone, one a line";
   return did_you_mean(name, names);
 }
 
 // What the file says that it waits for.
-Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& bytes,
-                                       const ProbeOptions& options, const Clock& clock) {
+Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& bytes, const ProbeOptions& options,
+                                       const Clock& clock) {
   FilterRequest request;
-  request.program =
-      "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(bytes.program->fd.get());
+  request.program = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(bytes.program->fd.get());
   std::optional<ScriptCopy> copy;  // for the length of the run
   if (bytes.script) {
     AGENTD_TRY(ScriptCopy placed, bytes.script->place());
@@ -86,19 +84,15 @@ Result<std::vector<std::string>> probe(const HookFile& file, const HookBytes& by
   request.environment.push_back("AGENTD_HOOK_PATH=" + file.path);
   request.output_bytes_max = kProbeBytesMax;
   auto result = run_filter(request, clock, CancelToken(), Deadline::after(clock, options.time));
-  if (!result)
-    return Error{result.error().code, file.path + " cannot be run: " + result.error().message};
+  if (!result) return Error{result.error().code, file.path + " cannot be run: " + result.error().message};
   if (result->timed_out) {
-    Error error =
-        no_hook(file, "did not answer within " + std::to_string(options.time.count() / 1000) + " s");
+    Error error = no_hook(file, "did not answer within " + std::to_string(options.time.count() / 1000) + " s");
     error.code = Code::kBusy;
     return error;
   }
   if (result->output_over_cap) return no_hook(file, "printed more than an event's name");
-  if (result->signal != 0)
-    return no_hook(file, "was ended by signal " + std::to_string(result->signal));
-  if (result->exit_code != 0)
-    return no_hook(file, exited(*result));
+  if (result->signal != 0) return no_hook(file, "was ended by signal " + std::to_string(result->signal));
+  if (result->exit_code != 0) return no_hook(file, exited(*result));
   std::vector<std::string> events = words_of(result->output);
   if (events.empty()) return no_hook(file, "printed nothing");
   if (events.size() > kEventsMax) return no_hook(file, "printed more than an event's name");
@@ -143,24 +137,20 @@ Result<void> check_interpreter(const std::string& path, std::string_view bytes) 
   if (!interpreter.starts_with('/'))
     return Error{
         Code::kInvalid,
-        path + " does not run: its first line must name an interpreter by an absolute path, not " +
-            one_line(line, 80)};
+        path + " does not run: its first line must name an interpreter by an absolute path, not " + one_line(line, 80)};
   if (::access(interpreter.c_str(), X_OK) == 0) return {};
   if (interpreter.ends_with('\r'))
-    return Error{
-        Code::kInvalid,
-        path +
-            " does not run: its first line ends in a carriage return, which is part of the "
-            "interpreter's name for the kernel: give the file the line ends of Unix"};
-  return Error{Code::kInvalid, path + " does not run: its first line names the interpreter " +
-                                   one_line(interpreter, 200) + ", which " +
-                                   (errno == ENOENT ? "does not exist" : "may not be executed") +
-                                   ": install it, or change the line"};
+    return Error{Code::kInvalid, path +
+                                     " does not run: its first line ends in a carriage return, which is part of the "
+                                     "interpreter's name for the kernel: give the file the line ends of Unix"};
+  return Error{Code::kInvalid,
+               path + " does not run: its first line names the interpreter " + one_line(interpreter, 200) + ", which " +
+                   (errno == ENOENT ? "does not exist" : "may not be executed") + ": install it, or change the line"};
 }
 
 Result<LoadedHooks> load_executable(const HookFile& file, const std::string& bytes,
-                                    const std::vector<std::string>& events,
-                                    const ProbeOptions& options, const Clock& clock, Log& log) {
+                                    const std::vector<std::string>& events, const ProbeOptions& options,
+                                    const Clock& clock, Log& log) {
   AGENTD_TRY_VOID(check_interpreter(file.path, bytes));
   LoadedHooks out;
   AGENTD_TRY(SealedFile sealed, seal(bytes, file.path, options.private_copy_directory, log));
@@ -169,8 +159,7 @@ Result<LoadedHooks> load_executable(const HookFile& file, const std::string& byt
   if (wants_real_file(bytes)) {
     if (options.private_copy_directory.empty())
       return Error{Code::kUnavailable, file.path + " needs a private directory to run from"};
-    out.bytes.script = std::make_shared<const PrivateScript>(bytes, file.path,
-                                                             options.private_copy_directory);
+    out.bytes.script = std::make_shared<const PrivateScript>(bytes, file.path, options.private_copy_directory);
   }
   std::vector<std::string> wanted = events;
   if (wanted.empty()) {
@@ -204,8 +193,7 @@ AdaptedSource parse_adapted(std::string_view text) {
 }
 
 bool is_adapted(const HookProblem& problem, std::span<const AdaptedSource> adapted) {
-  return problem.no_hook &&
-         std::any_of(adapted.begin(), adapted.end(), [&](const AdaptedSource& source) {
+  return problem.no_hook && std::any_of(adapted.begin(), adapted.end(), [&](const AdaptedSource& source) {
            std::error_code failed;
            return std::filesystem::equivalent(source.path, problem.path, failed);
          });
@@ -231,8 +219,7 @@ bool denies_tools(const std::string& bytes) {
 Result<SafeFile> open_settings(const std::string& path, uid_t user) {
   const std::size_t slash = path.rfind('/');
   const auto open = [&]() -> Result<SafeFile> {
-    AGENTD_TRY(const UniqueFd directory,
-               open_safe_directory(slash == 0 ? "/" : path.substr(0, slash), user));
+    AGENTD_TRY(const UniqueFd directory, open_safe_directory(slash == 0 ? "/" : path.substr(0, slash), user));
     return open_safe_file(directory.get(), path.substr(slash + 1), path, user);
   };
   auto file = open();
@@ -247,19 +234,16 @@ Result<SafeFile> open_settings(const std::string& path, uid_t user) {
 
 Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user) {
   if (!source.path.starts_with('/'))
-    return Error{Code::kInvalid,
-                 "hooks.adapt: " + one_line(source.path, 200) +
-                     " must be an absolute path or begin with ~/, with one of the dialects " +
-                     dialect_names() + " and a colon before it, or nothing"};
+    return Error{Code::kInvalid, "hooks.adapt: " + one_line(source.path, 200) +
+                                     " must be an absolute path or begin with ~/, with one of the dialects " +
+                                     dialect_names() + " and a colon before it, or nothing"};
   AGENTD_TRY(const SafeFile file, open_settings(source.path, user));
   AGENTD_TRY(const std::string bytes, read_fd(file.fd.get(), kSettingsBytesMax, source.path));
   const auto dialect = source.dialect ? source.dialect : guess_dialect(source.path, bytes);
   if (!dialect)
-    return Error{Code::kInvalid, source.path +
-                                     ": cannot tell whose settings these are; write DIALECT:" +
-                                     source.path + " in hooks.adapt (" + dialect_names() + ")"};
-  AGENTD_TRY(DefinitionSet set,
-             read_settings(*dialect, bytes, source.path, names_of(*dialect, source.path)));
+    return Error{Code::kInvalid, source.path + ": cannot tell whose settings these are; write DIALECT:" + source.path +
+                                     " in hooks.adapt (" + dialect_names() + ")"};
+  AGENTD_TRY(DefinitionSet set, read_settings(*dialect, bytes, source.path, names_of(*dialect, source.path)));
   LoadedHooks out;
   out.hooks = std::move(set.hooks);
   out.problems = std::move(set.problems);

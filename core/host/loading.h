@@ -33,8 +33,8 @@ struct ProbeOptions {
   std::string cwd;
 };
 Result<LoadedHooks> load_executable(const HookFile& file, const std::string& bytes,
-                                    const std::vector<std::string>& events,
-                                    const ProbeOptions& options, const Clock& clock, Log& log);
+                                    const std::vector<std::string>& events, const ProbeOptions& options,
+                                    const Clock& clock, Log& log);
 
 // A script is run by what its first line names: kInvalid when that is no program, or is not named
 // from the root. `bytes` are the file's first ones, that line among them.
@@ -59,8 +59,7 @@ Result<LoadedHooks> load_adapted(const AdaptedSource& source, uid_t user);
 bool is_adapted(const HookProblem& problem, std::span<const AdaptedSource> adapted);
 // Whether `why` is a mistake of the user's: what was named relies on being there and right.
 inline bool is_unreadable(const AdaptedSource& source, const Error& why) {
-  return source.precedence != Precedence::kProject &&
-         (why.code == Code::kInvalid || why.code == Code::kNotFound);
+  return source.precedence != Precedence::kProject && (why.code == Code::kInvalid || why.code == Code::kNotFound);
 }
 
 }  // namespace agentd

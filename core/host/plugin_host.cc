@@ -16,10 +16,9 @@ namespace {
 constexpr std::uint64_t kModuleBytesMax = 256u << 20;
 
 const HostOffer& host_offer() {
-  static const HostOffer offer{
-      {"agentd.compactor", "agentd.threads", "agentd.store", AGENTD_TOOLS_ID, AGENTD_JSON_ID,
-       AGENTD_FIELD_ID, AGENTD_TASKS_ID},
-      {AGENTD_WORKSPACE_ID, AGENTD_PROCESS_ID}};
+  static const HostOffer offer{{"agentd.compactor", "agentd.threads", "agentd.store", AGENTD_TOOLS_ID, AGENTD_JSON_ID,
+                                AGENTD_FIELD_ID, AGENTD_TASKS_ID},
+                               {AGENTD_WORKSPACE_ID, AGENTD_PROCESS_ID}};
   return offer;
 }
 
@@ -56,9 +55,8 @@ Result<Judged> judge(const HookFile& file, const ModuleBytes& bytes) {
 }
 
 std::string not_native(HookKind kind) {
-  return kind == HookKind::kDeclarative
-             ? "is a declarative hook, which this version does not run: it is ignored"
-             : "is an executable, which this version does not run as a hook: it is ignored";
+  return kind == HookKind::kDeclarative ? "is a declarative hook, which this version does not run: it is ignored"
+                                        : "is an executable, which this version does not run as a hook: it is ignored";
 }
 
 bool is_enabled(const PluginHostOptions& options, const HookFile& file) {
@@ -95,8 +93,7 @@ void describe_file(const PluginHostOptions& options, HookFile& file, HookDescrip
   out.verdict = judged->obstacle.empty() ? verdict_of(judged->manifest, host_offer()) : judged->obstacle;
   if (out.ok() && !is_enabled(options, file)) out.verdict = "off: set hooks." + file.name + ".enabled";
   if (out.ok())
-    if (std::string problem = config_problem(options, file); !problem.empty())
-      out.verdict = std::move(problem);
+    if (std::string problem = config_problem(options, file); !problem.empty()) out.verdict = std::move(problem);
   out.isolation = isolation_of(options, file, judged->manifest);
   if (out.ok() && out.isolation != Isolation::kInProcess) {
     const std::string why = no_worker(options.worker, file);
@@ -130,8 +127,7 @@ Isolation isolation_of(const PluginHostOptions& options, const HookFile& file, c
 }
 
 std::vector<HookDescription> describe_hooks(const PluginHostOptions& options) {
-  HookScan scan =
-      scan_hook_directories(options.directories, options.disable, options.user, options.allow);
+  HookScan scan = scan_hook_directories(options.directories, options.disable, options.user, options.allow);
   std::vector<HookDescription> out;
   for (HookFile& file : scan.files) {
     HookDescription each{file.name, file.path, file.kind, file.precedence, {}, {}, ""};
@@ -147,13 +143,11 @@ std::vector<HookDescription> describe_hooks(const PluginHostOptions& options) {
   return out;
 }
 
-PluginHost::PluginHost(PluginHostOptions options, TokenTable& tokens, Services& services,
-                       const Clock& clock, Log& log)
+PluginHost::PluginHost(PluginHostOptions options, TokenTable& tokens, Services& services, const Clock& clock, Log& log)
     : options_(std::move(options)),
       environment_{tokens, services, clock, log, options_.private_copy_directory, {}},
       tools_([this] { return plugins(); }, clock) {
-  if (!options_.record_directory.empty())
-    records_ = std::make_shared<WorkerRecords>(options_.record_directory);
+  if (!options_.record_directory.empty()) records_ = std::make_shared<WorkerRecords>(options_.record_directory);
 }
 
 PluginHost::~PluginHost() { shutdown(); }
@@ -209,12 +203,10 @@ void PluginHost::tell_crashes() {
   if (quarantine_ == nullptr) return;
   for (const QuarantineEntry& entry : quarantine_->crashed_before()) {
     const std::string sentence = one_line(sentence_of(entry), 2000);
-    const bool told = std::any_of(problems_.begin(), problems_.end(), [&](const HookProblem& each) {
-      return each.message == sentence;
-    });
+    const bool told = std::any_of(problems_.begin(), problems_.end(),
+                                  [&](const HookProblem& each) { return each.message == sentence; });
     if (told) continue;
-    std::string message =
-        one_line(entry.path, 1000) + " " + entry.why + ": those bytes are set aside";
+    std::string message = one_line(entry.path, 1000) + " " + entry.why + ": those bytes are set aside";
     environment_.log.write(LogLevel::kWarning, "host", message);
     problems_.push_back({entry.path, "", std::move(message)});
   }
@@ -289,8 +281,8 @@ void PluginHost::load_ready(Ready ready, std::vector<std::shared_ptr<Plugin>>& l
 
 void PluginHost::note_guard(const HookFile& file, const Manifest& manifest, const std::string& why) {
   const auto policy = config_of(file.name).on_failure;
-  const bool guards = policy ? *policy == FailurePolicy::kClosed
-                             : manifest.has_capability("gate") || manifest.has_capability("redact");
+  const bool guards =
+      policy ? *policy == FailurePolicy::kClosed : manifest.has_capability("gate") || manifest.has_capability("redact");
   if (guards) broken_guards_.push_back({file.name, why, manifest.events});
 }
 
@@ -299,8 +291,7 @@ Result<PluginHost::Ready> PluginHost::prepare(HookFile& file) {
   file.fd.reset();
   AGENTD_TRY(const Judged judged, judge(file, MemoryBytes(bytes)));
   const Manifest& manifest = judged.manifest;
-  auto ready = judged.obstacle.empty() ? prepare_module(file, bytes, manifest)
-                                       : Error{Code::kInvalid, judged.obstacle};
+  auto ready = judged.obstacle.empty() ? prepare_module(file, bytes, manifest) : Error{Code::kInvalid, judged.obstacle};
   // What the repository brings says nothing before it is trusted, not even that it guards.
   if (!ready && file.precedence != Precedence::kProject) note_guard(file, manifest, ready.error().message);
   return ready;
@@ -308,13 +299,11 @@ Result<PluginHost::Ready> PluginHost::prepare(HookFile& file) {
 
 Result<PluginHost::Ready> PluginHost::prepare_module(HookFile& file, const std::string& bytes,
                                                      Manifest manifest) const {
-  if (const std::string verdict = verdict_of(manifest, host_offer()); verdict != "ok")
-    return of_file(file, verdict);
+  if (const std::string verdict = verdict_of(manifest, host_offer()); verdict != "ok") return of_file(file, verdict);
   if (std::string problem = config_problem(options_, file); !problem.empty())
     return Error{Code::kInvalid, std::move(problem)};
   AGENTD_TRY(Grants grants, grants_for(file, manifest));
-  AGENTD_TRY(SealedFile sealed,
-             seal(bytes, file.path, environment_.private_copy_directory, environment_.log));
+  AGENTD_TRY(SealedFile sealed, seal(bytes, file.path, environment_.private_copy_directory, environment_.log));
   const std::string why_not = quarantine_ ? quarantine_->why_not(sealed.digest) : std::string();
   if (!why_not.empty()) {
     discard(sealed);
@@ -331,8 +320,7 @@ Result<PluginHost::Ready> PluginHost::prepare_module(HookFile& file, const std::
   return Ready{&file, std::move(manifest), std::move(grants), std::move(sealed), 0};
 }
 
-Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready,
-                                                     const std::vector<std::shared_ptr<Plugin>>& others) {
+Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready, const std::vector<std::shared_ptr<Plugin>>& others) {
   const HookFile& file = *ready.file;
   for (const auto& other : others) {
     if (!other || other->identity().id != ready.manifest.id) continue;
@@ -342,23 +330,21 @@ Result<std::shared_ptr<Plugin>> PluginHost::load_one(Ready ready,
   }
   const Isolation isolation = isolation_of(options_, file, ready.manifest);
   if (isolation != Isolation::kInProcess) {
-    if (!supervisor_)
-      supervisor_ = std::make_shared<WorkerSupervisor>(environment_.log, environment_.clock);
+    if (!supervisor_) supervisor_ = std::make_shared<WorkerSupervisor>(environment_.log, environment_.clock);
     const bool opens_files =
         ready.manifest.has_capability("files:read") || ready.manifest.has_capability("files:write");
     std::vector<std::string> roots;
     if (opens_files) roots = roots_without(options_.roots, options_.home);
-    AGENTD_TRY(std::shared_ptr<Plugin> apart,
-               WorkerPlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
-                                  std::move(ready.grants), config_of(file.name), environment_,
-                                  {supervisor_, options_.worker, isolation,
-                                   std::move(roots), records_,
-                                   options_.expected}));
+    AGENTD_TRY(
+        std::shared_ptr<Plugin> apart,
+        WorkerPlugin::load(file, std::move(ready.sealed), std::move(ready.manifest), std::move(ready.grants),
+                           config_of(file.name), environment_,
+                           {supervisor_, options_.worker, isolation, std::move(roots), records_, options_.expected}));
     return apart;
   }
   AGENTD_TRY(std::shared_ptr<Plugin> plugin,
-             NativePlugin::load(file, std::move(ready.sealed), std::move(ready.manifest),
-                                std::move(ready.grants), config_of(file.name), environment_));
+             NativePlugin::load(file, std::move(ready.sealed), std::move(ready.manifest), std::move(ready.grants),
+                                config_of(file.name), environment_));
   return plugin;
 }
 
@@ -366,8 +352,8 @@ Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& mani
   const PluginConfig& config = config_of(file.name);
   const auto granted = [&](const std::string& id) {
     if (!manifest.asks_for(id)) return false;
-    const bool harmless = id == AGENTD_TOOLS_ID || id == AGENTD_JSON_ID || id == AGENTD_FIELD_ID ||
-                          id == AGENTD_TASKS_ID;
+    const bool harmless =
+        id == AGENTD_TOOLS_ID || id == AGENTD_JSON_ID || id == AGENTD_FIELD_ID || id == AGENTD_TASKS_ID;
     if (harmless) return true;
     if (config.grants) return config.grants->contains(id);
     // What a repository brings gets nothing that reaches outside of the call, and what acts by the host's own
@@ -385,8 +371,7 @@ Result<Grants> PluginHost::grants_for(const HookFile& file, const Manifest& mani
         out.interfaces.insert(id);
       else if (manifest.asks_for(id))
         environment_.log.write(LogLevel::kInfo, "hooks",
-                               file.name + " asks for " + id + ", which hooks." + file.name +
-                                   ".grant does not grant");
+                               file.name + " asks for " + id + ", which hooks." + file.name + ".grant does not grant");
     }
   std::string missing;
   for (const std::string& id : manifest.required)

@@ -17,32 +17,32 @@
 #include <string>
 #include <vector>
 
-#include "core/native/ext_tables.h"
 #include "core/host/file_watch.h"
-#include "core/trust/hook_directories.h"
+#include "core/native/ext_tables.h"
 #include "core/native/manifest.h"
 #include "core/native/native_plugin.h"
 #include "core/native/plugin_tools.h"
+#include "core/trust/hook_directories.h"
 #include "core/trust/quarantine.h"
 #include "core/workers/worker_plugin.h"
 
 namespace agentd {
 
 struct PluginHostOptions {
-  std::vector<HookDirectory> directories;  // in order: system, project, user
-  std::vector<std::string> disable;        // globs of names
-  std::vector<std::string> allow;          // globs of names; empty = all; disable beats it
-  std::string quarantine_directory;        // quarantine.h; empty = nothing is set aside
-  std::string record_directory;  // worker_records.h; empty = each isolated module is started at load
-  std::vector<std::uint32_t> expected;  // events that are sure to come; see WorkerPlacing
+  std::vector<HookDirectory> directories;       // in order: system, project, user
+  std::vector<std::string> disable;             // globs of names
+  std::vector<std::string> allow;               // globs of names; empty = all; disable beats it
+  std::string quarantine_directory;             // quarantine.h; empty = nothing is set aside
+  std::string record_directory;                 // worker_records.h; empty = each isolated module is started at load
+  std::vector<std::uint32_t> expected;          // events that are sure to come; see WorkerPlacing
   std::map<std::string, PluginConfig> plugins;  // by name, as in hooks.NAME
-  std::string home;                        // agentd's own directory, which no worker reaches; empty = none
-  std::vector<std::string> kept;           // paths that agentd.workspace reads and never changes; see workspace.h
-  std::vector<std::string> hidden{};       // files that it never reads
-  std::vector<std::string> roots;          // of the workspace; empty = no files and no commands for hooks
-  std::string private_copy_directory;      // for kernels that do not run memory files; empty = refuse
-  uid_t user = ::geteuid();                // whose files are trusted beside root's
-  Isolation isolation = Isolation::kProcess;  // of hooks that are not bundled and have no isolation by name
+  std::string home;                             // agentd's own directory, which no worker reaches; empty = none
+  std::vector<std::string> kept;                // paths that agentd.workspace reads and never changes; see workspace.h
+  std::vector<std::string> hidden{};            // files that it never reads
+  std::vector<std::string> roots;               // of the workspace; empty = no files and no commands for hooks
+  std::string private_copy_directory;           // for kernels that do not run memory files; empty = refuse
+  uid_t user = ::geteuid();                     // whose files are trusted beside root's
+  Isolation isolation = Isolation::kProcess;    // of hooks that are not bundled and have no isolation by name
   WorkerOptions worker;
   // Asked with the digest of a module's bytes before they are mapped; an error keeps it out. Empty = all may.
   std::function<Result<void>(const HookFile&, const std::string& digest)> consent;
@@ -55,7 +55,7 @@ struct HookDescription {
   Precedence precedence = Precedence::kUser;
   std::optional<Manifest> manifest;
   Isolation isolation = Isolation::kInProcess;  // of a native one that has a manifest
-  std::string verdict;  // "ok", "disabled", or why it is not used and what to do; one line
+  std::string verdict;                          // "ok", "disabled", or why it is not used and what to do; one line
   bool ok() const { return verdict == "ok"; }
 };
 
@@ -74,8 +74,7 @@ std::vector<HookDescription> describe_hooks(const PluginHostOptions& options);
 class PluginHost {
  public:
   // All of them outlive the host, and the host outlives every snapshot with its subscriptions.
-  PluginHost(PluginHostOptions options, TokenTable& tokens, Services& services, const Clock& clock,
-             Log& log);
+  PluginHost(PluginHostOptions options, TokenTable& tokens, Services& services, const Clock& clock, Log& log);
   ~PluginHost();
   PluginHost(const PluginHost&) = delete;
   PluginHost& operator=(const PluginHost&) = delete;
@@ -85,10 +84,10 @@ class PluginHost {
 
   // What became of the files since load_all() or the last look.
   struct Reloaded {
-    bool changed = false;                          // subscriptions() and tools() are others now
-    std::vector<std::shared_ptr<Plugin>> loaded;   // new, or in the place of the one before
-    std::vector<std::string> gone;                 // names whose files are not there any more
-    std::vector<HookProblem> problems;             // each told once
+    bool changed = false;                         // subscriptions() and tools() are others now
+    std::vector<std::shared_ptr<Plugin>> loaded;  // new, or in the place of the one before
+    std::vector<std::string> gone;                // names whose files are not there any more
+    std::vector<HookProblem> problems;            // each told once
     std::vector<std::string> notes;
   };
   // Loads modules whose bytes are others now, and new ones, with the consent that load_all() asks for; takes out
@@ -164,12 +163,11 @@ class PluginHost {
   void forget(const Plugin& plugin, Reloaded& out);
   void keep_unsafe(const HookProblem& problem, const std::vector<std::shared_ptr<Plugin>>& before,
                    std::vector<std::shared_ptr<Plugin>>& after, Reloaded& out);
-  void tell(Reloaded& out, const std::string& path, const std::string& name, std::string message,
-            bool old_goes_on);
+  void tell(Reloaded& out, const std::string& path, const std::string& name, std::string message, bool old_goes_on);
   static void put_in_order(std::vector<std::shared_ptr<Plugin>>& plugins, const HookScan& found);
-  FileWatch watch_;                            // directories, and the modules in them
-  std::map<std::string, struct stat> seen_;    // modules that were looked into, by path
-  std::map<std::string, std::string> told_;    // the last problem, by path
+  FileWatch watch_;                          // directories, and the modules in them
+  std::map<std::string, struct stat> seen_;  // modules that were looked into, by path
+  std::map<std::string, std::string> told_;  // the last problem, by path
   std::map<std::string, std::uint32_t> reloads_;
 
   void note_guard(const HookFile& file, const Manifest& manifest, const std::string& why);

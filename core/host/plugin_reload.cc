@@ -15,8 +15,8 @@ constexpr std::uint32_t kReloadsBeforeNote = 8;
 using Plugins = std::vector<std::shared_ptr<Plugin>>;
 
 std::shared_ptr<Plugin> at_path(const Plugins& plugins, const std::string& path) {
-  const auto found = std::find_if(plugins.begin(), plugins.end(),
-                                  [&](const auto& each) { return each->path() == path; });
+  const auto found =
+      std::find_if(plugins.begin(), plugins.end(), [&](const auto& each) { return each->path() == path; });
   return found == plugins.end() ? nullptr : *found;
 }
 
@@ -26,8 +26,7 @@ HookScan PluginHost::scan() {
   watch_.clear();
   // Before anything is read: what changes meanwhile is seen the next time.
   for (const HookDirectory& each : options_.directories) watch_.add(each.path);
-  HookScan out =
-      scan_hook_directories(options_.directories, options_.disable, options_.user, options_.allow);
+  HookScan out = scan_hook_directories(options_.directories, options_.disable, options_.user, options_.allow);
   for (const HookFile& file : out.files)
     if (file.kind == HookKind::kNative) watch_.add(file.path, file.info);
   for (const HookProblem& each : out.problems) watch_.add(each.path);
@@ -41,9 +40,7 @@ PluginHost::Reloaded PluginHost::reload_changed(bool all) {
   const Plugins before = plugins();
   Plugins after;
   // What was refused may be let in now.
-  const auto stays = [&](const HookFile& file) {
-    return is_seen(file) && !(all && told_.contains(file.path));
-  };
+  const auto stays = [&](const HookFile& file) { return is_seen(file) && !(all && told_.contains(file.path)); };
   for (const HookProblem& each : found.problems) keep_unsafe(each, before, after, out);
   for (const HookFile& file : found.files)
     if (auto old = at_path(before, file.path); old && stays(file)) after.push_back(std::move(old));
@@ -51,8 +48,7 @@ PluginHost::Reloaded PluginHost::reload_changed(bool all) {
   for (HookFile& file : found.files) {
     if (file.kind != HookKind::kNative || !is_on(file) || stays(file)) continue;
     seen_[file.path] = file.info;
-    if (auto next = load_changed(file, at_path(before, file.path), after, out))
-      after.push_back(std::move(next));
+    if (auto next = load_changed(file, at_path(before, file.path), after, out)) after.push_back(std::move(next));
   }
   put_in_order(after, found);
   for (const auto& old : before)
@@ -65,8 +61,7 @@ PluginHost::Reloaded PluginHost::reload_changed(bool all) {
 }
 
 // A file, or a directory, that has become unsafe or unreadable says nothing of what runs.
-void PluginHost::keep_unsafe(const HookProblem& problem, const Plugins& before, Plugins& after,
-                             Reloaded& out) {
+void PluginHost::keep_unsafe(const HookProblem& problem, const Plugins& before, Plugins& after, Reloaded& out) {
   bool goes_on = false;
   for (const auto& old : before) {
     const std::string& path = old->path();
@@ -89,16 +84,14 @@ void PluginHost::put_in_order(Plugins& plugins, const HookScan& found) {
                         [&](const HookFile& file) { return file.path == plugin->path(); }) -
            found.files.begin();
   };
-  std::stable_sort(plugins.begin(), plugins.end(),
-                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  std::stable_sort(plugins.begin(), plugins.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
 }
 
 void PluginHost::forget(const Plugin& plugin, Reloaded& out) {
   seen_.erase(plugin.path());
   told_.erase(plugin.path());
   out.gone.push_back(plugin.identity().name);
-  environment_.log.write(LogLevel::kInfo, "host",
-                         plugin.path() + " is gone: its hooks are not asked any more");
+  environment_.log.write(LogLevel::kInfo, "host", plugin.path() + " is gone: its hooks are not asked any more");
 }
 
 // The instance that is used from now on; null when there is none.
@@ -136,18 +129,15 @@ std::shared_ptr<Plugin> PluginHost::load_changed(HookFile& file, const std::shar
 void PluginHost::hand_over(Plugin& old, Plugin& next, Reloaded& out) {
   const std::string& name = next.identity().name;
   out.notes.push_back("the hook " + name + " was reloaded (" + old.identity().version + " to " +
-                      next.identity().version + ", sha256 " +
-                      next.identity().bytes_digest.substr(0, 12) + ")");
+                      next.identity().version + ", sha256 " + next.identity().bytes_digest.substr(0, 12) + ")");
   const auto without = [&](const Error& why) {
-    tell(out, next.path(), name,
-         next.path() + " starts without the state of the one before: " + why.message, false);
+    tell(out, next.path(), name, next.path() + " starts without the state of the one before: " + why.message, false);
   };
   const auto state = old.save_state();
   if (!state)
     without(state.error());
   else if (*state)
-    if (const auto taken = next.load_state(**state, old.identity().version); !taken)
-      without(taken.error());
+    if (const auto taken = next.load_state(**state, old.identity().version); !taken) without(taken.error());
   if (++reloads_[next.path()] == kReloadsBeforeNote && next.isolation() == Isolation::kInProcess)
     out.notes.push_back("the hook " + name + " was reloaded " + std::to_string(kReloadsBeforeNote) +
                         " times, and each copy stays in memory: set hooks." + name +
@@ -155,8 +145,8 @@ void PluginHost::hand_over(Plugin& old, Plugin& next, Reloaded& out) {
 }
 
 // Once for each file until something else is to be told of it.
-void PluginHost::tell(Reloaded& out, const std::string& path, const std::string& name,
-                      std::string message, bool old_goes_on) {
+void PluginHost::tell(Reloaded& out, const std::string& path, const std::string& name, std::string message,
+                      bool old_goes_on) {
   if (old_goes_on) message += "; the one that was loaded before goes on";
   message = one_line(message, 2000);
   std::string& last = told_[path];

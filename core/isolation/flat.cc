@@ -15,8 +15,7 @@ void copy_record(const Shape& shape, const void* from, std::size_t available, vo
   }
   const auto size = read_at<std::uint32_t>(from, 0);
   const bool possible = size >= 8 && size <= kCrossingRecordMax;
-  const std::size_t bytes =
-      possible ? std::min({std::size_t{size}, std::size_t{shape.bytes}, available}) : 8;
+  const std::size_t bytes = possible ? std::min({std::size_t{size}, std::size_t{shape.bytes}, available}) : 8;
   std::memcpy(to, from, bytes);
   std::memset(static_cast<std::byte*>(to) + bytes, 0, shape.bytes - bytes);
   if (possible) write_at(to, 0, std::min(size, std::uint32_t{shape.bytes}));
@@ -24,9 +23,7 @@ void copy_record(const Shape& shape, const void* from, std::size_t available, vo
 
 namespace {
 
-Error broken(const Shape& shape, const char* what) {
-  return {Code::kInvalid, std::string(shape.name) + " " + what};
-}
+Error broken(const Shape& shape, const char* what) { return {Code::kInvalid, std::string(shape.name) + " " + what}; }
 
 }  // namespace
 
@@ -40,8 +37,7 @@ Result<void> check_list(const Shape& of, const agentd_list& list) {
 }
 
 Result<void> check_text(const Shape& where, const agentd_str& text) {
-  if (text.ptr == nullptr && text.len != 0)
-    return broken(where, "has a text without memory that has a length");
+  if (text.ptr == nullptr && text.len != 0) return broken(where, "has a text without memory that has a length");
   return {};
 }
 
@@ -69,15 +65,13 @@ class Writer {
     const std::size_t at = out_.size();
     if (bytes > kFlatBytesMax || at - start_ + aligned(bytes) > kFlatBytesMax)
       return Error{Code::kUnavailable, std::string(shape.name) + " is over the limit of " +
-                                           std::to_string(kFlatBytesMax) +
-                                           " bytes with all that it points to"};
+                                           std::to_string(kFlatBytesMax) + " bytes with all that it points to"};
     out_.resize(at + aligned(bytes), '\0');
     return at;
   }
 
   Result<void> members(const Shape& shape, std::size_t at, int depth) {
-    for (const Member& member : shape.members)
-      AGENTD_TRY_VOID(follow(shape, member, at + member.offset, depth));
+    for (const Member& member : shape.members) AGENTD_TRY_VOID(follow(shape, member, at + member.offset, depth));
     return {};
   }
 
@@ -114,8 +108,8 @@ class Writer {
     if (depth >= kCrossingDepthMax) return too_deep(*of);
     AGENTD_TRY(const std::size_t to, take(*of, std::uint64_t{count} * of->bytes));
     for (std::uint32_t i = 0; i < count; ++i)
-      copy_record(*of, static_cast<const std::byte*>(from.first) + std::size_t{i} * from.stride,
-                  from.stride, out_.data() + to + std::size_t{i} * of->bytes);
+      copy_record(*of, static_cast<const std::byte*>(from.first) + std::size_t{i} * from.stride, from.stride,
+                  out_.data() + to + std::size_t{i} * of->bytes);
     write_at(out_.data(), at, std::uint64_t{to - start_});
     write_at(out_.data(), at + offsetof(agentd_list, stride), std::uint32_t{of->bytes});
     for (std::uint32_t i = 0; i < count && !of->members.empty(); ++i)

@@ -74,8 +74,7 @@ constexpr std::uint32_t kRingBits = (1u << AnswerRegion::kServiceLanes) - 1;
 std::uint64_t now_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 timespec time_of(std::uint64_t ns) {
@@ -89,8 +88,7 @@ timespec time_of(std::uint64_t ns) {
 // False when the time has come.
 bool futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t until_ns) {
   const timespec until = time_of(until_ns);
-  return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, seen, &until, nullptr,
-                 FUTEX_BITSET_MATCH_ANY) == 0 ||
+  return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, seen, &until, nullptr, FUTEX_BITSET_MATCH_ANY) == 0 ||
          errno != ETIMEDOUT;
 }
 
@@ -117,17 +115,11 @@ bool may_spin() {
 }
 
 std::size_t index_of(Lane::Side side) { return static_cast<std::size_t>(side); }
-Lane::Side other(Lane::Side side) {
-  return side == Lane::Side::kHost ? Lane::Side::kWorker : Lane::Side::kHost;
-}
-bool is_turn_of(Lane::Side side, std::uint32_t turn) {
-  return (turn & 1) == static_cast<std::uint32_t>(side);
-}
+Lane::Side other(Lane::Side side) { return side == Lane::Side::kHost ? Lane::Side::kWorker : Lane::Side::kHost; }
+bool is_turn_of(Lane::Side side, std::uint32_t turn) { return (turn & 1) == static_cast<std::uint32_t>(side); }
 std::uint32_t moved(std::uint32_t turn) { return ((turn + 1) & kMoves) | (turn & kClosed); }
 
-bool has_ended(const LaneWait& wait) {
-  return wait.gone != nullptr && wait.gone->load(std::memory_order_acquire) != 0;
-}
+bool has_ended(const LaneWait& wait) { return wait.gone != nullptr && wait.gone->load(std::memory_order_acquire) != 0; }
 bool is_cancelled(const LaneWait& wait) {
   return wait.cancel != nullptr && __atomic_load_n(wait.cancel, __ATOMIC_ACQUIRE) != 0;
 }
@@ -160,8 +152,7 @@ std::uint32_t spin_awhile(LaneMemory& lane, Lane::Side side, std::uint32_t seen)
   LaneMemory::Spins& spins = lane.spins[index_of(side)];
   const std::uint32_t most = kSpinMaxNs[index_of(side)];
   const bool tries = spins.count.fetch_add(1, std::memory_order_relaxed) % kSpinTries == 0;
-  const std::uint32_t usual =
-      std::clamp(spins.ns.load(std::memory_order_relaxed), kSpinMinNs, most);
+  const std::uint32_t usual = std::clamp(spins.ns.load(std::memory_order_relaxed), kSpinMinNs, most);
   const std::uint32_t turn = spin(lane, seen, now_ns() + (tries ? most : usual));
   const std::uint32_t next = turn == seen ? usual / 2 : tries ? most : usual * 2;
   spins.ns.store(next, std::memory_order_relaxed);
@@ -203,8 +194,7 @@ bool Lane::hand_over() {
   do {
     if (!is_turn_of(side_, turn)) return false;
   } while (!memory_->turn.compare_exchange_weak(turn, moved(turn), std::memory_order_seq_cst));
-  if (memory_->asleep[index_of(other(side_))].load(std::memory_order_seq_cst) != 0)
-    futex_wake(memory_->turn);
+  if (memory_->asleep[index_of(other(side_))].load(std::memory_order_seq_cst) != 0) futex_wake(memory_->turn);
   return true;
 }
 
@@ -218,8 +208,7 @@ std::uint64_t later(std::uint64_t at_ns, std::uint64_t by_ns) {
 // since the lane would be of no use afterwards; but it has to get on.
 class BodyWait {
  public:
-  explicit BodyWait(const LaneWait& wait)
-      : wait_(wait), until_ns_(later(wait.until_ns, wait.body_grace_ns)) {
+  explicit BodyWait(const LaneWait& wait) : wait_(wait), until_ns_(later(wait.until_ns, wait.body_grace_ns)) {
     if (wait.body_grace_ns == Deadline::kNever) wait_.cancel = nullptr;
   }
   bool has_limit() const { return wait_.body_grace_ns != Deadline::kNever; }
@@ -268,8 +257,7 @@ LaneEnd Lane::send(const LaneMessage& message, std::string_view body, const Lane
     const bool plain = done == piece && !taken.has_limit();
     const LaneEnd end = plain ? wait_turn(wait) : taken.next(turn);
     if (end != LaneEnd::kMessage) return end;
-    if (copy_head(memory_->head).message.op != static_cast<std::uint32_t>(LaneOp::kMore))
-      return LaneEnd::kBroken;
+    if (copy_head(memory_->head).message.op != static_cast<std::uint32_t>(LaneOp::kMore)) return LaneEnd::kBroken;
     taken.begin();
   }
 }
@@ -285,8 +273,7 @@ LaneEnd Lane::receive(LaneMessage& message, std::string& body, const LaneWait& w
   if (end != LaneEnd::kMessage) return end;
   const LaneHead first = copy_head(memory_->head);
   if (first.body_bytes > kBodyBytesMax) return LaneEnd::kBroken;
-  const bool keeps = wait.share == nullptr || first.body_bytes <= kPieceBytes ||
-                     wait.share->take(first.body_bytes);
+  const bool keeps = wait.share == nullptr || first.body_bytes <= kPieceBytes || wait.share->take(first.body_bytes);
   if (keeps) body.reserve(first.body_bytes);
   std::uint64_t taken = 0;
   const auto turn = [this](const LaneWait& until) { return wait_turn(until); };
@@ -326,9 +313,7 @@ std::size_t region_bytes(std::uint32_t call_lanes) {
 
 AnswerHeader* header_of(void* memory) { return static_cast<AnswerHeader*>(memory); }
 
-Error no_region(const char* why) {
-  return {Code::kInvalid, std::string("the descriptor is no answer region: ") + why};
-}
+Error no_region(const char* why) { return {Code::kInvalid, std::string("the descriptor is no answer region: ") + why}; }
 
 }  // namespace
 
@@ -363,14 +348,12 @@ Result<std::unique_ptr<AnswerRegion>> AnswerRegion::create(std::uint32_t call_la
 Result<std::unique_ptr<AnswerRegion>> AnswerRegion::open(UniqueFd fd) {
   struct stat info {};
   if (fstat(fd.get(), &info) != 0) return errno_error("looking at the answer region", errno);
-  if (!S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(region_bytes(1)))
-    return no_region("it is too small");
+  if (!S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(region_bytes(1))) return no_region("it is too small");
   const auto bytes = static_cast<std::size_t>(info.st_size);
   AGENTD_TRY(void* const memory, map_answers(fd.get(), bytes));
   std::unique_ptr<AnswerRegion> region(new AnswerRegion(UniqueFd(), memory, bytes, 0));
   const AnswerHeader& header = *header_of(memory);
-  if (header.magic != kMagic || header.version != kVersion)
-    return no_region("it was made by another version");
+  if (header.magic != kMagic || header.version != kVersion) return no_region("it was made by another version");
   const std::uint32_t call_lanes = header.call_lanes;
   if (call_lanes < 1 || call_lanes > kCallLanesMax || bytes != region_bytes(call_lanes))
     return no_region("its size and its lanes disagree");
@@ -379,8 +362,7 @@ Result<std::unique_ptr<AnswerRegion>> AnswerRegion::open(UniqueFd fd) {
 }
 
 LaneMemory* AnswerRegion::lane(std::uint32_t index) const {
-  return reinterpret_cast<LaneMemory*>(static_cast<std::byte*>(memory_) + kHeaderBytes +
-                                       kLaneStride * index);
+  return reinterpret_cast<LaneMemory*>(static_cast<std::byte*>(memory_) + kHeaderBytes + kLaneStride * index);
 }
 
 Lane AnswerRegion::call_lane(std::uint32_t index, Lane::Side side) const {
@@ -406,9 +388,8 @@ LaneEnd AnswerRegion::take_rings(std::uint32_t& lanes) {
   return rings == lanes ? LaneEnd::kMessage : LaneEnd::kBroken;
 }
 
-void AnswerRegion::wait_rings(std::span<const std::shared_ptr<AnswerRegion>> regions,
-                              std::atomic<std::uint32_t>& alarm, std::uint32_t seen,
-                              std::uint64_t until_ns) {
+void AnswerRegion::wait_rings(std::span<const std::shared_ptr<AnswerRegion>> regions, std::atomic<std::uint32_t>& alarm,
+                              std::uint32_t seen, std::uint64_t until_ns) {
   std::array<futex_waitv, FUTEX_WAITV_MAX> words{};
   std::uint32_t count = 0;
   const auto wait_for = [&](std::atomic<std::uint32_t>& word, std::uint32_t value) {
@@ -427,8 +408,7 @@ void AnswerRegion::wait_rings(std::span<const std::shared_ptr<AnswerRegion>> reg
   if (!rung && syscall(SYS_futex_waitv, words.data(), count, 0, &until, CLOCK_MONOTONIC) < 0 &&
       (errno == ENOSYS || errno == EPERM))
     futex_wait(alarm, seen, std::min(until_ns, now_ns() + kLookNs));
-  for (const auto& region : regions)
-    header_of(region->memory_)->listening.store(0, std::memory_order_relaxed);
+  for (const auto& region : regions) header_of(region->memory_)->listening.store(0, std::memory_order_relaxed);
 }
 
 void AnswerRegion::raise(std::atomic<std::uint32_t>& alarm) {

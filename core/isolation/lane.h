@@ -66,17 +66,16 @@ enum class LaneEnd : std::uint8_t {
   kTimeout,    // not until the time given
   kCancelled,  // the cancel word was set while we waited
   kGone,       // the other side has ended
-  kStuck,   // a body that had begun did not come to its end in time; the lane is of no use any more
-  kBroken,  // it wrote what no side writes
-  kTooBig,  // the body is over the limit, or there was no room for it: received, and dropped
+  kStuck,      // a body that had begun did not come to its end in time; the lane is of no use any more
+  kBroken,     // it wrote what no side writes
+  kTooBig,     // the body is over the limit, or there was no room for it: received, and dropped
 };
 
 // How long, and for what else, a side waits.
 struct LaneWait {
   std::uint64_t until_ns = Deadline::kNever;         // on CLOCK_MONOTONIC
   const std::atomic<std::uint32_t>* gone = nullptr;  // not 0 = the other side has ended
-  const std::uint32_t* cancel =
-      nullptr;  // read with acquire; not 0 = give up (looked at every 20 ms)
+  const std::uint32_t* cancel = nullptr;             // read with acquire; not 0 = give up (looked at every 20 ms)
   // A body that has begun may go on for so long after `until_ns`, or after the cancel word was set;
   // without a value until it stops coming.
   std::uint64_t body_grace_ns = Deadline::kNever;
@@ -143,8 +142,8 @@ class AnswerRegion {
   // CLOCK_MONOTONIC. It may wake for nothing. A worker can undo what wakes it on its own word, and on no other
   // one. Where the kernel has no futex_waitv(2) (before Linux 5.16), and for regions beyond the 127th, it looks
   // every 5 ms.
-  static void wait_rings(std::span<const std::shared_ptr<AnswerRegion>> regions,
-                         std::atomic<std::uint32_t>& alarm, std::uint32_t seen, std::uint64_t until_ns);
+  static void wait_rings(std::span<const std::shared_ptr<AnswerRegion>> regions, std::atomic<std::uint32_t>& alarm,
+                         std::uint32_t seen, std::uint64_t until_ns);
   // Makes the alarm another number, and wakes who waits for it.
   static void raise(std::atomic<std::uint32_t>& alarm);
   // The host, when the worker has ended and `gone` is set: wakes everybody who waits in a lane. The lanes are of

@@ -13,25 +13,21 @@ namespace agentd {
 namespace {
 
 // Whatever the system says, it is short of memory or of descriptors: the next attempt may work.
-Error unavailable(const char* doing) {
-  return {Code::kUnavailable, errno_error(doing, errno).message};
-}
+Error unavailable(const char* doing) { return {Code::kUnavailable, errno_error(doing, errno).message}; }
 
 }  // namespace
 
 Result<UniqueFd> make_memory_file(const char* name, std::uint64_t bytes) {
   UniqueFd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return unavailable("making a memory file");
-  if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
-    return unavailable("giving a memory file its size");
+  if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return unavailable("giving a memory file its size");
   return fd;
 }
 
 Result<UniqueFd> reopen_for_reading(int fd) {
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   UniqueFd reader(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!reader.valid() || fchmod(fd, S_IRUSR) != 0)
-    return unavailable("opening a memory file for reading");
+  if (!reader.valid() || fchmod(fd, S_IRUSR) != 0) return unavailable("opening a memory file for reading");
   return reader;
 }
 
@@ -45,8 +41,7 @@ Result<void> back_memory(int fd, std::uint64_t offset, std::uint64_t bytes) {
 }
 
 Result<void> cut_memory(int fd, std::uint64_t bytes) {
-  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0)
-    return unavailable("giving memory back that a worker shared");
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return unavailable("giving memory back that a worker shared");
   return {};
 }
 

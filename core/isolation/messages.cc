@@ -200,8 +200,7 @@ Result<const ServiceArgs*> open_args(std::span<std::byte> bytes) {
   const auto* const args = static_cast<const ServiceArgs*>(record);
   // The shape was chosen by the number, who reads the action goes by its header.
   const auto* const action = static_cast<const agentd_action*>(args->record[0]);
-  if (op == static_cast<std::uint32_t>(ServiceOp::kEmit) && action != nullptr &&
-      action->kind != args->number[0])
+  if (op == static_cast<std::uint32_t>(ServiceOp::kEmit) && action != nullptr && action->kind != args->number[0])
     return Error{Code::kInvalid, "the worker's action is not of the kind that it announces"};
   return args;
 }

@@ -25,11 +25,11 @@ constexpr std::uint32_t kWorkerProtocol = 1;  // both executables come from one 
 enum class ServiceOp : std::uint32_t {
   kNone = 0,
   // core. The token of the message is the call's or the scope's.
-  kEmit = 1,        // number[0] kind; record[0]: the action
-  kFail = 2,        // number[0] status; text[0]
-  kLog = 3,         // number[0] level; text[0]
-  kComplete = 4,    // number[0] status
-  kScopeOpen = 5,   // number[0] conversation, [1] deadline_ns; reply number[0] token, [1] address of its live
+  kEmit = 1,       // number[0] kind; record[0]: the action
+  kFail = 2,       // number[0] status; text[0]
+  kLog = 3,        // number[0] level; text[0]
+  kComplete = 4,   // number[0] status
+  kScopeOpen = 5,  // number[0] conversation, [1] deadline_ns; reply number[0] token, [1] address of its live
   kScopeClose = 6,
   // agentd.tools/1: number[0] flags, [1] timeout_ms, [2] the worker's number of the tool; text: name, title,
   // description; list of texts: input schema, output schema
@@ -42,8 +42,8 @@ enum class ServiceOp : std::uint32_t {
   kCountText = 20,      // text[0] model, [1] text; reply number[0]
   kCountMessages = 21,  // text[0] model; list of messages; reply number[0]
   kPrompt = 22,         // record[0] agentd_compact_options; reply text
-  kCompact = 23,        // record[0] agentd_compact_source, [1] agentd_compact_options; reply record agentd_compact_result
-  kRequest = 24,        // text[0] conversation id; record[0] agentd_compact_options
+  kCompact = 23,  // record[0] agentd_compact_source, [1] agentd_compact_options; reply record agentd_compact_result
+  kRequest = 24,  // text[0] conversation id; record[0] agentd_compact_options
   // thread factory
   kThreadOpen = 30,   // record[0] agentd_thread_options; reply number[0]
   kThreadSend = 31,   // number[0] thread; text[0]; reply record agentd_reply
@@ -97,9 +97,9 @@ constexpr std::uint64_t kBootCompactor = 1, kBootThreads = 2, kBootStore = 4;  /
 
 struct BootArgs {
   std::uint32_t protocol = kWorkerProtocol;
-  std::uint32_t scan_only = 0;  // 1: load and negotiate, create() will not follow
-  agentd_str name{nullptr, 0};  // "guardrail", for messages
-  std::uint64_t services = 0;   // kBoot...
+  std::uint32_t scan_only = 0;              // 1: load and negotiate, create() will not follow
+  agentd_str name{nullptr, 0};              // "guardrail", for messages
+  std::uint64_t services = 0;               // kBoot...
   agentd_list interfaces{nullptr, 0, 0};    // texts: ids that query() answers
   agentd_list capabilities{nullptr, 0, 0};  // texts, of the manifest
   agentd_list readable{nullptr, 0, 0};      // texts: directories that "files:read" opens
@@ -121,11 +121,11 @@ constexpr std::uint32_t kBootedDestroy = 1, kBootedSaveState = 2, kBootedLoadSta
 
 struct BootReply {
   std::uint32_t concurrency = 0;
-  std::uint32_t functions = 0;        // kBooted...
+  std::uint32_t functions = 0;  // kBooted...
   agentd_str id{nullptr, 0}, version{nullptr, 0};
-  agentd_list rows{nullptr, 0, 0};    // RowInfo
-  agentd_list notes{nullptr, 0, 0};   // texts: optional rows that were skipped
-  agentd_str sandbox{nullptr, 0};     // what does not hold here, one sentence; empty = all of it holds
+  agentd_list rows{nullptr, 0, 0};   // RowInfo
+  agentd_list notes{nullptr, 0, 0};  // texts: optional rows that were skipped
+  agentd_str sandbox{nullptr, 0};    // what does not hold here, one sentence; empty = all of it holds
 };
 
 const Shape& boot_args_shape();

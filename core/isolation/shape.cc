@@ -17,9 +17,7 @@ namespace {
 using Member = Shape::Member;
 using Kind = Shape::Kind;
 
-constexpr Member text_at(std::size_t offset) {
-  return {Kind::kText, static_cast<std::uint16_t>(offset), nullptr};
-}
+constexpr Member text_at(std::size_t offset) { return {Kind::kText, static_cast<std::uint16_t>(offset), nullptr}; }
 constexpr Member list_at(std::size_t offset, const Shape& of) {
   return {Kind::kList, static_cast<std::uint16_t>(offset), &of};
 }
@@ -28,17 +26,15 @@ constexpr Member pointer_at(std::size_t offset, const Shape& of) {
 }
 
 // A record with its members, and one that has no address in it.
-#define SHAPE(name, ...)                                                   \
-  namespace {                                                              \
-  namespace name##_members {                                               \
-    using Record = agentd_##name;                                          \
-    constexpr Member kMembers[] = {__VA_ARGS__};                           \
-  }                                                                        \
-  }                                                                        \
-  constinit const Shape name{"agentd_" #name, sizeof(agentd_##name), true, \
-                             name##_members::kMembers};
-#define PLAIN_SHAPE(name) \
-  constinit const Shape name{"agentd_" #name, sizeof(agentd_##name), true, {}};
+#define SHAPE(name, ...)                         \
+  namespace {                                    \
+  namespace name##_members {                     \
+    using Record = agentd_##name;                \
+    constexpr Member kMembers[] = {__VA_ARGS__}; \
+  }                                              \
+  }                                              \
+  constinit const Shape name{"agentd_" #name, sizeof(agentd_##name), true, name##_members::kMembers};
+#define PLAIN_SHAPE(name) constinit const Shape name{"agentd_" #name, sizeof(agentd_##name), true, {}};
 #define TEXT(member) text_at(offsetof(Record, member))
 #define LIST(member, of) list_at(offsetof(Record, member), of)
 #define POINTER(member, of) pointer_at(offsetof(Record, member), of)
@@ -54,11 +50,10 @@ constinit const Shape text{"agentd_str", sizeof(agentd_str), false, kTextMembers
 SHAPE(create_info, TEXT(config_json), TEXT(state), TEXT(previous_version))
 PLAIN_SHAPE(gauge)
 PLAIN_SHAPE(usage)
-SHAPE(envelope, TEXT(event_id), TEXT(conversation_id), TEXT(session_id), TEXT(run_id),
-      TEXT(turn_id), TEXT(cwd), TEXT(project_id), TEXT(recipe), TEXT(provider), TEXT(model),
-      TEXT(agent_id), TEXT(agent_type), POINTER(context, gauge))
-SHAPE(block, TEXT(text), TEXT(name), TEXT(call_id), TEXT(json), TEXT(opaque), LIST(parts, block),
-      TEXT(blob))
+SHAPE(envelope, TEXT(event_id), TEXT(conversation_id), TEXT(session_id), TEXT(run_id), TEXT(turn_id), TEXT(cwd),
+      TEXT(project_id), TEXT(recipe), TEXT(provider), TEXT(model), TEXT(agent_id), TEXT(agent_type),
+      POINTER(context, gauge))
+SHAPE(block, TEXT(text), TEXT(name), TEXT(call_id), TEXT(json), TEXT(opaque), LIST(parts, block), TEXT(blob))
 SHAPE(message, LIST(blocks, block))
 SHAPE(recollection, TEXT(id), TEXT(title), TEXT(text))
 SHAPE(session_start, POINTER(checkpoint, recollection), LIST(memories, recollection), TEXT(task))
@@ -66,21 +61,17 @@ SHAPE(session_end, TEXT(reason), TEXT(task), TEXT(approach), TEXT(notes), LIST(t
 SHAPE(user_message, TEXT(text), LIST(images, block))
 SHAPE(turn, TEXT(response), LIST(tool_calls, block), POINTER(usage, usage))
 SHAPE(tool_info, TEXT(name), TEXT(description), TEXT(origin))
-SHAPE(model_call, TEXT(model), POINTER(context, gauge), LIST(tools, tool_info),
-      LIST(messages, message), TEXT(system))
+SHAPE(model_call, TEXT(model), POINTER(context, gauge), LIST(tools, tool_info), LIST(messages, message), TEXT(system))
 SHAPE(model_delta, LIST(text, shapes::text))
 SHAPE(model_response, TEXT(text), POINTER(message, message), POINTER(usage, usage))
-SHAPE(tool_result, TEXT(content), TEXT(structured_json), TEXT(error), TEXT(spill_path),
-      LIST(blocks, block))
+SHAPE(tool_result, TEXT(content), TEXT(structured_json), TEXT(error), TEXT(spill_path), LIST(blocks, block))
 SHAPE(tool_call, TEXT(name), TEXT(call_id), TEXT(input_json), TEXT(origin), TEXT(suggestions_json),
       POINTER(result, tool_result))
-SHAPE(agent_stop, TEXT(response), POINTER(usage, usage), POINTER(context, gauge),
-      LIST(messages, message))
+SHAPE(agent_stop, TEXT(response), POINTER(usage, usage), POINTER(context, gauge), LIST(messages, message))
 SHAPE(context_threshold, TEXT(checkpoint_id))
-SHAPE(before_compaction, TEXT(model), TEXT(custom_instructions), POINTER(context, gauge),
-      LIST(messages, message))
-SHAPE(after_compaction, POINTER(request, before_compaction), POINTER(usage_before, usage),
-      POINTER(usage_spent, usage), TEXT(boundary_id), TEXT(summary), TEXT(error))
+SHAPE(before_compaction, TEXT(model), TEXT(custom_instructions), POINTER(context, gauge), LIST(messages, message))
+SHAPE(after_compaction, POINTER(request, before_compaction), POINTER(usage_before, usage), POINTER(usage_spent, usage),
+      TEXT(boundary_id), TEXT(summary), TEXT(error))
 SHAPE(clear, TEXT(reason), TEXT(new_conversation_id))
 SHAPE(subagent, TEXT(agent_id), TEXT(agent_type), TEXT(prompt))
 SHAPE(agent_error, TEXT(code), TEXT(message), TEXT(phase))

@@ -9,6 +9,7 @@
 namespace agentd::shapes {
 
 // A row of the table below, in the order of the headers of the ABI.
+// clang-format off
 #define AGENTD_SHAPE_LIST(X)                                                                       \
   X(text)                                                                                          \
   X(create_info) X(gauge) X(usage) X(envelope) X(block) X(message) X(recollection)                 \
@@ -20,6 +21,7 @@ namespace agentd::shapes {
                           X(compact_options) X(compact_source) X(compact_result) X(thread_options) \
                               X(reply) X(kv) X(kv_op) X(conv_info) X(conv_query) X(file_entry)     \
                                   X(process_options) X(process_result)
+// clang-format on
 
 #define AGENTD_SHAPE_DECLARE(name) extern const Shape name;
 AGENTD_SHAPE_LIST(AGENTD_SHAPE_DECLARE)

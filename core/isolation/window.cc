@@ -20,8 +20,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kExtentMin = 64 * 1024;
-constexpr std::uint64_t kExtentUsual =
-    1024 * 1024;  // the most that is taken for more than was asked
+constexpr std::uint64_t kExtentUsual = 1024 * 1024;  // the most that is taken for more than was asked
 constexpr unsigned kExtentMinBits = 16;
 constexpr std::uint64_t kLiveBytes = PayloadWindow::kLiveWords * sizeof(agentd_live);
 static_assert(kLiveBytes <= kExtentMin);
@@ -50,8 +49,8 @@ std::uintptr_t place_number(std::uint32_t number) {
 // Null when something lies there. A kernel that does not know the flag maps it elsewhere.
 void* map_at(std::uintptr_t base, int protection, int fd) {
   void* const wanted = reinterpret_cast<void*>(base);
-  void* const got = mmap(wanted, PayloadWindow::kBytes, protection,
-                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+  void* const got =
+      mmap(wanted, PayloadWindow::kBytes, protection, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
   if (got == MAP_FAILED) return nullptr;
   if (got == wanted) return got;
   munmap(got, PayloadWindow::kBytes);
@@ -74,8 +73,7 @@ struct PayloadWindow::Space {
   // bytes = 0: none.
   Extent take(std::uint64_t bytes) {
     if (bytes > kBytes / 2) return {};
-    const unsigned bits =
-        std::max(kExtentMinBits, static_cast<unsigned>(std::bit_width(bytes - 1)));
+    const unsigned bits = std::max(kExtentMinBits, static_cast<unsigned>(std::bit_width(bytes - 1)));
     std::vector<std::uint64_t>& list = returned[bits];
     const Extent out{0, std::uint64_t{1} << bits};
     const std::lock_guard lock(mutex);
@@ -98,19 +96,16 @@ struct PayloadWindow::Space {
 
   const int fd;
   const std::uintptr_t base;
-  std::atomic<std::uint64_t> used{0};  // bytes that are backed: the length of the file
-  std::mutex mutex;                    // of all below; nobody copies under it
-  std::array<std::vector<std::uint64_t>, 40>
-      returned;                                // offsets by binary logarithm of their bytes
-  std::deque<std::uint32_t> live;              // free words, the one used longest ago first
-  std::list<std::shared_ptr<Mirror>> mirrors;  // the one used last stands first
+  std::atomic<std::uint64_t> used{0};                   // bytes that are backed: the length of the file
+  std::mutex mutex;                                     // of all below; nobody copies under it
+  std::array<std::vector<std::uint64_t>, 40> returned;  // offsets by binary logarithm of their bytes
+  std::deque<std::uint32_t> live;                       // free words, the one used longest ago first
+  std::list<std::shared_ptr<Mirror>> mirrors;           // the one used last stands first
   std::uint32_t frames = 0;
 
  private:
   // REQUIRES: mutex is held.
-  bool is_too_long() const {
-    return frames == 0 && used.load(std::memory_order_relaxed) > kKeptBytesMax;
-  }
+  bool is_too_long() const { return frames == 0 && used.load(std::memory_order_relaxed) > kKeptBytesMax; }
   // REQUIRES: mutex is held.
   Extent fresh(std::uint64_t bytes) {
     const std::uint64_t offset = used.load(std::memory_order_relaxed);
@@ -124,14 +119,12 @@ namespace {
 
 // Takes from the end of an extent; a new one when that is full.
 template <typename Space>
-std::uint64_t bump(Space& space, std::vector<std::pair<std::uint64_t, std::uint64_t>>& extents,
-                   std::uint64_t& at, std::uint64_t& end, std::uint64_t bytes,
-                   std::uint64_t align) {
+std::uint64_t bump(Space& space, std::vector<std::pair<std::uint64_t, std::uint64_t>>& extents, std::uint64_t& at,
+                   std::uint64_t& end, std::uint64_t bytes, std::uint64_t align) {
   std::uint64_t start = (at + align - 1) / align * align;
   if (end == 0 || start > end || bytes > end - start) {
     const std::uint64_t before = extents.empty() ? 0 : extents.back().second;
-    const Extent extent =
-        space.take(std::max({bytes, kExtentMin, std::min(before * 2, kExtentUsual)}));
+    const Extent extent = space.take(std::max({bytes, kExtentMin, std::min(before * 2, kExtentUsual)}));
     if (extent.bytes == 0) return 0;
     extents.emplace_back(extent.offset, extent.bytes);
     start = extent.offset;
@@ -197,9 +190,7 @@ agentd_message row_of(const agentd_list& list, std::uint32_t index) {
 }
 
 // A row is never edited and never moves, so equal rows are the same row.
-bool same_row(const agentd_message& a, const agentd_message& b) {
-  return std::memcmp(&a, &b, sizeof(a)) == 0;
-}
+bool same_row(const agentd_message& a, const agentd_message& b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
 
 // A deep copy; Memory has allocate().
 template <typename Memory>
@@ -221,8 +212,7 @@ class Copier {
   // Of a record that was copied: what its members point to.
   Result<void> members(const Shape& shape, void* record, int depth) {
     for (const Shape::Member& member : shape.members)
-      AGENTD_TRY_VOID(
-          follow(shape, member, static_cast<std::byte*>(record) + member.offset, depth));
+      AGENTD_TRY_VOID(follow(shape, member, static_cast<std::byte*>(record) + member.offset, depth));
     return {};
   }
 
@@ -270,8 +260,7 @@ class Copier {
     write_at(at, 0, agentd_list{to, from.count, of->bytes});
     for (std::uint32_t i = 0; i < from.count; ++i) {
       std::byte* const row = to + std::size_t{i} * of->bytes;
-      copy_record(*of, static_cast<const std::byte*>(from.first) + std::size_t{i} * from.stride,
-                  from.stride, row);
+      copy_record(*of, static_cast<const std::byte*>(from.first) + std::size_t{i} * from.stride, from.stride, row);
       AGENTD_TRY_VOID(members(*of, row, depth + 1));
     }
     return {};
@@ -306,8 +295,8 @@ std::uint32_t PayloadWindow::Mirror::common_with(const agentd_list& list) const 
 bool PayloadWindow::Mirror::widen(std::uint32_t count) {
   if (count <= capacity_) return true;
   const std::uint32_t wider = std::max({count, capacity_ * 2, 64u});
-  auto* const rows = static_cast<agentd_message*>(
-      allocate(std::size_t{wider} * sizeof(agentd_message), alignof(agentd_message)));
+  auto* const rows =
+      static_cast<agentd_message*>(allocate(std::size_t{wider} * sizeof(agentd_message), alignof(agentd_message)));
   if (rows == nullptr) return false;
   if (!seen_.empty()) std::memcpy(rows, rows_, seen_.size() * sizeof(agentd_message));
   wasted_ += std::uint64_t{capacity_} * sizeof(agentd_message);
@@ -368,8 +357,8 @@ Result<PayloadWindow::Mirror::Fit> PayloadWindow::Mirror::show(agentd_list list,
 std::shared_ptr<PayloadWindow::Mirror> PayloadWindow::Space::mirror_of(std::uint64_t lineage) {
   std::shared_ptr<Mirror> gone;  // ends when the lock is given back: it gives its extents back
   const std::lock_guard lock(mutex);
-  const auto found = std::find_if(mirrors.begin(), mirrors.end(),
-                                  [&](const auto& each) { return each->lineage() == lineage; });
+  const auto found =
+      std::find_if(mirrors.begin(), mirrors.end(), [&](const auto& each) { return each->lineage() == lineage; });
   if (found != mirrors.end()) {
     mirrors.splice(mirrors.begin(), mirrors, found);
     return mirrors.front();
@@ -405,9 +394,7 @@ void PayloadWindow::Space::end_frame() {
 
 // ---- a frame
 
-PayloadWindow::Frame::Frame(PayloadWindow& window) : window_(&window) {
-  window.space_->begin_frame();
-}
+PayloadWindow::Frame::Frame(PayloadWindow& window) : window_(&window) { window.space_->begin_frame(); }
 
 PayloadWindow::Frame::Frame(Frame&& other) noexcept
     : window_(std::exchange(other.window_, nullptr)),
@@ -443,8 +430,7 @@ class PayloadWindow::Placer final : public Copier<PayloadWindow::Frame> {
 
  private:
   Result<bool> elsewhere(const Shape& of, const agentd_list& list, void* to) override {
-    if (lineage_ == 0 || &of != &message_shape() || list.stride < sizeof(agentd_message))
-      return false;
+    if (lineage_ == 0 || &of != &message_shape() || list.stride < sizeof(agentd_message)) return false;
     agentd_list shown{};
     auto mirror = space_.mirror_of(lineage_);
     AGENTD_TRY(Mirror::Fit fit, mirror->show(list, shown));
@@ -465,10 +451,7 @@ class PayloadWindow::Placer final : public Copier<PayloadWindow::Frame> {
 };
 
 PayloadWindow::PayloadWindow(UniqueFd fd, UniqueFd reader, std::uintptr_t base)
-    : fd_(std::move(fd)),
-      reader_(std::move(reader)),
-      base_(base),
-      space_(std::make_unique<Space>(fd_.get(), base)) {}
+    : fd_(std::move(fd)), reader_(std::move(reader)), base_(base), space_(std::make_unique<Space>(fd_.get(), base)) {}
 
 PayloadWindow::~PayloadWindow() { munmap(reinterpret_cast<void*>(base_), kBytes); }
 
@@ -479,8 +462,7 @@ Result<std::unique_ptr<PayloadWindow>> PayloadWindow::create(std::uint32_t skip)
   void* memory = nullptr;
   for (std::uint32_t i = skip; i < kPlaces && memory == nullptr; ++i)
     memory = map_at(place_number(i), PROT_READ | PROT_WRITE, fd.get());
-  if (memory == nullptr)
-    return Error{Code::kUnavailable, "no address is free for a worker's window of 64 GiB"};
+  if (memory == nullptr) return Error{Code::kUnavailable, "no address is free for a worker's window of 64 GiB"};
   std::unique_ptr<PayloadWindow> window(
       new PayloadWindow(std::move(fd), std::move(reader), reinterpret_cast<std::uintptr_t>(memory)));
   // No child of ours has any business there, and no core file either.
@@ -495,8 +477,7 @@ Result<std::unique_ptr<PayloadWindow>> PayloadWindow::create(std::uint32_t skip)
 
 std::uint64_t PayloadWindow::bytes_used() const { return space_->used; }
 
-Result<const void*> PayloadWindow::place(Frame& frame, const Shape& shape, const void* record,
-                                         std::uint64_t lineage) {
+Result<const void*> PayloadWindow::place(Frame& frame, const Shape& shape, const void* record, std::uint64_t lineage) {
   if (record == nullptr) return nullptr;
   Placer placer(*space_, frame, lineage);
   AGENTD_TRY(const void* const placed, placer.record(shape, record, 0));

@@ -38,8 +38,8 @@ namespace agentd {
 
 class PayloadWindow {
  public:
-  static constexpr std::size_t kBytes = 64ull << 30;  // of addresses
-  static constexpr std::uint64_t kBackedBytesMax = 4ull << 30;   // of memory, whatever is shown
+  static constexpr std::size_t kBytes = 64ull << 30;            // of addresses
+  static constexpr std::uint64_t kBackedBytesMax = 4ull << 30;  // of memory, whatever is shown
   static constexpr std::uint64_t kKeptBytesMax = 256ull << 20;  // of memory, between calls
   static constexpr std::uintptr_t kFirstBase = 0x7e8000000000;
   static constexpr std::uint32_t kLiveWords = 1024;  // calls, pending calls and scopes at once
@@ -71,7 +71,7 @@ class PayloadWindow {
 
    private:
     friend class PayloadWindow;
-    PayloadWindow* window_;  // null when it was moved from
+    PayloadWindow* window_;                                         // null when it was moved from
     std::vector<std::pair<std::uint64_t, std::uint64_t>> extents_;  // offset, bytes
     std::uint64_t at_ = 0, end_ = 0;
     std::vector<std::shared_ptr<Mirror>> pinned_;  // shared with the window, which may drop it

@@ -91,9 +91,9 @@ struct ModelRequest {
   Thinking thinking{};
   // About how many tokens the whole prompt has; 0 = nobody has counted.
   std::uint64_t prompt_tokens = 0;
-  std::string purpose = "turn";       // turn, summary, thread: for traces and the scripted provider
+  std::string purpose = "turn";  // turn, summary, thread: for traces and the scripted provider
   std::string conversation_id;
-  RetryBudget* retries = nullptr;     // the run's; null = none but the provider's own
+  RetryBudget* retries = nullptr;  // the run's; null = none but the provider's own
 };
 
 struct ModelError;
@@ -126,9 +126,9 @@ struct ModelResponse {
   // The same with its cost, or what was sent and received as it is counted here. Of an account alone.
   Usage spent{};
   std::string request_id;
-  std::string note{};  // a sentence for the user about this answer; empty = none
+  std::string note{};            // a sentence for the user about this answer; empty = none
   std::uint64_t bounded_to = 0;  // tokens that a budget left of the answer's length; 0 = it left all
-  bool malformed_call = false;  // the model could not spell a tool call, and has said nothing else
+  bool malformed_call = false;   // the model could not spell a tool call, and has said nothing else
 };
 
 enum class ModelErrorKind : std::uint8_t {
@@ -145,7 +145,7 @@ enum class ModelErrorKind : std::uint8_t {
   kLimit,          // a limit of the user's on tokens or money: nothing was sent
   kLedger,         // what was spent today cannot be read or written, and a limit of the day is set
   kCancelled,
-  kScript,         // the scripted provider's file is broken or has no turn left
+  kScript,  // the scripted provider's file is broken or has no turn left
 };
 std::string_view name_of(ModelErrorKind kind);
 
@@ -154,9 +154,9 @@ struct ModelError {
   std::string message;  // one sentence: provider, status, what it said, what to do
   int http_status = 0;  // 0 = none
   std::optional<Milliseconds> retry_after;
-  bool retryable = false;   // decided by the provider; attempts were already made
+  bool retryable = false;  // decided by the provider; attempts were already made
   std::uint32_t attempts = 1;
-  Message partial;          // what arrived before an interruption; no tool calls
+  Message partial;               // what arrived before an interruption; no tool calls
   std::optional<Usage> usage{};  // what the provider had reported by then
 };
 
@@ -166,7 +166,7 @@ using ModelResult = Result<ModelResponse, ModelError>;
 class ModelProvider {
  public:
   virtual ~ModelProvider() = default;
-  virtual std::string_view name() const = 0;  // "anthropic"
+  virtual std::string_view name() const = 0;           // "anthropic"
   virtual std::string_view api() const { return {}; }  // the wire format: "messages"
   // What the answer of a model of that name comes from.
   virtual Origin origin_of(std::string_view model) const {

@@ -10,8 +10,7 @@ namespace agentd {
 namespace {
 
 std::uint64_t largest_figure(const Usage& usage) {
-  return std::max(
-      {usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning});
+  return std::max({usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning});
 }
 
 }  // namespace

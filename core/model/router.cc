@@ -41,8 +41,8 @@ Origin ModelRouter::origin_of(std::string_view model) const {
   return {to.provider, provider ? std::string((*provider)->api()) : std::string(), to.model};
 }
 
-ModelResult ModelRouter::complete(const ModelRequest& request, ModelSink& sink,
-                                  const CancelToken& cancel, Deadline deadline) {
+ModelResult ModelRouter::complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
+                                  Deadline deadline) {
   ModelRoute to = route(request.model);
   const auto provider = find(to.provider);
   if (!provider) {

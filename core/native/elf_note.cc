@@ -36,11 +36,16 @@ constexpr bool kOwnIs64 = true;
 
 std::string machine_name(std::uint16_t machine) {
   switch (machine) {
-    case 3: return "x86 (32 bit)";
-    case 40: return "ARM (32 bit)";
-    case 62: return "x86-64";
-    case 183: return "AArch64";
-    case 243: return "RISC-V";
+    case 3:
+      return "x86 (32 bit)";
+    case 40:
+      return "ARM (32 bit)";
+    case 62:
+      return "x86-64";
+    case 183:
+      return "AArch64";
+    case 243:
+      return "RISC-V";
   }
   return "machine number " + std::to_string(machine);
 }
@@ -78,12 +83,12 @@ class Elf {
       : bytes_(bytes), header_(header), layout_(layout) {}
 
   std::optional<std::string> by_segments() const {
-    return search(table(layout_.phoff, layout_.phentsize, layout_.ph_bytes), kSegmentNote, 0,
-                  layout_.ph_offset, layout_.ph_filesz, layout_.ph_align);
+    return search(table(layout_.phoff, layout_.phentsize, layout_.ph_bytes), kSegmentNote, 0, layout_.ph_offset,
+                  layout_.ph_filesz, layout_.ph_align);
   }
   std::optional<std::string> by_sections() const {
-    return search(table(layout_.shoff, layout_.shentsize, layout_.sh_bytes), kSectionNote, 4,
-                  layout_.sh_offset, layout_.sh_size, layout_.sh_align);
+    return search(table(layout_.shoff, layout_.shentsize, layout_.sh_bytes), kSectionNote, 4, layout_.sh_offset,
+                  layout_.sh_size, layout_.sh_align);
   }
   // True when everything that the program headers map lies in the file.
   bool is_whole() const {
@@ -121,8 +126,7 @@ class Elf {
   }
 
   std::optional<std::string> search(const Table& headers, std::uint32_t wanted, std::size_t type_at,
-                                    std::size_t offset_at, std::size_t size_at,
-                                    std::size_t align_at) const {
+                                    std::size_t offset_at, std::size_t size_at, std::size_t align_at) const {
     std::array<char, 64> piece{};
     const std::span<char> entry(piece.data(), std::max(size_at, align_at) + layout_.word);
     for (std::uint32_t i = 0; i < headers.count; ++i) {
@@ -134,8 +138,7 @@ class Elf {
     return {};
   }
 
-  std::optional<std::string> read_notes(std::uint64_t offset, std::uint64_t size,
-                                        std::size_t align) const {
+  std::optional<std::string> read_notes(std::uint64_t offset, std::uint64_t size, std::size_t align) const {
     if (size > kNoteBytesMax || offset > bytes_.size() || size > bytes_.size() - offset) return {};
     std::string notes(static_cast<std::size_t>(size), '\0');
     if (!bytes_.read(offset, notes)) return {};
@@ -165,8 +168,7 @@ Result<ModuleScan> scan_elf(const ModuleBytes& bytes) {
   if (!out.manifest) out.manifest = elf.by_sections();
   const std::uint16_t machine = u16_at(header, 18);
   if (machine != kOwnMachine || is64 != kOwnIs64)
-    out.obstacle = "is built for " + machine_name(machine) + ": rebuild it for " +
-                   machine_name(kOwnMachine);
+    out.obstacle = "is built for " + machine_name(machine) + ": rebuild it for " + machine_name(kOwnMachine);
   else if (!elf.is_whole())
     out.obstacle = "is cut off: copy the file again";
   return out;
@@ -178,7 +180,9 @@ Result<ModuleScan> scan_module(const ModuleBytes& bytes) {
   std::array<char, 4> magic{};
   if (bytes.size() == 0) return Error{Code::kInvalid, "is empty: copy the file again"};
   const bool long_enough = bytes.read(0, magic);
-  if (long_enough && std::string_view(magic.data(), 4) == "\x7f" "ELF") {
+  if (long_enough && std::string_view(magic.data(), 4) ==
+                         "\x7f"
+                         "ELF") {
     auto out = scan_elf(bytes);
     if (out && out->manifest && out->manifest->size() > kManifestBytesMax) out->manifest.reset();
     return out;

@@ -78,9 +78,8 @@ ExtTables::Shared& shared_of(const agentd_workspace* table) {
 
 // ---- agentd.workspace/1
 
-agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_token token,
-                                         agentd_str path, uint64_t offset, uint64_t limit,
-                                         agentd_str* out, uint64_t* total) noexcept {
+agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                         uint64_t offset, uint64_t limit, agentd_str* out, uint64_t* total) noexcept {
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
@@ -95,8 +94,8 @@ agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_t
   return AGENTD_OK;
 }
 
-agentd_status AGENTD_CALL workspace_write(const agentd_workspace* table, agentd_token token,
-                                          agentd_str path, agentd_str bytes) noexcept {
+agentd_status AGENTD_CALL workspace_write(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                          agentd_str bytes) noexcept {
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
@@ -105,32 +104,33 @@ agentd_status AGENTD_CALL workspace_write(const agentd_workspace* table, agentd_
   return written ? AGENTD_OK : ask.fail(written.error());
 }
 
-agentd_status AGENTD_CALL workspace_replace(const agentd_workspace* table, agentd_token token,
-                                            agentd_str path, agentd_str expected,
-                                            agentd_str bytes) noexcept {
+agentd_status AGENTD_CALL workspace_replace(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                            agentd_str expected, agentd_str bytes) noexcept {
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
   if (!is_text(path) || !is_text(expected) || !is_text(bytes))
     return ask.bad("workspace.replace needs a path and two texts");
-  auto replaced =
-      shared.workspace.replace(ask.absolute(view_of(path)), view_of(expected), view_of(bytes));
+  auto replaced = shared.workspace.replace(ask.absolute(view_of(path)), view_of(expected), view_of(bytes));
   return replaced ? AGENTD_OK : ask.fail(replaced.error());
 }
 
 std::uint32_t kind_of(FileEntry::Kind kind) {
   switch (kind) {
-    case FileEntry::Kind::kRegular: return AGENTD_FILE_REGULAR;
-    case FileEntry::Kind::kDirectory: return AGENTD_FILE_DIRECTORY;
-    case FileEntry::Kind::kSymlink: return AGENTD_FILE_SYMLINK;
-    case FileEntry::Kind::kOther: return AGENTD_FILE_OTHER;
+    case FileEntry::Kind::kRegular:
+      return AGENTD_FILE_REGULAR;
+    case FileEntry::Kind::kDirectory:
+      return AGENTD_FILE_DIRECTORY;
+    case FileEntry::Kind::kSymlink:
+      return AGENTD_FILE_SYMLINK;
+    case FileEntry::Kind::kOther:
+      return AGENTD_FILE_OTHER;
   }
   return AGENTD_FILE_OTHER;
 }
 
-agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_token token,
-                                         agentd_str path, uint32_t depth, uint32_t limit,
-                                         agentd_list* out, uint32_t* more) noexcept {
+agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                         uint32_t depth, uint32_t limit, agentd_list* out, uint32_t* more) noexcept {
   ExtTables::Shared& shared = shared_of(table);
   const Ask ask(shared, token);
   if (ask.stale()) return AGENTD_E_NOT_FOUND;
@@ -142,8 +142,7 @@ agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_t
   if (rows == nullptr) return AGENTD_E_NOT_FOUND;
   for (std::size_t i = 0; i < listing->entries.size(); ++i) {
     const FileEntry& from = listing->entries[i];
-    rows[i] = {sizeof(agentd_file_entry), kind_of(from.kind), ask.copy(from.path), from.bytes,
-               from.modified_ns};
+    rows[i] = {sizeof(agentd_file_entry), kind_of(from.kind), ask.copy(from.path), from.bytes, from.modified_ns};
   }
   *out = {rows, static_cast<std::uint32_t>(listing->entries.size()), sizeof(agentd_file_entry)};
   if (more != nullptr) *more = listing->more ? 1 : 0;
@@ -154,8 +153,8 @@ agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_t
 
 Result<ProcessRequest> request_of(const agentd_process_options& options, const Ask& ask) {
   const agentd_list& argv = options.argv;
-  if (argv.first == nullptr || argv.count == 0 || argv.count > kArgumentsMax ||
-      argv.stride < sizeof(agentd_str) || argv.stride > kRecordBytesMax)
+  if (argv.first == nullptr || argv.count == 0 || argv.count > kArgumentsMax || argv.stride < sizeof(agentd_str) ||
+      argv.stride > kRecordBytesMax)
     return Error{Code::kInvalid, "process.run needs a list of arguments, the program first"};
   if (!is_text(options.cwd) || !is_text(options.input))
     return Error{Code::kInvalid, "process.run got a text without bytes"};
@@ -180,8 +179,7 @@ Deadline deadline_of(const agentd_process_options& options, agentd_live& live, c
 }
 
 std::uint32_t flags_of(const ProcessResult& result) {
-  return (result.timed_out ? AGENTD_PROCESS_TIMED_OUT : 0) |
-         (result.cancelled ? AGENTD_PROCESS_CANCELLED : 0) |
+  return (result.timed_out ? AGENTD_PROCESS_TIMED_OUT : 0) | (result.cancelled ? AGENTD_PROCESS_CANCELLED : 0) |
          (result.truncated ? AGENTD_PROCESS_TRUNCATED : 0);
 }
 
@@ -212,8 +210,8 @@ agentd_status AGENTD_CALL process_run(const agentd_process* table, agentd_token 
   return AGENTD_OK;
 }
 
-constexpr agentd_workspace kWorkspace{sizeof(agentd_workspace), 0,                 workspace_read,
-                                      workspace_write,          workspace_replace, workspace_list};
+constexpr agentd_workspace kWorkspace{
+    sizeof(agentd_workspace), 0, workspace_read, workspace_write, workspace_replace, workspace_list};
 constexpr agentd_process kProcess{sizeof(agentd_process), 0, process_run};
 
 }  // namespace

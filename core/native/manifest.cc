@@ -106,9 +106,7 @@ bool Manifest::asks_for(std::string_view service) const {
   return contains(required, service) || contains(wanted, service) || contains(drafts, service);
 }
 
-bool Manifest::has_capability(std::string_view capability) const {
-  return contains(capabilities, capability);
-}
+bool Manifest::has_capability(std::string_view capability) const { return contains(capabilities, capability); }
 
 std::vector<std::string> unknown_capabilities(const Manifest& manifest) {
   std::vector<std::string> out;
@@ -196,8 +194,7 @@ std::string verdict_of(const Manifest& manifest, const HostOffer& offer) {
       return "asks for the unknown service " + each + ": " + service_meant(each, offer);
   for (const std::string& each : manifest.required)
     if (offer.drafts.contains(each) && !contains(manifest.drafts, each))
-      return "requires the draft " + each + " without listing it: rebuild it with " + each +
-             " under drafts";
+      return "requires the draft " + each + " without listing it: rebuild it with " + each + " under drafts";
   return "ok";
 }
 

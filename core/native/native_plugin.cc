@@ -8,9 +8,7 @@
 namespace agentd {
 namespace {
 
-Error at(const std::string& path, const Error& error) {
-  return {error.code, path + " " + error.message};
-}
+Error at(const std::string& path, const Error& error) { return {error.code, path + " " + error.message}; }
 
 }  // namespace
 
@@ -31,15 +29,14 @@ NativePlugin::~NativePlugin() {
   if (context_ && (leaks_ || context_->gave_up())) PluginContext::abandon(std::move(context_));
 }
 
-Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, SealedFile sealed,
-                                                         Manifest manifest, Grants grants,
-                                                         const PluginConfig& config,
+Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, SealedFile sealed, Manifest manifest,
+                                                         Grants grants, const PluginConfig& config,
                                                          const PluginEnvironment& environment) {
   const std::string digest = sealed.digest;
   // Around all that runs here before the instance stands; without one where nothing can be written.
-  const Result<Quarantine::Marker> marker =
-      environment.quarantine == nullptr ? Quarantine::Marker()
-                                        : environment.quarantine->mark(file.name, file.path, digest);
+  const Result<Quarantine::Marker> marker = environment.quarantine == nullptr
+                                                ? Quarantine::Marker()
+                                                : environment.quarantine->mark(file.name, file.path, digest);
   if (!marker) environment.log.write(LogLevel::kInfo, "host", marker.error().message);
   auto entry = open_module(std::move(sealed.fd), sealed.path);
   discard(sealed);  // mapped or not, a copy's name is of no more use
@@ -51,16 +48,14 @@ Result<std::shared_ptr<NativePlugin>> NativePlugin::load(const HookFile& file, S
   if (plugin->record_.id != plugin->manifest_.id)
     return Error{Code::kInvalid, file.path + " says it is " + plugin->record_.id + ", its manifest says " +
                                      plugin->manifest_.id + ": give both the same id and rebuild it"};
-  if (plugin->record_.plugin.concurrency != AGENTD_CONCURRENT)
-    plugin->turn_ = std::make_shared<TimedMutex>();
+  if (plugin->record_.plugin.concurrency != AGENTD_CONCURRENT) plugin->turn_ = std::make_shared<TimedMutex>();
   plugin->context_ = std::make_unique<PluginContext>(
       PluginIdentity{plugin->record_.id, plugin->record_.version, file.name, digest}, std::move(grants),
       environment.tokens, environment.services, environment.clock, environment.log);
   for (const auto& [id, table] : environment.interfaces) plugin->context_->offer(id, table);
   environment.tokens.watch(environment.clock);
   auto created = plugin->create(config);
-  if (!created)
-    return Error{created.error().code, file.path + " could not start: " + created.error().message};
+  if (!created) return Error{created.error().code, file.path + " could not start: " + created.error().message};
   return plugin;
 }
 
@@ -70,9 +65,9 @@ Result<void> NativePlugin::create(const PluginConfig& config) {
   info.isolation = AGENTD_ISOLATION_IN_PROCESS;
   info.config_json = to_abi(config.config_json);
   agentd_status status = AGENTD_OK;
-  auto answer = context_->control(
-      AGENTD_EVENT_CREATE, &info, Deadline::after(clock_, kControlTime),
-      [&](const agentd_call* call) { return status = record_.plugin.create(call, &self_); });
+  auto answer =
+      context_->control(AGENTD_EVENT_CREATE, &info, Deadline::after(clock_, kControlTime),
+                        [&](const agentd_call* call) { return status = record_.plugin.create(call, &self_); });
   if (!answer) {
     if (status == AGENTD_E_ARG) tell_refusal(config, identity().name, answer.error());
     // Nothing is destroyed that create() refused; what it has started ends all the same.
@@ -113,9 +108,8 @@ bool NativePlugin::has_interface(std::string_view id) const {
   return context_->core()->query(context_->core(), to_abi(id), 0) != nullptr;
 }
 
-Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCall& call,
-                                            agentd_conv conversation, const CancelToken& cancel,
-                                            Deadline deadline) {
+Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
+                                            const CancelToken& cancel, Deadline deadline) {
   if (!turn_) return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
   std::unique_lock lock(*turn_, std::defer_lock);
   // In slices, so that a cancelled call does not stand in the queue.
@@ -123,8 +117,7 @@ Result<ToolOutcome> NativePlugin::call_tool(const PluginTool& tool, const ToolCa
   while (!lock.try_lock_for(std::min(kSlice, deadline.left(clock_)))) {
     if (cancel.cancelled()) return Error{Code::kCancelled, call.name + " was cancelled"};
     if (deadline.passed(clock_))
-      return Error{Code::kUnavailable,
-                   call.name + ": the plugin " + identity().name + " was busy until the deadline"};
+      return Error{Code::kUnavailable, call.name + ": the plugin " + identity().name + " was busy until the deadline"};
   }
   return context_->call_tool(tool, self_, call, conversation, cancel, deadline);
 }
@@ -172,10 +165,10 @@ Result<void> NativePlugin::end_tasks(const std::string& stage) {
   keep_instance();
   std::string names;
   for (const std::string& each : left) names += (names.empty() ? "" : ", ") + each;
-  return Error{Code::kBusy, path_ + ": the task" + (left.size() == 1 ? " " : "s ") + names + " of the hook " +
-                                name_ + " did not end within " + std::to_string(kControlTime.count() / 1000) +
-                                " s after " + (left.size() == 1 ? "it was" : "they were") +
-                                " told to: " + stage + " is not called, and what the hook uses stays in " +
+  return Error{Code::kBusy, path_ + ": the task" + (left.size() == 1 ? " " : "s ") + names + " of the hook " + name_ +
+                                " did not end within " + std::to_string(kControlTime.count() / 1000) + " s after " +
+                                (left.size() == 1 ? "it was" : "they were") + " told to: " + stage +
+                                " is not called, and what the hook uses stays in " +
                                 "memory until agentd ends; a task must return when live->cancel is set"};
 }
 
@@ -192,9 +185,8 @@ Result<void> NativePlugin::destroy() {
                                   "memory until agentd ends"};
   }
   if (record_.plugin.destroy == nullptr) return {};
-  auto answer = context_->control(
-      AGENTD_EVENT_DESTROY, nullptr, Deadline::after(clock_, kControlTime),
-      [this](const agentd_call* call) { return record_.plugin.destroy(self_, call); });
+  auto answer = context_->control(AGENTD_EVENT_DESTROY, nullptr, Deadline::after(clock_, kControlTime),
+                                  [this](const agentd_call* call) { return record_.plugin.destroy(self_, call); });
   if (!answer) return answer.error();
   return {};
 }

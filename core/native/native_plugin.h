@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "core/base/timed_mutex.h"
-#include "core/bridge/plugin_context.h"
-#include "core/trust/hook_directories.h"
-#include "core/native/manifest.h"
 #include "core/bridge/module.h"
+#include "core/bridge/plugin_context.h"
+#include "core/native/manifest.h"
 #include "core/native/plugin.h"
+#include "core/trust/hook_directories.h"
 #include "core/trust/sealed_file.h"
 
 namespace agentd {
@@ -29,9 +29,8 @@ class NativePlugin final : public Plugin {
  public:
   // Loads the module of `sealed`, the bytes of `file`, and makes an instance. Errors are whole sentences
   // that name the file; after one of them nothing of the plugin is subscribed.
-  static Result<std::shared_ptr<NativePlugin>> load(const HookFile& file, SealedFile sealed,
-                                                    Manifest manifest, Grants grants,
-                                                    const PluginConfig& config,
+  static Result<std::shared_ptr<NativePlugin>> load(const HookFile& file, SealedFile sealed, Manifest manifest,
+                                                    Grants grants, const PluginConfig& config,
                                                     const PluginEnvironment& environment);
   ~NativePlugin() override;
   NativePlugin(const NativePlugin&) = delete;

@@ -42,13 +42,11 @@ std::optional<std::string> read_text(const ModuleBytes& bytes, std::span<const c
   return text;
 }
 
-std::optional<std::string> find_section(const ModuleBytes& bytes, std::uint64_t table,
-                                        std::uint32_t count) {
+std::optional<std::string> find_section(const ModuleBytes& bytes, std::uint64_t table, std::uint32_t count) {
   std::array<char, kSectionBytes> section{};
   for (std::uint32_t i = 0; i < std::min(count, kSectionsMax); ++i) {
     if (!bytes.read(table + std::uint64_t{i} * kSectionBytes, section)) return {};
-    if (std::string_view(section.data(), kSection.size()) == kSection)
-      return read_text(bytes, section);
+    if (std::string_view(section.data(), kSection.size()) == kSection) return read_text(bytes, section);
   }
   return {};
 }
@@ -63,8 +61,7 @@ Result<ModuleScan> scan_pe(const ModuleBytes& bytes) {
   if (!bytes.read(start, header)) return Error{Code::kInvalid, "is cut off: copy the file again"};
   if (std::string_view(header.data(), 4) != std::string_view("PE\0\0", 4)) return none;
   if ((u16_at(header, 22) & kIsDll) == 0)
-    return Error{Code::kInvalid,
-                 "is a program for Windows and no shared library: link it with -shared"};
+    return Error{Code::kInvalid, "is a program for Windows and no shared library: link it with -shared"};
   ModuleScan out;
   out.obstacle = "is a module for Windows (" + machine_name(u16_at(header, 4)) +
                  "); this agentd loads ELF modules: rebuild it for Linux";

@@ -11,8 +11,8 @@ std::uint16_t subscription_flags(const Manifest& manifest, std::uint16_t flags) 
 FailurePolicy failure_policy(const Manifest& manifest, std::uint16_t flags,
                              const std::optional<FailurePolicy>& configured) {
   if (configured) return *configured;
-  const bool guards = (flags & (AGENTD_HOOK_GATES | AGENTD_HOOK_REDACTS)) != 0 ||
-                      manifest.has_capability("gate") || manifest.has_capability("redact");
+  const bool guards = (flags & (AGENTD_HOOK_GATES | AGENTD_HOOK_REDACTS)) != 0 || manifest.has_capability("gate") ||
+                      manifest.has_capability("redact");
   return guards ? FailurePolicy::kClosed : FailurePolicy::kOpen;
 }
 

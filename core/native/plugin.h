@@ -44,7 +44,7 @@ struct PluginEnvironment {
 
 // What the user's config says of one plugin.
 struct PluginConfig {
-  std::string config_json = "{}";              // hooks.NAME.config, one JSON object
+  std::string config_json = "{}";  // hooks.NAME.config, one JSON object
   std::optional<FailurePolicy> on_failure;
   std::optional<bool> enabled;
   std::optional<std::set<std::string>> grants;  // canonical ids; instead of the default
@@ -88,9 +88,8 @@ class Plugin : public std::enable_shared_from_this<Plugin> {
 
   virtual std::vector<PluginTool> tools() const = 0;
   // One call at a time for a plugin that is not concurrent, its hooks included.
-  virtual Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call,
-                                        agentd_conv conversation, const CancelToken& cancel,
-                                        Deadline deadline) = 0;
+  virtual Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
+                                        const CancelToken& cancel, Deadline deadline) = 0;
 
   // For a hot reload: what the instance wants its successor to know; nullopt = it is stateless. Nobody calls it
   // meanwhile that is not concurrent.

@@ -7,28 +7,26 @@
 
 namespace agentd {
 
-PluginTools::PluginTools(Plugins plugins, const Clock& clock)
-    : plugins_(std::move(plugins)), clock_(clock) {}
+PluginTools::PluginTools(Plugins plugins, const Clock& clock) : plugins_(std::move(plugins)), clock_(clock) {}
 
 std::vector<Tool> PluginTools::tools() const {
   std::vector<Tool> out;
   for (const auto& plugin : plugins_())
     for (PluginTool& each : plugin->tools()) {
-      const bool taken = std::any_of(out.begin(), out.end(),
-                                     [&](const Tool& other) { return other.name == each.tool.name; });
+      const bool taken =
+          std::any_of(out.begin(), out.end(), [&](const Tool& other) { return other.name == each.tool.name; });
       if (!taken) out.push_back(std::move(each.tool));
     }
   return out;
 }
 
-Result<ToolOutcome> PluginTools::call(const ToolCall& call, std::uint64_t conversation,
-                                      const CancelToken& cancel, Deadline deadline) {
+Result<ToolOutcome> PluginTools::call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
+                                      Deadline deadline) {
   for (const auto& plugin : plugins_())
     for (const PluginTool& each : plugin->tools()) {
       if (each.tool.name != call.name) continue;
       const Deadline own = Deadline::after(clock_, each.tool.timeout);
-      return plugin->call_tool(each, call, conversation, cancel,
-                               Deadline{std::min(own.at_ns, deadline.at_ns)});
+      return plugin->call_tool(each, call, conversation, cancel, Deadline{std::min(own.at_ns, deadline.at_ns)});
     }
   return Error{Code::kNotFound, "there is no tool " + call.name};
 }
@@ -40,8 +38,8 @@ std::vector<std::string> PluginTools::duplicates() const {
     for (const PluginTool& each : plugin->tools()) {
       const auto [owner, is_new] = owners.emplace(each.tool.name, plugin->identity().name);
       if (!is_new)
-        out.push_back("the tool " + each.tool.name + " of " + plugin->identity().name +
-                      " is hidden by the one of " + owner->second + ": disable one of the two hooks");
+        out.push_back("the tool " + each.tool.name + " of " + plugin->identity().name + " is hidden by the one of " +
+                      owner->second + ": disable one of the two hooks");
     }
   return out;
 }

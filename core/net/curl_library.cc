@@ -7,8 +7,8 @@ namespace agentd {
 namespace {
 
 Error cannot_load(const std::string& why) {
-  return {Code::kUnavailable, "libcurl cannot be loaded (" + why +
-                                  "); install it, on Debian with: apt install libcurl4"};
+  return {Code::kUnavailable,
+          "libcurl cannot be loaded (" + why + "); install it, on Debian with: apt install libcurl4"};
 }
 
 // Fills slots one after another and remembers the first name that is missing.
@@ -55,8 +55,7 @@ Result<std::unique_ptr<const CurlLibrary>> CurlLibrary::load(const char* file) {
   resolve.get(curl->share_cleanup, "curl_share_cleanup");
   resolve.get(curl->slist_append, "curl_slist_append");
   resolve.get(curl->slist_free_all, "curl_slist_free_all");
-  if (resolve.missing != nullptr)
-    return cannot_load(std::string(file) + " is too old: it has no " + resolve.missing);
+  if (resolve.missing != nullptr) return cannot_load(std::string(file) + " is too old: it has no " + resolve.missing);
   const CURLcode failed = curl->global_init(CURL_GLOBAL_SSL);
   if (failed != CURLE_OK) return cannot_load(curl->easy_strerror(failed));
   return std::unique_ptr<const CurlLibrary>(std::move(curl));

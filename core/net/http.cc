@@ -10,16 +10,15 @@ namespace agentd {
 namespace {
 
 bool is_token(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return c > ' ' && c < '\x7f' && c != ':';
-  });
+  return !name.empty() &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f' && c != ':'; });
 }
 
 Result<void> check_headers(const HttpRequest& request) {
   for (const auto& [name, value] : request.headers)
     if (!is_token(name) || value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
-      return Error{Code::kInvalid, "the value of header '" + one_line(name, 60) +
-                                       "' holds a character that no header may carry"};
+      return Error{Code::kInvalid,
+                   "the value of header '" + one_line(name, 60) + "' holds a character that no header may carry"};
   return {};
 }
 

@@ -30,8 +30,8 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string_view body;
   Milliseconds connect_timeout{10'000};
-  Milliseconds idle_timeout{300'000};              // no byte for that long, the reader's own time not counted
-  std::uint64_t body_bytes_max = 64ull << 20;      // of the response
+  Milliseconds idle_timeout{300'000};          // no byte for that long, the reader's own time not counted
+  std::uint64_t body_bytes_max = 64ull << 20;  // of the response
 };
 
 struct HttpResponse {
@@ -62,8 +62,8 @@ class HttpClient {
   // server's certificate is not accepted; kCancelled, within a tenth of a second; kInvalid for a bad
   // URL or header, and for an answer that is compressed all the same. A status of any kind, 3xx included, is
   // an answer; one of them that is compressed has no body.
-  virtual Result<HttpResponse> send(const HttpRequest& request, const OnBody& on_body,
-                                    const CancelToken& cancel, Deadline deadline) = 0;
+  virtual Result<HttpResponse> send(const HttpRequest& request, const OnBody& on_body, const CancelToken& cancel,
+                                    Deadline deadline) = 0;
   // Starts the client's thread, which loads the library: the first request need not wait for it.
   virtual void warm_up() = 0;
 };

@@ -183,8 +183,8 @@ void IoLoop::wait_and_move(int at_most_ms) {
       continue;
     }
     // What is neither is an error, which libcurl finds by itself.
-    const int ready = ((event.events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
-                      ((event.events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0);
+    const int ready =
+        ((event.events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) | ((event.events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0);
     curl_->multi_socket_action(multi_, event.data.fd, ready, &running);
   }
   if (timer_ns_ > pace_.monotonic_ns()) return;
@@ -234,8 +234,8 @@ int IoLoop::socket_callback(CURL* /*easy*/, curl_socket_t socket, int what, void
 
 int IoLoop::timer_callback(CURLM* /*multi*/, long ms, void* self) {
   auto& loop = *static_cast<IoLoop*>(self);
-  loop.timer_ns_ = ms < 0 ? Deadline::kNever
-                          : loop.pace_.monotonic_ns() + static_cast<std::uint64_t>(ms) * kMillisecondNs;
+  loop.timer_ns_ =
+      ms < 0 ? Deadline::kNever : loop.pace_.monotonic_ns() + static_cast<std::uint64_t>(ms) * kMillisecondNs;
   return 0;
 }
 

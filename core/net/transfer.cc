@@ -30,9 +30,7 @@ std::string seconds(Milliseconds time) {
 }
 
 // Whether a body comes as it is: every encoding but these is one that was not asked for.
-bool is_plain(std::string_view encodings) {
-  return encodings.empty() || lower(encodings) == "identity";
-}
+bool is_plain(std::string_view encodings) { return encodings.empty() || lower(encodings) == "identity"; }
 
 }  // namespace
 
@@ -72,24 +70,21 @@ bool Transfer::take_header(std::string_view line) {
   last_byte_ns_ = clock_.monotonic_ns();
   header_bytes_ += line.size();
   if (header_bytes_ > kHeaderBytesMax || response_.headers.size() >= kHeaderLinesMax)
-    return fail(Code::kCorrupt, url_.place() + " sends more than " + std::to_string(kHeaderLinesMax) +
-                                    " headers or " + std::to_string(kHeaderBytesMax) +
-                                    " bytes of them");
+    return fail(Code::kCorrupt, url_.place() + " sends more than " + std::to_string(kHeaderLinesMax) + " headers or " +
+                                    std::to_string(kHeaderBytesMax) + " bytes of them");
   if (headers_done_) return true;  // a trailer
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
   if (line.substr(0, 5) == "HTTP/") {
     // An answer may follow an interim one (1xx): only the last counts.
     const std::size_t space = std::min(line.find(' '), line.size());
     response_ = {};
-    std::from_chars(line.data() + std::min(space + 1, line.size()), line.data() + line.size(),
-                    response_.status);
+    std::from_chars(line.data() + std::min(space + 1, line.size()), line.data() + line.size(), response_.status);
     return true;
   }
   if (line.empty()) return take_head();
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return true;
-  response_.headers.emplace_back(lower(trimmed(line.substr(0, colon))),
-                                 std::string(trimmed(line.substr(colon + 1))));
+  response_.headers.emplace_back(lower(trimmed(line.substr(0, colon))), std::string(trimmed(line.substr(colon + 1))));
   return true;
 }
 
@@ -283,8 +278,7 @@ Error Transfer::failure(CURLcode code) const {
     case CURLE_UNSUPPORTED_PROTOCOL:
       return {Code::kInvalid, "'" + one_line(place, 100) + "' is no usable address: " + said};
     case CURLE_COULDNT_RESOLVE_HOST:
-      return {Code::kUnavailable,
-              "the name " + url_.host + " cannot be resolved; check the network and the base URL"};
+      return {Code::kUnavailable, "the name " + url_.host + " cannot be resolved; check the network and the base URL"};
     case CURLE_COULDNT_RESOLVE_PROXY:
       return {Code::kUnavailable, "the proxy cannot be resolved: " + said};
     case CURLE_SSL_CACERT_BADFILE:
@@ -297,13 +291,11 @@ Error Transfer::failure(CURLcode code) const {
     case CURLE_COULDNT_CONNECT:
       return {Code::kUnavailable, "no connection to " + place + ": " + said};
     case CURLE_OPERATION_TIMEDOUT:
-      return {Code::kUnavailable, "no connection to " + place + " within " +
-                                      seconds(request_.connect_timeout)};
+      return {Code::kUnavailable, "no connection to " + place + " within " + seconds(request_.connect_timeout)};
     case CURLE_BAD_CONTENT_ENCODING:
       return {Code::kCorrupt, place + " sends a body that cannot be decompressed: " + said};
   }
-  if (headers_done_)
-    return {Code::kCorrupt, "the connection to " + place + " broke during the answer: " + said};
+  if (headers_done_) return {Code::kCorrupt, "the connection to " + place + " broke during the answer: " + said};
   return {Code::kUnavailable, "no answer from " + place + ": " + said};
 }
 

@@ -14,9 +14,9 @@
 #include <optional>
 #include <string>
 
+#include "core/codec/url.h"
 #include "core/net/curl_library.h"
 #include "core/net/http.h"
-#include "core/codec/url.h"
 
 namespace agentd {
 

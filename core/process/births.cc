@@ -54,15 +54,13 @@ std::vector<pid_t> threads_of(pid_t pid) {
   const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
   if (!directory) return out;
   while (const dirent* const entry = ::readdir(directory.get()))
-    if (const pid_t number = static_cast<pid_t>(std::atoi(entry->d_name)); number > 0)
-      out.push_back(number);
+    if (const pid_t number = static_cast<pid_t>(std::atoi(entry->d_name)); number > 0) out.push_back(number);
   return out;
 }
 
 // proc(5), /proc/pid/task/tid/children.
 void add_children(pid_t pid, pid_t thread, std::vector<pid_t>& out) {
-  const std::string path =
-      "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/children";
+  const std::string path = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/children";
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   char buffer[4096];
@@ -120,9 +118,7 @@ bool is_own_brand(std::uint64_t number) {
   return known().shared != 0 && (number & kShared) == known().shared;
 }
 
-bool adopt_orphans() {
-  return lists_children() && ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
-}
+bool adopt_orphans() { return lists_children() && ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
 
 bool adopts_orphans() {
   int does = 0;
@@ -218,8 +214,7 @@ void reap_orphans() {
   for (int i = 0; i < kOrphansAtOnce; ++i) {
     siginfo_t info{};
     const int options = WEXITED | WNOHANG | WNOWAIT;
-    if (::waitid(P_ALL, 0, &info, options) != 0 || info.si_pid == 0 || is_own_child(info.si_pid))
-      return;
+    if (::waitid(P_ALL, 0, &info, options) != 0 || info.si_pid == 0 || is_own_child(info.si_pid)) return;
     ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
   }
 }

@@ -35,7 +35,7 @@ void choose_brands();
 
 // What a process that is made may start itself.
 enum class Offspring {
-  kNone,     // nothing, and it ends with this process
+  kNone,  // nothing, and it ends with this process
   kAny,
   kBranded,  // it gets a number of its own that all that it starts inherits; see family.h
 };

@@ -55,8 +55,7 @@ ssize_t write_quietly(int fd, std::string_view bytes) {
 
 class Duplex final : public DuplexProcess {
  public:
-  Duplex(Child child, std::string name, std::string mark, std::uint64_t error_bytes_max,
-         const Clock& clock)
+  Duplex(Child child, std::string name, std::string mark, std::uint64_t error_bytes_max, const Clock& clock)
       : child_(std::move(child)),
         name_(std::move(name)),
         mark_(std::move(mark)),
@@ -70,17 +69,14 @@ class Duplex final : public DuplexProcess {
   ~Duplex() override {
     child_.input.reset();
     const SystemClock clock;
-    Family family(child_.pid, {child_.output.get(), child_.error.get()}, mark_,
-                  child_.brand);
+    Family family(child_.pid, {child_.output.get(), child_.error.get()}, mark_, child_.brand);
     family.end(child_.pidfd, clock, kGrace, [this](int limit_ms) { return discard(limit_ms); });
     (void)reap(child_, name_, !running());
   }
 
-  Result<void> write(std::string_view bytes, const CancelToken& cancel,
-                     Deadline deadline) override {
+  Result<void> write(std::string_view bytes, const CancelToken& cancel, Deadline deadline) override {
     while (!bytes.empty()) {
-      if (cancel.cancelled())
-        return Error{Code::kCancelled, "writing to " + name_ + " was cancelled"};
+      if (cancel.cancelled()) return Error{Code::kCancelled, "writing to " + name_ + " was cancelled"};
       if (!running()) return Error{Code::kUnavailable, ending()};
       const ssize_t wrote = write_quietly(child_.input.get(), bytes);
       if (wrote >= 0) {
@@ -88,18 +84,15 @@ class Duplex final : public DuplexProcess {
         continue;
       }
       AGENTD_TRY_VOID(judge(errno));
-      if (deadline.passed(clock_))
-        return Error{Code::kBusy, name_ + " did not read its input before the deadline"};
+      if (deadline.passed(clock_)) return Error{Code::kBusy, name_ + " did not read its input before the deadline"};
       wait(child_.input, POLLOUT, slice(deadline));
     }
     return {};
   }
 
-  Result<std::string> read(std::size_t bytes_max, const CancelToken& cancel,
-                           Deadline deadline) override {
+  Result<std::string> read(std::size_t bytes_max, const CancelToken& cancel, Deadline deadline) override {
     while (!output_ended_) {
-      if (cancel.cancelled())
-        return Error{Code::kCancelled, "reading from " + name_ + " was cancelled"};
+      if (cancel.cancelled()) return Error{Code::kCancelled, "reading from " + name_ + " was cancelled"};
       if (!running()) {
         if (poll_for(child_.output, POLLIN, kSettleMs)) return take(bytes_max);
         output_ended_ = true;
@@ -137,9 +130,8 @@ class Duplex final : public DuplexProcess {
   // Waits for `fd` or the program's end, and reads what it complains of: who is stuck in a full
   // pipe answers nothing. True when `fd` is ready.
   bool wait(const UniqueFd& fd, short events, int limit_ms) const {
-    pollfd wait_for[3] = {{fd.get(), events, 0},
-                          {error_ended_ ? -1 : child_.error.get(), POLLIN, 0},
-                          {child_.pidfd.get(), POLLIN, 0}};
+    pollfd wait_for[3] = {
+        {fd.get(), events, 0}, {error_ended_ ? -1 : child_.error.get(), POLLIN, 0}, {child_.pidfd.get(), POLLIN, 0}};
     if (::poll(wait_for, 3, limit_ms) <= 0) return false;
     if (wait_for[1].revents != 0) {
       const std::lock_guard lock(mutex_);
@@ -186,8 +178,7 @@ class Duplex final : public DuplexProcess {
     const int options = WEXITED | WNOHANG | WNOWAIT;
     if (::waitid(P_PID, static_cast<id_t>(child_.pid), &info, options) != 0 || info.si_pid == 0)
       return name_ + " has ended";
-    return name_ +
-           (info.si_code == CLD_EXITED ? " has ended with exit code " : " was ended by signal ") +
+    return name_ + (info.si_code == CLD_EXITED ? " has ended with exit code " : " was ended by signal ") +
            std::to_string(info.si_status);
   }
 
@@ -212,14 +203,20 @@ class Duplex final : public DuplexProcess {
 
 }  // namespace
 
-Result<std::unique_ptr<DuplexProcess>> DuplexProcess::start(const DuplexRequest& request,
-                                                            const Clock& clock) {
+Result<std::unique_ptr<DuplexProcess>> DuplexProcess::start(const DuplexRequest& request, const Clock& clock) {
   AGENTD_TRY_VOID(check_command(request.argv, request.environment, request.cwd));
   std::string mark = make_mark();
-  AGENTD_TRY(Child child, spawn({request.argv, request.environment, request.cwd, std::string_view(),
-                                 Pipes::kDuplex, request.program, mark, {}, Offspring::kBranded}));
-  return std::unique_ptr<DuplexProcess>(std::make_unique<Duplex>(
-      std::move(child), request.argv[0], std::move(mark), request.error_bytes_max, clock));
+  AGENTD_TRY(Child child, spawn({request.argv,
+                                 request.environment,
+                                 request.cwd,
+                                 std::string_view(),
+                                 Pipes::kDuplex,
+                                 request.program,
+                                 mark,
+                                 {},
+                                 Offspring::kBranded}));
+  return std::unique_ptr<DuplexProcess>(
+      std::make_unique<Duplex>(std::move(child), request.argv[0], std::move(mark), request.error_bytes_max, clock));
 }
 
 }  // namespace agentd

@@ -28,19 +28,15 @@ class DuplexProcess {
  public:
   // The child has its own session and descriptors 0 to 2 alone, as filter.h says. `clock` outlives
   // it.
-  static Result<std::unique_ptr<DuplexProcess>> start(const DuplexRequest& request,
-                                                      const Clock& clock);
-  virtual ~DuplexProcess() =
-      default;  // ends it: SIGTERM, a grace of 200 ms, SIGKILL to all it started
+  static Result<std::unique_ptr<DuplexProcess>> start(const DuplexRequest& request, const Clock& clock);
+  virtual ~DuplexProcess() = default;  // ends it: SIGTERM, a grace of 200 ms, SIGKILL to all it started
 
   // All of `bytes`, or kBusy (the deadline), kCancelled, kUnavailable (it has ended or closed its
   // input). After an error a part may have been written: the stream is of no more use.
-  virtual Result<void> write(std::string_view bytes, const CancelToken& cancel,
-                             Deadline deadline) = 0;
+  virtual Result<void> write(std::string_view bytes, const CancelToken& cancel, Deadline deadline) = 0;
   // At least one byte and at most `bytes_max`; an empty text is the end of its output. kBusy and
   // kCancelled as above; nothing is lost then.
-  virtual Result<std::string> read(std::size_t bytes_max, const CancelToken& cancel,
-                                   Deadline deadline) = 0;
+  virtual Result<std::string> read(std::size_t bytes_max, const CancelToken& cancel, Deadline deadline) = 0;
   virtual bool running() = 0;
   virtual std::string error_text() const = 0;  // standard error so far
 };

@@ -79,9 +79,7 @@ std::string link_of(const std::string& path) {
   return bytes > 0 ? std::string(target, static_cast<std::size_t>(bytes)) : std::string();
 }
 
-std::string proc(pid_t pid, std::string_view leaf) {
-  return "/proc/" + std::to_string(pid) + "/" + std::string(leaf);
-}
+std::string proc(pid_t pid, std::string_view leaf) { return "/proc/" + std::to_string(pid) + "/" + std::string(leaf); }
 
 struct Brands {
   std::uint64_t soft = 0, hard = 0;  // 0 = none
@@ -130,9 +128,7 @@ std::uint64_t brand(pid_t child) {
   const rlim_t number = make_brand(kWorkerBrand);
   rlimit limit{};
   // Where somebody has set a limit, a lower one might bind.
-  if (number == 0 || ::prlimit(child, RLIMIT_RTTIME, nullptr, &limit) != 0 ||
-      limit.rlim_max != RLIM_INFINITY)
-    return 0;
+  if (number == 0 || ::prlimit(child, RLIMIT_RTTIME, nullptr, &limit) != 0 || limit.rlim_max != RLIM_INFINITY) return 0;
   limit = {number, number};
   return ::prlimit(child, RLIMIT_RTTIME, &limit, nullptr) == 0 ? number : 0;
 }
@@ -157,8 +153,8 @@ bool Family::read_row(pid_t pid, Row* out) {
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return false;
   char state = 0;
-  const int got = std::sscanf(text.c_str() + name_end + 1, " %c %d %d %d", &state, &out->parent,
-                              &out->group, &out->session);
+  const int got =
+      std::sscanf(text.c_str() + name_end + 1, " %c %d %d %d", &state, &out->parent, &out->group, &out->session);
   out->zombie = state == 'Z' || state == 'X';
   return got == 4;
 }
@@ -197,8 +193,7 @@ bool Family::carries_brand(pid_t pid) const {
 bool Family::belongs(pid_t pid, const Row& row) const {
   if (row.session == leader_ || row.group == leader_) return true;
   const auto parent = members_.find(row.parent);
-  if (row.parent == leader_ || (parent != members_.end() && !ended(parent->second.pidfd)))
-    return true;
+  if (row.parent == leader_ || (parent != members_.end() && !ended(parent->second.pidfd))) return true;
   if (brand_ != 0 && carries_brand(pid)) return true;
   if (!mark_.empty() && carries_mark(pid)) return true;
   return !pipes_.empty() && writes_to_pipe(pid) && !is_unborn(pid, row.parent);
@@ -221,8 +216,7 @@ bool Family::gather() {
   bool any = false;
   for (bool more = true; more;) {
     more = false;
-    for (const pid_t pid : adopts_orphans() ? descendants() : all_processes())
-      more = remember(pid) || more;
+    for (const pid_t pid : adopts_orphans() ? descendants() : all_processes()) more = remember(pid) || more;
     any = any || more;
   }
   return any;

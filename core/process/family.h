@@ -52,8 +52,7 @@ class Family {
   // `leader` must not have been waited for yet: its zombie keeps the numbers of session and group.
   // `pipes` are the read ends of what it writes to; one that is -1 is left out. `mark` is a
   // variable that was added to its environment, "NAME=value"; empty = none. `brand`: 0 = none.
-  Family(pid_t leader, const std::vector<int>& pipes, std::string mark = {},
-         std::uint64_t brand = 0);
+  Family(pid_t leader, const std::vector<int>& pipes, std::string mark = {}, std::uint64_t brand = 0);
 
   // Finds members that are alive and remembers them; true when there were new ones.
   bool gather();

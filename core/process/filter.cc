@@ -24,8 +24,7 @@ constexpr std::size_t kReadBytes = 16 * 1024;
 // One program from its start to its answer.
 class Run {
  public:
-  Run(Child child, const FilterRequest& request, std::string mark, const Clock& clock,
-      std::uint64_t started_ns)
+  Run(Child child, const FilterRequest& request, std::string mark, const Clock& clock, std::uint64_t started_ns)
       : child_(std::move(child)),
         request_(request),
         mark_(std::move(mark)),
@@ -81,8 +80,7 @@ class Run {
     if (wait_for[1].revents != 0)
       read_some(&child_.output, wait_for[1].revents, [this](std::string_view got) { keep(got); });
     if (wait_for[2].revents != 0)
-      read_some(&child_.error, wait_for[2].revents,
-                [this](std::string_view got) { error_.append(got); });
+      read_some(&child_.error, wait_for[2].revents, [this](std::string_view got) { error_.append(got); });
     return true;
   }
 
@@ -144,18 +142,24 @@ class Run {
 
 }  // namespace
 
-Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock,
-                                const CancelToken& cancel, Deadline deadline) {
+Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock, const CancelToken& cancel,
+                                Deadline deadline) {
   AGENTD_TRY_VOID(check_command(request.argv, request.environment, request.cwd));
-  if (cancel.cancelled())
-    return Error{Code::kCancelled, "the command was cancelled before it began"};
+  if (cancel.cancelled()) return Error{Code::kCancelled, "the command was cancelled before it began"};
   FilterResult too_late;
   too_late.timed_out = deadline.passed(clock);
   if (too_late.timed_out) return too_late;
   const std::uint64_t started_ns = clock.monotonic_ns();
   const std::string mark = make_mark();
-  AGENTD_TRY(Child child, spawn({request.argv, request.environment, request.cwd, request.input,
-                                 Pipes::kApart, request.program, mark, {}, Offspring::kBranded}));
+  AGENTD_TRY(Child child, spawn({request.argv,
+                                 request.environment,
+                                 request.cwd,
+                                 request.input,
+                                 Pipes::kApart,
+                                 request.program,
+                                 mark,
+                                 {},
+                                 Offspring::kBranded}));
   return Run(std::move(child), request, mark, clock, started_ns).finish(cancel, deadline);
 }
 

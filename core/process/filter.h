@@ -51,7 +51,7 @@ struct FilterResult {
 // latest `grace` and the time of the kill after the deadline.
 // kNotFound, kDenied: there is no such program, interpreter or permission; kInvalid: empty argv or
 // a cwd that is none; kUnavailable: no processes.
-Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock,
-                                const CancelToken& cancel, Deadline deadline);
+Result<FilterResult> run_filter(const FilterRequest& request, const Clock& clock, const CancelToken& cancel,
+                                Deadline deadline);
 
 }  // namespace agentd

@@ -67,8 +67,8 @@ void become_child(pid_t parent, const Pipe& output, const ForkLimits& limits) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kNoStart);  // it ended before we asked
   const auto nothing = above_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC), "opening /dev/null");
-  if (!nothing || ::dup2(nothing->get(), STDIN_FILENO) < 0 ||
-      ::dup2(output.write.get(), STDOUT_FILENO) < 0 || ::dup2(output.write.get(), STDERR_FILENO) < 0)
+  if (!nothing || ::dup2(nothing->get(), STDIN_FILENO) < 0 || ::dup2(output.write.get(), STDOUT_FILENO) < 0 ||
+      ::dup2(output.write.get(), STDERR_FILENO) < 0)
     ::_exit(kNoStart);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) ::signal(signal, SIG_DFL);
   sigset_t none;
@@ -106,8 +106,7 @@ class Watch {
     Deadline step = by_step ? Deadline::after(clock, limits_.time_of_step) : deadline;
     std::size_t reported = 0;
     while (!ended_ && !end_.timed_out && !end_.cancelled) {
-      if (by_step && end_.report.size() != reported)
-        step = Deadline::after(clock, limits_.time_of_step);
+      if (by_step && end_.report.size() != reported) step = Deadline::after(clock, limits_.time_of_step);
       reported = end_.report.size();
       end_.timed_out = deadline.passed(clock) || step.passed(clock);
       end_.cancelled = cancel.cancelled();
@@ -119,8 +118,7 @@ class Watch {
       family.kill_all(kDrainRounds);
     else
       family.end_now(pidfd_, [this](int limit_ms) { return wait(limit_ms); });
-    for (int round = 0; round < kDrainRounds && (output_.valid() || report_.valid()); ++round)
-      wait(kSliceMs);
+    for (int round = 0; round < kDrainRounds && (output_.valid() || report_.valid()); ++round) wait(kSliceMs);
     reap();
     end_.output = kept_.text();
     return std::move(end_);
@@ -128,13 +126,10 @@ class Watch {
 
  private:
   bool wait(int milliseconds) {
-    pollfd fds[3] = {{ended_ ? -1 : pidfd_.get(), POLLIN, 0},
-                     {report_.get(), POLLIN, 0},
-                     {output_.get(), POLLIN, 0}};
+    pollfd fds[3] = {{ended_ ? -1 : pidfd_.get(), POLLIN, 0}, {report_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}};
     if (::poll(fds, 3, milliseconds) <= 0) return false;
     if (fds[0].revents != 0) ended_ = true;
-    if (fds[1].revents != 0)
-      end_.report += take(report_).substr(0, limits_.report_bytes_max - end_.report.size());
+    if (fds[1].revents != 0) end_.report += take(report_).substr(0, limits_.report_bytes_max - end_.report.size());
     if (fds[2].revents != 0) kept_.append(take(output_));
     return true;
   }
@@ -170,7 +165,6 @@ class Watch {
   ForkEnd end_;
 };
 
-
 }  // namespace
 
 std::string signal_name(int number) {
@@ -181,14 +175,13 @@ std::string signal_name(int number) {
 std::string ForkEnd::how() const {
   if (cancelled) return "was interrupted";
   if (timed_out) return "hung: it had not ended by its deadline";
-  if (signal != 0)
-    return "was ended by signal " + std::to_string(signal) + " (" + signal_name(signal) + ")";
+  if (signal != 0) return "was ended by signal " + std::to_string(signal) + " (" + signal_name(signal) + ")";
   if (exit_code == kThrew) return "let an exception through";
   return "ended with exit code " + std::to_string(exit_code);
 }
 
-Result<ForkEnd> run_forked(const std::function<int(int report_fd)>& body, const ForkLimits& limits,
-                           const Clock& clock, const CancelToken& cancel) {
+Result<ForkEnd> run_forked(const std::function<int(int report_fd)>& body, const ForkLimits& limits, const Clock& clock,
+                           const CancelToken& cancel) {
   AGENTD_TRY(Pipe report, make_pipe());
   AGENTD_TRY(Pipe output, make_pipe());
   const pid_t parent = ::getpid();

@@ -28,8 +28,7 @@ constexpr int kRoundsMax = 1'000;
 void take_name(int argc, char** argv) {
   ::prctl(PR_SET_NAME, kName);
   if (argc < 1) return;
-  const auto bytes =
-      static_cast<std::size_t>(argv[argc - 1] - argv[0]) + std::strlen(argv[argc - 1]) + 1;
+  const auto bytes = static_cast<std::size_t>(argv[argc - 1] - argv[0]) + std::strlen(argv[argc - 1]) + 1;
   std::memset(argv[0], 0, bytes);
   if (bytes > std::strlen(kName)) std::strcpy(argv[0], kName);
 }

@@ -18,8 +18,7 @@ std::size_t character_bytes(char lead) {
 // Removes an incomplete character at the end. Bytes that are not UTF-8 stay as they are.
 void drop_torn_end(std::string& head) {
   std::size_t back = 0;
-  while (back < 3 && back < head.size() && continues_character(head[head.size() - 1 - back]))
-    ++back;
+  while (back < 3 && back < head.size() && continues_character(head[head.size() - 1 - back])) ++back;
   if (back == head.size()) return;
   if (character_bytes(head[head.size() - 1 - back]) > back + 1) head.resize(head.size() - 1 - back);
 }
@@ -56,9 +55,7 @@ void BoundedOutput::append(std::string_view bytes) {
   }
 }
 
-std::string BoundedOutput::tail_in_order() const {
-  return tail_.substr(tail_at_) + tail_.substr(0, tail_at_);
-}
+std::string BoundedOutput::tail_in_order() const { return tail_.substr(tail_at_) + tail_.substr(0, tail_at_); }
 
 std::string BoundedOutput::text() const {
   std::string tail = tail_in_order();

@@ -66,15 +66,13 @@ class Run {
   }
 
   int slice(Deadline deadline) const {
-    const auto left =
-        static_cast<int>(std::min<std::int64_t>(deadline.left(clock_).count(), kSliceMs));
+    const auto left = static_cast<int>(std::min<std::int64_t>(deadline.left(clock_).count(), kSliceMs));
     return std::max(left, 1);
   }
 
   void stop() {
     Family family(child_.pid, {child_.output.get()}, {}, child_.brand);
-    family.end(child_.pidfd, clock_, request_.grace,
-               [this](int limit_ms) { return wait(limit_ms); });
+    family.end(child_.pidfd, clock_, request_.grace, [this](int limit_ms) { return wait(limit_ms); });
   }
 
   // Ends at the end of the pipe. A descendant that holds it open gets no more than a moment.
@@ -93,8 +91,8 @@ class Run {
     result_.truncated = output_.truncated();
     result_.output = output_.text();
     result_.output_bytes = output_.total();
-    result_.duration = std::chrono::duration_cast<Milliseconds>(
-        std::chrono::nanoseconds(clock_.monotonic_ns() - started_ns_));
+    result_.duration =
+        std::chrono::duration_cast<Milliseconds>(std::chrono::nanoseconds(clock_.monotonic_ns() - started_ns_));
     return std::move(result_);
   }
 
@@ -111,8 +109,7 @@ class Run {
 bool is_clean(std::string_view name) {
   static constexpr std::string_view kNames[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL",
                                                 "LANG", "TERM", "TZ",   "TMPDIR"};
-  return name.starts_with("LC_") ||
-         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+  return name.starts_with("LC_") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 // An empty or relative part of PATH names programs of whatever directory one is in.
@@ -143,13 +140,11 @@ std::vector<std::string> clean_environment() {
   return out;
 }
 
-Result<ProcessResult> run_process(const ProcessRequest& request, const Clock& clock,
-                                  const CancelToken& cancel, Deadline deadline) {
+Result<ProcessResult> run_process(const ProcessRequest& request, const Clock& clock, const CancelToken& cancel,
+                                  Deadline deadline) {
   AGENTD_TRY_VOID(check_command(request.argv, request.environment, request.cwd));
-  if (cancel.cancelled())
-    return Error{Code::kCancelled, "the command was cancelled before it began"};
-  const std::vector<std::string> environment =
-      request.environment.empty() ? clean_environment() : request.environment;
+  if (cancel.cancelled()) return Error{Code::kCancelled, "the command was cancelled before it began"};
+  const std::vector<std::string> environment = request.environment.empty() ? clean_environment() : request.environment;
   const std::uint64_t started_ns = clock.monotonic_ns();
   SpawnRequest start{request.argv, environment, request.cwd, request.input};
   start.offspring = Offspring::kBranded;

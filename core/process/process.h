@@ -42,7 +42,7 @@ struct ProcessResult {
 std::vector<std::string> clean_environment();
 
 // kNotFound: no such program; kInvalid: empty argv or a cwd that is none; kUnavailable: no processes.
-Result<ProcessResult> run_process(const ProcessRequest& request, const Clock& clock,
-                                  const CancelToken& cancel, Deadline deadline);
+Result<ProcessResult> run_process(const ProcessRequest& request, const Clock& clock, const CancelToken& cancel,
+                                  Deadline deadline);
 
 }  // namespace agentd

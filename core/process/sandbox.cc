@@ -27,20 +27,18 @@ namespace {
 constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
 constexpr std::uint32_t kAskVersion = 1, kPathBeneath = 1;
 
-constexpr std::uint64_t kExecute = 1u << 0, kWriteFile = 1u << 1, kReadFile = 1u << 2,
-                        kReadDirectory = 1u << 3, kRemoveDirectory = 1u << 4, kRemoveFile = 1u << 5,
-                        kMakeDirectory = 1u << 7, kMakeRegular = 1u << 8, kMakeSocket = 1u << 9,
-                        kMakeFifo = 1u << 10, kMakeLink = 1u << 12, kRefer = 1u << 13,
-                        kTruncate = 1u << 14, kDeviceControl = 1u << 15;
+constexpr std::uint64_t kExecute = 1u << 0, kWriteFile = 1u << 1, kReadFile = 1u << 2, kReadDirectory = 1u << 3,
+                        kRemoveDirectory = 1u << 4, kRemoveFile = 1u << 5, kMakeDirectory = 1u << 7,
+                        kMakeRegular = 1u << 8, kMakeSocket = 1u << 9, kMakeFifo = 1u << 10, kMakeLink = 1u << 12,
+                        kRefer = 1u << 13, kTruncate = 1u << 14, kDeviceControl = 1u << 15;
 constexpr std::uint64_t kNetBind = 1u << 0, kNetConnect = 1u << 1;
 constexpr std::uint64_t kScopeAbstractSocket = 1u << 0, kScopeSignal = 1u << 1;
 constexpr long kVersionNet = 4;
 
 constexpr std::uint64_t kToRead = kExecute | kReadFile | kReadDirectory;
 // Listing a directory belongs to writing in it: who makes a file syncs its directory.
-constexpr std::uint64_t kToWrite = kWriteFile | kReadDirectory | kRemoveDirectory | kRemoveFile |
-                                   kMakeDirectory | kMakeRegular | kMakeSocket | kMakeFifo |
-                                   kMakeLink | kRefer | kTruncate;
+constexpr std::uint64_t kToWrite = kWriteFile | kReadDirectory | kRemoveDirectory | kRemoveFile | kMakeDirectory |
+                                   kMakeRegular | kMakeSocket | kMakeFifo | kMakeLink | kRefer | kTruncate;
 constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate | kDeviceControl;
 
 struct RulesetAttributes {
@@ -52,15 +50,9 @@ struct [[gnu::packed]] PathAttributes {
 };
 
 // What every program needs to find its libraries, its time zone and itself.
-constexpr const char* kAlwaysReadable[] = {"/usr",
-                                           "/lib",
-                                           "/lib64",
-                                           "/bin",
-                                           "/etc/ld.so.cache",
-                                           "/etc/localtime",
-                                           "/etc/nsswitch.conf",
-                                           "/dev/urandom",
-                                           "/dev/zero"};
+constexpr const char* kAlwaysReadable[] = {
+    "/usr",         "/lib",     "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/etc/nsswitch.conf",
+    "/dev/urandom", "/dev/zero"};
 
 long landlock_version() { return ::syscall(kCreateRuleset, nullptr, 0, kAskVersion); }
 
@@ -102,9 +94,7 @@ class Landlock {
     ::syscall(kAddRule, ruleset_.get(), kPathBeneath, &attributes, 0);
   }
 
-  bool enter() const {
-    return ruleset_.valid() && ::syscall(kRestrictSelf, ruleset_.get(), 0) == 0;
-  }
+  bool enter() const { return ruleset_.valid() && ::syscall(kRestrictSelf, ruleset_.get(), 0) == 0; }
 
  private:
   const std::uint64_t rights_;
@@ -118,8 +108,7 @@ void allow_own(Landlock& landlock, const SandboxRules& rules) {
   if (rules.files_read)
     for (const std::string& path : rules.readable) landlock.allow(path, kToRead);
   if (rules.files_write)
-    for (const std::string& path : rules.writable)
-      landlock.allow(path, kToWrite | (rules.files_read ? kToRead : 0));
+    for (const std::string& path : rules.writable) landlock.allow(path, kToWrite | (rules.files_read ? kToRead : 0));
 }
 
 // ---- seccomp
@@ -132,11 +121,9 @@ OpenedCalls opened_by(const SandboxRules& rules) {
 int load(FilterProgram program) {
   static_assert(sizeof(FilterInstruction) == sizeof(sock_filter));
   // The kernel takes it for reading alone.
-  const sock_fprog all{
-      static_cast<unsigned short>(program.size()),
-      const_cast<sock_filter*>(reinterpret_cast<const sock_filter*>(program.data()))};
-  const long loaded =
-      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &all);
+  const sock_fprog all{static_cast<unsigned short>(program.size()),
+                       const_cast<sock_filter*>(reinterpret_cast<const sock_filter*>(program.data()))};
+  const long loaded = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &all);
   return loaded == 0 ? 0 : errno;
 }
 
@@ -174,8 +161,7 @@ Result<SandboxGround> SandboxGround::enter(const SandboxRules& rules) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
     add(out.missing_, "no_new_privs is not available: programs may gain privileges");
   out.landlock_ = landlock_version();
-  if (rules.landlock_version_max != 0)
-    out.landlock_ = std::min(out.landlock_, rules.landlock_version_max);
+  if (rules.landlock_version_max != 0) out.landlock_ = std::min(out.landlock_, rules.landlock_version_max);
   if (out.landlock_ >= 1) {
     for (const char* const path : kAlwaysReadable) out.hold(path, kToRead);
     out.hold("/dev/null", kReadFile | kWriteFile);
@@ -209,11 +195,9 @@ bool SandboxGround::guard_files(const SandboxRules& rules) {
 
 Result<std::string> SandboxGround::finish(const SandboxRules& rules) {
   const auto open_of = [](const SandboxRules& of) {
-    return std::array{of.off,        of.network,     of.processes,
-                      of.files_read, of.files_write, of.own_limits};
+    return std::array{of.off, of.network, of.processes, of.files_read, of.files_write, of.own_limits};
   };
-  if (open_of(rules) != open_of(rules_) ||
-      rules.landlock_version_max != rules_.landlock_version_max)
+  if (open_of(rules) != open_of(rules_) || rules.landlock_version_max != rules_.landlock_version_max)
     return Error{Code::kInternal, "its sandbox was begun for other capabilities"};
   if (rules.off) return std::string("the sandbox is off: nothing is guarded");
   std::string missing = missing_;
@@ -224,8 +208,7 @@ Result<std::string> SandboxGround::finish(const SandboxRules& rules) {
   const FilterProgram rest = rest_program(opened_by(rules), files ? landlock_ : 0);
   const int refused = filtered_ ? load_for_self(rest) : EINVAL;
   if (refused == ENOMEM) return Error{Code::kInternal, "no memory for the sandbox"};
-  if (refused != 0)
-    add(missing, "seccomp is not available: network, processes and signals are not guarded");
+  if (refused != 0) add(missing, "seccomp is not available: network, processes and signals are not guarded");
   return missing;
 }
 

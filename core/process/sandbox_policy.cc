@@ -29,9 +29,9 @@ namespace {
 
 // Calls of futex(2) that libseccomp 2.5 has no names for.
 constexpr int kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
-constexpr std::size_t kInstructionsMax = 4'096;  // of the kernel
+constexpr std::size_t kInstructionsMax = 4'096;                            // of the kernel
 constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;  // Landlock's
-constexpr std::uint64_t kIoPriorityOfProcess = 1;  // linux/ioprio.h
+constexpr std::uint64_t kIoPriorityOfProcess = 1;                          // linux/ioprio.h
 
 struct EndFilter {
   void operator()(void* filter) const { ::seccomp_release(filter); }
@@ -54,10 +54,8 @@ class Filter {
     add(SCMP_ACT_ALLOW, ::seccomp_syscall_resolve_name(name), arguments);
   }
   // One rule for each of the values that argument may have.
-  void allow_values(const char* name, unsigned argument,
-                    std::initializer_list<std::uint64_t> values) {
-    for (const std::uint64_t value : values)
-      allow(name, {{argument, SCMP_CMP_MASKED_EQ, kLowHalf, value}});
+  void allow_values(const char* name, unsigned argument, std::initializer_list<std::uint64_t> values) {
+    for (const std::uint64_t value : values) allow(name, {{argument, SCMP_CMP_MASKED_EQ, kLowHalf, value}});
   }
   void allow(int call) { add(SCMP_ACT_ALLOW, call, {}); }
   void refuse(const char* name, std::initializer_list<scmp_arg_cmp> arguments = {}) {
@@ -88,8 +86,8 @@ class Filter {
   // A call that libseccomp does not know stays refused.
   void add(std::uint32_t action, int call, std::initializer_list<scmp_arg_cmp> arguments) {
     if (call < 0 || !filter_) return;
-    const int got = ::seccomp_rule_add_array(
-        filter_.get(), action, call, static_cast<unsigned>(arguments.size()), arguments.begin());
+    const int got = ::seccomp_rule_add_array(filter_.get(), action, call, static_cast<unsigned>(arguments.size()),
+                                             arguments.begin());
     if (got == -ENOMEM) no_memory_ = true;
   }
 
@@ -101,17 +99,13 @@ scmp_arg_cmp is(unsigned argument, std::uint64_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, Filter::kLowHalf, value};
 }
 scmp_arg_cmp is_null(unsigned argument) { return {argument, SCMP_CMP_EQ, 0, 0}; }
-scmp_arg_cmp is_not(unsigned argument, std::uint64_t value) {
-  return {argument, SCMP_CMP_NE, value, 0};
-}
+scmp_arg_cmp is_not(unsigned argument, std::uint64_t value) { return {argument, SCMP_CMP_NE, value, 0}; }
 scmp_arg_cmp has_bits(unsigned argument, std::uint64_t mask, std::uint64_t bits) {
   return {argument, SCMP_CMP_MASKED_EQ, mask, bits};
 }
 
 bool is_open(std::string_view opened_by, const OpenedCalls& opened) {
-  const auto names = [&](std::string_view capability) {
-    return opened_by.find(capability) != std::string_view::npos;
-  };
+  const auto names = [&](std::string_view capability) { return opened_by.find(capability) != std::string_view::npos; };
   return opened_by == "always" || (opened.files_read && names("files:read")) ||
          (opened.files_write && names("files:write")) || (opened.network && names("network")) ||
          (opened.processes && names("processes"));
@@ -120,25 +114,22 @@ bool is_open(std::string_view opened_by, const OpenedCalls& opened) {
 // A call that moves or wakes the sleepers of another word could take the host's thread from the
 // word on which it waits for this process.
 void allow_futex(Filter& filter) {
-  constexpr std::uint64_t kCommand =
-      Filter::kLowHalf & ~std::uint64_t{FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME};
+  constexpr std::uint64_t kCommand = Filter::kLowHalf & ~std::uint64_t{FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME};
   using Commands = std::initializer_list<std::uint64_t>;
-  for (const std::uint64_t command :
-       Commands{FUTEX_WAIT, FUTEX_WAKE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET})
+  for (const std::uint64_t command : Commands{FUTEX_WAIT, FUTEX_WAKE, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET})
     filter.allow("futex", {has_bits(1, kCommand, command)});
   for (const std::uint64_t command :
-       Commands{FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP, FUTEX_LOCK_PI, FUTEX_UNLOCK_PI,
-                FUTEX_TRYLOCK_PI, FUTEX_WAIT_REQUEUE_PI, FUTEX_CMP_REQUEUE_PI, FUTEX_LOCK_PI2})
-    filter.answer(ENOSYS, ::seccomp_syscall_resolve_name("futex"),
-                  {has_bits(1, kCommand, command)});
+       Commands{FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP, FUTEX_LOCK_PI, FUTEX_UNLOCK_PI, FUTEX_TRYLOCK_PI,
+                FUTEX_WAIT_REQUEUE_PI, FUTEX_CMP_REQUEUE_PI, FUTEX_LOCK_PI2})
+    filter.answer(ENOSYS, ::seccomp_syscall_resolve_name("futex"), {has_bits(1, kCommand, command)});
   for (const int call : {kFutexWake, kFutexWait, kFutexRequeue}) filter.answer(ENOSYS, call);
 }
 
 // Threads; with `processes` others, too, and before the sandbox is whole those that are its parent's. A
 // namespace of its own nobody gets.
 void allow_clone(Filter& filter, bool processes) {
-  constexpr std::uint64_t kSpaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
-                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+  constexpr std::uint64_t kSpaces =
+      CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
   if (processes) {
     filter.allow("clone", {has_bits(0, kSpaces, 0)});
     return;
@@ -151,12 +142,11 @@ void allow_clone(Filter& filter, bool processes) {
 // moves pages for the whole machine.
 void allow_advice(Filter& filter) {
   constexpr std::uint64_t kGuardInstall = 102, kGuardRemove = 103;
-  filter.allow_values(
-      "madvise", 2,
-      {MADV_NORMAL,   MADV_RANDOM,        MADV_SEQUENTIAL,     MADV_WILLNEED,   MADV_DONTNEED,
-       MADV_FREE,     MADV_DONTFORK,      MADV_DOFORK,         MADV_HUGEPAGE,   MADV_NOHUGEPAGE,
-       MADV_DONTDUMP, MADV_DODUMP,        MADV_WIPEONFORK,     MADV_KEEPONFORK, MADV_COLD,
-       MADV_PAGEOUT,  MADV_POPULATE_READ, MADV_POPULATE_WRITE, kGuardInstall,   kGuardRemove});
+  filter.allow_values("madvise", 2,
+                      {MADV_NORMAL,   MADV_RANDOM,        MADV_SEQUENTIAL,     MADV_WILLNEED,   MADV_DONTNEED,
+                       MADV_FREE,     MADV_DONTFORK,      MADV_DOFORK,         MADV_HUGEPAGE,   MADV_NOHUGEPAGE,
+                       MADV_DONTDUMP, MADV_DODUMP,        MADV_WIPEONFORK,     MADV_KEEPONFORK, MADV_COLD,
+                       MADV_PAGEOUT,  MADV_POPULATE_READ, MADV_POPULATE_WRITE, kGuardInstall,   kGuardRemove});
 }
 
 // The host ends this process and must stay able to: PR_SET_DUMPABLE and its like are not there.
@@ -164,12 +154,10 @@ void allow_process_control(Filter& filter, const OpenedCalls& opened) {
   constexpr std::uint64_t kSetVma = 0x53564d41;
   filter.allow_values(
       "prctl", 0,
-      {PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP, PR_CAPBSET_READ,
-       PR_GET_SECUREBITS, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK, PR_SET_NO_NEW_PRIVS,
-       PR_GET_NO_NEW_PRIVS, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_GET_SPECULATION_CTRL,
-       PR_SET_SPECULATION_CTRL, PR_GET_PDEATHSIG, PR_SET_PDEATHSIG, kSetVma});
-  if (opened.processes)
-    filter.allow_values("prctl", 0, {PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER});
+      {PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_SECCOMP, PR_CAPBSET_READ, PR_GET_SECUREBITS, PR_SET_TIMERSLACK,
+       PR_GET_TIMERSLACK, PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE,
+       PR_GET_SPECULATION_CTRL, PR_SET_SPECULATION_CTRL, PR_GET_PDEATHSIG, PR_SET_PDEATHSIG, kSetVma});
+  if (opened.processes) filter.allow_values("prctl", 0, {PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER});
   filter.allow("prlimit64");
 }
 
@@ -178,8 +166,7 @@ void allow_process_control(Filter& filter, const OpenedCalls& opened) {
 void allow_own_priority(Filter& filter) {
   filter.allow("setpriority", {is(0, PRIO_PROCESS), is(1, 0)});
   filter.allow("ioprio_set", {is(0, kIoPriorityOfProcess), is(1, 0)});
-  for (const char* const call :
-       {"sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"})
+  for (const char* const call : {"sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"})
     filter.allow(call, {is(0, 0)});
 }
 
@@ -187,19 +174,16 @@ void allow_own_priority(Filter& filter) {
 // the kernel memory that no limit counts: they are for those who have files.
 void allow_descriptors(Filter& filter, const OpenedCalls& opened) {
   constexpr std::uint64_t kDupQuery = 1027;
-  filter.allow_values("fcntl", 1,
-                      {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETPIPE_SZ,
-                       F_GET_SEALS, kDupQuery});
+  filter.allow_values(
+      "fcntl", 1, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETPIPE_SZ, F_GET_SEALS, kDupQuery});
   if (opened.files_read || opened.files_write)
-    filter.allow_values("fcntl", 1,
-                        {F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW});
-  filter.allow_values("ioctl", 1,
-                      {FIOCLEX, FIONCLEX, FIONBIO, FIONREAD, TCGETS, TIOCGWINSZ, TIOCGPGRP});
+    filter.allow_values("fcntl", 1, {F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW});
+  filter.allow_values("ioctl", 1, {FIOCLEX, FIONCLEX, FIONBIO, FIONREAD, TCGETS, TIOCGWINSZ, TIOCGPGRP});
   if (opened.files_write) filter.allow_values("ioctl", 1, {FICLONE, FICLONERANGE});
   if (opened.network)
     filter.allow_values("ioctl", 1,
-                        {SIOCATMARK, SIOCOUTQ, SIOCGIFCONF, SIOCGIFNAME, SIOCGIFINDEX, SIOCGIFFLAGS,
-                         SIOCGIFADDR, SIOCGIFNETMASK, SIOCGIFBRDADDR, SIOCGIFMTU, SIOCGIFHWADDR});
+                        {SIOCATMARK, SIOCOUTQ, SIOCGIFCONF, SIOCGIFNAME, SIOCGIFINDEX, SIOCGIFFLAGS, SIOCGIFADDR,
+                         SIOCGIFNETMASK, SIOCGIFBRDADDR, SIOCGIFMTU, SIOCGIFHWADDR});
 }
 
 // A socket of this machine leads to whoever listens there, and he may run what he is told. A pair
@@ -218,12 +202,10 @@ void allow_sockets(Filter& filter, bool network) {
 
 // For the program that makes itself ready; refuse_rest() takes it back.
 void allow_getting_ready(Filter& filter) {
-  for (const char* const call :
-       {"kill", "pidfd_send_signal", "recvmsg", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "seccomp",
-        "setsid", "tgkill", "tkill", "open", "openat", "openat2", "creat"})
+  for (const char* const call : {"kill", "pidfd_send_signal", "recvmsg", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
+                                 "seccomp", "setsid", "tgkill", "tkill", "open", "openat", "openat2", "creat"})
     filter.allow(call);
-  for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf})
-    filter.allow(static_cast<int>(call));
+  for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf}) filter.allow(static_cast<int>(call));
 }
 
 // What a filter of all processes with the same capabilities can say.
@@ -241,8 +223,7 @@ void open_ground(Filter& filter, const OpenedCalls& opened) {
   allow_getting_ready(filter);
   // By descriptor alone, of what it has opened: Landlock does not look at times.
   if (opened.files_write) filter.allow("utimensat", {is_null(1)});
-  for (const char* const name : calls_with_an_older_way())
-    filter.answer(ENOSYS, ::seccomp_syscall_resolve_name(name));
+  for (const char* const name : calls_with_an_older_way()) filter.answer(ENOSYS, ::seccomp_syscall_resolve_name(name));
 }
 
 // To itself, as abort() does, everybody may send signals; to others where the kernel keeps signals inside of
@@ -265,8 +246,7 @@ void refuse_emptying(Filter& filter) {
 
 // The host ends this process and must stay able to.
 void refuse_rest(Filter& filter, const OpenedCalls& opened, long landlock) {
-  for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf})
-    filter.answer(EPERM, static_cast<int>(call));
+  for (const long call : {kCreateRuleset, kAddRule, kRestrictSelf}) filter.answer(EPERM, static_cast<int>(call));
   filter.refuse("seccomp");
   filter.refuse("prctl", {is(0, PR_SET_PDEATHSIG)});
   if (opened.own_limits)

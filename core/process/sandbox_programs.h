@@ -48,13 +48,13 @@ constexpr std::size_t kGroundPrograms = 16, kRestPrograms = 48;
 constexpr std::array<long, 3> kLandlockAges{0, kLandlockGuardsEmptying, kLandlockGuardsSignals};
 
 constexpr std::size_t ground_index(const OpenedCalls& opened) {
-  return std::size_t{opened.network} | std::size_t{opened.processes} << 1 |
-         std::size_t{opened.files_read} << 2 | std::size_t{opened.files_write} << 3;
+  return std::size_t{opened.network} | std::size_t{opened.processes} << 1 | std::size_t{opened.files_read} << 2 |
+         std::size_t{opened.files_write} << 3;
 }
 constexpr std::size_t rest_index(const OpenedCalls& opened, long landlock) {
   const std::size_t age = landlock >= kLandlockAges[2] ? 2 : landlock >= kLandlockAges[1] ? 1 : 0;
-  return (std::size_t{opened.network} | std::size_t{opened.processes} << 1 |
-          std::size_t{opened.own_limits} << 2 | std::size_t{opened.files_write} << 3) +
+  return (std::size_t{opened.network} | std::size_t{opened.processes} << 1 | std::size_t{opened.own_limits} << 2 |
+          std::size_t{opened.files_write} << 3) +
          16 * age;
 }
 

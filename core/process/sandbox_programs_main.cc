@@ -12,8 +12,8 @@ namespace {
 bool write_program(const std::string& name, const std::vector<FilterInstruction>& program) {
   std::printf("constexpr FilterInstruction %s[] = {", name.c_str());
   for (const FilterInstruction& each : program)
-    std::printf("{%u, %u, %u, %uu},", unsigned{each.code}, unsigned{each.jump_true},
-                unsigned{each.jump_false}, unsigned{each.value});
+    std::printf("{%u, %u, %u, %uu},", unsigned{each.code}, unsigned{each.jump_true}, unsigned{each.jump_false},
+                unsigned{each.value});
   std::printf("};\n");
   return !program.empty();
 }
@@ -36,8 +36,7 @@ OpenedCalls opened_at(std::size_t index, bool OpenedCalls::*third) {
 
 bool write_ground(std::size_t index) {
   const OpenedCalls opened = opened_at(index, &OpenedCalls::files_read);
-  return ground_index(opened) == index &&
-         write_program("kGround" + std::to_string(index), make_ground_program(opened));
+  return ground_index(opened) == index && write_program("kGround" + std::to_string(index), make_ground_program(opened));
 }
 
 bool write_rest(std::size_t index) {

@@ -56,8 +56,7 @@ class SpawnPlan {
     ::sigfillset(&all);
     ::posix_spawnattr_setsigmask(&attributes_, &none);
     ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setflags(&attributes_,
-                               POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     int failed = 0;
     for (int to = 0; to < 3 && failed == 0; ++to)
       failed = ::posix_spawn_file_actions_adddup2(&actions_, standard[to], to);
@@ -65,8 +64,7 @@ class SpawnPlan {
     for (auto fd = pass.begin(); fd != pass.end() && failed == 0; ++fd)
       failed = ::posix_spawn_file_actions_adddup2(&actions_, fd->get(), next++);
     if (failed == 0) failed = ::posix_spawn_file_actions_addclosefrom_np(&actions_, next);
-    if (failed == 0 && !cwd.empty())
-      failed = ::posix_spawn_file_actions_addchdir_np(&actions_, cwd.c_str());
+    if (failed == 0 && !cwd.empty()) failed = ::posix_spawn_file_actions_addchdir_np(&actions_, cwd.c_str());
     return failed;
   }
 
@@ -96,8 +94,7 @@ int make_memory_file() {
 
 // The sealed file that the child reads.
 Result<UniqueFd> open_input(std::string_view input) {
-  if (input.empty())
-    return above_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC), "opening /dev/null");
+  if (input.empty()) return above_standard(::open("/dev/null", O_RDONLY | O_CLOEXEC), "opening /dev/null");
   AGENTD_TRY(UniqueFd fd, above_standard(make_memory_file(), "making room for standard input"));
   AGENTD_TRY_VOID(write_all(fd.get(), input));
   ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
@@ -144,8 +141,7 @@ struct Standard {
 // The kernel does not say whether the program or its interpreter was meant. A relative path is the
 // child's, in its working directory.
 Error missing(const std::string& program, const std::string& name) {
-  if (!program.starts_with('/'))
-    return {Code::kNotFound, name + " or the interpreter that it names does not exist"};
+  if (!program.starts_with('/')) return {Code::kNotFound, name + " or the interpreter that it names does not exist"};
   if (::access(program.c_str(), F_OK) != 0) return {Code::kNotFound, name + " does not exist"};
   return {Code::kNotFound, "the interpreter that " + name + " names does not exist"};
 }
@@ -159,8 +155,7 @@ Error denied(const std::string& program, const std::string& name) {
 // A program that is named by a descriptor is told about by the name that it was given.
 Error spawn_error(const SpawnRequest& request, const std::string& program, int error_number) {
   const std::string& name = program.starts_with("/proc/") ? request.argv[0] : program;
-  if (error_number == E2BIG)
-    return {Code::kInvalid, "starting " + name + ": the command line is too long"};
+  if (error_number == E2BIG) return {Code::kInvalid, "starting " + name + ": the command line is too long"};
   if (error_number == EAGAIN || error_number == ENOMEM)
     return {Code::kUnavailable, "starting " + name + ": no more processes can be made now"};
   if (error_number == EACCES) return denied(program, name);
@@ -181,14 +176,12 @@ Result<std::vector<UniqueFd>> copies_of(std::span<const int> pass) {
 }
 
 // Sets `pid` and `brand` of the child.
-Result<void> start(const SpawnRequest& request, const std::string& program,
-                   const Standard& standard, Child* child) {
+Result<void> start(const SpawnRequest& request, const std::string& program, const Standard& standard, Child* child) {
   AGENTD_TRY(const std::vector<UniqueFd> pass, copies_of(request.pass));
   SpawnPlan plan;
   const int output = standard.output.get();
   const int error = standard.error.valid() ? standard.error.get() : output;
-  if (const int failed = plan.prepare(request.cwd, {standard.input.get(), output, error}, pass);
-      failed != 0)
+  if (const int failed = plan.prepare(request.cwd, {standard.input.get(), output, error}, pass); failed != 0)
     return spawn_error(request, program, failed);
   std::vector<char*> argv = pointers(request.argv);
   std::vector<char*> environment = pointers(request.environment, request.mark);
@@ -214,10 +207,9 @@ bool has_nul(const std::string& text) { return text.find('\0') != std::string::n
 
 }  // namespace
 
-Result<void> check_command(const std::vector<std::string>& argv,
-                           const std::vector<std::string>& environment, const std::string& cwd) {
-  if (argv.empty() || argv[0].empty())
-    return Error{Code::kInvalid, "a command needs the name of a program"};
+Result<void> check_command(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
+                           const std::string& cwd) {
+  if (argv.empty() || argv[0].empty()) return Error{Code::kInvalid, "a command needs the name of a program"};
   if (std::any_of(argv.begin(), argv.end(), has_nul))
     return Error{Code::kInvalid, "a command's arguments may not hold NUL bytes"};
   if (std::any_of(environment.begin(), environment.end(), has_nul))
@@ -229,8 +221,7 @@ Result<void> check_command(const std::vector<std::string>& argv,
   return {};
 }
 
-Result<std::string> find_program(const std::string& name,
-                                 const std::vector<std::string>& environment) {
+Result<std::string> find_program(const std::string& name, const std::vector<std::string>& environment) {
   if (name.find('/') != std::string::npos) return name;
   std::string_view path = path_of(environment);
   bool found_one_denied = false;
@@ -248,9 +239,8 @@ Result<std::string> find_program(const std::string& name,
 }
 
 Result<Child> spawn(const SpawnRequest& request) {
-  AGENTD_TRY(const std::string program, request.program.empty()
-                                            ? find_program(request.argv[0], request.environment)
-                                            : Result<std::string>(request.program));
+  AGENTD_TRY(const std::string program, request.program.empty() ? find_program(request.argv[0], request.environment)
+                                                                : Result<std::string>(request.program));
   Child child;
   Standard standard;
   AGENTD_TRY_VOID(standard.open(request, &child));
@@ -283,9 +273,7 @@ std::optional<Exit> exit_of(const Child& child) {
   return exit_in(info);
 }
 
-void kill_child(const Child& child) {
-  ::syscall(SYS_pidfd_send_signal, child.pidfd.get(), SIGKILL, nullptr, 0);
-}
+void kill_child(const Child& child) { ::syscall(SYS_pidfd_send_signal, child.pidfd.get(), SIGKILL, nullptr, 0); }
 
 Result<Exit> reap(const Child& child, const std::string& name, bool ended) {
   siginfo_t info{};

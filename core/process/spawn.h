@@ -25,7 +25,7 @@ struct Child {
   UniqueFd pidfd;   // readable once it has ended
   UniqueFd output;  // its standard output; its standard error too, unless that has its own
   UniqueFd error;
-  UniqueFd input;  // what it reads, when it is fed by a pipe
+  UniqueFd input;           // what it reads, when it is fed by a pipe
   std::uint64_t brand = 0;  // of it and of all that it starts; 0 = none
 };
 
@@ -41,9 +41,9 @@ struct SpawnRequest {
   const std::string& cwd;
   std::string_view input = {};  // not with kDuplex
   Pipes pipes = Pipes::kTogether;
-  std::string program = {};  // what is executed; empty = argv[0], looked up
-  std::string mark = {};     // one more variable of its environment; empty = none
-  std::span<const int> pass = {};  // descriptors that it gets as 3, 4, ...; the caller keeps its own
+  std::string program = {};               // what is executed; empty = argv[0], looked up
+  std::string mark = {};                  // one more variable of its environment; empty = none
+  std::span<const int> pass = {};         // descriptors that it gets as 3, 4, ...; the caller keeps its own
   Offspring offspring = Offspring::kAny;  // kBranded: before it runs
 };
 
@@ -53,14 +53,13 @@ struct Exit {
 };
 
 // kInvalid: no argv[0], a NUL byte in argv or environment, a cwd that is no directory.
-Result<void> check_command(const std::vector<std::string>& argv,
-                           const std::vector<std::string>& environment, const std::string& cwd);
+Result<void> check_command(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
+                           const std::string& cwd);
 
 // The absolute path of `name` by the PATH in `environment`; relative parts of PATH are skipped,
 // since they would mean whatever the working directory holds. A name with a '/' is taken as it is.
 // kNotFound, or kDenied when what is there may not be executed.
-Result<std::string> find_program(const std::string& name,
-                                 const std::vector<std::string>& environment);
+Result<std::string> find_program(const std::string& name, const std::vector<std::string>& environment);
 
 // Starts it with the costs of vfork: own session, descriptors 0 to 2 and those of `pass`, no signal blocked or
 // ignored.

@@ -52,8 +52,7 @@ std::pair<std::string, std::string> split(std::string path) {
 }
 
 Error not_regular(const std::string& shown, mode_t mode) {
-  return {Code::kInvalid,
-          shown + (S_ISDIR(mode) ? " is a directory, not a file" : " is not a regular file")};
+  return {Code::kInvalid, shown + (S_ISDIR(mode) ? " is a directory, not a file" : " is not a regular file")};
 }
 
 FileEntry::Kind kind_of(mode_t mode) {
@@ -79,8 +78,7 @@ Result<std::vector<std::string>> names_in(UniqueFd fd, const std::string& shown)
 
 Result<std::string> temporary_name() {
   std::uint64_t random = 0;
-  if (::getrandom(&random, sizeof random, 0) != sizeof random)
-    return errno_error("naming a temporary file", errno);
+  if (::getrandom(&random, sizeof random, 0) != sizeof random) return errno_error("naming a temporary file", errno);
   return ".agentd-" + std::to_string(random) + ".tmp";
 }
 
@@ -90,8 +88,7 @@ class Replacement {
   static Result<Replacement> make(Parent parent, const std::string& shown, std::string_view bytes,
                                   std::optional<mode_t> mode) {
     AGENTD_TRY(std::string name, temporary_name());
-    UniqueFd fd(::openat(parent.fd.get(), name.c_str(),
-                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    UniqueFd fd(::openat(parent.fd.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (!fd.valid()) return errno_error("writing " + shown, errno);
     Replacement made(std::move(parent), std::move(name), shown);
     if (mode && ::fchmod(fd.get(), *mode) != 0) return errno_error("writing " + shown, errno);
@@ -100,9 +97,7 @@ class Replacement {
     return made;
   }
   Replacement(Replacement&& other) noexcept
-      : parent_(std::move(other.parent_)),
-        name_(std::exchange(other.name_, {})),
-        shown_(std::move(other.shown_)) {}
+      : parent_(std::move(other.parent_)), name_(std::exchange(other.name_, {})), shown_(std::move(other.shown_)) {}
   Replacement& operator=(Replacement&&) = delete;
   ~Replacement() {
     if (!name_.empty()) ::unlinkat(parent_.fd.get(), name_.c_str(), 0);
@@ -116,8 +111,7 @@ class Replacement {
     // A folder that may be searched but not read cannot be synced; the file is in place all the
     // same.
     const UniqueFd readable(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (readable.valid() && ::fsync(readable.get()) != 0)
-      return errno_error("syncing the folder of " + shown_, errno);
+    if (readable.valid() && ::fsync(readable.get()) != 0) return errno_error("syncing the folder of " + shown_, errno);
     return {};
   }
 
@@ -145,8 +139,7 @@ class KernelWorkspace final : public Workspace {
     const auto size = static_cast<std::uint64_t>(info.st_size);
     if (total != nullptr) *total = size;
     if (offset >= size) return std::string();
-    return read_at(fd.get(), offset, std::min(limit == 0 ? kReadDefault : limit, size - offset),
-                   place);
+    return read_at(fd.get(), offset, std::min(limit == 0 ? kReadDefault : limit, size - offset), place);
   }
 
   Result<void> write(const std::string& path, std::string_view bytes) override {
@@ -155,8 +148,7 @@ class KernelWorkspace final : public Workspace {
     return made.take_place();
   }
 
-  Result<void> replace(const std::string& path, std::string_view expected,
-                       std::string_view bytes) override {
+  Result<void> replace(const std::string& path, std::string_view expected, std::string_view bytes) override {
     AGENTD_TRY_VOID(expect(path, expected));
     AGENTD_TRY(Replacement made, prepare(path, bytes));
     // Looked at once more with the new file ready: a foreign change is missed only if it falls
@@ -166,14 +158,12 @@ class KernelWorkspace final : public Workspace {
     return made.take_place();
   }
 
-  Result<FileListing> list(const std::string& path, std::uint32_t depth,
-                           std::uint32_t limit) const override;
+  Result<FileListing> list(const std::string& path, std::uint32_t depth, std::uint32_t limit) const override;
 
  private:
   Result<Place> locate(const std::string& path) const;
   Result<UniqueFd> open_regular(const Place& place, struct stat* info) const;
-  Result<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t bytes,
-                              const Place& place) const;
+  Result<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t bytes, const Place& place) const;
   Result<Place> follow(Place place) const;
   Result<UniqueFd> make_folder(const Place& place, const std::string& folder) const;
   Result<Replacement> prepare(const std::string& path, std::string_view bytes) const;
@@ -191,8 +181,7 @@ class KernelWorkspace final : public Workspace {
 // the root.
 Result<Place> KernelWorkspace::locate(const std::string& path) const {
   if (path.empty()) return Error{Code::kInvalid, "a path may not be empty"};
-  if (path.find('\0') != std::string::npos)
-    return Error{Code::kInvalid, "a path may not hold a NUL byte"};
+  if (path.find('\0') != std::string::npos) return Error{Code::kInvalid, "a path may not hold a NUL byte"};
   if (path.front() != '/') return Place{roots_.front().fd.get(), path, path};
   for (std::size_t end = 1; end <= path.size(); ++end) {
     if (end != path.size() && path[end] != '/') continue;
@@ -210,12 +199,11 @@ Result<Place> KernelWorkspace::locate(const std::string& path) const {
 
 // First by O_PATH, which opens nothing, then for reading: a FIFO or a device is never touched.
 Result<UniqueFd> KernelWorkspace::open_regular(const Place& place, struct stat* info) const {
-  AGENTD_TRY(const UniqueFd look,
-             open_beneath(place.root, place.below, {.flags = O_PATH}, place.shown));
+  AGENTD_TRY(const UniqueFd look, open_beneath(place.root, place.below, {.flags = O_PATH}, place.shown));
   if (::fstat(look.get(), info) != 0) return errno_error("reading " + place.shown, errno);
   if (!S_ISREG(info->st_mode)) return not_regular(place.shown, info->st_mode);
-  AGENTD_TRY(UniqueFd fd, open_beneath(place.root, place.below,
-                                       {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY}, place.shown));
+  AGENTD_TRY(UniqueFd fd,
+             open_beneath(place.root, place.below, {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY}, place.shown));
   if (::fstat(fd.get(), info) != 0) return errno_error("reading " + place.shown, errno);
   if (!S_ISREG(info->st_mode)) return not_regular(place.shown, info->st_mode);
   AGENTD_TRY_VOID(hidden_.check(fd.get(), place.shown));
@@ -227,8 +215,7 @@ Result<std::string> KernelWorkspace::read_at(int fd, std::uint64_t offset, std::
   std::string out(bytes, '\0');
   std::size_t done = 0;
   while (done < out.size()) {
-    const ssize_t got =
-        ::pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    const ssize_t got = ::pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno_error("reading " + place.shown, errno);
     if (got == 0) break;
@@ -243,8 +230,7 @@ Result<std::string> KernelWorkspace::read_at(int fd, std::uint64_t offset, std::
 Result<Place> KernelWorkspace::follow(Place place) const {
   for (int links = 0; links < kLinksMax; ++links) {
     const auto [folder, name] = split(place.below);
-    auto opened =
-        open_beneath(place.root, place.below, {.flags = O_PATH | O_NOFOLLOW}, place.shown);
+    auto opened = open_beneath(place.root, place.below, {.flags = O_PATH | O_NOFOLLOW}, place.shown);
     if (!opened && opened.error().code == Code::kNotFound) return place;
     if (!opened) return opened.error();
     struct stat info {};
@@ -255,8 +241,7 @@ Result<Place> KernelWorkspace::follow(Place place) const {
     if (bytes <= 0) return errno_error("following " + place.shown, errno);
     target.resize(static_cast<std::size_t>(bytes));
     if (target.front() == '/')
-      return Error{Code::kDenied,
-                   place.shown + " is a link to an absolute path, which is not followed"};
+      return Error{Code::kDenied, place.shown + " is a link to an absolute path, which is not followed"};
     place.below = folder + "/" + target;
   }
   return Error{Code::kDenied, place.shown + " is a chain of too many symbolic links"};
@@ -275,8 +260,7 @@ Result<UniqueFd> KernelWorkspace::make_folder(const Place& place, const std::str
   return open_beneath(place.root, folder, options, place.shown);
 }
 
-Result<Replacement> KernelWorkspace::prepare(const std::string& path,
-                                             std::string_view bytes) const {
+Result<Replacement> KernelWorkspace::prepare(const std::string& path, std::string_view bytes) const {
   AGENTD_TRY(const Place asked, locate(path));
   AGENTD_TRY(const Place place, follow(asked));
   auto [folder, name] = split(place.below);
@@ -288,8 +272,7 @@ Result<Replacement> KernelWorkspace::prepare(const std::string& path,
   std::optional<mode_t> mode;
   if (::fstatat(parent.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     if (!S_ISREG(info.st_mode)) return not_regular(place.shown, info.st_mode);
-    mode =
-        info.st_mode & 0777;  // set-user-id bits fall, as the kernel has it when a file is written
+    mode = info.st_mode & 0777;  // set-user-id bits fall, as the kernel has it when a file is written
   }
   return Replacement::make({std::move(parent), name}, place.shown, bytes, mode);
 }
@@ -297,18 +280,15 @@ Result<Replacement> KernelWorkspace::prepare(const std::string& path,
 Result<void> KernelWorkspace::expect(const std::string& path, std::string_view expected) const {
   std::uint64_t total = 0;
   AGENTD_TRY(const std::string now, read(path, 0, kReplaceMax, &total));
-  if (total != now.size() || now != expected)
-    return Error{Code::kConflict, path + " has changed since it was read"};
+  if (total != now.size() || now != expected) return Error{Code::kConflict, path + " has changed since it was read"};
   return {};
 }
 
 // A walk with a stack of paths and one open directory at a time, so that depth costs no
 // descriptors.
-Result<FileListing> KernelWorkspace::list(const std::string& path, std::uint32_t depth,
-                                          std::uint32_t limit) const {
+Result<FileListing> KernelWorkspace::list(const std::string& path, std::uint32_t depth, std::uint32_t limit) const {
   AGENTD_TRY(const Place place, locate(path));
-  AGENTD_TRY(const UniqueFd top,
-             open_beneath(place.root, place.below, {.flags = O_PATH}, place.shown));
+  AGENTD_TRY(const UniqueFd top, open_beneath(place.root, place.below, {.flags = O_PATH}, place.shown));
   struct stat info {};
   if (::fstat(top.get(), &info) != 0) return errno_error("listing " + place.shown, errno);
   if (!S_ISDIR(info.st_mode)) return Error{Code::kInvalid, place.shown + " is not a directory"};
@@ -330,8 +310,7 @@ Result<FileListing> KernelWorkspace::list(const std::string& path, std::uint32_t
         out.more = true;
         break;
       }
-      out.entries.push_back({kind_of(info.st_mode), step.path,
-                             static_cast<std::uint64_t>(info.st_size),
+      out.entries.push_back({kind_of(info.st_mode), step.path, static_cast<std::uint64_t>(info.st_size),
                              info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec});
       descend = S_ISDIR(info.st_mode) && (depth == 0 || step.level < depth);
     }
@@ -360,15 +339,13 @@ Result<std::unique_ptr<Workspace>> open_workspace(std::vector<std::string> roots
     Root root{path, UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)), 0, 0};
     if (!root.fd.valid()) return errno_error("opening the workspace root " + path, errno);
     struct stat info {};
-    if (::fstat(root.fd.get(), &info) != 0)
-      return errno_error("opening the workspace root " + path, errno);
+    if (::fstat(root.fd.get(), &info) != 0) return errno_error("opening the workspace root " + path, errno);
     root.device = info.st_dev;
     root.inode = info.st_ino;
     opened.push_back(std::move(root));
   }
-  return std::unique_ptr<Workspace>(
-      std::make_unique<KernelWorkspace>(std::move(roots), std::move(opened), KeptPaths(std::move(kept)),
-                                        HiddenFiles(std::move(hidden))));
+  return std::unique_ptr<Workspace>(std::make_unique<KernelWorkspace>(
+      std::move(roots), std::move(opened), KeptPaths(std::move(kept)), HiddenFiles(std::move(hidden))));
 }
 
 }  // namespace agentd

@@ -42,11 +42,9 @@ class Workspace {
   // kept.
   virtual Result<void> write(const std::string& path, std::string_view bytes) = 0;
   // kConflict when the file is no longer byte for byte `expected`.
-  virtual Result<void> replace(const std::string& path, std::string_view expected,
-                               std::string_view bytes) = 0;
+  virtual Result<void> replace(const std::string& path, std::string_view expected, std::string_view bytes) = 0;
   // Depth first, names in byte order, links reported and not followed; depth 0 = without limit.
-  virtual Result<FileListing> list(const std::string& path, std::uint32_t depth,
-                                   std::uint32_t limit) const = 0;
+  virtual Result<FileListing> list(const std::string& path, std::uint32_t depth, std::uint32_t limit) const = 0;
 };
 
 // `roots` absolute directories; the first is where relative paths start. `kept`: absolute paths of files and

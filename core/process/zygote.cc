@@ -72,8 +72,7 @@ std::optional<std::int32_t> next_word(int socket, Milliseconds at_most) {
     const int ready = ::poll(&wait, 1, left);
     if (ready < 0 && errno == EINTR) continue;
     std::int32_t word = 0;
-    if (ready <= 0 || ::recv(socket, &word, sizeof word, MSG_DONTWAIT) != sizeof word)
-      return std::nullopt;
+    if (ready <= 0 || ::recv(socket, &word, sizeof word, MSG_DONTWAIT) != sizeof word) return std::nullopt;
     return word;
   }
 }
@@ -168,9 +167,7 @@ void ZygoteSide::serve(Offspring offspring, int kept_from) {
     // The last two arguments are the same, since machines differ in their order.
     constexpr long kHow = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
     errno = EINVAL;
-    const long pid = given.empty() ? -1
-                                   : ::syscall(SYS_clone, kHow, nullptr, nullptr, thread_number_,
-                                               thread_number_);
+    const long pid = given.empty() ? -1 : ::syscall(SYS_clone, kHow, nullptr, nullptr, thread_number_, thread_number_);
     if (pid == 0) {
       if (!become_child(given, request.names, kept_from)) ::_exit(kExitNoZygote);
       return;
@@ -204,9 +201,8 @@ Result<Child> adopt(std::int32_t word, UniqueFd output, Birth& birth) {
 
 }  // namespace
 
-Result<Zygote> Zygote::start(std::vector<std::string> argv,
-                             const std::vector<std::string>& environment, Offspring offspring,
-                             Milliseconds at_most) {
+Result<Zygote> Zygote::start(std::vector<std::string> argv, const std::vector<std::string>& environment,
+                             Offspring offspring, Milliseconds at_most) {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return errno_error("making a pair of sockets", errno);

@@ -29,9 +29,8 @@ class Zygote {
   // Starts the program with its end of a socket as descriptor 3, and returns when it is ready. Its last
   // argument is made longer, for the names of those that it forks. `offspring`: kNone or kAny, of the zygote
   // before it is ready. kUnavailable: it cannot be started or did not get ready in time.
-  static Result<Zygote> start(std::vector<std::string> argv,
-                              const std::vector<std::string>& environment, Offspring offspring,
-                              Milliseconds at_most);
+  static Result<Zygote> start(std::vector<std::string> argv, const std::vector<std::string>& environment,
+                              Offspring offspring, Milliseconds at_most);
 
   // A process that is wanted, with /dev/null, a pipe for standard output and error, and `pass` as 3, 4, ...;
   // those that list processes see `arguments` behind the program's name, as far as there is room.

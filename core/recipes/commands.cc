@@ -47,8 +47,8 @@ std::string why_not_simple(std::string_view command) {
       continue;
     }
     // Inside of double quotes a $ before the closing quote is a plain one.
-    const bool closes = quote == '"' && c == '$' && i + 1 < command.size() &&
-                        (command[i + 1] == '"' || command[i + 1] == '\'');
+    const bool closes =
+        quote == '"' && c == '$' && i + 1 < command.size() && (command[i + 1] == '"' || command[i + 1] == '\'');
     if (is_substitution(command, i) && !closes) return "it has a substitution";
     if (c == '\\') {
       ++i;
@@ -69,19 +69,16 @@ std::string why_not_simple(std::string_view command) {
   return quote == '\0' ? "" : "a quote is not closed";
 }
 
-std::string why_command_refused(const std::vector<std::string>& patterns,
-                                std::string_view input_json) {
+std::string why_command_refused(const std::vector<std::string>& patterns, std::string_view input_json) {
   const auto input = JsonDocument::parse(input_json);
   if (!input || !input->root()["command"].is_string()) return "its input has no command";
   const std::string command(trimmed(input->root()["command"].string_or({})));
-  const std::string allowed =
-      patterns.empty() ? "it allows none" : "it allows " + one_line(listed(patterns), 1000);
+  const std::string allowed = patterns.empty() ? "it allows none" : "it allows " + one_line(listed(patterns), 1000);
   const bool named = std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
     return ::fnmatch(pattern.c_str(), command.c_str(), 0) == 0;
   });
   if (!named || command.empty())
-    return "'" + one_line(command, kShownBytes) + "' is none of its allowed commands (" + allowed +
-           ")";
+    return "'" + one_line(command, kShownBytes) + "' is none of its allowed commands (" + allowed + ")";
   const std::string why = why_not_simple(command);
   return why.empty() ? ""
                      : "'" + one_line(command, kShownBytes) + "' cannot be allowed, as " + why +

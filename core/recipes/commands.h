@@ -22,7 +22,6 @@ inline constexpr std::string_view kShellTool = "bash";
 std::string why_not_simple(std::string_view command);
 
 // Why the tool's input, {"command": TEXT}, is not covered by one of the patterns; empty when it is.
-std::string why_command_refused(const std::vector<std::string>& patterns,
-                                std::string_view input_json);
+std::string why_command_refused(const std::vector<std::string>& patterns, std::string_view input_json);
 
 }  // namespace agentd

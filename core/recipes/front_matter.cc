@@ -14,12 +14,9 @@ namespace {
 constexpr std::string_view kConversationId = "conversation_id";
 
 bool is_argument_name(std::string_view name) {
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9');
-  });
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && is_letter(name[0]) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
 class Reader {
@@ -44,8 +41,8 @@ class Reader {
 
  private:
   Error at(const YamlNode& node, const std::string& what) const {
-    return {Code::kInvalid, std::string(path_) + ":" + std::to_string(node.line) + ":" +
-                                std::to_string(node.column) + ": " + what};
+    return {Code::kInvalid,
+            std::string(path_) + ":" + std::to_string(node.line) + ":" + std::to_string(node.column) + ": " + what};
   }
 
   static bool is_plain(const YamlNode& node) {
@@ -60,8 +57,7 @@ class Reader {
       AGENTD_TRY(out_.allowed_tools, words(value, key, "a tool's name must be text", true));
       out_.restricts_tools = true;
     } else if (key == "allowed_commands") {
-      AGENTD_TRY(out_.allowed_commands,
-                 words(value, key, "a command's pattern must be text", false));
+      AGENTD_TRY(out_.allowed_commands, words(value, key, "a command's pattern must be text", false));
       out_.restricts_commands = true;
     } else if (key == "arguments") {
       return arguments(value);
@@ -70,19 +66,18 @@ class Reader {
     } else if (key == "hooks") {
       AGENTD_TRY(out_.hooks, read_recipe_hooks(value, path_));
     } else {
-      return at(value,
-                "unknown key '" + key +
-                    "': a recipe has name, description, allowed_tools, allowed_commands, "
-                    "arguments, defaults and hooks" +
-                    did_you_mean(key, {"name", "description", "allowed_tools", "allowed_commands",
-                                       "arguments", "defaults", "hooks"}));
+      return at(value, "unknown key '" + key +
+                           "': a recipe has name, description, allowed_tools, allowed_commands, "
+                           "arguments, defaults and hooks" +
+                           did_you_mean(key, {"name", "description", "allowed_tools", "allowed_commands", "arguments",
+                                              "defaults", "hooks"}));
     }
     return {};
   }
 
   // A list, or one text; a text may name several when `by_comma`.
-  Result<std::vector<std::string>> words(const YamlNode& node, const std::string& key,
-                                         const std::string& mistake, bool by_comma) const {
+  Result<std::vector<std::string>> words(const YamlNode& node, const std::string& key, const std::string& mistake,
+                                         bool by_comma) const {
     std::vector<std::string> out;
     if (node.kind == YamlNode::Kind::kScalar) {
       std::string_view rest = node.scalar;
@@ -111,8 +106,7 @@ class Reader {
   }
 
   Result<void> check_name(const std::string& name, const YamlNode& node) const {
-    if (name == kConversationId)
-      return at(node, "conversation_id is filled in by itself and is no argument");
+    if (name == kConversationId) return at(node, "conversation_id is filled in by itself and is no argument");
     if (is_argument_name(name)) return {};
     return at(node, "'" + name + "' is no name of an argument: letters, digits and _ make one");
   }
@@ -139,8 +133,7 @@ class Reader {
         return at(value, "the argument '" + name +
                              "' must be a text that describes it, or a map with description, "
                              "required and default");
-      for (const auto& [key, each] : value.members)
-        AGENTD_TRY_VOID(argument_member(argument, key, each));
+      for (const auto& [key, each] : value.members) AGENTD_TRY_VOID(argument_member(argument, key, each));
       if (argument.required && argument.standard)
         return at(value, "the argument '" + name +
                              "' is required and has a default: one of them is "
@@ -149,20 +142,17 @@ class Reader {
     return {};
   }
 
-  Result<void> argument_member(RecipeArgument& argument, const std::string& key,
-                               const YamlNode& value) {
+  Result<void> argument_member(RecipeArgument& argument, const std::string& key, const YamlNode& value) {
     if (!is_plain(value)) return at(value, key + " of an argument must be text");
     if (key == "description") {
       argument.description = value.scalar;
     } else if (key == "required") {
-      if (value.scalar != "true" && value.scalar != "false")
-        return at(value, "required must be true or false");
+      if (value.scalar != "true" && value.scalar != "false") return at(value, "required must be true or false");
       argument.required = value.scalar == "true";
     } else if (key == "default") {
       return set_default(argument, value);
     } else {
-      return at(value,
-                "unknown key '" + key + "': an argument has description, required and default");
+      return at(value, "unknown key '" + key + "': an argument has description, required and default");
     }
     return {};
   }
@@ -171,8 +161,7 @@ class Reader {
     if (!is_plain(value)) return at(value, "the default of '" + argument.name + "' must be text");
     if (argument.standard) return at(value, "'" + argument.name + "' has two defaults");
     if (argument.required)
-      return at(value, "the argument '" + argument.name +
-                           "' is required and has a default: one of them is too much");
+      return at(value, "the argument '" + argument.name + "' is required and has a default: one of them is too much");
     argument.standard = value.scalar;
     return {};
   }
@@ -224,9 +213,8 @@ Result<Recipe> parse_recipe(std::string_view text, std::string_view path) {
 }
 
 bool Recipe::swaps_context() const {
-  return std::any_of(hooks.begin(), hooks.end(), [](const RecipeHook& hook) {
-    return hook.handler == RecipeHandler::kSwapContext;
-  });
+  return std::any_of(hooks.begin(), hooks.end(),
+                     [](const RecipeHook& hook) { return hook.handler == RecipeHandler::kSwapContext; });
 }
 
 Result<RecipeValues> recipe_values(const Recipe& recipe, const RecipeValues& given) {
@@ -238,29 +226,26 @@ Result<RecipeValues> recipe_values(const Recipe& recipe, const RecipeValues& giv
     if (name == kConversationId)
       return Error{Code::kInvalid, "conversation_id is filled in by itself and is no argument"};
     if (std::find(names.begin(), names.end(), name) == names.end())
-      return Error{Code::kInvalid, which + " has no argument '" + name + "': " +
-                                       listed(recipe.arguments) + did_you_mean(name, names)};
+      return Error{Code::kInvalid,
+                   which + " has no argument '" + name + "': " + listed(recipe.arguments) + did_you_mean(name, names)};
     out[name] = value;
   }
   std::string missing;
   for (const RecipeArgument& each : recipe.arguments) {
     if (each.required && out[each.name].empty())
-      missing += (missing.empty() ? "" : ", ") + each.name +
-                 (each.description.empty() ? "" : " (" + each.description + ")");
+      missing +=
+          (missing.empty() ? "" : ", ") + each.name + (each.description.empty() ? "" : " (" + each.description + ")");
     if (each.standard && !out.contains(each.name)) out[each.name] = *each.standard;
   }
   if (!missing.empty()) return Error{Code::kInvalid, which + " needs a value for " + missing};
   return out;
 }
 
-Result<std::string> render_recipe(const Recipe& recipe, const RecipeValues& given,
-                                  std::string_view conversation_id) {
+Result<std::string> render_recipe(const Recipe& recipe, const RecipeValues& given, std::string_view conversation_id) {
   AGENTD_TRY(RecipeValues values, recipe_values(recipe, given));
   values[std::string(kConversationId)] = std::string(conversation_id);
-  AGENTD_TRY(std::string text,
-             render_template(recipe.body, values, recipe.place(), recipe.body_line));
-  if (is_blank(text))
-    return Error{Code::kInvalid, recipe.place() + ": the recipe's text comes out empty"};
+  AGENTD_TRY(std::string text, render_template(recipe.body, values, recipe.place(), recipe.body_line));
+  if (is_blank(text)) return Error{Code::kInvalid, recipe.place() + ": the recipe's text comes out empty"};
   return text;
 }
 

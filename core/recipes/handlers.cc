@@ -21,8 +21,7 @@ constexpr std::uint32_t kRowsMax = 100'000;
 
 // Where a handler acts that the recipe puts at `said`.
 std::uint32_t event_of(const RecipeHook& hook) {
-  const bool at_stop = hook.handler == RecipeHandler::kSwapContext ||
-                       hook.handler == RecipeHandler::kExportMarkdown ||
+  const bool at_stop = hook.handler == RecipeHandler::kSwapContext || hook.handler == RecipeHandler::kExportMarkdown ||
                        hook.handler == RecipeHandler::kValidateOutput;
   return at_stop ? std::uint32_t{AGENTD_EVENT_AGENT_STOP} : hook.event;
 }
@@ -49,8 +48,7 @@ std::string_view json_of(std::string_view text) {
   if (begin == std::string_view::npos) return {};
   text = text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
   const std::size_t line = text.find('\n');
-  if (!text.starts_with("```") || !text.ends_with("```") || line == std::string_view::npos ||
-      text.size() < line + 4)
+  if (!text.starts_with("```") || !text.ends_with("```") || line == std::string_view::npos || text.size() < line + 4)
     return text;
   return text.substr(line + 1, text.size() - line - 4);
 }
@@ -60,8 +58,7 @@ std::string mistake_in(std::string_view text, const JsonSchema& schema, std::str
   const auto parsed = JsonDocument::parse(json_of(text));
   if (!parsed) return std::string(what) + " is no JSON: " + parsed.error().message;
   const auto checked = schema.check(parsed->root());
-  return checked ? std::string()
-                 : std::string(what) + " breaks the schema: " + checked.error().message;
+  return checked ? std::string() : std::string(what) + " breaks the schema: " + checked.error().message;
 }
 
 }  // namespace
@@ -95,9 +92,7 @@ struct RecipeHandlers::State {
     const Payload& payload() const {
       return *static_cast<const Payload*>(call.payload);
     }
-    std::string conversation() const {
-      return std::string(view_of(call.envelope->conversation_id));
-    }
+    std::string conversation() const { return std::string(view_of(call.envelope->conversation_id)); }
     agentd_status emit(Action action) const {
       slot.emit(call.token, std::move(action));
       return AGENTD_OK;
@@ -182,8 +177,7 @@ RecipeHandlers::State::Run& RecipeHandlers::State::run_of(const Asked& asked) {
 
 bool RecipeHandlers::State::is_due(const Asked& asked) {
   // turn_end without FINAL is the middle of a run.
-  if (asked.call.event == AGENTD_EVENT_TURN_END &&
-      (asked.payload<agentd_turn>().flags & AGENTD_TURN_FINAL) == 0)
+  if (asked.call.event == AGENTD_EVENT_TURN_END && (asked.payload<agentd_turn>().flags & AGENTD_TURN_FINAL) == 0)
     return false;
   const std::string_view said = view_of(asked.call.envelope->recipe);
   if (!said.empty() && said != recipe) return false;  // somebody else's run
@@ -198,17 +192,15 @@ bool RecipeHandlers::State::is_due(const Asked& asked) {
   if (asked.hook().once != RecipeOnce::kConversation) return true;
   const auto kept = host.services.get(caller(asked), once_key(asked));
   if (!kept && kept.error().code != Code::kNotFound)
-    host.log.write(
-        LogLevel::kWarning, "recipes",
-        asked.handler.name + " runs, as it cannot be told whether it has: " + kept.error().message);
+    host.log.write(LogLevel::kWarning, "recipes",
+                   asked.handler.name + " runs, as it cannot be told whether it has: " + kept.error().message);
   return !kept;
 }
 
 bool RecipeHandlers::State::is_refused(const Asked& asked) {
   const std::lock_guard lock(mutex);
   const std::uint64_t revision = run_of(asked).wrong_revision;
-  return asked.call.event == AGENTD_EVENT_AGENT_STOP && revision != 0 &&
-         revision == asked.call.envelope->revision;
+  return asked.call.event == AGENTD_EVENT_AGENT_STOP && revision != 0 && revision == asked.call.envelope->revision;
 }
 
 void RecipeHandlers::State::mark_done(const Asked& asked) {
@@ -280,8 +272,7 @@ agentd_status RecipeHandlers::State::swap_context(const Asked& asked) {
   const auto& stop = asked.payload<agentd_agent_stop>();
   const std::string_view answer = view_of(stop.response);
   if (const std::string_view why = why_no_summary(stop.stop_reason, answer); !why.empty())
-    return asked.fail(AGENTD_E_ARG,
-                      "swap_context: " + std::string(why) + "; the conversation stays as it was");
+    return asked.fail(AGENTD_E_ARG, "swap_context: " + std::string(why) + "; the conversation stays as it was");
   Action action;
   action.kind = AGENTD_ACT_REPLACE_MESSAGES;
   action.base_revision = asked.call.envelope->revision;
@@ -292,8 +283,7 @@ agentd_status RecipeHandlers::State::swap_context(const Asked& asked) {
 }
 
 agentd_status RecipeHandlers::State::append_context(const Asked& asked) {
-  auto text =
-      render_template(asked.hook().text, {{"conversation_id", asked.conversation()}}, "text");
+  auto text = render_template(asked.hook().text, {{"conversation_id", asked.conversation()}}, "text");
   if (!text) return asked.fail(AGENTD_E_ARG, "append_context: " + text.error().message);
   return is_blank(*text) ? AGENTD_OK : asked.emit_text(AGENTD_ACT_INJECT_CONTEXT, std::move(*text));
 }
@@ -303,9 +293,8 @@ Result<Rows> RecipeHandlers::State::history(const Asked& asked) {
   Rows all;
   std::uint64_t from = 0;
   while (all.size() < kRowsMax) {
-    AGENTD_TRY(const Rows some,
-               host.services.messages(asked.conversation(), AGENTD_SCOPE_LOG,
-                                      asked.call.envelope->revision, from, kRowsAtOnce));
+    AGENTD_TRY(const Rows some, host.services.messages(asked.conversation(), AGENTD_SCOPE_LOG,
+                                                       asked.call.envelope->revision, from, kRowsAtOnce));
     for (const agentd_message& row : some) all.append_copy(row);
     if (some.size() < kRowsAtOnce) return all;
     from = some[some.size() - 1].seq + 1;
@@ -314,23 +303,19 @@ Result<Rows> RecipeHandlers::State::history(const Asked& asked) {
 }
 
 agentd_status RecipeHandlers::State::export_markdown(const Asked& asked) {
-  const auto path =
-      render_template(asked.hook().path, {{"conversation_id", asked.conversation()}}, "path");
+  const auto path = render_template(asked.hook().path, {{"conversation_id", asked.conversation()}}, "path");
   if (!path) return asked.fail(AGENTD_E_ARG, "export_markdown: " + path.error().message);
   const auto rows = history(asked);
-  if (!rows)
-    return asked.fail(status_of(rows.error().code), "export_markdown: " + rows.error().message);
-  const auto wrote =
-      host.write_file(*path, to_markdown(*rows, "Conversation " + asked.conversation()));
+  if (!rows) return asked.fail(status_of(rows.error().code), "export_markdown: " + rows.error().message);
+  const auto wrote = host.write_file(*path, to_markdown(*rows, "Conversation " + asked.conversation()));
   if (!wrote)
-    return asked.fail(status_of(wrote.error().code),
-                      "export_markdown: " + *path + ": " + wrote.error().message);
+    return asked.fail(status_of(wrote.error().code), "export_markdown: " + *path + ": " + wrote.error().message);
   return AGENTD_OK;
 }
 
 agentd_status RecipeHandlers::State::validate_output(const Asked& asked) {
-  std::string wrong = mistake_in(view_of(asked.payload<agentd_agent_stop>().response),
-                                 *asked.handler.schema, "the answer");
+  std::string wrong =
+      mistake_in(view_of(asked.payload<agentd_agent_stop>().response), *asked.handler.schema, "the answer");
   std::uint32_t corrections = 0;
   {
     const std::lock_guard lock(mutex);
@@ -340,23 +325,20 @@ agentd_status RecipeHandlers::State::validate_output(const Asked& asked) {
     run.wrong_revision = asked.call.envelope->revision;
     corrections = run.corrections++;
     // Also while it is corrected: the run may end before the next answer.
-    run.failure =
-        wrong + (corrections == 0 ? std::string()
-                                  : ", after " + std::to_string(corrections) +
-                                        (corrections == 1 ? " correction" : " corrections"));
+    run.failure = wrong + (corrections == 0 ? std::string()
+                                            : ", after " + std::to_string(corrections) +
+                                                  (corrections == 1 ? " correction" : " corrections"));
   }
-  if (corrections >= asked.hook().retries)
-    return asked.fail(AGENTD_E_ARG, "validate_output: " + wrong);
-  return asked.emit_text(AGENTD_ACT_CONTINUE,
-                         "Your last answer was refused: " + wrong +
-                             ". Answer again, with nothing but JSON that follows this schema:\n" +
-                             asked.hook().schema_json);
+  if (corrections >= asked.hook().retries) return asked.fail(AGENTD_E_ARG, "validate_output: " + wrong);
+  return asked.emit_text(AGENTD_ACT_CONTINUE, "Your last answer was refused: " + wrong +
+                                                  ". Answer again, with nothing but JSON that follows this schema:\n" +
+                                                  asked.hook().schema_json);
 }
 
 agentd_status RecipeHandlers::State::log_tool_usage(const Asked& asked) {
   const auto& call = asked.payload<agentd_tool_call>();
-  if (!asked.hook().tools.empty() && std::find(asked.hook().tools.begin(), asked.hook().tools.end(),
-                                               view_of(call.name)) == asked.hook().tools.end())
+  if (!asked.hook().tools.empty() &&
+      std::find(asked.hook().tools.begin(), asked.hook().tools.end(), view_of(call.name)) == asked.hook().tools.end())
     return AGENTD_OK;
   const EventTraits* const event = find_event(asked.call.event);
   JsonWriter line;
@@ -389,9 +371,8 @@ agentd_status RecipeHandlers::State::validate_tool_output(const Asked& asked) {
   const std::string wrong =
       mistake_in(output, *asked.handler.schema, "the output of " + std::string(view_of(call.name)));
   if (wrong.empty()) return AGENTD_OK;
-  return asked.emit_text(
-      AGENTD_ACT_REPLACE_TEXT,
-      std::string(output) + "\n\n[the recipe " + recipe + " checks this output: " + wrong + "]");
+  return asked.emit_text(AGENTD_ACT_REPLACE_TEXT,
+                         std::string(output) + "\n\n[the recipe " + recipe + " checks this output: " + wrong + "]");
 }
 
 // ----
@@ -399,8 +380,7 @@ agentd_status RecipeHandlers::State::validate_tool_output(const Asked& asked) {
 RecipeHandlers::RecipeHandlers(std::unique_ptr<State> state) : state_(std::move(state)) {}
 RecipeHandlers::~RecipeHandlers() = default;
 
-Result<std::unique_ptr<RecipeHandlers>> RecipeHandlers::make(const Recipe& recipe,
-                                                             HandlerHost host) {
+Result<std::unique_ptr<RecipeHandlers>> RecipeHandlers::make(const Recipe& recipe, HandlerHost host) {
   auto state = std::make_unique<State>(std::move(host));
   state->recipe = stem_of(recipe);
   state->restricts_commands = recipe.restricts_commands;

@@ -27,17 +27,13 @@ constexpr std::array<HandlerTraits, 6> kHandlers{{
     {RecipeHandler::kSwapContext, "swap_context", "turn_end and agent_stop", "", ""},
     {RecipeHandler::kAppendContext, "append_context", "", "text", "text"},
     {RecipeHandler::kExportMarkdown, "export_markdown", "turn_end and agent_stop", "path", "path"},
-    {RecipeHandler::kValidateOutput, "validate_output", "turn_end and agent_stop",
-     "schema, retries", "schema"},
-    {RecipeHandler::kLogToolUsage, "log_tool_usage",
-     "before_tool_call, after_tool_call and tool_call_failed", "tools", ""},
-    {RecipeHandler::kValidateToolOutput, "validate_tool_output", "after_tool_call", "schema, tools",
-     "schema"},
+    {RecipeHandler::kValidateOutput, "validate_output", "turn_end and agent_stop", "schema, retries", "schema"},
+    {RecipeHandler::kLogToolUsage, "log_tool_usage", "before_tool_call, after_tool_call and tool_call_failed", "tools",
+     ""},
+    {RecipeHandler::kValidateToolOutput, "validate_tool_output", "after_tool_call", "schema, tools", "schema"},
 }};
 
-const HandlerTraits& traits_of(RecipeHandler handler) {
-  return kHandlers[static_cast<std::size_t>(handler)];
-}
+const HandlerTraits& traits_of(RecipeHandler handler) { return kHandlers[static_cast<std::size_t>(handler)]; }
 
 bool acts_at(RecipeHandler handler, std::uint32_t event) {
   switch (handler) {
@@ -68,9 +64,7 @@ class Reader {
   }
 
  private:
-  Error at(const YamlNode& node, const std::string& what) const {
-    return {Code::kInvalid, place(node) + ": " + what};
-  }
+  Error at(const YamlNode& node, const std::string& what) const { return {Code::kInvalid, place(node) + ": " + what}; }
   std::string place(const YamlNode& node) const {
     return std::string(path_) + ":" + std::to_string(node.line) + ":" + std::to_string(node.column);
   }
@@ -96,8 +90,7 @@ class Reader {
       } else if (key == "once") {
         AGENTD_TRY(once, once_of(each));
       } else {
-        return at(each, "unknown key '" + key +
-                            "': a hook of a recipe has handler, handlers, once and params");
+        return at(each, "unknown key '" + key + "': a hook of a recipe has handler, handlers, once and params");
       }
     }
     if ((handler == nullptr) == (handlers == nullptr))
@@ -115,23 +108,21 @@ class Reader {
     return at(node, "once must be true, false, run or conversation");
   }
 
-  Result<std::vector<const YamlNode*>> names_of(const YamlNode* one,
-                                                const YamlNode* several) const {
+  Result<std::vector<const YamlNode*>> names_of(const YamlNode* one, const YamlNode* several) const {
     std::vector<const YamlNode*> out;
     if (one != nullptr) {
       out.push_back(one);
     } else if (several->kind != YamlNode::Kind::kList || several->items.empty()) {
       return at(*several, "handlers must be a list of names");
     }
-    for (std::size_t i = 0; several != nullptr && i < several->items.size(); ++i)
-      out.push_back(&several->items[i]);
+    for (std::size_t i = 0; several != nullptr && i < several->items.size(); ++i) out.push_back(&several->items[i]);
     for (const YamlNode* each : out)
       if (each->kind != YamlNode::Kind::kScalar) return at(*each, "a handler's name must be text");
     return out;
   }
 
-  Result<void> add(const EventTraits& event, const std::vector<const YamlNode*>& names,
-                   RecipeOnce once, const YamlNode* params) {
+  Result<void> add(const EventTraits& event, const std::vector<const YamlNode*>& names, RecipeOnce once,
+                   const YamlNode* params) {
     const auto is_external = [](const YamlNode* node) { return node->scalar == kExternal; };
     const auto external = std::find_if(names.begin(), names.end(), is_external);
     if (std::count_if(names.begin(), names.end(), is_external) > 1)
@@ -156,44 +147,35 @@ class Reader {
   static std::string known() {
     std::string out = "the handlers are ";
     for (std::size_t i = 0; i < kHandlers.size(); ++i)
-      out += (i == 0                      ? ""
-              : i + 1 == kHandlers.size() ? " and "
-                                          : ", ") +
-             std::string(kHandlers[i].name);
+      out += (i == 0 ? "" : i + 1 == kHandlers.size() ? " and " : ", ") + std::string(kHandlers[i].name);
     return out;
   }
 
   Result<RecipeHook> handler(const EventTraits& event, const YamlNode& name) const {
     RecipeHook out;
-    const auto found =
-        std::find_if(kHandlers.begin(), kHandlers.end(),
-                     [&](const HandlerTraits& each) { return each.name == name.scalar; });
-    if (found == kHandlers.end())
-      return at(name, "there is no handler '" + name.scalar + "': " + known());
+    const auto found = std::find_if(kHandlers.begin(), kHandlers.end(),
+                                    [&](const HandlerTraits& each) { return each.name == name.scalar; });
+    if (found == kHandlers.end()) return at(name, "there is no handler '" + name.scalar + "': " + known());
     out.event = event.id;
     out.handler = found->handler;
     out.place = place(name);
     if (!acts_at(out.handler, event.id))
-      return at(name,
-                name.scalar + " cannot act at " + std::string(event.name) +
-                    (found->events.empty() ? ", which takes no context"
-                                           : ": it belongs to " + std::string(found->events)));
+      return at(name, name.scalar + " cannot act at " + std::string(event.name) +
+                          (found->events.empty() ? ", which takes no context"
+                                                 : ": it belongs to " + std::string(found->events)));
     return out;
   }
 
   // One handler's parameters stand in `params` itself, those of several below their names.
   Result<void> parameters(RecipeHook& hook, const YamlNode* params, bool several) const {
     const HandlerTraits& traits = traits_of(hook.handler);
-    if (params != nullptr && params->kind != YamlNode::Kind::kMap &&
-        params->kind != YamlNode::Kind::kNull)
+    if (params != nullptr && params->kind != YamlNode::Kind::kMap && params->kind != YamlNode::Kind::kNull)
       return at(*params, "params must be a map");
     if (several && params != nullptr) {
       for (const auto& [key, value] : params->members)
-        if (std::none_of(
-                kHandlers.begin(), kHandlers.end(),
-                [&, k = std::string_view(key)](const HandlerTraits& t) { return t.name == k; }))
-          return at(value,
-                    "params of several handlers stand below their names; '" + key + "' is none");
+        if (std::none_of(kHandlers.begin(), kHandlers.end(),
+                         [&, k = std::string_view(key)](const HandlerTraits& t) { return t.name == k; }))
+          return at(value, "params of several handlers stand below their names; '" + key + "' is none");
       params = params->find(traits.name);
     }
     bool found = traits.needed.empty();
@@ -203,23 +185,20 @@ class Reader {
       found = found || key == traits.needed;
     }
     if (!found)
-      return Error{Code::kInvalid, hook.place + ": " + std::string(traits.name) +
-                                       " needs params with " + std::string(traits.needed)};
+      return Error{Code::kInvalid,
+                   hook.place + ": " + std::string(traits.name) + " needs params with " + std::string(traits.needed)};
     return {};
   }
 
   Result<void> parameter(RecipeHook& hook, const std::string& key, const YamlNode& value) const {
     const HandlerTraits& traits = traits_of(hook.handler);
-    const bool takes =
-        (", " + std::string(traits.params) + ", ").find(", " + key + ", ") != std::string::npos;
+    const bool takes = (", " + std::string(traits.params) + ", ").find(", " + key + ", ") != std::string::npos;
     if (!takes)
-      return at(value,
-                std::string(traits.name) + " has no parameter '" + key + "'" +
-                    (traits.params.empty() ? "" : ": it takes " + std::string(traits.params)));
+      return at(value, std::string(traits.name) + " has no parameter '" + key + "'" +
+                           (traits.params.empty() ? "" : ": it takes " + std::string(traits.params)));
     if (key == "schema") return schema(hook, value);
     if (key == "tools") return tools(hook, value);
-    if (value.kind != YamlNode::Kind::kScalar || value.scalar.empty())
-      return at(value, key + " must be a text");
+    if (value.kind != YamlNode::Kind::kScalar || value.scalar.empty()) return at(value, key + " must be a text");
     if (key == "text") hook.text = value.scalar;
     if (key == "path") hook.path = value.scalar;
     if (key != "retries") return {};

@@ -45,8 +45,7 @@ void add_block(const agentd_block& block, std::string& out) {
       add_fenced(view_of(block.json), "json", out);
       break;
     case AGENTD_BLOCK_TOOL_RESULT:
-      out.append((block.flags & AGENTD_BLOCK_ERROR) != 0 ? "**Tool error**\n\n"
-                                                         : "**Tool result**\n\n");
+      out.append((block.flags & AGENTD_BLOCK_ERROR) != 0 ? "**Tool error**\n\n" : "**Tool result**\n\n");
       add_fenced(full_text(block), "", out);
       break;
     case AGENTD_BLOCK_IMAGE:

@@ -2,9 +2,9 @@
 #include "core/recipes/recipes.h"
 
 #include <algorithm>
-#include <tuple>
 #include <filesystem>
 #include <set>
+#include <tuple>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
@@ -20,8 +20,8 @@ constexpr std::string_view kCompact = "compact";
 constexpr std::string_view kSuffix = ".md";
 
 bool is_plain_name(std::string_view name) {
-  return !name.empty() && name.size() <= 64 && name.front() != '.' &&
-         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+  return !name.empty() && name.size() <= 64 && name.front() != '.' && name.find('/') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
 }
 
 Error no_name(std::string_view name) {
@@ -49,8 +49,7 @@ void complete_compact(Recipe& recipe) {
   recipe.allowed_tools.clear();
 }
 
-Result<Recipe> parsed(const std::string& name, std::string_view text, const std::string& path,
-                      RecipeSource source) {
+Result<Recipe> parsed(const std::string& name, std::string_view text, const std::string& path, RecipeSource source) {
   AGENTD_TRY(Recipe out, parse_recipe(text, path.empty() ? name + std::string(kSuffix) : path));
   out.name = name;  // what the user asks for is the file's
   out.path = path;
@@ -66,8 +65,7 @@ Result<Recipe> embedded_compact() {
 void add_names(const RecipeDirectory& directory, std::set<std::string>& out) {
   std::error_code failed;
   std::filesystem::directory_iterator files(directory.path, failed);
-  for (std::size_t count = 0;
-       !failed && files != std::filesystem::directory_iterator() && count < kFilesMax;
+  for (std::size_t count = 0; !failed && files != std::filesystem::directory_iterator() && count < kFilesMax;
        files.increment(failed), ++count) {
     std::string name = files->path().filename().string();
     if (!name.ends_with(kSuffix)) continue;
@@ -98,8 +96,7 @@ RecipeEntry RecipeBook::entry_of(const std::string& name) const {
   RecipeEntry out;
   out.name = name;
   bool found = false;
-  const auto take = [&](const std::string& path, RecipeSource source, std::string text,
-                        std::string why_not) {
+  const auto take = [&](const std::string& path, RecipeSource source, std::string text, std::string why_not) {
     found = true;
     out.path = path;
     out.source = source;
@@ -187,14 +184,13 @@ Result<void> RecipeBook::check_compaction_prompt() const {
   return {};
 }
 
-Result<std::string> RecipeBook::compaction_prompt(
-    std::string_view conversation_id, const std::vector<std::string>& instructions) const {
+Result<std::string> RecipeBook::compaction_prompt(std::string_view conversation_id,
+                                                  const std::vector<std::string>& instructions) const {
   const auto recipe = find(kCompact);
   Result<std::string> prompt =
       recipe ? render_recipe(*recipe, {}, conversation_id) : Result<std::string>(recipe.error());
   if (!prompt) {
-    log_.write(LogLevel::kWarning, "recipes",
-               prompt.error().message + "; the embedded compact recipe is used");
+    log_.write(LogLevel::kWarning, "recipes", prompt.error().message + "; the embedded compact recipe is used");
     AGENTD_TRY(const Recipe embedded, embedded_compact());
     prompt = render_recipe(embedded, {}, conversation_id);
   }
@@ -204,8 +200,7 @@ Result<std::string> RecipeBook::compaction_prompt(
   return prompt;
 }
 
-Result<std::string> RecipeBook::recipe_prompt(std::string_view name,
-                                              const RecipeValues& values) const {
+Result<std::string> RecipeBook::recipe_prompt(std::string_view name, const RecipeValues& values) const {
   AGENTD_TRY(const Recipe recipe, find(name));
   RecipeValues given = values;
   const auto id = given.extract("conversation_id");

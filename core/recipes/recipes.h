@@ -43,9 +43,8 @@ struct Recipe {
   bool restricts_tools = false;               // allowed_tools was given, even if empty
   std::vector<std::string> allowed_commands;  // patterns; see commands.h
   bool restricts_commands = false;
-  std::vector<RecipeArgument>
-      arguments;                  // declared ones in order, then those that only the text names
-  std::vector<RecipeHook> hooks;  // in order; see handlers.h
+  std::vector<RecipeArgument> arguments;  // declared ones in order, then those that only the text names
+  std::vector<RecipeHook> hooks;          // in order; see handlers.h
 
   // What its mistakes are told under: its path, or NAME.md.
   std::string place() const { return path.empty() ? name + ".md" : path; }
@@ -60,18 +59,16 @@ Result<Recipe> parse_recipe(std::string_view text, std::string_view path);
 // if}},
 // {{else}}, {{end}} with eq, ne, not, and, or; {{- and -}} trim, {{/* comments */}} vanish.
 // kInvalid: "NAME:LINE:COLUMN: what", lines counted from `first_line`.
-Result<std::string> render_template(std::string_view body, const RecipeValues& values,
-                                    std::string_view name, int first_line = 1);
+Result<std::string> render_template(std::string_view body, const RecipeValues& values, std::string_view name,
+                                    int first_line = 1);
 // The names that the template uses, in order, each once. kInvalid as above.
-Result<std::vector<std::string>> template_names(std::string_view body, std::string_view name,
-                                                int first_line = 1);
+Result<std::vector<std::string>> template_names(std::string_view body, std::string_view name, int first_line = 1);
 
 // The values of the recipe's arguments: `given`, else their defaults. kInvalid: one that is
 // required and missing, or one that the recipe does not know; both name what there is.
 Result<RecipeValues> recipe_values(const Recipe& recipe, const RecipeValues& given);
 // The text with its values, and {{.conversation_id}}.
-Result<std::string> render_recipe(const Recipe& recipe, const RecipeValues& given,
-                                  std::string_view conversation_id);
+Result<std::string> render_recipe(const Recipe& recipe, const RecipeValues& given, std::string_view conversation_id);
 
 // A directory with recipes, NAME.md each.
 struct RecipeDirectory {
@@ -115,11 +112,9 @@ class RecipeBook final : public PromptSource {
   Result<RecipeEntry> look(std::string_view name) const;
 
   Result<void> check_compaction_prompt() const override;
-  Result<std::string> compaction_prompt(
-      std::string_view conversation_id,
-      const std::vector<std::string>& instructions) const override;
-  Result<std::string> recipe_prompt(std::string_view name,
-                                    const RecipeValues& values) const override;
+  Result<std::string> compaction_prompt(std::string_view conversation_id,
+                                        const std::vector<std::string>& instructions) const override;
+  Result<std::string> recipe_prompt(std::string_view name, const RecipeValues& values) const override;
 
  private:
   RecipeEntry entry_of(const std::string& name) const;

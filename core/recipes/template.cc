@@ -21,13 +21,9 @@ std::string_view trimmed_left(std::string_view text) {
   return begin == std::string_view::npos ? std::string_view() : text.substr(begin);
 }
 
-std::string_view trimmed_right(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
-}
+std::string_view trimmed_right(std::string_view text) { return text.substr(0, text.find_last_not_of(kBlanks) + 1); }
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 // What one expression comes to; a truth is "true" or nothing.
 struct Value {
@@ -40,8 +36,7 @@ std::string truth(bool yes) { return yes ? "true" : ""; }
 // A pipeline: operands, calls, parentheses. Every mistake is an Error without a place.
 class Expression {
  public:
-  Expression(std::string_view text, const std::map<std::string, std::string>& values,
-             std::vector<std::string>* names)
+  Expression(std::string_view text, const std::map<std::string, std::string>& values, std::vector<std::string>* names)
       : rest_(text), values_(values), names_(names) {}
 
   Result<std::string> whole() {
@@ -107,12 +102,11 @@ class Expression {
     std::size_t length = 1;
     while (length < rest_.size() && is_word(rest_[length])) ++length;
     const std::string name(rest_.substr(1, length - 1));
-    if (name.empty() || (length < rest_.size() && rest_[length] != ')' && rest_[length] != '|' &&
-                         !is_blank(rest_[length])))
+    if (name.empty() ||
+        (length < rest_.size() && rest_[length] != ')' && rest_[length] != '|' && !is_blank(rest_[length])))
       return not_understood(std::string(rest_));
     rest_.remove_prefix(length);
-    if (names_ != nullptr && std::find(names_->begin(), names_->end(), name) == names_->end())
-      names_->push_back(name);
+    if (names_ != nullptr && std::find(names_->begin(), names_->end(), name) == names_->end()) names_->push_back(name);
     const auto found = values_.find(name);
     return Value{found == values_.end() ? std::string() : found->second, false};
   }
@@ -154,15 +148,13 @@ class Expression {
     return value;
   }
 
-  Result<Value> call(const std::string& name, const std::vector<Value>& arguments,
-                     std::string_view all) const {
+  Result<Value> call(const std::string& name, const std::vector<Value>& arguments, std::string_view all) const {
     if (name == "default") return use_default(arguments);
     if (name == "eq" || name == "ne") {
       if (arguments.size() < 2 || (name == "ne" && arguments.size() > 2))
         return wrong("{{" + name + "}} needs two things to compare");
-      const bool same = std::any_of(arguments.begin() + 1, arguments.end(), [&](const Value& each) {
-        return each.text == arguments[0].text;
-      });
+      const bool same = std::any_of(arguments.begin() + 1, arguments.end(),
+                                    [&](const Value& each) { return each.text == arguments[0].text; });
       return Value{truth(same == (name == "eq")), false};
     }
     if (name == "not") {
@@ -197,8 +189,8 @@ class Expression {
 // One pass over the text with a stack of open {{if}}s.
 class Renderer {
  public:
-  Renderer(std::string_view body, const std::map<std::string, std::string>& values,
-           std::string_view name, int first_line, std::vector<std::string>* names)
+  Renderer(std::string_view body, const std::map<std::string, std::string>& values, std::string_view name,
+           int first_line, std::vector<std::string>* names)
       : body_(body), values_(values), name_(name), first_line_(first_line), names_(names) {}
 
   Result<std::string> render() {
@@ -222,8 +214,7 @@ class Renderer {
       trims_left = inside.ends_with('-');
       if (trims_left) inside.remove_suffix(1);
       emit(text);
-      if (auto done = action(trimmed_left(trimmed_right(inside))); !done)
-        return error(open, done.error().message);
+      if (auto done = action(trimmed_left(trimmed_right(inside))); !done) return error(open, done.error().message);
       if (!branches_.empty() && branches_.back().at == 0) branches_.back().at = open + 1;
       at = close + 2;
     }
@@ -275,19 +266,15 @@ class Renderer {
   Error error(std::size_t at, const std::string& what) const {
     const std::string_view before = body_.substr(0, at);
     const auto line = first_line_ + std::count(before.begin(), before.end(), '\n');
-    const std::size_t start =
-        before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
-    return {Code::kInvalid, std::string(name_) + ":" + std::to_string(line) + ":" +
-                                std::to_string(at - start + 1) + ": " + what};
+    const std::size_t start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+    return {Code::kInvalid,
+            std::string(name_) + ":" + std::to_string(line) + ":" + std::to_string(at - start + 1) + ": " + what};
   }
 
-  Result<std::string> value_of(std::string_view text) const {
-    return Expression(text, values_, names_).whole();
-  }
+  Result<std::string> value_of(std::string_view text) const { return Expression(text, values_, names_).whole(); }
 
   static bool is_call(std::string_view text, std::string_view word) {
-    return text == word ||
-           (text.starts_with(word) && (is_blank(text[word.size()]) || text[word.size()] == '('));
+    return text == word || (text.starts_with(word) && (is_blank(text[word.size()]) || text[word.size()] == '('));
   }
 
   Result<void> action(std::string_view text) {
@@ -343,14 +330,12 @@ class Renderer {
 
 }  // namespace
 
-Result<std::string> render_template(std::string_view body,
-                                    const std::map<std::string, std::string>& values,
+Result<std::string> render_template(std::string_view body, const std::map<std::string, std::string>& values,
                                     std::string_view name, int first_line) {
   return Renderer(body, values, name, first_line, nullptr).render();
 }
 
-Result<std::vector<std::string>> template_names(std::string_view body, std::string_view name,
-                                                int first_line) {
+Result<std::vector<std::string>> template_names(std::string_view body, std::string_view name, int first_line) {
   std::vector<std::string> names;
   AGENTD_TRY_VOID(Renderer(body, {}, name, first_line, &names).render());
   return names;

@@ -48,8 +48,8 @@ bool is_filled_in(std::string_view lower) {
 
 // Texts that stand where a secret will be: the whole of them, since what only holds such a text is a secret.
 bool is_placeholder(std::string_view value) {
-  constexpr std::pair<std::string_view, char> kBrackets[] = {
-      {"${", '}'}, {"$(", ')'}, {"{{", '}'}, {"{", '}'}, {"%(", ')'}, {"%", '%'}, {"<", '>'}};
+  constexpr std::pair<std::string_view, char> kBrackets[] = {{"${", '}'}, {"$(", ')'}, {"{{", '}'}, {"{", '}'},
+                                                             {"%(", ')'}, {"%", '%'},  {"<", '>'}};
   for (const auto& [opening, closing] : kBrackets) {
     // An opening of one character is no rare beginning of a password: there the end must match.
     const bool closed = opening.size() > 1 ? value.find(closing, 2) != std::string_view::npos
@@ -61,9 +61,8 @@ bool is_placeholder(std::string_view value) {
   const std::string lower = lowered(value);
   for (const std::string_view expression : kExpressions)
     if (lower.starts_with(expression)) return true;
-  constexpr std::string_view kWords[] = {"your_",     "your-",     "changeme",    "change_me",
-                                         "change-me", "example",   "examplekey",  "placeholder",
-                                         "redacted"};
+  constexpr std::string_view kWords[] = {"your_",   "your-",      "changeme",    "change_me", "change-me",
+                                         "example", "examplekey", "placeholder", "redacted"};
   for (const std::string_view word : kWords)
     if (has_word(lower, word)) return true;
   const bool variable = value.size() > 1 && value[0] == '$' && !is_digit(value[1]);
@@ -81,27 +80,21 @@ bool is_password(std::string_view value) {
 
 // next_token2, sha256_hex, config.api_key1, Foo::bar2: what programs call things.
 bool is_identifier(std::string_view value) {
-  const auto inside = [](char c) {
-    return is_lower(c) || is_digit(c) || c == '_' || c == '.' || c == '-';
-  };
+  const auto inside = [](char c) { return is_lower(c) || is_digit(c) || c == '_' || c == '.' || c == '-'; };
   const auto joins = [](char c) { return c == '_' || c == '.' || c == '-'; };
   const auto digits = std::count_if(value.begin(), value.end(), is_digit);
   const bool few_digits = static_cast<std::size_t>(digits) * 3 < value.size();
-  if (value.find("::") != std::string_view::npos || value.find("->") != std::string_view::npos)
-    return true;
-  if (few_digits && std::any_of(value.begin(), value.end(), joins) &&
-      std::all_of(value.begin(), value.end(), inside))
+  if (value.find("::") != std::string_view::npos || value.find("->") != std::string_view::npos) return true;
+  if (few_digits && std::any_of(value.begin(), value.end(), joins) && std::all_of(value.begin(), value.end(), inside))
     return true;
   // KEY_NAME_2
   return few_digits && value.find('_') != std::string_view::npos &&
-         std::all_of(value.begin(), value.end(),
-                     [](char c) { return is_upper(c) || is_digit(c) || c == '_'; });
+         std::all_of(value.begin(), value.end(), [](char c) { return is_upper(c) || is_digit(c) || c == '_'; });
 }
 
 bool is_path(std::string_view value) {
-  return value.find("://") != std::string_view::npos || value.starts_with("./") ||
-         value.starts_with("~/") || value.starts_with("../") ||
-         (value.starts_with('/') && value.find_first_of("+=") == std::string_view::npos);
+  return value.find("://") != std::string_view::npos || value.starts_with("./") || value.starts_with("~/") ||
+         value.starts_with("../") || (value.starts_with('/') && value.find_first_of("+=") == std::string_view::npos);
 }
 
 // Calls, expressions of a program, regular expressions.

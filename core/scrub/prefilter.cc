@@ -49,8 +49,7 @@ std::uint32_t Prefilter::add(std::string_view literal, bool any_case) {
   return number;
 }
 
-void Prefilter::compare(std::string_view text, std::size_t at, std::uint32_t slot,
-                        std::vector<Hit>& out) const {
+void Prefilter::compare(std::string_view text, std::size_t at, std::uint32_t slot, std::vector<Hit>& out) const {
   for (const std::uint32_t number : literals_of_[buckets_[slot]]) {
     const Literal& literal = literals_[number];
     if (at < literal.from || text.size() - (at - literal.from) < literal.text.size()) continue;
@@ -73,18 +72,15 @@ std::vector<Prefilter::Hit> Prefilter::find(std::string_view text) const {
   std::size_t at = 0;
   for (; at + 7 <= text.size(); at += 4) {
     const char* const p = text.data() + at;
-    if ((known(slot_of(p)) | known(slot_of(p + 1)) | known(slot_of(p + 2)) |
-         known(slot_of(p + 3))) == 0)
-      continue;
+    if ((known(slot_of(p)) | known(slot_of(p + 1)) | known(slot_of(p + 2)) | known(slot_of(p + 3))) == 0) continue;
     for (std::size_t i = 0; i < 4; ++i) look(at + i, p + i);
   }
   for (; at + 3 <= text.size(); ++at) {
     const char last[4] = {text[at], text[at + 1], text[at + 2], '\0'};
     look(at, last);
   }
-  std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) {
-    return a.at != b.at ? a.at < b.at : a.literal < b.literal;
-  });
+  std::sort(hits.begin(), hits.end(),
+            [](const Hit& a, const Hit& b) { return a.at != b.at ? a.at < b.at : a.literal < b.literal; });
   return hits;
 }
 

@@ -35,8 +35,7 @@ class Prefilter {
     bool any_case = false;
     std::size_t from = 0;  // of the three bytes
   };
-  void compare(std::string_view text, std::size_t at, std::uint32_t slot,
-               std::vector<Hit>& out) const;
+  void compare(std::string_view text, std::size_t at, std::uint32_t slot, std::vector<Hit>& out) const;
 
   std::vector<Literal> literals_;
   std::vector<std::uint64_t> bitmap_ = std::vector<std::uint64_t>(1024);

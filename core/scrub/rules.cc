@@ -33,9 +33,8 @@ constexpr ScrubRuleSpec kRules[] = {
      .pattern = R"re(private_key_id\\*["']?\s*[:=]\s*\\*["']?([0-9a-f]{40})(?:[^0-9a-f]|\z))re"},
     {.id = "ssh-private-key",
      .anchors = "-----BEGIN",
-     .pattern =
-         R"re(-----BEGIN OPENSSH PRIVATE KEY-----)re" AGENTD_BODY
-         R"re(*?[A-Za-z0-9+/=]{20})re" AGENTD_BODY R"re(*-----END OPENSSH PRIVATE KEY-----)re",
+     .pattern = R"re(-----BEGIN OPENSSH PRIVATE KEY-----)re" AGENTD_BODY R"re(*?[A-Za-z0-9+/=]{20})re" AGENTD_BODY
+                R"re(*-----END OPENSSH PRIVATE KEY-----)re",
      .left = Left::kAny,
      .spans = true},
     {.id = "ssh-private-key",
@@ -50,14 +49,12 @@ constexpr ScrubRuleSpec kRules[] = {
      .spans = true},
     {.id = "ssh-private-key",
      .anchors = "Private-Lines:",
-     .pattern =
-         R"re(Private-Lines: \d{1,4}(?:\s|\\[nr])+((?:[A-Za-z0-9+/=]{4,64}(?:\s|\\[nr])+)+))re",
+     .pattern = R"re(Private-Lines: \d{1,4}(?:\s|\\[nr])+((?:[A-Za-z0-9+/=]{4,64}(?:\s|\\[nr])+)+))re",
      .spans = true},
     {.id = "pgp-private-key",
      .anchors = "-----BEGIN",
-     .pattern =
-         R"re(-----BEGIN PGP PRIVATE KEY BLOCK-----)re" AGENTD_BODY
-         R"re(*?[A-Za-z0-9+/=]{20})re" AGENTD_BODY R"re(*-----END PGP PRIVATE KEY BLOCK-----)re",
+     .pattern = R"re(-----BEGIN PGP PRIVATE KEY BLOCK-----)re" AGENTD_BODY R"re(*?[A-Za-z0-9+/=]{20})re" AGENTD_BODY
+                R"re(*-----END PGP PRIVATE KEY BLOCK-----)re",
      .left = Left::kAny,
      .spans = true},
     {.id = "private-key",
@@ -70,14 +67,11 @@ constexpr ScrubRuleSpec kRules[] = {
     // A key whose end was cut off.
     {.id = "private-key",
      .anchors = "-----BEGIN",
-     .pattern =
-         R"re(-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----)re"
-         R"re((?:(?:\s|\\[nrt])*[A-Z][A-Za-z-]{1,20}: [^\n\\]{1,80})*)re" AGENTD_BASE64_LINES,
+     .pattern = R"re(-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----)re"
+                R"re((?:(?:\s|\\[nrt])*[A-Z][A-Za-z-]{1,20}: [^\n\\]{1,80})*)re" AGENTD_BASE64_LINES,
      .left = Left::kAny,
      .spans = true},
-    {.id = "age-secret-key",
-     .anchors = "AGE-SECRET-KEY-1",
-     .pattern = R"re(AGE-SECRET-KEY-1[A-Z0-9]{58})re"},
+    {.id = "age-secret-key", .anchors = "AGE-SECRET-KEY-1", .pattern = R"re(AGE-SECRET-KEY-1[A-Z0-9]{58})re"},
 
     // ---- clouds
     {.id = "aws-access-key",
@@ -90,30 +84,24 @@ constexpr ScrubRuleSpec kRules[] = {
      .left = Left::kAny,
      .check = Check::kMixed,
      .any_case = true},
-    {.id = "google-api-key",
-     .anchors = "AIza",
-     .pattern = R"re((AIza[A-Za-z0-9_-]{35})(?:[^A-Za-z0-9_-]|\z))re"},
+    {.id = "google-api-key", .anchors = "AIza", .pattern = R"re((AIza[A-Za-z0-9_-]{35})(?:[^A-Za-z0-9_-]|\z))re"},
     {.id = "google-oauth",
      .anchors = "GOCSPX- ya29. 1//0",
-     .pattern =
-         R"re((?:GOCSPX-[A-Za-z0-9_-]{24,}|ya29\.[A-Za-z0-9_.-]{20,}|1//0[A-Za-z0-9_-]{40,}))re"},
+     .pattern = R"re((?:GOCSPX-[A-Za-z0-9_-]{24,}|ya29\.[A-Za-z0-9_.-]{20,}|1//0[A-Za-z0-9_-]{40,}))re"},
     {.id = "azure-storage-key",
      .anchors = "AccountKey= SharedAccessKey=",
      .pattern = R"re((?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,}={0,2}))re",
      .left = Left::kAny},
     {.id = "azure-sas",
      .anchors = "sig=",
-     .pattern =
-         R"re(sig=([A-Za-z0-9+/]*(?:%[0-9A-Fa-f]{2}[A-Za-z0-9+/]*){1,20}|[A-Za-z0-9+/]{43}=))re",
+     .pattern = R"re(sig=([A-Za-z0-9+/]*(?:%[0-9A-Fa-f]{2}[A-Za-z0-9+/]*){1,20}|[A-Za-z0-9+/]{43}=))re",
      .left = Left::kParameter,
      .check = Check::kMixed},
     {.id = "azure-client-secret",
      .anchors = "0Q~ 1Q~ 2Q~ 3Q~ 4Q~ 5Q~ 6Q~ 7Q~ 8Q~ 9Q~",
      .pattern = R"re(([A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34})(?:[^A-Za-z0-9_~.-]|\z))re",
      .before = 3},
-    {.id = "digitalocean-token",
-     .anchors = "dop_v1_ doo_v1_ dor_v1_",
-     .pattern = R"re(do[opr]_v1_[0-9a-f]{64})re"},
+    {.id = "digitalocean-token", .anchors = "dop_v1_ doo_v1_ dor_v1_", .pattern = R"re(do[opr]_v1_[0-9a-f]{64})re"},
     {.id = "heroku-key", .anchors = "HRKU-", .pattern = R"re(HRKU-[A-Za-z0-9_-]{30,})re"},
     {.id = "heroku-key",
      .anchors = "heroku",
@@ -121,9 +109,7 @@ constexpr ScrubRuleSpec kRules[] = {
      .left = Left::kAny,
      .any_case = true,
      .assigned = true},
-    {.id = "vault-token",
-     .anchors = "hvs. hvb. hvr.",
-     .pattern = R"re(hv[sbr]\.[A-Za-z0-9_-]{24,})re"},
+    {.id = "vault-token", .anchors = "hvs. hvb. hvr.", .pattern = R"re(hv[sbr]\.[A-Za-z0-9_-]{24,})re"},
     {.id = "vault-token",
      .anchors = "vault_token",
      .pattern = R"re(vault_token)re" AGENTD_ASSIGN R"re((s\.[A-Za-z0-9]{24})(?:[^A-Za-z0-9]|\z))re",
@@ -134,45 +120,28 @@ constexpr ScrubRuleSpec kRules[] = {
      .anchors = ".atlasv1.",
      .pattern = R"re([A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,})re",
      .before = 14},
-    {.id = "databricks-token",
-     .anchors = "dapi",
-     .pattern = R"re((dapi[0-9a-f]{32}(?:-\d)?)(?:[^A-Za-z0-9]|\z))re"},
+    {.id = "databricks-token", .anchors = "dapi", .pattern = R"re((dapi[0-9a-f]{32}(?:-\d)?)(?:[^A-Za-z0-9]|\z))re"},
 
     // ---- code hosting and registries
-    {.id = "github-token",
-     .anchors = "ghp_ gho_ ghu_ ghs_ ghr_",
-     .pattern = R"re(gh[pousr]_[A-Za-z0-9]{36,})re"},
-    {.id = "github-fine-grained",
-     .anchors = "github_pat_",
-     .pattern = R"re(github_pat_[A-Za-z0-9_]{40,})re"},
+    {.id = "github-token", .anchors = "ghp_ gho_ ghu_ ghs_ ghr_", .pattern = R"re(gh[pousr]_[A-Za-z0-9]{36,})re"},
+    {.id = "github-fine-grained", .anchors = "github_pat_", .pattern = R"re(github_pat_[A-Za-z0-9_]{40,})re"},
     {.id = "gitlab-token",
      .anchors = "glpat- glptt- gldt- glrt- glcbt- glsoat- glagent- glft- glimt- gloas- GR1348941",
-     .pattern =
-         R"re((?:gl(?:pat|ptt|dt|rt|cbt|soat|agent|ft|imt|oas)-|GR1348941)[A-Za-z0-9_.-]{20,})re"},
-    {.id = "npm-token",
-     .anchors = "npm_",
-     .pattern = R"re((npm_[A-Za-z0-9]{36})(?:[^A-Za-z0-9]|\z))re"},
+     .pattern = R"re((?:gl(?:pat|ptt|dt|rt|cbt|soat|agent|ft|imt|oas)-|GR1348941)[A-Za-z0-9_.-]{20,})re"},
+    {.id = "npm-token", .anchors = "npm_", .pattern = R"re((npm_[A-Za-z0-9]{36})(?:[^A-Za-z0-9]|\z))re"},
     {.id = "npm-token",
      .anchors = "_authToken",
      .pattern = R"re(_authToken\s{0,4}=\s{0,4}["']?([A-Za-z0-9_+/=.-]{16,}))re",
      .left = Left::kAny},
     {.id = "pypi-token", .anchors = "pypi-", .pattern = R"re(pypi-AgE[A-Za-z0-9_-]{50,})re"},
-    {.id = "rubygems-token",
-     .anchors = "rubygems_",
-     .pattern = R"re((rubygems_[0-9a-f]{48})(?:[^A-Za-z0-9]|\z))re"},
-    {.id = "docker-token",
-     .anchors = "dckr_pat_ dckr_oat_",
-     .pattern = R"re(dckr_[po]at_[A-Za-z0-9_-]{20,})re"},
-    {.id = "atlassian-token",
-     .anchors = "ATATT3 ATCTT3",
-     .pattern = R"re(AT[AC]TT3[A-Za-z0-9_=-]{50,})re"},
+    {.id = "rubygems-token", .anchors = "rubygems_", .pattern = R"re((rubygems_[0-9a-f]{48})(?:[^A-Za-z0-9]|\z))re"},
+    {.id = "docker-token", .anchors = "dckr_pat_ dckr_oat_", .pattern = R"re(dckr_[po]at_[A-Za-z0-9_-]{20,})re"},
+    {.id = "atlassian-token", .anchors = "ATATT3 ATCTT3", .pattern = R"re(AT[AC]TT3[A-Za-z0-9_=-]{50,})re"},
     {.id = "postman-key", .anchors = "PMAK-", .pattern = R"re(PMAK-[0-9a-f]{24}-[0-9a-f]{34})re"},
 
     // ---- models
     {.id = "anthropic-key", .anchors = "sk-ant-", .pattern = R"re(sk-ant-[A-Za-z0-9_-]{20,})re"},
-    {.id = "openai-key",
-     .anchors = "sk-",
-     .pattern = R"re(sk-(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{20,})re"},
+    {.id = "openai-key", .anchors = "sk-", .pattern = R"re(sk-(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{20,})re"},
     {.id = "openai-key",
      .anchors = "sk-",
      .pattern = R"re((sk-[A-Za-z0-9]{32,})(?:[^A-Za-z0-9_-]|\z))re",
@@ -211,12 +180,8 @@ constexpr ScrubRuleSpec kRules[] = {
      .anchors = "/api/webhooks/",
      .pattern = R"re(/api/webhooks/\d{15,21}/([A-Za-z0-9_-]{60,}))re",
      .left = Left::kAny},
-    {.id = "sendgrid-key",
-     .anchors = "SG.",
-     .pattern = R"re(SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,})re"},
-    {.id = "mailgun-key",
-     .anchors = "key-",
-     .pattern = R"re((key-[0-9a-f]{32})(?:[^A-Za-z0-9_-]|\z))re"},
+    {.id = "sendgrid-key", .anchors = "SG.", .pattern = R"re(SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,})re"},
+    {.id = "mailgun-key", .anchors = "key-", .pattern = R"re((key-[0-9a-f]{32})(?:[^A-Za-z0-9_-]|\z))re"},
     {.id = "mailgun-key",
      .anchors = "mailgun",
      .pattern = R"re(mailgun)re" AGENTD_ASSIGN R"re(([0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}))re",
@@ -243,9 +208,8 @@ constexpr ScrubRuleSpec kRules[] = {
      .pattern = R"re((shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32})(?:[^A-Za-z0-9]|\z))re"},
     {.id = "square-token",
      .anchors = "sq0atp- sq0csp- EAAA",
-     .pattern =
-         R"re(((?:sq0atp-[A-Za-z0-9_-]{22}|sq0csp-[A-Za-z0-9_-]{43}|EAAA[A-Za-z0-9_-]{60}))re"
-         R"re()(?:[^A-Za-z0-9_-]|\z))re",
+     .pattern = R"re(((?:sq0atp-[A-Za-z0-9_-]{22}|sq0csp-[A-Za-z0-9_-]{43}|EAAA[A-Za-z0-9_-]{60}))re"
+                R"re()(?:[^A-Za-z0-9_-]|\z))re",
      .check = Check::kMixed},
 
     // ---- watching and planning
@@ -255,18 +219,14 @@ constexpr ScrubRuleSpec kRules[] = {
     {.id = "sentry-token",
      .anchors = "sntrys_ sntryu_",
      .pattern = R"re((?:sntrys_[A-Za-z0-9+/=_]{40,}|sntryu_[0-9a-f]{64}))re"},
-    {.id = "new-relic-key",
-     .anchors = "NRAK-",
-     .pattern = R"re((NRAK-[A-Z0-9]{27})(?:[^A-Za-z0-9]|\z))re"},
+    {.id = "new-relic-key", .anchors = "NRAK-", .pattern = R"re((NRAK-[A-Z0-9]{27})(?:[^A-Za-z0-9]|\z))re"},
     {.id = "linear-key", .anchors = "lin_api_", .pattern = R"re(lin_api_[A-Za-z0-9]{40})re"},
     {.id = "notion-token", .anchors = "ntn_", .pattern = R"re(ntn_[A-Za-z0-9]{40,})re"},
     {.id = "figma-token", .anchors = "figd_", .pattern = R"re(figd_[A-Za-z0-9_-]{36,})re"},
     {.id = "doppler-token",
      .anchors = "dp.pt. dp.st. dp.ct.",
      .pattern = R"re(dp\.[psc]t\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44})re"},
-    {.id = "pulumi-token",
-     .anchors = "pul-",
-     .pattern = R"re((pul-[0-9a-f]{40})(?:[^A-Za-z0-9]|\z))re"},
+    {.id = "pulumi-token", .anchors = "pul-", .pattern = R"re((pul-[0-9a-f]{40})(?:[^A-Za-z0-9]|\z))re"},
     {.id = "planetscale-token",
      .anchors = "pscale_tkn_ pscale_pw_ pscale_oauth_",
      .pattern = R"re(pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{30,})re"},
@@ -278,9 +238,8 @@ constexpr ScrubRuleSpec kRules[] = {
      .left = Left::kNoToken,
      .spans = true},
     {.id = "connection-string",
-     .anchors =
-         "postgres:// postgresql:// mysql:// mariadb:// mongodb:// mongodb+srv:// redis:// "
-         "rediss:// amqp:// amqps:// sqlserver:// mssql:// clickhouse:// cockroachdb:// nats://",
+     .anchors = "postgres:// postgresql:// mysql:// mariadb:// mongodb:// mongodb+srv:// redis:// "
+                "rediss:// amqp:// amqps:// sqlserver:// mssql:// clickhouse:// cockroachdb:// nats://",
      .pattern = R"re([a-z+]{4,12}://[^\s/?#"'`<>@:]*:([^\s/"'`]{1,200})@)re",
      .left = Left::kNoWord,
      .check = Check::kPassword},
@@ -307,9 +266,8 @@ constexpr ScrubRuleSpec kRules[] = {
      .generic = true},
     {.id = "basic-auth",
      .anchors = "authorization",
-     .pattern =
-         R"re(authorization\\*["']?\]?\s{0,4}[:=,]\s{0,4}\\*["']?)re"
-         R"re(basic\s{1,4}([A-Za-z0-9+/_-]{8,}={0,2}))re",
+     .pattern = R"re(authorization\\*["']?\]?\s{0,4}[:=,]\s{0,4}\\*["']?)re"
+                R"re(basic\s{1,4}([A-Za-z0-9+/_-]{8,}={0,2}))re",
      .left = Left::kAny,
      .any_case = true,
      .assigned = true,
@@ -328,9 +286,8 @@ constexpr ScrubRuleSpec kRules[] = {
     // "…" and '…'
     {.id = "generic-secret",
      .anchors = AGENTD_NAMES,
-     .pattern =
-         R"re([\w-]{3,20}[\w.-]{0,30}\\*["']?\]?\s{0,8}(?:=>|:=|===?|[=:,])\s{0,8})re"
-         R"re((?:\\*"([^"\s\\]{8,256})\\*"|\\*'([^'\s\\]{8,256})\\*'|`([^`\s\\]{8,256})`))re",
+     .pattern = R"re([\w-]{3,20}[\w.-]{0,30}\\*["']?\]?\s{0,8}(?:=>|:=|===?|[=:,])\s{0,8})re"
+                R"re((?:\\*"([^"\s\\]{8,256})\\*"|\\*'([^'\s\\]{8,256})\\*'|`([^`\s\\]{8,256})`))re",
      .left = Left::kAny,
      .check = Check::kValue,
      .any_case = true,
@@ -348,9 +305,8 @@ constexpr ScrubRuleSpec kRules[] = {
     // name: value, of YAML, ini, a header or a log.
     {.id = "generic-secret",
      .anchors = AGENTD_NAMES,
-     .pattern =
-         R"re([\w-]{3,20}[\w.-]{0,30}\s{0,8}(?::\s{1,8}|\s=\s{1,8}))re"
-         R"re(([A-Za-z0-9_+/=.~!@#%^*-]{8,256}))re" AGENTD_END,
+     .pattern = R"re([\w-]{3,20}[\w.-]{0,30}\s{0,8}(?::\s{1,8}|\s=\s{1,8}))re"
+                R"re(([A-Za-z0-9_+/=.~!@#%^*-]{8,256}))re" AGENTD_END,
      .left = Left::kAny,
      .check = Check::kValue,
      .any_case = true,

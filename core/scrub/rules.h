@@ -43,7 +43,7 @@ struct ScrubRuleSpec {
   bool assigned = false;    // the anchor is part of a name; behind it stand = or : and the value
   std::uint8_t before = 0;  // bytes of the secret that stand before the anchor
   bool spans = false;       // many lines
-  bool generic = false;  // names a value by its place, not by its own form: others name it better
+  bool generic = false;     // names a value by its place, not by its own form: others name it better
 };
 
 // In order of preference: where two rules find the same bytes, the earlier one names them.

@@ -21,15 +21,12 @@ constexpr std::size_t kWindowBytes = 1024, kLongWindowBytes = 256 * 1024;
 constexpr std::size_t kPassesMax = 16;
 constexpr std::size_t kGroups = 5;
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_id(std::string_view id) {
-  return !id.empty() && id.size() <= kIdBytesMax && std::all_of(id.begin(), id.end(), [](char c) {
-    return is_word(c) || c == '-' || c == '.';
-  });
+  return !id.empty() && id.size() <= kIdBytesMax &&
+         std::all_of(id.begin(), id.end(), [](char c) { return is_word(c) || c == '-' || c == '.'; });
 }
 
 // Bytes of a text; `rule` is the index of the rule that says so, lower ones name better.
@@ -46,8 +43,8 @@ bool left_allows(ScrubLeft left, std::string_view text, std::size_t at) {
       return true;
     // "\n" and "\t" as JSON and shells write them are no words.
     case ScrubLeft::kNoWord:
-      return !is_word(before) || (at >= 2 && text[at - 2] == '\\' &&
-                                  std::string_view("nrt").find(before) != std::string_view::npos);
+      return !is_word(before) ||
+             (at >= 2 && text[at - 2] == '\\' && std::string_view("nrt").find(before) != std::string_view::npos);
     case ScrubLeft::kNoToken:
       return before != '-' && left_allows(ScrubLeft::kNoWord, text, at);
     case ScrubLeft::kDigit:
@@ -114,9 +111,8 @@ std::vector<std::string_view> words_of(std::string_view text) {
 
 // Overlapping regions become one, so that no part of a secret stays; the best rule names it.
 std::vector<Region> united(std::vector<Region> regions) {
-  std::sort(regions.begin(), regions.end(), [](const Region& a, const Region& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.rule < b.rule;
-  });
+  std::sort(regions.begin(), regions.end(),
+            [](const Region& a, const Region& b) { return a.begin != b.begin ? a.begin < b.begin : a.rule < b.rule; });
   std::vector<Region> out;
   for (const Region& each : regions) {
     if (out.empty() || each.begin >= out.back().end) {
@@ -139,8 +135,7 @@ std::size_t origin_of(const std::vector<Piece>& pieces, std::size_t at, bool end
   for (const Piece& piece : pieces) {
     if (at > piece.at + piece.length || (!end && at == piece.at + piece.length)) continue;
     const std::size_t inside = at - piece.at;
-    return piece.length == piece.from_length ? piece.from + inside
-                                             : piece.from + (inside == 0 ? 0 : piece.from_length);
+    return piece.length == piece.from_length ? piece.from + inside : piece.from + (inside == 0 ? 0 : piece.from_length);
   }
   return pieces.empty() ? at : pieces.back().from + pieces.back().from_length;
 }
@@ -156,8 +151,7 @@ struct Scrubber::State {
   std::map<std::pair<std::string, bool>, std::uint32_t> literals;
 
   void add(const ScrubRuleSpec& spec) {
-    std::string pattern =
-        std::string(spec.any_case ? "(?i)" : "") + "\\A" + std::string(spec.pattern);
+    std::string pattern = std::string(spec.any_case ? "(?i)" : "") + "\\A" + std::string(spec.pattern);
     rules.push_back(std::make_unique<Rule>(std::string(spec.id), &spec, std::move(pattern)));
     for (const std::string_view anchor : words_of(spec.anchors)) {
       const auto [place, fresh] = literals.try_emplace({std::string(anchor), spec.any_case}, 0);
@@ -180,9 +174,8 @@ struct Scrubber::State {
 
   // What is left of a region without the marks in it.
   void add_region(std::string_view text, Region region, std::vector<Region>& out) const {
-    for (std::size_t at = text.find(kOpen, region.begin < kOpen.size() + kIdBytesMax
-                                               ? 0
-                                               : region.begin - kOpen.size() - kIdBytesMax);
+    for (std::size_t at = text.find(
+             kOpen, region.begin < kOpen.size() + kIdBytesMax ? 0 : region.begin - kOpen.size() - kIdBytesMax);
          at != std::string_view::npos && at < region.end; at = text.find(kOpen, at + 1)) {
       const std::size_t length = mark_at(text, at);
       if (length == 0 || at + length <= region.begin) continue;
@@ -197,15 +190,12 @@ struct Scrubber::State {
     Region region;
     bool passes = false;  // its rule's check
   };
-  Result<std::optional<Found>> match(std::string_view text, std::size_t anchor,
-                                     std::size_t number) const;
-  Result<void> match_anywhere(std::string_view text, std::size_t number,
-                              std::vector<Region>& out) const;
+  Result<std::optional<Found>> match(std::string_view text, std::size_t anchor, std::size_t number) const;
+  Result<void> match_anywhere(std::string_view text, std::size_t number, std::vector<Region>& out) const;
   Result<std::vector<Region>> find(std::string_view text) const;
 };
 
-Result<std::optional<Scrubber::State::Found>> Scrubber::State::match(std::string_view text,
-                                                                     std::size_t anchor,
+Result<std::optional<Scrubber::State::Found>> Scrubber::State::match(std::string_view text, std::size_t anchor,
                                                                      std::size_t number) const {
   const Rule& rule = *rules[number];
   const std::optional<Found> none;
@@ -220,9 +210,8 @@ Result<std::optional<Scrubber::State::Found>> Scrubber::State::match(std::string
     if (!regex->find(window, 0, groups)) return none;
     if (groups[0].length == window.size() && begin + window.size() < text.size()) continue;
     const Regex::Match secret = secret_of(groups);
-    return std::optional<Found>(
-        Found{{begin + secret.at, begin + secret.at + secret.length, number},
-              passes(rule.spec->check, window.substr(secret.at, secret.length))});
+    return std::optional<Found>(Found{{begin + secret.at, begin + secret.at + secret.length, number},
+                                      passes(rule.spec->check, window.substr(secret.at, secret.length))});
   }
 }
 
@@ -283,21 +272,18 @@ Result<Scrubber> Scrubber::make(ScrubOptions options) {
     if (state->ids.find(id) == state->ids.end())
       return Error{Code::kInvalid, "there is no secret rule '" + id + "' to disable"};
   for (const ScrubRuleSpec& spec : scrub_rules())
-    if (std::find(options.disable.begin(), options.disable.end(), spec.id) == options.disable.end())
-      state->add(spec);
+    if (std::find(options.disable.begin(), options.disable.end(), spec.id) == options.disable.end()) state->add(spec);
   state->built_in = state->rules.size();
   for (ScrubOptions::Extra& extra : options.extra) {
     if (!is_id(extra.id))
-      return Error{
-          Code::kInvalid,
-          "'" + extra.id + "' is no id of a secret rule: use letters, digits, '-', '_' and '.'"};
+      return Error{Code::kInvalid,
+                   "'" + extra.id + "' is no id of a secret rule: use letters, digits, '-', '_' and '.'"};
     if (!state->ids.insert(extra.id).second)
       return Error{Code::kInvalid, "there is a secret rule '" + extra.id + "' already"};
     state->rules.push_back(std::make_unique<Rule>(extra.id, nullptr, extra.pattern));
     const auto made = state->rules.back()->expression.regex();
     if (!made)
-      return Error{made.error().code,
-                   "the pattern of the secret rule '" + extra.id + "': " + made.error().message};
+      return Error{made.error().code, "the pattern of the secret rule '" + extra.id + "': " + made.error().message};
   }
   return Scrubber(std::move(state));
 }
@@ -320,8 +306,7 @@ Result<Scrubbed> Scrubber::scrub(std::string_view text) const {
     std::size_t at = 0;
     const auto keep = [&](std::size_t end) {
       for (const Piece& piece : pieces) {
-        const std::size_t first = std::max(piece.at, at),
-                          last = std::min(piece.at + piece.length, end);
+        const std::size_t first = std::max(piece.at, at), last = std::min(piece.at + piece.length, end);
         if (first >= last) continue;
         const bool straight = piece.length == piece.from_length;
         made.push_back({next.size() + (first - at), last - first,

@@ -19,9 +19,7 @@ void put_be16(std::string& out, std::uint16_t value) {
 
 std::uint8_t byte_at(const char* at) { return static_cast<std::uint8_t>(*at); }
 
-std::uint16_t get_be16(const char* at) {
-  return static_cast<std::uint16_t>((byte_at(at) << 8) | byte_at(at + 1));
-}
+std::uint16_t get_be16(const char* at) { return static_cast<std::uint16_t>((byte_at(at) << 8) | byte_at(at + 1)); }
 
 void put_digest(std::string& out, const Digest& digest) {
   out.append(reinterpret_cast<const char*>(digest.data()), digest.size());
@@ -56,8 +54,8 @@ BatchRecord get_record(const char* at) {
 }
 
 std::size_t encoded_bytes(const Batch& batch) {
-  std::size_t size = kBatchHeaderBytes + batch.records.size() * kRecordHeaderBytes +
-                     batch.attached.size() * sizeof(Digest);
+  std::size_t size =
+      kBatchHeaderBytes + batch.records.size() * kRecordHeaderBytes + batch.attached.size() * sizeof(Digest);
   for (const BatchRecord& record : batch.records) size += record.payload.size();
   return size;
 }
@@ -77,8 +75,7 @@ Result<void> check_header(std::string_view bytes) {
   const std::uint16_t version = get_be16(bytes.data());
   if (version > kBatchVersion)
     return corrupt("has format " + std::to_string(version) + ": it was written by a newer agentd");
-  if (get_be32(bytes.data() + kCrcAt) != checksum(bytes))
-    return corrupt("does not match its checksum");
+  if (get_be32(bytes.data() + kCrcAt) != checksum(bytes)) return corrupt("does not match its checksum");
   if (version == 0) return corrupt("has format 0, which does not exist");
   if (byte_at(bytes.data() + 2) != kPlain || byte_at(bytes.data() + 3) != 0)
     return corrupt("is coded in a way that only a newer agentd knows");
@@ -86,18 +83,15 @@ Result<void> check_header(std::string_view bytes) {
 }
 
 // Reads the three parts after the header; every length is checked against what is left.
-Result<void> read_body(std::string_view body, std::size_t records, std::size_t attached,
-                       Batch& out) {
+Result<void> read_body(std::string_view body, std::size_t records, std::size_t attached, Batch& out) {
   if (records > body.size() / kRecordHeaderBytes)
     return corrupt("is shorter than the headers of its " + std::to_string(records) + " records");
   out.records.reserve(records);
-  for (std::size_t i = 0; i < records; ++i)
-    out.records.push_back(get_record(body.data() + i * kRecordHeaderBytes));
+  for (std::size_t i = 0; i < records; ++i) out.records.push_back(get_record(body.data() + i * kRecordHeaderBytes));
   body.remove_prefix(records * kRecordHeaderBytes);
   if (attached > body.size() / sizeof(Digest))
     return corrupt("is shorter than the digests of its " + std::to_string(attached) + " blobs");
-  for (std::size_t i = 0; i < attached; ++i)
-    out.attached.push_back(get_digest(body.data() + i * sizeof(Digest)));
+  for (std::size_t i = 0; i < attached; ++i) out.attached.push_back(get_digest(body.data() + i * sizeof(Digest)));
   body.remove_prefix(attached * sizeof(Digest));
   for (BatchRecord& record : out.records) {
     if (record.in_blob()) continue;
@@ -105,8 +99,7 @@ Result<void> read_body(std::string_view body, std::size_t records, std::size_t a
     record.payload = body.substr(0, record.length);
     body.remove_prefix(record.length);
   }
-  if (!body.empty())
-    return corrupt("has " + std::to_string(body.size()) + " bytes after its last payload");
+  if (!body.empty()) return corrupt("has " + std::to_string(body.size()) + " bytes after its last payload");
   return {};
 }
 

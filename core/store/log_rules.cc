@@ -14,13 +14,11 @@ Result<void> check_genesis(const Ulid& conversation, const Record& record) {
   auto genesis = read_genesis(record);
   if (!genesis) return invalid(genesis.error().message);
   if (genesis->conversation_id != conversation.text())
-    return invalid("the genesis names conversation " + genesis->conversation_id + ", not " +
-                   conversation.text());
+    return invalid("the genesis names conversation " + genesis->conversation_id + ", not " + conversation.text());
   return {};
 }
 
-Result<void> check_records(const Ulid& conversation, std::uint64_t expected_revision,
-                           std::span<const Record> records) {
+Result<void> check_records(const Ulid& conversation, std::uint64_t expected_revision, std::span<const Record> records) {
   if (records.empty()) return invalid("an append needs at least one record");
   if (records.size() > kBatchRecordsMax)
     return invalid("an append of " + std::to_string(records.size()) + " records, more than " +
@@ -34,8 +32,7 @@ Result<void> check_records(const Ulid& conversation, std::uint64_t expected_revi
                            : "only the first record of a conversation is a genesis");
     if (first) AGENTD_TRY_VOID(check_genesis(conversation, record));
     if (record.payload.size() > kPayloadBytesMax)
-      return invalid("a record of " + std::to_string(record.payload.size()) +
-                     " bytes is longer than a log takes");
+      return invalid("a record of " + std::to_string(record.payload.size()) + " bytes is longer than a log takes");
     if (record.payload.size() <= kInlinePayloadMax) bytes += record.payload.size();
   }
   if (bytes > kBatchBytesMax) return invalid("an append is longer than a log takes; part it");
@@ -83,23 +80,18 @@ Result<std::string> payload_of(const BatchSource& source, const BatchRecord& rec
 
 // Calls `visit` for each batch from the one that holds `seq` to the one that holds `last`; batches
 // must follow each other without a gap.
-Result<void> walk(const BatchSource& source, const Ulid& conversation, std::uint64_t seq,
-                  std::uint64_t last, const std::function<Result<bool>(const Batch&)>& visit) {
+Result<void> walk(const BatchSource& source, const Ulid& conversation, std::uint64_t seq, std::uint64_t last,
+                  const std::function<Result<bool>(const Batch&)>& visit) {
   bool started = false;
   while (seq <= last) {
     AGENTD_TRY(const std::vector<std::string> chunk, source.batches(seq));
-    if (chunk.empty())
-      return broken(conversation, seq,
-                    "it is missing, the log should end at " + std::to_string(last));
+    if (chunk.empty()) return broken(conversation, seq, "it is missing, the log should end at " + std::to_string(last));
     for (const std::string& bytes : chunk) {
       if (seq > last) break;
       auto batch = decode_batch(bytes);
       if (!batch) return batch.error().with_context(batch_name(conversation, seq));
-      const bool fits =
-          started ? batch->first_seq == seq : batch->first_seq <= seq && batch->last_seq() >= seq;
-      if (!fits)
-        return broken(conversation, seq,
-                      "the log goes on with sequence " + std::to_string(batch->first_seq));
+      const bool fits = started ? batch->first_seq == seq : batch->first_seq <= seq && batch->last_seq() >= seq;
+      if (!fits) return broken(conversation, seq, "the log goes on with sequence " + std::to_string(batch->first_seq));
       started = true;
       seq = batch->last_seq() + 1;
       AGENTD_TRY(const bool go_on, visit(*batch));
@@ -114,15 +106,13 @@ Result<void> verify_blobs(const BatchSource& source, const Batch& batch) {
     auto blob = source.blob(digest);
     if (!blob && blob.error().code != Code::kNotFound) return blob.error();
     if (!blob || sha256(*blob) != digest)
-      return Error{Code::kCorrupt, "the blob " + hex(digest) +
-                                       (blob ? " does not match its digest" : " is missing")};
+      return Error{Code::kCorrupt, "the blob " + hex(digest) + (blob ? " does not match its digest" : " is missing")};
   }
   return {};
 }
 
 Result<void> verify_batch(const BatchSource& source, const Batch& batch, const Digest& previous) {
-  if (batch.previous != previous)
-    return Error{Code::kCorrupt, "its link to the batch before is broken"};
+  if (batch.previous != previous) return Error{Code::kCorrupt, "its link to the batch before is broken"};
   for (const BatchRecord& record : batch.records) AGENTD_TRY_VOID(payload_of(source, record));
   return verify_blobs(source, batch);
 }
@@ -136,24 +126,23 @@ bool contains_ignoring_case(std::string_view text, std::string_view part) {
 Result<void> check_op(std::string_view space, const KeyOp& op, const VersionOf& version_of) {
   AGENTD_TRY_VOID(check_key(space, op.key));
   if (op.kind == KeyOp::Kind::kPut && op.value.size() > kKeyValueBytesMax)
-    return invalid("the value of key " + one_line(op.key, 100) + " has " +
-                   std::to_string(op.value.size()) + " bytes, more than " +
-                   std::to_string(kKeyValueBytesMax));
+    return invalid("the value of key " + one_line(op.key, 100) + " has " + std::to_string(op.value.size()) +
+                   " bytes, more than " + std::to_string(kKeyValueBytesMax));
   if (op.expect == KeyOp::kAny) return {};
   AGENTD_TRY(const std::uint64_t version, version_of(op.key));
   if (version == op.expect) return {};
   const auto told = [](std::uint64_t v) {
     return v == KeyOp::kAbsent ? std::string("absent") : "at version " + std::to_string(v);
   };
-  return Error{Code::kConflict, "key " + one_line(op.key, 100) + " of " + one_line(space, 100) +
-                                    " is " + told(version) + ", not " + told(op.expect)};
+  return Error{Code::kConflict, "key " + one_line(op.key, 100) + " of " + one_line(space, 100) + " is " +
+                                    told(version) + ", not " + told(op.expect)};
 }
 
 }  // namespace
 
 Result<PreparedAppend> prepare_append(const Ulid& conversation, std::uint64_t expected_revision,
-                                      std::span<const Record> records,
-                                      std::span<const std::string> blobs, std::int64_t time_ms) {
+                                      std::span<const Record> records, std::span<const std::string> blobs,
+                                      std::int64_t time_ms) {
   AGENTD_TRY_VOID(check_records(conversation, expected_revision, records));
   PreparedAppend out;
   out.batch.first_seq = expected_revision + 1;
@@ -191,8 +180,7 @@ Result<std::vector<PreparedReceipt>> prepare_receipts(std::span<const HookReceip
       digest = sha256(*checked);
     }
     if (digest != receipt.payload_digest)
-      return invalid("the payload of a receipt of " + one_line(receipt.hook, 100) +
-                     " does not match its digest");
+      return invalid("the payload of a receipt of " + one_line(receipt.hook, 100) + " does not match its digest");
     prepared.payload.emplace(digest, *receipt.payload);
   }
   return out;
@@ -214,24 +202,21 @@ Error stale_revision(const Ulid& conversation, std::uint64_t is, std::uint64_t e
   const std::string name = "conversation " + conversation.text();
   if (is == 0) return {Code::kConflict, name + " does not exist (any more)"};
   if (expected == 0) return {Code::kConflict, name + " exists already"};
-  return {Code::kConflict, name + " is at revision " + std::to_string(is) + ", not " +
-                               std::to_string(expected) + ": read it again"};
+  return {Code::kConflict,
+          name + " is at revision " + std::to_string(is) + ", not " + std::to_string(expected) + ": read it again"};
 }
 
 Error no_such_conversation(const Ulid& conversation) {
   return {Code::kNotFound, "there is no conversation " + conversation.text()};
 }
 
-Error no_such_blob(const Digest& digest) {
-  return {Code::kNotFound, "there is no blob " + hex(digest)};
-}
+Error no_such_blob(const Digest& digest) { return {Code::kNotFound, "there is no blob " + hex(digest)}; }
 
 Error no_such_key(std::string_view space, std::string_view key) {
   return {Code::kNotFound, "there is no key " + one_line(key, 100) + " of " + one_line(space, 100)};
 }
 
-Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch,
-                                   std::size_t index) {
+Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch, std::size_t index) {
   const BatchRecord& from = batch.records[index];
   StoredRecord out;
   out.seq = batch.first_seq + index;
@@ -246,9 +231,8 @@ Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch
   return out;
 }
 
-Result<void> read_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
-                      std::uint64_t first, std::uint64_t last,
-                      const std::function<bool(const StoredRecord&)>& visit) {
+Result<void> read_log(const BatchSource& source, const Ulid& conversation, const LogHead& head, std::uint64_t first,
+                      std::uint64_t last, const std::function<bool(const StoredRecord&)>& visit) {
   first = std::max<std::uint64_t>(first, 1);
   last = last == 0 ? head.revision : std::min(last, head.revision);
   const auto visit_batch = [&](const Batch& batch) -> Result<bool> {
@@ -289,8 +273,8 @@ Result<void> verify_log(const BatchSource& source, const Ulid& conversation, con
 namespace {
 
 Error no_such_sequence(const Ulid& conversation, const LogHead& head, std::uint64_t at) {
-  return invalid("conversation " + conversation.text() + " has no sequence " + std::to_string(at) +
-                 ", it ends with " + std::to_string(head.revision));
+  return invalid("conversation " + conversation.text() + " has no sequence " + std::to_string(at) + ", it ends with " +
+                 std::to_string(head.revision));
 }
 
 // The batch as it would be if the log ended with `last`.
@@ -311,8 +295,8 @@ Result<void> outside_a_compaction(const Batch& batch, std::uint64_t at) {
     if (type != RecordType::kBoundary) continue;
     if (first != 0 && first <= at && at < seq)
       return Error{Code::kInvalid, "sequence " + std::to_string(at) + " lies inside of a compaction: take " +
-                                       std::to_string(first - 1) + ", before it, or " +
-                                       std::to_string(seq) + ", after it"};
+                                       std::to_string(first - 1) + ", before it, or " + std::to_string(seq) +
+                                       ", after it"};
     first = 0;
   }
   return {};
@@ -333,10 +317,8 @@ class ForkWriter {
     out_.batches.emplace_back(batch.first_seq, encode_batch(batch));
     return {};
   }
-  Result<void> add_own(const BatchSource& source, const Ulid& id, const Record& record,
-                       std::int64_t time_ms) {
-    AGENTD_TRY(const PreparedAppend append,
-               prepare_append(id, out_.head.revision, {&record, 1}, {}, time_ms));
+  Result<void> add_own(const BatchSource& source, const Ulid& id, const Record& record, std::int64_t time_ms) {
+    AGENTD_TRY(const PreparedAppend append, prepare_append(id, out_.head.revision, {&record, 1}, {}, time_ms));
     return add(source, append.batch);
   }
   PreparedFork take() { return std::move(out_); }
@@ -347,8 +329,7 @@ class ForkWriter {
 
 }  // namespace
 
-Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, const LogHead& head,
-                        std::uint64_t at) {
+Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, const LogHead& head, std::uint64_t at) {
   if (at == 0) return head.chain;
   if (at > head.revision) return no_such_sequence(conversation, head, at);
   Digest chain{};
@@ -360,9 +341,8 @@ Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, con
   return chain;
 }
 
-Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, const LogHead& head,
-                                  std::uint64_t at, GenesisRecord genesis, std::string_view title,
-                                  std::int64_t time_ms) {
+Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, const LogHead& head, std::uint64_t at,
+                                  GenesisRecord genesis, std::string_view title, std::int64_t time_ms) {
   AGENTD_TRY(const Ulid id, Ulid::parse(genesis.conversation_id));
   if (at == 0) at = head.revision;
   AGENTD_TRY(const Digest parent_chain, chain_at(source, from, head, at));
@@ -373,8 +353,7 @@ Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, c
   AGENTD_TRY_VOID(writer.add_own(source, id, write_genesis(genesis), time_ms));
   Digest chain{};
   const auto visit = [&](const Batch& whole) -> Result<bool> {
-    if (whole.previous != chain)
-      return broken(from, whole.first_seq, "its link to the batch before is broken");
+    if (whole.previous != chain) return broken(from, whole.first_seq, "its link to the batch before is broken");
     chain = chain_of(whole);
     AGENTD_TRY_VOID(outside_a_compaction(whole, at));
     Batch batch = cut_batch(whole, at);
@@ -405,9 +384,7 @@ bool matches(const ConversationInfo& info, const ConversationQuery& query) {
          contains_ignoring_case(info.id, query.text);
 }
 
-std::uint32_t limit_or_default(std::uint32_t limit) {
-  return limit == 0 ? ConversationQuery{}.limit : limit;
-}
+std::uint32_t limit_or_default(std::uint32_t limit) { return limit == 0 ? ConversationQuery{}.limit : limit; }
 
 Result<void> check_key(std::string_view space, std::string_view key) {
   if (space.empty() || space.find('\0') != std::string_view::npos)
@@ -420,8 +397,7 @@ Result<void> check_key(std::string_view space, std::string_view key) {
   return {};
 }
 
-Result<KeyChanges> plan_keys(std::string_view space, std::span<const KeyOp> ops,
-                             const VersionOf& version_of) {
+Result<KeyChanges> plan_keys(std::string_view space, std::span<const KeyOp> ops, const VersionOf& version_of) {
   for (const KeyOp& op : ops) AGENTD_TRY_VOID(check_op(space, op, version_of));
   KeyChanges out;
   for (const KeyOp& op : ops) {
@@ -435,8 +411,8 @@ Result<KeyChanges> plan_keys(std::string_view space, std::span<const KeyOp> ops,
   return out;
 }
 
-Result<std::uint64_t> plan_bytes(std::string_view space, const KeyChanges& changes,
-                                 std::uint64_t held, const BytesOf& bytes_of) {
+Result<std::uint64_t> plan_bytes(std::string_view space, const KeyChanges& changes, std::uint64_t held,
+                                 const BytesOf& bytes_of) {
   std::uint64_t gone = 0, added = 0;
   for (const auto& [key, value] : changes) {
     AGENTD_TRY(const std::uint64_t now, bytes_of(key));
@@ -446,13 +422,11 @@ Result<std::uint64_t> plan_bytes(std::string_view space, const KeyChanges& chang
   const auto mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   if (added > kCommitBytesMax)
     return Error{Code::kDenied, "a commit of " + std::string(space) + " has " + mib(added) +
-                                    " of keys and values, and may have " + mib(kCommitBytesMax) +
-                                    ": split it"};
+                                    " of keys and values, and may have " + mib(kCommitBytesMax) + ": split it"};
   const std::uint64_t after = held - std::min(held, gone) + added;
   if (added > gone && after > kSpaceBytesMax)
-    return Error{Code::kDenied, "the keys of " + std::string(space) + " would take " + mib(after) +
-                                    ", and may take " + mib(kSpaceBytesMax) +
-                                    ": erase some of them first"};
+    return Error{Code::kDenied, "the keys of " + std::string(space) + " would take " + mib(after) + ", and may take " +
+                                    mib(kSpaceBytesMax) + ": erase some of them first"};
   return after;
 }
 

@@ -43,8 +43,8 @@ struct PreparedAppend {
 // `blobs` must outlive the result. kInvalid: no records, too many or too long ones, a log that does
 // not start with a genesis of this conversation, or a genesis elsewhere.
 Result<PreparedAppend> prepare_append(const Ulid& conversation, std::uint64_t expected_revision,
-                                      std::span<const Record> records,
-                                      std::span<const std::string> blobs, std::int64_t time_ms);
+                                      std::span<const Record> records, std::span<const std::string> blobs,
+                                      std::int64_t time_ms);
 
 // A receipt as it is stored, and the payload that comes with it.
 struct PreparedReceipt {
@@ -85,32 +85,29 @@ class BatchSource {
 Result<StoredRecord> unpack_record(const BatchSource& source, const Batch& batch, std::size_t index);
 
 // Records first..last (0 = the head), each batch checked. `last` beyond the head means the head.
-Result<void> read_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
-                      std::uint64_t first, std::uint64_t last,
-                      const std::function<bool(const StoredRecord&)>& visit);
+Result<void> read_log(const BatchSource& source, const Ulid& conversation, const LogHead& head, std::uint64_t first,
+                      std::uint64_t last, const std::function<bool(const StoredRecord&)>& visit);
 
 // Every hash of the log, up to the head's chain; `visit` as that of Store::verify.
 Result<void> verify_log(const BatchSource& source, const Ulid& conversation, const LogHead& head,
                         const std::function<void(const VerifiedBatch&)>& visit = {});
 
 // The chain up to `at`; 0 = the head. kInvalid: the log has no such sequence.
-Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, const LogHead& head,
-                        std::uint64_t at);
+Result<Digest> chain_at(const BatchSource& source, const Ulid& conversation, const LogHead& head, std::uint64_t at);
 
 // ---- forks
 
 // A fork whose reading and hashing is done: everything that one transaction has to write.
 struct PreparedFork {
   std::vector<std::pair<std::uint64_t, std::string>> batches;  // first sequence, encoded
-  std::map<Digest, std::uint64_t> mentions;  // blobs that they name, how often; the store has them
+  std::map<Digest, std::uint64_t> mentions;                    // blobs that they name, how often; the store has them
   LogHead head;
   ConversationInfo info;
 };
 // As Store::fork says. Every record that is copied is checked against its digest, every batch against
 // the chain.
-Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, const LogHead& head,
-                                  std::uint64_t at, GenesisRecord genesis, std::string_view title,
-                                  std::int64_t time_ms);
+Result<PreparedFork> prepare_fork(const BatchSource& source, const Ulid& from, const LogHead& head, std::uint64_t at,
+                                  GenesisRecord genesis, std::string_view title, std::int64_t time_ms);
 // A blob that a fork shares was removed with its parent meanwhile.
 Error lost_blob(const Ulid& from);
 
@@ -134,8 +131,7 @@ using KeyChanges = std::map<std::string, std::optional<std::string_view>, std::l
 using VersionOf = std::function<Result<std::uint64_t>(std::string_view key)>;
 // All expectations are against what is there before the commit; of two changes the later one
 // counts. kConflict names the key. Erasing what is absent is no change.
-Result<KeyChanges> plan_keys(std::string_view space, std::span<const KeyOp> ops,
-                             const VersionOf& version_of);
+Result<KeyChanges> plan_keys(std::string_view space, std::span<const KeyOp> ops, const VersionOf& version_of);
 
 inline constexpr std::uint64_t kCommitBytesMax = 65ull << 20;  // of keys and values, the largest of which has 64 MiB
 inline constexpr std::uint64_t kSpaceBytesMax = 256ull << 20;  // of all keys and values
@@ -143,7 +139,7 @@ inline constexpr std::uint64_t kSpaceBytesMax = 256ull << 20;  // of all keys an
 using BytesOf = std::function<Result<std::uint64_t>(std::string_view key)>;
 // What a space that holds `held` bytes holds after the changes. kDenied: more than it may, or too
 // much at once; what makes a space smaller always may.
-Result<std::uint64_t> plan_bytes(std::string_view space, const KeyChanges& changes,
-                                 std::uint64_t held, const BytesOf& bytes_of);
+Result<std::uint64_t> plan_bytes(std::string_view space, const KeyChanges& changes, std::uint64_t held,
+                                 const BytesOf& bytes_of);
 
 }  // namespace agentd

@@ -56,30 +56,24 @@ class MemoryStore final : public Store {
  public:
   explicit MemoryStore(const Clock& clock) : clock_(clock) {}
 
-  Result<std::vector<StoredRecord>> append(const Ulid& conversation,
-                                           std::uint64_t expected_revision,
-                                           std::span<const Record> records,
-                                           std::span<const std::string> blobs,
+  Result<std::vector<StoredRecord>> append(const Ulid& conversation, std::uint64_t expected_revision,
+                                           std::span<const Record> records, std::span<const std::string> blobs,
                                            std::span<const HookReceipt> receipts) override;
-  Result<void> append_receipts(const Ulid& conversation,
-                               std::span<const HookReceipt> receipts) override;
-  Result<void> receipts(const Ulid& conversation,
-                        const std::function<bool(const HookReceipt&)>& visit) const override;
+  Result<void> append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) override;
+  Result<void> receipts(const Ulid& conversation, const std::function<bool(const HookReceipt&)>& visit) const override;
   Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
                     const std::function<bool(const StoredRecord&)>& visit) const override;
   Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
                                 std::string_view title) override;
   Result<Digest> chain(const Ulid& conversation, std::uint64_t at) const override;
-  Result<void> verify(const Ulid& conversation,
-                      const std::function<void(const VerifiedBatch&)>& visit) const override;
+  Result<void> verify(const Ulid& conversation, const std::function<void(const VerifiedBatch&)>& visit) const override;
   Result<ConversationInfo> info(const Ulid& conversation) const override;
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
   Result<void> remove(const Ulid& conversation) override;
   Result<std::string> blob(const Digest& digest) const override;
   Result<std::unique_ptr<Lease>> lease(const Ulid& conversation) override;
   Result<StoredKey> get_key(std::string_view space, std::string_view key) const override;
-  Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix,
-                                           std::string_view after,
+  Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix, std::string_view after,
                                            std::uint32_t limit) const override;
   Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) override;
   Result<Changes> changes(std::uint64_t cursor, std::uint32_t limit) const override;
@@ -108,8 +102,7 @@ class MemoryStore final : public Store {
 
 class MemoryStore::Source final : public BatchSource {
  public:
-  Source(const MemoryStore& store, const Ulid& conversation)
-      : store_(store), conversation_(conversation) {}
+  Source(const MemoryStore& store, const Ulid& conversation) : store_(store), conversation_(conversation) {}
 
   Result<std::vector<std::string>> batches(std::uint64_t seq) const override {
     const std::lock_guard lock(store_.mutex_);
@@ -154,19 +147,16 @@ void MemoryStore::commit(const Ulid& conversation, Log& log, const PreparedAppen
   changes_[log.cursor] = conversation;
 }
 
-Result<std::vector<StoredRecord>> MemoryStore::append(const Ulid& conversation,
-                                                      std::uint64_t expected_revision,
+Result<std::vector<StoredRecord>> MemoryStore::append(const Ulid& conversation, std::uint64_t expected_revision,
                                                       std::span<const Record> records,
                                                       std::span<const std::string> blobs,
                                                       std::span<const HookReceipt> receipts) {
-  AGENTD_TRY(PreparedAppend append,
-             prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
+  AGENTD_TRY(PreparedAppend append, prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
   AGENTD_TRY(std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
   const std::lock_guard lock(mutex_);
   const auto found = logs_.find(conversation);
   const std::uint64_t revision = found == logs_.end() ? 0 : found->second.head.revision;
-  if (revision != expected_revision)
-    return stale_revision(conversation, revision, expected_revision);
+  if (revision != expected_revision) return stale_revision(conversation, revision, expected_revision);
   ConversationInfo info = found == logs_.end() ? ConversationInfo{} : found->second.info;
   AGENTD_TRY_VOID(fold_all(info, append.stored));
   Log& log = logs_[conversation];
@@ -177,8 +167,7 @@ Result<std::vector<StoredRecord>> MemoryStore::append(const Ulid& conversation,
   return std::move(append.stored);
 }
 
-Result<void> MemoryStore::append_receipts(const Ulid& conversation,
-                                          std::span<const HookReceipt> receipts) {
+Result<void> MemoryStore::append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) {
   AGENTD_TRY(std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
   const std::lock_guard lock(mutex_);
   const auto log = logs_.find(conversation);
@@ -213,8 +202,8 @@ Result<ConversationInfo> MemoryStore::fork(const Ulid& from, std::uint64_t at, G
                                            std::string_view title) {
   AGENTD_TRY(const Ulid to, Ulid::parse(genesis.conversation_id));
   AGENTD_TRY(const LogHead parent, head(from));
-  AGENTD_TRY(PreparedFork fork, prepare_fork(Source(*this, from), from, parent, at, std::move(genesis),
-                                             title, clock_.wall_ms()));
+  AGENTD_TRY(PreparedFork fork,
+             prepare_fork(Source(*this, from), from, parent, at, std::move(genesis), title, clock_.wall_ms()));
   const std::lock_guard lock(mutex_);
   if (!logs_.contains(from)) return no_such_conversation(from);
   if (const auto there = logs_.find(to); there != logs_.end())
@@ -237,7 +226,7 @@ Result<Digest> MemoryStore::chain(const Ulid& conversation, std::uint64_t at) co
 }
 
 Result<void> MemoryStore::verify(const Ulid& conversation,
-                                const std::function<void(const VerifiedBatch&)>& visit) const {
+                                 const std::function<void(const VerifiedBatch&)>& visit) const {
   AGENTD_TRY(const LogHead at, head(conversation));
   return verify_log(Source(*this, conversation), conversation, at, visit);
 }
@@ -311,15 +300,12 @@ Result<StoredKey> MemoryStore::get_key(std::string_view space, std::string_view 
   const std::lock_guard lock(mutex_);
   const auto in = spaces_.find(space);
   if (in != spaces_.end())
-    if (const auto found = in->second.keys.find(key); found != in->second.keys.end())
-      return found->second;
+    if (const auto found = in->second.keys.find(key); found != in->second.keys.end()) return found->second;
   return no_such_key(space, key);
 }
 
-Result<std::vector<StoredKey>> MemoryStore::scan_keys(std::string_view space,
-                                                      std::string_view prefix,
-                                                      std::string_view after,
-                                                      std::uint32_t limit) const {
+Result<std::vector<StoredKey>> MemoryStore::scan_keys(std::string_view space, std::string_view prefix,
+                                                      std::string_view after, std::uint32_t limit) const {
   AGENTD_TRY_VOID(check_key(space, "k"));
   const std::lock_guard lock(mutex_);
   std::vector<StoredKey> out;
@@ -327,8 +313,7 @@ Result<std::vector<StoredKey>> MemoryStore::scan_keys(std::string_view space,
   if (in == spaces_.end()) return out;
   const auto& keys = in->second.keys;
   auto at = !after.empty() && after >= prefix ? keys.upper_bound(after) : keys.lower_bound(prefix);
-  for (; at != keys.end() && at->first.starts_with(prefix) && out.size() < limit_or_default(limit);
-       ++at)
+  for (; at != keys.end() && at->first.starts_with(prefix) && out.size() < limit_or_default(limit); ++at)
     out.push_back(at->second);
   return out;
 }
@@ -366,8 +351,8 @@ Result<std::uint64_t> MemoryStore::commit_keys(std::string_view space, std::span
 Result<Store::Changes> MemoryStore::changes(std::uint64_t cursor, std::uint32_t limit) const {
   const std::lock_guard lock(mutex_);
   Changes out{{}, cursor};
-  for (auto at = changes_.upper_bound(cursor);
-       at != changes_.end() && out.changed.size() < limit_or_default(limit); ++at) {
+  for (auto at = changes_.upper_bound(cursor); at != changes_.end() && out.changed.size() < limit_or_default(limit);
+       ++at) {
     out.changed.push_back(logs_.at(at->second).info);
     out.next = at->first;
   }
@@ -389,8 +374,6 @@ Result<StoreStats> MemoryStore::stats() const {
 
 }  // namespace
 
-std::unique_ptr<Store> make_memory_store(const Clock& clock) {
-  return std::make_unique<MemoryStore>(clock);
-}
+std::unique_ptr<Store> make_memory_store(const Clock& clock) { return std::make_unique<MemoryStore>(clock); }
 
 }  // namespace agentd

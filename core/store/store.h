@@ -25,9 +25,9 @@
 namespace agentd {
 
 struct ConversationQuery {
-  std::string project_id;  // empty = all
-  std::string text;        // substring of title or id, ASCII case ignored; empty = all
-  std::string after;       // id of the last one of the page before
+  std::string project_id;                   // empty = all
+  std::string text;                         // substring of title or id, ASCII case ignored; empty = all
+  std::string after;                        // id of the last one of the page before
   std::int64_t since_ms = 0, until_ms = 0;  // of updated_ms; 0 = open
   std::uint32_t limit = 100;
 };
@@ -76,8 +76,7 @@ class Store {
   // kConflict: the revision is another one, nothing was written. kUnavailable: disk full or failing,
   // nothing was written. `blobs` are stored by their SHA-256 in the same commit, and so are `receipts`
   // as append_receipts() stores them.
-  virtual Result<std::vector<StoredRecord>> append(const Ulid& conversation,
-                                                   std::uint64_t expected_revision,
+  virtual Result<std::vector<StoredRecord>> append(const Ulid& conversation, std::uint64_t expected_revision,
                                                    std::span<const Record> records,
                                                    std::span<const std::string> blobs = {},
                                                    std::span<const HookReceipt> receipts = {}) = 0;
@@ -85,8 +84,7 @@ class Store {
   // Adds to what receipts() gives, all or none; a payload that comes along is kept as a blob. Neither
   // the revision nor the index nor the chain changes, and no lease is asked for. kNotFound: the
   // conversation has no log. kInvalid: a payload that does not match its digest.
-  virtual Result<void> append_receipts(const Ulid& conversation,
-                                       std::span<const HookReceipt> receipts) = 0;
+  virtual Result<void> append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) = 0;
   // All of them in the order of their appends. Stops early when `visit` returns false. kNotFound,
   // kCorrupt.
   virtual Result<void> receipts(const Ulid& conversation,
@@ -133,9 +131,9 @@ class Store {
   virtual Result<StoredKey> get_key(std::string_view space, std::string_view key) const = 0;
   // Keys with the prefix after `after`, in byte order, from one snapshot.
   virtual Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix,
-                                                   std::string_view after,
-                                                   std::uint32_t limit) const = 0;
-  // All or none; returns the version that the changed keys now have. kConflict, kDenied (kSpaceBytesMax) change nothing.
+                                                   std::string_view after, std::uint32_t limit) const = 0;
+  // All or none; returns the version that the changed keys now have. kConflict, kDenied (kSpaceBytesMax) change
+  // nothing.
   virtual Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) = 0;
 
   // Conversations that changed after `cursor`, oldest change first, and the cursor after them.

@@ -41,8 +41,7 @@ struct SalvageReport {
 // Makes a store in `to`, a directory that does not exist yet, of all that can be read and verified
 // in `from`. Of a conversation everything before the first damaged batch is kept; indexes are made
 // anew from the logs. kConflict: `to` exists. The old store is not changed.
-Result<SalvageReport> salvage_store(const std::string& from, const std::string& to,
-                                    const Clock& clock);
+Result<SalvageReport> salvage_store(const std::string& from, const std::string& to, const Clock& clock);
 
 // A copy of one moment of the store, while other processes write to it, in `to`, a directory that
 // does not exist yet; synced, and checked before this returns. kConflict: `to` exists; kCorrupt:

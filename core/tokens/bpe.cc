@@ -17,9 +17,7 @@ namespace {
 
 constexpr std::string_view kSpecialStart = "<|";
 
-const unsigned char* bytes_of(std::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
-}
+const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
 struct Counter {
   std::uint64_t count = 0;
@@ -68,8 +66,7 @@ const Bpe::SpecialToken Bpe::kCl100kSpecials[5] = {{"<|endoftext|>", 100'257},
                                                    {"<|fim_middle|>", 100'259},
                                                    {"<|fim_suffix|>", 100'260},
                                                    {"<|endofprompt|>", 100'276}};
-const Bpe::SpecialToken Bpe::kO200kSpecials[2] = {{"<|endoftext|>", 199'999},
-                                                  {"<|endofprompt|>", 200'018}};
+const Bpe::SpecialToken Bpe::kO200kSpecials[2] = {{"<|endoftext|>", 199'999}, {"<|endofprompt|>", 200'018}};
 
 const Bpe& Bpe::cl100k_base() {
   static const Bpe bpe("cl100k_base", BpeSplit::kCl100k, agentd_bpe_cl100k_base, kCl100kSpecials);
@@ -88,9 +85,8 @@ const Bpe* Bpe::find(std::string_view name) {
 }
 
 const Bpe::SpecialToken* Bpe::special_at(std::string_view text) const {
-  const auto found = std::find_if(specials_.begin(), specials_.end(), [&](const SpecialToken& one) {
-    return text.starts_with(one.text);
-  });
+  const auto found = std::find_if(specials_.begin(), specials_.end(),
+                                  [&](const SpecialToken& one) { return text.starts_with(one.text); });
   return found == specials_.end() ? nullptr : &*found;
 }
 
@@ -142,15 +138,14 @@ std::vector<TokenId> Bpe::encode(std::string_view text, Special special) const {
 Result<std::string> Bpe::decode(std::span<const TokenId> tokens) const {
   std::string out;
   for (const TokenId token : tokens) {
-    const auto special = std::find_if(specials_.begin(), specials_.end(),
-                                      [&](const SpecialToken& one) { return one.token == token; });
+    const auto special =
+        std::find_if(specials_.begin(), specials_.end(), [&](const SpecialToken& one) { return one.token == token; });
     if (token < tables_.size()) {
       append_bytes(tables_, token, out);
     } else if (special != specials_.end()) {
       out.append(special->text);
     } else {
-      return Error{Code::kInvalid,
-                   "the encoding " + std::string(name_) + " has no token " + std::to_string(token)};
+      return Error{Code::kInvalid, "the encoding " + std::string(name_) + " has no token " + std::to_string(token)};
     }
   }
   return out;

@@ -49,8 +49,7 @@ class Bpe {
     TokenId token;
   };
 
-  Bpe(std::string_view name, BpeSplit split, const unsigned char* image,
-      std::span<const SpecialToken> specials)
+  Bpe(std::string_view name, BpeSplit split, const unsigned char* image, std::span<const SpecialToken> specials)
       : name_(name), split_(split), tables_(image), specials_(specials) {}
 
   static const SpecialToken kCl100kSpecials[5];

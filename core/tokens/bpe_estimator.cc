@@ -11,8 +11,8 @@ constexpr std::uint64_t kMessageOverhead = 4;
 
 std::uint64_t BpeEstimator::count_block(const agentd_block& block) const {
   if (const std::uint64_t tokens = media_tokens(block); tokens != 0) return tokens;
-  std::uint64_t tokens = bpe_.count(full_text(block)) + bpe_.count(view_of(block.name)) +
-                         bpe_.count(view_of(block.json));
+  std::uint64_t tokens =
+      bpe_.count(full_text(block)) + bpe_.count(view_of(block.name)) + bpe_.count(view_of(block.json));
   if (block.kind == AGENTD_BLOCK_THINKING) tokens += bpe_.count(view_of(block.opaque));
   const auto* const parts = static_cast<const agentd_block*>(block.parts.first);
   for (std::uint32_t i = 0; i < block.parts.count; ++i) tokens += count_block(parts[i]);

@@ -50,8 +50,8 @@ void PieceStack::reset(std::size_t bytes) {
   std::fill_n(dead_, bytes / 64 + 1, 0);
 }
 
-void merge_piece(const BpeTables& tables, const unsigned char* begin, const unsigned char* end,
-                 BpeTables::Match first, PieceStack& stack) {
+void merge_piece(const BpeTables& tables, const unsigned char* begin, const unsigned char* end, BpeTables::Match first,
+                 PieceStack& stack) {
   stack.reset(static_cast<std::size_t>(end - begin));
   TokenId token = first.token;
   std::size_t length = first.length;

@@ -48,7 +48,7 @@ class PieceStack {
 };
 
 // Leaves the tokens of [begin, end) in the stack. `first` is the longest token that starts it.
-void merge_piece(const BpeTables& tables, const unsigned char* begin, const unsigned char* end,
-                 BpeTables::Match first, PieceStack& stack);
+void merge_piece(const BpeTables& tables, const unsigned char* begin, const unsigned char* end, BpeTables::Match first,
+                 PieceStack& stack);
 
 }  // namespace agentd

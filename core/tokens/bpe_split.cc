@@ -101,9 +101,7 @@ const unsigned char* after_punctuation(const unsigned char* at, const unsigned c
   const unsigned char* const from = *at == ' ' ? at + 1 : at;
   const unsigned char* past = skip<kPunctuation>(from, end);
   if (past == from) return nullptr;
-  while (past != end &&
-         (*past == '\r' || *past == '\n' || (kSplit == BpeSplit::kO200k && *past == '/')))
-    ++past;
+  while (past != end && (*past == '\r' || *past == '\n' || (kSplit == BpeSplit::kO200k && *past == '/'))) ++past;
   return past;
 }
 
@@ -149,8 +147,7 @@ CasedWord cased_word(const unsigned char* at, const unsigned char* end) {
 }
 
 // The two alternatives for words: first U*L+ with and without the prefix, then U+L* likewise.
-const unsigned char* after_cased_word(const unsigned char* at, Char first,
-                                      const unsigned char* end) {
+const unsigned char* after_cased_word(const unsigned char* at, Char first, const unsigned char* end) {
   if ((first.mask & kLetter) != 0) {
     const CasedWord word = cased_word(at, end);
     return word.lower != nullptr ? word.lower : word.upper;
@@ -189,9 +186,7 @@ const unsigned char* next_piece(const unsigned char* at, const unsigned char* en
   return after_space(at, end);
 }
 
-template const unsigned char* next_piece<BpeSplit::kCl100k>(const unsigned char* at,
-                                                            const unsigned char* end);
-template const unsigned char* next_piece<BpeSplit::kO200k>(const unsigned char* at,
-                                                           const unsigned char* end);
+template const unsigned char* next_piece<BpeSplit::kCl100k>(const unsigned char* at, const unsigned char* end);
+template const unsigned char* next_piece<BpeSplit::kO200k>(const unsigned char* at, const unsigned char* end);
 
 }  // namespace agentd

@@ -17,9 +17,7 @@ enum class BpeSplit : std::uint8_t { kCl100k, kO200k };
 template <BpeSplit kSplit>
 const unsigned char* next_piece(const unsigned char* at, const unsigned char* end);
 
-extern template const unsigned char* next_piece<BpeSplit::kCl100k>(const unsigned char* at,
-                                                                   const unsigned char* end);
-extern template const unsigned char* next_piece<BpeSplit::kO200k>(const unsigned char* at,
-                                                                  const unsigned char* end);
+extern template const unsigned char* next_piece<BpeSplit::kCl100k>(const unsigned char* at, const unsigned char* end);
+extern template const unsigned char* next_piece<BpeSplit::kO200k>(const unsigned char* at, const unsigned char* end);
 
 }  // namespace agentd

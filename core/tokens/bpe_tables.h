@@ -30,7 +30,7 @@ class BpeTables {
   static constexpr std::size_t kHeaderWords = 8;
   static constexpr unsigned kTokenBits = 18;
   static constexpr TokenId kNone = (1U << kTokenBits) - 1;  // no token
-  static constexpr TokenId kBytes = 256;  // tokens below it are single bytes; no merge made them
+  static constexpr TokenId kBytes = 256;                    // tokens below it are single bytes; no merge made them
   static constexpr unsigned kMaxTokenLength = 255;
 
   // A cell: base in 22 bits, the byte that leads here (or kNoLabel) in 9, the token in 18.
@@ -43,8 +43,7 @@ class BpeTables {
   // the two flags. A byte's halves are itself, and its prefix field is the byte.
   static constexpr std::uint64_t kEverLeft = std::uint64_t{1} << 62;
   static constexpr std::uint64_t kEverRight = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t pack_token(TokenId left, TokenId right, TokenId prefix,
-                                            std::uint64_t length) {
+  static constexpr std::uint64_t pack_token(TokenId left, TokenId right, TokenId prefix, std::uint64_t length) {
     return left | std::uint64_t{right} << kTokenBits | std::uint64_t{prefix} << (2 * kTokenBits) |
            length << (3 * kTokenBits);
   }
@@ -54,9 +53,7 @@ class BpeTables {
     const std::uint64_t mixed = (std::uint64_t{left} << kTokenBits | right) * 0x9E37'79B9'7F4A'7C15;
     return mixed ^ mixed >> 29;
   }
-  static constexpr std::size_t slot_of(std::uint64_t hash, std::size_t slots) {
-    return (hash >> 32) * slots >> 32;
-  }
+  static constexpr std::size_t slot_of(std::uint64_t hash, std::size_t slots) { return (hash >> 32) * slots >> 32; }
   static constexpr std::uint32_t fingerprint_of(std::uint64_t hash) {
     return static_cast<std::uint32_t>(hash & 0x3FFF) << kTokenBits;
   }
@@ -100,8 +97,7 @@ class BpeTables {
       const std::uint32_t slot = half_word(at);
       if (slot == kEmptySlot) return kNone;
       const TokenId made = slot & kNone;
-      if ((slot ^ fingerprint_of(hash)) == made && left_of(token(made)) == left &&
-          right_of(token(made)) == right)
+      if ((slot ^ fingerprint_of(hash)) == made && left_of(token(made)) == left && right_of(token(made)) == right)
         return made;
     }
   }
@@ -111,13 +107,9 @@ class BpeTables {
   static TokenId left_of(std::uint64_t token) { return static_cast<TokenId>(token) & kNone; }
   static TokenId right_of(std::uint64_t token) { return field(token, 1); }
   static TokenId prefix_of(std::uint64_t token) { return field(token, 2); }
-  static std::size_t length_of(std::uint64_t token) {
-    return token >> (3 * kTokenBits) & kMaxTokenLength;
-  }
+  static std::size_t length_of(std::uint64_t token) { return token >> (3 * kTokenBits) & kMaxTokenLength; }
   // Of a token below kBytes.
-  static unsigned char byte_of(std::uint64_t token) {
-    return static_cast<unsigned char>(field(token, 2));
-  }
+  static unsigned char byte_of(std::uint64_t token) { return static_cast<unsigned char>(field(token, 2)); }
 
  private:
   static constexpr std::uint64_t kBaseMask = (1U << kBaseBits) - 1;

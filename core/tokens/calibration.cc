@@ -76,10 +76,9 @@ Result<void> Calibration::read(std::string_view json) {
     Sums read;
     read.estimated = one["estimated"].number_or(0);
     read.reported = one["reported"].number_or(0);
-    const Key key{std::string(one["estimator"].string_or({})),
-                  std::string(one["model"].string_or({}))};
-    if (key.first.empty() || key.second.empty() || !(read.estimated > 0) ||
-        read.estimated > kMemoryTokens + 1 || !is_plausible(read.estimated, read.reported))
+    const Key key{std::string(one["estimator"].string_or({})), std::string(one["model"].string_or({}))};
+    if (key.first.empty() || key.second.empty() || !(read.estimated > 0) || read.estimated > kMemoryTokens + 1 ||
+        !is_plausible(read.estimated, read.reported))
       continue;
     read.stored = read.factor();
     Sums& here = sums_[key];

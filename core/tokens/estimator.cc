@@ -44,8 +44,8 @@ std::uint64_t SimpleEstimator::count_row(const agentd_message& row) const {
   return (bytes + kBytesPerToken - 1) / kBytesPerToken + kMessageOverhead + media;
 }
 
-Gauge make_gauge(const BudgetPolicy& policy, std::uint64_t window, std::uint64_t max_output,
-                 std::uint64_t used, std::uint64_t floor) {
+Gauge make_gauge(const BudgetPolicy& policy, std::uint64_t window, std::uint64_t max_output, std::uint64_t used,
+                 std::uint64_t floor) {
   Gauge gauge;
   gauge.window = window;
   const std::uint64_t reserve = std::min({policy.output_reserve, max_output, window / 4});

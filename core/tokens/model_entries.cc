@@ -32,9 +32,8 @@ struct FractionKey {
   std::string_view name;
   std::optional<double> Entry::*field;
 };
-constexpr FractionKey kFractionKeys[] = {{"checkpoint_at", &Entry::checkpoint_at},
-                                         {"compact_at", &Entry::compact_at},
-                                         {"force_at", &Entry::force_at}};
+constexpr FractionKey kFractionKeys[] = {
+    {"checkpoint_at", &Entry::checkpoint_at}, {"compact_at", &Entry::compact_at}, {"force_at", &Entry::force_at}};
 struct TextKey {
   std::string_view name;
   std::optional<std::string> Entry::*field;
@@ -47,8 +46,7 @@ constexpr TextKey kTextKeys[] = {{"provider", &Entry::provider},
 
 template <typename Keys>
 auto find_key(const Keys& keys, std::string_view name) {
-  const auto found = std::find_if(std::begin(keys), std::end(keys),
-                                  [&](const auto& key) { return key.name == name; });
+  const auto found = std::find_if(std::begin(keys), std::end(keys), [&](const auto& key) { return key.name == name; });
   return found == std::end(keys) ? nullptr : &*found;
 }
 
@@ -63,8 +61,7 @@ std::string shown(const YamlNode& node) {
     case Kind::kNull:
       return "nothing";
     case Kind::kScalar:
-      return (node.quoted ? "\"" : "'") + one_line(node.scalar, kShownBytes) +
-             (node.quoted ? "\"" : "'");
+      return (node.quoted ? "\"" : "'") + one_line(node.scalar, kShownBytes) + (node.quoted ? "\"" : "'");
     case Kind::kList:
       return "a list";
     case Kind::kMap:
@@ -80,8 +77,7 @@ class EntryReader {
   Result<ModelEntries> read(const YamlNode& root) {
     ModelEntries out;
     if (root.kind == Kind::kNull) return out;
-    if (root.kind != Kind::kMap)
-      return wrong(root, "a model table", "a list of 'key: value' lines");
+    if (root.kind != Kind::kMap) return wrong(root, "a model table", "a list of 'key: value' lines");
     for (const auto& [name, value] : root.members) {
       if (name == "default") {
         AGENTD_TRY(out.otherwise, read_entry(value, false));
@@ -96,16 +92,14 @@ class EntryReader {
 
  private:
   Error at(const YamlNode& node, const std::string& text) const {
-    return {Code::kInvalid, std::string(file_) + ":" + std::to_string(node.line) + ":" +
-                                std::to_string(node.column) + ": " + text};
+    return {Code::kInvalid,
+            std::string(file_) + ":" + std::to_string(node.line) + ":" + std::to_string(node.column) + ": " + text};
   }
   Error wrong(const YamlNode& node, std::string_view name, std::string_view type) const {
     return at(node, std::string(name) + " must be " + std::string(type) + ", not " + shown(node));
   }
-  Error unknown(const std::string& name, const YamlNode& node,
-                const std::vector<std::string>& names) const {
-    return at(node,
-              "unknown key '" + one_line(name, kShownBytes) + "'" + did_you_mean(name, names));
+  Error unknown(const std::string& name, const YamlNode& node, const std::vector<std::string>& names) const {
+    return at(node, "unknown key '" + one_line(name, kShownBytes) + "'" + did_you_mean(name, names));
   }
 
   Result<std::vector<Entry>> read_models(const YamlNode& node) const {
@@ -117,8 +111,7 @@ class EntryReader {
       AGENTD_TRY(Entry entry, read_entry(item, true));
       for (const Entry& other : out)
         if (other.pattern == entry.pattern)
-          return at(item,
-                    "the pattern '" + one_line(entry.pattern, kShownBytes) + "' stands here twice");
+          return at(item, "the pattern '" + one_line(entry.pattern, kShownBytes) + "' stands here twice");
       out.push_back(std::move(entry));
     }
     return out;
@@ -127,22 +120,19 @@ class EntryReader {
   Result<Entry> read_entry(const YamlNode& node, bool with_pattern) const {
     Entry out;
     if (node.kind == Kind::kNull && !with_pattern) return out;
-    if (node.kind != Kind::kMap)
-      return wrong(node, with_pattern ? "a model" : "default", "a section");
+    if (node.kind != Kind::kMap) return wrong(node, with_pattern ? "a model" : "default", "a section");
     out.origin = std::string(file_) + ":" + std::to_string(node.line);
     for (const auto& [name, value] : node.members) {
       if (value.kind == Kind::kNull) continue;  // "key:" alone says nothing
       AGENTD_TRY_VOID(read_member(out, name, value, with_pattern));
     }
-    if (with_pattern && out.pattern.empty())
-      return at(node, "a model needs a 'pattern': how its name begins");
+    if (with_pattern && out.pattern.empty()) return at(node, "a model needs a 'pattern': how its name begins");
     if (out.compact_at && out.force_at && *out.force_at < *out.compact_at)
       return at(node, "force_at lies below compact_at");
     return out;
   }
 
-  Result<void> read_member(Entry& out, const std::string& name, const YamlNode& value,
-                           bool with_pattern) const {
+  Result<void> read_member(Entry& out, const std::string& name, const YamlNode& value, bool with_pattern) const {
     if (const WholeKey* const key = find_key(kWholeKeys, name)) {
       AGENTD_TRY(out.*(key->field), whole(name, value, key->low));
     } else if (const FractionKey* const fraction_key = find_key(kFractionKeys, name)) {
@@ -174,8 +164,7 @@ class EntryReader {
   }
 
   static std::vector<std::string> names_of(bool with_pattern) {
-    std::vector<std::string> out{"encoding", "betas",   "thinking", "efforts",
-                                 "sampling", "retires", "prices",  "inputs"};
+    std::vector<std::string> out{"encoding", "betas", "thinking", "efforts", "sampling", "retires", "prices", "inputs"};
     if (with_pattern) out.emplace_back("pattern");
     for (const WholeKey& key : kWholeKeys) out.emplace_back(key.name);
     for (const FractionKey& key : kFractionKeys) out.emplace_back(key.name);
@@ -183,11 +172,10 @@ class EntryReader {
     return out;
   }
 
-  Result<std::uint64_t> whole(std::string_view name, const YamlNode& node,
-                              std::uint64_t low) const {
+  Result<std::uint64_t> whole(std::string_view name, const YamlNode& node, std::uint64_t low) const {
     std::uint64_t value = 0;
-    if (node.kind != Kind::kScalar || node.quoted || !read_number(node.scalar, value) ||
-        value < low || value > kTokensMax)
+    if (node.kind != Kind::kScalar || node.quoted || !read_number(node.scalar, value) || value < low ||
+        value > kTokensMax)
       return wrong(node, name, "a whole number from " + std::to_string(low) + " (tokens)");
     return value;
   }

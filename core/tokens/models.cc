@@ -25,8 +25,7 @@ bool starts(std::string_view pattern, std::string_view name) {
   if (name.size() < pattern.size()) return false;
   for (std::size_t i = 0; i < pattern.size(); ++i)
     if (folded(pattern[i]) != folded(name[i])) return false;
-  return name.size() == pattern.size() || !is_digit(pattern.back()) ||
-         !is_digit(name[pattern.size()]);
+  return name.size() == pattern.size() || !is_digit(pattern.back()) || !is_digit(name[pattern.size()]);
 }
 
 // What is left of a name goes on with another version: "claude-opus-5" is not "claude-opus-5-7", but
@@ -44,14 +43,12 @@ bool goes_on_as_a_version(std::string_view pattern, std::string_view name) {
 
 // A user's entry stands for whatever it begins.
 bool fits(const ModelInfo& info, std::string_view name) {
-  return starts(info.pattern, name) &&
-         (!info.origin.empty() || !goes_on_as_a_version(info.pattern, name));
+  return starts(info.pattern, name) && (!info.origin.empty() || !goes_on_as_a_version(info.pattern, name));
 }
 
 std::vector<std::string> texts_of(JsonView list) {
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < list.size(); ++i)
-    out.emplace_back(list.at(i).string_or({}));
+  for (std::size_t i = 0; i < list.size(); ++i) out.emplace_back(list.at(i).string_or({}));
   return out;
 }
 
@@ -89,9 +86,8 @@ bool is_revision(std::string_view rest) {
     if (rest.starts_with(word)) return is_revision(rest.substr(word.size()));
   rest.remove_prefix(1);
   if (rest.starts_with('v')) rest.remove_prefix(1);
-  return !rest.empty() && std::all_of(rest.begin(), rest.end(), [](char c) {
-    return is_digit(c) || c == '-' || c == ':' || c == '.';
-  });
+  return !rest.empty() &&
+         std::all_of(rest.begin(), rest.end(), [](char c) { return is_digit(c) || c == '-' || c == ':' || c == '.'; });
 }
 
 Result<ModelInfo> read_model(JsonView from, const ModelInfo& otherwise) {
@@ -103,10 +99,8 @@ Result<ModelInfo> read_model(JsonView from, const ModelInfo& otherwise) {
   out.summary_model = std::string(from["summary_model"].string_or({}));
   out.encoding = std::string(from["encoding"].string_or({}));
   const JsonView betas = from["betas"];
-  for (std::size_t i = 0; i < betas.size(); ++i)
-    out.betas[std::string(betas.key_at(i))] = betas.at(i).uint_or(0);
-  out.thinking =
-      parse_thinking_kind(from["thinking"].string_or({})).value_or(otherwise.thinking);
+  for (std::size_t i = 0; i < betas.size(); ++i) out.betas[std::string(betas.key_at(i))] = betas.at(i).uint_or(0);
+  out.thinking = parse_thinking_kind(from["thinking"].string_or({})).value_or(otherwise.thinking);
   out.efforts = texts_of(from["efforts"]);
   out.default_effort = std::string(from["default_effort"].string_or({}));
   out.thinking_off = std::string(from["thinking_off"].string_or({}));
@@ -132,8 +126,7 @@ Result<ModelInfo> read_model(JsonView from, const ModelInfo& otherwise) {
 // Of several active betas the widest window counts.
 void open_window(ModelInfo& info, const std::vector<std::string>& active) {
   for (const auto& [name, window] : info.betas) {
-    if (window <= info.window || std::find(active.begin(), active.end(), name) == active.end())
-      continue;
+    if (window <= info.window || std::find(active.begin(), active.end(), name) == active.end()) continue;
     info.window = window;
     info.beta = name;
   }
@@ -144,8 +137,7 @@ void open_window(ModelInfo& info, const std::vector<std::string>& active) {
 std::string summariser_for(const ModelInfo& info, std::string_view name) {
   constexpr std::string_view kGoogle = "models/";
   if (starts(info.pattern, name) || info.summary_model.empty()) return info.summary_model;
-  const bool google =
-      name.starts_with(kGoogle) && starts(info.pattern, name.substr(kGoogle.size()));
+  const bool google = name.starts_with(kGoogle) && starts(info.pattern, name.substr(kGoogle.size()));
   return google ? std::string(kGoogle) + info.summary_model : std::string();
 }
 
@@ -158,8 +150,7 @@ std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
   };
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(0, 4))),
-                                         std::chrono::month(number(5, 2)),
-                                         std::chrono::day(number(8, 2))};
+                                         std::chrono::month(number(5, 2)), std::chrono::day(number(8, 2))};
   if (!date.ok()) return std::nullopt;
   return std::chrono::sys_days(date);
 }
@@ -168,9 +159,7 @@ constexpr std::string_view kThinkingNames[] = {"none", "budget", "adaptive", "al
 
 }  // namespace
 
-std::string_view name_of(ThinkingKind kind) {
-  return kThinkingNames[static_cast<std::size_t>(kind)];
-}
+std::string_view name_of(ThinkingKind kind) { return kThinkingNames[static_cast<std::size_t>(kind)]; }
 
 std::optional<ThinkingKind> parse_thinking_kind(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kThinkingNames); ++i)
@@ -190,15 +179,12 @@ std::optional<std::int64_t> days_until_retired(const ModelInfo& model, std::int6
 
 std::string_view bare_model_name(std::string_view model) {
   std::string_view name = model;
-  if (const std::size_t slash = name.rfind('/'); slash != std::string_view::npos)
-    name = name.substr(slash + 1);
+  if (const std::size_t slash = name.rfind('/'); slash != std::string_view::npos) name = name.substr(slash + 1);
   // "us.", "anthropic." and "openai:" are words; what holds a digit is part of the name.
   for (;;) {
     const std::size_t at = name.find_first_of(".:");
     const std::string_view word = name.substr(0, at);
-    if (at == std::string_view::npos || at + 1 == name.size() ||
-        std::any_of(word.begin(), word.end(), is_digit))
-      break;
+    if (at == std::string_view::npos || at + 1 == name.size() || std::any_of(word.begin(), word.end(), is_digit)) break;
     name = name.substr(at + 1);
   }
   return name.empty() ? model : name;
@@ -211,8 +197,7 @@ Result<ModelTable> ModelTable::parse(std::string_view json) {
   ModelInfo& base = table.otherwise_;
   base.base_window = base.window = otherwise["window"].uint_or(base.window);
   base.max_output = otherwise["max_output"].uint_or(base.max_output);
-  base.thinking =
-      parse_thinking_kind(otherwise["thinking"].string_or({})).value_or(base.thinking);
+  base.thinking = parse_thinking_kind(otherwise["thinking"].string_or({})).value_or(base.thinking);
   const JsonView defaults = document.root()["defaults"];
   for (std::size_t i = 0; i < defaults.size(); ++i)
     table.defaults_.emplace(defaults.key_at(i), defaults.at(i).string_or({}));
@@ -262,9 +247,7 @@ const ModelInfo* ModelTable::match(std::string_view model) const {
   for (const std::string_view name : {model, bare_model_name(model)}) {
     const ModelInfo* best = nullptr;
     for (const ModelInfo& info : models_)
-      if (fits(info, name) &&
-          (best == nullptr || info.pattern.size() > best->pattern.size()))
-        best = &info;
+      if (fits(info, name) && (best == nullptr || info.pattern.size() > best->pattern.size())) best = &info;
     if (best != nullptr) return best;
   }
   return nullptr;

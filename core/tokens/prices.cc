@@ -82,9 +82,7 @@ std::uint64_t cost_of(const Prices& prices, const Usage& usage) {
   return nano_of(pico);
 }
 
-std::uint64_t cost_of(std::uint64_t tokens, std::uint64_t rate) {
-  return nano_of(saturating_multiply(tokens, rate));
-}
+std::uint64_t cost_of(std::uint64_t tokens, std::uint64_t rate) { return nano_of(saturating_multiply(tokens, rate)); }
 
 std::optional<std::uint64_t> parse_price(std::string_view text) {
   return parse_decimal(text, kPriceDecimals, kPriceWholeMax);

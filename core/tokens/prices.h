@@ -20,7 +20,7 @@ namespace agentd {
 // 10^-12 dollars per token.
 struct Rates {
   std::uint64_t input = 0;
-  std::uint64_t output = 0;            // thinking included
+  std::uint64_t output = 0;  // thinking included
   std::uint64_t cache_read = 0;
   std::uint64_t cache_write = 0;       // for the provider's usual time: minutes
   std::uint64_t cache_write_long = 0;  // for an hour or more

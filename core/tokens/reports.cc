@@ -28,8 +28,7 @@ bool is_cut(std::uint64_t reported, std::uint64_t estimated, bool learned) {
   return reported >= kCutMin && estimated > most + kCutMin;
 }
 
-std::uint64_t unexplained_tokens(std::uint64_t reported, std::uint64_t estimated,
-                                 std::uint64_t before) {
+std::uint64_t unexplained_tokens(std::uint64_t reported, std::uint64_t estimated, std::uint64_t before) {
   const std::uint64_t rest = reported - std::min(reported, estimated);
   return rest > std::max(kErrorMin, estimated / 4) ? rest : std::min(rest, before);
 }

@@ -32,7 +32,6 @@ bool is_cut(std::uint64_t reported, std::uint64_t estimated, bool learned);
 // request. `estimated` is corrected by what the model's reports have taught, `before` what was
 // unexplained until now. A rest within a quarter of the estimate, or 500 tokens, is the estimate's
 // own error: it lowers `before`, and never raises it.
-std::uint64_t unexplained_tokens(std::uint64_t reported, std::uint64_t estimated,
-                                 std::uint64_t before);
+std::uint64_t unexplained_tokens(std::uint64_t reported, std::uint64_t estimated, std::uint64_t before);
 
 }  // namespace agentd

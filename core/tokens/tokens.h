@@ -61,11 +61,11 @@ struct ModelInfo {
   std::optional<std::uint64_t> output_reserve;                // in place of the policy's
   std::optional<double> checkpoint_at, compact_at, force_at;  // in place of the policy's
   std::map<std::string, std::uint64_t> betas{};               // name -> the window that it opens
-  std::string beta{};                   // the one that `window` comes from; empty = none
-  std::uint64_t base_window = 200'000;  // without betas
-  std::string summary_model{};          // the provider's cheap one; empty = the model itself
-  std::string encoding{};               // cl100k_base, o200k_base; empty = not known
-  std::string origin{};                 // "FILE:LINE" of the user's entry; empty = built in
+  std::string beta{};                                         // the one that `window` comes from; empty = none
+  std::uint64_t base_window = 200'000;                        // without betas
+  std::string summary_model{};                                // the provider's cheap one; empty = the model itself
+  std::string encoding{};                                     // cl100k_base, o200k_base; empty = not known
+  std::string origin{};                                       // "FILE:LINE" of the user's entry; empty = built in
   ThinkingKind thinking = ThinkingKind::kBudget;
   std::vector<std::string> efforts{};  // that it takes, the least first; empty = it takes none
   std::string default_effort{};        // the provider's, when a request names none
@@ -82,7 +82,7 @@ struct ModelInfo {
   // which names they hold.
   std::optional<Prices> prices{};
   bool prices_are_the_users = false;  // from models.yaml
-  bool metered = true;      // false: an answer is played, nobody is asked and nothing is counted
+  bool metered = true;                // false: an answer is played, nobody is asked and nothing is counted
 };
 
 // The first day on which a model is gone, in days from the wall time's day (UTC): 0 = today, negative
@@ -162,15 +162,13 @@ struct Gauge {
   std::uint64_t unscaled(std::uint64_t tokens) const {
     return static_cast<std::uint64_t>(static_cast<double>(tokens) / scale);
   }
-  double fraction() const {
-    return limit == 0 ? 0 : static_cast<double>(used) / static_cast<double>(limit);
-  }
+  double fraction() const { return limit == 0 ? 0 : static_cast<double>(used) / static_cast<double>(limit); }
   unsigned percent() const { return static_cast<unsigned>(fraction() * 100 + 0.5); }
 };
 agentd_gauge to_abi(const Gauge& gauge);
 
 // reserve = min(policy, the model's max output, window / 4).
-Gauge make_gauge(const BudgetPolicy& policy, std::uint64_t window, std::uint64_t max_output,
-                 std::uint64_t used, std::uint64_t floor);
+Gauge make_gauge(const BudgetPolicy& policy, std::uint64_t window, std::uint64_t max_output, std::uint64_t used,
+                 std::uint64_t floor);
 
 }  // namespace agentd

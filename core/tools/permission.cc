@@ -20,9 +20,12 @@ Permission PermissionRules::decide(const Tool& tool) const {
   if (names(deny, tool.name)) return Permission::kDeny;
   if (names(allow, tool.name) || tool.read_only()) return Permission::kAllow;
   switch (mode) {
-    case Mode::kAsk: return Permission::kAsk;
-    case Mode::kAllow: return Permission::kAllow;
-    case Mode::kDeny: return Permission::kDeny;
+    case Mode::kAsk:
+      return Permission::kAsk;
+    case Mode::kAllow:
+      return Permission::kAllow;
+    case Mode::kDeny:
+      return Permission::kDeny;
   }
   return Permission::kAsk;
 }

@@ -22,7 +22,7 @@ namespace agentd {
 
 struct Tool {
   std::string name, title, description, input_schema_json, origin;
-  std::uint32_t flags = 0;  // AGENTD_TOOL_
+  std::uint32_t flags = 0;             // AGENTD_TOOL_
   std::vector<std::string> path_keys;  // members of the input whose text is a path
   Milliseconds timeout{600'000};
 
@@ -36,7 +36,7 @@ struct ToolCall {
 
 struct ToolOutcome {
   bool success = true;
-  std::string content;           // what the model reads; valid UTF-8
+  std::string content;  // what the model reads; valid UTF-8
   std::string structured_json;
   std::vector<Block> parts;      // images and the like
   std::uint64_t full_bytes = 0;  // what the tool wrote; more than content when it was cut
@@ -50,8 +50,8 @@ class ToolSource {
   // Runs one and waits. A failing tool is an outcome with success = false; an Error means that it could
   // not be run at all: kNotFound (no such tool), kCancelled, kUnavailable (deadline), kDenied.
   // `conversation` is the handle that plugins see.
-  virtual Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation,
-                                   const CancelToken& cancel, Deadline deadline) = 0;
+  virtual Result<ToolOutcome> call(const ToolCall& call, std::uint64_t conversation, const CancelToken& cancel,
+                                   Deadline deadline) = 0;
 };
 
 enum class Permission { kAllow, kDeny, kAsk };

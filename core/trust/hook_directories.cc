@@ -36,16 +36,12 @@ bool matches(std::span<const std::string> globs, const std::string& name, const 
 }
 
 // REQUIRES: an absolute path.
-std::string parent_of(const std::string& path) {
-  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
-}
+std::string parent_of(const std::string& path) { return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)); }
 
 // The file, once its name and mode have said that it is a hook.
-Result<SafeFile> open_hook(int directory, const std::string& file, const std::string& path,
-                           uid_t user) {
+Result<SafeFile> open_hook(int directory, const std::string& file, const std::string& path, uid_t user) {
   if (has_control_character(file))
-    return Error{Code::kInvalid,
-                 path + " has a control character in its name and is not a hook: rename it"};
+    return Error{Code::kInvalid, path + " has a control character in its name and is not a hook: rename it"};
   return open_safe_file(directory, file, path, user);
 }
 
@@ -60,8 +56,8 @@ class DirectoryScan {
     if (!opened) {
       // What is not there holds no hooks, however unsafe the way to it is.
       struct stat info {};
-      const bool is_there = !directory_.path.starts_with('/') ||
-                            ::stat(directory_.path.c_str(), &info) == 0 || errno != ENOENT;
+      const bool is_there =
+          !directory_.path.starts_with('/') || ::stat(directory_.path.c_str(), &info) == 0 || errno != ENOENT;
       const bool dangles = !is_there && ::lstat(directory_.path.c_str(), &info) == 0;
       if (opened.error().code != Code::kNotFound && is_there)
         problem_of_directory(opened.error().message);
@@ -90,15 +86,16 @@ class DirectoryScan {
 
   // Its hooks were there, and are not: as wrong as a directory that cannot be read.
   void dangling() {
-    problem_of_directory(directory_.path + " is a link to something that is not there: put that in its place, or "
-                                           "remove the link");
+    problem_of_directory(directory_.path +
+                         " is a link to something that is not there: put that in its place, or "
+                         "remove the link");
     out_.problems.back().unreadable = directory_.precedence != Precedence::kProject;
   }
 
   // What its author relies on would decide nothing: no run begins.
   void note_unreadable(int directory, const std::string& file) {
-    if (directory_.precedence == Precedence::kProject ||
-        ::faccessat(directory, file.c_str(), R_OK, AT_EACCESS) == 0 || errno != EACCES)
+    if (directory_.precedence == Precedence::kProject || ::faccessat(directory, file.c_str(), R_OK, AT_EACCESS) == 0 ||
+        errno != EACCES)
       return;
     out_.problems.back().unreadable = true;
     out_.problems.back().message += ": make it readable for agentd (chmod u+r), or take it away";
@@ -195,28 +192,24 @@ class DirectoryScan {
 
 }  // namespace
 
-HookScan scan_hook_directories(std::span<const HookDirectory> directories,
-                               std::span<const std::string> disable_globs, uid_t user,
-                               std::span<const std::string> allow_globs) {
+HookScan scan_hook_directories(std::span<const HookDirectory> directories, std::span<const std::string> disable_globs,
+                               uid_t user, std::span<const std::string> allow_globs) {
   HookScan out;
   for (const HookDirectory& directory : directories)
     DirectoryScan(directory, disable_globs, allow_globs, user, out).run();
   return out;
 }
 
-const HookDirectory* directory_of(std::span<const HookDirectory> directories,
-                                  const std::string& path) {
+const HookDirectory* directory_of(std::span<const HookDirectory> directories, const std::string& path) {
   const std::string parent = parent_of(path);
-  const auto found =
-      std::find_if(directories.begin(), directories.end(), [&](const HookDirectory& each) {
-        std::error_code failed;
-        return each.path == parent || std::filesystem::equivalent(each.path, parent, failed);
-      });
+  const auto found = std::find_if(directories.begin(), directories.end(), [&](const HookDirectory& each) {
+    std::error_code failed;
+    return each.path == parent || std::filesystem::equivalent(each.path, parent, failed);
+  });
   return found == directories.end() ? nullptr : &*found;
 }
 
-Result<HookKind> judge_hook_file(const std::string& path, const HookDirectory* directory,
-                                 uid_t user) {
+Result<HookKind> judge_hook_file(const std::string& path, const HookDirectory* directory, uid_t user) {
   const std::string parent = parent_of(path);
   UniqueFd fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory != nullptr) {

@@ -26,9 +26,9 @@ namespace agentd {
 struct HookDirectory {
   std::string path;  // absolute
   Precedence precedence = Precedence::kUser;
-  bool on_by_default = true;  // false: a hook of it runs only when the config enables it by name
+  bool on_by_default = true;                  // false: a hook of it runs only when the config enables it by name
   std::vector<std::string> always_allowed{};  // names that need no glob of hooks.allow
-  bool bundled = false;  // it came with the program
+  bool bundled = false;                       // it came with the program
   // Where a setting names it: "/home/ann/.agent/config.yaml:3: hooks.dirs". It must exist then.
   std::string setting{};
 };
@@ -40,9 +40,9 @@ struct HookFile {
   Precedence precedence = Precedence::kUser;
   bool on_by_default = true;  // as its directory
   bool bundled = false;       // likewise
-  UniqueFd fd;              // the file that was checked
+  UniqueFd fd;                // the file that was checked
   struct stat info {};
-  std::string sidecar;      // text of NAME.hook.json; empty = none
+  std::string sidecar;  // text of NAME.hook.json; empty = none
   std::string sidecar_problem;
 };
 
@@ -79,17 +79,14 @@ struct HookScan {
 // Directories that do not exist are none, and a problem where a setting names them. `user` is whose files are
 // trusted beside root's. When there are globs to allow, only what they match is taken, by its whole name
 // ("project/lint"); one that disables beats them, and matches a name with or without its "project/".
-HookScan scan_hook_directories(std::span<const HookDirectory> directories,
-                               std::span<const std::string> disable_globs, uid_t user,
-                               std::span<const std::string> allow_globs = {});
+HookScan scan_hook_directories(std::span<const HookDirectory> directories, std::span<const std::string> disable_globs,
+                               uid_t user, std::span<const std::string> allow_globs = {});
 
 // The directory among them that holds the file, or null.
-const HookDirectory* directory_of(std::span<const HookDirectory> directories,
-                                  const std::string& path);
+const HookDirectory* directory_of(std::span<const HookDirectory> directories, const std::string& path);
 
 // What a run makes of that file: its kind, or the sentence that says why it is no hook or not used.
 // `directory` is judged as well; with null the file alone is, as if it lay in a hooks directory.
-Result<HookKind> judge_hook_file(const std::string& path, const HookDirectory* directory,
-                                 uid_t user);
+Result<HookKind> judge_hook_file(const std::string& path, const HookDirectory* directory, uid_t user);
 
 }  // namespace agentd

@@ -20,13 +20,11 @@ constexpr std::uint64_t kSettingsBytesMax = 256 * 1024;
 constexpr std::string_view kElf =
     "\x7f"
     "ELF";
-constexpr std::string_view kNeeds =
-    "it must be executable (chmod +x), or end in .so, .dll, .yaml or .yml";
+constexpr std::string_view kNeeds = "it must be executable (chmod +x), or end in .so, .dll, .yaml or .yml";
 
 bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> suffixes) {
-  return std::any_of(suffixes.begin(), suffixes.end(), [&](std::string_view suffix) {
-    return name.size() > suffix.size() && name.ends_with(suffix);
-  });
+  return std::any_of(suffixes.begin(), suffixes.end(),
+                     [&](std::string_view suffix) { return name.size() > suffix.size() && name.ends_with(suffix); });
 }
 
 std::string lower(std::string_view text) {
@@ -38,8 +36,7 @@ std::string lower(std::string_view text) {
 // What editors, and people who switch something off, leave behind.
 bool is_backup(std::string_view file) {
   return file.starts_with('#') ||
-         ends_with_any(file, {"~", ".bak", ".old", ".orig", ".rej", ".save", ".swp", ".tmp",
-                              ".disabled", ".off"});
+         ends_with_any(file, {"~", ".bak", ".old", ".orig", ".rej", ".save", ".swp", ".tmp", ".disabled", ".off"});
 }
 
 // The name that the file should have: "x.yaml" of "x.YAML" and of "x.yaml.txt"; empty = it is
@@ -55,8 +52,7 @@ std::string meant_name(std::string_view file) {
 }
 
 UniqueFd open_to_look(int directory, const std::string& file) {
-  return UniqueFd(
-      ::openat(directory, file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  return UniqueFd(::openat(directory, file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
 }
 
 // How the file begins; empty also when it cannot be read.
@@ -69,8 +65,7 @@ std::string head_of(int directory, const std::string& file) {
 
 bool has_hooks_key(int directory, const std::string& file, const std::string& path) {
   const UniqueFd fd = open_to_look(directory, file);
-  const auto text =
-      fd.valid() ? read_fd(fd.get(), kSettingsBytesMax, path) : Result<std::string>(std::string());
+  const auto text = fd.valid() ? read_fd(fd.get(), kSettingsBytesMax, path) : Result<std::string>(std::string());
   return text && text->find("\"hooks\"") != std::string::npos;
 }
 
@@ -78,16 +73,13 @@ bool has_hooks_key(int directory, const std::string& file, const std::string& pa
 // support.
 bool is_program(std::string_view file, std::string_view head) {
   constexpr std::size_t kTypeAt = 16;
-  if (!head.starts_with(kElf) || head.size() <= kTypeAt ||
-      file.find(".so.") != std::string_view::npos)
-    return false;
+  if (!head.starts_with(kElf) || head.size() <= kTypeAt || file.find(".so.") != std::string_view::npos) return false;
   return head[kTypeAt] == 2 || head[kTypeAt] == 3;
 }
 
-std::string not_executable(const std::string& path, std::string_view what,
-                           std::string_view or_else) {
-  return path + " does not run: it " + std::string(what) + " and is not executable: chmod +x " +
-         shell_word(path) + ", or " + std::string(or_else);
+std::string not_executable(const std::string& path, std::string_view what, std::string_view or_else) {
+  return path + " does not run: it " + std::string(what) + " and is not executable: chmod +x " + shell_word(path) +
+         ", or " + std::string(or_else);
 }
 
 // Why a file whose name and mode make it no hook should have been one; empty = nobody meant it.
@@ -100,12 +92,10 @@ std::string slip_of(int directory, const std::string& file, const std::string& p
            name;
   const std::string head = head_of(directory, file);
   if (head.starts_with("#!"))
-    return not_executable(
-        path, "begins with #!",
-        "move it to a directory below this one when it is only read by other hooks");
+    return not_executable(path, "begins with #!",
+                          "move it to a directory below this one when it is only read by other hooks");
   if (is_program(file, head))
-    return not_executable(path, "is a program or a library",
-                          "let its name end in .so when it is a module");
+    return not_executable(path, "is a program or a library", "let its name end in .so when it is a module");
   if (lower(file).ends_with(".json") && has_hooks_key(directory, file, path))
     return path +
            " does not run: settings of other tools are not read in a hooks directory: take them "
@@ -115,10 +105,8 @@ std::string slip_of(int directory, const std::string& file, const std::string& p
 }
 
 std::string why_passed_over(std::string_view file, const std::string& path) {
-  if (file.starts_with('.'))
-    return path + " is no hook: names that begin with '.' are passed over: rename it";
-  if (file.ends_with(".disable"))
-    return path + " is no hook: .disable at the end of its name switches it off";
+  if (file.starts_with('.')) return path + " is no hook: names that begin with '.' are passed over: rename it";
+  if (file.ends_with(".disable")) return path + " is no hook: .disable at the end of its name switches it off";
   return path + " is no hook: it is the manifest of the module beside it";
 }
 

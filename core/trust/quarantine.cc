@@ -32,7 +32,7 @@ constexpr std::string_view kLoading = "loading-", kBeside = "new-", kSuffix = ".
 constexpr std::string_view kCrashes = ".crashes";
 constexpr std::size_t kCrashesMax = 1'000;          // that are kept of one module
 constexpr std::time_t kCrashesSeconds = 24 * 3600;  // and for how long, when nothing comes after them
-constexpr int kLockTries = 400;  // two seconds, which only crashes and releases take
+constexpr int kLockTries = 400;                     // two seconds, which only crashes and releases take
 constexpr Milliseconds kLockPause{5};
 
 struct CloseDirectory {
@@ -69,10 +69,8 @@ Result<QuarantineEntry> parse(std::string_view text, const std::string& path) {
   out.digest = root["digest"].string_or("");
   out.why = one_line(root["why"].string_or(""), 1000);
   out.since_ms = root["since_ms"].int_or(0);
-  if (root["quarantine"].int_or(0) == kFormat && !out.path.empty() && is_digest(out.digest))
-    return out;
-  return Error{Code::kCorrupt,
-               path + " does not say which hook is set aside, and is ignored: remove it"};
+  if (root["quarantine"].int_or(0) == kFormat && !out.path.empty() && is_digest(out.digest)) return out;
+  return Error{Code::kCorrupt, path + " does not say which hook is set aside, and is ignored: remove it"};
 }
 
 // What agentd wrote there, and nobody else.
@@ -88,26 +86,23 @@ struct NewFile {
 };
 
 // A locked file beside the others, whole before anybody finds it under its own name.
-Result<NewFile> write_beside(int directory, const std::string& path, const std::string& id,
-                             std::string_view text) {
+Result<NewFile> write_beside(int directory, const std::string& path, const std::string& id, std::string_view text) {
   NewFile out;
   out.name = std::string(kBeside) + id;
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   out.fd = UniqueFd(::openat(directory, out.name.c_str(), kFlags, 0600));
   if (!out.fd.valid()) return errno_error("writing into " + path, errno);
   Result<void> done = write_all(out.fd.get(), text);
-  if (done && ::flock(out.fd.get(), LOCK_EX | LOCK_NB) != 0)
-    done = errno_error("locking a file in " + path, errno);
+  if (done && ::flock(out.fd.get(), LOCK_EX | LOCK_NB) != 0) done = errno_error("locking a file in " + path, errno);
   if (done) return out;
   ::unlinkat(directory, out.name.c_str(), 0);
   return done.error().with_context("writing into " + path);
 }
 
-Result<UniqueFd> write_as(int directory, const std::string& path, const std::string& name,
-                          const std::string& id, std::string_view text) {
+Result<UniqueFd> write_as(int directory, const std::string& path, const std::string& name, const std::string& id,
+                          std::string_view text) {
   AGENTD_TRY(NewFile file, write_beside(directory, path, id, text));
-  if (::renameat(directory, file.name.c_str(), directory, name.c_str()) == 0)
-    return std::move(file.fd);
+  if (::renameat(directory, file.name.c_str(), directory, name.c_str()) == 0) return std::move(file.fd);
   const int why = errno;
   ::unlinkat(directory, file.name.c_str(), 0);
   return errno_error("writing " + path + "/" + name, why);
@@ -116,8 +111,7 @@ Result<UniqueFd> write_as(int directory, const std::string& path, const std::str
 std::vector<std::string> names_in(int directory) {
   std::vector<std::string> out;
   UniqueFd copy(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, CloseDirectory> stream(copy.valid() ? ::fdopendir(copy.get())
-                                                                 : nullptr);
+  const std::unique_ptr<DIR, CloseDirectory> stream(copy.valid() ? ::fdopendir(copy.get()) : nullptr);
   if (!stream) return out;
   copy.release();  // the stream closes it
   while (const dirent* const entry = ::readdir(stream.get()))
@@ -144,15 +138,15 @@ std::string crashes_of(std::string_view digest) { return std::string(digest) + s
 
 // False when another file has that name by now, or none.
 bool is_still(int directory, const std::string& name, int fd) {
-  struct stat ours {}, there {};
-  return ::fstat(fd, &ours) == 0 &&
-         ::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+  struct stat ours {
+  }, there{};
+  return ::fstat(fd, &ours) == 0 && ::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
          ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
 // Locked, and the file of that name: whoever had it before may have removed or replaced it.
-Result<UniqueFd> open_crashes(int directory, const std::string& name, const std::string& path,
-                              int more_flags, int tries) {
+Result<UniqueFd> open_crashes(int directory, const std::string& name, const std::string& path, int more_flags,
+                              int tries) {
   const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | more_flags;
   UniqueFd fd;
   for (int i = 0; i < tries; ++i) {
@@ -222,8 +216,8 @@ std::string what_is(const std::vector<QuarantineEntry>& entries) {
 }  // namespace
 
 std::string sentence_of(const QuarantineEntry& entry) {
-  return entry.path + " is set aside since " + when(entry.since_ms) + ": it " + entry.why +
-         "; mend it, or run " + shell_command("agentd hooks release", entry.name);
+  return entry.path + " is set aside since " + when(entry.since_ms) + ": it " + entry.why + "; mend it, or run " +
+         shell_command("agentd hooks release", entry.name);
 }
 
 struct Quarantine::State {
@@ -251,16 +245,14 @@ struct Quarantine::State {
     const auto fd = look();
     if (!fd || !fd->valid()) return out;
     for (const std::string& name : names_in(fd->get())) {
-      if (name.ends_with(kSuffix) && digest_of(name).empty() && !name.starts_with(kLoading) &&
-          broken != nullptr)
+      if (name.ends_with(kSuffix) && digest_of(name).empty() && !name.starts_with(kLoading) && broken != nullptr)
         broken->push_back(directory + "/" + name + " is no entry of agentd's, and is ignored: remove it");
       if (digest_of(name).empty()) continue;
       auto entry = read_at(fd->get(), name, directory + "/" + name);
       if (entry && entry->digest == digest_of(name))
         out.push_back(std::move(*entry));
       else if (broken != nullptr && (entry || entry.error().code != Code::kNotFound))
-        broken->push_back(entry ? directory + "/" + name +
-                                      " speaks of another file, and is ignored: remove it"
+        broken->push_back(entry ? directory + "/" + name + " speaks of another file, and is ignored: remove it"
                                 : entry.error().message);
     }
     return out;
@@ -297,8 +289,7 @@ void Quarantine::State::judge_marker(int fd, const std::string& name, bool recor
 Quarantine::Quarantine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Quarantine::~Quarantine() = default;
 
-Result<std::unique_ptr<Quarantine>> Quarantine::open(std::string directory, const Clock& clock,
-                                                     bool record) {
+Result<std::unique_ptr<Quarantine>> Quarantine::open(std::string directory, const Clock& clock, bool record) {
   auto state = std::make_unique<State>(std::move(directory), clock);
   AGENTD_TRY(const UniqueFd fd, state->look());
   if (fd.valid()) {
@@ -361,8 +352,8 @@ Result<std::size_t> Quarantine::note_crash(std::string_view digest, Milliseconds
   std::string text;
   for (const std::int64_t time : times) text += std::to_string(time) + "\n";
   // Whole or not at all: who is ended in between loses none of those before.
-  AGENTD_TRY(const UniqueFd written, write_as(directory.get(), state_->directory, name,
-                                              state_->ids.next().text(), text));
+  AGENTD_TRY(const UniqueFd written,
+             write_as(directory.get(), state_->directory, name, state_->ids.next().text(), text));
   return times.size();
 }
 
@@ -372,8 +363,8 @@ Result<void> Quarantine::set_aside(QuarantineEntry entry) {
   if (entry.since_ms == 0) entry.since_ms = state_->clock.wall_ms();
   const auto save = [&]() -> Result<void> {
     AGENTD_TRY(const UniqueFd fd, state_->make());
-    AGENTD_TRY(const UniqueFd file, write_as(fd.get(), state_->directory, file_of(entry.digest),
-                                             state_->ids.next().text(), text_of(entry)));
+    AGENTD_TRY(const UniqueFd file,
+               write_as(fd.get(), state_->directory, file_of(entry.digest), state_->ids.next().text(), text_of(entry)));
     // One that is released starts afresh.
     drop_crashes(fd.get(), entry.digest);
     return ::fsync(file.get()) == 0 ? Result<void>() : errno_error("writing " + state_->directory, errno);
@@ -391,26 +382,22 @@ Result<QuarantineEntry> Quarantine::release(std::string_view which) {
     if (entry.name == which || entry.path == which || entry.digest == which) found.push_back(entry);
   const std::string shown = "'" + one_line(which, 200) + "'";
   if (found.empty())
-    return Error{Code::kNotFound,
-                 "no hook " + shown + " is set aside: " + one_line(what_is(entries()), 2000)};
+    return Error{Code::kNotFound, "no hook " + shown + " is set aside: " + one_line(what_is(entries()), 2000)};
   for (const QuarantineEntry& entry : found)
     if (entry.path != found[0].path)
-      return Error{Code::kConflict, "more than one hook called " + shown + " is set aside, such as " +
-                                        found[0].path + " and " + entry.path + ": give the path"};
+      return Error{Code::kConflict, "more than one hook called " + shown + " is set aside, such as " + found[0].path +
+                                        " and " + entry.path + ": give the path"};
   AGENTD_TRY(const UniqueFd fd, state_->look());
   const std::lock_guard lock(state_->mutex);
   for (const QuarantineEntry& entry : found) {
     const std::string name = file_of(entry.digest);
     if (fd.valid() && ::unlinkat(fd.get(), name.c_str(), 0) != 0 && errno != ENOENT)
-      return errno_error("releasing " + entry.path + ": removing " + state_->directory + "/" + name,
-                         errno);
+      return errno_error("releasing " + entry.path + ": removing " + state_->directory + "/" + name, errno);
     if (fd.valid()) drop_crashes(fd.get(), entry.digest);
-    std::erase_if(state_->unsaved,
-                  [&](const QuarantineEntry& each) { return each.digest == entry.digest; });
+    std::erase_if(state_->unsaved, [&](const QuarantineEntry& each) { return each.digest == entry.digest; });
   }
-  return *std::max_element(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return a.since_ms < b.since_ms;
-  });
+  return *std::max_element(found.begin(), found.end(),
+                           [](const auto& a, const auto& b) { return a.since_ms < b.since_ms; });
 }
 
 std::vector<QuarantineEntry> Quarantine::entries() const {

@@ -37,8 +37,7 @@ class Quarantine {
   // `directory` is made with mode 0700 when something is to be kept. Markers of processes that are gone become
   // entries here; who only looks (`record` false) writes nothing, and has them until the next process records
   // them.
-  static Result<std::unique_ptr<Quarantine>> open(std::string directory, const Clock& clock,
-                                                  bool record = true);
+  static Result<std::unique_ptr<Quarantine>> open(std::string directory, const Clock& clock, bool record = true);
   ~Quarantine();
   Quarantine(const Quarantine&) = delete;
   Quarantine& operator=(const Quarantine&) = delete;

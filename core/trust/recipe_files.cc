@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstring>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "core/base/bytes.h"
@@ -24,23 +24,19 @@ std::vector<std::string> recipe_files(const std::string& directory) {
   std::vector<std::string> out;
   std::error_code failed;
   std::filesystem::directory_iterator files(directory, failed);
-  for (std::size_t seen = 0;
-       !failed && files != std::filesystem::directory_iterator() && seen < kFilesMax;
+  for (std::size_t seen = 0; !failed && files != std::filesystem::directory_iterator() && seen < kFilesMax;
        files.increment(failed), ++seen) {
     std::string name = files->path().filename().string();
-    if (name.ends_with(".md") && name.size() > 3 && name.front() != '.')
-      out.push_back(std::move(name));
+    if (name.ends_with(".md") && name.size() > 3 && name.front() != '.') out.push_back(std::move(name));
   }
   std::sort(out.begin(), out.end());
   return out;
 }
 
-Result<std::string> read_recipe_file(const std::string& directory, const std::string& file,
-                                     uid_t user) {
+Result<std::string> read_recipe_file(const std::string& directory, const std::string& file, uid_t user) {
   const std::string path = directory + "/" + file;
   if (has_control_character(file))
-    return Error{Code::kInvalid,
-                 path + " has a control character in its name and is not a recipe: rename it"};
+    return Error{Code::kInvalid, path + " has a control character in its name and is not a recipe: rename it"};
   struct stat info {};
   // What is not there is no recipe, however unsafe the way to it is.
   if (::lstat(path.c_str(), &info) != 0) {
@@ -57,9 +53,9 @@ std::string project_recipe_name(std::string_view file) {
   return "project/recipes/" + std::string(file);
 }
 
-Result<Untrusted> why_untrusted(const std::string& directory, const std::string& file,
-                                  std::string_view bytes, const std::string& project_root,
-                                  const std::string& trust_file, uid_t user, const Clock& clock) {
+Result<Untrusted> why_untrusted(const std::string& directory, const std::string& file, std::string_view bytes,
+                                const std::string& project_root, const std::string& trust_file, uid_t user,
+                                const Clock& clock) {
   const std::string path = directory + "/" + file;
   std::error_code failed;
   const auto canonical = std::filesystem::canonical(path, failed);
@@ -69,11 +65,9 @@ Result<Untrusted> why_untrusted(const std::string& directory, const std::string&
   entry.digest = hex(sha256(bytes));
   AGENTD_TRY(entry.repository, TrustStore::repository_key(project_root));
   auto store = TrustStore::open(trust_file, user, clock);
-  const Consent given =
-      consent(store ? &*store : nullptr, entry, Precedence::kProject, ConsentRules{false, false});
+  const Consent given = consent(store ? &*store : nullptr, entry, Precedence::kProject, ConsentRules{false, false});
   if (given.runs) return Untrusted{};
-  return Untrusted{path + " comes with the project: " + given.why_not,
-                   store && store->judge(entry) == Trust::kChanged};
+  return Untrusted{path + " comes with the project: " + given.why_not, store && store->judge(entry) == Trust::kChanged};
 }
 
 }  // namespace agentd

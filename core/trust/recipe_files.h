@@ -23,8 +23,7 @@ std::vector<std::string> recipe_files(const std::string& directory);
 // The bytes of one. kNotFound; kDenied when somebody else may write the file or the way to it, as
 // for hooks; kInvalid when it is no regular file, larger than 1 MiB, or has a control character in
 // its name.
-Result<std::string> read_recipe_file(const std::string& directory, const std::string& file,
-                                     uid_t user);
+Result<std::string> read_recipe_file(const std::string& directory, const std::string& file, uid_t user);
 
 // "project/recipes/NAME", under which trust knows a project's NAME.md.
 std::string project_recipe_name(std::string_view file);
@@ -35,8 +34,8 @@ struct Untrusted {
   std::string why_not{};
   bool changed = false;  // other bytes were trusted before
 };
-Result<Untrusted> why_untrusted(const std::string& directory, const std::string& file,
-                                  std::string_view bytes, const std::string& project_root,
-                                  const std::string& trust_file, uid_t user, const Clock& clock);
+Result<Untrusted> why_untrusted(const std::string& directory, const std::string& file, std::string_view bytes,
+                                const std::string& project_root, const std::string& trust_file, uid_t user,
+                                const Clock& clock);
 
 }  // namespace agentd

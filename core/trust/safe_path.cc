@@ -20,13 +20,10 @@ constexpr int kLinksMax = 40;
 
 bool is_own(const struct stat& info, uid_t user) { return info.st_uid == 0 || info.st_uid == user; }
 
-Error denied(const std::string& path, const std::string& what) {
-  return {Code::kDenied, path + " " + what};
-}
+Error denied(const std::string& path, const std::string& what) { return {Code::kDenied, path + " " + what}; }
 
 Error not_own(const std::string& path, const struct stat& info) {
-  return denied(path, "belongs to user " + std::to_string(info.st_uid) +
-                          ", ignored: it must belong to you or to root");
+  return denied(path, "belongs to user " + std::to_string(info.st_uid) + ", ignored: it must belong to you or to root");
 }
 
 // Empty when nobody but the owner may write.
@@ -126,14 +123,12 @@ Result<UniqueFd> open_safe_directory(const std::string& path, uid_t user) {
   return Walk(path, user).run();
 }
 
-Result<SafeFile> open_safe_file(int directory, const std::string& name, const std::string& path,
-                                uid_t user) {
+Result<SafeFile> open_safe_file(int directory, const std::string& name, const std::string& path, uid_t user) {
   if (name.empty() || name.find('/') != std::string::npos)
     return Error{Code::kInvalid, path + " is not a name in its directory"};
   // O_NONBLOCK: a FIFO of that name must not stop the scan.
   UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid() && errno == ELOOP)
-    return denied(path, "is a symbolic link, ignored: put the file itself there");
+  if (!fd.valid() && errno == ELOOP) return denied(path, "is a symbolic link, ignored: put the file itself there");
   if (!fd.valid()) return errno_error("opening " + path, errno);
   SafeFile out{std::move(fd), {}};
   if (::fstat(out.fd.get(), &out.info) != 0) return errno_error("looking at " + path, errno);
@@ -148,8 +143,7 @@ Result<void> make_private_directory(const std::string& path) {
   AGENTD_TRY_VOID(make_directories(path));
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return errno_error("looking at " + path, errno);
-  if (!S_ISDIR(info.st_mode))
-    return Error{Code::kDenied, path + " must be a directory and no link: take it away"};
+  if (!S_ISDIR(info.st_mode)) return Error{Code::kDenied, path + " must be a directory and no link: take it away"};
   if ((info.st_mode & 0777) == 0700 || ::chmod(path.c_str(), 0700) == 0) return {};
   return errno_error("protecting " + path, errno);
 }

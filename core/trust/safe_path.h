@@ -30,8 +30,7 @@ struct SafeFile {
 
 // A regular file of an open directory, `path` for messages. kDenied as above and for symbolic links;
 // kInvalid for anything that is no regular file, and for a `name` with a slash, whose way is not checked.
-Result<SafeFile> open_safe_file(int directory, const std::string& name, const std::string& path,
-                                uid_t user);
+Result<SafeFile> open_safe_file(int directory, const std::string& name, const std::string& path, uid_t user);
 
 // A directory of mode 0700, made where it is missing. kDenied for a link: the mode is nobody else's to change.
 Result<void> make_private_directory(const std::string& path);

@@ -23,8 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 6> kInterpreters{"node", "nodejs", "bun",
-                                                        "bunx", "deno",   "tsx"};
+constexpr std::array<std::string_view, 6> kInterpreters{"node", "nodejs", "bun", "bunx", "deno", "tsx"};
 constexpr std::string_view kPrefix = "script-";
 constexpr std::uint64_t kPackageBytesMax = 1u << 20;
 constexpr std::chrono::hours kLeftoverAge{24};
@@ -67,8 +66,7 @@ std::string package_of(const std::string& original) {
 }
 
 Result<void> write_once(const std::string& path, std::string_view bytes, mode_t mode) {
-  const UniqueFd fd(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd.valid()) return errno_error("making " + path, errno);
   AGENTD_TRY_VOID(write_all(fd.get(), bytes));
   if (::fchmod(fd.get(), mode) != 0) return errno_error("protecting " + path, errno);
@@ -77,13 +75,11 @@ Result<void> write_once(const std::string& path, std::string_view bytes, mode_t 
 
 void remove_leftovers(const std::string& directory) {
   std::error_code failed;
-  for (fs::directory_iterator each(directory, failed), end; !failed && each != end;
-       each.increment(failed)) {
+  for (fs::directory_iterator each(directory, failed), end; !failed && each != end; each.increment(failed)) {
     if (!each->path().filename().string().starts_with(kPrefix)) continue;
     std::error_code gone;
     const auto written = fs::last_write_time(each->path(), gone);
-    if (!gone && fs::file_time_type::clock::now() - written > kLeftoverAge)
-      fs::remove_all(each->path(), gone);
+    if (!gone && fs::file_time_type::clock::now() - written > kLeftoverAge) fs::remove_all(each->path(), gone);
   }
 }
 
@@ -98,8 +94,7 @@ bool wants_real_file(std::string_view script) {
     do word = next_word(line);
     while (word.starts_with('-') || word.find('=') != std::string_view::npos);
   }
-  return std::find(kInterpreters.begin(), kInterpreters.end(), base_name(word)) !=
-         kInterpreters.end();
+  return std::find(kInterpreters.begin(), kInterpreters.end(), base_name(word)) != kInterpreters.end();
 }
 
 ScriptCopy::~ScriptCopy() {

@@ -35,7 +35,8 @@ UniqueFd memory_file(const std::string& name) {
 bool can_run(const SealedFile& file) {
   static std::atomic<bool> went{false};
   if (went) return true;
-  struct stat by_path {}, by_fd {};
+  struct stat by_path {
+  }, by_fd{};
   if (::stat(file.path.c_str(), &by_path) != 0 || ::fstat(file.fd.get(), &by_fd) != 0) return false;
   if (by_path.st_ino != by_fd.st_ino || by_path.st_dev != by_fd.st_dev) return false;
   void* const mapped = ::mmap(nullptr, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.fd.get(), 0);
@@ -50,8 +51,7 @@ Result<SealedFile> seal_in_memory(std::string_view bytes, const std::string& nam
   if (!out.fd.valid()) return errno_error("making a memory file for " + name, errno);
   if (auto wrote = write_all(out.fd.get(), bytes); !wrote)
     return wrote.error().with_context("copying " + name + " into memory");
-  if (::fcntl(out.fd.get(), F_ADD_SEALS, kSeals) != 0)
-    return errno_error("sealing the memory file of " + name, errno);
+  if (::fcntl(out.fd.get(), F_ADD_SEALS, kSeals) != 0) return errno_error("sealing the memory file of " + name, errno);
   out.path = "/proc/self/fd/" + std::to_string(out.fd.get());
   if (!can_run(out)) return Error{Code::kDenied, "this kernel does not run code from memory files"};
   return out;
@@ -85,8 +85,8 @@ void discard(const SealedFile& file) {
   if (file.private_copy) ::unlink(file.path.c_str());
 }
 
-Result<SealedFile> seal(std::string_view bytes, const std::string& name,
-                        const std::string& private_directory, Log& log) {
+Result<SealedFile> seal(std::string_view bytes, const std::string& name, const std::string& private_directory,
+                        Log& log) {
   auto sealed = seal_in_memory(bytes, name);
   if (sealed) {
     sealed->digest = hex(sha256(bytes));

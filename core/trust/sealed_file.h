@@ -27,8 +27,8 @@ struct SealedFile {
 
 // `name` is for people. `private_directory` is made with mode 0700 when it is needed; empty = no copies,
 // so that such a kernel is an error. kDenied: neither way is open.
-Result<SealedFile> seal(std::string_view bytes, const std::string& name,
-                        const std::string& private_directory, Log& log);
+Result<SealedFile> seal(std::string_view bytes, const std::string& name, const std::string& private_directory,
+                        Log& log);
 
 // Removes the private copy, if there is one, of a module that is not going to be opened.
 void discard(const SealedFile& file);

@@ -83,16 +83,15 @@ std::string read_entry(JsonView json, TrustEntry& out) {
   out.guard = json["guard"].bool_or(false);
   out.trusted_ms = json["trusted_ms"].int_or(0);
   const JsonView events = json["events"];
-  for (std::size_t i = 0; i < events.size(); ++i)
-    out.events.emplace_back(events.at(i).string_or(""));
+  for (std::size_t i = 0; i < events.size(); ++i) out.events.emplace_back(events.at(i).string_or(""));
   if (out.name.empty() || out.path.empty() || out.path[0] != '/') return "an entry has no path";
   if (!is_digest(out.digest)) return "the digest of " + out.path + " is none";
   return {};
 }
 
 void put(std::vector<TrustEntry>& entries, TrustEntry entry) {
-  const auto same = std::find_if(entries.begin(), entries.end(),
-                                 [&](const TrustEntry& each) { return each.path == entry.path; });
+  const auto same =
+      std::find_if(entries.begin(), entries.end(), [&](const TrustEntry& each) { return each.path == entry.path; });
   if (same == entries.end())
     entries.push_back(std::move(entry));
   else
@@ -106,8 +105,8 @@ Result<std::vector<TrustEntry>> parse(const std::string& text, const std::string
   if (!root.is_object() || !root["trust"].is_number() || !root["hooks"].is_array())
     return corrupt(file, "it has no list of hooks");
   if (root["trust"].int_or(0) != kFormat)
-    return Error{Code::kCorrupt, file + " is of format " + root["trust"].text() +
-                                     ", which this version does not know: update agentd"};
+    return Error{Code::kCorrupt,
+                 file + " is of format " + root["trust"].text() + ", which this version does not know: update agentd"};
   std::vector<TrustEntry> entries;
   for (std::size_t i = 0; i < root["hooks"].size(); ++i) {
     TrustEntry entry;
@@ -121,8 +120,7 @@ Result<std::vector<TrustEntry>> parse(const std::string& text, const std::string
 // ---- file
 
 // No file is no entries.
-Result<std::vector<TrustEntry>> read_at(int directory, const Place& place, const std::string& file,
-                                        uid_t user) {
+Result<std::vector<TrustEntry>> read_at(int directory, const Place& place, const std::string& file, uid_t user) {
   auto opened = open_safe_file(directory, place.name, file, user);
   if (!opened && opened.error().code == Code::kNotFound) return std::vector<TrustEntry>{};
   if (!opened) return opened.error();
@@ -142,16 +140,14 @@ Result<UniqueFd> lock(int directory, const Place& place, const std::string& file
     return Error{Code::kDenied, path + " is not a file of yours: remove it"};
   for (int tries = 0; ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
     if (errno != EWOULDBLOCK && errno != EINTR) return errno_error("locking " + path, errno);
-    if (tries == kLockTries)
-      return Error{Code::kBusy, path + " is locked by another process: end it, or try again"};
+    if (tries == kLockTries) return Error{Code::kBusy, path + " is locked by another process: end it, or try again"};
     const timespec pause{0, kLockPauseNs};
     ::nanosleep(&pause, nullptr);
   }
   return fd;
 }
 
-Result<void> replace_at(int directory, const Place& place, const std::string& file,
-                        std::string_view text) {
+Result<void> replace_at(int directory, const Place& place, const std::string& file, std::string_view text) {
   const std::string beside = place.name + ".new";
   ::unlinkat(directory, beside.c_str(), 0);  // of a writer that was killed; the lock is ours
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
@@ -197,12 +193,10 @@ Result<std::size_t> find_one(const std::vector<TrustEntry>& entries, std::string
   }
   const std::string shown = "\"" + one_line(what, 200) + "\"";
   if (named.empty())
-    return Error{Code::kNotFound,
-                 "no hook " + shown + " is trusted: " + one_line(names_of(entries), 2000)};
+    return Error{Code::kNotFound, "no hook " + shown + " is trusted: " + one_line(names_of(entries), 2000)};
   if (named.size() > 1)
     return Error{Code::kConflict, "more than one trusted hook is called " + shown + ", such as " +
-                                      entries[named[0]].path + " and " + entries[named[1]].path +
-                                      ": give the path"};
+                                      entries[named[0]].path + " and " + entries[named[1]].path + ": give the path"};
   return named[0];
 }
 
@@ -218,8 +212,7 @@ Result<TrustStore> TrustStore::open(const std::string& file, uid_t user, const C
   if (!directory && directory.error().code == Code::kNotFound) return store;
   if (!directory) return directory.error().with_context("the trust store");
   auto entries = read_at(directory->get(), place, file, user);
-  if (!entries && entries.error().code != Code::kCorrupt)
-    return entries.error().with_context("the trust store");
+  if (!entries && entries.error().code != Code::kCorrupt) return entries.error().with_context("the trust store");
   if (!entries) return entries.error();
   store.entries_ = std::move(*entries);
   return store;
@@ -245,8 +238,7 @@ Result<void> TrustStore::record(TrustEntry entry) {
   // The file is JSON: another path would come back than went in.
   for (const std::string& text : {entry.name, entry.path, entry.repository})
     if (!is_utf8(text))
-      return Error{Code::kInvalid,
-                   one_line(text, 1000) + " is not valid UTF-8 and cannot be trusted: rename it"};
+      return Error{Code::kInvalid, one_line(text, 1000) + " is not valid UTF-8 and cannot be trusted: rename it"};
   entry.trusted_ms = clock_->wall_ms();
   auto entries = update(file_, user_, [&](std::vector<TrustEntry>& all) -> Result<void> {
     put(all, entry);
@@ -276,13 +268,12 @@ Result<TrustEntry> TrustStore::forget(std::string_view name_or_path) {
 
 Result<std::string> TrustStore::repository_key(const std::string& root) {
   char canonical[PATH_MAX];
-  if (::realpath(root.c_str(), canonical) == nullptr)
-    return errno_error("looking at " + root, errno);
+  if (::realpath(root.c_str(), canonical) == nullptr) return errno_error("looking at " + root, errno);
   struct stat info {};
   if (::stat(canonical, &info) != 0) return errno_error("looking at " + root, errno);
   if (!S_ISDIR(info.st_mode)) return Error{Code::kNotFound, root + " is not a directory"};
-  return std::string(canonical) + " " + std::to_string(info.st_uid) + " " +
-         std::to_string(info.st_dev) + " " + std::to_string(info.st_ino);
+  return std::string(canonical) + " " + std::to_string(info.st_uid) + " " + std::to_string(info.st_dev) + " " +
+         std::to_string(info.st_ino);
 }
 
 namespace {
@@ -308,8 +299,7 @@ Consent judged(TrustStore& store, const TrustEntry& asked, bool own, const Conse
       return {true, false, ""};
     case Trust::kNew:
       if (own) return first_sight(store, asked, rules);
-      return {false, false,
-              "it waits for your trust: agentd hooks trust " + shell_word(asked.name)};
+      return {false, false, "it waits for your trust: agentd hooks trust " + shell_word(asked.name)};
     case Trust::kChanged:
       if (own && rules.dev) return {true, false, ""};
       return {false, false, what_changed(store, asked)};
@@ -319,13 +309,11 @@ Consent judged(TrustStore& store, const TrustEntry& asked, bool own, const Conse
 
 }  // namespace
 
-Consent consent(TrustStore* store, const TrustEntry& asked, Precedence precedence,
-                const ConsentRules& rules) {
+Consent consent(TrustStore* store, const TrustEntry& asked, Precedence precedence, const ConsentRules& rules) {
   const bool of_repository = precedence == Precedence::kProject || !asked.repository.empty();
   const bool given = precedence == Precedence::kSystem || precedence == Precedence::kRecipe;
   if (given && !of_repository) return {true, false, ""};
-  if (store == nullptr)
-    return {false, false, "the trust store cannot be used, 'agentd doctor' says why"};
+  if (store == nullptr) return {false, false, "the trust store cannot be used, 'agentd doctor' says why"};
   return judged(*store, asked, !of_repository, rules);
 }
 

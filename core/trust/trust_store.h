@@ -75,13 +75,12 @@ struct Consent {
 };
 
 struct ConsentRules {
-  bool dev = false;      // hooks.dev: changed bytes in the user's own directory run
-  bool record = true;    // false: nothing is written (list, doctor)
+  bool dev = false;    // hooks.dev: changed bytes in the user's own directory run
+  bool record = true;  // false: nothing is written (list, doctor)
 };
 
 // system and bundled hooks run; the user's are recorded at first sight, and wait when they changed; a
 // project's always wait for `hooks trust`. A store that could not be opened (null) lets no user hook run.
-Consent consent(TrustStore* store, const TrustEntry& asked, Precedence precedence,
-                const ConsentRules& rules);
+Consent consent(TrustStore* store, const TrustEntry& asked, Precedence precedence, const ConsentRules& rules);
 
 }  // namespace agentd

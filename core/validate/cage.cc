@@ -11,16 +11,15 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/workers/supervisor.h"
 #include "core/process/process.h"
 #include "core/process/sandbox.h"
+#include "core/workers/supervisor.h"
 
 namespace agentd::validation {
 namespace {
 
 void close_all_but(int one, int other) {
-  const auto first = static_cast<unsigned>(std::min(one, other)),
-             last = static_cast<unsigned>(std::max(one, other));
+  const auto first = static_cast<unsigned>(std::min(one, other)), last = static_cast<unsigned>(std::max(one, other));
   constexpr unsigned kBegin = STDERR_FILENO + 1;
   if (first > kBegin) ::close_range(kBegin, first - 1, 0);
   if (last > first + 1) ::close_range(first + 1, last - 1, 0);
@@ -45,8 +44,7 @@ void shed_environment() {
   }
 }
 
-Result<void> enter_cage(const Manifest& manifest, const std::string& directory,
-                        const SealedFile& module, int report) {
+Result<void> enter_cage(const Manifest& manifest, const std::string& directory, const SealedFile& module, int report) {
   shed_environment();
   close_all_but(module.fd.get(), report);
   SandboxRules rules;

@@ -24,7 +24,6 @@ void shed_environment();
 // the process up as a worker would be: what the manifest does not ask for is closed. Files can be
 // read and written below `directory` alone, by a module that asks for files or for a service that
 // has them. kInternal: the process could not be locked up.
-Result<void> enter_cage(const Manifest& manifest, const std::string& directory,
-                        const SealedFile& module, int report);
+Result<void> enter_cage(const Manifest& manifest, const std::string& directory, const SealedFile& module, int report);
 
 }  // namespace agentd::validation

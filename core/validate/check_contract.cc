@@ -26,9 +26,7 @@ Made make(const Subject& subject, Reporter& out, std::uint16_t number, Instance:
   return made;
 }
 
-std::string count(std::size_t events) {
-  return std::to_string(events) + (events == 1 ? " event" : " events");
-}
+std::string count(std::size_t events) { return std::to_string(events) + (events == 1 ? " event" : " events"); }
 
 // Fires every event in that variant; `look` sees each answer and says what is wrong with it.
 template <typename Look>
@@ -56,8 +54,7 @@ void check_samples(const Subject& subject, Reporter& out) {
     if (failed.empty()) failed = answer.failure;
     if (illegal.empty() && seen.illegal != 0)
       illegal = "it emitted an action that the event does not allow: " + answer.failure;
-    if (illegal.empty() && seen.malformed != 0)
-      illegal = "it emitted an action that makes no sense";
+    if (illegal.empty() && seen.malformed != 0) illegal = "it emitted an action that makes no sense";
     if (illegal.empty() && seen.odd_status != 0)
       illegal = "it returned " + std::to_string(seen.odd_status.load()) + ", which is no agentd_status";
     return {};
@@ -162,15 +159,11 @@ void check_deaf(const Subject& subject, Reporter& out) {
 }
 
 Check variant(std::uint16_t number, Variant variant) {
-  return {{number}, true, [=](const Subject& subject, Reporter& out) {
-            check_variant(subject, out, number, variant);
-          }};
+  return {{number}, true, [=](const Subject& subject, Reporter& out) { check_variant(subject, out, number, variant); }};
 }
 
 Check giving_up(std::uint16_t number) {
-  return {{number}, true, [=](const Subject& subject, Reporter& out) {
-            check_giving_up(subject, out, number);
-          }};
+  return {{number}, true, [=](const Subject& subject, Reporter& out) { check_giving_up(subject, out, number); }};
 }
 
 }  // namespace

@@ -65,9 +65,8 @@ void check_calls(const Subject& subject, Reporter& out) {
     least = std::min(least, growth(before, heap_bytes()));
   }
   const std::string counted = std::to_string(calls) + " calls ";
-  least < kGrowthPerWindow
-      ? out.ok(501, counted + "cost nothing that stays")
-      : out.broken(501, counted + "kept " + std::to_string(least) + " bytes, again and again");
+  least < kGrowthPerWindow ? out.ok(501, counted + "cost nothing that stays")
+                           : out.broken(501, counted + "kept " + std::to_string(least) + " bytes, again and again");
 }
 
 // Returns how many there was time for.

@@ -4,9 +4,9 @@
 
 #include <cstdlib>
 
+#include "core/base/bytes.h"
 #include "core/validate/checks.h"
 #include "core/validate/process_state.h"
-#include "core/base/bytes.h"
 
 namespace agentd::validation {
 namespace {
@@ -55,8 +55,7 @@ void check_traces(const Subject& subject, Reporter& out) {
   const ProcessState after = ProcessState::take();
   const auto open = added(before.descriptors, after.descriptors);
   open.empty() ? out.ok(301, "none") : out.broken(301, "still open: " + join(open, ", "));
-  threads.empty() ? out.ok(302, "none")
-                  : out.broken(302, std::to_string(threads.size()) + " of its threads still run");
+  threads.empty() ? out.ok(302, "none") : out.broken(302, std::to_string(threads.size()) + " of its threads still run");
   compare(out, 303, before.signals + before.mask, after.signals + after.mask,
           before.signals != after.signals
               ? "signal handlers before: " + shown(before.signals) + "; after: " + shown(after.signals)
@@ -78,8 +77,8 @@ void check_arithmetic(const Subject& subject, Reporter& out) {
     return out.skip(307, "it cannot be loaded");
   const std::string loaded = ProcessState::take().floating_point;
   if (loaded != before)
-    return out.warn(307, "loading it changed floating point, which agentd takes back: before " + before + "; after " +
-                             loaded);
+    return out.warn(
+        307, "loading it changed floating point, which agentd takes back: before " + before + "; after " + loaded);
   Stage stage(subject);
   live(subject, stage, out);
   const std::string after = ProcessState::take().floating_point;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sstream>
 
+#include "core/base/bytes.h"
+#include "core/base/file.h"
 #include "core/validate/cage.h"
 #include "core/validate/checks.h"
 #include "core/validate/host_run.h"
-#include "core/base/bytes.h"
-#include "core/base/file.h"
 
 namespace agentd::validation {
 namespace {
@@ -41,12 +41,10 @@ int answer_in_cage(const Subject& subject, int report) {
   Instance::Options options;
   options.in_process = true;
   std::string said;
-  if (const auto loaded = stage.load(); !loaded)
-    said = one_line(loaded.error().message, 2000) + "\n";
+  if (const auto loaded = stage.load(); !loaded) said = one_line(loaded.error().message, 2000) + "\n";
   Instance instance(stage, options);
   if (said.empty())
-    if (const auto made = instance.create(); !made)
-      said = one_line(made.error().message, 2000) + "\n";
+    if (const auto made = instance.create(); !made) said = one_line(made.error().message, 2000) + "\n";
   if (said.empty()) {
     said = "=\n";
     for (const std::string& each : answers_to(stage.events(), [&](const SampleEvent& sample) {
@@ -60,15 +58,13 @@ int answer_in_cage(const Subject& subject, int report) {
 Result<Answers> in_process(const Subject& subject) {
   ForkLimits limits;
   limits.time = subject.patience;
-  AGENTD_TRY(const ForkEnd end,
-             run_forked([&](int report) { return answer_in_cage(subject, report); }, limits,
-                        SystemClock(), CancelToken()));
+  AGENTD_TRY(const ForkEnd end, run_forked([&](int report) { return answer_in_cage(subject, report); }, limits,
+                                           SystemClock(), CancelToken()));
   if (end.exit_code != 0) return Error{Code::kInvalid, "it " + end.how()};
   Answers out;
   std::istringstream lines(end.report);
   for (std::string line; std::getline(lines, line);) out.push_back(line);
-  if (out.empty() || out[0] != "=")
-    return Error{Code::kInvalid, out.empty() ? "it said nothing" : out[0]};
+  if (out.empty() || out[0] != "=") return Error{Code::kInvalid, out.empty() ? "it said nothing" : out[0]};
   out.erase(out.begin());
   return out;
 }

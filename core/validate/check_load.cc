@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/bytes.h"
+#include "core/hooks/dispatcher.h"
+#include "core/native/elf_note.h"
 #include "core/validate/checks.h"
 #include "core/validate/process_state.h"
-#include "core/base/bytes.h"
-#include "core/native/elf_note.h"
-#include "core/hooks/dispatcher.h"
 
 namespace agentd::validation {
 namespace {
@@ -73,8 +73,7 @@ void check_purity(const Subject& subject, ModuleEntry entry, Reporter& out) {
   out.begin(203, "asking its entry twice");
   const Asked first = ask(entry), second = ask(entry);
   const bool same = first.status == second.status && first.io.plugin == second.io.plugin &&
-                    first.io.abi == second.io.abi &&
-                    bytes_of(first.io.plugin) == bytes_of(second.io.plugin);
+                    first.io.abi == second.io.abi && bytes_of(first.io.plugin) == bytes_of(second.io.plugin);
   same ? out.ok(203, "twice the same record") : out.broken(203, "it answered differently the second time");
   out.begin(204, "asking its entry as a scanner");
   const ProcessState before = ProcessState::take();
@@ -194,8 +193,7 @@ void warm_up(Stage& stage) {
   (void)dispatch(snapshot, *slot, event);
 }
 
-std::unique_ptr<Instance> instance_for(Stage& stage, Reporter& out, std::uint16_t number,
-                                       Instance::Options options) {
+std::unique_ptr<Instance> instance_for(Stage& stage, Reporter& out, std::uint16_t number, Instance::Options options) {
   out.begin(number, "create()");
   auto instance = std::make_unique<Instance>(stage, options);
   const auto made = instance->create();

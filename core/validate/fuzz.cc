@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/process/fork.h"
 #include "core/validate/cage.h"
 #include "core/validate/checks.h"
 #include "core/validate/host_run.h"
 #include "core/validate/process_state.h"
-#include "core/base/bytes.h"
-#include "core/base/file.h"
-#include "core/process/fork.h"
 
 namespace agentd::validation {
 namespace {
@@ -97,7 +97,8 @@ bool play_plan(const FuzzPlan& plan, Stage& stage, T& tape, std::string& illegal
       if (illegal.empty() && (seen.illegal != 0 || seen.malformed != 0))
         illegal = text_of(step) + ": it emitted an action that the event does not allow";
       if (illegal.empty() && seen.odd_status != 0)
-        illegal = text_of(step) + ": it returned " + std::to_string(seen.odd_status.load()) + ", which is no agentd_status";
+        illegal =
+            text_of(step) + ": it returned " + std::to_string(seen.odd_status.load()) + ", which is no agentd_status";
     }
   }
   tape.doing("destroy");
@@ -137,9 +138,7 @@ class InCage {
     instance_ = std::make_unique<Instance>(stage_);
     return instance_->create();
   }
-  Answer fire(const SampleEvent& sample) {
-    return instance_->fire(sample, CancelToken(), kFireTime);
-  }
+  Answer fire(const SampleEvent& sample) { return instance_->fire(sample, CancelToken(), kFireTime); }
   Result<std::optional<std::string>> save() { return instance_->save(); }
   Result<void> load(std::string_view state) { return instance_->load(state); }
 
@@ -188,8 +187,7 @@ Result<void> play_both(const FuzzPlan& plan, Place& place, Tape& tape) {
     } else {
       AGENTD_TRY_VOID(place.start());
       if (step.kind != Kind::kRenew)
-        said =
-            place.load(step.kind == Kind::kLoad ? state : bytes_of(step.seed)) ? "ok" : "refused";
+        said = place.load(step.kind == Kind::kLoad ? state : bytes_of(step.seed)) ? "ok" : "refused";
     }
     tape.answer(said);
   }
@@ -278,8 +276,7 @@ Result<FuzzPlay> Fuzzer::play_here(const FuzzPlan& plan) const {
                                     [&](int report) {
                                       if (::chdir(bench_.subject().directory.c_str()) != 0) return 1;
                                       const Subject& subject = bench_.subject();
-                                      if (!enter_cage(subject.manifest, subject.directory,
-                                                      subject.sealed, report))
+                                      if (!enter_cage(subject.manifest, subject.directory, subject.sealed, report))
                                         return 1;
                                       return play_child(subject, plan, report);
                                     },
@@ -310,23 +307,19 @@ Result<FuzzPlay> Fuzzer::compare(const FuzzPlan& plan) const {
              }));
   if (there.finding) return there;
   AGENTD_TRY(FuzzPlay here, play([&](Tape& tape, int report) {
-               if (!enter_cage(subject.manifest, subject.directory, subject.sealed, report))
-                 return 1;
+               if (!enter_cage(subject.manifest, subject.directory, subject.sealed, report)) return 1;
                Stage stage(subject);
-               if (const auto loaded = stage.load(); !loaded)
-                 return tape.answer(text_of(loaded)), 0;
+               if (const auto loaded = stage.load(); !loaded) return tape.answer(text_of(loaded)), 0;
                warm_up(stage);
                InCage place(stage);
                return play_both_child(plan, place, tape);
              }));
-  for (std::size_t i = 0; i < std::max(here.steps.size(), there.steps.size()) && !here.finding;
-       ++i) {
+  for (std::size_t i = 0; i < std::max(here.steps.size(), there.steps.size()) && !here.finding; ++i) {
     const std::string one = i < here.steps.size() ? here.steps[i] : "nothing";
     const std::string other = i < there.steps.size() ? there.steps[i] : "nothing";
     // Each words a refusal in its own way.
     if (one != other && !(is_refusal(one) && is_refusal(other)))
-      here.finding =
-          FuzzFinding{plan.seed, "difference", "in this process " + one + "; in a worker " + other};
+      here.finding = FuzzFinding{plan.seed, "difference", "in this process " + one + "; in a worker " + other};
   }
   return here;
 }

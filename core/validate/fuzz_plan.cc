@@ -63,8 +63,8 @@ FuzzPlan plan_of(std::uint64_t seed, const std::vector<std::uint32_t>& events) {
 }
 
 std::string text_of(const FuzzStep& step) {
-  const bool fires = step.kind == FuzzStep::Kind::kFire || step.kind == FuzzStep::Kind::kCancel ||
-                     step.kind == FuzzStep::Kind::kLate;
+  const bool fires =
+      step.kind == FuzzStep::Kind::kFire || step.kind == FuzzStep::Kind::kCancel || step.kind == FuzzStep::Kind::kLate;
   return std::string(name_of(step.kind)) + (fires ? " " + event_name(step.event) : "");
 }
 

@@ -18,8 +18,7 @@ Result<std::string> install(const Subject& subject) {
   AGENTD_TRY_VOID(make_directories(directory));
   AGENTD_TRY_VOID(write_file_atomically(directory + "/" + subject.name + ".so", subject.bytes, 0600));
   if (!subject.sidecar.empty())
-    AGENTD_TRY_VOID(
-        write_file_atomically(directory + "/" + subject.name + ".hook.json", subject.sidecar, 0600));
+    AGENTD_TRY_VOID(write_file_atomically(directory + "/" + subject.name + ".hook.json", subject.sidecar, 0600));
   return directory;
 }
 
@@ -82,8 +81,7 @@ std::vector<std::uint32_t> HostRun::events() const {
   return out;
 }
 
-Answer HostRun::fire(std::uint32_t event, const agentd_envelope* envelope, const void* payload,
-                     Milliseconds deadline) {
+Answer HostRun::fire(std::uint32_t event, const agentd_envelope* envelope, const void* payload, Milliseconds deadline) {
   const SlotLease slot(tokens_);
   Dispatch dispatched;
   dispatched.event = event;

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/validate/stage.h"
 #include "core/host/plugin_host.h"
+#include "core/validate/stage.h"
 
 namespace agentd::validation {
 
@@ -22,8 +22,7 @@ class HostRun {
   ~HostRun();
 
   std::vector<std::uint32_t> events() const;
-  Answer fire(std::uint32_t event, const agentd_envelope* envelope, const void* payload,
-              Milliseconds deadline);
+  Answer fire(std::uint32_t event, const agentd_envelope* envelope, const void* payload, Milliseconds deadline);
   Result<std::optional<std::string>> save();
   Result<void> load(std::string_view state);
 

@@ -19,9 +19,8 @@ class Reader {
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
   Result<ElfFacts> run() {
-    if (!take(0, head_) || std::memcmp(head_.e_ident, ELFMAG, SELFMAG) != 0 ||
-        head_.e_ident[EI_CLASS] != ELFCLASS64 || head_.e_ident[EI_DATA] != ELFDATA2LSB ||
-        head_.e_type != ET_DYN || head_.e_phentsize != sizeof(Elf64_Phdr))
+    if (!take(0, head_) || std::memcmp(head_.e_ident, ELFMAG, SELFMAG) != 0 || head_.e_ident[EI_CLASS] != ELFCLASS64 ||
+        head_.e_ident[EI_DATA] != ELFDATA2LSB || head_.e_type != ET_DYN || head_.e_phentsize != sizeof(Elf64_Phdr))
       return Error{Code::kInvalid, "is no ELF shared library of 64 bits"};
     read_segments();
     if (dynamic_.p_filesz == 0) return Error{Code::kInvalid, "has no dynamic section"};
@@ -29,7 +28,8 @@ class Reader {
     read_symbols();
     read_versions();
     // Older linkers do not mark programs, which are no modules, and some libraries can be started.
-    const bool entry = std::find(out_.exported.begin(), out_.exported.end(), AGENTD_ENTRY_SYMBOL) != out_.exported.end();
+    const bool entry =
+        std::find(out_.exported.begin(), out_.exported.end(), AGENTD_ENTRY_SYMBOL) != out_.exported.end();
     if (interpreted_ && !entry) out_.program = true;
     return std::move(out_);
   }
@@ -86,8 +86,7 @@ class Reader {
       else
         tags_[entry.d_tag] = entry.d_un.d_val;
     }
-    for (const auto& [tag, offset] : named)
-      (tag == DT_NEEDED ? out_.needed : out_.runpaths).push_back(name_at(offset));
+    for (const auto& [tag, offset] : named) (tag == DT_NEEDED ? out_.needed : out_.runpaths).push_back(name_at(offset));
     const auto flag = [&](std::int64_t tag, std::uint64_t bit) {
       return tags_.contains(tag) && (tags_.at(tag) & bit) != 0;
     };

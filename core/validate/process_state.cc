@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <cfenv>
-#include <clocale>
 #include <climits>
+#include <clocale>
 #include <csignal>
 #include <cstdlib>
 
@@ -72,8 +72,7 @@ std::string limits_text() {
 }
 
 std::string floating_text() {
-  std::string out = "rounding " + std::to_string(std::fegetround()) + ", exceptions " +
-                    std::to_string(::fegetexcept());
+  std::string out = "rounding " + std::to_string(std::fegetround()) + ", exceptions " + std::to_string(::fegetexcept());
 #if defined(__SSE__)
   constexpr unsigned kFlags = 0x3f;  // what has happened, not what holds
   out += ", mxcsr " + std::to_string(_mm_getcsr() & ~kFlags);
@@ -107,8 +106,7 @@ std::uint64_t heap_bytes() {
   return now.uordblks + now.hblkhd;
 }
 
-std::vector<std::string> added(const std::vector<std::string>& before,
-                               const std::vector<std::string>& after) {
+std::vector<std::string> added(const std::vector<std::string>& before, const std::vector<std::string>& after) {
   std::vector<std::string> out;
   for (const std::string& each : after)
     if (std::find(before.begin(), before.end(), each) == before.end()) out.push_back(each);

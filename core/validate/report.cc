@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/validate/rules.h"
 #include "core/base/bytes.h"
 #include "core/base/file.h"
+#include "core/validate/rules.h"
 
 namespace agentd::validation {
 namespace {
@@ -95,8 +95,7 @@ std::vector<RuleResult> results_of(const ForkEnd& end, const std::vector<std::ui
     if (at.rule == line.rule) at = {};
   }
   const auto judged = [&](std::uint16_t number) {
-    return std::any_of(out.begin(), out.end(),
-                       [&](const RuleResult& each) { return each.rule == number; });
+    return std::any_of(out.begin(), out.end(), [&](const RuleResult& each) { return each.rule == number; });
   };
   const bool ended_well = end.exit_code == 0;
   std::uint16_t guilty = 0;

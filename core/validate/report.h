@@ -22,9 +22,9 @@ std::string_view name_of(Finding finding);  // "ok", "warn", "FAIL", "skipped"
 struct RuleResult {
   std::uint16_t rule = 0;
   Finding finding = Finding::kOk;
-  std::string text;  // what was seen; one sentence
-  std::uint16_t since = 0;  // the rule whose failure keeps this one from being judged; 0 = none does
-  bool hung = false;        // a step of it did not end in time, whatever the rule is about
+  std::string text;             // what was seen; one sentence
+  std::uint16_t since = 0;      // the rule whose failure keeps this one from being judged; 0 = none does
+  bool hung = false;            // a step of it did not end in time, whatever the rule is about
   bool out_of_profile = false;  // skipped, since it does not matter where the hook runs
 
   // The advice to the author when the rule is broken.

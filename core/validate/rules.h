@@ -15,12 +15,12 @@
 namespace agentd::validation {
 
 struct RuleSpec {
-  std::uint16_t number = 0;    // 101 is written A101
-  std::string_view title;      // what holds, ends no sentence
-  std::string_view why;        // what happens when it does not
-  std::string_view remedy;     // what to do, an imperative
-  bool warns = false;          // breaking it is worth a warning and no failure
-  bool in_process = false;     // it matters in agentd's own process alone, and not in a worker
+  std::uint16_t number = 0;  // 101 is written A101
+  std::string_view title;    // what holds, ends no sentence
+  std::string_view why;      // what happens when it does not
+  std::string_view remedy;   // what to do, an imperative
+  bool warns = false;        // breaking it is worth a warning and no failure
+  bool in_process = false;   // it matters in agentd's own process alone, and not in a worker
 };
 
 std::span<const RuleSpec> all_rules();

@@ -16,8 +16,7 @@ class SampleServices final : public DryServices {
   Result<std::string> compaction_prompt(const CompactOptions&) override {
     return std::string("Summarise the conversation.");
   }
-  Result<CompactAnswer> compact(const ServiceCaller&, const CompactSource&,
-                                const CompactOptions&) override {
+  Result<CompactAnswer> compact(const ServiceCaller&, const CompactSource&, const CompactOptions&) override {
     CompactAnswer out;
     out.outcome = AGENTD_RESULT_APPLIED;
     out.summary = "A sample summary of a sample conversation.";
@@ -25,13 +24,8 @@ class SampleServices final : public DryServices {
     out.post_tokens = 100;
     return out;
   }
-  Result<void> request_compaction(const ServiceCaller&, std::string_view,
-                                  const CompactOptions&) override {
-    return {};
-  }
-  Result<agentd_thread> open_thread(const ServiceCaller&, ThreadOptions) override {
-    return agentd_thread{1};
-  }
+  Result<void> request_compaction(const ServiceCaller&, std::string_view, const CompactOptions&) override { return {}; }
+  Result<agentd_thread> open_thread(const ServiceCaller&, ThreadOptions) override { return agentd_thread{1}; }
   Result<ThreadReply> send(const ServiceCaller&, agentd_thread, std::string_view) override {
     ThreadReply out;
     out.message = Message::of_text(Role::kAssistant, "A sample answer.");
@@ -39,15 +33,13 @@ class SampleServices final : public DryServices {
   }
   Result<Usage> thread_usage(const ServiceCaller&, agentd_thread) override { return Usage{}; }
   Result<void> close_thread(std::string_view, agentd_thread) override { return {}; }
-  Result<Rows> messages(std::string_view, std::uint32_t, std::uint64_t, std::uint64_t,
-                        std::uint32_t) override {
+  Result<Rows> messages(std::string_view, std::uint32_t, std::uint64_t, std::uint64_t, std::uint32_t) override {
     return Rows();
   }
   Result<std::string> read_blob(std::string_view, std::uint64_t, std::uint64_t) override {
     return std::string("A sample text.");
   }
-  Result<std::vector<ConversationInfo>> changes(std::uint64_t cursor, std::uint32_t,
-                                                std::uint64_t* next) override {
+  Result<std::vector<ConversationInfo>> changes(std::uint64_t cursor, std::uint32_t, std::uint64_t* next) override {
     if (next != nullptr) *next = cursor;
     return std::vector<ConversationInfo>{};
   }

@@ -15,9 +15,7 @@ constexpr unsigned char kTail = 0xAA;
 constexpr std::string_view kIllFormed("\xff\xfe\x00 \xc3(\xed\xa0\x80 \x80\n\r\t\"\\{[\x1b[31m", 24);
 constexpr std::uint64_t kNoSuchValue = 0x7F5A7F5A7F5A7F5A;
 
-const char* at(const void* record, std::size_t offset) {
-  return static_cast<const char*>(record) + offset;
-}
+const char* at(const void* record, std::size_t offset) { return static_cast<const char*>(record) + offset; }
 char* at(void* record, std::size_t offset) { return static_cast<char*>(record) + offset; }
 
 template <typename T>
@@ -121,8 +119,7 @@ agentd_list SampleEvent::list(const Shape& of, const agentd_list& from) {
 }
 
 void SampleEvent::fill(const Shape& shape, const void* from, void* to, std::size_t bytes, std::size_t room) {
-  const std::size_t known =
-      shape.sized ? std::min<std::size_t>(read<std::uint32_t>(from), bytes) : bytes;
+  const std::size_t known = shape.sized ? std::min<std::size_t>(read<std::uint32_t>(from), bytes) : bytes;
   std::memcpy(to, from, known);
   if (shape.sized) {
     std::memset(at(to, bytes), kTail, room);
@@ -161,8 +158,7 @@ void* SampleEvent::copy(const Shape& shape, const void* from) {
   return to;
 }
 
-Result<std::unique_ptr<SampleEvent>> SampleEvent::make(std::uint32_t event, Variant variant,
-                                                       std::uint64_t seed) {
+Result<std::unique_ptr<SampleEvent>> SampleEvent::make(std::uint32_t event, Variant variant, std::uint64_t seed) {
   const Shape* const shape = payload_shape(event);
   const PayloadTable* const table = payload_table(event);
   if (shape == nullptr || table == nullptr)
@@ -174,8 +170,7 @@ Result<std::unique_ptr<SampleEvent>> SampleEvent::make(std::uint32_t event, Vari
     forget_names(envelope_table(), const_cast<agentd_envelope*>(record.envelope()));
     forget_names(*table, const_cast<void*>(record.payload()));
   }
-  out->envelope_ =
-      static_cast<const agentd_envelope*>(out->copy(envelope_shape(), record.envelope()));
+  out->envelope_ = static_cast<const agentd_envelope*>(out->copy(envelope_shape(), record.envelope()));
   out->in_payload_ = true;
   out->payload_ = out->copy(*shape, record.payload());
   if (out->full_ || out->payload_ == nullptr || out->envelope_ == nullptr)

@@ -11,10 +11,10 @@
 #include <string>
 #include <string_view>
 
-#include "core/validate/guard_arena.h"
 #include "core/base/result.h"
 #include "core/hooks/payload_record.h"
 #include "core/isolation/shape.h"
+#include "core/validate/guard_arena.h"
 
 namespace agentd::validation {
 
@@ -31,8 +31,7 @@ enum class Variant : std::uint8_t {
 class SampleEvent {
  public:
   // `seed` other than 0 mixes: each text and list by chance. kInvalid: no sample can be made of that event.
-  static Result<std::unique_ptr<SampleEvent>> make(std::uint32_t event, Variant variant,
-                                                   std::uint64_t seed = 0);
+  static Result<std::unique_ptr<SampleEvent>> make(std::uint32_t event, Variant variant, std::uint64_t seed = 0);
 
   std::uint32_t event() const { return event_; }
   const agentd_envelope* envelope() const { return envelope_; }

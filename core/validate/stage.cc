@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "core/validate/cage.h"
-#include "core/validate/sample_services.h"
 #include "core/conversation/rows.h"
 #include "core/hooks/dispatcher.h"
 #include "core/process/workspace.h"
+#include "core/validate/cage.h"
+#include "core/validate/sample_services.h"
 
 namespace agentd::validation {
 namespace {
@@ -15,12 +15,10 @@ namespace {
 using Spy = Instance::Spy;
 const Spy& spy_of(const agentd_core* core) { return *reinterpret_cast<const Spy*>(core); }
 
-void AGENTD_CALL spy_fail(const agentd_core* core, agentd_token token, agentd_status status,
-                          agentd_str what) noexcept {
+void AGENTD_CALL spy_fail(const agentd_core* core, agentd_token token, agentd_status status, agentd_str what) noexcept {
   spy_of(core).real->fail(spy_of(core).real, token, status, what);
 }
-void AGENTD_CALL spy_log(const agentd_core* core, agentd_token token, int32_t level,
-                         agentd_str text) noexcept {
+void AGENTD_CALL spy_log(const agentd_core* core, agentd_token token, int32_t level, agentd_str text) noexcept {
   spy_of(core).real->log(spy_of(core).real, token, level, text);
 }
 const void* AGENTD_CALL spy_query(const agentd_core* core, agentd_str id, uint32_t min_size) noexcept {
@@ -29,8 +27,7 @@ const void* AGENTD_CALL spy_query(const agentd_core* core, agentd_str id, uint32
 uint32_t AGENTD_CALL spy_event_id(const agentd_core* core, agentd_str name) noexcept {
   return spy_of(core).real->event_id(spy_of(core).real, name);
 }
-agentd_status AGENTD_CALL spy_emit(const agentd_core* core, agentd_token token,
-                                   const agentd_action* action) noexcept {
+agentd_status AGENTD_CALL spy_emit(const agentd_core* core, agentd_token token, const agentd_action* action) noexcept {
   const Spy& spy = spy_of(core);
   if (spy.deaf) return AGENTD_E_NOMEM;
   const agentd_status status = spy.real->emit(spy.real, token, action);
@@ -39,18 +36,15 @@ agentd_status AGENTD_CALL spy_emit(const agentd_core* core, agentd_token token,
   if (status == AGENTD_E_NOT_FOUND) ++spy.seen->late;
   return status;
 }
-void* AGENTD_CALL spy_arena(const agentd_core* core, agentd_token token, size_t bytes,
-                            size_t align) noexcept {
+void* AGENTD_CALL spy_arena(const agentd_core* core, agentd_token token, size_t bytes, size_t align) noexcept {
   const Spy& spy = spy_of(core);
   return spy.deaf ? nullptr : spy.real->arena(spy.real, token, bytes, align);
 }
-agentd_status AGENTD_CALL spy_complete(const agentd_core* core, agentd_token token,
-                                       agentd_status status) noexcept {
+agentd_status AGENTD_CALL spy_complete(const agentd_core* core, agentd_token token, agentd_status status) noexcept {
   return spy_of(core).real->complete(spy_of(core).real, token, status);
 }
-agentd_status AGENTD_CALL spy_scope_open(const agentd_core* core, agentd_conv conversation,
-                                         uint64_t deadline_ns, agentd_token* out,
-                                         const agentd_live** live) noexcept {
+agentd_status AGENTD_CALL spy_scope_open(const agentd_core* core, agentd_conv conversation, uint64_t deadline_ns,
+                                         agentd_token* out, const agentd_live** live) noexcept {
   return spy_of(core).real->scope_open(spy_of(core).real, conversation, deadline_ns, out, live);
 }
 void AGENTD_CALL spy_scope_close(const agentd_core* core, agentd_token token) noexcept {
@@ -60,8 +54,8 @@ uint64_t AGENTD_CALL spy_now_ns(const agentd_core* core) noexcept {
   return spy_of(core).real->now_ns(spy_of(core).real);
 }
 
-constexpr agentd_core kSpyTable{sizeof(agentd_core), AGENTD_ABI_MINOR, spy_fail,       spy_log,
-                                spy_query,           spy_event_id,     spy_emit,       spy_arena,
+constexpr agentd_core kSpyTable{sizeof(agentd_core), AGENTD_ABI_MINOR, spy_fail,        spy_log,
+                                spy_query,           spy_event_id,     spy_emit,        spy_arena,
                                 spy_complete,        spy_scope_open,   spy_scope_close, spy_now_ns};
 
 Grants grants_of(const Manifest& manifest, bool bare) {
@@ -115,8 +109,7 @@ std::string Answer::text() const {
 
 // ---- the module
 
-Stage::Stage(const Subject& subject)
-    : subject_(subject), services(std::make_unique<SampleServices>()) {
+Stage::Stage(const Subject& subject) : subject_(subject), services(std::make_unique<SampleServices>()) {
   if (!needs_files(subject.manifest)) return;
   if (auto opened = open_workspace({subject.directory}); opened) {
     workspace = std::move(*opened);
@@ -141,8 +134,7 @@ std::vector<std::uint32_t> Stage::events() const {
 // ---- an instance
 
 Instance::Instance(Stage& stage, Options options)
-    : stage_(stage),
-      in_process_(options.in_process || stage.subject().profile == Isolation::kInProcess) {
+    : stage_(stage), in_process_(options.in_process || stage.subject().profile == Isolation::kInProcess) {
   const PluginRecord& record = stage.record();
   context_ = std::make_unique<PluginContext>(
       PluginIdentity{record.id, record.version, stage.subject().name, stage.subject().sealed.digest},
@@ -245,12 +237,11 @@ Result<void> Instance::load(std::string_view state) {
   agentd_create_info info = create_info();
   info.state = to_abi(state);
   info.previous_version = stage_.record().plugin.version;
-  const auto loaded =
-      context_->control(AGENTD_EVENT_LOAD_STATE, &info, Deadline::after(stage_.clock, kControlTime),
-                        [&](const agentd_call* call) {
-                          const agentd_call own = through_spy(call);
-                          return fn(self_, &own);
-                        });
+  const auto loaded = context_->control(AGENTD_EVENT_LOAD_STATE, &info, Deadline::after(stage_.clock, kControlTime),
+                                        [&](const agentd_call* call) {
+                                          const agentd_call own = through_spy(call);
+                                          return fn(self_, &own);
+                                        });
   if (!loaded) return loaded.error();
   return {};
 }
@@ -261,8 +252,7 @@ Result<void> Instance::destroy() {
   (void)context_->stop_tasks(kControlTime);
   const agentd_fn fn = stage_.record().plugin.destroy;
   if (fn == nullptr) return {};
-  const auto ended = context_->control(AGENTD_EVENT_DESTROY, nullptr,
-                                       Deadline::after(stage_.clock, kControlTime),
+  const auto ended = context_->control(AGENTD_EVENT_DESTROY, nullptr, Deadline::after(stage_.clock, kControlTime),
                                        [&](const agentd_call* call) {
                                          const agentd_call own = through_spy(call);
                                          return fn(self_, &own);

@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "core/validate/samples.h"
 #include "core/base/timed_mutex.h"
 #include "core/bridge/module.h"
 #include "core/bridge/plugin_context.h"
@@ -21,6 +20,7 @@
 #include "core/native/manifest.h"
 #include "core/native/plugin.h"
 #include "core/trust/sealed_file.h"
+#include "core/validate/samples.h"
 
 namespace agentd::validation {
 
@@ -31,9 +31,9 @@ struct Subject {
   SealedFile sealed;
   Manifest manifest;
   std::string config_json = "{}";
-  std::string directory;  // an empty one to work in
-  std::string sidecar;    // text of NAME.hook.json; empty = none
-  std::string worker;     // the program that runs isolated hooks; empty = there is none
+  std::string directory;                      // an empty one to work in
+  std::string sidecar;                        // text of NAME.hook.json; empty = none
+  std::string worker;                         // the program that runs isolated hooks; empty = there is none
   Isolation profile = Isolation::kInProcess;  // what matters to a hook that runs there is judged
   Milliseconds patience{20'000};              // what a check repeats ends within half of it
 };
@@ -54,8 +54,8 @@ struct Answer {
 struct Seen {
   std::atomic<std::uint32_t> illegal{0};  // actions that the event does not allow
   std::atomic<std::uint32_t> malformed{0};
-  std::atomic<std::uint32_t> late{0};     // to a token that had ended
-  std::atomic<std::uint32_t> pending{0};  // calls that were left pending
+  std::atomic<std::uint32_t> late{0};       // to a token that had ended
+  std::atomic<std::uint32_t> pending{0};    // calls that were left pending
   std::atomic<std::int32_t> odd_status{0};  // one that the ABI does not know
 };
 
@@ -84,8 +84,8 @@ class Stage {
 class Instance {
  public:
   struct Options {
-    bool bare = false;  // nothing is granted but what the manifest requires
-    bool deaf = false;  // the host refuses every action and all memory
+    bool bare = false;        // nothing is granted but what the manifest requires
+    bool deaf = false;        // the host refuses every action and all memory
     bool in_process = false;  // it is told that it runs in the host's process, whatever the profile
   };
   explicit Instance(Stage& stage) : Instance(stage, Options()) {}

@@ -83,11 +83,9 @@ Workbench::~Workbench() {
   if (!root_.empty()) fs::remove_all(root_, ignored);
 }
 
-Result<void> Workbench::read(const std::string& path, const std::string& config_json,
-                             const std::string& worker) {
+Result<void> Workbench::read(const std::string& path, const std::string& config_json, const std::string& worker) {
   const auto config = JsonDocument::parse(config_json);
-  if (!config || !config->root().is_object())
-    return Error{Code::kInvalid, "--config must be one JSON object"};
+  if (!config || !config->root().is_object()) return Error{Code::kInvalid, "--config must be one JSON object"};
   AGENTD_TRY(subject_.bytes, read_file(path, kModuleBytesMax));
   subject_.path = path;
   subject_.name = fs::path(path).stem().string();
@@ -110,8 +108,7 @@ Result<void> Workbench::read(const std::string& path, const std::string& config_
   AGENTD_TRY_VOID(make_directories(copies));
   AGENTD_TRY_VOID(write_file_atomically(copies + "/" + subject_.name + ".so", subject_.bytes, 0600));
   if (!subject_.sidecar.empty())
-    AGENTD_TRY_VOID(
-        write_file_atomically(copies + "/" + subject_.name + ".hook.json", subject_.sidecar, 0600));
+    AGENTD_TRY_VOID(write_file_atomically(copies + "/" + subject_.name + ".hook.json", subject_.sidecar, 0600));
   description_ = describe(copies, subject_.name, path);
   if (description_.manifest) subject_.manifest = *description_.manifest;
   NullLog log;

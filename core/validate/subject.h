@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "core/validate/stage.h"
 #include "core/host/plugin_host.h"
+#include "core/validate/stage.h"
 
 namespace agentd::validation {
 

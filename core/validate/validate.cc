@@ -7,10 +7,10 @@
 #include <iterator>
 #include <map>
 
+#include "core/base/bytes.h"
 #include "core/validate/cage.h"
 #include "core/validate/checks.h"
 #include "core/validate/rules.h"
-#include "core/base/bytes.h"
 
 namespace agentd::validation {
 namespace {
@@ -37,16 +37,15 @@ int worth(Finding finding) {
 
 class Validation {
  public:
-  Validation(const Workbench& bench, const ValidateOptions& options, const Clock& clock,
-             const CancelToken& cancel, const std::function<void(const RuleResult&)>& heard)
+  Validation(const Workbench& bench, const ValidateOptions& options, const Clock& clock, const CancelToken& cancel,
+             const std::function<void(const RuleResult&)>& heard)
       : bench_(bench), options_(options), clock_(clock), cancel_(cancel), heard_(heard) {}
 
   bool run() {
     for (RuleResult& each : lint(bench_.subject()))
       if (in_profile(each.rule)) note(std::move(each));
     for (const RuleSpec& each : all_rules())
-      if (!in_profile(each.number))
-        note(failed(101) ? not_judged(each.number, 101) : out_of_profile(each.number));
+      if (!in_profile(each.number)) note(failed(101) ? not_judged(each.number, 101) : out_of_profile(each.number));
     note_manifest();
     tell(105);
     checks(load_checks());
@@ -85,8 +84,7 @@ class Validation {
   bool hinders(std::uint16_t number) const {
     if (std::find(std::begin(kFirst), std::end(kFirst), number) == std::end(kFirst) || !failed(number)) return false;
     const std::uint16_t after = number == 104 ? 200 : number;  // the other rules of the file need no manifest
-    return std::any_of(options_.rules.begin(), options_.rules.end(),
-                       [&](std::uint16_t each) { return each > after; });
+    return std::any_of(options_.rules.begin(), options_.rules.end(), [&](std::uint16_t each) { return each > after; });
   }
 
   // Of several results of a rule the worst counts.
@@ -112,16 +110,14 @@ class Validation {
     const bool fine = host.ok();
     note({105, fine ? Finding::kOk : Finding::kFail, fine ? "it does" : host.verdict});
     const std::string warning = capability_warning(*host.manifest);
-    const std::string known =
-        host.manifest->capabilities.empty() ? "none" : join(host.manifest->capabilities, ", ");
+    const std::string known = host.manifest->capabilities.empty() ? "none" : join(host.manifest->capabilities, ", ");
     note({114, warning.empty() ? Finding::kOk : Finding::kWarn, warning.empty() ? known : "it " + warning});
   }
 
   void checks(const std::vector<Check>& members) {
     for (const Check& check : members) {
-      const bool any =
-          std::any_of(check.covers.begin(), check.covers.end(),
-                      [&](std::uint16_t number) { return wanted(number) && in_profile(number); });
+      const bool any = std::any_of(check.covers.begin(), check.covers.end(),
+                                   [&](std::uint16_t number) { return wanted(number) && in_profile(number); });
       // Whether there is an instance is asked in any case: the rest depends on it.
       const bool decides = check.covers.front() == 209 || check.covers.front() == 201;
       if (cancel_.cancelled() || (!any && !decides)) continue;
@@ -156,8 +152,7 @@ class Validation {
           // Where a host runs the module first in a worker, it must be able to start one.
           const bool by_host = check.covers.front() / 100 == kIsolationGroup;
           if (by_host) shed_environment();
-          if (!by_host && !enter_cage(subject.manifest, subject.directory, subject.sealed, report))
-            return 1;
+          if (!by_host && !enter_cage(subject.manifest, subject.directory, subject.sealed, report)) return 1;
           Reporter out(report);
           check.run(bench_.subject(), out);
           // Threads and exit handlers of the module have no say here.
@@ -200,8 +195,8 @@ class Validation {
 
 }  // namespace
 
-bool validate(const Workbench& bench, const ValidateOptions& options, const Clock& clock,
-              const CancelToken& cancel, const std::function<void(const RuleResult&)>& heard) {
+bool validate(const Workbench& bench, const ValidateOptions& options, const Clock& clock, const CancelToken& cancel,
+              const std::function<void(const RuleResult&)>& heard) {
   return Validation(bench, options, clock, cancel, heard).run();
 }
 

@@ -19,7 +19,7 @@ struct ValidateOptions {
 
 // For a hook that runs where the bench's subject says. One result for each wanted rule, in order of
 // number; `heard` is told of each as soon as it stands. False when it was cancelled.
-bool validate(const Workbench& bench, const ValidateOptions& options, const Clock& clock,
-              const CancelToken& cancel, const std::function<void(const RuleResult&)>& heard);
+bool validate(const Workbench& bench, const ValidateOptions& options, const Clock& clock, const CancelToken& cancel,
+              const std::function<void(const RuleResult&)>& heard);
 
 }  // namespace agentd::validation

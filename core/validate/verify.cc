@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/validate/verify.h"
 
-#include "core/validate/cage.h"
 #include "core/base/bytes.h"
 #include "core/base/hash.h"
 #include "core/bridge/module.h"
-#include "core/trust/sealed_file.h"
 #include "core/process/fork.h"
+#include "core/trust/sealed_file.h"
+#include "core/validate/cage.h"
 
 namespace agentd::validation {
 namespace {
@@ -20,8 +20,7 @@ std::string negotiate(const SealedFile& file, const Manifest& manifest) {
   const auto record = read_plugin(*entry, AGENTD_NEGOTIATE_SCAN_ONLY);
   if (!record) return record.error().message;
   if (record->id != manifest.id)
-    return "says it is " + record->id + ", its manifest says " + manifest.id +
-           ": give both the same id and rebuild it";
+    return "says it is " + record->id + ", its manifest says " + manifest.id + ": give both the same id and rebuild it";
   return {};
 }
 
@@ -46,8 +45,9 @@ Result<void> verify_module(const VerifyRequest& request, const Manifest& manifes
   if (!end) return end.error();
   // What it says counts only when its process ended in good order, too.
   if (end->exit_code != 0 || end->report.empty())
-    return Error{Code::kInvalid, request.path + " " + end->how() + " while it was loaded: mend it, or "
-                                                                   "disable it"};
+    return Error{Code::kInvalid, request.path + " " + end->how() +
+                                     " while it was loaded: mend it, or "
+                                     "disable it"};
   if (end->report == "=") return {};
   return Error{Code::kInvalid, request.path + " " + one_line(end->report.substr(1), 1000)};
 }

@@ -13,8 +13,7 @@ namespace agentd::worker {
 namespace {
 
 void send(Lane& lane, const LaneMessage& message, const std::string& body) {
-  if (lane.send(message, body, {}) != LaneEnd::kMessage)
-    give_up("the host does not take a request of the hook");
+  if (lane.send(message, body, {}) != LaneEnd::kMessage) give_up("the host does not take a request of the hook");
 }
 
 HostLine::Answer receive(Lane& lane) {
@@ -34,8 +33,7 @@ void give_up(std::string_view sentence) {
   ::_exit(kExitProtocol);
 }
 
-HostLine::HostLine(AnswerRegion& region)
-    : region_(region), free_((1u << AnswerRegion::kServiceLanes) - 1) {}
+HostLine::HostLine(AnswerRegion& region) : region_(region), free_((1u << AnswerRegion::kServiceLanes) - 1) {}
 
 HostLine::Current& HostLine::current() {
   thread_local Current current;
@@ -64,8 +62,7 @@ HostLine::Answer HostLine::ask(agentd_token token, const ServiceArgs& args) {
   return receive(*own);
 }
 
-HostLine::Answer HostLine::ask_over_service_lane(const LaneMessage& message,
-                                                 const std::string& body) {
+HostLine::Answer HostLine::ask_over_service_lane(const LaneMessage& message, const std::string& body) {
   const std::uint32_t index = borrow_lane();
   Lane lane = region_.service_lane(index, Lane::Side::kWorker);
   // Sending waits for the host between two pieces, which nobody takes who was not rung for.

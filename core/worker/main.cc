@@ -31,10 +31,9 @@ namespace {
 constexpr std::size_t kStackBytes = 1u << 20;
 
 int usage() {
-  (void)write_all(
-      STDERR_FILENO,
-      "agentd-hook-worker runs one hook for agentd, which starts it by itself: there is "
-      "nothing to do by hand\n");
+  (void)write_all(STDERR_FILENO,
+                  "agentd-hook-worker runs one hook for agentd, which starts it by itself: there is "
+                  "nothing to do by hand\n");
   return kExitUsage;
 }
 
@@ -80,8 +79,7 @@ void start_lanes(PluginRunner& runner, const AnswerRegion& region) {
     // They live as long as the process.
     auto* const lane = new LaneThread{runner, region.call_lane(i, Lane::Side::kWorker)};
     pthread_t thread{};
-    if (::pthread_create(&thread, &attributes, run_lane, lane) != 0)
-      give_up("no more threads can be made now");
+    if (::pthread_create(&thread, &attributes, run_lane, lane) != 0) give_up("no more threads can be made now");
   }
   ::pthread_attr_destroy(&attributes);
 }

@@ -69,8 +69,7 @@ void tell(Lane& lane, LaneOp op, agentd_status status, std::string_view body) {
   LaneMessage message;
   message.op = static_cast<std::uint32_t>(op);
   message.status = status;
-  if (lane.send(message, body, {}) != LaneEnd::kMessage)
-    give_up("the host does not take an answer");
+  if (lane.send(message, body, {}) != LaneEnd::kMessage) give_up("the host does not take an answer");
 }
 
 LaneMessage next_message(Lane& lane, LaneOp wanted, std::string& body, const LaneWait& wait) {
@@ -109,15 +108,12 @@ bool PluginRunner::boot(Lane lane) {
 std::optional<PluginRunner::Refusal> PluginRunner::load(const BootArgs& args) {
   auto mapped = open_payload_window(kWorkerWindowFd, args.window_base);
   ::close(kWorkerWindowFd);
-  if (!mapped)
-    return Refusal{AGENTD_E_CONFLICT, "cannot be run in a worker: " + mapped.error().message};
+  if (!mapped) return Refusal{AGENTD_E_CONFLICT, "cannot be run in a worker: " + mapped.error().message};
   auto confined = confine_process(args, ground_);
-  if (!confined)
-    return Refusal{AGENTD_E_NOMEM, "cannot be run in a worker: " + confined.error().message};
+  if (!confined) return Refusal{AGENTD_E_NOMEM, "cannot be run in a worker: " + confined.error().message};
   sandbox_ = std::move(*confined);
   tables_.emplace(args, line_, calls_, tasks_);
-  auto entry =
-      open_module(UniqueFd(kWorkerModuleFd), "/proc/self/fd/" + std::to_string(kWorkerModuleFd));
+  auto entry = open_module(UniqueFd(kWorkerModuleFd), "/proc/self/fd/" + std::to_string(kWorkerModuleFd));
   if (!entry) return Refusal{AGENTD_E_ARG, entry.error().message};
   const std::uint32_t flags = args.scan_only != 0 ? AGENTD_NEGOTIATE_SCAN_ONLY : 0;
   auto record = read_plugin(*entry, flags | AGENTD_NEGOTIATE_WORKER);
@@ -128,8 +124,7 @@ std::optional<PluginRunner::Refusal> PluginRunner::load(const BootArgs& args) {
 
 std::string PluginRunner::booted() const {
   std::vector<RowInfo> rows;
-  for (const agentd_hook& row : record_.rows)
-    rows.push_back({row.event, row.flags, row.priority, row.wants});
+  for (const agentd_hook& row : record_.rows) rows.push_back({row.event, row.flags, row.priority, row.wants});
   std::vector<agentd_str> notes;
   for (const std::string& note : record_.notes) notes.push_back(to_abi_text(note));
   BootReply reply;
@@ -167,12 +162,10 @@ agentd_status PluginRunner::handle(Lane& lane, const LaneMessage& message) {
                          at_address<void>(message.payload)};
   const OpenCallPtr memory = calls_.open(message.token, false);
   const HostLine::InCall inside(lane, message.token);
-  const bool is_control =
-      message.event >= AGENTD_EVENT_CREATE && message.event <= AGENTD_EVENT_LOAD_STATE;
-  const agentd_status status = is_control ? control(call)
-                               : message.event == AGENTD_EVENT_TOOL_INVOKE
-                                   ? invoke_tool(call, *memory)
-                                   : run_hook(message.row, call);
+  const bool is_control = message.event >= AGENTD_EVENT_CREATE && message.event <= AGENTD_EVENT_LOAD_STATE;
+  const agentd_status status = is_control                                  ? control(call)
+                               : message.event == AGENTD_EVENT_TOOL_INVOKE ? invoke_tool(call, *memory)
+                                                                           : run_hook(message.row, call);
   // Before the host hears of it: complete() may come from another thread at any time.
   calls_.returned(message.token, status == AGENTD_PENDING);
   return status;
@@ -181,8 +174,7 @@ agentd_status PluginRunner::handle(Lane& lane, const LaneMessage& message) {
 agentd_status PluginRunner::control(const agentd_call& call) {
   if (call.event == AGENTD_EVENT_CREATE) return create(call);
   if (call.event == AGENTD_EVENT_DESTROY) return destroy(call);
-  const agentd_fn fn =
-      call.event == AGENTD_EVENT_SAVE_STATE ? record_.plugin.save_state : record_.plugin.load_state;
+  const agentd_fn fn = call.event == AGENTD_EVENT_SAVE_STATE ? record_.plugin.save_state : record_.plugin.load_state;
   return fn == nullptr ? AGENTD_E_UNSUPPORTED : call_plugin<Function>(fn, self_.load(), &call);
 }
 
@@ -198,9 +190,8 @@ agentd_status PluginRunner::destroy(const agentd_call& call) {
     const std::string text = "the task " + name + " did not end when it was told to";
     call.core->log(call.core, call.token, AGENTD_LEVEL_WARNING, to_abi_text(text));
   }
-  return record_.plugin.destroy == nullptr
-             ? AGENTD_OK
-             : call_plugin<Function>(record_.plugin.destroy, self_.load(), &call);
+  return record_.plugin.destroy == nullptr ? AGENTD_OK
+                                           : call_plugin<Function>(record_.plugin.destroy, self_.load(), &call);
 }
 
 // The window cannot be written: the plugin's own tag goes into a copy that lives as long as the

@@ -37,9 +37,7 @@ class PluginRunner {
   bool boot(Lane lane);
   // Of those that the region has, how many can carry calls of this plugin. REQUIRES: boot() was
   // true.
-  std::uint32_t lanes(std::uint32_t of) const {
-    return record_.plugin.concurrency == AGENTD_SERIAL ? 1 : of;
-  }
+  std::uint32_t lanes(std::uint32_t of) const { return record_.plugin.concurrency == AGENTD_SERIAL ? 1 : of; }
   // Answers calls of that lane until the process ends.
   [[noreturn]] void serve(Lane lane);
 

@@ -57,8 +57,7 @@ extern "C" void leave_it_to_the_host(int) {}
 void obey_again() {
   for (const int number : kSignalsOfTheHost) {
     struct sigaction now {};
-    if (::sigaction(number, nullptr, &now) == 0 && now.sa_handler == leave_it_to_the_host)
-      ::signal(number, SIG_DFL);
+    if (::sigaction(number, nullptr, &now) == 0 && now.sa_handler == leave_it_to_the_host) ::signal(number, SIG_DFL);
   }
 }
 
@@ -75,8 +74,7 @@ void leave_signals_to_the_host() {
 // Nothing of the host's handling of signals is left but that a broken pipe is an error and no end,
 // as for a plugin in the process.
 void reset_signals() {
-  for (int number = 1; number < NSIG; ++number)
-    ::signal(number, SIG_DFL);  // SIGKILL and SIGSTOP refuse
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);  // SIGKILL and SIGSTOP refuse
   leave_signals_to_the_host();
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error likewise
@@ -107,8 +105,7 @@ rlim_t mapped_bytes() {
 bool limit_memory(rlim_t most) {
   ::mallopt(M_ARENA_MAX, kArenasMax);
   const rlim_t mapped = mapped_bytes();
-  return mapped != 0 && limit(RLIMIT_DATA, most) &&
-         limit(RLIMIT_AS, mapped + most + kReservedBytesMax);
+  return mapped != 0 && limit(RLIMIT_DATA, most) && limit(RLIMIT_AS, mapped + most + kReservedBytesMax);
 }
 
 std::vector<std::string> texts_of(const agentd_list& list) {
@@ -154,8 +151,7 @@ SandboxRules rules_of(const BootArgs& args) {
 
 void settle_process(pid_t parent, int last_fd) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (parent != 0 && ::getppid() != parent)
-    ::_exit(kExitProtocol);  // it ended before it was watched
+  if (parent != 0 && ::getppid() != parent) ::_exit(kExitProtocol);  // it ended before it was watched
   reset_signals();
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 0);
@@ -188,8 +184,7 @@ void report_exceptions() {
   (void)::_Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
 }
 
-Result<std::string> confine_process(const BootArgs& args,
-                                    std::optional<SandboxGround>& ground) {
+Result<std::string> confine_process(const BootArgs& args, std::optional<SandboxGround>& ground) {
   std::string missing;
   if (kLimitsMemory && args.memory_bytes_max != 0 && !limit_memory(args.memory_bytes_max))
     missing = "memory is not limited: setrlimit is refused or /proc cannot be read";

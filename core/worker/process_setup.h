@@ -33,7 +33,6 @@ void report_exceptions();
 // all addresses by those that are in use now, that much, and 1 GiB. Returns what does not hold on
 // this machine. `ground`: what of the sandbox the process has entered already; absent = nothing. kInternal: no
 // memory, or a ground of other capabilities. REQUIRES: the window is mapped.
-Result<std::string> confine_process(const BootArgs& args,
-                                    std::optional<SandboxGround>& ground);
+Result<std::string> confine_process(const BootArgs& args, std::optional<SandboxGround>& ground);
 
 }  // namespace agentd::worker

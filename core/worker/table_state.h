@@ -52,9 +52,9 @@ struct Tables::State {
   std::map<std::string, const void*, std::less<>> interfaces;
 
   std::mutex mutex;
-  std::map<std::uint64_t, Tool> tools;  // by number, also those that were removed; guarded by mutex
-  std::uint64_t last_tool = 0;          // guarded by mutex
-  std::vector<std::string> fields;      // guarded by mutex
+  std::map<std::uint64_t, Tool> tools;              // by number, also those that were removed; guarded by mutex
+  std::uint64_t last_tool = 0;                      // guarded by mutex
+  std::vector<std::string> fields;                  // guarded by mutex
   std::map<std::string, std::uint32_t> field_keys;  // place in fields, plus 1; guarded by mutex
 };
 
@@ -76,8 +76,7 @@ agentd_str to_abi_text(std::string_view text);
 // What a plugin asked for with one of its tokens.
 class Request {
  public:
-  Request(Tables::State& state, agentd_token token)
-      : state_(state), token_(token), call_(state.calls.find(token)) {}
+  Request(Tables::State& state, agentd_token token) : state_(state), token_(token), call_(state.calls.find(token)) {}
 
   Tables::State& state() const { return state_; }
   bool stale() const { return call_ == nullptr; }

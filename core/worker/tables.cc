@@ -24,12 +24,9 @@ agentd_str shortened(const agentd_str& text) {
   return {kept.data(), kept.size()};
 }
 
-std::uint64_t as_number(std::int32_t value) {
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
-}
+std::uint64_t as_number(std::int32_t value) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(value)); }
 
-void say(State& state, agentd_token token, ServiceOp op, std::int32_t number,
-         const agentd_str& text) {
+void say(State& state, agentd_token token, ServiceOp op, std::int32_t number, const agentd_str& text) {
   ServiceArgs args = args_for(op);
   args.number[0] = as_number(number);
   args.text[0] = shortened(text);
@@ -41,14 +38,11 @@ void AGENTD_CALL core_fail(const agentd_core* core, agentd_token token, agentd_s
   say(state_of(core), token, ServiceOp::kFail, status, what);
 }
 
-void AGENTD_CALL core_log(const agentd_core* core, agentd_token token, int32_t level,
-                          agentd_str text) noexcept {
-  say(state_of(core), token, ServiceOp::kLog,
-      std::clamp(level, AGENTD_LEVEL_DEBUG, AGENTD_LEVEL_ERROR), text);
+void AGENTD_CALL core_log(const agentd_core* core, agentd_token token, int32_t level, agentd_str text) noexcept {
+  say(state_of(core), token, ServiceOp::kLog, std::clamp(level, AGENTD_LEVEL_DEBUG, AGENTD_LEVEL_ERROR), text);
 }
 
-const void* AGENTD_CALL core_query(const agentd_core* core, agentd_str id,
-                                   uint32_t min_size) noexcept {
+const void* AGENTD_CALL core_query(const agentd_core* core, agentd_str id, uint32_t min_size) noexcept {
   const State& state = state_of(core);
   const auto found = state.interfaces.find(text_of(id));
   if (found == state.interfaces.end()) return nullptr;
@@ -62,15 +56,13 @@ uint32_t AGENTD_CALL core_event_id(const agentd_core*, agentd_str name) noexcept
   return event == nullptr ? 0 : event->id;
 }
 
-agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token,
-                                    const agentd_action* action) noexcept {
+agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token, const agentd_action* action) noexcept {
   Request request(state_of(core), token);
   if (request.stale()) return AGENTD_E_NOT_FOUND;
   if (request.call().scope()) return AGENTD_E_UNSUPPORTED;  // no event is waiting for an answer
   ServiceArgs args = args_for(ServiceOp::kEmit);
   if (action == nullptr) {
-    say(request.state(), token, ServiceOp::kLog, AGENTD_LEVEL_WARNING,
-        to_abi_text("no action was given"));
+    say(request.state(), token, ServiceOp::kLog, AGENTD_LEVEL_WARNING, to_abi_text("no action was given"));
     return AGENTD_E_ARG;
   }
   args.number[0] = action->kind;
@@ -78,16 +70,13 @@ agentd_status AGENTD_CALL core_emit(const agentd_core* core, agentd_token token,
   return request.run(args);
 }
 
-void* AGENTD_CALL core_arena(const agentd_core* core, agentd_token token, size_t bytes,
-                             size_t align) noexcept {
-  if (align == 0 || align > 64 || (align & (align - 1)) != 0 || bytes > kMemoryBytesMax)
-    return nullptr;
+void* AGENTD_CALL core_arena(const agentd_core* core, agentd_token token, size_t bytes, size_t align) noexcept {
+  if (align == 0 || align > 64 || (align & (align - 1)) != 0 || bytes > kMemoryBytesMax) return nullptr;
   const OpenCallPtr call = state_of(core).calls.find(token);
   return call == nullptr ? nullptr : call->allocate(bytes, align);
 }
 
-agentd_status AGENTD_CALL core_complete(const agentd_core* core, agentd_token token,
-                                        agentd_status status) noexcept {
+agentd_status AGENTD_CALL core_complete(const agentd_core* core, agentd_token token, agentd_status status) noexcept {
   Request request(state_of(core), token);
   if (request.stale() || status == AGENTD_PENDING) return AGENTD_E_NOT_FOUND;
   ServiceArgs args = args_for(ServiceOp::kComplete);
@@ -98,9 +87,8 @@ agentd_status AGENTD_CALL core_complete(const agentd_core* core, agentd_token to
   return answer;
 }
 
-agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv conversation,
-                                          uint64_t deadline_ns, agentd_token* out,
-                                          const agentd_live** live) noexcept {
+agentd_status AGENTD_CALL core_scope_open(const agentd_core* core, agentd_conv conversation, uint64_t deadline_ns,
+                                          agentd_token* out, const agentd_live** live) noexcept {
   if (out == nullptr) return AGENTD_E_ARG;
   State& state = state_of(core);
   Request request(state, HostLine::own_token());
@@ -125,16 +113,13 @@ void AGENTD_CALL core_scope_close(const agentd_core* core, agentd_token token) n
   (void)state.line.ask(token, args_for(ServiceOp::kScopeClose));
 }
 
-uint64_t AGENTD_CALL core_now_ns(const agentd_core* core) noexcept {
-  return state_of(core).clock.monotonic_ns();
-}
+uint64_t AGENTD_CALL core_now_ns(const agentd_core* core) noexcept { return state_of(core).clock.monotonic_ns(); }
 
 }  // namespace
 
 agentd_core core_table() {
-  return {sizeof(agentd_core), AGENTD_ABI_MINOR, core_fail,        core_log,
-          core_query,          core_event_id,    core_emit,        core_arena,
-          core_complete,       core_scope_open,  core_scope_close, core_now_ns};
+  return {sizeof(agentd_core), AGENTD_ABI_MINOR, core_fail,     core_log,        core_query,       core_event_id,
+          core_emit,           core_arena,       core_complete, core_scope_open, core_scope_close, core_now_ns};
 }
 
 ServiceArgs args_for(ServiceOp op) {
@@ -205,8 +190,7 @@ Tables::Tables(const BootArgs& args, HostLine& line, CallTable& calls, const Tas
       {AGENTD_WORKSPACE_ID, &state.workspace.table}, {AGENTD_PROCESS_ID, &state.process.table}};
   const auto* const ids = static_cast<const agentd_str*>(args.interfaces.first);
   for (std::uint32_t i = 0; i < args.interfaces.count; ++i)
-    if (const auto found = known.find(text_of(ids[i])); found != known.end())
-      state.interfaces.insert(*found);
+    if (const auto found = known.find(text_of(ids[i])); found != known.end()) state.interfaces.insert(*found);
 }
 
 Tables::~Tables() = default;

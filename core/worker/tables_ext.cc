@@ -23,14 +23,12 @@ void forget(State& state, std::uint64_t number) {
   state.tools.erase(number);
 }
 
-agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token token,
-                                    const agentd_tool* tool) noexcept {
+agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token token, const agentd_tool* tool) noexcept {
   Request request(state_of(table), token);
   if (tool == nullptr || tool->size < sizeof(agentd_tool))
     return request.fail(AGENTD_E_ARG, "a tool record has an impossible size");
   const agentd_tool from = normalised(tool);
-  if (from.fn == nullptr)
-    return request.fail(AGENTD_E_ARG, "a tool needs a name of 1 to 64 bytes and a function");
+  if (from.fn == nullptr) return request.fail(AGENTD_E_ARG, "a tool needs a name of 1 to 64 bytes and a function");
   const agentd_str schemas[] = {from.input_schema_json, from.output_schema_json};
   ServiceArgs args = args_for(ServiceOp::kToolsAdd);
   args.number[0] = from.flags;
@@ -46,8 +44,7 @@ agentd_status AGENTD_CALL tools_add(const agentd_tools* table, agentd_token toke
 }
 
 // Calls that run, or are about to, still find their function.
-agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token token,
-                                       agentd_str name) noexcept {
+agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token token, agentd_str name) noexcept {
   Request request(state_of(table), token);
   ServiceArgs args = args_for(ServiceOp::kToolsRemove);
   args.text[0] = name;
@@ -56,8 +53,7 @@ agentd_status AGENTD_CALL tools_remove(const agentd_tools* table, agentd_token t
 
 // ---- agentd.json/1 and agentd.field/1
 
-agentd_status AGENTD_CALL json_payload(const agentd_json* table, agentd_token token,
-                                       agentd_str* out) noexcept {
+agentd_status AGENTD_CALL json_payload(const agentd_json* table, agentd_token token, agentd_str* out) noexcept {
   if (out == nullptr) return AGENTD_E_ARG;
   Request request(state_of(table), token);
   if (request.stale()) return AGENTD_E_UNSUPPORTED;
@@ -108,9 +104,8 @@ agentd_status AGENTD_CALL field_get(const agentd_field* table, agentd_token toke
 
 bool is_text(const agentd_str& text) { return text.ptr != nullptr || text.len == 0; }
 
-agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_token token,
-                                         agentd_str path, uint64_t offset, uint64_t limit,
-                                         agentd_str* out, uint64_t* total) noexcept {
+agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                         uint64_t offset, uint64_t limit, agentd_str* out, uint64_t* total) noexcept {
   Request request(state_of(table), token);
   if (request.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr || !is_text(path))
@@ -126,21 +121,19 @@ agentd_status AGENTD_CALL workspace_read(const agentd_workspace* table, agentd_t
   return AGENTD_OK;
 }
 
-agentd_status AGENTD_CALL workspace_write(const agentd_workspace* table, agentd_token token,
-                                          agentd_str path, agentd_str bytes) noexcept {
+agentd_status AGENTD_CALL workspace_write(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                          agentd_str bytes) noexcept {
   Request request(state_of(table), token);
   if (request.stale()) return AGENTD_E_NOT_FOUND;
-  if (!is_text(path) || !is_text(bytes))
-    return request.fail(AGENTD_E_ARG, "workspace.write needs a path and a text");
+  if (!is_text(path) || !is_text(bytes)) return request.fail(AGENTD_E_ARG, "workspace.write needs a path and a text");
   ServiceArgs args = args_for(ServiceOp::kWorkspaceWrite);
   args.text[0] = path;
   args.text[1] = bytes;
   return request.run(args);
 }
 
-agentd_status AGENTD_CALL workspace_replace(const agentd_workspace* table, agentd_token token,
-                                            agentd_str path, agentd_str expected,
-                                            agentd_str bytes) noexcept {
+agentd_status AGENTD_CALL workspace_replace(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                            agentd_str expected, agentd_str bytes) noexcept {
   Request request(state_of(table), token);
   if (request.stale()) return AGENTD_E_NOT_FOUND;
   if (!is_text(path) || !is_text(expected) || !is_text(bytes))
@@ -152,9 +145,8 @@ agentd_status AGENTD_CALL workspace_replace(const agentd_workspace* table, agent
   return request.run(args);
 }
 
-agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_token token,
-                                         agentd_str path, uint32_t depth, uint32_t limit,
-                                         agentd_list* out, uint32_t* more) noexcept {
+agentd_status AGENTD_CALL workspace_list(const agentd_workspace* table, agentd_token token, agentd_str path,
+                                         uint32_t depth, uint32_t limit, agentd_list* out, uint32_t* more) noexcept {
   Request request(state_of(table), token);
   if (request.stale()) return AGENTD_E_NOT_FOUND;
   if (out == nullptr || !is_text(path))
@@ -192,9 +184,7 @@ agentd_tools tools_table() { return {sizeof(agentd_tools), 0, tools_add, tools_r
 agentd_json json_table() { return {sizeof(agentd_json), 0, json_payload}; }
 agentd_field field_table() { return {sizeof(agentd_field), 0, field_key, field_get}; }
 agentd_workspace workspace_table() {
-  return {sizeof(agentd_workspace), 0,
-          workspace_read,           workspace_write,
-          workspace_replace,        workspace_list};
+  return {sizeof(agentd_workspace), 0, workspace_read, workspace_write, workspace_replace, workspace_list};
 }
 agentd_process process_table() { return {sizeof(agentd_process), 0, process_run}; }
 

@@ -39,8 +39,8 @@ agentd_status record_of(Request& request, const ServiceArgs& args, const T** out
 
 // ---- compactor
 
-agentd_status AGENTD_CALL count_text(const agentd_compactor* me, agentd_token token,
-                                     agentd_str model, agentd_str text, uint64_t* out) noexcept {
+agentd_status AGENTD_CALL count_text(const agentd_compactor* me, agentd_token token, agentd_str model, agentd_str text,
+                                     uint64_t* out) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   ServiceArgs args = args_for(ServiceOp::kCountText);
@@ -49,9 +49,8 @@ agentd_status AGENTD_CALL count_text(const agentd_compactor* me, agentd_token to
   return number_of(request, args, out);
 }
 
-agentd_status AGENTD_CALL count_messages(const agentd_compactor* me, agentd_token token,
-                                         agentd_str model, agentd_list messages,
-                                         uint64_t* out) noexcept {
+agentd_status AGENTD_CALL count_messages(const agentd_compactor* me, agentd_token token, agentd_str model,
+                                         agentd_list messages, uint64_t* out) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   ServiceArgs args = args_for(ServiceOp::kCountMessages);
@@ -60,8 +59,8 @@ agentd_status AGENTD_CALL count_messages(const agentd_compactor* me, agentd_toke
   return number_of(request, args, out);
 }
 
-agentd_status AGENTD_CALL prompt(const agentd_compactor* me, agentd_token token,
-                                 const agentd_compact_options* options, agentd_str* out) noexcept {
+agentd_status AGENTD_CALL prompt(const agentd_compactor* me, agentd_token token, const agentd_compact_options* options,
+                                 agentd_str* out) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   ServiceArgs args = args_for(ServiceOp::kPrompt);
@@ -69,10 +68,8 @@ agentd_status AGENTD_CALL prompt(const agentd_compactor* me, agentd_token token,
   return text_of(request, args, out);
 }
 
-agentd_status AGENTD_CALL compact(const agentd_compactor* me, agentd_token token,
-                                  const agentd_compact_source* source,
-                                  const agentd_compact_options* options,
-                                  const agentd_compact_result** out) noexcept {
+agentd_status AGENTD_CALL compact(const agentd_compactor* me, agentd_token token, const agentd_compact_source* source,
+                                  const agentd_compact_options* options, const agentd_compact_result** out) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   if (source == nullptr) return AGENTD_E_ARG;
@@ -82,8 +79,7 @@ agentd_status AGENTD_CALL compact(const agentd_compactor* me, agentd_token token
   return record_of(request, args, out);
 }
 
-agentd_status AGENTD_CALL request_compaction(const agentd_compactor* me, agentd_token token,
-                                             agentd_str conversation_id,
+agentd_status AGENTD_CALL request_compaction(const agentd_compactor* me, agentd_token token, agentd_str conversation_id,
                                              const agentd_compact_options* options) noexcept {
   Request request(state_of(me), token);
   if (request.stale()) return AGENTD_E_NOT_FOUND;
@@ -96,8 +92,7 @@ agentd_status AGENTD_CALL request_compaction(const agentd_compactor* me, agentd_
 // ---- thread factory
 
 agentd_status AGENTD_CALL thread_open(const agentd_thread_factory* me, agentd_token token,
-                                      const agentd_thread_options* options,
-                                      agentd_thread* out) noexcept {
+                                      const agentd_thread_options* options, agentd_thread* out) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   ServiceArgs args = args_for(ServiceOp::kThreadOpen);
@@ -105,9 +100,8 @@ agentd_status AGENTD_CALL thread_open(const agentd_thread_factory* me, agentd_to
   return number_of(request, args, out);
 }
 
-agentd_status AGENTD_CALL thread_send(const agentd_thread_factory* me, agentd_token token,
-                                      agentd_thread thread, agentd_str text,
-                                      const agentd_reply** out) noexcept {
+agentd_status AGENTD_CALL thread_send(const agentd_thread_factory* me, agentd_token token, agentd_thread thread,
+                                      agentd_str text, const agentd_reply** out) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   ServiceArgs args = args_for(ServiceOp::kThreadSend);
@@ -116,8 +110,8 @@ agentd_status AGENTD_CALL thread_send(const agentd_thread_factory* me, agentd_to
   return record_of(request, args, out);
 }
 
-agentd_status AGENTD_CALL thread_usage(const agentd_thread_factory* me, agentd_token token,
-                                       agentd_thread thread, const agentd_usage** out) noexcept {
+agentd_status AGENTD_CALL thread_usage(const agentd_thread_factory* me, agentd_token token, agentd_thread thread,
+                                       const agentd_usage** out) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   ServiceArgs args = args_for(ServiceOp::kThreadUsage);
@@ -126,8 +120,7 @@ agentd_status AGENTD_CALL thread_usage(const agentd_thread_factory* me, agentd_t
 }
 
 // Needs no token; inside of a call it goes the way of that call.
-agentd_status AGENTD_CALL thread_close(const agentd_thread_factory* me,
-                                       agentd_thread thread) noexcept {
+agentd_status AGENTD_CALL thread_close(const agentd_thread_factory* me, agentd_thread thread) noexcept {
   Request request(state_of(me), HostLine::own_token());
   ServiceArgs args = args_for(ServiceOp::kThreadClose);
   args.number[0] = thread;
@@ -145,8 +138,8 @@ agentd_status AGENTD_CALL store_get(const agentd_store* me, agentd_token token, 
   return record_of(request, args, out);
 }
 
-agentd_status AGENTD_CALL store_scan(const agentd_store* me, agentd_token token, agentd_str prefix,
-                                     agentd_str after, uint32_t limit, agentd_list* out) noexcept {
+agentd_status AGENTD_CALL store_scan(const agentd_store* me, agentd_token token, agentd_str prefix, agentd_str after,
+                                     uint32_t limit, agentd_list* out) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   ServiceArgs args = args_for(ServiceOp::kStoreScan);
@@ -167,8 +160,7 @@ agentd_status AGENTD_CALL store_commit(const agentd_store* me, agentd_token toke
 }
 
 agentd_status AGENTD_CALL store_conversations(const agentd_store* me, agentd_token token,
-                                              const agentd_conv_query* query,
-                                              agentd_list* out) noexcept {
+                                              const agentd_conv_query* query, agentd_list* out) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   ServiceArgs args = args_for(ServiceOp::kStoreConversations);
@@ -176,9 +168,9 @@ agentd_status AGENTD_CALL store_conversations(const agentd_store* me, agentd_tok
   return list_of(request, args, out);
 }
 
-agentd_status AGENTD_CALL store_messages(const agentd_store* me, agentd_token token,
-                                         agentd_str conversation_id, uint32_t scope, uint64_t at,
-                                         uint64_t from, uint32_t limit, agentd_list* out) noexcept {
+agentd_status AGENTD_CALL store_messages(const agentd_store* me, agentd_token token, agentd_str conversation_id,
+                                         uint32_t scope, uint64_t at, uint64_t from, uint32_t limit,
+                                         agentd_list* out) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   ServiceArgs args = args_for(ServiceOp::kStoreMessages);
@@ -190,9 +182,8 @@ agentd_status AGENTD_CALL store_messages(const agentd_store* me, agentd_token to
   return list_of(request, args, out);
 }
 
-agentd_status AGENTD_CALL store_read_blob(const agentd_store* me, agentd_token token,
-                                          agentd_str blob, uint64_t offset, uint64_t limit,
-                                          agentd_str* out) noexcept {
+agentd_status AGENTD_CALL store_read_blob(const agentd_store* me, agentd_token token, agentd_str blob, uint64_t offset,
+                                          uint64_t limit, agentd_str* out) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   ServiceArgs args = args_for(ServiceOp::kStoreReadBlob);
@@ -202,8 +193,8 @@ agentd_status AGENTD_CALL store_read_blob(const agentd_store* me, agentd_token t
   return text_of(request, args, out);
 }
 
-agentd_status AGENTD_CALL store_changes(const agentd_store* me, agentd_token token, uint64_t cursor,
-                                        uint32_t limit, agentd_list* out, uint64_t* next) noexcept {
+agentd_status AGENTD_CALL store_changes(const agentd_store* me, agentd_token token, uint64_t cursor, uint32_t limit,
+                                        agentd_list* out, uint64_t* next) noexcept {
   Request request(state_of(me), token);
   if (agentd_status status; refused(request, out, status)) return status;
   if (next == nullptr) return AGENTD_E_ARG;
@@ -218,8 +209,7 @@ agentd_status AGENTD_CALL store_changes(const agentd_store* me, agentd_token tok
 }  // namespace
 
 agentd_compactor compactor_table() {
-  return {sizeof(agentd_compactor), 0, count_text, count_messages, prompt, compact,
-          request_compaction};
+  return {sizeof(agentd_compactor), 0, count_text, count_messages, prompt, compact, request_compaction};
 }
 
 agentd_thread_factory threads_table() {

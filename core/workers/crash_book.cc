@@ -6,9 +6,7 @@
 namespace agentd {
 namespace {
 
-std::uint64_t ns(Milliseconds time) {
-  return static_cast<std::uint64_t>(time.count()) * 1'000'000u;
-}
+std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * 1'000'000u; }
 
 // "60 s", "500 ms".
 std::string span_text(Milliseconds time) {
@@ -22,8 +20,7 @@ bool CrashBook::note(std::uint64_t at_ns, EndKind kind, std::string_view cause, 
   if (kind == EndKind::kWanted) return false;
   const std::lock_guard lock(mutex_);
   ends_.push_back({at_ns, kind});
-  std::erase_if(ends_,
-                [&](const End& end) { return end.at_ns + ns(options_.crash_window) < at_ns; });
+  std::erase_if(ends_, [&](const End& end) { return end.at_ns + ns(options_.crash_window) < at_ns; });
   const std::size_t crashes = count(EndKind::kCrash), hangs = count(EndKind::kHang);
   const std::size_t all = std::max(crashes + hangs, told);
   if (kind == EndKind::kCutShort || !set_aside_.empty() || all < options_.crashes_max) return false;
@@ -49,9 +46,8 @@ std::string CrashBook::set_aside() const {
 std::uint64_t CrashBook::next_start_ns() const {
   const std::lock_guard lock(mutex_);
   const std::uint64_t now = clock_.monotonic_ns();
-  const auto recent = std::count_if(ends_.begin(), ends_.end(), [&](const End& end) {
-    return end.at_ns + ns(options_.crash_window) >= now;
-  });
+  const auto recent = std::count_if(ends_.begin(), ends_.end(),
+                                    [&](const End& end) { return end.at_ns + ns(options_.crash_window) >= now; });
   if (recent < 2) return 0;
   Milliseconds pause = options_.first_pause;
   for (auto i = recent; i > 2 && pause < options_.pause_max; --i) pause *= 4;

@@ -12,8 +12,7 @@ constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 }  // namespace
 
-LineLog::LineLog(Log& log, const Clock& clock, std::string name)
-    : log_(log), clock_(clock), name_(std::move(name)) {}
+LineLog::LineLog(Log& log, const Clock& clock, std::string name) : log_(log), clock_(clock), name_(std::move(name)) {}
 
 void LineLog::add(std::string_view bytes) {
   while (!bytes.empty()) {

@@ -33,8 +33,7 @@ void add_entries(const fs::path& root, const fs::path& home, std::vector<std::st
 
 }  // namespace
 
-std::vector<std::string> roots_without(const std::vector<std::string>& roots,
-                                       const std::string& home) {
+std::vector<std::string> roots_without(const std::vector<std::string>& roots, const std::string& home) {
   if (home.empty()) return roots;
   const fs::path own = canonical(home);
   std::vector<std::string> out;

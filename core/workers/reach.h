@@ -12,7 +12,6 @@ namespace agentd {
 
 // The roots, but for `home` and everything in it. A root around `home` is replaced by what lies in
 // it, so that such a root itself cannot get new entries. An empty `home` changes nothing.
-std::vector<std::string> roots_without(const std::vector<std::string>& roots,
-                                       const std::string& home);
+std::vector<std::string> roots_without(const std::vector<std::string>& roots, const std::string& home);
 
 }  // namespace agentd

@@ -50,10 +50,10 @@ class RingListener {
   bool tell(bool look);
 
   std::mutex mutex_;
-  std::vector<Listening> all_;             // guarded by mutex_
-  bool stopping_ = false;                  // guarded by mutex_
-  std::atomic<std::uint32_t> alarm_{0};    // another number = look again at all of this
-  std::thread thread_;                     // made under mutex_
+  std::vector<Listening> all_;           // guarded by mutex_
+  bool stopping_ = false;                // guarded by mutex_
+  std::atomic<std::uint32_t> alarm_{0};  // another number = look again at all of this
+  std::thread thread_;                   // made under mutex_
 };
 
 }  // namespace agentd

@@ -24,8 +24,7 @@ agentd_str text_at(const agentd_list& list, std::uint32_t index) {
 
 }  // namespace
 
-ServiceDesk::ServiceDesk(PluginContext& context, TokenTable& tokens, PayloadWindow& window,
-                         WorkerToolBook& tools)
+ServiceDesk::ServiceDesk(PluginContext& context, TokenTable& tokens, PayloadWindow& window, WorkerToolBook& tools)
     : context_(context), tokens_(tokens), window_(window), tools_(tools) {}
 
 ServiceDesk::~ServiceDesk() {
@@ -57,8 +56,7 @@ Result<void> ServiceDesk::serve(agentd_token token, std::string_view body, Answe
     if (use) ledger_.refresh(token);
     // Results live in the memory of the token: they are copied while it is held.
     auto flat = flatten(*reply_shape(args->op), &reply, answer.body);
-    if (flat && (!use || ledger_.spend(token, TokenLedger::Kept::kResults, answer.body.size())))
-      return {};
+    if (flat && (!use || ledger_.spend(token, TokenLedger::Kept::kResults, answer.body.size()))) return {};
     const bool too_big = flat || flat.error().code == Code::kUnavailable;
     answer.status = too_big ? AGENTD_E_TOO_BIG : AGENTD_E_INTERNAL;
     answer.body.clear();
@@ -68,8 +66,8 @@ Result<void> ServiceDesk::serve(agentd_token token, std::string_view body, Answe
 }
 
 // What needs no token, or one that may have ended.
-agentd_status ServiceDesk::run_free(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                                    ServiceReply& reply, bool& done) {
+agentd_status ServiceDesk::run_free(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply,
+                                    bool& done) {
   const agentd_core* const core = context_.core();
   if (op == ServiceOp::kLog) {
     core->log(core, token, i32(args.number[0]), args.text[0]);
@@ -104,8 +102,7 @@ agentd_status ServiceDesk::run(agentd_token token, const ServiceArgs& args, Serv
   return run_process(token, args, reply);
 }
 
-agentd_status ServiceDesk::run_core(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                                    ServiceReply&) {
+agentd_status ServiceDesk::run_core(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply&) {
   const agentd_core* const core = context_.core();
   if (op == ServiceOp::kEmit) return core->emit(core, token, record<agentd_action>(args));
   const agentd_status status = core->complete(core, token, i32(args.number[0]));
@@ -122,8 +119,7 @@ agentd_status ServiceDesk::open_scope(const ServiceArgs& args, ServiceReply& rep
   const agentd_core* const core = context_.core();
   agentd_token token = 0;
   const agentd_live* live = nullptr;
-  const agentd_status status =
-      core->scope_open(core, args.number[0], args.number[1], &token, &live);
+  const agentd_status status = core->scope_open(core, args.number[0], args.number[1], &token, &live);
   CallSlot* const slot = status == AGENTD_OK ? tokens_.find(token) : nullptr;
   if (slot == nullptr) {
     window_.release_live(mirror);
@@ -178,8 +174,7 @@ agentd_status ServiceDesk::add_tool(agentd_token token, const ServiceArgs& args)
   return tools_.add(token, tool);
 }
 
-agentd_status ServiceDesk::json_field(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                                      ServiceReply& reply) {
+agentd_status ServiceDesk::json_field(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
   if (op == ServiceOp::kJsonPayload) {
     const auto* const json = table<agentd_json>(AGENTD_JSON_ID);
     return json == nullptr ? AGENTD_E_DENIED : json->payload(json, token, &reply.text);
@@ -195,11 +190,9 @@ agentd_status ServiceDesk::run_workspace(ServiceOp op, agentd_token token, const
   if (files == nullptr) return AGENTD_E_DENIED;
   const agentd_str path = args.text[0];
   if (op == ServiceOp::kWorkspaceRead)
-    return files->read(files, token, path, args.number[0], args.number[1], &reply.text,
-                       &reply.number[0]);
+    return files->read(files, token, path, args.number[0], args.number[1], &reply.text, &reply.number[0]);
   if (op == ServiceOp::kWorkspaceWrite) return files->write(files, token, path, args.text[1]);
-  if (op == ServiceOp::kWorkspaceReplace)
-    return files->replace(files, token, path, args.text[1], args.text[2]);
+  if (op == ServiceOp::kWorkspaceReplace) return files->replace(files, token, path, args.text[1], args.text[2]);
   std::uint32_t more = 0;
   const agentd_status status =
       files->list(files, token, path, u32(args.number[0]), u32(args.number[1]), &reply.list, &more);
@@ -207,13 +200,11 @@ agentd_status ServiceDesk::run_workspace(ServiceOp op, agentd_token token, const
   return status;
 }
 
-agentd_status ServiceDesk::run_process(agentd_token token, const ServiceArgs& args,
-                                       ServiceReply& reply) {
+agentd_status ServiceDesk::run_process(agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
   const auto* const process = table<agentd_process>(AGENTD_PROCESS_ID);
   if (process == nullptr) return AGENTD_E_DENIED;
   const agentd_process_result* result = nullptr;
-  const agentd_status status =
-      process->run(process, token, record<agentd_process_options>(args), &result);
+  const agentd_status status = process->run(process, token, record<agentd_process_options>(args), &result);
   reply.record = result;
   return status;
 }
@@ -225,27 +216,23 @@ agentd_status ServiceDesk::run_compactor(ServiceOp op, agentd_token token, const
   const agentd_compactor* const me = context_.services()->compactor;
   if (me == nullptr) return AGENTD_E_DENIED;
   const auto* const options = record<agentd_compact_options>(args);
-  if (op == ServiceOp::kCountText)
-    return me->count_text(me, token, args.text[0], args.text[1], &reply.number[0]);
-  if (op == ServiceOp::kCountMessages)
-    return me->count_messages(me, token, args.text[0], args.list, &reply.number[0]);
+  if (op == ServiceOp::kCountText) return me->count_text(me, token, args.text[0], args.text[1], &reply.number[0]);
+  if (op == ServiceOp::kCountMessages) return me->count_messages(me, token, args.text[0], args.list, &reply.number[0]);
   if (op == ServiceOp::kPrompt) return me->prompt(me, token, options, &reply.text);
   if (op == ServiceOp::kRequest) return me->request(me, token, args.text[0], options);
   const agentd_compact_result* result = nullptr;
-  const agentd_status status = me->compact(me, token, record<agentd_compact_source>(args),
-                                           record<agentd_compact_options>(args, 1), &result);
+  const agentd_status status =
+      me->compact(me, token, record<agentd_compact_source>(args), record<agentd_compact_options>(args, 1), &result);
   reply.record = result;
   return status;
 }
 
-agentd_status ServiceDesk::run_threads(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                                       ServiceReply& reply) {
+agentd_status ServiceDesk::run_threads(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
   const agentd_thread_factory* const me = context_.services()->threads;
   if (me == nullptr) return AGENTD_E_DENIED;
   const agentd_thread thread = args.number[0];
   if (op == ServiceOp::kThreadOpen) {
-    const agentd_status status =
-        me->open(me, token, record<agentd_thread_options>(args), &reply.number[0]);
+    const agentd_status status = me->open(me, token, record<agentd_thread_options>(args), &reply.number[0]);
     const std::lock_guard lock(mutex_);
     if (status == AGENTD_OK) threads_.insert(reply.number[0]);
     return status;
@@ -269,8 +256,7 @@ agentd_status ServiceDesk::run_threads(ServiceOp op, agentd_token token, const S
   return status;
 }
 
-agentd_status ServiceDesk::run_store(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                                     ServiceReply& reply) {
+agentd_status ServiceDesk::run_store(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply) {
   const agentd_store* const me = context_.services()->store;
   if (me == nullptr) return AGENTD_E_DENIED;
   const agentd_str text = args.text[0];
@@ -281,16 +267,13 @@ agentd_status ServiceDesk::run_store(ServiceOp op, agentd_token token, const Ser
     reply.record = found;
     return status;
   }
-  if (op == ServiceOp::kStoreScan)
-    return me->scan(me, token, text, args.text[1], u32(number[0]), &reply.list);
+  if (op == ServiceOp::kStoreScan) return me->scan(me, token, text, args.text[1], u32(number[0]), &reply.list);
   if (op == ServiceOp::kStoreCommit) return me->commit(me, token, args.list, &reply.number[0]);
   if (op == ServiceOp::kStoreConversations)
     return me->conversations(me, token, record<agentd_conv_query>(args), &reply.list);
   if (op == ServiceOp::kStoreMessages)
-    return me->messages(me, token, text, u32(number[0]), number[1], number[2], u32(number[3]),
-                        &reply.list);
-  if (op == ServiceOp::kStoreReadBlob)
-    return me->read_blob(me, token, text, number[0], number[1], &reply.text);
+    return me->messages(me, token, text, u32(number[0]), number[1], number[2], u32(number[3]), &reply.list);
+  if (op == ServiceOp::kStoreReadBlob) return me->read_blob(me, token, text, number[0], number[1], &reply.text);
   return me->changes(me, token, number[0], u32(number[1]), &reply.list, &reply.number[0]);
 }
 

@@ -19,9 +19,9 @@
 #include "core/base/clock.h"
 #include "core/bridge/plugin_context.h"
 #include "core/hooks/slot.h"
-#include "core/workers/token_ledger.h"
 #include "core/isolation/messages.h"
 #include "core/isolation/window.h"
+#include "core/workers/token_ledger.h"
 
 namespace agentd {
 
@@ -36,8 +36,7 @@ class WorkerToolBook {
 class ServiceDesk {
  public:
   // All of them outlive it.
-  ServiceDesk(PluginContext& context, TokenTable& tokens, PayloadWindow& window,
-              WorkerToolBook& tools);
+  ServiceDesk(PluginContext& context, TokenTable& tokens, PayloadWindow& window, WorkerToolBook& tools);
   ~ServiceDesk();
   ServiceDesk(const ServiceDesk&) = delete;
   ServiceDesk& operator=(const ServiceDesk&) = delete;
@@ -64,23 +63,16 @@ class ServiceDesk {
   using Tables = agentd_services;
 
   agentd_status run(agentd_token token, const ServiceArgs& args, ServiceReply& reply);
-  agentd_status run_core(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                         ServiceReply& reply);
-  agentd_status run_free(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                         ServiceReply& reply, bool& done);
+  agentd_status run_core(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
+  agentd_status run_free(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply, bool& done);
   agentd_status open_scope(const ServiceArgs& args, ServiceReply& reply);
   void close_scope(agentd_token token);
   agentd_status add_tool(agentd_token token, const ServiceArgs& args);
-  agentd_status json_field(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                           ServiceReply& reply);
-  agentd_status run_compactor(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                              ServiceReply& reply);
-  agentd_status run_threads(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                            ServiceReply& reply);
-  agentd_status run_store(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                          ServiceReply& reply);
-  agentd_status run_workspace(ServiceOp op, agentd_token token, const ServiceArgs& args,
-                              ServiceReply& reply);
+  agentd_status json_field(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
+  agentd_status run_compactor(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
+  agentd_status run_threads(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
+  agentd_status run_store(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
+  agentd_status run_workspace(ServiceOp op, agentd_token token, const ServiceArgs& args, ServiceReply& reply);
   agentd_status run_process(agentd_token token, const ServiceArgs& args, ServiceReply& reply);
   template <typename Table>
   const Table* table(std::string_view id) const;

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <condition_variable>
+#include <cstdio>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -21,11 +21,11 @@
 #include <utility>
 
 #include "core/base/thrown.h"
-#include "core/workers/line_log.h"
 #include "core/process/family.h"
 #include "core/process/process.h"
 #include "core/process/sandbox.h"
 #include "core/process/zygote.h"
+#include "core/workers/line_log.h"
 
 namespace agentd {
 namespace {
@@ -51,10 +51,7 @@ int filters_of(const std::string& process) {
   const auto text = read_proc("/proc/" + process + "/status");
   const std::size_t at = text.find("\nSeccomp_filters:");
   int out = -1;
-  return at != std::string::npos &&
-                 std::sscanf(text.c_str() + at, " Seccomp_filters: %d", &out) == 1
-             ? out
-             : -1;
+  return at != std::string::npos && std::sscanf(text.c_str() + at, " Seccomp_filters: %d", &out) == 1 ? out : -1;
 }
 
 std::string zygote_key(const WorkerStart& start) { return start.program + '\n' + start.ground; }
@@ -89,7 +86,7 @@ struct WorkerSupervisor::State {
     Ended ended;
     LineLog lines;
     bool is_zygote = false;
-    bool has_ended = false;  // and `ended` has returned
+    bool has_ended = false;                           // and `ended` has returned
     std::vector<std::condition_variable*> waiting{};  // of those who wait for that; guarded by mutex
   };
   // One that is being asked for.
@@ -127,8 +124,8 @@ struct WorkerSupervisor::State {
   bool stopping = false;                          // guarded by mutex
   // By what they leave open; null = there can be none. Of the thread.
   std::map<std::string, std::unique_ptr<Zygote>> zygotes;
-  Id last_id = 0;                                 // of the thread, as are:
-  std::set<std::string> confined;                 // programs that the kernel was seen to confine
+  Id last_id = 0;                  // of the thread, as are:
+  std::set<std::string> confined;  // programs that the kernel was seen to confine
   bool warned_of_brand = false;
   bool warned_of_rest = false;
   std::thread thread;
@@ -253,11 +250,10 @@ Zygote* WorkerSupervisor::State::zygote_for(const WorkerStart& start) {
   if (start.ground.empty()) return nullptr;
   const auto [place, is_new] = zygotes.try_emplace(zygote_key(start));
   if (!is_new) return place->second.get();
-  auto zygote = Zygote::start(
-      {start.program, "zygote", std::to_string(::getpid()) + ":" + start.ground},
-      worker_environment(clean_environment()),
-      // It starts nothing but what it is asked for, and ends with this thread.
-      Offspring::kNone, kZygoteTime);
+  auto zygote = Zygote::start({start.program, "zygote", std::to_string(::getpid()) + ":" + start.ground},
+                              worker_environment(clean_environment()),
+                              // It starts nothing but what it is asked for, and ends with this thread.
+                              Offspring::kNone, kZygoteTime);
   if (!zygote) {
     log.write(LogLevel::kInfo, start.name, "workers are executed: " + zygote.error().message);
     return nullptr;
@@ -294,9 +290,8 @@ void WorkerSupervisor::State::end_what_it_started(const Worker& worker) {
 // Workers are erased by this thread alone, so they stay while their mutex is free.
 void WorkerSupervisor::State::look_at(const std::vector<pollfd>& ready) {
   const auto is_ready = [&](const UniqueFd& fd) {
-    return fd.valid() && std::any_of(ready.begin(), ready.end(), [&](const pollfd& each) {
-             return each.fd == fd.get() && each.revents != 0;
-           });
+    return fd.valid() && std::any_of(ready.begin(), ready.end(),
+                                     [&](const pollfd& each) { return each.fd == fd.get() && each.revents != 0; });
   };
   std::vector<std::pair<Id, Worker*>> all;
   {
@@ -344,8 +339,7 @@ void WorkerSupervisor::State::finish(Id id, Worker& worker) {
   workers.erase(found);
 }
 
-WorkerSupervisor::WorkerSupervisor(Log& log, const Clock& clock)
-    : state_(std::make_unique<State>(log, clock)) {
+WorkerSupervisor::WorkerSupervisor(Log& log, const Clock& clock) : state_(std::make_unique<State>(log, clock)) {
   state_->bell = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   try {
     state_->thread = std::thread([state = state_.get()] { state->run(); });
@@ -365,8 +359,7 @@ WorkerSupervisor::~WorkerSupervisor() {
 
 Result<WorkerSupervisor::Id> WorkerSupervisor::start(const WorkerStart& start, Ended ended) {
   if (!state_->thread.joinable())
-    return Error{Code::kUnavailable,
-                 "starting " + start.program + ": no more threads can be made now"};
+    return Error{Code::kUnavailable, "starting " + start.program + ": no more threads can be made now"};
   State::Order order{start, std::move(ended)};
   std::unique_lock lock(state_->mutex);
   state_->orders.push_back(&order);

@@ -18,14 +18,14 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/result.h"
-#include "core/workers/ring_listener.h"
 #include "core/process/spawn.h"
+#include "core/workers/ring_listener.h"
 
 namespace agentd {
 
 struct WorkerStart {
-  std::string program, name;  // name: of the hook, for the log
-  std::vector<int> pass;      // descriptors that it gets as 3, 4, ...
+  std::string program, name;      // name: of the hook, for the log
+  std::vector<int> pass;          // descriptors that it gets as 3, 4, ...
   bool may_have_children = true;  // false: its sandbox is to keep it from starting any
   // What the program's zygote is told that its sandbox leaves open; workers for which that is the same come
   // from one zygote, which is started for the first of them. Empty = the program is executed.

@@ -11,8 +11,7 @@ std::uint32_t cancel_of(const agentd_live& live) {
 }
 
 std::uint64_t deadline_of(const agentd_live& live) {
-  return std::atomic_ref(const_cast<agentd_live&>(live).deadline_ns)
-      .load(std::memory_order_acquire);
+  return std::atomic_ref(const_cast<agentd_live&>(live).deadline_ns).load(std::memory_order_acquire);
 }
 
 void set_cancel(agentd_live& live, std::uint32_t reason) {
@@ -23,8 +22,7 @@ void set_deadline(agentd_live& live, std::uint64_t at_ns) {
   std::atomic_ref(live.deadline_ns).store(at_ns, std::memory_order_release);
 }
 
-void TokenLedger::add(agentd_token token, const agentd_live& live, agentd_live* mirror,
-                      CancelToken services) {
+void TokenLedger::add(agentd_token token, const agentd_live& live, agentd_live* mirror, CancelToken services) {
   const std::lock_guard lock(mutex_);
   if (given_up_) services.cancel(AGENTD_CANCEL_SHUTDOWN);
   Entry& entry = entries_[token];

@@ -13,7 +13,7 @@ namespace agentd {
 
 struct WorkerOptions {
   std::string program;  // path of agentd-hook-worker; empty = it is not installed
-  bool zygote = true;  // workers are forked from one that is ready, where that can be; false = each is executed
+  bool zygote = true;   // workers are forked from one that is ready, where that can be; false = each is executed
   std::uint64_t memory_bytes_max = 512ull << 20;  // of what one worker allocates
   Milliseconds start_time{5'000};                 // to load the module
   Milliseconds control_time{5'000};               // for create(), destroy() and their like

@@ -26,8 +26,7 @@ std::vector<agentd_str> texts(const std::vector<std::string>& from) {
 
 // Of those that were granted, the ones that somebody offers.
 std::vector<std::string> interfaces_of(const Grants& grants, const PluginEnvironment& environment) {
-  std::vector<std::string> offered{AGENTD_TOOLS_ID, AGENTD_JSON_ID, AGENTD_FIELD_ID,
-                                   AGENTD_TASKS_ID};
+  std::vector<std::string> offered{AGENTD_TOOLS_ID, AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TASKS_ID};
   for (const auto& [id, table] : environment.interfaces) offered.push_back(id);
   std::erase_if(offered, [&](const std::string& id) { return !grants.interfaces.contains(id); });
   return offered;
@@ -49,9 +48,8 @@ std::string no_worker(const WorkerOptions& options, const HookFile& file) {
          file.name + ".isolation to 'in-process'";
 }
 
-WorkerPlugin::WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest,
-                           const PluginConfig& config, const PluginEnvironment& environment,
-                           WorkerPlacing placing)
+WorkerPlugin::WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest, const PluginConfig& config,
+                           const PluginEnvironment& environment, WorkerPlacing placing)
     : path_(file.path),
       name_(file.name),
       precedence_(file.precedence),
@@ -70,16 +68,13 @@ WorkerPlugin::~WorkerPlugin() {
   if (auto ended = destroy(); !ended) log_.write(LogLevel::kWarning, name_, ended.error().message);
 }
 
-Result<std::shared_ptr<WorkerPlugin>> WorkerPlugin::load(const HookFile& file, SealedFile sealed,
-                                                         Manifest manifest, Grants grants,
-                                                         const PluginConfig& config,
-                                                         const PluginEnvironment& environment,
-                                                         WorkerPlacing placing) {
+Result<std::shared_ptr<WorkerPlugin>> WorkerPlugin::load(const HookFile& file, SealedFile sealed, Manifest manifest,
+                                                         Grants grants, const PluginConfig& config,
+                                                         const PluginEnvironment& environment, WorkerPlacing placing) {
   discard(sealed);  // its descriptor is enough
-  if (std::string why = no_worker(placing.options, file); !why.empty())
-    return Error{Code::kNotFound, std::move(why)};
-  std::shared_ptr<WorkerPlugin> plugin(new WorkerPlugin(
-      file, std::move(sealed), std::move(manifest), config, environment, std::move(placing)));
+  if (std::string why = no_worker(placing.options, file); !why.empty()) return Error{Code::kNotFound, std::move(why)};
+  std::shared_ptr<WorkerPlugin> plugin(
+      new WorkerPlugin(file, std::move(sealed), std::move(manifest), config, environment, std::move(placing)));
   if (auto started = plugin->start(file, std::move(grants), environment); !started)
     return Error{started.error().code, file.path + " " + started.error().message};
   plugin->start_when_expected();
@@ -87,12 +82,11 @@ Result<std::shared_ptr<WorkerPlugin>> WorkerPlugin::load(const HookFile& file, S
 }
 
 // The messages of its errors end the sentence "FILE ...".
-Result<void> WorkerPlugin::start(const HookFile& file, Grants grants,
-                                 const PluginEnvironment& environment) {
+Result<void> WorkerPlugin::start(const HookFile& file, Grants grants, const PluginEnvironment& environment) {
   interface_ids_ = interfaces_of(grants, environment);
   interfaces_ = texts(interface_ids_);
-  boot_.services = (grants.compactor ? kBootCompactor : 0) | (grants.threads ? kBootThreads : 0) |
-                   (grants.store ? kBootStore : 0);
+  boot_.services =
+      (grants.compactor ? kBootCompactor : 0) | (grants.threads ? kBootThreads : 0) | (grants.store ? kBootStore : 0);
   // What a repository brings opens nothing by itself.
   for (const std::string& each : manifest_.capabilities)
     if (precedence_ != Precedence::kProject || (config_.grants && config_.grants->contains(each)))
@@ -106,9 +100,8 @@ Result<void> WorkerPlugin::start(const HookFile& file, Grants grants,
   boot_.memory_bytes_max = placing_.options.memory_bytes_max;
   boot_.unconfined = config_.sandbox ? 0 : 1;
   ProcessPtr process;
-  const auto known = placing_.records != nullptr && may_wait()
-                         ? placing_.records->find(path_, record_key())
-                         : std::nullopt;
+  const auto known =
+      placing_.records != nullptr && may_wait() ? placing_.records->find(path_, record_key()) : std::nullopt;
   if (known) {
     booted_ = *known;
   } else {
@@ -124,8 +117,7 @@ Result<void> WorkerPlugin::start(const HookFile& file, Grants grants,
     if (!created && said == AGENTD_E_ARG) tell_refusal(config_, name_, created.error());
     instance->process = std::move(process);
     instances_.emplace(0, std::move(instance));
-    if (!created)
-      return Error{created.error().code, "could not start: " + created.error().message};
+    if (!created) return Error{created.error().code, "could not start: " + created.error().message};
     keep_record();
   } else {
     instances_.emplace(0, std::move(instance));
@@ -137,16 +129,14 @@ Result<void> WorkerPlugin::start(const HookFile& file, Grants grants,
 Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_first() {
   AGENTD_TRY(ProcessPtr process, WorkerProcess::start(setup()));
   booted_ = process->booted();
-  if (!booted_.sandbox.empty())
-    log_.write(LogLevel::kWarning, name_, path_ + ": " + booted_.sandbox);
+  if (!booted_.sandbox.empty()) log_.write(LogLevel::kWarning, name_, path_ + ": " + booted_.sandbox);
   return process;
 }
 
-void WorkerPlugin::set_up(const HookFile& file, Grants grants,
-                          const PluginEnvironment& environment) {
-  context_ = std::make_unique<PluginContext>(
-      PluginIdentity{booted_.id, booted_.version, file.name, sealed_.digest}, std::move(grants),
-      environment.tokens, environment.services, environment.clock, environment.log);
+void WorkerPlugin::set_up(const HookFile& file, Grants grants, const PluginEnvironment& environment) {
+  context_ = std::make_unique<PluginContext>(PluginIdentity{booted_.id, booted_.version, file.name, sealed_.digest},
+                                             std::move(grants), environment.tokens, environment.services,
+                                             environment.clock, environment.log);
   for (const auto& [id, table] : environment.interfaces) context_->offer(id, table);
   for (std::uint32_t i = 0; i < booted_.rows.size(); ++i)
     rows_.push_back(std::make_unique<Row>(Row{this, i, booted_.rows[i]}));
@@ -154,15 +144,13 @@ void WorkerPlugin::set_up(const HookFile& file, Grants grants,
 
 // Tools are offered, and tasks run, before any event.
 bool WorkerPlugin::may_wait() const {
-  return std::none_of(interface_ids_.begin(), interface_ids_.end(), [](const std::string& id) {
-    return id == AGENTD_TOOLS_ID || id == AGENTD_TASKS_ID;
-  });
+  return std::none_of(interface_ids_.begin(), interface_ids_.end(),
+                      [](const std::string& id) { return id == AGENTD_TOOLS_ID || id == AGENTD_TASKS_ID; });
 }
 
 std::string WorkerPlugin::record_key() const {
-  std::string all = sealed_.digest + "\n" + std::to_string(isolation_number()) + "\n" +
-                    std::to_string(boot_.services) + "\n" + std::to_string(boot_.unconfined) +
-                    "\n" + std::to_string(boot_.memory_bytes_max) + "\n" +
+  std::string all = sealed_.digest + "\n" + std::to_string(isolation_number()) + "\n" + std::to_string(boot_.services) +
+                    "\n" + std::to_string(boot_.unconfined) + "\n" + std::to_string(boot_.memory_bytes_max) + "\n" +
                     std::to_string(kWorkerProtocol) + "\n" + manifest_.id + "\n";
   struct stat program {};
   if (::stat(placing_.options.program.c_str(), &program) == 0)
@@ -185,8 +173,7 @@ void WorkerPlugin::keep_record() {
 // A worker for one conversation is started when it is known which.
 void WorkerPlugin::start_when_expected() {
   const bool expected = std::any_of(booted_.rows.begin(), booted_.rows.end(), [&](const RowInfo& row) {
-    return std::find(placing_.expected.begin(), placing_.expected.end(), row.event) !=
-           placing_.expected.end();
+    return std::find(placing_.expected.begin(), placing_.expected.end(), row.event) != placing_.expected.end();
   });
   if (!expected || placing_.isolation != Isolation::kProcess || primary().process) return;
   const InstancePtr instance = instances_.at(0);
@@ -200,16 +187,14 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::start_primary(agentd_live& live) 
   {
     const std::lock_guard lock(mutex_);
     const auto found = instances_.find(0);
-    if (!created_ || found == instances_.end())
-      return Error{Code::kInternal, "the hook " + name_ + " has ended"};
+    if (!created_ || found == instances_.end()) return Error{Code::kInternal, "the hook " + name_ + " has ended"};
     instance = found->second;
   }
   return process_of(instance, live);
 }
 
 WorkerSetup WorkerPlugin::setup() const {
-  const bool serial =
-      manifest_.concurrency == "serial" || manifest_.concurrency == "per-conversation";
+  const bool serial = manifest_.concurrency == "serial" || manifest_.concurrency == "per-conversation";
   return {*placing_.supervisor,
           tokens_,
           clock_,
@@ -230,22 +215,18 @@ Result<void> WorkerPlugin::check(const Booted& booted) const {
 }
 
 std::uint32_t WorkerPlugin::isolation_number() const {
-  return placing_.isolation == Isolation::kProcessPerConversation
-             ? AGENTD_ISOLATION_PROCESS_PER_CONVERSATION
-             : AGENTD_ISOLATION_PROCESS;
+  return placing_.isolation == Isolation::kProcessPerConversation ? AGENTD_ISOLATION_PROCESS_PER_CONVERSATION
+                                                                  : AGENTD_ISOLATION_PROCESS;
 }
 
-Result<std::vector<Action>> WorkerPlugin::control(WorkerProcess& process, std::uint32_t event,
-                                                  const void* payload, Milliseconds at_most,
-                                                  agentd_status* said) {
+Result<std::vector<Action>> WorkerPlugin::control(WorkerProcess& process, std::uint32_t event, const void* payload,
+                                                  Milliseconds at_most, agentd_status* said) {
   agentd_status status = AGENTD_OK;
-  auto actions =
-      context_->control(event, payload, Deadline::after(clock_, at_most),
-                        [&](const agentd_call* call) { return status = process.call(*call, {}); });
+  auto actions = context_->control(event, payload, Deadline::after(clock_, at_most),
+                                   [&](const agentd_call* call) { return status = process.call(*call, {}); });
   if (said != nullptr) *said = status;
   // Of the host or of the worker: there may be some later.
-  if (!actions && status == AGENTD_E_NOMEM)
-    return Error{Code::kUnavailable, actions.error().message};
+  if (!actions && status == AGENTD_E_NOMEM) return Error{Code::kUnavailable, actions.error().message};
   return actions;
 }
 
@@ -296,24 +277,20 @@ agentd_status AGENTD_CALL WorkerPlugin::call_row(void* self, const agentd_call* 
   return row.plugin->run(*call, row.index, nullptr);
 }
 
-agentd_status AGENTD_CALL WorkerPlugin::call_tool_row(void* self,
-                                                      const agentd_call* call) noexcept {
+agentd_status AGENTD_CALL WorkerPlugin::call_tool_row(void* self, const agentd_call* call) noexcept {
   const ToolSelf& tool = *static_cast<const ToolSelf*>(self);
   return tool.plugin->run(*call, 0, &tool.name);
 }
 
-agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row,
-                                const std::string* tool) {
+agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row, const std::string* tool) {
   CallSlot* const slot = tokens_.find(call.token);
   if (slot == nullptr) return AGENTD_E_NOT_FOUND;
   const auto failed = [&](const Error& error) {
     if (!error.message.empty()) slot->fail(call.token, AGENTD_E_INTERNAL, error.message);
-    if (error.message.empty())
-      return is_cancelled(*call.live) ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
+    if (error.message.empty()) return is_cancelled(*call.live) ? AGENTD_E_CANCELLED : AGENTD_E_DEADLINE;
     return error.code == Code::kNotFound ? AGENTD_E_NOT_FOUND : AGENTD_E_INTERNAL;
   };
-  if (context_->stopped()->load() == kHookEnded)
-    return failed({Code::kInternal, "the hook " + name_ + " has ended"});
+  if (context_->stopped()->load() == kHookEnded) return failed({Code::kInternal, "the hook " + name_ + " has ended"});
   const InstancePtr instance = instance_of(call.conversation);
   const auto process = process_of(instance, *call.live);
   if (!process) return failed(process.error());
@@ -329,8 +306,7 @@ agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row,
     const std::lock_guard lock(tools_mutex_);
     const auto found = instance->tools.find(*tool);
     if (found == instance->tools.end())
-      return failed(
-          {Code::kNotFound, "the worker of " + name_ + " has no tool " + *tool + " any more"});
+      return failed({Code::kNotFound, "the worker of " + name_ + " has no tool " + *tool + " any more"});
     payload.tool = found->second;
   }
   agentd_call mine = call;
@@ -343,8 +319,7 @@ agentd_status WorkerPlugin::run(const agentd_call& call, std::uint32_t row,
 // ---- instances and their processes
 
 WorkerPlugin::InstancePtr WorkerPlugin::instance_of(agentd_conv conversation) {
-  const agentd_conv key =
-      placing_.isolation == Isolation::kProcessPerConversation ? conversation : 0;
+  const agentd_conv key = placing_.isolation == Isolation::kProcessPerConversation ? conversation : 0;
   InstancePtr evicted;
   InstancePtr out;
   {
@@ -380,8 +355,7 @@ WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
   auto oldest = instances_.end();
   for (auto it = instances_.begin(); it != instances_.end(); ++it) {
     const bool idle = it->first != 0 && it->second.use_count() == 1;
-    if (idle && (oldest == instances_.end() || it->second->last_use < oldest->second->last_use))
-      oldest = it;
+    if (idle && (oldest == instances_.end() || it->second->last_use < oldest->second->last_use)) oldest = it;
   }
   if (oldest == instances_.end()) return nullptr;
   InstancePtr out = std::move(oldest->second);
@@ -392,8 +366,7 @@ WorkerPlugin::InstancePtr WorkerPlugin::take_idle() {
 // Without a function for it, too, the worker ends the plugin's tasks then. All others are just ended.
 bool WorkerPlugin::hears_of_its_end() const {
   return (booted_.functions & kBootedDestroy) != 0 ||
-         std::find(interface_ids_.begin(), interface_ids_.end(), AGENTD_TASKS_ID) !=
-             interface_ids_.end();
+         std::find(interface_ids_.begin(), interface_ids_.end(), AGENTD_TASKS_ID) != interface_ids_.end();
 }
 
 Result<void> WorkerPlugin::end_instance(Instance& instance, Deadline deadline, EndKind hang) {
@@ -440,20 +413,18 @@ void WorkerPlugin::count_end(std::uint64_t at_ns, EndKind kind, std::string_view
     if (noted)
       told = *noted;
     else
-      log_.write(LogLevel::kInfo, name_,
-                 "a crash is forgotten with this run: " + noted.error().message);
+      log_.write(LogLevel::kInfo, name_, "a crash is forgotten with this run: " + noted.error().message);
   }
   if (!crashes_.note(at_ns, kind, cause, told)) return;
   log_.write(LogLevel::kError, name_, path_ + " " + set_aside_error().message);
   if (quarantine_ == nullptr) return;
-  auto kept = quarantine_->set_aside(
-      {name_, path_, sealed_.digest, crashes_.set_aside(), clock_.wall_ms()});
+  auto kept = quarantine_->set_aside({name_, path_, sealed_.digest, crashes_.set_aside(), clock_.wall_ms()});
   if (!kept) log_.write(LogLevel::kError, name_, kept.error().message);
 }
 
 Error WorkerPlugin::set_aside_error() const {
-  return {Code::kInternal, "is set aside: it " + crashes_.set_aside() +
-                               "; mend it, or run " + shell_command("agentd hooks release", name_)};
+  return {Code::kInternal, "is set aside: it " + crashes_.set_aside() + "; mend it, or run " +
+                               shell_command("agentd hooks release", name_)};
 }
 
 // ---- tools
@@ -463,17 +434,15 @@ std::vector<PluginTool> WorkerPlugin::tools() const {
   return context_->tools();
 }
 
-Result<ToolOutcome> WorkerPlugin::call_tool(const PluginTool& tool, const ToolCall& call,
-                                            agentd_conv conversation, const CancelToken& cancel,
-                                            Deadline deadline) {
+Result<ToolOutcome> WorkerPlugin::call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
+                                            const CancelToken& cancel, Deadline deadline) {
   ToolSelf self{this, tool.tool.name};
   return context_->call_tool(tool, &self, call, conversation, cancel, deadline);
 }
 
 const agentd_tools* WorkerPlugin::tools_table() const {
   const agentd_core* const core = context_->core();
-  return static_cast<const agentd_tools*>(
-      core->query(core, to_abi(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
+  return static_cast<const agentd_tools*>(core->query(core, to_abi(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
 }
 
 // The tools of the primary instance are the plugin's; the others have the same ones under numbers
@@ -486,8 +455,7 @@ agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, age
   const std::lock_guard lock(tools_mutex_);
   if (instance.tools.contains(name)) return AGENTD_E_CONFLICT;
   if (instance.tools.size() >= kPluginToolsMax && !instance.primary()) return AGENTD_E_TOO_BIG;
-  if (instance.old_tools.erase(name) != 0 && instance.primary())
-    (void)table->remove(table, token, tool.name);
+  if (instance.old_tools.erase(name) != 0 && instance.primary()) (void)table->remove(table, token, tool.name);
   const agentd_status status = table->add(table, token, &tool);
   const bool known = status == AGENTD_OK || (status == AGENTD_E_CONFLICT && !instance.primary());
   if (!known) return status;
@@ -495,8 +463,7 @@ agentd_status WorkerPlugin::add_tool(Instance& instance, agentd_token token, age
   return AGENTD_OK;
 }
 
-agentd_status WorkerPlugin::remove_tool(Instance& instance, agentd_token token,
-                                        std::string_view name) {
+agentd_status WorkerPlugin::remove_tool(Instance& instance, agentd_token token, std::string_view name) {
   const agentd_tools* const table = tools_table();
   if (table == nullptr) return AGENTD_E_DENIED;
   const std::lock_guard lock(tools_mutex_);
@@ -516,8 +483,7 @@ void WorkerPlugin::forget_old_tools(Instance& instance) {
 
 Result<std::optional<std::string>> WorkerPlugin::save_state() {
   const Primary to = primary();
-  if (!to.process || (booted_.functions & kBootedSaveState) == 0)
-    return std::optional<std::string>();
+  if (!to.process || (booted_.functions & kBootedSaveState) == 0) return std::optional<std::string>();
   AGENTD_TRY(std::vector<Action> actions,
              control(*to.process, AGENTD_EVENT_SAVE_STATE, nullptr, placing_.options.control_time));
   std::string state;
@@ -539,8 +505,7 @@ Result<void> WorkerPlugin::load_state(std::string_view state, std::string_view p
   info.config_json = to_abi(config_.config_json);
   info.state = to_abi(state);
   info.previous_version = to_abi(previous_version);
-  AGENTD_TRY_VOID(
-      control(*to.process, AGENTD_EVENT_LOAD_STATE, &info, placing_.options.control_time));
+  AGENTD_TRY_VOID(control(*to.process, AGENTD_EVENT_LOAD_STATE, &info, placing_.options.control_time));
   return {};
 }
 
@@ -565,9 +530,7 @@ void WorkerPlugin::end_soon() {
   }
 }
 
-bool WorkerPlugin::waits_to_end() const {
-  return starting_ != 0 || (hears_of_its_end() && !pids().empty());
-}
+bool WorkerPlugin::waits_to_end() const { return starting_ != 0 || (hears_of_its_end() && !pids().empty()); }
 
 Result<void> WorkerPlugin::destroy() {
   std::map<agentd_conv, InstancePtr> instances;

@@ -26,9 +26,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/trust/hook_directories.h"
 #include "core/native/manifest.h"
 #include "core/native/plugin.h"
+#include "core/trust/hook_directories.h"
 #include "core/trust/sealed_file.h"
 #include "core/workers/aside.h"
 #include "core/workers/crash_book.h"
@@ -49,7 +49,7 @@ struct WorkerPlacing {
   std::shared_ptr<WorkerSupervisor> supervisor;
   WorkerOptions options;
   Isolation isolation = Isolation::kProcess;
-  std::vector<std::string> roots;  // that "files:read" and "files:write" open
+  std::vector<std::string> roots;            // that "files:read" and "files:write" open
   std::shared_ptr<WorkerRecords> records{};  // null = each module is started at load
   // Events that are sure to come: who is asked then is started at once, beside everything else.
   std::vector<std::uint32_t> expected{};
@@ -59,11 +59,9 @@ class WorkerPlugin final : public Plugin {
  public:
   // Starts the first worker and makes an instance in it, unless it may wait. Errors are whole
   // sentences that name the file.
-  static Result<std::shared_ptr<WorkerPlugin>> load(const HookFile& file, SealedFile sealed,
-                                                    Manifest manifest, Grants grants,
-                                                    const PluginConfig& config,
-                                                    const PluginEnvironment& environment,
-                                                    WorkerPlacing placing);
+  static Result<std::shared_ptr<WorkerPlugin>> load(const HookFile& file, SealedFile sealed, Manifest manifest,
+                                                    Grants grants, const PluginConfig& config,
+                                                    const PluginEnvironment& environment, WorkerPlacing placing);
   ~WorkerPlugin() override;
   WorkerPlugin(const WorkerPlugin&) = delete;
   WorkerPlugin& operator=(const WorkerPlugin&) = delete;
@@ -78,9 +76,8 @@ class WorkerPlugin final : public Plugin {
   bool has_interface(std::string_view id) const override;
   std::vector<Subscription> subscriptions() const override;
   std::vector<PluginTool> tools() const override;
-  Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call,
-                                agentd_conv conversation, const CancelToken& cancel,
-                                Deadline deadline) override;
+  Result<ToolOutcome> call_tool(const PluginTool& tool, const ToolCall& call, agentd_conv conversation,
+                                const CancelToken& cancel, Deadline deadline) override;
   // Of a plugin with a worker for each conversation: of the one that belongs to none.
   Result<std::optional<std::string>> save_state() override;
   Result<void> load_state(std::string_view state, std::string_view previous_version) override;
@@ -94,8 +91,7 @@ class WorkerPlugin final : public Plugin {
  private:
   class Instance;
   struct Start;
-  using InstancePtr =
-      std::shared_ptr<Instance>;  // shared by the map and by the calls that run in it
+  using InstancePtr = std::shared_ptr<Instance>;  // shared by the map and by the calls that run in it
   using ProcessPtr = std::shared_ptr<WorkerProcess>;
   struct Row {
     WorkerPlugin* plugin = nullptr;
@@ -107,9 +103,8 @@ class WorkerPlugin final : public Plugin {
     std::string name;
   };
 
-  WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest,
-               const PluginConfig& config, const PluginEnvironment& environment,
-               WorkerPlacing placing);
+  WorkerPlugin(const HookFile& file, SealedFile sealed, Manifest manifest, const PluginConfig& config,
+               const PluginEnvironment& environment, WorkerPlacing placing);
   Result<void> start(const HookFile& file, Grants grants, const PluginEnvironment& environment);
   Result<ProcessPtr> start_first();
   bool may_wait() const;
@@ -153,9 +148,8 @@ class WorkerPlugin final : public Plugin {
   void note_end(Instance& instance);
   void count_end(std::uint64_t at_ns, EndKind kind, std::string_view cause);
   Error set_aside_error() const;
-  Result<std::vector<Action>> control(WorkerProcess& process, std::uint32_t event,
-                                      const void* payload, Milliseconds at_most,
-                                      agentd_status* said = nullptr);
+  Result<std::vector<Action>> control(WorkerProcess& process, std::uint32_t event, const void* payload,
+                                      Milliseconds at_most, agentd_status* said = nullptr);
   std::uint32_t isolation_number() const;
 
   agentd_status add_tool(Instance& instance, agentd_token token, agentd_tool tool);
@@ -185,8 +179,8 @@ class WorkerPlugin final : public Plugin {
 
   mutable std::mutex mutex_;
   std::map<agentd_conv, InstancePtr> instances_;  // guarded by mutex_
-  std::uint64_t uses_ = 0;  // a clock for who was used last; guarded by mutex_
-  bool created_ = false;    // guarded by mutex_
+  std::uint64_t uses_ = 0;                        // a clock for who was used last; guarded by mutex_
+  bool created_ = false;                          // guarded by mutex_
   // Nobody sees the moment between the removal of a tool and its return with a new worker.
   mutable std::mutex tools_mutex_;
   std::atomic<std::uint32_t> starting_{0};  // processes that are on their way

@@ -17,9 +17,9 @@
 namespace agentd {
 namespace {
 
-constexpr std::uint32_t kBasesMax = 8;  // tried for the window
-constexpr int kExitBaseTaken = 71;  // of a worker that cannot map the window where the host has it
-constexpr Milliseconds kSlice{20};  // how often a cancel word is looked at
+constexpr std::uint32_t kBasesMax = 8;       // tried for the window
+constexpr int kExitBaseTaken = 71;           // of a worker that cannot map the window where the host has it
+constexpr Milliseconds kSlice{20};           // how often a cancel word is looked at
 constexpr Milliseconds kServiceTime{5'000};  // for the rest of a request that was rung for
 constexpr std::uint64_t kMilli = 1'000'000;
 // No limit of a process counts its threads: they are counted from here.
@@ -28,8 +28,7 @@ constexpr std::uint64_t kThreadsMax = 512;
 std::uint64_t now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 std::uint64_t ns(Milliseconds time) { return static_cast<std::uint64_t>(time.count()) * kMilli; }
@@ -48,11 +47,9 @@ WorkerEnd end_of(const Exit& exit) {
   }
   out.cause = "signal " + std::to_string(exit.signal);
   // Whoever ends a service or a session sends these to all of its processes.
-  if (exit.signal == SIGTERM || exit.signal == SIGINT || exit.signal == SIGHUP)
-    out.kind = EndKind::kCutShort;
+  if (exit.signal == SIGTERM || exit.signal == SIGINT || exit.signal == SIGHUP) out.kind = EndKind::kCutShort;
   const char* const name = ::sigabbrev_np(exit.signal);
-  out.text = "its worker was ended by " + out.cause +
-             (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
+  out.text = "its worker was ended by " + out.cause + (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
   return out;
 }
 
@@ -88,16 +85,13 @@ std::string ground_of(const BootArgs& args) {
   return out;
 }
 
-bool is(const LaneMessage& message, LaneOp op) {
-  return message.op == static_cast<std::uint32_t>(op);
-}
+bool is(const LaneMessage& message, LaneOp op) { return message.op == static_cast<std::uint32_t>(op); }
 
 }  // namespace
 
 // One call, while it is here.
 struct WorkerProcess::Running {
-  Running(PayloadWindow& window, const agentd_call& what, CallSlot& of)
-      : call(what), slot(of), frame(window) {}
+  Running(PayloadWindow& window, const agentd_call& what, CallSlot& of) : call(what), slot(of), frame(window) {}
   const agentd_call& call;
   CallSlot& slot;
   PayloadWindow::Frame frame;
@@ -195,14 +189,11 @@ Result<void> WorkerProcess::boot(std::uint64_t until_ns) {
   LaneMessage message;
   std::string body;
   LaneEnd end = boot_.empty() ? LaneEnd::kMessage : tell_what_to_load(boot_, wait);
-  if (end == LaneEnd::kMessage)
-    end = region_->call_lane(0, Lane::Side::kHost).receive(message, body, wait);
+  if (end == LaneEnd::kMessage) end = region_->call_lane(0, Lane::Side::kHost).receive(message, body, wait);
   if (end == LaneEnd::kGone) {
     const WorkerEnd how = ended().value_or(WorkerEnd());
     const bool base_taken = how.cause == "status " + std::to_string(kExitBaseTaken);
-    const Code code = base_taken                    ? Code::kConflict
-                      : how.kind == EndKind::kCrash ? Code::kInvalid
-                                                    : Code::kUnavailable;
+    const Code code = base_taken ? Code::kConflict : how.kind == EndKind::kCrash ? Code::kInvalid : Code::kUnavailable;
     return Error{code, "could not start: " + how.text};
   }
   if (end == LaneEnd::kTimeout || end == LaneEnd::kStuck)
@@ -227,19 +218,16 @@ Result<void> WorkerProcess::read_booted(std::string_view body) {
   booted_.sandbox = one_line(view_of(reply.sandbox), 2'000);
   constexpr std::uint32_t kRowsMax = 1024, kNotesMax = 1024;
   constexpr std::size_t kTextBytesMax = 256;
-  if (reply.rows.count > kRowsMax || reply.notes.count > kNotesMax ||
-      booted_.id.size() > kTextBytesMax ||
+  if (reply.rows.count > kRowsMax || reply.notes.count > kNotesMax || booted_.id.size() > kTextBytesMax ||
       booted_.version != one_line(booted_.version, kTextBytesMax))
     return Error{Code::kInvalid, "it answered what cannot be"};
   const auto* const rows = static_cast<const RowInfo*>(reply.rows.first);
   booted_.rows.assign(rows, rows + reply.rows.count);
   const auto* const notes = static_cast<const agentd_str*>(reply.notes.first);
-  for (std::uint32_t i = 0; i < reply.notes.count; ++i)
-    booted_.notes.push_back(one_line(view_of(notes[i]), 2'000));
-  const bool usable =
-      booted_.concurrency <= AGENTD_CONCURRENT &&
-      std::none_of(booted_.rows.begin(), booted_.rows.end(),
-                   [](const RowInfo& row) { return row.event == 0 || row.event >= 64; });
+  for (std::uint32_t i = 0; i < reply.notes.count; ++i) booted_.notes.push_back(one_line(view_of(notes[i]), 2'000));
+  const bool usable = booted_.concurrency <= AGENTD_CONCURRENT &&
+                      std::none_of(booted_.rows.begin(), booted_.rows.end(),
+                                   [](const RowInfo& row) { return row.event == 0 || row.event >= 64; });
   if (!usable) return Error{Code::kInvalid, "it answered what cannot be"};
   return {};
 }
@@ -253,8 +241,7 @@ void WorkerProcess::make_desk(PluginContext& context, WorkerToolBook& tools) {
 
 void WorkerProcess::attach(PluginContext& context, WorkerToolBook& tools) {
   make_desk(context, tools);
-  if (!supervisor_.listener().add(region_, *this))
-    kill("there were no more threads to serve it", EndKind::kWanted);
+  if (!supervisor_.listener().add(region_, *this)) kill("there were no more threads to serve it", EndKind::kWanted);
 }
 
 // On the supervisor's thread.
@@ -338,9 +325,7 @@ LaneWait WorkerProcess::wait_until(std::uint64_t deadline_ns) const {
   const std::uint64_t now = clock_.monotonic_ns();
   // One that stands still while its host works for the call goes on without a word to who waits here.
   const std::uint64_t look_again = ns(options_.grace);
-  out.until_ns = now_ns() + (deadline_ns == Deadline::kNever ? look_again
-                             : deadline_ns > now             ? deadline_ns - now
-                                                             : 0);
+  out.until_ns = now_ns() + (deadline_ns == Deadline::kNever ? look_again : deadline_ns > now ? deadline_ns - now : 0);
   return out;
 }
 
@@ -377,8 +362,7 @@ agentd_status WorkerProcess::call(const agentd_call& call, const Target& target)
   free_lane(*lane);
   if (placed && status == AGENTD_PENDING) status = wait_completed(running);
   desk_->ledger().remove(call.token);
-  if (running.failed != AGENTD_OK)
-    slot->fail(call.token, running.failed, std::move(running.failure));
+  if (running.failed != AGENTD_OK) slot->fail(call.token, running.failed, std::move(running.failure));
   if (running.mirror != nullptr) window_->release_live(running.mirror);
   return status;
 }
@@ -420,9 +404,8 @@ bool WorkerProcess::place(Running& running, const Target& target, LaneMessage& m
   auto envelope = window_->place(running.frame, envelope_shape(), call.envelope);
   if (!envelope) return out_of_memory(envelope.error().message);
   const Shape* const shape = payload_shape(call.event);
-  auto payload = shape == nullptr
-                     ? Result<const void*>(nullptr)
-                     : window_->place(running.frame, *shape, call.payload, target.lineage);
+  auto payload = shape == nullptr ? Result<const void*>(nullptr)
+                                  : window_->place(running.frame, *shape, call.payload, target.lineage);
   if (!payload) return out_of_memory(payload.error().message);
   message.token = call.token;
   message.event = call.event;
@@ -452,8 +435,7 @@ agentd_status WorkerProcess::converse(Running& running, Lane lane, const LaneMes
       continue;
     }
     if (is(answer, LaneOp::kDone)) {
-      const bool late =
-          running.gave_up == AGENTD_CANCEL_DEADLINE && answer.status == AGENTD_E_CANCELLED;
+      const bool late = running.gave_up == AGENTD_CANCEL_DEADLINE && answer.status == AGENTD_E_CANCELLED;
       return late ? AGENTD_E_DEADLINE : answer.status;
     }
     if (!is(answer, LaneOp::kService)) {
@@ -493,10 +475,8 @@ void WorkerProcess::give_up(Running& running, std::uint32_t reason, Milliseconds
 // time than an upload may need.
 agentd_status WorkerProcess::given_up(Running& running) {
   if (running.gave_up == AGENTD_CANCEL_DEADLINE) {
-    const bool had_time = running.call.event != AGENTD_EVENT_SESSION_END &&
-                          running.time_ns >= ns(options_.hang_time);
-    kill("a call of it did not answer before its deadline",
-         had_time ? EndKind::kHang : EndKind::kCutShort);
+    const bool had_time = running.call.event != AGENTD_EVENT_SESSION_END && running.time_ns >= ns(options_.hang_time);
+    kill("a call of it did not answer before its deadline", had_time ? EndKind::kHang : EndKind::kCutShort);
     return AGENTD_E_DEADLINE;
   }
   kill("a call of it was cancelled and did not return", EndKind::kCutShort);
@@ -520,16 +500,15 @@ std::optional<agentd_status> WorkerProcess::after(Running& running, LaneEnd end)
   // Half of a body lies in the lane: there is nothing more to be had.
   if (end == LaneEnd::kStuck) {
     running.gave_up = cancel_of(*running.call.live);
-    if (running.gave_up == 0 && Deadline{deadline}.passed(clock_))
-      running.gave_up = AGENTD_CANCEL_DEADLINE;
+    if (running.gave_up == 0 && Deadline{deadline}.passed(clock_)) running.gave_up = AGENTD_CANCEL_DEADLINE;
     if (running.gave_up != 0) return given_up(running);
   }
   if (end != LaneEnd::kGone) broken("its answer to a call");
   return fail(running, AGENTD_E_INTERNAL, end_text());
 }
 
-LaneEnd WorkerProcess::serve(Lane& lane, const LaneMessage& request, std::string& body,
-                             BodyShare& share, const std::function<LaneWait()>& wait) {
+LaneEnd WorkerProcess::serve(Lane& lane, const LaneMessage& request, std::string& body, BodyShare& share,
+                             const std::function<LaneWait()>& wait) {
   ServiceDesk::Answer answer;
   if (!desk_->serve(request.token, body, answer)) return LaneEnd::kBroken;
   // Before the worker goes on: what it sends next may need the room.
@@ -547,13 +526,11 @@ LaneEnd WorkerProcess::refuse_body(Lane& lane, const LaneMessage& request, const
   reply.token = request.token;
   const ServiceReply nothing;
   std::string body;
-  if (!flatten(*reply_shape(static_cast<std::uint32_t>(ServiceOp::kEmit)), &nothing, body))
-    return LaneEnd::kBroken;
+  if (!flatten(*reply_shape(static_cast<std::uint32_t>(ServiceOp::kEmit)), &nothing, body)) return LaneEnd::kBroken;
   return hand_reply(lane, reply, body, wait);
 }
 
-LaneEnd WorkerProcess::hand_reply(Lane& lane, const LaneMessage& reply, std::string_view body,
-                                  const LaneWait& wait) {
+LaneEnd WorkerProcess::hand_reply(Lane& lane, const LaneMessage& reply, std::string_view body, const LaneWait& wait) {
   const LaneEnd end = lane.send(reply, body, wait);
   // It does not take the reply, or the turn is still ours and what lies in the lane is the request
   // that was served.
@@ -650,8 +627,7 @@ void WorkerProcess::serve_lane(std::uint32_t index) {
     const LaneEnd end = lane.receive(request, body, for_request);
     if (end == LaneEnd::kGone) return;
     const bool asked = is(request, LaneOp::kService);
-    const LaneEnd served = asked && end == LaneEnd::kMessage
-                               ? serve(lane, request, body, share, wait)
+    const LaneEnd served = asked && end == LaneEnd::kMessage  ? serve(lane, request, body, share, wait)
                            : asked && end == LaneEnd::kTooBig ? refuse_body(lane, request, wait())
                                                               : LaneEnd::kBroken;
     if (served != LaneEnd::kMessage && served != LaneEnd::kGone) broken("a request");

@@ -24,13 +24,13 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/isolation/lane.h"
+#include "core/isolation/messages.h"
+#include "core/isolation/window.h"
 #include "core/workers/crash_book.h"
 #include "core/workers/service_desk.h"
 #include "core/workers/supervisor.h"
 #include "core/workers/worker_options.h"
-#include "core/isolation/lane.h"
-#include "core/isolation/messages.h"
-#include "core/isolation/window.h"
 
 namespace agentd {
 
@@ -53,7 +53,7 @@ struct WorkerSetup {
   int module_fd = -1;
   std::uint32_t call_lanes = 1;
   std::shared_ptr<BodyBudget> bodies;  // of all workers of the plugin
-  BootArgs boot;  // window_base is set here
+  BootArgs boot;                       // window_base is set here
 };
 
 // How a worker ended, or why its host has just ended it.
@@ -123,8 +123,7 @@ class WorkerProcess final : private RingListener::Ear {
                 const std::function<LaneWait()>& wait);
   // Answers a request whose body there was no room for.
   LaneEnd refuse_body(Lane& lane, const LaneMessage& request, const LaneWait& wait);
-  LaneEnd hand_reply(Lane& lane, const LaneMessage& reply, std::string_view body,
-                     const LaneWait& wait);
+  LaneEnd hand_reply(Lane& lane, const LaneMessage& reply, std::string_view body, const LaneWait& wait);
   agentd_status wait_completed(Running& running);
   void broken(std::string_view what);
 
@@ -156,10 +155,10 @@ class WorkerProcess final : private RingListener::Ear {
   std::atomic<bool> killed_{false};
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;  // a lane is free, a service lane rang, the worker has ended
-  std::vector<bool> busy_;           // call lanes; guarded by mutex_
-  std::uint32_t rang_ = 0;           // service lanes; guarded by mutex_
-  std::string why_;                  // we ended it; guarded by mutex_
+  std::condition_variable changed_;      // a lane is free, a service lane rang, the worker has ended
+  std::vector<bool> busy_;               // call lanes; guarded by mutex_
+  std::uint32_t rang_ = 0;               // service lanes; guarded by mutex_
+  std::string why_;                      // we ended it; guarded by mutex_
   EndKind why_kind_ = EndKind::kWanted;  // guarded by mutex_
   std::uint64_t why_at_ns_ = 0;          // guarded by mutex_
   std::optional<WorkerEnd> end_;         // guarded by mutex_

@@ -39,8 +39,8 @@ bool read_number(JsonView from, Number& out) {
 }
 
 bool read_booted(JsonView from, Booted& out) {
-  if (!read_number(from["concurrency"], out.concurrency) ||
-      !read_number(from["functions"], out.functions) || !from["rows"].is_array())
+  if (!read_number(from["concurrency"], out.concurrency) || !read_number(from["functions"], out.functions) ||
+      !from["rows"].is_array())
     return false;
   out.id = from["id"].string_or({});
   out.version = from["version"].string_or({});
@@ -53,8 +53,7 @@ bool read_booted(JsonView from, Booted& out) {
     row.wants = each["wants"].uint_or(0);
     out.rows.push_back(row);
   }
-  for (std::size_t i = 0; i < from["notes"].size(); ++i)
-    out.notes.emplace_back(from["notes"].at(i).string_or({}));
+  for (std::size_t i = 0; i < from["notes"].size(); ++i) out.notes.emplace_back(from["notes"].at(i).string_or({}));
   return true;
 }
 
@@ -74,8 +73,7 @@ std::optional<Booted> WorkerRecords::find(std::string_view path, std::string_vie
   return out;
 }
 
-Result<void> WorkerRecords::keep(std::string_view path, std::string_view key,
-                                 const Booted& booted) const {
+Result<void> WorkerRecords::keep(std::string_view path, std::string_view key, const Booted& booted) const {
   AGENTD_TRY_VOID(make_directories(directory_));
   return write_file_atomically(file_of(path), text_of(key, booted), 0600);
 }

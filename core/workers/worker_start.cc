@@ -33,8 +33,7 @@ bool is_same(const Booted& a, const Booted& b) {
 
 }  // namespace
 
-Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(const InstancePtr& instance,
-                                                          const agentd_live& live) {
+Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(const InstancePtr& instance, const agentd_live& live) {
   std::shared_ptr<Start> start;
   {
     const std::lock_guard lock(instance->mutex);
@@ -48,8 +47,7 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(const InstancePtr& ins
   while (!start->done) {
     const Deadline deadline{deadline_of(live)};
     if (cancel_of(live) != 0 || deadline.passed(clock_)) return out_of_time(live);
-    if (start->begins_ns > deadline.at_ns)
-      return Error{Code::kUnavailable, "its worker is being started again"};
+    if (start->begins_ns > deadline.at_ns) return Error{Code::kUnavailable, "its worker is being started again"};
     start->changed.wait_for(lock, std::clamp(deadline.left(clock_), Milliseconds(1), kSlice));
   }
   if (start->error) return *start->error;
@@ -57,16 +55,14 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::process_of(const InstancePtr& ins
 }
 
 // REQUIRES: instance.mutex is held, and no start is under way.
-Result<std::shared_ptr<WorkerPlugin::Start>> WorkerPlugin::begin_start(
-    const InstancePtr& instance) {
+Result<std::shared_ptr<WorkerPlugin::Start>> WorkerPlugin::begin_start(const InstancePtr& instance) {
   if (ending_) return Error{Code::kInternal, "the hook " + name_ + " has ended"};
   if (!crashes_.set_aside().empty()) return set_aside_error();
   auto start = std::make_shared<Start>();
   ++starting_;
   if (!starts_.run([this, mine = instance, start]() mutable { finish_start(mine, *start); })) {
     --starting_;
-    return Error{Code::kInternal,
-                 "its worker could not be started: no more threads can be made now"};
+    return Error{Code::kInternal, "its worker could not be started: no more threads can be made now"};
   }
   instance->start = start;
   return start;
@@ -113,8 +109,7 @@ Result<WorkerPlugin::ProcessPtr> WorkerPlugin::replace(Instance& instance, Start
   auto process = make(instance, why);
   if (!process) {
     count_end(clock_.monotonic_ns(), why.kind, why.cause);
-    return Error{Code::kInternal, "its worker could not be started" +
-                                      std::string(again ? " again" : "") + ": " +
+    return Error{Code::kInternal, "its worker could not be started" + std::string(again ? " again" : "") + ": " +
                                       process.error().message};
   }
   if (again) log_.write(LogLevel::kInfo, name_, "its worker was started again");

@@ -3,11 +3,13 @@
 #include <agentd/hook_abi.h>
 #include <string.h>
 
-#define TEXT(literal) {literal, sizeof(literal) - 1}
+#define TEXT(literal) \
+  { literal, sizeof(literal) - 1 }
 
-AGENTD_MANIFEST("{\"id\":\"org.example.hello\","
-                "\"version\":\"1.0.0\",\"abi\":\"1.0\","
-                "\"events\":[\"before_tool_call\",\"agent_stop\"],\"concurrency\":\"concurrent\"}");
+AGENTD_MANIFEST(
+    "{\"id\":\"org.example.hello\","
+    "\"version\":\"1.0.0\",\"abi\":\"1.0\","
+    "\"events\":[\"before_tool_call\",\"agent_stop\"],\"concurrency\":\"concurrent\"}");
 
 static int is(agentd_str text, const char* name) {
   return text.len == strlen(name) && memcmp(text.ptr, name, text.len) == 0;
@@ -39,16 +41,15 @@ static const agentd_hook hooks[] = {
     {AGENTD_EVENT_AGENT_STOP, 0, 0, compact_when_full, 0},
 };
 
-static const agentd_plugin plugin = {
-    sizeof(agentd_plugin),
-    AGENTD_CONCURRENT,
-    TEXT("org.example.hello"),
-    TEXT("1.0.0"),
-    create,
-    NULL,
-    NULL,
-    NULL,
-    {hooks, sizeof hooks / sizeof hooks[0], sizeof hooks[0]}};
+static const agentd_plugin plugin = {sizeof(agentd_plugin),
+                                     AGENTD_CONCURRENT,
+                                     TEXT("org.example.hello"),
+                                     TEXT("1.0.0"),
+                                     create,
+                                     NULL,
+                                     NULL,
+                                     NULL,
+                                     {hooks, sizeof hooks / sizeof hooks[0], sizeof hooks[0]}};
 
 agentd_status AGENTD_CALL agentd_hook_entry_v1(agentd_negotiate* io) {
   static const char too_old[] = "this hook is built for another hook ABI than this agentd has";

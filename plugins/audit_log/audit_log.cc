@@ -61,8 +61,7 @@ Wrong read_path(JsonView value, Settings& out) {
     return std::nullopt;
   }
   if (!text.starts_with('/') || text.ends_with('/'))
-    return "path must be a file with an absolute path, or one that begins with ~/, not " +
-           value.text();
+    return "path must be a file with an absolute path, or one that begins with ~/, not " + value.text();
   out.path = text;
   return std::nullopt;
 }
@@ -76,8 +75,7 @@ std::uint64_t event_bit(std::string_view wanted) {
 }
 
 Wrong read_events(JsonView value, Settings& out) {
-  if (!value.is_array() || value.size() == 0)
-    return "events must be a list of event names, not " + value.text();
+  if (!value.is_array() || value.size() == 0) return "events must be a list of event names, not " + value.text();
   out.events = 0;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::uint64_t one = event_bit(value.at(i).string_or(""));
@@ -122,8 +120,7 @@ Wrong read_settings(std::string_view json, Settings& out) {
   const auto parsed = agentd::JsonDocument::parse(json.empty() ? "{}" : json);
   if (!parsed) return "the config is no JSON: " + parsed.error().message;
   const JsonView root = parsed->root();
-  if (!root.is_object() && !root.is_null())
-    return "the config must be an object with " + std::string(kKeys);
+  if (!root.is_object() && !root.is_null()) return "the config must be an object with " + std::string(kKeys);
   for (std::size_t i = 0; root.is_object() && i < root.size(); ++i) {
     const std::string_view key = root.key_at(i);
     if (Wrong wrong = read_setting(key, root[key], out)) return wrong;
@@ -191,9 +188,8 @@ class AuditLog {
 }  // namespace audit_log
 
 using audit_log::AuditLog;
-AGENTD_HOOK_MANIFEST(
-    AuditLog, "agentd.audit_log", "1.0.0",
-    R"("license":"Apache-2.0","config_schema":{"type":"object","additionalProperties":false,)"
-    R"("properties":{"path":{"type":"string"},"events":{"type":"array","items":{"type":"string"}},)"
-    R"("bodies":{"type":"boolean","default":false},)"
-    R"("max_bytes":{"type":"integer","minimum":1024,"maximum":1048576,"default":16384}}})")
+AGENTD_HOOK_MANIFEST(AuditLog, "agentd.audit_log", "1.0.0",
+                     R"("license":"Apache-2.0","config_schema":{"type":"object","additionalProperties":false,)"
+                     R"("properties":{"path":{"type":"string"},"events":{"type":"array","items":{"type":"string"}},)"
+                     R"("bodies":{"type":"boolean","default":false},)"
+                     R"("max_bytes":{"type":"integer","minimum":1024,"maximum":1048576,"default":16384}}})")

@@ -26,9 +26,8 @@ constexpr std::string_view kIds[] = {
     "new_conv_id", "decision",   "run_id",   "event_id",    "subtype",       "new_conversation_id"};
 // Objects and lists that hold such texts and numbers.
 constexpr std::string_view kContainers[] = {
-    "agent", "context",          "hook",       "usage",      "usage_before", "usage_spent",
-    "tool",  "output",           "tool_calls", "summarized", "kept",         "request",
-    "range", "summarized_range", "kept_range"};
+    "agent",      "context",    "hook", "usage",   "usage_before", "usage_spent",      "tool",      "output",
+    "tool_calls", "summarized", "kept", "request", "range",        "summarized_range", "kept_range"};
 
 template <std::size_t N>
 bool holds(const std::string_view (&names)[N], std::string_view name) {
@@ -82,14 +81,11 @@ class LineWriter {
       out_.string(from);
     } else {
       const std::string_view kept = agentd::utf8_prefix(from, most);
-      out_.string(std::string(kept) + "[... " + std::to_string(from.size() - kept.size()) +
-                  " bytes left out]");
+      out_.string(std::string(kept) + "[... " + std::to_string(from.size() - kept.size()) + " bytes left out]");
     }
   }
 
-  void size(std::size_t bytes) {
-    out_.begin_object().member("bytes", static_cast<std::uint64_t>(bytes)).end_object();
-  }
+  void size(std::size_t bytes) { out_.begin_object().member("bytes", static_cast<std::uint64_t>(bytes)).end_object(); }
 
   const bool bodies_;
   const std::size_t text_max_;
@@ -116,8 +112,7 @@ std::string make_line(std::string_view payload, std::string_view time, const Lin
   const JsonView root = parsed->root();
   if (options.bodies) {
     for (std::size_t text_max = options.max_bytes; text_max >= 32; text_max /= 4) {
-      std::string line =
-          LineWriter(true, text_max).write(root, time, text_max != options.max_bytes);
+      std::string line = LineWriter(true, text_max).write(root, time, text_max != options.max_bytes);
       if (line.size() <= options.max_bytes) return line;
     }
   }
@@ -131,8 +126,7 @@ std::string utc_time(long long wall_ms) {
   ::gmtime_r(&seconds, &parts);
   char text[40];
   const std::size_t bytes = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  const int more =
-      std::snprintf(text + bytes, sizeof text - bytes, ".%03dZ", static_cast<int>(wall_ms % 1000));
+  const int more = std::snprintf(text + bytes, sizeof text - bytes, ".%03dZ", static_cast<int>(wall_ms % 1000));
   return std::string(text, bytes + static_cast<std::size_t>(more));
 }
 

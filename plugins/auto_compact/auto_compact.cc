@@ -58,9 +58,7 @@ std::optional<std::string> read_settings(std::string_view json, Settings& out) {
   return std::nullopt;
 }
 
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
 class AutoCompact {
  public:
@@ -84,18 +82,16 @@ class AutoCompact {
 
  private:
   bool is_over(agentd::gauge_view gauge, std::uint64_t tokens) const {
-    return gauge.limit() != 0 && static_cast<double>(tokens) * 100 >
-                                     settings_.at_percent * static_cast<double>(gauge.limit());
+    return gauge.limit() != 0 &&
+           static_cast<double>(tokens) * 100 > settings_.at_percent * static_cast<double>(gauge.limit());
   }
 
   agentd_status summarise(agentd::call& c) const {
-    const auto made = c.compactor().compact({.strategy = AGENTD_STRATEGY_FULL,
-                                             .model = settings_.model,
-                                             .instructions = settings_.instructions});
+    const auto made = c.compactor().compact(
+        {.strategy = AGENTD_STRATEGY_FULL, .model = settings_.model, .instructions = settings_.instructions});
     if (!made) {
       if (made.status() == AGENTD_E_CANCELLED) return made.status();
-      return c.fail(made.status(), "the summary failed (" +
-                                       std::string(agentd::status_text(made.status())) +
+      return c.fail(made.status(), "the summary failed (" + std::string(agentd::status_text(made.status())) +
                                        "); the conversation stays as it was");
     }
     if (made->outcome() == AGENTD_RESULT_NOOP) return AGENTD_OK;
@@ -109,11 +105,9 @@ class AutoCompact {
   }
 
   agentd_status replace(agentd::call& c, agentd::compact_result_view made) const {
-    const agentd_status status =
-        c.replace(agentd::replacement(made.base_revision()).user(made.summary()));
+    const agentd_status status = c.replace(agentd::replacement(made.base_revision()).user(made.summary()));
     if (status == AGENTD_OK) {
-      c.log_info("compacted " + std::to_string(made.pre_tokens()) + " tokens to " +
-                 std::to_string(made.post_tokens()));
+      c.log_info("compacted " + std::to_string(made.pre_tokens()) + " tokens to " + std::to_string(made.post_tokens()));
       return AGENTD_OK;
     }
     return c.fail(status, "the summary was not taken (" + std::string(agentd::status_text(status)) +
@@ -125,8 +119,7 @@ class AutoCompact {
 
 }  // namespace
 
-AGENTD_HOOK_MANIFEST(
-    AutoCompact, "agentd.auto_compact", "1.0.0",
-    R"("license":"Apache-2.0","config_schema":{"type":"object","additionalProperties":false,)"
-    R"("properties":{"at_percent":{"type":"number","minimum":1,"maximum":99,"default":70},)"
-    R"("model":{"type":"string"},"instructions":{"type":"string"}}})")
+AGENTD_HOOK_MANIFEST(AutoCompact, "agentd.auto_compact", "1.0.0",
+                     R"("license":"Apache-2.0","config_schema":{"type":"object","additionalProperties":false,)"
+                     R"("properties":{"at_percent":{"type":"number","minimum":1,"maximum":99,"default":70},)"
+                     R"("model":{"type":"string"},"instructions":{"type":"string"}}})")

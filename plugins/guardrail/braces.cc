@@ -17,8 +17,7 @@ constexpr std::size_t kSequenceBytesMax = 64;
 std::size_t part_end(std::string_view text, std::size_t at) {
   const char c = text[at];
   if (c == '\\') return std::min(at + 2, text.size());
-  if (c == '$' && at + 1 < text.size() && text[at + 1] == '{')
-    return std::min(text.find('}', at), text.size() - 1) + 1;
+  if (c == '$' && at + 1 < text.size() && text[at + 1] == '{') return std::min(text.find('}', at), text.size() - 1) + 1;
   if (c != '\'' && c != '"') return at + 1;
   const bool escapes = c == '"' || (at > 0 && text[at - 1] == '$');
   for (++at; at < text.size() && text[at] != c; ++at)

@@ -9,7 +9,7 @@ namespace guardrail {
 namespace {
 
 constexpr int kDepthMax = 4;
-constexpr int kEqualsMax = 4;            // in one word
+constexpr int kEqualsMax = 4;           // in one word
 constexpr std::size_t kLettersMax = 4;  // of options before a path
 
 template <std::size_t N>
@@ -18,21 +18,18 @@ bool holds(const std::string_view (&names)[N], std::string_view name) {
 }
 
 // They run what follows their own options.
-constexpr std::string_view kWrappers[] = {"sudo",   "doas",   "env",     "nohup",   "time",
-                                          "nice",   "ionice", "command", "exec",    "xargs", "coproc",
-                                          "setsid", "stdbuf", "timeout", "builtin", "busybox"};
+constexpr std::string_view kWrappers[] = {"sudo",   "doas",    "env",     "nohup",  "time",   "nice",
+                                          "ionice", "command", "exec",    "xargs",  "coproc", "setsid",
+                                          "stdbuf", "timeout", "builtin", "busybox"};
 // All of their paths may be changed.
-constexpr std::string_view kWriters[] = {"tee",      "mv",    "dd",     "chmod", "chown",  "chgrp",
-                                         "truncate", "touch", "rm",     "rmdir", "unlink", "shred",
-                                         "patch",    "mkdir", "vi",     "vim",   "nano",   "ed",
-                                         "ex",       "emacs", "setfacl"};
+constexpr std::string_view kWriters[] = {"tee",   "mv",  "dd",    "chmod",  "chown", "chgrp", "truncate",
+                                         "touch", "rm",  "rmdir", "unlink", "shred", "patch", "mkdir",
+                                         "vi",    "vim", "nano",  "ed",     "ex",    "emacs", "setfacl"};
 // Only their last path is changed.
 constexpr std::string_view kCopiers[] = {"cp", "ln", "install", "rsync", "scp"};
 // Only what one of their options names is changed.
-constexpr std::string_view kNaming[] = {"curl", "wget",    "tar", "unzip",
-                                        "sort", "openssl", "git", "gpg"};
-constexpr std::string_view kNamedBy[] = {"-o", "-O",   "--output", "--output-document", "-P", "-C",
-                                         "-d", "-out", "-f"};
+constexpr std::string_view kNaming[] = {"curl", "wget", "tar", "unzip", "sort", "openssl", "git", "gpg"};
+constexpr std::string_view kNamedBy[] = {"-o", "-O", "--output", "--output-document", "-P", "-C", "-d", "-out", "-f"};
 // Options of find that stand before the places where it begins.
 constexpr std::string_view kFindOptions[] = {"-H", "-L", "-P"};
 // They change files with -i.
@@ -161,9 +158,7 @@ class Reader {
     if (word_.find_first_not_of("0123456789") == std::string::npos) word_.clear(), started_ = false;
     end_word();
     written_next_ = text_[at_] == '>' || text_.compare(at_, 2, "<>") == 0;
-    while (at_ < text_.size() &&
-           std::string_view("<>&|").find(text_[at_]) != std::string_view::npos)
-      ++at_;
+    while (at_ < text_.size() && std::string_view("<>&|").find(text_[at_]) != std::string_view::npos) ++at_;
   }
 
   void end_word() {
@@ -189,15 +184,14 @@ class Reader {
     mark(name, program);
     mark_removed();
     for (std::size_t i = 0; i < words_.size(); ++i) emit(words_[i]);
-    if (name == "cd" || name == "pushd")
-      directory_ = program + 1 < words_.size() ? words_[program + 1].text : "~";
+    if (name == "cd" || name == "pushd") directory_ = program + 1 < words_.size() ? words_[program + 1].text : "~";
     words_.clear();
     redirected_.clear();
   }
 
   static bool is_known(const std::string& name) {
-    return holds(kWriters, name) || holds(kCopiers, name) || holds(kNaming, name) ||
-           holds(kEditors, name) || name == "cd" || name == "pushd";
+    return holds(kWriters, name) || holds(kCopiers, name) || holds(kNaming, name) || holds(kEditors, name) ||
+           name == "cd" || name == "pushd";
   }
 
   // NAME=value, a wrapper, or an option or number of the wrapper before it.
@@ -206,18 +200,15 @@ class Reader {
     if (redirected_[at] || holds(kWrappers, base_name(text))) return true;
     const std::size_t equals = text.find('=');
     if (equals != std::string::npos && equals != 0 && text.find('/') > equals) return true;
-    const bool wrapped =
-        at > 0 && std::any_of(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(at),
-                              [](const Word& w) { return holds(kWrappers, base_name(w.text)); });
-    return wrapped &&
-           (text.starts_with('-') || (!text.empty() && text[0] >= '0' && text[0] <= '9'));
+    const bool wrapped = at > 0 && std::any_of(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(at),
+                                               [](const Word& w) { return holds(kWrappers, base_name(w.text)); });
+    return wrapped && (text.starts_with('-') || (!text.empty() && text[0] >= '0' && text[0] <= '9'));
   }
 
   void mark(const std::string& name, std::size_t program) {
     const bool in_place =
         holds(kEditors, name) && std::any_of(words_.begin(), words_.end(), [](const Word& w) {
-          return w.text.starts_with("-i") || w.text.starts_with("-pi") ||
-                 w.text.starts_with("--in-place");
+          return w.text.starts_with("-i") || w.text.starts_with("-pi") || w.text.starts_with("--in-place");
         });
     if (holds(kWriters, name) || in_place)
       for (std::size_t i = program + 1; i < words_.size(); ++i) words_[i].written = true;
@@ -233,8 +224,7 @@ class Reader {
     if (holds(kCopiers, name)) {
       words_.back().written = true;
       for (std::size_t i = program + 1; i + 1 < words_.size(); ++i)
-        if (words_[i].text == "-t" || words_[i].text == "--target-directory")
-          words_[i + 1].written = true;
+        if (words_[i].text == "-t" || words_[i].text == "--target-directory") words_[i + 1].written = true;
       for (Word& word : words_)
         if (word.text.starts_with("--target-directory=")) word.written = true;
     }
@@ -268,8 +258,8 @@ class Reader {
   void mark_found(std::size_t begin) {
     const auto removes = [&](std::size_t at) {
       const std::string& text = words_[at].text;
-      return text == "-delete" || (text.starts_with("-exec") && at + 1 < words_.size() &&
-                                   base_name(words_[at + 1].text) == "rm");
+      return text == "-delete" ||
+             (text.starts_with("-exec") && at + 1 < words_.size() && base_name(words_[at + 1].text) == "rm");
     };
     bool removed = false;
     for (std::size_t i = begin; i < words_.size(); ++i) removed = removed || removes(i);

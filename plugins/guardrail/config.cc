@@ -16,9 +16,8 @@ constexpr const char* kControl =
     " holds a line end or a control character, as \"\\b\" between double quotes is: write it in single quotes";
 
 bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == '\x7f';
-  });
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == '\x7f'; });
 }
 
 Error wrong(std::string what) { return {Code::kInvalid, std::move(what)}; }
@@ -44,11 +43,9 @@ Result<void> read_input(JsonView value, const std::string& where, Rule& out) {
     const std::string key(value.key_at(i));
     if (!value.at(i).is_string())
       return wrong(where + ".input." + key + " must be an expression, not " + value.at(i).text());
-    if (has_control(value.at(i).string_or("")))
-      return wrong(where + ".input." + key + kControl);
+    if (has_control(value.at(i).string_or(""))) return wrong(where + ".input." + key + kControl);
     auto made = agentd::Regex::compile(value.at(i).string_or(""));
-    if (!made)
-      return Error{made.error().code, where + ".input." + key + ": " + made.error().message};
+    if (!made) return Error{made.error().code, where + ".input." + key + ": " + made.error().message};
     out.input.emplace_back(key, std::move(*made));
   }
   return {};
@@ -75,8 +72,7 @@ Result<void> read_path(JsonView value, const std::string& where, Rule& out) {
     return wrong(where + ".path must be a list of globs, not " + value.text());
   for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) {
     if (value.at(i).string_or("").empty())
-      return wrong(where + ".path[" + std::to_string(i) + "] must be a glob, not " +
-                   value.at(i).text());
+      return wrong(where + ".path[" + std::to_string(i) + "] must be a glob, not " + value.at(i).text());
     AGENTD_TRY_VOID(add_glob(value.at(i).string_or(""), where + ".path[" + std::to_string(i) + "]", out));
   }
   return {};
@@ -97,8 +93,7 @@ Result<void> read_tool(JsonView value, const std::string& what, std::string& out
     while (name.starts_with(' ')) name.remove_prefix(1);
     while (name.ends_with(' ')) name.remove_suffix(1);
     if (name.empty() || name.find_first_of(", ;\t\r\n") != std::string_view::npos)
-      return wrong(what + " is no list of tools: put | between their names, as in bash|read_file, not " +
-                   value.text());
+      return wrong(what + " is no list of tools: put | between their names, as in bash|read_file, not " + value.text());
     if (name.find(".*") != std::string_view::npos || name.find_first_of("^$()+") != std::string_view::npos)
       return wrong(what + " is an expression, and a name or a glob is meant, as in bash or mcp__*, not " +
                    value.text());
@@ -130,8 +125,7 @@ Result<Rule> read_rule(JsonView from, const std::string& where) {
   if (!from.is_object()) return wrong(where + " must be an object, not " + from.text());
   Rule out;
   out.name = where;
-  for (std::size_t i = 0; i < from.size(); ++i)
-    AGENTD_TRY_VOID(read_key(from.key_at(i), from.at(i), where, out));
+  for (std::size_t i = 0; i < from.size(); ++i) AGENTD_TRY_VOID(read_key(from.key_at(i), from.at(i), where, out));
   if (!from["action"].exists()) return wrong(where + " has no action: deny, ask or allow");
   if (!from["tool"].exists() && out.input.empty() && out.path.empty())
     return wrong(where + " names neither tool, input nor path: it would hold for every call");
@@ -143,16 +137,13 @@ Result<Rules> Rules::make(std::string_view config_json, Places places) {
   const auto parsed = agentd::JsonDocument::parse(config_json.empty() ? "{}" : config_json);
   if (!parsed) return wrong("the config is no JSON: " + parsed.error().message);
   const JsonView root = parsed->root();
-  if (!root.is_object() && !root.is_null())
-    return wrong("the config must be an object with rules, defaults");
+  if (!root.is_object() && !root.is_null()) return wrong("the config must be an object with rules, defaults");
   for (std::size_t i = 0; root.is_object() && i < root.size(); ++i)
     if (root.key_at(i) != "rules" && root.key_at(i) != "defaults")
       return wrong("unknown key " + std::string(root.key_at(i)) + ": the keys are rules, defaults");
   const JsonView rules = root["rules"], defaults = root["defaults"];
-  if (rules.exists() && !rules.is_array())
-    return wrong("rules must be a list of rules, not " + rules.text());
-  if (defaults.exists() && !defaults.is_bool())
-    return wrong("defaults must be true or false, not " + defaults.text());
+  if (rules.exists() && !rules.is_array()) return wrong("rules must be a list of rules, not " + rules.text());
+  if (defaults.exists() && !defaults.is_bool()) return wrong("defaults must be true or false, not " + defaults.text());
   if (rules.size() > kRulesMax) return wrong("there are more than 1000 rules");
   Rules out(std::move(places));
   for (std::size_t i = 0; i < rules.size(); ++i) {

@@ -6,15 +6,13 @@
 #define AGENTD_WORD_END R"re((?:[\s;&|)]|$))re"
 // Other words of the same command.
 #define AGENTD_WORDS R"re((?:[^;&|\n]*\s)?)re"
-#define AGENTD_EVERYTHING                                      \
+#define AGENTD_EVERYTHING                                                                           \
   R"re((?:/+|/+\*|/+\.|~(?:root)?/?|~(?:root)?/\*|\$\{?HOME(?::[-=?+][^}\s]*)?\}?/?\*?|/(?:bin|)re" \
   R"re(boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var)/?\*?))re"
 #define AGENTD_RECURSIVE R"re((?:-[A-Za-z]*[rR][A-Za-z]*|--recursive))re"
 #define AGENTD_FETCHERS R"re((?:curl|wget|fetch|lwp-request|aria2c))re"
-#define AGENTD_WRAPPERS \
-  R"re((?:[\w./-]*(?:sudo|env|nohup|exec|command|busybox)\s+(?:[\w=./-]+\s+)*)*)re"
-#define AGENTD_SHELLS \
-  R"re([\w./-]*?(?:(?:ba|z|da|k|c|tc|fi|a)?sh|python[0-9.]*|perl|ruby|node|php))re"
+#define AGENTD_WRAPPERS R"re((?:[\w./-]*(?:sudo|env|nohup|exec|command|busybox)\s+(?:[\w=./-]+\s+)*)*)re"
+#define AGENTD_SHELLS R"re([\w./-]*?(?:(?:ba|z|da|k|c|tc|fi|a)?sh|python[0-9.]*|perl|ruby|node|php))re"
 
 namespace guardrail {
 namespace {
@@ -30,12 +28,11 @@ constexpr const char* kDownload = "it would run what it downloads: save it, read
 
 constexpr CommandRule kCommands[] = {
     {"remove-everything",
-     AGENTD_WORD R"re(rm\s)re" AGENTD_WORDS AGENTD_RECURSIVE
-                 R"re(\s)re" AGENTD_WORDS AGENTD_EVERYTHING AGENTD_WORD_END,
+     AGENTD_WORD R"re(rm\s)re" AGENTD_WORDS AGENTD_RECURSIVE R"re(\s)re" AGENTD_WORDS AGENTD_EVERYTHING AGENTD_WORD_END,
      Verdict::kDeny, kEverything},
     {"remove-everything",
-     AGENTD_WORD R"re(rm\s)re" AGENTD_WORDS AGENTD_EVERYTHING
-                 R"re(\s)re" AGENTD_WORDS AGENTD_RECURSIVE R"re(|--no-preserve-root)re",
+     AGENTD_WORD R"re(rm\s)re" AGENTD_WORDS AGENTD_EVERYTHING R"re(\s)re" AGENTD_WORDS AGENTD_RECURSIVE
+                 R"re(|--no-preserve-root)re",
      Verdict::kDeny, kEverything},
     {"remove-everything",
      AGENTD_WORD R"re(find\s+(?:-[LHP]\s+)*(?:/|~/?|\$\{?HOME\}?/?)\s[^;&|\n]*)re"
@@ -50,11 +47,9 @@ constexpr CommandRule kCommands[] = {
                  R"re(|(?:of=|>\s*)/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/))re"
                  R"re(|(?:shred|cp|mv|tee)\s[^;&|\n]*/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper/))re",
      Verdict::kDeny, "it would overwrite a disk"},
-    {"fork-bomb", R"re(:\s*\(\s*\)\s*\{\s*:\s*\|\s*:)re", Verdict::kDeny,
-     "it would fill the machine with processes"},
+    {"fork-bomb", R"re(:\s*\(\s*\)\s*\{\s*:\s*\|\s*:)re", Verdict::kDeny, "it would fill the machine with processes"},
     {"run-download",
-     AGENTD_WORD AGENTD_FETCHERS
-     R"re(\s[^;\n]*\|&?\s*)re" AGENTD_WRAPPERS AGENTD_SHELLS AGENTD_WORD_END,
+     AGENTD_WORD AGENTD_FETCHERS R"re(\s[^;\n]*\|&?\s*)re" AGENTD_WRAPPERS AGENTD_SHELLS AGENTD_WORD_END,
      Verdict::kDeny, kDownload},
     {"run-download",
      AGENTD_WORD R"re((?:(?:ba|z|da|k|fi)?sh|eval|source|\.|python[0-9.]*|perl)\s+)re"
@@ -66,7 +61,7 @@ constexpr CommandRule kCommands[] = {
      Verdict::kDeny, "it would run a command that cannot be read"},
     {"run-encoded",
      AGENTD_WORD R"re((?:(?:ba|z|da|k)?sh\s+-c|eval|source|\.)\s+)re"
-     R"re((?:<\(|\$\(|`)[^;\n]*(?:base64\s+(?:-\w+\s+)*(?:-d|-D|--decode)|xxd\s+-r))re",
+                 R"re((?:<\(|\$\(|`)[^;\n]*(?:base64\s+(?:-\w+\s+)*(?:-d|-D|--decode)|xxd\s+-r))re",
      Verdict::kDeny, "it would run a command that cannot be read"},
     {"git-hooks-path", R"re(core\.(?:hooksPath|fsmonitor|sshCommand)(?:[\s=]|$))re", Verdict::kAsk,
      "it changes what git runs by itself"},

@@ -85,8 +85,7 @@ bool components_match(std::string_view glob, std::string_view path) {
       resume = path;
       continue;
     }
-    if (!path.empty() && !glob.empty() &&
-        component_matches(first_component(glob), first_component(path))) {
+    if (!path.empty() && !glob.empty() && component_matches(first_component(glob), first_component(path))) {
       glob = behind_first(glob);
       path = behind_first(path);
     } else if (glob.empty() && path.empty()) {

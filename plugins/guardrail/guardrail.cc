@@ -37,8 +37,7 @@ class Guardrail {
   static constexpr unsigned concurrency = AGENTD_CONCURRENT;
 
   explicit Guardrail(agentd::init& from) {
-    auto made =
-        Rules::make(from.config_json(), Places(environment("HOME"), environment("AGENTD_HOME")));
+    auto made = Rules::make(from.config_json(), Places(environment("HOME"), environment("AGENTD_HOME")));
     if (made)
       rules_.emplace(std::move(*made));
     else
@@ -48,8 +47,7 @@ class Guardrail {
   agentd_status on_before_tool_call(agentd::call& c, agentd::tool_view tool) const {
     const auto input = agentd::JsonDocument::parse(tool.input_json());
     if (!input || !input->root().is_object())
-      return c.fail(AGENTD_E_ARG,
-                    "the input of " + std::string(tool.name()) + " is no JSON object");
+      return c.fail(AGENTD_E_ARG, "the input of " + std::string(tool.name()) + " is no JSON object");
     const Decision got = rules_->decide(tool.name(), input->root(), c.envelope().cwd());
     const std::string why = "rule " + got.rule + (got.reason.empty() ? "" : ": " + got.reason);
     switch (got.verdict) {

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kPathBytesMax = 4096;
-constexpr std::string_view kSystem[] = {"/bin",  "/boot", "/dev",  "/etc",  "/home", "/lib", "/lib64", "/opt",
+constexpr std::string_view kSystem[] = {"/bin",  "/boot", "/dev",  "/etc", "/home", "/lib", "/lib64", "/opt",
                                         "/proc", "/root", "/sbin", "/srv", "/sys",  "/usr", "/var"};
 
 bool is_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
@@ -32,8 +32,7 @@ std::string real(const std::string& path) {
 }
 
 void add(std::vector<std::string>& to, std::string path) {
-  if (!path.empty() && std::find(to.begin(), to.end(), path) == to.end())
-    to.push_back(std::move(path));
+  if (!path.empty() && std::find(to.begin(), to.end(), path) == to.end()) to.push_back(std::move(path));
 }
 
 std::vector<std::string_view> components(std::string_view path) {
@@ -67,8 +66,7 @@ std::string Places::expanded(std::string_view text, std::string_view cwd) const 
   if (const std::size_t end = text.find('}'); text.starts_with("${HOME:") && end != std::string_view::npos)
     return home_ + std::string(text.substr(end + 1));
   for (const std::string_view name : {"$AGENTD_HOME", "${AGENTD_HOME}"})
-    if (takes_prefix(text, name))
-      return (agentd_home_.empty() ? home_ + "/.agent" : agentd_home_) + std::string(text);
+    if (takes_prefix(text, name)) return (agentd_home_.empty() ? home_ + "/.agent" : agentd_home_) + std::string(text);
   for (const std::string_view name : {"$PWD", "${PWD}"})
     if (takes_prefix(text, name)) return std::string(cwd) + std::string(text);
   if (takes_prefix(text, "~+")) return std::string(cwd) + std::string(text);
@@ -80,8 +78,7 @@ std::string Places::expanded(std::string_view text, std::string_view cwd) const 
 
 std::vector<std::string> Places::paths_of(std::string_view text, std::string_view cwd) const {
   std::vector<std::string> out;
-  if (text.empty() || text.size() > kPathBytesMax || text.find('\n') != std::string_view::npos)
-    return out;
+  if (text.empty() || text.size() > kPathBytesMax || text.find('\n') != std::string_view::npos) return out;
   // What follows a NUL is not seen by the system.
   const std::string full = expanded(text.substr(0, text.find('\0')), cwd);
   if (!full.starts_with('/')) return out;
@@ -92,8 +89,7 @@ std::vector<std::string> Places::paths_of(std::string_view text, std::string_vie
 
 std::vector<std::string> Places::removed_by(std::string_view text, std::string_view cwd) const {
   std::vector<std::string> out;
-  if (text.empty() || text.size() > kPathBytesMax || text.find('\n') != std::string_view::npos)
-    return out;
+  if (text.empty() || text.size() > kPathBytesMax || text.find('\n') != std::string_view::npos) return out;
   const std::string full = expanded(text.substr(0, text.find('\0')), cwd);
   if (!full.starts_with('/')) return out;
   const std::size_t slash = full.rfind('/');

@@ -36,9 +36,8 @@ bool is_path_key(std::string_view key) {
   constexpr std::string_view kParts[] = {"path", "file",   "dir",  "folder", "cwd",
                                          "root", "target", "dest", "source", "uri"};
   const std::string name = lowered(key);
-  return name == "src" ||
-         std::any_of(std::begin(kParts), std::end(kParts),
-                     [&](std::string_view part) { return name.find(part) != std::string::npos; });
+  return name == "src" || std::any_of(std::begin(kParts), std::end(kParts),
+                                      [&](std::string_view part) { return name.find(part) != std::string::npos; });
 }
 
 // The names under which tools know the same argument.
@@ -60,7 +59,7 @@ struct Rules::Call {
   struct Path {
     std::vector<std::string> paths;  // absolute
     bool written = false;
-    bool command = false;  // a word of a command, whose stars the shell replaces
+    bool command = false;   // a word of a command, whose stars the shell replaces
     bool searched = false;  // all that lies below is read
   };
   std::string_view tool, cwd;
@@ -80,8 +79,8 @@ struct Rules::Call {
           add(places, word.text, word.written, true);
           if (word.removal != Removal::kNone) removed.push_back(word);
         }
-      } else if (is_path_key(last) || ((last == "pattern" || last == "glob") &&
-                                       each.text.find('/') != std::string::npos)) {
+      } else if (is_path_key(last) ||
+                 ((last == "pattern" || last == "glob") && each.text.find('/') != std::string::npos)) {
         add(places, each.text, writes, !is_path_key(last));
       }
     }
@@ -93,20 +92,17 @@ struct Rules::Call {
     if (level > kLevelsMax) return;
     if (value.is_object()) {
       for (std::size_t i = 0; i < value.size(); ++i)
-        collect(key + "." + std::string(value.key_at(i)), std::string(value.key_at(i)), value.at(i),
-                level + 1);
+        collect(key + "." + std::string(value.key_at(i)), std::string(value.key_at(i)), value.at(i), level + 1);
     } else if (value.is_array()) {
       std::string joined;
       for (std::size_t i = 0; i < value.size(); ++i) {
-        if (value.at(i).is_string())
-          joined += (joined.empty() ? "" : " ") + std::string(value.at(i).string_or(""));
+        if (value.at(i).is_string()) joined += (joined.empty() ? "" : " ") + std::string(value.at(i).string_or(""));
         collect(key, last, value.at(i), level + 1);
       }
       // ["rm", "-rf", "/"] is one command.
       if (is_command_key(last) && !joined.empty()) texts.push_back({key, joined, true});
     } else if (value.exists() && !value.is_null()) {
-      texts.push_back({key, value.is_string() ? std::string(value.string_or("")) : value.text(),
-                       is_command_key(last)});
+      texts.push_back({key, value.is_string() ? std::string(value.string_or("")) : value.text(), is_command_key(last)});
     }
   }
 
@@ -131,8 +127,7 @@ bool Rules::input_holds(const Rule& rule, const Call& call) const {
       if (key != "*" && each.key != key && meaning_of(each.key) != meaning_of(key)) continue;
       if (strict) {
         // One text that is not allowed is enough.
-        if (!expression.matches_whole(each.text) || (each.command && !is_simple(each.text)))
-          return false;
+        if (!expression.matches_whole(each.text) || (each.command && !is_simple(each.text))) return false;
         found = true;
       } else if (each.command) {
         for (const std::string& spelling : spellings_of(each.text))
@@ -153,8 +148,7 @@ bool Rules::path_holds(const Rule& rule, const Call& call) const {
     for (std::string& each : places_.globs_of(glob, call.cwd)) globs.push_back(std::move(each));
   const auto matches = [&](const std::string& path, const Call::Path& of) {
     return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-      return path_matches(glob, path) ||
-             (of.command && !strict && Places::may_reach(glob, path)) ||
+      return path_matches(glob, path) || (of.command && !strict && Places::may_reach(glob, path)) ||
              (of.searched && !strict && Places::lies_below(glob, path));
     });
   };

@@ -136,8 +136,7 @@ class Redact {
   }
 
  private:
-  agentd_status clean(agentd::call& c, Target target, std::string_view text,
-                      const std::string& what) const {
+  agentd_status clean(agentd::call& c, Target target, std::string_view text, const std::string& what) const {
     if ((targets_ & target) == 0 || text.empty()) return AGENTD_OK;
     const auto clean = scrubber_->scrub(text);
     if (!clean) return c.fail(AGENTD_E_IO, clean.error().message);

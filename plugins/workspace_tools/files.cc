@@ -11,16 +11,14 @@ namespace {
 
 constexpr std::uint64_t kFileBytesMax = 16u << 20;
 constexpr std::int64_t kLines = 2'000;
-constexpr std::size_t kReadBytes =
-    100'000;                              // of one read_file, since a cut middle is of no use there
-constexpr std::size_t kContextLines = 3;  // around an edit
-constexpr std::size_t kShownLines = 40;   // of an edit
+constexpr std::size_t kReadBytes = 100'000;  // of one read_file, since a cut middle is of no use there
+constexpr std::size_t kContextLines = 3;     // around an edit
+constexpr std::size_t kShownLines = 40;      // of an edit
 
 constexpr Key kReadKeys[] = {{"path", Key::Type::kFilledText, true},
                              {"offset", Key::Type::kInteger, false, 1, 1'000'000'000},
                              {"limit", Key::Type::kInteger, false, 1, kLines}};
-constexpr Key kWriteKeys[] = {{"path", Key::Type::kFilledText, true},
-                              {"content", Key::Type::kText, true}};
+constexpr Key kWriteKeys[] = {{"path", Key::Type::kFilledText, true}, {"content", Key::Type::kText, true}};
 constexpr Key kEditKeys[] = {{"path", Key::Type::kFilledText, true},
                              {"old_string", Key::Type::kFilledText, true},
                              {"new_string", Key::Type::kText, true},
@@ -43,8 +41,8 @@ std::string page_of(std::string_view content, std::uint64_t offset, std::uint64_
     out += line;
   }
   if (number <= lines.size())
-    out += "[" + counted(lines.size() - number + 1, "more line") + " of " +
-           counted(lines.size(), "line") + ": go on with offset " + std::to_string(number) + "]\n";
+    out += "[" + counted(lines.size() - number + 1, "more line") + " of " + counted(lines.size(), "line") +
+           ": go on with offset " + std::to_string(number) + "]\n";
   return out;
 }
 
@@ -79,8 +77,7 @@ struct Edit {
 // The strings as the file has its line ends: read_file does not show "\r".
 Edit fitted(std::string_view content, std::string_view from, std::string_view to) {
   const bool fits = content.find(from) != std::string_view::npos;
-  if (!fits && content.find("\r\n") != std::string_view::npos)
-    return {with_crlf(from), with_crlf(to)};
+  if (!fits && content.find("\r\n") != std::string_view::npos) return {with_crlf(from), with_crlf(to)};
   return {std::string(from), std::string(to)};
 }
 
@@ -90,8 +87,7 @@ std::string not_found(std::string_view path, std::string_view content, std::stri
   if (first == std::string_view::npos) return text;
   const std::string_view bare = from.substr(first, from.find_last_not_of(" \t\r\n") - first + 1);
   if (content.find(bare) != std::string_view::npos)
-    return text +
-           ", but it is there without the white space at its ends: copy the indentation exactly";
+    return text + ", but it is there without the white space at its ends: copy the indentation exactly";
   return text + ": copy it exactly as read_file shows it, without the line numbers";
 }
 
@@ -113,10 +109,8 @@ agentd_status WorkspaceTools::read_file(agentd::call& c, agentd::tool_view tool)
   const auto offset = static_cast<std::uint64_t>(input->integer("offset", 1));
   const auto lines = static_cast<std::uint64_t>(lines_of(file->bytes).size());
   if (file->bytes.empty()) return answer(c, "(the file is empty)");
-  if (offset > lines)
-    return refuse(c, "\"offset\" is beyond the end: " + path + " has " + counted(lines, "line"));
-  return answer(
-      c, page_of(file->bytes, offset, static_cast<std::uint64_t>(input->integer("limit", kLines))));
+  if (offset > lines) return refuse(c, "\"offset\" is beyond the end: " + path + " has " + counted(lines, "line"));
+  return answer(c, page_of(file->bytes, offset, static_cast<std::uint64_t>(input->integer("limit", kLines))));
 }
 
 agentd_status WorkspaceTools::write_file(agentd::call& c, agentd::tool_view tool) {
@@ -129,8 +123,7 @@ agentd_status WorkspaceTools::write_file(agentd::call& c, agentd::tool_view tool
   if (status == AGENTD_E_ARG) return refuse(c, path + " is a directory, or no regular file");
   if (status != AGENTD_OK) return refuse_change(c, status, path);
   memory_.seen(c.conversation(), path, content);
-  return answer(c, (existed ? "replaced " : "made ") + path + ": " +
-                       counted(content.size(), "byte") + ", " +
+  return answer(c, (existed ? "replaced " : "made ") + path + ": " + counted(content.size(), "byte") + ", " +
                        counted(lines_of(content).size(), "line"));
 }
 

@@ -31,8 +31,8 @@ bool is_choice(std::string_view choices, std::string_view wanted) {
 
 bool is_integer(JsonView value, const Key& key) {
   const double number = value.number_or(0.5);
-  return value.is_number() && std::floor(number) == number &&
-         number >= static_cast<double>(key.least) && number <= static_cast<double>(key.most);
+  return value.is_number() && std::floor(number) == number && number >= static_cast<double>(key.least) &&
+         number <= static_cast<double>(key.most);
 }
 
 // What the key must be, when it is not that; empty when it is.
@@ -41,18 +41,15 @@ std::string complaint(JsonView value, const Key& key) {
     case Key::Type::kText:
       return value.is_string() ? "" : "must be a text";
     case Key::Type::kFilledText:
-      return value.is_string() && !value.string_or("").empty() ? ""
-                                                               : "must be a text that is not empty";
+      return value.is_string() && !value.string_or("").empty() ? "" : "must be a text that is not empty";
     case Key::Type::kInteger:
-      return is_integer(value, key) ? ""
-                                    : "must be a whole number from " + std::to_string(key.least) +
-                                          " to " + std::to_string(key.most);
+      return is_integer(value, key)
+                 ? ""
+                 : "must be a whole number from " + std::to_string(key.least) + " to " + std::to_string(key.most);
     case Key::Type::kBoolean:
       return value.is_bool() ? "" : "must be true or false";
     case Key::Type::kChoice:
-      return is_choice(key.choices, value.string_or(""))
-                 ? ""
-                 : "must be one of " + std::string(key.choices);
+      return is_choice(key.choices, value.string_or("")) ? "" : "must be one of " + std::string(key.choices);
   }
   return "";
 }
@@ -61,8 +58,7 @@ Result<void> check_known(JsonView root, std::span<const Key> keys) {
   for (std::size_t i = 0; i < root.size(); ++i) {
     const std::string_view name = root.key_at(i);
     if (std::none_of(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; }))
-      return Error{Code::kInvalid,
-                   "unknown key " + quoted(name) + ": the keys are " + names_of(keys)};
+      return Error{Code::kInvalid, "unknown key " + quoted(name) + ": the keys are " + names_of(keys)};
   }
   return {};
 }
@@ -71,8 +67,7 @@ Result<void> check_known(JsonView root, std::span<const Key> keys) {
 
 Result<Input> Input::parse(std::string_view json, std::span<const Key> keys) {
   auto parsed = agentd::JsonDocument::parse(json.empty() ? "{}" : json);
-  if (!parsed)
-    return Error{Code::kInvalid, "the input is no valid JSON: " + parsed.error().message};
+  if (!parsed) return Error{Code::kInvalid, "the input is no valid JSON: " + parsed.error().message};
   const JsonView root = parsed->root();
   if (!root.is_object())
     return Error{Code::kInvalid, "the input must be a JSON object with the keys " + names_of(keys)};

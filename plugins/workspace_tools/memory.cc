@@ -29,8 +29,7 @@ void Memory::seen(agentd_conv conversation, std::string_view path, std::string_v
   one.files[normal_path(one.cwd, path)] = mark_of(content);
 }
 
-Memory::State Memory::state(agentd_conv conversation, std::string_view path,
-                            std::string_view content) const {
+Memory::State Memory::state(agentd_conv conversation, std::string_view path, std::string_view content) const {
   const std::scoped_lock lock(mutex_);
   const auto found = conversations_.find(conversation);
   if (found == conversations_.end()) return State::kUnread;

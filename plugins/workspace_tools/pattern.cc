@@ -42,16 +42,14 @@ void expand(const std::string& pattern, std::vector<std::string>& out) {
   std::size_t open = 0;
   while (open < pattern.size() && pattern[open] != '{') open += pattern[open] == '\\' ? 2u : 1u;
   std::vector<std::size_t> cuts{open};
-  const std::size_t close =
-      open < pattern.size() ? close_of(pattern, open, cuts) : std::string::npos;
+  const std::size_t close = open < pattern.size() ? close_of(pattern, open, cuts) : std::string::npos;
   if (close == std::string::npos || cuts.size() == 1 || out.size() >= kAlternativesMax) {
     out.push_back(pattern);
     return;
   }
   cuts.push_back(close);
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i)
-    expand(pattern.substr(0, open) + pattern.substr(cuts[i] + 1, cuts[i + 1] - cuts[i] - 1) +
-               pattern.substr(close + 1),
+    expand(pattern.substr(0, open) + pattern.substr(cuts[i] + 1, cuts[i + 1] - cuts[i] - 1) + pattern.substr(close + 1),
            out);
 }
 
@@ -175,8 +173,7 @@ IgnoreRules::IgnoreRules(std::string_view file) {
     const bool anchored = line.find('/') != std::string::npos;
     if (line.front() == '/') line.erase(0, 1);
     // Braces mean nothing in an ignore file.
-    for (std::size_t at = 0; (at = line.find('{', at)) != std::string::npos; at += 2)
-      line.insert(at, 1, '\\');
+    for (std::size_t at = 0; (at = line.find('{', at)) != std::string::npos; at += 2) line.insert(at, 1, '\\');
     rules_.push_back({Glob(anchored ? line : "**/" + line), keep, only_directories});
   }
 }

@@ -16,19 +16,16 @@ constexpr std::size_t kGlobMost = 100;
 constexpr std::int64_t kGrepLimit = 200;
 constexpr std::int64_t kGrepLimitMax = 5'000;
 constexpr std::uint64_t kFileBytesMax = 16u << 20;
-constexpr std::uint64_t kSearchBytesMax = 512u
-                                          << 20;  // of one call: what is read lives as long as it
+constexpr std::uint64_t kSearchBytesMax = 512u << 20;  // of one call: what is read lives as long as it
 
-constexpr Key kGlobKeys[] = {{"pattern", Key::Type::kFilledText, true},
-                             {"path", Key::Type::kFilledText}};
-constexpr Key kGrepKeys[] = {
-    {"pattern", Key::Type::kFilledText, true},
-    {"path", Key::Type::kFilledText},
-    {"glob", Key::Type::kFilledText},
-    {"ignore_case", Key::Type::kBoolean},
-    {"output_mode", Key::Type::kChoice, false, 0, 0, "files, content, count"},
-    {"context", Key::Type::kInteger, false, 0, 50},
-    {"limit", Key::Type::kInteger, false, 1, kGrepLimitMax}};
+constexpr Key kGlobKeys[] = {{"pattern", Key::Type::kFilledText, true}, {"path", Key::Type::kFilledText}};
+constexpr Key kGrepKeys[] = {{"pattern", Key::Type::kFilledText, true},
+                             {"path", Key::Type::kFilledText},
+                             {"glob", Key::Type::kFilledText},
+                             {"ignore_case", Key::Type::kBoolean},
+                             {"output_mode", Key::Type::kChoice, false, 0, 0, "files, content, count"},
+                             {"context", Key::Type::kInteger, false, 0, 50},
+                             {"limit", Key::Type::kInteger, false, 1, kGrepLimitMax}};
 
 struct Hit {
   std::string path;
@@ -36,24 +33,20 @@ struct Hit {
 };
 
 void newest_first(std::vector<Hit>& hits) {
-  std::stable_sort(hits.begin(), hits.end(),
-                   [](const Hit& a, const Hit& b) { return a.modified_ns > b.modified_ns; });
+  std::stable_sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.modified_ns > b.modified_ns; });
 }
 
 std::string paths_of(const std::vector<Hit>& hits, std::size_t most) {
   std::string out;
-  for (std::size_t i = 0; i < std::min(hits.size(), most); ++i)
-    out += shortened(hits[i].path) + "\n";
-  if (hits.size() > most)
-    out += "[" + counted(hits.size() - most, "more file") + ": narrow the pattern or the path]\n";
+  for (std::size_t i = 0; i < std::min(hits.size(), most); ++i) out += shortened(hits[i].path) + "\n";
+  if (hits.size() > most) out += "[" + counted(hits.size() - most, "more file") + ": narrow the pattern or the path]\n";
   return out;
 }
 
 // What grep was asked for, and what it has found so far.
 class Search {
  public:
-  Search(const Input& input, agentd::Regex expression, const agentd::context& c,
-         const agentd::workspace& files)
+  Search(const Input& input, agentd::Regex expression, const agentd::context& c, const agentd::workspace& files)
       : c_(c),
         files_(files),
         expression_(std::move(expression)),
@@ -89,8 +82,7 @@ class Search {
     out = mode_ == "files" ? paths_of(files_hit_, limit_) : std::move(text_);
     if (out.empty()) out = "(no match)\n";
     if (mode_ != "files" && full())
-      out += "[stopped after " + std::to_string(limit_) +
-             " results: narrow the search or raise limit]\n";
+      out += "[stopped after " + std::to_string(limit_) + " results: narrow the search or raise limit]\n";
     if (too_big_ != 0) out += "[" + counted(too_big_, "file") + " over 16 MiB not searched]\n";
     if (exhausted_ || incomplete)
       out += "[the search ended early, there is too much to look through: narrow path or glob]\n";
@@ -101,8 +93,7 @@ class Search {
   bool full() const { return results_ >= limit_; }
 
   // The next line at or behind `from` that matches; false when there is none.
-  bool next_line(std::string_view text, std::size_t from, std::size_t* start,
-                 std::size_t* end) const {
+  bool next_line(std::string_view text, std::size_t from, std::size_t* start, std::size_t* end) const {
     const auto match = expression_.find(text, from);
     if (!match || match->at >= text.size()) return false;  // none, or an empty one behind the last line
     const std::size_t at = match->at;
@@ -175,8 +166,7 @@ agentd_status WorkspaceTools::glob(agentd::call& c, agentd::tool_view tool) {
   if (!input) return refuse(c, input.error().message);
   const std::string_view pattern = input->text("pattern");
   if (pattern.starts_with('/'))
-    return refuse(c,
-                  "\"pattern\" is relative to the folder that is searched, which \"path\" names");
+    return refuse(c, "\"pattern\" is relative to the folder that is searched, which \"path\" names");
   const std::string path(input->text("path", "."));
   const Glob wanted(pattern);
   std::vector<Hit> hits;
@@ -189,8 +179,7 @@ agentd_status WorkspaceTools::glob(agentd::call& c, agentd::tool_view tool) {
   if (status != AGENTD_OK) return refuse(c, status, path);
   newest_first(hits);
   std::string text = hits.empty() ? "(no file matches)\n" : paths_of(hits, kGlobMost);
-  if (walk.incomplete())
-    text += "[the search ended early, there is too much to look through: narrow path]\n";
+  if (walk.incomplete()) text += "[the search ended early, there is too much to look through: narrow path]\n";
   return answer(c, capped(std::move(text)));
 }
 
@@ -204,8 +193,7 @@ agentd_status WorkspaceTools::grep(agentd::call& c, agentd::tool_view tool) {
   if (!expression) return refuse(c, expression.error().message);
   Search search(*input, std::move(*expression), c, files_);
   Walk walk(c, files_);
-  agentd_status status =
-      walk.run(path, cwd_of(c), [&](const FoundFile& found) { return search.file(found); });
+  agentd_status status = walk.run(path, cwd_of(c), [&](const FoundFile& found) { return search.file(found); });
   if (status == AGENTD_E_ARG || status == AGENTD_E_NOT_FOUND) {  // a file, perhaps
     const auto one = files_.read(c, path, 0, 1);
     status = one.status();

@@ -20,14 +20,12 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-bool is_binary(std::string_view text) {
-  return text.substr(0, 8192).find('\0') != std::string_view::npos;
-}
+bool is_binary(std::string_view text) { return text.substr(0, 8192).find('\0') != std::string_view::npos; }
 
 std::string shortened(std::string_view line) {
   if (line.size() <= kLineBytes) return agentd::to_utf8(line);
-  return agentd::to_utf8(agentd::utf8_prefix(line, kLineBytes)) + " [... the line has " +
-         std::to_string(line.size()) + " bytes]";
+  return agentd::to_utf8(agentd::utf8_prefix(line, kLineBytes)) + " [... the line has " + std::to_string(line.size()) +
+         " bytes]";
 }
 
 std::string numbered(std::uint64_t number, std::string_view line) {
@@ -47,9 +45,7 @@ std::string capped(std::string text, std::size_t most) {
 
 std::size_t count_of(std::string_view text, std::string_view part) {
   std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string_view::npos;
-       at = text.find(part, at + part.size()))
-    ++count;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) ++count;
   return count;
 }
 
@@ -69,8 +65,7 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 }
 
 std::string normal_path(std::string_view cwd, std::string_view path) {
-  const std::string full =
-      path.starts_with('/') ? std::string(path) : std::string(cwd) + "/" + std::string(path);
+  const std::string full = path.starts_with('/') ? std::string(path) : std::string(cwd) + "/" + std::string(path);
   std::string_view rest = full;
   std::string out;
   while (!rest.empty()) {

@@ -14,8 +14,7 @@ constexpr std::string_view kNeverWalked[] = {".git",        ".hg",   ".svn", "no
                                              "__pycache__", ".venv", ".tox", ".mypy_cache"};
 
 bool never_walked(std::string_view name) {
-  return std::find(std::begin(kNeverWalked), std::end(kNeverWalked), name) !=
-         std::end(kNeverWalked);
+  return std::find(std::begin(kNeverWalked), std::end(kNeverWalked), name) != std::end(kNeverWalked);
 }
 
 std::string joined(const std::string& folder, std::string_view name) {
@@ -34,8 +33,7 @@ bool belongs_to_a_tool(agentd::file_entry_list entries) {
 
 }  // namespace
 
-Walk::Levels Walk::with_ignore_file(const std::string& path, const std::string& in_rules,
-                                    Levels outer) const {
+Walk::Levels Walk::with_ignore_file(const std::string& path, const std::string& in_rules, Levels outer) const {
   const auto file = files_.read(c_, joined(path, ".gitignore"), 0, kIgnoreFileBytes);
   if (!file) return outer;
   return std::make_shared<const Level>(Level{IgnoreRules(file->bytes), in_rules, std::move(outer)});
@@ -43,8 +41,7 @@ Walk::Levels Walk::with_ignore_file(const std::string& path, const std::string& 
 
 // Ignore files between the working directory and the folder. When the folder is elsewhere, or the
 // working directory of an absolute one is not known, the rules begin with the folder's own.
-Walk::Levels Walk::rules_around(const std::string& folder, std::string_view cwd,
-                                std::string* in_rules) const {
+Walk::Levels Walk::rules_around(const std::string& folder, std::string_view cwd, std::string* in_rules) const {
   in_rules->clear();
   std::string path = ".";
   std::string full = normal_path("", folder);
@@ -83,25 +80,20 @@ bool Walk::ignored(const Levels& levels, const std::string& in_rules, bool is_di
 
 bool Walk::walk_folder(const Folder& at, agentd::file_entry_list entries, std::vector<Folder>& todo,
                        const std::function<bool(const FoundFile&)>& each) {
-  const Levels levels = has_file(entries, ".gitignore")
-                            ? with_ignore_file(at.path, at.in_rules, at.levels)
-                            : at.levels;
+  const Levels levels = has_file(entries, ".gitignore") ? with_ignore_file(at.path, at.in_rules, at.levels) : at.levels;
   std::vector<Folder> folders;
   for (agentd::file_entry_view entry : entries) {
     if (++entries_ > kEntriesMax) return false;
     const std::string in_rules = joined(at.in_rules, entry.path());
     if (entry.is_directory()) {
       if (never_walked(entry.path()) || ignored(levels, in_rules, true)) continue;
-      folders.push_back(
-          {joined(at.path, entry.path()), joined(at.below, entry.path()), in_rules, levels});
+      folders.push_back({joined(at.path, entry.path()), joined(at.below, entry.path()), in_rules, levels});
     } else if (entry.is_regular() && !ignored(levels, in_rules, false)) {
-      if (!each({joined(at.path, entry.path()), joined(at.below, entry.path()), entry.bytes(),
-                 entry.modified_ns()}))
+      if (!each({joined(at.path, entry.path()), joined(at.below, entry.path()), entry.bytes(), entry.modified_ns()}))
         return false;
     }
   }
-  todo.insert(todo.end(), std::make_move_iterator(folders.rbegin()),
-              std::make_move_iterator(folders.rend()));
+  todo.insert(todo.end(), std::make_move_iterator(folders.rbegin()), std::make_move_iterator(folders.rend()));
   return true;
 }
 

@@ -38,8 +38,7 @@ class Walk {
   // Calls `each` for every file, folder by folder in byte order, until it answers false. A status
   // when `folder` cannot be listed or the call was cancelled; folders below that cannot be are
   // passed over.
-  agentd_status run(const std::string& folder, std::string_view cwd,
-                    const std::function<bool(const FoundFile&)>& each);
+  agentd_status run(const std::string& folder, std::string_view cwd, const std::function<bool(const FoundFile&)>& each);
   // True when it ended early, at kEntriesMax.
   bool incomplete() const { return entries_ > kEntriesMax; }
 
@@ -47,7 +46,7 @@ class Walk {
   // One folder's ignore file and the folder around it.
   struct Level {
     IgnoreRules rules;
-    std::string folder;  // where the rules are anchored, relative to the top of the rules
+    std::string folder;                  // where the rules are anchored, relative to the top of the rules
     std::shared_ptr<const Level> outer;  // shared by all folders below it
   };
   using Levels = std::shared_ptr<const Level>;

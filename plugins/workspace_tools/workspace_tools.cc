@@ -27,13 +27,12 @@ constexpr agentd::tool_spec kBash{
         "- To read, search and change files prefer read_file, grep, glob, edit_file and write_file "
         "over "
         "cat, rg, find and sed.",
-    .input_schema =
-        R"({"type":"object","additionalProperties":false,"required":["command"],"properties":{)"
-        R"("command":{"type":"string","description":"The command line"},)"
-        R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":120000,)"
-        R"("description":"Milliseconds after which the command is ended"},)"
-        R"("description":{"type":"string","description":"What the command does, in five to ten )"
-        R"(words, for the user who is asked to allow it"}}})",
+    .input_schema = R"({"type":"object","additionalProperties":false,"required":["command"],"properties":{)"
+                    R"("command":{"type":"string","description":"The command line"},)"
+                    R"("timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"default":120000,)"
+                    R"("description":"Milliseconds after which the command is ended"},)"
+                    R"("description":{"type":"string","description":"What the command does, in five to ten )"
+                    R"(words, for the user who is asked to allow it"}}})",
     .flags = AGENTD_TOOL_DESTRUCTIVE | AGENTD_TOOL_OPEN_WORLD,
     .timeout_ms = 630'000};
 
@@ -49,14 +48,13 @@ constexpr agentd::tool_spec kReadFile{
         "go on when there are more. Lines are cut after 2,000 bytes.\n"
         "- Read a file before you change it with edit_file.\n"
         "- It reads files only: list folders with glob or bash. Binary files are refused.",
-    .input_schema =
-        R"({"type":"object","additionalProperties":false,"required":["path"],"properties":{)"
-        R"("path":{"type":"string","format":"path","description":"The file, absolute or relative )"
-        R"(to the workspace directory"},)"
-        R"("offset":{"type":"integer","minimum":1,"default":1,"description":"The first line, )"
-        R"(counted from 1"},)"
-        R"("limit":{"type":"integer","minimum":1,"maximum":2000,"default":2000,"description":)"
-        R"("How many lines"}}})",
+    .input_schema = R"({"type":"object","additionalProperties":false,"required":["path"],"properties":{)"
+                    R"("path":{"type":"string","format":"path","description":"The file, absolute or relative )"
+                    R"(to the workspace directory"},)"
+                    R"("offset":{"type":"integer","minimum":1,"default":1,"description":"The first line, )"
+                    R"(counted from 1"},)"
+                    R"("limit":{"type":"integer","minimum":1,"maximum":2000,"default":2000,"description":)"
+                    R"("How many lines"}}})",
     .flags = AGENTD_TOOL_READ_ONLY | AGENTD_TOOL_IDEMPOTENT};
 
 constexpr agentd::tool_spec kWriteFile{
@@ -67,11 +65,10 @@ constexpr agentd::tool_spec kWriteFile{
         "it. The "
         "file keeps its mode.\n"
         "- To change a part of a file use edit_file, which sends less and cannot lose the rest.",
-    .input_schema =
-        R"({"type":"object","additionalProperties":false,"required":["path","content"],)"
-        R"("properties":{"path":{"type":"string","format":"path","description":"The file, )"
-        R"(absolute or relative to the workspace directory"},)"
-        R"("content":{"type":"string","description":"All that the file shall hold"}}})",
+    .input_schema = R"({"type":"object","additionalProperties":false,"required":["path","content"],)"
+                    R"("properties":{"path":{"type":"string","format":"path","description":"The file, )"
+                    R"(absolute or relative to the workspace directory"},)"
+                    R"("content":{"type":"string","description":"All that the file shall hold"}}})",
     .flags = AGENTD_TOOL_DESTRUCTIVE | AGENTD_TOOL_IDEMPOTENT};
 
 constexpr agentd::tool_spec kEditFile{
@@ -86,15 +83,14 @@ constexpr agentd::tool_spec kEditFile{
         "numbers of read_file. It must be there once: take in lines around it until it is unique, "
         "or set "
         "replace_all to replace every one, as for renaming.",
-    .input_schema =
-        R"({"type":"object","additionalProperties":false,)"
-        R"("required":["path","old_string","new_string"],"properties":{)"
-        R"("path":{"type":"string","format":"path","description":"The file, absolute or relative )"
-        R"(to the workspace directory"},)"
-        R"("old_string":{"type":"string","description":"The text to replace"},)"
-        R"("new_string":{"type":"string","description":"The text that takes its place"},)"
-        R"("replace_all":{"type":"boolean","default":false,"description":"Replace every )"
-        R"(old_string in the file"}}})",
+    .input_schema = R"({"type":"object","additionalProperties":false,)"
+                    R"("required":["path","old_string","new_string"],"properties":{)"
+                    R"("path":{"type":"string","format":"path","description":"The file, absolute or relative )"
+                    R"(to the workspace directory"},)"
+                    R"("old_string":{"type":"string","description":"The text to replace"},)"
+                    R"("new_string":{"type":"string","description":"The text that takes its place"},)"
+                    R"("replace_all":{"type":"boolean","default":false,"description":"Replace every )"
+                    R"(old_string in the file"}}})",
     .flags = AGENTD_TOOL_DESTRUCTIVE};
 
 constexpr agentd::tool_spec kGlob{
@@ -110,11 +106,10 @@ constexpr agentd::tool_spec kGlob{
         "- Files that .gitignore names, .git, node_modules and the like, and build folders are "
         "left out, "
         "unless path names them.",
-    .input_schema =
-        R"({"type":"object","additionalProperties":false,"required":["pattern"],"properties":{)"
-        R"("pattern":{"type":"string","description":"The pattern, relative to path"},)"
-        R"("path":{"type":"string","format":"path","default":".","description":"The folder to )"
-        R"(search"}}})",
+    .input_schema = R"({"type":"object","additionalProperties":false,"required":["pattern"],"properties":{)"
+                    R"("pattern":{"type":"string","description":"The pattern, relative to path"},)"
+                    R"("path":{"type":"string","format":"path","default":".","description":"The folder to )"
+                    R"(search"}}})",
     .flags = AGENTD_TOOL_READ_ONLY | AGENTD_TOOL_IDEMPOTENT};
 
 constexpr agentd::tool_spec kGrep{
@@ -134,28 +129,26 @@ constexpr agentd::tool_spec kGrep{
         "- Binary files, files over 16 MiB, files that .gitignore names, .git, node_modules and "
         "the like, "
         "and build folders are left out, unless path names them.",
-    .input_schema =
-        R"({"type":"object","additionalProperties":false,"required":["pattern"],"properties":{)"
-        R"("pattern":{"type":"string","description":"The regular expression"},)"
-        R"("path":{"type":"string","format":"path","default":".","description":"The folder or )"
-        R"(file to search"},)"
-        R"("glob":{"type":"string","description":"Only files whose path matches; without a / it )"
-        R"(is matched against the name alone"},)"
-        R"("ignore_case":{"type":"boolean","default":false},)"
-        R"("output_mode":{"type":"string","enum":["files","content","count"],"default":"files"},)"
-        R"("context":{"type":"integer","minimum":0,"maximum":50,"default":0,"description":"Lines )"
-        R"(before and after each match, with output_mode content"},)"
-        R"("limit":{"type":"integer","minimum":1,"maximum":5000,"default":200,"description":"At )"
-        R"(most so many files or matching lines"}}})",
+    .input_schema = R"({"type":"object","additionalProperties":false,"required":["pattern"],"properties":{)"
+                    R"("pattern":{"type":"string","description":"The regular expression"},)"
+                    R"("path":{"type":"string","format":"path","default":".","description":"The folder or )"
+                    R"(file to search"},)"
+                    R"("glob":{"type":"string","description":"Only files whose path matches; without a / it )"
+                    R"(is matched against the name alone"},)"
+                    R"("ignore_case":{"type":"boolean","default":false},)"
+                    R"("output_mode":{"type":"string","enum":["files","content","count"],"default":"files"},)"
+                    R"("context":{"type":"integer","minimum":0,"maximum":50,"default":0,"description":"Lines )"
+                    R"(before and after each match, with output_mode content"},)"
+                    R"("limit":{"type":"integer","minimum":1,"maximum":5000,"default":200,"description":"At )"
+                    R"(most so many files or matching lines"}}})",
     .flags = AGENTD_TOOL_READ_ONLY | AGENTD_TOOL_IDEMPOTENT};
 
 }  // namespace
 
 WorkspaceTools::WorkspaceTools(agentd::init& from) : files_(from), commands_(from) {
   if (!files_ && !commands_) {
-    from.refuse(
-        AGENTD_E_DENIED,
-        "workspace_tools needs agentd.workspace/1 or agentd.process/1, and neither is granted");
+    from.refuse(AGENTD_E_DENIED,
+                "workspace_tools needs agentd.workspace/1 or agentd.process/1, and neither is granted");
     return;
   }
   if (commands_) from.add_tool<&WorkspaceTools::bash>(kBash);
@@ -175,12 +168,8 @@ void WorkspaceTools::add_search_tools(agentd::init& from) {
   from.add_tool<&WorkspaceTools::grep>(kGrep);
 }
 
-void WorkspaceTools::on_user_message_send(agentd::call& c) {
-  memory_.set_cwd(c.conversation(), c.envelope().cwd());
-}
-void WorkspaceTools::on_after_compaction(agentd::call& c) {
-  memory_.forget_files(c.conversation());
-}
+void WorkspaceTools::on_user_message_send(agentd::call& c) { memory_.set_cwd(c.conversation(), c.envelope().cwd()); }
+void WorkspaceTools::on_after_compaction(agentd::call& c) { memory_.forget_files(c.conversation()); }
 void WorkspaceTools::on_after_clear(agentd::call& c) { memory_.forget(c.conversation()); }
 void WorkspaceTools::on_session_end(agentd::call& c) { memory_.forget(c.conversation()); }
 
@@ -194,14 +183,13 @@ agentd_status answer(agentd::call& c, std::string_view text, std::string_view st
   return status == AGENTD_OK ? c.tool_result(false, structured_json) : status;
 }
 
-agentd_status refuse(agentd::call& c, std::string_view text) {
-  return c.tool_error(agentd::to_utf8(text));
-}
+agentd_status refuse(agentd::call& c, std::string_view text) { return c.tool_error(agentd::to_utf8(text)); }
 
 agentd_status refuse_change(agentd::call& c, agentd_status status, std::string_view path) {
   if (status != AGENTD_E_DENIED) return refuse(c, status, path);
-  return refuse(c, std::string(path) + " may not be changed: it is outside of the workspace, belongs to agentd itself "
-                                       "(its home directory, .agent of the project), or is closed to this user");
+  return refuse(c, std::string(path) +
+                       " may not be changed: it is outside of the workspace, belongs to agentd itself "
+                       "(its home directory, .agent of the project), or is closed to this user");
 }
 
 agentd_status refuse(agentd::call& c, agentd_status status, std::string_view path) {

@@ -21,11 +21,13 @@ bool finished_by_itself(StopReason reason) {
     case StopReason::kEndTurn:
     case StopReason::kToolUse:
     case StopReason::kSequence:
-    case StopReason::kPause: return true;
+    case StopReason::kPause:
+      return true;
     case StopReason::kMaxTokens:
     case StopReason::kRefusal:
     case StopReason::kContextLength:
-    case StopReason::kInterrupted: return false;
+    case StopReason::kInterrupted:
+      return false;
   }
   return false;
 }
@@ -71,15 +73,14 @@ Result<void> AnthropicAnswer::on_message_start(JsonView message) {
 }
 
 Result<void> AnthropicAnswer::on_error(JsonView error) {
-  reported_ =
-      Reported{to_utf8(error["type"].string_or("error")), to_utf8(error["message"].string_or(""))};
+  reported_ = Reported{to_utf8(error["type"].string_or("error")), to_utf8(error["message"].string_or(""))};
   return broken("the provider reports " + reported_->type + ": " + reported_->message);
 }
 
 AnthropicAnswer::Part* AnthropicAnswer::find(JsonView event) {
   const std::int64_t index = event["index"].int_or(-1);
-  const auto found = std::find_if(parts_.rbegin(), parts_.rend(),
-                                  [&](const Part& part) { return part.index == index; });
+  const auto found =
+      std::find_if(parts_.rbegin(), parts_.rend(), [&](const Part& part) { return part.index == index; });
   return found == parts_.rend() ? nullptr : &*found;
 }
 
@@ -107,8 +108,7 @@ Result<void> AnthropicAnswer::on_block_start(JsonView event) {
     block.opaque = to_utf8(start["data"].string_or(""));
   } else if (part.type == "tool_use") {
     block = Block::tool_use(to_utf8(start["id"].string_or("")), to_utf8(start["name"].string_or("")), {});
-    if (block.call_id.empty() || block.name.empty())
-      return broken("a tool call came without an id or a name");
+    if (block.call_id.empty() || block.name.empty()) return broken("a tool call came without an id or a name");
     // Deltas bring the input; a server that sends it whole puts it here.
     if (start["input"].size() != 0) block.json = to_utf8(start["input"].text());
     sink_.on_tool_call(block.call_id, block.name);
@@ -223,8 +223,7 @@ Message AnthropicAnswer::partial() const {
   message.flags = AGENTD_MESSAGE_INTERRUPTED;
   for (const Part& part : parts_) {
     const bool empty = part.block.text.empty() && part.block.opaque.empty();
-    if (part.known && part.block.kind != BlockKind::kToolUse && !empty)
-      message.blocks.push_back(part.block);
+    if (part.known && part.block.kind != BlockKind::kToolUse && !empty) message.blocks.push_back(part.block);
   }
   return message;
 }

@@ -26,8 +26,7 @@ std::string joined(const std::vector<std::string>& parts) {
 
 class Anthropic final : public ModelProvider {
  public:
-  Anthropic(AnthropicOptions options, HttpClient& http, const Clock& clock,
-            std::unique_ptr<Sleeper> sleeper)
+  Anthropic(AnthropicOptions options, HttpClient& http, const Clock& clock, std::unique_ptr<Sleeper> sleeper)
       : options_(std::move(options)),
         http_(http),
         clock_(clock),
@@ -44,8 +43,7 @@ class Anthropic final : public ModelProvider {
   ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
                        Deadline deadline) override {
     if (options_.api_key.empty() && options_.auth_token.empty() && !options_.key_source.empty())
-      return failed(ModelErrorKind::kAuth,
-                    options_.name + ": there is no API key; set " + options_.key_source);
+      return failed(ModelErrorKind::kAuth, options_.name + ": there is no API key; set " + options_.key_source);
     const auto known = [this](std::string_view signature) { return !refused_.holds(signature); };
     ModelResult answer = ask(request, known, sink, cancel, deadline);
     if (answer || !is_about_thinking(answer.error())) return answer;
@@ -60,20 +58,17 @@ class Anthropic final : public ModelProvider {
   }
 
  private:
-  ModelResult ask(const ModelRequest& request, const ThinkingFilter& keeps, ModelSink& sink,
-                  const CancelToken& cancel, Deadline deadline) const {
+  ModelResult ask(const ModelRequest& request, const ThinkingFilter& keeps, ModelSink& sink, const CancelToken& cancel,
+                  Deadline deadline) const {
     JsonWriter body;
-    if (auto written = write_anthropic_request(body, request, options_.cache, keeps, options_.name);
-        !written)
+    if (auto written = write_anthropic_request(body, request, options_.cache, keeps, options_.name); !written)
       return failed(ModelErrorKind::kInvalid, options_.name + ": " + written.error().message);
     if constexpr (kRequestsAreChecked)
-      require_rules(options_.name,
-                    anthropic_breaches(body.text(), {.foreign = foreign_seals(request, options_.name)}));
+      require_rules(options_.name, anthropic_breaches(body.text(), {.foreign = foreign_seals(request, options_.name)}));
     const bool long_cache = options_.cache == AnthropicCache::kHour;
-    return stream_request({http_, clock_, *sleeper_, options_.limits, words_, secret()},
-                          {url_, headers(), body.text(), request.retries},
-                          [&] { return std::make_unique<AnthropicAnswer>(sink, long_cache); }, sink, cancel,
-                          deadline);
+    return stream_request(
+        {http_, clock_, *sleeper_, options_.limits, words_, secret()}, {url_, headers(), body.text(), request.retries},
+        [&] { return std::make_unique<AnthropicAnswer>(sink, long_cache); }, sink, cancel, deadline);
   }
 
   static ModelError failed(ModelErrorKind kind, std::string message) {
@@ -93,9 +88,7 @@ class Anthropic final : public ModelProvider {
     return out;
   }
 
-  const std::string& secret() const {
-    return options_.api_key.empty() ? options_.auth_token : options_.api_key;
-  }
+  const std::string& secret() const { return options_.api_key.empty() ? options_.auth_token : options_.api_key; }
 
   AnthropicOptions options_;
   HttpClient& http_;
@@ -108,8 +101,7 @@ class Anthropic final : public ModelProvider {
 
 }  // namespace
 
-std::unique_ptr<ModelProvider> make_anthropic_provider(AnthropicOptions options, HttpClient& http,
-                                                       const Clock& clock,
+std::unique_ptr<ModelProvider> make_anthropic_provider(AnthropicOptions options, HttpClient& http, const Clock& clock,
                                                        std::unique_ptr<Sleeper> sleeper) {
   return std::make_unique<Anthropic>(std::move(options), http, clock, std::move(sleeper));
 }

@@ -19,8 +19,8 @@ namespace agentd {
 
 struct AnthropicOptions {
   std::string name = "anthropic";  // of the provider, in origins and sentences
-  std::string api_key{};     // header x-api-key
-  std::string auth_token{};  // header Authorization: Bearer; used when there is no api_key
+  std::string api_key{};           // header x-api-key
+  std::string auth_token{};        // header Authorization: Bearer; used when there is no api_key
   // Where a missing key is to be put; empty = the server wants none.
   std::string key_source = "ANTHROPIC_API_KEY";
   std::string base_url = "https://api.anthropic.com";  // with or without a last "/v1"
@@ -34,8 +34,7 @@ struct AnthropicOptions {
 // `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth, so that
 // commands which ask no model work without one. `sleeper` waits between retries; the clock's own unless
 // given.
-std::unique_ptr<ModelProvider> make_anthropic_provider(AnthropicOptions options, HttpClient& http,
-                                                       const Clock& clock,
+std::unique_ptr<ModelProvider> make_anthropic_provider(AnthropicOptions options, HttpClient& http, const Clock& clock,
                                                        std::unique_ptr<Sleeper> sleeper = nullptr);
 
 }  // namespace agentd

@@ -13,22 +13,18 @@ namespace {
 
 constexpr std::size_t kSaidMax = 400;
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // "prompt is too long: 210000 tokens > 200000 maximum", and the sum of prompt and max_tokens.
 bool is_too_long(std::string_view message) {
   return has(message, "prompt is too long") || has(message, "exceed context limit") ||
          has(message, "exceeds the context window") || has(message, "exceed the context window") ||
-         has(message, "Input is too long for requested model") ||
-         has(message, "maximum context length is");
+         has(message, "Input is too long for requested model") || has(message, "maximum context length is");
 }
 
 bool is_spending(std::string_view message, std::string_view error_code) {
-  return has(error_code, "spend_limit") || has(error_code, "billing") ||
-         has(message, "credit balance is too low") || has(message, "spend limit") ||
-         has(message, "specified API usage limits");
+  return has(error_code, "spend_limit") || has(error_code, "billing") || has(message, "credit balance is too low") ||
+         has(message, "spend limit") || has(message, "specified API usage limits");
 }
 
 ModelErrorKind kind_of_type(int status, std::string_view type) {
@@ -53,8 +49,7 @@ ModelErrorKind anthropic_error_kind(int status, std::string_view type, std::stri
 }
 
 bool is_about_thinking(const ModelError& error) {
-  return error.kind == ModelErrorKind::kInvalid && error.http_status == 400 &&
-         has(error.message, "thinking") &&
+  return error.kind == ModelErrorKind::kInvalid && error.http_status == 400 && has(error.message, "thinking") &&
          (has(error.message, "signature") || has(error.message, "block"));
 }
 
@@ -71,8 +66,8 @@ ModelError anthropic_http_failure(std::string_view provider, const HttpResponse&
   error.retry_after = retry_after_of(response, wall_ms);
   error.retryable = may_pass(error.kind);
   const std::string text = message.empty() ? said_by(body) : one_line(message, kSaidMax);
-  error.message = with_advice(std::string(provider) + " answers " + std::to_string(response.status) + ": " + text,
-                              error.kind);
+  error.message =
+      with_advice(std::string(provider) + " answers " + std::to_string(response.status) + ": " + text, error.kind);
   return error;
 }
 
@@ -80,9 +75,9 @@ ModelError anthropic_stream_failure(std::string_view provider, std::string_view 
   ModelError error;
   error.kind = anthropic_error_kind(0, type, message, {});
   error.retryable = may_pass(error.kind);
-  error.message = with_advice(std::string(provider) + " ended the answer with " + one_line(type, 60) + ": " +
-                                  one_line(message, kSaidMax),
-                              error.kind);
+  error.message = with_advice(
+      std::string(provider) + " ended the answer with " + one_line(type, 60) + ": " + one_line(message, kSaidMax),
+      error.kind);
   return error;
 }
 

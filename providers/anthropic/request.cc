@@ -33,15 +33,12 @@ class Writer {
  public:
   Writer(JsonWriter& out, const ModelRequest& request, AnthropicCache cache, const ThinkingFilter& keeps,
          std::string_view provider)
-      : out_(out),
-        cache_(cache),
-        keeps_(keeps),
-        provider_(provider),
-        ids_(request.messages, [](std::string_view id) { return wire_call_id(id, kCallIdMax); }) {}
+      : out_(out), cache_(cache), keeps_(keeps), provider_(provider), ids_(request.messages, [](std::string_view id) {
+          return wire_call_id(id, kCallIdMax);
+        }) {}
 
   Result<void> write(const ModelRequest& request) {
-    const std::string_view closing =
-        is_blank(request.closing_text) ? std::string_view() : request.closing_text;
+    const std::string_view closing = is_blank(request.closing_text) ? std::string_view() : request.closing_text;
     const std::vector<Group> groups = groups_of(request);
     if (groups.empty() && closing.empty() && request.messages.empty())
       return Error{Code::kInvalid, "the request has no message to send"};
@@ -72,9 +69,7 @@ class Writer {
     std::vector<const agentd_block*> blocks;
   };
 
-  static bool has_results(const Group& group) {
-    return !group.blocks.empty() && is_result(*group.blocks.front());
-  }
+  static bool has_results(const Group& group) { return !group.blocks.empty() && is_result(*group.blocks.front()); }
 
   // Whether the results of tools are waited for by an answer that does not begin with what was thought: another
   // model has begun it, or this one without a budget. With one, the provider refuses to go on with it.
@@ -90,11 +85,11 @@ class Writer {
   void write_limits(const ModelRequest& request, const std::vector<Group>& groups) {
     const Thinking& thinking = request.thinking;
     // What is thought counts in max_tokens.
-    const std::uint64_t output =
-        std::max<std::uint64_t>(request.max_output_tokens, 1) + thinking.room;
+    const std::uint64_t output = std::max<std::uint64_t>(request.max_output_tokens, 1) + thinking.room;
     out_.member("max_tokens", output);
     switch (thinking.mode) {
-      case Thinking::Mode::kUnsaid: break;
+      case Thinking::Mode::kUnsaid:
+        break;
       case Thinking::Mode::kBudget:
         if (!loops_unthought(groups)) write_budget(thinking.budget_tokens, output);
         break;
@@ -153,12 +148,10 @@ class Writer {
   }
 
   // Whether the model can read what was thought: no model reads another's.
-  bool reads(const ModelRequest& request, const agentd_message& row,
-             const agentd_block& block) const {
+  bool reads(const ModelRequest& request, const agentd_message& row, const agentd_block& block) const {
     if (row.role != AGENTD_ROLE_ASSISTANT) return false;
     const Origin* const from = request.origins == nullptr ? nullptr : request.origins->of(row.seq);
-    if (from != nullptr && (from->provider != provider_ || from->model != request.model))
-      return false;
+    if (from != nullptr && (from->provider != provider_ || from->model != request.model)) return false;
     return !keeps_ || keeps_(view_of(block.opaque));
   }
 
@@ -174,11 +167,9 @@ class Writer {
       for (const bool results : {true, false})
         for (const agentd_message* row : group.rows)
           for (const agentd_block& block : block_span(*row))
-            if ((block.kind == AGENTD_BLOCK_TOOL_RESULT) == results && sends(*row, block))
-              one.blocks.push_back(&block);
+            if ((block.kind == AGENTD_BLOCK_TOOL_RESULT) == results && sends(*row, block)) one.blocks.push_back(&block);
       // Thinking that nothing follows was cut off from it.
-      while (!one.blocks.empty() && one.blocks.back()->kind == AGENTD_BLOCK_THINKING)
-        one.blocks.pop_back();
+      while (!one.blocks.empty() && one.blocks.back()->kind == AGENTD_BLOCK_THINKING) one.blocks.pop_back();
       if (one.blocks.empty()) continue;
       if (out.empty() || out.back().assistant != one.assistant)
         out.push_back(std::move(one));
@@ -197,8 +188,7 @@ class Writer {
       const bool joined = last && !groups[i].assistant;
       write_group(groups[i], last && closing.empty(), joined ? closing : std::string_view());
     }
-    if (groups.empty() || groups.back().assistant)
-      write_group({}, false, closing.empty() ? kNoText : closing);
+    if (groups.empty() || groups.back().assistant) write_group({}, false, closing.empty() ? kNoText : closing);
     out_.end_array();
   }
 
@@ -207,20 +197,24 @@ class Writer {
   void write_group(const Group& group, bool mark_last, std::string_view closing, bool mark_closing = true) {
     out_.begin_object().member("role", group.assistant ? "assistant" : "user");
     out_.key("content").begin_array();
-    for (const agentd_block* block : group.blocks)
-      write_block(*block, mark_last && block == group.blocks.back());
+    for (const agentd_block* block : group.blocks) write_block(*block, mark_last && block == group.blocks.back());
     if (!closing.empty()) write_text(closing, mark_closing);
     out_.end_array().end_object();
   }
 
   void write_block(const agentd_block& block, bool mark) {
     switch (static_cast<BlockKind>(block.kind)) {
-      case BlockKind::kText: return write_text(full_text(block), mark);
-      case BlockKind::kThinking: return write_thinking(block);
-      case BlockKind::kToolUse: return write_tool_use(block, mark);
-      case BlockKind::kToolResult: return write_tool_result(block, mark);
+      case BlockKind::kText:
+        return write_text(full_text(block), mark);
+      case BlockKind::kThinking:
+        return write_thinking(block);
+      case BlockKind::kToolUse:
+        return write_tool_use(block, mark);
+      case BlockKind::kToolResult:
+        return write_tool_result(block, mark);
       case BlockKind::kImage:
-      case BlockKind::kDocument: return write_media(block, mark);
+      case BlockKind::kDocument:
+        return write_media(block, mark);
     }
   }
 

@@ -27,7 +27,6 @@ enum class AnthropicCache : std::uint8_t { kOff, kMinutes, kHour };
 // and what `keeps` refuses by its signature; empty = it refuses none.
 using ThinkingFilter = std::function<bool(std::string_view signature)>;
 Result<void> write_anthropic_request(JsonWriter& out, const ModelRequest& request, AnthropicCache cache,
-                                     const ThinkingFilter& keeps = {},
-                                     std::string_view provider = "anthropic");
+                                     const ThinkingFilter& keeps = {}, std::string_view provider = "anthropic");
 
 }  // namespace agentd

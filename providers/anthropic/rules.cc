@@ -170,8 +170,7 @@ class Reader {
 
   void read_limits(JsonView body) {
     const std::uint64_t output = body["max_tokens"].uint_or(0);
-    if (output == 0)
-      out_.broken(kOutputLimit, "max_tokens", "max_tokens: Input should be greater than or equal to 1");
+    if (output == 0) out_.broken(kOutputLimit, "max_tokens", "max_tokens: Input should be greater than or equal to 1");
     const JsonView thinking = body["thinking"];
     if (thinking.exists()) read_thinking(thinking, output);
     const JsonView config = body["output_config"];
@@ -282,8 +281,7 @@ class Reader {
         out_.broken(kRolesKnown, at + ".role", at + ".role: Input should be 'user' or 'assistant'");
       Message now;
       now.assistant = role == "assistant";
-      if (i == 0 && now.assistant)
-        out_.broken(kRoleFirst, at, "messages: first message must use the \"user\" role");
+      if (i == 0 && now.assistant) out_.broken(kRoleFirst, at, "messages: first message must use the \"user\" role");
       if (i != 0 && now.assistant == before.assistant)
         out_.broken(kRolesAlternate, at, "messages: roles must alternate between \"user\" and \"assistant\"");
       read_content(messages.at(i)["content"], at, now);
@@ -428,8 +426,8 @@ class Reader {
     const JsonView source = block["source"];
     keys(source, {"type", "media_type", "data"}, at + ".source");
     const std::string_view media = source["media_type"].string_or(""), data = source["data"].string_or("");
-    const bool fits = image ? is_one_of(media, {"image/jpeg", "image/png", "image/gif", "image/webp"})
-                            : media == "application/pdf";
+    const bool fits =
+        image ? is_one_of(media, {"image/jpeg", "image/png", "image/gif", "image/webp"}) : media == "application/pdf";
     if (!fits || source["type"].string_or("") != "base64" || !is_media_data(data))
       out_.broken(kMediaForm, at + ".source",
                   at + "." + (image ? "image" : "document") + ".source: invalid media_type or data");

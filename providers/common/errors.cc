@@ -21,7 +21,8 @@ bool may_pass(ModelErrorKind kind) {
     case ModelErrorKind::kOverloaded:
     case ModelErrorKind::kServer:
     case ModelErrorKind::kNetwork:
-    case ModelErrorKind::kInterrupted: return true;
+    case ModelErrorKind::kInterrupted:
+      return true;
     case ModelErrorKind::kAuth:
     case ModelErrorKind::kBilling:
     case ModelErrorKind::kInvalid:
@@ -30,27 +31,34 @@ bool may_pass(ModelErrorKind kind) {
     case ModelErrorKind::kLedger:
     case ModelErrorKind::kLimit:
     case ModelErrorKind::kCancelled:
-    case ModelErrorKind::kScript: return false;
+    case ModelErrorKind::kScript:
+      return false;
   }
   return false;
 }
 
 std::string_view advice_for(ModelErrorKind kind) {
   switch (kind) {
-    case ModelErrorKind::kAuth: return "check the API key and its rights";
-    case ModelErrorKind::kBilling: return "check the credit and spend limits of the account";
-    case ModelErrorKind::kContextLength: return "compact the conversation";
+    case ModelErrorKind::kAuth:
+      return "check the API key and its rights";
+    case ModelErrorKind::kBilling:
+      return "check the credit and spend limits of the account";
+    case ModelErrorKind::kContextLength:
+      return "compact the conversation";
     case ModelErrorKind::kRateLimit:
     case ModelErrorKind::kOverloaded:
-    case ModelErrorKind::kServer: return "try again later";
-    case ModelErrorKind::kInterrupted: return "send the message again";
+    case ModelErrorKind::kServer:
+      return "try again later";
+    case ModelErrorKind::kInterrupted:
+      return "send the message again";
     case ModelErrorKind::kInvalid:
     case ModelErrorKind::kNetwork:
     case ModelErrorKind::kProtocol:
     case ModelErrorKind::kLedger:
     case ModelErrorKind::kLimit:
     case ModelErrorKind::kCancelled:
-    case ModelErrorKind::kScript: return {};
+    case ModelErrorKind::kScript:
+      return {};
   }
   return {};
 }
@@ -86,8 +94,8 @@ std::optional<ModelError> no_event_stream(std::string_view provider, const HttpR
   if (response.status < 300) {
     error.kind = ModelErrorKind::kProtocol;
     error.message = std::string(provider) + ": the server answers " + status + " with '" +
-                    one_line(response.header("content-type"), 60) +
-                    "' and not an event stream (" + said_by(body) + "); check the base URL";
+                    one_line(response.header("content-type"), 60) + "' and not an event stream (" + said_by(body) +
+                    "); check the base URL";
     return error;
   }
   error.kind = ModelErrorKind::kInvalid;

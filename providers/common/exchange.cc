@@ -19,8 +19,7 @@ class Transfer {
   bool take(const HttpResponse& response, std::string_view bytes) {
     if (seen_.status == 0) seen_ = response;
     if (!is_stream(response)) {
-      error_body_.append(
-          bytes.substr(0, kErrorBodyMax - std::min(kErrorBodyMax, error_body_.size())));
+      error_body_.append(bytes.substr(0, kErrorBodyMax - std::min(kErrorBodyMax, error_body_.size())));
       return error_body_.size() < kErrorBodyMax;
     }
     taken_ = parser_.feed(bytes, [this](const SseEvent& event) { return answer_.take(event); });
@@ -79,13 +78,12 @@ Attempt incomplete(const ExchangeSetup& setup, const StreamedAnswer& answer, Mod
   return fail(setup, std::move(error), false);
 }
 
-Attempt refused(const ExchangeSetup& setup, const Transfer& transfer,
-                const HttpResponse& response) {
+Attempt refused(const ExchangeSetup& setup, const Transfer& transfer, const HttpResponse& response) {
   // First as it came: of a text that is cut, only a part of the key might be left.
   ModelError error = setup.words.of_http(setup.words.provider, response,
                                          without_secret(transfer.error_body(), setup.secret), setup.clock.wall_ms());
-  const bool again = error.retryable && retryable_status(response.status) &&
-                     response.header("x-should-retry") != "false";
+  const bool again =
+      error.retryable && retryable_status(response.status) && response.header("x-should-retry") != "false";
   return fail(setup, std::move(error), again);
 }
 
@@ -94,17 +92,15 @@ Attempt judge(const ExchangeSetup& setup, const Transfer& transfer, StreamedAnsw
               const HttpResponse& response) {
   if (!Transfer::is_stream(response)) return refused(setup, transfer, response);
   if (const auto& reported = answer.reported_error()) {
-    ModelError error =
-        setup.words.of_stream(setup.words.provider, without_secret(reported->type, setup.secret),
-                              without_secret(reported->message, setup.secret));
+    ModelError error = setup.words.of_stream(setup.words.provider, without_secret(reported->type, setup.secret),
+                                             without_secret(reported->message, setup.secret));
     error.partial = answer.partial();
     error.usage = usage_so_far(answer);
     // What was paid for is asked for again as a request of its own.
     const bool again = error.retryable && !error.usage;
     return fail(setup, std::move(error), again);
   }
-  if (!transfer.taken())
-    return incomplete(setup, answer, ModelErrorKind::kProtocol, transfer.taken().error().message);
+  if (!transfer.taken()) return incomplete(setup, answer, ModelErrorKind::kProtocol, transfer.taken().error().message);
   if (!answer.whole())
     return incomplete(setup, answer, ModelErrorKind::kInterrupted,
                       "the answer ended before it was whole; send the message again");
@@ -122,9 +118,8 @@ HttpRequest http_request(const TransferLimits& limits, const StreamedRequest& re
   out.connect_timeout = limits.connect_timeout;
   out.idle_timeout = limits.idle_timeout;
   out.body_bytes_max = limits.answer_bytes_max;
-  out.headers = {{"content-type", "application/json"},
-                 {"accept", "text/event-stream"},
-                 {"user-agent", limits.user_agent}};
+  out.headers = {
+      {"content-type", "application/json"}, {"accept", "text/event-stream"}, {"user-agent", limits.user_agent}};
   out.headers.insert(out.headers.end(), request.headers.begin(), request.headers.end());
   return out;
 }
@@ -168,8 +163,7 @@ ModelResult stream_request(const ExchangeSetup& setup, const StreamedRequest& re
 std::string address_with_path(std::string_view url, std::string_view path) {
   while (!url.empty() && url.back() == '/') url.remove_suffix(1);
   const std::size_t host = url.find("://");
-  const bool has_one =
-      host != std::string_view::npos && url.find('/', host + 3) != std::string_view::npos;
+  const bool has_one = host != std::string_view::npos && url.find('/', host + 3) != std::string_view::npos;
   return std::string(url) + (has_one ? std::string() : std::string(path));
 }
 

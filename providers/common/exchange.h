@@ -53,11 +53,10 @@ struct FailureWords {
   std::string_view provider;
   // An answer that is no event stream: a status other than 200, a redirect, a page of some proxy.
   // `body` is its beginning.
-  ModelError (*of_http)(std::string_view provider, const HttpResponse& response,
-                        std::string_view body, std::int64_t wall_ms);
+  ModelError (*of_http)(std::string_view provider, const HttpResponse& response, std::string_view body,
+                        std::int64_t wall_ms);
   // An error within the stream.
-  ModelError (*of_stream)(std::string_view provider, std::string_view type,
-                          std::string_view message);
+  ModelError (*of_stream)(std::string_view provider, std::string_view type, std::string_view message);
   std::string_view request_id;  // the header that holds it
 };
 

@@ -9,9 +9,7 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::size_t kHalfBytes = 3;
 
-unsigned byte_at(std::string_view text, std::size_t at) {
-  return static_cast<unsigned char>(text[at]);
-}
+unsigned byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
 
 // The unit of the half that begins at `at`; 0 = there is none.
 unsigned half_at(std::string_view text, std::size_t at) {

@@ -63,8 +63,8 @@ Milliseconds Retrier::delay(std::uint32_t retry, const std::optional<Millisecond
   return Milliseconds(static_cast<std::int64_t>(longest * (1.0 - 0.25 * random_())));
 }
 
-ModelResult Retrier::run(const std::function<Attempt()>& attempt, ModelSink& sink,
-                         const CancelToken& cancel, Deadline deadline, RetryBudget* budget) const {
+ModelResult Retrier::run(const std::function<Attempt()>& attempt, ModelSink& sink, const CancelToken& cancel,
+                         Deadline deadline, RetryBudget* budget) const {
   for (std::uint32_t made = 1;; ++made) {
     Attempt one = attempt();
     if (one.result) return std::move(one.result);

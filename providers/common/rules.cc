@@ -27,9 +27,8 @@ std::string seal_in(std::string_view opaque) {
 
 // Unicode's White_Space, and what Python's str.isspace() adds to it.
 bool is_white(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
-         c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
-         c == 0x205F || c == 0x3000;
+  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
@@ -67,8 +66,8 @@ std::function<bool(std::string_view)> foreign_seals(const ModelRequest& request,
 }
 
 std::string breach_sentence(std::string_view provider, const Breaches& broken) {
-  const auto found = std::find_if(broken.begin(), broken.end(),
-                                  [](const Breach& breach) { return !breach.rule->of_content; });
+  const auto found =
+      std::find_if(broken.begin(), broken.end(), [](const Breach& breach) { return !breach.rule->of_content; });
   if (found == broken.end()) return {};
   return "the request to " + std::string(provider) + " breaks the rule " + std::string(found->rule->name) + " at " +
          (found->place.empty() ? "the body" : found->place) + ": " + one_line(found->says, kShownBytes) + " (" +
@@ -121,8 +120,7 @@ bool is_data_url(std::string_view url, std::initializer_list<std::string_view> m
   constexpr std::string_view kHead = "data:", kCoding = ";base64,";
   if (!url.starts_with(kHead)) return false;
   const std::size_t comma = url.find(kCoding);
-  return comma != std::string_view::npos &&
-         is_one_of(url.substr(kHead.size(), comma - kHead.size()), media_types) &&
+  return comma != std::string_view::npos && is_one_of(url.substr(kHead.size(), comma - kHead.size()), media_types) &&
          is_media_data(url.substr(comma + kCoding.size()));
 }
 

@@ -42,7 +42,7 @@ using Breaches = std::vector<Breach>;
 struct WireFacts {
   // True for a signature, or a seal of reasoning, that another model than the request's has made; empty = unknown.
   std::function<bool(std::string_view seal)> foreign{};
-  std::size_t call_id_bytes = 0;  // ids of calls are that many letters and digits; 0 = as the wire takes them
+  std::size_t call_id_bytes = 0;    // ids of calls are that many letters and digits; 0 = as the wire takes them
   bool user_behind_results = true;  // a message of the user may stand right behind results of tools
 };
 

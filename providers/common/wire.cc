@@ -53,9 +53,7 @@ bool is_known_media(const agentd_block& block) {
 
 }  // namespace
 
-bool is_text(const agentd_block& block) {
-  return block.kind == AGENTD_BLOCK_TEXT && !is_blank(full_text(block));
-}
+bool is_text(const agentd_block& block) { return block.kind == AGENTD_BLOCK_TEXT && !is_blank(full_text(block)); }
 bool is_media(const agentd_block& block) {
   return (block.kind == AGENTD_BLOCK_IMAGE || block.kind == AGENTD_BLOCK_DOCUMENT) && block.opaque.len != 0 &&
          is_known_media(block);

@@ -15,18 +15,16 @@ namespace agentd {
 
 // The kind for an error's status ("RESOURCE_EXHAUSTED") and message; `http_status` counts when it
 // is not known, 0 = none.
-ModelErrorKind google_error_kind(int http_status, std::string_view status,
-                                 std::string_view message);
+ModelErrorKind google_error_kind(int http_status, std::string_view status, std::string_view message);
 
 // The request was refused for a signature of what the model had thought.
 bool is_about_signatures(const ModelError& error);
 
 // The error for an answer that is no event stream. `body` is its beginning.
-ModelError google_http_failure(std::string_view provider, const HttpResponse& response,
-                               std::string_view body, std::int64_t wall_ms);
+ModelError google_http_failure(std::string_view provider, const HttpResponse& response, std::string_view body,
+                               std::int64_t wall_ms);
 
 // The error for an error object within the stream.
-ModelError google_stream_failure(std::string_view provider, std::string_view status,
-                                 std::string_view message);
+ModelError google_stream_failure(std::string_view provider, std::string_view status, std::string_view message);
 
 }  // namespace agentd

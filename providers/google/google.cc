@@ -34,8 +34,7 @@ std::string path_of(std::string_view model) {
 
 class Google final : public ModelProvider {
  public:
-  Google(GoogleOptions options, HttpClient& http, const Clock& clock,
-         std::unique_ptr<Sleeper> sleeper)
+  Google(GoogleOptions options, HttpClient& http, const Clock& clock, std::unique_ptr<Sleeper> sleeper)
       : options_(std::move(options)),
         http_(http),
         clock_(clock),
@@ -71,18 +70,18 @@ class Google final : public ModelProvider {
     return error;
   }
 
-  ModelResult ask(const ModelRequest& request, const SignatureFilter& keeps, ModelSink& sink,
-                  const CancelToken& cancel, Deadline deadline) const {
+  ModelResult ask(const ModelRequest& request, const SignatureFilter& keeps, ModelSink& sink, const CancelToken& cancel,
+                  Deadline deadline) const {
     JsonWriter body;
     if (auto written = write_google_request(body, request, options_.name, keeps); !written)
       return failed(ModelErrorKind::kInvalid, written.error().message);
     if constexpr (kRequestsAreChecked)
-      require_rules(options_.name,
-                    google_breaches(body.text(), {.foreign = foreign_seals(request, options_.name)}));
+      require_rules(options_.name, google_breaches(body.text(), {.foreign = foreign_seals(request, options_.name)}));
     StreamedRequest http{base_ + path_of(request.model), {}, body.text(), request.retries};
     if (!options_.api_key.empty()) http.headers.emplace_back("x-goog-api-key", options_.api_key);
-    return stream_request({http_, clock_, *sleeper_, options_.limits, words_, options_.api_key}, http,
-                          [&] { return std::make_unique<GoogleAnswer>(sink); }, sink, cancel, deadline);
+    return stream_request(
+        {http_, clock_, *sleeper_, options_.limits, words_, options_.api_key}, http,
+        [&] { return std::make_unique<GoogleAnswer>(sink); }, sink, cancel, deadline);
   }
 
   GoogleOptions options_;
@@ -96,8 +95,7 @@ class Google final : public ModelProvider {
 
 }  // namespace
 
-std::unique_ptr<ModelProvider> make_google_provider(GoogleOptions options, HttpClient& http,
-                                                    const Clock& clock,
+std::unique_ptr<ModelProvider> make_google_provider(GoogleOptions options, HttpClient& http, const Clock& clock,
                                                     std::unique_ptr<Sleeper> sleeper) {
   return std::make_unique<Google>(std::move(options), http, clock, std::move(sleeper));
 }

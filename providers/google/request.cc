@@ -23,8 +23,7 @@ constexpr std::size_t kCallIdMax = 200;
 
 class Writer {
  public:
-  Writer(JsonWriter& out, const ModelRequest& request, std::string_view provider,
-         const SignatureFilter& keeps)
+  Writer(JsonWriter& out, const ModelRequest& request, std::string_view provider, const SignatureFilter& keeps)
       : out_(out),
         request_(request),
         provider_(provider),
@@ -32,8 +31,7 @@ class Writer {
         ids_(request.messages, [](std::string_view id) { return wire_call_id(id, kCallIdMax); }) {}
 
   Result<void> write() {
-    const std::string_view closing =
-        is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
+    const std::string_view closing = is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
     if (request_.messages.empty() && closing.empty())
       return Error{Code::kInvalid, "the request has no message to send"};
     out_.begin_object();
@@ -56,8 +54,7 @@ class Writer {
     for (const ToolSpec& tool : request_.tools) {
       AGENTD_TRY(const std::string schema, wire_schema(tool, SchemaForm::kObject));
       out_.begin_object().member("name", tool.name).optional("description", tool.description);
-      if (!tool.input_schema_json.empty())
-        out_.key("parametersJsonSchema").raw(schema);
+      if (!tool.input_schema_json.empty()) out_.key("parametersJsonSchema").raw(schema);
       out_.end_object();
     }
     out_.end_array().end_object().end_array();
@@ -70,8 +67,7 @@ class Writer {
   void write_limits() {
     const Thinking& thinking = request_.thinking;
     out_.key("generationConfig").begin_object();
-    out_.member("maxOutputTokens",
-                std::max<std::uint64_t>(request_.max_output_tokens, 1) + thinking.room);
+    out_.member("maxOutputTokens", std::max<std::uint64_t>(request_.max_output_tokens, 1) + thinking.room);
     if (thinking.mode == Thinking::Mode::kAdaptive || thinking.mode == Thinking::Mode::kBudget) {
       out_.key("thinkingConfig").begin_object().member("includeThoughts", true);
       if (thinking.mode == Thinking::Mode::kBudget)
@@ -125,15 +121,12 @@ class Writer {
     });
   }
 
-  void begin(std::string_view role) {
-    out_.begin_object().member("role", role).key("parts").begin_array();
-  }
+  void begin(std::string_view role) { out_.begin_object().member("role", role).key("parts").begin_array(); }
   void end() { out_.end_array().end_object(); }
 
   // No model reads another's signatures.
   bool is_own(const agentd_message& row) const {
-    const Origin* const from =
-        request_.origins == nullptr ? nullptr : request_.origins->of(row.seq);
+    const Origin* const from = request_.origins == nullptr ? nullptr : request_.origins->of(row.seq);
     return from != nullptr && from->provider == provider_ && from->api == kGenerateContentApi &&
            from->model == request_.model;
   }
@@ -221,8 +214,8 @@ class Writer {
 
 }  // namespace
 
-Result<void> write_google_request(JsonWriter& out, const ModelRequest& request,
-                                  std::string_view provider, const SignatureFilter& keeps) {
+Result<void> write_google_request(JsonWriter& out, const ModelRequest& request, std::string_view provider,
+                                  const SignatureFilter& keeps) {
   return Writer(out, request, provider, keeps).write();
 }
 

@@ -26,7 +26,7 @@ using SignatureFilter = std::function<bool(std::string_view signature)>;
 // signature goes back on the part that it came with, to the same model of the same provider alone;
 // where the first call of a step has none, since another model made it, the word stands there that
 // the vendor documents for this.
-Result<void> write_google_request(JsonWriter& out, const ModelRequest& request,
-                                  std::string_view provider, const SignatureFilter& keeps);
+Result<void> write_google_request(JsonWriter& out, const ModelRequest& request, std::string_view provider,
+                                  const SignatureFilter& keeps);
 
 }  // namespace agentd

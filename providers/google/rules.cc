@@ -81,12 +81,10 @@ constexpr WireRule kRules[] = {
     {"call-args", "the arguments of a call are an object", kPage},
     {"call-ids-unique", "no id names two calls", "Function calling, parallel calls"},
     {"calls-answered", "the responses of calls are the next content", kSeen},
-    {"results-match", "a content with responses has those of the calls before it, by id and name and no others",
-     kSeen},
+    {"results-match", "a content with responses has those of the calls before it, by id and name and no others", kSeen},
     {"result-form", "a response is an object", kPage},
     {"results-first", "responses come first in their content", kCallingPage},
-    {"first-call-signed", "the first call of each step behind the user's last words has a signature",
-     kSignaturesPage},
+    {"first-call-signed", "the first call of each step behind the user's last words has a signature", kSignaturesPage},
     {"seals-own", "a signature goes to the model that made it", kSignaturesPage},
     {"tool-name", "the name of a tool has 1 to 64 letters, digits, '_', '.', ':' and '-', and begins with no digit",
      kCallingPage},
@@ -127,9 +125,10 @@ class Reader {
     if (text.size() > kBodyBytesMax)
       out_.broken(kBodySize, "", "Request payload size exceeds the limit: 20971520 bytes.");
     const JsonView body = document->root();
-    keys(body, {"systemInstruction", "contents", "tools", "toolConfig", "generationConfig", "safetySettings",
-                "cachedContent"},
-         "");
+    keys(
+        body,
+        {"systemInstruction", "contents", "tools", "toolConfig", "generationConfig", "safetySettings", "cachedContent"},
+        "");
     read_config(body["generationConfig"]);
     read_tools(body);
     read_system(body["systemInstruction"]);
@@ -145,8 +144,9 @@ class Reader {
 
   void read_config(JsonView config) {
     const std::string at = "generationConfig";
-    keys(config, {"maxOutputTokens", "thinkingConfig", "responseMimeType", "responseJsonSchema", "temperature", "topP",
-                  "topK", "stopSequences", "candidateCount"},
+    keys(config,
+         {"maxOutputTokens", "thinkingConfig", "responseMimeType", "responseJsonSchema", "temperature", "topP", "topK",
+          "stopSequences", "candidateCount"},
          at);
     if (config["maxOutputTokens"].exists() && config["maxOutputTokens"].uint_or(0) == 0)
       out_.broken(kOutputLimit, at + ".maxOutputTokens", "max_output_tokens must be positive");
@@ -160,8 +160,7 @@ class Reader {
       out_.broken(kThinkingLevel, at + ".thinkingConfig.thinkingLevel",
                   "Invalid value at 'generation_config.thinking_config.thinking_level'");
     if (!config["responseJsonSchema"].exists()) return;
-    if (!config["responseJsonSchema"].is_object() ||
-        config["responseMimeType"].string_or("") != "application/json")
+    if (!config["responseJsonSchema"].is_object() || config["responseMimeType"].string_or("") != "application/json")
       out_.broken(kFormatSchema, at + ".responseJsonSchema",
                   "Response schema is only supported with response_mime_type of application/json.");
   }
@@ -228,8 +227,7 @@ class Reader {
       keys(contents.at(i), {"role", "parts"}, at);
       Content now;
       now.model = role == "model";
-      if (!now.model && role != "user")
-        out_.broken(kRolesKnown, at + ".role", "Please use a valid role: user, model.");
+      if (!now.model && role != "user") out_.broken(kRolesKnown, at + ".role", "Please use a valid role: user, model.");
       if (i == 0 && now.model)
         out_.broken(kRoleFirst, at, "Please ensure that multiturn requests begin with a user role.");
       if (i != 0 && now.model == all.back().model)

@@ -16,8 +16,7 @@ Error broken(std::string what) { return {Code::kCorrupt, std::move(what)}; }
 
 // Whether the reason says that the model wrote all it wanted to.
 bool finished_by_itself(StopReason reason) {
-  return reason == StopReason::kEndTurn || reason == StopReason::kToolUse ||
-         reason == StopReason::kSequence;
+  return reason == StopReason::kEndTurn || reason == StopReason::kToolUse || reason == StopReason::kSequence;
 }
 
 }  // namespace
@@ -42,8 +41,7 @@ Result<void> ChatAnswer::take(const SseEvent& event) {
   if (!document) return broken("an event of the stream is broken: " + document.error().message);
   const JsonView root = document->root();
   if (!root.is_object()) return broken("an event of the stream is no JSON object");
-  if (const JsonView error = root["error"]; error.exists() && !error.is_null())
-    return on_error(error);
+  if (const JsonView error = root["error"]; error.exists() && !error.is_null()) return on_error(error);
   read_usage(root["usage"]);
   const JsonView choices = root["choices"];
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -119,8 +117,7 @@ ChatAnswer::Call* ChatAnswer::call_for(JsonView piece) {
   };
   const auto found = std::find_if(calls_.rbegin(), calls_.rend(), same);
   const bool starts = index < 0 && !piece["function"]["name"].string_or("").empty() && id.empty();
-  if (found != calls_.rend() && !starts && (index >= 0 || !id.empty() || found == calls_.rbegin()))
-    return &*found;
+  if (found != calls_.rend() && !starts && (index >= 0 || !id.empty() || found == calls_.rbegin())) return &*found;
   if (calls_.size() >= kCallsMax) return nullptr;
   calls_.push_back({.index = index});
   return &calls_.back();
@@ -128,8 +125,7 @@ ChatAnswer::Call* ChatAnswer::call_for(JsonView piece) {
 
 Result<void> ChatAnswer::on_call(JsonView piece) {
   Call* const call = call_for(piece);
-  if (call == nullptr)
-    return broken("the answer has more than " + std::to_string(kCallsMax) + " tool calls");
+  if (call == nullptr) return broken("the answer has more than " + std::to_string(kCallsMax) + " tool calls");
   if (call->id.empty()) call->id = to_utf8(piece["id"].string_or(""));
   const JsonView function = piece["function"];
   // A name comes whole; some servers send it with each piece.
@@ -150,8 +146,8 @@ Result<void> ChatAnswer::on_call(JsonView piece) {
 void ChatAnswer::read_usage(JsonView usage) {
   if (!usage.is_object()) return;
   Usage sum = usage_.value_or(Usage{});
-  const std::uint64_t cached = usage["prompt_tokens_details"]["cached_tokens"].uint_or(
-      usage["prompt_cache_hit_tokens"].uint_or(0));
+  const std::uint64_t cached =
+      usage["prompt_tokens_details"]["cached_tokens"].uint_or(usage["prompt_cache_hit_tokens"].uint_or(0));
   const std::uint64_t prompt = usage["prompt_tokens"].uint_or(sum.input + sum.cache_read);
   sum.cache_read = std::min(cached, prompt);
   sum.input = prompt - sum.cache_read;
@@ -176,10 +172,8 @@ Result<ModelResponse> ChatAnswer::finish() {
   response.message.role = Role::kAssistant;
   response.usage = usage_;
   // [DONE] without a reason: the server has said all it had to say.
-  response.stop_reason =
-      finish_reason_.empty() ? StopReason::kEndTurn : chat_stop_reason(finish_reason_);
-  if (refused_ && response.stop_reason == StopReason::kEndTurn)
-    response.stop_reason = StopReason::kRefusal;
+  response.stop_reason = finish_reason_.empty() ? StopReason::kEndTurn : chat_stop_reason(finish_reason_);
+  if (refused_ && response.stop_reason == StopReason::kEndTurn) response.stop_reason = StopReason::kRefusal;
   const bool complete = finished_by_itself(response.stop_reason);
   if (!is_blank(thought_.text)) {
     Block block = Block::of_text(thought_.text);
@@ -203,8 +197,7 @@ Result<ModelResponse> ChatAnswer::finish() {
                     (dropped ? ": its tool calls are not run" : ": it may not be whole");
   // Some servers say stop beside a call.
   if (complete && !calls_.empty()) response.stop_reason = StopReason::kToolUse;
-  if (calls_.empty() && response.stop_reason == StopReason::kToolUse)
-    response.stop_reason = StopReason::kEndTurn;
+  if (calls_.empty() && response.stop_reason == StopReason::kToolUse) response.stop_reason = StopReason::kEndTurn;
   return response;
 }
 

@@ -43,8 +43,7 @@ std::string text_of_result(const agentd_block& block) {
 
 class Writer {
  public:
-  Writer(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect,
-         std::string_view provider)
+  Writer(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect, std::string_view provider)
       : out_(out),
         request_(request),
         dialect_(dialect),
@@ -52,20 +51,16 @@ class Writer {
         ids_(request.messages, [&](std::string_view id) { return form_of(id, dialect.call_id_bytes); }) {}
 
   Result<void> write() {
-    const std::string_view closing =
-        is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
+    const std::string_view closing = is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
     // Thinking alone is no reason for a message.
     const auto groups = group_rows(request_.messages, is_said);
     if (groups.empty() && closing.empty() && request_.messages.empty())
       return Error{Code::kInvalid, "the request has no message to send"};
     out_.begin_object().member("model", request_.model).member("stream", true);
-    if (dialect_.usage_on_request)
-      out_.key("stream_options").begin_object().member("include_usage", true).end_object();
+    if (dialect_.usage_on_request) out_.key("stream_options").begin_object().member("include_usage", true).end_object();
     const Thinking& thinking = request_.thinking;
-    out_.member(dialect_.output_limit,
-                std::max<std::uint64_t>(request_.max_output_tokens, 1) + thinking.room);
-    if (const std::string& effort =
-            thinking.mode == Thinking::Mode::kOff ? thinking.off : thinking.effort;
+    out_.member(dialect_.output_limit, std::max<std::uint64_t>(request_.max_output_tokens, 1) + thinking.room);
+    if (const std::string& effort = thinking.mode == Thinking::Mode::kOff ? thinking.off : thinking.effort;
         dialect_.effort && !effort.empty())
       out_.member("reasoning_effort", effort);
     if (!request_.output_schema.empty()) {
@@ -111,8 +106,7 @@ class Writer {
       else
         write_user(groups[i], last ? closing : std::string_view());
     }
-    if (groups.empty() || groups.back().assistant)
-      write_plain("user", closing.empty() ? kNoText : closing);
+    if (groups.empty() || groups.back().assistant) write_plain("user", closing.empty() ? kNoText : closing);
     out_.end_array();
   }
 
@@ -134,8 +128,7 @@ class Writer {
 
   static std::string texts_of(const std::vector<const agentd_block*>& blocks) {
     std::string out;
-    for (const agentd_block* each : blocks)
-      out.append(out.empty() ? "" : "\n\n").append(full_text(*each));
+    for (const agentd_block* each : blocks) out.append(out.empty() ? "" : "\n\n").append(full_text(*each));
     return out;
   }
 
@@ -164,10 +157,8 @@ class Writer {
   void write_thoughts(const WireGroup& group) {
     std::string out;
     for (const agentd_message* row : group.rows) {
-      const Origin* const from =
-          request_.origins == nullptr ? nullptr : request_.origins->of(row->seq);
-      if (from != nullptr && (from->provider != provider_ || from->model != request_.model))
-        continue;
+      const Origin* const from = request_.origins == nullptr ? nullptr : request_.origins->of(row->seq);
+      if (from != nullptr && (from->provider != provider_ || from->model != request_.model)) continue;
       for (const agentd_block& block : block_span(*row))
         if (is_thought(block)) out.append(out.empty() ? "" : "\n\n").append(full_text(block));
     }
@@ -178,17 +169,13 @@ class Writer {
     const std::string_view input = view_of(call.json);
     out_.begin_object().member("id", ids_.of(call)).member("type", "function");
     out_.key("function").begin_object().member("name", wire_name(view_of(call.name)));
-    out_.member("arguments", input.empty() ? std::string_view("{}") : input)
-        .end_object()
-        .end_object();
+    out_.member("arguments", input.empty() ? std::string_view("{}") : input).end_object().end_object();
   }
 
   void write_user(const WireGroup& group, std::string_view closing) {
     std::vector<const agentd_block*> media;
     for (const agentd_block* result : blocks_of(group, is_result)) {
-      out_.begin_object()
-          .member("role", "tool")
-          .member("tool_call_id", ids_.of(*result));
+      out_.begin_object().member("role", "tool").member("tool_call_id", ids_.of(*result));
       out_.member("content", text_of_result(*result)).end_object();
       for (const agentd_block& part : part_span(*result))
         if (is_media(part)) media.push_back(&part);
@@ -225,8 +212,8 @@ class Writer {
 
 }  // namespace
 
-Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request,
-                                const ChatDialect& dialect, std::string_view provider) {
+Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect,
+                                std::string_view provider) {
   return Writer(out, request, dialect, provider).write();
 }
 

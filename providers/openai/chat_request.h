@@ -21,7 +21,7 @@ namespace agentd {
 // images of results follow in a message of the user, since a result is a text. A word of the
 // assistant's stands in front of that where the server wants one; one of the user's comes first.
 // `provider` is the name that origins have.
-Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request,
-                                const ChatDialect& dialect, std::string_view provider);
+Result<void> write_chat_request(JsonWriter& out, const ModelRequest& request, const ChatDialect& dialect,
+                                std::string_view provider);
 
 }  // namespace agentd

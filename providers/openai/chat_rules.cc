@@ -140,8 +140,7 @@ class Reader {
     if (body["stream_options"].exists() && !body["stream"].bool_or(false))
       out_.broken(kUsageStreamed, "stream_options",
                   "The 'stream_options' parameter is only allowed when 'stream' is enabled.");
-    if (body["reasoning_effort"].exists() &&
-        !is_plain_name(body["reasoning_effort"].string_or(""), kFunctionNameMax))
+    if (body["reasoning_effort"].exists() && !is_plain_name(body["reasoning_effort"].string_or(""), kFunctionNameMax))
       out_.broken(kEffortForm, "reasoning_effort", "Invalid value: 'reasoning_effort'");
     const JsonView format = body["response_format"];
     if (!format.exists()) return;
@@ -188,8 +187,7 @@ class Reader {
       role = message["role"].string_or("");
       if (!is_one_of(role, {"system", "user", "assistant", "tool"}))
         out_.broken(kRolesKnown, at + ".role", "Invalid value: '" + at + ".role'.");
-      if (role == "system" && i != 0)
-        out_.broken(kSystemFirst, at, "System message must be at the beginning.");
+      if (role == "system" && i != 0) out_.broken(kSystemFirst, at, "System message must be at the beginning.");
       if (said == 0 && role == "assistant") out_.broken(kRoleFirst, at, "Conversation roles must begin with user");
       if (!facts_.user_behind_results && role == "user" && before == "tool")
         out_.broken(kUserBehindResults, at, "Unexpected role 'user' after role 'tool'");
@@ -260,9 +258,8 @@ class Reader {
 
   void read_id(std::string_view id, const std::string& at) {
     const std::size_t wanted = facts_.call_id_bytes;
-    const bool plain = std::all_of(id.begin(), id.end(), [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0;
-    });
+    const bool plain =
+        std::all_of(id.begin(), id.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
     if (wanted != 0 && (id.size() != wanted || !plain))
       out_.broken(kCallIdForm, at,
                   "Tool call id has to be defined, with a length of " + std::to_string(wanted) +

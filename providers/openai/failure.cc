@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::size_t kSaidMax = 400;
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // OpenAI, vLLM, llama.cpp, LM Studio, Mistral, Groq, OpenRouter.
 bool is_too_long(std::string_view code, std::string_view message) {
@@ -58,8 +56,7 @@ ModelErrorKind openai_error_kind(int status, std::string_view code, std::string_
   if (status == 413 || is_too_long(code, message)) return ModelErrorKind::kContextLength;
   if (is_spending(code, message)) return ModelErrorKind::kBilling;
   if (code == "invalid_api_key" || code == "authentication_error") return ModelErrorKind::kAuth;
-  if (code == "rate_limit_exceeded" || code == "rate_limit_error")
-    return ModelErrorKind::kRateLimit;
+  if (code == "rate_limit_exceeded" || code == "rate_limit_error") return ModelErrorKind::kRateLimit;
   if (code == "server_overloaded" || code == "overloaded_error") return ModelErrorKind::kOverloaded;
   if (status != 0) return kind_of_status(status);
   if (code == "invalid_request_error" || code == "model_not_found") return ModelErrorKind::kInvalid;
@@ -72,8 +69,8 @@ bool is_about_reasoning(const ModelError& error) {
           has(error.message, "'reasoning'"));
 }
 
-ModelError openai_http_failure(std::string_view provider, const HttpResponse& response,
-                               std::string_view body, std::int64_t wall_ms) {
+ModelError openai_http_failure(std::string_view provider, const HttpResponse& response, std::string_view body,
+                               std::int64_t wall_ms) {
   if (auto other = no_event_stream(provider, response, body)) return std::move(*other);
   ModelError error;
   error.http_status = response.status;
@@ -83,20 +80,18 @@ ModelError openai_http_failure(std::string_view provider, const HttpResponse& re
   error.retry_after = retry_after_of(response, wall_ms);
   error.retryable = may_pass(error.kind);
   const std::string text = said.message.empty() ? said_by(body) : one_line(said.message, kSaidMax);
-  error.message = with_advice(
-      std::string(provider) + " answers " + std::to_string(response.status) + ": " + text,
-      error.kind);
+  error.message =
+      with_advice(std::string(provider) + " answers " + std::to_string(response.status) + ": " + text, error.kind);
   return error;
 }
 
-ModelError openai_stream_failure(std::string_view provider, std::string_view code,
-                                 std::string_view message) {
+ModelError openai_stream_failure(std::string_view provider, std::string_view code, std::string_view message) {
   ModelError error;
   error.kind = openai_error_kind(0, code, message);
   error.retryable = may_pass(error.kind);
   error.message = with_advice(std::string(provider) + " ended the answer with " +
-                                  (code.empty() ? std::string("an error") : one_line(code, 60)) +
-                                  ": " + one_line(message, kSaidMax),
+                                  (code.empty() ? std::string("an error") : one_line(code, 60)) + ": " +
+                                  one_line(message, kSaidMax),
                               error.kind);
   return error;
 }

@@ -23,11 +23,10 @@ ModelErrorKind openai_error_kind(int status, std::string_view code, std::string_
 bool is_about_reasoning(const ModelError& error);
 
 // The error for an answer that is no event stream. `body` is its beginning.
-ModelError openai_http_failure(std::string_view provider, const HttpResponse& response,
-                               std::string_view body, std::int64_t wall_ms);
+ModelError openai_http_failure(std::string_view provider, const HttpResponse& response, std::string_view body,
+                               std::int64_t wall_ms);
 
 // The error for an error object within the stream.
-ModelError openai_stream_failure(std::string_view provider, std::string_view code,
-                                 std::string_view message);
+ModelError openai_stream_failure(std::string_view provider, std::string_view code, std::string_view message);
 
 }  // namespace agentd

@@ -13,8 +13,7 @@ constexpr ChatDialect kPlain{};
 constexpr ChatDialect kCompletionTokens{.output_limit = "max_completion_tokens"};
 
 constexpr std::array<OpenAiHost, 10> kHosts{{
-    {"openai", "api.openai.com", "https://api.openai.com/v1", "OPENAI_API_KEY", true,
-     kCompletionTokens},
+    {"openai", "api.openai.com", "https://api.openai.com/v1", "OPENAI_API_KEY", true, kCompletionTokens},
     // Within a tool loop the model wants back what it thought.
     {"deepseek",
      "api.deepseek.com",
@@ -28,11 +27,9 @@ constexpr std::array<OpenAiHost, 10> kHosts{{
      "MISTRAL_API_KEY",
      false,
      {.call_id_bytes = 9, .usage_on_request = false, .effort = false, .user_behind_results = false}},
-    {"groq", "api.groq.com", "https://api.groq.com/openai/v1", "GROQ_API_KEY", false,
-     kCompletionTokens},
+    {"groq", "api.groq.com", "https://api.groq.com/openai/v1", "GROQ_API_KEY", false, kCompletionTokens},
     {"xai", "api.x.ai", "https://api.x.ai/v1", "XAI_API_KEY", false, kCompletionTokens},
-    {"openrouter", "openrouter.ai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", false,
-     kPlain},
+    {"openrouter", "openrouter.ai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", false, kPlain},
     {"ollama", "localhost:11434", "http://localhost:11434/v1", "", false, kPlain},
     {"lmstudio", "localhost:1234", "http://localhost:1234/v1", "", false, kPlain},
     {"llamacpp", "localhost:8080", "http://localhost:8080/v1", "", false, kPlain},
@@ -46,8 +43,8 @@ constexpr OpenAiHost kAnyOther{"", "", "", "", false, kPlain};
 std::span<const OpenAiHost> openai_hosts() { return kHosts; }
 
 const OpenAiHost* find_openai_host(std::string_view name) {
-  const auto found = std::find_if(kHosts.begin(), kHosts.end(),
-                                  [&](const OpenAiHost& each) { return each.name == name; });
+  const auto found =
+      std::find_if(kHosts.begin(), kHosts.end(), [&](const OpenAiHost& each) { return each.name == name; });
   return found == kHosts.end() ? nullptr : &*found;
 }
 
@@ -55,8 +52,8 @@ const OpenAiHost& openai_host_at(std::string_view base_url) {
   const auto url = parse_http_url(base_url);
   if (!url) return kAnyOther;
   const std::string place = url->place();
-  const auto found = std::find_if(kHosts.begin(), kHosts.end(),
-                                  [&](const OpenAiHost& each) { return each.place == place; });
+  const auto found =
+      std::find_if(kHosts.begin(), kHosts.end(), [&](const OpenAiHost& each) { return each.place == place; });
   return found == kHosts.end() ? kAnyOther : *found;
 }
 

@@ -20,9 +20,9 @@ struct ChatDialect {
   // What the model thought goes back with the answers of the tool loop that it belongs to, under
   // this key; empty = it does not go back.
   std::string_view reasoning{};
-  std::size_t call_id_bytes = 0;  // ids of calls are that many letters and digits; 0 = as they came
-  bool usage_on_request = true;   // stream_options.include_usage is understood
-  bool effort = true;             // reasoning_effort is understood
+  std::size_t call_id_bytes = 0;    // ids of calls are that many letters and digits; 0 = as they came
+  bool usage_on_request = true;     // stream_options.include_usage is understood
+  bool effort = true;               // reasoning_effort is understood
   bool user_behind_results = true;  // a message of the user may stand right behind results of tools
 };
 

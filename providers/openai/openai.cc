@@ -16,17 +16,14 @@ namespace {
 
 class OpenAi final : public ModelProvider {
  public:
-  OpenAi(OpenAiOptions options, HttpClient& http, const Clock& clock,
-         std::unique_ptr<Sleeper> sleeper)
+  OpenAi(OpenAiOptions options, HttpClient& http, const Clock& clock, std::unique_ptr<Sleeper> sleeper)
       : options_(std::move(options)),
         host_(openai_host_at(options_.base_url)),
-        responses_(options_.api == OpenAiApi::kAuto ? host_.responses
-                                                    : options_.api == OpenAiApi::kResponses),
+        responses_(options_.api == OpenAiApi::kAuto ? host_.responses : options_.api == OpenAiApi::kResponses),
         http_(http),
         clock_(clock),
         sleeper_(sleeper ? std::move(sleeper) : make_sleeper(clock)),
-        url_(address_with_path(options_.base_url, "/v1") +
-             (responses_ ? "/responses" : "/chat/completions")),
+        url_(address_with_path(options_.base_url, "/v1") + (responses_ ? "/responses" : "/chat/completions")),
         words_{options_.name, openai_http_failure, openai_stream_failure, "x-request-id"} {
     options_.api_key = trimmed_key(std::move(options_.api_key));
   }
@@ -56,12 +53,11 @@ class OpenAi final : public ModelProvider {
     return error;
   }
 
-  ModelResult ask(const ModelRequest& request, const ReasoningFilter& keeps, ModelSink& sink,
-                  const CancelToken& cancel, Deadline deadline) const {
+  ModelResult ask(const ModelRequest& request, const ReasoningFilter& keeps, ModelSink& sink, const CancelToken& cancel,
+                  Deadline deadline) const {
     JsonWriter body;
-    const Result<void> written = responses_
-                                     ? write_responses_request(body, request, options_.name, keeps)
-                                     : write_chat_request(body, request, host_.chat, options_.name);
+    const Result<void> written = responses_ ? write_responses_request(body, request, options_.name, keeps)
+                                            : write_chat_request(body, request, host_.chat, options_.name);
     if (!written) return failed(ModelErrorKind::kInvalid, written.error().message);
     if constexpr (kRequestsAreChecked) {
       const WireFacts facts{.foreign = foreign_seals(request, options_.name),
@@ -93,8 +89,7 @@ class OpenAi final : public ModelProvider {
 
 }  // namespace
 
-std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http,
-                                                    const Clock& clock,
+std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http, const Clock& clock,
                                                     std::unique_ptr<Sleeper> sleeper) {
   return std::make_unique<OpenAi>(std::move(options), http, clock, std::move(sleeper));
 }

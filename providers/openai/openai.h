@@ -22,12 +22,10 @@ enum class OpenAiApi : std::uint8_t {
 };
 
 struct OpenAiOptions {
-  std::string name = "openai";  // of the provider, in origins and sentences
-  std::string api_key;          // header Authorization: Bearer; empty = none is sent
-  std::string key_source =
-      "OPENAI_API_KEY";  // where a missing key is to be put; empty = the server wants none
-  std::string base_url =
-      "https://api.openai.com/v1";  // "/v1" is added to an address without a path
+  std::string name = "openai";                // of the provider, in origins and sentences
+  std::string api_key;                        // header Authorization: Bearer; empty = none is sent
+  std::string key_source = "OPENAI_API_KEY";  // where a missing key is to be put; empty = the server wants none
+  std::string base_url = "https://api.openai.com/v1";  // "/v1" is added to an address without a path
   OpenAiApi api = OpenAiApi::kAuto;
   TransferLimits limits{};
 };
@@ -35,8 +33,7 @@ struct OpenAiOptions {
 // `http` and `clock` must outlive the provider. A missing key is found by complete(), as kAuth, so
 // that commands which ask no model work without one. `sleeper` waits between retries; the clock's
 // own unless given.
-std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http,
-                                                    const Clock& clock,
+std::unique_ptr<ModelProvider> make_openai_provider(OpenAiOptions options, HttpClient& http, const Clock& clock,
                                                     std::unique_ptr<Sleeper> sleeper = nullptr);
 
 }  // namespace agentd

@@ -44,8 +44,7 @@ Result<void> ResponsesAnswer::on_event(std::string_view type, JsonView root) {
     read_usage(root["response"]["usage"]);
     return on_error(root["response"]["error"]);
   }
-  if (type == "response.completed" || type == "response.incomplete")
-    return on_end(type, root["response"]);
+  if (type == "response.completed" || type == "response.incomplete") return on_end(type, root["response"]);
   if (type == "response.output_item.added") return on_item(root, false);
   if (type == "response.output_item.done") return on_item(root, true);
   const std::string_view delta = root["delta"].string_or("");
@@ -53,8 +52,7 @@ Result<void> ResponsesAnswer::on_event(std::string_view type, JsonView root) {
     AGENTD_TRY(Item * item, item_at(root));
     refused_ = refused_ || type == "response.refusal.delta";
     add_text(*item, delta);
-  } else if (type == "response.reasoning_summary_text.delta" ||
-             type == "response.reasoning_text.delta") {
+  } else if (type == "response.reasoning_summary_text.delta" || type == "response.reasoning_text.delta") {
     AGENTD_TRY(Item * item, item_at(root));
     add_thought(*item, delta);
   } else if (type == "response.reasoning_summary_part.added") {
@@ -189,16 +187,14 @@ Result<ModelResponse> ResponsesAnswer::finish() {
     } else if (item.type == "function_call") {
       dropped = dropped || status_ != "completed";
       if (status_ != "completed") continue;
-      if (item.name.empty() || item.call_id.empty())
-        return broken("a tool call came without its name or id");
+      if (item.name.empty() || item.call_id.empty()) return broken("a tool call came without its name or id");
       calls = true;
       response.message.blocks.push_back(
           Block::tool_use(item.call_id, item.name, item.arguments.empty() ? "{}" : item.arguments));
     } else if (!is_blank(item.text)) {
       Block block = Block::of_text(item.text);
       if (!item.phase.empty())
-        block.opaque = std::string(
-            JsonWriter().begin_object().member("phase", item.phase).end_object().text());
+        block.opaque = std::string(JsonWriter().begin_object().member("phase", item.phase).end_object().text());
       response.message.blocks.push_back(std::move(block));
     }
   }

@@ -22,8 +22,7 @@ constexpr std::size_t kCallIdMax = 64;
 
 class Writer {
  public:
-  Writer(JsonWriter& out, const ModelRequest& request, std::string_view provider,
-         const ReasoningFilter& keeps)
+  Writer(JsonWriter& out, const ModelRequest& request, std::string_view provider, const ReasoningFilter& keeps)
       : out_(out),
         request_(request),
         provider_(provider),
@@ -31,18 +30,13 @@ class Writer {
         ids_(request.messages, [](std::string_view id) { return wire_call_id(id, kCallIdMax); }) {}
 
   Result<void> write() {
-    const std::string_view closing =
-        is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
+    const std::string_view closing = is_blank(request_.closing_text) ? std::string_view() : request_.closing_text;
     if (request_.messages.empty() && closing.empty())
       return Error{Code::kInvalid, "the request has no message to send"};
-    out_.begin_object()
-        .member("model", request_.model)
-        .member("stream", true)
-        .member("store", false);
+    out_.begin_object().member("model", request_.model).member("stream", true).member("store", false);
     if (!is_blank(request_.system)) out_.member("instructions", request_.system);
     const Thinking& thinking = request_.thinking;
-    out_.member("max_output_tokens",
-                std::max(request_.max_output_tokens, kOutputTokensMin) + thinking.room);
+    out_.member("max_output_tokens", std::max(request_.max_output_tokens, kOutputTokensMin) + thinking.room);
     write_reasoning(thinking);
     if (!request_.output_schema.empty()) {
       out_.key("text").begin_object().key("format").begin_object().member("type", "json_schema");
@@ -100,8 +94,7 @@ class Writer {
         write_user(groups[i], i + 1 == groups.size() ? closing : std::string_view());
       }
     }
-    if (groups.empty() || groups.back().assistant)
-      write_user_text(closing.empty() ? kNoText : closing);
+    if (groups.empty() || groups.back().assistant) write_user_text(closing.empty() ? kNoText : closing);
     out_.end_array();
   }
 
@@ -126,8 +119,7 @@ class Writer {
 
   // No model reads what another has sealed.
   bool is_own(const agentd_message& row) const {
-    const Origin* const from =
-        request_.origins == nullptr ? nullptr : request_.origins->of(row.seq);
+    const Origin* const from = request_.origins == nullptr ? nullptr : request_.origins->of(row.seq);
     return from != nullptr && from->provider == provider_ && from->api == kResponsesApi &&
            from->model == request_.model;
   }
@@ -181,11 +173,7 @@ class Writer {
   }
 
   void begin_user() {
-    out_.begin_object()
-        .member("type", "message")
-        .member("role", "user")
-        .key("content")
-        .begin_array();
+    out_.begin_object().member("type", "message").member("role", "user").key("content").begin_array();
   }
 
   void write_user_text(std::string_view text) {
@@ -195,14 +183,11 @@ class Writer {
   }
 
   void write_result(const agentd_block& result) {
-    out_.begin_object()
-        .member("type", "function_call_output")
-        .member("call_id", ids_.of(result));
+    out_.begin_object().member("type", "function_call_output").member("call_id", ids_.of(result));
     const auto parts = part_span(result);
     const bool blank = is_blank(full_text(result));
-    const bool plain = std::none_of(parts.begin(), parts.end(), [](const agentd_block& part) {
-      return is_text(part) || is_media(part);
-    });
+    const bool plain = std::none_of(parts.begin(), parts.end(),
+                                    [](const agentd_block& part) { return is_text(part) || is_media(part); });
     if (plain) {
       out_.member("output", blank ? kNoText : full_text(result)).end_object();
       return;
@@ -238,8 +223,8 @@ class Writer {
 
 }  // namespace
 
-Result<void> write_responses_request(JsonWriter& out, const ModelRequest& request,
-                                     std::string_view provider, const ReasoningFilter& keeps) {
+Result<void> write_responses_request(JsonWriter& out, const ModelRequest& request, std::string_view provider,
+                                     const ReasoningFilter& keeps) {
   return Writer(out, request, provider, keeps).write();
 }
 

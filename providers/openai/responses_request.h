@@ -24,7 +24,7 @@ using ReasoningFilter = std::function<bool(std::string_view item)>;
 // Writes into an empty `out`. kInvalid when there is no message to send or a tool's schema is no
 // JSON object. `provider` is the name that origins have: only what the same model thought there
 // goes back to it, and only in front of what followed it.
-Result<void> write_responses_request(JsonWriter& out, const ModelRequest& request,
-                                     std::string_view provider, const ReasoningFilter& keeps);
+Result<void> write_responses_request(JsonWriter& out, const ModelRequest& request, std::string_view provider,
+                                     const ReasoningFilter& keeps);
 
 }  // namespace agentd

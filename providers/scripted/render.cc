@@ -14,12 +14,18 @@ std::string_view role_name(std::uint16_t role) {
 
 std::string_view kind_name(std::uint16_t kind) {
   switch (static_cast<BlockKind>(kind)) {
-    case BlockKind::kText: return "text";
-    case BlockKind::kThinking: return "thinking";
-    case BlockKind::kToolUse: return "tool_use";
-    case BlockKind::kToolResult: return "tool_result";
-    case BlockKind::kImage: return "image";
-    case BlockKind::kDocument: return "document";
+    case BlockKind::kText:
+      return "text";
+    case BlockKind::kThinking:
+      return "thinking";
+    case BlockKind::kToolUse:
+      return "tool_use";
+    case BlockKind::kToolResult:
+      return "tool_result";
+    case BlockKind::kImage:
+      return "image";
+    case BlockKind::kDocument:
+      return "document";
   }
   return "unknown";
 }

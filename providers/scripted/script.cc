@@ -29,8 +29,7 @@ YamlNode tree_of(JsonView value, int line, int depth) {
       node.members.emplace_back(value.key_at(i), tree_of(value.at(i), line, depth + 1));
   } else if (value.is_array()) {
     node.kind = Kind::kList;
-    for (std::size_t i = 0; i < value.size(); ++i)
-      node.items.push_back(tree_of(value.at(i), line, depth + 1));
+    for (std::size_t i = 0; i < value.size(); ++i) node.items.push_back(tree_of(value.at(i), line, depth + 1));
   } else {
     node.kind = Kind::kScalar;
     node.quoted = value.is_string();
@@ -55,8 +54,7 @@ class Reader {
   }
 
   Error wrong(const YamlNode& node, const std::string& what) const {
-    return {Code::kInvalid, path_ + ":" + std::to_string(node.line) + ":" + std::to_string(node.column) +
-                                ": " + what};
+    return {Code::kInvalid, path_ + ":" + std::to_string(node.line) + ":" + std::to_string(node.column) + ": " + what};
   }
 
  private:
@@ -76,8 +74,9 @@ class Reader {
       turn.delay = Milliseconds(std::min<std::uint64_t>(ms, 3'600'000));
       return {};
     }
-    return wrong(value, "'" + key + "' is no key of a turn; it has for, text, thinking, signature, calls, "
-                                    "stop_reason, error, usage, expect and delay_ms");
+    return wrong(value, "'" + key +
+                            "' is no key of a turn; it has for, text, thinking, signature, calls, "
+                            "stop_reason, error, usage, expect and delay_ms");
   }
 
   Result<void> text(std::string& out, const std::string& key, const YamlNode& value) const {
@@ -177,10 +176,10 @@ class Reader {
 
   Result<void> error_kind(ModelErrorKind& out, const YamlNode& value) const {
     constexpr std::array kKinds = {
-        ModelErrorKind::kAuth,     ModelErrorKind::kBilling,     ModelErrorKind::kInvalid,
+        ModelErrorKind::kAuth,          ModelErrorKind::kBilling,   ModelErrorKind::kInvalid,
         ModelErrorKind::kContextLength, ModelErrorKind::kRateLimit, ModelErrorKind::kOverloaded,
-        ModelErrorKind::kServer,   ModelErrorKind::kNetwork,     ModelErrorKind::kInterrupted,
-        ModelErrorKind::kProtocol, ModelErrorKind::kCancelled};
+        ModelErrorKind::kServer,        ModelErrorKind::kNetwork,   ModelErrorKind::kInterrupted,
+        ModelErrorKind::kProtocol,      ModelErrorKind::kCancelled};
     std::string known;
     for (const ModelErrorKind kind : kKinds) {
       if (value.scalar == name_of(kind)) {
@@ -203,8 +202,9 @@ class Reader {
                                    : key == "reasoning"   ? &sum.reasoning
                                                           : nullptr;
       if (field == nullptr)
-        return wrong(item, "'" + key + "' is no key of usage; it has input, output, cache_read, "
-                                       "cache_write and reasoning");
+        return wrong(item, "'" + key +
+                               "' is no key of usage; it has input, output, cache_read, "
+                               "cache_write and reasoning");
       AGENTD_TRY_VOID(number(*field, key, item));
     }
     out = sum;
@@ -212,8 +212,7 @@ class Reader {
   }
 
   Result<void> expect(ScriptedExpect& out, const YamlNode& value) const {
-    if (value.kind != Kind::kMap)
-      return wrong(value, "'expect' must be a mapping with contains and not_contains");
+    if (value.kind != Kind::kMap) return wrong(value, "'expect' must be a mapping with contains and not_contains");
     for (const auto& [key, item] : value.members) {
       if (key != "contains" && key != "not_contains")
         return wrong(item, "'" + key + "' is no key of expect; it has contains and not_contains");
@@ -249,8 +248,7 @@ Result<Script> parse_lines(std::string_view text, const std::string& path) {
     ++line;
     if (one.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const auto document = JsonDocument::parse(one);
-    if (!document)
-      return Error{Code::kInvalid, path + ":" + std::to_string(line) + ":1: " + document.error().message};
+    if (!document) return Error{Code::kInvalid, path + ":" + std::to_string(line) + ":1: " + document.error().message};
     AGENTD_TRY(ScriptedTurn turn, reader.turn(tree_of(document->root(), line, 0)));
     script.turns.push_back(std::move(turn));
   }

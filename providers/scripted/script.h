@@ -30,7 +30,7 @@ struct ScriptedExpect {
 };
 
 struct ScriptedTurn {
-  int line = 0;                 // where it stands in the file
+  int line = 0;                  // where it stands in the file
   std::string purpose = "turn";  // turn, summary, thread
   std::string text, thinking, signature;
   std::vector<ScriptedCall> calls;

@@ -30,12 +30,12 @@ Result<Positions> read_positions(const std::string& path) {
   if (!text) return text.error();
   const auto document = JsonDocument::parse(*text);
   if (!document || !document->root().is_object())
-    return Error{Code::kCorrupt, path + ":1:1: the state of the script is broken; delete the file to begin "
-                                        "the script anew"};
+    return Error{Code::kCorrupt, path +
+                                     ":1:1: the state of the script is broken; delete the file to begin "
+                                     "the script anew"};
   Positions out;
   const JsonView root = document->root();
-  for (std::size_t i = 0; i < root.size(); ++i)
-    out[std::string(root.key_at(i))] = root.at(i).uint_or(0);
+  for (std::size_t i = 0; i < root.size(); ++i) out[std::string(root.key_at(i))] = root.at(i).uint_or(0);
   return out;
 }
 
@@ -93,9 +93,7 @@ class Scripted final : public ModelProvider {
     return error;
   }
 
-  std::string place(const ScriptedTurn& turn) const {
-    return script_.path + ":" + std::to_string(turn.line) + ": ";
-  }
+  std::string place(const ScriptedTurn& turn) const { return script_.path + ":" + std::to_string(turn.line) + ": "; }
 
   // Turn `index` of a purpose; null when there are not so many. `count` = how many there are.
   const ScriptedTurn* find(std::string_view purpose, std::uint64_t index, std::uint64_t& count) const {
@@ -120,10 +118,9 @@ class Scripted final : public ModelProvider {
     std::uint64_t count = 0;
     const ScriptedTurn* const turn = find(request.purpose, played, count);
     if (turn == nullptr)
-      return failed(ModelErrorKind::kScript,
-                    script_.path + ": the script has no turn left for '" + one_line(request.purpose, 40) +
-                        "': it has " + std::to_string(count) + " and this is request " +
-                        std::to_string(number));
+      return failed(ModelErrorKind::kScript, script_.path + ": the script has no turn left for '" +
+                                                 one_line(request.purpose, 40) + "': it has " + std::to_string(count) +
+                                                 " and this is request " + std::to_string(number));
     ++played;
     if (!options_.state_path.empty())
       if (auto kept = write_positions(options_.state_path, played_); !kept)
@@ -144,8 +141,7 @@ class Scripted final : public ModelProvider {
     return {};
   }
 
-  ModelResult play(const ScriptedTurn& turn, std::uint64_t number, ModelSink& sink,
-                   const CancelToken& cancel) {
+  ModelResult play(const ScriptedTurn& turn, std::uint64_t number, ModelSink& sink, const CancelToken& cancel) {
     if (turn.delay.count() != 0 && !sleeper_->sleep(turn.delay, cancel))
       return failed(ModelErrorKind::kCancelled, "the request was cancelled");
     ModelResponse response;
@@ -154,8 +150,7 @@ class Scripted final : public ModelProvider {
     say(turn, response.message, sink);
     if (turn.error) return fail(turn, std::move(response.message));
     call(turn, number, response.message, sink);
-    response.stop_reason = turn.stop_reason.value_or(turn.calls.empty() ? StopReason::kEndTurn
-                                                                        : StopReason::kToolUse);
+    response.stop_reason = turn.stop_reason.value_or(turn.calls.empty() ? StopReason::kEndTurn : StopReason::kToolUse);
     response.usage = turn.usage;
     return response;
   }
@@ -177,8 +172,8 @@ class Scripted final : public ModelProvider {
   static void call(const ScriptedTurn& turn, std::uint64_t number, Message& message, ModelSink& sink) {
     for (std::size_t i = 0; i < turn.calls.size(); ++i) {
       const ScriptedCall& one = turn.calls[i];
-      const std::string made = "call_" + (turn.purpose == "turn" ? "" : turn.purpose + "_") +
-                               std::to_string(number) + "_" + std::to_string(i + 1);
+      const std::string made = "call_" + (turn.purpose == "turn" ? "" : turn.purpose + "_") + std::to_string(number) +
+                               "_" + std::to_string(i + 1);
       message.blocks.push_back(Block::tool_use(one.id.empty() ? made : one.id, one.name, one.input_json));
       sink.on_tool_call(message.blocks.back().call_id, one.name);
     }
@@ -186,8 +181,8 @@ class Scripted final : public ModelProvider {
 
   ModelError fail(const ScriptedTurn& turn, Message partial) const {
     const std::string_view advice = advice_for(turn.error->kind);
-    std::string said = turn.error->message.empty() ? "scripted error: " + std::string(name_of(turn.error->kind))
-                                                   : turn.error->message;
+    std::string said =
+        turn.error->message.empty() ? "scripted error: " + std::string(name_of(turn.error->kind)) : turn.error->message;
     if (turn.error->message.empty() && !advice.empty()) said += "; " + std::string(advice);
     ModelError error = failed(turn.error->kind, std::move(said));
     error.http_status = turn.error->status;
@@ -214,8 +209,8 @@ Result<std::unique_ptr<ModelProvider>> make_scripted_provider(ScriptedOptions op
   }
   if (played.empty() && options.start_turn != 0) played["turn"] = options.start_turn;
   if (!sleeper) sleeper = make_sleeper(clock);
-  return std::unique_ptr<ModelProvider>(std::make_unique<Scripted>(
-      std::move(options), std::move(script), std::move(played), std::move(sleeper)));
+  return std::unique_ptr<ModelProvider>(
+      std::make_unique<Scripted>(std::move(options), std::move(script), std::move(played), std::move(sleeper)));
 }
 
 }  // namespace agentd

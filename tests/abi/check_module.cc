@@ -32,16 +32,14 @@ void check_entry(fake_host& host) {
   expect(too_old.status < 0 && !too_old.error.empty(), "an older host is declined with a sentence");
   const outcome next = host.negotiate(2u << 16, 2u << 16);
   expect(next.status < 0 && !next.error.empty(), "a host of the next major version is declined");
-  expect(host.negotiate(1u << 16, (1u << 16) + 5).status == AGENTD_OK,
-         "a newer minor version is taken");
+  expect(host.negotiate(1u << 16, (1u << 16) + 5).status == AGENTD_OK, "a newer minor version is taken");
 }
 
 void check_hello(fake_host& host) {
   expect(agentd::as_view(host.plugin()->id) == "org.example.hello", "the id is org.example.hello");
   const outcome shell = host.before_tool_call({.name = "bash"});
   expect(shell.text(AGENTD_ACT_BLOCK) == "no shell here", "bash is blocked");
-  expect(host.before_tool_call({.name = "read_file"}).actions.empty(),
-         "another tool is left alone");
+  expect(host.before_tool_call({.name = "read_file"}).actions.empty(), "another tool is left alone");
   host.conversation.limit = 1000;
   host.conversation.used = 700;
   expect(host.agent_stop().actions.empty(), "70 % is not over 70 %");

@@ -22,8 +22,7 @@ std::vector<std::string> fast_modules() {
   std::vector<std::string> out;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(AGENTD_MADE, none))
-    if (entry.path().filename().string().starts_with("hello_fast_"))
-      out.push_back(entry.path().string());
+    if (entry.path().filename().string().starts_with("hello_fast_")) out.push_back(entry.path().string());
   return out;
 }
 

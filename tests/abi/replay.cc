@@ -20,8 +20,7 @@ void install(const Program& program, const std::string& from, const std::string&
 
 std::string long_text() {
   std::string out;
-  for (int i = 0; i < 800; ++i)
-    out += "line " + std::to_string(i) + " of a file that fills the context\n";
+  for (int i = 0; i < 800; ++i) out += "line " + std::to_string(i) + " of a file that fills the context\n";
   return out;
 }
 
@@ -37,18 +36,15 @@ std::string result_of(const std::string& tool, const std::string& content) {
 std::string line_of(JsonView event) {
   const std::string type = text_of(event["type"]), name = text_of(event["name"]);
   if (type == "hook_answer" && name == "sample")
-    return "hook " + text_of(event["event"]) + ": " + text_of(event["answer"]) + ", " +
-           text_of(event["effect"]);
+    return "hook " + text_of(event["event"]) + ": " + text_of(event["answer"]) + ", " + text_of(event["effect"]);
   if (type == "tool_result")
-    return "tool " + name + ": " + text_of(event["status"]) +
-           result_of(name, text_of(event["content"]));
+    return "tool " + name + ": " + text_of(event["status"]) + result_of(name, text_of(event["content"]));
   if (type == "notice") return "notice of " + name + ": " + text_of(event["text"]);
   if (type == "compaction_outcome") return "compaction: " + text_of(event["outcome"]);
   if (type == "text_delta") return "model: " + text_of(event["text"]);
   if (type == "run_ended") return "end: " + text_of(event["outcome"]);
   const bool is_news = text_of(event["text"]).starts_with("new hook sample ");
-  if ((type == "warning" || type == "error") && !is_news)
-    return type + ": " + text_of(event["text"]);
+  if ((type == "warning" || type == "error") && !is_news) return type + ": " + text_of(event["text"]);
   return "";
 }
 
@@ -69,8 +65,8 @@ std::string replay(const Replay& what) {
   if (!what.sidecar.empty()) install(program, what.sidecar, "sample.hook.json");
   program.file("a.txt", "alpha\n");
   program.file("long.txt", long_text());
-  const Finished ran = program.run({"run", "--json", "--disable-auto-compact", "--allow", "*",
-                                    "--script", what.script, "hello, corpus"});
+  const Finished ran = program.run(
+      {"run", "--json", "--disable-auto-compact", "--allow", "*", "--script", what.script, "hello, corpus"});
   std::string out;
   for (const JsonDocument& event : json_lines(ran.out)) {
     const std::string line = trimmed(line_of(event.root()));

@@ -72,8 +72,8 @@ class Corpus : public ::testing::TestWithParam<Case> {};
 TEST_P(Corpus, DoesWhatItDidWhenItWasReleased) {
   const Case& each = GetParam();
   const std::string expected = beside(each.module, ".txt");
-  const std::string seen = replay({each.module, script_of(each.module), each.isolation,
-                                   existing(beside(each.module, ".hook.json"))});
+  const std::string seen =
+      replay({each.module, script_of(each.module), each.isolation, existing(beside(each.module, ".hook.json"))});
   if (std::getenv("AGENTD_CORPUS_RECORD") != nullptr && !fs::exists(expected)) {
     ASSERT_TRUE(write_file_atomically(expected, seen, 0644));
     GTEST_SKIP() << "recorded " << expected;
@@ -86,8 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Releases, Corpus, ::testing::ValuesIn(cases(AGENTD_CORP
 TEST(CorpusOfReleases, HasNotLostAModule) { EXPECT_GE(modules_below(AGENTD_CORPUS).size(), 6u); }
 
 TEST(CorpusOfReleases, ModulesAreSmall) {
-  for (const std::string& module : modules_below(AGENTD_CORPUS))
-    EXPECT_LE(fs::file_size(module), 40'000u) << module;
+  for (const std::string& module : modules_below(AGENTD_CORPUS)) EXPECT_LE(fs::file_size(module), 40'000u) << module;
 }
 
 // Every file of a release stands in its list, and is what it was.
@@ -106,8 +105,7 @@ TEST(CorpusOfReleases, IsNeverRewritten) {
       const std::string line = hex(sha256(text_of(file.path().string()))) + "  " + name + "\n";
       EXPECT_NE(list.find(line), std::string::npos) << file.path() << " is not what was released";
     }
-    EXPECT_EQ(static_cast<std::size_t>(std::count(list.begin(), list.end(), '\n')), files)
-        << release.path();
+    EXPECT_EQ(static_cast<std::size_t>(std::count(list.begin(), list.end(), '\n')), files) << release.path();
   }
   EXPECT_GE(releases, 1u);
 }
@@ -118,17 +116,16 @@ class Compilers : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Compilers, MakeAHookThatActs) {
   const Case& each = GetParam();
-  const std::string seen = replay(
-      {each.module, std::string(AGENTD_CORPUS) + "/1.0/hello.yaml", each.isolation,
-       each.module.find("_tcc") == std::string::npos ? "" : AGENTD_TEMPLATE "/hello.hook.json"});
+  const std::string seen =
+      replay({each.module, std::string(AGENTD_CORPUS) + "/1.0/hello.yaml", each.isolation,
+              each.module.find("_tcc") == std::string::npos ? "" : AGENTD_TEMPLATE "/hello.hook.json"});
   EXPECT_EQ(seen, text_of(std::string(AGENTD_CORPUS) + "/1.0/hello_c.txt"));
 }
 
 std::vector<Case> made_by_compilers() {
   std::vector<Case> out;
   for (Case& each : cases(AGENTD_MADE))
-    if (fs::path(each.module).filename().string().starts_with("hello_"))
-      out.push_back(std::move(each));
+    if (fs::path(each.module).filename().string().starts_with("hello_")) out.push_back(std::move(each));
   return out;
 }
 

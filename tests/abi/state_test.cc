@@ -53,11 +53,9 @@ TEST_P(StateOfReleases, ABadConfigurationIsRefusedWithItsSentence) {
       << fixture.host->problems()[0].message;
 }
 
-INSTANTIATE_TEST_SUITE_P(Places, StateOfReleases,
-                         ::testing::Values(Isolation::kInProcess, Isolation::kProcess),
+INSTANTIATE_TEST_SUITE_P(Places, StateOfReleases, ::testing::Values(Isolation::kInProcess, Isolation::kProcess),
                          [](const auto& each) {
-                           return std::string(each.param == Isolation::kProcess ? "worker"
-                                                                                : "process");
+                           return std::string(each.param == Isolation::kProcess ? "worker" : "process");
                          });
 
 }  // namespace

@@ -25,9 +25,7 @@ class HostFixture : public testing::HostFixture {
   }
 };
 
-std::string place_name(Isolation isolation) {
-  return isolation == Isolation::kInProcess ? "in_process" : "in_worker";
-}
+std::string place_name(Isolation isolation) { return isolation == Isolation::kInProcess ? "in_process" : "in_worker"; }
 
 const auto kPlaces = ::testing::Values(Isolation::kInProcess, Isolation::kProcess);
 
@@ -78,29 +76,31 @@ TEST_P(RefusedHook, IsToldInOneSentenceAndTheGoodOneGoesOn) {
 
 INSTANTIATE_TEST_SUITE_P(
     Modules, RefusedHook,
-    ::testing::Combine(kPlaces, ::testing::Values(
-        Broken{"wrong_magic", "is not a hook of agentd: its entry answered with the magic number 305419896"},
-        Broken{"wrong_major", "is built for hook ABI 2.0, this agentd has 1.1"},
-        Broken{"missing_symbol", "is not a hook: it does not export agentd_hook_entry_v1"},
-        Broken{"size_zero", "has the impossible size 0"}, Broken{"size_three", "has the impossible size 3"},
-        Broken{"size_garbage", "has the impossible size 4294967295"},
-        Broken{"size_odd", "has the impossible size 91"},
-        Broken{"newer_tail", "needs a newer agentd: its plugin record uses fields"},
-        Broken{"unknown_row", "needs a newer agentd: this one does not know the event 40"},
-        Broken{"unknown_flag", "needs a newer agentd: this one does not know the row flags 16384"},
-        Broken{"null_fn", "has no function for the event turn_start"},
-        Broken{"bad_stride", "impossible list of subscriptions (1 rows of 8 bytes)"},
-        Broken{"bad_concurrency", "asks for the unknown concurrency 9"},
-        Broken{"id_differs", "says it is org.agentd.test.raw, its manifest says org.agentd.test.other"},
-        Broken{"declines", "declined to be loaded: this hook only runs on Sundays"},
-        Broken{"newer_abi", "needs a newer agentd (abi 1.7, this one has 1.1)"},
-        Broken{"unknown_service", "asks for the unknown service agentd.time_travel/1"},
-        Broken{"bad_manifest", "has a bad manifest"},
-        Broken{"create_fails", "could not start: a_broken: the key api_url is missing"},
-        Broken{"create_fails_silently", "could not start: a_broken: it answered with status -2"},
-        Broken{"create_throws", "could not start: a_broken: no licence file"},
-        Broken{"undefined_symbol", "cannot be loaded: undefined symbol: agentd_test_nobody_has_this"},
-        Broken{"no_manifest", "has no manifest: rebuild it with AGENTD_HOOK or ship a_broken.hook.json"})),
+    ::testing::Combine(
+        kPlaces,
+        ::testing::Values(
+            Broken{"wrong_magic", "is not a hook of agentd: its entry answered with the magic number 305419896"},
+            Broken{"wrong_major", "is built for hook ABI 2.0, this agentd has 1.1"},
+            Broken{"missing_symbol", "is not a hook: it does not export agentd_hook_entry_v1"},
+            Broken{"size_zero", "has the impossible size 0"}, Broken{"size_three", "has the impossible size 3"},
+            Broken{"size_garbage", "has the impossible size 4294967295"},
+            Broken{"size_odd", "has the impossible size 91"},
+            Broken{"newer_tail", "needs a newer agentd: its plugin record uses fields"},
+            Broken{"unknown_row", "needs a newer agentd: this one does not know the event 40"},
+            Broken{"unknown_flag", "needs a newer agentd: this one does not know the row flags 16384"},
+            Broken{"null_fn", "has no function for the event turn_start"},
+            Broken{"bad_stride", "impossible list of subscriptions (1 rows of 8 bytes)"},
+            Broken{"bad_concurrency", "asks for the unknown concurrency 9"},
+            Broken{"id_differs", "says it is org.agentd.test.raw, its manifest says org.agentd.test.other"},
+            Broken{"declines", "declined to be loaded: this hook only runs on Sundays"},
+            Broken{"newer_abi", "needs a newer agentd (abi 1.7, this one has 1.1)"},
+            Broken{"unknown_service", "asks for the unknown service agentd.time_travel/1"},
+            Broken{"bad_manifest", "has a bad manifest"},
+            Broken{"create_fails", "could not start: a_broken: the key api_url is missing"},
+            Broken{"create_fails_silently", "could not start: a_broken: it answered with status -2"},
+            Broken{"create_throws", "could not start: a_broken: no licence file"},
+            Broken{"undefined_symbol", "cannot be loaded: undefined symbol: agentd_test_nobody_has_this"},
+            Broken{"no_manifest", "has no manifest: rebuild it with AGENTD_HOOK or ship a_broken.hook.json"})),
     [](const auto& each) {
       return std::string(std::get<1>(each.param).module) + "_" + place_name(std::get<0>(each.param));
     });
@@ -249,8 +249,8 @@ TEST(LibraryThatTurnsDenormalsOff, LeavesTheHostsArithmeticAlone) {
 
 TEST_P(AllBrokenHooksAtOnce, GiveOneSentenceEachAndTheGoodOneGoesOn) {
   HostFixture fixture(AGENTD_BROKEN_HOOKS, GetParam());
-  const std::vector<std::string> modules{"bad_manifest", "create_throws", "missing_symbol", "null_fn",
-                                         "size_garbage", "undefined_symbol", "wrong_magic", "wrong_major"};
+  const std::vector<std::string> modules{"bad_manifest", "create_throws",    "missing_symbol", "null_fn",
+                                         "size_garbage", "undefined_symbol", "wrong_magic",    "wrong_major"};
   for (const std::string& each : modules) fixture.install(each);
   fixture.install("good");
   fixture.load();

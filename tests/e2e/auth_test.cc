@@ -83,22 +83,21 @@ TEST_F(Auth, ATerminalDoesNotShowTheKey) {
   EXPECT_EQ(stored.code, 0) << stored.out;
   EXPECT_FALSE(has(stored.out, kSecret)) << stored.out;
   EXPECT_TRUE(has(*read_file(keys(), 1 << 20), kKey));
-  const Finished left =
-      program_.on_terminal({"auth", "set", "work"}, {{"Key of work (not shown): ", "other\x03"}});
+  const Finished left = program_.on_terminal({"auth", "set", "work"}, {{"Key of work (not shown): ", "other\x03"}});
   EXPECT_EQ(left.code, 130) << left.out;
   EXPECT_TRUE(has(*read_file(keys(), 1 << 20), kKey));
 }
 
 TEST_F(Auth, AKeyIsNoArgument) {
   const std::string key = "sk-" + kKey;
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"auth", "set", "groq", key},
-           {"auth", "set", key},
-           {"auth", "set", "groq", "--key=" + key},
-           {"auth", "set", "groq", "--key", key},
-           {"auth", key},
-           {"auth", "list", key},
-           {"auth", "set", "groq", kKey}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"auth", "set", "groq", key},
+                                             {"auth", "set", key},
+                                             {"auth", "set", "groq", "--key=" + key},
+                                             {"auth", "set", "groq", "--key", key},
+                                             {"auth", key},
+                                             {"auth", "list", key},
+                                             {"auth", "set", "groq", kKey}}) {
     const Finished ran = program_.run(words, kKey);
     EXPECT_EQ(ran.code, 2) << ran.err;
     EXPECT_TRUE(has(ran.err, "a key is never an argument")) << ran.err;
@@ -210,9 +209,13 @@ TEST_F(Auth, NothingOfAKeyIsFoundAnywhereElse) {
   const std::string log = program_.run({"conversation", "show", program_.newest(), "--log"}).out;
   EXPECT_TRUE(has(log, keys() + " is outside of the workspace, or may not be accessed")) << log;
   EXPECT_TRUE(has(log, "PATH=/usr/bin:/bin")) << log;
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"config", "show"}, {"doctor"}, {"auth", "list"}, {"auth", "list", "--json"}, {"models"}, {"usage"},
-           {"hooks", "trace"}})
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"config", "show"},
+                                                                                     {"doctor"},
+                                                                                     {"auth", "list"},
+                                                                                     {"auth", "list", "--json"},
+                                                                                     {"models"},
+                                                                                     {"usage"},
+                                                                                     {"hooks", "trace"}})
     EXPECT_EQ(program_.run(words).code, 0) << words[0];
   for (const RecordedRequest& got : server.requests()) {
     EXPECT_EQ(got.header("authorization"), "Bearer " + kKey);

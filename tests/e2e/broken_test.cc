@@ -22,15 +22,13 @@ std::vector<std::string> lines_with(const std::string& text, const std::string& 
 
 class BrokenHooks : public ::testing::Test {
  protected:
-  void drop(const std::string& name) {
-    program_.drop_hook(std::string(AGENTD_BROKEN_HOOKS) + "/" + name + ".so");
-  }
+  void drop(const std::string& name) { program_.drop_hook(std::string(AGENTD_BROKEN_HOOKS) + "/" + name + ".so"); }
   Finished run() { return program_.run({"run", "hello", "--script", program_.script("- text: fine\n")}); }
   Program program_;
 };
 
 TEST_F(BrokenHooks, EachIsRefusedWithOneSentenceAndTheRunGoesOn) {
-  const std::vector<std::string> names{"wrong_magic", "wrong_major",  "missing_symbol",
+  const std::vector<std::string> names{"wrong_magic",  "wrong_major", "missing_symbol",
                                        "size_garbage", "unknown_row", "create_throws"};
   for (const std::string& name : names) drop(name);
   const Finished ran = run();
@@ -63,10 +61,10 @@ TEST_F(BrokenHooks, BytesThatAreNoModuleAreNamed) {
 TEST_F(BrokenHooks, AHandlerThatThrowsIsAWarningAndTheToolStillRuns) {
   drop("handler_throws");
   program_.file("a.txt", "alpha\n");
-  const Finished ran = program_.run(
-      {"run", "look", "--script",
-       program_.script("- calls: [{name: read_file, input: {path: a.txt}}]\n- text: done\n"
-                       "  expect: {contains: alpha}\n")});
+  const Finished ran =
+      program_.run({"run", "look", "--script",
+                    program_.script("- calls: [{name: read_file, input: {path: a.txt}}]\n- text: done\n"
+                                    "  expect: {contains: alpha}\n")});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "done\n");
   EXPECT_FALSE(lines_with(ran.err, "handler_throws").empty()) << ran.err;

@@ -26,15 +26,14 @@ Traces run_with(const std::string& hook, const std::string& isolation, const std
   for (std::size_t at = settings.find("FILE"); at != std::string::npos; at = settings.find("FILE"))
     settings.replace(at, 4, file);
   program.config("hooks:\n  " + hook + ": {enabled: true, isolation: " + isolation + settings + "}\n");
-  const Finished ran = program.run({"run", "the key is sk-ant-api03-" + std::string(95, 'a') + "AA", "--allow", "*",
-                                    // Full enough at the end for a hook, and for nobody else.
-                                    "--set", "context_window=16000", "--disable-auto-compact",
-                                    "--script", program.script(script)});
+  const Finished ran =
+      program.run({"run", "the key is sk-ant-api03-" + std::string(95, 'a') + "AA", "--allow", "*",
+                   // Full enough at the end for a hook, and for nobody else.
+                   "--set", "context_window=16000", "--disable-auto-compact", "--script", program.script(script)});
   Traces out;
   out.code = ran.code;
   out.out = ran.out;
-  out.log = without_measures(
-      without_chance(program.run({"conversation", "show", program.newest(), "--log"}).out));
+  out.log = without_measures(without_chance(program.run({"conversation", "show", program.newest(), "--log"}).out));
   out.view = without_chance(program.run({"conversation", "show", program.newest()}).out);
   // "# · 2026-01-31 09:05 · 9 messages": the minute may have passed.
   constexpr std::string_view kBefore = "# \u00b7 ", kMinute = "2026-01-31 09:05";

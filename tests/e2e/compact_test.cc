@@ -35,10 +35,9 @@ TEST_F(CompactTest, ReplacesTheHistoryByOneSummary) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out.substr(0, ran.out.find("\nContext")),
             "Compacted conversation " + id_ + "\nReduced from 6 messages to 1 summary message");
-  const Finished next =
-      program_.run({"run", "--follow", "and now", "--script",
-                    program_.script("- text: fine\n  expect:\n    contains: the talk in short\n"
-                                    "    not_contains: [alpha question, beta question]\n")});
+  const Finished next = program_.run({"run", "--follow", "and now", "--script",
+                                      program_.script("- text: fine\n  expect:\n    contains: the talk in short\n"
+                                                      "    not_contains: [alpha question, beta question]\n")});
   EXPECT_EQ(next.code, 0) << next.err;
 }
 
@@ -64,9 +63,9 @@ TEST_F(CompactTest, ADryRunChangesNothingAndNeedsNoModel) {
 
 TEST_F(CompactTest, InstructionsReachTheModel) {
   talk();
-  const Finished ran = program_.run(
-      compact({"-c", id_, "--instructions", "heed the deployment"},
-              "- for: summary\n  text: short\n  expect: {contains: heed the deployment}\n"));
+  const Finished ran =
+      program_.run(compact({"-c", id_, "--instructions", "heed the deployment"},
+                           "- for: summary\n  text: short\n  expect: {contains: heed the deployment}\n"));
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
@@ -81,8 +80,7 @@ TEST_F(CompactTest, AVetoExitsThreeWithTheReasonAndChangesNothing) {
 
 TEST_F(CompactTest, AFailingModelLeavesTheConversationAsItWas) {
   talk();
-  const Finished ran =
-      program_.run(compact({"--follow"}, "- for: summary\n  error: {kind: auth, message: no}\n"));
+  const Finished ran = program_.run(compact({"--follow"}, "- for: summary\n  error: {kind: auth, message: no}\n"));
   EXPECT_NE(ran.code, 0);
   EXPECT_EQ(program_.record_types(id_).find("boundary"), std::string::npos);
 }
@@ -98,8 +96,7 @@ TEST_F(CompactTest, JsonTellsTheOutcome) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   std::string outcome;
   for (const JsonDocument& line : json_lines(ran.out))
-    if (line.root()["type"].string_or("") == "compaction_result")
-      outcome = line.root()["outcome"].string_or("");
+    if (line.root()["type"].string_or("") == "compaction_result") outcome = line.root()["outcome"].string_or("");
   EXPECT_EQ(outcome, "applied");
 }
 
@@ -107,26 +104,20 @@ TEST_F(CompactTest, JsonTellsTheOutcome) {
 
 TEST_F(CompactTest, ListShowsTheProjectsConversationsNewestFirst) {
   talk();
-  ASSERT_EQ(
-      program_.run({"run", "delta question", "--script", program_.script("- text: a\n")}).code, 0);
+  ASSERT_EQ(program_.run({"run", "delta question", "--script", program_.script("- text: a\n")}).code, 0);
   const std::string list = program_.run({"conversation", "list"}).out;
   ASSERT_NE(list.find("delta question"), std::string::npos) << list;
   EXPECT_LT(list.find("delta question"), list.find("alpha question"));
-  EXPECT_EQ(program_.run({"conversation", "list", "--search", "DELTA", "--json"}).out.find("alpha"),
-            std::string::npos);
-  EXPECT_EQ(json_lines(program_.run({"conversation", "list", "--limit", "1", "--json"}).out).size(),
-            1u);
+  EXPECT_EQ(program_.run({"conversation", "list", "--search", "DELTA", "--json"}).out.find("alpha"), std::string::npos);
+  EXPECT_EQ(json_lines(program_.run({"conversation", "list", "--limit", "1", "--json"}).out).size(), 1u);
 }
 
 TEST_F(CompactTest, ShowHasThreeFormatsAndTheLog) {
   talk();
-  EXPECT_NE(program_.run({"conversation", "show", id_}).out.find("user\nalpha question"),
+  EXPECT_NE(program_.run({"conversation", "show", id_}).out.find("user\nalpha question"), std::string::npos);
+  EXPECT_NE(program_.run({"conversation", "show", id_, "--format", "markdown"}).out.find("## user\n\nalpha question"),
             std::string::npos);
-  EXPECT_NE(program_.run({"conversation", "show", id_, "--format", "markdown"})
-                .out.find("## user\n\nalpha question"),
-            std::string::npos);
-  const auto json =
-      JsonDocument::parse(program_.run({"conversation", "show", id_, "--format", "json"}).out);
+  const auto json = JsonDocument::parse(program_.run({"conversation", "show", id_, "--format", "json"}).out);
   ASSERT_TRUE(json) << json.error().message;
   EXPECT_EQ(json->root()["messages"].size(), 6u);
   EXPECT_EQ(program_.record_types(id_).substr(0, 7), "genesis");

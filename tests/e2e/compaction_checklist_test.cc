@@ -19,9 +19,7 @@ constexpr std::uint64_t kKeepTokens = kStageWindow * 40 / 100;
 class Checklist : public CompactionStage {
  protected:
   explicit Checklist(const std::string& more_config = {}) : CompactionStage(more_config) {}
-  std::vector<std::string> next(const std::string& words = "go on") const {
-    return {"--follow", "--no-tools", words};
-  }
+  std::vector<std::string> next(const std::string& words = "go on") const { return {"--follow", "--no-tools", words}; }
   // Two runs whose last answer reports so many tokens in all.
   void fill_to(std::uint64_t tokens) {
     model_.say(std::string(20'000, 'a'));
@@ -64,8 +62,7 @@ TEST_F(Checklist, SplitPoint) {
   // Questions and answers of some 600 tokens each, one after the other.
   for (int i = 0; i < 16; ++i) {
     model_.say("answer " + std::to_string(i) + std::string(2'300, 'a'));
-    std::vector<std::string> words =
-        next("question " + std::to_string(i) + std::string(2'300, 'q'));
+    std::vector<std::string> words = next("question " + std::to_string(i) + std::string(2'300, 'q'));
     if (i == 0) words.erase(words.begin());
     const Finished ran = run(words);
     ASSERT_EQ(ran.code, 0) << ran.err;
@@ -98,16 +95,14 @@ TEST_F(Checklist, SummaryQuality) {
   ASSERT_EQ(calls.size(), 1u);
   std::string asked = texts_of(calls[0].body), lower = asked;
   // Everything that it should retain reaches it: what was said, called and read.
-  for (const char* fact :
-       {"never on Fridays", "DECISION: canary first, because the database cannot roll back",
-        "notes.txt", "src/deploy/rollout.cc:88", "PENDING: update docs/rollout.md"})
+  for (const char* fact : {"never on Fridays", "DECISION: canary first, because the database cannot roll back",
+                           "notes.txt", "src/deploy/rollout.cc:88", "PENDING: update docs/rollout.md"})
     EXPECT_TRUE(has(asked, fact)) << fact;
   // And it is asked for: decisions with their reasons, paths and changes, what is open, what the
   // user wants, outputs that still matter.
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  for (const char* wish : {"decision", "why", "path", "change", "pending", "constraint",
-                           "preference", "command", "error"})
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const char* wish :
+       {"decision", "why", "path", "change", "pending", "constraint", "preference", "command", "error"})
     EXPECT_TRUE(has(lower, wish)) << wish;
   EXPECT_TRUE(has(asked, "HEED the deployment"));
   EXPECT_GT(asked.find("HEED the deployment"), asked.find("PENDING: update"));
@@ -130,10 +125,8 @@ TEST_F(Checklist, CompactBoundaryEmission) {
   EXPECT_EQ(root["compact_metadata"]["trigger"].string_or(""), "auto");
   const auto asked = recorded("before_compaction");
   ASSERT_EQ(asked.size(), 1u);
-  EXPECT_EQ(root["compact_metadata"]["pre_tokens"].uint_or(1),
-            asked[0].root()["tokens"].uint_or(0));
-  EXPECT_EQ(root["compact_metadata"]["pre_tokens"].uint_or(1),
-            asked[0].root()["context"]["used"].uint_or(0));
+  EXPECT_EQ(root["compact_metadata"]["pre_tokens"].uint_or(1), asked[0].root()["tokens"].uint_or(0));
+  EXPECT_EQ(root["compact_metadata"]["pre_tokens"].uint_or(1), asked[0].root()["context"]["used"].uint_or(0));
   const auto boundary = Ulid::parse(root["compact_metadata"]["id"].string_or(""));
   ASSERT_TRUE(boundary);
   EXPECT_EQ(root["uuid"].string_or(""), boundary->uuid());
@@ -142,8 +135,7 @@ TEST_F(Checklist, CompactBoundaryEmission) {
   ASSERT_GT(kept["uuids"].size(), 0u);
   EXPECT_EQ(kept["uuids"].at(0).string_or("").substr(0, 23), kept["anchor_uuid"].string_or("").substr(0, 23))
       << "messages of one conversation";
-  EXPECT_EQ(root["session_id"].string_or("?"),
-            last_event(automatic, "run_started").root()["session_id"].string_or(""));
+  EXPECT_EQ(root["session_id"].string_or("?"), last_event(automatic, "run_started").root()["session_id"].string_or(""));
 
   const Finished manual = compact();
   const JsonDocument second = boundary_message(manual);
@@ -156,13 +148,12 @@ TEST_F(Checklist, CompactBoundaryEmission) {
 TEST_F(Checklist, HookFiring) {
   const std::string log = program_.directory().file("fired");
   const auto command = [&](const std::string& word) {
-    return R"({"hooks":[{"type":"command","command":"cat > )" + program_.directory().file(word) +
-           "; echo " + word + " >> " + log + R"("}]})";
+    return R"({"hooks":[{"type":"command","command":"cat > )" + program_.directory().file(word) + "; echo " + word +
+           " >> " + log + R"("}]})";
   };
   const std::string settings = program_.directory().write(
       "settings.json", R"({"hooks":{"PreCompact":[)" + command("PreCompact") +
-                           R"(],"SessionStart":[{"matcher":"compact",)" +
-                           command("SessionStart").substr(1) + "]}}");
+                           R"(],"SessionStart":[{"matcher":"compact",)" + command("SessionStart").substr(1) + "]}}");
   fill();
   std::mutex mutex;  // the model's server answers in a thread of its own
   std::string at_the_call = "nobody";
@@ -198,8 +189,8 @@ TEST_F(Checklist, TokenEstimation) {
   std::string text;
   for (int i = 0; i < kSentences; ++i) text += "The quick brown fox jumps over the lazy dog. ";
   const auto used = [&](const std::string& question) {
-    const Finished ran = run({"--no-tools", "--script", program_.script("- text: ok\n"), "--set",
-                              "context_window=200000", question});
+    const Finished ran =
+        run({"--no-tools", "--script", program_.script("- text: ok\n"), "--set", "context_window=200000", question});
     EXPECT_EQ(last_event(ran, "run_ended").root()["context"]["source"].string_or(""), "estimate");
     return last_event(ran, "run_ended").root()["context"]["used"].uint_or(0);
   };
@@ -235,8 +226,7 @@ TEST_F(Checklist, MessageIntegrity) {
   program_.file("utf8.txt", "Grüße, 世界 😀 \\ \"quoted\"\ttab\n");
   model_.say(std::string(24'000, 'a'));
   ASSERT_EQ(run({"one " + std::string(6'000, 'p')}).code, 0);
-  model_.call_tool("read_file", R"({"path":"utf8.txt"})")
-      .say("Grüße an 世界 😀 " + std::string(4'000, 'b'));
+  model_.call_tool("read_file", R"({"path":"utf8.txt"})").say("Grüße an 世界 😀 " + std::string(4'000, 'b'));
   ASSERT_EQ(run({"--follow", "read utf8.txt ✓"}).code, 0);
   const std::string before = view();
   model_.say("done");
@@ -268,8 +258,7 @@ TEST_F(Checklist, MultiCompact) {
   model_.say("all read");
   int summaries = 0;
   model_.summaries_by([&](const RecordedRequest& request) {
-    return PlayedAnthropic::text_reply(request.body,
-                                       "SUMMARY-NUMBER-" + std::to_string(++summaries) + ".");
+    return PlayedAnthropic::text_reply(request.body, "SUMMARY-NUMBER-" + std::to_string(++summaries) + ".");
   });
   const Finished ran = run({"read all files"});  // one session, one run
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -277,16 +266,14 @@ TEST_F(Checklist, MultiCompact) {
   ASSERT_GE(records.size(), 3u);
   ASSERT_GE(summaries, 2);
   EXPECT_EQ(count_type(ran, "compaction_outcome"), records.size() + attempts());
-  EXPECT_EQ(last_event(ran, "run_ended").root()["context"]["compactions"].uint_or(0),
-            records.size());
+  EXPECT_EQ(last_event(ran, "run_ended").root()["context"]["compactions"].uint_or(0), records.size());
   // Each summary builds on the one before it, and the view has the last one alone.
   const auto calls = model_.calls_since(0, true);
   for (std::size_t i = 1; i < calls.size(); ++i)
     EXPECT_TRUE(has(calls[i].body, "SUMMARY-NUMBER-" + std::to_string(i) + ".")) << i;
   const std::string now = view();
   EXPECT_TRUE(has(now, "SUMMARY-NUMBER-" + std::to_string(summaries) + "."));
-  for (int i = 1; i < summaries; ++i)
-    EXPECT_FALSE(has(now, "SUMMARY-NUMBER-" + std::to_string(i) + "."));
+  for (int i = 1; i < summaries; ++i) EXPECT_FALSE(has(now, "SUMMARY-NUMBER-" + std::to_string(i) + "."));
   expect_good_requests(0);
   expect_sound_log();
 }

@@ -63,14 +63,12 @@ const char* name_of(Fault fault) {
 // What a failed summary left on the wire must never reach a request, a view or a hook.
 constexpr const char* kLeftovers[] = {"HALF-A-SUMMARY", "I cannot help with that"};
 
-class Faults : public CompactionStage,
-               public ::testing::WithParamInterface<std::tuple<Door, Fault>> {
+class Faults : public CompactionStage, public ::testing::WithParamInterface<std::tuple<Door, Fault>> {
  protected:
   void prepare() {
     fill();
     // Short for the one who waits for nothing, long enough for a busy machine.
-    if (fault_ == Fault::kNeverAnswers)
-      program_.set("AGENTD_PROVIDERS_ANTHROPIC_IDLE_TIMEOUT_MS=2500");
+    if (fault_ == Fault::kNeverAnswers) program_.set("AGENTD_PROVIDERS_ANTHROPIC_IDLE_TIMEOUT_MS=2500");
     record_events({"before_compaction", "after_compaction", "session_start"});
     if (door_ == Door::kPostTurn) yaml_hook("ask", "on: agent_stop\ndo: compact\n");
     // With it a run that has tools is between the threshold and the force line.
@@ -100,9 +98,7 @@ class Faults : public CompactionStage,
     }
     return {};
   }
-  std::string messages_only(const std::string& shown) const {
-    return shown.substr(0, shown.rfind("\n  ]"));
-  }
+  std::string messages_only(const std::string& shown) const { return shown.substr(0, shown.rfind("\n  ]")); }
 
   const Door door_ = std::get<0>(GetParam());
   const Fault fault_ = std::get<1>(GetParam());
@@ -186,8 +182,7 @@ void Faults::expect_boundary(const JsonView& record, const JsonView& message, bo
   const std::string model(record["model"].string_or(""));
   EXPECT_EQ(model.find("haiku") != std::string::npos, summarised) << model;
   EXPECT_EQ(model.empty(), !summarised) << model;
-  const std::uint64_t pre = record["pre_tokens"].uint_or(0),
-                      post = record["post_tokens"].uint_or(0);
+  const std::uint64_t pre = record["pre_tokens"].uint_or(0), post = record["post_tokens"].uint_or(0);
   EXPECT_GT(pre, 10'000u);
   EXPECT_GT(post, 0u);
   EXPECT_LT(post, pre);
@@ -200,8 +195,7 @@ void Faults::expect_boundary(const JsonView& record, const JsonView& message, bo
   EXPECT_EQ(message["session_id"].string_or("?"), record["session_id"].string_or(""));
   for (const char* key : {"trigger", "method", "reason"})
     EXPECT_EQ(told[key].string_or("?"), record[key].string_or("")) << key;
-  for (const char* key : {"pre_tokens", "post_tokens"})
-    EXPECT_EQ(told[key].uint_or(1), record[key].uint_or(0)) << key;
+  for (const char* key : {"pre_tokens", "post_tokens"}) EXPECT_EQ(told[key].uint_or(1), record[key].uint_or(0)) << key;
 }
 
 void Faults::expect_hooks(const std::string& result) {
@@ -215,10 +209,8 @@ void Faults::expect_hooks(const std::string& result) {
   }
   EXPECT_EQ(told[0].root()["result"].string_or(""), result);
   const auto records = boundaries();
-  EXPECT_EQ(told[0].root()["boundary_id"].string_or("?"),
-            records[0].root()["payload"]["id"].string_or(""));
-  EXPECT_EQ(told[0].root()["pre_tokens"].uint_or(1),
-            records[0].root()["payload"]["pre_tokens"].uint_or(0));
+  EXPECT_EQ(told[0].root()["boundary_id"].string_or("?"), records[0].root()["payload"]["id"].string_or(""));
+  EXPECT_EQ(told[0].root()["pre_tokens"].uint_or(1), records[0].root()["payload"]["pre_tokens"].uint_or(0));
   EXPECT_EQ(asked[0].root()["tokens"].uint_or(1), told[0].root()["pre_tokens"].uint_or(0));
   std::size_t after_compact = 0;
   for (const JsonDocument& start : recorded("session_start"))
@@ -272,17 +264,17 @@ TEST_P(Faults, EndsInOneTruthfulOutcome) {
   expect_sound_log();
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Doors, Faults,
-    ::testing::Combine(::testing::Values(Door::kPreRequest, Door::kMidTurn, Door::kPostTurn,
-                                         Door::kStandalone, Door::kOverflow),
-                       ::testing::Values(Fault::kNone, Fault::kServerError, Fault::kOverloaded,
-                                         Fault::kNeverAnswers, Fault::kEmpty, Fault::kBlank,
-                                         Fault::kRefusal, Fault::kCutStream, Fault::kGarbage,
-                                         Fault::kPromptTooLong)),
-    [](const auto& cell) {
-      return std::string(facts_of(std::get<0>(cell.param)).name) + name_of(std::get<1>(cell.param));
-    });
+INSTANTIATE_TEST_SUITE_P(Doors, Faults,
+                         ::testing::Combine(::testing::Values(Door::kPreRequest, Door::kMidTurn, Door::kPostTurn,
+                                                              Door::kStandalone, Door::kOverflow),
+                                            ::testing::Values(Fault::kNone, Fault::kServerError, Fault::kOverloaded,
+                                                              Fault::kNeverAnswers, Fault::kEmpty, Fault::kBlank,
+                                                              Fault::kRefusal, Fault::kCutStream, Fault::kGarbage,
+                                                              Fault::kPromptTooLong)),
+                         [](const auto& cell) {
+                           return std::string(facts_of(std::get<0>(cell.param)).name) +
+                                  name_of(std::get<1>(cell.param));
+                         });
 
 // ---- a summary that ran into its longest length
 
@@ -291,9 +283,8 @@ class CutSummary : public CompactionStage {
   // The first answers that are asked for are cut, so many of them.
   void cut_first(int count) {
     model_.summaries_by([this, count](const RecordedRequest& request) {
-      return ++asked_ <= count
-                 ? PlayedAnthropic::text_reply(request.body, "CUT-SUMMARY of", "max_tokens")
-                 : PlayedAnthropic::text_reply(request.body, kSummaryText);
+      return ++asked_ <= count ? PlayedAnthropic::text_reply(request.body, "CUT-SUMMARY of", "max_tokens")
+                               : PlayedAnthropic::text_reply(request.body, kSummaryText);
     });
   }
   int asked_ = 0;
@@ -348,8 +339,7 @@ class SmallSummariser : public CompactionStage {
         return PlayedAnthropic::too_long();
       }
       std::string summary = "PARTS";
-      for (const char* word :
-           {"FIRST-QUESTION", "FIRST-ANSWER", "SECOND-QUESTION", "SECOND-ANSWER"})
+      for (const char* word : {"FIRST-QUESTION", "FIRST-ANSWER", "SECOND-QUESTION", "SECOND-ANSWER"})
         if (request.body.find(word) != std::string::npos) summary += std::string(" ") + word;
       return PlayedAnthropic::text_reply(request.body, summary);
     });
@@ -426,8 +416,7 @@ TEST_F(SmallSummariser, AFloorThatIsTooHighIsToldAndNeverLoops) {
   EXPECT_EQ(model_.calls_since(0, false).size(), 4u);
   EXPECT_NE(said.find("system prompt"), std::string::npos) << "nobody said what fills the window";
   // The rules are in every request, whatever was tried.
-  for (const auto& call : model_.calls_since(0, false))
-    EXPECT_NE(call.body.find("ALWAYS-HEED"), std::string::npos);
+  for (const auto& call : model_.calls_since(0, false)) EXPECT_NE(call.body.find("ALWAYS-HEED"), std::string::npos);
 }
 
 TEST_F(SmallSummariser, RulesSurviveEveryCompactionWordForWord) {
@@ -437,8 +426,7 @@ TEST_F(SmallSummariser, RulesSurviveEveryCompactionWordForWord) {
   ASSERT_EQ(run({"--follow", "--no-tools", "and now"}).code, 0);
   const auto body = JsonDocument::parse(model_.calls().back().body);
   ASSERT_TRUE(body);
-  EXPECT_NE(body->root()["system"].text().find("ALWAYS-HEED: Grüße 世界, tabs\\tand all"),
-            std::string::npos)
+  EXPECT_NE(body->root()["system"].text().find("ALWAYS-HEED: Grüße 世界, tabs\\tand all"), std::string::npos)
       << body->root()["system"].text();
 }
 

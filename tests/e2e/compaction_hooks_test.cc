@@ -13,14 +13,11 @@ namespace {
 
 class CompactionHooks : public CompactionStage {
  protected:
-  std::vector<std::string> next(const std::string& words = "go on") const {
-    return {"--follow", "--no-tools", words};
-  }
+  std::vector<std::string> next(const std::string& words = "go on") const { return {"--follow", "--no-tools", words}; }
   static std::string statuses(const Finished& ran) {
     std::string out;
     for (const JsonDocument& line : json_lines(ran.out))
-      if (line.root()["type"].string_or("") == "status")
-        out += std::string(line.root()["status"].string_or("?")) + " ";
+      if (line.root()["type"].string_or("") == "status") out += std::string(line.root()["status"].string_or("?")) + " ";
     return out;
   }
   // Types in order; a compact_boundary by its subtype.
@@ -30,16 +27,14 @@ class CompactionHooks : public CompactionStage {
       const std::string_view subtype = line.root()["subtype"].string_or("");
       const std::string_view type = line.root()["type"].string_or("?");
       out += (out.empty() ? "" : " ") + std::string(subtype.empty() ? type : subtype);
-      if (type == "compaction_outcome")
-        out += ":" + std::string(line.root()["outcome"].string_or("?"));
+      if (type == "compaction_outcome") out += ":" + std::string(line.root()["outcome"].string_or("?"));
       if (type == "status") out += ":" + std::string(line.root()["status"].string_or("?"));
     }
     return out;
   }
   static std::size_t count(const std::string& text, const std::string& part) {
     std::size_t found = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-      ++found;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
     return found;
   }
 };
@@ -49,8 +44,7 @@ class CompactionHooks : public CompactionStage {
 TEST_F(CompactionHooks, AVetoOfARequestSkipsEverythingAndShowsNoStart) {
   fill();
   record_events({"after_compaction", "session_start"});
-  yaml_hook("deny",
-            "on: before_compaction\ndo: {action: block, reason: not in the middle of a demo}\n");
+  yaml_hook("deny", "on: before_compaction\ndo: {action: block, reason: not in the middle of a demo}\n");
   const std::string before = view();
   const std::size_t calls = model_.calls().size();
   const Finished ran = compact();
@@ -235,9 +229,7 @@ TEST_F(CompactionHooks, OverflowWithAHookThatAlwaysDeniesEndsInACleanError) {
 
 TEST_F(CompactionHooks, AHookMayDenyByTheReason) {
   fill();
-  yaml_hook(
-      "deny",
-      "on: before_compaction\nwhen: reason == \"threshold\"\ndo: {action: block, reason: no}\n");
+  yaml_hook("deny", "on: before_compaction\nwhen: reason == \"threshold\"\ndo: {action: block, reason: no}\n");
   model_.overflow().say("the answer");
   const Finished ran = run(next());
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -249,8 +241,7 @@ TEST_F(CompactionHooks, AHookMayDenyByTheReason) {
 TEST_F(CompactionHooks, WithoutHooksTheSequenceOfARequestIsTheGoldenOne) {
   fill();
   const Finished ran = compact({"--follow", "--no-hooks"});
-  EXPECT_EQ(sequence(ran),
-            "status:compacting compact_boundary compaction_outcome:applied compaction_result");
+  EXPECT_EQ(sequence(ran), "status:compacting compact_boundary compaction_outcome:applied compaction_result");
 }
 
 TEST_F(CompactionHooks, WithoutHooksTheSequenceOfARunIsTheGoldenOne) {

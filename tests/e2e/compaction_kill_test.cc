@@ -38,25 +38,22 @@ std::string start_of(const std::string& line) { return line.substr(0, 40); }
 // Why this view is neither of the two; empty when it is one. What stood before the compaction comes
 // whole or is summarised whole: `old_lines` in full, or the summary followed by a tail of them;
 // then what the killed run had added.
-std::string why_mixed(const std::vector<std::string>& now,
-                      const std::vector<std::string>& old_lines, std::size_t kept) {
+std::string why_mixed(const std::vector<std::string>& now, const std::vector<std::string>& old_lines,
+                      std::size_t kept) {
   if (now.empty()) return "the view is empty";
   const bool compacted = now[0].starts_with("summary|");
   std::vector<std::string> expected;
   if (compacted) {
-    if (now[0].find(kSummaryText) == std::string::npos)
-      return "the summary is not the whole one: " + now[0];
+    if (now[0].find(kSummaryText) == std::string::npos) return "the summary is not the whole one: " + now[0];
     expected.push_back(now[0]);
-    expected.insert(expected.end(), old_lines.end() - static_cast<std::ptrdiff_t>(kept),
-                    old_lines.end());
+    expected.insert(expected.end(), old_lines.end() - static_cast<std::ptrdiff_t>(kept), old_lines.end());
   } else {
     expected = old_lines;
   }
   if (now.size() < expected.size()) return "messages are missing: " + std::to_string(now.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
     if (now[i] != expected[i])
-      return "message " + std::to_string(i) + " is " + start_of(now[i]) + " and not " +
-             start_of(expected[i]);
+      return "message " + std::to_string(i) + " is " + start_of(now[i]) + " and not " + start_of(expected[i]);
   for (std::size_t i = expected.size(); i < now.size(); ++i)
     if (now[i].starts_with("summary|")) return "a second summary stands in the middle";
   return {};
@@ -79,8 +76,7 @@ class Kill : public CompactionStage {
     model_.say("the answer");
     return program_.start(door_words()).wait();
   }
-  void hook_that_kills(const std::string& name, const std::string& event,
-                       const std::string& condition = "true") const {
+  void hook_that_kills(const std::string& name, const std::string& event, const std::string& condition = "true") const {
     executable_hook(name, event, "    input=$(cat); if " + condition + "; then kill -9 $PPID; fi");
   }
   // The hooks' runner forks: the program itself is who has the session of this process.
@@ -104,8 +100,7 @@ class Kill : public CompactionStage {
     const Finished next = run({"--follow", "--no-tools", "are you there?"});
     EXPECT_EQ(next.code, 0) << next.err;
     EXPECT_EQ(id(), same);
-    for (const auto& call : model_.calls_since(first, false))
-      EXPECT_EQ(broken_pairs(call.body), "");
+    for (const auto& call : model_.calls_since(first, false)) EXPECT_EQ(broken_pairs(call.body), "");
     expect_sound_log();
   }
 
@@ -137,9 +132,8 @@ TEST_F(Kill, WhenTheSummaryWasAskedForLeavesTheOldView) {
 TEST_F(Kill, InTheMiddleOfTheSummaryLeavesTheOldView) {
   prepare();
   const std::string begun = AnthropicWire().start().text({"HALF-A-SUMMARY", " of it"}).bytes();
-  model_.summaries_by([&](const RecordedRequest&) {
-    return Reply::chunked({begun.substr(0, begun.size() / 2)}, false).stall();
-  });
+  model_.summaries_by(
+      [&](const RecordedRequest&) { return Reply::chunked({begun.substr(0, begun.size() / 2)}, false).stall(); });
   Running running = program_.start(door_words());
   ASSERT_TRUE(model_.wait_for_summaries(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // some of it has been read
@@ -170,8 +164,7 @@ TEST_F(Kill, InAfterCompactionLeavesTheNewView) {
 
 TEST_F(Kill, InSessionStartAfterCompactionLeavesTheNewView) {
   prepare();
-  hook_that_kills("killer", "session_start",
-                  "printf %s \"$input\" | grep -q '\"source\":\"compact\"'");
+  hook_that_kills("killer", "session_start", "printf %s \"$input\" | grep -q '\"source\":\"compact\"'");
   EXPECT_EQ(run_to_death().code, 128 + SIGKILL);
   expect_whole(View::kNew);
   expect_next_run_works();
@@ -197,8 +190,7 @@ TEST_F(Kill, OfACompactionOnRequestLeavesTheOldView) {
 TEST_F(Kill, AtRandomTimesLeavesOneOfTheTwo) {
   const bool torture = std::getenv("AGENTD_TORTURE") != nullptr;
   const int kills = torture ? 800 : 40;
-  const auto seed = static_cast<unsigned>(
-      std::chrono::steady_clock::now().time_since_epoch().count() & 0xffff'ffff);
+  const auto seed = static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count() & 0xffff'ffff);
   std::mt19937 random(seed);
   SCOPED_TRACE("seed " + std::to_string(seed));
   prepare();
@@ -208,8 +200,7 @@ TEST_F(Kill, AtRandomTimesLeavesOneOfTheTwo) {
   const auto from = std::chrono::steady_clock::now();
   ASSERT_EQ(run_to_death().code, 0);
   const auto whole =
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - from)
-          .count();
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - from).count();
   int killed = 0, compacted = 0;
   for (int i = 0; i < kills && !HasFailure(); ++i) {
     std::filesystem::remove_all(store);
@@ -221,8 +212,7 @@ TEST_F(Kill, AtRandomTimesLeavesOneOfTheTwo) {
     if (late) {
       ASSERT_TRUE(model_.wait_for_summaries(summaries + 1));
     }
-    const auto wait =
-        std::uniform_int_distribution<long long>(0, late ? whole / 12 : whole)(random);
+    const auto wait = std::uniform_int_distribution<long long>(0, late ? whole / 12 : whole)(random);
     std::this_thread::sleep_for(std::chrono::microseconds(wait));
     running.signal(SIGKILL);
     if (running.wait().code == 128 + SIGKILL) ++killed;
@@ -237,8 +227,7 @@ TEST_F(Kill, AtRandomTimesLeavesOneOfTheTwo) {
       EXPECT_EQ(next.code, 0) << next.err;
     }
   }
-  std::printf("%d of %d were killed in time, %d of the views were the new one\n", killed, kills,
-              compacted);
+  std::printf("%d of %d were killed in time, %d of the views were the new one\n", killed, kills, compacted);
   EXPECT_GT(killed, kills / 20);
 }
 
@@ -247,9 +236,7 @@ TEST_F(Kill, AtRandomTimesLeavesOneOfTheTwo) {
 TEST(KillChecker, SeesEveryKindOfMix) {
   const std::string summary = "summary|[...]\n\n" + std::string(kSummaryText);
   const std::vector<std::string> old{"user|one", "assistant|two", "user|three", "assistant|four"};
-  const auto mixed = [&](const std::vector<std::string>& now) {
-    return !why_mixed(now, old, 2).empty();
-  };
+  const auto mixed = [&](const std::vector<std::string>& now) { return !why_mixed(now, old, 2).empty(); };
   EXPECT_FALSE(mixed(old));
   EXPECT_FALSE(mixed({"user|one", "assistant|two", "user|three", "assistant|four", "user|five"}));
   EXPECT_FALSE(mixed({summary, "user|three", "assistant|four"}));

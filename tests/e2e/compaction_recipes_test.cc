@@ -15,9 +15,7 @@ namespace {
 
 class CompactionRecipes : public CompactionStage {
  protected:
-  std::vector<std::string> next(const std::string& words = "go on") const {
-    return {"--follow", "--no-tools", words};
-  }
+  std::vector<std::string> next(const std::string& words = "go on") const { return {"--follow", "--no-tools", words}; }
   void recipe(const std::string& name, const std::string& text) const {
     ASSERT_TRUE(make_directories(program_.home() + "/recipes"));
     ASSERT_TRUE(write_file_atomically(program_.home() + "/recipes/" + name + ".md", text, 0644));
@@ -39,8 +37,7 @@ TEST_F(CompactionRecipes, TheCompactRecipeIsOneCallWithoutToolsAndSwapsTheContex
   const std::string same = id();
   const std::size_t first = model_.calls().size();
   model_.say("THE-RECIPE'S-SUMMARY");
-  const Finished ran =
-      run({"-r", "compact", "--follow", "Focus on the kubernetes deployment changes"});
+  const Finished ran = run({"-r", "compact", "--follow", "Focus on the kubernetes deployment changes"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto calls = model_.calls();
   ASSERT_EQ(calls.size(), first + 1);
@@ -108,8 +105,7 @@ TEST_F(CompactionRecipes, OnceActsOnceInARunThatGoesOn) {
 
 TEST_F(CompactionRecipes, TheUsersCompactRecipeChangesManualAndAutomaticAlike) {
   fill();
-  recipe("compact",
-         "---\nname: compact\nallowed_tools: []\n---\nTHE-USER'S-OWN-PROMPT, briefly.\n");
+  recipe("compact", "---\nname: compact\nallowed_tools: []\n---\nTHE-USER'S-OWN-PROMPT, briefly.\n");
   ASSERT_EQ(outcomes(run(next(question()))), "applied");
   ASSERT_EQ(outcomes(compact()), "applied");
   const auto calls = model_.calls_since(0, true);
@@ -267,8 +263,7 @@ TEST_F(CompactionRecipes, SummaryStoresOneAndLeavesTheView) {
 
 TEST_F(CompactionRecipes, CallbackRunsARecipeAndItsTextIsTheNextMessage) {
   recipe("review", "---\nname: review\n---\nReview the change in {{.area}}.\n");
-  at_stop(
-      R"({"action": "callback", "callback": {"recipe": "review", "args": {"area": "src/kite"}}})");
+  at_stop(R"({"action": "callback", "callback": {"recipe": "review", "args": {"area": "src/kite"}}})");
   model_.say("the change is done").say("THE-REVIEW'S-TEXT").say("thank you");
   ASSERT_EQ(run({"--no-tools", "change it"}).code, 0);
   const auto calls = model_.calls();
@@ -279,12 +274,10 @@ TEST_F(CompactionRecipes, CallbackRunsARecipeAndItsTextIsTheNextMessage) {
 
 TEST_F(CompactionRecipes, TheFirstOfTwoExclusiveActionsWinsAndTheOtherIsTold) {
   fill();
-  executable_hook("a_compacts", "agent_stop",
-                  "    cat > /dev/null; echo '{\"action\": \"compact\"}'");
-  executable_hook(
-      "b_replaces", "agent_stop",
-      "    cat > /dev/null; echo '{\"action\": \"replace\", \"replace_messages\": [{\"role\": "
-      "\"user\", \"content\": \"LOST\"}]}'");
+  executable_hook("a_compacts", "agent_stop", "    cat > /dev/null; echo '{\"action\": \"compact\"}'");
+  executable_hook("b_replaces", "agent_stop",
+                  "    cat > /dev/null; echo '{\"action\": \"replace\", \"replace_messages\": [{\"role\": "
+                  "\"user\", \"content\": \"LOST\"}]}'");
   const Finished ran = run(next());
   EXPECT_EQ(outcomes(ran), "applied");
   EXPECT_TRUE(has(view(), kSummaryText));

@@ -17,9 +17,8 @@ class Soak : public CompactionStage, public ::testing::WithParamInterface<unsign
  protected:
   std::size_t below(std::size_t limit) { return random_() % limit; }
   void fail_some_summaries() {
-    constexpr Fault kFaults[] = {Fault::kServerError,  Fault::kEmpty,     Fault::kBlank,
-                                 Fault::kRefusal,      Fault::kCutStream, Fault::kGarbage,
-                                 Fault::kPromptTooLong};
+    constexpr Fault kFaults[] = {Fault::kServerError, Fault::kEmpty,   Fault::kBlank,        Fault::kRefusal,
+                                 Fault::kCutStream,   Fault::kGarbage, Fault::kPromptTooLong};
     model_.summaries(below(3) == 0 ? kFaults[below(std::size(kFaults))] : Fault::kNone);
   }
   // What the model does in this run: some calls, then an answer.
@@ -30,9 +29,8 @@ class Soak : public CompactionStage, public ::testing::WithParamInterface<unsign
     model_.say("answer " + std::string(below(8'000), 'a'));
   }
   Finished next_run(int number) {
-    std::vector<std::string> words{
-        "--allow", "bash", "--follow",
-        "question " + std::to_string(number) + std::string(below(16'000), 'q')};
+    std::vector<std::string> words{"--allow", "bash", "--follow",
+                                   "question " + std::to_string(number) + std::string(below(16'000), 'q')};
     if (number == 0) words.erase(words.begin() + 2);
     return run(words);
   }
@@ -74,8 +72,8 @@ TEST_P(Soak, EveryRunEndsWell) {
   EXPECT_EQ(told, boundaries().size() + attempts());
   EXPECT_GT(boundaries().size(), 5u);
   expect_sound_log();
-  std::printf("%d runs: %zu outcomes (%zu asked for), %zu boundaries, %zu overflows\n", kRuns, told,
-              asked, boundaries().size(), refused);
+  std::printf("%d runs: %zu outcomes (%zu asked for), %zu boundaries, %zu overflows\n", kRuns, told, asked,
+              boundaries().size(), refused);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Soak, ::testing::Values(1u, 2u, 3u));
@@ -129,8 +127,7 @@ TEST_F(TooLong, CompactionThatFreesNothingIsPausedAndSaysWhatFillsTheWindow) {
     tried += count_type(ran, "compaction_outcome");
     for (const JsonDocument& line : json_lines(ran.out)) {
       const std::string text(line.root()["text"].string_or(""));
-      if (line.root()["type"].string_or("") != "warning" || text.find("paus") == std::string::npos)
-        continue;
+      if (line.root()["type"].string_or("") != "warning" || text.find("paus") == std::string::npos) continue;
       warned_in = i;
       said += text + "\n";
     }

@@ -25,14 +25,12 @@ std::string output_usage(const std::string& text) {
 Block block_of(JsonView from) {
   const std::string_view type = from["type"].string_or("");
   if (type == "tool_use")
-    return Block::tool_use(std::string(from["id"].string_or("")),
-                           std::string(from["name"].string_or("")), from["input"].text());
+    return Block::tool_use(std::string(from["id"].string_or("")), std::string(from["name"].string_or("")),
+                           from["input"].text());
   if (type == "tool_result") {
     std::string text(from["content"].string_or(""));
-    for (std::size_t i = 0; i < from["content"].size(); ++i)
-      text += from["content"].at(i)["text"].string_or("");
-    return Block::tool_result(std::string(from["tool_use_id"].string_or("")), text,
-                              from["is_error"].bool_or(false));
+    for (std::size_t i = 0; i < from["content"].size(); ++i) text += from["content"].at(i)["text"].string_or("");
+    return Block::tool_result(std::string(from["tool_use_id"].string_or("")), text, from["is_error"].bool_or(false));
   }
   Block block = Block::of_text(std::string(from["text"].string_or("")));
   if (type == "thinking") block.text = std::string(from["thinking"].string_or(""));
@@ -46,11 +44,9 @@ std::vector<Message> messages_in(const std::string& body) {
   const JsonView messages = parsed->root()["messages"];
   for (std::size_t i = 0; i < messages.size(); ++i) {
     Message message;
-    message.role =
-        messages.at(i)["role"].string_or("") == "assistant" ? Role::kAssistant : Role::kUser;
+    message.role = messages.at(i)["role"].string_or("") == "assistant" ? Role::kAssistant : Role::kUser;
     const JsonView content = messages.at(i)["content"];
-    if (content.is_string())
-      message.blocks.push_back(Block::of_text(std::string(content.string_or(""))));
+    if (content.is_string()) message.blocks.push_back(Block::of_text(std::string(content.string_or(""))));
     for (std::size_t b = 0; content.is_array() && b < content.size(); ++b)
       message.blocks.push_back(block_of(content.at(b)));
     out.push_back(std::move(message));
@@ -77,19 +73,14 @@ std::string texts_of(const std::string& body) {
 
 // ---- the model
 
-Reply PlayedAnthropic::text_reply(const std::string& body, const std::string& text,
-                                  const std::string& stop_reason) {
-  return Reply::stream(AnthropicWire()
-                           .start(usage_of(body))
-                           .text({text})
-                           .finish(stop_reason, output_usage(text))
-                           .bytes());
+Reply PlayedAnthropic::text_reply(const std::string& body, const std::string& text, const std::string& stop_reason) {
+  return Reply::stream(
+      AnthropicWire().start(usage_of(body)).text({text}).finish(stop_reason, output_usage(text)).bytes());
 }
 
 Reply PlayedAnthropic::too_long() {
   return Reply::http(400, {{"content-type", "application/json"}},
-                     anthropic_error_body("invalid_request_error",
-                                          "prompt is too long: 20001 tokens > 20000 maximum"));
+                     anthropic_error_body("invalid_request_error", "prompt is too long: 20001 tokens > 20000 maximum"));
 }
 
 PlayedAnthropic& PlayedAnthropic::say(std::string text) {
@@ -98,24 +89,21 @@ PlayedAnthropic& PlayedAnthropic::say(std::string text) {
   return *this;
 }
 
-PlayedAnthropic& PlayedAnthropic::say(std::string text, std::uint64_t input_tokens,
-                                      std::uint64_t output_tokens) {
+PlayedAnthropic& PlayedAnthropic::say(std::string text, std::uint64_t input_tokens, std::uint64_t output_tokens) {
   const std::lock_guard lock(mutex_);
   turns_.emplace_back([=](const std::string&) {
-    return Reply::stream(
-        AnthropicWire()
-            .start(R"({"output_tokens":1,"input_tokens":)" + std::to_string(input_tokens) + "}")
-            .text({text})
-            .finish("end_turn", R"({"output_tokens":)" + std::to_string(output_tokens) + "}")
-            .bytes());
+    return Reply::stream(AnthropicWire()
+                             .start(R"({"output_tokens":1,"input_tokens":)" + std::to_string(input_tokens) + "}")
+                             .text({text})
+                             .finish("end_turn", R"({"output_tokens":)" + std::to_string(output_tokens) + "}")
+                             .bytes());
   });
   return *this;
 }
 
 PlayedAnthropic& PlayedAnthropic::call_tool(std::string name, std::string input_json) {
   const std::lock_guard lock(mutex_);
-  const std::string call =
-      "toolu_" + std::to_string(calls_.size()) + "_" + std::to_string(turns_.size());
+  const std::string call = "toolu_" + std::to_string(calls_.size()) + "_" + std::to_string(turns_.size());
   turns_.emplace_back([=](const std::string& body) {
     return Reply::stream(AnthropicWire()
                              .start(usage_of(body))
@@ -155,8 +143,7 @@ std::vector<PlayedAnthropic::Call> PlayedAnthropic::calls() const {
   return calls_;
 }
 
-std::vector<PlayedAnthropic::Call> PlayedAnthropic::calls_since(std::size_t first,
-                                                                bool summary) const {
+std::vector<PlayedAnthropic::Call> PlayedAnthropic::calls_since(std::size_t first, bool summary) const {
   std::vector<Call> out;
   const std::vector<Call> all = calls();
   for (std::size_t i = first; i < all.size(); ++i)
@@ -194,8 +181,7 @@ Reply PlayedAnthropic::answer(const RecordedRequest& request) {
 }
 
 Reply PlayedAnthropic::failed_summary(Fault fault, const std::string& body) {
-  const std::string begun =
-      AnthropicWire().start(usage_of(body)).text({"HALF-A-SUMMARY", " of the talk"}).bytes();
+  const std::string begun = AnthropicWire().start(usage_of(body)).text({"HALF-A-SUMMARY", " of the talk"}).bytes();
   switch (fault) {
     case Fault::kNone:
       break;
@@ -207,10 +193,7 @@ Reply PlayedAnthropic::failed_summary(Fault fault, const std::string& body) {
     case Fault::kNeverAnswers:
       return Reply().stall();
     case Fault::kEmpty:
-      return Reply::stream(AnthropicWire()
-                               .start(usage_of(body))
-                               .finish("end_turn", R"({"output_tokens":1})")
-                               .bytes());
+      return Reply::stream(AnthropicWire().start(usage_of(body)).finish("end_turn", R"({"output_tokens":1})").bytes());
     case Fault::kBlank:
       return text_reply(body, " \n\t \n");
     case Fault::kRefusal:
@@ -252,15 +235,10 @@ void CompactionStage::fill() {
   model_.say("FIRST-ANSWER " + std::string(14'000, 'a'));
   ASSERT_EQ(run({"--no-tools", "FIRST-QUESTION about kites " + std::string(6'000, 'p')}).code, 0);
   model_.say("SECOND-ANSWER " + std::string(14'000, 'b'));
-  ASSERT_EQ(
-      run({"--follow", "--no-tools", "SECOND-QUESTION about sails " + std::string(8'000, 'q')})
-          .code,
-      0);
+  ASSERT_EQ(run({"--follow", "--no-tools", "SECOND-QUESTION about sails " + std::string(8'000, 'q')}).code, 0);
 }
 
-std::string CompactionStage::question(const std::string& words) const {
-  return words + " " + std::string(8'000, 'r');
-}
+std::string CompactionStage::question(const std::string& words) const { return words + " " + std::string(8'000, 'r'); }
 
 void CompactionStage::yaml_hook(const std::string& name, const std::string& text) const {
   ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
@@ -270,10 +248,9 @@ void CompactionStage::yaml_hook(const std::string& name, const std::string& text
 void CompactionStage::executable_hook(const std::string& name, const std::string& event,
                                       const std::string& body) const {
   ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
-  ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/" + name,
-                                    "#!/bin/bash\ncase \"$1\" in\n  hook) echo " + event +
-                                        " ;;\n  run)\n" + body + "\n  ;;\nesac\n",
-                                    0755));
+  ASSERT_TRUE(write_file_atomically(
+      program_.home() + "/hooks/" + name,
+      "#!/bin/bash\ncase \"$1\" in\n  hook) echo " + event + " ;;\n  run)\n" + body + "\n  ;;\nesac\n", 0755));
 }
 
 void CompactionStage::record_events(const std::vector<std::string>& events) const {
@@ -304,8 +281,7 @@ std::string CompactionStage::outcomes(const Finished& ran) {
 
 std::vector<std::string> CompactionStage::types(const Finished& ran) {
   std::vector<std::string> out;
-  for (const JsonDocument& line : json_lines(ran.out))
-    out.emplace_back(line.root()["type"].string_or(""));
+  for (const JsonDocument& line : json_lines(ran.out)) out.emplace_back(line.root()["type"].string_or(""));
   return out;
 }
 
@@ -327,17 +303,14 @@ JsonDocument CompactionStage::boundary_message(const Finished& ran) {
 }
 
 std::string CompactionStage::view() {
-  const std::string shown =
-      program_.run({"conversation", "show", id(), "--view", "--format", "json"}).out;
+  const std::string shown = program_.run({"conversation", "show", id(), "--view", "--format", "json"}).out;
   const std::size_t at = shown.find("\"messages\": [");
   const std::size_t compact = shown.find("\"messages\":[");
   EXPECT_TRUE(at != std::string::npos || compact != std::string::npos) << shown.substr(0, 500);
   return shown.substr(std::min(at, compact));
 }
 
-std::string CompactionStage::whole_log() {
-  return program_.run({"conversation", "show", id(), "--log"}).out;
-}
+std::string CompactionStage::whole_log() { return program_.run({"conversation", "show", id(), "--log"}).out; }
 
 std::vector<JsonDocument> CompactionStage::boundaries() {
   std::vector<JsonDocument> out;

@@ -38,10 +38,8 @@ enum class Fault {
   kPromptTooLong,  // 400: the summariser's own window is too small
 };
 
-inline constexpr const char* kSummaryText =
-    "SUMMARY-OF-THE-TALK: the user builds a kite; src/kite.cc holds the sail.";
-inline constexpr std::uint64_t kStageWindow = 20'000, kStageLimit = 15'000,
-                               kStageCompactAt = 12'000;
+inline constexpr const char* kSummaryText = "SUMMARY-OF-THE-TALK: the user builds a kite; src/kite.cc holds the sail.";
+inline constexpr std::uint64_t kStageWindow = 20'000, kStageLimit = 15'000, kStageCompactAt = 12'000;
 
 // Anthropic's Messages API, played. Calls to a cheap model are summaries, all others are turns.
 class PlayedAnthropic {
@@ -88,7 +86,7 @@ class PlayedAnthropic {
   std::function<Reply(const RecordedRequest&)> how_;                 // guarded by mutex_
   std::vector<Call> calls_;                                          // guarded by mutex_
   std::size_t turn_bytes_max_ = 0;                                   // guarded by mutex_
-  LoopbackServer server_;  // last: its threads use what stands above
+  LoopbackServer server_;                                            // last: its threads use what stands above
 };
 
 class CompactionStage : public ::testing::Test {
@@ -104,8 +102,7 @@ class CompactionStage : public ::testing::Test {
   std::string question(const std::string& words = "the next question") const;
   // A YAML hook, or an executable of the user's directory.
   void yaml_hook(const std::string& name, const std::string& text) const;
-  void executable_hook(const std::string& name, const std::string& event,
-                       const std::string& body) const;
+  void executable_hook(const std::string& name, const std::string& event, const std::string& body) const;
   // A hook that writes what each of these events carries into a file of its own.
   void record_events(const std::vector<std::string>& events) const;
   // What record_events wrote, in order.

@@ -37,8 +37,7 @@ class ClosedDescriptors : public ::testing::TestWithParam<unsigned> {
     const Finished list = program_.run({"conversation", "list", "--all", "--json"});
     EXPECT_EQ(list.code, 0) << list.err;
     std::vector<std::string> out;
-    for (const JsonDocument& line : json_lines(list.out))
-      out.emplace_back(line.root()["id"].string_or({}));
+    for (const JsonDocument& line : json_lines(list.out)) out.emplace_back(line.root()["id"].string_or({}));
     return out;
   }
 
@@ -104,8 +103,7 @@ class ReaderOfOutput : public ::testing::Test {
   }
   // Three turns, each with a command that leaves a line behind.
   std::vector<std::string> words(std::vector<std::string> more) {
-    const std::string call =
-        "    - name: bash\n      input: {command: \"echo ran >> " + effects() + "\"}\n";
+    const std::string call = "    - name: bash\n      input: {command: \"echo ran >> " + effects() + "\"}\n";
     const std::string turn = "- delay_ms: 400\n  text: and\n  calls:\n" + call;
     std::vector<std::string> out{"run",      "--no-hooks",
                                  "--allow",  "bash",
@@ -121,8 +119,7 @@ class ReaderOfOutput : public ::testing::Test {
     const std::string text = read_file(path, 16u << 20).value_or("");
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   }
-  Finished start_and(const std::vector<std::string>& words,
-                     const std::function<void()>& meanwhile) {
+  Finished start_and(const std::vector<std::string>& words, const std::function<void()>& meanwhile) {
     program_.set_output(write_.get());
     Running running = program_.start(words);
     write_.reset();
@@ -131,8 +128,7 @@ class ReaderOfOutput : public ::testing::Test {
   }
   void expect_left(const Finished& ended) {
     EXPECT_EQ(ended.code, 128 + SIGPIPE);
-    EXPECT_NE(ended.err.find("nobody reads standard output any more"), std::string::npos)
-        << ended.err;
+    EXPECT_NE(ended.err.find("nobody reads standard output any more"), std::string::npos) << ended.err;
   }
 
   Program program_;
@@ -175,8 +171,7 @@ TEST_F(ReaderOfOutput, WhoLeavesBeforeTheAnswerIsPrintedEndsTheRun) {
 TEST_F(ReaderOfOutput, WhoDoesNotReadThatADeletionIsDoneMakesItNoFailure) {
   const std::string script = program_.script("- text: one\n");
   ASSERT_EQ(program_.run({"run", "--no-hooks", "--script", script, "first"}).code, 0);
-  const Finished ended = start_and({"conversation", "delete", "--yes", program_.newest()},
-                                   [&] { read_.reset(); });
+  const Finished ended = start_and({"conversation", "delete", "--yes", program_.newest()}, [&] { read_.reset(); });
   EXPECT_EQ(ended.code, 0) << ended.err;
   program_.set_output(-1);
   EXPECT_EQ(program_.newest(), "");
@@ -198,9 +193,8 @@ TEST_F(ReaderOfOutput, AFullDiskLosesAnAnswerAndNoDeletion) {
 TEST_F(ReaderOfOutput, WhoLeavesAChatEndsIt) {
   program_.set_output(write_.get());
   const std::string script = program_.script("- text: one\n- text: two\n- text: three\n");
-  Running running = program_.start(
-      {"chat", "--no-hooks", "--script", script, "--set", "scripted.record=" + record()},
-      "first\nsecond\nthird\n");
+  Running running = program_.start({"chat", "--no-hooks", "--script", script, "--set", "scripted.record=" + record()},
+                                   "first\nsecond\nthird\n");
   write_.reset();
   read_.reset();
   expect_left(running.wait());

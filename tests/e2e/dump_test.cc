@@ -68,7 +68,7 @@ TEST_F(Dump, IsRightForAProgramThatIsNotAgentd) {
   const FilterResult checked = check(dumped);
   EXPECT_EQ(checked.exit_code, 0) << checked.error;
   EXPECT_EQ(checked.output, std::to_string(head["revision"].uint_or(0)) + " records, chain " +
-                             std::string(head["chain"].string_or({})) + "\n");
+                                std::string(head["chain"].string_or({})) + "\n");
 }
 
 TEST_F(Dump, OneThatWasChangedIsWrong) {
@@ -85,8 +85,8 @@ TEST_F(Dump, OneThatWasChangedIsWrong) {
   EXPECT_TRUE(has(says(dumped.substr(0, second) + dumped.substr(third)), "does not follow the one before"));
   const std::size_t blob = dumped.find("{\"type\":\"blob\"");
   ASSERT_NE(blob, std::string::npos);
-  EXPECT_TRUE(has(says(dumped.substr(0, blob) + dumped.substr(dumped.find('\n', blob) + 1)),
-                  "wrong: a blob is missing"));
+  EXPECT_TRUE(
+      has(says(dumped.substr(0, blob) + dumped.substr(dumped.find('\n', blob) + 1)), "wrong: a blob is missing"));
 }
 
 TEST_F(Dump, ExampleOfThePageIsWhatThePageSays) {

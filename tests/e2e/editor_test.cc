@@ -19,15 +19,13 @@ using std::chrono::milliseconds;
 class Editor : public ::testing::Test {
  protected:
   Editor() { program_.set("TERM=xterm"); }
-  Finished chat(const std::string& script,
-                const std::vector<std::pair<std::string, std::string>>& dialogue) {
+  Finished chat(const std::string& script, const std::vector<std::pair<std::string, std::string>>& dialogue) {
     return program_.on_terminal({"chat", "--script", program_.script(script)}, dialogue);
   }
   // What the person said, as it was sent.
   std::vector<std::string> said() {
     std::vector<std::string> out;
-    const Finished shown =
-        program_.run({"conversation", "show", program_.newest(), "--format", "json"});
+    const Finished shown = program_.run({"conversation", "show", program_.newest(), "--format", "json"});
     const auto json = JsonDocument::parse(shown.out);
     EXPECT_TRUE(json) << shown.out << shown.err;
     if (!json) return out;
@@ -86,14 +84,10 @@ constexpr char kWord[] = "[pasted text 1, 3 lines]";
 
 TEST_F(Editor, APasteIsTakenOutWholeByEveryKeyThatDeletes) {
   for (const char* const key : {"\x7f", "\x08", "\x1b\x7f", "\x1b[D\x1b[3~", "\x1b[D\x04"})
-    EXPECT_EQ(
-        typed({{" % > ", std::string("look: ") + kPaste}, {kWord, key + std::string("here")}}),
-        "look: here")
+    EXPECT_EQ(typed({{" % > ", std::string("look: ") + kPaste}, {kWord, key + std::string("here")}}), "look: here")
         << ::testing::PrintToString(key);
   for (const char* const key : {"\x1b[3~", "\x04", "\033d"})
-    EXPECT_EQ(
-        typed({{" % > ", kPaste + std::string(" is it")}, {kWord, std::string("\x01") + key}}),
-        " is it")
+    EXPECT_EQ(typed({{" % > ", kPaste + std::string(" is it")}, {kWord, std::string("\x01") + key}}), " is it")
         << ::testing::PrintToString(key);
 }
 
@@ -105,13 +99,10 @@ TEST_F(Editor, APasteThatIsTakenOutLeavesTheOthersAndTheLineIsKept) {
 }
 
 TEST_F(Editor, TheCursorGoesOverAPasteAsOverOneCharacter) {
-  EXPECT_EQ(typed({{" % > ", std::string("a") + kPaste + "b"}, {kWord, "\x1b[D\x1b[Dx"}}),
-            "axone\ntwo\nthreeb");
-  EXPECT_EQ(typed({{" % > ", std::string("a") + kPaste + "b"}, {kWord, "\x01\x1b[C\x1b[Cx"}}),
-            "aone\ntwo\nthreexb");
+  EXPECT_EQ(typed({{" % > ", std::string("a") + kPaste + "b"}, {kWord, "\x1b[D\x1b[Dx"}}), "axone\ntwo\nthreeb");
+  EXPECT_EQ(typed({{" % > ", std::string("a") + kPaste + "b"}, {kWord, "\x01\x1b[C\x1b[Cx"}}), "aone\ntwo\nthreexb");
   // Deleted with the rest of the line, and put back: it is whole.
-  EXPECT_EQ(typed({{" % > ", std::string("a") + kPaste}, {kWord, "\x01\x0b\x19"}}),
-            "aone\ntwo\nthree");
+  EXPECT_EQ(typed({{" % > ", std::string("a") + kPaste}, {kWord, "\x01\x0b\x19"}}), "aone\ntwo\nthree");
 }
 
 TEST_F(Editor, KeysThatMeanNothingHereLeaveNothingInTheLine) {
@@ -137,8 +128,7 @@ TEST_F(Editor, KeysThatMeanNothingHereLeaveNothingInTheLine) {
                                 "\x1bP1+r544e=78\x1b\\",
                                 "\x1b[1;2A",
                                 "\x1b[Z"})
-    EXPECT_EQ(typed({{" % > ", std::string("hel") + key + "lo"}}), "hello")
-        << ::testing::PrintToString(key);
+    EXPECT_EQ(typed({{" % > ", std::string("hel") + key + "lo"}}), "hello") << ::testing::PrintToString(key);
 }
 
 TEST_F(Editor, AKeyThatArrivesInPiecesIsOneKey) {
@@ -153,20 +143,17 @@ TEST_F(Editor, AKeyThatArrivesInPiecesIsOneKey) {
 
 TEST_F(Editor, KeysThatEditStillDo) {
   for (const char* const home : {"\x1b[H", "\x1bOH", "\x1b[1~", "\x01"})
-    EXPECT_EQ(typed({{" % > ", std::string("ello") + home + "h"}}), "hello")
-        << ::testing::PrintToString(home);
+    EXPECT_EQ(typed({{" % > ", std::string("ello") + home + "h"}}), "hello") << ::testing::PrintToString(home);
   for (const char* const end : {"\x1b[F", "\x1bOF", "\x1b[4~", "\x05"})
-    EXPECT_EQ(typed({{" % > ", std::string("ell\x01h") + end + "o"}}), "hello")
-        << ::testing::PrintToString(end);
+    EXPECT_EQ(typed({{" % > ", std::string("ell\x01h") + end + "o"}}), "hello") << ::testing::PrintToString(end);
   EXPECT_EQ(typed({{" % > ", "one three\x1b[1;5Dtwo "}}), "one two three");
   EXPECT_EQ(typed({{" % > ", "one three\033btwo "}}), "one two three");
   EXPECT_EQ(typed({{" % > ", "helo\x1bODl"}}), "hello");
 }
 
 TEST_F(Editor, ALongLineIsNotCut) {
-  const Finished ran = chat(
-      "- text: understood\n  expect: {contains: xxxTHE END}\n",
-      {{" % > ", std::string(9000, 'x') + "THE END\n"}, {"understood", ""}, {" % > ", "\x04"}});
+  const Finished ran = chat("- text: understood\n  expect: {contains: xxxTHE END}\n",
+                            {{" % > ", std::string(9000, 'x') + "THE END\n"}, {"understood", ""}, {" % > ", "\x04"}});
   EXPECT_EQ(ran.code, 0) << ran.out;
 }
 
@@ -190,18 +177,17 @@ TEST_F(Editor, HistoryIsKeptForTheOwnerAndWithoutSecrets) {
 }
 
 TEST_F(Editor, CtrlCTwiceEndsTheChat) {
-  const Finished ran = program_.on_terminal(
-      {"chat", "--script", program_.script("- text: one\n")},
-      {{" % > ", "half\x03"}, {"once more", ""}, {" % > ", "\x03"}}, milliseconds(150));
+  const Finished ran =
+      program_.on_terminal({"chat", "--script", program_.script("- text: one\n")},
+                           {{" % > ", "half\x03"}, {"once more", ""}, {" % > ", "\x03"}}, milliseconds(150));
   EXPECT_EQ(ran.code, 130) << ran.out;
 }
 
 TEST_F(Editor, WhatWasTypedBeforeAQuestionStandsInTheNextLine) {
   const Finished ran = program_.on_terminal(
       {"chat", "--script",
-       program_.script(
-           "- delay_ms: 500\n  calls: [{name: bash, input: {command: touch made.txt}}]\n"
-           "- text: refused\n- text: heard\n  expect: {contains: and then test it}\n")},
+       program_.script("- delay_ms: 500\n  calls: [{name: bash, input: {command: touch made.txt}}]\n"
+                       "- text: refused\n- text: heard\n  expect: {contains: and then test it}\n")},
       {{" % > ", "fix it\n"},
        {"fix it", "and then test it"},
        {"Allow?", "n\n"},
@@ -218,10 +204,10 @@ TEST_F(Editor, WhatWasTypedBeforeAQuestionStandsInTheNextLine) {
 
 TEST(Message, PipedTextStandsBehindTheWords) {
   Program program;
-  const Finished ran = program.run(
-      {"run", "explain", "this", "--script",
-       program.script("- text: done\n  expect: {contains: \"explain this\\n\\nerror: 42\"}\n")},
-      "error: 42\n");
+  const Finished ran =
+      program.run({"run", "explain", "this", "--script",
+                   program.script("- text: done\n  expect: {contains: \"explain this\\n\\nerror: 42\"}\n")},
+                  "error: 42\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
@@ -230,17 +216,16 @@ TEST(Message, PipedTextReachesARecipe) {
   ASSERT_TRUE(make_directories(program.home() + "/recipes"));
   ASSERT_TRUE(write_file_atomically(program.home() + "/recipes/review.md",
                                     "---\nname: review\ndescription: d\n---\nReview it.\n", 0600));
-  const Finished ran =
-      program.run({"run", "-r", "review", "--script",
-                   program.script("- text: done\n  expect: {contains: \"a diff of mine\"}\n")},
-                  "a diff of mine\n");
+  const Finished ran = program.run(
+      {"run", "-r", "review", "--script", program.script("- text: done\n  expect: {contains: \"a diff of mine\"}\n")},
+      "a diff of mine\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
 TEST(Message, APictureIsRefused) {
   Program program;
-  const Finished ran = program.run({"run", "-", "--script", program.script("- text: done\n")},
-                                   std::string("\x89PNG\r\n\x1a\n\0\0", 10));
+  const Finished ran =
+      program.run({"run", "-", "--script", program.script("- text: done\n")}, std::string("\x89PNG\r\n\x1a\n\0\0", 10));
   EXPECT_EQ(ran.code, 2);
   EXPECT_NE(ran.err.find("standard input is a PNG picture"), std::string::npos) << ran.err;
 }
@@ -248,10 +233,9 @@ TEST(Message, APictureIsRefused) {
 TEST(Message, AFileThatIsNamedIsSentAlong) {
   Program program;
   program.file("notes.txt", "the answer is 42\n");
-  const Finished ran = program.run(
-      {"run", "see @notes.txt, @nobody and a@b.c", "--script",
-       program.script(
-           "- text: done\n  expect: {contains: \"--- notes.txt ---\\nthe answer is 42\"}\n")});
+  const Finished ran =
+      program.run({"run", "see @notes.txt, @nobody and a@b.c", "--script",
+                   program.script("- text: done\n  expect: {contains: \"--- notes.txt ---\\nthe answer is 42\"}\n")});
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
@@ -268,23 +252,20 @@ TEST(Message, AFileThatIsNamedAndNotThereIsToldInOneSentence) {
   EXPECT_EQ(one.err, "warning: @nofile.txt names no file here and was sent as it stands\n");
   const Finished several = sent("see @src, (@\"a b\") and @nofile, @nofile.");
   EXPECT_EQ(several.code, 0) << several.err;
-  EXPECT_EQ(several.err,
-            "warning: @src, @\"a b\" and @nofile name no files here and were sent as they stand\n");
+  EXPECT_EQ(several.err, "warning: @src, @\"a b\" and @nofile name no files here and were sent as they stand\n");
   EXPECT_EQ(sent("see @ 5 pm, a@b.c and @notes.txt").err, "");
 }
 
 TEST_F(Editor, AFileThatIsNamedAndNotThereIsTold) {
-  const Finished ran = chat("- text: understood\n", {{" % > ", "see @nofile\n"},
-                                                     {"@nofile names no file here", ""},
-                                                     {"understood", ""},
-                                                     {" % > ", "\x04"}});
+  const Finished ran =
+      chat("- text: understood\n",
+           {{" % > ", "see @nofile\n"}, {"@nofile names no file here", ""}, {"understood", ""}, {" % > ", "\x04"}});
   EXPECT_EQ(ran.code, 0) << ran.out;
 }
 
 TEST(Message, AFileOutsideOfTheWorkspaceIsNotSent) {
   Program program;
-  const Finished ran =
-      program.run({"run", "see @/etc/passwd", "--script", program.script("- text: done\n")});
+  const Finished ran = program.run({"run", "see @/etc/passwd", "--script", program.script("- text: done\n")});
   EXPECT_EQ(ran.code, 2);
   EXPECT_NE(ran.err.find("outside of the workspace"), std::string::npos) << ran.err;
 }

@@ -28,10 +28,9 @@ class Ends : public ::testing::Test {
   void hang_at(const std::string& event, const std::string& more = {}) {
     program_.file("mark", "");
     AGENTD_ASSERT(make_directories(program_.home() + "/hooks"));
-    AGENTD_ASSERT(write_file_atomically(program_.home() + "/hooks/hang.yaml",
-                                        "on: " + event + "\n" + more + "command: echo asked >> " +
-                                            program_.project() + "/mark; sleep 600\n",
-                                        0600));
+    AGENTD_ASSERT(write_file_atomically(
+        program_.home() + "/hooks/hang.yaml",
+        "on: " + event + "\n" + more + "command: echo asked >> " + program_.project() + "/mark; sleep 600\n", 0600));
   }
 
   std::vector<std::string> scripted(std::vector<std::string> words, const std::string& turns) {
@@ -40,14 +39,10 @@ class Ends : public ::testing::Test {
   }
 
   // Sends the signal when the hook was asked; the run must not wait for the hook.
-  Finished interrupt(const std::vector<std::string>& words, int signal,
-                     const std::string& input = {}) {
+  Finished interrupt(const std::vector<std::string>& words, int signal, const std::string& input = {}) {
     Running running = program_.start(words, input);
-    const auto asked = [&] {
-      return has(read_file(program_.project() + "/mark", 1000).value_or(""), "asked");
-    };
-    for (int i = 0; i < 4'000 && !asked(); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const auto asked = [&] { return has(read_file(program_.project() + "/mark", 1000).value_or(""), "asked"); };
+    for (int i = 0; i < 4'000 && !asked(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_TRUE(asked()) << running.err();
     const auto start = std::chrono::steady_clock::now();
     running.signal(signal);
@@ -65,10 +60,9 @@ constexpr char kTurns[] =
     "- text: Done.\n";
 
 TEST_F(Ends, ASignalDuringAnyHookEndsTheRunAndIsItsExitCode) {
-  const char* const kEvents[] = {"session_start",     "user_message_send", "turn_start",
-                                 "before_model_call", "after_model_call",  "before_tool_call",
-                                 "after_tool_call",   "turn_end",          "agent_stop",
-                                 "permission_request"};
+  const char* const kEvents[] = {"session_start",    "user_message_send", "turn_start",      "before_model_call",
+                                 "after_model_call", "before_tool_call",  "after_tool_call", "turn_end",
+                                 "agent_stop",       "permission_request"};
   const int kSignals[] = {SIGTERM, SIGINT, SIGHUP};
   std::size_t turn = 0;
   for (const std::string event : kEvents) {
@@ -81,9 +75,8 @@ TEST_F(Ends, ASignalDuringAnyHookEndsTheRunAndIsItsExitCode) {
     EXPECT_EQ(done.code, 128 + signal) << done.err;
     EXPECT_TRUE(has(done.err, "agentd: the run was interrupted\n")) << done.err;
     // What was said is kept.
-    const Finished next =
-        program_.run(scripted({"run", "--no-hooks", "--follow", "go on"},
-                              "- text: well\n  expect: {contains: [look, go on]}\n"));
+    const Finished next = program_.run(
+        scripted({"run", "--no-hooks", "--follow", "go on"}, "- text: well\n  expect: {contains: [look, go on]}\n"));
     EXPECT_EQ(next.code, 0) << next.err;
   }
 }
@@ -96,17 +89,16 @@ TEST_F(Ends, ASignalBehindTheLastAnswerKeepsTheAnswer) {
     EXPECT_EQ(done.code, 128 + SIGTERM) << done.err;
     EXPECT_EQ(done.out, "Done.\n");
     // It is whole: the model is told of no interruption.
-    const Finished next = program_.run(
-        scripted({"run", "--no-hooks", "--follow", "go on"},
-                 "- text: well\n  expect: {contains: Done., not_contains: '[interrupted'}\n"));
+    const Finished next =
+        program_.run(scripted({"run", "--no-hooks", "--follow", "go on"},
+                              "- text: well\n  expect: {contains: Done., not_contains: '[interrupted'}\n"));
     EXPECT_EQ(next.code, 0) << next.err;
   }
 }
 
 // It fails closed, and stops what it guards; but nobody has refused anything.
 TEST_F(Ends, AGuardThatASignalCutsShortHasNotRefused) {
-  for (const char* event :
-       {"user_message_send", "before_model_call", "after_model_call", "before_tool_call"}) {
+  for (const char* event : {"user_message_send", "before_model_call", "after_model_call", "before_tool_call"}) {
     SCOPED_TRACE(event);
     hang_at(event, "on_failure: closed\n");
     const Finished done = interrupt(scripted({"run", "a secret", "--allow", "*"}, kTurns), SIGINT);
@@ -122,14 +114,11 @@ TEST_F(Ends, AGuardThatASignalCutsShortHasNotRefused) {
 TEST_F(Ends, ASignalDuringACompactionsHookIsItsExitCode) {
   ASSERT_EQ(program_.run(scripted({"run", "one"}, "- text: a\n")).code, 0);
   const std::pair<const char*, const char*> kHooks[] = {
-      {"session_start", ""},
-      {"before_compaction", ""},
-      {"before_compaction", "on_failure: closed\n"}};
+      {"session_start", ""}, {"before_compaction", ""}, {"before_compaction", "on_failure: closed\n"}};
   for (const auto& [event, closed] : kHooks) {
     SCOPED_TRACE(std::string(event) + closed);
     hang_at(event, closed);
-    const Finished done =
-        interrupt(scripted({"compact", "--follow"}, "- for: summary\n  text: never\n"), SIGTERM);
+    const Finished done = interrupt(scripted({"compact", "--follow"}, "- for: summary\n  text: never\n"), SIGTERM);
     EXPECT_EQ(done.code, 128 + SIGTERM) << done.err;
     EXPECT_TRUE(has(done.err, "interrupted")) << done.err;
   }
@@ -141,8 +130,7 @@ TEST_F(Ends, AChatThatReadsAPipeEndsAsARunDoes) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
       SCOPED_TRACE(std::string(event) + " " + std::to_string(signal));
       hang_at(event);
-      const Finished done =
-          interrupt(scripted({"chat"}, "- text: first\n- text: second\n"), signal, "one\ntwo\n");
+      const Finished done = interrupt(scripted({"chat"}, "- text: first\n- text: second\n"), signal, "one\ntwo\n");
       EXPECT_EQ(done.code, 128 + signal) << done.err;
       EXPECT_FALSE(has(done.out, "second")) << done.out;
       EXPECT_TRUE(has(done.err, "interrupted")) << done.err;
@@ -181,15 +169,14 @@ TEST_P(Commands, EndWith128AndTheSignal) {
   AGENTD_ASSERT(write_file_atomically(program_.home() + "/hooks/hang",
                                       "#!/bin/sh\n[ \"$1\" = hook ] && [ ! -e " + program_.project() +
                                           "/wait ] && { echo user_message_send; "
-                                          "echo before_compaction; exit 0; }\necho asked >> " + program_.project() +
-                                          "/mark\nsleep 600\n",
+                                          "echo before_compaction; exit 0; }\necho asked >> " +
+                                          program_.project() + "/mark\nsleep 600\n",
                                       0755));
   const bool looks = waits.words[0] == "doctor" || waits.words.back() == "FILE";
   if (looks) program_.file("wait", "");
   std::vector<std::string> words = waits.words;
   if (words.back() == "FILE") words.back() = program_.home() + "/hooks/hang";
-  if (words[0] == "run" || words[0] == "chat" || words[0] == "compact")
-    words.insert(words.end(), {"--script", script});
+  if (words[0] == "run" || words[0] == "chat" || words[0] == "compact") words.insert(words.end(), {"--script", script});
   const Finished done = interrupt(words, signal, words[0] == "chat" ? "one\n" : "");
   EXPECT_EQ(done.code, 128 + signal) << done.out << done.err;
 }
@@ -200,13 +187,13 @@ INSTANTIATE_TEST_SUITE_P(
                                          Waits{"compact", {"compact", "--follow"}},
                                          Waits{"test", {"hooks", "test", "hang", "--event", "user_message_send"}},
                                          Waits{"replay", {"hooks", "replay", "--hook", "hang"}},
-                                         Waits{"validate", {"hooks", "validate", "FILE"}},
-                                         Waits{"doctor", {"doctor"}}),
+                                         Waits{"validate", {"hooks", "validate", "FILE"}}, Waits{"doctor", {"doctor"}}),
                        ::testing::Values(SIGINT, SIGTERM, SIGHUP)),
     [](const auto& each) {
       const int signal = std::get<1>(each.param);
-      return std::string(std::get<0>(each.param).name) +
-             (signal == SIGINT ? "Int" : signal == SIGTERM ? "Term" : "Hup");
+      return std::string(std::get<0>(each.param).name) + (signal == SIGINT    ? "Int"
+                                                          : signal == SIGTERM ? "Term"
+                                                                              : "Hup");
     });
 
 // A question for a key is none of those: it stands on a terminal.
@@ -273,8 +260,7 @@ std::set<int> documented_codes() {
   std::istringstream lines(page.substr(begin, page.find("\n## ", begin) - begin));
   std::set<int> out;
   for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("| ") && line[2] >= '0' && line[2] <= '9')
-      out.insert(std::stoi(line.substr(2)));
+    if (line.starts_with("| ") && line[2] >= '0' && line[2] <= '9') out.insert(std::stoi(line.substr(2)));
   return out;
 }
 
@@ -332,9 +318,8 @@ TEST_P(ExitCodes, AreThoseOfThePage) {
   expect(10, code_of(command(), "- {text: Half, stop_reason: max_tokens}\n"));
   expect(11, code_of(command(), "- text: ' '\n"));
   {
-    Running first =
-        program_.start(scripted({"run", "--follow", "--allow", "bash", "wait"},
-                                "- calls: [{name: bash, input: {command: sleep 600}}]\n"));
+    Running first = program_.start(scripted({"run", "--follow", "--allow", "bash", "wait"},
+                                            "- calls: [{name: bash, input: {command: sleep 600}}]\n"));
     ASSERT_TRUE(first.wait_for_err("• bash")) << first.err();
     expect(75, code_of(command({"--follow"})));
   }
@@ -379,13 +364,11 @@ TEST_F(Ends, AStoreThatMayNotGrowIsOneSentenceAndLosesNothing) {
   for (const bool fresh : {true, false})
     for (const rlim_t bytes : {4'096u, 10'000u, 30'000u, 65'536u, 90'000u}) {
       SCOPED_TRACE(std::to_string(bytes) + (fresh ? " fresh" : ""));
-      program_.set_home(
-          program_.directory().file("home." + std::to_string(bytes) + (fresh ? "f" : "")));
+      program_.set_home(program_.directory().file("home." + std::to_string(bytes) + (fresh ? "f" : "")));
       if (!fresh) {
         ASSERT_EQ(program_.run(scripted({"run", "the first"}, "- text: kept\n")).code, 0);
       }
-      const std::vector<std::string> words =
-          scripted({"run", "--no-tools", "second"}, "- text: Done.\n");
+      const std::vector<std::string> words = scripted({"run", "--no-tools", "second"}, "- text: Done.\n");
       const Finished done = [&] {
         std::optional<FileLimit> limit(bytes);
         Running running = program_.start(words);
@@ -413,8 +396,8 @@ TEST_F(Ends, AStoreThatMayNotGrowIsOneSentenceAndLosesNothing) {
 }
 
 TEST_F(Ends, OutputThatMayNotGrowIsOneSentence) {
-  const std::vector<std::string> words = scripted({"run", "--no-save", "--no-tools", "go"},
-                                                  "- text: " + std::string(9'000, 'x') + "\n");
+  const std::vector<std::string> words =
+      scripted({"run", "--no-save", "--no-tools", "go"}, "- text: " + std::string(9'000, 'x') + "\n");
   const Finished done = [&] {
     std::optional<FileLimit> limit(4'096);
     Running running = program_.start(words);
@@ -430,8 +413,8 @@ TEST_F(Ends, OutputThatMayNotGrowIsOneSentence) {
 }
 
 TEST_F(Ends, AChatWhoseTerminalGoesWhileItWaitsEndsBySighup) {
-  const Finished done = program_.on_terminal({"chat", "--script", program_.script("- text: x\n")},
-                                             {{"> ", Program::kHangUp}});
+  const Finished done =
+      program_.on_terminal({"chat", "--script", program_.script("- text: x\n")}, {{"> ", Program::kHangUp}});
   EXPECT_EQ(done.code, 128 + SIGHUP) << done.out;
 }
 

@@ -68,20 +68,17 @@ TEST_F(GuideHooks, TheYamlGuardBlocksAForcedPushOnly) {
   EXPECT_NE(run("- calls: [{name: bash, input: {command: \"git push --force\"}}]\n- text: done\n")
                 .err.find("force pushes are done by hand here"),
             std::string::npos);
-  EXPECT_EQ(run("- calls: [{name: bash, input: {command: \"echo git push\"}}]\n- text: done\n")
-                .err.find("by hand"),
+  EXPECT_EQ(run("- calls: [{name: bash, input: {command: \"echo git push\"}}]\n- text: done\n").err.find("by hand"),
             std::string::npos);
 }
 
 TEST_F(GuideHooks, TheShellHookAddsItsContext) {
-  const Finished done =
-      run("- text: fine\n  expect: {contains: The build machine is called anvil.}\n");
+  const Finished done = run("- text: fine\n  expect: {contains: The build machine is called anvil.}\n");
   EXPECT_EQ(done.code, 0) << done.err;
 }
 
 TEST_F(GuideHooks, ThePythonHookKeepsToolsOutOfEtc) {
-  const Finished done =
-      run("- calls: [{name: read_file, input: {path: /etc/passwd}}]\n- text: done\n");
+  const Finished done = run("- calls: [{name: read_file, input: {path: /etc/passwd}}]\n- text: done\n");
   EXPECT_NE(done.err.find("nothing below /etc is touched"), std::string::npos) << done.err;
 }
 
@@ -91,8 +88,7 @@ TEST_F(GuideHooks, TheConfigurationIsAccepted) {
 }
 
 TEST_F(GuideHooks, OneHookIsTestedWithoutARun) {
-  const Finished tested =
-      program_.run({"hooks", "test", "no_force_push", "--event", "before_tool_call"});
+  const Finished tested = program_.run({"hooks", "test", "no_force_push", "--event", "before_tool_call"});
   EXPECT_EQ(tested.code, 0) << tested.err;
   EXPECT_NE(tested.out.find("no_force_push"), std::string::npos);
 }
@@ -100,9 +96,7 @@ TEST_F(GuideHooks, OneHookIsTestedWithoutARun) {
 // ---- what happened, afterwards
 
 TEST_F(GuideHooks, TraceWhyAndReplayTellWhatWasDecided) {
-  ASSERT_EQ(
-      run("- calls: [{name: bash, input: {command: \"git push --force\"}}]\n- text: done\n").code,
-      0);
+  ASSERT_EQ(run("- calls: [{name: bash, input: {command: \"git push --force\"}}]\n- text: done\n").code, 0);
   const Finished trace = program_.run({"hooks", "trace"});
   EXPECT_NE(trace.out.find("before_tool_call  no_force_push"), std::string::npos) << trace.out;
   EXPECT_NE(trace.out.find("→ blocked"), std::string::npos) << trace.out;
@@ -115,17 +109,15 @@ TEST_F(GuideHooks, TraceWhyAndReplayTellWhatWasDecided) {
 
 TEST_F(GuideHooks, ReplayDecidesAnewWithOtherHooksAndChangesNothing) {
   ASSERT_EQ(::unlink((program_.home() + "/hooks/no_force_push.yaml").c_str()), 0);
-  ASSERT_EQ(
-      run("- calls: [{name: bash, input: {command: \"echo one\"}}, {name: bash, input: {command: "
-          "\"echo two\"}}]\n- text: done\n")
-          .code,
-      0);
+  ASSERT_EQ(run("- calls: [{name: bash, input: {command: \"echo one\"}}, {name: bash, input: {command: "
+                "\"echo two\"}}]\n- text: done\n")
+                .code,
+            0);
   const std::string before = program_.record_types(program_.newest());
-  ASSERT_TRUE(
-      write_file_atomically(program_.home() + "/hooks/later.yaml",
-                            "on: before_tool_call\nwhen: tool.input.command matches \"two\"\n"
-                            "do: {action: block, reason: not two}\n",
-                            0644));
+  ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/later.yaml",
+                                    "on: before_tool_call\nwhen: tool.input.command matches \"two\"\n"
+                                    "do: {action: block, reason: not two}\n",
+                                    0644));
   const Finished replay = program_.run({"hooks", "replay", "--hook", "later"});
   EXPECT_EQ(replay.code, 0) << replay.err;
   EXPECT_NE(replay.out.find("would be blocked: block: not two"), std::string::npos) << replay.out;

@@ -18,8 +18,7 @@ inline constexpr const char* kScript = "#!/bin/sh\n[ \"$1\" = hook ] && echo age
 
 inline std::size_t count(const std::string& text, const std::string& part) {
   std::size_t out = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
-    ++out;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++out;
   return out;
 }
 
@@ -35,9 +34,7 @@ class HookFiles : public ::testing::Test {
     EXPECT_EQ(::chmod(path.c_str(), mode), 0);
     return path;
   }
-  Finished run() {
-    return program_.run({"run", "x", "--no-save", "--script", program_.script("- text: done\n")});
-  }
+  Finished run() { return program_.run({"run", "x", "--no-save", "--script", program_.script("- text: done\n")}); }
   // What `hooks list --json` says of the file; empty = it is not listed.
   std::string listed(const std::string& path) {
     for (const JsonDocument& line : json_lines(program_.run({"hooks", "list", "--json"}).out))

@@ -24,14 +24,12 @@ TEST_F(HookFiles, ANameThatOnlyNearlySaysWhatItIsIsTold) {
 }
 
 TEST_F(HookFiles, SettingsOfAnotherToolAreTold) {
-  const std::string path =
-      put("settings.json",
-          "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": "
-          "\"exit 0\"}]}]}}",
-          0600);
+  const std::string path = put("settings.json",
+                               "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": "
+                               "\"exit 0\"}]}]}}",
+                               0600);
   is_told(path, "agentd hooks import " + path);
-  put("settings.json",
-      "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"exit 0\"}]}]}}",
+  put("settings.json", "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"exit 0\"}]}]}}",
       0600);
   program_.config("hooks:\n  adapt: [\"claude:" + path + "\"]\n");
   EXPECT_TRUE(listed(path).starts_with("on: ")) << listed(path);
@@ -41,12 +39,10 @@ TEST_F(HookFiles, SettingsOfAnotherToolAreTold) {
 }
 
 TEST_F(HookFiles, NotesBackupsAndWhatHooksReadAreNoNoise) {
-  for (const char* const name :
-       {"README.md", "notes.txt", "words.json", "table.csv", "lib.py", "x.yaml.bak", "x.yaml~",
-        "x.yaml.orig", ".x.yaml.swp", ".x.yaml", "x.yaml.disable", "x.so.1"})
+  for (const char* const name : {"README.md", "notes.txt", "words.json", "table.csv", "lib.py", "x.yaml.bak", "x.yaml~",
+                                 "x.yaml.orig", ".x.yaml.swp", ".x.yaml", "x.yaml.disable", "x.so.1"})
     is_not_told(put(name, "words, and nothing more\n"));
-  for (const char* const name :
-       {"lint.bak", "lint~", "lint.orig", "lint.disable", ".lint", "#lint#"})
+  for (const char* const name : {"lint.bak", "lint~", "lint.orig", "lint.disable", ".lint", "#lint#"})
     is_not_told(put(name, kScript));
   EXPECT_TRUE(make_directories(program_.home() + "/hooks/lib.YAML"));
   is_not_told(program_.home() + "/hooks/lib.YAML");
@@ -60,11 +56,8 @@ TEST_F(HookFiles, WhatIsSwitchedOffIsNotToldInARun) {
   EXPECT_FALSE(has(run().err, path)) << run().err;
   program_.config("hooks:\n  allow: [other]\n");
   EXPECT_FALSE(has(run().err, path)) << run().err;
-  EXPECT_FALSE(has(program_
-                       .run({"run", "x", "--no-hooks", "--no-save", "--script",
-                             program_.script("- text: done\n")})
-                       .err,
-                   path));
+  EXPECT_FALSE(has(
+      program_.run({"run", "x", "--no-hooks", "--no-save", "--script", program_.script("- text: done\n")}).err, path));
 }
 
 // ---- programs that are executable, and cannot be asked
@@ -75,8 +68,7 @@ TEST_F(HookFiles, DoctorAsksProgramsAsARunDoes) {
     const Finished ran = run();
     EXPECT_TRUE(has(ran.err, path) && has(ran.err, why)) << ran.err;
     const Finished said = program_.run({"doctor"});
-    EXPECT_TRUE(has(said.out, "  warn    " + path.substr(path.rfind('/') + 1) + ": " + path))
-        << said.out;
+    EXPECT_TRUE(has(said.out, "  warn    " + path.substr(path.rfind('/') + 1) + ": " + path)) << said.out;
     EXPECT_TRUE(has(said.out, why)) << said.out;
     EXPECT_TRUE(has(said.out, "  ok      good: executable")) << said.out;
     const Finished judged = program_.run({"hooks", "validate", path});
@@ -97,8 +89,7 @@ TEST_F(HookFiles, DoctorAsksProgramsAsARunDoes) {
 TEST_F(HookFiles, AnInterpreterThatIsGoneIsSeenBeforeTheEvent) {
   const std::string shell = program_.directory().file("sh");
   ASSERT_EQ(::symlink("/bin/sh", shell.c_str()), 0);
-  const std::string path =
-      put("late", "#!" + shell + "\n[ \"$1\" = hook ] && echo agent_stop\nexit 0\n", 0755);
+  const std::string path = put("late", "#!" + shell + "\n[ \"$1\" = hook ] && echo agent_stop\nexit 0\n", 0755);
   EXPECT_FALSE(has(run().err, "does not run"));
   EXPECT_TRUE(listed(path).starts_with("on: ")) << listed(path);
   // The bytes and their events are known; only what runs them is gone.
@@ -139,9 +130,7 @@ TEST_F(HookFiles, AdaptedSettingsThatMayNotBeReadStopTheRun) {
   const auto write = [&](mode_t mode) {
     ::unlink(path.c_str());
     EXPECT_TRUE(write_file_atomically(
-        path,
-        "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"exit 0\"}]}]}}",
-        0600));
+        path, "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"exit 0\"}]}]}}", 0600));
     EXPECT_EQ(::chmod(path.c_str(), mode), 0);
   };
   write(0600);
@@ -161,8 +150,10 @@ TEST_F(HookFiles, ProgramsAreAskedForTheirEventsAtTheSameTime) {
   const std::string marks = program_.directory().file("mark.");
   for (const char* const name : {"one", "two"}) {
     const std::string other = name == std::string("one") ? "two" : "one";
-    put(name, "#!/bin/sh\n[ $1 = hook ] || exit 0\n: > " + marks + name + "\nwhile [ ! -e " + marks + other +
-                  " ]; do sleep 0.02; done\necho agent_stop\n", 0755);
+    put(name,
+        "#!/bin/sh\n[ $1 = hook ] || exit 0\n: > " + marks + name + "\nwhile [ ! -e " + marks + other +
+            " ]; do sleep 0.02; done\necho agent_stop\n",
+        0755);
   }
   const Finished ran = run();
   EXPECT_EQ(ran.code, 0) << ran.err;

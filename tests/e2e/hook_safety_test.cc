@@ -90,8 +90,7 @@ TEST_F(HookSafety, VerifyTellsACrashAsAVerdictAndLoadsTheOthers) {
 
 // ---- nosy.c ends its process when it sees anything of the user, in any of its functions
 
-const char kSecret[] = "ANTHROPIC_API_KEY=sk-of-the-user-7319",
-           kOther[] = "DATABASE_URL=db://of-the-user-7319";
+const char kSecret[] = "ANTHROPIC_API_KEY=sk-of-the-user-7319", kOther[] = "DATABASE_URL=db://of-the-user-7319";
 
 void expect_nothing_seen(const Finished& ran, const std::string& command) {
   EXPECT_EQ(ran.code, 0) << command << "\n" << ran.out << ran.err;
@@ -107,14 +106,12 @@ TEST_F(HookSafety, WhatLooksAtAModuleShowsNoneOfItsFunctionsAnythingOfTheUser) {
   EXPECT_TRUE(has(verified.out, "nosy  test.nosy 1.0.0")) << verified.out;
   expect_nothing_seen(verified, "--plugins=verify");
   for (const char* const profile : {"process", "in-process"}) {
-    const Finished validated =
-        program_.run({"hooks", "validate", AGENTD_NOSY_HOOK, "--isolation", profile});
+    const Finished validated = program_.run({"hooks", "validate", AGENTD_NOSY_HOOK, "--isolation", profile});
     expect_nothing_seen(validated, std::string("validate --isolation ") + profile);
     EXPECT_TRUE(has(validated.out, "ok      A701")) << validated.out;
     EXPECT_TRUE(has(validated.out, "ok      A702")) << validated.out;
   }
-  const Finished fuzzed =
-      program_.run({"hooks", "fuzz", AGENTD_NOSY_HOOK, "--seed", "1", "--runs", "5"});
+  const Finished fuzzed = program_.run({"hooks", "fuzz", AGENTD_NOSY_HOOK, "--seed", "1", "--runs", "5"});
   expect_nothing_seen(fuzzed, "fuzz");
   EXPECT_TRUE(has(fuzzed.out, "5 plays from seed 1, nothing found")) << fuzzed.out;
 }
@@ -151,15 +148,16 @@ TEST_F(HookSafety, TheSameModuleSeesAllOfItWithoutTheCageInEveryFunction) {
   ASSERT_EQ(::waitpid(pid, &status, 0), pid);
   EXPECT_EQ(WEXITSTATUS(status), 0);
   const std::string text = *read_file(heard, 1u << 20);
-  for (const char* const where : {"its constructor", "its entry", "create()", "its hook",
-                                  "save_state()", "load_state()", "destroy()", "its destructor"})
-    EXPECT_TRUE(has(text, "the network, writable files, processes in " + std::string(where) + "\n"))
-        << text;
-  for (const char* const what : {"saw the key, ", "HOME, ",
+  for (const char* const where : {"its constructor", "its entry", "create()", "its hook", "save_state()",
+                                  "load_state()", "destroy()", "its destructor"})
+    EXPECT_TRUE(has(text, "the network, writable files, processes in " + std::string(where) + "\n")) << text;
+  for (const char* const what : {
+         "saw the key, ", "HOME, ",
 #if !defined(AGENTD_SANITIZED_BUILD)
-                                 "the secret in memory, ",
+             "the secret in memory, ",
 #endif
-                                 "files, "})
+             "files, "
+       })
     EXPECT_TRUE(has(text, what)) << text;
   ::unlink("/tmp/agentd-nosy-was-here");
 }

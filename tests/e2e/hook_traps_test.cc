@@ -13,8 +13,7 @@
 namespace agentd::testing {
 namespace {
 
-constexpr const char* kCall =
-    "- calls: [{name: bash, input: {command: \"echo it-ran > ran.txt\"}}]\n- text: done\n";
+constexpr const char* kCall = "- calls: [{name: bash, input: {command: \"echo it-ran > ran.txt\"}}]\n- text: done\n";
 
 class HookTraps : public ::testing::Test {
  protected:
@@ -38,19 +37,16 @@ class HookTraps : public ::testing::Test {
   }
   // A claude hook at PreToolUse that runs this script; more of the handler in `extra`.
   void claude(const std::string& body, const std::string& extra = {}) {
-    const std::string script =
-        write(program_.directory().file("guard.sh"), "#!/bin/sh\n" + body, 0755);
+    const std::string script = write(program_.directory().file("guard.sh"), "#!/bin/sh\n" + body, 0755);
     write(program_.directory().file("settings.json"),
           "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\","
           "\"command\":\"" +
               script + "\"" + extra + "}]}]}}",
           0600);
-    program_.config("hooks:\n  adapt: [\"claude:" + program_.directory().file("settings.json") +
-                    "\"]\n");
+    program_.config("hooks:\n  adapt: [\"claude:" + program_.directory().file("settings.json") + "\"]\n");
   }
   Finished call_tool() {
-    return program_.run(
-        {"run", "x", "--allow", "bash", "--trace-hooks", "--script", program_.script(kCall)});
+    return program_.run({"run", "x", "--allow", "bash", "--trace-hooks", "--script", program_.script(kCall)});
   }
   bool ran() const { return ::access((program_.project() + "/ran.txt").c_str(), F_OK) == 0; }
 
@@ -123,9 +119,10 @@ TEST_F(HookTraps, HooksOfOneAdaptedFileAreAskedTogetherAndEachCommandOnce) {
 
 // The tool that it was written for asks it once, and so does agentd: what it wrote is its own opinion.
 TEST_F(HookTraps, AnAdaptedHookThatRewritesTheInputIsAskedOnce) {
-  claude("cat > /dev/null\necho asked >> \"$HOME/log.txt\"\n"
-         R"(echo '{"hookSpecificOutput":{"updatedInput":{"command":"echo changed > changed.txt"}}}')"
-         "\n");
+  claude(
+      "cat > /dev/null\necho asked >> \"$HOME/log.txt\"\n"
+      R"(echo '{"hookSpecificOutput":{"updatedInput":{"command":"echo changed > changed.txt"}}}')"
+      "\n");
   const Finished done = call_tool();
   EXPECT_FALSE(ran()) << done.err;
   EXPECT_EQ(::access((program_.project() + "/changed.txt").c_str(), F_OK), 0) << done.err;
@@ -161,8 +158,7 @@ TEST_F(HookTraps, AChildThatHoldsThePipePastTheLimitIsEndedWithTheHook) {
 // A process that has nothing of the hook that started it: no descriptor, no session, no parent, no
 // environment. It would be done two seconds later.
 std::string survivor(const std::string& mark) {
-  return "(setsid env -i sh -c '(setsid sh -c \"sleep 2; echo x >" + mark +
-         "\" &)' </dev/null >/dev/null 2>&1 &)\n";
+  return "(setsid env -i sh -c '(setsid sh -c \"sleep 2; echo x >" + mark + "\" &)' </dev/null >/dev/null 2>&1 &)\n";
 }
 
 TEST_F(HookTraps, AChildThatHasNothingOfItsHookEndsWithItsDeadline) {
@@ -187,10 +183,10 @@ TEST_F(HookTraps, AChildThatAHookLeavesBehindEndsWithItsAnswer) {
 
 TEST_F(HookTraps, AServerThatACommandOfTheModelLeavesBehindGoesOn) {
   const std::string mark = program_.directory().file("server");
-  const Finished done = program_.run(
-      {"run", "x", "--allow", "bash", "--script",
-       program_.script("- calls: [{name: bash, input: {command: \"setsid sh -c 'sleep 1; echo x >" +
-                       mark + "' >/dev/null 2>&1 &\"}}]\n- text: done\n")});
+  const Finished done =
+      program_.run({"run", "x", "--allow", "bash", "--script",
+                    program_.script("- calls: [{name: bash, input: {command: \"setsid sh -c 'sleep 1; echo x >" + mark +
+                                    "' >/dev/null 2>&1 &\"}}]\n- text: done\n")});
   EXPECT_EQ(done.code, 0) << done.err;
   ::sleep(2);
   EXPECT_EQ(::access(mark.c_str(), F_OK), 0);
@@ -244,9 +240,8 @@ TEST_F(HookTraps, ARedactorThenASilentLoggerLeavesTheModelTheRedactedText) {
   executable("b_logger", "after_tool_call", "cat >> \"$HOME/log.txt\"\n");
   const Finished done = program_.run(
       {"run", "x", "--allow", "bash", "--script",
-       program_.script(
-           "- calls: [{name: bash, input: {command: \"echo secret-word\"}}]\n"
-           "- text: done\n  expect: {contains: \"[redacted]\", not_contains: [secret-word-]}\n")});
+       program_.script("- calls: [{name: bash, input: {command: \"echo secret-word\"}}]\n"
+                       "- text: done\n  expect: {contains: \"[redacted]\", not_contains: [secret-word-]}\n")});
   EXPECT_EQ(done.code, 0) << done.err;
   const std::string log = program_.run({"conversation", "show", program_.newest(), "--log"}).out;
   EXPECT_NE(log.find("[redacted]"), std::string::npos);
@@ -267,8 +262,7 @@ TEST_F(HookTraps, AGuardThatLostItsExecutableBitBlocks) {
 
 TEST_F(HookTraps, AGuardWhoseInterpreterIsMissingBlocks) {
   yaml("guard", "on: before_tool_call\non_failure: closed\ncommand: [" +
-                    write(program_.directory().file("check"), "#!/no/such/interpreter\n", 0755) +
-                    "]\n");
+                    write(program_.directory().file("check"), "#!/no/such/interpreter\n", 0755) + "]\n");
   const Finished done = call_tool();
   EXPECT_FALSE(ran()) << done.err;
   EXPECT_NE(done.err.find("interpreter"), std::string::npos) << done.err;
@@ -306,14 +300,12 @@ TEST_F(HookTraps, ADeletedGuardIsMissedUntilItIsUntrusted) {
 }
 
 TEST_F(HookTraps, AGuardThatIsBrokenAtFirstSightBlocksAndIsNotAgreedTo) {
-  yaml("guard",
-       "on: before_tool_call\nguard: true\nmacher: bash\ndo: {action: block, reason: no}\n");
+  yaml("guard", "on: before_tool_call\nguard: true\nmacher: bash\ndo: {action: block, reason: no}\n");
   const Finished broken = call_tool();
   EXPECT_FALSE(ran()) << broken.err;
   EXPECT_NE(broken.err.find("macher"), std::string::npos) << broken.err;
   // Mended, it is new: nothing of the broken file was recorded.
-  yaml("guard",
-       "on: before_tool_call\nguard: true\nmatcher: nothing\ndo: {action: block, reason: no}\n");
+  yaml("guard", "on: before_tool_call\nguard: true\nmatcher: nothing\ndo: {action: block, reason: no}\n");
   const Finished mended = call_tool();
   EXPECT_TRUE(ran()) << mended.err;
 }
@@ -384,15 +376,13 @@ TEST_F(HookTraps, SettingsThatAreNamedAndCannotBeReadStopTheRun) {
   ASSERT_TRUE(make_directories(directory));
   write(directory + "/broken.json", "{\"hooks\": ", 0600);
   write(directory + "/none.json", "{\"hook\": {}}", 0600);
-  write(directory + "/right.json",
-        R"({"hooks":{"Stop":[{"hooks":[{"type":"command","command":"true"}]}]}})", 0600);
+  write(directory + "/right.json", R"({"hooks":{"Stop":[{"hooks":[{"type":"command","command":"true"}]}]}})", 0600);
   const auto run = [&](const std::string& entry) {
     program_.config("hooks:\n  adapt: [\"" + entry + "\"]\n");
     return program_.run({"run", "x", "--script", program_.script("- text: a\n")});
   };
-  for (const std::string& entry :
-       {"cladue:" + directory + "/right.json", "claude:" + directory + "/nobody.json",
-        "claude:" + directory + "/broken.json"}) {
+  for (const std::string& entry : {"cladue:" + directory + "/right.json", "claude:" + directory + "/nobody.json",
+                                   "claude:" + directory + "/broken.json"}) {
     const Finished done = run(entry);
     EXPECT_EQ(done.code, 2) << entry << done.err;
     EXPECT_NE(done.err.find(entry.substr(entry.rfind('/') + 1)), std::string::npos) << done.err;
@@ -428,8 +418,7 @@ TEST_F(HookTraps, AHookGetsNoKeysNoLoaderVariablesAndThreeDescriptors) {
   program_.set("ANTHROPIC_API_KEY=not-for-hooks");
   program_.set("LD_AUDIT=");
   const std::string seen = program_.directory().file("seen");
-  executable("look", "before_tool_call",
-             "env > " + seen + "\nls /proc/self/fd >> " + seen + ".fd\n");
+  executable("look", "before_tool_call", "env > " + seen + "\nls /proc/self/fd >> " + seen + ".fd\n");
   ASSERT_EQ(call_tool().code, 0);
   const auto environment = read_file(seen, 100'000);
   ASSERT_TRUE(environment);
@@ -443,21 +432,18 @@ TEST_F(HookTraps, AHookGetsNoKeysNoLoaderVariablesAndThreeDescriptors) {
 }
 
 TEST_F(HookTraps, TheSmartCompactScriptOfTheProposalRunsUnchanged) {
-  executable(
-      "smart_compact", "agent_stop",
-      "payload=$(cat)\n"
-      "current=$(echo \"$payload\" | jq '.usage.current_context_window')\n"
-      "max=$(echo \"$payload\" | jq '.usage.max_context_window')\n"
-      "ratio=$(echo \"scale=2; $current / $max\" | bc)\n"
-      "if (( $(echo \"$ratio > 0.05\" | bc -l) )); then echo '{\"action\": \"compact\"}'; fi\n",
-      "#!/bin/bash\n");
+  executable("smart_compact", "agent_stop",
+             "payload=$(cat)\n"
+             "current=$(echo \"$payload\" | jq '.usage.current_context_window')\n"
+             "max=$(echo \"$payload\" | jq '.usage.max_context_window')\n"
+             "ratio=$(echo \"scale=2; $current / $max\" | bc)\n"
+             "if (( $(echo \"$ratio > 0.05\" | bc -l) )); then echo '{\"action\": \"compact\"}'; fi\n",
+             "#!/bin/bash\n");
   const Finished done =
       program_.run({"run", "x", "--set", "context_window=20000", "--trace-hooks", "--script",
-                    program_.script("- text: " + std::string(8'000, 'y') +
-                                    "\n- for: summary\n  text: in short\n")});
+                    program_.script("- text: " + std::string(8'000, 'y') + "\n- for: summary\n  text: in short\n")});
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_NE(program_.record_types(program_.newest()).find("boundary"), std::string::npos)
-      << done.err;
+  EXPECT_NE(program_.record_types(program_.newest()).find("boundary"), std::string::npos) << done.err;
 }
 
 }  // namespace

@@ -23,9 +23,7 @@ constexpr const char* kListFiles =
 class Hooks : public ::testing::Test {
  protected:
   std::string user(const std::string& name) const { return program_.home() + "/hooks/" + name; }
-  std::string project(const std::string& name) const {
-    return program_.project() + "/.agent/hooks/" + name;
-  }
+  std::string project(const std::string& name) const { return program_.project() + "/.agent/hooks/" + name; }
   std::string mark() const { return program_.directory().file("mark"); }
   bool marked() const { return fs::exists(mark()); }
 
@@ -35,8 +33,8 @@ class Hooks : public ::testing::Test {
   }
   // Leaves the mark when it is asked.
   std::string marker(const std::string& event, const std::string& answer = {}) const {
-    return "#!/bin/sh\ncase $1 in hook) echo " + event + ";; run) cat >/dev/null; touch " + mark() +
-           "\n" + (answer.empty() ? "" : "echo '" + answer + "'\n") + ";; esac\n";
+    return "#!/bin/sh\ncase $1 in hook) echo " + event + ";; run) cat >/dev/null; touch " + mark() + "\n" +
+           (answer.empty() ? "" : "echo '" + answer + "'\n") + ";; esac\n";
   }
   Finished talk(std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"run", "hello", "--script", program_.script("- text: a\n")});
@@ -51,9 +49,7 @@ class Hooks : public ::testing::Test {
     ADD_FAILURE() << name << " is not listed:\n" << list.out;
     return std::move(*JsonDocument::parse("{}"));
   }
-  std::string state(const std::string& name) {
-    return std::string(line(name).root()["state"].string_or("?"));
-  }
+  std::string state(const std::string& name) { return std::string(line(name).root()["state"].string_or("?")); }
 
   Program program_;
 };
@@ -62,8 +58,7 @@ class Hooks : public ::testing::Test {
 
 TEST_F(Hooks, ListShowsKindEventsTrustAndState) {
   put(user("greeter"), marker("user_message_send"));
-  put(user("stop.yaml"), "on: agent_stop\nwhen: context.percent > 90\ndo: compact\npriority: 7\n",
-      0644);
+  put(user("stop.yaml"), "on: agent_stop\nwhen: context.percent > 90\ndo: compact\npriority: 7\n", 0644);
   put(project("lint"), marker("turn_end"));
   const JsonDocument yaml = line("stop");
   EXPECT_EQ(yaml.root()["kind"].string_or(""), "yaml");
@@ -75,8 +70,7 @@ TEST_F(Hooks, ListShowsKindEventsTrustAndState) {
   const JsonDocument waits = line("project/lint");
   EXPECT_EQ(waits.root()["kind"].string_or(""), "executable");
   EXPECT_EQ(waits.root()["state"].string_or(""), "waits");
-  EXPECT_TRUE(has(std::string(waits.root()["why_not"].string_or("")),
-                  "agentd hooks trust project/lint"));
+  EXPECT_TRUE(has(std::string(waits.root()["why_not"].string_or("")), "agentd hooks trust project/lint"));
   const Finished text = program_.run({"hooks", "list"});
   EXPECT_TRUE(has(text.out, "NAME")) << text.out;
   EXPECT_TRUE(has(text.out, "workspace_tools")) << text.out;
@@ -174,14 +168,12 @@ TEST_F(Hooks, ForAuthorsAChangeRunsAtOnce) {
 
 TEST_F(Hooks, TrustAsksOnATerminal) {
   put(project("greeter"), marker("user_message_send"));
-  const Finished no = program_.on_terminal({"hooks", "trust", "project/greeter"},
-                                           {{"Trust it? [y/N] ", "n\n"}});
+  const Finished no = program_.on_terminal({"hooks", "trust", "project/greeter"}, {{"Trust it? [y/N] ", "n\n"}});
   EXPECT_EQ(no.code, 1);
   EXPECT_TRUE(has(no.out, "was not trusted")) << no.out;
   EXPECT_EQ(state("project/greeter"), "waits");
   EXPECT_FALSE(marked());
-  const Finished yes = program_.on_terminal({"hooks", "trust", "--all"},
-                                            {{"Trust it? [y/N] ", "y\n"}});
+  const Finished yes = program_.on_terminal({"hooks", "trust", "--all"}, {{"Trust it? [y/N] ", "y\n"}});
   EXPECT_EQ(yes.code, 0) << yes.out;
   EXPECT_EQ(state("project/greeter"), "on");
 }
@@ -211,8 +203,7 @@ TEST_F(Hooks, AProjectsHookIsSuggestedByItsOwnName) {
 
 TEST_F(Hooks, SettingsThatAreUsedInPlaceAreListedAndTrustedByTheirPath) {
   const auto settings = [](const std::string& command) {
-    return R"({"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":")" + command +
-           R"("}]}]}})";
+    return R"({"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":")" + command + R"("}]}]}})";
   };
   const std::string file = program_.directory().file("settings.json");
   const auto write = [&](const std::string& command) {
@@ -224,9 +215,8 @@ TEST_F(Hooks, SettingsThatAreUsedInPlaceAreListedAndTrustedByTheirPath) {
   const auto listed = [&] {
     for (JsonDocument& each : json_lines(program_.run({"hooks", "list", "--json"}).out))
       if (each.root()["path"].string_or("") == file)
-        return std::string(each.root()["kind"].string_or("")) + " " +
-               std::string(each.root()["trust"].string_or("")) + " " +
-               std::string(each.root()["state"].string_or(""));
+        return std::string(each.root()["kind"].string_or("")) + " " + std::string(each.root()["trust"].string_or("")) +
+               " " + std::string(each.root()["state"].string_or(""));
     return std::string("nothing");
   };
   EXPECT_EQ(listed(), "claude trusted on");
@@ -361,8 +351,7 @@ TEST_F(Hooks, ReplayGivesEachHookItsWholeTime) {
   const std::string slow = "#!/bin/sh\nif [ \"$1\" = hook ]; then echo before_tool_call; exit; fi\nsleep 0.7\n";
   for (const char* const name : {"slow_a", "slow_b"}) put(user(name), slow);
   program_.config("hooks:\n  deadline_ms: 1000\n");
-  const std::string script =
-      program_.script("- calls: [{name: bash, input: {command: \"echo one\"}}]\n- text: done\n");
+  const std::string script = program_.script("- calls: [{name: bash, input: {command: \"echo one\"}}]\n- text: done\n");
   ASSERT_EQ(program_.run({"run", "go", "--allow", "bash", "--script", script}).code, 0);
   const Finished replay = program_.run({"hooks", "replay", "--event", "before_tool_call"});
   EXPECT_EQ(replay.code, 0) << replay.err;
@@ -371,8 +360,7 @@ TEST_F(Hooks, ReplayGivesEachHookItsWholeTime) {
 
 TEST_F(Hooks, TestPrintsJsonLines) {
   put(user("guard"), marker("before_tool_call", R"({"action":"block","reason":"r"})"));
-  const Finished ran =
-      program_.run({"hooks", "test", "guard", "--payload", "-", "--json"}, kListFiles);
+  const Finished ran = program_.run({"hooks", "test", "guard", "--payload", "-", "--json"}, kListFiles);
   const auto lines = json_lines(ran.out);
   ASSERT_EQ(lines.size(), 2u) << ran.out;
   EXPECT_EQ(lines[0].root()["hook"].string_or(""), "guard");
@@ -411,8 +399,9 @@ TEST_F(Hooks, TestRefusesWhatItCannotAsk) {
 }
 
 TEST_F(Hooks, TestShowsAFailureAndFailsItself) {
-  put(user("guard"), "#!/bin/sh\n[ $1 = hook ] && echo before_tool_call && exit 0\n"
-                     "echo oops >&2; exit 9\n");
+  put(user("guard"),
+      "#!/bin/sh\n[ $1 = hook ] && echo before_tool_call && exit 0\n"
+      "echo oops >&2; exit 9\n");
   const Finished ran = program_.run({"hooks", "test", "guard", "--payload", "-"}, kListFiles);
   EXPECT_EQ(ran.code, 1);
   EXPECT_TRUE(has(ran.out, "exit code 9")) << ran.out;
@@ -455,8 +444,7 @@ TEST_F(Hooks, ImportWritesYamlThatRunsAtOnce) {
   EXPECT_TRUE(has(imported.out, "touch ")) << imported.out;
   const Finished list = program_.run({"hooks", "list", "--json"});
   EXPECT_TRUE(has(list.out, "\"trust\":\"trusted\"") && has(list.out, "claude")) << list.out;
-  const Finished tried =
-      program_.run({"hooks", "run", user("claude.yaml"), "--payload", "-"}, kListFiles);
+  const Finished tried = program_.run({"hooks", "run", user("claude.yaml"), "--payload", "-"}, kListFiles);
   EXPECT_EQ(tried.code, 3) << tried.out << tried.err;
   EXPECT_TRUE(marked());
   EXPECT_TRUE(has(tried.out, "\"tool_name\":\"Bash\"")) << tried.out;
@@ -467,7 +455,12 @@ TEST_F(Hooks, ImportOfAProjectsSettingsStaysInTheProject) {
   fs::create_directories(program_.project() + "/.claude");
   const std::string file = program_.file(".claude/settings.json", claude_settings(mark()));
   const std::string written = program_.project() + "/.agent/hooks/claude.yaml";
-  const std::vector<std::string> call{"run", "x", "--no-save", "--allow", "bash", "--script",
+  const std::vector<std::string> call{"run",
+                                      "x",
+                                      "--no-save",
+                                      "--allow",
+                                      "bash",
+                                      "--script",
                                       program_.script("- calls: [{name: bash, input: {command: ls}}]\n- text: done\n")};
   const Finished imported = program_.run({"hooks", "import", file});
   ASSERT_EQ(imported.code, 0) << imported.err;
@@ -475,8 +468,7 @@ TEST_F(Hooks, ImportOfAProjectsSettingsStaysInTheProject) {
   EXPECT_TRUE(has(imported.out, "They run in " + program_.project() + " from now on")) << imported.out;
   EXPECT_FALSE(fs::exists(user("claude.yaml")));
   const Finished list = program_.run({"hooks", "list", "--json"});
-  EXPECT_TRUE(has(list.out, "\"name\":\"project/claude.PreToolUse.1\"") &&
-              has(list.out, "\"trust\":\"trusted\""))
+  EXPECT_TRUE(has(list.out, "\"name\":\"project/claude.PreToolUse.1\"") && has(list.out, "\"trust\":\"trusted\""))
       << list.out;
   const Finished here = program_.run(call);
   EXPECT_EQ(here.code, 0) << here.err;
@@ -546,9 +538,8 @@ void expect_guards(Program& program, const std::string& hook) {
 }
 
 TEST_F(Hooks, NewScriptsWorkAsTheyAre) {
-  for (const auto& [language, file] : {std::pair<std::string, std::string>{"bash", "one"},
-                                       {"python", "two"},
-                                       {"yaml", "three"}}) {
+  for (const auto& [language, file] :
+       {std::pair<std::string, std::string>{"bash", "one"}, {"python", "two"}, {"yaml", "three"}}) {
     const Finished made = program_.run({"hooks", "new", file, "--lang", language});
     ASSERT_EQ(made.code, 0) << made.err;
     const std::string name = language == "yaml" ? file + ".yaml" : file;
@@ -572,11 +563,9 @@ TEST_F(Hooks, NewScriptsWorkForEveryEvent) {
     ++events;
     for (const std::string language : {"bash", "python", "yaml"}) {
       const std::string name = language + "-" + event;
-      const Finished made =
-          program_.run({"hooks", "new", name, "--lang", language, "--event", event});
+      const Finished made = program_.run({"hooks", "new", name, "--lang", language, "--event", event});
       ASSERT_EQ(made.code, 0) << made.err;
-      const Finished tried =
-          program_.run({"hooks", "test", name + (language == "yaml" ? ".yaml" : "")});
+      const Finished tried = program_.run({"hooks", "test", name + (language == "yaml" ? ".yaml" : "")});
       EXPECT_EQ(tried.code, 0) << name << "\n" << tried.out << tried.err;
     }
   }
@@ -593,8 +582,7 @@ TEST_F(Hooks, NewNativeHooksBuildWithWhatTheyBring) {
     const Finished made = program_.run({"hooks", "new", name, "--lang", language});
     ASSERT_EQ(made.code, 0) << made.err;
     const std::string directory = program_.project() + "/" + name;
-    ASSERT_EQ(shell("cmake -S " + directory + " -B " + directory + "/build && cmake --build " +
-                    directory + "/build"),
+    ASSERT_EQ(shell("cmake -S " + directory + " -B " + directory + "/build && cmake --build " + directory + "/build"),
               0)
         << directory;
     expect_guards(program_, name + "/build/" + name + ".so");
@@ -607,12 +595,12 @@ TEST_F(Hooks, NewCSourcesCompileForOtherEvents) {
     ASSERT_EQ(program_.run({"hooks", "new", c, "--lang", "c", "--event", event}).code, 0);
     ASSERT_EQ(program_.run({"hooks", "new", cpp, "--lang", "c++", "--event", event}).code, 0);
     const std::string in = "cd " + program_.project() + " && ";
-    EXPECT_EQ(shell(in + "cc -std=c11 -Wall -Wextra -Werror -fsyntax-only -I" + c +
-                    "/plugin-api/include " + c + "/" + c + ".c"),
+    EXPECT_EQ(shell(in + "cc -std=c11 -Wall -Wextra -Werror -fsyntax-only -I" + c + "/plugin-api/include " + c + "/" +
+                    c + ".c"),
               0)
         << c;
-    EXPECT_EQ(shell(in + "c++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I" + cpp +
-                    "/plugin-api/include -I" + cpp + "/plugin-api/cpp " + cpp + "/" + cpp + ".cpp"),
+    EXPECT_EQ(shell(in + "c++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I" + cpp + "/plugin-api/include -I" +
+                    cpp + "/plugin-api/cpp " + cpp + "/" + cpp + ".cpp"),
               0)
         << cpp;
   }

@@ -25,8 +25,8 @@ struct Wire {
   const char* model;
   std::string (*answer)(const std::string& text);
   std::string (*refusal)(const std::string& body);
-  std::vector<const char*> marks;   // of a picture and a document in a request
-  const char* held;                 // of an answer that is held to a schema
+  std::vector<const char*> marks;  // of a picture and a document in a request
+  const char* held;                // of an answer that is held to a schema
 };
 
 const Wire kWires[] = {
@@ -56,8 +56,8 @@ const Wire kWires[] = {
 class Inputs : public ::testing::Test {
  protected:
   void use(const LoopbackServer& server, const std::string& more = {}) {
-    for (const char* const variable : {"ANTHROPIC_API_KEY=sk-a", "OPENAI_API_KEY=sk-o", "GEMINI_API_KEY=sk-g",
-                                       "NO_PROXY=127.0.0.1"})
+    for (const char* const variable :
+         {"ANTHROPIC_API_KEY=sk-a", "OPENAI_API_KEY=sk-o", "GEMINI_API_KEY=sk-g", "NO_PROXY=127.0.0.1"})
       program_.set(variable);
     program_.set("ANTHROPIC_BASE_URL=" + server.url());
     program_.set("GOOGLE_GEMINI_BASE_URL=" + server.url());
@@ -84,8 +84,8 @@ TEST_F(Inputs, PicturesAndDocumentsGoToEveryVendor) {
   for (const Wire& wire : kWires) {
     SCOPED_TRACE(wire.model);
     now = &wire;
-    const Finished ran = program_.run(
-        {"run", "--model", wire.model, "--image", picture, "what is it, and what says @plan.pdf?"});
+    const Finished ran =
+        program_.run({"run", "--model", wire.model, "--image", picture, "what is it, and what says @plan.pdf?"});
     ASSERT_EQ(ran.code, 0) << ran.err;
     const std::string body = server.requests().back().body;
     for (const char* const mark : wire.marks) EXPECT_TRUE(has(body, mark)) << mark << "\n" << body;
@@ -217,9 +217,8 @@ TEST_F(Inputs, AProgramHoldsAConversationOnStandardInput) {
   ASSERT_EQ(server.requests().size(), 2u);
   EXPECT_TRUE(has(server.requests()[1].body, "first") && has(server.requests()[1].body, "answer 1"));
   EXPECT_TRUE(has(server.requests()[1].body, base64(kPng)));
-  const Finished good =
-      program_.run({"run", "--result-only", "--input-format", "stream-json", "--follow"},
-                   R"({"type":"user","message":{"role":"user","content":"third"}})");
+  const Finished good = program_.run({"run", "--result-only", "--input-format", "stream-json", "--follow"},
+                                     R"({"type":"user","message":{"role":"user","content":"third"}})");
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_EQ(good.out, "answer 3\n");
   const Finished both = program_.run({"run", "--input-format", "stream-json", "words"});
@@ -229,14 +228,14 @@ TEST_F(Inputs, AProgramHoldsAConversationOnStandardInput) {
 
 TEST_F(Inputs, ARefusalIsToldWithItsReason) {
   LoopbackServer server([](const RecordedRequest&) {
-    return Reply::chunked({AnthropicWire()
-                               .start()
-                               .event("message_delta",
-                                      R"({"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":)"
-                                      R"({"type":"refusal","category":"cyber","explanation":"It asks for malware."}},)"
-                                      R"("usage":{"output_tokens":1}})")
-                               .event("message_stop", R"({"type":"message_stop"})")
-                               .bytes()});
+    return Reply::chunked(
+        {AnthropicWire()
+             .start()
+             .event("message_delta", R"({"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":)"
+                                     R"({"type":"refusal","category":"cyber","explanation":"It asks for malware."}},)"
+                                     R"("usage":{"output_tokens":1}})")
+             .event("message_stop", R"({"type":"message_stop"})")
+             .bytes()});
   });
   use(server);
   const Finished ran = program_.run({"run", "hello"});

@@ -31,15 +31,14 @@ class Rules : public ::testing::Test {
 
 TEST_F(Rules, OfADirectoryAreGivenWhenAToolFirstTouchesAFileInIt) {
   const std::string expects = "  expect: {contains: the style of lib}\n";
-  const Finished ran = program_.run(
-      {"run", "look", "--script",
-       program_.script(read("lib/a.txt") + read("lib/b.txt") + expects + "- text: done\n" + expects)});
+  const Finished ran =
+      program_.run({"run", "look", "--script",
+                    program_.script(read("lib/a.txt") + read("lib/b.txt") + expects + "- text: done\n" + expects)});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(times("the rule of lib"), 1u);
   // Nor in the next run of the conversation, which still has them in its view.
-  const Finished again =
-      program_.run({"run", "--follow", "look again", "--script",
-                    program_.script(read("lib/a.txt") + expects + "- text: done\n" + expects)});
+  const Finished again = program_.run({"run", "--follow", "look again", "--script",
+                                       program_.script(read("lib/a.txt") + expects + "- text: done\n" + expects)});
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(times("the rule of lib"), 1u);
 }

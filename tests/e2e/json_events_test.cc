@@ -117,7 +117,8 @@ TEST_F(JsonEvents, TheExitCodeSaysHowTheRunEnded) {
 
 TEST_F(JsonEvents, AValueOfASchemaIsJsonWhateverItsTextsHold) {
   const std::string schema = program_.file("schema.json", R"({"type":"object"})");
-  const std::string script = program_.script(R"(- text: '{"a":"x\u202ey\u009bz\u0007"}')" "\n");
+  const std::string script = program_.script(R"(- text: '{"a":"x\u202ey\u009bz\u0007"}')"
+                                             "\n");
   const Finished ran = program_.run({"run", "--output-schema", schema, "--script", script, "hi"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   const auto value = JsonDocument::parse(ran.out);
@@ -127,7 +128,7 @@ TEST_F(JsonEvents, AValueOfASchemaIsJsonWhateverItsTextsHold) {
 
 TEST_F(JsonEvents, ARunThatIsCutByItsTurnsSaysSo) {
   const auto lines = events("turns:\n  - {calls: [{name: glob, input: {pattern: '*.none'}}]}\n  - {text: done}\n",
-                         {"--max-turns", "1", "hi"}, 8);
+                            {"--max-turns", "1", "hi"}, 8);
   EXPECT_EQ(end_of(lines)["outcome"].string_or(""), "max_turns");
   EXPECT_TRUE(end_of(lines)["reason"].string_or("").starts_with("the run was stopped after 1 turn"));
 }

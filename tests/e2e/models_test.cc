@@ -31,8 +31,7 @@ class Models : public ::testing::Test {
     program_.set("NO_PROXY=127.0.0.1");
   }
   Finished run(LoopbackServer& server, std::vector<std::string> words) {
-    words.insert(words.end(), {"--set", "base_url=" + server.url(), "--set",
-                               "providers.anthropic.max_retries=0"});
+    words.insert(words.end(), {"--set", "base_url=" + server.url(), "--set", "providers.anthropic.max_retries=0"});
     return program_.run(words);
   }
   void models_yaml(const std::string& yaml) const {
@@ -56,15 +55,13 @@ class Models : public ::testing::Test {
 };
 
 TEST_F(Models, ABetaGoesOutAsAHeaderAndOpensTheWindow) {
-  program_.config("providers:\n  anthropic:\n    betas: [" + std::string(kWide) +
-                  ", other-2025-01-01]\n");
+  program_.config("providers:\n  anthropic:\n    betas: [" + std::string(kWide) + ", other-2025-01-01]\n");
   models_yaml(kBetaModel);
   LoopbackServer server(std::deque<Reply>{good_day()});
   const Finished ran = run(server, {"run", "--json", "--model", "claude-wide", "hello"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   ASSERT_EQ(server.requests().size(), 1u);
-  EXPECT_EQ(server.requests()[0].header("anthropic-beta"),
-            std::string(kWide) + ",other-2025-01-01");
+  EXPECT_EQ(server.requests()[0].header("anthropic-beta"), std::string(kWide) + ",other-2025-01-01");
   EXPECT_EQ(limit_of(ran), 1'000'000u - kReserve);
   EXPECT_EQ(warnings_in(ran), 0u) << ran.out;
 }
@@ -86,8 +83,7 @@ TEST_F(Models, ABetaThatTheModelDoesNotHaveIsSentAndToldAndOpensNothing) {
   EXPECT_EQ(server.requests()[0].header("anthropic-beta"), kWide);
   EXPECT_EQ(limit_of(ran), 200'000u - kReserve);
   EXPECT_EQ(warnings_in(ran), 1u) << ran.out;
-  EXPECT_NE(ran.out.find("does not widen the window of claude-opus-4-5"), std::string::npos)
-      << ran.out;
+  EXPECT_NE(ran.out.find("does not widen the window of claude-opus-4-5"), std::string::npos) << ran.out;
 }
 
 TEST_F(Models, AnUnknownModelIsToldOnceWithTheKeyThatHelps) {
@@ -97,12 +93,11 @@ TEST_F(Models, AnUnknownModelIsToldOnceWithTheKeyThatHelps) {
   EXPECT_EQ(warnings_in(ran), 1u) << ran.out;
   EXPECT_NE(ran.out.find("context_window"), std::string::npos) << ran.out;
   EXPECT_EQ(limit_of(ran), 200'000u - kReserve);
-  const Finished set = run(server, {"run", "--json", "--model", "house-model-7", "--set",
-                                    "context_window=50000", "hello"});
+  const Finished set =
+      run(server, {"run", "--json", "--model", "house-model-7", "--set", "context_window=50000", "hello"});
   EXPECT_EQ(warnings_in(set), 0u) << set.out;
   EXPECT_EQ(limit_of(set), 50'000u - 50'000u / 4);
-  models_yaml(
-      "models: [{pattern: house-model, window: 60000, max_output: 1000, compact_at: 0.5}]\n");
+  models_yaml("models: [{pattern: house-model, window: 60000, max_output: 1000, compact_at: 0.5}]\n");
   const Finished known = run(server, {"run", "--json", "--model", "house-model-7", "hello"});
   EXPECT_EQ(warnings_in(known), 0u) << known.out;
   EXPECT_EQ(limit_of(known), 59'000u);
@@ -114,8 +109,8 @@ TEST_F(Models, AMistakeInTheTableExitsTwoWithItsPlace) {
        {std::vector<std::string>{"models"}, std::vector<std::string>{"run", "hello"}}) {
     const Finished ran = program_.run(words);
     EXPECT_EQ(ran.code, 2);
-    EXPECT_EQ(ran.err, "agentd: " + program_.home() +
-                           "/models.yaml:3:5: unknown key 'windw': did you mean 'window'?\n");
+    EXPECT_EQ(ran.err,
+              "agentd: " + program_.home() + "/models.yaml:3:5: unknown key 'windw': did you mean 'window'?\n");
   }
 }
 
@@ -124,11 +119,9 @@ TEST_F(Models, ALadderUpsideDownIsRefused) {
   const Finished ran = program_.run({"run", "--script", program_.script("- text: a\n"), "x"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_NE(ran.err.find("force_at comes to lie below compact_at"), std::string::npos) << ran.err;
-  EXPECT_EQ(program_
-                .run({"run", "--script", program_.script("- text: a\n"), "--set",
-                      "compaction.force_at=0.9", "x"})
-                .code,
-            0);
+  EXPECT_EQ(
+      program_.run({"run", "--script", program_.script("- text: a\n"), "--set", "compaction.force_at=0.9", "x"}).code,
+      0);
 }
 
 TEST_F(Models, TheTableIsListed) {
@@ -149,24 +142,22 @@ TEST_F(Models, TheTableIsListed) {
 
 TEST_F(Models, ANameSaysWhatItComesToAndWhy) {
   const std::vector<std::string> beta{"--set", "providers.anthropic.betas=" + std::string(kWide)};
-  Finished ran =
-      program_.run({"models", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", beta[0], beta[1]});
+  Finished ran = program_.run({"models", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", beta[0], beta[1]});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_EQ(
-      ran.out,
-      "us.anthropic.claude-sonnet-4-5-20250929-v1:0\n"
-      "  entry       'claude-sonnet-4-5' (built-in)\n"
-      "  provider    anthropic\n"
-      "  window      1,000,000 tokens, with the beta context-1m-2025-08-07 (200,000 without it)\n"
-      "  limit       983,616 tokens for a conversation, 16,384 are kept for the answer\n"
-      "  output      64,000 tokens at most\n"
-      "  thinking    budget\n"
-      "  sampling    temperature and top_p are taken\n"
-      "  prices      not known: 'prices' of an entry in models.yaml says them\n"
-      "  retires     2026-11-30; claude-sonnet-5-5 follows\n"
-      "  summariser  the model itself\n"
-      "  encoding    not known\n"
-      "  counted by  simple\n");
+  EXPECT_EQ(ran.out,
+            "us.anthropic.claude-sonnet-4-5-20250929-v1:0\n"
+            "  entry       'claude-sonnet-4-5' (built-in)\n"
+            "  provider    anthropic\n"
+            "  window      1,000,000 tokens, with the beta context-1m-2025-08-07 (200,000 without it)\n"
+            "  limit       983,616 tokens for a conversation, 16,384 are kept for the answer\n"
+            "  output      64,000 tokens at most\n"
+            "  thinking    budget\n"
+            "  sampling    temperature and top_p are taken\n"
+            "  prices      not known: 'prices' of an entry in models.yaml says them\n"
+            "  retires     2026-11-30; claude-sonnet-5-5 follows\n"
+            "  summariser  the model itself\n"
+            "  encoding    not known\n"
+            "  counted by  simple\n");
   ran = program_.run({"models", "nobody-knows", "--json"});
   ASSERT_EQ(ran.code, 0);
   const auto lines = json_lines(ran.out);
@@ -178,8 +169,7 @@ TEST_F(Models, ANameSaysWhatItComesToAndWhy) {
 
 TEST_F(Models, TheCounterIsChosenByModelOrByForce) {
   const auto counter = [&](const std::string& model, const std::string& wanted) {
-    const Finished ran =
-        program_.run({"models", model, "--json", "--set", "tokens.counter=" + wanted});
+    const Finished ran = program_.run({"models", model, "--json", "--set", "tokens.counter=" + wanted});
     EXPECT_EQ(ran.code, 0) << ran.err;
     return std::string(json_lines(ran.out)[0].root()["counter"].string_or({}));
   };
@@ -190,9 +180,7 @@ TEST_F(Models, TheCounterIsChosenByModelOrByForce) {
   EXPECT_EQ(counter("gpt-4o", "simple"), "simple");
   const Finished bad = program_.run({"models", "--set", "tokens.counter=exact"});
   EXPECT_EQ(bad.code, 2);
-  EXPECT_NE(bad.err.find("tokens.counter must be one of auto, simple, bpe, not 'exact'"),
-            std::string::npos)
-      << bad.err;
+  EXPECT_NE(bad.err.find("tokens.counter must be one of auto, simple, bpe, not 'exact'"), std::string::npos) << bad.err;
 }
 
 // ---- thinking, as the models of today take it
@@ -208,20 +196,17 @@ std::string field(const Finished& ran, std::string_view type, std::string_view k
 Reply strict(const RecordedRequest& request) {
   const std::string why = anthropic_refusal(request.body);
   if (!why.empty())
-    return Reply::http(400, {{"content-type", "application/json"}},
-                       anthropic_error_body("invalid_request_error", why));
-  return Reply::stream(AnthropicWire()
-                           .start()
-                           .thinking({"Let me ", "see."}, "claude/1")
-                           .text({"Good day."})
-                           .finish("end_turn")
-                           .bytes());
+    return Reply::http(400, {{"content-type", "application/json"}}, anthropic_error_body("invalid_request_error", why));
+  return Reply::stream(
+      AnthropicWire().start().thinking({"Let me ", "see."}, "claude/1").text({"Good day."}).finish("end_turn").bytes());
 }
 
 TEST_F(Models, TheDefaultModelTakesWhatItIsSent) {
-  for (const std::vector<std::string>& more :
-       {std::vector<std::string>{}, {"--set", "thinking_tokens=20000"}, {"--set", "effort=max"},
-        {"--set", "effort=none"}, {"--set", "max_output_tokens=128000"}}) {
+  for (const std::vector<std::string>& more : {std::vector<std::string>{},
+                                               {"--set", "thinking_tokens=20000"},
+                                               {"--set", "effort=max"},
+                                               {"--set", "effort=none"},
+                                               {"--set", "max_output_tokens=128000"}}) {
     LoopbackServer server(strict);
     std::vector<std::string> words{"run", "--json", "hello"};
     words.insert(words.end(), more.begin(), more.end());
@@ -237,8 +222,7 @@ TEST_F(Models, EveryModelOfTodayTakesAConfiguredBudget) {
        {"claude-fable-5-1", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-opus-5",
         "claude-sonnet-5", "claude-opus-4-8", "claude-opus-4-6", "claude-opus-4-5", "claude-haiku-4-5"}) {
     LoopbackServer server(strict);
-    const Finished ran = run(server, {"run", "--json", "--model", model, "--set", "thinking_tokens=8000",
-                                      "hello"});
+    const Finished ran = run(server, {"run", "--json", "--model", model, "--set", "thinking_tokens=8000", "hello"});
     EXPECT_EQ(ran.code, 0) << model << ran.err << ran.out;
   }
 }
@@ -247,18 +231,15 @@ TEST_F(Models, AWishThatTheModelDoesNotTakeIsToldAndSentAsTheNearest) {
   LoopbackServer server(strict);
   const Finished ran = run(server, {"run", "--json", "--set", "thinking_tokens=20000", "hello"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_NE(field(ran, "warning", "text").find("thinking_tokens 20,000 is sent as effort high"),
-            std::string::npos)
+  EXPECT_NE(field(ran, "warning", "text").find("thinking_tokens 20,000 is sent as effort high"), std::string::npos)
       << ran.out;
   EXPECT_NE(server.requests()[0].body.find(R"("output_config":{"effort":"high"})"), std::string::npos);
 }
 
 TEST_F(Models, AnEffortOfTheUsersOwnTableIsSent) {
-  models_yaml(
-      "models: [{pattern: house, thinking: adaptive, efforts: [low, high], thinking_off: omit}]\n");
+  models_yaml("models: [{pattern: house, thinking: adaptive, efforts: [low, high], thinking_off: omit}]\n");
   LoopbackServer server(strict);
-  const Finished ran =
-      run(server, {"run", "--json", "--model", "house-1", "--set", "effort=max", "hello"});
+  const Finished ran = run(server, {"run", "--json", "--model", "house-1", "--set", "effort=max", "hello"});
   ASSERT_EQ(ran.code, 0) << ran.err << ran.out;
   EXPECT_NE(server.requests()[0].body.find(R"("output_config":{"effort":"high"})"), std::string::npos);
   EXPECT_NE(field(ran, "warning", "text").find("house-1 has no effort max"), std::string::npos);
@@ -277,9 +258,7 @@ TEST_F(Models, AModelThatRetiresSoonIsToldWhenARunBegins) {
     LoopbackServer server(std::deque<Reply>{good_day()});
     const Finished ran = run(server, {"run", "--json", "--model", "claude-house", "hello"});
     ASSERT_EQ(ran.code, 0) << ran.err;
-    EXPECT_EQ(field(ran, "warning", "text").find("retired by its provider on " + day(ahead)) !=
-                  std::string::npos,
-              told)
+    EXPECT_EQ(field(ran, "warning", "text").find("retired by its provider on " + day(ahead)) != std::string::npos, told)
         << ran.out;
   }
 }
@@ -293,8 +272,7 @@ TEST_F(Models, AConversationWithABlankAnswerGoesOn) {
     if (!why.empty())
       return Reply::http(400, {{"content-type", "application/json"}},
                          anthropic_error_body("invalid_request_error", why));
-    return Reply::stream(
-        AnthropicWire().start().text({calls++ == 0 ? "\n\n" : "Well."}).finish("end_turn").bytes());
+    return Reply::stream(AnthropicWire().start().text({calls++ == 0 ? "\n\n" : "Well."}).finish("end_turn").bytes());
   });
   ASSERT_EQ(run(server, {"run", "one"}).code, 11);
   const Finished next = run(server, {"run", "--follow", "two"});
@@ -333,13 +311,9 @@ class SignedServer {
                          anthropic_error_body("invalid_request_error", why));
     }
     AnthropicWire wire;
-    wire.start()
-        .thinking({"Hm."}, model + "/" + std::to_string(models.size()))
-        .text({"It is done."});
-    if (calls_a_tool_ && models.size() == 1)
-      wire.tool_use("toolu_1", "read_file", {R"({"path":"x"})"});
-    return Reply::stream(
-        wire.finish(calls_a_tool_ && models.size() == 1 ? "tool_use" : "end_turn").bytes());
+    wire.start().thinking({"Hm."}, model + "/" + std::to_string(models.size())).text({"It is done."});
+    if (calls_a_tool_ && models.size() == 1) wire.tool_use("toolu_1", "read_file", {R"({"path":"x"})"});
+    return Reply::stream(wire.finish(calls_a_tool_ && models.size() == 1 ? "tool_use" : "end_turn").bytes());
   }
 
  private:
@@ -351,22 +325,18 @@ TEST_F(Models, TheCheapModelSummarisesAHistoryOfTheMainModelsThinking) {
   LoopbackServer server([&](const RecordedRequest& request) { return answers(request); });
   ASSERT_EQ(run(server, {"run", "--model", "claude-opus-5-5", "one"}).code, 0);
   ASSERT_EQ(run(server, {"run", "--follow", "--model", "claude-opus-5-5", "two"}).code, 0);
-  const Finished done =
-      run(server, {"compact", "--follow", "--json", "--set", "model=claude-opus-5-5"});
+  const Finished done = run(server, {"compact", "--follow", "--json", "--set", "model=claude-opus-5-5"});
   EXPECT_EQ(done.code, 0) << done.err << done.out;
-  EXPECT_EQ(answers.models,
-            (std::vector<std::string>{"claude-opus-5-5", "claude-opus-5-5", "claude-haiku-5-5"}));
+  EXPECT_EQ(answers.models, (std::vector<std::string>{"claude-opus-5-5", "claude-opus-5-5", "claude-haiku-5-5"}));
   EXPECT_TRUE(answers.refused.empty()) << answers.refused[0];
 }
 
 TEST_F(Models, AConversationGoesOnWithAnotherModel) {
   SignedServer answers;
   LoopbackServer server([&](const RecordedRequest& request) { return answers(request); });
-  for (const char* const model :
-       {"claude-opus-5-5", "claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"}) {
-    const Finished ran = answers.models.empty()
-                             ? run(server, {"run", "--model", model, "hello"})
-                             : run(server, {"run", "--follow", "--model", model, "hello"});
+  for (const char* const model : {"claude-opus-5-5", "claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"}) {
+    const Finished ran = answers.models.empty() ? run(server, {"run", "--model", model, "hello"})
+                                                : run(server, {"run", "--follow", "--model", model, "hello"});
     EXPECT_EQ(ran.code, 0) << ran.err;
   }
   EXPECT_TRUE(answers.refused.empty()) << answers.refused[0];
@@ -387,13 +357,12 @@ TEST_F(Models, ASummaryOfToolCallsTakesTheToolsAlong) {
 }
 
 TEST_F(Models, AnAnswerThatTheFullWindowCutsIsTold) {
-  LoopbackServer server({Reply::stream(
-      AnthropicWire().start().text({"Half"}).finish("model_context_window_exceeded").bytes())});
+  LoopbackServer server(
+      {Reply::stream(AnthropicWire().start().text({"Half"}).finish("model_context_window_exceeded").bytes())});
   const Finished ran = run(server, {"run", "--json", "hello"});
   EXPECT_EQ(ran.code, 10);
-  EXPECT_NE(
-      field(ran, "warning", "text").find("the answer was cut because the model's window is full"),
-      std::string::npos)
+  EXPECT_NE(field(ran, "warning", "text").find("the answer was cut because the model's window is full"),
+            std::string::npos)
       << ran.out;
 }
 
@@ -435,8 +404,7 @@ TEST_F(Models, WhereRequestsGoIsTold) {
             std::string::npos)
       << why.out;
   const Finished doctor = program_.run({"doctor"});
-  EXPECT_NE(doctor.out.find("anthropic: requests go to gateway.example (ANTHROPIC_BASE_URL)"),
-            std::string::npos)
+  EXPECT_NE(doctor.out.find("anthropic: requests go to gateway.example (ANTHROPIC_BASE_URL)"), std::string::npos)
       << doctor.out;
   EXPECT_EQ(doctor.out.find("secret"), std::string::npos);
   EXPECT_EQ(doctor.out.find("private"), std::string::npos);
@@ -457,8 +425,8 @@ TEST_F(Models, AProjectCannotSayWhereRequestsGo) {
   ASSERT_TRUE(make_directories(program_.project() + "/.agent"));
   for (const char* const name : {".env", ".agent/.env", ".envrc"})
     program_.file(name, "ANTHROPIC_BASE_URL=" + projects.url() + "\nAGENTD_BASE_URL=" + projects.url());
-  program_.file(".agent/config.yaml", "base_url: " + projects.url() + "\nproviders: {anthropic: {base_url: " +
-                                          projects.url() + "}}\n");
+  program_.file(".agent/config.yaml",
+                "base_url: " + projects.url() + "\nproviders: {anthropic: {base_url: " + projects.url() + "}}\n");
   program_.set("ANTHROPIC_BASE_URL=" + own.url());
   const Finished ran = program_.run({"run", "hello"});
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -472,17 +440,14 @@ TEST_F(Models, WhatAModelReportedIsKnownToTheNextRun) {
   const auto used = [&](const Finished& ran) {
     std::uint64_t first = 0;
     for (const JsonDocument& line : json_lines(ran.out))
-      if (first == 0 && line.root()["context"].exists())
-        first = line.root()["context"]["used"].uint_or(0);
+      if (first == 0 && line.root()["context"].exists()) first = line.root()["context"]["used"].uint_or(0);
     return first;
   };
-  const Finished before =
-      program_.run({"run", "--json", "--script", program_.script("- text: a\n"), question});
+  const Finished before = program_.run({"run", "--json", "--script", program_.script("- text: a\n"), question});
   ASSERT_EQ(before.code, 0) << before.err;
   const std::string reported = program_.script("- text: b\n  usage: {input: 18000, output: 5}\n");
   ASSERT_EQ(program_.run({"run", "--script", reported, question}).code, 0);
-  const Finished after =
-      program_.run({"run", "--json", "--script", program_.script("- text: a\n"), question});
+  const Finished after = program_.run({"run", "--json", "--script", program_.script("- text: a\n"), question});
   ASSERT_GT(used(before), 10'000u) << before.out;
   EXPECT_GT(used(after), used(before) * 13 / 10);
   EXPECT_LT(used(after), used(before) * 19 / 10);

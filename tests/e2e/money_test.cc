@@ -59,9 +59,8 @@ class Money : public ::testing::Test {
 
 TEST_F(Money, EachAnswerEachRunAndEachDayHasItsCost) {
   std::atomic<int> requests = 0;
-  LoopbackServer server([&](const RecordedRequest&) {
-    return Reply::chunked({requests++ == 0 ? call("c1") : answer("Done.")});
-  });
+  LoopbackServer server(
+      [&](const RecordedRequest&) { return Reply::chunked({requests++ == 0 ? call("c1") : answer("Done.")}); });
   use(server);
   const Finished ran = program_.run({"run", "--json", "--allow", "glob", "look"});
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -85,9 +84,7 @@ TEST_F(Money, EachAnswerEachRunAndEachDayHasItsCost) {
 
 TEST_F(Money, ARunEndsBeforeItCostsMoreThanItMay) {
   std::atomic<int> number = 0;
-  LoopbackServer server([&](const RecordedRequest&) {
-    return Reply::chunked({call("c" + std::to_string(number++))});
-  });
+  LoopbackServer server([&](const RecordedRequest&) { return Reply::chunked({call("c" + std::to_string(number++))}); });
   use(server);
   const Finished ran = program_.run({"run", "--allow", "glob", "--max-cost", "0.05", "look for ever"});
   EXPECT_EQ(ran.code, 8) << ran.err;
@@ -180,8 +177,7 @@ TEST_F(Money, ASubagentDrawsFromTheRunAndCountsOnce) {
   EXPECT_DOUBLE_EQ(booked(), 0.009);
   // A subagent cannot spend what its run does not have.
   requests = 0;
-  const Finished poor =
-      program_.run({"run", "--json", "--allow", "task", "--max-run-tokens", "3200", "ask somebody"});
+  const Finished poor = program_.run({"run", "--json", "--allow", "task", "--max-run-tokens", "3200", "ask somebody"});
   EXPECT_EQ(poor.code, 8) << poor.out;
   EXPECT_EQ(server.requests().size(), 4u) << "the task was asked for, and not begun";
 }
@@ -208,9 +204,7 @@ TEST_F(Money, AnAnswerThatBrokeOffIsPaidFor) {
 TEST_F(Money, RunsOfADayCannotOvershootTogether) {
   // 16 processes at once, 60 answers each if nobody stopped them: $2.88.
   std::atomic<int> number = 0;
-  LoopbackServer server([&](const RecordedRequest&) {
-    return Reply::chunked({call("c" + std::to_string(number++))});
-  });
+  LoopbackServer server([&](const RecordedRequest&) { return Reply::chunked({call("c" + std::to_string(number++))}); });
   use(server);
   program_.config("budget: {day_usd: 0.5}\nmax_turns: 60\npermissions: {allow: [glob]}\nmax_output_tokens: 2000\n");
   ASSERT_EQ(program_.run({"run", "--max-turns", "1", "first"}).code, 8);
@@ -234,8 +228,8 @@ TEST_F(Money, RunsOfADayCannotOvershootTogether) {
 TEST_F(Money, ARunThatIsNotKeptIsPaidForAllTheSame) {
   LoopbackServer server([](const RecordedRequest&) { return Reply::chunked({answer("Hi.")}); });
   use(server);
-  const std::vector<std::string> words{"run", "--no-save", "--set", "budget.day_usd=0.05", "--set",
-                                       "max_output_tokens=1500", "hello"};
+  const std::vector<std::string> words{
+      "run", "--no-save", "--set", "budget.day_usd=0.05", "--set", "max_output_tokens=1500", "hello"};
   int ran = 0;
   while (ran < 50 && program_.run(words).code == 0) ++ran;
   EXPECT_GT(ran, 2);
@@ -249,8 +243,7 @@ TEST_F(Money, WhatAKilledProcessHadSetAsideStaysSetAside) {
   use(server);
   program_.config("budget: {day_usd: 1}\n");
   Running run = program_.start({"run", "hello"});
-  for (int i = 0; i < 500 && server.requests().empty(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 500 && server.requests().empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   run.signal(SIGKILL);
   run.wait();
   const Finished told = program_.run({"usage"});

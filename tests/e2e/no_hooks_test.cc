@@ -26,8 +26,7 @@ class Normalised {
  public:
   std::string of(std::string text, const std::string& directory) {
     replace_all(text, directory, "<directory>");
-    for (const char* key :
-         {"\"duration_us\":", "\"duration_ms\":", "\"time_ms\":", "\"timestamp_ms\":"})
+    for (const char* key : {"\"duration_us\":", "\"duration_ms\":", "\"time_ms\":", "\"timestamp_ms\":"})
       drop_number(text, key);
     drop_uuids(text);
     return number_ids(text);
@@ -35,13 +34,11 @@ class Normalised {
 
  private:
   static void replace_all(std::string& text, const std::string& from, const std::string& to) {
-    for (std::size_t at = text.find(from); at != std::string::npos;
-         at = text.find(from, at + to.size()))
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
       text.replace(at, from.size(), to);
   }
   static void drop_number(std::string& text, const std::string& key) {
-    for (std::size_t at = text.find(key); at != std::string::npos;
-         at = text.find(key, at + key.size())) {
+    for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + key.size())) {
       std::size_t end = at + key.size();
       while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
       text.erase(at + key.size(), end - at - key.size());
@@ -105,8 +102,7 @@ std::string transcript(const char* binary) {
   run({"run", "--follow", "what do the notes say?"},
       "- calls: [{name: read_file, input: {path: notes.txt}}]\n- text: milk\n");
   const std::string long_text(30'000, 'x');
-  run({"run", "--follow", "fill it", "--set", "context_window=12000"},
-      "- text: " + long_text + "\n");
+  run({"run", "--follow", "fill it", "--set", "context_window=12000"}, "- text: " + long_text + "\n");
   run({"run", "--follow", "go on", "--set", "context_window=12000"},
       "- for: summary\n  text: what was said so far\n- text: done\n");
   run({"compact", "--follow"}, "- for: summary\n  text: all of it in short\n");
@@ -129,8 +125,7 @@ TEST(NoHooks, TheBuildWithoutHooksIgnoresThemAndTheOtherDoesNot) {
     ::setenv("AGENTD_E2E_BINARY", has_hooks ? AGENTD_BINARY : AGENTD_NO_HOOKS_BINARY, 1);
     Program program;
     program.drop_hook(AGENTD_REFUSE_HOOK);
-    const Finished done =
-        program.run({"run", "a forbidden word", "--script", program.script("- text: fine\n")});
+    const Finished done = program.run({"run", "a forbidden word", "--script", program.script("- text: fine\n")});
     ::unsetenv("AGENTD_E2E_BINARY");
     EXPECT_EQ(done.code, has_hooks ? 3 : 0) << done.err;
   }

@@ -28,8 +28,8 @@ unsigned number_of(const char* variable, unsigned otherwise) {
 }
 
 bool reports(const std::string& text) {
-  for (const char* const mark : {"AddressSanitizer", "ThreadSanitizer", "LeakSanitizer", "runtime error:",
-                                 "terminate called"})
+  for (const char* const mark :
+       {"AddressSanitizer", "ThreadSanitizer", "LeakSanitizer", "runtime error:", "terminate called"})
     if (text.find(mark) != std::string::npos) return true;
   return false;
 }
@@ -64,12 +64,17 @@ class Play {
     program_.drop_hook(AGENTD_CROWD_HOOK);
     const std::string number = std::to_string(seed);
     const auto where = [&] { return below(2) == 0 ? std::string("in-process") : std::string("process"); };
-    program_.config("context_window: 9000\ncompaction: {output_reserve: 1000}\nmax_turns: 10\nlog: {level: info}\n"
-                    "hooks:\n  deadline_ms: 150\n"
-                    "  player: {isolation: " + where() + ", on_failure: " + (below(2) == 0 ? "open" : "closed") +
-                    ", config: {seed: " + number + "1}}\n"
-                    "  watcher: {isolation: " + where() + ", config: {seed: " + number + "2}}\n"
-                    "  crowd: {isolation: " + where() + ", config: {seed: " + number + "3}}\n");
+    program_.config(
+        "context_window: 9000\ncompaction: {output_reserve: 1000}\nmax_turns: 10\nlog: {level: info}\n"
+        "hooks:\n  deadline_ms: 150\n"
+        "  player: {isolation: " +
+        where() + ", on_failure: " + (below(2) == 0 ? "open" : "closed") + ", config: {seed: " + number +
+        "1}}\n"
+        "  watcher: {isolation: " +
+        where() + ", config: {seed: " + number +
+        "2}}\n"
+        "  crowd: {isolation: " +
+        where() + ", config: {seed: " + number + "3}}\n");
     program_.set("AGENTD_SCRIPTED_RECORD=" + record());
   }
 
@@ -110,11 +115,20 @@ class Play {
       const std::string wait = below(3) == 0 ? ", delay_ms: " + std::to_string(below(60)) : std::string();
       const std::string text = std::string(50 + below(600), static_cast<char>('a' + i % 26));
       switch (below(8)) {
-        case 0: out += "- {text: ends here" + wait + "}\n"; break;
-        case 1: out += "- {error: {kind: overloaded, message: busy}" + wait + "}\n"; break;
-        case 2: out += "- {calls: [{name: toy}, {name: toy}, {name: nosuch}]" + wait + "}\n"; break;
-        case 3: out += "- {calls: [{name: bash, input: {command: 'sleep 0.05; echo said'}}]" + wait + "}\n"; break;
-        default: out += "- {text: " + text + ", calls: [{name: toy}]" + wait + "}\n";
+        case 0:
+          out += "- {text: ends here" + wait + "}\n";
+          break;
+        case 1:
+          out += "- {error: {kind: overloaded, message: busy}" + wait + "}\n";
+          break;
+        case 2:
+          out += "- {calls: [{name: toy}, {name: toy}, {name: nosuch}]" + wait + "}\n";
+          break;
+        case 3:
+          out += "- {calls: [{name: bash, input: {command: 'sleep 0.05; echo said'}}]" + wait + "}\n";
+          break;
+        default:
+          out += "- {text: " + text + ", calls: [{name: toy}]" + wait + "}\n";
       }
     }
     for (int i = 0; i < 40; ++i) {
@@ -131,9 +145,12 @@ class Play {
     std::vector<std::string> words = {"run", "play " + std::to_string(i), "--allow", "*", "--script", script};
     const unsigned which = below(10);
     if (i > 0 && !program_.newest().empty()) {
-      if (which < 7) words.insert(words.begin() + 1, "--follow");
-      else if (which < 9) words = {"compact", "--follow", "--script", script};
-      else words = {"compact", "--follow", "--undo"};
+      if (which < 7)
+        words.insert(words.begin() + 1, "--follow");
+      else if (which < 9)
+        words = {"compact", "--follow", "--script", script};
+      else
+        words = {"compact", "--follow", "--undo"};
     }
     Running running = program_.start(words);
     if (below(3) == 0) {

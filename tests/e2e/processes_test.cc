@@ -35,9 +35,7 @@ std::size_t count_processes(Wanted wanted) {
   std::size_t out = 0;
   DIR* const all = ::opendir("/proc");
   while (const dirent* const entry = ::readdir(all))
-    if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) != 0 &&
-        wanted(command_of(entry->d_name)))
-      ++out;
+    if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) != 0 && wanted(command_of(entry->d_name))) ++out;
   ::closedir(all);
   return out;
 }
@@ -45,8 +43,7 @@ std::size_t count_processes(Wanted wanted) {
 // How many processes have that word among their arguments.
 std::size_t processes_with(const std::string& word) {
   const std::string whole = '\0' + word + '\0';
-  return count_processes(
-      [&](const std::string& command) { return command.find(whole) != std::string::npos; });
+  return count_processes([&](const std::string& command) { return command.find(whole) != std::string::npos; });
 }
 
 // How many are that nap itself, and not a program that is about to become one.
@@ -60,8 +57,7 @@ std::size_t guards_of(pid_t host) {
   const std::string number = std::to_string(host);
   std::ifstream all("/proc/" + number + "/task/" + number + "/children");
   std::size_t out = 0;
-  for (std::string pid; all >> pid;)
-    out += static_cast<std::size_t>(command_of(pid).starts_with("process-guard"));
+  for (std::string pid; all >> pid;) out += static_cast<std::size_t>(command_of(pid).starts_with("process-guard"));
   return out;
 }
 
@@ -96,8 +92,7 @@ class Processes : public ::testing::Test {
   }
 
   void expect_resumable() {
-    const Finished next =
-        program_.run(scripted({"run", "--no-hooks", "--follow", "go on"}, "- text: well\n"));
+    const Finished next = program_.run(scripted({"run", "--no-hooks", "--follow", "go on"}, "- text: well\n"));
     EXPECT_EQ(next.code, 0) << next.err;
     EXPECT_EQ(next.out, "well\n");
   }
@@ -107,9 +102,9 @@ class Processes : public ::testing::Test {
 
 TEST_F(Processes, AnInterruptEndsAHookThatHangs) {
   program_.drop_hook(AGENTD_HANG_HOOK);
-  Running running = program_.start(
-      scripted({"run", "--allow", "*", "look"},
-               "- text: I look.\n  calls: [{name: glob, input: {pattern: '*'}}]\n- text: never\n"));
+  Running running =
+      program_.start(scripted({"run", "--allow", "*", "look"},
+                              "- text: I look.\n  calls: [{name: glob, input: {pattern: '*'}}]\n- text: never\n"));
   ASSERT_TRUE(wait_for_log("it hangs now")) << running.err();
   const pid_t host = running.pid();
   ASSERT_EQ(workers_of(host), 1u);
@@ -135,10 +130,9 @@ TEST_F(Processes, AnInterruptEndsAHookThatHangsBeforeTheFirstTurn) {
 
 TEST_F(Processes, AnInterruptEndsACommandThatHangs) {
   program_.drop_hook(AGENTD_HANG_HOOK);
-  Running running = program_.start(scripted(
-      {"run", "--allow", "*", "wait"},
-      "- calls: [{name: bash, input: {command: \"trap '' INT TERM; sleep " + nap() + " & sleep " +
-          nap() + "\"}}]\n- text: never\n"));
+  Running running = program_.start(
+      scripted({"run", "--allow", "*", "wait"}, "- calls: [{name: bash, input: {command: \"trap '' INT TERM; sleep " +
+                                                    nap() + " & sleep " + nap() + "\"}}]\n- text: never\n"));
   ASSERT_TRUE(running.wait_for_err("• bash")) << running.err();
   const pid_t host = running.pid();
   for (int i = 0; i < 10'000 && processes_with(nap()) < 2; ++i) ::usleep(1'000);
@@ -160,12 +154,12 @@ TEST_F(Processes, WhatAKilledRunHasStartedEndsWithIt) {
     if (hook) {
       const std::string hooks = program_.home() + "/hooks";
       ASSERT_TRUE(make_directories(hooks));
-      ASSERT_TRUE(write_file_atomically(hooks + "/naps.yaml",
-                                        "on: before_tool_call\ncommand: \"" + naps + "\"\n", 0600));
+      ASSERT_TRUE(
+          write_file_atomically(hooks + "/naps.yaml", "on: before_tool_call\ncommand: \"" + naps + "\"\n", 0600));
     }
-    Running running = program_.start(
-        scripted({"run", "--allow", "*", "wait"},
-                 "- calls: [{name: bash, input: {command: \"" + naps + "\"}}]\n- text: never\n"));
+    Running running =
+        program_.start(scripted({"run", "--allow", "*", "wait"},
+                                "- calls: [{name: bash, input: {command: \"" + naps + "\"}}]\n- text: never\n"));
     for (int i = 0; i < 10'000 && naps_of(nap()) < 3; ++i) ::usleep(1'000);
     ASSERT_EQ(naps_of(nap()), 3u) << running.err();
     EXPECT_EQ(guards_of(running.pid()), 1u);
@@ -188,9 +182,9 @@ TEST_F(Processes, AServiceEndsWithTheWorkerThatAskedForIt) {
   program_.set("NO_PROXY=127.0.0.1");
   program_.drop_hook(AGENTD_DESERTER_HOOK);
   const auto from = std::chrono::steady_clock::now();
-  const Finished ran = program_.run({"run", "hi", "--set", "base_url=" + server.url(), "--set",
-                                     "providers.anthropic.idle_timeout_ms=25000", "--set",
-                                     "providers.anthropic.max_retries=0"});
+  const Finished ran =
+      program_.run({"run", "hi", "--set", "base_url=" + server.url(), "--set",
+                    "providers.anthropic.idle_timeout_ms=25000", "--set", "providers.anthropic.max_retries=0"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "hello\n");
   EXPECT_EQ(server.requests().size(), 2u);
@@ -200,10 +194,10 @@ TEST_F(Processes, AServiceEndsWithTheWorkerThatAskedForIt) {
 TEST_F(Processes, ACommandFindsNoKeyInTheEnvironmentOfAgentd) {
   program_.set("ANTHROPIC_API_KEY=sk-of-the-user");
   program_.set("SOME_SERVICE_TOKEN=also-of-the-user");
-  const Finished ran = program_.run(
-      scripted({"run", "x", "--json", "--allow", "bash"},
-               "- calls: [{name: bash, input: {command: \"tr '\\\\0' ',' </proc/$PPID/environ\"}}]\n"
-               "- text: done\n"));
+  const Finished ran =
+      program_.run(scripted({"run", "x", "--json", "--allow", "bash"},
+                            "- calls: [{name: bash, input: {command: \"tr '\\\\0' ',' </proc/$PPID/environ\"}}]\n"
+                            "- text: done\n"));
   EXPECT_EQ(ran.out.find("of-the-user"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("PATH="), std::string::npos) << ran.out;
 }
@@ -217,9 +211,9 @@ TEST_F(Processes, TooLittleMemoryIsOneSentenceAndNothingIsBlamedForIt) {
   bool some_ended = false, some_failed = false, crashed = false;
   for (int megabytes = 60; megabytes <= 260; megabytes += 4) {
     const std::string errors = program_.directory().file("errors");
-    const std::string command = place + "sh -c 'ulimit -v " + std::to_string(megabytes * 1024) +
-                                "; exec " + AGENTD_BINARY + " run go --allow bash --script " +
-                                script + "' > /dev/null 2> " + errors;
+    const std::string command = place + "sh -c 'ulimit -v " + std::to_string(megabytes * 1024) + "; exec " +
+                                AGENTD_BINARY + " run go --allow bash --script " + script + "' > /dev/null 2> " +
+                                errors;
     const int status = std::system(command.c_str());
     ASSERT_TRUE(WIFEXITED(status));
     const int code = WEXITSTATUS(status);

@@ -36,9 +36,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-int exit_code(int status) {
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
+int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
 // Polls until the condition holds; the program that is tested decides when, not the clock.
 template <typename Condition>
@@ -120,9 +118,7 @@ void Program::config(const std::string& yaml) const {
   AGENTD_ASSERT(write_file_atomically(home_ + "/config.yaml", yaml, 0600));
 }
 
-std::string Program::script(const std::string& yaml) {
-  return directory_.write("script.yaml", yaml);
-}
+std::string Program::script(const std::string& yaml) { return directory_.write("script.yaml", yaml); }
 
 std::string Program::file(const std::string& name, const std::string& text) const {
   AGENTD_ASSERT(write_file_atomically(project_ + "/" + name, text, 0600));
@@ -137,9 +133,8 @@ void Program::drop_hook(const std::string& module) const {
 
 std::vector<std::string> Program::full_environment() const {
   std::vector<std::string> out = environment_;  // of two entries with one name the first counts
-  for (const std::string& usual :
-       {std::string("PATH=/usr/bin:/bin"), "HOME=" + directory_.path(), "AGENTD_HOME=" + home_,
-        std::string("LC_ALL=C.UTF-8"), std::string("TERM=dumb")})
+  for (const std::string& usual : {std::string("PATH=/usr/bin:/bin"), "HOME=" + directory_.path(),
+                                   "AGENTD_HOME=" + home_, std::string("LC_ALL=C.UTF-8"), std::string("TERM=dumb")})
     out.push_back(usual);
   // Sanitizers of the test's own build; nothing of the user's.
   for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"})
@@ -214,8 +209,7 @@ Finished Program::on_terminal(const std::vector<std::string>& words,
         typed += input;
     }
   }
-  EXPECT_EQ(next, dialogue.size())
-      << "was not shown: " << (next < dialogue.size() ? dialogue[next].first : "");
+  EXPECT_EQ(next, dialogue.size()) << "was not shown: " << (next < dialogue.size() ? dialogue[next].first : "");
   if (next < dialogue.size()) ::kill(pid, SIGKILL);
   int status = 0;
   ::waitpid(pid, &status, 0);

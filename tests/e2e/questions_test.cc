@@ -15,8 +15,7 @@ using std::chrono::milliseconds;
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t out = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
-    ++out;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++out;
   return out;
 }
 
@@ -35,12 +34,8 @@ INSTANTIATE_TEST_SUITE_P(Terminals, Questions, ::testing::Values("dumb", "xterm"
 
 TEST_P(Questions, APasteBeforeTheQuestionAnswersNothing) {
   const Finished ran = program_.on_terminal(
-      {"chat", "--script",
-       program_.script(bash_call("touch made.txt") + "- text: refused\n- text: second\n")},
-      {{" % > ", "please fix it\na\ny\n"},
-       {"Allow?", "n\n"},
-       {"refused", ""},
-       {" % > ", "/exit\n"}});
+      {"chat", "--script", program_.script(bash_call("touch made.txt") + "- text: refused\n- text: second\n")},
+      {{" % > ", "please fix it\na\ny\n"}, {"Allow?", "n\n"}, {"refused", ""}, {" % > ", "/exit\n"}});
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
 
@@ -69,63 +64,53 @@ TEST_P(Questions, AlwaysAnswersNoQuestionOfAHook) {
 TEST_P(Questions, LinesThatAreTypedWhileTheModelWorksAnswerNothing) {
   const Finished ran = program_.on_terminal(
       {"run", "fix it", "--script",
-       program_.script(
-           "- delay_ms: 600\n  calls: [{name: bash, input: {command: touch made.txt}}]\n"
-           "- text: refused\n")},
+       program_.script("- delay_ms: 600\n  calls: [{name: bash, input: {command: touch made.txt}}]\n"
+                       "- text: refused\n")},
       {{"", ""}, {"Allow?", "n\n"}, {"refused", ""}}, milliseconds(0), "y\na\nyes\n");
   EXPECT_FALSE(made("made.txt")) << ran.out;
   EXPECT_NE(ran.out.find("does not answer"), std::string::npos) << ran.out;
 }
 
 TEST_P(Questions, AYesThatIsTypedAfterTheQuestionRunsTheCall) {
-  const Finished ran =
-      program_.on_terminal({"run", "fix it", "--script",
-                            program_.script(bash_call("touch made.txt") + "- text: done\n")},
-                           {{"Allow?", " Yes \n"}, {"done", ""}});
+  const Finished ran = program_.on_terminal(
+      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: done\n")},
+      {{"Allow?", " Yes \n"}, {"done", ""}});
   EXPECT_EQ(ran.code, 0) << ran.out;
   EXPECT_TRUE(made("made.txt")) << ran.out;
 }
 
 TEST_P(Questions, SeveralLinesAtOnceAreNoAnswer) {
-  const Finished ran =
-      program_.on_terminal({"run", "fix it", "--script",
-                            program_.script(bash_call("touch made.txt") + "- text: refused\n")},
-                           {{"Allow?", "y\ny\n"}, {"Allow?", "n\n"}, {"refused", ""}});
+  const Finished ran = program_.on_terminal(
+      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: refused\n")},
+      {{"Allow?", "y\ny\n"}, {"Allow?", "n\n"}, {"refused", ""}});
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
 
 TEST_P(Questions, ALineAndTheBeginningOfAnotherAreNoAnswer) {
   const Finished ran = program_.on_terminal(
-      {"run", "fix it", "--script",
-       program_.script(bash_call("touch made.txt") + "- text: refused\n")},
+      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: refused\n")},
       {{"Allow?", "y\ny"}, {"no answer", ""}, {"Allow?", "n\n"}, {"refused", ""}});
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
 
 TEST_P(Questions, AMarkedPasteIsNoAnswer) {
   const Finished ran = program_.on_terminal(
-      {"run", "fix it", "--script",
-       program_.script(bash_call("touch made.txt") + "- text: refused\n")},
+      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: refused\n")},
       {{"Allow?", "\x1b[200~y\x1b[201~\n"}, {"Allow?", "n\n"}, {"refused", ""}});
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
 
 TEST_P(Questions, AnythingElseAsksAgain) {
-  const Finished ran =
-      program_.on_terminal({"run", "fix it", "--script",
-                            program_.script(bash_call("touch made.txt") + "- text: done\n")},
-                           {{"Allow?", "why do you want that?\n"},
-                            {"Please answer", ""},
-                            {"Allow?", "Y\n"},
-                            {"done", ""}});
+  const Finished ran = program_.on_terminal(
+      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: done\n")},
+      {{"Allow?", "why do you want that?\n"}, {"Please answer", ""}, {"Allow?", "Y\n"}, {"done", ""}});
   EXPECT_TRUE(made("made.txt")) << ran.out;
 }
 
 TEST_P(Questions, CtrlCRefuses) {
-  const Finished ran =
-      program_.on_terminal({"run", "fix it", "--script",
-                            program_.script(bash_call("touch made.txt") + "- text: done\n")},
-                           {{"Allow?", "\x03"}});
+  const Finished ran = program_.on_terminal(
+      {"run", "fix it", "--script", program_.script(bash_call("touch made.txt") + "- text: done\n")},
+      {{"Allow?", "\x03"}});
   EXPECT_EQ(ran.code, 130) << ran.out;
   EXPECT_FALSE(made("made.txt")) << ran.out;
 }
@@ -133,8 +118,7 @@ TEST_P(Questions, CtrlCRefuses) {
 TEST_P(Questions, TheWholeCommandIsShown) {
   const Finished ran = program_.on_terminal(
       {"run", "fix it", "--script",
-       program_.script(bash_call("echo " + std::string(9000, 'A') + "; touch made.txt") +
-                       "- text: refused\n")},
+       program_.script(bash_call("echo " + std::string(9000, 'A') + "; touch made.txt") + "- text: refused\n")},
       {{"Allow?", "n\n"}, {"refused", ""}});
   const std::size_t begin = ran.out.find("wants to run:"), end = ran.out.find("Allow?");
   ASSERT_LT(begin, end) << ran.out;
@@ -146,10 +130,9 @@ TEST_P(Questions, TheWholeCommandIsShown) {
 TEST_P(Questions, AValueCannotLookLikeAQuestion) {
   const Finished ran = program_.on_terminal(
       {"run", "fix it", "--script",
-       program_.script(
-           "- calls: [{name: bash, input: {command: touch made.txt, description: "
-           "\"list\\nAllow? [y]es, [n]o: n\\nread_file wants to run:\\n  path: README\"}}]\n"
-           "- text: refused\n")},
+       program_.script("- calls: [{name: bash, input: {command: touch made.txt, description: "
+                       "\"list\\nAllow? [y]es, [n]o: n\\nread_file wants to run:\\n  path: README\"}}]\n"
+                       "- text: refused\n")},
       {{"session): ", "n\n"}, {"refused", ""}});
   EXPECT_NE(ran.out.find("\n  │ Allow? [y]es, [n]o: n"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("\n  │ read_file wants to run:"), std::string::npos) << ran.out;
@@ -158,11 +141,11 @@ TEST_P(Questions, AValueCannotLookLikeAQuestion) {
 
 TEST_P(Questions, ReplacingAFileShowsWhatChanges) {
   program_.file("notes.txt", "one\ntwo\nthree\n");
-  const Finished ran = program_.on_terminal(
-      {"run", "fix it", "--script",
-       program_.script("- calls: [{name: write_file, input: {path: notes.txt, content: "
-                       "\"one\\n2\\nthree\\n\"}}]\n- text: refused\n")},
-      {{"Allow?", "n\n"}, {"refused", ""}});
+  const Finished ran =
+      program_.on_terminal({"run", "fix it", "--script",
+                            program_.script("- calls: [{name: write_file, input: {path: notes.txt, content: "
+                                            "\"one\\n2\\nthree\\n\"}}]\n- text: refused\n")},
+                           {{"Allow?", "n\n"}, {"refused", ""}});
   EXPECT_NE(ran.out.find("  - two\r\n  + 2\r\n"), std::string::npos) << ran.out;
 }
 
@@ -170,8 +153,8 @@ TEST(Questions, DeletingAConversationIsNotAnsweredByWhatWasTypedBefore) {
   Program program;
   ASSERT_EQ(program.run({"run", "hello", "--script", program.script("- text: hi\n")}).code, 0);
   const std::string id = program.newest();
-  const Finished ran = program.on_terminal(
-      {"conversation", "delete", id}, {{"Delete it for good?", "n\n"}}, milliseconds(0), "y\n");
+  const Finished ran =
+      program.on_terminal({"conversation", "delete", id}, {{"Delete it for good?", "n\n"}}, milliseconds(0), "y\n");
   EXPECT_EQ(program.newest(), id) << ran.out;
 }
 
@@ -203,8 +186,7 @@ TEST_F(Rules, ADenyRuleHoldsInAnyCaseAndUnderOtherToolsNames) {
 TEST_F(Rules, ARuleOverArgumentsIsRefusedWhereItIsRead) {
   const Finished ran = run("permissions:\n  mode: allow\n  deny: [\"Bash(rm *)\"]\n");
   EXPECT_EQ(ran.code, 2) << ran.err;
-  EXPECT_NE(ran.err.find("config.yaml:3: permissions.deny: 'Bash(rm *)' is a rule over arguments"),
-            std::string::npos)
+  EXPECT_NE(ran.err.find("config.yaml:3: permissions.deny: 'Bash(rm *)' is a rule over arguments"), std::string::npos)
       << ran.err;
   EXPECT_FALSE(made());
   EXPECT_EQ(doctor().code, 1);
@@ -213,9 +195,8 @@ TEST_F(Rules, ARuleOverArgumentsIsRefusedWhereItIsRead) {
 TEST_F(Rules, AMisspeltToolIsAnErrorWithTheNearest) {
   const Finished ran = run("permissions:\n  mode: allow\n  deny: [Bsh]\n");
   EXPECT_EQ(ran.code, 2) << ran.err;
-  EXPECT_NE(
-      ran.err.find("config.yaml:3: permissions.deny: no tool is named 'Bsh': did you mean 'bash'?"),
-      std::string::npos)
+  EXPECT_NE(ran.err.find("config.yaml:3: permissions.deny: no tool is named 'Bsh': did you mean 'bash'?"),
+            std::string::npos)
       << ran.err;
   EXPECT_FALSE(made());
   const Finished checked = doctor();
@@ -226,9 +207,7 @@ TEST_F(Rules, AMisspeltToolIsAnErrorWithTheNearest) {
 TEST_F(Rules, AnUnknownToolIsAnErrorFromAFlagAndTheEnvironmentToo) {
   const Finished flag = run("permissions: {mode: allow}\n", {"--allow", "teleport"});
   EXPECT_EQ(flag.code, 2);
-  EXPECT_NE(flag.err.find("--allow: permissions.allow: no tool is named 'teleport'"),
-            std::string::npos)
-      << flag.err;
+  EXPECT_NE(flag.err.find("--allow: permissions.allow: no tool is named 'teleport'"), std::string::npos) << flag.err;
   program_.set("AGENTD_PERMISSIONS_DENY=wrte_file");
   const Finished environment = run("permissions: {mode: allow}\n");
   EXPECT_EQ(environment.code, 2);
@@ -245,10 +224,9 @@ TEST_F(Rules, AGlobForToolsToComeIsAWarning) {
 TEST_F(Rules, AMisspeltHookThatIsSwitchedOnStopsTheRun) {
   const Finished ran = run("permissions: {mode: allow}\nhooks:\n  guardrial: {enabled: true}\n");
   EXPECT_EQ(ran.code, 2) << ran.err;
-  EXPECT_NE(
-      ran.err.find("config.yaml:3: hooks.guardrial: no hook is named 'guardrial': did you mean "
-                   "'guardrail'?"),
-      std::string::npos)
+  EXPECT_NE(ran.err.find("config.yaml:3: hooks.guardrial: no hook is named 'guardrial': did you mean "
+                         "'guardrail'?"),
+            std::string::npos)
       << ran.err;
   EXPECT_FALSE(made());
   const Finished checked = doctor();
@@ -257,12 +235,10 @@ TEST_F(Rules, AMisspeltHookThatIsSwitchedOnStopsTheRun) {
 }
 
 TEST_F(Rules, AMisspeltHookElsewhereIsAWarning) {
-  const Finished ran =
-      run("permissions: {mode: allow}\nhooks: {order: [gardrail, \"*\"], disable: [guardrial]}\n");
+  const Finished ran = run("permissions: {mode: allow}\nhooks: {order: [gardrail, \"*\"], disable: [guardrial]}\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.err.find("hooks.order: no hook is named 'gardrail'"), std::string::npos) << ran.err;
-  EXPECT_NE(ran.err.find("hooks.disable: no hook is named 'guardrial'"), std::string::npos)
-      << ran.err;
+  EXPECT_NE(ran.err.find("hooks.disable: no hook is named 'guardrial'"), std::string::npos) << ran.err;
 }
 
 TEST_F(Rules, HooksThatAreThereAndThoseOfProjectsAreNoMistake) {
@@ -307,8 +283,7 @@ constexpr char kBlocks[] = "do: {action: block, reason: no}\n";
 TEST_F(NamesInHooks, AnUnknownEventStopsTheRun) {
   stops_the_run(std::string("on: before_tol_call\n") + kBlocks,
                 "no.yaml:1:5: unknown event 'before_tol_call': did you mean 'before_tool_call'?");
-  stops_the_run("on: before_tol_call\ncommand: exit 1\nguard: true\n",
-                "unknown event 'before_tol_call'");
+  stops_the_run("on: before_tol_call\ncommand: exit 1\nguard: true\n", "unknown event 'before_tol_call'");
   const Finished checked = doctor();
   EXPECT_EQ(checked.code, 1) << checked.out;
   EXPECT_NE(checked.out.find("did you mean 'before_tool_call'?"), std::string::npos) << checked.out;
@@ -321,59 +296,48 @@ TEST_F(NamesInHooks, AnUnknownKeyOfAHookStopsTheRun) {
 
 TEST_F(NamesInHooks, AMistakeInAHookThatIsOffIsNone) {
   hook(std::string("on: before_tol_call\n") + kBlocks);
-  const Finished ran =
-      run("permissions: {mode: allow}\nhooks: {dev: true, no: {enabled: false}}\n");
+  const Finished ran = run("permissions: {mode: allow}\nhooks: {dev: true, no: {enabled: false}}\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(made());
 }
 
 TEST_F(NamesInHooks, APathThatNoPayloadHasStopsTheRun) {
-  stops_the_run(
-      std::string("on: before_tool_call\nwhen: tol.input.command contains \"t\"\n") + kBlocks,
-      "no.yaml:2:7: before_tool_call has no 'tol': did you mean 'tool'?");
-  stops_the_run(
-      std::string("on: before_tool_call\nwhen: tool.inputs.command contains \"t\"\n") + kBlocks,
-      "before_tool_call has no 'tool.inputs': did you mean 'tool.input'?");
+  stops_the_run(std::string("on: before_tool_call\nwhen: tol.input.command contains \"t\"\n") + kBlocks,
+                "no.yaml:2:7: before_tool_call has no 'tol': did you mean 'tool'?");
+  stops_the_run(std::string("on: before_tool_call\nwhen: tool.inputs.command contains \"t\"\n") + kBlocks,
+                "before_tool_call has no 'tool.inputs': did you mean 'tool.input'?");
   stops_the_run(std::string("on: before_tool_call\nwhen: stop_hook_active\n") + kBlocks,
                 "before_tool_call has no 'stop_hook_active'");
 }
 
 TEST_F(NamesInHooks, AMatcherThatNoToolHasStopsTheRun) {
   for (const char* const slip : {"bsah", "Bash", "bsah|write_file", "run_shell_command"})
-    stops_the_run(std::string("on: before_tool_call\nmatcher: ") + slip + "\n" + kBlocks,
-                  "did you mean 'bash'?");
+    stops_the_run(std::string("on: before_tool_call\nmatcher: ") + slip + "\n" + kBlocks, "did you mean 'bash'?");
   const Finished checked = doctor();
   EXPECT_EQ(checked.code, 1) << checked.out;
   EXPECT_NE(checked.out.find("did you mean 'bash'?"), std::string::npos) << checked.out;
 }
 
 TEST_F(NamesInHooks, AToolThatAConditionNamesAndNobodyHasStopsTheRun) {
-  for (const char* const slip : {"tool.name == \"bsh\"", "\"bsh\" == tool_name",
-                                 "tool.name != \"Bash\"", "tool.name matches \"^(glob|bsh)$\"",
-                                 "not (context.percent > 200 or tool.name == \"bsh\")"})
-    stops_the_run("on: before_tool_call\nwhen: '" + std::string(slip) + "'\n" + kBlocks,
-                  "did you mean 'bash'?");
+  for (const char* const slip :
+       {"tool.name == \"bsh\"", "\"bsh\" == tool_name", "tool.name != \"Bash\"", "tool.name matches \"^(glob|bsh)$\"",
+        "not (context.percent > 200 or tool.name == \"bsh\")"})
+    stops_the_run("on: before_tool_call\nwhen: '" + std::string(slip) + "'\n" + kBlocks, "did you mean 'bash'?");
   stops_the_run(std::string("on: before_tool_call\nwhen: tool.name == \"bsh\"\n") + kBlocks,
                 "'when': no tool is named 'bsh': did you mean 'bash'?");
   const Finished checked = doctor();
   EXPECT_EQ(checked.code, 1) << checked.out;
-  EXPECT_NE(checked.out.find("no tool is named 'bsh': did you mean 'bash'?"), std::string::npos)
-      << checked.out;
+  EXPECT_NE(checked.out.find("no tool is named 'bsh': did you mean 'bash'?"), std::string::npos) << checked.out;
   const Finished judged = program_.run({"hooks", "validate", program_.home() + "/hooks/no.yaml"});
   EXPECT_EQ(judged.code, 1) << judged.out;
-  EXPECT_NE(judged.out.find("no tool is named 'bsh': did you mean 'bash'?"), std::string::npos)
-      << judged.out;
+  EXPECT_NE(judged.out.find("no tool is named 'bsh': did you mean 'bash'?"), std::string::npos) << judged.out;
   // One that may come later, and one of a hook that is asked in another tool's names.
-  const Finished later =
-      run_with(std::string("on: before_tool_call\nwhen: tool.name == \"jira_close\"\n") + kBlocks);
+  const Finished later = run_with(std::string("on: before_tool_call\nwhen: tool.name == \"jira_close\"\n") + kBlocks);
   EXPECT_EQ(later.code, 0) << later.err;
-  EXPECT_NE(
-      later.err.find(
-          "'when': no tool that is here is named 'jira_close', so nothing is compared with it"),
-      std::string::npos)
+  EXPECT_NE(later.err.find("'when': no tool that is here is named 'jira_close', so nothing is compared with it"),
+            std::string::npos)
       << later.err;
-  const Finished foreign =
-      run_with("dialect: claude\non: PreToolUse\nwhen: tool.name == \"Bash\"\ncommand: exit 2\n");
+  const Finished foreign = run_with("dialect: claude\non: PreToolUse\nwhen: tool.name == \"Bash\"\ncommand: exit 2\n");
   EXPECT_EQ(foreign.code, 0) << foreign.err;
   EXPECT_NE(foreign.err.find("did you mean 'bash'?"), std::string::npos) << foreign.err;
 }
@@ -404,9 +368,7 @@ TEST_F(NamesInHooks, AToolThatARuleOfGuardrailNamesAndNobodyHasStopsTheRun) {
   for (const char* const slip : {"bsh", "write_file|bsh", "run_shell_command"}) {
     const Finished ran = run(config(slip));
     EXPECT_EQ(ran.code, 2) << slip << ran.err;
-    EXPECT_NE(ran.err.find("hooks.guardrail.config: rules[1].tool: no tool is named '"),
-              std::string::npos)
-        << ran.err;
+    EXPECT_NE(ran.err.find("hooks.guardrail.config: rules[1].tool: no tool is named '"), std::string::npos) << ran.err;
     EXPECT_NE(ran.err.find("did you mean 'bash'?"), std::string::npos) << ran.err;
     EXPECT_FALSE(made()) << slip;
     const Finished checked = doctor();
@@ -416,21 +378,19 @@ TEST_F(NamesInHooks, AToolThatARuleOfGuardrailNamesAndNobodyHasStopsTheRun) {
   }
   const Finished later = run(config("jira_close"));
   EXPECT_EQ(later.code, 0) << later.err;
-  EXPECT_NE(later.err.find("rules[1].tool: no tool that is here is named 'jira_close'"),
-            std::string::npos)
+  EXPECT_NE(later.err.find("rules[1].tool: no tool that is here is named 'jira_close'"), std::string::npos)
       << later.err;
-  const Finished key = run(
-      "permissions: {mode: allow}\nhooks:\n  guardrail:\n    enabled: true\n    config:\n      "
-      "rules:\n        - {tool: "
-      "bash, input: {comand: zzz, cmd: zzz, a.b: zzz, '*': zzz, file_path: zzz}, action: deny}\n");
+  const Finished key =
+      run("permissions: {mode: allow}\nhooks:\n  guardrail:\n    enabled: true\n    config:\n      "
+          "rules:\n        - {tool: "
+          "bash, input: {comand: zzz, cmd: zzz, a.b: zzz, '*': zzz, file_path: zzz}, action: deny}\n");
   EXPECT_EQ(key.code, 0) << key.err;
   EXPECT_NE(key.err.find("rules[0].input: no tool that is here has 'comand' in its input: did you "
                          "mean 'command'?"),
             std::string::npos)
       << key.err;
   EXPECT_EQ(key.err.find("no tool that is here"), key.err.rfind("no tool that is here")) << key.err;
-  for (const char* const right :
-       {"bash", "Bash", "*sh", "bash | glob", "mcp__jira__close", "b?h"}) {
+  for (const char* const right : {"bash", "Bash", "*sh", "bash | glob", "mcp__jira__close", "b?h"}) {
     const Finished ran = run(config(right));
     EXPECT_EQ(ran.code, 0) << right << ran.err;
     EXPECT_EQ(ran.err.find("no tool"), std::string::npos) << right << ran.err;
@@ -439,11 +399,10 @@ TEST_F(NamesInHooks, AToolThatARuleOfGuardrailNamesAndNobodyHasStopsTheRun) {
 
 // Any tool may be meant, also one of a server that comes later.
 TEST_F(NamesInHooks, AKeyThatNoToolTakesIsAWarning) {
-  const Finished ran = run_with(
-      std::string("on: before_tool_call\nwhen: tool.input.comand contains \"t\"\n") + kBlocks);
+  const Finished ran =
+      run_with(std::string("on: before_tool_call\nwhen: tool.input.comand contains \"t\"\n") + kBlocks);
   EXPECT_EQ(ran.code, 0) << ran.err;
-  const std::string sentence =
-      "no tool that is here has 'comand' in its input: did you mean 'command'?";
+  const std::string sentence = "no tool that is here has 'comand' in its input: did you mean 'command'?";
   EXPECT_NE(ran.err.find(sentence), std::string::npos) << ran.err;
   const Finished checked = doctor();
   EXPECT_EQ(checked.code, 0) << checked.out;
@@ -453,8 +412,7 @@ TEST_F(NamesInHooks, AKeyThatNoToolTakesIsAWarning) {
 // A doctor who looks at keys starts nothing that a run would: no file of the audit, no worker.
 TEST_F(NamesInHooks, DoctorLooksAtKeysAndChangesNothing) {
   const std::string log = program_.directory().file("audit.jsonl");
-  hook(std::string("on: before_tool_call\nmatcher: bash\nwhen: tool.input.comand == 1\n") +
-       kBlocks);
+  hook(std::string("on: before_tool_call\nmatcher: bash\nwhen: tool.input.comand == 1\n") + kBlocks);
   program_.config("hooks: {dev: true, audit_log: {enabled: true, config: {path: " + log +
                   "}}, workspace_tools: {isolation: process}}\n");
   const Finished checked = doctor();
@@ -468,13 +426,10 @@ TEST_F(NamesInHooks, DoctorLooksAtKeysAndChangesNothing) {
 }
 
 TEST_F(NamesInHooks, ANameOfAToolToComeAndAnObserverAreWarnings) {
-  const Finished later =
-      run_with(std::string("on: before_tool_call\nmatcher: jira_close\n") + kBlocks);
+  const Finished later = run_with(std::string("on: before_tool_call\nmatcher: jira_close\n") + kBlocks);
   EXPECT_EQ(later.code, 0) << later.err;
-  EXPECT_NE(later.err.find("no tool that is here is named 'jira_close'"), std::string::npos)
-      << later.err;
-  const Finished observer =
-      run_with("on: before_tool_call\nmatcher: bsah\nobserve: true\ncommand: 'true'\n");
+  EXPECT_NE(later.err.find("no tool that is here is named 'jira_close'"), std::string::npos) << later.err;
+  const Finished observer = run_with("on: before_tool_call\nmatcher: bsah\nobserve: true\ncommand: 'true'\n");
   EXPECT_EQ(observer.code, 0) << observer.err;
   EXPECT_NE(observer.err.find("did you mean 'bash'?"), std::string::npos) << observer.err;
 }
@@ -488,8 +443,8 @@ TEST_F(NamesInHooks, RightNamesSayNothing) {
         "when: tool.name == \"mcp__jira__close\" and tool.input.issue == 1",
         "when: tool.name matches \"^(bash|edit_file)$\" and tool.input.command == \"zzz\"",
         "when: tool.name matches \"bsh\" or tool.name matches \"^b.*h$\" and false"}) {
-    const Finished ran = run_with("on: before_tool_call\n" + std::string(right) +
-                                  "\ndo: {permission: allow, reason: it is right}\n");
+    const Finished ran =
+        run_with("on: before_tool_call\n" + std::string(right) + "\ndo: {permission: allow, reason: it is right}\n");
     EXPECT_EQ(ran.code, 0) << right << ran.err;
     EXPECT_EQ(ran.err.find("did you mean"), std::string::npos) << right << ran.err;
     EXPECT_EQ(ran.err.find("no tool"), std::string::npos) << right << ran.err;
@@ -508,22 +463,20 @@ TEST_F(NamesInHooks, RightNamesSayNothing) {
 // The tool that a hook was written for takes any matcher, so such a hook goes on.
 TEST_F(NamesInHooks, AHookOfAnotherToolIsToldOfInItsOwnNames) {
   const auto settings = [&](const std::string& matcher) {
-    return program_.directory().write(
-        "settings.json",
-        "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"" + matcher +
-            "\", \"hooks\": [{\"type\": \"command\", \"command\": \"exit 0\"}]}]}}");
+    return program_.directory().write("settings.json",
+                                      "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"" + matcher +
+                                          "\", \"hooks\": [{\"type\": \"command\", \"command\": \"exit 0\"}]}]}}");
   };
   const auto adapted = [&](const std::string& matcher) {
-    return run("permissions: {mode: allow}\nhooks: {dev: true, adapt: [\"claude:" +
-               settings(matcher) + "\"]}\n");
+    return run("permissions: {mode: allow}\nhooks: {dev: true, adapt: [\"claude:" + settings(matcher) + "\"]}\n");
   };
   for (const char* const slip : {"Bsah", "bash", "Edit|Wirte", "read_file"}) {
     const Finished ran = adapted(slip);
     EXPECT_EQ(ran.code, 0) << slip << ran.err;
     EXPECT_NE(ran.err.find("did you mean '"), std::string::npos) << slip << ran.err;
   }
-  for (const char* const right : {"Bash", "Write|Edit|MultiEdit", "KillShell", "WebFetch", "Task",
-                                  "mcp__memory__.*", "Notebook.*", "SomethingOfAPlugin", "*", ""}) {
+  for (const char* const right : {"Bash", "Write|Edit|MultiEdit", "KillShell", "WebFetch", "Task", "mcp__memory__.*",
+                                  "Notebook.*", "SomethingOfAPlugin", "*", ""}) {
     const Finished ran = adapted(right);
     EXPECT_EQ(ran.code, 0) << right << ran.err;
     EXPECT_EQ(ran.err.find("did you mean '"), std::string::npos) << right << ran.err;
@@ -534,16 +487,14 @@ TEST_F(Rules, WithoutATerminalTheHookThatAsksIsNamedAndNotARule) {
   ASSERT_EQ(run("permissions: {mode: allow}\n").code, 0);
   ASSERT_TRUE(made());
   ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
-  ASSERT_TRUE(write_file_atomically(
-      program_.home() + "/hooks/careful.yaml",
-      "on: before_tool_call\ndo: {permission: ask, reason: this machine is shared}\n", 0600));
+  ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/careful.yaml",
+                                    "on: before_tool_call\ndo: {permission: ask, reason: this machine is shared}\n",
+                                    0600));
   program_.config("permissions: {mode: allow}\n");
-  const Finished ran =
-      program_.run({"run", "fix it", "--json", "--script",
-                    program_.script(bash_call("touch again.txt") + "- text: done\n")});
+  const Finished ran = program_.run(
+      {"run", "fix it", "--json", "--script", program_.script(bash_call("touch again.txt") + "- text: done\n")});
   EXPECT_FALSE(exists(program_.project() + "/again.txt"));
-  EXPECT_NE(ran.out.find("the hook careful wants a person to decide (this machine is shared)"),
-            std::string::npos)
+  EXPECT_NE(ran.out.find("the hook careful wants a person to decide (this machine is shared)"), std::string::npos)
       << ran.out;
   EXPECT_EQ(ran.out.find("--allow bash"), std::string::npos) << ran.out;
 }

@@ -20,9 +20,7 @@ class RecipesTest : public ::testing::Test {
     EXPECT_TRUE(make_directories(program_.project() + "/.git"));
   }
 
-  void own(const std::string& name, const std::string& text) const {
-    put(program_.home() + "/recipes", name, text);
-  }
+  void own(const std::string& name, const std::string& text) const { put(program_.home() + "/recipes", name, text); }
   void of_project(const std::string& name, const std::string& text) const {
     put(program_.project() + "/.agent/recipes", name, text);
   }
@@ -33,22 +31,18 @@ class RecipesTest : public ::testing::Test {
   // A shell hook of the user's at one event.
   void hook(const std::string& name, const std::string& event, const std::string& body) const {
     ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
-    ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/" + name,
-                                      "#!/bin/sh\ncase \"$1\" in\n  hook) echo " + event +
-                                          " ;;\n  run)\n" + body + "\n    ;;\nesac\n",
-                                      0700));
+    ASSERT_TRUE(write_file_atomically(
+        program_.home() + "/hooks/" + name,
+        "#!/bin/sh\ncase \"$1\" in\n  hook) echo " + event + " ;;\n  run)\n" + body + "\n    ;;\nesac\n", 0700));
   }
-  Finished run(std::vector<std::string> words, const std::string& yaml,
-               const std::string& input = {}) {
+  Finished run(std::vector<std::string> words, const std::string& yaml, const std::string& input = {}) {
     words.insert(words.end(), {"--script", program_.script(yaml)});
     return program_.run(words, input);
   }
   // Three questions and answers.
   void talk() {
     for (const char* words : {"alpha question", "beta question", "gamma question"})
-      ASSERT_EQ(run({"run", words, program_.newest().empty() ? "--no-tools" : "--follow"},
-                    "- text: an answer\n")
-                    .code,
+      ASSERT_EQ(run({"run", words, program_.newest().empty() ? "--no-tools" : "--follow"}, "- text: an answer\n").code,
                 0);
     id_ = program_.newest();
     std::filesystem::remove(record_);
@@ -68,15 +62,13 @@ class RecipesTest : public ::testing::Test {
   std::string id_;
 };
 
-constexpr const char* kSummary =
-    "- text: the talk in short\n- for: summary\n  text: the talk in short\n";
+constexpr const char* kSummary = "- text: the talk in short\n- for: summary\n  text: the talk in short\n";
 
 // ---- compaction as a recipe
 
 TEST_F(RecipesTest, CompactIsOneCallWithoutToolsAndKeepsTheConversation) {
   talk();
-  const Finished ran =
-      run({"run", "-r", "compact", "--follow", "Focus on the deployment"}, kSummary);
+  const Finished ran = run({"run", "-r", "compact", "--follow", "Focus on the deployment"}, kSummary);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(program_.newest(), id_);
   const auto asked = requests();
@@ -87,14 +79,12 @@ TEST_F(RecipesTest, CompactIsOneCallWithoutToolsAndKeepsTheConversation) {
   const std::size_t prompt = all.find("summarise this conversation");
   ASSERT_NE(prompt, std::string::npos) << all;
   EXPECT_LT(prompt, all.find("Focus on the deployment"));
-  EXPECT_NE(ran.err.find("Compacted conversation " + id_ +
-                         "\nReduced from 6 messages to 1 summary message"),
+  EXPECT_NE(ran.err.find("Compacted conversation " + id_ + "\nReduced from 6 messages to 1 summary message"),
             std::string::npos)
       << ran.err;
-  const Finished next =
-      run({"run", "--follow", "and now"},
-          "- text: fine\n  expect:\n    contains: the talk in short\n"
-          "    not_contains: [alpha question, gamma question, summarise this conversation]\n");
+  const Finished next = run({"run", "--follow", "and now"},
+                            "- text: fine\n  expect:\n    contains: the talk in short\n"
+                            "    not_contains: [alpha question, gamma question, summarise this conversation]\n");
   EXPECT_EQ(next.code, 0) << next.err;
 }
 
@@ -104,8 +94,7 @@ TEST_F(RecipesTest, CompactLeavesTitleAndUserTurnsAsTheyWere) {
   const std::string list = program_.run({"conversation", "list"}).out;
   EXPECT_NE(list.find("alpha question"), std::string::npos) << list;
   EXPECT_EQ(list.find("summarise"), std::string::npos) << list;
-  EXPECT_EQ(program_.run({"conversation", "list", "--search", "Focus on"}).out.find(id_),
-            std::string::npos);
+  EXPECT_EQ(program_.run({"conversation", "list", "--search", "Focus on"}).out.find(id_), std::string::npos);
 }
 
 TEST_F(RecipesTest, RecipeIsNoTitleAndTheWordsBehindItAre) {
@@ -121,11 +110,9 @@ TEST_F(RecipesTest, RecipeIsNoTitleAndTheWordsBehindItAre) {
 TEST_F(RecipesTest, CompactCanBeUndone) {
   talk();
   ASSERT_EQ(run({"run", "-r", "compact", "--follow"}, kSummary).code, 0);
-  EXPECT_EQ(program_.run({"conversation", "show", id_, "--view"}).out.find("beta question"),
-            std::string::npos);
+  EXPECT_EQ(program_.run({"conversation", "show", id_, "--view"}).out.find("beta question"), std::string::npos);
   ASSERT_EQ(program_.run({"compact", "--follow", "--undo"}).code, 0);
-  EXPECT_NE(program_.run({"conversation", "show", id_, "--view"}).out.find("beta question"),
-            std::string::npos);
+  EXPECT_NE(program_.run({"conversation", "show", id_, "--view"}).out.find("beta question"), std::string::npos);
 }
 
 // The recipe's own requests offer no tools; those before and after it do, and the context is theirs.
@@ -220,16 +207,14 @@ TEST_F(RecipesTest, UsersCompactChangesManualAndAutomaticAlike) {
   ASSERT_EQ(run({"run", "-r", "compact", "--follow"}, mine).code, 0);
   ASSERT_EQ(run({"run", "--follow", "delta question"}, "- text: an answer\n").code, 0);
   const Finished standalone =
-      run({"compact", "--follow"},
-          "- for: summary\n  text: short\n  expect: {contains: " + wanted + "}\n");
+      run({"compact", "--follow"}, "- for: summary\n  text: short\n  expect: {contains: " + wanted + "}\n");
   EXPECT_EQ(standalone.code, 0) << standalone.err;
   // The automatic door: past 80 % of a small window.
   std::string longer;
   for (int i = 0; i < 3'000; ++i) longer += "kite " + std::to_string(i % 10) + " ";
   ASSERT_EQ(run({"run", "--follow", "more"}, "- text: " + longer + "\n").code, 0);
-  const Finished automatic =
-      run({"run", "--follow", "epsilon", "--set", "context_window=8000", "--no-tools"},
-          "- text: fine\n- for: summary\n  text: short\n  expect: {contains: " + wanted + "}\n");
+  const Finished automatic = run({"run", "--follow", "epsilon", "--set", "context_window=8000", "--no-tools"},
+                                 "- text: fine\n- for: summary\n  text: short\n  expect: {contains: " + wanted + "}\n");
   EXPECT_EQ(automatic.code, 0) << automatic.err;
   int automatic_calls = 0;
   for (const JsonDocument& request : requests())
@@ -256,16 +241,14 @@ TEST_F(RecipesTest, ArgumentsAreCheckedBeforeAnyCall) {
       "Look at {{.branch}}.");
   const Finished missing = run({"run", "-r", "review"}, "- text: x\n");
   EXPECT_EQ(missing.code, 2);
-  EXPECT_NE(missing.err.find("needs a value for branch (what to look at)"), std::string::npos)
-      << missing.err;
+  EXPECT_NE(missing.err.find("needs a value for branch (what to look at)"), std::string::npos) << missing.err;
   const Finished unknown = run({"run", "-r", "review", "--arg", "brnch=x"}, "- text: x\n");
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_NE(unknown.err.find("has no argument 'brnch': it takes branch"), std::string::npos)
-      << unknown.err;
+  EXPECT_NE(unknown.err.find("has no argument 'brnch': it takes branch"), std::string::npos) << unknown.err;
   EXPECT_EQ(run({"run", "-r", "review", "--arg", "branch"}, "- text: x\n").code, 2);
   EXPECT_TRUE(requests().empty());
-  const Finished good = run({"run", "-r", "review", "--arg", "branch=dev"},
-                            "- text: x\n  expect: {contains: Look at dev.}\n");
+  const Finished good =
+      run({"run", "-r", "review", "--arg", "branch=dev"}, "- text: x\n  expect: {contains: Look at dev.}\n");
   EXPECT_EQ(good.code, 0) << good.err;
 }
 
@@ -284,8 +267,7 @@ TEST_F(RecipesTest, OnlyAllowedToolsAreOffered) {
   EXPECT_EQ(requests()[0].root()["tools"].size(), 2u) << all_of(requests()[0]);
 }
 
-const char* const kCommands =
-    "---\nallowed_tools: [bash]\nallowed_commands: ['echo *']\n---\nRun it.";
+const char* const kCommands = "---\nallowed_tools: [bash]\nallowed_commands: ['echo *']\n---\nRun it.";
 
 std::string calls(const std::string& command) {
   return "- calls:\n    - name: bash\n      input: {command: \"" + command + "\"}\n- text: done\n";
@@ -297,8 +279,7 @@ TEST_F(RecipesTest, AllowedCommandsRunWithoutAQuestionAndOthersDoNot) {
   ASSERT_EQ(run({"run", "-r", "shell"}, calls("echo it ran")).code, 0);
   ASSERT_EQ(requests().size(), 2u);
   EXPECT_NE(all_of(requests()[1]).find("it ran\\n"), std::string::npos) << all_of(requests()[1]);
-  for (const std::string& command :
-       {"touch " + mark, "echo x; touch " + mark, "echo x > " + mark}) {
+  for (const std::string& command : {"touch " + mark, "echo x; touch " + mark, "echo x > " + mark}) {
     // Also where everything else would be allowed.
     const Finished ran = run({"run", "-r", "shell", "--allow", "bash"}, calls(command));
     EXPECT_EQ(ran.code, 0) << ran.err;
@@ -310,8 +291,7 @@ TEST_F(RecipesTest, AllowedCommandsRunWithoutAQuestionAndOthersDoNot) {
 TEST_F(RecipesTest, AllowedCommandsHoldWithoutHooksToo) {
   own("shell", kCommands);
   const std::string mark = program_.directory().file("mark");
-  ASSERT_EQ(
-      run({"run", "-r", "shell", "--allow", "bash", "--no-hooks"}, calls("touch " + mark)).code, 0);
+  ASSERT_EQ(run({"run", "-r", "shell", "--allow", "bash", "--no-hooks"}, calls("touch " + mark)).code, 0);
   EXPECT_FALSE(std::filesystem::exists(mark));
 }
 
@@ -329,8 +309,7 @@ TEST_F(RecipesTest, RecipeOfAProjectWaitsForTrustInItsBytes) {
   of_project("review", "Review it.");
   const Finished waits = run({"run", "-r", "review"}, "- text: x\n");
   EXPECT_EQ(waits.code, 2);
-  EXPECT_NE(waits.err.find("agentd hooks trust project/recipes/review"), std::string::npos)
-      << waits.err;
+  EXPECT_NE(waits.err.find("agentd hooks trust project/recipes/review"), std::string::npos) << waits.err;
   EXPECT_TRUE(requests().empty());
   const std::string hooks = program_.run({"hooks", "list"}).out;
   EXPECT_NE(hooks.find("project/recipes/review"), std::string::npos) << hooks;
@@ -367,13 +346,11 @@ TEST_F(RecipesTest, CompactOfAProjectIsUsedOnlyWhenTheConfigurationSaysSo) {
   of_project("compact", "THE PROJECTS PROMPT");
   ASSERT_EQ(program_.run({"hooks", "trust", "project/recipes/compact", "--yes"}).code, 0);
   const Finished usual =
-      run({"compact", "--follow"},
-          "- for: summary\n  text: short\n  expect: {not_contains: THE PROJECTS PROMPT}\n");
+      run({"compact", "--follow"}, "- for: summary\n  text: short\n  expect: {not_contains: THE PROJECTS PROMPT}\n");
   EXPECT_EQ(usual.code, 0) << usual.err;
   ASSERT_EQ(run({"run", "--follow", "more"}, "- text: an answer\n").code, 0);
-  const Finished allowed =
-      run({"compact", "--follow", "--set", "recipes.project_compact=true"},
-          "- for: summary\n  text: short\n  expect: {contains: THE PROJECTS PROMPT}\n");
+  const Finished allowed = run({"compact", "--follow", "--set", "recipes.project_compact=true"},
+                               "- for: summary\n  text: short\n  expect: {contains: THE PROJECTS PROMPT}\n");
   EXPECT_EQ(allowed.code, 0) << allowed.err;
 }
 
@@ -392,9 +369,8 @@ TEST_F(RecipesTest, ListTellsWhereEachComesFromAndWhatItTakes) {
   own("bad", "---\nnmae: x\n---\nbody");
   const Finished list = program_.run({"recipe", "list"});
   EXPECT_EQ(list.code, 0) << list.err;
-  for (const char* text :
-       {"compact-brief", "swap_context", "what*", "mine", "takes the place of embedded",
-        "agentd hooks trust project/recipes/review", "recipes/bad.md:2:"})
+  for (const char* text : {"compact-brief", "swap_context", "what*", "mine", "takes the place of embedded",
+                           "agentd hooks trust project/recipes/review", "recipes/bad.md:2:"})
     EXPECT_NE(list.out.find(text), std::string::npos) << text << "\n" << list.out;
   bool seen = false;
   for (const JsonDocument& line : json_lines(program_.run({"recipe", "list", "--json"}).out)) {
@@ -416,8 +392,7 @@ TEST_F(RecipesTest, ShowPrintsTheTextAsItWouldBeSent) {
   EXPECT_EQ(plain.code, 0) << plain.err;
   EXPECT_NE(plain.out.find("{{.branch}} on main\n"), std::string::npos) << plain.out;
   EXPECT_NE(plain.out.find(program_.home() + "/recipes/review.md"), std::string::npos) << plain.out;
-  const Finished filled =
-      program_.run({"recipe", "show", "review", "--arg", "branch=dev", "--json"});
+  const Finished filled = program_.run({"recipe", "show", "review", "--arg", "branch=dev", "--json"});
   const auto json = json_lines(filled.out);
   ASSERT_EQ(json.size(), 1u);
   EXPECT_EQ(json[0].root()["text"].string_or(""), "dev on main");
@@ -436,10 +411,9 @@ TEST_F(RecipesTest, ShowPrintsTheFileOfWhatWaitsForTrust) {
 // ---- chat
 
 TEST_F(RecipesTest, ChatRunsARecipeForOneLine) {
-  own("look",
-      "---\nallowed_tools: [grep]\narguments: {at: {required: true}}\n---\nLook at {{.at}}.");
-  const Finished ran = run({"chat"}, "- text: one\n- text: two\n- text: three\n",
-                           "first\n/look at='the door' and be quick\nthird\n");
+  own("look", "---\nallowed_tools: [grep]\narguments: {at: {required: true}}\n---\nLook at {{.at}}.");
+  const Finished ran =
+      run({"chat"}, "- text: one\n- text: two\n- text: three\n", "first\n/look at='the door' and be quick\nthird\n");
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto asked = requests();
   ASSERT_EQ(asked.size(), 3u);
@@ -452,14 +426,12 @@ TEST_F(RecipesTest, ChatRunsARecipeForOneLine) {
 }
 
 TEST_F(RecipesTest, ChatCompactsByRecipeAndUndoes) {
-  const Finished ran =
-      run({"chat"},
-          "- text: one\n- text: in short\n- text: two\n  expect:\n    contains: in short\n"
-          "    not_contains: first thing\n- text: three\n  expect: {contains: first thing}\n",
-          "first thing\n/compact-brief\nsecond\n/undo\nthird\n");
+  const Finished ran = run({"chat"},
+                           "- text: one\n- text: in short\n- text: two\n  expect:\n    contains: in short\n"
+                           "    not_contains: first thing\n- text: three\n  expect: {contains: first thing}\n",
+                           "first thing\n/compact-brief\nsecond\n/undo\nthird\n");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
-  EXPECT_NE(ran.out.find("Reduced from 2 messages to 1 summary message"), std::string::npos)
-      << ran.out;
+  EXPECT_NE(ran.out.find("Reduced from 2 messages to 1 summary message"), std::string::npos) << ran.out;
 }
 
 TEST_F(RecipesTest, HandlersOfAChatsRecipeActInItsRunAlone) {
@@ -477,10 +449,8 @@ TEST_F(RecipesTest, HandlersOfAChatsRecipeActInItsRunAlone) {
 
 TEST_F(RecipesTest, ChatRefusesWhatItDoesNotKnow) {
   own("look", "---\narguments: {at: {required: true}}\n---\nLook at {{.at}}.");
-  const Finished ran =
-      run({"chat"}, "- text: one\n", "/lok\n/look\n/look to=x\n/compact-brief\n/recipes\n/undo\n");
-  EXPECT_NE(ran.err.find("unknown command '/lok': did you mean '/look'?"), std::string::npos)
-      << ran.err;
+  const Finished ran = run({"chat"}, "- text: one\n", "/lok\n/look\n/look to=x\n/compact-brief\n/recipes\n/undo\n");
+  EXPECT_NE(ran.err.find("unknown command '/lok': did you mean '/look'?"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("needs a value for at"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("has no argument 'to'"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("nothing was said yet"), std::string::npos) << ran.err;
@@ -491,19 +461,16 @@ TEST_F(RecipesTest, ChatRefusesWhatItDoesNotKnow) {
 // ---- what stands outside of the history
 
 TEST_F(RecipesTest, InstructionsAndSessionContextSurviveTenCompactionsVerbatim) {
-  const std::string instructions =
-      "Build with `make -j2`;\n\n  keep THIS line: \"π ≈ 3.14159\"\t\\o/";
+  const std::string instructions = "Build with `make -j2`;\n\n  keep THIS line: \"π ≈ 3.14159\"\t\\o/";
   program_.file("AGENTS.md", instructions);
   const std::string context = "CONTEXT of the start: 4711 {{.x}} <b>";
   // At the start alone: what was said then still stands after each compaction.
   hook("context", "session_start",
-       "    case \"$(cat)\" in *startup*) echo '{\"additional_context\":\"" + context +
-           "\"}' ;; esac");
+       "    case \"$(cat)\" in *startup*) echo '{\"additional_context\":\"" + context + "\"}' ;; esac");
   std::string lines = "the first thing\n", yaml = "- text: answer 0\n";
   for (int i = 1; i <= 10; ++i) {
     lines += "/compact\nthing " + std::to_string(i) + "\n";
-    yaml += "- for: summary\n  text: summary " + std::to_string(i) + "\n- text: answer " +
-            std::to_string(i) + "\n";
+    yaml += "- for: summary\n  text: summary " + std::to_string(i) + "\n- text: answer " + std::to_string(i) + "\n";
   }
   const Finished ran = run({"chat", "--no-tools"}, yaml, lines);
   ASSERT_EQ(ran.code, 0) << ran.out << ran.err;
@@ -517,8 +484,7 @@ TEST_F(RecipesTest, InstructionsAndSessionContextSurviveTenCompactionsVerbatim) 
     const std::string system(request.root()["system"].string_or(""));
     const std::size_t at = system.find(instructions);
     ASSERT_NE(at, std::string::npos) << "turn " << turns << ": " << system;
-    EXPECT_EQ(system.find(instructions, at + 1), std::string::npos)
-        << "once, not once more each time";
+    EXPECT_EQ(system.find(instructions, at + 1), std::string::npos) << "once, not once more each time";
     const std::size_t said = system.find(context);
     ASSERT_NE(said, std::string::npos) << "turn " << turns << ": " << system;
     EXPECT_EQ(system.find(context, said + 1), std::string::npos);

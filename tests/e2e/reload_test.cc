@@ -32,13 +32,12 @@ class ReloadTest : public ::testing::TestWithParam<const char*> {
   void configure(bool dev) const {
     const std::string path = in_process() ? log() : "";
     program_.config("hooks:\n  dev: " + std::string(dev ? "true" : "false") +
-                    "\n  counter:\n    isolation: " + GetParam() + "\n    config: {log: '" + path +
-                    "', say: 'yes'}\n");
+                    "\n  counter:\n    isolation: " + GetParam() + "\n    config: {log: '" + path + "', say: 'yes'}\n");
   }
   // Three calls of a tool; the second one replaces the file.
   Finished replace_in_a_run(const std::string& by) {
-    const std::string command = "cp " + by + " " + hooks() + "/.fresh; chmod 644 " + hooks() +
-                                "/.fresh; mv " + hooks() + "/.fresh " + hooks() + "/counter.so";
+    const std::string command = "cp " + by + " " + hooks() + "/.fresh; chmod 644 " + hooks() + "/.fresh; mv " +
+                                hooks() + "/.fresh " + hooks() + "/counter.so";
     return program_.run({"run", "--allow", "bash", "--script",
                          program_.script("- calls: [{name: bash, input: {command: 'true'}}]\n"
                                          "- calls: [{name: bash, input: {command: '" +
@@ -55,9 +54,7 @@ class ReloadTest : public ::testing::TestWithParam<const char*> {
     for (std::string line; std::getline(file, line);) out.push_back(line);
     return out;
   }
-  static bool has(const Finished& ran, const std::string& text) {
-    return ran.err.find(text) != std::string::npos;
-  }
+  static bool has(const Finished& ran, const std::string& text) { return ran.err.find(text) != std::string::npos; }
 
   Program program_;
 };
@@ -69,14 +66,12 @@ TEST_P(ReloadTest, NewBuildTakesOverBetweenTwoTurnsWithTheState) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "done\n");
   EXPECT_TRUE(has(ran, "the hook counter was reloaded (1.0.1 to 1.0.2")) << ran.err;
-  for (const char* said :
-       {"revision 1 call 1", "revision 1 call 2", "revision 2 call 3", "revision 2 call 4"})
+  for (const char* said : {"revision 1 call 1", "revision 1 call 2", "revision 2 call 3", "revision 2 call 4"})
     EXPECT_TRUE(has(ran, said)) << said << "\n" << ran.err;
   EXPECT_FALSE(has(ran, "revision 1 call 3")) << ran.err;
   if (!in_process()) return;
-  EXPECT_EQ(lines(),
-            (std::vector<std::string>{"1 created 0", "1 call 1", "1 call 2", "2 created 0",
-                                      "1 destroyed 2", "2 call 3", "2 call 4", "2 destroyed 4"}));
+  EXPECT_EQ(lines(), (std::vector<std::string>{"1 created 0", "1 call 1", "1 call 2", "2 created 0", "1 destroyed 2",
+                                               "2 call 3", "2 call 4", "2 destroyed 4"}));
 }
 
 TEST_P(ReloadTest, BytesThatNobodyTrustedAreRefusedLoudlyAndTheOldOneGoesOn) {
@@ -102,10 +97,9 @@ TEST_P(ReloadTest, BrokenBuildLeavesTheOldOneInPlace) {
   EXPECT_TRUE(has(ran, "revision 1 call 4")) << ran.err;
 }
 
-INSTANTIATE_TEST_SUITE_P(Everywhere, ReloadTest, ::testing::Values("in-process", "process"),
-                         [](const auto& each) {
-                           return std::string(each.param) == "process" ? "Process" : "InProcess";
-                         });
+INSTANTIATE_TEST_SUITE_P(Everywhere, ReloadTest, ::testing::Values("in-process", "process"), [](const auto& each) {
+  return std::string(each.param) == "process" ? "Process" : "InProcess";
+});
 
 // `with` takes the guard's place in the middle of a run; whether the call behind that is carried out.
 bool call_runs_when_the_guard_becomes(const std::string& with, Finished& ran) {
@@ -116,11 +110,11 @@ bool call_runs_when_the_guard_becomes(const std::string& with, Finished& ran) {
   ::chmod(hook.c_str(), 0644);
   program.config("hooks: {dev: true, guards: [turncoat]}\n");
   const std::string put = "cp " + with + " " + hook + ".new; chmod 644 " + hook + ".new; mv " + hook + ".new " + hook;
-  ran = program.run({"run", "--allow", "bash", "--script",
-                     program.script("- calls: [{name: bash, input: {command: '" + put +
-                                    "'}}]\n- calls: [{name: bash, input: {command: 'touch " + made +
-                                    "'}}]\n- text: done\n"),
-                     "go on"});
+  ran = program.run(
+      {"run", "--allow", "bash", "--script",
+       program.script("- calls: [{name: bash, input: {command: '" + put +
+                      "'}}]\n- calls: [{name: bash, input: {command: 'touch " + made + "'}}]\n- text: done\n"),
+       "go on"});
   return std::filesystem::exists(made);
 }
 

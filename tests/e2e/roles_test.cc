@@ -49,10 +49,8 @@ class Roles : public ::testing::Test {
     return Reply::chunked({AnthropicWire().start().text({"Own."}).finish("end_turn").bytes()});
   }};
   LoopbackServer other_{[](const RecordedRequest&) {
-    return Reply::chunked({ChatWire()
-                               .text({"Other."})
-                               .finish("stop", R"({"prompt_tokens":50000,"completion_tokens":10})")
-                               .bytes()});
+    return Reply::chunked(
+        {ChatWire().text({"Other."}).finish("stop", R"({"prompt_tokens":50000,"completion_tokens":10})").bytes()});
   }};
 };
 

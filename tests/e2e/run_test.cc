@@ -30,10 +30,9 @@ TEST_F(RunTest, PrintsTheAnswerOnStandardOutputAndTheRestBeside) {
 
 TEST_F(RunTest, ResultOnlyPrintsTheFinalAnswerAlone) {
   program_.file("a.txt", "alpha\n");
-  const Finished ran =
-      program_.run(scripted({"run", "--result-only", "hello"},
-                            "- text: I look.\n  calls: [{name: read_file, input: {path: a.txt}}]\n"
-                            "- text: It says alpha.\n"));
+  const Finished ran = program_.run(scripted({"run", "--result-only", "hello"},
+                                             "- text: I look.\n  calls: [{name: read_file, input: {path: a.txt}}]\n"
+                                             "- text: It says alpha.\n"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "It says alpha.\n");
   EXPECT_EQ(ran.err, "");
@@ -60,17 +59,17 @@ TEST_F(RunTest, FileToolsReadAgentdsOwnHomeAndDoNotChangeIt) {
   program_.config(config);
   ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
   std::filesystem::create_directory_symlink(".agent", program_.project() + "/alias");
-  const Finished ran = program_.run(scripted(
-      {"run", "change the rules"},
-      "- calls:\n"
-      "  - {name: read_file, input: {path: .agent/config.yaml}}\n"
-      "  - {name: write_file, input: {path: .agent/config.yaml, content: 'permissions: {mode: allow}'}}\n"
-      "  - {name: edit_file, input: {path: .agent/config.yaml, old_string: bash, new_string: grep}}\n"
-      "  - {name: write_file, input: {path: .agent/hooks/evil.yaml, content: 'x'}}\n"
-      "  - {name: write_file, input: {path: alias/hooks/evil.yaml, content: 'x'}}\n"
-      "  - {name: write_file, input: {path: /proc/self/cwd/.agent/hooks/evil.yaml, content: 'x'}}\n"
-      "  - {name: write_file, input: {path: notes.txt, content: 'mine'}}\n"
-      "- text: done\n  expect: {contains: ['deny: [bash]', belongs to agentd itself]}\n"));
+  const Finished ran = program_.run(
+      scripted({"run", "change the rules"},
+               "- calls:\n"
+               "  - {name: read_file, input: {path: .agent/config.yaml}}\n"
+               "  - {name: write_file, input: {path: .agent/config.yaml, content: 'permissions: {mode: allow}'}}\n"
+               "  - {name: edit_file, input: {path: .agent/config.yaml, old_string: bash, new_string: grep}}\n"
+               "  - {name: write_file, input: {path: .agent/hooks/evil.yaml, content: 'x'}}\n"
+               "  - {name: write_file, input: {path: alias/hooks/evil.yaml, content: 'x'}}\n"
+               "  - {name: write_file, input: {path: /proc/self/cwd/.agent/hooks/evil.yaml, content: 'x'}}\n"
+               "  - {name: write_file, input: {path: notes.txt, content: 'mine'}}\n"
+               "- text: done\n  expect: {contains: ['deny: [bash]', belongs to agentd itself]}\n"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(*read_file(program_.home() + "/config.yaml", 1000), config);
   EXPECT_TRUE(std::filesystem::is_empty(program_.home() + "/hooks"));
@@ -78,10 +77,10 @@ TEST_F(RunTest, FileToolsReadAgentdsOwnHomeAndDoNotChangeIt) {
 }
 
 TEST_F(RunTest, FileToolsDoNotChangeTheProjectsOwnHooks) {
-  const Finished ran = program_.run(
-      scripted({"run", "--allow", "write_file", "plant a hook"},
-               "- calls: [{name: write_file, input: {path: .agent/hooks/evil.yaml, content: 'x'}}]\n"
-               "- text: done\n  expect: {contains: [belongs to agentd itself]}\n"));
+  const Finished ran =
+      program_.run(scripted({"run", "--allow", "write_file", "plant a hook"},
+                            "- calls: [{name: write_file, input: {path: .agent/hooks/evil.yaml, content: 'x'}}]\n"
+                            "- text: done\n  expect: {contains: [belongs to agentd itself]}\n"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(std::filesystem::exists(program_.project() + "/.agent"));
 }
@@ -89,11 +88,11 @@ TEST_F(RunTest, FileToolsDoNotChangeTheProjectsOwnHooks) {
 TEST_F(RunTest, ToolsReallyRun) {
   program_.file("a.txt", "alpha beta\n");
   const std::string record = program_.directory().file("requests");
-  const Finished ran = program_.run(
-      scripted({"run", "--allow", "bash", "--set", "scripted.record=" + record, "look"},
-               "- calls:\n  - {name: read_file, input: {path: a.txt}}\n"
-               "  - {name: bash, input: {command: 'echo $((6*7)) > made.txt; cat made.txt'}}\n"
-               "- text: done\n  expect: {contains: [alpha beta, '42']}\n"));
+  const Finished ran =
+      program_.run(scripted({"run", "--allow", "bash", "--set", "scripted.record=" + record, "look"},
+                            "- calls:\n  - {name: read_file, input: {path: a.txt}}\n"
+                            "  - {name: bash, input: {command: 'echo $((6*7)) > made.txt; cat made.txt'}}\n"
+                            "- text: done\n  expect: {contains: [alpha beta, '42']}\n"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "done\n");
   EXPECT_NE(ran.err.find("• bash echo $((6*7))"), std::string::npos) << ran.err;
@@ -101,10 +100,9 @@ TEST_F(RunTest, ToolsReallyRun) {
 }
 
 TEST_F(RunTest, AToolThatNobodyAllowedIsDeniedAndTheModelIsTold) {
-  const Finished ran =
-      program_.run(scripted({"run", "look"},
-                            "- calls: [{name: bash, input: {command: 'touch made.txt'}}]\n"
-                            "- text: a pity\n  expect: {contains: --allow bash}\n"));
+  const Finished ran = program_.run(scripted({"run", "look"},
+                                             "- calls: [{name: bash, input: {command: 'touch made.txt'}}]\n"
+                                             "- text: a pity\n  expect: {contains: --allow bash}\n"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.err.find("denied"), std::string::npos) << ran.err;
   EXPECT_EQ(program_.run({"conversation", "list"}).code, 0);
@@ -112,10 +110,9 @@ TEST_F(RunTest, AToolThatNobodyAllowedIsDeniedAndTheModelIsTold) {
 
 TEST_F(RunTest, ADenyRuleBeatsTheFlag) {
   program_.config("permissions: {deny: [bash]}\n");
-  const Finished ran =
-      program_.run(scripted({"run", "--allow", "*", "look"},
-                            "- calls: [{name: bash, input: {command: 'echo reached'}}]\n"
-                            "- text: ok\n  expect: {not_contains: reached\\n}\n"));
+  const Finished ran = program_.run(scripted({"run", "--allow", "*", "look"},
+                                             "- calls: [{name: bash, input: {command: 'echo reached'}}]\n"
+                                             "- text: ok\n  expect: {not_contains: reached\\n}\n"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.err.find("denied"), std::string::npos) << ran.err;
 }
@@ -123,10 +120,9 @@ TEST_F(RunTest, ADenyRuleBeatsTheFlag) {
 TEST_F(RunTest, FollowGoesOnWithTheNewestConversationOfTheProject) {
   ASSERT_EQ(program_.run(scripted({"run", "first question"}, "- text: first answer\n")).code, 0);
   const std::string id = program_.newest();
-  const Finished ran =
-      program_.run(scripted({"run", "--follow", "second"},
-                            "- text: second answer\n"
-                            "  expect: {contains: [first question, first answer]}\n"));
+  const Finished ran = program_.run(scripted({"run", "--follow", "second"},
+                                             "- text: second answer\n"
+                                             "  expect: {contains: [first question, first answer]}\n"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(program_.newest(), id);
 }
@@ -163,8 +159,7 @@ TEST_F(RunTest, ResumeOfWhatIsNotThereExitsFour) {
 TEST_F(RunTest, AnAmbiguousBeginningIsRefused) {
   ASSERT_EQ(program_.run(scripted({"run", "one"}, "- text: a\n")).code, 0);
   ASSERT_EQ(program_.run(scripted({"run", "two"}, "- text: a\n")).code, 0);
-  const Finished ran = program_.run(
-      scripted({"run", "--resume", program_.newest().substr(0, 4), "x"}, "- text: no\n"));
+  const Finished ran = program_.run(scripted({"run", "--resume", program_.newest().substr(0, 4), "x"}, "- text: no\n"));
   EXPECT_EQ(ran.code, 2);
   EXPECT_NE(ran.err.find("more than one"), std::string::npos) << ran.err;
 }
@@ -182,10 +177,10 @@ TEST_F(RunTest, AnEmptyMessageIsAUsageError) {
 }
 
 TEST_F(RunTest, JsonLinesParseAndTellTheRun) {
-  const Finished ran = program_.run(scripted(
-      {"run", "--json", "--allow", "bash", "hello"},
-      "- text: |-\n    two\n    lines\n  calls: [{name: bash, input: {command: echo hi}}]\n"
-      "- text: done\n"));
+  const Finished ran =
+      program_.run(scripted({"run", "--json", "--allow", "bash", "hello"},
+                            "- text: |-\n    two\n    lines\n  calls: [{name: bash, input: {command: echo hi}}]\n"
+                            "- text: done\n"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   std::vector<std::string> types;
   std::string text;
@@ -208,11 +203,8 @@ TEST_F(RunTest, NoSaveLeavesNothing) {
 
 TEST_F(RunTest, NoToolsOffersNone) {
   const std::string record = program_.directory().file("requests");
-  ASSERT_EQ(program_
-                .run(scripted({"run", "--no-tools", "--set", "scripted.record=" + record, "x"},
-                              "- text: a\n"))
-                .code,
-            0);
+  ASSERT_EQ(
+      program_.run(scripted({"run", "--no-tools", "--set", "scripted.record=" + record, "x"}, "- text: a\n")).code, 0);
   const auto lines = json_lines(program_.directory().read("requests"));
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].root()["tools"].size(), 0u);
@@ -222,8 +214,8 @@ TEST_F(RunTest, NoHooksAsksNoHookButKeepsTheTools) {
   program_.drop_hook(AGENTD_REFUSE_HOOK);
   const std::string record = program_.directory().file("requests");
   EXPECT_EQ(program_.run(scripted({"run", "forbidden"}, "- text: a\n")).code, 3);
-  const Finished ran = program_.run(scripted(
-      {"run", "--no-hooks", "--set", "scripted.record=" + record, "forbidden"}, "- text: a\n"));
+  const Finished ran =
+      program_.run(scripted({"run", "--no-hooks", "--set", "scripted.record=" + record, "forbidden"}, "- text: a\n"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   const auto lines = json_lines(program_.directory().read("requests"));
   ASSERT_EQ(lines.size(), 1u);
@@ -239,16 +231,14 @@ TEST_F(RunTest, AHooksBlockExitsThreeWithItsReason) {
 
 TEST_F(RunTest, TraceHooksShowsAnswersWithTheirTime) {
   program_.drop_hook(AGENTD_REFUSE_HOOK);
-  const Finished ran =
-      program_.run(scripted({"run", "--trace-hooks", "a forbidden word"}, "- text: a\n"));
+  const Finished ran = program_.run(scripted({"run", "--trace-hooks", "a forbidden word"}, "- text: a\n"));
   EXPECT_NE(ran.err.find("hook refuse · user_message_send · block"), std::string::npos) << ran.err;
   EXPECT_TRUE(ran.err.find("µs") != std::string::npos || ran.err.find(" ms") != std::string::npos);
 }
 
 TEST_F(RunTest, MaxTurnsStopsTheRun) {
-  const Finished ran =
-      program_.run(scripted({"run", "--max-turns", "1", "x"},
-                            "- calls: [{name: glob, input: {pattern: '*'}}]\n- text: never\n"));
+  const Finished ran = program_.run(
+      scripted({"run", "--max-turns", "1", "x"}, "- calls: [{name: glob, input: {pattern: '*'}}]\n- text: never\n"));
   EXPECT_EQ(ran.out.find("never"), std::string::npos);
   EXPECT_NE(ran.err.find("limit of turns"), std::string::npos) << ran.err;
   EXPECT_EQ(program_.run(scripted({"run", "--max-turns", "none", "x"}, "- text: a\n")).code, 2);
@@ -256,10 +246,7 @@ TEST_F(RunTest, MaxTurnsStopsTheRun) {
 
 TEST_F(RunTest, InstructionsOfTheProjectAreSentAlong) {
   program_.file("AGENTS.md", "always say please");
-  EXPECT_EQ(
-      program_.run(scripted({"run", "x"}, "- text: a\n  expect: {contains: always say please}\n"))
-          .code,
-      0);
+  EXPECT_EQ(program_.run(scripted({"run", "x"}, "- text: a\n  expect: {contains: always say please}\n")).code, 0);
   EXPECT_EQ(program_
                 .run(scripted({"run", "--set", "instructions=false", "x"},
                               "- text: a\n  expect: {not_contains: always say please}\n"))
@@ -268,10 +255,10 @@ TEST_F(RunTest, InstructionsOfTheProjectAreSentAlong) {
 }
 
 TEST_F(RunTest, AnInterruptKeepsWhatWasSaid) {
-  Running running = program_.start(
-      scripted({"run", "--allow", "bash", "wait"},
-               "- text: I wait now.\n  calls: [{name: bash, input: {command: sleep 600}}]\n"
-               "- text: never\n"));
+  Running running =
+      program_.start(scripted({"run", "--allow", "bash", "wait"},
+                              "- text: I wait now.\n  calls: [{name: bash, input: {command: sleep 600}}]\n"
+                              "- text: never\n"));
   ASSERT_TRUE(running.wait_for_err("• bash"));
   running.signal(SIGINT);
   const Finished ran = running.wait();
@@ -279,18 +266,14 @@ TEST_F(RunTest, AnInterruptKeepsWhatWasSaid) {
   EXPECT_EQ(ran.out, "I wait now.\n");
   const std::string id = program_.newest();
   EXPECT_NE(program_.record_types(id).find("user_message"), std::string::npos);
-  EXPECT_EQ(program_
-                .run(scripted({"run", "--follow", "go on"},
-                              "- text: b\n  expect: {contains: I wait now}\n"))
-                .code,
+  EXPECT_EQ(program_.run(scripted({"run", "--follow", "go on"}, "- text: b\n  expect: {contains: I wait now}\n")).code,
             0);
 }
 
 TEST_F(RunTest, ASecondRunOnTheSameConversationExits75AndNamesTheProcess) {
   ASSERT_EQ(program_.run(scripted({"run", "one"}, "- text: a\n")).code, 0);
-  Running running =
-      program_.start(scripted({"run", "--follow", "--allow", "bash", "wait"},
-                              "- calls: [{name: bash, input: {command: sleep 600}}]\n"));
+  Running running = program_.start(scripted({"run", "--follow", "--allow", "bash", "wait"},
+                                            "- calls: [{name: bash, input: {command: sleep 600}}]\n"));
   ASSERT_TRUE(running.wait_for_err("• bash"));
   const Finished second = program_.run(scripted({"run", "--follow", "x"}, "- text: no\n"));
   EXPECT_EQ(second.code, 75) << second.err;
@@ -304,17 +287,18 @@ TEST(Run, FollowSaysThatTheNewestConversationHasNoAnswer) {
   const std::string good = program.script("- text: a\n");
   ASSERT_EQ(program.run({"run", "the good one", "--script", good}).code, 0);
   const std::string answered = program.newest();
-  ASSERT_EQ(program.run({"run", "the bad one", "--script",
-                         program.script("- error: {kind: auth, message: no key}\n")})
-                .code,
-            5);
+  ASSERT_EQ(
+      program.run({"run", "the bad one", "--script", program.script("- error: {kind: auth, message: no key}\n")}).code,
+      5);
   const std::string failed = program.newest();
   ASSERT_NE(failed, answered);
   const Finished again = program.run({"run", "--follow", "go on", "--script", program.script("- text: b\n")});
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(program.newest(), failed);
-  EXPECT_TRUE(has(again.err, "--follow goes on with " + failed + " \"the bad one\", which has no answer yet; the "
-                             "newest with one is \"the good one\": --resume " + answered))
+  EXPECT_TRUE(has(again.err, "--follow goes on with " + failed +
+                                 " \"the bad one\", which has no answer yet; the "
+                                 "newest with one is \"the good one\": --resume " +
+                                 answered))
       << again.err;
   // Now it has one.
   const Finished third = program.run({"run", "--follow", "go on", "--script", good});

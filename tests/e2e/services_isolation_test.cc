@@ -34,11 +34,9 @@ struct Asked {
 Asked ask(const std::string& isolation, const std::string& config = "{who: me}") {
   Program program;
   program.drop_hook(AGENTD_SERVICES_HOOK);
-  program.config("hooks:\n  services: {isolation: " + isolation + ", config: " + config +
-                 "}\nlog: {level: info}\n");
+  program.config("hooks:\n  services: {isolation: " + isolation + ", config: " + config + "}\nlog: {level: info}\n");
   Asked out;
-  const Finished ran =
-      program.run({"run", "ask for everything", "--allow", "*", "--script", program.script(kScript)});
+  const Finished ran = program.run({"run", "ask for everything", "--allow", "*", "--script", program.script(kScript)});
   out.code = ran.code;
   out.out = ran.out;
   out.err = ran.err;
@@ -53,17 +51,46 @@ class Services : public ::testing::TestWithParam<const char*> {};
 TEST_P(Services, AnswerAHookWhereverItRuns) {
   const Asked asked = ask(GetParam());
   EXPECT_EQ(asked.code, 0) << asked.err;
-  for (const char* const line :
-       {"argument: ok é not found", "input: ok the same", "reader: ok a b é",
-        "config: ok {\\\"who\\\":\\\"me\\\"}", "get before: not found", "put: ok", "put again: conflict",
-        "get: ok one its version", "get long: ok the same", "commit: ok", "commit none: conflict not found",
-        "scan: ok b,long,", "get erased: not found", "conversations: ok 1", "conversations by title: ok 0",
-        "changes: ok 1 ok 0", "view: ok 4 [ask for everything]", "log: ok 4 [ask for everything]", "count: ok 3",
-        "prompt: ok with", "compact own: ok Of its own", "compact range: ok Of a range",
-        "open: ok", "send: ok two", "send: ok four", "send that fails: input or output failed", "usage: ok 30 2",
-        "send after close: not found", "poor send: too big", "add: ok", "add again: conflict", "remove: ok",
-        "remove again: not found", "another was called", "put from a scope: ok", "get from a scope: ok done",
-        "send from a task: ok I am", "field: ok probe not found", "json: ok has it", "On request: the user"})
+  for (const char* const line : {"argument: ok é not found",
+                                 "input: ok the same",
+                                 "reader: ok a b é",
+                                 "config: ok {\\\"who\\\":\\\"me\\\"}",
+                                 "get before: not found",
+                                 "put: ok",
+                                 "put again: conflict",
+                                 "get: ok one its version",
+                                 "get long: ok the same",
+                                 "commit: ok",
+                                 "commit none: conflict not found",
+                                 "scan: ok b,long,",
+                                 "get erased: not found",
+                                 "conversations: ok 1",
+                                 "conversations by title: ok 0",
+                                 "changes: ok 1 ok 0",
+                                 "view: ok 4 [ask for everything]",
+                                 "log: ok 4 [ask for everything]",
+                                 "count: ok 3",
+                                 "prompt: ok with",
+                                 "compact own: ok Of its own",
+                                 "compact range: ok Of a range",
+                                 "open: ok",
+                                 "send: ok two",
+                                 "send: ok four",
+                                 "send that fails: input or output failed",
+                                 "usage: ok 30 2",
+                                 "send after close: not found",
+                                 "poor send: too big",
+                                 "add: ok",
+                                 "add again: conflict",
+                                 "remove: ok",
+                                 "remove again: not found",
+                                 "another was called",
+                                 "put from a scope: ok",
+                                 "get from a scope: ok done",
+                                 "send from a task: ok I am",
+                                 "field: ok probe not found",
+                                 "json: ok has it",
+                                 "On request: the user"})
     EXPECT_NE(asked.log.find(line), std::string::npos) << line << "\n" << asked.log;
   for (const char* const line : {"compact: ok Of the whole", "request: ok", "compact in compaction: busy"})
     EXPECT_NE(asked.err.find(line), std::string::npos) << line << "\n" << asked.err;

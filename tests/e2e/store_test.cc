@@ -28,9 +28,7 @@ constexpr std::size_t kPageBytes = 4096;
 
 class StoreOfProgram : public ::testing::Test {
  protected:
-  Finished run(const std::string& message) {
-    return program_.run({"run", "--no-hooks", "--script", script_, message});
-  }
+  Finished run(const std::string& message) { return program_.run({"run", "--no-hooks", "--script", script_, message}); }
   Finished conversation(const std::string& command, const std::string& id) {
     return program_.run({"conversation", command, id});
   }
@@ -44,8 +42,8 @@ class StoreOfProgram : public ::testing::Test {
   }
   std::vector<std::string> ids() {
     std::vector<std::string> out;
-    for (const JsonDocument& line : json_lines(
-             program_.run({"conversation", "list", "--all", "--limit", "1000", "--json"}).out))
+    for (const JsonDocument& line :
+         json_lines(program_.run({"conversation", "list", "--all", "--limit", "1000", "--json"}).out))
       out.emplace_back(line.root()["id"].string_or({}));
     return out;
   }
@@ -141,8 +139,7 @@ TEST_F(StoreOfProgram, DamageIsNamedRefusedAndSaved) {
   write(bytes);
   const Finished check = program_.run({"store", "check"});
   EXPECT_EQ(check.code, 6);
-  EXPECT_NE(check.out.find("conversation " + before[2] + ", sequence"), std::string::npos)
-      << check.out;
+  EXPECT_NE(check.out.find("conversation " + before[2] + ", sequence"), std::string::npos) << check.out;
   EXPECT_NE(check.err.find("agentd store salvage"), std::string::npos);
   const std::string to = program_.directory().file("saved");
   const Finished salvage = program_.run({"store", "salvage", to});
@@ -150,8 +147,7 @@ TEST_F(StoreOfProgram, DamageIsNamedRefusedAndSaved) {
   EXPECT_NE(salvage.out.find("conversation " + before[2]), std::string::npos) << salvage.out;
   std::filesystem::rename(store(), store() + ".old");
   std::filesystem::rename(to, store());
-  for (const std::string& id : before)
-    EXPECT_EQ(conversation("show", id).code, id == before[2] ? 4 : 0) << id;
+  for (const std::string& id : before) EXPECT_EQ(conversation("show", id).code, id == before[2] ? 4 : 0) << id;
   EXPECT_EQ(program_.run({"store", "check"}).code, 0);
   EXPECT_EQ(run("go on").code, 0);
 }
@@ -163,30 +159,24 @@ TEST_F(StoreOfProgram, NoDamageEndsTheProgramByASignal) {
   const auto before = ids();
   const std::string whole = data();
   const char* const given = std::getenv("AGENTD_SEED");
-  const std::uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
   std::mt19937_64 random(seed);
-  const auto below = [&](std::size_t end) {
-    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
-  };
+  const auto below = [&](std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(random); };
   int refused = 0;
   for (int i = 0; i < 40; ++i) {
     std::string bytes = whole;
     const std::size_t page = 2 + below(bytes.size() / kPageBytes - 2);
-    for (int byte = 0; byte < 8; ++byte)
-      bytes[page * kPageBytes + below(64)] = static_cast<char>(below(256));
+    for (int byte = 0; byte < 8; ++byte) bytes[page * kPageBytes + below(64)] = static_cast<char>(below(256));
     write(bytes);
     // Every other time the file says that it was closed well, so that LMDB meets the damage in the
     // program itself.
     if (i % 2 == 0) mark_clean(store(), *file_state(store()));
-    for (const std::vector<std::string>& words :
-         {std::vector<std::string>{"conversation", "list", "--all"},
-          {"conversation", "show", before[0]},
-          {"store", "check"}}) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"conversation", "list", "--all"},
+                                                  {"conversation", "show", before[0]},
+                                                  {"store", "check"}}) {
       const Finished ended = program_.run(words);
       EXPECT_TRUE(ended.code == 0 || ended.code == 4 || ended.code == 6)
-          << words[1] << " ended with " << ended.code << ", AGENTD_SEED=" << seed << ": "
-          << ended.err;
+          << words[1] << " ended with " << ended.code << ", AGENTD_SEED=" << seed << ": " << ended.err;
       if (ended.code != 6) continue;
       ++refused;
       EXPECT_NE(ended.err.find("agentd"), std::string::npos);
@@ -208,8 +198,7 @@ TEST_F(StoreOfProgram, AnEmptyFileIsNeverANewStore) {
 
 TEST_F(StoreOfProgram, AChatThatIsOpenDoesNotMakeTheStoreLookDamaged) {
   fill(1);
-  const std::string slow =
-      program_.directory().write("slow.yaml", "- delay_ms: 3000\n  text: slow\n");
+  const std::string slow = program_.directory().write("slow.yaml", "- delay_ms: 3000\n  text: slow\n");
   Running other = program_.start({"run", "--no-hooks", "--script", slow, "wait"});
   for (int i = 0; i < 4; ++i) EXPECT_EQ(run("meanwhile").code, 0);
   EXPECT_EQ(program_.run({"store", "check"}).code, 0);
@@ -232,8 +221,7 @@ TEST_F(StoreOfProgram, OnAFullDiskConversationsCanBeDeleted) {
     const std::string page(kPageBytes, 'f');
     while (::write(fd.get(), page.data(), page.size()) > 0) continue;
   }
-  const std::string large =
-      program_.directory().write("large.yaml", "- text: \"" + std::string(900'000, 'l') + "\"\n");
+  const std::string large = program_.directory().write("large.yaml", "- text: \"" + std::string(900'000, 'l') + "\"\n");
   const Finished full = program_.run({"run", "--no-hooks", "--script", large, "hello"});
   EXPECT_EQ(full.code, 6) << full.err;
   EXPECT_NE(full.err.find("no space left on the disk"), std::string::npos) << full.err;
@@ -277,8 +265,7 @@ TEST_F(StoreOfProgram, AStoreWhoseLockFileFindsNoRoomIsNotCalledDamaged) {
     const std::string page(kPageBytes, 'f');
     while (::write(fd.get(), page.data(), page.size()) > 0) continue;
   };
-  const std::vector<std::vector<std::string>> reads{
-      {"conversation", "list"}, {"store", "stats"}, {"store", "check"}};
+  const std::vector<std::vector<std::string>> reads{{"conversation", "list"}, {"store", "stats"}, {"store", "check"}};
   fill_up();
   for (const auto& words : reads) EXPECT_EQ(program_.run(words).code, 0) << words[1];
   std::filesystem::remove(store() + "/lock.mdb");

@@ -55,8 +55,7 @@ class SuggestedCommands : public ::testing::Test {
   }
   void paste(const std::string& command) {
     const std::string script = program_.directory().write(
-        "pasted.sh", "cd '" + shell_ + "'\nagentd() { :; }\nchmod() { :; }\neval '" +
-                         quoted(command) + "'\n");
+        "pasted.sh", "cd '" + shell_ + "'\nagentd() { :; }\nchmod() { :; }\neval '" + quoted(command) + "'\n");
     EXPECT_NE(std::system(("sh " + script + " > /dev/null 2>&1").c_str()), -1);
     EXPECT_TRUE(std::filesystem::is_empty(shell_)) << command;
     std::filesystem::remove(shell_ + "/made");
@@ -80,15 +79,13 @@ TEST_F(SuggestedCommands, OfAHookThatWaitsForTrust) {
 }
 
 TEST_F(SuggestedCommands, OfARecipe) {
-  program_.file(".agent/recipes/" + kName + ".md",
-                "---\nname: \"" + kName + "\"\ndescription: d\n---\nGo.\n");
+  program_.file(".agent/recipes/" + kName + ".md", "---\nname: \"" + kName + "\"\ndescription: d\n---\nGo.\n");
   EXPECT_GE(copied(all({"hooks", "list"})), 1);
   EXPECT_GE(copied(all({"hooks", "trust", "project/recipes/" + kName, "--yes"})), 1);
 }
 
 TEST_F(SuggestedCommands, OfAGuardThatIsGone) {
-  const std::string path =
-      hook(kName + ".yaml", "on: before_tool_call\nguard: true\ndo: block\n", 0644);
+  const std::string path = hook(kName + ".yaml", "on: before_tool_call\nguard: true\ndo: block\n", 0644);
   ASSERT_EQ(program_.run({"hooks", "trust", "project/" + kName, "--yes"}).code, 0);
   std::filesystem::remove(path);
   EXPECT_GE(copied(run()), 1);
@@ -108,14 +105,12 @@ TEST_F(SuggestedCommands, AreNoneForNamesWithControlCharacters) {
   hook(name, "#!/bin/sh\necho agent_stop\n", 0755);
   program_.file(".agent/recipes/" + name + ".md", "---\nname: a\ndescription: d\n---\nGo.\n");
   for (const std::string& text :
-       {run(), all({"hooks", "list"}), all({"doctor"}),
-        all({"hooks", "trust", "project/" + name, "--yes"}),
+       {run(), all({"hooks", "list"}), all({"doctor"}), all({"hooks", "trust", "project/" + name, "--yes"}),
         all({"hooks", "trust", "project/recipes/" + name, "--yes"})})
     EXPECT_EQ(("\n" + text).find("\nagentd hooks trust"), std::string::npos) << text;
   const std::string list = all({"hooks", "list"});
   std::size_t told = 0;
-  for (std::size_t at = 0; (at = list.find("has a control character in its name", at)) !=
-                           std::string::npos; ++at)
+  for (std::size_t at = 0; (at = list.find("has a control character in its name", at)) != std::string::npos; ++at)
     ++told;
   EXPECT_EQ(told, 2u) << list;
 }

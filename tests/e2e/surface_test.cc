@@ -70,13 +70,11 @@ TEST(Surface, ADroppedHookReplacesTheBundledOneOfItsName) {
   program.drop_hook(AGENTD_BUNDLED_TOOLS);
   const Finished plugins = program.run({"--plugins"});
   EXPECT_NE(plugins.out.find("replaced by another of this name"), std::string::npos) << plugins.out;
-  const Finished ran =
-      program.run({"run", "--result-only", "x", "--script", program.script("- text: a\n")});
+  const Finished ran = program.run({"run", "--result-only", "x", "--script", program.script("- text: a\n")});
   EXPECT_EQ(ran.code, 0);
   // The first sight of its bytes is told, once.
   EXPECT_TRUE(ran.err.starts_with("warning: new hook workspace_tools (")) << ran.err;
-  const Finished again =
-      program.run({"run", "--result-only", "x", "--script", program.script("- text: a\n")});
+  const Finished again = program.run({"run", "--result-only", "x", "--script", program.script("- text: a\n")});
   EXPECT_EQ(again.err, "");
 }
 
@@ -85,8 +83,7 @@ TEST(Surface, TheFirstUseOfAHookSaysWhatItMayDo) {
   program.drop_hook(AGENTD_REFUSE_HOOK);
   const std::string hooks = program.home() + "/hooks/";
   ASSERT_TRUE(write_file_atomically(hooks + "quiet.yaml", "on: agent_stop\ndo: {system_message: hello}\n", 0600));
-  ASSERT_TRUE(write_file_atomically(hooks + "gate.yaml", "on: before_tool_call\nguard: true\ncommand: cat\n",
-                                    0600));
+  ASSERT_TRUE(write_file_atomically(hooks + "gate.yaml", "on: before_tool_call\nguard: true\ncommand: cat\n", 0600));
   ASSERT_TRUE(write_file_atomically(hooks + "far.yaml",
                                     "on: [turn_start, turn_end]\nurl: \"http://127.0.0.1:9/secret\"\n", 0600));
   const Finished ran = program.run({"run", "x", "--no-tools", "--script", program.script("- text: a\n")});
@@ -95,13 +92,14 @@ TEST(Surface, TheFirstUseOfAHookSaysWhatItMayDo) {
     const std::size_t colon = ran.err.find(") runs ", at);
     return at == std::string::npos ? ran.err : ran.err.substr(colon + 2, ran.err.find('\n', at) - colon - 2);
   };
-  EXPECT_EQ(said("refuse"), "runs from now on at user_message_send, before_compaction: native, in a process of its own "
-                            "in a sandbox");
+  EXPECT_EQ(said("refuse"),
+            "runs from now on at user_message_send, before_compaction: native, in a process of its own "
+            "in a sandbox");
   EXPECT_EQ(said("quiet"), "runs from now on at agent_stop: yaml, runs nothing");
-  EXPECT_EQ(said("gate"), "runs from now on at before_tool_call: yaml, runs programs with your rights; it is a guard: "
-                          "what it fails to judge is blocked");
-  EXPECT_EQ(said("far"),
-            "runs from now on at turn_start, turn_end: webhook, sends what it is asked to 127.0.0.1:9");
+  EXPECT_EQ(said("gate"),
+            "runs from now on at before_tool_call: yaml, runs programs with your rights; it is a guard: "
+            "what it fails to judge is blocked");
+  EXPECT_EQ(said("far"), "runs from now on at turn_start, turn_end: webhook, sends what it is asked to 127.0.0.1:9");
 }
 
 TEST(Surface, TheFirstUseOfAModuleNamesItsIsolationAndItsServices) {
@@ -109,9 +107,10 @@ TEST(Surface, TheFirstUseOfAModuleNamesItsIsolationAndItsServices) {
   program.drop_hook(AGENTD_SERVICES_HOOK);
   const std::string script = program.script("- text: a\n");
   const Finished apart = program.run({"run", "x", "--script", script});
-  EXPECT_TRUE(has(apart.err, " runs from now on at before_tool_call, agent_stop, before_compaction: native, in a "
-                             "process of its own in a sandbox that may use agentd.compactor, agentd.threads, "
-                             "agentd.store"))
+  EXPECT_TRUE(has(apart.err,
+                  " runs from now on at before_tool_call, agent_stop, before_compaction: native, in a "
+                  "process of its own in a sandbox that may use agentd.compactor, agentd.threads, "
+                  "agentd.store"))
       << apart.err;
   program.run({"hooks", "untrust", "services"});
   program.config("hooks: {services: {isolation: in-process}}\n");
@@ -193,9 +192,8 @@ TEST(Surface, ABundledHookRunsOnceItIsEnabled) {
   Program program;
   const std::string log = program.directory().file("audit.jsonl");
   const std::string script = program.script("- text: a\n");
-  ASSERT_EQ(
-      program.run({"run", "x", "--trace-hooks", "--script", script}).err.find("hook audit_log"),
-      std::string::npos);
+  ASSERT_EQ(program.run({"run", "x", "--trace-hooks", "--script", script}).err.find("hook audit_log"),
+            std::string::npos);
   program.config("hooks: {audit_log: {enabled: true, config: {path: " + log + "}}}\n");
   const Finished ran = program.run({"run", "x", "--trace-hooks", "--script", script});
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -220,12 +218,12 @@ TEST(Surface, ALogThatCannotBeWrittenIsToldOnceAndByDoctor) {
   program.set("ANTHROPIC_API_KEY=x");
   const std::string file = program.file("plain", "") + "/agentd.log";
   program.config("log: {file: " + file + "}\n");
-  const std::string sentence = "nothing is logged: " + file + " cannot be written (Not a directory); set log.file to "
+  const std::string sentence = "nothing is logged: " + file +
+                               " cannot be written (Not a directory); set log.file to "
                                "another place, or log.level to off";
   // A hook that fails is worth an entry.
   ASSERT_TRUE(make_directories(program.home() + "/hooks"));
-  ASSERT_TRUE(write_file_atomically(program.home() + "/hooks/bad.yaml",
-                                    "on: agent_stop\ncommand: \"exit 1\"\n", 0600));
+  ASSERT_TRUE(write_file_atomically(program.home() + "/hooks/bad.yaml", "on: agent_stop\ncommand: \"exit 1\"\n", 0600));
   for (const auto& words : {std::vector<std::string>{"run", "x", "--script", program.script("- text: a\n")},
                             std::vector<std::string>{"doctor"}}) {
     const Finished ran = program.run(words);
@@ -269,8 +267,7 @@ TEST(Surface, AHooksDirectoryOfTheConfigurationThatDoesNotExistIsToldByItsKey) {
   program.set("ANTHROPIC_API_KEY=x");
   const std::string missing = program.directory().file("guards");
   program.config("hooks: {dirs: [" + missing + "]}\n");
-  const std::string sentence =
-      "config.yaml:1: hooks.dirs: " + missing + " does not exist, so no hook of it runs";
+  const std::string sentence = "config.yaml:1: hooks.dirs: " + missing + " does not exist, so no hook of it runs";
   const std::vector<std::string> run{"run", "x", "--script", program.script("- text: a\n")};
   for (const auto& words : {run, {"doctor"}, {"hooks", "list"}}) {
     const Finished told = program.run(words);
@@ -298,23 +295,21 @@ TEST(Surface, DoctorReportsAProblemOfTheConfigurationAndGoesOn) {
 
 TEST(Terminal, ChatTalksShowsTheGaugeAndEndsAtEndOfInput) {
   Program program;
-  const Finished ran =
-      program.on_terminal({"chat", "--script", program.script("- text: Good day.\n- text: Bye.\n")},
-                          {{" % > ", "hello\n"},
-                           {"Good day.", ""},
-                           {" % > ", "/status\n"},
-                           {"conversation ", ""},
-                           {" % > ", "bye\n"},
-                           {"Bye.", ""},
-                           {" % > ", "\x04"}});
+  const Finished ran = program.on_terminal({"chat", "--script", program.script("- text: Good day.\n- text: Bye.\n")},
+                                           {{" % > ", "hello\n"},
+                                            {"Good day.", ""},
+                                            {" % > ", "/status\n"},
+                                            {"conversation ", ""},
+                                            {" % > ", "bye\n"},
+                                            {"Bye.", ""},
+                                            {" % > ", "\x04"}});
   EXPECT_EQ(ran.code, 0) << ran.out;
 }
 
 TEST(Terminal, ChatKnowsItsCommands) {
   Program program;
   const Finished ran = program.on_terminal(
-      {"chat", "--script",
-       program.script("- text: one\n- text: two\n- {for: summary, text: in short}\n")},
+      {"chat", "--script", program.script("- text: one\n- text: two\n- {for: summary, text: in short}\n")},
       {{" % > ", "/hlep\n"},
        {"did you mean '/help'?", ""},
        {" % > ", "hello\n"},
@@ -330,8 +325,7 @@ TEST(Terminal, ChatKnowsItsCommands) {
 TEST(Terminal, ATwiceInterruptedPromptEndsTheChat) {
   Program program;
   const Finished ran = program.on_terminal({"chat", "--script", program.script("- text: one\n")},
-                                           {{" % > ", "\x03"}, {" % > ", "\x03"}},
-                                           std::chrono::milliseconds(150));
+                                           {{" % > ", "\x03"}, {" % > ", "\x03"}}, std::chrono::milliseconds(150));
   EXPECT_EQ(ran.code, 130) << ran.out;
 }
 
@@ -339,8 +333,7 @@ TEST(Terminal, AToolIsAllowedOnceByY) {
   Program program;
   const Finished ran = program.on_terminal(
       {"run", "look", "--script",
-       program.script(
-           "- calls: [{name: bash, input: {command: 'echo reached > made.txt'}}]\n- text: done\n")},
+       program.script("- calls: [{name: bash, input: {command: 'echo reached > made.txt'}}]\n- text: done\n")},
       {{"Allow?", "y\n"}, {"done", ""}});
   EXPECT_EQ(ran.code, 0) << ran.out;
   EXPECT_NE(ran.out.find("command: echo reached > made.txt"), std::string::npos) << ran.out;
@@ -350,11 +343,11 @@ TEST(Terminal, AToolIsAllowedOnceByY) {
 
 TEST(Terminal, TheReasonOfANoReachesTheModel) {
   Program program;
-  const Finished ran = program.on_terminal(
-      {"run", "look", "--script",
-       program.script("- calls: [{name: bash, input: {command: 'touch made.txt'}}]\n"
-                      "- text: understood\n  expect: {contains: use another directory}\n")},
-      {{"Allow?", "n use another directory\n"}, {"understood", ""}});
+  const Finished ran =
+      program.on_terminal({"run", "look", "--script",
+                           program.script("- calls: [{name: bash, input: {command: 'touch made.txt'}}]\n"
+                                          "- text: understood\n  expect: {contains: use another directory}\n")},
+                          {{"Allow?", "n use another directory\n"}, {"understood", ""}});
   EXPECT_EQ(ran.code, 0) << ran.out;
   struct stat info {};
   EXPECT_NE(::stat((program.project() + "/made.txt").c_str(), &info), 0);
@@ -363,8 +356,8 @@ TEST(Terminal, TheReasonOfANoReachesTheModel) {
 TEST(Terminal, ACallThatTakesItsTimeShowsItAndAPipeDoesNot) {
   Program program;
   const std::vector<std::string> words{
-      "run", "look", "--allow", "bash", "--script",
-      program.script("- calls: [{name: bash, input: {command: 'sleep 2.5'}}]\n- text: done\n")};
+      "run",  "look",     "--allow",
+      "bash", "--script", program.script("- calls: [{name: bash, input: {command: 'sleep 2.5'}}]\n- text: done\n")};
   const Finished shown = program.on_terminal(words, {{"done", ""}});
   const std::size_t call = shown.out.find("sleep 2.5"), second = shown.out.find(" · 1 s");
   const std::size_t result = shown.out.find(" · ok");
@@ -378,10 +371,10 @@ TEST(Terminal, ACallThatTakesItsTimeShowsItAndAPipeDoesNot) {
 
 TEST(Terminal, ACallThatWasAllowedShowsItsTime) {
   Program program;
-  const Finished ran = program.on_terminal(
-      {"run", "look", "--script",
-       program.script("- calls: [{name: bash, input: {command: 'sleep 2.5'}}]\n- text: done\n")},
-      {{"Allow?", "y\n"}, {"done", ""}});
+  const Finished ran =
+      program.on_terminal({"run", "look", "--script",
+                           program.script("- calls: [{name: bash, input: {command: 'sleep 2.5'}}]\n- text: done\n")},
+                          {{"Allow?", "y\n"}, {"done", ""}});
   const std::size_t question = ran.out.find("Allow?"), second = ran.out.find("bash 1 s");
   ASSERT_NE(second, std::string::npos) << ran.out;
   EXPECT_LT(question, second) << ran.out;
@@ -389,11 +382,11 @@ TEST(Terminal, ACallThatWasAllowedShowsItsTime) {
 
 TEST(Terminal, AlwaysAsksOnlyOnce) {
   Program program;
-  const Finished ran = program.on_terminal(
-      {"run", "look", "--script",
-       program.script("- calls: [{name: bash, input: {command: 'echo 1'}}]\n"
-                      "- calls: [{name: bash, input: {command: 'echo 2'}}]\n- text: done\n")},
-      {{"Allow?", "a\n"}, {"done", ""}});
+  const Finished ran =
+      program.on_terminal({"run", "look", "--script",
+                           program.script("- calls: [{name: bash, input: {command: 'echo 1'}}]\n"
+                                          "- calls: [{name: bash, input: {command: 'echo 2'}}]\n- text: done\n")},
+                          {{"Allow?", "a\n"}, {"done", ""}});
   EXPECT_EQ(ran.code, 0) << ran.out;
   EXPECT_EQ(ran.out.find("Allow?"), ran.out.rfind("Allow?"));
 }

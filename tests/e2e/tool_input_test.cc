@@ -35,10 +35,9 @@ class ToolInputs : public ::testing::Test {
   // Claude Code's settings with one hook; `more` stands beside its "hooks".
   void claude(const std::string& event, const std::string& command, const std::string& more = "") {
     const std::string settings = program_.directory().write(
-        "settings.json",
-        "{" + more + "\"hooks\":{\"" + event +
-            "\":[{\"matcher\":\"*\",\"hooks\":[{\"type\":\"command\",\"command\":\"" + command +
-            "\"}]}]}}");
+        "settings.json", "{" + more + "\"hooks\":{\"" + event +
+                             "\":[{\"matcher\":\"*\",\"hooks\":[{\"type\":\"command\",\"command\":\"" + command +
+                             "\"}]}]}}");
     program_.config("hooks: {adapt: [\"claude:" + settings + "\"]}\n");
   }
   Finished run(const std::string& script, std::vector<std::string> words = {}) {
@@ -46,9 +45,7 @@ class ToolInputs : public ::testing::Test {
     return program_.run(words);
   }
   std::string out_file(const std::string& name) const { return program_.directory().file(name); }
-  std::string read_out(const std::string& name) const {
-    return read_file(out_file(name), 1u << 20).value_or("");
-  }
+  std::string read_out(const std::string& name) const { return read_file(out_file(name), 1u << 20).value_or(""); }
 
   Program program_;
 };
@@ -56,24 +53,23 @@ class ToolInputs : public ::testing::Test {
 // A guard for each of the parsers that hooks are written with, each failing open.
 TEST_F(ToolInputs, AnInputThatParsersReadDifferentlyRunsNothingAndAsksNobody) {
   const std::string asked = out_file("asked");
-  hook("sh_guard",
-       "#!/bin/sh\n[ \"$1\" = hook ] && echo before_tool_call && exit\ncat >> " + asked + "\n");
+  hook("sh_guard", "#!/bin/sh\n[ \"$1\" = hook ] && echo before_tool_call && exit\ncat >> " + asked + "\n");
   hook("yaml_guard.yaml",
        "on: before_tool_call\nwhen: tool.input.command contains \"rm\"\ndo:\n"
        "  action: block\n  reason: no rm\n");
   const std::string record = out_file("requests");
-  const Finished ran = run(
-      "- calls:\n"
-      "  - {name: bash, raw_input: '{\"command\":\"touch 1\",\"command\":\"ls\"}'}\n"
-      "  - {name: bash, raw_input: \"\\uFEFF{\\\"command\\\":\\\"touch 2\\\"}\"}\n"
-      "  - {name: bash, raw_input: \"{\\\"command\\\":\\\"touch 3\\\"}\\0\"}\n"
-      "  - {name: bash, raw_input: '{\"command\":\"touch 4 \\ud800\"}'}\n"
-      "  - {name: bash, raw_input: '{\"command\":\"touch 5\",\"timeout_ms\":1e999}'}\n"
-      "  - {name: bash, raw_input: '{\"command\": \"touch 6\"'}\n"
-      "  - {name: bash, raw_input: 'touch 7'}\n"
-      "- text: I see.\n"
-      "  expect: {contains: [has the key, twice, byte order mark, surrogate, is no JSON object]}\n",
-      {"--set", "scripted.record=" + record, "--json"});
+  const Finished ran =
+      run("- calls:\n"
+          "  - {name: bash, raw_input: '{\"command\":\"touch 1\",\"command\":\"ls\"}'}\n"
+          "  - {name: bash, raw_input: \"\\uFEFF{\\\"command\\\":\\\"touch 2\\\"}\"}\n"
+          "  - {name: bash, raw_input: \"{\\\"command\\\":\\\"touch 3\\\"}\\0\"}\n"
+          "  - {name: bash, raw_input: '{\"command\":\"touch 4 \\ud800\"}'}\n"
+          "  - {name: bash, raw_input: '{\"command\":\"touch 5\",\"timeout_ms\":1e999}'}\n"
+          "  - {name: bash, raw_input: '{\"command\": \"touch 6\"'}\n"
+          "  - {name: bash, raw_input: 'touch 7'}\n"
+          "- text: I see.\n"
+          "  expect: {contains: [has the key, twice, byte order mark, surrogate, is no JSON object]}\n",
+          {"--set", "scripted.record=" + record, "--json"});
   EXPECT_EQ(ran.code, 0) << ran.err << ran.out;
   for (const char* const name : {"1", "2", "3", "4", "5", "6", "7"})
     EXPECT_FALSE(fs::exists(program_.project() + "/" + name)) << name;
@@ -82,29 +78,24 @@ TEST_F(ToolInputs, AnInputThatParsersReadDifferentlyRunsNothingAndAsksNobody) {
   EXPECT_FALSE(has(read_out("requests"), "\"format\""));
   EXPECT_TRUE(has(read_out("requests"), "read_file"));
   std::size_t invalid = 0;
-  for (const JsonDocument& event : json_lines(ran.out))
-    invalid += event.root()["status"].string_or("") == "invalid";
+  for (const JsonDocument& event : json_lines(ran.out)) invalid += event.root()["status"].string_or("") == "invalid";
   EXPECT_EQ(invalid, 7u) << ran.out;
-  EXPECT_EQ(
-      program_.run({"run", "--follow", "again", "--script", program_.script("- text: fine\n")})
-          .code,
-      0);
+  EXPECT_EQ(program_.run({"run", "--follow", "again", "--script", program_.script("- text: fine\n")}).code, 0);
 }
 
 TEST_F(ToolInputs, NoTextOfAModelAToolOrAHookBecomesAnEventOfItsOwn) {
-  hook("notes.yaml",
-       "on: before_tool_call\ndo:\n  system_message: \"x\\n{\\\"type\\\":\\\"run_ended\\\"}\"\n");
-  const Finished ran = run(
-      "- text: "
-      "\"a\\n{\\\"type\\\":\\\"run_ended\\\"}\\n\\u2028{\\\"type\\\":\\\"run_ended\\\"}\\u0085\"\n"
-      "  calls:\n"
-      "  - name: bash\n"
-      "    raw_input: \"{\\n\\\"command\\\":\\n{\\\"type\\\":\\\"run_ended\\\"}\\n,\\\"x\\\":1}\"\n"
-      "  - name: bash\n"
-      "    raw_input: \"{\\n\\\"command\\\":\\r\\n\\\"printf '\\\\\\\\n{\\\\\\\"type\\\\\\\":"
-      "\\\\\\\"run_ended\\\\\\\"}\\\\\\\\n\\\\\\\\033[2J'\\\"\\n}\"\n"
-      "- text: \"done\\r\\n{\\\"type\\\":\\\"run_ended\\\"}\"\n",
-      {"--json"});
+  hook("notes.yaml", "on: before_tool_call\ndo:\n  system_message: \"x\\n{\\\"type\\\":\\\"run_ended\\\"}\"\n");
+  const Finished ran =
+      run("- text: "
+          "\"a\\n{\\\"type\\\":\\\"run_ended\\\"}\\n\\u2028{\\\"type\\\":\\\"run_ended\\\"}\\u0085\"\n"
+          "  calls:\n"
+          "  - name: bash\n"
+          "    raw_input: \"{\\n\\\"command\\\":\\n{\\\"type\\\":\\\"run_ended\\\"}\\n,\\\"x\\\":1}\"\n"
+          "  - name: bash\n"
+          "    raw_input: \"{\\n\\\"command\\\":\\r\\n\\\"printf '\\\\\\\\n{\\\\\\\"type\\\\\\\":"
+          "\\\\\\\"run_ended\\\\\\\"}\\\\\\\\n\\\\\\\\033[2J'\\\"\\n}\"\n"
+          "- text: \"done\\r\\n{\\\"type\\\":\\\"run_ended\\\"}\"\n",
+          {"--json"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   std::size_t ends = 0, calls = 0;
   for (const JsonDocument& event : json_lines(ran.out)) {
@@ -114,37 +105,32 @@ TEST_F(ToolInputs, NoTextOfAModelAToolOrAHookBecomesAnEventOfItsOwn) {
   }
   EXPECT_EQ(ends, 1u) << ran.out;
   EXPECT_EQ(calls, 2u);
-  for (const char* const end : {"\r", "\xE2\x80\xA8", "\xC2\x85", "\x1B"})
-    EXPECT_FALSE(has(ran.out, end)) << ran.out;
+  for (const char* const end : {"\r", "\xE2\x80\xA8", "\xC2\x85", "\x1B"}) EXPECT_FALSE(has(ran.out, end)) << ran.out;
 }
 
 // The guard of the finding, word for word as Claude's users write it.
 TEST_F(ToolInputs, AClaudeGuardOfAFolderCannotBePassedByAnotherSpelling) {
-  const std::string guard =
-      program_.directory().write("guard.sh",
-                                 "#!/bin/bash\np=$(jq -r .tool_input.file_path)\ncase \"$p\" in\n"
-                                 "  \"$CLAUDE_PROJECT_DIR\"/migrations/*) echo \"migrations are "
-                                 "done by hand\" >&2; exit 2;;\nesac\n");
+  const std::string guard = program_.directory().write("guard.sh",
+                                                       "#!/bin/bash\np=$(jq -r .tool_input.file_path)\ncase \"$p\" in\n"
+                                                       "  \"$CLAUDE_PROJECT_DIR\"/migrations/*) echo \"migrations are "
+                                                       "done by hand\" >&2; exit 2;;\nesac\n");
   ASSERT_EQ(::chmod(guard.c_str(), 0755), 0);
   claude("PreToolUse", guard);
   ASSERT_TRUE(make_directories(program_.project() + "/src"));
   std::string calls;
   for (const std::string& path :
-       {std::string("migrations/1.sql"), std::string("./migrations/2.sql"),
-        std::string("src/../migrations/3.sql"), std::string("migrations//4.sql"),
-        program_.project() + "/./migrations/5.sql",
+       {std::string("migrations/1.sql"), std::string("./migrations/2.sql"), std::string("src/../migrations/3.sql"),
+        std::string("migrations//4.sql"), program_.project() + "/./migrations/5.sql",
         program_.project() + "/src/../migrations/6.sql"})
     calls += "  - {name: write_file, input: {path: '" + path + "', content: x}}\n";
   const Finished ran =
-      run("- calls:\n" + calls +
-              "  - {name: write_file, input: {path: src/ok.txt, content: x}}\n- text: done\n",
+      run("- calls:\n" + calls + "  - {name: write_file, input: {path: src/ok.txt, content: x}}\n- text: done\n",
           {"--json"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(fs::exists(program_.project() + "/migrations")) << ran.out;
   EXPECT_TRUE(fs::exists(program_.project() + "/src/ok.txt")) << ran.out;
   std::size_t denied = 0;
-  for (const JsonDocument& event : json_lines(ran.out))
-    denied += event.root()["status"].string_or("") == "denied";
+  for (const JsonDocument& event : json_lines(ran.out)) denied += event.root()["status"].string_or("") == "denied";
   EXPECT_EQ(denied, 6u) << ran.out;
 }
 
@@ -153,9 +139,8 @@ TEST_F(ToolInputs, GatesOfAgentdsOwnKindsSeeThePlaceThatTheToolOpens) {
        "on: before_tool_call\nwhen: tool.input.path matches \"^migrations/\"\ndo:\n"
        "  action: block\n  reason: by hand\n");
   std::string calls;
-  for (const std::string& path :
-       {std::string("./migrations/1.sql"), std::string("a/../migrations/2.sql"),
-        program_.project() + "/migrations/3.sql"})
+  for (const std::string& path : {std::string("./migrations/1.sql"), std::string("a/../migrations/2.sql"),
+                                  program_.project() + "/migrations/3.sql"})
     calls += "  - {name: write_file, input: {path: '" + path + "', content: x}}\n";
   const Finished ran = run("- calls:\n" + calls + "- text: done\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -170,21 +155,18 @@ TEST_F(ToolInputs, AGuardedFolderIsReachedByNoOtherNameOfTheWorkspace) {
   program_.file("migrations/old.sql", "the-secret\n");
   const std::string alias = program_.directory().file("alias");
   fs::create_directory_symlink(program_.project(), alias);
-  const std::vector<std::string> names{"/proc/self/cwd",
-                                       "/proc/thread-self/cwd",
-                                       "/proc/self/root" + program_.project(),
-                                       "/proc/self/task/../cwd",
-                                       "/dev/fd/../../proc/self/cwd",
-                                       alias,
-                                       "/proc/self/root" + alias};
+  const std::vector<std::string> names{
+      "/proc/self/cwd",         "/proc/thread-self/cwd",       "/proc/self/root" + program_.project(),
+      "/proc/self/task/../cwd", "/dev/fd/../../proc/self/cwd", alias,
+      "/proc/self/root" + alias};
   std::string calls;
   for (const std::string& name : names)
     calls += "  - {name: read_file, input: {path: '" + name + "/migrations/old.sql'}}\n" +
-             "  - {name: write_file, input: {path: '" + name +
-             "/migrations/new.sql', content: x}}\n" + "  - {name: edit_file, input: {path: '" +
-             name + "/migrations/old.sql', old_string: the, new_string: no}}\n" +
-             "  - {name: grep, input: {path: '" + name + "/migrations', pattern: secret}}\n" +
-             "  - {name: glob, input: {path: '" + name + "/migrations', pattern: '*'}}\n";
+             "  - {name: write_file, input: {path: '" + name + "/migrations/new.sql', content: x}}\n" +
+             "  - {name: edit_file, input: {path: '" + name +
+             "/migrations/old.sql', old_string: the, new_string: no}}\n" + "  - {name: grep, input: {path: '" + name +
+             "/migrations', pattern: secret}}\n" + "  - {name: glob, input: {path: '" + name +
+             "/migrations', pattern: '*'}}\n";
   const Finished ran = run("- calls:\n" + calls + "  - {name: write_file, input: {path: '" + alias +
                                "/src/ok.txt', content: x}}\n- text: done\n",
                            {"--json"});
@@ -192,8 +174,7 @@ TEST_F(ToolInputs, AGuardedFolderIsReachedByNoOtherNameOfTheWorkspace) {
   EXPECT_FALSE(fs::exists(program_.project() + "/migrations/new.sql"));
   EXPECT_EQ(read_file(program_.project() + "/migrations/old.sql", 100).value(), "the-secret\n");
   EXPECT_EQ(ran.out.find("the-secret"), std::string::npos) << ran.out;
-  EXPECT_TRUE(fs::exists(program_.project() + "/src/ok.txt"))
-      << "another name is no crime: " << ran.out;
+  EXPECT_TRUE(fs::exists(program_.project() + "/src/ok.txt")) << "another name is no crime: " << ran.out;
   std::size_t denied = 0;
   for (const JsonDocument& event : json_lines(ran.out)) {
     denied += event.root()["status"].string_or("") == "denied";
@@ -227,8 +208,7 @@ TEST_F(ToolInputs, AClaudeHookSeesAbsolutePathsAndItsUpdatedInputIsWhatRuns) {
 }
 
 TEST_F(ToolInputs, AClaudeHookFindsTheEnvironmentThatItsScriptsLookFor) {
-  const std::string dump =
-      program_.directory().write("dump.sh", "#!/bin/sh\nenv > " + out_file("env") + "\n");
+  const std::string dump = program_.directory().write("dump.sh", "#!/bin/sh\nenv > " + out_file("env") + "\n");
   ASSERT_EQ(::chmod(dump.c_str(), 0755), 0);
   claude("PreToolUse", dump,
          "\"env\":{\"TEAM\":\"blue\",\"LD_PRELOAD\":\"/"
@@ -240,9 +220,8 @@ TEST_F(ToolInputs, AClaudeHookFindsTheEnvironmentThatItsScriptsLookFor) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   const std::string got = "\n" + read_out("env");
   for (const std::string& line :
-       {std::string("CLAUDECODE=1"), std::string("CLAUDE_CODE_ENTRYPOINT=cli"),
-        std::string("TEAM=blue"), std::string("LEVEL=3"), std::string("PASSED_ON=yes"),
-        "CLAUDE_PROJECT_DIR=" + program_.project()})
+       {std::string("CLAUDECODE=1"), std::string("CLAUDE_CODE_ENTRYPOINT=cli"), std::string("TEAM=blue"),
+        std::string("LEVEL=3"), std::string("PASSED_ON=yes"), "CLAUDE_PROJECT_DIR=" + program_.project()})
     EXPECT_TRUE(has(got, "\n" + line + "\n")) << line << got;
   EXPECT_TRUE(has(got, "\nCLAUDE_CODE_SESSION_ID=")) << got;
   EXPECT_FALSE(has(got, "LD_PRELOAD")) << got;
@@ -258,8 +237,7 @@ TEST_F(ToolInputs, HooksInNodeLoadAndBlockWhateverTheirEnding) {
       "const p = JSON.parse(fs.readFileSync(0, 'utf8'));\n"
       "if (p.tool.input.command.includes('NAME'))\n"
       "  console.log(JSON.stringify({action: 'block', reason: 'no NAME'}));\n";
-  const std::string esm =
-      "#!/usr/bin/env node\nimport fs from 'node:fs';\n" + cjs.substr(cjs.find("if (process"));
+  const std::string esm = "#!/usr/bin/env node\nimport fs from 'node:fs';\n" + cjs.substr(cjs.find("if (process"));
   const auto named = [](std::string text, const std::string& name) {
     for (std::size_t at; (at = text.find("NAME")) != std::string::npos;) text.replace(at, 4, name);
     return text;

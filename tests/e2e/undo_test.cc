@@ -49,9 +49,8 @@ class UndoTest : public ::testing::Test {
     const std::string record = program_.directory().file("recorded.jsonl");
     std::remove(record.c_str());
     program_.config("scripted: {record: " + record + "}\n");
-    const Finished ran =
-        program_.run({"run", "--resume", id_, "the very next question", "--no-tools", "--script",
-                      program_.script("- text: an answer\n")});
+    const Finished ran = program_.run({"run", "--resume", id_, "the very next question", "--no-tools", "--script",
+                                       program_.script("- text: an answer\n")});
     EXPECT_EQ(ran.code, 0) << ran.err;
     program_.config("");
     const std::string text = program_.directory().read("recorded.jsonl");
@@ -69,9 +68,7 @@ class UndoTest : public ::testing::Test {
   std::vector<JsonDocument> boundaries() {
     return json_lines(program_.run({"conversation", "boundaries", id_, "--json"}).out);
   }
-  std::string boundary(std::size_t index) {
-    return std::string(boundaries().at(index).root()["id"].string_or(""));
-  }
+  std::string boundary(std::size_t index) { return std::string(boundaries().at(index).root()["id"].string_or("")); }
 
   Program program_;
   std::string id_;
@@ -82,8 +79,7 @@ TEST_F(UndoTest, TenCompactionsAreUndoneByTenProcessesAndTheFirstViewIsBack) {
   std::vector<std::string> views;
   for (int i = 0; i < 10; ++i) {
     views.push_back(view());
-    program_.config("context_window: " + std::to_string(120'000 - i * 10'000) +
-                    "\ncompaction: {keep_percent: 1}\n");
+    program_.config("context_window: " + std::to_string(120'000 - i * 10'000) + "\ncompaction: {keep_percent: 1}\n");
     compact("summary " + std::to_string(i), {"--strategy", "tail"});
     ASSERT_NE(view(), views.back());
   }
@@ -120,14 +116,12 @@ TEST_F(UndoTest, SaysWhatItDidInTextAndJson) {
   const std::string boundary_id = boundary(0);
   const Finished ran = undo();
   EXPECT_EQ(ran.out.substr(0, ran.out.find("\nContext")),
-            "Undid compaction " + boundary_id + " of conversation " + id_ +
-                "\nBack from 1 message to 2 messages");
+            "Undid compaction " + boundary_id + " of conversation " + id_ + "\nBack from 1 message to 2 messages");
   compact("short again");
   const Finished json = undo({"--json"});
   EXPECT_EQ(json.code, 0) << json.err;
   std::string types;
-  for (const JsonDocument& line : json_lines(json.out))
-    types += std::string(line.root()["type"].string_or("")) + " ";
+  for (const JsonDocument& line : json_lines(json.out)) types += std::string(line.root()["type"].string_or("")) + " ";
   EXPECT_NE(types.find("compaction_undone undo_result"), std::string::npos) << types;
 }
 
@@ -168,10 +162,13 @@ TEST_F(UndoTest, AConversationThatIsNotThereIsFoundOutBeforeTheKeyIsAskedFor) {
 
 TEST_F(UndoTest, SwitchesThatContradictEachOtherAreUsageErrors) {
   talk("alpha question");
-  const std::vector<std::vector<std::string>> wrong{
-      {"--undo", "--diff"},          {"--undo", "--dry-run"},        {"--force"},
-      {"--undo", "--strategy", "full"}, {"--diff", "--instructions", "x"}, {"01J9ZQ2V8M"},
-      {"--undo", "--follow"}};
+  const std::vector<std::vector<std::string>> wrong{{"--undo", "--diff"},
+                                                    {"--undo", "--dry-run"},
+                                                    {"--force"},
+                                                    {"--undo", "--strategy", "full"},
+                                                    {"--diff", "--instructions", "x"},
+                                                    {"01J9ZQ2V8M"},
+                                                    {"--undo", "--follow"}};
   for (std::vector<std::string> words : wrong) {
     SCOPED_TRACE(words[0]);
     words.insert(words.begin(), {"compact", "-c", id_});
@@ -223,8 +220,7 @@ TEST_F(UndoTest, MomentsThatThereAreNoneAreNotFound) {
 
 TEST_F(UndoTest, BoundariesAreListedWithWhatTheyWonAndWhetherTheyCount) {
   talk("alpha question");
-  EXPECT_NE(program_.run({"conversation", "boundaries", id_}).out.find("never compacted"),
-            std::string::npos);
+  EXPECT_NE(program_.run({"conversation", "boundaries", id_}).out.find("never compacted"), std::string::npos);
   compact("one");
   talk("beta question");
   compact("two");

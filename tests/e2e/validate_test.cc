@@ -54,8 +54,8 @@ TEST_P(BrokenRule, IsNamed) {
   if (!kHeapIsMeasured && (rule == "A501" || rule == "A502")) return;
   Program program;
   const std::string number = GetParam().rule;
-  const Finished ran = program.run({"hooks", "validate", kHooks + "/" + GetParam().module + ".so",
-                                    "--rule", number, "--json", "--isolation", "in-process"});
+  const Finished ran = program.run({"hooks", "validate", kHooks + "/" + GetParam().module + ".so", "--rule", number,
+                                    "--json", "--isolation", "in-process"});
   EXPECT_EQ(ran.code, std::string(GetParam().result) == "fail" ? 1 : 0) << ran.out << ran.err;
   EXPECT_EQ(results(ran)[number], GetParam().result) << ran.out;
 }
@@ -66,34 +66,34 @@ INSTANTIATE_TEST_SUITE_P(
         Breaks{"missing_symbol", "A102"}, Breaks{"breaks_102", "A102", "warn"}, Breaks{"undefined_symbol", "A201"},
         Breaks{"undefined_symbol", "A103"}, Breaks{"no_manifest", "A104"}, Breaks{"bad_manifest", "A104"},
         Breaks{"newer_abi", "A105"}, Breaks{"unknown_service", "A105"}, Breaks{"breaks_107", "A107", "warn"},
-        Breaks{"breaks_108", "A108"}, Breaks{"breaks_114", "A114", "warn"}, Breaks{"dies_in_constructor", "A201"}, Breaks{"wrong_magic", "A202"},
-        Breaks{"wrong_major", "A202"}, Breaks{"size_zero", "A202"}, Breaks{"size_three", "A202"},
-        Breaks{"size_garbage", "A202"}, Breaks{"size_odd", "A202"}, Breaks{"newer_tail", "A202"},
-        Breaks{"unknown_row", "A202"}, Breaks{"unknown_flag", "A202"}, Breaks{"null_fn", "A202"},
-        Breaks{"bad_stride", "A202"}, Breaks{"bad_concurrency", "A202"}, Breaks{"declines", "A202"},
-        Breaks{"breaks_203", "A203"}, Breaks{"breaks_204", "A204"}, Breaks{"breaks_205", "A205", "warn"},
-        Breaks{"unknown_optional_row", "A206", "warn"}, Breaks{"breaks_207", "A207"}, Breaks{"id_differs", "A208"},
-        Breaks{"breaks_208", "A208"}, Breaks{"create_fails", "A209"}, Breaks{"create_fails_silently", "A209"},
-        Breaks{"create_throws", "A209"}, Breaks{"dies_in_create", "A209"}, Breaks{"breaks_210", "A210"},
-        Breaks{"breaks_301", "A301"}, Breaks{"breaks_302", "A302"}, Breaks{"breaks_303", "A303"},
-        Breaks{"breaks_304", "A304"}, Breaks{"breaks_305", "A305"}, Breaks{"breaks_306", "A306"},
-        Breaks{"floating_point", "A307", "warn"}, Breaks{"breaks_308", "A308"}, Breaks{"breaks_309", "A309"},
-        Breaks{"breaks_310", "A310"}, Breaks{"breaks_401", "A401"}, Breaks{"breaks_402", "A402"},
-        Breaks{"illegal_action", "A402"}, Breaks{"handler_throws", "A402", "warn"}, Breaks{"breaks_403", "A403"},
-        Breaks{"breaks_404", "A404"}, Breaks{"breaks_405", "A405"}, Breaks{"breaks_406", "A406"},
-        Breaks{"breaks_407", "A407"}, Breaks{"breaks_408", "A408"}, Breaks{"breaks_409", "A409"},
-        Breaks{"breaks_410", "A410"}, Breaks{"breaks_411", "A411"}, Breaks{"breaks_412", "A412"},
-        Breaks{"breaks_413", "A413"}, Breaks{"breaks_501", "A501"}, Breaks{"breaks_502", "A502"},
-        Breaks{"breaks_601", "A601"}, Breaks{"breaks_602", "A602"}, Breaks{"breaks_603", "A603"},
-        Breaks{"breaks_604", "A604"}, Breaks{"breaks_701", "A701"}, Breaks{"breaks_702", "A702"}),
+        Breaks{"breaks_108", "A108"}, Breaks{"breaks_114", "A114", "warn"}, Breaks{"dies_in_constructor", "A201"},
+        Breaks{"wrong_magic", "A202"}, Breaks{"wrong_major", "A202"}, Breaks{"size_zero", "A202"},
+        Breaks{"size_three", "A202"}, Breaks{"size_garbage", "A202"}, Breaks{"size_odd", "A202"},
+        Breaks{"newer_tail", "A202"}, Breaks{"unknown_row", "A202"}, Breaks{"unknown_flag", "A202"},
+        Breaks{"null_fn", "A202"}, Breaks{"bad_stride", "A202"}, Breaks{"bad_concurrency", "A202"},
+        Breaks{"declines", "A202"}, Breaks{"breaks_203", "A203"}, Breaks{"breaks_204", "A204"},
+        Breaks{"breaks_205", "A205", "warn"}, Breaks{"unknown_optional_row", "A206", "warn"},
+        Breaks{"breaks_207", "A207"}, Breaks{"id_differs", "A208"}, Breaks{"breaks_208", "A208"},
+        Breaks{"create_fails", "A209"}, Breaks{"create_fails_silently", "A209"}, Breaks{"create_throws", "A209"},
+        Breaks{"dies_in_create", "A209"}, Breaks{"breaks_210", "A210"}, Breaks{"breaks_301", "A301"},
+        Breaks{"breaks_302", "A302"}, Breaks{"breaks_303", "A303"}, Breaks{"breaks_304", "A304"},
+        Breaks{"breaks_305", "A305"}, Breaks{"breaks_306", "A306"}, Breaks{"floating_point", "A307", "warn"},
+        Breaks{"breaks_308", "A308"}, Breaks{"breaks_309", "A309"}, Breaks{"breaks_310", "A310"},
+        Breaks{"breaks_401", "A401"}, Breaks{"breaks_402", "A402"}, Breaks{"illegal_action", "A402"},
+        Breaks{"handler_throws", "A402", "warn"}, Breaks{"breaks_403", "A403"}, Breaks{"breaks_404", "A404"},
+        Breaks{"breaks_405", "A405"}, Breaks{"breaks_406", "A406"}, Breaks{"breaks_407", "A407"},
+        Breaks{"breaks_408", "A408"}, Breaks{"breaks_409", "A409"}, Breaks{"breaks_410", "A410"},
+        Breaks{"breaks_411", "A411"}, Breaks{"breaks_412", "A412"}, Breaks{"breaks_413", "A413"},
+        Breaks{"breaks_501", "A501"}, Breaks{"breaks_502", "A502"}, Breaks{"breaks_601", "A601"},
+        Breaks{"breaks_602", "A602"}, Breaks{"breaks_603", "A603"}, Breaks{"breaks_604", "A604"},
+        Breaks{"breaks_701", "A701"}, Breaks{"breaks_702", "A702"}),
     [](const auto& each) { return std::string(each.param.module) + "_" + each.param.rule; });
 
 // The same module without its fault: what is found in the others is the fault.
 TEST(Validate, ModuleThatBreaksNothingPasses) {
   Program program;
   for (const char* const profile : {"process", "in-process"}) {
-    const Finished ran = program.run(
-        {"hooks", "validate", kHooks + "/breaks_0.so", "--json", "--isolation", profile});
+    const Finished ran = program.run({"hooks", "validate", kHooks + "/breaks_0.so", "--json", "--isolation", profile});
     EXPECT_EQ(ran.code, 0) << ran.out;
     EXPECT_EQ(broken_rules(ran), "") << profile;
   }
@@ -102,21 +102,20 @@ TEST(Validate, ModuleThatBreaksNothingPasses) {
 // 15 ms a call: a thousand of them are more than any step of a check may take here.
 TEST(Validate, ModuleThatTakesItsTimeHasNotHung) {
   Program program;
-  const Finished ran = program.run(
-      {"hooks", "validate", AGENTD_SLOW_HOOK, "--timeout", "3000", "--isolation", "in-process"});
+  const Finished ran =
+      program.run({"hooks", "validate", AGENTD_SLOW_HOOK, "--timeout", "3000", "--isolation", "in-process"});
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_NE(ran.out.find(", 0 failures"), std::string::npos) << ran.out;
 }
 
 TEST(Validate, ModuleThatHangsIsToldToEndSoonerWhateverTheRuleIsAbout) {
   Program program;
-  const Finished ran = program.run(
-      {"hooks", "validate", kHooks + "/breaks_411.so", "--rule", "A411", "--timeout", "1500"});
+  const Finished ran =
+      program.run({"hooks", "validate", kHooks + "/breaks_411.so", "--rule", "A411", "--timeout", "1500"});
   EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
   EXPECT_NE(ran.out.find("it hung: "), std::string::npos) << ran.out;
-  EXPECT_NE(
-      ran.out.find("→ let each call end sooner, or give each step more time with --timeout MS"),
-      std::string::npos)
+  EXPECT_NE(ran.out.find("→ let each call end sooner, or give each step more time with --timeout MS"),
+            std::string::npos)
       << ran.out;
 }
 
@@ -127,50 +126,40 @@ TEST(Validate, HookOfAWorkerIsNotJudgedByWhatMattersInAgentdsOwnProcess) {
   const std::string module = AGENTD_OWN_RUNTIME_HOOK;
   const Finished there = program.run({"hooks", "validate", module});
   EXPECT_EQ(there.code, 0) << there.out << there.err;
-  EXPECT_NE(
-      there.out.find(" rules of agentd's own process, which do not matter in a worker process\n"),
-      std::string::npos)
+  EXPECT_NE(there.out.find(" rules of agentd's own process, which do not matter in a worker process\n"),
+            std::string::npos)
       << there.out;
-  EXPECT_NE(there.out.find(
-                "judged as a hook in a worker process; --isolation in-process judges it as one in "
-                "agentd's own process\n"),
+  EXPECT_NE(there.out.find("judged as a hook in a worker process; --isolation in-process judges it as one in "
+                           "agentd's own process\n"),
             std::string::npos)
       << there.out;
   auto seen = results(program.run({"hooks", "validate", module, "--json"}));
   EXPECT_EQ(seen["A302"], "skipped");
   EXPECT_EQ(seen["A702"], "ok");
 
-  const Finished here =
-      program.run({"hooks", "validate", module, "--isolation", "in-process", "--json"});
+  const Finished here = program.run({"hooks", "validate", module, "--isolation", "in-process", "--json"});
   EXPECT_EQ(here.code, 1) << here.out << here.err;
   seen = results(here);
-  for (const char* const rule : {"A301", "A302", "A303"})
-    EXPECT_EQ(seen[rule], "fail") << rule << "\n" << here.out;
+  for (const char* const rule : {"A301", "A302", "A303"}) EXPECT_EQ(seen[rule], "fail") << rule << "\n" << here.out;
   EXPECT_NE(here.out.find("\"profile\":\"in-process\""), std::string::npos) << here.out;
 }
 
 TEST(Validate, ProfileIsWhereTheConfigurationRunsTheHook) {
   Program program;
-  const std::string by_default =
-      program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).out;
-  EXPECT_NE(by_default.find("judged as a hook in a worker process"), std::string::npos)
-      << by_default;
+  const std::string by_default = program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).out;
+  EXPECT_NE(by_default.find("judged as a hook in a worker process"), std::string::npos) << by_default;
   program.config("hooks: {good: {isolation: in-process}}\n");
-  const std::string by_name =
-      program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).out;
+  const std::string by_name = program.run({"hooks", "validate", kHooks + "/good.so", "--rule", "A104"}).out;
   EXPECT_NE(by_name.find("judged as a hook in agentd's own process"), std::string::npos) << by_name;
-  EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/good.so", "--isolation", "nowhere"}).code,
-            2);
+  EXPECT_EQ(program.run({"hooks", "validate", kHooks + "/good.so", "--isolation", "nowhere"}).code, 2);
 }
 
 // The control: it does work where it runs.
 TEST(Validate, ModuleWithARuntimeOfItsOwnWorksInAWorker) {
   Program program;
   program.drop_hook(AGENTD_OWN_RUNTIME_HOOK);
-  const std::string script =
-      program.script("- calls: [{name: bash, input: {command: echo reached}}]\n- text: done\n");
-  const Finished ran =
-      program.run({"run", "hello", "--allow", "bash", "--script", script, "--json"});
+  const std::string script = program.script("- calls: [{name: bash, input: {command: echo reached}}]\n- text: done\n");
+  const Finished ran = program.run({"run", "hello", "--allow", "bash", "--script", script, "--json"});
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_NE(ran.out.find("own_runtime says no"), std::string::npos) << ran.out << ran.err;
 }
@@ -182,11 +171,8 @@ TEST(Validate, BundledPluginsPass) {
     const std::string config = name == "audit_log" ? "{\"path\":\"" + path + "\"}" : "{}";
     const Finished ran =
         program.run({"hooks", "validate", std::string(AGENTD_BUNDLED) + "/" + name + ".so", "--config", config});
-    EXPECT_EQ(ran.out.find("A402  it answers only what the event allows: it failed"),
-              std::string::npos)
-        << ran.out;
-    EXPECT_NE(ran.out.find("judged as a hook in agentd's own process"), std::string::npos)
-        << ran.out;
+    EXPECT_EQ(ran.out.find("A402  it answers only what the event allows: it failed"), std::string::npos) << ran.out;
+    EXPECT_NE(ran.out.find("judged as a hook in agentd's own process"), std::string::npos) << ran.out;
     EXPECT_EQ(ran.code, 0) << name << "\n" << ran.out << ran.err;
   }
 }
@@ -201,8 +187,8 @@ TEST(Validate, TemplatesPass) {
 
 TEST(Validate, SaysWhatToDoOneLineForEachRule) {
   Program program;
-  const Finished ran = program.run({"hooks", "validate", kHooks + "/breaks_301.so", "--rule",
-                                    "A301", "--isolation", "in-process"});
+  const Finished ran =
+      program.run({"hooks", "validate", kHooks + "/breaks_301.so", "--rule", "A301", "--isolation", "in-process"});
   EXPECT_EQ(ran.code, 1);
   EXPECT_EQ(ran.out.find("  FAIL    A301  it leaves no descriptor open: still open: "), 0u) << ran.out;
   EXPECT_NE(ran.out.find("→ close in destroy()"), std::string::npos) << ran.out;
@@ -245,7 +231,8 @@ void expect_no_module(Program& program, const std::string& path, const std::stri
   const Finished told = program.run({"hooks", "validate", path});
   EXPECT_EQ(told.code, 1);
   EXPECT_EQ(told.out.find("  FAIL    A101  it is a shared library of this machine: it " + sentence + "\n"), 0u)
-      << path << "\n" << told.out;
+      << path << "\n"
+      << told.out;
   EXPECT_NE(told.out.find("  skipped " + std::to_string(all.size()) + " rules not judged, because A101 failed\n"),
             std::string::npos)
       << told.out;
@@ -256,8 +243,7 @@ TEST(Validate, WhatIsNoLibraryIsOneSentenceAndNothingElseIsJudged) {
   Program program;
   auto whole = read_file(kHooks + "/good.so", 64u << 20);
   ASSERT_TRUE(whole);
-  expect_no_module(program, program.file("half.so", whole->substr(0, 5'000)),
-                   "is cut off: copy the file again");
+  expect_no_module(program, program.file("half.so", whole->substr(0, 5'000)), "is cut off: copy the file again");
   expect_no_module(program, program.file("head.so", whole->substr(0, 40)), "is cut off: copy the file again");
   expect_no_module(program, program.file("empty.so", ""), "is empty: copy the file again");
   expect_no_module(program, program.file("text.so", "no library at all"),
@@ -266,10 +252,9 @@ TEST(Validate, WhatIsNoLibraryIsOneSentenceAndNothingElseIsJudged) {
   fixed[16] = 2;  // ET_EXEC
   expect_no_module(program, program.file("fixed.so", fixed),
                    "is an ELF file but no shared library: link it with -shared");
-  expect_no_module(
-      program, std::filesystem::read_symlink("/proc/self/exe"),
-      "is a program and no shared library: link it with -shared, or check it as an executable "
-      "hook with 'agentd hooks test'");
+  expect_no_module(program, std::filesystem::read_symlink("/proc/self/exe"),
+                   "is a program and no shared library: link it with -shared, or check it as an executable "
+                   "hook with 'agentd hooks test'");
   std::string foreign = *whole;
   foreign[18] = 22;  // EM_S390
   EXPECT_EQ(results(program.run({"hooks", "validate", program.file("foreign.so", foreign), "--json"}))["A101"], "fail");
@@ -364,17 +349,18 @@ TEST(Fuzz, FindsAPlantedDifferenceBetweenProcessAndWorker) {
   Program program;
   const Finished found = program.run({"hooks", "fuzz", kHooks + "/breaks_701.so", "--seed", "1", "--runs", "4"});
   EXPECT_EQ(found.code, 1) << found.out << found.err;
-  EXPECT_NE(found.out.find(": difference: in this process fire before_tool_call: "), std::string::npos)
-      << found.out;
+  EXPECT_NE(found.out.find(": difference: in this process fire before_tool_call: "), std::string::npos) << found.out;
 }
 
 TEST(Fuzz, FindsIllegalAnswersAndMemoryThatIsKept) {
   Program program;
-  EXPECT_NE(program.run({"hooks", "fuzz", kHooks + "/breaks_402.so", "--seed", "1", "--runs", "3"})
-                .out.find(": illegal: "), std::string::npos);
+  EXPECT_NE(
+      program.run({"hooks", "fuzz", kHooks + "/breaks_402.so", "--seed", "1", "--runs", "3"}).out.find(": illegal: "),
+      std::string::npos);
   if (!kHeapIsMeasured) return;
-  EXPECT_NE(program.run({"hooks", "fuzz", kHooks + "/breaks_502.so", "--seed", "1", "--runs", "40"})
-                .out.find(": memory: "), std::string::npos);
+  EXPECT_NE(
+      program.run({"hooks", "fuzz", kHooks + "/breaks_502.so", "--seed", "1", "--runs", "40"}).out.find(": memory: "),
+      std::string::npos);
 }
 
 TEST(Fuzz, EndsInGoodOrderWhenOneWishToEndComesAsTwoSignals) {

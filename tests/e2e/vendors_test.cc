@@ -22,16 +22,12 @@ namespace {
 struct Vendor {
   const char *model, *path;  // as it is named on the command line; where it is asked
   std::string (*refusal)(const std::string& body);
-  std::string (*call)(const std::string& id, const std::string& seal);  // thinks, and calls `glob`
+  std::string (*call)(const std::string& id, const std::string& seal);      // thinks, and calls `glob`
   std::string (*answer)(const std::string& text, const std::string& seal);  // thinks, and answers
 };
 
-std::string anthropic_rules(const std::string& body) {
-  return anthropic_refusal(body, {.own_signatures_alone = true});
-}
-std::string responses_rules(const std::string& body) {
-  return responses_refusal(body, {.own_seals_alone = true});
-}
+std::string anthropic_rules(const std::string& body) { return anthropic_refusal(body, {.own_signatures_alone = true}); }
+std::string responses_rules(const std::string& body) { return responses_refusal(body, {.own_seals_alone = true}); }
 std::string google_rules(const std::string& body) {
   return google_refusal("gemini-3.8-flash", body, {.own_signatures_alone = true});
 }
@@ -75,29 +71,16 @@ const Vendor kVendors[] = {
            .finish()
            .bytes();
      }},
-    {"google/gemini-3.8-flash", "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse",
-     google_rules,
+    {"google/gemini-3.8-flash", "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse", google_rules,
      [](const std::string& id, const std::string& seal) {
-       return GoogleWire()
-           .thinking({"hm"})
-           .call(id, "glob", kInput, "gemini-3.8-flash/" + seal)
-           .finish("STOP")
-           .bytes();
+       return GoogleWire().thinking({"hm"}).call(id, "glob", kInput, "gemini-3.8-flash/" + seal).finish("STOP").bytes();
      },
      [](const std::string& text, const std::string& seal) {
-       return GoogleWire()
-           .thinking({"so"})
-           .text({text}, "gemini-3.8-flash/" + seal)
-           .finish("STOP")
-           .bytes();
+       return GoogleWire().thinking({"so"}).text({text}, "gemini-3.8-flash/" + seal).finish("STOP").bytes();
      }},
     {"work/some/model", "/v1/chat/completions", chat_rules,
      [](const std::string& id, const std::string&) {
-       return ChatWire()
-           .thinking({"hm"})
-           .tool_call(0, id, "glob", {kInput})
-           .finish("tool_calls")
-           .bytes();
+       return ChatWire().thinking({"hm"}).tool_call(0, id, "glob", {kInput}).finish("tool_calls").bytes();
      },
      [](const std::string& text, const std::string&) {
        return ChatWire().thinking({"so"}).text({text}).finish("stop").bytes();
@@ -117,8 +100,8 @@ class Vendors : public ::testing::Test {
       }
       const int number = requests_++;
       const std::string text = std::to_string(number);
-      return Reply::chunked({number % 2 == 0 ? vendor.call("call" + text, text)
-                                             : vendor.answer("answer " + text + ".", text)});
+      return Reply::chunked(
+          {number % 2 == 0 ? vendor.call("call" + text, text) : vendor.answer("answer " + text + ".", text)});
     }
     return Reply::http(404, {}, "");
   }
@@ -130,8 +113,8 @@ class Vendors : public ::testing::Test {
 
 TEST_F(Vendors, OneConversationMovesBetweenThemAtEveryRun) {
   LoopbackServer server([this](const RecordedRequest& got) { return answer(got); });
-  for (const char* const variable : {"ANTHROPIC_API_KEY=sk-a", "OPENAI_API_KEY=sk-o",
-                                     "GEMINI_API_KEY=sk-g", "WORK_KEY=sk-w", "NO_PROXY=127.0.0.1"})
+  for (const char* const variable :
+       {"ANTHROPIC_API_KEY=sk-a", "OPENAI_API_KEY=sk-o", "GEMINI_API_KEY=sk-g", "WORK_KEY=sk-w", "NO_PROXY=127.0.0.1"})
     program_.set(variable);
   program_.set("ANTHROPIC_BASE_URL=" + server.url());
   program_.set("GOOGLE_GEMINI_BASE_URL=" + server.url());
@@ -141,8 +124,7 @@ TEST_F(Vendors, OneConversationMovesBetweenThemAtEveryRun) {
   constexpr int kRuns = 30;
   for (int run = 0; run < kRuns; ++run) {
     const Vendor& vendor = kVendors[(run * run + run / 4) % 4];  // each follows each, and itself
-    std::vector<std::string> words{"run", "--model", vendor.model,
-                                   "question " + std::to_string(run)};
+    std::vector<std::string> words{"run", "--model", vendor.model, "question " + std::to_string(run)};
     if (run != 0) words.emplace_back("--follow");
     const Finished ran = program_.run(words);
     ASSERT_EQ(ran.code, 0) << run << ran.err << (refusals_.empty() ? "" : refusals_.back());
@@ -154,11 +136,9 @@ TEST_F(Vendors, OneConversationMovesBetweenThemAtEveryRun) {
   ASSERT_EQ(server.requests().size(), 2u * kRuns);
   // Everything that was said is in the last request, and each vendor got its own key alone.
   const std::string last = server.requests().back().body;
-  for (int run = 0; run < kRuns; ++run)
-    EXPECT_TRUE(has(last, "question " + std::to_string(run))) << run;
+  for (int run = 0; run < kRuns; ++run) EXPECT_TRUE(has(last, "question " + std::to_string(run))) << run;
   for (const RecordedRequest& got : server.requests()) {
-    const bool anthropic = got.target == "/v1/messages",
-               google = got.target.starts_with("/v1beta/");
+    const bool anthropic = got.target == "/v1/messages", google = got.target.starts_with("/v1beta/");
     EXPECT_EQ(got.header("x-api-key"), anthropic ? "sk-a" : "");
     EXPECT_EQ(got.header("x-goog-api-key"), google ? "sk-g" : "");
     EXPECT_EQ(got.header("authorization"), anthropic || google             ? ""
@@ -167,11 +147,10 @@ TEST_F(Vendors, OneConversationMovesBetweenThemAtEveryRun) {
   }
   // The log knows who said what.
   const std::string log = program_.run({"conversation", "show", program_.newest(), "--log"}).out;
-  for (const char* const origin :
-       {R"("provider":"anthropic","api":"messages","model":"claude-sonnet-5-5")",
-        R"("provider":"openai","api":"responses","model":"gpt-6.1-sol")",
-        R"("provider":"google","api":"generateContent","model":"gemini-3.8-flash")",
-        R"("provider":"work","api":"chat","model":"some/model")"})
+  for (const char* const origin : {R"("provider":"anthropic","api":"messages","model":"claude-sonnet-5-5")",
+                                   R"("provider":"openai","api":"responses","model":"gpt-6.1-sol")",
+                                   R"("provider":"google","api":"generateContent","model":"gemini-3.8-flash")",
+                                   R"("provider":"work","api":"chat","model":"some/model")"})
     EXPECT_TRUE(has(log, origin)) << origin;
 }
 
@@ -195,10 +174,9 @@ TEST_F(Vendors, AnotherOneIsAskedWhenTheFirstIsBusyAndHooksJudgeIt) {
   // A hook that lets no other vendor answer is asked about that one.
   ASSERT_TRUE(make_directories(program_.home() + "/hooks"));
   for (const char* const other : {"provider == \"work\"", "model == \"model-x\""}) {
-    ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/stay.yaml",
-                                      std::string("on: before_model_call\nguard: true\nwhen: '") + other +
-                                          "'\ndo: block\n",
-                                      0600));
+    ASSERT_TRUE(write_file_atomically(
+        program_.home() + "/hooks/stay.yaml",
+        std::string("on: before_model_call\nguard: true\nwhen: '") + other + "'\ndo: block\n", 0600));
     const Finished kept = program_.run({"run", "hello"});
     EXPECT_EQ(kept.code, 3) << other << kept.err;
     EXPECT_EQ(server.requests().back().target, "/v1/messages") << other;
@@ -223,9 +201,8 @@ TEST_F(Vendors, EveryEventNamesTheModelThatIsAsked) {
     ASSERT_TRUE(write_file_atomically(program_.home() + "/hooks/" + name, yaml, 0600));
   };
   put("choose.yaml", "on: before_model_call\ndo: {model: work/model-x}\n");
-  put("look.yaml",
-      "on: [before_model_call, after_model_call, agent_stop]\npriority: -5\nenvironment: {SEEN: " + seen +
-          "}\ncommand: 'cat >> \"$SEEN\"; echo >> \"$SEEN\"'\n");
+  put("look.yaml", "on: [before_model_call, after_model_call, agent_stop]\npriority: -5\nenvironment: {SEEN: " + seen +
+                       "}\ncommand: 'cat >> \"$SEEN\"; echo >> \"$SEEN\"'\n");
   ASSERT_EQ(program_.run({"run", "hello"}).code, 0);
   std::string told;
   const auto written = read_file(seen, 1 << 20);
@@ -255,10 +232,8 @@ TEST_F(Vendors, AServerWithoutAKeyGetsNone) {
   LoopbackServer server([](const RecordedRequest&) {
     return Reply::chunked({AnthropicWire().start().text({"Hi."}).finish("end_turn").bytes()});
   });
-  for (const char* const key : {"ANTHROPIC_API_KEY=sk-a", "ANTHROPIC_AUTH_TOKEN=sk-t"})
-    program_.set(key);
-  program_.config("providers: {gate: {kind: anthropic, base_url: " + server.url() +
-                  "}}\nmodel: gate/claude-x\n");
+  for (const char* const key : {"ANTHROPIC_API_KEY=sk-a", "ANTHROPIC_AUTH_TOKEN=sk-t"}) program_.set(key);
+  program_.config("providers: {gate: {kind: anthropic, base_url: " + server.url() + "}}\nmodel: gate/claude-x\n");
   const Finished ran = program_.run({"run", "hello"});
   EXPECT_EQ(ran.out, "Hi.\n") << ran.err;
   ASSERT_EQ(server.requests().size(), 1u);
@@ -268,13 +243,10 @@ TEST_F(Vendors, AServerWithoutAKeyGetsNone) {
 
 TEST_F(Vendors, AServerThatCutsThePromptIsTold) {
   LoopbackServer server([](const RecordedRequest&) {
-    return Reply::stream(ChatWire()
-                             .text({"Well."})
-                             .finish("stop", R"({"prompt_tokens":4096,"completion_tokens":2})")
-                             .bytes());
+    return Reply::stream(
+        ChatWire().text({"Well."}).finish("stop", R"({"prompt_tokens":4096,"completion_tokens":2})").bytes());
   });
-  program_.config("providers: {work: {base_url: " + server.url() +
-                  "/v1}}\nmodel: work/qwen\ncontext_window: 200000\n");
+  program_.config("providers: {work: {base_url: " + server.url() + "/v1}}\nmodel: work/qwen\ncontext_window: 200000\n");
   const Finished short_one = program_.run({"run", "--no-tools", "hello"});
   EXPECT_FALSE(has(short_one.err, "cut the prompt")) << short_one.err;
   std::string words;
@@ -282,8 +254,7 @@ TEST_F(Vendors, AServerThatCutsThePromptIsTold) {
   program_.file("long.txt", words);
   const Finished long_one = program_.run({"run", "--no-tools", "read @long.txt"});
   EXPECT_EQ(long_one.code, 0) << long_one.err;
-  EXPECT_TRUE(has(long_one.err, "the server has read 4,096 tokens of a request of about "))
-      << long_one.err;
+  EXPECT_TRUE(has(long_one.err, "the server has read 4,096 tokens of a request of about ")) << long_one.err;
   EXPECT_TRUE(has(long_one.err, "Set context_window")) << long_one.err;
 }
 

@@ -23,24 +23,18 @@ class Verdicts : public ::testing::Test {
   }
   void put(const std::string& path, const std::string& text, unsigned mode = 0644) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    std::filesystem::permissions(std::filesystem::path(path).parent_path(),
-                                 std::filesystem::perms::owner_all);
+    std::filesystem::permissions(std::filesystem::path(path).parent_path(), std::filesystem::perms::owner_all);
     std::ofstream(path) << text;
     ::chmod(path.c_str(), mode);
   }
   Finished run(const std::string& script, std::vector<std::string> more = {}) {
-    more.insert(more.begin(),
-                {"run", "go", "--allow", "bash", "--script", program_.script(script)});
+    more.insert(more.begin(), {"run", "go", "--allow", "bash", "--script", program_.script(script)});
     return program_.run(more);
   }
-  bool made(const std::string& name) const {
-    return std::filesystem::exists(program_.project() + "/" + name);
-  }
+  bool made(const std::string& name) const { return std::filesystem::exists(program_.project() + "/" + name); }
 
   // A line for each time that a hook was asked.
-  std::string asked() const {
-    return read_file(program_.project() + "/asked", 1u << 20).value_or(std::string());
-  }
+  std::string asked() const { return read_file(program_.project() + "/asked", 1u << 20).value_or(std::string()); }
 
   Program program_;
 };
@@ -52,8 +46,7 @@ constexpr const char* kTwoCalls =
     "- text: never asked for\n";
 
 TEST_F(Verdicts, StopRunEndsTheRunWithAnExitCodeOfItsOwn) {
-  hook("budget.yaml",
-       "on: before_tool_call\ndo: {action: stop_run, reason: the budget is spent}\n");
+  hook("budget.yaml", "on: before_tool_call\ndo: {action: stop_run, reason: the budget is spent}\n");
   const Finished ran = run(kTwoCalls);
   EXPECT_EQ(ran.code, 7) << ran.err;
   EXPECT_TRUE(has(ran.err, "the run was stopped by budget: the budget is spent")) << ran.err;
@@ -76,15 +69,15 @@ TEST_F(Verdicts, ContinueFalseOfClaudeIsToldAtTheStartAndEndsTheRunAtTheMessage)
   const auto settings = [&](const std::string& event) {
     return program_.directory().write(
         event + ".json",
-        "{\"hooks\":{\"" + event + "\":[{\"hooks\":[{\"type\":\"command\",\"command\":"
-        "\"echo '{\\\"continue\\\":false,\\\"stopReason\\\":\\\"the budget is spent\\\"}'\"}]}]}}");
+        "{\"hooks\":{\"" + event +
+            "\":[{\"hooks\":[{\"type\":\"command\",\"command\":"
+            "\"echo '{\\\"continue\\\":false,\\\"stopReason\\\":\\\"the budget is spent\\\"}'\"}]}]}}");
   };
   program_.config("hooks: {adapt: [\"claude:" + settings("SessionStart") + "\"]}\n");
   const Finished started = run("- text: here I am\n");
   EXPECT_EQ(started.code, 0) << started.err;
   EXPECT_TRUE(has(started.out, "here I am"));
-  EXPECT_TRUE(has(started.err, "continue: false stops nothing at SessionStart: the budget is spent"))
-      << started.err;
+  EXPECT_TRUE(has(started.err, "continue: false stops nothing at SessionStart: the budget is spent")) << started.err;
   program_.config("hooks: {adapt: [\"claude:" + settings("UserPromptSubmit") + "\"]}\n");
   const Finished stopped = run("- text: here I am\n");
   EXPECT_EQ(stopped.code, 7) << stopped.err;
@@ -123,8 +116,7 @@ TEST_F(Verdicts, SlowDenialsOfHooksWithATimeOfTheirOwnCount) {
       "\"command\":\"" +
           program_.directory().file("claude/slow.sh") + "\"}]}]}}");
   program_.config("hooks: {deadline_ms: 300, adapt: [\"claude:" + settings + "\"]}\n");
-  const Finished ran =
-      run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
+  const Finished ran = run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(made("first")) << ran.err;
   EXPECT_TRUE(has(ran.err, "not today")) << ran.err;
@@ -145,15 +137,12 @@ TEST_F(Verdicts, SlowDenialsOfAdaptedHooksHaveTheTimeOfTheirTool) {
       "          hooks: [{type: command, command: " +
           slow + "}]\n");
   const std::string own = program_.home() + "/hooks/own.yaml";
-  for (const std::string& adapted : {"claude:" + claude, "gemini:" + gemini,
-                                     std::string("a YAML hook in a dialect"), "docker:" + docker}) {
+  for (const std::string& adapted :
+       {"claude:" + claude, "gemini:" + gemini, std::string("a YAML hook in a dialect"), "docker:" + docker}) {
     const bool yaml = adapted.ends_with("dialect");
-    if (yaml)
-      hook("own.yaml", "on: PreToolUse\ndialect: claude\nmatcher: Bash\ncommand: " + slow + "\n");
-    program_.config("hooks: {deadline_ms: 300" + (yaml ? "" : ", adapt: [\"" + adapted + "\"]") +
-                    "}\n");
-    const Finished ran =
-        run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
+    if (yaml) hook("own.yaml", "on: PreToolUse\ndialect: claude\nmatcher: Bash\ncommand: " + slow + "\n");
+    program_.config("hooks: {deadline_ms: 300" + (yaml ? "" : ", adapt: [\"" + adapted + "\"]") + "}\n");
+    const Finished ran = run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
     EXPECT_EQ(ran.code, 0) << adapted << ran.err;
     EXPECT_FALSE(made("first")) << adapted << ran.err;
     EXPECT_TRUE(has(ran.err, "not today")) << adapted << ran.err;
@@ -187,8 +176,7 @@ while True:
 )PY");
   hook("late.yaml", "on: tool.call\nextension: [python3, " + extension + "]\n");
   program_.config("hooks: {deadline_ms: 1500}\n");
-  const char* const call =
-      "- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n";
+  const char* const call = "- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n";
   const Finished ran = run(kTwoCalls);
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(made("first")) << ran.err;
@@ -203,14 +191,12 @@ while True:
 }
 
 TEST_F(Verdicts, DenialBehindSlowHooksCounts) {
-  const std::string slow =
-      "#!/bin/sh\nif [ \"$1\" = hook ]; then echo before_tool_call; exit; fi\nsleep 0.7\n";
+  const std::string slow = "#!/bin/sh\nif [ \"$1\" = hook ]; then echo before_tool_call; exit; fi\nsleep 0.7\n";
   hook("a", slow, 0755);
   hook("b", slow, 0755);
   hook("c", slow + "echo '{\"action\":\"block\",\"reason\":\"not today\"}'\n", 0755);
   program_.config("hooks: {deadline_ms: 1900}\n");
-  const Finished ran =
-      run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
+  const Finished ran = run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(made("first")) << ran.err;
 }
@@ -218,16 +204,14 @@ TEST_F(Verdicts, DenialBehindSlowHooksCounts) {
 TEST_F(Verdicts, WhatABrokenRedactorCouldNotSeeIsSeenByNobody) {
   hook("redact.yaml", "on: after_tool_call\nguard: true\ncommand: 'cat >/dev/null; exit 1'\n");
   const std::string record = program_.directory().file("requests");
-  const Finished ran =
-      run("- calls: [{name: bash, input: {command: 'printf %s%s hunt er2'}}]\n- text: done\n",
-          {"--json", "--set", "scripted.record=" + record});
+  const Finished ran = run("- calls: [{name: bash, input: {command: 'printf %s%s hunt er2'}}]\n- text: done\n",
+                           {"--json", "--set", "scripted.record=" + record});
   EXPECT_EQ(ran.code, 0) << ran.err;
   const auto requests = read_file(record, 1 << 20);
   ASSERT_TRUE(requests);
   EXPECT_TRUE(has(*requests, "[withheld: the hook redact")) << *requests;
   const Finished shown = program_.run({"conversation", "show", program_.newest(), "--log"});
-  for (const std::string* const text : {&*requests, &ran.out, &shown.out})
-    EXPECT_FALSE(has(*text, "hunter2")) << *text;
+  for (const std::string* const text : {&*requests, &ran.out, &shown.out}) EXPECT_FALSE(has(*text, "hunter2")) << *text;
 }
 
 TEST_F(Verdicts, AnswerIsShownOnlyBehindTheHooksThatGuardIt) {
@@ -236,8 +220,7 @@ TEST_F(Verdicts, AnswerIsShownOnlyBehindTheHooksThatGuardIt) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_FALSE(has(ran.out, "secret")) << ran.out;
   EXPECT_TRUE(has(ran.out, "[withheld: the hook redact")) << ran.out;
-  EXPECT_FALSE(
-      has(program_.run({"conversation", "show", program_.newest(), "--log"}).out, "the secret"));
+  EXPECT_FALSE(has(program_.run({"conversation", "show", program_.newest(), "--log"}).out, "the secret"));
 }
 
 // A hook of whatever kind that may rewrite the answer is heard before anybody sees it.
@@ -280,13 +263,11 @@ TEST_F(Verdicts, AnswerIsShownOnlyBehindTheHooksThatMayRewriteIt) {
 TEST_F(Verdicts, AnswerStreamsBesideHooksThatCannotRewriteIt) {
   const std::string command = "command: |\n  cat > /dev/null\n";
   int number = 0;
-  for (const std::string& text : {std::string("on: agent_stop\n" + command),
-                                  "on: after_model_call\nobserve: true\n" + command,
-                                  "on: after_model_call\nasync: true\n" + command,
-                                  "on: after_model_call\nshadow: true\n" + command,
-                                  std::string("on: after_model_call\ndo: {system_message: seen}\n"),
-                                  "on: after_llm_call\ndialect: docker\n" + command,
-                                  "on: after_model_call\n" + command}) {
+  for (const std::string& text :
+       {std::string("on: agent_stop\n" + command), "on: after_model_call\nobserve: true\n" + command,
+        "on: after_model_call\nasync: true\n" + command, "on: after_model_call\nshadow: true\n" + command,
+        std::string("on: after_model_call\ndo: {system_message: seen}\n"),
+        "on: after_llm_call\ndialect: docker\n" + command, "on: after_model_call\n" + command}) {
     const std::string file = "look" + std::to_string(++number) + ".yaml";
     hook(file, text);
     const bool may_rewrite = text == "on: after_model_call\n" + command;
@@ -318,17 +299,16 @@ TEST_F(Verdicts, ObserversHearOfRefusedCalls) {
   struct Case {
     std::string permissions, why;  // no reason: the tool runs and fails
   };
-  for (const auto& [permissions, why] : {Case{"deny: [bash]", "the permission rules do not allow bash"},
-                                         Case{"mode: ask", "not permitted: "},
-                                         Case{"mode: allow", "blocked by the hook say_no: not today"},
-                                         Case{"mode: allow", ""}}) {
+  for (const auto& [permissions, why] :
+       {Case{"deny: [bash]", "the permission rules do not allow bash"}, Case{"mode: ask", "not permitted: "},
+        Case{"mode: allow", "blocked by the hook say_no: not today"}, Case{"mode: allow", ""}}) {
     std::filesystem::remove(heard);
     std::filesystem::remove(audit);
     program_.config(audited + "permissions: {" + permissions + "}\n");
     if (has(why, "say_no")) hook("say_no.yaml", "on: before_tool_call\ndo: {action: block, reason: not today}\n");
-    const Finished ran = program_.run(
-        {"run", "go", "--json", "--script",
-         program_.script("- calls: [{name: bash, input: {command: exit 3}}]\n- text: done\n")});
+    const Finished ran =
+        program_.run({"run", "go", "--json", "--script",
+                      program_.script("- calls: [{name: bash, input: {command: exit 3}}]\n- text: done\n")});
     std::filesystem::remove(program_.home() + "/hooks/say_no.yaml");
     EXPECT_EQ(ran.code, 0) << ran.err;
     std::set<std::string> asked;
@@ -349,8 +329,7 @@ TEST_F(Verdicts, ObserversHearOfRefusedCalls) {
 TEST_F(Verdicts, NamesakesAreToldApartOrRefused) {
   hook("x", "#!/bin/sh\nif [ \"$1\" = hook ]; then echo turn_start; fi\n", 0755);
   hook("x.yaml", "on: before_tool_call\nguard: true\ndo: {action: block, reason: no}\n");
-  const Finished ran =
-      run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
+  const Finished ran = run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
   EXPECT_FALSE(made("first")) << ran.err;
   EXPECT_TRUE(has(ran.err, "has the same name 'x': rename one of the two")) << ran.err;
   const Finished test = program_.run({"hooks", "test", "x", "--event", "before_tool_call"});
@@ -359,10 +338,8 @@ TEST_F(Verdicts, NamesakesAreToldApartOrRefused) {
 }
 
 TEST_F(Verdicts, GuardThatIsGoneIsMissedThoughAnotherHookHasItsName) {
-  hook("x.yaml",
-       "on: before_tool_call\nguard: true\nwhen: 'false'\ndo: {action: block, reason: no}\n");
-  const char* const script =
-      "- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n";
+  hook("x.yaml", "on: before_tool_call\nguard: true\nwhen: 'false'\ndo: {action: block, reason: no}\n");
+  const char* const script = "- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n";
   run(script);
   EXPECT_TRUE(made("first"));
   std::filesystem::remove(program_.project() + "/first");
@@ -386,24 +363,20 @@ TEST_F(Verdicts, HooksOfTwoAdaptedFilesHaveNamesOfTheirOwn) {
   std::vector<std::string> names;
   const Finished list = program_.run({"hooks", "list", "--json"});
   for (const JsonDocument& line : json_lines(list.out))
-    if (line.root()["name"].string_or("").starts_with("claude/"))
-      names.emplace_back(line.root()["name"].string_or(""));
+    if (line.root()["name"].string_or("").starts_with("claude/")) names.emplace_back(line.root()["name"].string_or(""));
   ASSERT_EQ(names.size(), 2u) << list.out << list.err;
   EXPECT_NE(names[0], names[1]);
-  EXPECT_TRUE(names[0].starts_with("claude/one-") && names[0].ends_with("/PreToolUse.1"))
-      << names[0];
+  EXPECT_TRUE(names[0].starts_with("claude/one-") && names[0].ends_with("/PreToolUse.1")) << names[0];
   // What is said of one of them is said of that one alone: the other still blocks.
   program_.config("hooks: {adapt: [" + adapt + "], \"" + names[0] + "\": {shadow: true}}\n");
-  const Finished ran =
-      run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
+  const Finished ran = run("- calls: [{name: bash, input: {command: 'touch first'}}]\n- text: done\n");
   EXPECT_FALSE(made("first")) << ran.err;
   EXPECT_TRUE(has(ran.err, names[1])) << ran.err;
 }
 
 // What a guard could not look at is withheld whole.
 TEST_F(Verdicts, NoCallRunsOfAnAnswerThatAClosedHookCouldNotLookAt) {
-  hook("look", "#!/bin/sh\nif [ \"$1\" = hook ]; then echo after_model_call; exit; fi\nexit 3\n",
-       0755);
+  hook("look", "#!/bin/sh\nif [ \"$1\" = hook ]; then echo after_model_call; exit; fi\nexit 3\n", 0755);
   const std::string script =
       "- text: s3cret words\n"
       "  thinking: s3cret thoughts\n"
@@ -434,8 +407,7 @@ TEST_F(Verdicts, HookThatIsOverALimitIsNotAskedAnyMoreAndOneSentenceSaysSo) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(made("first") && made("second"));
   EXPECT_EQ(asked(), "asked\n");
-  EXPECT_TRUE(has(ran.err, "it is not asked any more: it has had its 1 call of this run (hooks.max_calls)"))
-      << ran.err;
+  EXPECT_TRUE(has(ran.err, "it is not asked any more: it has had its 1 call of this run (hooks.max_calls)")) << ran.err;
   const Finished traced = program_.run({"hooks", "trace"});
   EXPECT_TRUE(has(traced.out, "hooks of run 1\n")) << traced.out;
   EXPECT_TRUE(has(traced.out, "\n  count: 1 call, 1 call refused, 0.")) << traced.out;
@@ -475,8 +447,7 @@ TEST_F(Verdicts, LedgerTellsTheCallsTheSecondsAndTheProcessesThatAHookLeft) {
   const Finished ran = run(kTwoCalls, {"--trace-hooks"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   const Finished traced = program_.run({"hooks", "trace"});
-  EXPECT_TRUE(has(traced.out, "  leaves: 2 calls, ") && has(traced.out, " s, 2 child processes ended\n"))
-      << traced.out;
+  EXPECT_TRUE(has(traced.out, "  leaves: 2 calls, ") && has(traced.out, " s, 2 child processes ended\n")) << traced.out;
   const Finished of_another = program_.run({"hooks", "trace", "--hook", "another"});
   EXPECT_FALSE(has(of_another.out, "leaves")) << of_another.out;
   const Finished json = program_.run({"hooks", "trace", "--json", "--hook", "leaves"});

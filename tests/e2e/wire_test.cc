@@ -62,8 +62,8 @@ class Wire : public ::testing::Test {
     program_.set("NO_PROXY=127.0.0.1");
   }
   static std::vector<std::string> words(const StrictServer& server, std::vector<std::string> more) {
-    more.insert(more.end(), {"--set", "base_url=" + server.url(), "--set",
-                             "providers.anthropic.max_retries=0", "--allow", "*"});
+    more.insert(more.end(),
+                {"--set", "base_url=" + server.url(), "--set", "providers.anthropic.max_retries=0", "--allow", "*"});
     return more;
   }
   Finished run(const StrictServer& server, const std::vector<std::string>& more) {
@@ -80,8 +80,7 @@ class Wire : public ::testing::Test {
       const JsonView content = messages.at(i)["content"];
       for (std::size_t b = 0; b < content.size(); ++b) {
         const std::string type(content.at(b)["type"].string_or(""));
-        out += (user ? "> " : "< ") +
-               (type == "text" ? std::string(content.at(b)["text"].string_or("")) : type) + "\n";
+        out += (user ? "> " : "< ") + (type == "text" ? std::string(content.at(b)["text"].string_or("")) : type) + "\n";
       }
     }
     return out;
@@ -105,8 +104,7 @@ TEST_F(Wire, AWaitForTheModelIsToldAlsoWhereNobodySeesAProgressLine) {
     return out;
   };
   const Finished plain = ask({});
-  EXPECT_NE(plain.err.find("note: the model is asked again in 1.2 s: anthropic"), std::string::npos)
-      << plain.err;
+  EXPECT_NE(plain.err.find("note: the model is asked again in 1.2 s: anthropic"), std::string::npos) << plain.err;
   EXPECT_NE(plain.err.find("slow down"), std::string::npos) << plain.err;
   EXPECT_EQ(plain.out, "done\n");
   std::string told;
@@ -152,8 +150,7 @@ TEST_F(Wire, ThinkingThatWasCutInsideAnEmojiGoesBackAsItWasSigned) {
     return R"({"type":"content_block_delta","index":)" + std::to_string(index) + R"(,"delta":)" + json + "}";
   };
   const auto block = [](int index, const std::string& json) {
-    return R"({"type":"content_block_start","index":)" + std::to_string(index) + R"(,"content_block":)" +
-           json + "}";
+    return R"({"type":"content_block_start","index":)" + std::to_string(index) + R"(,"content_block":)" + json + "}";
   };
   AnthropicWire wire;
   wire.start()
@@ -166,8 +163,7 @@ TEST_F(Wire, ThinkingThatWasCutInsideAnEmojiGoesBackAsItWasSigned) {
       .event("content_block_delta", delta(1, R"({"type":"text_delta","text":"here \ud83d"})"))
       .event("content_block_delta", delta(1, R"({"type":"text_delta","text":"\udc4d it is"})"))
       .event("content_block_stop", R"({"type":"content_block_stop","index":1})")
-      .event("content_block_start",
-             block(2, R"({"type":"tool_use","id":"toolu_1","name":"bash","input":{}})"))
+      .event("content_block_start", block(2, R"({"type":"tool_use","id":"toolu_1","name":"bash","input":{}})"))
       .event("content_block_delta",
              delta(2, R"({"type":"input_json_delta","partial_json":"{\"command\":\"echo \ud83d"})"))
       .event("content_block_delta", delta(2, R"({"type":"input_json_delta","partial_json":"\udc4d\"}"})"))
@@ -189,22 +185,19 @@ TEST_F(Wire, ThinkingThatWasCutInsideAnEmojiGoesBackAsItWasSigned) {
 Reply calls(const std::vector<std::pair<std::string, std::string>>& of) {
   AnthropicWire wire;
   wire.start();
-  for (const auto& [id, command] : of)
-    wire.tool_use(id, "bash", {R"({"command":")" + command + "\"}"});
+  for (const auto& [id, command] : of) wire.tool_use(id, "bash", {R"({"command":")" + command + "\"}"});
   return Reply::stream(wire.finish("tool_use").bytes());
 }
 
 TEST_F(Wire, TwoCallsOfOneIdAreTwoCallsInRequestAndLog) {
   StrictServer server(
-      {calls({{"toolu_1", "echo one"}, {"toolu_1", "echo two"}, {"toolu_1_2", "echo three"}}),
-       said("Done.")});
+      {calls({{"toolu_1", "echo one"}, {"toolu_1", "echo two"}, {"toolu_1_2", "echo three"}}), said("Done.")});
   const Finished ran = run(server, {"run", "--json", "go"});
   EXPECT_EQ(ran.code, 0) << ran.out;
   EXPECT_EQ(server.refused, std::vector<std::string>{});
   ASSERT_EQ(server.count(), 2u);
   for (const char* const id : {"toolu_1", "toolu_1_2", "toolu_1_3"})
-    EXPECT_TRUE(has(server.body(1), R"("tool_use_id":")" + std::string(id) + '"'))
-        << server.body(1);
+    EXPECT_TRUE(has(server.body(1), R"("tool_use_id":")" + std::string(id) + '"')) << server.body(1);
   // What the surface and the log say of each call is of that call.
   std::map<std::string, std::string> outputs;
   for (const JsonDocument& line : json_lines(ran.out))
@@ -216,8 +209,8 @@ TEST_F(Wire, TwoCallsOfOneIdAreTwoCallsInRequestAndLog) {
 
 // Servers that count the calls of each answer from the beginning.
 TEST_F(Wire, AnIdThatAnEarlierAnswerHadIsAnotherCallInRequestAndLog) {
-  StrictServer server({calls({{"call_0", "echo one"}}), calls({{"call_0", "echo two"}}),
-                       said("Done."), calls({{"call_0", "echo three"}}), said("Done again.")});
+  StrictServer server({calls({{"call_0", "echo one"}}), calls({{"call_0", "echo two"}}), said("Done."),
+                       calls({{"call_0", "echo three"}}), said("Done again.")});
   ASSERT_EQ(run(server, {"run", "go"}).code, 0);
   const Finished ran = run(server, {"run", "--follow", "again"});
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -251,13 +244,11 @@ TEST_F(Wire, AProviderThatIsBusyInTheMiddleOfAnAnswerIsGivenTime) {
 }
 
 TEST_F(Wire, AnAnswerThatIsCutIsToldWithTheLimitThatWasSent) {
-  StrictServer server(
-      {Reply::stream(AnthropicWire().start().text({"Half"}).finish("max_tokens").bytes())});
+  StrictServer server({Reply::stream(AnthropicWire().start().text({"Half"}).finish("max_tokens").bytes())});
   const Finished ran = run(server, {"run", "go"});
   EXPECT_EQ(ran.code, 10) << ran.err;
   EXPECT_TRUE(has(server.whole_body(0), "\"max_tokens\":49152"));
-  EXPECT_TRUE(has(ran.err, "was cut at the limit of 49,152 output tokens, thinking included"))
-      << ran.err;
+  EXPECT_TRUE(has(ran.err, "was cut at the limit of 49,152 output tokens, thinking included")) << ran.err;
 }
 
 // ---- answers that are paused, and those that say nothing
@@ -327,19 +318,16 @@ TEST_F(Wire, AnAnswerThatSaysNothingIsTold) {
 constexpr char kTouch[] = R"({"command":"touch made"})";
 
 TEST_F(Wire, ACallOfAnAnswerThatEndedForAnUnknownReasonIsNotRun) {
-  StrictServer server({Reply::stream(AnthropicWire()
-                                         .start()
-                                         .text({"I begin."})
-                                         .tool_use("t1", "bash", {kTouch})
-                                         .finish("of_tomorrow\\u001b[2J")
-                                         .bytes()),
-                       said("Fine."),
-                       Reply::stream(AnthropicWire()
-                                         .start()
-                                         .tool_use("t1", "bash", {kTouch})
-                                         .finish("tool_use")
-                                         .bytes()),
-                       said("Made.")});
+  StrictServer server(
+      {Reply::stream(AnthropicWire()
+                         .start()
+                         .text({"I begin."})
+                         .tool_use("t1", "bash", {kTouch})
+                         .finish("of_tomorrow\\u001b[2J")
+                         .bytes()),
+       said("Fine."),
+       Reply::stream(AnthropicWire().start().tool_use("t1", "bash", {kTouch}).finish("tool_use").bytes()),
+       said("Made.")});
   const Finished ran = run(server, {"run", "go"});
   EXPECT_EQ(ran.code, 10) << ran.err;
   EXPECT_FALSE(fs::exists(program_.project() + "/made"));
@@ -389,8 +377,7 @@ TEST_F(Wire, FiguresThatNoAnswerCanHaveAreLeftOutAndTold) {
 
 TEST_F(Wire, FiguresOfAScriptAreLookedAtAsWell) {
   const Finished ran = program_.run(
-      {"run", "go", "--script",
-       program_.script("- text: fine\n  usage: {input: 18446744073709551615, output: 2}\n")});
+      {"run", "go", "--script", program_.script("- text: fine\n  usage: {input: 18446744073709551615, output: 2}\n")});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(has(ran.err, "18,446,744,073,709,551,615 tokens, which no answer can have")) << ran.err;
 }
@@ -414,10 +401,9 @@ TEST_F(Wire, AnAnswerThatWasInterruptedIsMarkedForTheModel) {
             "> first\n< Half of it\n> [interrupted: the answer above is not whole]\n> second\n");
   // It stays where it is: the provider's cache holds.
   EXPECT_EQ(run(server, {"run", "--follow", "third"}).code, 0);
-  EXPECT_EQ(
-      lines_of(server.body(2)),
-      "> first\n< Half of it\n> [interrupted: the answer above is not whole]\n> second\n< Fine.\n"
-      "> third\n");
+  EXPECT_EQ(lines_of(server.body(2)),
+            "> first\n< Half of it\n> [interrupted: the answer above is not whole]\n> second\n< Fine.\n"
+            "> third\n");
   EXPECT_EQ(server.refused, std::vector<std::string>{});
   // And the log says nothing that nobody said.
   const Finished shown = program_.run({"conversation", "show", program_.newest()});
@@ -426,10 +412,10 @@ TEST_F(Wire, AnAnswerThatWasInterruptedIsMarkedForTheModel) {
 }
 
 TEST_F(Wire, AMessageThatWasNotAnsweredIsMarkedForTheModel) {
-  StrictServer server({Reply{}.stall(),
-                       Reply::http(403, {{"content-type", "application/json"}},
-                                   anthropic_error_body("permission_error", "no")),
-                       said("Fine.")});
+  StrictServer server(
+      {Reply{}.stall(),
+       Reply::http(403, {{"content-type", "application/json"}}, anthropic_error_body("permission_error", "no")),
+       said("Fine.")});
   Running running = program_.start(words(server, {"run", "first"}));
   while (server.count() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   running.signal(SIGINT);
@@ -449,8 +435,7 @@ TEST_F(Wire, ACallThatWasInterruptedIsMarkedBehindItsResult) {
   running.signal(SIGINT);
   EXPECT_EQ(running.wait().code, 130);
   EXPECT_EQ(run(server, {"run", "--follow", "second"}).code, 0);
-  EXPECT_EQ(lines_of(server.body(1)),
-            "> first\n< tool_use\n> tool_result\n> [interrupted]\n> second\n");
+  EXPECT_EQ(lines_of(server.body(1)), "> first\n< tool_use\n> tool_result\n> [interrupted]\n> second\n");
   EXPECT_EQ(server.refused, std::vector<std::string>{});
 }
 
@@ -463,8 +448,7 @@ TEST_F(Wire, AProgramThatWasKilledLeavesAMark) {
     running.wait();
   }
   EXPECT_EQ(run(server, {"run", "--follow", "second"}).code, 0);
-  EXPECT_EQ(lines_of(server.body(1)),
-            "> first\n> [interrupted: the message above was not answered]\n> second\n");
+  EXPECT_EQ(lines_of(server.body(1)), "> first\n> [interrupted: the message above was not answered]\n> second\n");
 }
 
 // What the summary is made of has the mark, too.
@@ -477,15 +461,13 @@ TEST_F(Wire, ASummaryIsMadeOfWhatIsMarked) {
   const Finished done = program_.run({"compact", "--follow", "--set", "base_url=" + server.url()});
   ASSERT_EQ(done.code, 0) << done.err;
   EXPECT_TRUE(
-      lines_of(server.body(1))
-          .starts_with("> first\n< Half of it\n> [interrupted: the answer above is not whole]\n"))
+      lines_of(server.body(1)).starts_with("> first\n< Half of it\n> [interrupted: the answer above is not whole]\n"))
       << server.body(1);
 }
 
 // A control: runs that ended by themselves leave none.
 TEST_F(Wire, WhatWasAnsweredHasNoMark) {
-  StrictServer server({calls({{"toolu_1", "echo a"}}), said("One."), calls({{"toolu_2", "echo b"}}),
-                       said("Three.")});
+  StrictServer server({calls({{"toolu_1", "echo a"}}), said("One."), calls({{"toolu_2", "echo b"}}), said("Three.")});
   ASSERT_EQ(run(server, {"run", "first"}).code, 0);
   run(server, {"run", "--follow", "--max-turns", "1", "second"});
   EXPECT_EQ(run(server, {"run", "--follow", "third"}).code, 0);

@@ -62,8 +62,10 @@ TEST_F(WorkerHooks, HangsOfRunsThatFollowEachOtherSetItAside) {
   const Finished fourth = talk();
   EXPECT_EQ(fourth.code, 0) << fourth.err;
   EXPECT_TRUE(has(fourth.err, "trouble.so is set aside since ")) << fourth.err;
-  EXPECT_TRUE(has(fourth.err, "it hung its worker 3 times in 60 s (a call of it did not answer before its "
-                              "deadline)")) << fourth.err;
+  EXPECT_TRUE(has(fourth.err,
+                  "it hung its worker 3 times in 60 s (a call of it did not answer before its "
+                  "deadline)"))
+      << fourth.err;
 }
 
 TEST_F(WorkerHooks, SlowEndOfASessionIsNoHang) {

@@ -16,10 +16,8 @@ class Bounds {
  public:
   explicit Bounds(std::string_view bytes) : first_(bytes.data()), size_(bytes.size()) {}
   void holds(const void* at, std::uint64_t bytes) const {
-    const auto from = reinterpret_cast<std::uintptr_t>(at),
-               start = reinterpret_cast<std::uintptr_t>(first_);
-    fuzz::require(from >= start && bytes <= size_ && from - start <= size_ - bytes,
-                  "an address lies within");
+    const auto from = reinterpret_cast<std::uintptr_t>(at), start = reinterpret_cast<std::uintptr_t>(first_);
+    fuzz::require(from >= start && bytes <= size_ && from - start <= size_ - bytes, "an address lies within");
   }
 
   void record(const Shape& shape, const void* at) const {
@@ -43,8 +41,7 @@ class Bounds {
         std::memcpy(&list, at, sizeof(list));
         if (list.count != 0) holds(list.first, std::uint64_t{list.count} * list.stride);
         for (std::uint32_t i = 0; i < list.count; ++i)
-          record(*member.of,
-                 static_cast<const std::byte*>(list.first) + std::size_t{i} * list.stride);
+          record(*member.of, static_cast<const std::byte*>(list.first) + std::size_t{i} * list.stride);
         return;
       }
       case Shape::Kind::kPointer: {
@@ -60,9 +57,7 @@ class Bounds {
   std::size_t size_;
 };
 
-std::string_view bytes_of(FlatBytes& flat) {
-  return {reinterpret_cast<const char*>(flat.data()), flat.size()};
-}
+std::string_view bytes_of(FlatBytes& flat) { return {reinterpret_cast<const char*>(flat.data()), flat.size()}; }
 
 void take_args(std::string_view bytes) {
   FlatBytes flat(bytes);

@@ -22,8 +22,7 @@ class Play;
 // One plugin instance; its functions do what the script says.
 struct Fake {
   Play* play = nullptr;
-  std::shared_ptr<std::atomic<std::uint32_t>> stopped =
-      std::make_shared<std::atomic<std::uint32_t>>(0);
+  std::shared_ptr<std::atomic<std::uint32_t>> stopped = std::make_shared<std::atomic<std::uint32_t>>(0);
   std::size_t calls = 0;
 };
 
@@ -109,9 +108,8 @@ class Play {
       row.stopped = fakes_[which].stopped;
       rows.push_back(std::move(row));
     }
-    dispatcher_.publish(std::move(rows), script_.below(3) == 0
-                                             ? std::vector<std::string>{"fake1", "*"}
-                                             : std::vector<std::string>{});
+    dispatcher_.publish(std::move(rows),
+                        script_.below(3) == 0 ? std::vector<std::string>{"fake1", "*"} : std::vector<std::string>{});
   }
 
   void fire() {
@@ -124,9 +122,7 @@ class Play {
     event.event = kEvents[script_.below(4)];
     event.envelope = &envelope;
     event.payload = &payload;
-    event.rewrite = [](void* context, std::uint32_t, std::string_view) {
-      ++*static_cast<std::size_t*>(context);
-    };
+    event.rewrite = [](void* context, std::uint32_t, std::string_view) { ++*static_cast<std::size_t*>(context); };
     std::size_t rewrites = 0;
     event.context = &rewrites;
     std::atomic_ref(slot_->live().cancel).store(cancel_);
@@ -148,8 +144,7 @@ class Play {
     fuzz::require(!outcome.blocked || !outcome.blocked_by.hook.empty(), "who blocks has a name");
     fuzz::require(!outcome.blocked_by_failure || (outcome.blocked && !outcome.failures.empty()),
                   "a guard that broke is told");
-    for (const auto& each : outcome.failures)
-      fuzz::require(each.status < 0, "a failure has its status");
+    for (const auto& each : outcome.failures) fuzz::require(each.status < 0, "a failure has its status");
   }
 
   agentd_status emit(const agentd_call& call, std::uint32_t kind) {
@@ -171,13 +166,11 @@ class Play {
     fuzz::require(!slot_->complete(token, AGENTD_OK), "and once only");
   }
   void complete_old() {
-    for (agentd_token token : old_)
-      fuzz::require(!slot_->complete(token, AGENTD_OK), "a late completion is nothing");
+    for (agentd_token token : old_) fuzz::require(!slot_->complete(token, AGENTD_OK), "a late completion is nothing");
   }
   void use_stale(const agentd_call&) {
     complete_old();
-    for (agentd_token token : old_)
-      fuzz::require(!slot_->emit(token, Action()), "a late answer is nothing");
+    for (agentd_token token : old_) fuzz::require(!slot_->emit(token, Action()), "a late answer is nothing");
   }
 
   static constexpr std::uint32_t kFakes = 3;

@@ -16,8 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!found->manifest) return 0;
   ++fuzz::got_through;
   fuzz::require(found->manifest->size() <= kManifestBytesMax, "a manifest has a limit");
-  fuzz::require(bytes.find(*found->manifest) != std::string_view::npos,
-                "a manifest is a part of the file");
+  fuzz::require(bytes.find(*found->manifest) != std::string_view::npos, "a manifest is a part of the file");
   fuzz::require(found->manifest->find('\0') == std::string::npos, "a manifest ends at its NUL");
   return 0;
 }

@@ -8,8 +8,7 @@
 namespace {
 
 bool is_one_line(const std::string& text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](char c) { return c == '\n' || c == '\x1b' || c == '\0'; });
+  return std::none_of(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\x1b' || c == '\0'; });
 }
 
 }  // namespace
@@ -25,8 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ++fuzz::got_through;
   fuzz::require(!manifest->id.empty() && is_one_line(manifest->id), "an id is plain");
   fuzz::require(!manifest->version.empty() && is_one_line(manifest->version), "a version is plain");
-  for (const auto* list : {&manifest->events, &manifest->required, &manifest->wanted,
-                           &manifest->drafts, &manifest->capabilities})
+  for (const auto* list :
+       {&manifest->events, &manifest->required, &manifest->wanted, &manifest->drafts, &manifest->capabilities})
     for (const std::string& each : *list) fuzz::require(is_one_line(each), "names are plain");
   fuzz::require(is_one_line(verdict_of(*manifest, offer)), "a verdict is one line");
   return 0;

@@ -42,10 +42,8 @@ std::vector<char> place_rows(agentd_list& list, std::string_view from) {
   const bool readable = list.count <= 1024 && list.stride <= kRecordBytesMax;
   if (readable && list.stride != 0) list.count = std::min(list.count, kBytesMax / list.stride);
   std::vector<char> memory(readable ? std::size_t{list.count} * list.stride : 1, '\0');
-  for (std::size_t i = 0; i < memory.size() && !from.empty(); ++i)
-    memory[i] = from[i % from.size()];
-  for (std::size_t at = 0;
-       list.stride >= sizeof(agentd_hook) && at + sizeof(agentd_hook) <= memory.size();
+  for (std::size_t i = 0; i < memory.size() && !from.empty(); ++i) memory[i] = from[i % from.size()];
+  for (std::size_t at = 0; list.stride >= sizeof(agentd_hook) && at + sizeof(agentd_hook) <= memory.size();
        at += list.stride) {
     agentd_hook row;
     std::memcpy(&row, memory.data() + at, sizeof(row));
@@ -63,17 +61,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < sizeof(claimed)) return 0;
   std::memcpy(&claimed, data, sizeof(claimed));
   // Readable for what it claims, up to the limit; at least for the first release's record.
-  std::vector<char> record(std::clamp<std::size_t>(claimed, sizeof(agentd_plugin), kRecordBytesMax),
-                           '\0');
+  std::vector<char> record(std::clamp<std::size_t>(claimed, sizeof(agentd_plugin), kRecordBytesMax), '\0');
   std::memcpy(record.data(), data, std::min(size, record.size()));
-  const std::string_view rest = size > record.size()
-                                    ? fuzz::view(data + record.size(), size - record.size())
-                                    : std::string_view();
+  const std::string_view rest =
+      size > record.size() ? fuzz::view(data + record.size(), size - record.size()) : std::string_view();
   agentd_plugin plugin;
   std::memcpy(&plugin, record.data(), sizeof(plugin));
-  const std::vector<char> text(
-      rest.begin(),
-      rest.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(rest.size(), 600)));
+  const std::vector<char> text(rest.begin(),
+                               rest.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(rest.size(), 600)));
   point(plugin.id, text);
   point(plugin.version, text);
   if (plugin.create != nullptr) plugin.create = create;
@@ -89,7 +84,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(read->plugin.size == sizeof(agentd_plugin), "the record has this host's size");
   fuzz::require(read->plugin.concurrency <= AGENTD_CONCURRENT, "the concurrency is known");
   fuzz::require(!read->id.empty() && read->id.size() <= 256, "the id has a limit");
-  for (const agentd_hook& row : read->rows)
-    fuzz::require(row.fn == handler, "a row has its function");
+  for (const agentd_hook& row : read->rows) fuzz::require(row.fn == handler, "a row has its function");
   return 0;
 }

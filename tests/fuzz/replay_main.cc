@@ -68,8 +68,7 @@ class Mutator {
         splice(bytes, seeds_[random_() % seeds_.size()]);
         return;
       case 6: {
-        const std::size_t at = place(bytes),
-                          count = std::min(bytes.size() - at, std::size_t{1 + random_() % 8});
+        const std::size_t at = place(bytes), count = std::min(bytes.size() - at, std::size_t{1 + random_() % 8});
         bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at),
                     bytes.begin() + static_cast<std::ptrdiff_t>(at + count));
         return;
@@ -79,12 +78,10 @@ class Mutator {
 
   void splice(Bytes& into, const Bytes& from) {
     if (from.empty() || into.size() > kBytesMax) return;
-    const std::size_t at = place(from),
-                      count = std::min(from.size() - at, std::size_t{1 + random_() % 64});
+    const std::size_t at = place(from), count = std::min(from.size() - at, std::size_t{1 + random_() % 64});
     const Bytes piece(from.begin() + static_cast<std::ptrdiff_t>(at),
                       from.begin() + static_cast<std::ptrdiff_t>(at + count));
-    into.insert(into.begin() + static_cast<std::ptrdiff_t>(place(into)), piece.begin(),
-                piece.end());
+    into.insert(into.begin() + static_cast<std::ptrdiff_t>(place(into)), piece.begin(), piece.end());
   }
 
   const std::vector<Bytes>& seeds_;
@@ -97,16 +94,15 @@ int main(int count, char** words) {
   if (count < 2) return std::fprintf(stderr, "usage: %s DIRECTORY [ROUNDS [SEED]]\n", words[0]), 2;
   if (fs::is_regular_file(words[1])) return feed(contents(words[1])), 0;
   const std::size_t rounds = count > 2 ? std::strtoull(words[2], nullptr, 10) : 2'000;
-  const std::uint64_t seed =
-      count > 3 ? std::strtoull(words[3], nullptr, 10) : std::random_device()();
+  const std::uint64_t seed = count > 3 ? std::strtoull(words[3], nullptr, 10) : std::random_device()();
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(words[1])) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   std::vector<Bytes> seeds;
   for (const fs::path& file : files) feed(seeds.emplace_back(contents(file)));
   const std::size_t good = agentd::fuzz::got_through;
-  std::printf("%zu seeds, of which %zu get through; %zu mutations, seed %llu\n", seeds.size(), good,
-              rounds, static_cast<unsigned long long>(seed));
+  std::printf("%zu seeds, of which %zu get through; %zu mutations, seed %llu\n", seeds.size(), good, rounds,
+              static_cast<unsigned long long>(seed));
   std::fflush(stdout);  // whoever sees it end early wants to know the seed
   if (good * 3 < seeds.size() || seeds.empty())
     return std::fprintf(stderr, "too few seeds of %s get through\n", words[1]), 1;

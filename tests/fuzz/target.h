@@ -42,8 +42,7 @@ class Script {
     return out;
   }
   std::string_view rest() const {
-    return {reinterpret_cast<const char*>(data_) + (ended() ? size_ : at_),
-            ended() ? 0 : size_ - at_};
+    return {reinterpret_cast<const char*>(data_) + (ended() ? size_ : at_), ended() ? 0 : size_ - at_};
   }
 
  private:

@@ -54,8 +54,7 @@ class Play {
   }
 
   CallSlot* slot() {
-    return slots_.empty() ? nullptr
-                          : slots_[script_.below(static_cast<std::uint32_t>(slots_.size()))];
+    return slots_.empty() ? nullptr : slots_[script_.below(static_cast<std::uint32_t>(slots_.size()))];
   }
   // One that was handed out, or one that nobody ever had and that names nothing. (The number that a
   // slot has between two calls can be guessed; what is said to it is lost, and a worker's guesses
@@ -63,8 +62,7 @@ class Play {
   agentd_token token() {
     if (tokens_.empty() || script_.below(8) == 0) {
       const agentd_token guess = std::uint64_t{script_.u32()} << 24 | script_.byte();
-      if (tokens_.empty() || table_.find(guess) == nullptr)
-        return table_.find(guess) == nullptr ? guess : 0;
+      if (tokens_.empty() || table_.find(guess) == nullptr) return table_.find(guess) == nullptr ? guess : 0;
     }
     return tokens_[script_.below(static_cast<std::uint32_t>(tokens_.size()))];
   }
@@ -119,8 +117,7 @@ class Play {
     Action action;
     action.kind = AGENTD_ACT_BLOCK;
     const bool taken = at != nullptr && at->emit(of, std::move(action));
-    fuzz::require(taken == (model != nullptr && !model->completed),
-                  "only a running call may answer");
+    fuzz::require(taken == (model != nullptr && !model->completed), "only a running call may answer");
     if (taken) ++model->actions;
     if (taken) ++fuzz::got_through;
   }
@@ -144,10 +141,8 @@ class Play {
     CallSlot* const at = table_.find(of);
     const std::size_t bytes = script_.byte() * 16u, align = std::size_t{1} << script_.below(7);
     auto* const got = static_cast<char*>(at == nullptr ? nullptr : at->allocate(of, bytes, align));
-    if (model == nullptr || model->completed)
-      return fuzz::require(got == nullptr, "a stale token has no memory");
-    fuzz::require(got != nullptr && reinterpret_cast<std::uintptr_t>(got) % align == 0,
-                  "memory is aligned");
+    if (model == nullptr || model->completed) return fuzz::require(got == nullptr, "a stale token has no memory");
+    fuzz::require(got != nullptr && reinterpret_cast<std::uintptr_t>(got) % align == 0, "memory is aligned");
     std::memset(got, 0x5a, bytes);
   }
   void fail() {

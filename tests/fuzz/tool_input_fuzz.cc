@@ -25,8 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto read = JsonDocument::parse(stored);
   fuzz::require(read && read->root().is_object(), "it is one object");
   const auto line = JsonDocument::parse(json_line(stored));
-  fuzz::require(line && line->root().text() == read->root().text(),
-                "a line of it has the same value");
+  fuzz::require(line && line->root().text() == read->root().text(), "a line of it has the same value");
   const auto any = JsonDocument::parse(bytes);
   fuzz::require(!input || bytes.empty() || any, "what is taken from a model parses elsewhere");
   return 0;

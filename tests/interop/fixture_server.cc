@@ -62,9 +62,7 @@ std::string api_of(const std::string& target) {
   return target.starts_with("/v1beta/models/") ? "generateContent" : "";
 }
 
-Reply json(const std::string& body) {
-  return Reply::http(200, {{"content-type", "application/json"}}, body);
-}
+Reply json(const std::string& body) { return Reply::http(200, {{"content-type", "application/json"}}, body); }
 
 Reply answer(const RecordedRequest& request) {
   static std::string last;  // calls come one at a time
@@ -75,10 +73,9 @@ Reply answer(const RecordedRequest& request) {
   if (const std::string api = api_of(request.target); !api.empty()) {
     const std::size_t name = request.target.rfind('/') + 1;
     const auto body = JsonDocument::parse(request.body);
-    const std::string model = api == "generateContent"
-                                  ? request.target.substr(name, request.target.find(':') - name)
-                              : body ? std::string(body->root()["model"].string_or(""))
-                                     : "";
+    const std::string model = api == "generateContent" ? request.target.substr(name, request.target.find(':') - name)
+                              : body                   ? std::string(body->root()["model"].string_or(""))
+                                                       : "";
     for (const VendorFixture& fixture : vendor_fixtures())
       if (fixture.api == api && fixture.name == model) return Reply::chunked({fixture.bytes});
   }
@@ -112,8 +109,7 @@ Message tool_turn() {
   redacted.name = "redacted";
   redacted.opaque = "enc";
   message.blocks = {thinking, redacted, Block::of_text("Looking."),
-                    Block::tool_use("toolu_1", "bash", R"({"command":"ls"})"),
-                    Block::tool_use("toolu_2", "list", "")};
+                    Block::tool_use("toolu_1", "bash", R"({"command":"ls"})"), Block::tool_use("toolu_2", "list", "")};
   return message;
 }
 
@@ -165,8 +161,7 @@ int requests(const std::string& api) {
   full.value().thinking.budget_tokens = 2000;
   full.value().closing_text = "Sum up.";
   TestRequest summary;
-  summary.add(Message::of_text(Role::kSummary, "before"))
-      .add(Message::of_text(Role::kAssistant, "ok"));
+  summary.add(Message::of_text(Role::kSummary, "before")).add(Message::of_text(Role::kAssistant, "ok"));
   summary.value().closing_text = "Go on.";
   // An answer that is held to a schema, about a document.
   TestRequest held;

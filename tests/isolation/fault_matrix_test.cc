@@ -143,8 +143,8 @@ class FaultMatrix : public ::testing::TestWithParam<Fault> {
   }
 
   void tell(const char* phase, Times& seen, Times& again) const {
-    std::printf("%-20s %-8s %4zu  %9.2f / %9.2f   %9.2f / %9.2f\n", fault().name, phase, seen.ms.size(),
-                seen.at(0.5), seen.at(0.99), again.at(0.5), again.at(0.99));
+    std::printf("%-20s %-8s %4zu  %9.2f / %9.2f   %9.2f / %9.2f\n", fault().name, phase, seen.ms.size(), seen.at(0.5),
+                seen.at(0.99), again.at(0.5), again.at(0.99));
   }
 };
 
@@ -175,8 +175,7 @@ class NothingLeft {
 };
 
 // Before create() has returned there is no hook: it is a problem with a sentence.
-void start_with_a_fault(const Fault& fault, const std::string& phase, HostFixture& fixture, Fate fate,
-                        Times& seen) {
+void start_with_a_fault(const Fault& fault, const std::string& phase, HostFixture& fixture, Fate fate, Times& seen) {
   const auto start = Clock_::now();
   fixture.load();
   seen.add(start);
@@ -224,8 +223,7 @@ void call_with_a_fault(const Fault& fault, HostFixture& fixture, Times& seen) {
   EXPECT_TRUE(outcome->blocked_by_failure);
   ASSERT_EQ(outcome->failures.size(), 1u);
   EXPECT_NE(outcome->failures[0].text.find(fault.says), std::string::npos) << outcome->failures[0].text;
-  EXPECT_EQ(outcome->failures[0].status,
-            fault.in_call == Fate::kHangs ? AGENTD_E_DEADLINE : AGENTD_E_INTERNAL)
+  EXPECT_EQ(outcome->failures[0].status, fault.in_call == Fate::kHangs ? AGENTD_E_DEADLINE : AGENTD_E_INTERNAL)
       << outcome->failures[0].text;
 }
 

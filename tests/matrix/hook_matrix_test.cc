@@ -44,21 +44,17 @@ enum class Kind {
   kWebhook,
   kRecipe  // what agentd does itself for a recipe: a gate, a check of outputs, a log
 };
-constexpr Kind kKinds[] = {Kind::kNative, Kind::kWorker, Kind::kExecutable, Kind::kKodelet,
-                           Kind::kClaude, Kind::kDocker,     Kind::kGemini,
-                           Kind::kYaml,   Kind::kCommand,    Kind::kWebhook};
-constexpr const char* kKindNames[] = {"native",  "worker",  "executable", "kodelet",
-                                      "claude",  "docker",  "gemini",     "yaml",
-                                      "command", "webhook", "recipe"};
+constexpr Kind kKinds[] = {Kind::kNative, Kind::kWorker, Kind::kExecutable, Kind::kKodelet, Kind::kClaude,
+                           Kind::kDocker, Kind::kGemini, Kind::kYaml,       Kind::kCommand, Kind::kWebhook};
+constexpr const char* kKindNames[] = {"native", "worker", "executable", "kodelet", "claude", "docker",
+                                      "gemini", "yaml",   "command",    "webhook", "recipe"};
 bool is_module(Kind kind) { return kind == Kind::kNative || kind == Kind::kWorker; }
-constexpr const char* kBehaviours[] = {"ok",     "crash", "timeout", "garbage",
-                                       "status", "huge",  "utf8",    "nul"};
+constexpr const char* kBehaviours[] = {"ok", "crash", "timeout", "garbage", "status", "huge", "utf8", "nul"};
 
 // What a hook is to its event: kDefault says nothing of itself, kOpen and kClosed are the user's
 // configuration, kGuard and kObserver what a YAML file says.
 enum class Role { kDefault, kOpen, kClosed, kGuard, kObserver };
-constexpr Role kRoles[] = {Role::kDefault, Role::kOpen, Role::kClosed, Role::kGuard,
-                           Role::kObserver};
+constexpr Role kRoles[] = {Role::kDefault, Role::kOpen, Role::kClosed, Role::kGuard, Role::kObserver};
 constexpr const char* kRoleNames[] = {"default", "open", "closed", "guard", "observer"};
 
 // What a hook of a kind writes to ask for an action, and at which event of its own.
@@ -97,15 +93,11 @@ std::vector<ActionCase> action_cases() {
        AGENTD_EVENT_BEFORE_TOOL_CALL,
        {{Kind::kKodelet, {"before_tool_call", R"({"blocked":true,"reason":"no"})"}},
         {Kind::kClaude,
-         {"PreToolUse",
-          specific("PreToolUse",
-                   R"("permissionDecision":"deny","permissionDecisionReason":"no")")}},
+         {"PreToolUse", specific("PreToolUse", R"("permissionDecision":"deny","permissionDecisionReason":"no")")}},
         {Kind::kDocker, {"pre_tool_use", R"({"decision":"block","reason":"no"})"}},
         {Kind::kGemini, {"BeforeTool", R"({"decision":"deny","reason":"no"})"}}},
        R"({"action":"block","reason":"no"})",
-       [](const Outcome& o) {
-         return o.blocked && !o.blocked_by_failure && o.reason.find("no") != std::string::npos;
-       }},
+       [](const Outcome& o) { return o.blocked && !o.blocked_by_failure && o.reason.find("no") != std::string::npos; }},
       {"stop_run",
        AGENTD_EVENT_BEFORE_TOOL_CALL,
        {{Kind::kClaude, {"PreToolUse", R"({"continue":false,"stopReason":"enough"})"}},
@@ -121,31 +113,23 @@ std::vector<ActionCase> action_cases() {
        [](const Outcome& o) { return o.permission == AGENTD_PERMISSION_ASK; }},
       {"allow",
        AGENTD_EVENT_PERMISSION_REQUEST,
-       {{Kind::kClaude,
-         {"PermissionRequest",
-          specific("PermissionRequest", R"("decision":{"behavior":"allow"})")}},
-        {Kind::kDocker,
-         {"permission_request", docker("permission_request", R"("permission_decision":"allow")")}}},
+       {{Kind::kClaude, {"PermissionRequest", specific("PermissionRequest", R"("decision":{"behavior":"allow"})")}},
+        {Kind::kDocker, {"permission_request", docker("permission_request", R"("permission_decision":"allow")")}}},
        R"({"permission":"allow"})",
        [](const Outcome& o) { return o.permission == AGENTD_PERMISSION_ALLOW; }},
       {"rewrite_input",
        AGENTD_EVENT_BEFORE_TOOL_CALL,
        {{Kind::kKodelet, {"before_tool_call", R"({"input":{"command":"ls -l"}})"}},
-        {Kind::kClaude,
-         {"PreToolUse", specific("PreToolUse", R"("updatedInput":{"command":"ls -l"})")}},
-        {Kind::kDocker,
-         {"pre_tool_use", docker("pre_tool_use", R"("updated_input":{"cmd":"ls -l"})")}},
-        {Kind::kGemini,
-         {"BeforeTool", specific("BeforeTool", R"("tool_input":{"command":"ls -l"})")}}},
+        {Kind::kClaude, {"PreToolUse", specific("PreToolUse", R"("updatedInput":{"command":"ls -l"})")}},
+        {Kind::kDocker, {"pre_tool_use", docker("pre_tool_use", R"("updated_input":{"cmd":"ls -l"})")}},
+        {Kind::kGemini, {"BeforeTool", specific("BeforeTool", R"("tool_input":{"command":"ls -l"})")}}},
        R"({"input":{"command":"ls -l"}})",
        [](const Outcome& o) { return has(o.rewrites, R"("command":"ls -l")"); }},
       {"rewrite_output",
        AGENTD_EVENT_AFTER_TOOL_CALL,
-       {{Kind::kClaude,
-         {"PostToolUse", specific("PostToolUse", R"("updatedToolOutput":"new output")")}},
+       {{Kind::kClaude, {"PostToolUse", specific("PostToolUse", R"("updatedToolOutput":"new output")")}},
         {Kind::kDocker,
-         {"tool_response_transform",
-          docker("tool_response_transform", R"("updated_tool_response":"new output")")}}},
+         {"tool_response_transform", docker("tool_response_transform", R"("updated_tool_response":"new output")")}}},
        R"({"output":"new output"})",
        [](const Outcome& o) { return has(o.rewrites, "new output"); }},
       {"rewrite_message",
@@ -155,14 +139,9 @@ std::vector<ActionCase> action_cases() {
        [](const Outcome& o) { return has(o.rewrites, "new message"); }},
       {"context",
        AGENTD_EVENT_USER_MESSAGE_SEND,
-       {{Kind::kClaude,
-         {"UserPromptSubmit",
-          specific("UserPromptSubmit", R"("additionalContext":"more context")")}},
-        {Kind::kDocker,
-         {"user_prompt_submit",
-          docker("user_prompt_submit", R"("additional_context":"more context")")}},
-        {Kind::kGemini,
-         {"BeforeAgent", specific("BeforeAgent", R"("additionalContext":"more context")")}}},
+       {{Kind::kClaude, {"UserPromptSubmit", specific("UserPromptSubmit", R"("additionalContext":"more context")")}},
+        {Kind::kDocker, {"user_prompt_submit", docker("user_prompt_submit", R"("additional_context":"more context")")}},
+        {Kind::kGemini, {"BeforeAgent", specific("BeforeAgent", R"("additionalContext":"more context")")}}},
        R"({"additional_context":"more context"})",
        [](const Outcome& o) { return has(o.contexts, "more context"); }},
       {"notice",
@@ -186,8 +165,7 @@ std::vector<ActionCase> action_cases() {
        [](const Outcome& o) { return exclusive(o, AGENTD_ACT_COMPACT); }},
       {"summary",
        AGENTD_EVENT_BEFORE_COMPACTION,
-       {{Kind::kDocker,
-         {"before_compaction", docker("before_compaction", R"("summary":"the summary")")}}},
+       {{Kind::kDocker, {"before_compaction", docker("before_compaction", R"("summary":"the summary")")}}},
        R"({"action":"summary","summary":"the summary"})",
        [](const Outcome& o) {
          return exclusive(o, AGENTD_ACT_SUMMARY) && o.exclusive_action()->text == "the summary";
@@ -203,17 +181,14 @@ std::vector<ActionCase> action_cases() {
       {"replace",
        AGENTD_EVENT_AGENT_STOP,
        {{Kind::kKodelet,
-         {"agent_stop",
-          R"({"action":"replace","replace_messages":[{"role":"user","content":"all"}]})"}}},
+         {"agent_stop", R"({"action":"replace","replace_messages":[{"role":"user","content":"all"}]})"}}},
        R"({"action":"replace","replace_messages":[{"role":"user","content":"all"}]})",
        [](const Outcome& o) { return exclusive(o, AGENTD_ACT_REPLACE_MESSAGES); }},
       {"callback",
        AGENTD_EVENT_AGENT_STOP,
        {},
        R"({"action":"callback","callback":{"recipe":"notes"}})",
-       [](const Outcome& o) {
-         return exclusive(o, AGENTD_ACT_CALLBACK) && o.exclusive_action()->text == "notes";
-       }},
+       [](const Outcome& o) { return exclusive(o, AGENTD_ACT_CALLBACK) && o.exclusive_action()->text == "notes"; }},
       {"disable_tool",
        AGENTD_EVENT_BEFORE_MODEL_CALL,
        {},
@@ -223,8 +198,7 @@ std::vector<ActionCase> action_cases() {
 }
 
 bool is_dialect(Kind kind) {
-  return kind == Kind::kKodelet || kind == Kind::kClaude || kind == Kind::kDocker ||
-         kind == Kind::kGemini;
+  return kind == Kind::kKodelet || kind == Kind::kClaude || kind == Kind::kDocker || kind == Kind::kGemini;
 }
 
 std::optional<Wording> wording(Kind kind, const ActionCase& action) {
@@ -287,9 +261,7 @@ class Cell {
     return out;
   }
   // Whether anything of the hook ran: its program, or a request to its server.
-  bool was_begun() const {
-    return std::filesystem::exists(temp_.file("begun")) || !server_.requests().empty();
-  }
+  bool was_begun() const { return std::filesystem::exists(temp_.file("begun")) || !server_.requests().empty(); }
 
  private:
   std::string hooks() const { return temp_.file("hooks"); }
@@ -324,18 +296,15 @@ class Cell {
   }
 
   std::string payload() const {
-    const std::string head =
-        "{\"event\":\"" + std::string(find_event(action_.event)->name) +
-        "\",\"conv_id\":\"01JZ0000000000000000000000\",\"cwd\":" + json_text(temp_.path());
+    const std::string head = "{\"event\":\"" + std::string(find_event(action_.event)->name) +
+                             "\",\"conv_id\":\"01JZ0000000000000000000000\",\"cwd\":" + json_text(temp_.path());
     switch (action_.event) {
       case AGENTD_EVENT_BEFORE_TOOL_CALL:
       case AGENTD_EVENT_PERMISSION_REQUEST:
-        return head +
-               R"(,"tool":{"name":"bash","call_id":"c1","input":{"command":"ls"},"origin":"t"}})";
+        return head + R"(,"tool":{"name":"bash","call_id":"c1","input":{"command":"ls"},"origin":"t"}})";
       case AGENTD_EVENT_AFTER_TOOL_CALL:
-        return head +
-               R"(,"tool":{"name":"bash","call_id":"c1","input":{"command":"ls"},"origin":"t"},)"
-               R"("output":{"content":"old","success":true,"error":""}})";
+        return head + R"(,"tool":{"name":"bash","call_id":"c1","input":{"command":"ls"},"origin":"t"},)"
+                      R"("output":{"content":"old","success":true,"error":""}})";
       case AGENTD_EVENT_USER_MESSAGE_SEND:
         return head + R"(,"message":"hello"})";
       default:
@@ -354,10 +323,7 @@ class Cell {
 
   Reply reply() const {
     if (behaviour_ == "timeout") return Reply().stall();
-    return Reply::http(behaviour_ == "crash"    ? 500
-                       : behaviour_ == "status" ? 404
-                                                : 200,
-                       {}, bytes());
+    return Reply::http(behaviour_ == "crash" ? 500 : behaviour_ == "status" ? 404 : 200, {}, bytes());
   }
 
   std::string role_keys() const {
@@ -403,26 +369,24 @@ class Cell {
         break;
       case Kind::kKodelet:
         put("script.sh", "#!/bin/sh\n" + program(), 0755);
-        put("hooks/hook.yaml",
-            "on: " + event + "\ndialect: kodelet\ncommand: [" + script + ", run]\n" + role_keys(),
+        put("hooks/hook.yaml", "on: " + event + "\ndialect: kodelet\ncommand: [" + script + ", run]\n" + role_keys(),
             0644);
         break;
       case Kind::kClaude:
       case Kind::kGemini:
         put("script.sh", "#!/bin/sh\n" + program(), 0755);
         put("settings.json",
-            "{\"hooks\":{\"" + event +
-                "\":[{\"hooks\":[{\"type\":\"command\",\"command\":" + json_text(script) + "}]}]}}",
+            "{\"hooks\":{\"" + event + "\":[{\"hooks\":[{\"type\":\"command\",\"command\":" + json_text(script) +
+                "}]}]}}",
             0644);
         break;
       case Kind::kDocker: {
         put("script.sh", "#!/bin/sh\n" + program(), 0755);
-        const bool grouped =
-            event.find("tool") != std::string::npos || event == "permission_request";
+        const bool grouped = event.find("tool") != std::string::npos || event == "permission_request";
         const std::string handler = "{type: command, command: " + json_text(script) + "}";
         put("agent.yaml",
-            "hooks:\n  " + event + ":\n    - " +
-                (grouped ? "{matcher: \"*\", hooks: [" + handler + "]}" : handler) + "\n",
+            "hooks:\n  " + event + ":\n    - " + (grouped ? "{matcher: \"*\", hooks: [" + handler + "]}" : handler) +
+                "\n",
             0644);
         break;
       }
@@ -430,14 +394,12 @@ class Cell {
         put("hooks/hook.yaml", "on: " + event + "\ndo: " + said_.answer + "\n" + role_keys(), 0644);
         break;
       case Kind::kCommand:
-        put("hooks/hook.yaml",
-            "on: " + event + "\ncommand: " + json_text(or_none(program())) + "\n" + role_keys(),
+        put("hooks/hook.yaml", "on: " + event + "\ncommand: " + json_text(or_none(program())) + "\n" + role_keys(),
             0644);
         break;
       case Kind::kWebhook:
         put("hooks/hook.yaml",
-            "on: " + event +
-                "\nurl: " + (behaviour_ == "cannot_start" ? "http://127.0.0.1:1" : server_.url()) +
+            "on: " + event + "\nurl: " + (behaviour_ == "cannot_start" ? "http://127.0.0.1:1" : server_.url()) +
                 "/hook\n" + role_keys(),
             0644);
         break;
@@ -458,16 +420,13 @@ class Cell {
     if (kind_ == Kind::kGemini) out.adapted = {{temp_.file("settings.json"), Dialect::kGemini}};
     if (kind_ == Kind::kDocker) out.adapted = {{temp_.file("agent.yaml"), Dialect::kDocker}};
     PluginConfig native;
-    native.config_json =
-        "{\"action\":\"" + std::string(action_.name) + "\",\"behaviour\":\"" + behaviour_ + "\"}";
+    native.config_json = "{\"action\":\"" + std::string(action_.name) + "\",\"behaviour\":\"" + behaviour_ + "\"}";
     if (sets_policy()) native.on_failure = policy();
     out.native.plugins["hook"] = native;
     return out;
   }
   bool sets_policy() const { return role_ == Role::kOpen || role_ == Role::kClosed; }
-  FailurePolicy policy() const {
-    return role_ == Role::kClosed ? FailurePolicy::kClosed : FailurePolicy::kOpen;
-  }
+  FailurePolicy policy() const { return role_ == Role::kClosed ? FailurePolicy::kClosed : FailurePolicy::kOpen; }
 
   ExternalEnvironment environment() {
     return {tokens_,
@@ -503,20 +462,16 @@ class Cell {
   }
 
   void load_recipe() {
-    const std::string says =
-        role_ == Role::kObserver ? "hooks:\n  after_tool_call: {handler: log_tool_usage}\n"
-        : role_ == Role::kOpen   ? "hooks:\n  after_tool_call: {handler: validate_tool_output, "
-                                   "params: {schema: {type: object}}}\n"
-                                 : "allowed_commands: [git *]\n";
+    const std::string says = role_ == Role::kObserver ? "hooks:\n  after_tool_call: {handler: log_tool_usage}\n"
+                             : role_ == Role::kOpen   ? "hooks:\n  after_tool_call: {handler: validate_tool_output, "
+                                                        "params: {schema: {type: object}}}\n"
+                                                      : "allowed_commands: [git *]\n";
     const auto recipe = parse_recipe("---\nname: r\n" + says + "---\nDo it.\n", "r.md");
     ASSERT_TRUE(recipe) << recipe.error().message;
     // A handler that crashes has lost its call.
-    const auto slot = [this](agentd_token token) {
-      return behaviour_ == "crash" ? nullptr : tokens_.find(token);
-    };
+    const auto slot = [this](agentd_token token) { return behaviour_ == "crash" ? nullptr : tokens_.find(token); };
     auto made = RecipeHandlers::make(
-        *recipe, {services_, log_, clock_,
-                  [](const std::string&, std::string_view) { return Result<void>(); }, slot});
+        *recipe, {services_, log_, clock_, [](const std::string&, std::string_view) { return Result<void>(); }, slot});
     ASSERT_TRUE(made) << made.error().message;
     recipe_ = std::move(*made);
   }
@@ -542,14 +497,12 @@ class Cell {
 bool can_fail(Kind kind, std::string_view behaviour) {
   if (kind == Kind::kYaml) return false;
   if (!is_module(kind)) return true;
-  return behaviour == "crash" || behaviour == "timeout" || behaviour == "garbage" ||
-         behaviour == "status";
+  return behaviour == "crash" || behaviour == "timeout" || behaviour == "garbage" || behaviour == "status";
 }
 
 std::string describe(const Outcome& outcome) {
   std::string out = outcome.blocked ? "blocked: " + outcome.reason : "not blocked";
-  for (const auto& each : outcome.failures)
-    out += "; failure of " + each.by.hook + ": " + each.text;
+  for (const auto& each : outcome.failures) out += "; failure of " + each.by.hook + ": " + each.text;
   for (const auto& each : outcome.notices) out += "; notice " + each.action.text;
   for (const auto& each : outcome.contexts) out += "; context " + each.action.text;
   return out;
@@ -674,8 +627,7 @@ constexpr const char* kReasons[] = {"timeout", "crash", "status",   "garbage",
                                     "no_time", "busy",  "namesake", "cannot_start"};
 
 bool is_yaml_file(Kind kind) {
-  return kind == Kind::kKodelet || kind == Kind::kYaml || kind == Kind::kCommand ||
-         kind == Kind::kWebhook;
+  return kind == Kind::kKodelet || kind == Kind::kYaml || kind == Kind::kCommand || kind == Kind::kWebhook;
 }
 
 // Whether a hook of the kind can be kept from answering in this way.
@@ -724,9 +676,8 @@ TEST_P(HookAgreement, WhoDidNotAgreeHasNotAgreed) {
       const bool effect = !outcome->blocked;
       // docker-agent itself takes a pre_tool_use hook that says nothing of it for a guard, and the
       // gate of a recipe is one.
-      const bool guards =
-          role == Role::kClosed || role == Role::kGuard ||
-          (role == Role::kDefault && (kind == Kind::kDocker || kind == Kind::kRecipe));
+      const bool guards = role == Role::kClosed || role == Role::kGuard ||
+                          (role == Role::kDefault && (kind == Kind::kDocker || kind == Kind::kRecipe));
       if (!guards && refusal_stands(kind, reason, action)) {
         EXPECT_TRUE(outcome->blocked && !outcome->blocked_by_failure) << describe(*outcome);
         continue;
@@ -746,9 +697,7 @@ TEST_P(HookAgreement, WhoDidNotAgreeHasNotAgreed) {
   }
 }
 
-constexpr auto kind_name = [](const auto& each) {
-  return std::string(kKindNames[static_cast<int>(each.param)]);
-};
+constexpr auto kind_name = [](const auto& each) { return std::string(kKindNames[static_cast<int>(each.param)]); };
 INSTANTIATE_TEST_SUITE_P(Kinds, HookMatrix, ::testing::ValuesIn(kKinds), kind_name);
 INSTANTIATE_TEST_SUITE_P(Kinds, HookAgreement, ::testing::ValuesIn(kKinds), kind_name);
 INSTANTIATE_TEST_SUITE_P(Recipes, HookAgreement, ::testing::Values(Kind::kRecipe), kind_name);

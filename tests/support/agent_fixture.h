@@ -41,8 +41,7 @@ class FakeModel final : public ModelProvider {
     }
   };
   std::string_view name() const override { return "fake"; }
-  ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel,
-                       Deadline) override {
+  ModelResult complete(const ModelRequest& request, ModelSink& sink, const CancelToken& cancel, Deadline) override {
     Seen seen{request.model,
               request.system,
               request.purpose,
@@ -56,8 +55,7 @@ class FakeModel final : public ModelProvider {
       seen.messages.push_back(to_message(row));
       seen.seqs.push_back(row.seq);
       if (row.role != AGENTD_ROLE_ASSISTANT) continue;
-      const Origin* const from =
-          request.origins == nullptr ? nullptr : request.origins->of(row.seq);
+      const Origin* const from = request.origins == nullptr ? nullptr : request.origins->of(row.seq);
       seen.answers_of.push_back(from == nullptr ? "?" : from->model);
     }
     for (const ToolSpec& tool : request.tools) seen.tools.push_back(tool.name);
@@ -78,8 +76,7 @@ class FakeModel final : public ModelProvider {
     answers.emplace_back(std::move(answer));
     return *this;
   }
-  FakeModel& ask_tools(std::vector<std::pair<std::string, std::string>> calls,
-                       std::optional<Usage> usage = {}) {
+  FakeModel& ask_tools(std::vector<std::pair<std::string, std::string>> calls, std::optional<Usage> usage = {}) {
     ModelResponse answer;
     answer.message = Message::of_text(Role::kAssistant, "working");
     answer.stop_reason = StopReason::kToolUse;
@@ -142,8 +139,7 @@ class FakeTools final : public ToolSource {
 class WatchedStore final : public Store {
  public:
   explicit WatchedStore(std::unique_ptr<Store> behind) : behind_(std::move(behind)) {}
-  Result<std::vector<StoredRecord>> append(const Ulid& id, std::uint64_t revision,
-                                           std::span<const Record> records,
+  Result<std::vector<StoredRecord>> append(const Ulid& id, std::uint64_t revision, std::span<const Record> records,
                                            std::span<const std::string> blobs = {},
                                            std::span<const HookReceipt> receipts = {}) override {
     if (refuses && refuses(records)) return Error{Code::kUnavailable, "the disk is full"};
@@ -153,8 +149,7 @@ class WatchedStore final : public Store {
   Result<void> append_receipts(const Ulid& id, std::span<const HookReceipt> receipts) override {
     return behind_->append_receipts(id, receipts);
   }
-  Result<void> receipts(const Ulid& id,
-                        const std::function<bool(const HookReceipt&)>& visit) const override {
+  Result<void> receipts(const Ulid& id, const std::function<bool(const HookReceipt&)>& visit) const override {
     return behind_->receipts(id, visit);
   }
   Result<void> read(const Ulid& id, std::uint64_t first, std::uint64_t last,
@@ -165,11 +160,8 @@ class WatchedStore final : public Store {
                                 std::string_view title) override {
     return behind_->fork(from, at, std::move(genesis), title);
   }
-  Result<Digest> chain(const Ulid& id, std::uint64_t at) const override {
-    return behind_->chain(id, at);
-  }
-  Result<void> verify(const Ulid& id,
-                      const std::function<void(const VerifiedBatch&)>& visit = {}) const override {
+  Result<Digest> chain(const Ulid& id, std::uint64_t at) const override { return behind_->chain(id, at); }
+  Result<void> verify(const Ulid& id, const std::function<void(const VerifiedBatch&)>& visit = {}) const override {
     return behind_->verify(id, visit);
   }
   Result<ConversationInfo> info(const Ulid& id) const override { return behind_->info(id); }
@@ -184,8 +176,8 @@ class WatchedStore final : public Store {
       if (auto error = keys_fail(false)) return *error;
     return behind_->get_key(space, key);
   }
-  Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix,
-                                           std::string_view after, std::uint32_t limit) const override {
+  Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix, std::string_view after,
+                                           std::uint32_t limit) const override {
     return behind_->scan_keys(space, prefix, after, limit);
   }
   Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) override {
@@ -219,8 +211,7 @@ class RecordingEvents final : public EventSink {
   };
   void on_event(const RunEvent& event) override {
     told.push_back({event.type, std::string(event.text), std::string(event.detail), std::string(event.name),
-                    std::string(event.effect),
-                    std::string(event.reason)});
+                    std::string(event.effect), std::string(event.reason)});
   }
   std::vector<Told> of(RunEvent::Type type) const {
     std::vector<Told> out;
@@ -276,8 +267,8 @@ class AgentTest : public ::testing::Test {
     publish();
     if (!services_)
       services_ = make_services(
-          {store_, model_, models_, estimator_, dispatcher_, tools_, permissions_, approver_, prompts_, slots_, clock_,
-           ids_, events_, log_, trace_hooks_, {}, {}, nullptr, nullptr, &sleeper_},
+          {store_, model_, models_, estimator_, dispatcher_,  tools_, permissions_, approver_, prompts_, slots_,
+           clock_, ids_,   events_, log_,       trace_hooks_, {},     {},           nullptr,   nullptr,  &sleeper_},
           options_);
     if (!agent_) agent_ = make_agent(*services_);
     session_.reset();
@@ -314,8 +305,7 @@ class AgentTest : public ::testing::Test {
   // "genesis run_begin user_message ...": the kinds of the whole log.
   std::string kinds() const {
     std::string out;
-    for (const StoredRecord& record : log())
-      out += (out.empty() ? "" : " ") + std::string(name_of(record.record.type));
+    for (const StoredRecord& record : log()) out += (out.empty() ? "" : " ") + std::string(name_of(record.record.type));
     return out;
   }
   // What a process that opens the store would see.

@@ -21,13 +21,11 @@ class AnthropicWire {
   AnthropicWire& text(const std::vector<std::string>& pieces);
   AnthropicWire& thinking(const std::vector<std::string>& pieces, std::string_view signature);
   AnthropicWire& redacted_thinking(std::string_view data);
-  AnthropicWire& tool_use(std::string_view id, std::string_view name,
-                          const std::vector<std::string>& input_pieces);
+  AnthropicWire& tool_use(std::string_view id, std::string_view name, const std::vector<std::string>& input_pieces);
   AnthropicWire& ping();
   AnthropicWire& error(std::string_view type, std::string_view message);
   // message_delta and message_stop.
-  AnthropicWire& finish(std::string_view stop_reason,
-                        std::string_view usage_json = R"({"output_tokens":15})");
+  AnthropicWire& finish(std::string_view stop_reason, std::string_view usage_json = R"({"output_tokens":15})");
   // One event as given.
   AnthropicWire& event(std::string_view type, std::string_view data);
   const std::string& bytes() const { return bytes_; }
@@ -48,7 +46,7 @@ struct AnthropicFixture {
   std::string bytes;
   std::string text, thinking;
   std::vector<std::pair<std::string, std::string>> calls;  // name, input as JSON
-  std::string stop_reason;  // empty: the stream ends with an error
+  std::string stop_reason;                                 // empty: the stream ends with an error
 };
 std::vector<AnthropicFixture> anthropic_fixtures();
 

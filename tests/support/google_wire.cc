@@ -34,16 +34,15 @@ GoogleWire& GoogleWire::thinking(const std::vector<std::string>& pieces) {
 
 GoogleWire& GoogleWire::call(std::string_view id, std::string_view name, std::string_view args,
                              std::string_view signature) {
-  part("\"functionCall\":{" + (id.empty() ? std::string() : "\"id\":" + quoted(id) + ",") +
-       "\"name\":" + quoted(name) + ",\"args\":" + std::string(args) + "}" +
+  part("\"functionCall\":{" + (id.empty() ? std::string() : "\"id\":" + quoted(id) + ",") + "\"name\":" + quoted(name) +
+       ",\"args\":" + std::string(args) + "}" +
        (signature.empty() ? std::string() : ",\"thoughtSignature\":" + quoted(signature)));
   return *this;
 }
 
 GoogleWire& GoogleWire::finish(std::string_view reason, std::string_view usage_json) {
-  return data(
-      R"({"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":)" +
-      quoted(reason) + R"(,"index":0}],"usageMetadata":)" + std::string(usage_json) + "}");
+  return data(R"({"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":)" + quoted(reason) +
+              R"(,"index":0}],"usageMetadata":)" + std::string(usage_json) + "}");
 }
 
 GoogleWire& GoogleWire::blocked(std::string_view reason) {

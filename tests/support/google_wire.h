@@ -17,11 +17,9 @@ class GoogleWire {
   GoogleWire& text(const std::vector<std::string>& pieces, std::string_view signature = {});
   GoogleWire& thinking(const std::vector<std::string>& pieces);
   // Empty `id`: none comes, as from older models.
-  GoogleWire& call(std::string_view id, std::string_view name, std::string_view args,
-                   std::string_view signature = {});
-  GoogleWire& finish(
-      std::string_view reason,
-      std::string_view usage_json = R"({"promptTokenCount":25,"candidatesTokenCount":15})");
+  GoogleWire& call(std::string_view id, std::string_view name, std::string_view args, std::string_view signature = {});
+  GoogleWire& finish(std::string_view reason,
+                     std::string_view usage_json = R"({"promptTokenCount":25,"candidatesTokenCount":15})");
   // A prompt that is not answered.
   GoogleWire& blocked(std::string_view reason);
   GoogleWire& data(std::string_view json);
@@ -41,7 +39,6 @@ struct GoogleRules {
 };
 // What a strict server says to a request for `model` that breaks a rule of the wire
 // (providers/google/rules.h); empty = it is accepted.
-std::string google_refusal(std::string_view model, std::string_view body,
-                           const GoogleRules& rules = {});
+std::string google_refusal(std::string_view model, std::string_view body, const GoogleRules& rules = {});
 
 }  // namespace agentd::testing

@@ -26,9 +26,7 @@ class RandomLog {
     push(write_genesis({"01J9ZQ2V8M4T0C7X5R3N6K1B2D", {}, {}, "scripted", "m", {}, 0, {}}));
   }
 
-  std::uint32_t below(std::uint32_t limit) {
-    return static_cast<std::uint32_t>(random_() % (limit == 0 ? 1 : limit));
-  }
+  std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(random_() % (limit == 0 ? 1 : limit)); }
   std::string text() { return std::string(1 + below(200), static_cast<char>('a' + below(26))); }
 
   // The next piece of a dialogue: a user's turn, or an answer with up to five calls and their results.
@@ -83,15 +81,14 @@ class RandomLog {
 // Everything of a row that a request or a hook can see.
 inline std::string fingerprint(const agentd_message& row) {
   const Message message = to_message(row);
-  std::string out = std::to_string(row.seq) + "|" + std::to_string(row.time_ms) + "|" +
-                    std::to_string(row.role) + "|" + std::to_string(row.flags) + "|" +
-                    std::to_string(row.tokens);
+  std::string out = std::to_string(row.seq) + "|" + std::to_string(row.time_ms) + "|" + std::to_string(row.role) + "|" +
+                    std::to_string(row.flags) + "|" + std::to_string(row.tokens);
   for (std::uint32_t i = 0; i < row.blocks.count; ++i) {
     const agentd_block& block = blocks_of(row)[i];
-    out += "\n" + std::to_string(block.kind) + "/" + std::to_string(block.flags) + "/" +
-           std::string(full_text(block)) + "/" + std::string(view_of(block.name)) + "/" +
-           std::string(view_of(block.call_id)) + "/" + std::string(view_of(block.json)) + "/" +
-           std::string(view_of(block.opaque)) + "/" + std::string(view_of(block.blob));
+    out += "\n" + std::to_string(block.kind) + "/" + std::to_string(block.flags) + "/" + std::string(full_text(block)) +
+           "/" + std::string(view_of(block.name)) + "/" + std::string(view_of(block.call_id)) + "/" +
+           std::string(view_of(block.json)) + "/" + std::string(view_of(block.opaque)) + "/" +
+           std::string(view_of(block.blob));
   }
   return out;
 }

@@ -23,14 +23,12 @@ class RecordingLog final : public Log {
  public:
   void write(LogLevel level, std::string_view area, std::string_view text) override {
     const std::lock_guard lock(mutex_);
-    lines_.push_back(std::to_string(static_cast<int>(level)) + " " + std::string(area) + " " +
-                     std::string(text));
+    lines_.push_back(std::to_string(static_cast<int>(level)) + " " + std::string(area) + " " + std::string(text));
   }
   bool has(std::string_view part) const {
     const std::lock_guard lock(mutex_);
-    return std::any_of(lines_.begin(), lines_.end(), [&](const std::string& line) {
-      return line.find(part) != std::string::npos;
-    });
+    return std::any_of(lines_.begin(), lines_.end(),
+                       [&](const std::string& line) { return line.find(part) != std::string::npos; });
   }
   std::vector<std::string> lines() const {
     const std::lock_guard lock(mutex_);
@@ -58,8 +56,7 @@ class HostFixture {
   std::string install(const std::string& module, const std::string& as = "") const {
     return install_from(modules_, module, as.empty() ? module : as);
   }
-  std::string install_from(const std::string& directory, const std::string& module,
-                           const std::string& as) const {
+  std::string install_from(const std::string& directory, const std::string& module, const std::string& as) const {
     const std::string to = path(as + ".so");
     std::filesystem::copy_file(directory + "/" + module + ".so", to);
     ::chmod(to.c_str(), 0644);

@@ -80,8 +80,7 @@ class FakeHttpClient final : public HttpClient {
     answers.push_back({{200, {{"content-type", "text/event-stream"}}}, std::move(pieces), {}});
     return *this;
   }
-  FakeHttpClient& status(int code, std::string body,
-                         std::vector<std::pair<std::string, std::string>> headers = {}) {
+  FakeHttpClient& status(int code, std::string body, std::vector<std::pair<std::string, std::string>> headers = {}) {
     answers.push_back({{code, std::move(headers)}, {std::move(body)}, {}});
     return *this;
   }

@@ -26,8 +26,7 @@ class Facts {
   static std::vector<std::string> of(std::string_view text) {
     constexpr std::string_view kBegin = "⟦fact:", kEnd = ".cc⟧";
     std::vector<std::string> out;
-    for (std::size_t at = text.find(kBegin); at != std::string_view::npos;
-         at = text.find(kBegin, at + 1)) {
+    for (std::size_t at = text.find(kBegin); at != std::string_view::npos; at = text.find(kBegin, at + 1)) {
       const std::size_t end = text.find(kEnd, at);
       if (end == std::string_view::npos) break;
       const std::string one(text.substr(at, end + kEnd.size() - at));

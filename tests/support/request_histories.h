@@ -13,9 +13,8 @@
 
 namespace agentd::testing {
 
-inline constexpr const char* kBlanks[] = {
-    "",     " ",        "\n\n",         "\t \r\n",        "\v\f",
-    "\x1c", "\xC2\xA0", "\xE2\x80\x83", "\xE3\x80\x80\n", "\xE2\x80\xA8 "};
+inline constexpr const char* kBlanks[] = {"",     " ",        "\n\n",         "\t \r\n",        "\v\f",
+                                          "\x1c", "\xC2\xA0", "\xE2\x80\x83", "\xE3\x80\x80\n", "\xE2\x80\xA8 "};
 
 // A history as the agent leaves it: calls are followed by their results, everything else may be
 // there or not, and any text may be blank.
@@ -47,8 +46,7 @@ class RequestHistory {
     for (int i = pick(3); i-- > 0;) request.user(text());
     Message answer, results;
     answer.role = Role::kAssistant;
-    for (int i = pick(4); i-- > 0;)
-      answer.blocks.push_back(pick(3) == 0 ? thinking() : Block::of_text(text()));
+    for (int i = pick(4); i-- > 0;) answer.blocks.push_back(pick(3) == 0 ? thinking() : Block::of_text(text()));
     for (int i = pick(3); i-- > 0;) {
       const std::string id = "t" + std::to_string(++calls_);
       answer.blocks.push_back(Block::tool_use(id, "bash", "{}"));

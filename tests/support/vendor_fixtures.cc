@@ -32,8 +32,7 @@ std::vector<VendorFixture> vendor_fixtures() {
        .stop_reason = "length"},
       {.api = "responses",
        .name = "text",
-       .bytes =
-           ResponsesWire().start().text({"Hel", "lo, ", wide}, "final_answer").finish().bytes(),
+       .bytes = ResponsesWire().start().text({"Hel", "lo, ", wide}, "final_answer").finish().bytes(),
        .text = "Hello, " + wide,
        .stop_reason = "completed"},
       {.api = "responses",
@@ -52,8 +51,7 @@ std::vector<VendorFixture> vendor_fixtures() {
        .stop_reason = "completed"},
       {.api = "responses",
        .name = "cut",
-       .bytes =
-           ResponsesWire().start().text({"Half an ans"}).incomplete("max_output_tokens").bytes(),
+       .bytes = ResponsesWire().start().text({"Half an ans"}).incomplete("max_output_tokens").bytes(),
        .text = "Half an ans",
        .stop_reason = "incomplete"},
       {.api = "generateContent",

@@ -38,12 +38,23 @@ constexpr std::string_view kHostile[] = {
 };
 
 constexpr std::string_view kToolNames[] = {
-    "bash", "look", "bash", "look", "bash", "look", "gone", "a b", "functions.bash", "n\xC3\xA9", "", "3d",
+    "bash",
+    "look",
+    "bash",
+    "look",
+    "bash",
+    "look",
+    "gone",
+    "a b",
+    "functions.bash",
+    "n\xC3\xA9",
+    "",
+    "3d",
     "a_very_long_name_of_a_tool_that_nobody_has_offered_and_that_goes_on_for_more_than_64_bytes"};
 
 constexpr std::string_view kInputs[] = {
-    "{}",        R"({"path":"a.txt"})",  R"({"a":[1,{"b":null}]})", "",      "[1]",
-    "{broken",   R"({"a":1,"a":2})",     R"({"half":"\ud83d"})",    "\"x\"", "{\"n\":1e999}",
+    "{}",         R"({"path":"a.txt"})", R"({"a":[1,{"b":null}]})", "",      "[1]",
+    "{broken",    R"({"a":1,"a":2})",    R"({"half":"\ud83d"})",    "\"x\"", "{\"n\":1e999}",
     "{\"a\":1} ", "{\"z\":\"\\u0000\"}", "nothing like JSON"};
 
 std::string wire_of(std::string_view url) {
@@ -80,28 +91,38 @@ struct Feature {
   const char* name;
   const char* mark;
 };
-constexpr Feature kFeatures[] = {
-    {"budget of thinking", "\"budget_tokens\":"}, {"adaptive thinking", "\"type\":\"adaptive\""},
-    {"thinking off", "\"type\":\"disabled\""},  {"seal of Anthropic's", "\"signature\":"},
-    {"sealed block", "\"redacted_thinking\""},    {"seal of OpenAI's", "\"encrypted_content\":"},
-    {"seal of Google's", "\"thoughtSignature\":\"gemini"},
-    {"call without a seal", "\"skip_thought_signature_validator\"}"},
-    {"reasoning sent back", "\"reasoning_content\":"}, {"phase", "\"phase\":"},
-    {"failed call", "\"is_error\":true"},         {"failed call of Google's", "\"response\":{\"error\""},
-    {"picture", "image/png"},                     {"document", "application/pdf"},
-    {"blind model", "which this model cannot see"}, {"interruption", "[interrupted"},
-    {"interrupted call", "was interrupted"},      {"summary", "[Summary of the conversation so far"},
-    {"made id", "\"call_"},                       {"made name", "functions_bash"},
-    {"bytes that were no UTF-8", "\xEF\xBF\xBD"}, {"huge text", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
-    {"control characters", "\\u001B"},           {"answer held to a schema", "\"json_schema\""},
-    {"no tools", "\"none\""},                    {"go on", "Continue."}};
+constexpr Feature kFeatures[] = {{"budget of thinking", "\"budget_tokens\":"},
+                                 {"adaptive thinking", "\"type\":\"adaptive\""},
+                                 {"thinking off", "\"type\":\"disabled\""},
+                                 {"seal of Anthropic's", "\"signature\":"},
+                                 {"sealed block", "\"redacted_thinking\""},
+                                 {"seal of OpenAI's", "\"encrypted_content\":"},
+                                 {"seal of Google's", "\"thoughtSignature\":\"gemini"},
+                                 {"call without a seal", "\"skip_thought_signature_validator\"}"},
+                                 {"reasoning sent back", "\"reasoning_content\":"},
+                                 {"phase", "\"phase\":"},
+                                 {"failed call", "\"is_error\":true"},
+                                 {"failed call of Google's", "\"response\":{\"error\""},
+                                 {"picture", "image/png"},
+                                 {"document", "application/pdf"},
+                                 {"blind model", "which this model cannot see"},
+                                 {"interruption", "[interrupted"},
+                                 {"interrupted call", "was interrupted"},
+                                 {"summary", "[Summary of the conversation so far"},
+                                 {"made id", "\"call_"},
+                                 {"made name", "functions_bash"},
+                                 {"bytes that were no UTF-8", "\xEF\xBF\xBD"},
+                                 {"huge text", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
+                                 {"control characters", "\\u001B"},
+                                 {"answer held to a schema", "\"json_schema\""},
+                                 {"no tools", "\"none\""},
+                                 {"go on", "Continue."}};
 
-constexpr std::string_view kRefusals[] = {
-    "prompt is too long: 210000 tokens > 200000 maximum",
-    "messages.1.content.0: Invalid `signature` in `thinking` block",
-    "The encrypted content gAAA could not be verified.",
-    "Function call is missing a thought_signature in functionCall parts.",
-    "bad field"};
+constexpr std::string_view kRefusals[] = {"prompt is too long: 210000 tokens > 200000 maximum",
+                                          "messages.1.content.0: Invalid `signature` in `thinking` block",
+                                          "The encrypted content gAAA could not be verified.",
+                                          "Function call is missing a thought_signature in functionCall parts.",
+                                          "bad field"};
 
 HttpResponse error_of(int status) { return {status, {{"content-type", "application/json"}}}; }
 
@@ -117,13 +138,20 @@ std::string PlayedVendors::call_id() {
   const std::string number = std::to_string(++number_);
   switch (chance_.below(12)) {
     case 0:
-    case 1: return "call_0";  // servers that count anew in each answer
-    case 6: return "functions.bash:" + number;
-    case 2: return "toolu_" + std::string(80, 'i') + number;
-    case 3: return "";
-    case 4: return "\xE2\x98\x83 " + number;
-    case 5: return std::string("same");
-    default: return "call_" + number + "x";
+    case 1:
+      return "call_0";  // servers that count anew in each answer
+    case 6:
+      return "functions.bash:" + number;
+    case 2:
+      return "toolu_" + std::string(80, 'i') + number;
+    case 3:
+      return "";
+    case 4:
+      return "\xE2\x98\x83 " + number;
+    case 5:
+      return std::string("same");
+    default:
+      return "call_" + number + "x";
   }
 }
 
@@ -157,10 +185,11 @@ std::string PlayedVendors::stream_of(const std::string& wire, const Answer& answ
     if (!answer.text.empty()) out.text({answer.text});
     for (const Answer::Call& call : answer.calls) out.tool_use(call.id, call.name, {call.input});
     return out
-        .finish(answer.refusal ? "refusal" : answer.longest ? "max_tokens"
-                                         : answer.pause     ? "pause_turn"
-                                         : answer.calls.empty() ? "end_turn"
-                                                                : "tool_use")
+        .finish(answer.refusal         ? "refusal"
+                : answer.longest       ? "max_tokens"
+                : answer.pause         ? "pause_turn"
+                : answer.calls.empty() ? "end_turn"
+                                       : "tool_use")
         .bytes();
   }
   if (wire == "google") {
@@ -191,14 +220,16 @@ std::string PlayedVendors::stream_of(const std::string& wire, const Answer& answ
   if (!answer.text.empty()) out.text({answer.text});
   int index = 0;
   for (const Answer::Call& call : answer.calls) out.tool_call(index++, call.id, call.name, {call.input});
-  return out.finish(answer.refusal ? "content_filter" : answer.longest ? "length"
-                                                    : answer.calls.empty() ? "stop"
-                                                                           : "tool_calls")
+  return out
+      .finish(answer.refusal         ? "content_filter"
+              : answer.longest       ? "length"
+              : answer.calls.empty() ? "stop"
+                                     : "tool_calls")
       .bytes();
 }
 
-Result<HttpResponse> PlayedVendors::send(const HttpRequest& request, const OnBody& on_body,
-                                         const CancelToken& cancel, Deadline) {
+Result<HttpResponse> PlayedVendors::send(const HttpRequest& request, const OnBody& on_body, const CancelToken& cancel,
+                                         Deadline) {
   const std::string wire = wire_of(request.url), model = model_of(request.url, request.body);
   ++asked[wire];
   for (const Feature& feature : kFeatures)

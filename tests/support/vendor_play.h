@@ -47,12 +47,12 @@ class PlayedVendors final : public HttpClient {
                             Deadline deadline) override;
   void warm_up() override {}
 
-  std::vector<std::string> broken;            // "anthropic: the sentence\nthe body"
-  std::map<std::string, int> asked;           // requests by wire
-  std::map<std::string, int> seen;            // requests by what they hold: "picture"
-  std::map<std::string, int> given;           // answers by what they were: "cut"
-  std::function<void()> meanwhile{};          // happens while a vendor thinks
-  bool answers_calls = true;                  // false: no vendor calls a tool
+  std::vector<std::string> broken;    // "anthropic: the sentence\nthe body"
+  std::map<std::string, int> asked;   // requests by wire
+  std::map<std::string, int> seen;    // requests by what they hold: "picture"
+  std::map<std::string, int> given;   // answers by what they were: "cut"
+  std::function<void()> meanwhile{};  // happens while a vendor thinks
+  bool answers_calls = true;          // false: no vendor calls a tool
 
  private:
   struct Answer {

@@ -17,8 +17,9 @@ static agentd_status AGENTD_CALL create(const agentd_call* call, void** self) {
 }
 
 static const agentd_hook rows[] = {{EVENT, 0, 0, look, 0}};
-static const agentd_plugin plugin = {sizeof(agentd_plugin), AGENTD_SERIAL, {ID, sizeof ID - 1}, {"1.0.0", 5},
-                                     create, NULL, NULL, NULL, {rows, 1, sizeof(agentd_hook)}};
+static const agentd_plugin plugin = {
+    sizeof(agentd_plugin),         AGENTD_SERIAL, {ID, sizeof ID - 1}, {"1.0.0", 5}, create, NULL, NULL, NULL,
+    {rows, 1, sizeof(agentd_hook)}};
 
 AGENTD_MANIFEST("{\"id\":\"" ID "\",\"version\":\"1.0.0\",\"abi\":\"1.0\",\"concurrency\":\"serial\"}");
 

@@ -15,11 +15,13 @@ static agentd_status AGENTD_CALL create(const agentd_call* call, void** self) {
 }
 
 static const agentd_hook rows[] = {{AGENTD_EVENT_AGENT_STOP, 0, 0, look, AGENTD_WANTS_MESSAGES}};
-static const agentd_plugin plugin = {sizeof(agentd_plugin), CONCURRENCY, {"org.agentd.bench.idle", 21}, {"1.0.0", 5},
-                                     create, NULL, NULL, NULL, {rows, 1, sizeof(agentd_hook)}};
+static const agentd_plugin plugin = {
+    sizeof(agentd_plugin),         CONCURRENCY, {"org.agentd.bench.idle", 21}, {"1.0.0", 5}, create, NULL, NULL, NULL,
+    {rows, 1, sizeof(agentd_hook)}};
 
-AGENTD_MANIFEST("{\"id\":\"org.agentd.bench.idle\",\"version\":\"1.0.0\",\"abi\":\"1.0\",\"concurrency\":\"" CONCURRENCY_NAME
-                "\"}");
+AGENTD_MANIFEST(
+    "{\"id\":\"org.agentd.bench.idle\",\"version\":\"1.0.0\",\"abi\":\"1.0\",\"concurrency\":\"" CONCURRENCY_NAME
+    "\"}");
 
 AGENTD_EXPORT agentd_status AGENTD_CALL agentd_hook_entry_v1(agentd_negotiate* io) {
   io->magic = AGENTD_MAGIC;

@@ -71,11 +71,15 @@ void add_lines(std::vector<Line>& out, const std::string& name, const Config& co
   const auto source = setup ? keys.find(*setup) : Result<KeySource>(setup.error());
   const bool by_variable = source && source->kind == KeySource::Kind::kVariable;
   if (by_variable)
-    out.push_back({name, "environment", source->variable, setup->place,
-                   shown_end(variables(source->variable).value_or(""))});
+    out.push_back(
+        {name, "environment", source->variable, setup->place, shown_end(variables(source->variable).value_or(""))});
   const Credential* const found = stored.find(name);
   if (found == nullptr) return;
-  out.push_back({name, "file", {}, std::string(found->place), shown_end(found->key),
+  out.push_back({name,
+                 "file",
+                 {},
+                 std::string(found->place),
+                 shown_end(found->key),
                  by_variable ? source->variable + " is set"
                  : !source   ? source.error().message
                              : std::string()});
@@ -156,10 +160,9 @@ int auth_remove_command(App& app, const Arguments& arguments) {
   if (!removed)
     return app.fail(removed.error().code == Code::kDenied ? kExitUsage : kExitFailure, removed.error().message);
   if (!*removed)
-    return app.fail(kExitNotFound,
-                    "there is no stored key of " +
-                        (looks_like_key(name) ? "that provider" : one_line(name, kNameBytesMax)) +
-                        "; 'agentd auth list' shows those that there are");
+    return app.fail(kExitNotFound, "there is no stored key of " +
+                                       (looks_like_key(name) ? "that provider" : one_line(name, kNameBytesMax)) +
+                                       "; 'agentd auth list' shows those that there are");
   app.out().confirm("removed the key " + (*removed)->end + " of " + neutral_line(name, kNameBytesMax) + " for " +
                     neutral_line((*removed)->place, 100) + " from " + Credentials::file(*home) + "\n");
   return kExitOk;

@@ -18,10 +18,9 @@ bool is_bundled(const HooksHere& here, const HookSource& source) {
 }  // namespace
 
 std::vector<Tool> bundled_tools(const App& app, const HooksHere& here, const Inventory& inventory) {
-  const bool is_on = std::any_of(
-      inventory.sources.begin(), inventory.sources.end(), [&](const HookSource& source) {
-        return source.name == kName && source.state == HookState::kOn && is_bundled(here, source);
-      });
+  const bool is_on = std::any_of(inventory.sources.begin(), inventory.sources.end(), [&](const HookSource& source) {
+    return source.name == kName && source.state == HookState::kOn && is_bundled(here, source);
+  });
   if (!is_on) return {};
   PluginHostOptions options = here.setup.options.native;
   std::erase_if(options.directories, [](const HookDirectory& each) { return !each.bundled; });
@@ -39,11 +38,9 @@ std::vector<Tool> bundled_tools(const App& app, const HooksHere& here, const Inv
 }
 
 bool may_have_other_tools(const HooksHere& here, const Inventory& inventory) {
-  return std::any_of(inventory.sources.begin(), inventory.sources.end(),
-                     [&](const HookSource& source) {
-                       return source.kind == "native" && source.state == HookState::kOn &&
-                              !is_bundled(here, source);
-                     });
+  return std::any_of(inventory.sources.begin(), inventory.sources.end(), [&](const HookSource& source) {
+    return source.kind == "native" && source.state == HookState::kOn && !is_bundled(here, source);
+  });
 }
 
 }  // namespace agentd::app

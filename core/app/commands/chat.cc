@@ -34,9 +34,7 @@ constexpr std::string_view kCommands[] = {"/help",   "/compact", "/undo", "/reci
 // Whether the text begins as NAME=VALUE.
 bool begins_with_argument(std::string_view text) {
   std::size_t length = 0;
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   while (length < text.size() &&
          (is_letter(text[length]) || (length > 0 && text[length] >= '0' && text[length] <= '9')))
     ++length;
@@ -46,10 +44,8 @@ bool begins_with_argument(std::string_view text) {
 // Takes a value off the front: a word, or what stands between quotes.
 std::string take_value(std::string_view& text) {
   const char quote = text.empty() ? '\0' : text.front();
-  const bool quoted =
-      (quote == '"' || quote == '\'') && text.find(quote, 1) != std::string_view::npos;
-  const std::size_t end =
-      quoted ? text.find(quote, 1) : std::min(text.find_first_of(" \t\r\n"), text.size());
+  const bool quoted = (quote == '"' || quote == '\'') && text.find(quote, 1) != std::string_view::npos;
+  const std::size_t end = quoted ? text.find(quote, 1) : std::min(text.find_first_of(" \t\r\n"), text.size());
   std::string out(text.substr(quoted ? 1 : 0, quoted ? end - 1 : end));
   text.remove_prefix(quoted ? end + 1 : end);
   return out;
@@ -62,9 +58,7 @@ struct RecipeLine {
 // "k=v k2='a b' free text": arguments as long as they stand in front.
 RecipeLine parse_recipe_line(std::string_view text) {
   RecipeLine out;
-  const auto skip = [&] {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  };
+  const auto skip = [&] { text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size())); };
   for (skip(); begins_with_argument(text); skip()) {
     const std::size_t equals = text.find('=');
     const std::string name(text.substr(0, equals));
@@ -118,8 +112,8 @@ class Chat {
     if (!here.input_tty || !app_.out().tty()) return nullptr;
     const auto home = app_.home();
     const bool save = home && talk_.saves();
-    return LineEditor::open({here.input, here.environment("TERM").value_or(""),
-                             save ? *home + "/chat_history" : std::string()});
+    return LineEditor::open(
+        {here.input, here.environment("TERM").value_or(""), save ? *home + "/chat_history" : std::string()});
   }
 
   // What was typed before a permission question, which it did not answer.
@@ -162,12 +156,10 @@ class Chat {
     for (;;) {
       const std::optional<std::string> line = read_part(text.empty() ? prompt() : "… ");
       if (!line) return std::nullopt;
-      if (!editor_ && app_.surroundings().input_tty &&
-          is_cut(line->substr(line->rfind('\n') + 1))) {
-        app_.fail(
-            kExitUsage,
-            "this terminal cuts lines at 4,095 bytes, so the message was not sent; put it into a "
-            "file and use: agentd run - < FILE");
+      if (!editor_ && app_.surroundings().input_tty && is_cut(line->substr(line->rfind('\n') + 1))) {
+        app_.fail(kExitUsage,
+                  "this terminal cuts lines at 4,095 bytes, so the message was not sent; put it into a "
+                  "file and use: agentd run - < FILE");
         return "";
       }
       text += *line;
@@ -246,8 +238,7 @@ class Chat {
   // The recipe holds for this one run.
   void run_recipe(const std::string& name, const std::string& rest) {
     const RecipeLine line = parse_recipe_line(rest);
-    if (auto used = talk_.engine().use_recipe(name, line.arguments); !used)
-      return refuse(name, used.error());
+    if (auto used = talk_.engine().use_recipe(name, line.arguments); !used) return refuse(name, used.error());
     auto request = talk_.engine().recipe_run(talk_.session().conversation_id(), line.words);
     if (!request)
       code_ = app_.fail(kExitUsage, request.error().message);
@@ -267,7 +258,7 @@ class Chat {
     for (const std::string& each : talk_.engine().recipes().names()) known.push_back("/" + each);
     const std::string mean = did_you_mean("/" + name, known);
     code_ = app_.fail(kExitUsage, "unknown command '/" + one_line(name, 80) + "'" +
-                              (mean.empty() ? "; /help and /recipes list them" : mean));
+                                      (mean.empty() ? "; /help and /recipes list them" : mean));
   }
 
   void recipes() {
@@ -281,8 +272,8 @@ class Chat {
     talk_.settle();
     if (!report) return failed(report.error());
     code_ = kExitOk;
-    app_.out().line("Took the last compaction back: " + messages_text(report->messages_before) +
-                    " became " + messages_text(report->messages_after));
+    app_.out().line("Took the last compaction back: " + messages_text(report->messages_before) + " became " +
+                    messages_text(report->messages_after));
   }
 
   void compact(const std::string& instructions) {
@@ -303,9 +294,8 @@ class Chat {
   void status() {
     const Gauge gauge = talk_.session().gauge();
     app_.out().line("conversation " + talk_.session().conversation_id());
-    app_.out().line("context " + with_commas(gauge.used) + " of " + with_commas(gauge.limit) +
-                    " tokens (" + std::to_string(gauge.percent()) + " %), " +
-                    std::to_string(gauge.compactions) + " compactions");
+    app_.out().line("context " + with_commas(gauge.used) + " of " + with_commas(gauge.limit) + " tokens (" +
+                    std::to_string(gauge.percent()) + " %), " + std::to_string(gauge.compactions) + " compactions");
   }
 
   void clear() {
@@ -338,7 +328,7 @@ class Chat {
   Talk& talk_;
   SignalScope& signals_;
   std::unique_ptr<LineEditor> editor_;  // null: lines as the terminal gives them
-  int code_ = kExitOk;  // of the last message: a script that pipes messages in wants to know
+  int code_ = kExitOk;                  // of the last message: a script that pipes messages in wants to know
   bool over_ = false;
 };
 
@@ -355,8 +345,7 @@ int chat_command(App& app, const Arguments& arguments) {
     (*talk)->end("error");
     return app.fail(signal_exit(signals.caught()), "interrupted before the first message");
   }
-  if (app.surroundings().input_tty)
-    app.out().line("agentd chat; /help lists commands, Ctrl-D ends it");
+  if (app.surroundings().input_tty) app.out().line("agentd chat; /help lists commands, Ctrl-D ends it");
   const int code = Chat(app, arguments, **talk, signals).loop();
   (*talk)->end("exit");
   return code;

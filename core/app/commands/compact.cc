@@ -14,16 +14,12 @@
 namespace agentd::app {
 namespace {
 
-std::string or_else(const std::string& text, const std::string& otherwise) {
-  return text.empty() ? otherwise : text;
-}
+std::string or_else(const std::string& text, const std::string& otherwise) { return text.empty() ? otherwise : text; }
 
 int tell(App& app, const std::string& id, const CompactionReport& report, bool dry_run, bool json) {
   if (json) app.out().line(compaction_json(id, report, dry_run));
   if (dry_run) {
-    if (!json)
-      app.out().print(neutral(or_else(report.text, "Nothing to compact in conversation " + id)) +
-                      "\n");
+    if (!json) app.out().print(neutral(or_else(report.text, "Nothing to compact in conversation " + id)) + "\n");
     return kExitOk;
   }
   switch (report.outcome) {
@@ -32,8 +28,7 @@ int tell(App& app, const std::string& id, const CompactionReport& report, bool d
       return kExitOk;
     case AGENTD_RESULT_DEGRADED:
       if (!json)
-        app.out().confirm(compacted_text(id, report) +
-                          (report.text.empty() ? "" : neutral(report.text) + "\n"));
+        app.out().confirm(compacted_text(id, report) + (report.text.empty() ? "" : neutral(report.text) + "\n"));
       return kExitOk;
     case AGENTD_RESULT_NOOP:
       if (!json)
@@ -41,8 +36,7 @@ int tell(App& app, const std::string& id, const CompactionReport& report, bool d
                           (report.text.empty() ? "" : ": " + neutral(report.text)) + "\n");
       return kExitOk;
     case AGENTD_RESULT_VETOED:
-      return app.fail(kExitBlocked, "the compaction was refused: " +
-                                        or_else(report.text, "a hook gave no reason"));
+      return app.fail(kExitBlocked, "the compaction was refused: " + or_else(report.text, "a hook gave no reason"));
     default:
       return app.fail(kExitProvider, "the conversation was not compacted, it is as it was: " +
                                          or_else(report.text, "no summary could be made"));
@@ -67,8 +61,7 @@ std::optional<std::string> contradiction(const Arguments& arguments) {
     return "a boundary is named with --diff only; the conversation is named with -c ID";
   if (arguments.has("undo") || arguments.has("diff"))
     for (const char* name : {"strategy", "instructions"})
-      if (arguments.has(name))
-        return "--" + std::string(name) + " is for a compaction; leave it out here";
+      if (arguments.has(name)) return "--" + std::string(name) + " is for a compaction; leave it out here";
   if (!arguments.has("conversation-id") && !arguments.has("follow"))
     return "which conversation? Give -c ID, or --follow for the newest one of this project";
   return std::nullopt;
@@ -86,32 +79,27 @@ std::string undo_json(const std::string& id, const UndoReport& report) {
 }
 
 std::string undone_text(const std::string& id, const UndoReport& report, bool due) {
-  std::string out = "Undid compaction " + report.boundary_id + " of conversation " + id +
-                    "\nBack from " + messages_text(report.messages_before) + " to " +
-                    messages_text(report.messages_after) +
-                    "\nContext: " + with_commas(report.pre_tokens) + " → " +
-                    with_commas(report.post_tokens) + " tokens\n";
-  if (due)
-    out += "The next run would compact this again by itself: --disable-auto-compact keeps it.\n";
+  std::string out = "Undid compaction " + report.boundary_id + " of conversation " + id + "\nBack from " +
+                    messages_text(report.messages_before) + " to " + messages_text(report.messages_after) +
+                    "\nContext: " + with_commas(report.pre_tokens) + " → " + with_commas(report.post_tokens) +
+                    " tokens\n";
+  if (due) out += "The next run would compact this again by itself: --disable-auto-compact keeps it.\n";
   return out;
 }
 
 int fail_with(App& app, const RunError& error, const SignalScope& signals) {
   const Failure failure = failure_of(error);
   const bool cancelled = error.kind == RunError::Kind::kCancelled;
-  return app.fail(cancelled ? signal_exit(signals.caught()) : failure.code,
-                  or_else(failure.message, "interrupted"));
+  return app.fail(cancelled ? signal_exit(signals.caught()) : failure.code, or_else(failure.message, "interrupted"));
 }
 
-int undo(App& app, const Arguments& arguments, Talk& talk, const SignalScope& signals,
-         const CancelToken& cancel) {
+int undo(App& app, const Arguments& arguments, Talk& talk, const SignalScope& signals, const CancelToken& cancel) {
   const std::string id = talk.session().conversation_id();
   const auto report = talk.session().undo(arguments.has("force"), cancel);
   talk.settle();
   if (!report) return fail_with(app, report.error(), signals);
   const Gauge gauge = talk.session().gauge();
-  const bool due = talk.config().flag("compaction.auto") && gauge.compact_at != 0 &&
-                   gauge.used >= gauge.compact_at;
+  const bool due = talk.config().flag("compaction.auto") && gauge.compact_at != 0 && gauge.used >= gauge.compact_at;
   if (arguments.has("json"))
     app.out().line(undo_json(id, *report));
   else
@@ -119,8 +107,8 @@ int undo(App& app, const Arguments& arguments, Talk& talk, const SignalScope& si
   return kExitOk;
 }
 
-int compact(App& app, const Arguments& arguments, const CompactOptions& options, Talk& talk,
-            const SignalScope& signals, const CancelToken& cancel) {
+int compact(App& app, const Arguments& arguments, const CompactOptions& options, Talk& talk, const SignalScope& signals,
+            const CancelToken& cancel) {
   const bool dry_run = arguments.has("dry-run");
   const std::string id = talk.session().conversation_id();
   const auto report = talk.session().compact(options, dry_run, cancel);
@@ -139,8 +127,7 @@ int compact_command(App& app, const Arguments& arguments) {
     // Before the engine is built: whether there is such a conversation is no matter of keys or plugins.
     const auto found = wanted_conversation(app, arguments);
     if (!found) return app.fail(found.error().code, found.error().message);
-    if (arguments.has("diff"))
-      return show_compaction_diff(app, arguments, *found->store, found->id);
+    if (arguments.has("diff")) return show_compaction_diff(app, arguments, *found->store, found->id);
   }
   SignalScope signals;
   const CancelToken cancel = signals.next();
@@ -149,9 +136,8 @@ int compact_command(App& app, const Arguments& arguments) {
   if (!talk) return app.fail(talk.error().code, talk.error().message);
   if (auto attached = (*talk)->attach(cancel); !attached)
     return app.fail(attached.error().code, attached.error().message);
-  const int code = arguments.has("undo")
-                       ? undo(app, arguments, **talk, signals, cancel)
-                       : compact(app, arguments, *options, **talk, signals, cancel);
+  const int code = arguments.has("undo") ? undo(app, arguments, **talk, signals, cancel)
+                                         : compact(app, arguments, *options, **talk, signals, cancel);
   (*talk)->end(code == kExitOk ? "exit" : "error");
   return code;
 }

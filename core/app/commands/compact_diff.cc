@@ -133,29 +133,26 @@ std::string as_json(const History& history, const LoggedBoundary& boundary, Diff
 }
 
 std::string tokens_text(const Change& change) {
-  if (change.marker == '~')
-    return with_commas(change.tokens_before) + " → " + with_commas(change.tokens_after);
+  if (change.marker == '~') return with_commas(change.tokens_before) + " → " + with_commas(change.tokens_after);
   return with_commas(change.marker == '+' ? change.tokens_after : change.tokens_before);
 }
 
 std::string sum_text(char marker, const Sum& sum) {
   std::string tokens = with_commas(marker == '+' ? sum.after : sum.before);
   if (marker == '~') tokens += " → " + with_commas(sum.after);
-  return std::string(name_of(marker)) + " " + messages_text(sum.messages) + " (about " + tokens +
-         " tokens)";
+  return std::string(name_of(marker)) + " " + messages_text(sum.messages) + " (about " + tokens + " tokens)";
 }
 
 std::string as_text(const History& history, const LoggedBoundary& boundary, Diff diff) {
   const BoundaryRecord& record = boundary.record;
-  std::string out = "Compaction " + record.id + " of conversation " + history.id + ", " +
-                    time_text(boundary.time_ms) + ", " + record.trigger + ", " + record.method +
-                    (boundary.undone ? ", undone" : "") + "\n";
+  std::string out = "Compaction " + record.id + " of conversation " + history.id + ", " + time_text(boundary.time_ms) +
+                    ", " + record.trigger + ", " + record.method + (boundary.undone ? ", undone" : "") + "\n";
   for (const char marker : {'-', '~', '=', '+'})
     if (diff.sums.contains(marker)) out += sum_text(marker, diff.sums[marker]) + "\n";
   out += "\n";
   for (const Change& change : diff.changes)
-    out += std::string(1, change.marker) + " [" + std::to_string(change.seq) + "] " + change.role +
-           " · " + change.words + " · " + tokens_text(change) + "\n";
+    out += std::string(1, change.marker) + " [" + std::to_string(change.seq) + "] " + change.role + " · " +
+           change.words + " · " + tokens_text(change) + "\n";
   if (!diff.summary.empty()) out += "\nSummary:\n" + diff.summary + "\n";
   return neutral(out);
 }

@@ -26,8 +26,7 @@ std::vector<std::string> shown_keys(const Config& config, bool set_only) {
   std::vector<std::string> out;
   for (const KeySpec& key : config_keys()) {
     const std::string name(key.name);
-    if (name.find('*') == std::string::npos && (!set_only || config.is_set(name)))
-      out.push_back(name);
+    if (name.find('*') == std::string::npos && (!set_only || config.is_set(name))) out.push_back(name);
   }
   // Beside their section, where a reader looks for them.
   std::size_t at = out.size();
@@ -46,25 +45,21 @@ std::string yaml_lines(const Config& config, bool set_only) {
     std::size_t same = 0;
     while (same < open.size() && same + 1 < parts.size() && open[same] == parts[same]) ++same;
     open.assign(parts.begin(), parts.end() - 1);
-    for (std::size_t i = same; i < open.size(); ++i)
-      out += std::string(2 * i, ' ') + open[i] + ":\n";
+    for (std::size_t i = same; i < open.size(); ++i) out += std::string(2 * i, ' ') + open[i] + ":\n";
     const KeySpec& key = *find_key(name);
     const std::string indent(2 * open.size(), ' ');
-    out += with_comment(indent + parts.back() + ": " + display(key, value_of(config, key, name)),
-                        config.origin(name));
+    out += with_comment(indent + parts.back() + ": " + display(key, value_of(config, key, name)), config.origin(name));
   }
   return out;
 }
 
 std::string explain(const Config& config, const KeySpec& key, const std::string& name) {
-  std::string out = name + " = " + display(key, value_of(config, key, name)) + "\n\n" +
-                    std::string(key.help) + "\n";
+  std::string out = name + " = " + display(key, value_of(config, key, name)) + "\n\n" + std::string(key.help) + "\n";
   out += "Type: " + type_text(key) + ".";
   if (key.accumulates) out += " Every layer adds to the list.";
   const std::string variable = environment_name(key);
   if (!variable.empty()) out += " Environment: " + variable + ".";
-  if (!key.provider_variable.empty())
-    out += " Where nothing else is set: " + std::string(key.provider_variable) + ".";
+  if (!key.provider_variable.empty()) out += " Where nothing else is set: " + std::string(key.provider_variable) + ".";
   out += "\n\nWho says what, the weakest first:\n";
   const std::vector<Candidate> all = config.candidates(name);
   for (const Candidate& candidate : all) {
@@ -103,8 +98,8 @@ int config_explain_command(App& app, const Arguments& arguments) {
     std::vector<std::string> names;
     for (const KeySpec& known : config_keys()) names.emplace_back(known.name);
     const std::string mean = did_you_mean(name, names);
-    return app.fail(kExitUsage, "unknown key '" + name + "'" +
-                                    (mean.empty() ? "; 'agentd config show' lists them" : mean));
+    return app.fail(kExitUsage,
+                    "unknown key '" + name + "'" + (mean.empty() ? "; 'agentd config show' lists them" : mean));
   }
   const Result<Config> config = app.config(arguments);
   if (!config) return app.fail(kExitUsage, config.error().message);
@@ -157,10 +152,8 @@ int config_reference_command(App& app, const Arguments&) {
     const std::string variable = environment_name(key);
     const std::string standard = standard_text(key);
     out.print("| `" + std::string(key.name) + "` | " + cell(type_text(key)) +
-              (key.accumulates ? "; layers add up" : "") + " | " +
-              (standard.empty() ? "" : "`" + standard + "`") + " | " +
-              (variable.empty() ? "" : "`" + variable + "`") + " | " + cell(std::string(key.help)) +
-              " |\n");
+              (key.accumulates ? "; layers add up" : "") + " | " + (standard.empty() ? "" : "`" + standard + "`") +
+              " | " + (variable.empty() ? "" : "`" + variable + "`") + " | " + cell(std::string(key.help)) + " |\n");
   }
   return kExitOk;
 }

@@ -40,15 +40,13 @@ Result<ConversationQuery> query_of(const App& app, const Arguments& arguments) {
 }
 
 // Records that the next request would hold, in the order of the view.
-std::vector<StoredRecord> view_records(const std::vector<StoredRecord>& log,
-                                       const ViewState& view) {
+std::vector<StoredRecord> view_records(const std::vector<StoredRecord>& log, const ViewState& view) {
   std::vector<StoredRecord> out;
   for (const SeqRange& range : view.ranges())
     for (std::uint64_t seq = range.first; seq <= range.last && seq <= log.size(); ++seq) {
       const StoredRecord& record = log[seq - 1];
       // A stored summary that no boundary names is no part of the view.
-      const bool stored =
-          record.record.type == RecordType::kSummary && range.first != range.last;
+      const bool stored = record.record.type == RecordType::kSummary && range.first != range.last;
       if (carries_message(record.record.type) && !stored) out.push_back(record);
     }
   return out;

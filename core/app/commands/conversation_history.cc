@@ -26,8 +26,7 @@ std::string boundary_json(const History& history, const LoggedBoundary& boundary
   out.optional("model", record.model).optional("author", record.author);
   out.optional("instructions", record.instructions);
   out.key("kept").begin_array();
-  for (const SeqRange& range : record.kept)
-    out.begin_array().number(range.first).number(range.last).end_array();
+  for (const SeqRange& range : record.kept) out.begin_array().number(range.first).number(range.last).end_array();
   out.end_array().member("undone", boundary.undone).end_object();
   return std::string(out.text());
 }
@@ -39,11 +38,10 @@ std::string column(std::string text, std::size_t width) {
 
 std::string boundary_line(const LoggedBoundary& boundary) {
   const BoundaryRecord& record = boundary.record;
-  return record.id + "  " + column(std::to_string(boundary.seq), 6) + "  " +
-         time_text(boundary.time_ms) + "  " + column(record.trigger, 7) + "  " +
-         column(record.reason, 9) + "  " + column(record.method, 8) + "  " +
-         column(record.result, 8) + "  " + with_commas(record.pre_tokens) + " → " +
-         with_commas(record.post_tokens) + (boundary.undone ? "  undone" : "") + "\n";
+  return record.id + "  " + column(std::to_string(boundary.seq), 6) + "  " + time_text(boundary.time_ms) + "  " +
+         column(record.trigger, 7) + "  " + column(record.reason, 9) + "  " + column(record.method, 8) + "  " +
+         column(record.result, 8) + "  " + with_commas(record.pre_tokens) + " → " + with_commas(record.post_tokens) +
+         (boundary.undone ? "  undone" : "") + "\n";
 }
 
 std::string fork_title(const std::string& title) {
@@ -70,8 +68,7 @@ int boundaries_command(App& app, const Arguments& arguments) {
   app.out().print(
       "BOUNDARY                    SEQ     WHEN              TRIGGER  REASON     METHOD    RESULT    "
       "TOKENS\n");
-  for (const LoggedBoundary& boundary : history->boundaries)
-    app.out().print(neutral(boundary_line(boundary)));
+  for (const LoggedBoundary& boundary : history->boundaries) app.out().print(neutral(boundary_line(boundary)));
   return kExitOk;
 }
 
@@ -100,9 +97,8 @@ int fork_command(App& app, const Arguments& arguments) {
     app.out().print(write_info(*fork) + "\n");
     return kExitOk;
   }
-  app.out().print("Forked conversation " + parent->id + " at sequence " + std::to_string(at) +
-                  "\nNew conversation " + fork->id + " \"" + neutral_line(fork->title, 80) +
-                  "\"\n");
+  app.out().print("Forked conversation " + parent->id + " at sequence " + std::to_string(at) + "\nNew conversation " +
+                  fork->id + " \"" + neutral_line(fork->title, 80) + "\"\n");
   return kExitOk;
 }
 

@@ -37,18 +37,14 @@ class Report {
  public:
   explicit Report(Output& out) : out_(out) {}
 
-  void section(std::string_view name) {
-    out_.print((first_ ? "" : "\n") + std::string(name) + "\n"), first_ = false;
-  }
+  void section(std::string_view name) { out_.print((first_ ? "" : "\n") + std::string(name) + "\n"), first_ = false; }
 
   void say(Verdict verdict, std::string_view text) {
     if (verdict == Verdict::kBroken) broken_ = true;
     out_.print("  " + mark(verdict) + "  " + neutral_line(text, 2000) + "\n");
   }
   // What to do about the line before.
-  void advise(std::string_view text) {
-    out_.print("          → " + neutral_line(text, 2000) + "\n");
-  }
+  void advise(std::string_view text) { out_.print("          → " + neutral_line(text, 2000) + "\n"); }
   bool broken() const { return broken_; }
 
  private:
@@ -80,8 +76,7 @@ std::string mode_text(mode_t mode) {
 void check_directory(Report& report, const std::string& path, bool holds_hooks, bool must_exist = false) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 && must_exist) return;
-  if (::stat(path.c_str(), &info) != 0)
-    return report.say(Verdict::kNote, path + " does not exist yet");
+  if (::stat(path.c_str(), &info) != 0) return report.say(Verdict::kNote, path + " does not exist yet");
   if (!S_ISDIR(info.st_mode)) {
     report.say(Verdict::kBroken, path + " is not a directory");
     return report.advise("move it away");
@@ -112,9 +107,9 @@ void check_store(Report& report, const App& app, const std::string& home) {
   }
   const auto stats = (*store)->stats();
   if (!stats) return report.say(Verdict::kBroken, stats.error().message);
-  report.say(Verdict::kOk, "store " + stats->path + ", format " + std::to_string(stats->format) +
-                               ", " + with_commas(stats->conversations) + " conversations, " +
-                               with_commas(stats->bytes) + " bytes");
+  report.say(Verdict::kOk, "store " + stats->path + ", format " + std::to_string(stats->format) + ", " +
+                               with_commas(stats->conversations) + " conversations, " + with_commas(stats->bytes) +
+                               " bytes");
 }
 
 void check_log(Report& report, const Config& config, const std::string& home) {
@@ -128,20 +123,17 @@ void check_log(Report& report, const Config& config, const std::string& home) {
 void check_configuration(Report& report, const App& app, const ConfigSources& sources) {
   for (const std::string& file : {sources.system_file, sources.user_file}) {
     const bool there = ::access(file.c_str(), F_OK) == 0;
-    report.say(there ? Verdict::kOk : Verdict::kNote,
-               file + (there ? "" : " does not exist; defaults hold"));
+    report.say(there ? Verdict::kOk : Verdict::kNote, file + (there ? "" : " does not exist; defaults hold"));
   }
   if (::access((app.surroundings().cwd + "/.agent/config.yaml").c_str(), F_OK) == 0)
-    report.say(Verdict::kNote,
-               "./.agent/config.yaml is not read: what a project brings is no setting");
+    report.say(Verdict::kNote, "./.agent/config.yaml is not read: what a project brings is no setting");
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);
     const std::string name = text.substr(0, text.find('='));
     if (name.rfind("AGENTD_", 0) != 0 || name == "AGENTD_HOME") continue;
     bool known = false;
     for (const KeySpec& key : config_keys()) known = known || environment_name(key) == name;
-    report.say(known ? Verdict::kOk : Verdict::kWarn,
-               name + (known ? " is set" : " is set, but no key has that name"));
+    report.say(known ? Verdict::kOk : Verdict::kWarn, name + (known ? " is set" : " is set, but no key has that name"));
   }
 }
 
@@ -171,20 +163,17 @@ void check_hook(Report& report, const HookSource& source) {
       }
       if (!source.blocks()) return report.say(Verdict::kWarn, why);
       report.say(Verdict::kBroken, "guard " + why);
-      report.advise("until it runs, it blocks " +
-                    (source.events.empty() ? "every tool call" : joined(source.events)));
+      report.advise("until it runs, it blocks " + (source.events.empty() ? "every tool call" : joined(source.events)));
   }
 }
 
-void check_tools_of_hooks(Report& report, const App& app, const HooksHere& here,
-                          const Inventory& inventory) {
+void check_tools_of_hooks(Report& report, const App& app, const HooksHere& here, const Inventory& inventory) {
   const bool others = may_have_other_tools(here, inventory);
   const std::vector<Tool> tools = bundled_tools(app, here, inventory);
   std::set<std::string> told;
   for (const HookSource& source : inventory.sources)
     if (source.manifest && source.state == HookState::kOn)
-      for (const NameMistake& mistake :
-           config_name_mistakes(here.config, source.name, *source.manifest, tools))
+      for (const NameMistake& mistake : config_name_mistakes(here.config, source.name, *source.manifest, tools))
         if (told.insert(mistake.text).second)
           report.say(mistake.broken && !others ? Verdict::kBroken : Verdict::kWarn, mistake.text);
   for (const HookSource& source : inventory.sources)
@@ -212,8 +201,7 @@ void check_hooks(Report& report, const App& app, const HooksHere& here) {
   NullLog log;
   ask_programs(inventory, setup.options, app.clock(), log);
   for (const HookProblem& problem : inventory.problems)
-    report.say(problem.path == setup.options.trust_file ? Verdict::kBroken : Verdict::kWarn,
-               problem.message);
+    report.say(problem.path == setup.options.trust_file ? Verdict::kBroken : Verdict::kWarn, problem.message);
   for (const HookSource& source : inventory.sources) check_hook(report, source);
   check_tools_of_hooks(report, app, here, inventory);
 }
@@ -237,12 +225,9 @@ void check_permissions(Report& report, const App& app, const HooksHere& here) {
     report.say(problem.broken ? Verdict::kBroken : Verdict::kWarn, problem.text);
   if (problems.empty())
     report.say(Verdict::kOk, "mode " + here.config.text("permissions.mode") + ", " +
-                                 std::to_string(here.config.list("permissions.allow").size()) +
-                                 " rules that allow, " +
-                                 std::to_string(here.config.list("permissions.deny").size()) +
-                                 " that deny");
-  if (const auto roots = check_roots(here.config); !roots)
-    report.say(Verdict::kBroken, roots.error().message);
+                                 std::to_string(here.config.list("permissions.allow").size()) + " rules that allow, " +
+                                 std::to_string(here.config.list("permissions.deny").size()) + " that deny");
+  if (const auto roots = check_roots(here.config); !roots) report.say(Verdict::kBroken, roots.error().message);
 }
 
 // One that is in force, or that a setting names, must be complete; of the others it is told which have a key.
@@ -319,8 +304,7 @@ void check_model(Report& report, const App& app, const Config& config, const std
       report.say(Verdict::kNote, config.origin("models.aliases." + alias) + ": the alias " + alias +
                                      " hides the model of that name: " + real_model(config, alias, "") + " is asked");
   const ModelInfo model = table->find(route->model);
-  if (auto budget = budget_of(config, model); !budget)
-    return report.say(Verdict::kBroken, budget.error().message);
+  if (auto budget = budget_of(config, model); !budget) return report.say(Verdict::kBroken, budget.error().message);
   const std::vector<std::string> warnings = model_warnings(*table, config, route->model, home, app.clock().wall_ms());
   for (const std::string& warning : warnings) report.say(Verdict::kWarn, warning);
   if (warnings.empty())
@@ -329,8 +313,7 @@ void check_model(Report& report, const App& app, const Config& config, const std
 }
 
 bool in_path(const App& app, const std::string& program) {
-  for (const std::string& directory :
-       split(app.surroundings().environment("PATH").value_or(""), ':'))
+  for (const std::string& directory : split(app.surroundings().environment("PATH").value_or(""), ':'))
     if (!directory.empty() && ::access((directory + "/" + program).c_str(), X_OK) == 0) return true;
   return false;
 }
@@ -340,17 +323,14 @@ void check_sandbox(Report& report, const App& app) {
              "commands of tools run unsandboxed in this version: with your rights, after the "
              "permission question");
   const bool bubblewrap = in_path(app, "bwrap");
-  report.say(Verdict::kNote, std::string("bubblewrap: ") +
-                                 (bubblewrap ? "installed" : "not installed") + ", not used");
-  const long landlock =
-      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  report.say(Verdict::kNote, landlock > 0 ? "Landlock: offered by this kernel (ABI " +
-                                                std::to_string(landlock) + "), not used"
-                                          : std::string("Landlock: not offered by this kernel"));
+  report.say(Verdict::kNote, std::string("bubblewrap: ") + (bubblewrap ? "installed" : "not installed") + ", not used");
+  const long landlock = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  report.say(Verdict::kNote, landlock > 0
+                                 ? "Landlock: offered by this kernel (ABI " + std::to_string(landlock) + "), not used"
+                                 : std::string("Landlock: not offered by this kernel"));
   const bool seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
   report.say(Verdict::kNote,
-             std::string("seccomp: ") +
-                 (seccomp ? "offered by this kernel, not used" : "not offered by this kernel"));
+             std::string("seccomp: ") + (seccomp ? "offered by this kernel, not used" : "not offered by this kernel"));
   report.say(Verdict::kOk, "file tools cannot leave the workspace roots");
 }
 
@@ -385,8 +365,7 @@ int doctor_command(App& app, const Arguments& arguments) {
   check_model(report, app, *config, *home);
   report.section("Sandbox");
   check_sandbox(report, app);
-  app.out().print(report.broken() ? "\nSomething needed is broken; see above.\n"
-                                  : "\nWhat is needed works.\n");
+  app.out().print(report.broken() ? "\nSomething needed is broken; see above.\n" : "\nWhat is needed works.\n");
   return report.broken() ? kExitFailure : kExitOk;
 }
 

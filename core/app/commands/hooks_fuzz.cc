@@ -7,9 +7,9 @@
 #include "core/app/commands/hooks_workbench.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
-#include "core/validate/fuzz.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/validate/fuzz.h"
 
 namespace agentd::app {
 

@@ -12,8 +12,8 @@
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
 #include "core/declarative/declarative.h"
-#include "core/dialects/json_places.h"
 #include "core/dialects/dialect.h"
+#include "core/dialects/json_places.h"
 
 namespace agentd::app {
 namespace {
@@ -53,11 +53,9 @@ void report_permissions(const std::string& text, std::vector<std::string>& probl
       if (!wrong.empty())
         problems.push_back(what + wrong);
       else if (list == "permissions.ask")
-        problems.push_back(what +
-                           "agentd asks for what no rule names while permissions.mode is ask");
+        problems.push_back(what + "agentd asks for what no rule names while permissions.mode is ask");
       else
-        problems.push_back(what + "write " + list + ": [" + join(tools_of_rule(rule), ", ") +
-                           "] in config.yaml");
+        problems.push_back(what + "write " + list + ": [" + join(tools_of_rule(rule), ", ") + "] in config.yaml");
     }
   }
 }
@@ -86,12 +84,11 @@ Result<Imported> import_file(const std::string& path, const std::string& dialect
   AGENTD_TRY(const std::string text, read_file(path, kSettingsBytesMax));
   const auto found = dialect.empty() ? guess_dialect(path, text) : find_dialect(dialect);
   if (!found && dialect.empty())
-    return Error{Code::kInvalid,
-                 path + ": cannot tell whose settings these are: say --dialect claude, gemini or "
-                        "docker"};
+    return Error{Code::kInvalid, path +
+                                     ": cannot tell whose settings these are: say --dialect claude, gemini or "
+                                     "docker"};
   if (!found)
-    return Error{Code::kInvalid, "--dialect knows " + dialect_names() + ", not '" +
-                                     one_line(dialect, 60) + "'"};
+    return Error{Code::kInvalid, "--dialect knows " + dialect_names() + ", not '" + one_line(dialect, 60) + "'"};
   out.dialect = *found;
   AGENTD_TRY(out.set, read_settings(out.dialect, text, path, name_of(out.dialect)));
   out.yaml = write_declarative(out.set, path);
@@ -108,8 +105,8 @@ Result<std::vector<HookDefinition>> check(const Imported& imported, const std::s
   return read;
 }
 
-std::string json_of(const std::string& output, const std::vector<HookDefinition>& hooks,
-                    const Imported& imported, bool used) {
+std::string json_of(const std::string& output, const std::vector<HookDefinition>& hooks, const Imported& imported,
+                    bool used) {
   JsonWriter json;
   json.begin_object().member("file", output).member("used", used).key("hooks").begin_array();
   for (const HookDefinition& hook : hooks) {
@@ -137,8 +134,7 @@ Result<bool> record(App& app, const HooksHere& here, const std::string& output) 
   NullLog log;
   AGENTD_TRY(HookSource inside, look_inside(*source, here.setup.options, app.clock(), log));
   AGENTD_TRY(TrustStore store,
-             TrustStore::open(here.setup.options.trust_file, here.setup.options.native.user,
-                              app.clock()));
+             TrustStore::open(here.setup.options.trust_file, here.setup.options.native.user, app.clock()));
   AGENTD_TRY_VOID(store.record(std::move(inside.entry)));
   return true;
 }
@@ -146,8 +142,7 @@ Result<bool> record(App& app, const HooksHere& here, const std::string& output) 
 Result<void> write(const std::string& output, const std::string& yaml, bool force) {
   struct stat info {};
   if (!force && ::lstat(output.c_str(), &info) == 0)
-    return Error{Code::kInvalid,
-                 output + " is there already: say --force to replace it, or --output FILE"};
+    return Error{Code::kInvalid, output + " is there already: say --force to replace it, or --output FILE"};
   AGENTD_TRY_VOID(make_directories(std::filesystem::path(output).parent_path().string()));
   return write_file_atomically(output, yaml, 0600);
 }
@@ -160,8 +155,7 @@ int hooks_import_command(App& app, const Arguments& arguments) {
   const std::string path = absolute(app, arguments.words()[0]);
   auto imported = import_file(path, arguments.value("dialect"));
   if (!imported)
-    return app.fail(imported.error().code == Code::kNotFound ? kExitNotFound : kExitUsage,
-                    imported.error().message);
+    return app.fail(imported.error().code == Code::kNotFound ? kExitNotFound : kExitUsage, imported.error().message);
   // In another project $CLAUDE_PROJECT_DIR would name scripts that are not there.
   const std::optional<Project> project = project_of(app, path, here->home);
   if (project) {
@@ -170,8 +164,7 @@ int hooks_import_command(App& app, const Arguments& arguments) {
   }
   const std::string standard = (project ? project->root + "/.agent" : here->home) + "/hooks/" +
                                std::string(name_of(imported->dialect)) + ".yaml";
-  const std::string output =
-      arguments.has("output") ? absolute(app, arguments.value("output")) : standard;
+  const std::string output = arguments.has("output") ? absolute(app, arguments.value("output")) : standard;
   const bool projects = precedence_of(output, here->project, here->home) == Precedence::kProject;
   if (imported->set.hooks.empty()) {
     say_problems(app, *imported);
@@ -192,18 +185,16 @@ int hooks_import_command(App& app, const Arguments& arguments) {
     app.out().print(json_of(output, *hooks, *imported, *used) + "\n");
     return kExitOk;
   }
-  app.out().print("wrote " + std::to_string(hooks->size()) + (hooks->size() == 1 ? " hook" : " hooks") +
-                  " to " + neutral_line(output, kShownBytes) + "\n");
+  app.out().print("wrote " + std::to_string(hooks->size()) + (hooks->size() == 1 ? " hook" : " hooks") + " to " +
+                  neutral_line(output, kShownBytes) + "\n");
   for (const HookDefinition& hook : *hooks)
     app.out().print("  " + neutral_line(hook.name + ": " + runs_text(hook), kShownBytes) + "\n");
   say_problems(app, *imported);
-  app.out().print(*used && projects
-                      ? "They run in " + neutral_line(here->project.root, kShownBytes) +
-                            " from now on; 'agentd hooks list' shows them there\n"
+  app.out().print(*used && projects ? "They run in " + neutral_line(here->project.root, kShownBytes) +
+                                          " from now on; 'agentd hooks list' shows them there\n"
                   : *used ? "They run from now on; 'agentd hooks list' shows them\n"
                           : "No hooks directory holds that file: move it to " +
-                                std::filesystem::path(standard).parent_path().string() +
-                                " to use it\n");
+                                std::filesystem::path(standard).parent_path().string() + " to use it\n");
   return kExitOk;
 }
 

@@ -13,9 +13,7 @@ namespace {
 
 constexpr std::size_t kShownBytes = 200, kEventsBytes = 2000;
 
-std::string priority_text(const HookRow& row) {
-  return row.priority ? std::to_string(*row.priority) : "-";
-}
+std::string priority_text(const HookRow& row) { return row.priority ? std::to_string(*row.priority) : "-"; }
 
 std::string state_text(const HookRow& row) {
   std::string out(name_of(row.state));
@@ -51,8 +49,7 @@ void print_table(Output& out, const std::vector<HookRow>& rows) {
     // Once for each file, after its last hook.
     const bool last = at == rows.size() || rows[at].source != row.source;
     if (!last) continue;
-    for (const std::string& problem : row.source->problems)
-      out.print("    " + neutral_line(problem, 2000) + "\n");
+    for (const std::string& problem : row.source->problems) out.print("    " + neutral_line(problem, 2000) + "\n");
   }
 }
 

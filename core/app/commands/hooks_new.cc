@@ -20,14 +20,12 @@ namespace fs = std::filesystem;
 constexpr std::string_view kStandardEvent = "before_tool_call";
 
 Result<const EventTraits*> event_of(const std::string& name) {
-  if (const EventTraits* const event = find_event(name.empty() ? kStandardEvent : name))
-    return event;
+  if (const EventTraits* const event = find_event(name.empty() ? kStandardEvent : name)) return event;
   std::vector<std::string> names;
   for (const EventTraits& event : all_events()) names.emplace_back(event.name);
   const std::string mean = did_you_mean(name, names);
-  return Error{Code::kInvalid,
-               "there is no event '" + one_line(name, 80) + "'" +
-                   (mean.empty() ? "; 'agentd hooks contract' lists them" : mean)};
+  return Error{Code::kInvalid, "there is no event '" + one_line(name, 80) + "'" +
+                                   (mean.empty() ? "; 'agentd hooks contract' lists them" : mean)};
 }
 
 // Nothing is written unless all of it can be: no file of somebody's is replaced.
@@ -46,12 +44,11 @@ Result<void> write(const fs::path& directory, const Scaffold& scaffold) {
   return {};
 }
 
-void print_steps(App& app, const std::string& home, const fs::path& directory,
-                 const Scaffold& scaffold, const EventTraits& event) {
+void print_steps(App& app, const std::string& home, const fs::path& directory, const Scaffold& scaffold,
+                 const EventTraits& event) {
   Output& out = app.out();
   const std::string built = (directory / scaffold.built).string();
-  out.print("wrote " + neutral_line((directory / scaffold.files[0].path).string(), 2000) +
-            "\n\nNext:\n");
+  out.print("wrote " + neutral_line((directory / scaffold.files[0].path).string(), 2000) + "\n\nNext:\n");
   if (!scaffold.steps.empty() && directory != fs::path(app.surroundings().cwd))
     out.print("  cd " + shell_word(directory.string()) + "\n");
   for (const std::string& step : scaffold.steps) out.print("  " + step + "\n");
@@ -79,16 +76,14 @@ int hooks_new_command(App& app, const Arguments& arguments) {
   if (!home) return app.fail(kExitUsage, home.error().message);
   const auto event = event_of(arguments.value("event"));
   if (!event) return app.fail(kExitUsage, event.error().message);
-  if (!arguments.has("lang"))
-    return app.fail(kExitUsage, "in which language? --lang c++, c, bash, python or yaml");
+  if (!arguments.has("lang")) return app.fail(kExitUsage, "in which language? --lang c++, c, bash, python or yaml");
   const auto scaffold = make_scaffold(arguments.words()[0], arguments.value("lang"), **event);
   if (!scaffold) return app.fail(kExitUsage, scaffold.error().message);
   fs::path directory(app.surroundings().cwd);
   if (arguments.has("dir")) directory /= arguments.value("dir");
   directory = directory.lexically_normal();
   if (const auto wrote = write(directory, *scaffold); !wrote)
-    return app.fail(wrote.error().code == Code::kInvalid ? kExitUsage : kExitFailure,
-                    wrote.error().message);
+    return app.fail(wrote.error().code == Code::kInvalid ? kExitUsage : kExitFailure, wrote.error().message);
   if (arguments.has("json"))
     app.out().print(json_of(directory, *scaffold) + "\n");
   else

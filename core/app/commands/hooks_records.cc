@@ -13,9 +13,8 @@ Result<RecordsHere, Failure> records_here(const App& app, const std::string& con
   if (!store && store.error().code == Code::kNotFound)
     return Failure{kExitNotFound, "there is no conversation yet: nothing was saved"};
   if (!store) return Failure{kExitStore, store.error().message};
-  const auto id = conversation.empty()
-                      ? newest_conversation(**store, find_project(app.surroundings().cwd))
-                      : find_conversation(**store, conversation);
+  const auto id = conversation.empty() ? newest_conversation(**store, find_project(app.surroundings().cwd))
+                                       : find_conversation(**store, conversation);
   if (!id) return id.error();
   return RecordsHere{std::move(*store), *id};
 }

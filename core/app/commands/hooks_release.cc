@@ -33,8 +33,8 @@ int hooks_release_command(App& app, const Arguments& arguments) {
   if (arguments.has("json"))
     app.out().print(json_of(*released) + "\n");
   else
-    app.out().confirm("released " + neutral_line(released->name, 200) + " (" +
-                      neutral_line(released->path, 1000) + "): the next run loads it again\n");
+    app.out().confirm("released " + neutral_line(released->name, 200) + " (" + neutral_line(released->path, 1000) +
+                      "): the next run loads it again\n");
   return kExitOk;
 }
 

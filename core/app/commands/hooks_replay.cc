@@ -7,7 +7,6 @@
 
 #include "core/agent/receipts.h"
 #include "core/app/commands/commands.h"
-#include "core/hooks/dry_services.h"
 #include "core/app/commands/hooks_records.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/commands/hooks_trial.h"
@@ -16,6 +15,7 @@
 #include "core/app/signals.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/hooks/dry_services.h"
 #include "core/hooks/payload_record.h"
 
 namespace agentd::app {
@@ -98,12 +98,10 @@ class PastEvents {
     out.member("turn_number", std::uint64_t{from.record.turn}).member("cwd", cwd_);
     out.member("project_id", project_).member("provider", provider_).member("model", model_);
   }
-  void add(JsonWriter& out, const char* event, const std::string& call, std::string about,
-           const StoredRecord& from) {
+  void add(JsonWriter& out, const char* event, const std::string& call, std::string about, const StoredRecord& from) {
     out.end_object();
     const auto kept = kept_.find(std::string(event) + " " + call);
-    events_.push_back(
-        {kept == kept_.end() ? std::string(out.text()) : kept->second, std::move(about), from.seq});
+    events_.push_back({kept == kept_.end() ? std::string(out.text()) : kept->second, std::move(about), from.seq});
   }
 
   Result<void> take_user(const StoredRecord& from) {
@@ -147,8 +145,7 @@ class PastEvents {
     begin(after, event, from);
     write_tool(after, call->second);
     after.key("output").begin_object().member("content", result.text);
-    after.member("success", result.status == "ok")
-        .member("error", result.status == "ok" ? "" : result.text.c_str());
+    after.member("success", result.status == "ok").member("error", result.status == "ok" ? "" : result.text.c_str());
     after.end_object().member("duration_ms", static_cast<std::uint64_t>(result.duration_ms));
     add(after, event, result.call_id, about, from);
     return {};
@@ -182,11 +179,9 @@ class Verdicts final : public TraceSink {
   };
   void on_hook(const HookTrace& trace) override {
     std::string text;
-    for (const Action& action : trace.actions)
-      text += (text.empty() ? "" : "; ") + action_text(action);
+    for (const Action& action : trace.actions) text += (text.empty() ? "" : "; ") + action_text(action);
     if (!trace.failure.empty()) text += (text.empty() ? "" : "; ") + std::string(trace.failure);
-    said.push_back({std::string(trace.hook), std::string(trace.effect), std::move(text),
-                    std::string(trace.note)});
+    said.push_back({std::string(trace.hook), std::string(trace.effect), std::move(text), std::string(trace.note)});
   }
   std::vector<Each> said;
 };
@@ -203,50 +198,45 @@ class Replay {
     HookHostOptions options = here_.setup.options;
     options.consent.record = false;
     options.native.roots = {here_.project.cwd};
-    host_ = std::make_unique<HookHost>(
-        options, ExternalEnvironment{tokens_,
-                                     services_,
-                                     app_.clock(),
-                                     log_,
-                                     [this]() -> HttpClient& {
-                                       if (!http_) http_ = make_http_client(app_.clock(), http_settings(here_.config));
-                                       return *http_;
-                                     },
-                                     app_.surroundings().environment,
-                                     {here_.config.list("hooks.allow_hosts")},
-                                     here_.project.root,
-                                     here_.home + "/transcripts",
-                                     "default",
-                                     {},
-                                     here_.config.list("hooks.pass_environment")});
+    host_ = std::make_unique<HookHost>(options, ExternalEnvironment{tokens_,
+                                                                    services_,
+                                                                    app_.clock(),
+                                                                    log_,
+                                                                    [this]() -> HttpClient& {
+                                                                      if (!http_)
+                                                                        http_ = make_http_client(
+                                                                            app_.clock(), http_settings(here_.config));
+                                                                      return *http_;
+                                                                    },
+                                                                    app_.surroundings().environment,
+                                                                    {here_.config.list("hooks.allow_hosts")},
+                                                                    here_.project.root,
+                                                                    here_.home + "/transcripts",
+                                                                    "default",
+                                                                    {},
+                                                                    here_.config.list("hooks.pass_environment")});
     host_->load_all();
     std::vector<Subscription> asked;
     for (Subscription& each : host_->subscriptions()) {
-      const bool named =
-          names.empty() || std::find(names.begin(), names.end(), each.name) != names.end();
+      const bool named = names.empty() || std::find(names.begin(), names.end(), each.name) != names.end();
       // Observers decide nothing, and may tell somebody.
       if (named && (each.flags & AGENTD_HOOK_OBSERVES) == 0) asked.push_back(std::move(each));
     }
     for (const std::string& name : names)
-      if (std::none_of(asked.begin(), asked.end(),
-                       [&](const Subscription& s) { return s.name == name; }))
-        return Failure{kExitNotFound,
-                       "there is no hook '" + one_line(name, 80) +
-                           "' that decides anything: 'agentd hooks list' shows what there is"};
-    snapshot_ = std::make_unique<Snapshot>(std::move(asked), here_.config.list("hooks.order"),
-                                           app_.clock());
+      if (std::none_of(asked.begin(), asked.end(), [&](const Subscription& s) { return s.name == name; }))
+        return Failure{kExitNotFound, "there is no hook '" + one_line(name, 80) +
+                                          "' that decides anything: 'agentd hooks list' shows what there is"};
+    snapshot_ = std::make_unique<Snapshot>(std::move(asked), here_.config.list("hooks.order"), app_.clock());
     return {};
   }
 
   bool wants(const Past& past) const {
     const auto payload = JsonDocument::parse(past.payload);
-    const EventTraits* const event =
-        payload ? find_event(payload->root()["event"].string_or({})) : nullptr;
+    const EventTraits* const event = payload ? find_event(payload->root()["event"].string_or({})) : nullptr;
     return event != nullptr && snapshot_->wants(event->id);
   }
 
-  Result<std::unique_ptr<Outcome>> ask(const Past& past, Verdicts& verdicts,
-                                       const CancelToken& cancel) {
+  Result<std::unique_ptr<Outcome>> ask(const Past& past, Verdicts& verdicts, const CancelToken& cancel) {
     AGENTD_TRY(PayloadRecord record, PayloadRecord::from_json(past.payload));
     const SlotLease slot(tokens_);
     const CancelBinding binding(*slot, cancel);
@@ -290,9 +280,8 @@ void print(App& app, const Past& past, const Verdicts& verdicts, bool json) {
     if (each.effect == "none" || each.effect == "skipped") continue;
     if (!json) {
       app.out().print(neutral_line("#" + std::to_string(past.seq) + "  " + event_of(past) +
-                                       (past.about.empty() ? "" : "  " + past.about) + "  " +
-                                       each.hook + "  would be " + each.effect +
-                                       (each.text.empty() ? "" : ": ") + each.text,
+                                       (past.about.empty() ? "" : "  " + past.about) + "  " + each.hook +
+                                       "  would be " + each.effect + (each.text.empty() ? "" : ": ") + each.text,
                                    kShownBytes) +
                       "\n");
       continue;
@@ -308,18 +297,14 @@ void print(App& app, const Past& past, const Verdicts& verdicts, bool json) {
 void print_count(App& app, const Count& count, bool json) {
   if (json) {
     JsonWriter out;
-    out.begin_object()
-        .member("asked", std::uint64_t{count.asked})
-        .member("blocked", std::uint64_t{count.blocked});
-    out.member("changed", std::uint64_t{count.changed})
-        .member("failed", std::uint64_t{count.failed})
-        .end_object();
+    out.begin_object().member("asked", std::uint64_t{count.asked}).member("blocked", std::uint64_t{count.blocked});
+    out.member("changed", std::uint64_t{count.changed}).member("failed", std::uint64_t{count.failed}).end_object();
     app.out().print(std::string(out.text()) + "\n");
     return;
   }
-  app.out().print("these hooks would have blocked " + with_commas(count.blocked) + " of " +
-                  with_commas(count.asked) + " events, changed " + with_commas(count.changed) +
-                  " and failed at " + with_commas(count.failed) + "; nothing was done\n");
+  app.out().print("these hooks would have blocked " + with_commas(count.blocked) + " of " + with_commas(count.asked) +
+                  " events, changed " + with_commas(count.changed) + " and failed at " + with_commas(count.failed) +
+                  "; nothing was done\n");
 }
 
 }  // namespace
@@ -345,9 +330,7 @@ int hooks_replay_command(App& app, const Arguments& arguments) {
     if (cancel.cancelled()) break;
     Verdicts verdicts;
     const auto outcome = replay.ask(each, verdicts, cancel);
-    if (!outcome)
-      return app.fail(kExitFailure,
-                      "record " + std::to_string(each.seq) + ": " + outcome.error().message);
+    if (!outcome) return app.fail(kExitFailure, "record " + std::to_string(each.seq) + ": " + outcome.error().message);
     ++count.asked;
     if (const Outcome* const said = outcome->get()) {
       count.blocked += said->blocked || said->stop.has_value();

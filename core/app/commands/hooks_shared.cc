@@ -42,14 +42,11 @@ Inventory inventory_of(const App& app, const HooksHere& here) {
 Result<const HookSource*, Failure> source_of(const Inventory& inventory, const std::string& name) {
   std::vector<std::string> files;
   for (const HookSource& source : inventory.sources)
-    if (source.name == name && !source.replaced && !source.path.empty())
-      files.push_back(source.path);
+    if (source.name == name && !source.replaced && !source.path.empty()) files.push_back(source.path);
   if (files.size() > 1)
-    return Failure{
-        kExitUsage,
-        one_line("'" + name + "' is the name of " + std::to_string(files.size()) +
-                     " hooks: say which by its path, and rename one: " + join(files, ", "),
-                 2000)};
+    return Failure{kExitUsage, one_line("'" + name + "' is the name of " + std::to_string(files.size()) +
+                                            " hooks: say which by its path, and rename one: " + join(files, ", "),
+                                        2000)};
   if (const HookSource* const found = find_source(inventory, name)) return found;
   std::vector<std::string> names;
   for (const HookSource& source : inventory.sources) names.push_back(source.name);
@@ -57,9 +54,8 @@ Result<const HookSource*, Failure> source_of(const Inventory& inventory, const s
   const bool of_project = find_source(inventory, "project/" + name) != nullptr;
   const std::string mean =
       of_project ? ": did you mean 'project/" + one_line(name, 200) + "'?" : did_you_mean(name, names);
-  return Failure{kExitNotFound,
-                 "there is no hook '" + one_line(name, 200) + "'" +
-                     (mean.empty() ? "; 'agentd hooks list' shows what there is" : mean)};
+  return Failure{kExitNotFound, "there is no hook '" + one_line(name, 200) + "'" +
+                                    (mean.empty() ? "; 'agentd hooks list' shows what there is" : mean)};
 }
 
 bool says_yes(App& app, std::string_view body, std::string_view prompt) {
@@ -68,15 +64,13 @@ bool says_yes(App& app, std::string_view body, std::string_view prompt) {
     app.out().flush();
     return app.out().failure() == 0;
   };
-  const bool pastes =
-      app.out().tty() && marks_pastes(app.surroundings().environment("TERM").value_or(""));
+  const bool pastes = app.out().tty() && marks_pastes(app.surroundings().environment("TERM").value_or(""));
   int signal = 0;
   bool yes = false;
   {
     // The terminal has its own modes again before a signal ends the program.
     const SignalScope signals;
-    const Result<std::string> answer =
-        ask_person({app.surroundings().input, write, pastes, {}}, body, prompt);
+    const Result<std::string> answer = ask_person({app.surroundings().input, write, pastes, {}}, body, prompt);
     yes = answer && parse_answer(*answer).kind == Answer::Kind::kYes;
     signal = signals.caught();
   }

@@ -54,16 +54,15 @@ Result<std::uint32_t> wanted_event(const Trial& trial, const Arguments& argument
   if (!name.empty()) {
     const EventTraits* const event = find_event(name);
     if (event != nullptr) return event->id;
-    return Error{Code::kInvalid, "there is no event '" + one_line(name, 80) +
-                                     "'; it listens to " + joined(trial.events())};
+    return Error{Code::kInvalid,
+                 "there is no event '" + one_line(name, 80) + "'; it listens to " + joined(trial.events())};
   }
   if (arguments.has("payload")) return 0u;
   if (trial.events().size() == 1) return find_event(trial.events()[0])->id;
   return Error{Code::kInvalid, "which event? --event " + joined(trial.events(), ", or ")};
 }
 
-Result<PayloadRecord> record_of(App& app, const HooksHere& here, const Trial& trial,
-                                const Arguments& arguments) {
+Result<PayloadRecord> record_of(App& app, const HooksHere& here, const Trial& trial, const Arguments& arguments) {
   AGENTD_TRY(const std::uint32_t event, wanted_event(trial, arguments));
   std::string text;
   if (arguments.has("payload")) {
@@ -74,8 +73,8 @@ Result<PayloadRecord> record_of(App& app, const HooksHere& here, const Trial& tr
   AGENTD_TRY(PayloadRecord record, PayloadRecord::from_json(text, event));
   if (trial.listens_to(record.event())) return record;
   return Error{Code::kInvalid, arguments.words()[0] + " is not asked at " +
-                                   std::string(find_event(record.event())->name) +
-                                   "; it listens to " + joined(trial.events())};
+                                   std::string(find_event(record.event())->name) + "; it listens to " +
+                                   joined(trial.events())};
 }
 
 std::string end_text(const RawAnswer& answer) {
@@ -97,11 +96,10 @@ std::string end_text(const RawAnswer& answer) {
 
 void print_hook(Output& out, const Tried& tried, const std::string& event) {
   const auto line = [&](std::string_view what, const std::string& text) {
-    if (!text.empty())
-      out.print("  " + std::string(what) + neutral_line(text, kShownBytes) + "\n");
+    if (!text.empty()) out.print("  " + std::string(what) + neutral_line(text, kShownBytes) + "\n");
   };
-  out.print(neutral_line(tried.hook, 200) + " · " + event + " · " +
-            with_commas(tried.duration_us) + " µs · " + tried.effect + "\n");
+  out.print(neutral_line(tried.hook, 200) + " · " + event + " · " + with_commas(tried.duration_us) + " µs · " +
+            tried.effect + "\n");
   if (tried.was_run) {
     line("input:   ", tried.input);
     line("ended:   ", end_text(tried.answer));
@@ -109,8 +107,7 @@ void print_hook(Output& out, const Tried& tried, const std::string& event) {
     line("stderr:  ", tried.answer.err);
   }
   for (const Action& action : tried.actions) line("verdict: ", action_text(action));
-  if (tried.actions.empty() && tried.status == AGENTD_OK && tried.effect != "skipped")
-    line("verdict: ", "no opinion");
+  if (tried.actions.empty() && tried.status == AGENTD_OK && tried.effect != "skipped") line("verdict: ", "no opinion");
   line("failed:  ", tried.failure);
   line("note:    ", tried.note);
 }
@@ -132,13 +129,11 @@ std::string summary(const TrialReport& report, bool dry) {
   const Outcome* const outcome = report.outcome.get();
   if (outcome == nullptr) return "nothing would change";
   if (outcome->stop)
-    return std::string(dry ? "the run would be stopped: " : "the run is stopped: ") +
-           outcome->stop->action.text;
+    return std::string(dry ? "the run would be stopped: " : "the run is stopped: ") + outcome->stop->action.text;
   if (outcome->blocked)
     return std::string(dry ? "would be blocked" : "blocked") +
            (outcome->blocked_by_failure ? ", since the guard failed: " : ": ") + outcome->reason;
-  if (!outcome->failures.empty())
-    return "the hook failed, and fails open: what it was asked about goes on";
+  if (!outcome->failures.empty()) return "the hook failed, and fails open: what it was asked about goes on";
   return dry ? "nothing was done: this was a dry run" : "the answers have no run to act on";
 }
 
@@ -149,8 +144,7 @@ std::string summary_json(const TrialReport& report, const PayloadRecord& record)
   json.member("blocked", outcome != nullptr && outcome->blocked);
   if (outcome != nullptr && outcome->blocked) json.member("reason", outcome->reason);
   if (outcome != nullptr && outcome->stop) json.member("stop_run", outcome->stop->action.text);
-  json.member("failures",
-              std::uint64_t{outcome == nullptr ? 0 : outcome->failures.size()});
+  json.member("failures", std::uint64_t{outcome == nullptr ? 0 : outcome->failures.size()});
   if (outcome != nullptr && !outcome->rewrites.empty())
     json.key("rewritten").raw(payload_json(record.event(), record.envelope(), record.payload()));
   json.end_object().end_object();
@@ -164,19 +158,17 @@ int exit_of(const TrialReport& report, bool dry) {
   return report.outcome->failures.empty() ? kExitOk : kExitFailure;
 }
 
-int ask(App& app, const Arguments& arguments, const HooksHere& here,
-        const ExternalEnvironment* environment) {
+int ask(App& app, const Arguments& arguments, const HooksHere& here, const ExternalEnvironment* environment) {
   const bool dry = environment == nullptr;
   auto trial = Trial::load(app, here, arguments.words()[0], environment);
   if (!trial) return app.fail(trial.error().code, trial.error().message);
   auto record = record_of(app, here, **trial, arguments);
   if (!record)
-    return app.fail(record.error().code == Code::kNotFound ? kExitNotFound : kExitUsage,
-                    record.error().message);
+    return app.fail(record.error().code == Code::kNotFound ? kExitNotFound : kExitUsage, record.error().message);
   SignalScope signals;
   const std::string event(find_event(record->event())->name);
-  const TrialReport report = (*trial)->ask(
-      *record, signals.next(), Milliseconds(here.config.whole("hooks.deadline_ms")));
+  const TrialReport report =
+      (*trial)->ask(*record, signals.next(), Milliseconds(here.config.whole("hooks.deadline_ms")));
   if (arguments.has("json")) {
     for (const Tried& tried : report.hooks) app.out().print(json_of(tried, event) + "\n");
     app.out().print(summary_json(report, *record) + "\n");

@@ -38,18 +38,14 @@ std::string line_of(const HookReceipt& receipt) {
                     std::to_string(receipt.turn) + "  " + receipt.event + "  " + receipt.hook;
   if (receipt.attempt > 1) out += " (again)";
   out += "  " + with_commas(receipt.duration_us) + " µs  ";
-  out += receipt.effect == "skipped" ? "not asked"
-                                     : answer_text(receipt.answer) + " → " + receipt.effect;
+  out += receipt.effect == "skipped" ? "not asked" : answer_text(receipt.answer) + " → " + receipt.effect;
   if (!receipt.note.empty()) out += "  [" + receipt.note + "]";
   return out;
 }
 
 std::string json_of(const std::string& conversation, const HookReceipt& receipt) {
   JsonWriter out;
-  out.begin_object()
-      .member("conversation_id", conversation)
-      .key("receipt")
-      .raw(write_receipt(receipt));
+  out.begin_object().member("conversation_id", conversation).key("receipt").raw(write_receipt(receipt));
   out.end_object();
   return std::string(out.text());
 }
@@ -109,8 +105,7 @@ struct Decision {
 };
 
 // What a call id stands for: the dispatches whose payload names it.
-bool names_call(const Store& store, const Ulid& id, const HookReceipt& receipt,
-                const std::string& call) {
+bool names_call(const Store& store, const Ulid& id, const HookReceipt& receipt, const std::string& call) {
   if (!receipt.payload_kept) return false;
   const auto text = rebuild_payload(store, id, receipt);
   if (!text) return false;
@@ -118,23 +113,19 @@ bool names_call(const Store& store, const Ulid& id, const HookReceipt& receipt,
   return payload && payload->root()["tool"]["call_id"].string_or({}) == call;
 }
 
-Result<std::vector<Decision>, Failure> decisions(const Store& store, const Ulid& id,
-                                                 const std::string& asked) {
+Result<std::vector<Decision>, Failure> decisions(const Store& store, const Ulid& id, const std::string& asked) {
   std::vector<Decision> out;
   std::map<std::string, bool> calls;  // dispatch -> whether it is about that call
   const auto read = store.receipts(id, [&](const HookReceipt& receipt) {
-    bool mine =
-        receipt.event_id == asked || (asked.size() >= 6 && asked.size() < receipt.event_id.size() &&
-                                      receipt.event_id.starts_with(asked));
+    bool mine = receipt.event_id == asked ||
+                (asked.size() >= 6 && asked.size() < receipt.event_id.size() && receipt.event_id.starts_with(asked));
     if (!mine) {
       const auto [known, fresh] = calls.try_emplace(receipt.event_id, false);
-      if (fresh || !known->second)
-        known->second = known->second || names_call(store, id, receipt, asked);
+      if (fresh || !known->second) known->second = known->second || names_call(store, id, receipt, asked);
       mine = known->second;
     }
     if (!mine) return true;
-    if (out.empty() || out.back().receipts.front().event_id != receipt.event_id)
-      out.push_back({id.text(), {}, {}});
+    if (out.empty() || out.back().receipts.front().event_id != receipt.event_id) out.push_back({id.text(), {}, {}});
     out.back().receipts.push_back(receipt);
     return true;
   });
@@ -159,13 +150,11 @@ std::string verdict_of(const Decision& decision) {
                         [&](const HookReceipt& each) { return each.effect == effect; });
   };
   const auto end = decision.receipts.end();
-  if (const auto by = found("blocked"); by != end)
-    return by->hook + " blocked it; those after it were not asked";
+  if (const auto by = found("blocked"); by != end) return by->hook + " blocked it; those after it were not asked";
   std::string out;
   for (const HookReceipt& each : decision.receipts)
     if (each.effect == "applied") out += (out.empty() ? "" : ", ") + each.hook;
-  if (found("conflict") != end)
-    return out + " won; what a later one asked for as well was not done";
+  if (found("conflict") != end) return out + " won; what a later one asked for as well was not done";
   if (!out.empty()) out = "what " + out + " said was done";
   if (const auto by = found("refused"); by != end) {
     out += (out.empty() ? "what " : "; what ") + by->hook + " said was refused";
@@ -209,8 +198,7 @@ void print_json(Output& out, const Decision& decision) {
   out.print(std::string(json.text()) + "\n");
 }
 
-int tell(App& app, const Arguments& arguments, const Store& store, const Ulid& id,
-         const std::vector<Decision>& found) {
+int tell(App& app, const Arguments& arguments, const Store& store, const Ulid& id, const std::vector<Decision>& found) {
   for (const Decision& decision : found) {
     if (arguments.has("json"))
       print_json(app.out(), decision);
@@ -230,15 +218,13 @@ int hooks_trace_command(App& app, const Arguments& arguments) {
   const auto read = records->store->receipts(records->id, [&](const HookReceipt& receipt) {
     if (!wanted(receipt, arguments)) return true;
     ++shown;
-    app.out().print((arguments.has("json") ? json_of(id, receipt)
-                                           : neutral_line(line_of(receipt), kShownBytes)) +
+    app.out().print((arguments.has("json") ? json_of(id, receipt) : neutral_line(line_of(receipt), kShownBytes)) +
                     "\n");
     return true;
   });
   if (!read) return app.fail(kExitStore, read.error().message);
   if (shown == 0 && !arguments.has("json"))
-    app.out().print("no hook answered in " + id +
-                    "; run with --trace-hooks to see those without an opinion too\n");
+    app.out().print("no hook answered in " + id + "; run with --trace-hooks to see those without an opinion too\n");
   if (arguments.has("event")) return kExitOk;  // a run's ledger is about all events
   const auto runs = uses_of(*records->store, records->id, arguments.value("hook"));
   if (!runs) return app.fail(kExitStore, runs.error().message);
@@ -265,10 +251,9 @@ int hooks_why_command(App& app, const Arguments& arguments) {
       if (found && !found->empty()) return tell(app, arguments, *records->store, *id, *found);
     }
   }
-  return app.fail(
-      kExitNotFound,
-      "no hook answered at '" + one_line(asked, 80) +
-          "': name an event's id or a tool call's id, as 'agentd hooks trace --json' shows them");
+  return app.fail(kExitNotFound,
+                  "no hook answered at '" + one_line(asked, 80) +
+                      "': name an event's id or a tool call's id, as 'agentd hooks trace --json' shows them");
 }
 
 }  // namespace agentd::app

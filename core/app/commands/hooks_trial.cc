@@ -7,10 +7,10 @@
 #include <chrono>
 #include <filesystem>
 
-#include "core/hooks/dry_services.h"
 #include "core/app/exit_codes.h"
 #include "core/app/provider_setup.h"
 #include "core/base/bytes.h"
+#include "core/hooks/dry_services.h"
 
 namespace agentd::app {
 
@@ -36,8 +36,7 @@ Trial::~Trial() {
   host_.reset();
 }
 
-Result<std::unique_ptr<Trial>, Failure> Trial::load(App& app, const HooksHere& here,
-                                                    const std::string& name,
+Result<std::unique_ptr<Trial>, Failure> Trial::load(App& app, const HooksHere& here, const std::string& name,
                                                     const ExternalEnvironment* environment) {
   auto trial = std::unique_ptr<Trial>(new Trial(app, here));
   if (auto found = trial->find(here, name); !found) return found.error();
@@ -47,11 +46,9 @@ Result<std::unique_ptr<Trial>, Failure> Trial::load(App& app, const HooksHere& h
 
 Result<void, Failure> Trial::find(const HooksHere& here, const std::string& name) {
   const Inventory inventory = inventory_of(app_, here);
-  if (const auto one = source_of(inventory, name); !one && one.error().code == kExitUsage)
-    return one.error();
+  if (const auto one = source_of(inventory, name); !one && one.error().code == kExitUsage) return one.error();
   const HookSource* const source = find_source(inventory, name);
-  const std::string path =
-      (fs::path(app_.surroundings().cwd) / name).lexically_normal().string();
+  const std::string path = (fs::path(app_.surroundings().cwd) / name).lexically_normal().string();
   options_.guards.clear();
   if (source == nullptr && is_file(path)) {
     loose_ = true;
@@ -71,8 +68,7 @@ Result<void, Failure> Trial::find(const HooksHere& here, const std::string& name
     return none.error();
   }
   // A hook that is switched off may be tried; one that waits for trust may not.
-  const bool stands = source->state == HookState::kOn ||
-                      (source->state == HookState::kOff && !source->path.empty());
+  const bool stands = source->state == HookState::kOn || (source->state == HookState::kOff && !source->path.empty());
   if (!stands)
     return Failure{source->state == HookState::kMissing ? kExitNotFound : kExitFailure,
                    source->name + " cannot be asked: " + source->why_not};
@@ -81,10 +77,8 @@ Result<void, Failure> Trial::find(const HooksHere& here, const std::string& name
   if (name != source->name && name != source->path)
     for (const HookDefinition& hook : source->hooks)
       if (hook.name == name) only_ = name;
-  std::erase_if(options_.adapted,
-                [&](const AdaptedSource& each) { return each.path != source->path; });
-  std::erase_if(options_.native.directories,
-                [&](const HookDirectory& each) { return !lies_in(path_, each.path); });
+  std::erase_if(options_.adapted, [&](const AdaptedSource& each) { return each.path != source->path; });
+  std::erase_if(options_.native.directories, [&](const HookDirectory& each) { return !lies_in(path_, each.path); });
   options_.guards = here.setup.options.guards;
   std::erase_if(options_.guards, [&](const std::string& guard) {
     const HookSource* const named = find_source(inventory, guard);
@@ -96,9 +90,8 @@ Result<void, Failure> Trial::find(const HooksHere& here, const std::string& name
 
 // Switches off everything else of the directory, and our own hook on.
 void Trial::leave_alone(const std::string& directory) {
-  const HookScan scan =
-      scan_hook_directories(options_.native.directories, options_.native.disable,
-                            options_.native.user, options_.native.allow);
+  const HookScan scan = scan_hook_directories(options_.native.directories, options_.native.disable,
+                                              options_.native.user, options_.native.allow);
   for (const HookFile& file : scan.files) {
     const bool mine = file.path == path_ || name_ == file.name;
     if (file.path == path_) name_ = file.name;
@@ -135,15 +128,14 @@ Result<void, Failure> Trial::start(const HooksHere& here, const ExternalEnvironm
   host_ = std::make_unique<HookHost>(options_, std::move(used));
   host_->load_all();
   for (const HookProblem& problem : host_->problems())
-    if (problem.path == path_ ||
-        (problem.path.empty() && !problem.name.empty() && problem.name == name_))
+    if (problem.path == path_ || (problem.path.empty() && !problem.name.empty() && problem.name == name_))
       return Failure{kExitFailure, problem.message};
   for (Subscription& each : host_->subscriptions())
     if (is_mine(each.name)) subscriptions_.push_back(std::move(each));
   if (!subscriptions_.empty()) return {};
-  return Failure{kExitFailure,
-                 one_line(path_, 1000) + " is no hook: it must be executable, or end in .so, .yaml "
-                                         "or .yml"};
+  return Failure{kExitFailure, one_line(path_, 1000) +
+                                   " is no hook: it must be executable, or end in .so, .yaml "
+                                   "or .yml"};
 }
 
 bool Trial::is_mine(const std::string& subscription) const {
@@ -158,8 +150,7 @@ std::vector<std::string> Trial::events() const {
   std::vector<std::string> out;
   for (const Subscription& each : subscriptions_) {
     const EventTraits* const event = find_event(each.event);
-    if (event != nullptr && std::find(out.begin(), out.end(), event->name) == out.end())
-      out.emplace_back(event->name);
+    if (event != nullptr && std::find(out.begin(), out.end(), event->name) == out.end()) out.emplace_back(event->name);
   }
   return out;
 }
@@ -195,8 +186,7 @@ void Trial::on_hook(const HookTrace& trace) {
   Tried out;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto run = runs_.find(std::string(trace.hook)); run != runs_.end())
-      out = std::move(run->second);
+    if (const auto run = runs_.find(std::string(trace.hook)); run != runs_.end()) out = std::move(run->second);
   }
   out.hook = trace.hook;
   out.effect = trace.effect;

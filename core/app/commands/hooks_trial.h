@@ -19,7 +19,6 @@
 
 namespace agentd::app {
 
-
 // What one hook of the trial did.
 struct Tried {
   std::string hook, effect, failure, note;
@@ -33,7 +32,7 @@ struct Tried {
 };
 
 struct TrialReport {
-  std::vector<Tried> hooks;  // in the order in which they were asked
+  std::vector<Tried> hooks;          // in the order in which they were asked
   std::unique_ptr<Outcome> outcome;  // null: no opinion, no failure
 };
 
@@ -41,8 +40,7 @@ class Trial final : private TraceSink {
  public:
   // `environment` is for a real run; null for a dry one. The name may be a path outside of every hooks
   // directory: who names it has agreed to it.
-  static Result<std::unique_ptr<Trial>, Failure> load(App& app, const HooksHere& here,
-                                                      const std::string& name,
+  static Result<std::unique_ptr<Trial>, Failure> load(App& app, const HooksHere& here, const std::string& name,
                                                       const ExternalEnvironment* environment);
   ~Trial() override;
 

@@ -59,9 +59,8 @@ class Truster {
       return kExitOk;
     }
     if (source.entry.digest.empty())
-      return app_.fail(kExitFailure, source.why_not.empty()
-                                         ? source.name + " cannot be trusted: it is switched off"
-                                         : source.why_not);
+      return app_.fail(kExitFailure, source.why_not.empty() ? source.name + " cannot be trusted: it is switched off"
+                                                            : source.why_not);
     if (source.trust == "trusted") {
       app_.out().print(source.name + " is trusted already\n");
       return kExitOk;
@@ -71,8 +70,7 @@ class Truster {
 
  private:
   static std::string missing(const HookSource& source) {
-    return source.name + " is not there: put it back, or " +
-           shell_command("agentd hooks untrust", source.name);
+    return source.name + " is not there: put it back, or " + shell_command("agentd hooks untrust", source.name);
   }
 
   int ask(const HookSource& source) {
@@ -88,14 +86,12 @@ class Truster {
     }
     if (is_program) inside = look_inside(source, here_.setup.options, app_.clock(), log_);
     if (!inside) return app_.fail(kExitFailure, inside.error().message);
-    if (const auto kept = store_.record(inside->entry); !kept)
-      return app_.fail(kExitFailure, kept.error().message);
+    if (const auto kept = store_.record(inside->entry); !kept) return app_.fail(kExitFailure, kept.error().message);
     if (json_)
       app_.out().print(json_of("trusted", inside->entry) + "\n");
     else
       app_.out().print("trusted " + neutral_line(source.name, kShownBytes) +
-                       (source.kind == "recipe" ? "" : ", asked about " + joined(inside->events)) +
-                       "\n");
+                       (source.kind == "recipe" ? "" : ", asked about " + joined(inside->events)) + "\n");
     return kExitOk;
   }
 
@@ -106,13 +102,11 @@ class Truster {
   NullLog log_;
 };
 
-Result<std::vector<const HookSource*>, Failure> wanted(const Inventory& inventory,
-                                                       const Arguments& arguments) {
+Result<std::vector<const HookSource*>, Failure> wanted(const Inventory& inventory, const Arguments& arguments) {
   std::vector<const HookSource*> out;
   if (arguments.has("all") != arguments.words().empty())
-    return Failure{kExitUsage, arguments.has("all")
-                                   ? "--all and names exclude each other: which hooks are meant?"
-                                   : "which hook? name one, or say --all for those that wait"};
+    return Failure{kExitUsage, arguments.has("all") ? "--all and names exclude each other: which hooks are meant?"
+                                                    : "which hook? name one, or say --all for those that wait"};
   if (arguments.has("all"))
     for (const HookSource& source : inventory.sources)
       if (source.state == HookState::kWaits) out.push_back(&source);
@@ -138,10 +132,9 @@ int hooks_trust_command(App& app, const Arguments& arguments) {
   }
   const bool yes = arguments.has("yes");
   if (!yes && !app.surroundings().input_tty)
-    return app.fail(kExitUsage, "nobody can be asked here: say --yes to trust " +
-                                    neutral_line((*sources)[0]->name, kShownBytes));
-  auto store = TrustStore::open(here->setup.options.trust_file, here->setup.options.native.user,
-                                app.clock());
+    return app.fail(kExitUsage,
+                    "nobody can be asked here: say --yes to trust " + neutral_line((*sources)[0]->name, kShownBytes));
+  auto store = TrustStore::open(here->setup.options.trust_file, here->setup.options.native.user, app.clock());
   if (!store) return app.fail(kExitFailure, store.error().message);
   Truster truster(app, *here, *store, yes, arguments.has("json"));
   int code = kExitOk;
@@ -153,8 +146,7 @@ int hooks_trust_command(App& app, const Arguments& arguments) {
 int hooks_untrust_command(App& app, const Arguments& arguments) {
   const auto here = hooks_here(app, arguments);
   if (!here) return app.fail(here.error().code, here.error().message);
-  auto store = TrustStore::open(here->setup.options.trust_file, here->setup.options.native.user,
-                                app.clock());
+  auto store = TrustStore::open(here->setup.options.trust_file, here->setup.options.native.user, app.clock());
   if (!store) return app.fail(kExitFailure, store.error().message);
   const Inventory inventory = inventory_of(app, *here);
   // This project's "project/guard" is meant, not another's.
@@ -162,19 +154,18 @@ int hooks_untrust_command(App& app, const Arguments& arguments) {
   const HookSource* const source = find_source(inventory, name);
   const bool known = source != nullptr && store->find(source->entry.path) != nullptr;
   const auto gone = store->forget(known ? source->entry.path : name);
-  if (!gone)
-    return app.fail(gone.error().code == Code::kNotFound ? kExitNotFound : kExitFailure,
-                    gone.error().message);
+  if (!gone) return app.fail(gone.error().code == Code::kNotFound ? kExitNotFound : kExitFailure, gone.error().message);
   if (arguments.has("json")) {
     app.out().print(json_of("forgot", *gone) + "\n");
     return kExitOk;
   }
-  app.out().confirm("forgot " + neutral_line(gone->name, kShownBytes) + " (" +
-                    neutral_line(gone->path, kShownBytes) + ")\n");
+  app.out().confirm("forgot " + neutral_line(gone->name, kShownBytes) + " (" + neutral_line(gone->path, kShownBytes) +
+                    ")\n");
   const bool is_here = source != nullptr && source->state != HookState::kMissing;
   if (is_here && gone->repository.empty())
-    app.out().confirm("It still lies in a directory of your own, where the next run takes it for a "
-                      "new hook: remove the file, or name it in hooks.disable\n");
+    app.out().confirm(
+        "It still lies in a directory of your own, where the next run takes it for a "
+        "new hook: remove the file, or name it in hooks.disable\n");
   return kExitOk;
 }
 

@@ -9,10 +9,10 @@
 #include "core/app/commands/validate_definition.h"
 #include "core/app/exit_codes.h"
 #include "core/app/signals.h"
-#include "core/validate/rules.h"
-#include "core/validate/validate.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/validate/rules.h"
+#include "core/validate/validate.h"
 
 namespace agentd::app {
 
@@ -51,8 +51,7 @@ std::string json_of(const RuleResult& result, Isolation profile) {
   JsonWriter json;
   json.begin_object().member("rule", rule_name(result.rule)).member("result", finding);
   json.member("title", spec.title).member("text", result.text).member("profile", name_of(profile));
-  if (result.finding == Finding::kWarn || result.finding == Finding::kFail)
-    json.member("remedy", result.remedy());
+  if (result.finding == Finding::kWarn || result.finding == Finding::kFail) json.member("remedy", result.remedy());
   json.end_object();
   return std::string(json.text());
 }
@@ -107,15 +106,13 @@ Result<ValidateOptions> options_of(const Arguments& arguments) {
 }
 
 // Where the hook is to be judged: as the option says, else where `run` would have it.
-Isolation profile_of(const Arguments& arguments, const PluginHostOptions& options,
-                     const HookDescription& hook) {
+Isolation profile_of(const Arguments& arguments, const PluginHostOptions& options, const HookDescription& hook) {
   if (const auto wished = isolation_of(arguments.value("isolation"))) return *wished;
   if (!hook.manifest) return options.isolation;
   HookFile file;
   file.name = hook.name;
   const std::string directory = std::filesystem::path(hook.path).parent_path().string();
-  for (const HookDirectory& each : options.directories)
-    file.bundled |= each.bundled && each.path == directory;
+  for (const HookDirectory& each : options.directories) file.bundled |= each.bundled && each.path == directory;
   const Isolation there = isolation_of(options, file, *hook.manifest);
   return there == Isolation::kInProcess ? there : Isolation::kProcess;
 }
@@ -140,22 +137,19 @@ std::string why_not_run(const App& app, const Arguments& arguments, const std::s
 Result<std::unique_ptr<Workbench>, Failure> open_workbench(const App& app, const Arguments& arguments,
                                                            const std::string& worker) {
   const std::string path = path_of(app, arguments);
-  if (const std::string why = why_not_run(app, arguments, path); !why.empty())
-    return Failure{kExitBlocked, why};
+  if (const std::string why = why_not_run(app, arguments, path); !why.empty()) return Failure{kExitBlocked, why};
   auto bench = Workbench::open(path, arguments.has("config") ? arguments.value("config") : "{}", worker);
   if (bench) return std::move(*bench);
   const Code code = bench.error().code;
   const bool usage = bench.error().message.starts_with("--config");
-  return Failure{code == Code::kNotFound ? kExitNotFound : usage ? kExitUsage : kExitFailure,
-                 bench.error().message};
+  return Failure{code == Code::kNotFound ? kExitNotFound : usage ? kExitUsage : kExitFailure, bench.error().message};
 }
 
 int hooks_validate_command(App& app, const Arguments& arguments) {
   const auto here = hooks_here(app, arguments);
   if (!here) return app.fail(here.error().code, here.error().message);
   const std::string path = path_of(app, arguments);
-  if (const std::string why = why_not_run(app, arguments, path); !why.empty())
-    return app.fail(kExitBlocked, why);
+  if (const std::string why = why_not_run(app, arguments, path); !why.empty()) return app.fail(kExitBlocked, why);
   if (const auto code = validate_definition(app, arguments, *here, path)) return *code;
   const auto options = options_of(arguments);
   if (!options) return app.fail(kExitUsage, options.error().message);
@@ -164,8 +158,7 @@ int hooks_validate_command(App& app, const Arguments& arguments) {
   const CancelToken cancel = signals.next();
   const auto bench = open_workbench(app, arguments, here->setup.options.native.worker.program);
   if (!bench) return app.fail(bench.error().code, bench.error().message);
-  const Isolation profile =
-      profile_of(arguments, here->setup.options.native, (*bench)->description());
+  const Isolation profile = profile_of(arguments, here->setup.options.native, (*bench)->description());
   (*bench)->judge_for(profile, options->time);
   Count count;
   std::size_t out_of_profile = 0;

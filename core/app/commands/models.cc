@@ -20,16 +20,13 @@ constexpr std::size_t kShownBytes = 200;
 struct Shown {
   ModelInfo info;
   std::uint64_t limit = 0;
-  std::string
-      window_from;      // what gave the window: a beta, context_window; empty = the entry itself
-  std::string counter;  // simple, cl100k_base, o200k_base
+  std::string window_from;  // what gave the window: a beta, context_window; empty = the entry itself
+  std::string counter;      // simple, cl100k_base, o200k_base
 };
 
 std::string shown(std::string_view text) { return neutral_line(text, kShownBytes); }
 
-std::string origin_of(const ModelInfo& info) {
-  return info.origin.empty() ? "built-in" : info.origin;
-}
+std::string origin_of(const ModelInfo& info) { return info.origin.empty() ? "built-in" : info.origin; }
 
 Result<Shown> shown_as(const Config& config, ModelInfo info, bool in_use) {
   Shown out;
@@ -85,9 +82,7 @@ std::string json_of(const Shown& model, const std::string& name) {
     json.null();
   else
     json.string(info.pattern);
-  json.optional("provider", info.provider)
-      .member("window", info.window)
-      .member("limit", model.limit);
+  json.optional("provider", info.provider).member("window", info.window).member("limit", model.limit);
   json.member("max_output", info.max_output).optional("summary_model", info.summary_model);
   json.optional("encoding", info.encoding).member("counter", model.counter);
   json.optional("window_from", model.window_from).key("betas").begin_object();
@@ -106,8 +101,7 @@ std::string json_of(const Shown& model, const std::string& name) {
 std::vector<std::string> cells_of(const Shown& model) {
   const ModelInfo& info = model.info;
   const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : shown(text); };
-  return {info.pattern.empty() ? "(any other)"
-                               : shown(info.pattern) + (info.assumed ? " (any other)" : ""),
+  return {info.pattern.empty() ? "(any other)" : shown(info.pattern) + (info.assumed ? " (any other)" : ""),
           or_dash(info.provider),
           with_commas(info.window) + (info.beta.empty() ? "" : "*"),
           with_commas(model.limit),
@@ -124,16 +118,25 @@ std::vector<std::string> cells_of(const Shown& model) {
 }
 
 void print_table(Output& out, const std::vector<Shown>& models) {
-  const std::vector<Column> columns{{"PATTERN"},  {"PROVIDER", false, true}, {"WINDOW", true},  {"LIMIT", true, true},
-                                    {"OUTPUT", true}, {"THINKING", false, true}, {"EFFORT", false, true},
-                                    {"SAMPLING", false, true}, {"$/M IN", true}, {"$/M OUT", true}, {"RETIRES"},
-                                    {"SUMMARISER", false, true}, {"ENCODING", false, true}, {"FROM", false, true}};
+  const std::vector<Column> columns{{"PATTERN"},
+                                    {"PROVIDER", false, true},
+                                    {"WINDOW", true},
+                                    {"LIMIT", true, true},
+                                    {"OUTPUT", true},
+                                    {"THINKING", false, true},
+                                    {"EFFORT", false, true},
+                                    {"SAMPLING", false, true},
+                                    {"$/M IN", true},
+                                    {"$/M OUT", true},
+                                    {"RETIRES"},
+                                    {"SUMMARISER", false, true},
+                                    {"ENCODING", false, true},
+                                    {"FROM", false, true}};
   std::vector<std::vector<std::string>> rows;
   for (const Shown& model : models) rows.push_back(cells_of(model));
   out.print(table_text(columns, rows, out.columns()));
   for (const Shown& model : models)
-    if (!model.info.beta.empty())
-      return out.print("\n* with a beta of providers.anthropic.betas\n");
+    if (!model.info.beta.empty()) return out.print("\n* with a beta of providers.anthropic.betas\n");
 }
 
 void print_aliases(Output& out, const Config& config, const ModelTable& table) {
@@ -149,8 +152,7 @@ std::string window_text(const Shown& model) {
   std::string out = with_commas(info.window) + " tokens";
   if (model.window_from == "context_window") return out + ", as context_window says";
   if (!info.beta.empty())
-    return out + ", with the beta " + info.beta + " (" + with_commas(info.base_window) +
-           " without it)";
+    return out + ", with the beta " + info.beta + " (" + with_commas(info.base_window) + " without it)";
   for (const auto& [beta, window] : info.betas)
     out += "; " + with_commas(window) + " with " + beta + " in providers.anthropic.betas";
   return out;
@@ -158,10 +160,8 @@ std::string window_text(const Shown& model) {
 
 std::string entry_text(const ModelInfo& info) {
   const std::string origin = " (" + origin_of(info) + ")";
-  if (info.pattern.empty())
-    return "none begins this name: the default for unknown models" + origin;
-  if (info.assumed)
-    return "none for this name: what is assumed of " + info.provider + "'s current models" + origin;
+  if (info.pattern.empty()) return "none begins this name: the default for unknown models" + origin;
+  if (info.assumed) return "none for this name: what is assumed of " + info.provider + "'s current models" + origin;
   return "'" + info.pattern + "'" + origin;
 }
 
@@ -181,8 +181,8 @@ void print_one(Output& out, const Shown& model, const std::string& name) {
   line("entry", entry_text(info));
   if (!info.provider.empty()) line("provider", info.provider);
   line("window", window_text(model));
-  line("limit", with_commas(model.limit) + " tokens for a conversation, " +
-                    with_commas(info.window - model.limit) + " are kept for the answer");
+  line("limit", with_commas(model.limit) + " tokens for a conversation, " + with_commas(info.window - model.limit) +
+                    " are kept for the answer");
   line("output", with_commas(info.max_output) + " tokens at most");
   line("thinking", std::string(name_of(info.thinking)));
   if (!info.efforts.empty()) line("efforts", effort_text(info));
@@ -225,8 +225,7 @@ int models_command(App& app, const Arguments& arguments) {
   }
   std::vector<Shown> models;
   for (ModelInfo& info : wanted) {
-    Result<Shown> one =
-        shown_as(*config, std::move(info), !name.empty() && name == in_force);
+    Result<Shown> one = shown_as(*config, std::move(info), !name.empty() && name == in_force);
     if (!one) return app.fail(kExitUsage, one.error().message);
     models.push_back(std::move(*one));
   }

@@ -2,9 +2,9 @@
 #include "core/app/commands/commands.h"
 #include "core/app/commands/hooks_shared.h"
 #include "core/app/exit_codes.h"
-#include "core/validate/verify.h"
 #include "core/base/bytes.h"
 #include "core/codec/json.h"
+#include "core/validate/verify.h"
 
 namespace agentd::app {
 namespace {
@@ -13,9 +13,7 @@ std::string abi_text(const Manifest& manifest) {
   return std::to_string(manifest.abi_major) + "." + std::to_string(manifest.abi_minor);
 }
 
-std::string verdict_of(const HookSource& source) {
-  return source.state == HookState::kOn ? "ok" : source.why_not;
-}
+std::string verdict_of(const HookSource& source) { return source.state == HookState::kOn ? "ok" : source.why_not; }
 
 void write_json(Output& out, const Inventory& inventory) {
   JsonWriter json(JsonWriter::Layout::kPretty);
@@ -35,8 +33,12 @@ void write_json(Output& out, const Inventory& inventory) {
     json.member("verdict", verdict_of(source)).end_object();
   }
   for (const HookProblem& problem : inventory.problems)
-    json.begin_object().member("name", "").member("path", problem.path).member("ok", false)
-        .member("verdict", problem.message).end_object();
+    json.begin_object()
+        .member("name", "")
+        .member("path", problem.path)
+        .member("ok", false)
+        .member("verdict", problem.message)
+        .end_object();
   json.end_array();
   out.print(std::string(json.text()) + "\n");
 }
@@ -45,20 +47,18 @@ void write_text(Output& out, const Inventory& inventory) {
   for (const HookSource& source : inventory.sources) {
     out.print(neutral_line(source.name, 200));
     if (source.manifest)
-      out.print("  " + neutral_line(source.manifest->id + " " + source.manifest->version, 200) +
-                "  abi " + abi_text(*source.manifest));
+      out.print("  " + neutral_line(source.manifest->id + " " + source.manifest->version, 200) + "  abi " +
+                abi_text(*source.manifest));
     else if (!source.kind.empty())
       out.print("  " + source.kind);
     out.print("\n");
-    if (!source.events.empty())
-      out.print("  events:  " + neutral_line(joined(source.events, " "), 1000) + "\n");
+    if (!source.events.empty()) out.print("  events:  " + neutral_line(joined(source.events, " "), 1000) + "\n");
     if (!source.isolation.empty()) out.print("  runs:    " + source.isolation + "\n");
     if (!source.path.empty()) out.print("  file:    " + neutral_line(source.path, 1000) + "\n");
     out.print("  verdict: " + neutral_line(verdict_of(source), 2000) + "\n");
   }
   for (const HookProblem& problem : inventory.problems)
-    out.print(neutral_line(problem.path, 1000) + "\n  verdict: " +
-              neutral_line(problem.message, 2000) + "\n");
+    out.print(neutral_line(problem.path, 1000) + "\n  verdict: " + neutral_line(problem.message, 2000) + "\n");
 }
 
 // What waits for trust is not run, nor what is set aside or has a mistake already.
@@ -67,9 +67,9 @@ void verify(const App& app, const HooksHere& here, Inventory& inventory) {
     const bool off = source.state == HookState::kOff && !source.replaced && source.trust != "waits" &&
                      source.trust != "changed" && source.trust != "unknown";
     if (!source.manifest || (source.state != HookState::kOn && !off)) continue;
-    const auto fine = validation::verify_module(
-        {source.path, source.entry.digest, here.setup.options.native.private_copy_directory},
-        *source.manifest, app.clock());
+    const auto fine =
+        validation::verify_module({source.path, source.entry.digest, here.setup.options.native.private_copy_directory},
+                                  *source.manifest, app.clock());
     if (fine) continue;
     source.state = HookState::kBroken;
     source.why_not = one_line(fine.error().message, 2000);

@@ -23,8 +23,7 @@ struct RecipesHere {
   std::optional<RecipeBook> book;
 };
 
-Result<std::unique_ptr<RecipesHere>, Failure> recipes_here(const App& app,
-                                                           const Arguments& arguments) {
+Result<std::unique_ptr<RecipesHere>, Failure> recipes_here(const App& app, const Arguments& arguments) {
   const Result<std::string> home = app.home();
   if (!home) return Failure{kExitUsage, home.error().message};
   if (app.surroundings().cwd.empty())
@@ -114,8 +113,7 @@ std::vector<std::string> remarks_on(const RecipeEntry& entry) {
   std::vector<std::string> out;
   if (!entry.problem.empty()) out.push_back(entry.problem);
   if (!entry.shadows.empty())
-    out.push_back("takes the place of " + joined(entry.shadows) +
-                  (entry.path.empty() ? "" : " (" + entry.path + ")"));
+    out.push_back("takes the place of " + joined(entry.shadows) + (entry.path.empty() ? "" : " (" + entry.path + ")"));
   for (const std::string& path : entry.ignored)
     out.push_back(path + " is passed over: set recipes.project_compact to use it");
   return out;
@@ -123,8 +121,7 @@ std::vector<std::string> remarks_on(const RecipeEntry& entry) {
 
 std::vector<std::string> cells_of(const RecipeEntry& entry) {
   const auto cell = [](const std::string& text) { return neutral_line(text, kShownBytes); };
-  if (!entry.recipe)
-    return {cell(entry.name), std::string(name_of(entry.source)), "-", "-", "cannot be used"};
+  if (!entry.recipe) return {cell(entry.name), std::string(name_of(entry.source)), "-", "-", "cannot be used"};
   return {cell(entry.name), std::string(name_of(entry.source)), cell(arguments_text(*entry.recipe)),
           cell(joined(handlers_of(*entry.recipe), ",")), cell(entry.recipe->description)};
 }
@@ -132,8 +129,8 @@ std::vector<std::string> cells_of(const RecipeEntry& entry) {
 void print_table(Output& out, const std::vector<RecipeEntry>& entries) {
   std::vector<std::vector<std::string>> rows;
   for (const RecipeEntry& entry : entries) rows.push_back(cells_of(entry));
-  const std::vector<std::string> lines = table_lines(
-      {{"NAME"}, {"SOURCE"}, {"ARGUMENTS"}, {"HANDLERS"}, {"DESCRIPTION"}}, std::move(rows), out.columns());
+  const std::vector<std::string> lines =
+      table_lines({{"NAME"}, {"SOURCE"}, {"ARGUMENTS"}, {"HANDLERS"}, {"DESCRIPTION"}}, std::move(rows), out.columns());
   for (std::size_t at = 0; at < lines.size(); ++at) {
     out.print(lines[at] + "\n");
     if (at == 0) continue;
@@ -156,21 +153,18 @@ void print_head(Output& out, const RecipeEntry& entry) {
     out.print(name + neutral_line(text, kLineBytes) + "\n");
   };
   line("name:", entry.name);
-  line("source:",
-       std::string(name_of(entry.source)) + (entry.path.empty() ? "" : " " + entry.path));
+  line("source:", std::string(name_of(entry.source)) + (entry.path.empty() ? "" : " " + entry.path));
   for (const std::string& remark : remarks_on(entry)) line("note:", remark);
   if (!entry.recipe) return;
   const Recipe& recipe = *entry.recipe;
   if (!recipe.description.empty()) line("description:", recipe.description);
   for (const RecipeArgument& each : recipe.arguments)
-    line("argument:",
-         argument_text(each) + (each.description.empty() ? "" : "  " + each.description));
+    line("argument:", argument_text(each) + (each.description.empty() ? "" : "  " + each.description));
   if (recipe.restricts_tools) line("allowed_tools:", joined(recipe.allowed_tools));
   if (recipe.restricts_commands) line("allowed_commands:", joined(recipe.allowed_commands));
   for (const RecipeHook& hook : recipe.hooks) {
     const EventTraits* const event = find_event(hook.event);
-    line("handler:", std::string(name_of(hook.handler)) + " at " +
-                         std::string(event == nullptr ? "" : event->name) +
+    line("handler:", std::string(name_of(hook.handler)) + " at " + std::string(event == nullptr ? "" : event->name) +
                          ", once: " + std::string(once_name(hook.once)));
   }
 }
@@ -196,13 +190,11 @@ int recipe_show_command(App& app, const Arguments& arguments) {
   if (!here) return app.fail(here.error().code, here.error().message);
   const auto entry = (*here)->book->look(arguments.words()[0]);
   if (!entry)
-    return app.fail(entry.error().code == Code::kNotFound ? kExitNotFound : kExitUsage,
-                    entry.error().message);
+    return app.fail(entry.error().code == Code::kNotFound ? kExitNotFound : kExitUsage, entry.error().message);
   // Of what cannot be used the bytes: somebody has to decide about them, or mend them.
   std::string text = entry->text;
   if (entry->recipe) {
-    auto rendered =
-        render_recipe(*entry->recipe, shown_values(*entry->recipe, *given), "{{.conversation_id}}");
+    auto rendered = render_recipe(*entry->recipe, shown_values(*entry->recipe, *given), "{{.conversation_id}}");
     if (!rendered) return app.fail(kExitUsage, rendered.error().message);
     text = std::move(*rendered);
   }

@@ -87,10 +87,9 @@ Result<void, Failure> check_replaceable(Talk& talk, const Arguments& arguments) 
   const Recipe* const recipe = talk.engine().recipe();
   if (recipe == nullptr || !recipe->swaps_context()) return {};
   if (arguments.has("follow") || arguments.has("resume")) return {};
-  return Failure{kExitUsage,
-                 "the recipe '" + recipe->name +
-                     "' replaces a conversation by its summary, and there is none yet: give "
-                     "--follow or --resume ID"};
+  return Failure{kExitUsage, "the recipe '" + recipe->name +
+                                 "' replaces a conversation by its summary, and there is none yet: give "
+                                 "--follow or --resume ID"};
 }
 
 // What became of the conversation, behind the answer.
@@ -122,8 +121,7 @@ int ended(App& app, Talk& talk, const RunError& error, int signal) {
   else
     app.fail(code, failure.message.empty() ? "the run was interrupted" : failure.message);
   // What was said is in the log: say how to go on.
-  if (talk.style() == Talk::Style::kTerminal && !id.empty() &&
-      error.kind != RunError::Kind::kStore) {
+  if (talk.style() == Talk::Style::kTerminal && !id.empty() && error.kind != RunError::Kind::kStore) {
     app.err().line("conversation " + id + "; go on with: agentd run --resume " + id + " \"...\"");
     app.err().flush();
   }
@@ -159,8 +157,8 @@ int run_stream(App& app, Talk& talk, const std::string& schema, SignalScope& sig
     if (line && is_blank(**line)) continue;
     auto message = line ? read_stream_message(**line) : Result<StreamMessage>(line.error());
     if (!message) {
-      code = app.fail(kExitUsage, "line " + std::to_string(lines.number()) + " of standard input was passed over: " +
-                                      message.error().message);
+      code = app.fail(kExitUsage, "line " + std::to_string(lines.number()) +
+                                      " of standard input was passed over: " + message.error().message);
       continue;
     }
     const int ran = run_once(app, talk, {to_utf8(message->text), std::move(message->media), schema}, signals, cancel);
@@ -179,8 +177,9 @@ Result<void> check_options(const Arguments& arguments) {
   if (format != "text" && format != kStreamJson)
     return Error{Code::kInvalid, "--input-format takes text or stream-json, not '" + one_line(format, 60) + "'"};
   if (format == kStreamJson && (!arguments.words().empty() || arguments.has("image") || arguments.has("recipe")))
-    return Error{Code::kInvalid, "with --input-format stream-json all messages come by standard input: leave out "
-                                 "QUERY, --image and --recipe"};
+    return Error{Code::kInvalid,
+                 "with --input-format stream-json all messages come by standard input: leave out "
+                 "QUERY, --image and --recipe"};
   return {};
 }
 
@@ -202,13 +201,11 @@ int run_command(App& app, const Arguments& arguments) {
     return app.fail(checked.error().code, checked.error().message);
   if (auto attached = (*talk)->attach(cancel); !attached)
     return app.fail(attached.error().code, attached.error().message);
-  if ((*talk)->engine().recipe() != nullptr && (*talk)->engine().recipe()->swaps_context() &&
-      !(*talk)->has_messages())
-    return app.fail(kExitUsage,
-                    "nothing was said in that conversation: there is nothing to compact");
-  const int code = streams ? run_stream(app, **talk, *schema, signals, cancel)
-                           : run_once(app, **talk, {std::move(message->text), std::move(message->media), *schema},
-                                      signals, cancel);
+  if ((*talk)->engine().recipe() != nullptr && (*talk)->engine().recipe()->swaps_context() && !(*talk)->has_messages())
+    return app.fail(kExitUsage, "nothing was said in that conversation: there is nothing to compact");
+  const int code =
+      streams ? run_stream(app, **talk, *schema, signals, cancel)
+              : run_once(app, **talk, {std::move(message->text), std::move(message->media), *schema}, signals, cancel);
   (*talk)->end(code == kExitOk ? "exit" : "error");
   return code;
 }

@@ -41,13 +41,13 @@ std::string report_json(std::string_view type, const StoreReport& report, std::u
 }
 
 std::string counts(const StoreReport& report) {
-  return with_commas(report.conversations) + " conversations, " + with_commas(report.records) +
-         " records, " + with_commas(report.blobs) + " blobs, " + with_commas(report.receipts) +
-         " receipts, " + with_commas(report.keys) + " keys of plugins";
+  return with_commas(report.conversations) + " conversations, " + with_commas(report.records) + " records, " +
+         with_commas(report.blobs) + " blobs, " + with_commas(report.receipts) + " receipts, " +
+         with_commas(report.keys) + " keys of plugins";
 }
 
-void print_findings(Output& out, std::string_view type, const std::vector<StoreFinding>& findings,
-                    std::uint64_t more, bool json) {
+void print_findings(Output& out, std::string_view type, const std::vector<StoreFinding>& findings, std::uint64_t more,
+                    bool json) {
   for (const StoreFinding& finding : findings)
     out.print(json ? finding_json(type, finding) : neutral_line(text_of(finding), 4096) + "\n");
   if (more != 0 && !json) out.print("and " + with_commas(more) + " findings more\n");
@@ -64,15 +64,12 @@ int check_apart(App& app, const Arguments& arguments, const std::string& directo
   if (json)
     app.out().print(report_json("checked", *report, findings));
   else
-    app.out().print(
-        directory + ": " + counts(*report) +
-        (findings == 0 ? "; no damage found\n" : "; " + with_commas(findings) + " findings\n"));
+    app.out().print(directory + ": " + counts(*report) +
+                    (findings == 0 ? "; no damage found\n" : "; " + with_commas(findings) + " findings\n"));
   if (findings == 0) return kExitOk;
   if (json) return kExitStore;
-  return app.fail(
-      kExitStore,
-      "the store " + directory +
-          " is damaged; 'agentd store salvage DIR' saves what can be read in a new store");
+  return app.fail(kExitStore, "the store " + directory +
+                                  " is damaged; 'agentd store salvage DIR' saves what can be read in a new store");
 }
 
 int printed(App& app, const std::string& text) {
@@ -121,11 +118,10 @@ int store_stats_command(App& app, const Arguments& arguments) {
     out.member("map_bytes", stats.map_bytes).end_object();
     return printed(app, std::string(out.text()) + "\n");
   }
-  return printed(app, "store          " + stats.path + "\nformat         " +
-                          std::to_string(stats.format) + "\nconversations  " +
-                          with_commas(stats.conversations) + "\nfile           " +
-                          with_commas(stats.bytes) + " bytes\nmap            " +
-                          with_commas(stats.map_bytes) + " bytes; it grows by itself\n");
+  return printed(app, "store          " + stats.path + "\nformat         " + std::to_string(stats.format) +
+                          "\nconversations  " + with_commas(stats.conversations) + "\nfile           " +
+                          with_commas(stats.bytes) + " bytes\nmap            " + with_commas(stats.map_bytes) +
+                          " bytes; it grows by itself\n");
 }
 
 int store_backup_command(App& app, const Arguments& arguments) {
@@ -136,8 +132,7 @@ int store_backup_command(App& app, const Arguments& arguments) {
   if (!report) return no_copy(app, report.error());
   if (arguments.has("json")) return printed(app, report_json("copied", *report, 0));
   return confirmed(app, "Copied to " + to + " and checked: " + counts(*report) +
-                            "\nTo restore it, put this directory in the place of " + *home +
-                            "/store.\n");
+                            "\nTo restore it, put this directory in the place of " + *home + "/store.\n");
 }
 
 int store_salvage_command(App& app, const Arguments& arguments) {
@@ -151,9 +146,8 @@ int store_salvage_command(App& app, const Arguments& arguments) {
   const std::uint64_t lost = report->lost.size() + report->more;
   if (json) return printed(app, report_json("salvaged", report->kept, lost));
   return confirmed(app, "Saved in " + to + ": " + counts(report->kept) +
-                            (lost == 0 ? "; nothing is lost\n" : "; what is lost stands above\n") +
-                            "To use it, move " + *home +
-                            "/store away and put this directory in its place.\n");
+                            (lost == 0 ? "; nothing is lost\n" : "; what is lost stands above\n") + "To use it, move " +
+                            *home + "/store away and put this directory in its place.\n");
 }
 
 }  // namespace agentd::app

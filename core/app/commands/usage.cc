@@ -34,8 +34,7 @@ bool is_same(const Line& line, const Line& other) {
 }
 
 void add_to(std::vector<Line>& lines, Line one) {
-  const auto found =
-      std::find_if(lines.begin(), lines.end(), [&](const Line& line) { return is_same(line, one); });
+  const auto found = std::find_if(lines.begin(), lines.end(), [&](const Line& line) { return is_same(line, one); });
   if (found == lines.end()) return lines.push_back(std::move(one));
   found->spent.requests += one.spent.requests;
   found->spent.usage += one.spent.usage;
@@ -99,8 +98,9 @@ void print_today(Output& out, const Config& config, const std::vector<LedgerRow>
   if (usd > 0)
     out.print("today (UTC): " + money_text(gone.nano_usd) + " of " +
               money_text(static_cast<std::uint64_t>(usd * 1e9 + 0.5)) + ", budget.day_usd" +
-              (reserved.nano_usd == 0 ? "" : "; " + money_text(reserved.nano_usd) +
-                                                 " of it is reserved for requests that have not ended") +
+              (reserved.nano_usd == 0
+                   ? ""
+                   : "; " + money_text(reserved.nano_usd) + " of it is reserved for requests that have not ended") +
               "\n");
   if (const std::uint64_t tokens = config.whole("budget.day_tokens"); tokens != 0)
     out.print("today (UTC): " + with_commas(gone.tokens) + " of " + with_commas(tokens) +

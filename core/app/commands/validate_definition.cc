@@ -64,8 +64,7 @@ Judged judge(const HooksHere& here, const std::string& path) {
   const HookDirectory* const directory = directory_of(options.directories, path);
   const auto by_name = kind_by_name(path);
   const bool module = by_name == HookKind::kNative;
-  if (directory == nullptr && (module || (!by_name && is_elf(path))))
-    return {FileKind::kModule, {}};
+  if (directory == nullptr && (module || (!by_name && is_elf(path)))) return {FileKind::kModule, {}};
   const auto kind = judge_hook_file(path, directory, options.user);
   if (by_name == HookKind::kDeclarative) return {FileKind::kYaml, kind ? "" : kind.error().message};
   if (module) return {FileKind::kModule, kind ? "" : kind.error().message};
@@ -97,9 +96,8 @@ class Findings {
       return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
     };
     if (!json_)
-      out_.print(neutral_line(path_, kShownBytes) + ": " + kind_ + ", " + std::to_string(ok_) +
-                 " ok, " + counted(warnings_, "warning") + ", " + counted(failures_, "failure") +
-                 "\n");
+      out_.print(neutral_line(path_, kShownBytes) + ": " + kind_ + ", " + std::to_string(ok_) + " ok, " +
+                 counted(warnings_, "warning") + ", " + counted(failures_, "failure") + "\n");
     return failures_ == 0 ? kExitOk : kExitFailure;
   }
 
@@ -107,8 +105,7 @@ class Findings {
   void shown(const std::string& mark, const std::string& text) {
     out_.print("  " + mark + neutral_line(text, kShownBytes) + "\n");
   }
-  void line(std::string_view result, std::string_view text, const std::string& hook,
-            const std::string& event) {
+  void line(std::string_view result, std::string_view text, const std::string& hook, const std::string& event) {
     JsonWriter json;
     json.begin_object().member("result", result).member("kind", kind_);
     json.optional("hook", hook).optional("event", event);
@@ -123,8 +120,7 @@ class Findings {
   std::size_t ok_ = 0, warnings_ = 0, failures_ = 0;
 };
 
-Result<LoadedHooks> load(FileKind kind, const App& app, const HooksHere& here,
-                         const std::string& path) {
+Result<LoadedHooks> load(FileKind kind, const App& app, const HooksHere& here, const std::string& path) {
   const HookHostOptions& options = here.setup.options;
   if (kind == FileKind::kSettings) return load_adapted(parse_adapted(path), options.native.user);
   HookFile file;
@@ -136,8 +132,7 @@ Result<LoadedHooks> load(FileKind kind, const App& app, const HooksHere& here,
   }
   file.name = std::filesystem::path(path).filename().string();
   NullLog log;
-  const ProbeOptions probe{Milliseconds(5000), options.native.private_copy_directory,
-                           options.project_root};
+  const ProbeOptions probe{Milliseconds(5000), options.native.private_copy_directory, options.project_root};
   return load_executable(file, bytes, {}, probe, app.clock(), log);
 }
 
@@ -183,8 +178,7 @@ std::optional<int> validate_definition(App& app, const Arguments& arguments, con
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
   Judged judged = judge(here, path);
   const FileKind kind = judged.kind;
-  if (judged.why_not.empty() && kind != FileKind::kModule)
-    judged.why_not = why_not_loaded(app, here, path);
+  if (judged.why_not.empty() && kind != FileKind::kModule) judged.why_not = why_not_loaded(app, here, path);
   if (kind == FileKind::kModule && judged.why_not.empty()) return std::nullopt;
   for (const char* const option : {"rule", "isolation", "timeout", "config"})
     if (kind != FileKind::kNone && kind != FileKind::kModule && arguments.has(option))

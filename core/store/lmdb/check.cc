@@ -22,9 +22,7 @@ void add(StoreReport& report, StoreFinding finding) {
   else
     ++report.more;
 }
-void add(StoreReport& report, std::string what) {
-  add(report, StoreFinding{"", 0, 0, std::move(what)});
-}
+void add(StoreReport& report, std::string what) { add(report, StoreFinding{"", 0, 0, std::move(what)}); }
 
 std::optional<Ulid> id_in(std::string_view key) {
   return key.size() < kIdBytes ? std::nullopt : read_ulid(key.substr(0, kIdBytes));
@@ -41,22 +39,19 @@ std::optional<Digest> digest_in(std::string_view key) {
 // Damage of a page in words; rows of the log are named by conversation and sequence.
 StoreFinding finding_of(const Pages::Damage& damage) {
   StoreFinding out;
-  out.what =
-      damage.page != 0 ? "page " + std::to_string(damage.page) + " " + damage.what : damage.what;
+  out.what = damage.page != 0 ? "page " + std::to_string(damage.page) + " " + damage.what : damage.what;
   if (!damage.table.empty()) out.what = "table " + damage.table + ": " + out.what;
   if (damage.table != "log" || damage.from.size() < kLogKeyBytes) return out;
   out.conversation = id_in(damage.from)->text();
   out.first = number_in(damage.from);
-  if (damage.until.size() >= kLogKeyBytes &&
-      damage.until.substr(0, kIdBytes) == damage.from.substr(0, kIdBytes))
+  if (damage.until.size() >= kLogKeyBytes && damage.until.substr(0, kIdBytes) == damage.from.substr(0, kIdBytes))
     out.last = std::max(out.first, number_in(damage.until) - 1);
   return out;
 }
 
 class Surveyor final : public BatchSource {
  public:
-  Surveyor(Pages& pages, bool sweep, StoreReport& report)
-      : pages_(pages), sweep_(sweep), report_(report) {}
+  Surveyor(Pages& pages, bool sweep, StoreReport& report) : pages_(pages), sweep_(sweep), report_(report) {}
 
   StoreInventory run() {
     std::map<std::string, std::vector<Pages::Row>, std::less<>> tables;
@@ -70,10 +65,8 @@ class Surveyor final : public BatchSource {
     check_blobs(blobs);
     for (std::size_t i = 0; i < log.size();) {
       std::size_t end = i + 1;
-      while (end < log.size() && log[end].key.substr(0, kIdBytes) == log[i].key.substr(0, kIdBytes))
-        ++end;
-      read_conversation({log.begin() + static_cast<std::ptrdiff_t>(i),
-                         log.begin() + static_cast<std::ptrdiff_t>(end)});
+      while (end < log.size() && log[end].key.substr(0, kIdBytes) == log[i].key.substr(0, kIdBytes)) ++end;
+      read_conversation({log.begin() + static_cast<std::ptrdiff_t>(i), log.begin() + static_cast<std::ptrdiff_t>(end)});
       i = end;
     }
     check_receipts();
@@ -90,9 +83,7 @@ class Surveyor final : public BatchSource {
   }
 
   // As a source the inventory has blobs alone.
-  Result<std::vector<std::string>> batches(std::uint64_t) const override {
-    return std::vector<std::string>{};
-  }
+  Result<std::vector<std::string>> batches(std::uint64_t) const override { return std::vector<std::string>{}; }
   Result<std::string> blob(const Digest& digest) const override {
     const auto found = out_.blobs.find(digest);
     if (found == out_.blobs.end()) return no_such_blob(digest);
@@ -128,8 +119,7 @@ class Surveyor final : public BatchSource {
 
   // One row for each key; of several, one whose batch is whole.
   void put_in_order(std::vector<Pages::Row>& log) {
-    std::stable_sort(log.begin(), log.end(),
-                     [](const auto& a, const auto& b) { return a.key < b.key; });
+    std::stable_sort(log.begin(), log.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
     std::vector<Pages::Row> out;
     const auto is_whole = [&](const Pages::Row& row) {
       const auto value = pages_.value(row);
@@ -159,8 +149,7 @@ class Surveyor final : public BatchSource {
   }
 
   // What is wrong with a batch behind `head`; empty = nothing. `info` takes its records in.
-  std::string fault_of(const Pages::Row& row, const LogHead& head, ConversationInfo& info,
-                       Batch& batch) {
+  std::string fault_of(const Pages::Row& row, const LogHead& head, ConversationInfo& info, Batch& batch) {
     auto value = pages_.value(row);
     if (!value) return "the batch's page " + value.error().message;
     kept_value_ = std::move(*value);  // the payloads borrow from it
@@ -188,8 +177,7 @@ class Surveyor final : public BatchSource {
 
   void read_conversation(const std::vector<Pages::Row>& rows) {
     const auto id = id_in(rows.front().key);
-    if (!id || std::any_of(rows.begin(), rows.end(),
-                           [](const auto& row) { return row.key.size() != kLogKeyBytes; })) {
+    if (!id || std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.key.size() != kLogKeyBytes; })) {
       add(report_, "table log has a key that names no conversation");
       return;
     }
@@ -204,8 +192,8 @@ class Surveyor final : public BatchSource {
       const std::uint64_t first = number_in(rows[i].key);
       if (!fault.empty()) {
         const std::uint64_t last = i + 1 < rows.size() ? number_in(rows[i + 1].key) - 1 : 0;
-        add(report_, {id->text(), std::min(first, at.revision + 1),
-                      std::max(last, last == 0 ? 0 : first), std::move(fault)});
+        add(report_,
+            {id->text(), std::min(first, at.revision + 1), std::max(last, last == 0 ? 0 : first), std::move(fault)});
         if (whole) out.next = at.revision + 1;
         whole = false;
         // What follows is judged by itself.
@@ -215,8 +203,7 @@ class Surveyor final : public BatchSource {
       }
       for (const Digest& digest : batch.attached)
         if (out_.blobs.count(digest) == 0)
-          add(report_, {id->text(), batch.first_seq, batch.last_seq(),
-                        "the blob " + hex(digest) + " is missing"});
+          add(report_, {id->text(), batch.first_seq, batch.last_seq(), "the blob " + hex(digest) + " is missing"});
       count_mentions(batch);
       report_.records += batch.records.size();
       at = {batch.last_seq(), chain_of(batch)};
@@ -232,8 +219,7 @@ class Surveyor final : public BatchSource {
   void resume(const Pages::Row& row, LogHead& at) {
     const auto value = pages_.value(row);
     if (!value) return;
-    if (const auto batch = decode_batch(*value); batch)
-      at = {batch->first_seq - 1, batch->previous};
+    if (const auto batch = decode_batch(*value); batch) at = {batch->first_seq - 1, batch->previous};
   }
 
   void check_receipts() {
@@ -244,13 +230,11 @@ class Surveyor final : public BatchSource {
       const auto value = pages_.value(row);
       const std::string name = id ? id->text() : "";
       std::uint64_t expected = 1;
-      if (!last.empty() && last.substr(0, kIdBytes) == row.key.substr(0, kIdBytes))
-        expected = number_in(last) + 1;
+      if (!last.empty() && last.substr(0, kIdBytes) == row.key.substr(0, kIdBytes)) expected = number_in(last) + 1;
       if (!id) {
         add(report_, "table receipts has a key that names no conversation");
       } else if (!value || !is_sealed_well(*value) || !read_receipt(*value)) {
-        add(report_,
-            {name, 0, 0, "receipt " + std::to_string(number_in(row.key)) + " does not read"});
+        add(report_, {name, 0, 0, "receipt " + std::to_string(number_in(row.key)) + " does not read"});
       } else if (find(*id) == nullptr) {
         add(report_, {name, 0, 0, "a receipt of a conversation that has no log"});
       } else {
@@ -272,11 +256,9 @@ class Surveyor final : public BatchSource {
 
   StoreInventory::Conversation* find(const Ulid& id) {
     // In the order of their ids, as the log is.
-    const auto found =
-        std::lower_bound(out_.conversations.begin(), out_.conversations.end(), key_of(id),
-                         [](const StoreInventory::Conversation& a, std::string_view key) {
-                           return key_of(a.id) < key;
-                         });
+    const auto found = std::lower_bound(
+        out_.conversations.begin(), out_.conversations.end(), key_of(id),
+        [](const StoreInventory::Conversation& a, std::string_view key) { return key_of(a.id) < key; });
     return found != out_.conversations.end() && found->id == id ? &*found : nullptr;
   }
 
@@ -293,10 +275,8 @@ class Surveyor final : public BatchSource {
     if (conversation->next != 0) return;  // told already
     if (head->head.revision > conversation->head.revision) {
       conversation->next = conversation->head.revision + 1;
-      add(report_,
-          {id->text(), conversation->next, head->head.revision, "the end of the log is missing"});
-    } else if (head->head.revision != conversation->head.revision ||
-               head->head.chain != conversation->head.chain) {
+      add(report_, {id->text(), conversation->next, head->head.revision, "the end of the log is missing"});
+    } else if (head->head.revision != conversation->head.revision || head->head.chain != conversation->head.chain) {
       add(report_, {id->text(), 0, 0, "the log does not end where its row in table head says"});
     }
   }
@@ -324,8 +304,7 @@ class Surveyor final : public BatchSource {
   }
 
   void check_indexes(const std::vector<Pages::Row>& heads, const std::vector<Pages::Row>& infos,
-                     const std::vector<Pages::Row>& changes,
-                     const std::vector<Pages::Row>& mentions) {
+                     const std::vector<Pages::Row>& changes, const std::vector<Pages::Row>& mentions) {
     std::map<std::string, std::uint64_t> cursors;
     std::set<std::string> with_info;
     for (const Pages::Row& row : heads) check_head(row, cursors);
@@ -345,12 +324,11 @@ class Surveyor final : public BatchSource {
     }
     for (const StoreInventory::Conversation& conversation : out_.conversations) {
       const std::string key(key_of(conversation.id));
-      for (const auto& [there, table] : {std::pair(cursors.count(key) != 0, "head"),
-                                         std::pair(with_info.count(key) != 0, "info"),
-                                         std::pair(changed.count(key) != 0, "changes")})
+      for (const auto& [there, table] :
+           {std::pair(cursors.count(key) != 0, "head"), std::pair(with_info.count(key) != 0, "info"),
+            std::pair(changed.count(key) != 0, "changes")})
         if (!there)
-          add(report_, {conversation.id.text(), 0, 0,
-                        std::string("its row in table ") + table + " is missing"});
+          add(report_, {conversation.id.text(), 0, 0, std::string("its row in table ") + table + " is missing"});
     }
     check_mentions(mentions);
   }
@@ -376,8 +354,7 @@ class Surveyor final : public BatchSource {
         add(report_, "the blob " + hex(*digest) + " is missing");
     }
     for (const auto& [digest, row] : out_.blobs)
-      if (counted.count(digest) == 0)
-        add(report_, "the blob " + hex(digest) + " has no count of its mentions");
+      if (counted.count(digest) == 0) add(report_, "the blob " + hex(digest) + " has no count of its mentions");
   }
 
   void check_keys() {
@@ -445,8 +422,7 @@ Result<void> look_at_pages(const std::string& directory) {
   Pages& pages = snapshot.pages();
   for (const std::string& name : pages.tables()) (void)pages.rows(name);
   pages.check_free();
-  if (!pages.damage().empty())
-    return Error{Code::kCorrupt, text_of(finding_of(pages.damage().front()))};
+  if (!pages.damage().empty()) return Error{Code::kCorrupt, text_of(finding_of(pages.damage().front()))};
   return snapshot.read_all_with_lmdb();
 }
 

@@ -26,9 +26,8 @@ struct StoreInventory {
     std::vector<Pages::Row> batches;  // in order, from sequence 1 on without a gap
     LogHead head;                     // as the log says
     ConversationInfo info;            // likewise; of revision 0 when nothing is left
-    std::uint64_t next =
-        0;  // what stood behind the last whole batch, when the log goes on; 0 = nothing
-    std::uint64_t cursor = 0;  // its place in lists; 0 = unknown
+    std::uint64_t next = 0;           // what stood behind the last whole batch, when the log goes on; 0 = nothing
+    std::uint64_t cursor = 0;         // its place in lists; 0 = unknown
   };
   std::vector<Conversation> conversations;
   std::map<Digest, Pages::Row> blobs;

@@ -39,16 +39,14 @@ MDB_val to_val(std::string_view text) {
   return {text.size(), const_cast<char*>(text.data())};  // LMDB does not write to it
 }
 
-std::string_view to_view(const MDB_val& value) {
-  return {static_cast<const char*>(value.mv_data), value.mv_size};
-}
+std::string_view to_view(const MDB_val& value) { return {static_cast<const char*>(value.mv_data), value.mv_size}; }
 
 Result<void> check_library() {
   int major = 0, minor = 0, patch = 0;
   const char* text = mdb_version(&major, &minor, &patch);
   if (usable_lmdb(major, minor, patch)) return {};
-  return Error{Code::kInvalid, "this machine's " + std::string(text) +
-                                   " has a faulty lock table: install 0.9.24, or 0.9.32 and later"};
+  return Error{Code::kInvalid,
+               "this machine's " + std::string(text) + " has a faulty lock table: install 0.9.24, or 0.9.32 and later"};
 }
 
 // A reader takes a place in the lock file, which may lie on a page that no reader has used.
@@ -82,11 +80,9 @@ Error lmdb_error(std::string_view doing, int status) {
   const std::string what = std::string(doing) + ": ";
   switch (status) {
     case MDB_MAP_FULL:
-      return {Code::kUnavailable,
-              what + "it has reached its largest size: delete conversations or raise the limit"};
+      return {Code::kUnavailable, what + "it has reached its largest size: delete conversations or raise the limit"};
     case MDB_PANIC:
-      return {Code::kUnavailable,
-              what + "an earlier write to its file failed: close the store and open it again"};
+      return {Code::kUnavailable, what + "an earlier write to its file failed: close the store and open it again"};
     case MDB_READERS_FULL:
       return {Code::kUnavailable, what + "too many readers at this moment"};
     case MDB_TXN_FULL:
@@ -117,8 +113,7 @@ Error Txn::failed(int status) const {
 Result<MDB_dbi> Txn::open_table(const char* name, bool create) {
   MDB_dbi table = 0;
   const int status = mdb_dbi_open(txn_.get(), name, create ? MDB_CREATE : 0, &table);
-  if (status == MDB_NOTFOUND)
-    return Error{Code::kNotFound, "the store " + env_->directory() + " has no table " + name};
+  if (status == MDB_NOTFOUND) return Error{Code::kNotFound, "the store " + env_->directory() + " has no table " + name};
   if (status != MDB_SUCCESS) return failed(status);
   return table;
 }
@@ -175,9 +170,7 @@ Result<std::optional<Row>> Cursor::move(MDB_cursor_op op, std::string_view key) 
   return std::optional(Row{to_view(k), to_view(value)});
 }
 
-Result<std::optional<Row>> Cursor::at_or_after(std::string_view key) {
-  return move(MDB_SET_RANGE, key);
-}
+Result<std::optional<Row>> Cursor::at_or_after(std::string_view key) { return move(MDB_SET_RANGE, key); }
 
 Result<std::optional<Row>> Cursor::before(std::string_view key) {
   AGENTD_TRY(const std::optional<Row> row, at_or_after(key));
@@ -213,19 +206,17 @@ Result<void> Env::start(bool fresh) {
   const std::string opening = "opening the store " + options_.directory;
   auto claimed = claim_process(options_.directory);
   // On a medium that cannot be written LMDB takes no locks either, so there are none to break.
-  if (!claimed && (!options_.read_only || claimed.error().code != Code::kDenied))
-    return claimed.error();
+  if (!claimed && (!options_.read_only || claimed.error().code != Code::kDenied)) return claimed.error();
   if (claimed) claim_ = std::move(*claimed);
-  if (const int status = mdb_env_create(&env_); status != MDB_SUCCESS)
-    return lmdb_error(opening, status);
+  if (const int status = mdb_env_create(&env_); status != MDB_SUCCESS) return lmdb_error(opening, status);
   mdb_env_set_userctx(env_, const_cast<std::string*>(&options_.directory));
   mdb_env_set_assert(env_, end_by_assertion);
   mdb_env_set_maxdbs(env_, kTablesMax);
   mdb_env_set_maxreaders(env_, kReadersMax);
   // A store that exists brings its own size.
   if (fresh)
-    mdb_env_set_mapsize(env_, round_up(std::clamp(options_.map_bytes, kMapBytesMin,
-                                                  std::max(kMapBytesMin, options_.map_bytes_max))));
+    mdb_env_set_mapsize(
+        env_, round_up(std::clamp(options_.map_bytes, kMapBytesMin, std::max(kMapBytesMin, options_.map_bytes_max))));
   AGENTD_TRY_VOID(open_environment(env_, options_.directory, options_.read_only));
   int fd = -1;
   mdb_env_get_fd(env_, &fd);
@@ -258,17 +249,16 @@ bool Env::disk_is_full() const {
 // Whether the file has reached what this process may write: LMDB calls a page that was written in part EIO.
 bool Env::is_as_large_as_allowed() const {
   rlimit limit{};
-  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-         file_bytes() >= limit.rlim_cur;
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && file_bytes() >= limit.rlim_cur;
 }
 
 Error Env::write_failed(int status) const {
-  if (status == EFBIG || (status == EIO && is_as_large_as_allowed()))
-    return errno_error(doing(true), EFBIG);
+  if (status == EFBIG || (status == EIO && is_as_large_as_allowed())) return errno_error(doing(true), EFBIG);
   if (status != ENOSPC && status != EDQUOT && (status != EIO || !disk_is_full()))
     return lmdb_error(doing(true), status);
-  return {Code::kUnavailable, doing(true) + ": no space left on the disk that holds it: free some, or delete "
-                                            "conversations, and try again"};
+  return {Code::kUnavailable, doing(true) +
+                                  ": no space left on the disk that holds it: free some, or delete "
+                                  "conversations, and try again"};
 }
 
 Result<void> Env::check_length() {
@@ -281,9 +271,8 @@ Result<void> Env::check_length() {
     if (::fallocate(fd, 0, static_cast<off_t>(has), static_cast<off_t>(needs - has)) == 0) return {};
     if (errno == ENOSPC || errno == EDQUOT) return no_space("opening the store " + options_.directory);
   }
-  return Error{Code::kCorrupt, "the store " + options_.directory + " was cut: data.mdb has " +
-                                   std::to_string(has) + " bytes and needs " +
-                                   std::to_string(needs) + ": restore a copy"};
+  return Error{Code::kCorrupt, "the store " + options_.directory + " was cut: data.mdb has " + std::to_string(has) +
+                                   " bytes and needs " + std::to_string(needs) + ": restore a copy"};
 }
 
 void Env::clear_dead_readers() const {
@@ -335,9 +324,7 @@ Result<Txn> Env::begin(unsigned flags) const {
   const std::string what = doing(flags == 0);
   for (int attempt = 0;; ++attempt) {
     std::shared_lock lock(map_mutex_);
-    if (unmapped_)
-      return Error{Code::kUnavailable,
-                   what + ": no memory for its map: close it and open it again"};
+    if (unmapped_) return Error{Code::kUnavailable, what + ": no memory for its map: close it and open it again"};
     MDB_txn* txn = nullptr;
     const int status = begin_in(env_, options_.directory, flags, &txn);
     if (status == MDB_SUCCESS) return Txn(*this, std::move(lock), txn);
@@ -420,8 +407,7 @@ Result<void> Env::write(Room room, const std::function<Result<void>(Txn&)>& chan
 }
 
 Result<void> Env::write_within(Room room, const std::function<Result<void>(Txn&)>& change) {
-  if (options_.read_only)
-    return Error{Code::kDenied, doing(true) + ": it was opened for reading only"};
+  if (options_.read_only) return Error{Code::kDenied, doing(true) + ": it was opened for reading only"};
   if (clock_.monotonic_ns() - readers_checked_ns_ > kReaderCheckNs) clear_dead_readers();
   AGENTD_TRY_VOID(make_room(room));
   for (;;) {

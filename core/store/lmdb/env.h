@@ -76,7 +76,7 @@ class Txn {
   Error failed(int status) const;
 
   const Env* env_;
-  FaultScope faults_;  // until the transaction has ended
+  FaultScope faults_;                         // until the transaction has ended
   std::shared_lock<std::shared_mutex> lock_;  // no resize meanwhile
   std::unique_ptr<MDB_txn, Abort> txn_;
   mutable int status_ = MDB_SUCCESS;  // of the call that failed
@@ -114,8 +114,7 @@ class Env {
   enum class Room { kOrdinary, kReserve };
 
   // The directory has been prepared (home.h). `fresh`: nothing is there yet.
-  static Result<std::unique_ptr<Env>> open(const LmdbOptions& options, const Clock& clock,
-                                           bool fresh);
+  static Result<std::unique_ptr<Env>> open(const LmdbOptions& options, const Clock& clock, bool fresh);
   ~Env();
   Env(const Env&) = delete;
   Env& operator=(const Env&) = delete;

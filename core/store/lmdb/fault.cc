@@ -68,8 +68,8 @@ class LockMaps {
 };
 
 [[noreturn]] void end_without_space(const char* directory) noexcept {
-  for (const char* part : {"agentd: using the store ", directory,
-                           ": no space left on the disk that holds it: free some and try again\n"})
+  for (const char* part :
+       {"agentd: using the store ", directory, ": no space left on the disk that holds it: free some and try again\n"})
     print(part);
   ::_exit(kDamagedStoreExit);
 }
@@ -80,8 +80,7 @@ extern "C" void on_fault(int signal, siginfo_t* info, void*) {
   if (directory != nullptr && !sent && signal == SIGBUS && LockMaps(info->si_addr).have_it())
     end_without_space(directory);
   if (directory != nullptr && !sent)
-    end_by_damage(directory, signal == SIGBUS ? "a page of it cannot be read"
-                                              : "a page leads out of the file");
+    end_by_damage(directory, signal == SIGBUS ? "a page of it cannot be read" : "a page leads out of the file");
   // The instruction runs again, and meets whoever was there before.
   for (std::size_t i = 0; i < kFaults.size(); ++i)
     if (kFaults[i] == signal) ::sigaction(signal, &handled_before[i], nullptr);
@@ -90,17 +89,14 @@ extern "C" void on_fault(int signal, siginfo_t* info, void*) {
 
 }  // namespace
 
-FaultScope::FaultScope(const std::string& directory) : before_(store_in_use) {
-  store_in_use = directory.c_str();
-}
+FaultScope::FaultScope(const std::string& directory) : before_(store_in_use) { store_in_use = directory.c_str(); }
 
 FaultScope::~FaultScope() {
   if (live_) store_in_use = before_;
 }
 
 void end_by_damage(const char* directory, const char* what) noexcept {
-  for (const char* part :
-       {"agentd: the store ", directory, " is damaged: ", what, "; ", kDamageAdvice, "\n"})
+  for (const char* part : {"agentd: the store ", directory, " is damaged: ", what, "; ", kDamageAdvice, "\n"})
     print(part);
   ::_exit(kDamagedStoreExit);
 }
@@ -110,8 +106,7 @@ void catch_store_faults() {
   action.sa_sigaction = on_fault;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  for (std::size_t i = 0; i < kFaults.size(); ++i)
-    ::sigaction(kFaults[i], &action, &handled_before[i]);
+  for (std::size_t i = 0; i < kFaults.size(); ++i) ::sigaction(kFaults[i], &action, &handled_before[i]);
 }
 
 }  // namespace agentd

@@ -17,8 +17,7 @@ inline constexpr int kDamagedStoreExit = 6;
 class FaultScope {
  public:
   explicit FaultScope(const std::string& directory);
-  FaultScope(FaultScope&& other) noexcept
-      : before_(other.before_), live_(std::exchange(other.live_, false)) {}
+  FaultScope(FaultScope&& other) noexcept : before_(other.before_), live_(std::exchange(other.live_, false)) {}
   FaultScope& operator=(FaultScope&&) = delete;
   ~FaultScope();
 

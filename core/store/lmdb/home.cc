@@ -48,8 +48,7 @@ Error refused(Code code, const std::string& directory, std::string why) {
 
 Result<void> check_file_system(const std::string& directory) {
   struct statfs info {};
-  if (::statfs(directory.c_str(), &info) != 0)
-    return errno_error("opening the store " + directory, errno);
+  if (::statfs(directory.c_str(), &info) != 0) return errno_error("opening the store " + directory, errno);
   const std::string_view remote = remote_file_system(static_cast<long>(info.f_type));
   if (remote.empty()) return {};
   return refused(Code::kInvalid, directory,
@@ -61,8 +60,7 @@ Result<void> check_owner(const std::string& directory, const struct stat& info) 
   if (info.st_uid != ::geteuid() && ::geteuid() != 0)
     return refused(Code::kDenied, directory, "belongs to another user");
   if ((info.st_mode & S_IWOTH) != 0)
-    return refused(Code::kDenied, directory,
-                   "may be written by every user: run chmod 700 " + shell_word(directory));
+    return refused(Code::kDenied, directory, "may be written by every user: run chmod 700 " + shell_word(directory));
   return {};
 }
 
@@ -74,8 +72,7 @@ std::vector<std::string> new_chain(const std::string& directory) {
   struct stat info {};
   for (;;) {
     out.push_back(path.empty() ? "." : path.string());
-    if (::stat(out.back().c_str(), &info) == 0 || errno != ENOENT || path == path.parent_path())
-      return out;
+    if (::stat(out.back().c_str(), &info) == 0 || errno != ENOENT || path == path.parent_path()) return out;
     path = path.parent_path();
   }
 }
@@ -83,8 +80,7 @@ std::vector<std::string> new_chain(const std::string& directory) {
 Result<void> create_home(const std::string& directory) {
   const std::vector<std::string> chain = new_chain(directory);
   AGENTD_TRY_VOID(check_file_system(chain.back()));
-  if (auto made = make_directories(directory); !made)
-    return made.error().with_context("making the store " + directory);
+  if (auto made = make_directories(directory); !made) return made.error().with_context("making the store " + directory);
   // A new name is durable once its parent is.
   for (std::size_t i = 1; i < chain.size(); ++i) AGENTD_TRY_VOID(sync_directory(chain[i]));
   return {};
@@ -105,8 +101,7 @@ Result<HomeState> check_meta(const std::string& directory, int fd) {
                    "holds a data.mdb that is no store: move it away or choose another directory");
   if (version != kLmdbDataVersion)
     return refused(Code::kInvalid, directory,
-                   "was written by another major version of LMDB (data version " +
-                       std::to_string(version) + ")");
+                   "was written by another major version of LMDB (data version " + std::to_string(version) + ")");
   return HomeState::kStore;
 }
 
@@ -117,16 +112,14 @@ Result<HomeState> check_data_file(const std::string& directory) {
   if (!fd.valid()) return errno_error("opening the store " + directory, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return errno_error("opening the store " + directory, errno);
-  if (!S_ISREG(info.st_mode))
-    return refused(Code::kCorrupt, directory, "holds a data.mdb that is no file");
+  if (!S_ISREG(info.st_mode)) return refused(Code::kCorrupt, directory, "holds a data.mdb that is no file");
   if (info.st_size == 0)
     return refused(Code::kCorrupt, directory,
                    "holds an empty data.mdb, so what it held is lost: put a backup in its place, or remove that "
                    "file to begin anew");
   if (info.st_size < static_cast<off_t>(kSmallestFile))
-    return refused(
-        Code::kCorrupt, directory,
-        "holds a data.mdb of " + std::to_string(info.st_size) + " bytes, which is no store");
+    return refused(Code::kCorrupt, directory,
+                   "holds a data.mdb of " + std::to_string(info.st_size) + " bytes, which is no store");
   return check_meta(directory, fd.get());
 }
 
@@ -160,8 +153,7 @@ Result<HomeState> prepare_home(const LmdbOptions& options) {
   AGENTD_TRY_VOID(check_owner(directory, info));
   AGENTD_TRY_VOID(check_file_system(directory));
   AGENTD_TRY(const HomeState state, check_data_file(directory));
-  if (state == HomeState::kEmpty && !may_create)
-    return Error{Code::kNotFound, "there is no store in " + directory};
+  if (state == HomeState::kEmpty && !may_create) return Error{Code::kNotFound, "there is no store in " + directory};
   return state;
 }
 
@@ -176,8 +168,7 @@ Result<UniqueFd> claim_process(const std::string& directory) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(((space.st_ino & 0x7fffffff) << 32) |
-                                    static_cast<std::uint32_t>(::getpid()));
+  lock.l_start = static_cast<off_t>(((space.st_ino & 0x7fffffff) << 32) | static_cast<std::uint32_t>(::getpid()));
   lock.l_len = 1;
   if (::fcntl(fd.get(), F_OFD_SETLK, &lock) == 0) return fd;
   if (errno == EAGAIN || errno == EACCES)

@@ -50,8 +50,8 @@ Error busy(const Ulid& conversation, int fd) {
 bool still_named(int fd, const std::string& path) {
   struct stat held {
   }, named{};
-  return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
-         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+  return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
+         held.st_dev == named.st_dev;
 }
 
 Result<void> write_pid(int fd, const std::string& path) {

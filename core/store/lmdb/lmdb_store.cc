@@ -33,30 +33,24 @@ class LmdbStore final : public Store {
   LmdbStore(std::unique_ptr<Env> env, const Tables& tables, const Clock& clock, bool read_only)
       : env_(std::move(env)), tables_(tables), clock_(clock), read_only_(read_only) {}
 
-  Result<std::vector<StoredRecord>> append(const Ulid& conversation,
-                                           std::uint64_t expected_revision,
-                                           std::span<const Record> records,
-                                           std::span<const std::string> blobs,
+  Result<std::vector<StoredRecord>> append(const Ulid& conversation, std::uint64_t expected_revision,
+                                           std::span<const Record> records, std::span<const std::string> blobs,
                                            std::span<const HookReceipt> receipts) override;
-  Result<void> append_receipts(const Ulid& conversation,
-                               std::span<const HookReceipt> receipts) override;
-  Result<void> receipts(const Ulid& conversation,
-                        const std::function<bool(const HookReceipt&)>& visit) const override;
+  Result<void> append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) override;
+  Result<void> receipts(const Ulid& conversation, const std::function<bool(const HookReceipt&)>& visit) const override;
   Result<void> read(const Ulid& conversation, std::uint64_t first, std::uint64_t last,
                     const std::function<bool(const StoredRecord&)>& visit) const override;
   Result<ConversationInfo> fork(const Ulid& from, std::uint64_t at, GenesisRecord genesis,
                                 std::string_view title) override;
   Result<Digest> chain(const Ulid& conversation, std::uint64_t at) const override;
-  Result<void> verify(const Ulid& conversation,
-                      const std::function<void(const VerifiedBatch&)>& visit) const override;
+  Result<void> verify(const Ulid& conversation, const std::function<void(const VerifiedBatch&)>& visit) const override;
   Result<ConversationInfo> info(const Ulid& conversation) const override;
   Result<std::vector<ConversationInfo>> list(const ConversationQuery& query) const override;
   Result<void> remove(const Ulid& conversation) override;
   Result<std::string> blob(const Digest& digest) const override;
   Result<std::unique_ptr<Lease>> lease(const Ulid& conversation) override;
   Result<StoredKey> get_key(std::string_view space, std::string_view key) const override;
-  Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix,
-                                           std::string_view after,
+  Result<std::vector<StoredKey>> scan_keys(std::string_view space, std::string_view prefix, std::string_view after,
                                            std::uint32_t limit) const override;
   Result<std::uint64_t> commit_keys(std::string_view space, std::span<const KeyOp> ops) override;
   Result<Changes> changes(std::uint64_t cursor, std::uint32_t limit) const override;
@@ -73,17 +67,13 @@ class LmdbStore final : public Store {
   Result<std::optional<MDB_dbi>> receipts_table(bool create) const;
   Result<void> append_receipts_in(Txn& txn, MDB_dbi table, const Ulid& conversation,
                                   const std::vector<PreparedReceipt>& receipts) const;
-  Result<std::vector<std::string>> copy_receipts(MDB_dbi table, const Ulid& conversation,
-                                                 std::string& from) const;
+  Result<std::vector<std::string>> copy_receipts(MDB_dbi table, const Ulid& conversation, std::string& from) const;
   Result<void> remove_in(Txn& txn, const Ulid& conversation, std::optional<MDB_dbi> receipts) const;
   Result<void> remove_batches(Txn& txn, const Ulid& conversation) const;
   Result<void> remove_receipts(Txn& txn, MDB_dbi table, const Ulid& conversation) const;
-  Result<void> put_keys(Txn& txn, std::string_view space, const KeyChanges& changes,
-                        std::uint64_t version) const;
-  Result<std::uint64_t> bytes_held(const Txn& txn, std::string_view space,
-                                   std::uint64_t version) const;
-  Result<void> put_bytes_held(Txn& txn, std::string_view space, std::uint64_t version,
-                              std::uint64_t bytes) const;
+  Result<void> put_keys(Txn& txn, std::string_view space, const KeyChanges& changes, std::uint64_t version) const;
+  Result<std::uint64_t> bytes_held(const Txn& txn, std::string_view space, std::uint64_t version) const;
+  Result<void> put_bytes_held(Txn& txn, std::string_view space, std::uint64_t version, std::uint64_t bytes) const;
   // A conversation that was removed while its log was read is not there, rather than broken.
   Result<void> unless_removed(const Ulid& conversation, Result<void> result) const;
 
@@ -99,8 +89,7 @@ class LmdbStore final : public Store {
 
 class LmdbStore::Source final : public BatchSource {
  public:
-  Source(const LmdbStore& store, const Ulid& conversation)
-      : store_(store), conversation_(conversation) {}
+  Source(const LmdbStore& store, const Ulid& conversation) : store_(store), conversation_(conversation) {}
 
   Result<std::vector<std::string>> batches(std::uint64_t seq) const override {
     AGENTD_TRY(const Txn txn, store_.env_->begin_read());
@@ -125,8 +114,7 @@ class LmdbStore::Source final : public BatchSource {
 };
 
 Result<std::optional<HeadRow>> LmdbStore::head_in(const Txn& txn, const Ulid& conversation) const {
-  AGENTD_TRY(const std::optional<std::string_view> value,
-             txn.get(tables_.head, key_of(conversation)));
+  AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables_.head, key_of(conversation)));
   if (!value) return std::optional<HeadRow>{};
   AGENTD_TRY(const HeadRow row, read_head(*value));
   return std::optional(row);
@@ -141,8 +129,7 @@ Result<LogHead> LmdbStore::head(const Ulid& conversation) const {
 
 Result<void> LmdbStore::unless_removed(const Ulid& conversation, Result<void> result) const {
   if (result || result.error().code != Code::kCorrupt) return result;
-  if (auto now = head(conversation); !now && now.error().code == Code::kNotFound)
-    return now.error();
+  if (auto now = head(conversation); !now && now.error().code == Code::kNotFound) return now.error();
   return result;
 }
 
@@ -153,8 +140,7 @@ Result<void> LmdbStore::read(const Ulid& conversation, std::uint64_t first, std:
   return unless_removed(conversation, read_log(source, conversation, at, first, last, visit));
 }
 
-Result<void> LmdbStore::verify(const Ulid& conversation,
-                              const std::function<void(const VerifiedBatch&)>& visit) const {
+Result<void> LmdbStore::verify(const Ulid& conversation, const std::function<void(const VerifiedBatch&)>& visit) const {
   AGENTD_TRY(const LogHead at, head(conversation));
   const Source source(*this, conversation);
   return unless_removed(conversation, verify_log(source, conversation, at, visit));
@@ -169,23 +155,19 @@ Result<std::string> LmdbStore::blob(const Digest& digest) const {
 
 // ---- appending and removing
 
-Result<void> LmdbStore::append_in(Txn& txn, const Ulid& conversation,
-                                  PreparedAppend& append) const {
+Result<void> LmdbStore::append_in(Txn& txn, const Ulid& conversation, PreparedAppend& append) const {
   const std::uint64_t expected = append.batch.first_seq - 1;
   AGENTD_TRY(const std::optional<HeadRow> found, head_in(txn, conversation));
   const HeadRow row = found.value_or(HeadRow{});
-  if (row.head.revision != expected)
-    return stale_revision(conversation, row.head.revision, expected);
+  if (row.head.revision != expected) return stale_revision(conversation, row.head.revision, expected);
   ConversationInfo info;
   if (found) {
     AGENTD_TRY(info, info_in(txn, key_of(conversation)));
   }
   AGENTD_TRY_VOID(fold_all(info, append.stored));
   append.batch.previous = row.head.chain;
-  for (const auto& [digest, bytes] : append.blobs)
-    AGENTD_TRY_VOID(add_blob(txn, tables_, digest, bytes));
-  AGENTD_TRY_VOID(txn.put(tables_.log, log_key(conversation, append.batch.first_seq),
-                          encode_batch(append.batch)));
+  for (const auto& [digest, bytes] : append.blobs) AGENTD_TRY_VOID(add_blob(txn, tables_, digest, bytes));
+  AGENTD_TRY_VOID(txn.put(tables_.log, log_key(conversation, append.batch.first_seq), encode_batch(append.batch)));
   HeadRow next;
   next.head = {append.batch.last_seq(), chain_of(append.batch)};
   AGENTD_TRY(next.cursor, push_change(txn, tables_, conversation, row.cursor));
@@ -193,13 +175,10 @@ Result<void> LmdbStore::append_in(Txn& txn, const Ulid& conversation,
   return txn.put(tables_.info, key_of(conversation), sealed(write_info(info)));
 }
 
-Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation,
-                                                    std::uint64_t expected_revision,
-                                                    std::span<const Record> records,
-                                                    std::span<const std::string> blobs,
+Result<std::vector<StoredRecord>> LmdbStore::append(const Ulid& conversation, std::uint64_t expected_revision,
+                                                    std::span<const Record> records, std::span<const std::string> blobs,
                                                     std::span<const HookReceipt> receipts) {
-  AGENTD_TRY(PreparedAppend append,
-             prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
+  AGENTD_TRY(PreparedAppend append, prepare_append(conversation, expected_revision, records, blobs, clock_.wall_ms()));
   AGENTD_TRY(const std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
   std::optional<MDB_dbi> table;
   if (!answers.empty()) {
@@ -221,19 +200,16 @@ Result<ConversationInfo> LmdbStore::fork(const Ulid& from, std::uint64_t at, Gen
                                          std::string_view title) {
   AGENTD_TRY(const Ulid to, Ulid::parse(genesis.conversation_id));
   AGENTD_TRY(const LogHead parent, head(from));
-  auto fork = prepare_fork(Source(*this, from), from, parent, at, std::move(genesis), title,
-                           clock_.wall_ms());
+  auto fork = prepare_fork(Source(*this, from), from, parent, at, std::move(genesis), title, clock_.wall_ms());
   if (!fork) {
     AGENTD_TRY_VOID(unless_removed(from, fork.error()));
     return fork.error();
   }
-  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary,
-                              [&](Txn& txn) { return fork_in(txn, from, to, *fork); }));
+  AGENTD_TRY_VOID(env_->write(Env::Room::kOrdinary, [&](Txn& txn) { return fork_in(txn, from, to, *fork); }));
   return std::move(fork->info);
 }
 
-Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to,
-                                const PreparedFork& fork) const {
+Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to, const PreparedFork& fork) const {
   AGENTD_TRY(const std::optional<HeadRow> parent, head_in(txn, from));
   if (!parent) return no_such_conversation(from);
   AGENTD_TRY(const std::optional<HeadRow> there, head_in(txn, to));
@@ -242,8 +218,7 @@ Result<void> LmdbStore::fork_in(Txn& txn, const Ulid& from, const Ulid& to,
     AGENTD_TRY(const bool shared, share_blob(txn, tables_, digest, count));
     if (!shared) return lost_blob(from);
   }
-  for (const auto& [first, bytes] : fork.batches)
-    AGENTD_TRY_VOID(txn.put(tables_.log, log_key(to, first), bytes));
+  for (const auto& [first, bytes] : fork.batches) AGENTD_TRY_VOID(txn.put(tables_.log, log_key(to, first), bytes));
   HeadRow row;
   row.head = fork.head;
   AGENTD_TRY(row.cursor, push_change(txn, tables_, to, 0));
@@ -295,15 +270,13 @@ Result<void> LmdbStore::append_receipts_in(Txn& txn, MDB_dbi table, const Ulid& 
     }
   }
   for (const PreparedReceipt& receipt : receipts) {
-    if (receipt.payload)
-      AGENTD_TRY_VOID(add_blob(txn, tables_, receipt.payload->first, receipt.payload->second));
+    if (receipt.payload) AGENTD_TRY_VOID(add_blob(txn, tables_, receipt.payload->first, receipt.payload->second));
     AGENTD_TRY_VOID(txn.put(table, log_key(conversation, ++last), sealed(receipt.json)));
   }
   return {};
 }
 
-Result<void> LmdbStore::append_receipts(const Ulid& conversation,
-                                        std::span<const HookReceipt> receipts) {
+Result<void> LmdbStore::append_receipts(const Ulid& conversation, std::span<const HookReceipt> receipts) {
   AGENTD_TRY(const std::vector<PreparedReceipt> answers, prepare_receipts(receipts));
   AGENTD_TRY_VOID(head(conversation));
   if (answers.empty()) return {};
@@ -331,8 +304,7 @@ Result<std::vector<std::string>> LmdbStore::copy_receipts(MDB_dbi table, const U
   return out;
 }
 
-Result<void> LmdbStore::receipts(const Ulid& conversation,
-                                 const std::function<bool(const HookReceipt&)>& visit) const {
+Result<void> LmdbStore::receipts(const Ulid& conversation, const std::function<bool(const HookReceipt&)>& visit) const {
   AGENTD_TRY_VOID(head(conversation));
   AGENTD_TRY(const std::optional<MDB_dbi> table, receipts_table(false));
   if (!table) return {};
@@ -385,8 +357,7 @@ Result<void> LmdbStore::remove_batches(Txn& txn, const Ulid& conversation) const
   }
 }
 
-Result<void> LmdbStore::remove_in(Txn& txn, const Ulid& conversation,
-                                  std::optional<MDB_dbi> receipts) const {
+Result<void> LmdbStore::remove_in(Txn& txn, const Ulid& conversation, std::optional<MDB_dbi> receipts) const {
   AGENTD_TRY(const std::optional<HeadRow> row, head_in(txn, conversation));
   if (!row) return no_such_conversation(conversation);
   AGENTD_TRY_VOID(remove_batches(txn, conversation));
@@ -399,13 +370,11 @@ Result<void> LmdbStore::remove_in(Txn& txn, const Ulid& conversation,
 Result<void> LmdbStore::remove(const Ulid& conversation) {
   AGENTD_TRY(const std::unique_ptr<Lease> held, lease(conversation));
   AGENTD_TRY(const std::optional<MDB_dbi> receipts, receipts_table(false));
-  return env_->write(Env::Room::kReserve,
-                     [&](Txn& txn) { return remove_in(txn, conversation, receipts); });
+  return env_->write(Env::Room::kReserve, [&](Txn& txn) { return remove_in(txn, conversation, receipts); });
 }
 
 Result<std::unique_ptr<Lease>> LmdbStore::lease(const Ulid& conversation) {
-  if (read_only_)
-    return Error{Code::kDenied, "the store " + env_->directory() + " was opened for reading only"};
+  if (read_only_) return Error{Code::kDenied, "the store " + env_->directory() + " was opened for reading only"};
   return take_lease(env_->directory(), conversation);
 }
 
@@ -489,15 +458,13 @@ Result<StoredKey> read_key(std::string_view key, std::string_view value) {
 Result<StoredKey> LmdbStore::get_key(std::string_view space, std::string_view key) const {
   AGENTD_TRY_VOID(check_key(space, key));
   AGENTD_TRY(const Txn txn, env_->begin_read());
-  AGENTD_TRY(const std::optional<std::string_view> value,
-             txn.get(tables_.keys, space_key(space, key)));
+  AGENTD_TRY(const std::optional<std::string_view> value, txn.get(tables_.keys, space_key(space, key)));
   if (!value) return no_such_key(space, key);
   return read_key(key, *value);
 }
 
 Result<std::vector<StoredKey>> LmdbStore::scan_keys(std::string_view space, std::string_view prefix,
-                                                    std::string_view after,
-                                                    std::uint32_t limit) const {
+                                                    std::string_view after, std::uint32_t limit) const {
   AGENTD_TRY_VOID(check_key(space, "k"));
   std::vector<StoredKey> out;
   // No key is as long as either, and LMDB takes no longer ones to look for.
@@ -538,8 +505,7 @@ constexpr std::uint64_t kBytesVersion = 1;  // of each key there
 constexpr std::size_t kNumberBytes = 8;
 
 // Of keys and values. They are counted anew when somebody has changed them who counts nothing.
-Result<std::uint64_t> LmdbStore::bytes_held(const Txn& txn, std::string_view space,
-                                            std::uint64_t version) const {
+Result<std::uint64_t> LmdbStore::bytes_held(const Txn& txn, std::string_view space, std::uint64_t version) const {
   if (kBytesSpace.size() + space.size() <= kSpaceAndKeyBytesMax) {
     AGENTD_TRY(const auto counted, txn.get(tables_.keys, space_key(kBytesSpace, space)));
     if (counted && counted->size() == 3 * kNumberBytes) {
@@ -561,8 +527,7 @@ Result<std::uint64_t> LmdbStore::bytes_held(const Txn& txn, std::string_view spa
 Result<void> LmdbStore::put_bytes_held(Txn& txn, std::string_view space, std::uint64_t version,
                                        std::uint64_t bytes) const {
   if (kBytesSpace.size() + space.size() > kSpaceAndKeyBytesMax) return {};
-  const std::string counted =
-      number(kBytesVersion).append(number(version)).append(number(bytes));
+  const std::string counted = number(kBytesVersion).append(number(version)).append(number(bytes));
   AGENTD_TRY_VOID(txn.put(tables_.keys, space_key(kBytesSpace, space), counted));
   return txn.put(tables_.keys, kBytesSpace, number(kBytesVersion));
 }
@@ -596,16 +561,14 @@ Result<std::uint64_t> LmdbStore::commit_keys(std::string_view space, std::span<c
 // ---- opening
 
 Error newer_format(const std::string& directory, std::uint64_t format) {
-  return {Code::kInvalid, "store " + directory + " was written by a newer agentd (format " +
-                              std::to_string(format) + ", this one reads up to " +
-                              std::to_string(kStoreFormat) + "): update agentd"};
+  return {Code::kInvalid, "store " + directory + " was written by a newer agentd (format " + std::to_string(format) +
+                              ", this one reads up to " + std::to_string(kStoreFormat) + "): update agentd"};
 }
 
 Result<void> check_format(const Txn& txn, const Tables& tables, const std::string& directory) {
   AGENTD_TRY(const std::uint64_t format, number_at(txn, tables.meta, kFormat));
   if (format > kStoreFormat) return newer_format(directory, format);
-  if (format == 0)
-    return Error{Code::kCorrupt, "the store " + directory + " does not say which format it has"};
+  if (format == 0) return Error{Code::kCorrupt, "the store " + directory + " does not say which format it has"};
   return {};
 }
 
@@ -650,8 +613,7 @@ Result<void> publish(const std::string& from, const std::string& to) {
 Result<void> create_store(const LmdbOptions& options, const Clock& clock) {
   LmdbOptions beside = options;
   beside.directory = options.directory + "/new-XXXXXX";
-  if (::mkdtemp(beside.directory.data()) == nullptr)
-    return errno_error("making the store " + options.directory, errno);
+  if (::mkdtemp(beside.directory.data()) == nullptr) return errno_error("making the store " + options.directory, errno);
   const auto make = [&]() -> Result<void> {
     {
       AGENTD_TRY(const auto env, Env::open(beside, clock, true));
@@ -663,8 +625,7 @@ Result<void> create_store(const LmdbOptions& options, const Clock& clock) {
   const Result<void> made = make();
   std::error_code ignored;
   std::filesystem::remove_all(beside.directory, ignored);
-  if (const auto state = file_state(options.directory); made && state)
-    mark_clean(options.directory, *state);
+  if (const auto state = file_state(options.directory); made && state) mark_clean(options.directory, *state);
   return made;
 }
 
@@ -675,8 +636,8 @@ Result<void> look_first(const LmdbOptions& options) {
   const auto look = [&] { return look_at_pages(directory); };
   const Result<void> looked = options.apart ? options.apart(look) : look();
   if (!looked && looked.error().code == Code::kCorrupt)
-    return Error{Code::kCorrupt, "the store " + directory + " is damaged: " + looked.error().message + "; " +
-                                     kDamageAdvice};
+    return Error{Code::kCorrupt,
+                 "the store " + directory + " is damaged: " + looked.error().message + "; " + kDamageAdvice};
   if (looked && state && !options.read_only) mark_clean(directory, *state);
   return looked;
 }
@@ -691,8 +652,7 @@ Result<std::unique_ptr<Store>> open_lmdb_store(const LmdbOptions& options, const
     AGENTD_TRY_VOID(look_first(options));
   AGENTD_TRY(std::unique_ptr<Env> env, Env::open(options, clock, false));
   AGENTD_TRY(const Tables tables, existing_tables(*env));
-  return std::unique_ptr<Store>(
-      std::make_unique<LmdbStore>(std::move(env), tables, clock, options.read_only));
+  return std::unique_ptr<Store>(std::make_unique<LmdbStore>(std::move(env), tables, clock, options.read_only));
 }
 
 }  // namespace agentd

@@ -19,10 +19,10 @@ namespace agentd {
 
 struct LmdbOptions {
   std::string directory;
-  bool create = true;                              // false: kNotFound when it is not there
-  bool read_only = false;                          // opens a store on a read-only medium
-  std::uint64_t map_bytes = 64ull << 20;           // first size of the map; grows by itself
-  std::uint64_t map_bytes_max = 64ull << 30;       // kUnavailable beyond
+  bool create = true;                         // false: kNotFound when it is not there
+  bool read_only = false;                     // opens a store on a read-only medium
+  std::uint64_t map_bytes = 64ull << 20;      // first size of the map; grows by itself
+  std::uint64_t map_bytes_max = 64ull << 30;  // kUnavailable beyond
   // Runs the first look at a store that was not closed well in a process of its own, and tells what became of it:
   // kCorrupt when the look found damage or did not survive. Empty: the look is made here.
   std::function<Result<void>(const std::function<Result<void>()>& look)> apart{};

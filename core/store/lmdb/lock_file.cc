@@ -22,8 +22,7 @@ bool is_full_disk(int error) { return error == ENOSPC || error == EDQUOT; }
 
 bool may_lock(const std::string& directory) {
   const std::string lock = directory + "/lock.mdb";
-  return ::access(lock.c_str(), R_OK | W_OK) == 0 ||
-         (errno == ENOENT && ::access(directory.c_str(), W_OK) == 0);
+  return ::access(lock.c_str(), R_OK | W_OK) == 0 || (errno == ENOENT && ::access(directory.c_str(), W_OK) == 0);
 }
 
 Result<void> allocate_lock_file(const std::string& directory) {

@@ -79,15 +79,13 @@ Result<Pages::Meta> Pages::read_meta(std::string_view page, std::uint64_t number
   out.main = read_tree(at + 24 + kTreeBytes);
   out.last_page = number<std::uint64_t>(at + 24 + 2 * kTreeBytes);
   out.transaction = number<std::uint64_t>(at + 32 + 2 * kTreeBytes);
-  if (!std::has_single_bit(out.page_bytes) || out.page_bytes < kPageBytesMin ||
-      out.page_bytes > kPageBytesMax)
+  if (!std::has_single_bit(out.page_bytes) || out.page_bytes < kPageBytesMin || out.page_bytes > kPageBytesMax)
     return corrupt("names pages of " + std::to_string(out.page_bytes) + " bytes");
   if (out.last_page < 1 || out.last_page > kPagesMax || out.map_bytes > kMapBytesMax)
     return corrupt("names a size that cannot be");
   // Transactions take turns; those of a new file are 0 and 0.
   if (out.transaction != 0 && (out.transaction & 1) != number_of_page)
-    return corrupt("holds transaction " + std::to_string(out.transaction) +
-                   ", which is the other's");
+    return corrupt("holds transaction " + std::to_string(out.transaction) + ", which is the other's");
   return out;
 }
 
@@ -95,8 +93,8 @@ Result<std::string> Pages::read(std::uint64_t page, std::uint64_t bytes) const {
   std::string out(bytes, '\0');
   std::size_t done = 0;
   while (done < out.size()) {
-    const ssize_t got = ::pread(file_.get(), out.data() + done, out.size() - done,
-                                static_cast<off_t>(page * meta_.page_bytes + done));
+    const ssize_t got =
+        ::pread(file_.get(), out.data() + done, out.size() - done, static_cast<off_t>(page * meta_.page_bytes + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return corrupt("cannot be read: " + std::generic_category().message(errno));
     if (got == 0) return corrupt("lies beyond the end of the file");
@@ -152,15 +150,13 @@ std::uint64_t Pages::pages_of(std::uint64_t value_bytes) const {
 
 Result<void> Pages::check_overflow(const Node& node) const {
   const std::uint64_t count = pages_of(node.bytes);
-  if (node.overflow < 2 || node.overflow > meta_.last_page ||
-      count > meta_.last_page - node.overflow + 1)
+  if (node.overflow < 2 || node.overflow > meta_.last_page || count > meta_.last_page - node.overflow + 1)
     return corrupt("has a value outside of the file");
   auto head = read(node.overflow, kHeaderBytes);
   if (!head) return head.error().with_context("page " + std::to_string(node.overflow));
   if (number<std::uint64_t>(head->data()) != node.overflow || flags_of(*head) != kOverflow ||
       number<std::uint32_t>(head->data() + 12) != count)
-    return corrupt("has a value whose first page, " + std::to_string(node.overflow) +
-                   ", is damaged");
+    return corrupt("has a value whose first page, " + std::to_string(node.overflow) + ", is damaged");
   return {};
 }
 
@@ -193,19 +189,15 @@ class Pages::Walk {
   }
 
  private:
-  void note(std::uint64_t page, std::string what, const std::string& from,
-            const std::string& until) {
+  void note(std::uint64_t page, std::string what, const std::string& from, const std::string& until) {
     damaged_ = true;
-    if (pages_.damage_.size() < kDamageMax)
-      pages_.damage_.push_back({table_, page, std::move(what), from, until});
+    if (pages_.damage_.size() < kDamageMax) pages_.damage_.push_back({table_, page, std::move(what), from, until});
   }
 
   void visit(std::uint64_t number, int depth, const std::string& from, const std::string& until) {
     if (depth > kDepthMax) return note(number, "lies too deep", from, until);
     if (!pages_.take(number))
-      return note(number,
-                  number > pages_.meta_.last_page || number < 2 ? "is outside of the file"
-                                                                : "is used twice",
+      return note(number, number > pages_.meta_.last_page || number < 2 ? "is outside of the file" : "is used twice",
                   from, until);
     const auto page = pages_.read_checked(number);
     if (!page) return note(number, page.error().message, from, until);
@@ -215,11 +207,9 @@ class Pages::Walk {
       return note(number, "has keys that are out of order", from, until);
     }
     const bool branch = flags_of(*page) == kBranch;
-    if (branch == (depth == tree_.depth))
-      return note(number, "stands at the wrong depth", from, until);
+    if (branch == (depth == tree_.depth)) return note(number, "stands at the wrong depth", from, until);
     // LMDB itself leaves such a page in the tree of free pages alone.
-    if (branch && nodes_of(*page) < 2 && !numbers_)
-      return note(number, "has one entry", from, until);
+    if (branch && nodes_of(*page) < 2 && !numbers_) return note(number, "has one entry", from, until);
     ++(branch ? branches_ : leaves_);
     if (branch)
       visit_branch(number, *page, depth, from, until);
@@ -233,12 +223,11 @@ class Pages::Walk {
     if (index >= nodes_of(page)) return true;
     const auto node = pages_.node_at(page, index);
     if (!node) return true;  // told by the visit
-    return !is_before(node->key, from, numbers_) &&
-           (until.empty() || is_before(node->key, until, numbers_));
+    return !is_before(node->key, from, numbers_) && (until.empty() || is_before(node->key, until, numbers_));
   }
 
-  void visit_branch(std::uint64_t number, const std::string& page, int depth,
-                    const std::string& from, const std::string& until) {
+  void visit_branch(std::uint64_t number, const std::string& page, int depth, const std::string& from,
+                    const std::string& until) {
     struct Child {
       std::string key;
       std::uint64_t page = 0;
@@ -258,12 +247,10 @@ class Pages::Walk {
         return note(number, "has keys that are out of order", from, until);
     }
     for (std::size_t i = 0; i < children.size(); ++i)
-      visit(children[i].page, depth + 1, children[i].key,
-            i + 1 < children.size() ? children[i + 1].key : until);
+      visit(children[i].page, depth + 1, children[i].key, i + 1 < children.size() ? children[i + 1].key : until);
   }
 
-  void visit_leaf(std::uint64_t number, const std::string& page, const std::string& from,
-                  const std::string& until) {
+  void visit_leaf(std::uint64_t number, const std::string& page, const std::string& from, const std::string& until) {
     std::string last = from;
     for (std::uint32_t i = 0; i < nodes_of(page); ++i) {
       const auto node = pages_.node_at(page, i);
@@ -271,15 +258,13 @@ class Pages::Walk {
         note(number, node.error().message, last, until);
         continue;
       }
-      const bool after_last =
-          i == 0 ? !is_before(node->key, last, numbers_) : is_before(last, node->key, numbers_);
+      const bool after_last = i == 0 ? !is_before(node->key, last, numbers_) : is_before(last, node->key, numbers_);
       // A row at a wrong place is a row all the same; what it is worth, its own sums say.
       if (!after_last || (!until.empty() && !is_before(node->key, until, numbers_)))
         note(number, "has keys that are out of order", last, until);
       last = node->key;
       const bool names_tree = (node->flags & kTreeValue) != 0;
-      if (names_tree != (table_.empty() && !numbers_) ||
-          (names_tree && node->inlined.size() != kTreeBytes)) {
+      if (names_tree != (table_.empty() && !numbers_) || (names_tree && node->inlined.size() != kTreeBytes)) {
         note(number, "has an entry of the wrong kind", last, last + '\0');
         continue;
       }
@@ -338,23 +323,21 @@ Result<Pages> Pages::open_at(const std::string& file, std::optional<std::uint64_
   if (!second) out.add_damage("", "the second meta page " + second.error().message);
   const std::uint64_t a = first ? first->transaction : 0, b = second ? second->transaction : 0;
   if (first && second && a != b && (a > b ? a - b : b - a) != 1)
-    out.add_damage("", "the meta pages are of different files: transactions " + std::to_string(a) +
-                           " and " + std::to_string(b));
+    out.add_damage(
+        "", "the meta pages are of different files: transactions " + std::to_string(a) + " and " + std::to_string(b));
   out.meta_ = !first || (second && a < b) ? *second : *first;
   // Who writes meanwhile has begun the next one.
-  if (transaction && first && second && out.meta_.transaction != *transaction)
-    out.meta_ = a < b ? *first : *second;
+  if (transaction && first && second && out.meta_.transaction != *transaction) out.meta_ = a < b ? *first : *second;
   out.may_be_older_ = !out.damage_.empty();
   struct stat info {};
   const std::uint64_t needs = (out.meta_.last_page + 1) * out.meta_.page_bytes;
   if (::fstat(out.file_.get(), &info) != 0) return errno_error("reading " + file, errno);
   if (static_cast<std::uint64_t>(info.st_size) + kUnwrittenMax < needs)
-    out.add_damage("", "the store was cut: data.mdb has " + std::to_string(info.st_size) +
-                           " bytes and needs " + std::to_string(needs));
+    out.add_damage("", "the store was cut: data.mdb has " + std::to_string(info.st_size) + " bytes and needs " +
+                           std::to_string(needs));
   // A damaged meta page can name 2^36 pages: none is looked for where the file cannot have one. And the
   // older one does not know of the last pages.
-  const std::uint64_t last_possible =
-      (static_cast<std::uint64_t>(info.st_size) + kUnwrittenMax) / out.meta_.page_bytes;
+  const std::uint64_t last_possible = (static_cast<std::uint64_t>(info.st_size) + kUnwrittenMax) / out.meta_.page_bytes;
   if (out.may_be_older_ || out.meta_.last_page > last_possible) out.meta_.last_page = last_possible;
   out.used_.resize(out.meta_.last_page + 1);
   out.free_.resize(out.meta_.last_page + 1);
@@ -366,8 +349,7 @@ Result<Pages> Pages::open(const std::string& file) { return open_at(file, std::n
 Result<Pages> Pages::open(const std::string& file, std::uint64_t transaction) {
   AGENTD_TRY(Pages out, open_at(file, transaction));
   if (out.transaction() != transaction)
-    return Error{Code::kConflict,
-                 file + " went on to transaction " + std::to_string(out.transaction())};
+    return Error{Code::kConflict, file + " went on to transaction " + std::to_string(out.transaction())};
   return out;
 }
 
@@ -394,8 +376,7 @@ bool Pages::has(std::string_view table) {
 std::vector<Pages::Row> Pages::rows(std::string_view table) {
   tables();
   for (NamedTree& tree : trees_)
-    if (tree.name == table && !std::exchange(tree.walked, true))
-      return Walk(*this, tree.name, tree.tree, false).run();
+    if (tree.name == table && !std::exchange(tree.walked, true)) return Walk(*this, tree.name, tree.tree, false).run();
   return {};
 }
 
@@ -417,8 +398,7 @@ void Pages::check_free() {
   const std::size_t before = damage_.size();
   for (const Row& row : Walk(*this, "", meta_.free, true).run()) {
     const auto list = value(row);
-    const std::uint64_t count =
-        list && list->size() >= 8 ? number<std::uint64_t>(list->data()) : ~std::uint64_t{0};
+    const std::uint64_t count = list && list->size() >= 8 ? number<std::uint64_t>(list->data()) : ~std::uint64_t{0};
     if (row.key.size() != 8 || !list || count > list->size() / 8 - 1 ||
         number<std::uint64_t>(row.key.data()) > meta_.transaction) {
       add_damage("", "a list of free pages cannot be read");

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 
 #include "core/base/bytes.h"
 #include "core/store/lmdb/check.h"
@@ -21,9 +21,8 @@ namespace {
 Result<void> make_target(const std::string& to) {
   if (to.empty()) return Error{Code::kInvalid, "the new store needs a directory"};
   if (::mkdir(to.c_str(), 0700) != 0)
-    return errno == EEXIST
-               ? Error{Code::kConflict, to + " exists already: name a directory that does not"}
-               : errno_error("making the directory " + to, errno);
+    return errno == EEXIST ? Error{Code::kConflict, to + " exists already: name a directory that does not"}
+                           : errno_error("making the directory " + to, errno);
   const std::filesystem::path parent = std::filesystem::path(to).parent_path();
   return sync_directory(parent.empty() ? "." : parent.string());
 }
@@ -38,13 +37,12 @@ class Rescue {
     auto& all = inventory_.conversations;
     // Lists go by the order of changes; where that is lost, by time.
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-      return a.cursor != 0 && b.cursor != 0 ? a.cursor < b.cursor
-                                            : a.info.updated_ms < b.info.updated_ms;
+      return a.cursor != 0 && b.cursor != 0 ? a.cursor < b.cursor : a.info.updated_ms < b.info.updated_ms;
     });
     for (const StoreInventory::Conversation& conversation : all)
       if (!conversation.batches.empty())
-        AGENTD_TRY_VOID(env_.write(
-            Env::Room::kOrdinary, [&](Txn& txn) { return write_conversation(txn, conversation); }));
+        AGENTD_TRY_VOID(
+            env_.write(Env::Room::kOrdinary, [&](Txn& txn) { return write_conversation(txn, conversation); }));
     return env_.write(Env::Room::kOrdinary, [&](Txn& txn) { return write_keys(txn); });
   }
 
@@ -58,8 +56,7 @@ class Rescue {
     AGENTD_TRY(const std::string bytes, from_.value(row));
     AGENTD_TRY(Batch batch, decode_batch(bytes));
     // The chain does not cover them: a batch without one that is lost is as good.
-    std::erase_if(batch.attached,
-                  [&](const Digest& digest) { return inventory_.blobs.count(digest) == 0; });
+    std::erase_if(batch.attached, [&](const Digest& digest) { return inventory_.blobs.count(digest) == 0; });
     for (const BatchRecord& record : batch.records)
       if (record.in_blob()) AGENTD_TRY_VOID(write_blob(txn, record.digest));
     for (const Digest& digest : batch.attached) AGENTD_TRY_VOID(write_blob(txn, digest));
@@ -69,9 +66,8 @@ class Rescue {
   Result<void> write_receipts(Txn& txn, const Ulid& id) {
     std::uint64_t number = 0;
     const auto& rows = inventory_.receipts;
-    auto row =
-        std::lower_bound(rows.begin(), rows.end(), key_of(id),
-                         [](const Pages::Row& a, std::string_view key) { return a.key < key; });
+    auto row = std::lower_bound(rows.begin(), rows.end(), key_of(id),
+                                [](const Pages::Row& a, std::string_view key) { return a.key < key; });
     for (; row != rows.end() && row->key.starts_with(key_of(id)); ++row) {
       AGENTD_TRY(const std::string json, from_.value(*row));
       const auto payload = payload_of_receipt(json);
@@ -132,10 +128,10 @@ std::vector<StoreFinding> losses(const StoreInventory& inventory, const StoreRep
   // What is not of a conversation's records: keys, receipts, blobs, and logs of which nothing was
   // found.
   for (const StoreFinding& finding : report.damage) {
-    const bool told = !finding.conversation.empty() &&
-                      std::any_of(out.begin(), out.end(), [&](const StoreFinding& other) {
-                        return other.conversation == finding.conversation;
-                      });
+    const bool told =
+        !finding.conversation.empty() && std::any_of(out.begin(), out.end(), [&](const StoreFinding& other) {
+          return other.conversation == finding.conversation;
+        });
     if (!told) out.push_back(finding);
   }
   return out;
@@ -143,8 +139,7 @@ std::vector<StoreFinding> losses(const StoreInventory& inventory, const StoreRep
 
 }  // namespace
 
-Result<SalvageReport> salvage_store(const std::string& from, const std::string& to,
-                                    const Clock& clock) {
+Result<SalvageReport> salvage_store(const std::string& from, const std::string& to, const Clock& clock) {
   AGENTD_TRY([[maybe_unused]] const HomeState state, prepare_home({from, false, true}));
   AGENTD_TRY(StoreSnapshot snapshot, StoreSnapshot::take(from));
   AGENTD_TRY_VOID(make_target(to));
@@ -169,8 +164,7 @@ Result<SalvageReport> salvage_store(const std::string& from, const std::string& 
   }
   AGENTD_TRY(out.kept, check_store(to));
   if (!out.kept.damage.empty())
-    return Error{Code::kInternal,
-                 "the new store " + to + " is not whole: " + text_of(out.kept.damage.front())};
+    return Error{Code::kInternal, "the new store " + to + " is not whole: " + text_of(out.kept.damage.front())};
   return out;
 }
 
@@ -185,8 +179,7 @@ Result<StoreReport> backup_store(const std::string& from, const std::string& to)
   AGENTD_TRY_VOID(make_target(to));
   const std::string file = to + "/data.mdb";
   const auto copy = [&]() -> Result<StoreReport> {
-    const UniqueFd fd(
-        ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    const UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) return errno_error("making " + file, errno);
     AGENTD_TRY_VOID(snapshot.copy_to(fd.get(), file));
     if (::fsync(fd.get()) != 0) return errno_error("syncing " + file, errno);
@@ -195,8 +188,7 @@ Result<StoreReport> backup_store(const std::string& from, const std::string& to)
   };
   Result<StoreReport> copied = copy();
   if (copied && !copied->damage.empty())
-    copied =
-        Error{Code::kCorrupt, "the copy " + to + " is damaged: " + text_of(copied->damage.front())};
+    copied = Error{Code::kCorrupt, "the copy " + to + " is damaged: " + text_of(copied->damage.front())};
   std::error_code ignored;
   if (!copied) std::filesystem::remove_all(to, ignored);
   return copied;

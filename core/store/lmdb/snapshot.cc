@@ -76,8 +76,7 @@ Result<void> StoreSnapshot::read_all_with_lmdb() {
   std::size_t bytes = 0;
   const auto read_table = [&](MDB_dbi table) -> int {
     MDB_cursor* cursor = nullptr;
-    if (const int status = mdb_cursor_open(txn_.get(), table, &cursor); status != MDB_SUCCESS)
-      return status;
+    if (const int status = mdb_cursor_open(txn_.get(), table, &cursor); status != MDB_SUCCESS) return status;
     MDB_val key{}, value{};
     int status = MDB_SUCCESS;
     while ((status = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == MDB_SUCCESS)
@@ -88,8 +87,7 @@ Result<void> StoreSnapshot::read_all_with_lmdb() {
     return status == MDB_NOTFOUND ? MDB_SUCCESS : status;
   };
   const auto failed = [](int status) { return lmdb_error("reading the store", status); };
-  if (const int status = mdb_dbi_open(txn_.get(), nullptr, 0, &names); status != MDB_SUCCESS)
-    return failed(status);
+  if (const int status = mdb_dbi_open(txn_.get(), nullptr, 0, &names); status != MDB_SUCCESS) return failed(status);
   if (const int status = read_table(names); status != MDB_SUCCESS) return failed(status);
   for (const std::string& name : pages_.tables()) {
     MDB_dbi table = 0;

@@ -36,8 +36,7 @@ class StoreSnapshot {
   struct Abort {
     void operator()(MDB_txn* txn) const { mdb_txn_abort(txn); }
   };
-  StoreSnapshot(Pages pages, const std::string& directory)
-      : directory_(directory), pages_(std::move(pages)) {}
+  StoreSnapshot(Pages pages, const std::string& directory) : directory_(directory), pages_(std::move(pages)) {}
 
   const std::string& directory_;
   UniqueFd claim_;

@@ -67,8 +67,8 @@ std::string write_head(const HeadRow& row) {
 
 Result<HeadRow> read_head(std::string_view value) {
   if (value.size() != kHeadBytes)
-    return Error{Code::kCorrupt, "the head of a conversation has " + std::to_string(value.size()) +
-                                     " bytes, not " + std::to_string(kHeadBytes)};
+    return Error{Code::kCorrupt, "the head of a conversation has " + std::to_string(value.size()) + " bytes, not " +
+                                     std::to_string(kHeadBytes)};
   HeadRow out;
   out.head.revision = get_be64(value.data());
   std::copy_n(value.data() + 8, 32, reinterpret_cast<char*>(out.head.chain.data()));
@@ -80,9 +80,7 @@ std::string_view key_of(const Ulid& conversation) {
   return {reinterpret_cast<const char*>(conversation.bytes().data()), 16};
 }
 
-std::string_view key_of(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
+std::string_view key_of(const Digest& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
 
 std::string number(std::uint64_t value) {
   std::string out;
@@ -92,8 +90,7 @@ std::string number(std::uint64_t value) {
 
 Result<std::uint64_t> read_number(std::string_view value) {
   if (value.size() == 8) return get_be64(value.data());
-  return Error{Code::kCorrupt,
-               "a number of the store has " + std::to_string(value.size()) + " bytes, not 8"};
+  return Error{Code::kCorrupt, "a number of the store has " + std::to_string(value.size()) + " bytes, not 8"};
 }
 
 std::string log_key(const Ulid& conversation, std::uint64_t first_seq) {
@@ -118,8 +115,7 @@ Result<std::uint64_t> number_at(const Txn& txn, MDB_dbi table, std::string_view 
   return value ? read_number(*value) : 0;
 }
 
-Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& conversation,
-                                  std::uint64_t old_cursor) {
+Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& conversation, std::uint64_t old_cursor) {
   AGENTD_TRY(std::uint64_t newest, number_at(txn, tables.meta, kChangeFloor));
   {
     AGENTD_TRY(Cursor cursor, Cursor::open(txn, tables.changes));
@@ -139,8 +135,7 @@ Result<void> remove_change(Txn& txn, const Tables& tables, std::uint64_t cursor)
   return txn.put(tables.meta, kChangeFloor, number(cursor));
 }
 
-Result<void> add_blob(Txn& txn, const Tables& tables, const Digest& digest,
-                      std::string_view bytes) {
+Result<void> add_blob(Txn& txn, const Tables& tables, const Digest& digest, std::string_view bytes) {
   AGENTD_TRY(const std::uint64_t mentions, number_at(txn, tables.mentions, key_of(digest)));
   if (mentions == 0) AGENTD_TRY_VOID(txn.put(tables.blob, key_of(digest), bytes));
   return txn.put(tables.mentions, key_of(digest), number(mentions + 1));

@@ -63,8 +63,7 @@ std::optional<Ulid> read_ulid(std::string_view key);
 Result<std::uint64_t> number_at(const Txn& txn, MDB_dbi table, std::string_view key);
 
 // Gives the conversation the newest place in the change table, in place of `old_cursor`.
-Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& conversation,
-                                  std::uint64_t old_cursor);
+Result<std::uint64_t> push_change(Txn& txn, const Tables& tables, const Ulid& conversation, std::uint64_t old_cursor);
 // Takes the conversation's row out; the cursor is never given again, so that nobody who reads on
 // from it misses a change.
 Result<void> remove_change(Txn& txn, const Tables& tables, std::uint64_t cursor);

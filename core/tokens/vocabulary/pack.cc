@@ -39,17 +39,16 @@ std::string unpack(const std::string& packed) {
   std::string text(16U << 20, '\0');
   std::uint64_t memory = UINT64_MAX;
   std::size_t read = 0, written = 0;
-  const lzma_ret done = lzma_stream_buffer_decode(
-      &memory, 0, nullptr, reinterpret_cast<const std::uint8_t*>(packed.data()), &read,
-      packed.size(), reinterpret_cast<std::uint8_t*>(text.data()), &written, text.size());
+  const lzma_ret done =
+      lzma_stream_buffer_decode(&memory, 0, nullptr, reinterpret_cast<const std::uint8_t*>(packed.data()), &read,
+                                packed.size(), reinterpret_cast<std::uint8_t*>(text.data()), &written, text.size());
   if (done != LZMA_OK) fail("the file is no xz stream, or is damaged");
   text.resize(written);
   return text;
 }
 
 std::string from_base64(std::string_view text) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   unsigned bits = 0, held = 0;
   for (const char c : text) {
@@ -69,8 +68,7 @@ std::vector<std::string> read_tokens(const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t space = text.find(' ', at), end = text.find('\n', at);
     if (space == std::string::npos || end == std::string::npos) fail("a line is cut");
-    if (text.substr(space + 1, end - space - 1) != std::to_string(tokens.size()))
-      fail("the ranks have a gap");
+    if (text.substr(space + 1, end - space - 1) != std::to_string(tokens.size())) fail("the ranks have a gap");
     tokens.push_back(from_base64(std::string_view(text).substr(at, space - at)));
     if (tokens.back().empty() || tokens.back().size() > Tables::kMaxTokenLength)
       fail("a token has no bytes, or too many");
@@ -88,8 +86,7 @@ std::array<TokenId, 2> last_merge(const std::string& token, TokenId rank, const 
   std::vector<std::size_t> cuts(token.size() + 1);
   for (std::size_t i = 0; i < cuts.size(); ++i) cuts[i] = i;
   const auto piece = [&](std::size_t from, std::size_t to) -> TokenId {
-    const auto found =
-        ranks.find(std::string_view(token).substr(cuts[from], cuts[to] - cuts[from]));
+    const auto found = ranks.find(std::string_view(token).substr(cuts[from], cuts[to] - cuts[from]));
     return found == ranks.end() ? Tables::kNone : found->second;
   };
   while (cuts.size() > 3) {
@@ -105,8 +102,7 @@ std::array<TokenId, 2> last_merge(const std::string& token, TokenId rank, const 
 
 TokenId longest_prefix(const std::string& token, const Ranks& ranks) {
   for (std::size_t length = token.size() - 1;; --length)
-    if (const auto found = ranks.find(std::string_view(token).substr(0, length));
-        found != ranks.end())
+    if (const auto found = ranks.find(std::string_view(token).substr(0, length)); found != ranks.end())
       return found->second;
 }
 
@@ -165,8 +161,7 @@ struct Node {
 std::vector<Node> trie_of(const std::vector<std::string>& tokens) {
   std::vector<TokenId> order(tokens.size());
   for (TokenId rank = 0; rank < order.size(); ++rank) order[rank] = rank;
-  std::sort(order.begin(), order.end(),
-            [&](TokenId a, TokenId b) { return tokens[a] < tokens[b]; });
+  std::sort(order.begin(), order.end(), [&](TokenId a, TokenId b) { return tokens[a] < tokens[b]; });
   std::vector<Node> nodes(1);
   for (const TokenId rank : order) {
     std::uint32_t node = 0;
@@ -206,8 +201,7 @@ class Layout {
   std::uint64_t root() const { return places_[0]; }
 
   std::vector<std::uint64_t> cells() const {
-    std::vector<std::uint64_t> cells(taken_.size(),
-                                     Tables::pack_cell(0, Tables::kNoLabel, Tables::kNone));
+    std::vector<std::uint64_t> cells(taken_.size(), Tables::pack_cell(0, Tables::kNoLabel, Tables::kNone));
     cells[places_[0]] = Tables::pack_cell(bases_[0], Tables::kNoLabel, Tables::kNone);
     for (const Node& node : nodes_)
       for (const auto& [byte, child] : node.children)

@@ -52,16 +52,14 @@ class message_builder {
     added.opaque = signature;
     return *this;
   }
-  message_builder& tool_use(std::string_view name, std::string_view call_id,
-                            std::string_view input_json) {
+  message_builder& tool_use(std::string_view name, std::string_view call_id, std::string_view input_json) {
     block& added = add(AGENTD_BLOCK_TOOL_USE);
     added.name = name;
     added.call_id = call_id;
     added.json = input_json;
     return *this;
   }
-  message_builder& tool_result(std::string_view call_id, std::string_view text,
-                               bool is_error = false) {
+  message_builder& tool_result(std::string_view call_id, std::string_view text, bool is_error = false) {
     block& added = add(AGENTD_BLOCK_TOOL_RESULT);
     added.call_id = call_id;
     added.text = text;

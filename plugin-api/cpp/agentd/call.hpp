@@ -48,9 +48,8 @@ inline constexpr interfaces kNoInterfaces{};
 
 class context {
  public:
-  context(const agentd_core* core, agentd_token token, agentd_conv conversation,
-          const agentd_live* live, const agentd_services* services,
-          const interfaces* extra) noexcept
+  context(const agentd_core* core, agentd_token token, agentd_conv conversation, const agentd_live* live,
+          const agentd_services* services, const interfaces* extra) noexcept
       : core_(core),
         token_(token),
         conversation_(conversation),
@@ -64,13 +63,9 @@ class context {
 
   // ---- time
   [[nodiscard]] bool cancelled() const noexcept { return cancel_reason() != 0; }
-  [[nodiscard]] std::uint32_t cancel_reason() const noexcept {
-    return detail::load_acquire(live_->cancel);
-  }
+  [[nodiscard]] std::uint32_t cancel_reason() const noexcept { return detail::load_acquire(live_->cancel); }
   // On the clock of now_ns(); UINT64_MAX = none.
-  [[nodiscard]] std::uint64_t deadline_ns() const noexcept {
-    return detail::load_acquire(live_->deadline_ns);
-  }
+  [[nodiscard]] std::uint64_t deadline_ns() const noexcept { return detail::load_acquire(live_->deadline_ns); }
   [[nodiscard]] std::uint64_t now_ns() const noexcept { return core_->now_ns(core_); }
   // 0 once the deadline has passed; UINT64_MAX when there is none.
   [[nodiscard]] std::uint64_t time_left_ns() const noexcept {
@@ -81,9 +76,7 @@ class context {
   }
 
   // ---- log
-  void log(std::int32_t level, std::string_view line) const noexcept {
-    core_->log(core_, token_, level, as_str(line));
-  }
+  void log(std::int32_t level, std::string_view line) const noexcept { core_->log(core_, token_, level, as_str(line)); }
   void log_debug(std::string_view line) const noexcept { log(AGENTD_LEVEL_DEBUG, line); }
   void log_info(std::string_view line) const noexcept { log(AGENTD_LEVEL_INFO, line); }
   void log_warning(std::string_view line) const noexcept { log(AGENTD_LEVEL_WARNING, line); }
@@ -117,9 +110,7 @@ class context {
   [[nodiscard]] store_service store() const noexcept {
     return {services_ == nullptr ? nullptr : services_->store, token_};
   }
-  [[nodiscard]] agentd::services services() const noexcept {
-    return {compactor(), threads(), store()};
-  }
+  [[nodiscard]] agentd::services services() const noexcept { return {compactor(), threads(), store()}; }
 
   // The payload as JSON text; needs "agentd.json/1" among hook_requires or hook_wants.
   [[nodiscard]] result<std::string_view> json() const noexcept {
@@ -132,8 +123,7 @@ class context {
   [[nodiscard]] result<std::string_view> field(field_key key) const noexcept {
     if (extra_->field == nullptr) return AGENTD_E_DENIED;
     agentd_str text{};
-    const agentd_status status =
-        extra_->field->get(extra_->field, token_, static_cast<std::uint32_t>(key), &text);
+    const agentd_status status = extra_->field->get(extra_->field, token_, static_cast<std::uint32_t>(key), &text);
     return {status, as_view(text)};
   }
 
@@ -165,9 +155,7 @@ class actions : public context {
  public:
   using context::context;
 
-  agentd_status emit(const agentd_action& action) const noexcept {
-    return core()->emit(core(), token(), &action);
-  }
+  agentd_status emit(const agentd_action& action) const noexcept { return core()->emit(core(), token(), &action); }
   agentd_status emit_text(std::uint16_t kind, std::string_view text,
                           std::uint32_t target = AGENTD_TEXT_DEFAULT) const noexcept {
     agentd_act_text act{};
@@ -177,9 +165,7 @@ class actions : public context {
     return emit(act.h);
   }
 
-  agentd_status block(std::string_view reason) const noexcept {
-    return emit_text(AGENTD_ACT_BLOCK, reason);
-  }
+  agentd_status block(std::string_view reason) const noexcept { return emit_text(AGENTD_ACT_BLOCK, reason); }
   // Ends the run, or the subagent's: nothing that is left of it happens, and the user is told the reason. An agentd
   // of 1.0 does not know it: there it is a block.
   agentd_status stop_run(std::string_view reason) const noexcept {
@@ -199,12 +185,9 @@ class actions : public context {
     return emit(act.h);
   }
   // before_compaction: this is the summary. agent_stop: store it; empty = the host makes one.
-  agentd_status summary(std::string_view text = {}) const noexcept {
-    return emit_text(AGENTD_ACT_SUMMARY, text);
-  }
+  agentd_status summary(std::string_view text = {}) const noexcept { return emit_text(AGENTD_ACT_SUMMARY, text); }
   // The text of the event's payload: the user's message, a tool's input or output, the answer.
-  agentd_status rewrite(std::string_view text,
-                        std::uint32_t target = AGENTD_TEXT_DEFAULT) const noexcept {
+  agentd_status rewrite(std::string_view text, std::uint32_t target = AGENTD_TEXT_DEFAULT) const noexcept {
     return emit_text(AGENTD_ACT_REPLACE_TEXT, text, target);
   }
   agentd_status inject_context(std::string_view text) const noexcept {
@@ -222,25 +205,15 @@ class actions : public context {
     return emit_text(AGENTD_ACT_TOOLS_DISABLE, names);
   }
 
-  agentd_status set_model(std::string_view model) const noexcept {
-    return set(AGENTD_KEY_MODEL, 0, model);
-  }
+  agentd_status set_model(std::string_view model) const noexcept { return set(AGENTD_KEY_MODEL, 0, model); }
   agentd_status set_instructions(std::string_view text) const noexcept {
     return set(AGENTD_KEY_CUSTOM_INSTRUCTIONS, 0, text);
   }
-  agentd_status set_strategy(std::uint32_t strategy) const noexcept {
-    return set(AGENTD_KEY_STRATEGY, strategy, {});
-  }
-  agentd_status set_keep_tokens(std::uint64_t tokens) const noexcept {
-    return set(AGENTD_KEY_KEEP_TOKENS, tokens, {});
-  }
+  agentd_status set_strategy(std::uint32_t strategy) const noexcept { return set(AGENTD_KEY_STRATEGY, strategy, {}); }
+  agentd_status set_keep_tokens(std::uint64_t tokens) const noexcept { return set(AGENTD_KEY_KEEP_TOKENS, tokens, {}); }
   // agent_stop: whether the run goes on after what this hook asks for.
-  agentd_status set_then_continue(bool go_on) const noexcept {
-    return set(AGENTD_KEY_THEN, go_on ? 1 : 0, {});
-  }
-  agentd_status set_title(std::string_view title) const noexcept {
-    return set(AGENTD_KEY_TITLE, 0, title);
-  }
+  agentd_status set_then_continue(bool go_on) const noexcept { return set(AGENTD_KEY_THEN, go_on ? 1 : 0, {}); }
+  agentd_status set_title(std::string_view title) const noexcept { return set(AGENTD_KEY_TITLE, 0, title); }
   agentd_status set(std::uint32_t key, std::uint64_t number, std::string_view text) const noexcept {
     agentd_act_set act{};
     act.h = header(sizeof(act), AGENTD_ACT_SET);
@@ -259,8 +232,7 @@ class actions : public context {
   agentd_status ask(std::string_view reason = {}) const noexcept {
     return permission(AGENTD_PERMISSION_ASK, reason, false);
   }
-  agentd_status permission(std::uint32_t decision, std::string_view reason,
-                           bool for_session) const noexcept {
+  agentd_status permission(std::uint32_t decision, std::string_view reason, bool for_session) const noexcept {
     agentd_act_permission act{};
     act.h = header(sizeof(act), AGENTD_ACT_PERMISSION);
     act.decision = decision;
@@ -269,8 +241,7 @@ class actions : public context {
     return emit(act.h);
   }
   // Runs a recipe; its text becomes the next user message.
-  agentd_status callback(std::string_view recipe,
-                         std::string_view arguments_json = {}) const noexcept {
+  agentd_status callback(std::string_view recipe, std::string_view arguments_json = {}) const noexcept {
     agentd_act_recipe act{};
     act.h = header(sizeof(act), AGENTD_ACT_CALLBACK);
     act.name = as_str(recipe);
@@ -283,8 +254,7 @@ class actions : public context {
     constexpr std::size_t kPieceBytes = 64 * 1024;
     while (!text.empty()) {
       const std::string_view piece = text.substr(0, kPieceBytes);
-      if (const agentd_status status = emit_text(AGENTD_ACT_TOOL_OUTPUT, piece);
-          status != AGENTD_OK) {
+      if (const agentd_status status = emit_text(AGENTD_ACT_TOOL_OUTPUT, piece); status != AGENTD_OK) {
         return status;
       }
       text.remove_prefix(piece.size());
@@ -426,9 +396,7 @@ class call : public actions {
   call& operator=(const call&) = delete;
 
   [[nodiscard]] const agentd_call& raw() const noexcept { return *raw_; }
-  [[nodiscard]] agentd::event event() const noexcept {
-    return static_cast<agentd::event>(raw_->event);
-  }
+  [[nodiscard]] agentd::event event() const noexcept { return static_cast<agentd::event>(raw_->event); }
   // Over NULL in control calls.
   [[nodiscard]] envelope_view envelope() const noexcept { return envelope_view(raw_->envelope); }
   // What may be kept beyond the call.

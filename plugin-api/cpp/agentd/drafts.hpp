@@ -31,9 +31,7 @@ class file_entry_view : public record_view<agentd_file_entry> {
   [[nodiscard]] std::uint32_t kind() const noexcept { return member(&agentd_file_entry::kind); }
   [[nodiscard]] std::string_view path() const noexcept { return text_of(&agentd_file_entry::path); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return member(&agentd_file_entry::bytes); }
-  [[nodiscard]] std::int64_t modified_ns() const noexcept {
-    return member(&agentd_file_entry::modified_ns);
-  }
+  [[nodiscard]] std::int64_t modified_ns() const noexcept { return member(&agentd_file_entry::modified_ns); }
   [[nodiscard]] bool is_regular() const noexcept { return kind() == AGENTD_FILE_REGULAR; }
   [[nodiscard]] bool is_directory() const noexcept { return kind() == AGENTD_FILE_DIRECTORY; }
   [[nodiscard]] bool is_symlink() const noexcept { return kind() == AGENTD_FILE_SYMLINK; }
@@ -56,40 +54,36 @@ class workspace {
  public:
   workspace() noexcept = default;
   explicit workspace(const agentd_workspace* table) noexcept : table_(table) {}
-  explicit workspace(const init& from) noexcept
-      : table_(from.query<agentd_workspace>(AGENTD_WORKSPACE_ID)) {}
+  explicit workspace(const init& from) noexcept : table_(from.query<agentd_workspace>(AGENTD_WORKSPACE_ID)) {}
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
   // Bytes offset..offset+limit of a regular file; limit 0 = 16 MiB.
-  [[nodiscard]] result<file_part> read(const context& c, std::string_view path,
-                                       std::uint64_t offset = 0, std::uint64_t limit = 0) const {
+  [[nodiscard]] result<file_part> read(const context& c, std::string_view path, std::uint64_t offset = 0,
+                                       std::uint64_t limit = 0) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     agentd_str bytes{};
     std::uint64_t total = 0;
-    const agentd_status status =
-        table_->read(table_, c.token(), as_str(path), offset, limit, &bytes, &total);
+    const agentd_status status = table_->read(table_, c.token(), as_str(path), offset, limit, &bytes, &total);
     return {status, file_part{as_view(bytes), total}};
   }
   // Replaces or makes a file, whole or not at all.
-  [[nodiscard]] agentd_status write(const context& c, std::string_view path,
-                                    std::string_view bytes) const {
+  [[nodiscard]] agentd_status write(const context& c, std::string_view path, std::string_view bytes) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     return table_->write(table_, c.token(), as_str(path), as_str(bytes));
   }
   // As write(), if the file still is `expected`; AGENTD_E_CONFLICT otherwise.
-  [[nodiscard]] agentd_status replace(const context& c, std::string_view path,
-                                      std::string_view expected, std::string_view bytes) const {
+  [[nodiscard]] agentd_status replace(const context& c, std::string_view path, std::string_view expected,
+                                      std::string_view bytes) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     return table_->replace(table_, c.token(), as_str(path), as_str(expected), as_str(bytes));
   }
   // Entries below `path`, depth first, names in byte order; depth 0 = all, limit 0 = 10000.
-  [[nodiscard]] result<file_listing> list(const context& c, std::string_view path,
-                                          std::uint32_t depth = 0, std::uint32_t limit = 0) const {
+  [[nodiscard]] result<file_listing> list(const context& c, std::string_view path, std::uint32_t depth = 0,
+                                          std::uint32_t limit = 0) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     agentd_list found{};
     std::uint32_t more = 0;
-    const agentd_status status =
-        table_->list(table_, c.token(), as_str(path), depth, limit, &found, &more);
+    const agentd_status status = table_->list(table_, c.token(), as_str(path), depth, limit, &found, &more);
     return {status, file_listing{file_entry_list(found), more != 0}};
   }
 
@@ -107,15 +101,9 @@ class process_result_view : public record_view<agentd_process_result> {
   [[nodiscard]] std::string_view output() const noexcept { return text_of(&self::output); }
   [[nodiscard]] std::uint64_t output_bytes() const noexcept { return member(&self::output_bytes); }
   [[nodiscard]] std::uint64_t duration_ns() const noexcept { return member(&self::duration_ns); }
-  [[nodiscard]] bool timed_out() const noexcept {
-    return has_bit(&self::flags, AGENTD_PROCESS_TIMED_OUT);
-  }
-  [[nodiscard]] bool cancelled() const noexcept {
-    return has_bit(&self::flags, AGENTD_PROCESS_CANCELLED);
-  }
-  [[nodiscard]] bool truncated() const noexcept {
-    return has_bit(&self::flags, AGENTD_PROCESS_TRUNCATED);
-  }
+  [[nodiscard]] bool timed_out() const noexcept { return has_bit(&self::flags, AGENTD_PROCESS_TIMED_OUT); }
+  [[nodiscard]] bool cancelled() const noexcept { return has_bit(&self::flags, AGENTD_PROCESS_CANCELLED); }
+  [[nodiscard]] bool truncated() const noexcept { return has_bit(&self::flags, AGENTD_PROCESS_TRUNCATED); }
 };
 
 struct process_options {
@@ -129,13 +117,11 @@ class process {
  public:
   process() noexcept = default;
   explicit process(const agentd_process* table) noexcept : table_(table) {}
-  explicit process(const init& from) noexcept
-      : table_(from.query<agentd_process>(AGENTD_PROCESS_ID)) {}
+  explicit process(const init& from) noexcept : table_(from.query<agentd_process>(AGENTD_PROCESS_ID)) {}
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
   // Runs a command and waits for it; argv[0] is looked up in PATH.
-  [[nodiscard]] result<process_result_view> run(const context& c,
-                                                std::span<const std::string_view> argv,
+  [[nodiscard]] result<process_result_view> run(const context& c, std::span<const std::string_view> argv,
                                                 const process_options& options = {}) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     std::vector<agentd_str> words;

@@ -156,8 +156,7 @@ agentd_status AGENTD_CALL run_tool(void* self, const agentd_call* raw) noexcept 
   auto* made = static_cast<instance<T>*>(self);
   call c(*raw, &made->extra);
   const tool_view tool(static_cast<const agentd_tool_call*>(raw->payload));
-  const agentd_status status =
-      guarded(c, [&] { return status_of([&] { return (made->object.*Method)(c, tool); }); });
+  const agentd_status status = guarded(c, [&] { return status_of([&] { return (made->object.*Method)(c, tool); }); });
   return c.answer(status);
 }
 
@@ -203,8 +202,7 @@ class init : public context {
     }
     const agentd_tools* table = extra()->tools;
     if (table == nullptr) {
-      return refuse(AGENTD_E_DENIED,
-                    "this plugin needs agentd.tools/1: list it in hook_requires and grant it");
+      return refuse(AGENTD_E_DENIED, "this plugin needs agentd.tools/1: list it in hook_requires and grant it");
     }
     auto row = sized<agentd_tool>();
     row.flags = spec.flags;
@@ -269,8 +267,7 @@ class answer {
  public:
   answer() = default;
   answer(std::uint16_t kind, std::string_view text) : kind_(kind), text_(text) {}
-  explicit answer(replacement parts)
-      : kind_(AGENTD_ACT_REPLACE_MESSAGES), parts_(std::move(parts)) {}
+  explicit answer(replacement parts) : kind_(AGENTD_ACT_REPLACE_MESSAGES), parts_(std::move(parts)) {}
   answer(agentd_status status, std::string_view why) : status_(status), text_(why) {}
 
   agentd_status give(call& c) {
@@ -291,21 +288,13 @@ class answer {
 
 [[nodiscard]] inline answer no_opinion() { return {}; }
 [[nodiscard]] inline answer block(std::string_view reason) { return {AGENTD_ACT_BLOCK, reason}; }
-[[nodiscard]] inline answer stop_run(std::string_view reason) {
-  return {AGENTD_ACT_STOP_RUN, reason};
-}
-[[nodiscard]] inline answer continue_with(std::string_view message) {
-  return {AGENTD_ACT_CONTINUE, message};
-}
+[[nodiscard]] inline answer stop_run(std::string_view reason) { return {AGENTD_ACT_STOP_RUN, reason}; }
+[[nodiscard]] inline answer continue_with(std::string_view message) { return {AGENTD_ACT_CONTINUE, message}; }
 [[nodiscard]] inline answer compact() { return {std::uint16_t{AGENTD_ACT_COMPACT}, {}}; }
-[[nodiscard]] inline answer summary(std::string_view text = {}) {
-  return {AGENTD_ACT_SUMMARY, text};
-}
+[[nodiscard]] inline answer summary(std::string_view text = {}) { return {AGENTD_ACT_SUMMARY, text}; }
 [[nodiscard]] inline answer replace(replacement parts) { return answer(std::move(parts)); }
 // The answer of a hook that could not do its work: answers `status` and tells `why`.
-[[nodiscard]] inline answer failure(agentd_status status, std::string_view why) {
-  return {status, why};
-}
+[[nodiscard]] inline answer failure(agentd_status status, std::string_view why) { return {status, why}; }
 
 // Base of a hook in the classic shape. A class that derives from it has
 //   static constexpr agentd::event type();

@@ -59,9 +59,7 @@ class json_view {
     }
   }
   // The value is there and is not null.
-  constexpr explicit operator bool() const noexcept {
-    return type() != json_type::absent && type() != json_type::null;
-  }
+  constexpr explicit operator bool() const noexcept { return type() != json_type::absent && type() != json_type::null; }
   // The value as JSON; empty = absent.
   [[nodiscard]] constexpr std::string_view raw() const noexcept { return raw_; }
 
@@ -152,8 +150,7 @@ class json_view {
     } else if (c == '{' || c == '[') {
       end = container_end(text, at);
     } else {
-      while (end < text.size() && !is_space(text[end]) &&
-             std::string_view(",:]}[{\"").find(text[end]) == kNone) {
+      while (end < text.size() && !is_space(text[end]) && std::string_view(",:]}[{\"").find(text[end]) == kNone) {
         ++end;
       }
     }
@@ -169,9 +166,8 @@ class json_view {
     constexpr double kExact = 9007199254740992.0;  // 2^53: beyond it a double is no exact integer
     const double value = number_or(0.5);
     const bool fits = value >= -kExact && value <= kExact;
-    return fits && value == static_cast<double>(static_cast<std::int64_t>(value))
-               ? static_cast<std::int64_t>(value)
-               : otherwise;
+    return fits && value == static_cast<double>(static_cast<std::int64_t>(value)) ? static_cast<std::int64_t>(value)
+                                                                                  : otherwise;
   }
   [[nodiscard]] double number_or(double otherwise) const noexcept {
     if (type() != json_type::number) return otherwise;
@@ -204,9 +200,7 @@ class json_view {
     return unit;
   }
   static void append_utf8(std::string& to, std::uint32_t point) {
-    const auto tail = [&](unsigned shift) {
-      to += static_cast<char>(0x80u | ((point >> shift) & 0x3Fu));
-    };
+    const auto tail = [&](unsigned shift) { to += static_cast<char>(0x80u | ((point >> shift) & 0x3Fu)); };
     if (point < 0x80) {
       to += static_cast<char>(point);
     } else if (point < 0x800) {
@@ -235,8 +229,7 @@ class json_view {
       append_utf8(to, first);
       return at + 6;
     }
-    const std::uint32_t second =
-        first < 0xDC00 && text.substr(at + 6, 2) == "\\u" ? unit_at(text, at + 8) : kNoUnit;
+    const std::uint32_t second = first < 0xDC00 && text.substr(at + 6, 2) == "\\u" ? unit_at(text, at + 8) : kNoUnit;
     if (second == kNoUnit || second < 0xDC00 || second > 0xDFFF) {
       append_utf8(to, kReplacement);
       return at + 6;

@@ -25,8 +25,7 @@ namespace agentd {
 template <typename T>
 class [[nodiscard]] result {
  public:
-  result(agentd_status status)
-      : status_(status) {}  // NOLINT: implicit, so that `return status;` reads well
+  result(agentd_status status) : status_(status) {}  // NOLINT: implicit, so that `return status;` reads well
   result(agentd_status status, T value) : status_(status), value_(std::move(value)) {}
 
   explicit operator bool() const noexcept { return status_ == AGENTD_OK; }
@@ -35,9 +34,7 @@ class [[nodiscard]] result {
   const T& operator*() const noexcept { return value_; }
   T* operator->() noexcept { return &value_; }
   const T* operator->() const noexcept { return &value_; }
-  [[nodiscard]] T value_or(T other) const {
-    return status_ == AGENTD_OK ? value_ : std::move(other);
-  }
+  [[nodiscard]] T value_or(T other) const { return status_ == AGENTD_OK ? value_ : std::move(other); }
 
  private:
   agentd_status status_;
@@ -87,20 +84,17 @@ struct compact_options {
 
 class compactor_service {
  public:
-  compactor_service(const agentd_compactor* table, agentd_token token,
-                    agentd_conv conversation) noexcept
+  compactor_service(const agentd_compactor* table, agentd_token token, agentd_conv conversation) noexcept
       : table_(table), token_(token), conversation_(conversation) {}
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
   // Tokens of a text; empty model = the call's own.
-  [[nodiscard]] result<std::uint64_t> count(std::string_view text,
-                                            std::string_view model = {}) const {
+  [[nodiscard]] result<std::uint64_t> count(std::string_view text, std::string_view model = {}) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     std::uint64_t tokens = 0;
     return {table_->count_text(table_, token_, as_str(model), as_str(text), &tokens), tokens};
   }
-  [[nodiscard]] result<std::uint64_t> count(message_list messages,
-                                            std::string_view model = {}) const {
+  [[nodiscard]] result<std::uint64_t> count(message_list messages, std::string_view model = {}) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     std::uint64_t tokens = 0;
     return {table_->count_messages(table_, token_, as_str(model), messages.raw(), &tokens), tokens};
@@ -126,8 +120,7 @@ class compactor_service {
     return compact(range, options);
   }
   // Summarises messages of the caller's own.
-  [[nodiscard]] result<compact_result_view> compact(message_list messages,
-                                                    const compact_options& options = {}) const {
+  [[nodiscard]] result<compact_result_view> compact(message_list messages, const compact_options& options = {}) const {
     agentd_compact_source own = source(0);
     own.messages = messages.raw();
     return compact(own, options);
@@ -141,8 +134,7 @@ class compactor_service {
     return {status, compact_result_view(made)};
   }
   // Queues a compaction of any conversation.
-  agentd_status request(std::string_view conversation_id,
-                        const compact_options& options = {}) const {
+  agentd_status request(std::string_view conversation_id, const compact_options& options = {}) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     const agentd_compact_options record = options.record();
     return table_->request(table_, token_, as_str(conversation_id), &record);
@@ -233,8 +225,7 @@ class model_thread {
 
 class thread_service {
  public:
-  thread_service(const agentd_thread_factory* table, agentd_token token) noexcept
-      : table_(table), token_(token) {}
+  thread_service(const agentd_thread_factory* table, agentd_token token) noexcept : table_(table), token_(token) {}
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
   [[nodiscard]] result<model_thread> open(const thread_options& options = {}) const {
@@ -256,17 +247,13 @@ class thread_service {
 // One step of an all-or-nothing commit; its texts are borrowed.
 [[nodiscard]] inline agentd_kv_op kv_put(std::string_view key, std::string_view value,
                                          std::uint64_t expect = AGENTD_KV_ANY) noexcept {
-  return {static_cast<std::uint32_t>(sizeof(agentd_kv_op)), AGENTD_KV_PUT, as_str(key),
-          as_str(value), expect};
+  return {static_cast<std::uint32_t>(sizeof(agentd_kv_op)), AGENTD_KV_PUT, as_str(key), as_str(value), expect};
 }
-[[nodiscard]] inline agentd_kv_op kv_erase(std::string_view key,
-                                           std::uint64_t expect = AGENTD_KV_ANY) noexcept {
-  return {
-      static_cast<std::uint32_t>(sizeof(agentd_kv_op)), AGENTD_KV_ERASE, as_str(key), {}, expect};
+[[nodiscard]] inline agentd_kv_op kv_erase(std::string_view key, std::uint64_t expect = AGENTD_KV_ANY) noexcept {
+  return {static_cast<std::uint32_t>(sizeof(agentd_kv_op)), AGENTD_KV_ERASE, as_str(key), {}, expect};
 }
 [[nodiscard]] inline agentd_kv_op kv_check(std::string_view key, std::uint64_t expect) noexcept {
-  return {
-      static_cast<std::uint32_t>(sizeof(agentd_kv_op)), AGENTD_KV_CHECK, as_str(key), {}, expect};
+  return {static_cast<std::uint32_t>(sizeof(agentd_kv_op)), AGENTD_KV_CHECK, as_str(key), {}, expect};
 }
 
 struct conv_query {
@@ -286,8 +273,7 @@ struct change_page {
 
 class store_service {
  public:
-  store_service(const agentd_store* table, agentd_token token) noexcept
-      : table_(table), token_(token) {}
+  store_service(const agentd_store* table, agentd_token token) noexcept : table_(table), token_(token) {}
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
   [[nodiscard]] result<kv_view> get(std::string_view key) const {
@@ -300,13 +286,11 @@ class store_service {
                                      std::uint32_t limit = 0) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     agentd_list found{};
-    const agentd_status status =
-        table_->scan(table_, token_, as_str(prefix), as_str(after), limit, &found);
+    const agentd_status status = table_->scan(table_, token_, as_str(prefix), as_str(after), limit, &found);
     return {status, kv_list(found)};
   }
   // Puts one key; answers its new version.
-  result<std::uint64_t> put(std::string_view key, std::string_view value,
-                            std::uint64_t expect = AGENTD_KV_ANY) const {
+  result<std::uint64_t> put(std::string_view key, std::string_view value, std::uint64_t expect = AGENTD_KV_ANY) const {
     return commit({kv_put(key, value, expect)});
   }
   result<std::uint64_t> erase(std::string_view key, std::uint64_t expect = AGENTD_KV_ANY) const {
@@ -332,8 +316,7 @@ class store_service {
     return {status, conv_info_list(found)};
   }
   // Messages of the view (or, with AGENTD_SCOPE_LOG, of the log) at revision `at` (0 = head).
-  [[nodiscard]] result<message_list> messages(std::string_view conversation_id,
-                                              std::uint32_t scope = AGENTD_SCOPE_VIEW,
+  [[nodiscard]] result<message_list> messages(std::string_view conversation_id, std::uint32_t scope = AGENTD_SCOPE_VIEW,
                                               std::uint64_t at = 0, std::uint64_t from = 0,
                                               std::uint32_t limit = 0) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
@@ -346,8 +329,7 @@ class store_service {
                                                    std::uint64_t limit) const {
     if (table_ == nullptr) return AGENTD_E_DENIED;
     agentd_str bytes{};
-    const agentd_status status =
-        table_->read_blob(table_, token_, as_str(blob), offset, limit, &bytes);
+    const agentd_status status = table_->read_blob(table_, token_, as_str(blob), offset, limit, &bytes);
     return {status, as_view(bytes)};
   }
   [[nodiscard]] result<change_page> changes(std::uint64_t cursor, std::uint32_t limit = 0) const {

@@ -42,8 +42,7 @@ namespace agentd {
 // What the lambda of a task gets.
 class task_view {
  public:
-  task_view(const agentd_live* live, const agentd::host* host) noexcept
-      : live_(live), host_(host) {}
+  task_view(const agentd_live* live, const agentd::host* host) noexcept : live_(live), host_(host) {}
 
   // True once the task should return: it was stopped, or the plugin is going to be destroyed.
   [[nodiscard]] bool cancelled() const noexcept { return detail::load_acquire(live_->cancel) != 0; }
@@ -101,8 +100,7 @@ class task {
 class tasks {
  public:
   tasks() noexcept = default;
-  explicit tasks(const init& from) noexcept
-      : table_(from.query<agentd_tasks>(AGENTD_TASKS_ID)), host_(from.host()) {}
+  explicit tasks(const init& from) noexcept : table_(from.query<agentd_tasks>(AGENTD_TASKS_ID)), host_(from.host()) {}
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
   // Runs body(task_view) on a thread of its own. AGENTD_E_BUSY when AGENTD_TASKS_MAX run already,

@@ -63,9 +63,7 @@ struct list_element {
 };
 template <>
 struct list_element<std::string_view, agentd_str> {
-  static std::string_view read(const void* at) noexcept {
-    return as_view(*static_cast<const agentd_str*>(at));
-  }
+  static std::string_view read(const void* at) noexcept { return as_view(*static_cast<const agentd_str*>(at)); }
 };
 
 // A list as a range with random access: `for (message_view m : stop.messages())`, list[3], size().
@@ -81,8 +79,7 @@ class list_view {
     using reference = View;
 
     constexpr iterator() noexcept = default;
-    constexpr iterator(agentd_list list, std::uint32_t index) noexcept
-        : list_(list), index_(index) {}
+    constexpr iterator(agentd_list list, std::uint32_t index) noexcept : list_(list), index_(index) {}
     View operator*() const noexcept { return list_view(list_)[index_]; }
     View operator[](difference_type step) const noexcept { return *(*this + step); }
     iterator& operator++() noexcept { return *this += 1; }
@@ -110,8 +107,7 @@ class list_view {
   };
 
   constexpr list_view() noexcept = default;
-  constexpr explicit list_view(agentd_list list) noexcept
-      : list_(list.first == nullptr ? agentd_list{} : list) {}
+  constexpr explicit list_view(agentd_list list) noexcept : list_(list.first == nullptr ? agentd_list{} : list) {}
 
   [[nodiscard]] constexpr std::uint32_t size() const noexcept { return list_.count; }
   [[nodiscard]] constexpr bool empty() const noexcept { return list_.count == 0; }
@@ -183,7 +179,8 @@ class record_view {
 #define AGENTD_VIEW_BIT(name, field, bit) \
   [[nodiscard]] constexpr bool name() const noexcept { return has_bit(&self::field, bit); }
 
-// clang-format off: one line for each member
+// One line for each member.
+// clang-format off
 
 // ---- the envelope
 
@@ -579,8 +576,7 @@ AGENTD_VIEW_OF(agentd_notification, notification_view)
 template <typename Record>
 using view_of = typename view_of_record<Record>::type;
 
-#define AGENTD_EVENT_VIEW(NAME, name, id, payload) \
-  static_assert(sizeof(view_of<payload>) == sizeof(void*));
+#define AGENTD_EVENT_VIEW(NAME, name, id, payload) static_assert(sizeof(view_of<payload>) == sizeof(void*));
 AGENTD_EVENT_LIST(AGENTD_EVENT_VIEW)
 #undef AGENTD_EVENT_VIEW
 

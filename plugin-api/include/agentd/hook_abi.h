@@ -24,10 +24,10 @@ typedef struct agentd_call {
   agentd_token token;
   agentd_conv conversation;
   const agentd_live* live;
-  const struct agentd_core* core;      /* one per plugin instance: the pointer is the identity */
-  const agentd_services* services;     /* the tables in it live as long as the instance        */
-  const agentd_envelope* envelope;     /* NULL in control calls                                */
-  const void* payload;                 /* the event's record                                   */
+  const struct agentd_core* core;  /* one per plugin instance: the pointer is the identity */
+  const agentd_services* services; /* the tables in it live as long as the instance        */
+  const agentd_envelope* envelope; /* NULL in control calls                                */
+  const void* payload;             /* the event's record                                   */
 } agentd_call;
 
 /* Returns OK, PENDING or an error; an error's text goes through core->fail() first. */
@@ -35,10 +35,10 @@ typedef agentd_status(AGENTD_CALL* agentd_fn)(void* self, const agentd_call*) AG
 
 /* ---- what a plugin is */
 
-#define AGENTD_HOOK_OPTIONAL 1u /* the row may be skipped by a host that does not know the event   */
-#define AGENTD_HOOK_OBSERVES 2u /* runs after the others; its answers are ignored                  */
-#define AGENTD_HOOK_GATES 4u    /* a guard: fails closed unless the user's config says otherwise   */
-#define AGENTD_HOOK_REDACTS 8u  /* rewrites what must not be seen: fails closed likewise           */
+#define AGENTD_HOOK_OPTIONAL 1u  /* the row may be skipped by a host that does not know the event   */
+#define AGENTD_HOOK_OBSERVES 2u  /* runs after the others; its answers are ignored                  */
+#define AGENTD_HOOK_GATES 4u     /* a guard: fails closed unless the user's config says otherwise   */
+#define AGENTD_HOOK_REDACTS 8u   /* rewrites what must not be seen: fails closed likewise           */
 #define AGENTD_WANTS_MESSAGES 1u /* agentd_hook.wants: the history; without it the lists are empty */
 
 /* One subscription. FROZEN, 24 bytes. */
@@ -74,8 +74,8 @@ typedef struct agentd_plugin {
 
 typedef struct agentd_create_info {
   uint32_t size;
-  uint32_t isolation; /* AGENTD_ISOLATION_                                           */
-  agentd_str config_json; /* the user's hooks.NAME.config as one JSON object         */
+  uint32_t isolation;                 /* AGENTD_ISOLATION_                                           */
+  agentd_str config_json;             /* the user's hooks.NAME.config as one JSON object         */
   agentd_str state, previous_version; /* after a reload; absent otherwise            */
 } agentd_create_info;
 
@@ -85,20 +85,23 @@ typedef struct agentd_core {
   uint32_t size;
   uint32_t host_minor;
   /* The text of the error that the call is about to return. FROZEN slot. [any] */
-  void(AGENTD_CALL* fail)(const struct agentd_core*, agentd_token, agentd_status,
-                          agentd_str what) AGENTD_NOEXCEPT;
+  void(AGENTD_CALL* fail)(const struct agentd_core*, agentd_token, agentd_status, agentd_str what) AGENTD_NOEXCEPT;
   /* One line for the log; level AGENTD_LEVEL_. FROZEN slot. [any] */
   void(AGENTD_CALL* log)(const struct agentd_core*, agentd_token, int32_t level, agentd_str) AGENTD_NOEXCEPT;
   /* The interface `id` if its table has at least min_size bytes, else NULL: an ordinary answer.
    * FROZEN slot. [init] */
+  /* clang-format off */
   const void*(AGENTD_CALL* query)(const struct agentd_core*, agentd_str id, uint32_t min_size) AGENTD_NOEXCEPT;
+  /* clang-format on */
   /* The id of an event by name; 0 = unknown. FROZEN slot. [init] */
   uint32_t(AGENTD_CALL* event_id)(const struct agentd_core*, agentd_str name) AGENTD_NOEXCEPT;
   /* Asks for an action; copied before it returns; may block on back-pressure. AGENTD_E_UNSUPPORTED
    * when the event does not allow it, AGENTD_E_NOT_FOUND when the token has ended. [any] */
   agentd_status(AGENTD_CALL* emit)(const struct agentd_core*, agentd_token, const agentd_action*) AGENTD_NOEXCEPT;
   /* Scratch memory that lives as long as the token; NULL = no memory. `align` a power of two. [any] */
+  /* clang-format off */
   void*(AGENTD_CALL* arena)(const struct agentd_core*, agentd_token, size_t bytes, size_t align) AGENTD_NOEXCEPT;
+  /* clang-format on */
   /* Ends a pending call, once; a stale token answers AGENTD_E_NOT_FOUND. [any] */
   agentd_status(AGENTD_CALL* complete)(const struct agentd_core*, agentd_token, agentd_status) AGENTD_NOEXCEPT;
   /* A token outside every call, for the plugin's own threads and timers. [any] */
@@ -140,14 +143,13 @@ AGENTD_EXPORT agentd_status AGENTD_CALL agentd_hook_entry_v1(agentd_negotiate* i
 #define AGENTD_NOTE_OWNER "agentd"
 #define AGENTD_NOTE_TYPE 1u
 #if defined(_WIN32)
-#define AGENTD_MANIFEST(json) \
-  __attribute__((section(".agentd"), used)) static const char agentd_manifest_text[] = json
+#define AGENTD_MANIFEST(json) __attribute__((section(".agentd"), used)) static const char agentd_manifest_text[] = json
 #elif defined(__GNUC__)
-#define AGENTD_MANIFEST(json)                                                                 \
-  __attribute__((section(".note.agentd"), used, aligned(4))) static const struct {            \
-    uint32_t name_bytes, text_bytes, type;                                                    \
-    char name[8];                                                                             \
-    char text[(sizeof(json) + 3u) & ~(size_t)3u];                                             \
+#define AGENTD_MANIFEST(json)                                                      \
+  __attribute__((section(".note.agentd"), used, aligned(4))) static const struct { \
+    uint32_t name_bytes, text_bytes, type;                                         \
+    char name[8];                                                                  \
+    char text[(sizeof(json) + 3u) & ~(size_t)3u];                                  \
   } agentd_manifest_note = {7u, (uint32_t)sizeof(json), AGENTD_NOTE_TYPE, AGENTD_NOTE_OWNER, json}
 #else
 /* This compiler makes no note: ship NAME.hook.json beside the module. */

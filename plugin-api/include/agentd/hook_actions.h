@@ -18,6 +18,7 @@
 extern "C" {
 #endif
 
+/* clang-format off */
 #define AGENTD_ACT_BLOCK 1            /* agentd_act_text: the reason                                         */
 #define AGENTD_ACT_CONTINUE 2         /* agentd_act_text: the next user message                              */
 #define AGENTD_ACT_COMPACT 3          /* agentd_act_compact                                                  */
@@ -40,6 +41,7 @@ extern "C" {
                                          and the tool calls that are left do not run, and the model is not
                                          asked again. In a subagent it ends the subagent's run; outside of a
                                          run it is a BLOCK                                                   */
+/* clang-format on */
 
 /* FROZEN header of every action. */
 typedef struct agentd_action {

@@ -23,6 +23,7 @@ extern "C" {
  * Ids 1 to 63 are the core's, in rising order; third parties start at 0x10000. To add an event is to
  * add a row: the enumeration below, the C++ SDK, the JSON, the contract and the reference page
  * follow. Use it as AGENTD_EVENT_LIST(X) or AGENTD_EVENT_TABLE(X). */
+/* clang-format off */
 #define AGENTD_EVENT_ROWS(ROW, X)                                                                  \
   ROW(X, SESSION_START, session_start, 1, agentd_session_start, 0, 0,                              \
       AGENTD_MAY(INJECT_CONTEXT) | AGENTD_MAY(SYSTEM_MESSAGE) | AGENTD_MAY(SET), 0,                \
@@ -136,6 +137,7 @@ extern "C" {
       "the user is told something beside the conversation",                                        \
       "level, text")                                                                               \
   /* the next event goes here */
+/* clang-format on */
 
 /* One action in the column `actions`: AGENTD_MAY(BLOCK). */
 #define AGENTD_MAY(ACTION) (1u << AGENTD_ACT_##ACTION)
@@ -150,11 +152,11 @@ extern "C" {
 enum {
   AGENTD_EVENT_LIST(AGENTD_EVENT_ENUM)
   /* Control calls: the shape of an event, but never subscribed to. */
-  AGENTD_EVENT_CREATE = 0x1000,     /* payload agentd_create_info                            */
-  AGENTD_EVENT_DESTROY = 0x1001,    /* payload NULL                                          */
-  AGENTD_EVENT_SAVE_STATE = 0x1002, /* payload NULL; answer with emit(STATE)                 */
-  AGENTD_EVENT_LOAD_STATE = 0x1003, /* payload agentd_create_info, state set                 */
-  AGENTD_EVENT_TOOL_INVOKE = 0x1004,/* payload agentd_tool_call; see ext/tools.h             */
+  AGENTD_EVENT_CREATE = 0x1000,      /* payload agentd_create_info                            */
+  AGENTD_EVENT_DESTROY = 0x1001,     /* payload NULL                                          */
+  AGENTD_EVENT_SAVE_STATE = 0x1002,  /* payload NULL; answer with emit(STATE)                 */
+  AGENTD_EVENT_LOAD_STATE = 0x1003,  /* payload agentd_create_info, state set                 */
+  AGENTD_EVENT_TOOL_INVOKE = 0x1004, /* payload agentd_tool_call; see ext/tools.h             */
   AGENTD_EVENT_THIRD_PARTY = 0x10000
 };
 #undef AGENTD_EVENT_ENUM
@@ -194,16 +196,16 @@ typedef struct agentd_envelope {
   agentd_str event_id;        /* unique per dispatch                                      */
   agentd_str conversation_id; /* ULID, 26 characters                                      */
   agentd_str session_id, run_id, turn_id;
-  agentd_str cwd;             /* absolute path                                            */
+  agentd_str cwd; /* absolute path                                            */
   agentd_str project_id;
-  agentd_str recipe;          /* empty when the run has none                              */
+  agentd_str recipe; /* empty when the run has none                              */
   agentd_str provider, model;
   agentd_str agent_id, agent_type;
-  uint32_t agent_depth;       /* 0 = the main agent                                       */
-  uint32_t invoked_by;        /* AGENTD_INVOKED_BY_                                       */
-  uint32_t attempt;           /* 1-based                                                  */
+  uint32_t agent_depth; /* 0 = the main agent                                       */
+  uint32_t invoked_by;  /* AGENTD_INVOKED_BY_                                       */
+  uint32_t attempt;     /* 1-based                                                  */
   uint32_t reserved0;
-  uint64_t revision;          /* the conversation's last log sequence                     */
+  uint64_t revision; /* the conversation's last log sequence                     */
   const agentd_gauge* context;
 } agentd_envelope;
 
@@ -239,11 +241,11 @@ typedef struct agentd_block {
 
 typedef struct agentd_message {
   uint32_t size;
-  uint16_t role;   /* AGENTD_ROLE_                                                       */
-  uint16_t flags;  /* AGENTD_MESSAGE_                                                    */
-  uint64_t seq;    /* log sequence: the identity of the message; 0 = not in the log      */
-  int64_t time_ms; /* since 1970, UTC                                                    */
-  uint64_t tokens; /* estimate                                                           */
+  uint16_t role;      /* AGENTD_ROLE_                                                       */
+  uint16_t flags;     /* AGENTD_MESSAGE_                                                    */
+  uint64_t seq;       /* log sequence: the identity of the message; 0 = not in the log      */
+  int64_t time_ms;    /* since 1970, UTC                                                    */
+  uint64_t tokens;    /* estimate                                                           */
   agentd_list blocks; /* agentd_block                                                    */
 } agentd_message;
 
@@ -281,11 +283,11 @@ typedef struct agentd_session_end {
   uint32_t outcome;  /* AGENTD_OUTCOME_                                       */
   agentd_str reason; /* exit, clear, interrupted, error, crash                */
   agentd_str task, approach, notes;
-  agentd_list tags;  /* agentd_str                                            */
+  agentd_list tags; /* agentd_str                                            */
 } agentd_session_end;
 
 #define AGENTD_MESSAGE_SOURCE_USER 1u
-#define AGENTD_MESSAGE_SOURCE_HOOK 2u   /* a continuation that a hook asked for */
+#define AGENTD_MESSAGE_SOURCE_HOOK 2u /* a continuation that a hook asked for */
 #define AGENTD_MESSAGE_SOURCE_RECIPE 3u
 #define AGENTD_MESSAGE_SOURCE_CLIENT 4u /* an ACP, MCP or HTTP client           */
 
@@ -310,10 +312,10 @@ typedef struct agentd_user_message {
 /* turn_start fills turn_number only. */
 typedef struct agentd_turn {
   uint32_t size;
-  uint32_t flags;       /* AGENTD_TURN_FINAL                       */
-  uint32_t turn_number; /* 1-based within the run                  */
-  uint32_t stop_reason; /* AGENTD_STOP_                            */
-  agentd_str response;  /* the text of the answer                  */
+  uint32_t flags;         /* AGENTD_TURN_FINAL                       */
+  uint32_t turn_number;   /* 1-based within the run                  */
+  uint32_t stop_reason;   /* AGENTD_STOP_                            */
+  agentd_str response;    /* the text of the answer                  */
   agentd_list tool_calls; /* agentd_block of kind TOOL_USE         */
   const agentd_usage* usage;
 } agentd_turn;
@@ -371,10 +373,10 @@ typedef struct agentd_tool_call {
   uint32_t size;
   uint32_t flags; /* AGENTD_TOOL_ of ext/tools.h, AGENTD_TOOL_CALL_                 */
   agentd_str name, call_id;
-  agentd_str input_json;       /* one JSON object                                    */
-  agentd_str origin;           /* plugin id, "mcp:server", "core"                    */
-  agentd_str suggestions_json; /* permission_request: rules that would allow it      */
-  uint64_t tool;               /* TOOL_INVOKE: agentd_tool.tag                       */
+  agentd_str input_json;            /* one JSON object                                    */
+  agentd_str origin;                /* plugin id, "mcp:server", "core"                    */
+  agentd_str suggestions_json;      /* permission_request: rules that would allow it      */
+  uint64_t tool;                    /* TOOL_INVOKE: agentd_tool.tag                       */
   const agentd_tool_result* result; /* NULL before the tool ran                      */
 } agentd_tool_call;
 
@@ -389,7 +391,7 @@ typedef struct agentd_agent_stop {
   const agentd_usage* usage; /* totals of the conversation                  */
   const agentd_gauge* context;
   uint64_t max_context_window; /* the model's window, tokens; 0 = unknown   */
-  agentd_list messages;  /* agentd_message; wants MESSAGES                  */
+  agentd_list messages;        /* agentd_message; wants MESSAGES                  */
 } agentd_agent_stop;
 
 typedef struct agentd_context_threshold {
@@ -472,7 +474,7 @@ typedef struct agentd_agent_error {
   uint32_t size;
   uint32_t retryable; /* 1 or 0 */
   agentd_str code, message;
-  agentd_str phase;   /* model, tool, store, hook, compaction */
+  agentd_str phase; /* model, tool, store, hook, compaction */
 } agentd_agent_error;
 
 #define AGENTD_LEVEL_DEBUG 0

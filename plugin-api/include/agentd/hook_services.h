@@ -21,8 +21,8 @@ typedef struct agentd_compact_options {
   uint64_t keep_tokens;        /* 0 = the strategy's own                            */
   uint32_t max_summary_tokens; /* 0 = 4096                                          */
   uint32_t flags;
-  agentd_str model;            /* empty = the configured summary model              */
-  agentd_str instructions;     /* appended to the prompt                            */
+  agentd_str model;        /* empty = the configured summary model              */
+  agentd_str instructions; /* appended to the prompt                            */
 } agentd_compact_options;
 
 /* What to compact: a conversation's view, a range of it, or messages of the hook's own. */
@@ -54,17 +54,15 @@ typedef struct agentd_compactor {
   agentd_status(AGENTD_CALL* count_messages)(const struct agentd_compactor*, agentd_token, agentd_str model,
                                              agentd_list messages, uint64_t* out) AGENTD_NOEXCEPT;
   /* The prompt that compact() would send: the `compact` recipe and the instructions. [any] */
-  agentd_status(AGENTD_CALL* prompt)(const struct agentd_compactor*, agentd_token,
-                                     const agentd_compact_options*, agentd_str* out) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* prompt)(const struct agentd_compactor*, agentd_token, const agentd_compact_options*,
+                                     agentd_str* out) AGENTD_NOEXCEPT;
   /* Plans and summarises; applies nothing, records nothing, fires nothing. Blocks on the model.
    * AGENTD_E_BUSY inside before_compaction; AGENTD_E_IO when the model failed. [any] */
-  agentd_status(AGENTD_CALL* compact)(const struct agentd_compactor*, agentd_token,
-                                      const agentd_compact_source*, const agentd_compact_options*,
-                                      const agentd_compact_result** out) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* compact)(const struct agentd_compactor*, agentd_token, const agentd_compact_source*,
+                                      const agentd_compact_options*, const agentd_compact_result** out) AGENTD_NOEXCEPT;
   /* Queues a compaction of a conversation; it is done after the running turn, or at once when the
    * conversation is idle. [any] */
-  agentd_status(AGENTD_CALL* request)(const struct agentd_compactor*, agentd_token,
-                                      agentd_str conversation_id,
+  agentd_status(AGENTD_CALL* request)(const struct agentd_compactor*, agentd_token, agentd_str conversation_id,
                                       const agentd_compact_options*) AGENTD_NOEXCEPT;
 } agentd_compactor;
 
@@ -72,8 +70,8 @@ typedef struct agentd_compactor {
 
 typedef struct agentd_thread_options {
   uint32_t size;
-  uint32_t max_tokens;    /* of each answer; 0 = 4096                                */
-  agentd_str model;       /* empty = the conversation's                              */
+  uint32_t max_tokens; /* of each answer; 0 = 4096                                */
+  agentd_str model;    /* empty = the conversation's                              */
   agentd_str system;
   agentd_list history;    /* agentd_message, copied                                  */
   agentd_conv charge_to;  /* whose usage grows; 0 = the call's conversation          */
@@ -91,12 +89,12 @@ typedef struct agentd_reply {
 typedef struct agentd_thread_factory {
   uint32_t size, reserved0;
   /* Opens a utility thread: no tools, no hooks, not saved. Sends nothing yet. [any] */
-  agentd_status(AGENTD_CALL* open)(const struct agentd_thread_factory*, agentd_token,
-                                   const agentd_thread_options*, agentd_thread* out) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* open)(const struct agentd_thread_factory*, agentd_token, const agentd_thread_options*,
+                                   agentd_thread* out) AGENTD_NOEXCEPT;
   /* Sends one user message and waits for the whole answer; live->cancel ends the wait.
    * AGENTD_E_TOO_BIG when the budget is spent, AGENTD_E_IO when the provider failed. [any] */
-  agentd_status(AGENTD_CALL* send)(const struct agentd_thread_factory*, agentd_token, agentd_thread,
-                                   agentd_str text, const agentd_reply** out) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* send)(const struct agentd_thread_factory*, agentd_token, agentd_thread, agentd_str text,
+                                   const agentd_reply** out) AGENTD_NOEXCEPT;
   /* What the thread has cost so far. [any] */
   agentd_status(AGENTD_CALL* usage)(const struct agentd_thread_factory*, agentd_token, agentd_thread,
                                     const agentd_usage** out) AGENTD_NOEXCEPT;
@@ -114,9 +112,9 @@ typedef struct agentd_kv {
 
 #define AGENTD_KV_PUT 1u
 #define AGENTD_KV_ERASE 2u
-#define AGENTD_KV_CHECK 3u                 /* changes nothing; the version must be `expect` */
-#define AGENTD_KV_ABSENT 0u                /* expect: the key must not exist                */
-#define AGENTD_KV_ANY UINT64_MAX           /* expect: no condition                          */
+#define AGENTD_KV_CHECK 3u       /* changes nothing; the version must be `expect` */
+#define AGENTD_KV_ABSENT 0u      /* expect: the key must not exist                */
+#define AGENTD_KV_ANY UINT64_MAX /* expect: no condition                          */
 
 typedef struct agentd_kv_op {
   uint32_t size;
@@ -134,10 +132,10 @@ typedef struct agentd_conv_info {
 
 typedef struct agentd_conv_query {
   uint32_t size;
-  uint32_t limit;        /* 0 = 100                                     */
-  agentd_str project_id; /* empty = all                                 */
-  agentd_str text;       /* substring of the title; empty = all         */
-  agentd_str after;      /* the last conversation id of the page before */
+  uint32_t limit;             /* 0 = 100                                     */
+  agentd_str project_id;      /* empty = all                                 */
+  agentd_str text;            /* substring of the title; empty = all         */
+  agentd_str after;           /* the last conversation id of the page before */
   int64_t since_ms, until_ms; /* 0 = open                               */
 } agentd_conv_query;
 
@@ -147,27 +145,27 @@ typedef struct agentd_conv_query {
 typedef struct agentd_store {
   uint32_t size, reserved0;
   /* One key of this plugin's own key space. AGENTD_E_NOT_FOUND. [any] */
-  agentd_status(AGENTD_CALL* get)(const struct agentd_store*, agentd_token, agentd_str key,
-                                  const agentd_kv** out) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* get)(const struct agentd_store*, agentd_token, agentd_str key, const agentd_kv** out)
+      AGENTD_NOEXCEPT;
   /* agentd_kv with the prefix, after `after`, in byte order, from one snapshot; limit 0 = 100. [any] */
-  agentd_status(AGENTD_CALL* scan)(const struct agentd_store*, agentd_token, agentd_str prefix,
-                                   agentd_str after, uint32_t limit, agentd_list* out) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* scan)(const struct agentd_store*, agentd_token, agentd_str prefix, agentd_str after,
+                                   uint32_t limit, agentd_list* out) AGENTD_NOEXCEPT;
   /* agentd_kv_op: all or none, durable when it returns OK. AGENTD_E_CONFLICT changes nothing. [any] */
-  agentd_status(AGENTD_CALL* commit)(const struct agentd_store*, agentd_token, agentd_list ops,
-                                     uint64_t* version) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* commit)(const struct agentd_store*, agentd_token, agentd_list ops, uint64_t* version)
+      AGENTD_NOEXCEPT;
   /* agentd_conv_info, newest first. [any] */
-  agentd_status(AGENTD_CALL* conversations)(const struct agentd_store*, agentd_token,
-                                            const agentd_conv_query*, agentd_list* out) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* conversations)(const struct agentd_store*, agentd_token, const agentd_conv_query*,
+                                            agentd_list* out) AGENTD_NOEXCEPT;
   /* agentd_message: the view or the log at revision `at` (0 = head), from sequence `from`. [any] */
   agentd_status(AGENTD_CALL* messages)(const struct agentd_store*, agentd_token, agentd_str conversation_id,
-                                       uint32_t scope, uint64_t at, uint64_t from, uint32_t limit,
-                                       agentd_list* out) AGENTD_NOEXCEPT;
+                                       uint32_t scope, uint64_t at, uint64_t from, uint32_t limit, agentd_list* out)
+      AGENTD_NOEXCEPT;
   /* Bytes of an elided text. [any] */
-  agentd_status(AGENTD_CALL* read_blob)(const struct agentd_store*, agentd_token, agentd_str blob,
-                                        uint64_t offset, uint64_t limit, agentd_str* out) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* read_blob)(const struct agentd_store*, agentd_token, agentd_str blob, uint64_t offset,
+                                        uint64_t limit, agentd_str* out) AGENTD_NOEXCEPT;
   /* agentd_conv_info that changed after `cursor` (0 = from the start). [any] */
-  agentd_status(AGENTD_CALL* changes)(const struct agentd_store*, agentd_token, uint64_t cursor,
-                                      uint32_t limit, agentd_list* out, uint64_t* next) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* changes)(const struct agentd_store*, agentd_token, uint64_t cursor, uint32_t limit,
+                                      agentd_list* out, uint64_t* next) AGENTD_NOEXCEPT;
 } agentd_store;
 
 /* NULL = not asked for, or not granted. */

@@ -66,21 +66,21 @@ extern "C" {
 
 /* 0 = OK, 1 = PENDING, negative = an error. Values are for ever. */
 typedef int32_t agentd_status;
-#define AGENTD_OK 0              /* done; without an emit() it means "no opinion"                          */
-#define AGENTD_PENDING 1         /* not done yet: complete(token) will follow, from any thread             */
-#define AGENTD_E_ARG (-1)        /* an argument breaks its contract                                        */
-#define AGENTD_E_NOMEM (-2)      /* no memory                                                              */
-#define AGENTD_E_UNSUPPORTED (-3)/* this host, or this event, cannot do that                               */
-#define AGENTD_E_CANCELLED (-4)  /* the host or the user gave up; see agentd_live.cancel                   */
-#define AGENTD_E_DEADLINE (-5)   /* agentd_live.deadline_ns has passed                                     */
-#define AGENTD_E_NOT_FOUND (-6)  /* no such conversation, key, blob, thread; a stale token                 */
-#define AGENTD_E_BUSY (-7)       /* held by another; try later                                             */
-#define AGENTD_E_CONFLICT (-8)   /* the revision or version expected is no longer the current one          */
-#define AGENTD_E_TOO_BIG (-9)    /* over a limit, or a record newer than this side                         */
-#define AGENTD_E_THREAD (-10)    /* called on a thread that the contract forbids                           */
-#define AGENTD_E_INTERNAL (-11)  /* a bug on the side that answers                                         */
-#define AGENTD_E_DENIED (-12)    /* not granted by the user, or refused by a rule                          */
-#define AGENTD_E_IO (-13)        /* disk, network or provider failed                                       */
+#define AGENTD_OK 0               /* done; without an emit() it means "no opinion"                          */
+#define AGENTD_PENDING 1          /* not done yet: complete(token) will follow, from any thread             */
+#define AGENTD_E_ARG (-1)         /* an argument breaks its contract                                        */
+#define AGENTD_E_NOMEM (-2)       /* no memory                                                              */
+#define AGENTD_E_UNSUPPORTED (-3) /* this host, or this event, cannot do that                               */
+#define AGENTD_E_CANCELLED (-4)   /* the host or the user gave up; see agentd_live.cancel                   */
+#define AGENTD_E_DEADLINE (-5)    /* agentd_live.deadline_ns has passed                                     */
+#define AGENTD_E_NOT_FOUND (-6)   /* no such conversation, key, blob, thread; a stale token                 */
+#define AGENTD_E_BUSY (-7)        /* held by another; try later                                             */
+#define AGENTD_E_CONFLICT (-8)    /* the revision or version expected is no longer the current one          */
+#define AGENTD_E_TOO_BIG (-9)     /* over a limit, or a record newer than this side                         */
+#define AGENTD_E_THREAD (-10)     /* called on a thread that the contract forbids                           */
+#define AGENTD_E_INTERNAL (-11)   /* a bug on the side that answers                                         */
+#define AGENTD_E_DENIED (-12)     /* not granted by the user, or refused by a rule                          */
+#define AGENTD_E_IO (-13)         /* disk, network or provider failed                                       */
 
 /* UTF-8 text or bytes; no NUL is promised. ptr NULL = absent, len 0 = empty. FROZEN, 16 bytes. */
 typedef struct agentd_str {
@@ -105,7 +105,7 @@ typedef uint64_t agentd_thread;
 
 /* What changes while a call runs. The host stores atomically; read with acquire loads. FROZEN. */
 typedef struct agentd_live {
-  uint32_t cancel;      /* 0 = go on; otherwise an AGENTD_CANCEL_ reason: return soon                    */
+  uint32_t cancel; /* 0 = go on; otherwise an AGENTD_CANCEL_ reason: return soon                    */
   uint32_t reserved0;
   uint64_t deadline_ns; /* absolute, on the clock of core->now_ns(); moved on by the time that one of
                            the host's own services took; UINT64_MAX = none                                */

@@ -23,9 +23,9 @@
 #include <agentd/ext/tasks.h>
 #include <agentd/ext/tools.h>
 #include <agentd/hook_abi.h>
-#include <agentd/json.hpp>
 #include <agentd/fake_services.hpp>
 #include <agentd/fake_tasks.hpp>
+#include <agentd/json.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -96,11 +96,7 @@ class fake_host {
 
  public:
   explicit fake_host(agentd_entry entry = &agentd_hook_entry_v1)
-      : compactor(book_, conversation),
-        threads(book_),
-        store(book_),
-        tasks(book_),
-        entry_(entry) {
+      : compactor(book_, conversation), threads(book_), store(book_), tasks(book_), entry_(entry) {
     fill_tables();
   }
   fake_host(const fake_host&) = delete;
@@ -114,9 +110,8 @@ class fake_host {
   fake_store store;
   fake_tasks tasks;
   // What the manifest asked for and the user granted; take ids out before create().
-  std::set<std::string, std::less<>> granted{"compactor",     "thread_factory", "store",
-                                             AGENTD_TOOLS_ID, AGENTD_JSON_ID,   AGENTD_FIELD_ID,
-                                             AGENTD_TASKS_ID};
+  std::set<std::string, std::less<>> granted{"compactor",    "thread_factory", "store",        AGENTD_TOOLS_ID,
+                                             AGENTD_JSON_ID, AGENTD_FIELD_ID,  AGENTD_TASKS_ID};
   std::uint32_t isolation = AGENTD_ISOLATION_IN_PROCESS;
   std::uint64_t timeout_ns = 30'000'000'000;  // of each call
   std::uint32_t cancel_reason = 0;            // != 0: calls begin cancelled
@@ -138,8 +133,7 @@ class fake_host {
 
   // ---- life
   // What the entry answers to a host of these versions.
-  outcome negotiate(std::uint32_t abi_min = AGENTD_ABI_MAJOR << 16,
-                    std::uint32_t abi_max = AGENTD_ABI_NEWEST) {
+  outcome negotiate(std::uint32_t abi_min = AGENTD_ABI_MAJOR << 16, std::uint32_t abi_max = AGENTD_ABI_NEWEST) {
     agentd_negotiate io{};
     io.size = sizeof(io);
     io.host_abi_min = abi_min;
@@ -149,8 +143,7 @@ class fake_host {
     got.error = as_view(io.error);
     if (io.magic != AGENTD_MAGIC) book_.breach("the entry did not write AGENTD_MAGIC");
     if (got.status == AGENTD_OK && io.plugin == nullptr) book_.breach("the entry gave no plugin");
-    if (got.status != AGENTD_OK && got.error.empty())
-      book_.breach("the entry declined without a reason");
+    if (got.status != AGENTD_OK && got.error.empty()) book_.breach("the entry declined without a reason");
     plugin_ = got.status == AGENTD_OK ? io.plugin : nullptr;
     return got;
   }
@@ -224,8 +217,7 @@ class fake_host {
   bool wait(outcome& got, std::chrono::milliseconds at_most = std::chrono::seconds(10)) {
     if (!got.pending() || got.waiting == nullptr) return true;
     std::unique_lock lock(book_.mutex());
-    if (!book_.completed.wait_for(lock, at_most, [&] { return got.waiting->completed; }))
-      return false;
+    if (!book_.completed.wait_for(lock, at_most, [&] { return got.waiting->completed; })) return false;
     take(got, *got.waiting, got.waiting->completion);
     got.waiting = nullptr;
     return true;
@@ -282,12 +274,8 @@ class fake_host {
     return record;
   }
 
-  [[nodiscard]] bool has_grant(std::string_view id) const {
-    return granted.find(id) != granted.end();
-  }
-  [[nodiscard]] std::uint64_t deadline() const {
-    return timeout_ns == UINT64_MAX ? UINT64_MAX : now_ns_ + timeout_ns;
-  }
+  [[nodiscard]] bool has_grant(std::string_view id) const { return granted.find(id) != granted.end(); }
+  [[nodiscard]] std::uint64_t deadline() const { return timeout_ns == UINT64_MAX ? UINT64_MAX : now_ns_ + timeout_ns; }
   static outcome unsupported() {
     outcome got;
     got.status = AGENTD_E_UNSUPPORTED;
@@ -297,17 +285,14 @@ class fake_host {
   // ---- rows
   void check_plugin() {
     if (plugin_->size < sizeof(agentd_plugin)) book_.breach("agentd_plugin.size is too small");
-    if (plugin_->id.len == 0 || plugin_->version.len == 0)
-      book_.breach("the plugin has no id or version");
-    if (plugin_->concurrency > AGENTD_CONCURRENT)
-      book_.breach("agentd_plugin.concurrency is unknown");
+    if (plugin_->id.len == 0 || plugin_->version.len == 0) book_.breach("the plugin has no id or version");
+    if (plugin_->concurrency > AGENTD_CONCURRENT) book_.breach("agentd_plugin.concurrency is unknown");
     if (plugin_->create == nullptr) book_.breach("agentd_plugin.create is NULL");
     for (const agentd_hook& row : rows()) {
       if (row.fn == nullptr) book_.breach("a row without a function");
       const bool known = !name_of(static_cast<event>(row.event)).empty();
       if (!known && (row.flags & AGENTD_HOOK_OPTIONAL) == 0) {
-        book_.breach("a row for the unknown event " + std::to_string(row.event) +
-                     " is not OPTIONAL");
+        book_.breach("a row for the unknown event " + std::to_string(row.event) + " is not OPTIONAL");
       }
     }
   }
@@ -315,8 +300,8 @@ class fake_host {
     std::vector<agentd_hook> found;
     const agentd_list list = plugin_->hooks;
     for (std::uint32_t i = 0; i < list.count; ++i) {
-      found.push_back(*reinterpret_cast<const agentd_hook*>(static_cast<const char*>(list.first) +
-                                                            std::size_t{i} * list.stride));
+      found.push_back(
+          *reinterpret_cast<const agentd_hook*>(static_cast<const char*>(list.first) + std::size_t{i} * list.stride));
     }
     return found;
   }
@@ -333,8 +318,7 @@ class fake_host {
   }
 
   // ---- calls
-  outcome dispatch(std::uint32_t event, named_values values,
-                   const std::function<payload_pair(keeper&)>& make) {
+  outcome dispatch(std::uint32_t event, named_values values, const std::function<payload_pair(keeper&)>& make) {
     outcome all;
     if (!alive_) {
       all.status = AGENTD_E_ARG;
@@ -362,8 +346,7 @@ class fake_host {
     for (recorded_action& each : one.actions) all.actions.push_back(std::move(each));
   }
   outcome control(std::uint32_t event, std::string_view config_json, std::string_view state,
-                  std::string_view previous_version,
-                  const std::function<agentd_status(const agentd_call&)>& body) {
+                  std::string_view previous_version, const std::function<agentd_status(const agentd_call&)>& body) {
     const auto token = book_.open(event);
     const void* payload = nullptr;
     if (event == AGENTD_EVENT_CREATE || event == AGENTD_EVENT_LOAD_STATE) {
@@ -382,8 +365,7 @@ class fake_host {
     init_thread_ = std::thread::id();
     return got;
   }
-  outcome run(agentd_fn fn, const std::shared_ptr<live_token>& token, const void* payload,
-              bool with_envelope) {
+  outcome run(agentd_fn fn, const std::shared_ptr<live_token>& token, const void* payload, bool with_envelope) {
     token->live.cancel = cancel_reason;
     const agentd_call call = call_of(*token, payload, with_envelope);
     return finish(token, fn(self_, token->memory.keep(call)));
@@ -485,20 +467,17 @@ class fake_host {
     }
   }
 
-  static void AGENTD_CALL on_fail(const agentd_core* core, agentd_token id, agentd_status,
-                                  agentd_str what) noexcept {
+  static void AGENTD_CALL on_fail(const agentd_core* core, agentd_token id, agentd_status, agentd_str what) noexcept {
     const auto token = of(core).book_.find(id, "core->fail");
     if (token == nullptr) return;
     const std::lock_guard lock(of(core).book_.mutex());
     token->error = as_view(what);
   }
-  static void AGENTD_CALL on_log(const agentd_core* core, agentd_token, std::int32_t level,
-                                 agentd_str text) noexcept {
+  static void AGENTD_CALL on_log(const agentd_core* core, agentd_token, std::int32_t level, agentd_str text) noexcept {
     const std::lock_guard lock(of(core).book_.mutex());
     of(core).log.push_back({level, std::string(as_view(text))});
   }
-  static const void* AGENTD_CALL on_query(const agentd_core* core, agentd_str id,
-                                          std::uint32_t min_size) noexcept {
+  static const void* AGENTD_CALL on_query(const agentd_core* core, agentd_str id, std::uint32_t min_size) noexcept {
     fake_host& self = of(core);
     self.need_init_thread("core->query");
     const auto found = self.offered_.find(as_view(id));
@@ -524,8 +503,7 @@ class fake_host {
     }
     if (token->observer) return AGENTD_OK;
     if (action->kind >= 32 || (legal_actions(token->event) & (1u << action->kind)) == 0) {
-      self.book_.breach("action " + std::to_string(action->kind) + " is not legal for " +
-                        self.call_name(token->event));
+      self.book_.breach("action " + std::to_string(action->kind) + " is not legal for " + self.call_name(token->event));
       return AGENTD_E_UNSUPPORTED;
     }
     return self.record(*token, *action);
@@ -538,8 +516,7 @@ class fake_host {
       return AGENTD_E_ARG;
     }
     if (made->kind == AGENTD_ACT_SET && !key_is_legal(token.event, made->key)) {
-      book_.breach("key " + std::to_string(made->key) + " cannot be set in " +
-                   call_name(token.event));
+      book_.breach("key " + std::to_string(made->key) + " cannot be set in " + call_name(token.event));
       return AGENTD_E_UNSUPPORTED;
     }
     if (made->kind == AGENTD_ACT_TOOL_OUTPUT && made->text.size() > 64 * 1024) {
@@ -597,9 +574,8 @@ class fake_host {
     self.book_.completed.notify_all();
     return AGENTD_OK;
   }
-  static agentd_status AGENTD_CALL on_scope_open(const agentd_core* core, agentd_conv,
-                                                 std::uint64_t deadline_ns, agentd_token* out,
-                                                 const agentd_live** live) noexcept {
+  static agentd_status AGENTD_CALL on_scope_open(const agentd_core* core, agentd_conv, std::uint64_t deadline_ns,
+                                                 agentd_token* out, const agentd_live** live) noexcept {
     const auto token = of(core).book_.open(0, deadline_ns);
     *out = token->id;
     *live = &token->live;
@@ -608,17 +584,13 @@ class fake_host {
   static void AGENTD_CALL on_scope_close(const agentd_core* core, agentd_token id) noexcept {
     of(core).book_.close(id);
   }
-  static std::uint64_t AGENTD_CALL on_now(const agentd_core* core) noexcept {
-    return of(core).now_ns_;
-  }
+  static std::uint64_t AGENTD_CALL on_now(const agentd_core* core) noexcept { return of(core).now_ns_; }
 
   // ---- agentd.tools/1
-  static agentd_status AGENTD_CALL on_add(const agentd_tools* table, agentd_token id,
-                                          const agentd_tool* row) noexcept {
+  static agentd_status AGENTD_CALL on_add(const agentd_tools* table, agentd_token id, const agentd_tool* row) noexcept {
     fake_host& self = of(table);
     if (self.book_.find(id, "tools->add") == nullptr) return AGENTD_E_NOT_FOUND;
-    if (row == nullptr || row->size < sizeof(agentd_tool) || row->fn == nullptr ||
-        row->name.len == 0) {
+    if (row == nullptr || row->size < sizeof(agentd_tool) || row->fn == nullptr || row->name.len == 0) {
       self.book_.breach("tools->add of a tool without a size, a name or a function");
       return AGENTD_E_ARG;
     }
@@ -640,12 +612,11 @@ class fake_host {
     self.tools_.push_back(std::move(made));
     return AGENTD_OK;
   }
-  static agentd_status AGENTD_CALL on_remove(const agentd_tools* table, agentd_token id,
-                                             agentd_str name) noexcept {
+  static agentd_status AGENTD_CALL on_remove(const agentd_tools* table, agentd_token id, agentd_str name) noexcept {
     fake_host& self = of(table);
     if (self.book_.find(id, "tools->remove") == nullptr) return AGENTD_E_NOT_FOUND;
-    const std::size_t gone = std::erase_if(
-        self.tools_, [&](const contributed_tool& each) { return each.name == as_view(name); });
+    const std::size_t gone =
+        std::erase_if(self.tools_, [&](const contributed_tool& each) { return each.name == as_view(name); });
     return gone == 0 ? AGENTD_E_NOT_FOUND : AGENTD_OK;
   }
 
@@ -693,8 +664,7 @@ class fake_host {
       const std::size_t dot = each.path.find('.');
       const std::string name = each.path.substr(0, dot);
       const std::string rest = dot == std::string::npos ? "" : each.path.substr(dot + 1);
-      auto at =
-          std::find_if(members.begin(), members.end(), [&](auto& m) { return m.first == name; });
+      auto at = std::find_if(members.begin(), members.end(), [&](auto& m) { return m.first == name; });
       if (at == members.end()) at = members.insert(members.end(), {name, {}});
       at->second.push_back({rest, each.value, each.is_text});
     }
@@ -707,8 +677,7 @@ class fake_host {
     }
     return made + "}";
   }
-  static agentd_status AGENTD_CALL on_json(const agentd_json* table, agentd_token id,
-                                           agentd_str* out) noexcept {
+  static agentd_status AGENTD_CALL on_json(const agentd_json* table, agentd_token id, agentd_str* out) noexcept {
     fake_host& self = of(table);
     const auto token = self.book_.find(id, "json->payload");
     if (token == nullptr) return AGENTD_E_NOT_FOUND;
@@ -723,13 +692,12 @@ class fake_host {
     const std::string_view asked = as_view(path);
     if (asked.empty() || asked.front() == '.' || asked.back() == '.') return 0;
     const auto found = std::find(self.keys_.begin(), self.keys_.end(), asked);
-    if (found != self.keys_.end())
-      return static_cast<std::uint32_t>(found - self.keys_.begin()) + 1;
+    if (found != self.keys_.end()) return static_cast<std::uint32_t>(found - self.keys_.begin()) + 1;
     self.keys_.emplace_back(asked);
     return static_cast<std::uint32_t>(self.keys_.size());
   }
-  static agentd_status AGENTD_CALL on_get(const agentd_field* table, agentd_token id,
-                                          std::uint32_t key, agentd_str* out) noexcept {
+  static agentd_status AGENTD_CALL on_get(const agentd_field* table, agentd_token id, std::uint32_t key,
+                                          agentd_str* out) noexcept {
     fake_host& self = of(table);
     const auto token = self.book_.find(id, "field->get");
     if (token == nullptr) return AGENTD_E_NOT_FOUND;

@@ -24,9 +24,7 @@ namespace agentd::testing {
 // over.
 class keeper {
  public:
-  agentd_str text(std::string_view from) {
-    return as_str(std::string_view(texts_.emplace_back(from)));
-  }
+  agentd_str text(std::string_view from) { return as_str(std::string_view(texts_.emplace_back(from))); }
   template <typename T>
   T* keep(T value) {
     auto held = std::make_shared<T>(std::move(value));
@@ -208,8 +206,8 @@ struct model_call_event {
     made.context = in.gauge(to);
     std::vector<agentd_tool_info> rows;
     for (const offered_tool& each : tools) {
-      rows.push_back({static_cast<std::uint32_t>(sizeof(agentd_tool_info)), each.flags,
-                      to.text(each.name), to.text(each.description), to.text(each.origin)});
+      rows.push_back({static_cast<std::uint32_t>(sizeof(agentd_tool_info)), each.flags, to.text(each.name),
+                      to.text(each.description), to.text(each.origin)});
     }
     made.tools = to.list(std::move(rows));
     made.messages = in.messages(to);
@@ -331,8 +329,7 @@ struct threshold_event {
     return made;
   }
   [[nodiscard]] named_values values(const fake_conversation&) const {
-    return {{"percent", std::to_string(percent), false},
-            {"threshold", std::to_string(threshold), false}};
+    return {{"percent", std::to_string(percent), false}, {"threshold", std::to_string(threshold), false}};
   }
 };
 
@@ -366,8 +363,7 @@ struct before_compaction_event {
     return made;
   }
   [[nodiscard]] named_values values(const fake_conversation& in) const {
-    return {{"tokens", std::to_string(in.used), false},
-            {"custom_instructions", custom_instructions}};
+    return {{"tokens", std::to_string(in.used), false}, {"custom_instructions", custom_instructions}};
   }
 };
 
@@ -499,7 +495,7 @@ struct recorded_part {
 // Any action. Only the members of its kind are set.
 struct recorded_action {
   std::uint16_t kind = 0;
-  std::string text;  // block, continue, summary, ...; a permission's reason; a recipe's name
+  std::string text;                  // block, continue, summary, ...; a permission's reason; a recipe's name
   std::uint32_t target = 0;          // rewrite
   std::uint32_t strategy = 0;        // compact
   std::uint64_t keep_tokens = 0;     // compact
@@ -576,8 +572,8 @@ class action_copier {
       return std::nullopt;
     }
     for (std::uint32_t i = 0; i < act->parts.count; ++i) {
-      const auto* part = reinterpret_cast<const agentd_part*>(
-          static_cast<const char*>(act->parts.first) + std::size_t{i} * act->parts.stride);
+      const auto* part = reinterpret_cast<const agentd_part*>(static_cast<const char*>(act->parts.first) +
+                                                              std::size_t{i} * act->parts.stride);
       if (!add_part(*part, made, wrong)) return std::nullopt;
     }
     return made;
@@ -608,8 +604,7 @@ class action_copier {
     made.text = as_view(act->text);
     return made;
   }
-  static copied copy_permission(const agentd_action& from, recorded_action made,
-                                std::string* wrong) {
+  static copied copy_permission(const agentd_action& from, recorded_action made, std::string* wrong) {
     const auto* act = as<agentd_act_permission>(from, wrong);
     if (act == nullptr) return std::nullopt;
     made.decision = act->decision;

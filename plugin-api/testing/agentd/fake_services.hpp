@@ -92,9 +92,7 @@ class token_book {
 };
 
 // Four bytes a token, rounded up.
-[[nodiscard]] inline std::uint64_t fake_tokens(std::string_view text) {
-  return (text.size() + 3) / 4;
-}
+[[nodiscard]] inline std::uint64_t fake_tokens(std::string_view text) { return (text.size() + 3) / 4; }
 
 // ---- compactor
 
@@ -135,9 +133,7 @@ class fake_compactor {
   struct owned : agentd_compactor {
     fake_compactor* owner;
   };
-  static fake_compactor& of(const agentd_compactor* table) {
-    return *static_cast<const owned*>(table)->owner;
-  }
+  static fake_compactor& of(const agentd_compactor* table) { return *static_cast<const owned*>(table)->owner; }
 
   static compact_seen seen(const agentd_compact_options* options) {
     compact_seen made;
@@ -148,33 +144,28 @@ class fake_compactor {
     made.instructions = as_view(options->instructions);
     return made;
   }
-  static agentd_status AGENTD_CALL count_text(const agentd_compactor* table, agentd_token token,
-                                              agentd_str, agentd_str text,
-                                              std::uint64_t* out) noexcept {
+  static agentd_status AGENTD_CALL count_text(const agentd_compactor* table, agentd_token token, agentd_str,
+                                              agentd_str text, std::uint64_t* out) noexcept {
     if (of(table).book_->find(token, "compactor->count_text") == nullptr) return AGENTD_E_NOT_FOUND;
     *out = fake_tokens(as_view(text));
     return AGENTD_OK;
   }
-  static agentd_status AGENTD_CALL count_messages(const agentd_compactor* table, agentd_token token,
-                                                  agentd_str, agentd_list messages,
-                                                  std::uint64_t* out) noexcept {
-    if (of(table).book_->find(token, "compactor->count_messages") == nullptr)
-      return AGENTD_E_NOT_FOUND;
+  static agentd_status AGENTD_CALL count_messages(const agentd_compactor* table, agentd_token token, agentd_str,
+                                                  agentd_list messages, std::uint64_t* out) noexcept {
+    if (of(table).book_->find(token, "compactor->count_messages") == nullptr) return AGENTD_E_NOT_FOUND;
     *out = 0;
     for (message_view message : message_list(messages)) *out += fake_tokens(message.text()) + 4;
     return AGENTD_OK;
   }
   static agentd_status AGENTD_CALL prompt(const agentd_compactor* table, agentd_token token,
-                                          const agentd_compact_options* options,
-                                          agentd_str* out) noexcept {
+                                          const agentd_compact_options* options, agentd_str* out) noexcept {
     const auto call = of(table).book_->find(token, "compactor->prompt");
     if (call == nullptr) return AGENTD_E_NOT_FOUND;
     *out = call->memory.text("Summarise the conversation.\n" + seen(options).instructions);
     return AGENTD_OK;
   }
   static agentd_status AGENTD_CALL compact(const agentd_compactor* table, agentd_token token,
-                                           const agentd_compact_source* from,
-                                           const agentd_compact_options* options,
+                                           const agentd_compact_source* from, const agentd_compact_options* options,
                                            const agentd_compact_result** out) noexcept {
     fake_compactor& self = of(table);
     const auto call = self.book_->find(token, "compactor->compact");
@@ -208,8 +199,7 @@ class fake_compactor {
     return call.memory.keep(made);
   }
   static agentd_status AGENTD_CALL request(const agentd_compactor* table, agentd_token token,
-                                           agentd_str conversation_id,
-                                           const agentd_compact_options* options) noexcept {
+                                           agentd_str conversation_id, const agentd_compact_options* options) noexcept {
     fake_compactor& self = of(table);
     if (self.book_->find(token, "compactor->request") == nullptr) return AGENTD_E_NOT_FOUND;
     compact_seen asked = seen(options);
@@ -265,9 +255,7 @@ class fake_threads {
   struct account {
     std::uint64_t budget = 0, input = 0, output = 0;
   };
-  static fake_threads& of(const agentd_thread_factory* table) {
-    return *static_cast<const owned*>(table)->owner;
-  }
+  static fake_threads& of(const agentd_thread_factory* table) { return *static_cast<const owned*>(table)->owner; }
   // The index of an open thread, or the number of threads.
   std::size_t index_of(agentd_thread id) const {
     const std::size_t index = static_cast<std::size_t>(id & 0xffffffffu) - 1;
@@ -275,8 +263,7 @@ class fake_threads {
   }
 
   static agentd_status AGENTD_CALL open(const agentd_thread_factory* table, agentd_token token,
-                                        const agentd_thread_options* options,
-                                        agentd_thread* out) noexcept {
+                                        const agentd_thread_options* options, agentd_thread* out) noexcept {
     fake_threads& self = of(table);
     if (self.book_->find(token, "threads->open") == nullptr) return AGENTD_E_NOT_FOUND;
     thread_seen made;
@@ -292,9 +279,8 @@ class fake_threads {
     *out = (std::uint64_t{1} << 32) | self.threads.size();
     return AGENTD_OK;
   }
-  static agentd_status AGENTD_CALL send(const agentd_thread_factory* table, agentd_token token,
-                                        agentd_thread id, agentd_str text,
-                                        const agentd_reply** out) noexcept {
+  static agentd_status AGENTD_CALL send(const agentd_thread_factory* table, agentd_token token, agentd_thread id,
+                                        agentd_str text, const agentd_reply** out) noexcept {
     fake_threads& self = of(table);
     const auto call = self.book_->find(token, "threads->send");
     const std::size_t index = self.index_of(id);
@@ -322,8 +308,8 @@ class fake_threads {
     made.output = spent.output;
     return call.memory.keep(made);
   }
-  static agentd_status AGENTD_CALL usage(const agentd_thread_factory* table, agentd_token token,
-                                         agentd_thread id, const agentd_usage** out) noexcept {
+  static agentd_status AGENTD_CALL usage(const agentd_thread_factory* table, agentd_token token, agentd_thread id,
+                                         const agentd_usage** out) noexcept {
     fake_threads& self = of(table);
     const auto call = self.book_->find(token, "threads->usage");
     const std::size_t index = self.index_of(id);
@@ -331,8 +317,7 @@ class fake_threads {
     *out = usage_of(self.accounts_[index], *call);
     return AGENTD_OK;
   }
-  static agentd_status AGENTD_CALL close(const agentd_thread_factory* table,
-                                         agentd_thread id) noexcept {
+  static agentd_status AGENTD_CALL close(const agentd_thread_factory* table, agentd_thread id) noexcept {
     fake_threads& self = of(table);
     const std::size_t index = self.index_of(id);
     if (index == self.threads.size()) return AGENTD_E_NOT_FOUND;
@@ -396,9 +381,7 @@ class fake_store {
     fake_store* owner;
   };
   using entry = std::map<std::string, value, std::less<>>::value_type;
-  static fake_store& of(const agentd_store* table) {
-    return *static_cast<const owned*>(table)->owner;
-  }
+  static fake_store& of(const agentd_store* table) { return *static_cast<const owned*>(table)->owner; }
   static std::uint32_t page(std::uint32_t limit) { return limit == 0 ? 100 : limit; }
 
   static agentd_kv kv_of(const entry& from, live_token& call) {
@@ -408,8 +391,8 @@ class fake_store {
     made.version = from.second.version;
     return made;
   }
-  static agentd_status AGENTD_CALL get(const agentd_store* table, agentd_token token,
-                                       agentd_str key, const agentd_kv** out) noexcept {
+  static agentd_status AGENTD_CALL get(const agentd_store* table, agentd_token token, agentd_str key,
+                                       const agentd_kv** out) noexcept {
     fake_store& self = of(table);
     const auto call = self.book_->find(token, "store->get");
     if (call == nullptr) return AGENTD_E_NOT_FOUND;
@@ -418,9 +401,8 @@ class fake_store {
     *out = call->memory.keep(kv_of(*found, *call));
     return AGENTD_OK;
   }
-  static agentd_status AGENTD_CALL scan(const agentd_store* table, agentd_token token,
-                                        agentd_str prefix, agentd_str after, std::uint32_t limit,
-                                        agentd_list* out) noexcept {
+  static agentd_status AGENTD_CALL scan(const agentd_store* table, agentd_token token, agentd_str prefix,
+                                        agentd_str after, std::uint32_t limit, agentd_list* out) noexcept {
     fake_store& self = of(table);
     const auto call = self.book_->find(token, "store->scan");
     if (call == nullptr) return AGENTD_E_NOT_FOUND;
@@ -428,8 +410,7 @@ class fake_store {
     for (const entry& each : self.values) {
       if (rows.size() == page(limit)) break;
       const bool mine = std::string_view(each.first).substr(0, prefix.len) == as_view(prefix);
-      if (mine && (after.len == 0 || each.first > as_view(after)))
-        rows.push_back(kv_of(each, *call));
+      if (mine && (after.len == 0 || each.first > as_view(after))) rows.push_back(kv_of(each, *call));
     }
     *out = call->memory.list(std::move(rows));
     return AGENTD_OK;
@@ -439,8 +420,8 @@ class fake_store {
     const auto found = values.find(as_view(op.key));
     return op.expect == (found == values.end() ? AGENTD_KV_ABSENT : found->second.version);
   }
-  static agentd_status AGENTD_CALL commit(const agentd_store* table, agentd_token token,
-                                          agentd_list ops, std::uint64_t* version) noexcept {
+  static agentd_status AGENTD_CALL commit(const agentd_store* table, agentd_token token, agentd_list ops,
+                                          std::uint64_t* version) noexcept {
     fake_store& self = of(table);
     if (self.book_->find(token, "store->commit") == nullptr) return AGENTD_E_NOT_FOUND;
     if (!self.failures.empty()) {
@@ -450,8 +431,7 @@ class fake_store {
     }
     for (std::uint32_t i = 0; i < ops.count; ++i) {
       const agentd_kv_op& op = op_at(ops, i);
-      if (op.key.len == 0 || op.kind < AGENTD_KV_PUT || op.kind > AGENTD_KV_CHECK)
-        return AGENTD_E_ARG;
+      if (op.key.len == 0 || op.kind < AGENTD_KV_PUT || op.kind > AGENTD_KV_CHECK) return AGENTD_E_ARG;
       if (!self.expected(op)) return AGENTD_E_CONFLICT;
     }
     const std::uint64_t next = ++self.version_;
@@ -489,8 +469,7 @@ class fake_store {
     return query.until_ms == 0 || each.updated_ms < query.until_ms;
   }
   static agentd_status AGENTD_CALL conversations_of(const agentd_store* table, agentd_token token,
-                                                    const agentd_conv_query* query,
-                                                    agentd_list* out) noexcept {
+                                                    const agentd_conv_query* query, agentd_list* out) noexcept {
     fake_store& self = of(table);
     const auto call = self.book_->find(token, "store->conversations");
     if (call == nullptr) return AGENTD_E_NOT_FOUND;
@@ -506,9 +485,8 @@ class fake_store {
     return AGENTD_OK;
   }
   static agentd_status AGENTD_CALL messages_of(const agentd_store* table, agentd_token token,
-                                               agentd_str conversation_id, std::uint32_t scope,
-                                               std::uint64_t at, std::uint64_t from,
-                                               std::uint32_t limit, agentd_list* out) noexcept {
+                                               agentd_str conversation_id, std::uint32_t scope, std::uint64_t at,
+                                               std::uint64_t from, std::uint32_t limit, agentd_list* out) noexcept {
     fake_store& self = of(table);
     const auto call = self.book_->find(token, "store->messages");
     if (call == nullptr) return AGENTD_E_NOT_FOUND;
@@ -526,25 +504,22 @@ class fake_store {
     }
     return AGENTD_E_NOT_FOUND;
   }
-  static agentd_status AGENTD_CALL read_blob(const agentd_store* table, agentd_token token,
-                                             agentd_str blob, std::uint64_t offset,
-                                             std::uint64_t limit, agentd_str* out) noexcept {
+  static agentd_status AGENTD_CALL read_blob(const agentd_store* table, agentd_token token, agentd_str blob,
+                                             std::uint64_t offset, std::uint64_t limit, agentd_str* out) noexcept {
     fake_store& self = of(table);
     const auto call = self.book_->find(token, "store->read_blob");
     if (call == nullptr) return AGENTD_E_NOT_FOUND;
     const auto found = self.blobs.find(as_view(blob));
     if (found == self.blobs.end()) return AGENTD_E_NOT_FOUND;
     const std::string& bytes = found->second;
-    *out = call->memory.text(offset >= bytes.size()
-                                 ? std::string_view()
-                                 : std::string_view(bytes).substr(static_cast<std::size_t>(offset),
-                                                                  static_cast<std::size_t>(limit)));
+    *out = call->memory.text(offset >= bytes.size() ? std::string_view()
+                                                    : std::string_view(bytes).substr(static_cast<std::size_t>(offset),
+                                                                                     static_cast<std::size_t>(limit)));
     return AGENTD_OK;
   }
   // The cursor counts conversations from the oldest.
-  static agentd_status AGENTD_CALL changes(const agentd_store* table, agentd_token token,
-                                           std::uint64_t cursor, std::uint32_t limit,
-                                           agentd_list* out, std::uint64_t* next) noexcept {
+  static agentd_status AGENTD_CALL changes(const agentd_store* table, agentd_token token, std::uint64_t cursor,
+                                           std::uint32_t limit, agentd_list* out, std::uint64_t* next) noexcept {
     fake_store& self = of(table);
     const auto call = self.book_->find(token, "store->changes");
     if (call == nullptr) return AGENTD_E_NOT_FOUND;

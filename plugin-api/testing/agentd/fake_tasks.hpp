@@ -82,9 +82,7 @@ class fake_tasks {
   struct owned : agentd_tasks {
     fake_tasks* owner;
   };
-  static fake_tasks& of(const agentd_tasks* table) {
-    return *static_cast<const owned*>(table)->owner;
-  }
+  static fake_tasks& of(const agentd_tasks* table) { return *static_cast<const owned*>(table)->owner; }
   static void cancel(one& task, std::uint32_t reason) {
     std::atomic_ref<std::uint32_t>(task.live.cancel).store(reason, std::memory_order_release);
   }
@@ -103,9 +101,8 @@ class fake_tasks {
     return ended;
   }
 
-  static agentd_status AGENTD_CALL on_start(const agentd_tasks* table, agentd_str name,
-                                            agentd_task_fn fn, void* context,
-                                            std::uint64_t* out) noexcept {
+  static agentd_status AGENTD_CALL on_start(const agentd_tasks* table, agentd_str name, agentd_task_fn fn,
+                                            void* context, std::uint64_t* out) noexcept {
     fake_tasks& self = of(table);
     if (fn == nullptr || out == nullptr) {
       self.book_->breach("tasks->start without a function or a place for its id");
@@ -114,8 +111,8 @@ class fake_tasks {
     const auto shared = self.shared_;
     const std::lock_guard lock(shared->mutex);
     if (self.refusing_) return AGENTD_E_CANCELLED;
-    const auto active = std::count_if(shared->all.begin(), shared->all.end(),
-                                      [](const auto& each) { return !each->ended; });
+    const auto active =
+        std::count_if(shared->all.begin(), shared->all.end(), [](const auto& each) { return !each->ended; });
     if (active >= AGENTD_TASKS_MAX) return AGENTD_E_BUSY;
     auto made = std::make_shared<one>();
     made->id = *out = ++self.last_;
@@ -140,8 +137,7 @@ class fake_tasks {
       const std::lock_guard lock(self.shared_->mutex);
       if (id == 0 || id > self.last_) return AGENTD_E_NOT_FOUND;
       auto& all = self.shared_->all;
-      const auto found =
-          std::find_if(all.begin(), all.end(), [&](const auto& each) { return each->id == id; });
+      const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each->id == id; });
       if (found == all.end()) return AGENTD_OK;
       if ((*found)->thread_id == std::this_thread::get_id()) return AGENTD_E_THREAD;
       task = *found;

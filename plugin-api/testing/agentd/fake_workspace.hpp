@@ -40,16 +40,14 @@ namespace agentd::testing {
 
 class fake_workspace {
  public:
-  fake_workspace(fake_host& host, std::filesystem::path root)
-      : root_(std::filesystem::weakly_canonical(root)) {
+  fake_workspace(fake_host& host, std::filesystem::path root) : root_(std::filesystem::weakly_canonical(root)) {
     table_.size = sizeof(agentd_workspace);
     table_.owner = this;
     table_.read = &read;
     table_.write = &write;
     table_.replace = &replace;
     table_.list = &list;
-    host.offer(AGENTD_WORKSPACE_ID, static_cast<agentd_workspace*>(&table_),
-               sizeof(agentd_workspace));
+    host.offer(AGENTD_WORKSPACE_ID, static_cast<agentd_workspace*>(&table_), sizeof(agentd_workspace));
     host.conversation.cwd = root_.string();
   }
   fake_workspace(const fake_workspace&) = delete;
@@ -59,14 +57,11 @@ class fake_workspace {
   struct owned : agentd_workspace {
     fake_workspace* owner;
   };
-  static fake_workspace& of(const agentd_workspace* table) {
-    return *static_cast<const owned*>(table)->owner;
-  }
+  static fake_workspace& of(const agentd_workspace* table) { return *static_cast<const owned*>(table)->owner; }
   // The path below the root, or nothing when it leaves it.
   std::optional<std::filesystem::path> inside(agentd_str path) const {
     std::error_code failed;
-    const auto full =
-        std::filesystem::weakly_canonical(root_ / std::filesystem::path(as_view(path)), failed);
+    const auto full = std::filesystem::weakly_canonical(root_ / std::filesystem::path(as_view(path)), failed);
     if (failed) return std::nullopt;
     const auto relative = full.lexically_relative(root_);
     if (relative.empty() || *relative.begin() == "..") return std::nullopt;
@@ -85,9 +80,9 @@ class fake_workspace {
     return out.flush() ? AGENTD_OK : AGENTD_E_IO;
   }
 
-  static agentd_status AGENTD_CALL read(const agentd_workspace* table, agentd_token,
-                                        agentd_str path, std::uint64_t offset, std::uint64_t limit,
-                                        agentd_str* out, std::uint64_t* total) noexcept {
+  static agentd_status AGENTD_CALL read(const agentd_workspace* table, agentd_token, agentd_str path,
+                                        std::uint64_t offset, std::uint64_t limit, agentd_str* out,
+                                        std::uint64_t* total) noexcept {
     fake_workspace& self = of(table);
     const auto full = self.inside(path);
     if (!full) return AGENTD_E_DENIED;
@@ -97,30 +92,28 @@ class fake_workspace {
     const std::string part =
         offset >= bytes->size()
             ? std::string()
-            : bytes->substr(static_cast<std::size_t>(offset),
-                            static_cast<std::size_t>(limit == 0 ? kLimit : limit));
+            : bytes->substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(limit == 0 ? kLimit : limit));
     *out = self.memory_.text(part);
     if (total != nullptr) *total = bytes->size();
     return AGENTD_OK;
   }
-  static agentd_status AGENTD_CALL write(const agentd_workspace* table, agentd_token,
-                                         agentd_str path, agentd_str bytes) noexcept {
+  static agentd_status AGENTD_CALL write(const agentd_workspace* table, agentd_token, agentd_str path,
+                                         agentd_str bytes) noexcept {
     const auto full = of(table).inside(path);
     if (!full) return AGENTD_E_DENIED;
     return put(*full, as_view(bytes));
   }
-  static agentd_status AGENTD_CALL replace(const agentd_workspace* table, agentd_token,
-                                           agentd_str path, agentd_str expected,
-                                           agentd_str bytes) noexcept {
+  static agentd_status AGENTD_CALL replace(const agentd_workspace* table, agentd_token, agentd_str path,
+                                           agentd_str expected, agentd_str bytes) noexcept {
     const auto full = of(table).inside(path);
     if (!full) return AGENTD_E_DENIED;
     const auto now = bytes_of(*full);
     if (!now) return AGENTD_E_NOT_FOUND;
     return *now == as_view(expected) ? put(*full, as_view(bytes)) : AGENTD_E_CONFLICT;
   }
-  static agentd_status AGENTD_CALL list(const agentd_workspace* table, agentd_token,
-                                        agentd_str path, std::uint32_t depth, std::uint32_t limit,
-                                        agentd_list* out, std::uint32_t* more) noexcept {
+  static agentd_status AGENTD_CALL list(const agentd_workspace* table, agentd_token, agentd_str path,
+                                        std::uint32_t depth, std::uint32_t limit, agentd_list* out,
+                                        std::uint32_t* more) noexcept {
     fake_workspace& self = of(table);
     const auto full = self.inside(path);
     if (!full) return AGENTD_E_DENIED;
@@ -136,10 +129,8 @@ class fake_workspace {
     std::vector<agentd_file_entry> rows;
     bool more;
   };
-  void walk(const std::filesystem::path& top, const std::filesystem::path& at, std::uint32_t depth,
-            listing& to) {
-    std::vector<std::filesystem::directory_entry> entries(std::filesystem::directory_iterator(at),
-                                                          {});
+  void walk(const std::filesystem::path& top, const std::filesystem::path& at, std::uint32_t depth, listing& to) {
+    std::vector<std::filesystem::directory_entry> entries(std::filesystem::directory_iterator(at), {});
     std::sort(entries.begin(), entries.end());
     for (const auto& entry : entries) {
       if (to.rows.size() == to.limit) {
@@ -147,12 +138,10 @@ class fake_workspace {
         return;
       }
       to.rows.push_back(row_of(top, entry));
-      if (depth > 1 && !entry.is_symlink() && entry.is_directory())
-        walk(top, entry.path(), depth - 1, to);
+      if (depth > 1 && !entry.is_symlink() && entry.is_directory()) walk(top, entry.path(), depth - 1, to);
     }
   }
-  agentd_file_entry row_of(const std::filesystem::path& top,
-                           const std::filesystem::directory_entry& entry) {
+  agentd_file_entry row_of(const std::filesystem::path& top, const std::filesystem::directory_entry& entry) {
     auto row = sized<agentd_file_entry>();
     row.kind = entry.is_symlink()        ? AGENTD_FILE_SYMLINK
                : entry.is_directory()    ? AGENTD_FILE_DIRECTORY
@@ -192,9 +181,7 @@ class fake_process {
   fake_process& operator=(const fake_process&) = delete;
 
   // Commands whose argv[0] is `program` are not run but answered.
-  void script(std::string_view program, command_result answer) {
-    scripted_[std::string(program)] = std::move(answer);
-  }
+  void script(std::string_view program, command_result answer) { scripted_[std::string(program)] = std::move(answer); }
   // Every command that was asked for, in order.
   std::vector<command_seen> commands;
 
@@ -203,8 +190,7 @@ class fake_process {
     fake_process* owner;
   };
 
-  static agentd_status AGENTD_CALL run(const agentd_process* table, agentd_token,
-                                       const agentd_process_options* options,
+  static agentd_status AGENTD_CALL run(const agentd_process* table, agentd_token, const agentd_process_options* options,
                                        const agentd_process_result** out) noexcept {
     fake_process& self = *static_cast<const owned*>(table)->owner;
     if (options == nullptr || options->argv.count == 0) return AGENTD_E_ARG;
@@ -265,8 +251,7 @@ class fake_process {
     if (::write(file, text.data(), text.size()) >= 0) ::lseek(file, 0, SEEK_SET);
     return file;
   }
-  [[noreturn]] static void become(const command_seen& asked, char** argv, int input, int output,
-                                  int started) {
+  [[noreturn]] static void become(const command_seen& asked, char** argv, int input, int output, int started) {
     ::setsid();
     ::dup2(input, 0);
     ::dup2(output, 1);
@@ -279,8 +264,7 @@ class fake_process {
   static void collect(int from, pid_t child, std::uint32_t timeout_ms, command_result& result) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
     for (;;) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          end - std::chrono::steady_clock::now());
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
       pollfd one{from, POLLIN, 0};
       if (left.count() <= 0 || ::poll(&one, 1, static_cast<int>(left.count())) <= 0) {
         result.flags |= AGENTD_PROCESS_TIMED_OUT;

@@ -12,7 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define TEXT(text) {text, sizeof(text) - 1}
+#define TEXT(text) \
+  { text, sizeof(text) - 1 }
 #define ID "org.agentd.test.breaks"
 #if BREAKS == 207
 #define EVENTS "turn_start"
@@ -44,7 +45,7 @@ AGENTD_MANIFEST("{\"id\":\"" ID "\",\"version\":\"" VERSION "\",\"abi\":\"1.0\",
 static UNUSED int instances;
 static UNUSED unsigned calls;
 static UNUSED const char* kept;
-static UNUSED char* volatile leak;  /* volatile: what nobody reads the compiler would not allocate */
+static UNUSED char* volatile leak; /* volatile: what nobody reads the compiler would not allocate */
 static UNUSED const agentd_core* late_core;
 static UNUSED agentd_token late_token;
 
@@ -198,8 +199,9 @@ static agentd_status AGENTD_CALL load(void* self, const agentd_call* call) {
 #endif
 
 static const agentd_hook rows[] = {{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 0, hook, 0}};
-static const agentd_plugin plugin = {sizeof(agentd_plugin), CONCURRENCY_NUMBER, TEXT(ID), TEXT("1.0.0"), create,
-                                     destroy, SAVE, LOAD, {rows, 1, sizeof rows[0]}};
+static const agentd_plugin plugin = {
+    sizeof(agentd_plugin),    CONCURRENCY_NUMBER, TEXT(ID), TEXT("1.0.0"), create, destroy, SAVE, LOAD,
+    {rows, 1, sizeof rows[0]}};
 #if BREAKS == 203
 static agentd_plugin copies[2];
 static unsigned copy;

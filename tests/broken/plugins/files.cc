@@ -33,8 +33,7 @@ struct Files {
     agentd_str text{};
     std::uint64_t total = 0;
     const std::string path = text_of(tool);
-    const agentd_status status =
-        files_->read(files_, c.raw().token, {path.data(), path.size()}, 0, 0, &text, &total);
+    const agentd_status status = files_->read(files_, c.raw().token, {path.data(), path.size()}, 0, 0, &text, &total);
     if (status != AGENTD_OK) return status;
     return c.output({text.ptr, text.len});
   }
@@ -42,8 +41,7 @@ struct Files {
     agentd_list found{};
     std::uint32_t more = 0;
     const std::string path = text_of(tool);
-    const agentd_status status =
-        files_->list(files_, c.raw().token, {path.data(), path.size()}, 0, 0, &found, &more);
+    const agentd_status status = files_->list(files_, c.raw().token, {path.data(), path.size()}, 0, 0, &found, &more);
     if (status != AGENTD_OK) return status;
     std::string out;
     for (std::uint32_t i = 0; i < found.count; ++i) {

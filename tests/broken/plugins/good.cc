@@ -5,8 +5,8 @@
 struct Good {
   static constexpr std::string_view hook_wants[] = {agentd::id::tools};
   explicit Good(agentd::init& from) {
-    (void)from.add_tool<&Good::echo>({.name = "echo", .description = "says it again",
-                                            .input_schema = R"({"type":"object"})"});
+    (void)from.add_tool<&Good::echo>(
+        {.name = "echo", .description = "says it again", .input_schema = R"({"type":"object"})"});
   }
   void on_before_tool_call(agentd::call& c, agentd::tool_view tool) {
     if (tool.name() == "bash") c.block("no shell here");

@@ -24,7 +24,8 @@
 #define RAW_CONCURRENCY AGENTD_SERIAL
 #endif
 #ifndef RAW_ROW
-#define RAW_ROW {AGENTD_EVENT_TURN_START, 0, 0, raw_hook, 0}
+#define RAW_ROW \
+  { AGENTD_EVENT_TURN_START, 0, 0, raw_hook, 0 }
 #endif
 #ifndef RAW_STRIDE
 #define RAW_STRIDE sizeof(agentd_hook)
@@ -42,7 +43,8 @@
 #define RAW_MANIFEST "{\"id\":\"" RAW_MANIFEST_ID "\",\"version\":\"1.0.0\",\"abi\":\"1.0\"}"
 #endif
 
-#define RAW_TEXT(text) {text, sizeof(text) - 1}
+#define RAW_TEXT(text) \
+  { text, sizeof(text) - 1 }
 
 AGENTD_MANIFEST(RAW_MANIFEST);
 
@@ -64,8 +66,14 @@ static const agentd_hook raw_rows[] = {RAW_ROW};
 static const struct {
   agentd_plugin known;
   uint64_t tail[2];
-} raw_plugin = {{(uint32_t)RAW_SIZE, RAW_CONCURRENCY, RAW_TEXT(RAW_ID), RAW_TEXT("1.0.0"), raw_create,
-                 NULL, NULL, NULL,
+} raw_plugin = {{(uint32_t)RAW_SIZE,
+                 RAW_CONCURRENCY,
+                 RAW_TEXT(RAW_ID),
+                 RAW_TEXT("1.0.0"),
+                 raw_create,
+                 NULL,
+                 NULL,
+                 NULL,
                  {raw_rows, sizeof(raw_rows) / sizeof(raw_rows[0]), RAW_STRIDE}},
                 {0, RAW_TAIL}};
 

@@ -16,15 +16,22 @@ Reply http_error(int status, std::string_view type, std::string_view message) {
 // docs.anthropic.com/en/api/errors
 Reply failing(const WantedAnswer& answer) {
   switch (answer.kind) {
-    case ModelErrorKind::kAuth: return http_error(401, "authentication_error", "invalid x-api-key");
-    case ModelErrorKind::kBilling: return http_error(402, "billing_error", "no credit");
-    case ModelErrorKind::kInvalid: return http_error(400, "invalid_request_error", "bad field");
+    case ModelErrorKind::kAuth:
+      return http_error(401, "authentication_error", "invalid x-api-key");
+    case ModelErrorKind::kBilling:
+      return http_error(402, "billing_error", "no credit");
+    case ModelErrorKind::kInvalid:
+      return http_error(400, "invalid_request_error", "bad field");
     case ModelErrorKind::kContextLength:
       return http_error(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum");
-    case ModelErrorKind::kRateLimit: return http_error(429, "rate_limit_error", "slow down");
-    case ModelErrorKind::kOverloaded: return http_error(529, "overloaded_error", "Overloaded");
-    case ModelErrorKind::kServer: return http_error(500, "api_error", "oops");
-    case ModelErrorKind::kNetwork: return Reply().reset();
+    case ModelErrorKind::kRateLimit:
+      return http_error(429, "rate_limit_error", "slow down");
+    case ModelErrorKind::kOverloaded:
+      return http_error(529, "overloaded_error", "Overloaded");
+    case ModelErrorKind::kServer:
+      return http_error(500, "api_error", "oops");
+    case ModelErrorKind::kNetwork:
+      return Reply().reset();
     case ModelErrorKind::kInterrupted:
       return Reply::stream(AnthropicWire().start().text({answer.text}).bytes());
     case ModelErrorKind::kProtocol:
@@ -32,7 +39,8 @@ Reply failing(const WantedAnswer& answer) {
     case ModelErrorKind::kLedger:
     case ModelErrorKind::kLimit:
     case ModelErrorKind::kCancelled:
-    case ModelErrorKind::kScript: break;
+    case ModelErrorKind::kScript:
+      break;
   }
   std::abort();  // not something that this provider can be brought to
 }

@@ -10,8 +10,7 @@ namespace agentd::testing {
 namespace {
 
 Reply http_error(int code, std::string_view status, std::string_view message) {
-  return Reply::http(code, {{"content-type", "application/json"}},
-                     google_error_body(code, status, message));
+  return Reply::http(code, {{"content-type", "application/json"}}, google_error_body(code, status, message));
 }
 
 // ai.google.dev/gemini-api/docs/troubleshooting
@@ -66,9 +65,7 @@ class GoogleHarness final : public ProviderHarness {
     std::deque<Reply> replies;
     for (const WantedAnswer& answer : answers) replies.push_back(reply_of(answer));
     server_ = std::make_unique<LoopbackServer>(
-        [replies = std::move(replies)](const RecordedRequest& got) mutable {
-          return answer(got, replies);
-        });
+        [replies = std::move(replies)](const RecordedRequest& got) mutable { return answer(got, replies); });
     GoogleOptions options;
     options.api_key = "sk-test";
     options.base_url = server_->url();
@@ -81,12 +78,9 @@ class GoogleHarness final : public ProviderHarness {
   // The server keeps its own rules.
   static Reply answer(const RecordedRequest& got, std::deque<Reply>& replies) {
     constexpr std::string_view kHead = "/v1beta/models/", kTail = ":streamGenerateContent?alt=sse";
-    if (!got.target.starts_with(kHead) || !got.target.ends_with(kTail))
-      return http_error(404, "NOT_FOUND", got.target);
-    if (got.header("x-goog-api-key") != "sk-test")
-      return http_error(403, "PERMISSION_DENIED", "who?");
-    const std::string model =
-        got.target.substr(kHead.size(), got.target.size() - kHead.size() - kTail.size());
+    if (!got.target.starts_with(kHead) || !got.target.ends_with(kTail)) return http_error(404, "NOT_FOUND", got.target);
+    if (got.header("x-goog-api-key") != "sk-test") return http_error(403, "PERMISSION_DENIED", "who?");
+    const std::string model = got.target.substr(kHead.size(), got.target.size() - kHead.size() - kTail.size());
     if (const std::string why = google_refusal(model, got.body); !why.empty())
       return http_error(400, "INVALID_ARGUMENT", why);
     if (replies.empty()) return Reply::http(500, {}, "");

@@ -34,8 +34,8 @@ class ProviderHarness {
 };
 
 struct ProviderKind {
-  std::string kind;  // for people: "openai_chat"
-  std::string name;  // of the provider
+  std::string kind;     // for people: "openai_chat"
+  std::string name;     // of the provider
   bool seals = true;    // what was thought comes with a seal, which goes back
   bool replays = true;  // and so does its text
   std::function<std::unique_ptr<ProviderHarness>()> make;

@@ -10,10 +10,8 @@
 namespace agentd::testing {
 namespace {
 
-Reply http_error(int status, std::string_view type, std::string_view code,
-                 std::string_view message) {
-  return Reply::http(status, {{"content-type", "application/json"}},
-                     openai_error_body(type, code, message));
+Reply http_error(int status, std::string_view type, std::string_view code, std::string_view message) {
+  return Reply::http(status, {{"content-type", "application/json"}}, openai_error_body(type, code, message));
 }
 
 // platform.openai.com/docs/guides/error-codes
@@ -37,13 +35,12 @@ Reply failing(const WantedAnswer& answer, bool responses) {
     case ModelErrorKind::kNetwork:
       return Reply().reset();
     case ModelErrorKind::kInterrupted:
-      return responses
-                 ? Reply::stream(ResponsesWire()
-                                     .start()
-                                     .event("response.output_text.delta",
-                                            R"("output_index":0,"delta":")" + answer.text + "\"")
-                                     .bytes())
-                 : Reply::stream(ChatWire().text({answer.text}).bytes());
+      return responses ? Reply::stream(ResponsesWire()
+                                           .start()
+                                           .event("response.output_text.delta",
+                                                  R"("output_index":0,"delta":")" + answer.text + "\"")
+                                           .bytes())
+                       : Reply::stream(ChatWire().text({answer.text}).bytes());
     case ModelErrorKind::kProtocol:
       return Reply::stream("data: {broken\n\n");
     case ModelErrorKind::kLedger:
@@ -90,9 +87,7 @@ class OpenAiHarness final : public ProviderHarness {
     std::deque<Reply> replies;
     for (const WantedAnswer& answer : answers) replies.push_back(reply_of(answer));
     server_ = std::make_unique<LoopbackServer>(
-        [this, replies = std::move(replies)](const RecordedRequest& got) mutable {
-          return answer(got, replies);
-        });
+        [this, replies = std::move(replies)](const RecordedRequest& got) mutable { return answer(got, replies); });
     OpenAiOptions options;
     options.api_key = "sk-test";
     options.base_url = server_->url();
@@ -114,10 +109,8 @@ class OpenAiHarness final : public ProviderHarness {
   // The server keeps its own rules.
   Reply answer(const RecordedRequest& got, std::deque<Reply>& replies) const {
     const bool right_place = got.target == (responses() ? "/v1/responses" : "/v1/chat/completions");
-    if (!right_place)
-      return http_error(404, "invalid_request_error", "", "Invalid URL " + got.target);
-    if (got.header("authorization") != "Bearer sk-test")
-      return http_error(401, "", "invalid_api_key", "who?");
+    if (!right_place) return http_error(404, "invalid_request_error", "", "Invalid URL " + got.target);
+    if (got.header("authorization") != "Bearer sk-test") return http_error(401, "", "invalid_api_key", "who?");
     const std::string why = responses() ? responses_refusal(got.body) : chat_refusal(got.body);
     if (!why.empty()) return http_error(400, "invalid_request_error", "", why);
     if (replies.empty()) return Reply::http(500, {}, "");
@@ -137,8 +130,6 @@ class OpenAiHarness final : public ProviderHarness {
 std::unique_ptr<ProviderHarness> make_responses_harness() {
   return std::make_unique<OpenAiHarness>(OpenAiApi::kResponses);
 }
-std::unique_ptr<ProviderHarness> make_chat_harness() {
-  return std::make_unique<OpenAiHarness>(OpenAiApi::kChat);
-}
+std::unique_ptr<ProviderHarness> make_chat_harness() { return std::make_unique<OpenAiHarness>(OpenAiApi::kChat); }
 
 }  // namespace agentd::testing

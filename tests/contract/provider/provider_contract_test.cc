@@ -66,8 +66,8 @@ TEST_P(ProviderContract, SendsEveryRowTheSystemPromptAndTheClosingText) {
   request.value().closing_text = "the-closing-text";
   ASSERT_TRUE(ask({{.text = "x"}}, request));
   const std::string got = harness_->received();
-  for (const char* part : {"first-question", "first-answer", "the-summary", "second-question",
-                           "the-system-prompt", "the-closing-text"})
+  for (const char* part :
+       {"first-question", "first-answer", "the-summary", "second-question", "the-system-prompt", "the-closing-text"})
     EXPECT_NE(got.find(part), std::string::npos) << part;
 }
 
@@ -134,8 +134,7 @@ TEST_P(ProviderContract, RoundTripsACallAndItsResult) {
   ASSERT_TRUE(first) << first.error().message;
   request.add(first->message);
   Message results;
-  results.blocks.push_back(
-      Block::tool_result(calls_of(first->message).at(0).call_id, "the-tool-output", true));
+  results.blocks.push_back(Block::tool_result(calls_of(first->message).at(0).call_id, "the-tool-output", true));
   request.add(results);
   const auto second = provider_->complete(request.value(), sink_, cancel_, {});
   ASSERT_TRUE(second) << second.error().message;
@@ -152,9 +151,8 @@ TEST_P(ProviderContract, GivesThinkingWithItsSignatureAndTakesItBack) {
   ASSERT_EQ(first->message.blocks.size(), 2u);
   EXPECT_EQ(first->message.blocks[0].kind, BlockKind::kThinking);
   EXPECT_EQ(first->message.blocks[0].text, "hm, thus");
-  const bool sealed = std::any_of(first->message.blocks.begin(), first->message.blocks.end(), [](const Block& block) {
-    return block.opaque.find("sig==") != std::string::npos;
-  });
+  const bool sealed = std::any_of(first->message.blocks.begin(), first->message.blocks.end(),
+                                  [](const Block& block) { return block.opaque.find("sig==") != std::string::npos; });
   EXPECT_EQ(sealed, GetParam().seals);
   EXPECT_EQ(sink_.thinking, "hm, thus");
   EXPECT_EQ(first->message.text(), "42");
@@ -175,8 +173,8 @@ TEST_P(ProviderContract, GivesThinkingWithItsSignatureAndTakesItBack) {
 TEST_P(ProviderContract, TellsTheKindsOfErrorsApart) {
   for (const ModelErrorKind kind :
        {ModelErrorKind::kAuth, ModelErrorKind::kBilling, ModelErrorKind::kInvalid, ModelErrorKind::kContextLength,
-        ModelErrorKind::kRateLimit, ModelErrorKind::kOverloaded, ModelErrorKind::kServer,
-        ModelErrorKind::kNetwork, ModelErrorKind::kProtocol}) {
+        ModelErrorKind::kRateLimit, ModelErrorKind::kOverloaded, ModelErrorKind::kServer, ModelErrorKind::kNetwork,
+        ModelErrorKind::kProtocol}) {
     const auto result = ask({.fails = true, .kind = kind});
     ASSERT_FALSE(result) << name_of(kind);
     EXPECT_EQ(name_of(result.error().kind), name_of(kind)) << result.error().message;
@@ -187,11 +185,11 @@ TEST_P(ProviderContract, TellsTheKindsOfErrorsApart) {
 }
 
 TEST_P(ProviderContract, SaysWhatMayPassAndWhatWillNot) {
-  for (const ModelErrorKind kind : {ModelErrorKind::kAuth, ModelErrorKind::kBilling, ModelErrorKind::kInvalid,
-                                    ModelErrorKind::kContextLength})
+  for (const ModelErrorKind kind :
+       {ModelErrorKind::kAuth, ModelErrorKind::kBilling, ModelErrorKind::kInvalid, ModelErrorKind::kContextLength})
     EXPECT_FALSE(ask({.fails = true, .kind = kind}).error().retryable) << name_of(kind);
-  for (const ModelErrorKind kind : {ModelErrorKind::kRateLimit, ModelErrorKind::kOverloaded,
-                                    ModelErrorKind::kServer, ModelErrorKind::kNetwork})
+  for (const ModelErrorKind kind :
+       {ModelErrorKind::kRateLimit, ModelErrorKind::kOverloaded, ModelErrorKind::kServer, ModelErrorKind::kNetwork})
     EXPECT_TRUE(ask({.fails = true, .kind = kind}).error().retryable) << name_of(kind);
 }
 
@@ -235,12 +233,11 @@ TEST_P(ProviderContract, IsCancelledWhileItWaits) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ProviderContract,
-    ::testing::Values(
-        ProviderKind{"scripted", "scripted", true, true, testing::make_scripted_harness},
-        ProviderKind{"anthropic", "anthropic", true, true, testing::make_anthropic_harness},
-        ProviderKind{"google", "google", true, false, testing::make_google_harness},
-        ProviderKind{"responses", "openai", true, true, testing::make_responses_harness},
-        ProviderKind{"chat", "openai", false, false, testing::make_chat_harness}),
+    ::testing::Values(ProviderKind{"scripted", "scripted", true, true, testing::make_scripted_harness},
+                      ProviderKind{"anthropic", "anthropic", true, true, testing::make_anthropic_harness},
+                      ProviderKind{"google", "google", true, false, testing::make_google_harness},
+                      ProviderKind{"responses", "openai", true, true, testing::make_responses_harness},
+                      ProviderKind{"chat", "openai", false, false, testing::make_chat_harness}),
     [](const auto& one) { return one.param.kind; });
 
 }  // namespace

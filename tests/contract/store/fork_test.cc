@@ -38,10 +38,9 @@ class StoreForks : public StoreContract {
     std::vector<std::string> out;
     for (const StoredRecord& record : read_all(*store_, id, first, last))
       out.push_back(std::to_string(record.seq) + " " + std::to_string(record.time_ms) + " " +
-                    std::string(name_of(record.record.type)) + " " + std::to_string(record.record.run) +
-                    " " + std::to_string(record.record.turn) + " " +
-                    std::to_string(record.record.flags) + " " + hex(record.digest) + " " +
-                    record.record.payload);
+                    std::string(name_of(record.record.type)) + " " + std::to_string(record.record.run) + " " +
+                    std::to_string(record.record.turn) + " " + std::to_string(record.record.flags) + " " +
+                    hex(record.digest) + " " + record.record.payload);
     return out;
   }
 };
@@ -71,8 +70,8 @@ TEST_P(StoreForks, SequenceInsideOfACompactionIsRefusedWithTheOnesAroundIt) {
   boundary.base_seq = 3;
   boundary.summary_seq = 4;
   const Message summary = Message::of_text(Role::kSummary, "short");
-  ASSERT_OK(store_->append(a_, 3, {{write_message({summary, StopReason::kEndTurn, {}, {}}),
-                                    write_boundary(boundary)}}));
+  ASSERT_OK(
+      store_->append(a_, 3, {{write_message({summary, StopReason::kEndTurn, {}, {}}), write_boundary(boundary)}}));
   const auto refused = fork(b_, 4);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kInvalid);

@@ -66,8 +66,7 @@ TEST_P(StoreContract, LeaseIsExclusivePerConversation) {
   ASSERT_OK(first);
   const auto second = store_->lease(a_);
   EXPECT_CODE(Code::kBusy, second);
-  EXPECT_NE(second.error().message.find("conversation " + a_.text() + " is in use by"),
-            std::string::npos);
+  EXPECT_NE(second.error().message.find("conversation " + a_.text() + " is in use by"), std::string::npos);
   EXPECT_OK(store_->lease(b_));
   first->reset();
   EXPECT_OK(store_->lease(a_));
@@ -157,8 +156,7 @@ TEST_P(StoreContract, ListPagesWithoutGapsOrRepeats) {
     query.after = page.back();
   }
   ASSERT_EQ(all.size(), 13u);
-  for (std::uint8_t i = 0; i < 13; ++i)
-    EXPECT_EQ(all[i], id_of(static_cast<std::uint8_t>(25 - 2 * i)).text());
+  for (std::uint8_t i = 0; i < 13; ++i) EXPECT_EQ(all[i], id_of(static_cast<std::uint8_t>(25 - 2 * i)).text());
 }
 
 TEST_P(StoreContract, ListAfterSomethingThatIsNoneIsAnError) {

@@ -84,8 +84,7 @@ TEST_P(StoreContract, ChecksGuardACommitWithoutChangingTheirKey) {
 }
 
 TEST_P(StoreContract, ExpectationsAreAgainstTheStateBeforeAndTheLastChangeCounts) {
-  ASSERT_OK(commit({{KeyOp::Kind::kPut, "k", "1", KeyOp::kAbsent},
-                    {KeyOp::Kind::kPut, "k", "2", KeyOp::kAbsent}}));
+  ASSERT_OK(commit({{KeyOp::Kind::kPut, "k", "1", KeyOp::kAbsent}, {KeyOp::Kind::kPut, "k", "2", KeyOp::kAbsent}}));
   EXPECT_EQ(store_->get_key("plugin", "k")->value, "2");
 }
 
@@ -98,11 +97,9 @@ TEST_P(StoreContract, ErasingWhatIsAbsentIsNoChange) {
 
 TEST_P(StoreContract, RefusesACommitThatIsTooLarge) {
   const std::string half(40u << 20, 'x');
-  const auto done = commit({{KeyOp::Kind::kPut, "a", half, KeyOp::kAny},
-                            {KeyOp::Kind::kPut, "b", half, KeyOp::kAny}});
+  const auto done = commit({{KeyOp::Kind::kPut, "a", half, KeyOp::kAny}, {KeyOp::Kind::kPut, "b", half, KeyOp::kAny}});
   EXPECT_CODE(Code::kDenied, done);
-  EXPECT_EQ(done.error().message,
-            "a commit of plugin has 80 MiB of keys and values, and may have 65 MiB: split it");
+  EXPECT_EQ(done.error().message, "a commit of plugin has 80 MiB of keys and values, and may have 65 MiB: split it");
   EXPECT_CODE(Code::kNotFound, store_->get_key("plugin", "a"));
 }
 
@@ -162,8 +159,7 @@ TEST_P(StoreContract, RefusesNamesThatNoKeyCanHave) {
   EXPECT_CODE(Code::kInvalid, store_->get_key("", "k"));
   EXPECT_CODE(Code::kInvalid, store_->get_key(std::string_view("a\0b", 3), "k"));
   EXPECT_CODE(Code::kInvalid, commit({{KeyOp::Kind::kPut, "", "v", KeyOp::kAny}}));
-  EXPECT_CODE(Code::kInvalid,
-              commit({{KeyOp::Kind::kPut, std::string(505, 'k'), "v", KeyOp::kAny}}));
+  EXPECT_CODE(Code::kInvalid, commit({{KeyOp::Kind::kPut, std::string(505, 'k'), "v", KeyOp::kAny}}));
   EXPECT_OK(commit({{KeyOp::Kind::kPut, std::string(504, 'k'), "v", KeyOp::kAny}}));
   EXPECT_EQ(store_->scan_keys("plugin", std::string(504, 'k'), "", 10)->size(), 1u);
   EXPECT_TRUE(store_->scan_keys("plugin", std::string(600, 'k'), "", 10)->empty());

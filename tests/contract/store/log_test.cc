@@ -45,8 +45,7 @@ TEST_P(StoreContract, ReadGivesBackWhatWasAppended) {
 TEST_P(StoreContract, ReadsAnyRangeAcrossBatches) {
   start(a_);
   for (std::uint64_t revision = 2; revision < 20; revision += 3)
-    ASSERT_OK(
-        store_->append(a_, revision, {{user_message("x"), user_message("y"), user_message("z")}}));
+    ASSERT_OK(store_->append(a_, revision, {{user_message("x"), user_message("y"), user_message("z")}}));
   for (std::uint64_t first = 1; first <= 20; ++first)
     for (std::uint64_t last = first; last <= 20; ++last) {
       const auto range = read_all(*store_, a_, first, last);
@@ -81,8 +80,7 @@ TEST_P(StoreContract, VisitorMayUseTheStore) {
 TEST_P(StoreContract, ReadsALogThatIsLongerThanOneCopy) {
   start(a_);
   const std::string text(30'000, 'x');
-  for (std::uint64_t i = 2; i < 42; ++i)
-    ASSERT_OK(store_->append(a_, i, {{user_message(text + std::to_string(i))}}));
+  for (std::uint64_t i = 2; i < 42; ++i) ASSERT_OK(store_->append(a_, i, {{user_message(text + std::to_string(i))}}));
   const auto all = read_all(*store_, a_);
   ASSERT_EQ(all.size(), 42u);
   for (std::uint64_t i = 2; i < 42; ++i) EXPECT_EQ(text_of(all[i]), text + std::to_string(i));
@@ -113,8 +111,7 @@ TEST_P(StoreContract, ConflictNamesBothRevisions) {
   start(a_);
   const auto conflict = store_->append(a_, 7, {{user_message("no")}});
   ASSERT_FALSE(conflict);
-  EXPECT_EQ(conflict.error().message,
-            "conversation " + a_.text() + " is at revision 2, not 7: read it again");
+  EXPECT_EQ(conflict.error().message, "conversation " + a_.text() + " is at revision 2, not 7: read it again");
 }
 
 TEST_P(StoreContract, AppendToAMissingConversationIsAConflict) {
@@ -129,9 +126,7 @@ TEST_P(StoreContract, FirstRecordIsAGenesisOfThisConversation) {
   EXPECT_CODE(Code::kInvalid, store_->append(b_, 0, {{genesis(b_), genesis(b_)}}));
 }
 
-TEST_P(StoreContract, RefusesAnEmptyAppend) {
-  EXPECT_CODE(Code::kInvalid, store_->append(a_, 0, {}));
-}
+TEST_P(StoreContract, RefusesAnEmptyAppend) { EXPECT_CODE(Code::kInvalid, store_->append(a_, 0, {})); }
 
 TEST_P(StoreContract, ARecordThatDoesNotReadLeavesNothingOfItsAppend) {
   start(a_);
@@ -263,8 +258,7 @@ TEST_P(StoreContract, StatsCountConversations) {
   EXPECT_EQ(stats->path.empty(), GetParam() == Kind::kMemory);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::Values(Kind::kMemory, Kind::kLmdb),
-                         name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::Values(Kind::kMemory, Kind::kLmdb), name_of_store);
 
 }  // namespace
 }  // namespace agentd

@@ -55,16 +55,13 @@ class StoreContract : public testing::TestWithParam<Kind> {
       for (const ConversationInfo& info : *list) out.push_back(info.id);
     return out;
   }
-  std::uint64_t put(const std::string& key, const std::string& value,
-                    const std::string& space = "plugin") {
+  std::uint64_t put(const std::string& key, const std::string& value, const std::string& space = "plugin") {
     const std::vector<KeyOp> ops{{KeyOp::Kind::kPut, key, value, KeyOp::kAny}};
     auto version = store_->commit_keys(space, ops);
     EXPECT_OK(version);
     return version.value_or(0);
   }
-  Result<std::uint64_t> commit(const std::vector<KeyOp>& ops) {
-    return store_->commit_keys("plugin", ops);
-  }
+  Result<std::uint64_t> commit(const std::vector<KeyOp>& ops) { return store_->commit_keys("plugin", ops); }
 
   test::TempDir dir_;
   ManualClock clock_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // deserter: a hook for the tests whose worker dies while the host asks a model for it.
-#include <agentd/hook.hpp>
 #include <unistd.h>
+#include <agentd/hook.hpp>
 
 #include <cstdlib>
 #include <string_view>

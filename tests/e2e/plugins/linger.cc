@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // linger: a hook for the tests that does not return when a session ends.
-#include <agentd/hook.hpp>
 #include <unistd.h>
+#include <agentd/hook.hpp>
 
 struct Linger {
   void on_session_end(agentd::call&) {

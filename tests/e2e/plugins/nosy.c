@@ -68,12 +68,9 @@ static int memory_has_secret(void) {
   while (maps != NULL && memory >= 0 && !found && fgets(line, sizeof line, maps) != NULL) {
     unsigned long from = 0, to = 0;
     char rights[8] = "";
-    if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) != 3 || rights[0] != 'r' ||
-        rights[3] != 'p')
-      continue;
+    if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) != 3 || rights[0] != 'r' || rights[3] != 'p') continue;
     for (unsigned long at = from; at < to && !found; at += sizeof piece - LENGTH) {
-      const ssize_t got =
-          pread(memory, piece, to - at < sizeof piece ? to - at : sizeof piece, (off_t)at);
+      const ssize_t got = pread(memory, piece, to - at < sizeof piece ? to - at : sizeof piece, (off_t)at);
       if (got <= 0) break;
       found = has_secret(piece, (size_t)got);
     }
@@ -123,14 +120,11 @@ static void look(const char* where) {
   if (file_has_secret("/proc/self/environ")) strcat(seen, "the environment, ");
   if (file_has_secret(of_parent)) strcat(seen, "the environment of its parent, ");
   if (LOOKS_INTO_MEMORY && memory_has_secret()) strcat(seen, "the secret in memory, ");
-  if (file_has_secret("/etc/passwd") || open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0)
-    strcat(seen, "files, ");
+  if (file_has_secret("/etc/passwd") || open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0) strcat(seen, "files, ");
   if (has_descriptor()) strcat(seen, "open files, ");
-  if (socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0 ||
-      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0)
+  if (socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0 || socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0)
     strcat(seen, "the network, ");
-  if (can_write("/tmp/agentd-nosy-was-here") || can_write("nosy-was-here"))
-    strcat(seen, "writable files, ");
+  if (can_write("/tmp/agentd-nosy-was-here") || can_write("nosy-was-here")) strcat(seen, "writable files, ");
   if (can_start_processes()) strcat(seen, "processes, ");
   if (seen[0] == '\0') return;
   seen[strlen(seen) - 2] = '\0';
@@ -173,15 +167,9 @@ static agentd_status AGENTD_CALL load(void* self, const agentd_call* call) {
 }
 
 static const agentd_hook rows[] = {{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 0, hook, 0}};
-static const agentd_plugin plugin = {sizeof(agentd_plugin),
-                                     AGENTD_SERIAL,
-                                     TEXT("test.nosy"),
-                                     TEXT("1.0.0"),
-                                     create,
-                                     destroy,
-                                     save,
-                                     load,
-                                     {rows, 1, sizeof rows[0]}};
+static const agentd_plugin plugin = {
+    sizeof(agentd_plugin),    AGENTD_SERIAL, TEXT("test.nosy"), TEXT("1.0.0"), create, destroy, save, load,
+    {rows, 1, sizeof rows[0]}};
 
 AGENTD_EXPORT agentd_status AGENTD_CALL agentd_hook_entry_v1(agentd_negotiate* io) {
   static const char other[] = "this hook is built for another hook ABI";

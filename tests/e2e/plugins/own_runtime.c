@@ -42,8 +42,7 @@ __attribute__((constructor)) static void begin(void) {
   memset(&action, 0, sizeof action);
   action.sa_handler = on_signal;
   action.sa_flags = SA_ONSTACK | SA_RESTART;
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i)
-    sigaction(numbers[i], &action, NULL);
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) sigaction(numbers[i], &action, NULL);
   poller = epoll_create1(EPOLL_CLOEXEC);
   waker = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll_ctl(poller, EPOLL_CTL_ADD, waker, &event);
@@ -54,8 +53,7 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 static agentd_status AGENTD_CALL hook(void* self, const agentd_call* call) {
-  agentd_act_text action = {
-      {sizeof action, AGENTD_ACT_BLOCK, 0}, 0, 0, TEXT("own_runtime says no")};
+  agentd_act_text action = {{sizeof action, AGENTD_ACT_BLOCK, 0}, 0, 0, TEXT("own_runtime says no")};
   (void)self;
   return call->core->emit(call->core, call->token, &action.h);
 }
@@ -66,15 +64,9 @@ static agentd_status AGENTD_CALL create(const agentd_call* call, void** self) {
 }
 
 static const agentd_hook rows[] = {{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 0, hook, 0}};
-static const agentd_plugin plugin = {sizeof(agentd_plugin),
-                                     AGENTD_SERIAL,
-                                     TEXT("test.own-runtime"),
-                                     TEXT("1.0.0"),
-                                     create,
-                                     NULL,
-                                     NULL,
-                                     NULL,
-                                     {rows, 1, sizeof rows[0]}};
+static const agentd_plugin plugin = {
+    sizeof(agentd_plugin),    AGENTD_SERIAL, TEXT("test.own-runtime"), TEXT("1.0.0"), create, NULL, NULL, NULL,
+    {rows, 1, sizeof rows[0]}};
 
 AGENTD_EXPORT agentd_status AGENTD_CALL agentd_hook_entry_v1(agentd_negotiate* io) {
   static const char other[] = "this hook is built for another hook ABI";

@@ -43,39 +43,93 @@ class Chance {
 template <typename Actions>
 void act(const Actions& on, Chance& chance) {
   switch (chance.below(24)) {
-    case 0: on.block("the player says no"); break;
-    case 1: if (chance.below(5) == 0) on.stop_run("the player ends it"); break;
-    case 2: on.continue_with("and now the next thing"); break;
-    case 3: on.compact({.strategy = AGENTD_STRATEGY_FULL}); break;
-    case 4: on.compact({.strategy = AGENTD_STRATEGY_TAIL, .keep_tokens = chance.below(2'000)}); break;
-    case 5: on.summary("What the player remembers."); break;
-    case 6: on.summary(); break;
-    case 7: on.rewrite("another text"); break;
-    case 8: on.rewrite(R"({"command":"true"})"); break;
-    case 9: on.rewrite("\xff\xfe no text"); break;
-    case 10: on.rewrite(" \n"); break;
-    case 11: on.inject_context("the player was here"); break;
-    case 12: on.inject_context(std::string(3'000, 'c')); break;
-    case 13: on.system_message("a line of the player"); break;
-    case 14: on.disable_tools("toy"); break;
-    case 15: on.enable_tools("toy,nosuch"); break;
-    case 16: on.allow("fine", chance.below(2) == 0); break;
-    case 17: on.deny("not fine"); break;
-    case 18: on.ask("is it?"); break;
-    case 19: on.callback("compact"); break;
-    case 20: on.set_then_continue(true); break;
-    case 21: on.set_title("played"); break;
-    case 22: on.set_keep_tokens(chance.below(5'000)); break;
-    case 23: on.replace(agentd::replacement().keep(1, 1 + chance.below(20)).user("replaced")); break;
+    case 0:
+      on.block("the player says no");
+      break;
+    case 1:
+      if (chance.below(5) == 0) on.stop_run("the player ends it");
+      break;
+    case 2:
+      on.continue_with("and now the next thing");
+      break;
+    case 3:
+      on.compact({.strategy = AGENTD_STRATEGY_FULL});
+      break;
+    case 4:
+      on.compact({.strategy = AGENTD_STRATEGY_TAIL, .keep_tokens = chance.below(2'000)});
+      break;
+    case 5:
+      on.summary("What the player remembers.");
+      break;
+    case 6:
+      on.summary();
+      break;
+    case 7:
+      on.rewrite("another text");
+      break;
+    case 8:
+      on.rewrite(R"({"command":"true"})");
+      break;
+    case 9:
+      on.rewrite("\xff\xfe no text");
+      break;
+    case 10:
+      on.rewrite(" \n");
+      break;
+    case 11:
+      on.inject_context("the player was here");
+      break;
+    case 12:
+      on.inject_context(std::string(3'000, 'c'));
+      break;
+    case 13:
+      on.system_message("a line of the player");
+      break;
+    case 14:
+      on.disable_tools("toy");
+      break;
+    case 15:
+      on.enable_tools("toy,nosuch");
+      break;
+    case 16:
+      on.allow("fine", chance.below(2) == 0);
+      break;
+    case 17:
+      on.deny("not fine");
+      break;
+    case 18:
+      on.ask("is it?");
+      break;
+    case 19:
+      on.callback("compact");
+      break;
+    case 20:
+      on.set_then_continue(true);
+      break;
+    case 21:
+      on.set_title("played");
+      break;
+    case 22:
+      on.set_keep_tokens(chance.below(5'000));
+      break;
+    case 23:
+      on.replace(agentd::replacement().keep(1, 1 + chance.below(20)).user("replaced"));
+      break;
   }
 }
 
 // What comes back does not matter; that it comes, and that nothing breaks, does.
 void ask(const agentd::context& host, Chance& chance) {
   switch (chance.below(9)) {
-    case 0: (void)host.compactor().count("how long is this?"); break;
-    case 1: (void)host.compactor().compact({.strategy = AGENTD_STRATEGY_FULL}); break;
-    case 2: (void)host.compactor().prompt(); break;
+    case 0:
+      (void)host.compactor().count("how long is this?");
+      break;
+    case 1:
+      (void)host.compactor().compact({.strategy = AGENTD_STRATEGY_FULL});
+      break;
+    case 2:
+      (void)host.compactor().prompt();
+      break;
     case 3: {
       auto thread = host.threads().open({.system = "You are brief."});
       if (thread) (void)thread->send("who are you?");
@@ -87,15 +141,20 @@ void ask(const agentd::context& host, Chance& chance) {
       (void)host.store().put(key, std::string(chance.below(9'000), 'v'));
       break;
     }
-    case 5: (void)host.store().scan("", "", 10); break;
+    case 5:
+      (void)host.store().scan("", "", 10);
+      break;
     case 6: {
       const auto all = host.store().conversations({.limit = 2});
-      if (all && !all->empty())
-        (void)host.store().messages((*all)[0].conversation_id(), AGENTD_SCOPE_VIEW);
+      if (all && !all->empty()) (void)host.store().messages((*all)[0].conversation_id(), AGENTD_SCOPE_VIEW);
       break;
     }
-    case 7: (void)host.json(); break;
-    case 8: (void)host.store().changes(0, 10); break;
+    case 7:
+      (void)host.json();
+      break;
+    case 8:
+      (void)host.store().changes(0, 10);
+      break;
   }
 }
 

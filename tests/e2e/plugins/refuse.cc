@@ -6,8 +6,7 @@
 struct Refuse {
   void on_before_compaction(agentd::call& c) { c.block("not while the tests run"); }
   void on_user_message_send(agentd::call& c, agentd::user_message_view message) {
-    if (message.text().find("forbidden") != std::string_view::npos)
-      c.block("that word is forbidden");
+    if (message.text().find("forbidden") != std::string_view::npos) c.block("that word is forbidden");
   }
 };
 AGENTD_HOOK(Refuse, "test.refuse", "1.2.3")

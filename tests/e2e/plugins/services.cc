@@ -67,8 +67,7 @@ std::string ask_conversations(const agentd::context& c, Lines& lines) {
   lines.say("conversations by title", none.status(), none->size());
   const auto changed = store.changes(0, 10);
   const auto later = store.changes(changed->next, 10);
-  lines.say("changes", changed.status(), changed->changed.size(), status_text(later.status()),
-            later->changed.size());
+  lines.say("changes", changed.status(), changed->changed.size(), status_text(later.status()), later->changed.size());
   for (const std::uint32_t scope : {AGENTD_SCOPE_VIEW, AGENTD_SCOPE_LOG}) {
     const auto messages = store.messages(id, scope);
     std::string texts;
@@ -122,10 +121,9 @@ void ask_threads(const agentd::context& c, Lines& lines) {
 }  // namespace
 
 struct Services {
-  static constexpr std::string_view hook_requires[] = {agentd::id::tools,          agentd::id::json,
-                                                       agentd::id::field,          agentd::id::tasks,
-                                                       agentd::id::compactor,      agentd::id::store,
-                                                       agentd::id::thread_factory};
+  static constexpr std::string_view hook_requires[] = {
+      agentd::id::tools,     agentd::id::json,  agentd::id::field,         agentd::id::tasks,
+      agentd::id::compactor, agentd::id::store, agentd::id::thread_factory};
 
   explicit Services(agentd::init& from)
       : tools_(from.query<agentd_tools>(AGENTD_TOOLS_ID)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // slow: a hook for the tests that takes 15 ms for each call, as one that asks a server would.
-#include <agentd/hook.hpp>
 #include <unistd.h>
+#include <agentd/hook.hpp>
 
 #include <string>
 #include <string_view>

@@ -13,8 +13,8 @@ struct Spender {
       const auto thread = c.threads().open();
       const auto reply = thread ? thread->send("how much?") : agentd::result<agentd::reply_view>(thread.status());
       if (reply) continue;
-      c.system_message("asked " + std::to_string(asked) + " times: " +
-                       std::string(agentd::status_text(reply.status())));
+      c.system_message("asked " + std::to_string(asked) +
+                       " times: " + std::string(agentd::status_text(reply.status())));
       return reply.status();
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // trouble: a hook for the tests that does at each message of the user what its configuration says.
-#include <agentd/hook.hpp>
 #include <signal.h>
 #include <unistd.h>
+#include <agentd/hook.hpp>
 
 #include <string_view>
 

@@ -112,8 +112,7 @@ void leak() {
 // What no limit of allocated memory counts.
 void leak_shared() {
   for (;;) {
-    void* const memory =
-        ::mmap(nullptr, 64u << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* const memory = ::mmap(nullptr, 64u << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     *static_cast<volatile char*>(opaque(memory == MAP_FAILED ? nullptr : memory)) = 1;
   }
 }
@@ -178,26 +177,54 @@ void start_scribbling() {
 
 void misbehave(const agentd_call* call) {
   switch (FAULT) {
-    case FAULT_SIGSEGV: *opaque(reinterpret_cast<volatile int*>(8)) = 1; return;
-    case FAULT_ABORT: std::abort();
-    case FAULT_EXIT: ::_exit(0);
-    case FAULT_THROW: throw std::runtime_error("thrown across the border");
-    case FAULT_STACK: opaque(recurse(0)); return;
-    case FAULT_DOUBLE_FREE: free_twice(); return;
+    case FAULT_SIGSEGV:
+      *opaque(reinterpret_cast<volatile int*>(8)) = 1;
+      return;
+    case FAULT_ABORT:
+      std::abort();
+    case FAULT_EXIT:
+      ::_exit(0);
+    case FAULT_THROW:
+      throw std::runtime_error("thrown across the border");
+    case FAULT_STACK:
+      opaque(recurse(0));
+      return;
+    case FAULT_DOUBLE_FREE:
+      free_twice();
+      return;
     case FAULT_SPIN:
       for (std::atomic<unsigned> turns{0};;) turns.fetch_add(1, std::memory_order_relaxed);
-    case FAULT_DEADLOCK: hang_in_lock();
+    case FAULT_DEADLOCK:
+      hang_in_lock();
     case FAULT_SLEEP:
       for (;;) ::sleep(1000);
-    case FAULT_LEAK: leak(); return;
-    case FAULT_LEAK_SHARED: leak_shared(); return;
-    case FAULT_HUGE_ANSWER: answer_2_gib(call); return;
-    case FAULT_GARBAGE_FRAMES: fill_with_garbage(static_cast<unsigned>(::getpid())); return;
-    case FAULT_CLOSED_DESCRIPTORS: close_descriptors(); return;
-    case FAULT_BLOCKED_SIGNALS: block_everything(); return;
-    case FAULT_WRITES_PAYLOAD: write_payload(call); return;
-    case FAULT_SCRIBBLES: start_scribbling(); return;
-    case FAULT_FORGED_TOKENS: forge_tokens(call); return;
+    case FAULT_LEAK:
+      leak();
+      return;
+    case FAULT_LEAK_SHARED:
+      leak_shared();
+      return;
+    case FAULT_HUGE_ANSWER:
+      answer_2_gib(call);
+      return;
+    case FAULT_GARBAGE_FRAMES:
+      fill_with_garbage(static_cast<unsigned>(::getpid()));
+      return;
+    case FAULT_CLOSED_DESCRIPTORS:
+      close_descriptors();
+      return;
+    case FAULT_BLOCKED_SIGNALS:
+      block_everything();
+      return;
+    case FAULT_WRITES_PAYLOAD:
+      write_payload(call);
+      return;
+    case FAULT_SCRIBBLES:
+      start_scribbling();
+      return;
+    case FAULT_FORGED_TOKENS:
+      forge_tokens(call);
+      return;
   }
 }
 
@@ -240,18 +267,16 @@ agentd_status before_tool_call(void*, const agentd_call* call) {
   return call->core->emit(call->core, call->token, &action.h);
 }
 
-const agentd_hook rows[] = {{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 0,
-                             reinterpret_cast<agentd_fn>(before_tool_call), 0}};
-const agentd_plugin plugin = {
-    sizeof(agentd_plugin),
-    AGENTD_SERIAL,
-    {"org.agentd.test.fault", 21},
-    {"1.0.0", 5},
-    reinterpret_cast<decltype(agentd_plugin::create)>(create),
-    reinterpret_cast<agentd_fn>(destroy),
-    nullptr,
-    nullptr,
-    {rows, 1, sizeof(agentd_hook)}};
+const agentd_hook rows[] = {{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 0, reinterpret_cast<agentd_fn>(before_tool_call), 0}};
+const agentd_plugin plugin = {sizeof(agentd_plugin),
+                              AGENTD_SERIAL,
+                              {"org.agentd.test.fault", 21},
+                              {"1.0.0", 5},
+                              reinterpret_cast<decltype(agentd_plugin::create)>(create),
+                              reinterpret_cast<agentd_fn>(destroy),
+                              nullptr,
+                              nullptr,
+                              {rows, 1, sizeof(agentd_hook)}};
 
 }  // namespace
 

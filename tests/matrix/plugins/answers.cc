@@ -18,9 +18,7 @@ class Answers {
   agentd_status on_after_tool_call(agentd::call& c) { return answer(c); }
   agentd_status on_user_message_send(agentd::call& c) { return answer(c); }
   agentd_status on_agent_stop(agentd::call& c) { return answer(c); }
-  agentd_status on_before_compaction(agentd::call& c) {
-    return answer(c);
-  }
+  agentd_status on_before_compaction(agentd::call& c) { return answer(c); }
   agentd_status on_before_model_call(agentd::call& c) { return answer(c); }
 
  private:

@@ -329,8 +329,7 @@ TEST_F(AccountTest, AReportThatCannotBeTrueIsNotBooked) {
 
 TEST_F(AccountTest, AReportOfABrokenAnswerThatCannotBeTrueIsNotBooked) {
   Account mine = account({});
-  provider_.breaks_off(ModelErrorKind::kInterrupted, Usage{.input = UINT64_MAX, .output = 1},
-                       "half");
+  provider_.breaks_off(ModelErrorKind::kInterrupted, Usage{.input = UINT64_MAX, .output = 1}, "half");
   const auto broken = ask(mine);
   ASSERT_FALSE(broken);
   EXPECT_EQ(broken.error().usage->input, 800u) << "as it is counted here";

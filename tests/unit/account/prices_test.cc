@@ -40,10 +40,8 @@ TEST(Prices, OfAnAnswerAreAddedUpPartByPart) {
 }
 
 TEST(Prices, OfALongPromptHoldForTheWholeRequest) {
-  EXPECT_EQ(cost("openai", "gpt-6.1-terra", {.input = 272'000, .output = 1'000}),
-            272'000 * 1'000u + 1'000 * 5'000u);
-  EXPECT_EQ(cost("openai", "gpt-6.1-terra", {.input = 272'001, .output = 1'000}),
-            272'001 * 2'000u + 1'000 * 7'500u);
+  EXPECT_EQ(cost("openai", "gpt-6.1-terra", {.input = 272'000, .output = 1'000}), 272'000 * 1'000u + 1'000 * 5'000u);
+  EXPECT_EQ(cost("openai", "gpt-6.1-terra", {.input = 272'001, .output = 1'000}), 272'001 * 2'000u + 1'000 * 7'500u);
   EXPECT_EQ(cost("anthropic", "claude-haiku-5-5", {.input = 1, .output = 10, .cache_read = 100'000}),
             1 * 500u + 10 * 2'500u + 100'000 * 50u);
 }
@@ -53,8 +51,8 @@ TEST(Prices, AreNotGuessedForAnotherModelOrAnotherSeller) {
   for (const char* const name : {"gpt-4o", "gpt-4o-2024-08-06", "gpt-5.4-mini", "gpt-5.4-mini-2026-03-17", "o3"})
     EXPECT_TRUE(table.prices_of("openai", name)) << name;
   // Beginnings of names that are known, and other models.
-  for (const char* const name : {"gpt-4o-mini", "gpt-4o-audio-preview", "gpt-5.5-pro", "gpt-5-codex", "gpt-7",
-                                 "o3-pro"})
+  for (const char* const name :
+       {"gpt-4o-mini", "gpt-4o-audio-preview", "gpt-5.5-pro", "gpt-5-codex", "gpt-7", "o3-pro"})
     EXPECT_FALSE(table.prices_of("openai", name)) << name;
   EXPECT_TRUE(table.prices_of("anthropic", "claude-haiku-4-5-20251001"));
   EXPECT_TRUE(table.prices_of("google", "models/gemini-3.8-flash"));

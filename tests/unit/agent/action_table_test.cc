@@ -21,12 +21,11 @@ struct Pair {
 };
 
 // What events take; the kinds between CALLBACK and STOP_RUN answer control calls.
-constexpr std::uint32_t kKinds[] = {
-    AGENTD_ACT_BLOCK,          AGENTD_ACT_CONTINUE,         AGENTD_ACT_COMPACT,
-    AGENTD_ACT_SUMMARY,        AGENTD_ACT_REPLACE_MESSAGES, AGENTD_ACT_REPLACE_TEXT,
-    AGENTD_ACT_INJECT_CONTEXT, AGENTD_ACT_SYSTEM_MESSAGE,   AGENTD_ACT_SET,
-    AGENTD_ACT_TOOLS_ENABLE,   AGENTD_ACT_TOOLS_DISABLE,    AGENTD_ACT_PERMISSION,
-    AGENTD_ACT_CALLBACK,       AGENTD_ACT_STOP_RUN};
+constexpr std::uint32_t kKinds[] = {AGENTD_ACT_BLOCK,          AGENTD_ACT_CONTINUE,         AGENTD_ACT_COMPACT,
+                                    AGENTD_ACT_SUMMARY,        AGENTD_ACT_REPLACE_MESSAGES, AGENTD_ACT_REPLACE_TEXT,
+                                    AGENTD_ACT_INJECT_CONTEXT, AGENTD_ACT_SYSTEM_MESSAGE,   AGENTD_ACT_SET,
+                                    AGENTD_ACT_TOOLS_ENABLE,   AGENTD_ACT_TOOLS_DISABLE,    AGENTD_ACT_PERMISSION,
+                                    AGENTD_ACT_CALLBACK,       AGENTD_ACT_STOP_RUN};
 
 std::vector<Pair> pairs(bool legal) {
   std::vector<Pair> out;
@@ -37,8 +36,7 @@ std::vector<Pair> pairs(bool legal) {
 }
 
 std::string name_of_pair(const ::testing::TestParamInfo<Pair>& info) {
-  return std::string(find_event(info.param.event)->name) + "_" +
-         std::string(action_name(info.param.kind));
+  return std::string(find_event(info.param.event)->name) + "_" + std::string(action_name(info.param.kind));
 }
 
 class Table : public AgentTest, public ::testing::WithParamInterface<Pair> {
@@ -56,9 +54,8 @@ class Table : public AgentTest, public ::testing::WithParamInterface<Pair> {
         return replace;
       }
       case AGENTD_ACT_REPLACE_TEXT:
-        return action(AGENTD_ACT_REPLACE_TEXT, event == AGENTD_EVENT_BEFORE_TOOL_CALL
-                                                   ? R"({"text":"REWRITTEN"})"
-                                                   : "REWRITTEN");
+        return action(AGENTD_ACT_REPLACE_TEXT,
+                      event == AGENTD_EVENT_BEFORE_TOOL_CALL ? R"({"text":"REWRITTEN"})" : "REWRITTEN");
       case AGENTD_ACT_SET:
         if (event == AGENTD_EVENT_BEFORE_MODEL_CALL) return set_action(AGENTD_KEY_MODEL, "m-SET");
         if (event == AGENTD_EVENT_BEFORE_COMPACTION)
@@ -69,9 +66,8 @@ class Table : public AgentTest, public ::testing::WithParamInterface<Pair> {
       case AGENTD_ACT_TOOLS_DISABLE:
         return action(AGENTD_ACT_TOOLS_DISABLE, "bash");
       case AGENTD_ACT_PERMISSION:
-        return permission_action(event == AGENTD_EVENT_PERMISSION_REQUEST ? AGENTD_PERMISSION_ALLOW
-                                                                          : AGENTD_PERMISSION_DENY,
-                                 "DENIED");
+        return permission_action(
+            event == AGENTD_EVENT_PERMISSION_REQUEST ? AGENTD_PERMISSION_ALLOW : AGENTD_PERMISSION_DENY, "DENIED");
       case AGENTD_ACT_CALLBACK:
         return action(AGENTD_ACT_CALLBACK, "compact");
       default:
@@ -87,9 +83,7 @@ class Table : public AgentTest, public ::testing::WithParamInterface<Pair> {
   }
 
   bool is(std::uint32_t event) const { return GetParam().event == event; }
-  bool of_subagent() const {
-    return is(AGENTD_EVENT_SUBAGENT_START) || is(AGENTD_EVENT_SUBAGENT_STOP);
-  }
+  bool of_subagent() const { return is(AGENTD_EVENT_SUBAGENT_START) || is(AGENTD_EVENT_SUBAGENT_STOP); }
 
   // A session in which the event happens at least once.
   void play() {
@@ -99,9 +93,7 @@ class Table : public AgentTest, public ::testing::WithParamInterface<Pair> {
     if (is(AGENTD_EVENT_PERMISSION_REQUEST)) permissions_.mode = PermissionRules::Mode::kAsk;
     if (is(AGENTD_EVENT_NOTIFICATION)) options_.max_turns = 1;
     if (is(AGENTD_EVENT_TOOL_CALL_FAILED))
-      tools_.handler = [](const ToolCall&) {
-        return Result<ToolOutcome>(Error{Code::kUnavailable, "it failed"});
-      };
+      tools_.handler = [](const ToolCall&) { return Result<ToolOutcome>(Error{Code::kUnavailable, "it failed"}); };
     open();
     first_ = id();
     const bool near_full = is(AGENTD_EVENT_CONTEXT_THRESHOLD);
@@ -146,13 +138,10 @@ class Table : public AgentTest, public ::testing::WithParamInterface<Pair> {
   // Without the prompts of compactions, which name the conversation.
   std::string requested_texts() const {
     std::string out;
-    for (const auto& request : model_.requests)
-      out += request.purpose + ": " + request.all_text() + "\n";
+    for (const auto& request : model_.requests) out += request.purpose + ": " + request.all_text() + "\n";
     return out;
   }
-  bool requested_has(std::string_view text) const {
-    return requested().find(text) != std::string::npos;
-  }
+  bool requested_has(std::string_view text) const { return requested().find(text) != std::string::npos; }
   Conversation view_of_worker() const {
     for (const ConversationInfo& info : conversations()) {
       if (info.agent_type.empty() == of_subagent()) continue;
@@ -241,13 +230,12 @@ class LegalAction : public Table {
     EXPECT_EQ(ended.back().detail, "stopped");
     EXPECT_EQ(ended.back().name, "hook");
     EXPECT_EQ(ended.back().reason, "SAID by the hook");
-    const bool before_the_model = is(AGENTD_EVENT_USER_MESSAGE_SEND) ||
-                                  is(AGENTD_EVENT_BEFORE_MODEL_CALL) ||
-                                  is(AGENTD_EVENT_CONTEXT_THRESHOLD);
+    const bool before_the_model =
+        is(AGENTD_EVENT_USER_MESSAGE_SEND) || is(AGENTD_EVENT_BEFORE_MODEL_CALL) || is(AGENTD_EVENT_CONTEXT_THRESHOLD);
     const bool at_the_end = is(AGENTD_EVENT_AGENT_STOP);
     EXPECT_EQ(model_.requests.size() - earlier, before_the_model ? 0u : at_the_end ? 2u : 1u);
-    const bool tool_ran = at_the_end || is(AGENTD_EVENT_AFTER_TOOL_CALL) ||
-                          is(AGENTD_EVENT_TOOL_CALL_FAILED) || is(AGENTD_EVENT_TURN_END);
+    const bool tool_ran = at_the_end || is(AGENTD_EVENT_AFTER_TOOL_CALL) || is(AGENTD_EVENT_TOOL_CALL_FAILED) ||
+                          is(AGENTD_EVENT_TURN_END);
     EXPECT_EQ(tools_.calls.size(), tool_ran ? 1u : 0u);
     EXPECT_EQ(stored_has("not run: " + text), !tool_ran && !before_the_model);
     const auto next = run("and now?");
@@ -273,8 +261,8 @@ class LegalAction : public Table {
       bool in_view = false;
       const Conversation view = view_of_worker();
       for (const agentd_message& row : view.rows())
-        in_view = in_view || ((row.flags & AGENTD_MESSAGE_CONTEXT) != 0 &&
-                              to_message(row).text() == "SAID by the hook");
+        in_view =
+            in_view || ((row.flags & AGENTD_MESSAGE_CONTEXT) != 0 && to_message(row).text() == "SAID by the hook");
       EXPECT_TRUE(in_view);
     }
   }
@@ -400,13 +388,11 @@ TEST_P(IllegalAction, IsToldAndHasNoEffect) {
   EXPECT_EQ(requested_texts(), asked);
   EXPECT_EQ(tools_.calls.size(), calls);
   EXPECT_EQ(events_.outcomes(), outcomes);
-  const std::string text = "the hook hook at " + std::string(find_event(GetParam().event)->name) +
-                           ": the action " + std::string(action_name(GetParam().kind)) +
-                           " is not legal for " + std::string(find_event(GetParam().event)->name) +
-                           "; it was ignored";
+  const std::string text = "the hook hook at " + std::string(find_event(GetParam().event)->name) + ": the action " +
+                           std::string(action_name(GetParam().kind)) + " is not legal for " +
+                           std::string(find_event(GetParam().event)->name) + "; it was ignored";
   int told = 0;
-  for (const auto& warning : events_.of(RunEvent::Type::kWarning))
-    told += warning.text == text ? 1 : 0;
+  for (const auto& warning : events_.of(RunEvent::Type::kWarning)) told += warning.text == text ? 1 : 0;
   EXPECT_EQ(told, 1) << text;
   EXPECT_TRUE(log_.mentions(text));
   EXPECT_TRUE(events_.of(RunEvent::Type::kNotice).empty());
@@ -426,14 +412,12 @@ TEST_F(SetKeys, KeyThatMeansNothingAtTheEventIsTold) {
   model_.say("one");
   ASSERT_TRUE(run("go"));
   ASSERT_EQ(events_.of(RunEvent::Type::kWarning).size(), 1u);
-  EXPECT_NE(events_.of(RunEvent::Type::kWarning)[0].text.find("is not legal for agent_stop"),
-            std::string::npos);
+  EXPECT_NE(events_.of(RunEvent::Type::kWarning)[0].text.find("is not legal for agent_stop"), std::string::npos);
 }
 
 TEST_F(SetKeys, WhatTheHostRefusedToTakeIsTold) {
   on(AGENTD_EVENT_TURN_START, "loud", [](const TestCall& call) {
-    call.slot.fail(call.raw.token, AGENTD_E_UNSUPPORTED,
-                   "the action block is not legal for turn_start");
+    call.slot.fail(call.raw.token, AGENTD_E_UNSUPPORTED, "the action block is not legal for turn_start");
     return AGENTD_OK;
   });
   tools_.offer("bash");

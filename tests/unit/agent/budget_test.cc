@@ -115,10 +115,9 @@ TEST_F(Budget, ALittleThatWasAddedIsLeftToAddUp) {
 
 TEST_F(Budget, AReportThatCannotBeTrueIsNone) {
   constexpr std::uint64_t kMost = ~std::uint64_t{0}, kHalf = kMost / 2 + 1;
-  const Usage reports[] = {{0, 1, 0, 0, 0, 0},        {1'000'000, 1, 0, 0, 0, 0},
-                           {kMost, 1, 0, 0, 0, 0},    {kHalf, 1, kHalf, 1'204, 0, 0},
-                           {300, 1, 0, 0, 0, 0},      {1'204, kMost, 0, 0, 0, 0},
-                           {kMost, kMost, 1, 1, 0, 0}};
+  const Usage reports[] = {
+      {0, 1, 0, 0, 0, 0},   {1'000'000, 1, 0, 0, 0, 0}, {kMost, 1, 0, 0, 0, 0},    {kHalf, 1, kHalf, 1'204, 0, 0},
+      {300, 1, 0, 0, 0, 0}, {1'204, kMost, 0, 0, 0, 0}, {kMost, kMost, 1, 1, 0, 0}};
   for (const Usage& report : reports) {
     open();
     model_.say("ok", report);
@@ -174,8 +173,7 @@ TEST_F(Budget, AProviderThatReportsNothingReadDoesNotKeepCompactionFromIt) {
     std::size_t bytes = 0;
     for (const agentd_message& row : request.messages) bytes += to_message(row).text().size();
     if (request.purpose == "turn") most = std::max(most, bytes / 4);
-    model_.say(request.purpose == "turn" ? std::string(2'000, 'a') : "a summary",
-               Usage{0, 0, 0, 0, 0, 0});
+    model_.say(request.purpose == "turn" ? std::string(2'000, 'a') : "a summary", Usage{0, 0, 0, 0, 0, 0});
   };
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(run(std::string(2'000, 'q')));
   EXPECT_LT(most, 8'000u) << "what the window takes";
@@ -190,8 +188,8 @@ class Gateway : public Budget {
   // Every report is what was sent, and `added`.
   void add(std::uint64_t added) {
     model_.during = [this, added](const ModelRequest& request) {
-      std::uint64_t tokens = added + estimator_.count_text(request.system) +
-                             estimator_.count_text(request.closing_text);
+      std::uint64_t tokens =
+          added + estimator_.count_text(request.system) + estimator_.count_text(request.closing_text);
       for (const agentd_message& row : request.messages) tokens += estimator_.count_row(row);
       const bool turn = request.purpose == "turn";
       if (turn) last_ = tokens;
@@ -246,8 +244,7 @@ TEST_F(Gateway, ThatFillsTheWindowAloneIsToldAndNothingIsSummarised) {
   EXPECT_EQ(summaries_, 0);
   const auto told = events_.of(RunEvent::Type::kCompactionOutcome);
   ASSERT_GE(told.size(), 1u);
-  EXPECT_NE(told[0].text.find("what the provider counts beyond that 6,5"), std::string::npos)
-      << told[0].text;
+  EXPECT_NE(told[0].text.find("what the provider counts beyond that 6,5"), std::string::npos) << told[0].text;
 }
 
 TEST_F(Gateway, ThatAddsNothingAnyMoreIsBelieved) {
@@ -325,9 +322,8 @@ TEST_F(Budget, TheFloorFollowsToolsAndContext) {
   model_.say("ok");
   EXPECT_TRUE(run("hello"));
   EXPECT_EQ(session_->gauge().floor, 200u);
-  on(AGENTD_EVENT_SESSION_START, "memory", [](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, std::string(398, 'm')));
-  });
+  on(AGENTD_EVENT_SESSION_START, "memory",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, std::string(398, 'm'))); });
   open();
   EXPECT_EQ(session_->gauge().floor, 300u);
 }
@@ -339,10 +335,8 @@ TEST_F(Budget, AStoreThatCannotReadFactorsIsALineOfTheLog) {
   EXPECT_NEAR(session_->gauge().scale, 2, 1e-6);
   session_.reset();
   ASSERT_EQ(log_.lines.size(), 2u);
-  EXPECT_NE(log_.lines[0].find("cannot be read: the disk is gone"), std::string::npos)
-      << log_.lines[0];
-  EXPECT_NE(log_.lines[1].find("cannot be stored: the disk is gone"), std::string::npos)
-      << log_.lines[1];
+  EXPECT_NE(log_.lines[0].find("cannot be read: the disk is gone"), std::string::npos) << log_.lines[0];
+  EXPECT_NE(log_.lines[1].find("cannot be stored: the disk is gone"), std::string::npos) << log_.lines[1];
   EXPECT_EQ(events_.of(RunEvent::Type::kError).size(), 0u);
 }
 

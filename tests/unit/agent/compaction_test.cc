@@ -64,8 +64,7 @@ TEST_F(Compacting, ThresholdCompactsBeforeTheRequestAndKeepsTheTail) {
     if (now.rows()[i].seq <= before.revision()) kept.push_back(testing::fingerprint(now.rows()[i]));
   ASSERT_FALSE(kept.empty());
   EXPECT_TRUE(std::equal(kept.begin(), kept.end(), was.end() - static_cast<std::ptrdiff_t>(kept.size())));
-  for (const std::uint64_t seq : seen.seqs)
-    EXPECT_TRUE(seq == boundary.summary_seq || seq >= boundary.kept[0].first);
+  for (const std::uint64_t seq : seen.seqs) EXPECT_TRUE(seq == boundary.summary_seq || seq >= boundary.kept[0].first);
   EXPECT_EQ(seen.messages.back().text(), std::string(2'400, 'q'));
   EXPECT_EQ(boundary.phase + boundary.reason + boundary.method, "pre_requestthresholdsummary");
 }
@@ -254,8 +253,7 @@ TEST_F(Compacting, BlankSummaryIsTruncatedByAnAutomaticDoor) {
   EXPECT_EQ(text_of(run(std::string(2'400, 'q'))), "answer");
   EXPECT_EQ(events_.outcomes(), "degraded");
   EXPECT_EQ(last_boundary().method, "truncate");
-  EXPECT_NE(events_.of(RunEvent::Type::kCompactionOutcome)[0].text.find("summary is empty"),
-            std::string::npos);
+  EXPECT_NE(events_.of(RunEvent::Type::kCompactionOutcome)[0].text.find("summary is empty"), std::string::npos);
   const auto& seen = model_.requests.back().messages;
   EXPECT_NE(seen[0].text().find("left out"), std::string::npos);
   EXPECT_TRUE(seen[1].text().starts_with("question 0"));
@@ -354,9 +352,8 @@ TEST_F(Compacting, BoundaryThatCannotBeWrittenChangesNothing) {
   const auto before = fingerprints(stored_view().rows());
   bool refused = false;
   store_.refuses = [&](std::span<const Record> records) {
-    const bool boundary = std::any_of(records.begin(), records.end(), [](const Record& record) {
-      return record.type == RecordType::kBoundary;
-    });
+    const bool boundary = std::any_of(records.begin(), records.end(),
+                                      [](const Record& record) { return record.type == RecordType::kBoundary; });
     const bool refuse = boundary && !refused;
     refused = refused || boundary;
     return refuse;

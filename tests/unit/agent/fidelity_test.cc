@@ -25,8 +25,7 @@ using testing::Facts;
 using testing::is_utf8;
 using testing::TestCall;
 
-constexpr std::uint64_t kSmallWindow =
-    10'000;  // tokens, of every model whose name begins with "m-"
+constexpr std::uint64_t kSmallWindow = 10'000;  // tokens, of every model whose name begins with "m-"
 
 // What one request shows of a block, in the words that a model would read.
 std::string shown(const Block& block) {
@@ -47,13 +46,11 @@ class Fidelity : public AgentTest {
   // A summary: every fact of the request, once. A turn: what is queued, or "ok".
   void answer(const ModelRequest& request) {
     std::string text(request.closing_text);
-    std::uint64_t tokens =
-        estimator_.count_text(request.closing_text) + estimator_.count_text(request.system);
+    std::uint64_t tokens = estimator_.count_text(request.closing_text) + estimator_.count_text(request.system);
     for (const agentd_message& row : request.messages) {
       tokens += estimator_.count_row(row);
       std::string message;
-      for (const Block& block : to_message(row).blocks)
-        message += cut_at_ == 0 ? shown(block) : block.text + "\n";
+      for (const Block& block : to_message(row).blocks) message += cut_at_ == 0 ? shown(block) : block.text + "\n";
       text += cut_at_ == 0 ? message : message.substr(0, cut_at_);
     }
     if (request.purpose != "summary") {
@@ -92,44 +89,36 @@ class Fidelity : public AgentTest {
   // One piece of work, with facts in all places that hold text.
   void work(std::size_t long_result = 0) {
     const std::string n = std::to_string(++pieces_);
-    record(write_message(
-        {Message::of_text(Role::kUser, "please " + facts_.plant("user text") + " but never " +
-                                           facts_.plant("constraint") + filler(400, ' ')),
-         StopReason::kEndTurn,
-         "user",
-         {}}));
-    Message answer = Message::of_text(Role::kAssistant,
-                                      filler(300, ' ') + " decided " + facts_.plant("decision") +
-                                          " because of " + facts_.plant("reason"));
+    record(write_message({Message::of_text(Role::kUser, "please " + facts_.plant("user text") + " but never " +
+                                                            facts_.plant("constraint") + filler(400, ' ')),
+                          StopReason::kEndTurn,
+                          "user",
+                          {}}));
+    Message answer = Message::of_text(Role::kAssistant, filler(300, ' ') + " decided " + facts_.plant("decision") +
+                                                            " because of " + facts_.plant("reason"));
     Block thinking;
     thinking.kind = BlockKind::kThinking;
     thinking.text = "hm " + facts_.plant("thinking");
     thinking.opaque = "c2ln";
     answer.blocks.insert(answer.blocks.begin(), thinking);
     answer.blocks.push_back(Block::tool_use(
-        "a" + n, "edit",
-        R"({"path":")" + facts_.plant("argument") + R"(","text":")" + filler(300, ' ') + "\"}"));
-    answer.blocks.push_back(
-        Block::tool_use("b" + n, "bash", R"({"command":")" + facts_.plant("argument") + "\"}"));
+        "a" + n, "edit", R"({"path":")" + facts_.plant("argument") + R"(","text":")" + filler(300, ' ') + "\"}"));
+    answer.blocks.push_back(Block::tool_use("b" + n, "bash", R"({"command":")" + facts_.plant("argument") + "\"}"));
     record(write_message({answer, StopReason::kToolUse, {}, {}}));
-    for (const char* call : {"a", "b"})
-      record(write_tool_intent({call + n, "edit", "00", "effects", 1}));
-    record(write_tool_result(
-        {"a" + n, "edit", "error " + facts_.plant("short result"), "error", {}, 0, 5}));
+    for (const char* call : {"a", "b"}) record(write_tool_intent({call + n, "edit", "00", "effects", 1}));
+    record(write_tool_result({"a" + n, "edit", "error " + facts_.plant("short result"), "error", {}, 0, 5}));
     const std::string output =
-        long_result == 0
-            ? facts_.plant("result") + filler(result_bytes_, '\n') + facts_.plant("end of result")
-            : dense(long_result, pieces_ % 2 == 0 ? ' ' : '\n', "long result");
+        long_result == 0 ? facts_.plant("result") + filler(result_bytes_, '\n') + facts_.plant("end of result")
+                         : dense(long_result, pieces_ % 2 == 0 ? ' ' : '\n', "long result");
     record(write_tool_result({"b" + n, "bash", output, "ok", {}, 0, 5}));
     Message context = Message::of_text(Role::kUser, "by the way " + facts_.plant("context"));
     context.flags = AGENTD_MESSAGE_CONTEXT;
     record(write_message({context, StopReason::kEndTurn, "hook", "some_hook"}));
-    record(write_message(
-        {Message::of_text(Role::kAssistant, "fixed by " + facts_.plant("fix") + ", pending " +
-                                                facts_.plant("pending task")),
-         StopReason::kEndTurn,
-         {},
-         {}}));
+    record(write_message({Message::of_text(Role::kAssistant, "fixed by " + facts_.plant("fix") + ", pending " +
+                                                                 facts_.plant("pending task")),
+                          StopReason::kEndTurn,
+                          {},
+                          {}}));
   }
   void record(Record one) {
     if (records_.empty() && revision_ == 0)
@@ -170,16 +159,14 @@ class Fidelity : public AgentTest {
       count += facts;
       where += (where.empty() ? "" : ", ") + place + ": " + std::to_string(facts);
     }
-    std::printf("fidelity: %s: %zu planted, %zu through the summariser in %d calls, %d lost%s\n",
-                door.c_str(), facts_.size(), reached_.size(), summaries_, count,
-                where.empty() ? "" : (" (" + where + ")").c_str());
+    std::printf("fidelity: %s: %zu planted, %zu through the summariser in %d calls, %d lost%s\n", door.c_str(),
+                facts_.size(), reached_.size(), summaries_, count, where.empty() ? "" : (" (" + where + ")").c_str());
     return count;
   }
   std::vector<std::string> methods() const {
     std::vector<std::string> out;
     for (const StoredRecord& one : log())
-      if (one.record.type == RecordType::kBoundary)
-        out.push_back(read_boundary(one.record)->method);
+      if (one.record.type == RecordType::kBoundary) out.push_back(read_boundary(one.record)->method);
     return out;
   }
   void compact(std::uint32_t strategy = AGENTD_STRATEGY_DEFAULT) {
@@ -247,8 +234,7 @@ TEST_F(Fidelity, MidTurnLosesNothing) {
     return Result<ToolOutcome>(out);
   };
   begin();
-  for (int i = 0; i < 4; ++i)
-    model_.ask_tools({{"bash", R"({"command":")" + facts_.plant("fresh argument") + "\"}"}});
+  for (int i = 0; i < 4; ++i) model_.ask_tools({{"bash", R"({"command":")" + facts_.plant("fresh argument") + "\"}"}});
   run("work on").has_value();
   EXPECT_NE(events_.outcomes(), "");
   EXPECT_EQ(events_.outcomes().find("degraded"), std::string::npos) << events_.outcomes();
@@ -258,8 +244,7 @@ TEST_F(Fidelity, MidTurnLosesNothing) {
 TEST_F(Fidelity, PostTurnLosesNothing) {
   options_.auto_compact = false;
   for (int i = 0; i < 8; ++i) work();
-  on(AGENTD_EVENT_AGENT_STOP, "asks",
-     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_COMPACT)); });
+  on(AGENTD_EVENT_AGENT_STOP, "asks", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_COMPACT)); });
   begin();
   EXPECT_EQ(text_of(run("go on")), "ok");
   EXPECT_EQ(events_.outcomes(), "applied");
@@ -294,16 +279,14 @@ TEST_F(Fidelity, ChunksOfLinesWordsAndNoBordersAtAllLoseNothing) {
   options_.summary_model = "m-small";
   for (const char separator : {'\n', ' ', '_'}) {
     record(write_message(
-        {Message::of_text(Role::kUser,
-                          dense(60'000, separator,
-                                std::string("text of ") + (separator == '\n'  ? "lines"
-                                                           : separator == ' ' ? "words"
-                                                                              : "one word"))),
+        {Message::of_text(Role::kUser, dense(60'000, separator,
+                                             std::string("text of ") + (separator == '\n'  ? "lines"
+                                                                        : separator == ' ' ? "words"
+                                                                                           : "one word"))),
          StopReason::kEndTurn,
          "user",
          {}}));
-    record(
-        write_message({Message::of_text(Role::kAssistant, "seen"), StopReason::kEndTurn, {}, {}}));
+    record(write_message({Message::of_text(Role::kAssistant, "seen"), StopReason::kEndTurn, {}, {}}));
   }
   begin();
   compact();
@@ -344,8 +327,7 @@ TEST_F(Fidelity, TenCompactionsInARowLoseNothing) {
   };
   work(70'000);
   begin();
-  constexpr std::uint32_t kStrategies[] = {AGENTD_STRATEGY_FULL, AGENTD_STRATEGY_USERS,
-                                           AGENTD_STRATEGY_TAIL};
+  constexpr std::uint32_t kStrategies[] = {AGENTD_STRATEGY_FULL, AGENTD_STRATEGY_USERS, AGENTD_STRATEGY_TAIL};
   for (std::size_t i = 0; i < 10; ++i) {
     const std::string arguments = R"({"command":")" + facts_.plant("argument") + "\"}";
     model_.ask_tools({{"bash", arguments}, {"bash", arguments}});

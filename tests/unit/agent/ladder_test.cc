@@ -68,9 +68,8 @@ class Ladder : public AgentTest {
   void append_elsewhere(const std::string& text) {
     const auto stored = store_.append(
         id(), store_.info(id())->revision,
-        std::vector<Record>{
-            write_message({Message::of_text(Role::kUser, text), StopReason::kEndTurn, "user", {}})},
-        {}, {});
+        std::vector<Record>{write_message({Message::of_text(Role::kUser, text), StopReason::kEndTurn, "user", {}})}, {},
+        {});
     ASSERT_TRUE(stored) << stored.error().message;
   }
   std::string output_;
@@ -172,8 +171,7 @@ TEST_F(Ladder, ASummaryByTheConversationsOwnModelBeginsAsItsRequestsDo) {
   EXPECT_EQ(summary.system, turn.system);
   EXPECT_EQ(summary.tools, turn.tools);
   ASSERT_GE(summary.messages.size(), turn.messages.size());
-  for (std::size_t i = 0; i < turn.messages.size(); ++i)
-    EXPECT_EQ(summary.messages[i], turn.messages[i]);
+  for (std::size_t i = 0; i < turn.messages.size(); ++i) EXPECT_EQ(summary.messages[i], turn.messages[i]);
 }
 
 // ---- parts
@@ -349,8 +347,7 @@ TEST_F(Ladder, SummaryWithATailThatDoesNotFitShortensTheTail) {
   EXPECT_EQ(events_.outcomes(), "degraded");
   EXPECT_EQ(last_boundary().method, "summary");
   EXPECT_LE(session_->gauge().used, 8'000u);
-  EXPECT_NE(events_.of(RunEvent::Type::kCompactionOutcome)[0].text.find("shortened"),
-            std::string::npos);
+  EXPECT_NE(events_.of(RunEvent::Type::kCompactionOutcome)[0].text.find("shortened"), std::string::npos);
 }
 
 // ---- the breaker
@@ -474,9 +471,8 @@ TEST_F(Ladder, OverflowThatIsRefusedTwiceIsTheErrorAfterOneMoreRequest) {
 
 TEST_F(Ladder, OverflowThatIsRefusedOnceAndThenAllowedGoesOn) {
   int asked = 0;
-  on(AGENTD_EVENT_BEFORE_COMPACTION, "wavers", [&](const TestCall& call) {
-    return ++asked == 1 ? call.answer(action(AGENTD_ACT_BLOCK, "not now")) : AGENTD_OK;
-  });
+  on(AGENTD_EVENT_BEFORE_COMPACTION, "wavers",
+     [&](const TestCall& call) { return ++asked == 1 ? call.answer(action(AGENTD_ACT_BLOCK, "not now")) : AGENTD_OK; });
   open();
   fill(5);
   model_.fail(ModelErrorKind::kContextLength, "too long").fail(ModelErrorKind::kContextLength, "too long");
@@ -535,9 +531,8 @@ TEST_F(Ladder, CutThatLeavesOutNothingIsAFailure) {
 }
 
 TEST_F(Ladder, SummaryThatWouldNotFitIsRefusedByARequestAndCutByADoor) {
-  on(AGENTD_EVENT_BEFORE_COMPACTION, "wordy", [](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_SUMMARY, std::string(60'000, 's')));
-  });
+  on(AGENTD_EVENT_BEFORE_COMPACTION, "wordy",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_SUMMARY, std::string(60'000, 's'))); });
   open();
   fill(6);
   EXPECT_EQ(compact()->outcome, std::uint32_t{AGENTD_RESULT_FAILED});
@@ -640,8 +635,7 @@ TEST_F(Ladder, WhatIsAppendedMeanwhileStaysInTheView) {
   const Conversation view = stored_view();
   ASSERT_EQ(view.rows().size(), 4u);
   EXPECT_EQ(view.rows()[0].role, AGENTD_ROLE_SUMMARY);
-  for (int i = 1; i <= 3; ++i)
-    EXPECT_NE(view_text().find("from elsewhere " + std::to_string(i)), std::string::npos);
+  for (int i = 1; i <= 3; ++i) EXPECT_NE(view_text().find("from elsewhere " + std::to_string(i)), std::string::npos);
   EXPECT_EQ(session_->gauge().used, report->post_tokens);
   model_.during = nullptr;
   model_.say("on");

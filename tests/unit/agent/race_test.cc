@@ -32,8 +32,7 @@ class Race : public AgentTest {
   }
   // Compare-and-swap by hand, as any client of the store does it.
   void append(const Ulid& to, const std::string& text) {
-    const Record record =
-        write_message({Message::of_text(Role::kUser, text), StopReason::kEndTurn, "client", {}});
+    const Record record = write_message({Message::of_text(Role::kUser, text), StopReason::kEndTurn, "client", {}});
     for (;;) {
       const auto info = raw_->info(to);
       ASSERT_TRUE(info) << info.error().message;

@@ -27,8 +27,7 @@ class Receipts : public AgentTest {
   Receipts() { trace_hooks_ = false; }
   std::string lines() const {
     std::string out;
-    for (const HookReceipt& one : receipts())
-      out += one.event + "/" + one.hook + "/" + one.effect + " ";
+    for (const HookReceipt& one : receipts()) out += one.event + "/" + one.hook + "/" + one.effect + " ";
     return out;
   }
   // The bytes of everything that the receipts keep.
@@ -43,8 +42,7 @@ class Receipts : public AgentTest {
 };
 
 TEST_F(Receipts, HooksWithoutAnOpinionLeaveNone) {
-  for (const EventTraits& event : all_events())
-    on(event.id, "quiet", [](const TestCall&) { return AGENTD_OK; });
+  for (const EventTraits& event : all_events()) on(event.id, "quiet", [](const TestCall&) { return AGENTD_OK; });
   open();
   model_.say("hello");
   ASSERT_TRUE(run("hi"));
@@ -117,8 +115,7 @@ TEST_F(Receipts, StaleReplacementWasRefused) {
 }
 
 TEST_F(Receipts, CompactionThatAnotherHookVetoedWasRefused) {
-  on(AGENTD_EVENT_AGENT_STOP, "tidy",
-     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_COMPACT)); });
+  on(AGENTD_EVENT_AGENT_STOP, "tidy", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_COMPACT)); });
   on(AGENTD_EVENT_BEFORE_COMPACTION, "keeper",
      [](const TestCall& call) { return call.answer(action(AGENTD_ACT_BLOCK, "not now")); });
   open();
@@ -157,9 +154,8 @@ TEST_F(Receipts, AnswerLeavesOneWithAllItsFacts) {
 }
 
 TEST_F(Receipts, GoWithTheNextCommitAndAddNone) {
-  on(AGENTD_EVENT_USER_MESSAGE_SEND, "rag", [](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "know this"));
-  });
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "rag",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "know this")); });
   open();
   model_.say("hello");
   std::string seen;
@@ -266,10 +262,10 @@ TEST_F(Receipts, KindComesFromWhoeverKnowsTheHooks) {
   on(AGENTD_EVENT_TURN_END, "mine",
      [](const TestCall& call) { return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "x")); });
   publish();
-  services_ = make_services({store_, model_, models_, estimator_, dispatcher_, tools_, permissions_,
-                             approver_, prompts_, slots_, clock_, ids_, events_, log_, false,
-                             [](std::string_view hook) { return "kind of " + std::string(hook); }},
-                            options_);
+  services_ = make_services(
+      {store_, model_, models_, estimator_, dispatcher_, tools_, permissions_, approver_, prompts_, slots_, clock_,
+       ids_, events_, log_, false, [](std::string_view hook) { return "kind of " + std::string(hook); }},
+      options_);
   open();
   model_.say("hello");
   ASSERT_TRUE(run("hi"));
@@ -297,10 +293,8 @@ TEST_F(Receipts, EveryPayloadIsRebuiltByteForByte) {
   for (const EventTraits& event : all_events()) {
     if (event.id == AGENTD_EVENT_MODEL_DELTA) continue;
     on(event.id, "watch", [&, id = event.id](const TestCall& call) {
-      asked[std::string(view_of(call.raw.envelope->event_id))] =
-          payload_json(id, call.raw.envelope, call.raw.payload);
-      if (is_legal(id, AGENTD_ACT_SYSTEM_MESSAGE))
-        call.emit(action(AGENTD_ACT_SYSTEM_MESSAGE, "seen"));
+      asked[std::string(view_of(call.raw.envelope->event_id))] = payload_json(id, call.raw.envelope, call.raw.payload);
+      if (is_legal(id, AGENTD_ACT_SYSTEM_MESSAGE)) call.emit(action(AGENTD_ACT_SYSTEM_MESSAGE, "seen"));
       return AGENTD_OK;
     });
   }
@@ -328,8 +322,8 @@ TEST_F(Receipts, EveryPayloadIsRebuiltByteForByte) {
   EXPECT_EQ(compared, asked.size());
   std::map<std::string, int> events;
   for (const HookReceipt& one : receipts()) ++events[one.event];
-  for (const char* const event : {"agent_stop", "before_model_call", "before_compaction",
-                                  "after_tool_call", "session_end", "after_compaction"})
+  for (const char* const event :
+       {"agent_stop", "before_model_call", "before_compaction", "after_tool_call", "session_end", "after_compaction"})
     EXPECT_GT(events[event], 0) << event;
 }
 
@@ -347,8 +341,7 @@ TEST_F(Receipts, EachRewriterIsRebuiltAsItSawTheText) {
   ASSERT_TRUE(run("go"));
   const auto all = receipts();
   ASSERT_EQ(all.size(), 3u);
-  for (const HookReceipt& one : all)
-    EXPECT_EQ(rebuild_payload(store_, id(), one).value_or(""), asked[one.hook]);
+  for (const HookReceipt& one : all) EXPECT_EQ(rebuild_payload(store_, id(), one).value_or(""), asked[one.hook]);
   EXPECT_NE(asked["a"], asked["b"]);
 }
 
@@ -366,15 +359,11 @@ TEST_F(Receipts, RewrittenTextsAreKnownByTheirDigestAlone) {
                                             {AGENTD_EVENT_AFTER_MODEL_CALL, "clean answer"},
                                             {AGENTD_EVENT_AFTER_TOOL_CALL, "clean output"}}) {
     // The first one only rewords: what it wrote still holds what the second takes out.
-    on(event, "a_reword", [](const TestCall& call) {
-      return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "reworded s3cret"));
-    });
-    on(event, "b_redact", [text = clean](const TestCall& call) {
-      return call.answer(action(AGENTD_ACT_REPLACE_TEXT, text));
-    });
-    on(event, "c_after", [](const TestCall& call) {
-      return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "noted"));
-    });
+    on(event, "a_reword",
+       [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "reworded s3cret")); });
+    on(event, "b_redact",
+       [text = clean](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, text)); });
+    on(event, "c_after", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_SYSTEM_MESSAGE, "noted")); });
   }
   open();
   model_.ask_tools({{"bash", "{}"}}).say("the answer s3cret");
@@ -398,8 +387,7 @@ TEST_F(Receipts, ContinuationThatARedactorChangedIsKeptInNoAnswer) {
     return first ? call.answer(action(AGENTD_ACT_CONTINUE, "it says s3cret")) : AGENTD_OK;
   });
   on(AGENTD_EVENT_USER_MESSAGE_SEND, "redact", [](const TestCall& call) {
-    const bool bad =
-        view_of(call.payload<agentd_user_message>().text).find("s3cret") != std::string_view::npos;
+    const bool bad = view_of(call.payload<agentd_user_message>().text).find("s3cret") != std::string_view::npos;
     return bad ? call.answer(action(AGENTD_ACT_REPLACE_TEXT, "it says ***")) : AGENTD_OK;
   }).what.flags = AGENTD_HOOK_REDACTS;
   open();
@@ -426,8 +414,7 @@ TEST_F(Receipts, WithheldOutputOfAFailedRedactorIsNotKept) {
     out.content = "s3cret";
     return Result<ToolOutcome>(out);
   };
-  auto& hook =
-      on(AGENTD_EVENT_AFTER_TOOL_CALL, "redact", [](const TestCall&) { return AGENTD_E_INTERNAL; });
+  auto& hook = on(AGENTD_EVENT_AFTER_TOOL_CALL, "redact", [](const TestCall&) { return AGENTD_E_INTERNAL; });
   hook.what.flags = AGENTD_HOOK_REDACTS;
   hook.what.on_failure = FailurePolicy::kClosed;
   open();
@@ -492,12 +479,9 @@ TEST(AnswerJson, TellsWhatEachActionAsksFor) {
   replace.parts.resize(2);
   Action callback = action(AGENTD_ACT_CALLBACK, "review");
   callback.json = "{}";
-  const std::vector<Action> all{action(AGENTD_ACT_BLOCK, "no"),
-                                compact,
-                                replace,
-                                callback,
-                                permission_action(AGENTD_PERMISSION_DENY, "never"),
-                                set_action(AGENTD_KEY_THEN, {}, 1)};
+  const std::vector<Action> all{
+      action(AGENTD_ACT_BLOCK, "no"),    compact, replace, callback, permission_action(AGENTD_PERMISSION_DENY, "never"),
+      set_action(AGENTD_KEY_THEN, {}, 1)};
   EXPECT_EQ(answer_json(all, AGENTD_EVENT_AGENT_STOP),
             R"([{"action":"block","text":"no"},)"
             R"({"action":"compact","strategy":2,"keep_tokens":100,"text":"keep the paths"},)"

@@ -258,27 +258,23 @@ TEST_F(Run, BlockedMessageLeavesNothingButTheFact) {
   EXPECT_NE(report.error().message.find("guard: no secrets"), std::string::npos);
   EXPECT_EQ(kinds(), "genesis run_begin settings run_end");
   EXPECT_TRUE(model_.requests.empty());
-  for (const StoredRecord& record : log())
-    EXPECT_EQ(record.record.payload.find("the secret"), std::string::npos);
+  for (const StoredRecord& record : log()) EXPECT_EQ(record.record.payload.find("the secret"), std::string::npos);
 }
 
 TEST_F(Run, RewrittenMessageIsTheOnlyOneThatIsStored) {
-  on(AGENTD_EVENT_USER_MESSAGE_SEND, "redact", [](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "clean"));
-  });
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "redact",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "clean")); });
   open();
   model_.say("ok");
   ASSERT_TRUE(run("the secret"));
   EXPECT_EQ(model_.requests[0].all_text(), "clean\n");
-  for (const StoredRecord& record : log())
-    EXPECT_EQ(record.record.payload.find("the secret"), std::string::npos);
+  for (const StoredRecord& record : log()) EXPECT_EQ(record.record.payload.find("the secret"), std::string::npos);
   EXPECT_NE(kinds().find("hook_effect"), std::string::npos);
 }
 
 TEST_F(Run, SessionStartContextGoesWithEveryRequestAndIsNoMessage) {
-  on(AGENTD_EVENT_SESSION_START, "memory", [](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "remember this"));
-  });
+  on(AGENTD_EVENT_SESSION_START, "memory",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "remember this")); });
   open();
   model_.say("one").say("two");
   ASSERT_TRUE(run("first"));
@@ -458,9 +454,8 @@ TEST_F(Run, ReplacementFromAnotherRevisionOrOverTheWindowIsRefused) {
 
 TEST_F(Run, RewritersOfTheAnswerChainAndSeeTheSameMessage) {
   std::string seen;
-  on(AGENTD_EVENT_AFTER_MODEL_CALL, "a", [](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "from a"));
-  });
+  on(AGENTD_EVENT_AFTER_MODEL_CALL, "a",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "from a")); });
   on(AGENTD_EVENT_AFTER_MODEL_CALL, "b", [&](const TestCall& call) {
     const auto& payload = call.payload<agentd_model_response>();
     seen = std::string(view_of(payload.text)) + "," + to_message(*payload.message).text();

@@ -56,8 +56,7 @@ TEST_F(AgentServicesTest, CompactIsPureAndItsModelCallIsCharged) {
 
 TEST_F(AgentServicesTest, CompactTellsTheProviderWhichModelAnswered) {
   at_stop([&](const TestCall& call) {
-    ASSERT_TRUE(services().compact(caller(call.raw.conversation),
-                                   {call.raw.conversation, 0, 0, {nullptr, 0, 0}}, {}));
+    ASSERT_TRUE(services().compact(caller(call.raw.conversation), {call.raw.conversation, 0, 0, {nullptr, 0, 0}}, {}));
   });
   model_.say("one").say("a summary");
   ASSERT_TRUE(run("go"));

@@ -98,8 +98,7 @@ TEST_F(AgentStop, BlockedContinuationEndsAGoodRunWell) {
   ASSERT_EQ(events_.of(RunEvent::Type::kWarning).size(), 1u);
   EXPECT_EQ(events_.of(RunEvent::Type::kWarning)[0].text,
             "the run does not go on: the message was blocked by guard: no secrets");
-  for (const StoredRecord& record : log())
-    EXPECT_EQ(record.record.payload.find("the secret"), std::string::npos);
+  for (const StoredRecord& record : log()) EXPECT_EQ(record.record.payload.find("the secret"), std::string::npos);
 }
 
 TEST_F(AgentStop, OneBlockedContinuationDoesNotStopTheOthers) {
@@ -239,8 +238,7 @@ TEST_F(AgentStop, ThenContinueGoesOnWithoutAMessageOfTheHook) {
 }
 
 TEST_F(AgentStop, FailedCompactionLeavesTheViewAndIsNotCalledCompacted) {
-  on(AGENTD_EVENT_AGENT_STOP, "compact",
-     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_COMPACT)); });
+  on(AGENTD_EVENT_AGENT_STOP, "compact", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_COMPACT)); });
   open();
   model_.say("one").fail(ModelErrorKind::kServer, "broken");
   const auto report = run("go");
@@ -262,8 +260,7 @@ TEST_F(AgentStop, SummaryIsStoredAndTheViewStays) {
 }
 
 TEST_F(AgentStop, EmptySummaryIsMadeByTheHost) {
-  on(AGENTD_EVENT_AGENT_STOP, "sum",
-     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_SUMMARY)); });
+  on(AGENTD_EVENT_AGENT_STOP, "sum", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_SUMMARY)); });
   open();
   model_.say("one").say("made by the model");
   ASSERT_TRUE(run("go"));
@@ -301,8 +298,7 @@ TEST_F(AgentStop, CallbackToAMissingRecipeIsAWarning) {
 
 TEST_F(AgentStop, SecondExclusiveAnswerIsAConflictThatIsTold) {
   on(AGENTD_EVENT_AGENT_STOP, "a", [](const TestCall& call) { return call.answer(replace_all(call, "A")); });
-  on(AGENTD_EVENT_AGENT_STOP, "b",
-     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_COMPACT)); });
+  on(AGENTD_EVENT_AGENT_STOP, "b", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_COMPACT)); });
   open();
   model_.say(std::string(4'000, 'x'));
   ASSERT_TRUE(run("go"));

@@ -34,8 +34,7 @@ class Subagents : public AgentTest {
   }
   Ulid child() const {
     for (const StoredRecord& record : log())
-      if (record.record.type == RecordType::kChild)
-        return *Ulid::parse(read_child(record.record)->conversation_id);
+      if (record.record.type == RecordType::kChild) return *Ulid::parse(read_child(record.record)->conversation_id);
     return {};
   }
   std::string kinds_of_child() const {
@@ -70,17 +69,14 @@ TEST_F(Subagents, LastTextOfTheChildIsTheResult) {
 
 TEST_F(Subagents, ChildHasAConversationOfItsOwnThatNamesItsParent) {
   open();
-  ask_task(R"({"description":"look around","prompt":"find it","agent_type":"scout"})")
-      .say("x")
-      .say("done");
+  ask_task(R"({"description":"look around","prompt":"find it","agent_type":"scout"})").say("x").say("done");
   ASSERT_TRUE(run("go"));
   const auto info = store_.info(child());
   ASSERT_TRUE(info);
   EXPECT_EQ(info->parent, session_->conversation_id());
   EXPECT_EQ(info->agent_type, "scout");
   EXPECT_EQ(info->title, "look around");
-  EXPECT_EQ(kinds_of_child(),
-            "genesis meta run_begin settings user_message assistant_message run_end");
+  EXPECT_EQ(kinds_of_child(), "genesis meta run_begin settings user_message assistant_message run_end");
   EXPECT_TRUE(store_.lease(child()));
   EXPECT_TRUE(store_.verify(child()));
   EXPECT_TRUE(store_.info(id())->agent_type.empty());
@@ -126,8 +122,8 @@ TEST_F(Subagents, StartAndStopFireWithTheChildsIdentity) {
     EXPECT_EQ(view_of(call.payload<agentd_agent_stop>().response), "x");
     return order += "stop ", AGENTD_OK;
   });
-  for (const std::uint32_t event : {AGENTD_EVENT_AGENT_STOP, AGENTD_EVENT_SESSION_START,
-                                    AGENTD_EVENT_SESSION_END, AGENTD_EVENT_USER_MESSAGE_SEND})
+  for (const std::uint32_t event :
+       {AGENTD_EVENT_AGENT_STOP, AGENTD_EVENT_SESSION_START, AGENTD_EVENT_SESSION_END, AGENTD_EVENT_USER_MESSAGE_SEND})
     on(event, "m", [&, event](const TestCall& call) {
       EXPECT_EQ(call.raw.envelope->agent_depth, 0u);
       return order += std::string(find_event(event)->name) + " ", AGENTD_OK;
@@ -152,8 +148,7 @@ TEST_F(Subagents, GuardDeniesTheSubagentsCommandToo) {
   EXPECT_EQ(depths, std::vector<std::uint32_t>{1});
   EXPECT_TRUE(tools_.calls.empty());
   EXPECT_NE(kinds_of_child().find("hook_effect"), std::string::npos);
-  EXPECT_NE(model_.requests[2].all_text().find("blocked by the hook guard: no shell"),
-            std::string::npos);
+  EXPECT_NE(model_.requests[2].all_text().find("blocked by the hook guard: no shell"), std::string::npos);
 }
 
 TEST_F(Subagents, DenyRulesHoldForTheSubagent) {
@@ -198,9 +193,8 @@ TEST_F(Subagents, BlockedStartIsADeniedCallWithoutAConversation) {
 }
 
 TEST_F(Subagents, ContextOfTheStartIsInTheChildsConversation) {
-  on(AGENTD_EVENT_SUBAGENT_START, "rules", [](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "mind the rules"));
-  });
+  on(AGENTD_EVENT_SUBAGENT_START, "rules",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_INJECT_CONTEXT, "mind the rules")); });
   open();
   ask_task().say("x").say("done");
   ASSERT_TRUE(run("go"));
@@ -336,8 +330,7 @@ TEST_F(Subagents, EventsOfTheChildSayWhoseTheyAre) {
   ask_task(R"({"prompt":"p","agent_type":"scout"})").say("of the child").say("done");
   ASSERT_TRUE(run("go"));
   std::size_t of_child = 0;
-  for (std::size_t at = 0, end; (end = sink.lines.find('\n', at)) != std::string::npos;
-       at = end + 1) {
+  for (std::size_t at = 0, end; (end = sink.lines.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string line = sink.lines.substr(at, end - at);
     const bool names_child = line.find("\"conv_id\":\"" + child().text()) != std::string::npos;
     EXPECT_EQ(line.find(R"("type":"scout","depth":1)") != std::string::npos, names_child) << line;

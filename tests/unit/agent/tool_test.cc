@@ -74,9 +74,7 @@ TEST_F(ToolCalls, IntentIsDurableBeforeTheToolRuns) {
 }
 
 TEST_F(ToolCalls, ToolDoesNotRunWhenItsIntentCannotBeWritten) {
-  store_.refuses = [](std::span<const Record> records) {
-    return records.back().type == RecordType::kToolIntent;
-  };
+  store_.refuses = [](std::span<const Record> records) { return records.back().type == RecordType::kToolIntent; };
   open();
   model_.ask_tools({{"bash", "{}"}});
   const auto report = run("go");
@@ -92,8 +90,7 @@ TEST_F(ToolCalls, ParallelCallsAllGetTheirResultsInOrder) {
   ASSERT_EQ(tools_.calls.size(), 3u);
   const auto& seen = model_.requests[1].messages;
   ASSERT_EQ(seen.size(), 5u);
-  for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_EQ(seen[2 + i].blocks[0].call_id, "c" + std::to_string(i + 1));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(seen[2 + i].blocks[0].call_id, "c" + std::to_string(i + 1));
   EXPECT_TRUE(stored_view().open_calls().empty());
 }
 
@@ -120,13 +117,13 @@ TEST_F(ToolCalls, InputThatIsNoObjectIsAnErrorForTheModel) {
 TEST_F(ToolCalls, InputThatIsReadInTwoWaysReachesNobody) {
   using namespace std::string_literals;
   int asked = 0;
-  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall&) { return ++asked, AGENTD_OK; })
-      .what.flags = AGENTD_HOOK_GATES;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall&) { return ++asked, AGENTD_OK; }).what.flags =
+      AGENTD_HOOK_GATES;
   for (const std::string& json :
-       {R"({"command":"ls","command":"rm -rf /"})"s, "\xEF\xBB\xBF{\"command\":\"ls\"}"s,
-        "{\"command\":\"ls\"}\0"s, "{\"command\":\"ls\"}\0{\"command\":\"rm\"}"s,
-        R"({"command":"\ud800"})"s, "{\"command\":\"\xff\"}"s, R"({"n":12345678901234567890})"s,
-        R"({"n":1e999})"s, "{\"a\":" + std::string(64, '[') + std::string(64, ']') + "}"}) {
+       {R"({"command":"ls","command":"rm -rf /"})"s, "\xEF\xBB\xBF{\"command\":\"ls\"}"s, "{\"command\":\"ls\"}\0"s,
+        "{\"command\":\"ls\"}\0{\"command\":\"rm\"}"s, R"({"command":"\ud800"})"s, "{\"command\":\"\xff\"}"s,
+        R"({"n":12345678901234567890})"s, R"({"n":1e999})"s,
+        "{\"a\":" + std::string(64, '[') + std::string(64, ']') + "}"}) {
     const Block result = result_of_one_call(json);
     EXPECT_TRUE(result.text.starts_with("the input of bash ")) << result.text;
     EXPECT_NE(result.flags & AGENTD_BLOCK_ERROR, 0);
@@ -150,8 +147,8 @@ constexpr const char* kBashSchema =
 TEST_F(ToolCalls, InputThatDoesNotFitTheSchemaReachesNobody) {
   int asked = 0;
   tools_.offered[0].input_schema_json = kBashSchema;
-  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall&) { return ++asked, AGENTD_OK; })
-      .what.flags = AGENTD_HOOK_GATES;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall&) { return ++asked, AGENTD_OK; }).what.flags =
+      AGENTD_HOOK_GATES;
   const std::vector<std::pair<std::string, std::string>> wrong{
       {R"({"command":7})", R"(/command breaks "type": "string")"},
       {R"({})", R"(breaks "required": ["command"])"},
@@ -199,8 +196,8 @@ TEST_F(ToolCalls, WhatAHookRewroteIsHeldToTheSchemaAgain) {
     call.emit(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":["rm"]})"));
     return AGENTD_OK;
   });
-  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall&) { return ++gates, AGENTD_OK; })
-      .what.flags = AGENTD_HOOK_GATES;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [&](const TestCall&) { return ++gates, AGENTD_OK; }).what.flags =
+      AGENTD_HOOK_GATES;
   const Block result = result_of_one_call();
   EXPECT_EQ(result.text,
             "the input of bash, which the hook rewriter rewrote, does not fit the tool's schema: "
@@ -242,15 +239,13 @@ TEST_F(ToolCalls, PathsAreResolvedBeforeAnybodySeesThem) {
     seen.emplace_back(view_of(call.payload<agentd_tool_call>().input_json));
     return AGENTD_OK;
   }).what.flags = AGENTD_HOOK_GATES;
-  for (const char* const json : {R"({"path":"src/../migrations//1.sql"})",
-                                 R"({"path":"/work/p/./migrations/1.sql"})", R"({"path":"~/.ssh/id"})"})
+  for (const char* const json : {R"({"path":"src/../migrations//1.sql"})", R"({"path":"/work/p/./migrations/1.sql"})",
+                                 R"({"path":"~/.ssh/id"})"})
     result_of_one_call(json);
-  const std::vector<std::string> expected{R"({"path":"migrations/1.sql"})",
-                                          R"({"path":"migrations/1.sql"})",
+  const std::vector<std::string> expected{R"({"path":"migrations/1.sql"})", R"({"path":"migrations/1.sql"})",
                                           R"({"path":"/home/u/.ssh/id"})"};
   EXPECT_EQ(seen, expected);
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    EXPECT_EQ(tools_.calls.at(i).input.text(), expected[i]);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(tools_.calls.at(i).input.text(), expected[i]);
 }
 
 TEST_F(ToolCalls, RewrittenInputIsReadAsTheModelsIs) {
@@ -283,8 +278,7 @@ TEST_F(ToolCalls, BadRewriteIsTheHooksFailureByItsPolicy) {
         EXPECT_EQ(next, R"({"command":"ls"})");
         EXPECT_EQ(tools_.calls.at(0).input.text(), R"({"command":"ls"})");
       } else {
-        EXPECT_TRUE(result.text.find("the guard 'a_bad' failed: the input that it wrote ") !=
-                    std::string::npos)
+        EXPECT_TRUE(result.text.find("the guard 'a_bad' failed: the input that it wrote ") != std::string::npos)
             << result.text;
         EXPECT_TRUE(tools_.calls.empty());
       }
@@ -344,8 +338,8 @@ TEST_F(ToolCalls, BlockedCallIsAnErrorForTheModelAndARecord) {
 }
 
 TEST_F(ToolCalls, GuardThatFailsBlocksTheCall) {
-  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [](const TestCall&) { return AGENTD_E_INTERNAL; })
-      .what.on_failure = FailurePolicy::kClosed;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "guard", [](const TestCall&) { return AGENTD_E_INTERNAL; }).what.on_failure =
+      FailurePolicy::kClosed;
   EXPECT_NE(result_of_one_call().text.find("the guard 'guard' failed"), std::string::npos);
   EXPECT_TRUE(tools_.calls.empty());
 }
@@ -367,9 +361,8 @@ TEST_F(ToolCalls, GateMayDenyTheRewrittenInput) {
     const bool bad = view_of(call.payload<agentd_tool_call>().input_json).find("rm") != std::string_view::npos;
     return bad ? call.answer(action(AGENTD_ACT_BLOCK, "no rm")) : AGENTD_OK;
   }).what.flags = AGENTD_HOOK_GATES;
-  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "b_rewrite", [](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"rm"})"));
-  });
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "b_rewrite",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"rm"})")); });
   EXPECT_NE(result_of_one_call().text.find("a_gate: no rm"), std::string::npos);
   EXPECT_TRUE(tools_.calls.empty());
 }
@@ -385,8 +378,8 @@ TEST_F(ToolCalls, OnlyGatesSeeARewrittenInputAgainAndTheyRewriteNothing) {
     ++rewriter;
     return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"yes"})"));
   });
-  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "watch", [&](const TestCall&) { return ++observer, AGENTD_OK; })
-      .what.flags = AGENTD_HOOK_OBSERVES;
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "watch", [&](const TestCall&) { return ++observer, AGENTD_OK; }).what.flags =
+      AGENTD_HOOK_OBSERVES;
   result_of_one_call();
   EXPECT_EQ(tools_.calls.at(0).input.text(), R"({"command":"yes"})");
   EXPECT_EQ(gate, 2);
@@ -399,9 +392,8 @@ TEST_F(ToolCalls, GateThatAsksAboutTheFinalInputIsHeard) {
     const bool again = call.raw.envelope->attempt == 2;
     return again ? call.answer(permission_action(AGENTD_PERMISSION_ASK)) : AGENTD_OK;
   }).what.flags = AGENTD_HOOK_GATES;
-  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "b_rewrite", [](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"rm"})"));
-  });
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "b_rewrite",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"rm"})")); });
   EXPECT_NE(result_of_one_call().text.find("not permitted"), std::string::npos);
 }
 
@@ -409,9 +401,8 @@ TEST_F(ToolCalls, AllowOfAnInputThatWasRewrittenAfterwardsDoesNotCount) {
   permissions_.mode = PermissionRules::Mode::kAsk;
   on(AGENTD_EVENT_BEFORE_TOOL_CALL, "a_allow",
      [](const TestCall& call) { return call.answer(permission_action(AGENTD_PERMISSION_ALLOW)); });
-  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "b_rewrite", [](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"rm"})"));
-  });
+  on(AGENTD_EVENT_BEFORE_TOOL_CALL, "b_rewrite",
+     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, R"({"command":"rm"})")); });
   EXPECT_NE(result_of_one_call().text.find("not permitted"), std::string::npos);
   EXPECT_TRUE(log_.mentions("a_allow allowed an input that b_rewrite rewrote afterwards"));
 }
@@ -457,8 +448,7 @@ TEST_F(ToolCalls, RewrittenOutputReachesModelLogAndSurface) {
      [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "***")); });
   EXPECT_EQ(result_of_one_call().text, "***");
   EXPECT_EQ(events_.of(RunEvent::Type::kToolResult).at(0).text, "***");
-  for (const StoredRecord& record : log())
-    EXPECT_EQ(record.record.payload.find("output of bash"), std::string::npos);
+  for (const StoredRecord& record : log()) EXPECT_EQ(record.record.payload.find("output of bash"), std::string::npos);
 }
 
 TEST_F(ToolCalls, FailedCallFiresItsOwnEvent) {

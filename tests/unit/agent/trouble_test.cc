@@ -74,8 +74,8 @@ TEST_F(Trouble, ThatPassesLeavesTheViewAsItIsAndTheNextTurnCompacts) {
 }
 
 TEST_F(Trouble, OfEveryKindThatPassesIsWaitedFor) {
-  for (const ModelErrorKind kind : {ModelErrorKind::kRateLimit, ModelErrorKind::kServer,
-                                    ModelErrorKind::kNetwork, ModelErrorKind::kInterrupted}) {
+  for (const ModelErrorKind kind :
+       {ModelErrorKind::kRateLimit, ModelErrorKind::kServer, ModelErrorKind::kNetwork, ModelErrorKind::kInterrupted}) {
     open_filled();
     fail_both(kind);
     model_.say("answer");
@@ -139,9 +139,7 @@ TEST_F(Trouble, OfOnePartCostsThatPartAlone) {
   open();
   fill(9);
   model_.requests.clear();
-  model_.say("part one")
-      .fail(ModelErrorKind::kOverloaded, "529")
-      .fail(ModelErrorKind::kInterrupted, "cut");
+  model_.say("part one").fail(ModelErrorKind::kOverloaded, "529").fail(ModelErrorKind::kInterrupted, "cut");
   model_.say("part two").say("the whole");
   const auto report = compact();
   ASSERT_TRUE(report);
@@ -176,19 +174,15 @@ TEST_F(Trouble, WhatWasCutIsInTheNextSummaryAlsoAfterAnotherCut) {
   EXPECT_EQ(report->outcome, std::uint32_t{AGENTD_RESULT_APPLIED}) << report->text;
   std::string read;
   for (const FakeModel::Seen& seen : asked("summary")) read += seen.all_text();
-  for (int i = 0; i < 6; ++i)
-    EXPECT_NE(read.find("question " + std::to_string(i)), std::string::npos) << i;
-  for (int i = 0; i < 8; ++i)
-    EXPECT_NE(read.find("later " + std::to_string(i)), std::string::npos) << i;
+  for (int i = 0; i < 6; ++i) EXPECT_NE(read.find("question " + std::to_string(i)), std::string::npos) << i;
+  for (int i = 0; i < 8; ++i) EXPECT_NE(read.find("later " + std::to_string(i)), std::string::npos) << i;
   EXPECT_EQ(read.find("were left out here"), std::string::npos);
 }
 
 TEST_F(Trouble, WhatWasCutIsInTheNextSummaryOnceAndInItsOrder) {
   open();
   fill(6);
-  model_.fail(ModelErrorKind::kContextLength, "too long")
-      .fail(ModelErrorKind::kBilling, "no money")
-      .say("answer");
+  model_.fail(ModelErrorKind::kContextLength, "too long").fail(ModelErrorKind::kBilling, "no money").say("answer");
   ASSERT_TRUE(run("the newest"));
   ASSERT_EQ(boundaries().back().method, "truncate");
   model_.requests.clear();
@@ -216,8 +210,7 @@ TEST_F(Trouble, ASummaryThatWasCutIsAskedForOnceMoreAndShorter) {
   EXPECT_EQ(report->summary, "whole and short");
   ASSERT_EQ(model_.requests.size(), 2u);
   EXPECT_EQ(model_.requests[0].closing_text.find("Write it anew"), std::string::npos);
-  EXPECT_NE(model_.requests[1].closing_text.find("Write it anew, in at most 1250 tokens"),
-            std::string::npos)
+  EXPECT_NE(model_.requests[1].closing_text.find("Write it anew, in at most 1250 tokens"), std::string::npos)
       << model_.requests[1].closing_text;
 }
 
@@ -228,8 +221,7 @@ TEST_F(Trouble, ASummaryThatWasCutTwiceIsNoneOnRequest) {
   const auto report = compact();
   ASSERT_TRUE(report);
   EXPECT_EQ(report->outcome, std::uint32_t{AGENTD_RESULT_FAILED});
-  EXPECT_NE(report->text.find("raise compaction.summary_tokens"), std::string::npos)
-      << report->text;
+  EXPECT_NE(report->text.find("raise compaction.summary_tokens"), std::string::npos) << report->text;
   EXPECT_EQ(model_.requests.size(), 2u);
   EXPECT_TRUE(boundaries().empty());
   EXPECT_EQ(stored_view().rows().size(), revision);
@@ -242,8 +234,7 @@ TEST_F(Trouble, ASummaryThatWasCutTwiceIsDegradedAndToldByAnAutomaticDoor) {
   EXPECT_EQ(events_.outcomes(), "degraded");
   EXPECT_EQ(boundaries().back().method + " " + boundaries().back().result, "summary degraded");
   EXPECT_NE(warnings().find("the summary was cut"), std::string::npos) << warnings();
-  EXPECT_NE(model_.requests.back().all_text().find("so far again\n\n[The summary ends here"),
-            std::string::npos);
+  EXPECT_NE(model_.requests.back().all_text().find("so far again\n\n[The summary ends here"), std::string::npos);
 }
 
 TEST_F(Trouble, ACutPartMakesTheWholeSummaryACutOne) {

@@ -312,8 +312,8 @@ TEST_P(Undoing, SomebodyWhoAppendsMeanwhileIsInTheViewThatComesBack) {
   store_.refuses = [&](std::span<const Record> records) {
     if (records.back().type != RecordType::kRevert || raced == 3) return false;
     ++raced;
-    const Record record = write_message(
-        {Message::of_text(Role::kUser, "from the side"), StopReason::kEndTurn, "client", {}});
+    const Record record =
+        write_message({Message::of_text(Role::kUser, "from the side"), StopReason::kEndTurn, "client", {}});
     EXPECT_TRUE(store_.append(id(), info().revision, {{record}}, {}, {}));
     return false;
   };
@@ -373,9 +373,7 @@ TEST_P(Undoing, IndexKnowsWhereTheViewThatComesBackBegins) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, Undoing, ::testing::Values(false, true),
-                         [](const ::testing::TestParamInfo<bool>& each) {
-                           return each.param ? "Lmdb" : "Memory";
-                         });
+                         [](const ::testing::TestParamInfo<bool>& each) { return each.param ? "Lmdb" : "Memory"; });
 
 // ---- forks
 

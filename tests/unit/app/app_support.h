@@ -56,8 +56,7 @@ class TestApp {
 
   app::Surroundings surroundings() const {
     app::Surroundings out;
-    out.environment = [values = environment,
-                       home_path = home](const std::string& name) -> std::optional<std::string> {
+    out.environment = [values = environment, home_path = home](const std::string& name) -> std::optional<std::string> {
       if (name == "AGENTD_HOME") return home_path;
       const auto found = values.find(name);
       return found == values.end() ? std::nullopt : std::optional<std::string>(found->second);

@@ -33,8 +33,7 @@ TEST(AppTest, HelpIsPrintedForProgramGroupAndCommand) {
   EXPECT_NE(TestApp().run({"--help"}).out.find("Commands:"), std::string::npos);
   EXPECT_NE(TestApp().run({"run", "--help"}).out.find("Examples:"), std::string::npos);
   EXPECT_NE(TestApp().run({"help", "compact"}).out.find("--dry-run"), std::string::npos);
-  EXPECT_NE(TestApp().run({"conversation", "--help"}).out.find("conversation list"),
-            std::string::npos);
+  EXPECT_NE(TestApp().run({"conversation", "--help"}).out.find("conversation list"), std::string::npos);
   EXPECT_EQ(TestApp().run({"conversation", "show", "-h"}).code, kExitOk);
 }
 
@@ -67,14 +66,12 @@ TEST(AppTest, ABadConfigurationIsAUsageError) {
   const Ran ran = app.run({"config", "show"});
   EXPECT_EQ(ran.code, kExitUsage);
   EXPECT_EQ(ran.err,
-            "agentd: " + app.home +
-                "/config.yaml:1:1: unknown key 'compactions': did you mean 'compaction'?\n");
+            "agentd: " + app.home + "/config.yaml:1:1: unknown key 'compactions': did you mean 'compaction'?\n");
 }
 
 TEST(AppTest, ConfigShowNamesTheOriginOfEachValue) {
   TestApp app;
-  app.user_config(
-      "compaction:\n  compact_at: 0.6\nhooks: {guard: {enabled: true, config: {token: s3cret}}}\n");
+  app.user_config("compaction:\n  compact_at: 0.6\nhooks: {guard: {enabled: true, config: {token: s3cret}}}\n");
   app.environment["AGENTD_MODEL"] = "m1";
   const Ran ran = app.run({"config", "show"});
   ASSERT_EQ(ran.code, kExitOk) << ran.err;
@@ -85,8 +82,7 @@ TEST(AppTest, ConfigShowNamesTheOriginOfEachValue) {
 
 TEST(AppTest, ConfigShowIsItselfAConfiguration) {
   TestApp app;
-  app.user_config(
-      "compaction:\n  compact_at: 0.6\npermissions: {allow: [bash, \"mcp:*\"]}\nmodel: \"x y\"\n");
+  app.user_config("compaction:\n  compact_at: 0.6\npermissions: {allow: [bash, \"mcp:*\"]}\nmodel: \"x y\"\n");
   const std::string shown = app.run({"config", "show"}).out;
   app.user_config(shown);
   const Ran again = app.run({"config", "show", "--set-only"});

@@ -12,9 +12,8 @@ using testing::TempDir;
 
 ProcessResult bash(const std::string& script) {
   const SystemClock clock;
-  const auto result =
-      run_process({{"bash", "--norc", "-c", script}, "/", {"PATH=/usr/bin:/bin"}, ""}, clock,
-                  CancelToken(), Deadline::after(clock, Milliseconds(20'000)));
+  const auto result = run_process({{"bash", "--norc", "-c", script}, "/", {"PATH=/usr/bin:/bin"}, ""}, clock,
+                                  CancelToken(), Deadline::after(clock, Milliseconds(20'000)));
   return result ? *result : ProcessResult{};
 }
 
@@ -29,8 +28,7 @@ std::string completed(const std::string& words) {
 
 TEST(Completion, BashAcceptsItsScript) {
   const TempDir directory;
-  const ProcessResult result =
-      bash("bash -n " + directory.write("a.bash", completion_script("bash")));
+  const ProcessResult result = bash("bash -n " + directory.write("a.bash", completion_script("bash")));
   EXPECT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(result.output, "");
 }
@@ -54,8 +52,7 @@ TEST(Completion, BashOffersOptionsOfTheCommand) {
 TEST(Completion, BashOffersValues) {
   EXPECT_EQ(completed("agentd run --provider s"), "scripted\n");
   EXPECT_EQ(completed("agentd compact -s ''"), "full tail users\n");
-  EXPECT_EQ(completed("agentd config explain compaction.c"),
-            "compaction.checkpoint_at compaction.compact_at\n");
+  EXPECT_EQ(completed("agentd config explain compaction.c"), "compaction.checkpoint_at compaction.compact_at\n");
   EXPECT_EQ(completed("agentd completion z"), "zsh\n");
 }
 
@@ -63,8 +60,8 @@ TEST(Completion, EveryShellAsksForNamesOfConversationsRecipesModelsAndHooks) {
   for (const char* shell : {"bash", "zsh", "fish"})
     for (const char* const names : {"conversations", "recipes", "models", "hooks"}) {
       const std::string script = completion_script(shell);
-      const std::string asked = std::string(shell) == "fish" ? std::string("(agentd completion ") + names
-                                                             : std::string("offer='@") + names;
+      const std::string asked =
+          std::string(shell) == "fish" ? std::string("(agentd completion ") + names : std::string("offer='@") + names;
       EXPECT_NE(script.find(asked), std::string::npos) << shell << " " << names;
     }
 }

@@ -51,8 +51,7 @@ TEST_F(ConfigTest, AFileThatAnybodyMayWriteIsNotRead) {
   ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
   const auto config = Config::load(sources_);
   ASSERT_FALSE(config);
-  EXPECT_EQ(config.error().message,
-            path + " may be written by anybody, and is not read: chmod o-w " + path);
+  EXPECT_EQ(config.error().message, path + " may be written by anybody, and is not read: chmod o-w " + path);
 }
 
 TEST_F(ConfigTest, AnEmptyFileIsFine) {
@@ -97,10 +96,8 @@ TEST_F(ConfigTest, WrongTypesAreToldWithTheirPlace) {
             "config.yaml:1:1: max_output_tokens must be a whole number from 1, not 'many'");
   EXPECT_EQ(error("compaction: {compact_at: 1.5}\n"),
             "config.yaml:1:14: compaction.compact_at must be a number from 0.01 to 1, not '1.5'");
-  EXPECT_EQ(error("provider: [a, b]\n"),
-            "config.yaml:1:1: provider must be text, not 'a list'");
-  EXPECT_EQ(error("compaction: 5\n"),
-            "config.yaml:1:1: 'compaction' is a section with keys of its own");
+  EXPECT_EQ(error("provider: [a, b]\n"), "config.yaml:1:1: provider must be text, not 'a list'");
+  EXPECT_EQ(error("compaction: 5\n"), "config.yaml:1:1: 'compaction' is a section with keys of its own");
   EXPECT_EQ(error("permissions: {allow: {bash: true}}\n"),
             "config.yaml:1:15: permissions.allow must be a list, not 'a section'");
 }
@@ -111,9 +108,8 @@ TEST_F(ConfigTest, AQuotedNumberIsText) {
 }
 
 TEST_F(ConfigTest, AWrongChoiceNamesTheNearest) {
-  EXPECT_EQ(
-      error("permissions: {mode: alow}\n"),
-      "config.yaml:1:15: permissions.mode must be one of ask, allow, deny, not 'alow': did you mean 'allow'?");
+  EXPECT_EQ(error("permissions: {mode: alow}\n"),
+            "config.yaml:1:15: permissions.mode must be one of ask, allow, deny, not 'alow': did you mean 'allow'?");
 }
 
 TEST_F(ConfigTest, HooksRunInProcessesOfTheirOwnUnlessOneSaysOtherwise) {
@@ -165,8 +161,7 @@ TEST_F(ConfigTest, TheEnvironmentIsChecked) {
   env("AGENTD_COMPACTION_COMPACT_AT", "lots");
   const auto config = Config::load(sources_);
   ASSERT_FALSE(config);
-  EXPECT_EQ(config.error().message,
-            "AGENTD_COMPACTION_COMPACT_AT must be a number from 0.01 to 1, not 'lots'");
+  EXPECT_EQ(config.error().message, "AGENTD_COMPACTION_COMPACT_AT must be a number from 0.01 to 1, not 'lots'");
 }
 
 TEST_F(ConfigTest, ListsOfTheEnvironmentAreSplitAtCommas) {
@@ -191,8 +186,8 @@ TEST_F(ConfigTest, ListOfAFlagMayBeWrittenAsInAFile) {
   EXPECT_EQ(order("[ab]*"), List{"[ab]*"});
   EXPECT_EQ(order("[ab]*, x[cd]"), (List{"[ab]*", "x[cd]"}));
   for (const char* const bad : {"[a, b", "a, b]", "[a, *]"})
-    EXPECT_EQ(order(bad), List{std::string("hooks.order must be a list like 'a, *' or '[a, \"*\"]', not '") +
-                               bad + "'"});
+    EXPECT_EQ(order(bad),
+              List{std::string("hooks.order must be a list like 'a, *' or '[a, \"*\"]', not '") + bad + "'"});
   EXPECT_EQ(order("[[a], b]"), List{"hooks.order must be a list of plain texts"});
 }
 
@@ -212,8 +207,7 @@ TEST_F(ConfigTest, AHooksNameMayHaveDots) {
   EXPECT_EQ(config->hook_names(), (std::vector<std::string>{"guard.1", "project/x.y"}));
   EXPECT_TRUE(config->flag("hooks.guard.1.shadow"));
   EXPECT_EQ(config->whole("hooks.project/x.y.timeout_ms"), 5u);
-  EXPECT_EQ(key_parts("hooks.guard.1.shadow"),
-            (std::vector<std::string>{"hooks", "guard.1", "shadow"}));
+  EXPECT_EQ(key_parts("hooks.guard.1.shadow"), (std::vector<std::string>{"hooks", "guard.1", "shadow"}));
   EXPECT_EQ(error("hooks: {guard.1: {shado: true}}\n"),
             "config.yaml:1:19: unknown key 'shado' in 'hooks.guard.1': did you mean 'shadow'?");
   EXPECT_FALSE(user("hooks: {guard.1: 5}\n"));
@@ -226,34 +220,29 @@ TEST_F(ConfigTest, APriorityMayBeNegative) {
   EXPECT_EQ(error("hooks: {low: {priority: 40000}}\n"),
             "config.yaml:1:15: hooks.low.priority must be a whole number from -32768 to 32767, not "
             "'40000'");
-  EXPECT_EQ(error("max_turns: -1\n"),
-            "config.yaml:1:1: max_turns must be a whole number from 0 to 1000000, not '-1'");
+  EXPECT_EQ(error("max_turns: -1\n"), "config.yaml:1:1: max_turns must be a whole number from 0 to 1000000, not '-1'");
 }
 
 TEST_F(ConfigTest, AHooksSettingWithATypoIsFound) {
   EXPECT_EQ(error("hooks: {guardrail: {enabld: true}}\n"),
             "config.yaml:1:21: unknown key 'enabld' in 'hooks.guardrail': did you mean 'enabled'?");
-  EXPECT_EQ(error("hooks: {dirz: [/x]}\n"),
-            "config.yaml:1:9: unknown key 'dirz' in 'hooks': did you mean 'dirs'?");
+  EXPECT_EQ(error("hooks: {dirz: [/x]}\n"), "config.yaml:1:9: unknown key 'dirz' in 'hooks': did you mean 'dirs'?");
 }
 
 TEST_F(ConfigTest, ALadderThatFallsIsRefusedWithBothPlaces) {
-  EXPECT_EQ(
-      error("compaction: {force_at: 0.5}\n"),
-      "compaction.force_at (0.5, config.yaml:1) lies below compaction.compact_at (0.80, default)");
+  EXPECT_EQ(error("compaction: {force_at: 0.5}\n"),
+            "compaction.force_at (0.5, config.yaml:1) lies below compaction.compact_at (0.80, default)");
 }
 
 TEST_F(ConfigTest, SetTakesAnyKeyAndNamesTheNearest) {
   sources_.flags.push_back({"compaction.comact_at", "0.5", "--set"});
   const auto config = Config::load(sources_);
   ASSERT_FALSE(config);
-  EXPECT_EQ(config.error().message,
-            "--set: unknown key 'compaction.comact_at': did you mean 'compaction.compact_at'?");
+  EXPECT_EQ(config.error().message, "--set: unknown key 'compaction.comact_at': did you mean 'compaction.compact_at'?");
 }
 
 TEST(ConfigDisplay, HidesWhatMayBeASecret) {
-  EXPECT_EQ(display(*find_key("base_url"), {"https://ann:pass@host/v1", {}, {}}),
-            "\"https://***@host/v1\"");
+  EXPECT_EQ(display(*find_key("base_url"), {"https://ann:pass@host/v1", {}, {}}), "\"https://***@host/v1\"");
   EXPECT_EQ(display(*find_key("hooks.x.config"), {{}, {}, R"({"token":"s3cret"})"}), "\"***\"");
 }
 

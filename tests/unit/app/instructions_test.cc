@@ -151,9 +151,9 @@ TEST_F(InstructionsTest, OfAPathAreThoseOfTheDirectoriesAboveItThatAreNotKnownYe
   EXPECT_EQ(near("repo/x", "repo/src"), Texts{});
   EXPECT_EQ(near("x", "repo"), Texts{});
   Texts warnings;
-  EXPECT_EQ(rules_near(places(), at("repo/lib/x"), warnings)[0].text,
-            "Instructions from " + at("repo/lib/AGENTS.md") + ":\n\nlib @extra.md\n\nInstructions from " +
-                at("repo/lib/extra.md") + ":\n\nextra");
+  EXPECT_EQ(rules_near(places(), at("repo/lib/x"), warnings)[0].text, "Instructions from " + at("repo/lib/AGENTS.md") +
+                                                                          ":\n\nlib @extra.md\n\nInstructions from " +
+                                                                          at("repo/lib/extra.md") + ":\n\nextra");
 }
 
 }  // namespace

@@ -24,22 +24,9 @@ std::string fed(const std::string& typed, const std::vector<std::size_t>& cuts) 
 }
 
 TEST(KeySequences, AreTheSameWhereverTheInputIsCut) {
-  constexpr const char* kPieces[] = {"a",
-                                     "h\xC3\xA9",
-                                     "\x1b[A",
-                                     "\x1b[1;5C",
-                                     "\x1b[3~",
-                                     "\x1bOH",
-                                     "\033b",
-                                     "\x1b\x7f",
-                                     "\x1b[1;5P",
-                                     "\x1b[<0;1;2M",
-                                     "\x1b[M !!",
-                                     "\x1b[[A",
-                                     "\x1bOP",
-                                     "\x1bO2P",
-                                     "\x1b\x1b[A",
-                                     "\x1b[2~"};
+  constexpr const char* kPieces[] = {"a",      "h\xC3\xA9", "\x1b[A",     "\x1b[1;5C",    "\x1b[3~",   "\x1bOH",
+                                     "\033b",  "\x1b\x7f",  "\x1b[1;5P",  "\x1b[<0;1;2M", "\x1b[M !!", "\x1b[[A",
+                                     "\x1bOP", "\x1bO2P",   "\x1b\x1b[A", "\x1b[2~"};
   std::mt19937 random(1);
   for (int round = 0; round < 500; ++round) {
     std::string typed, kept;

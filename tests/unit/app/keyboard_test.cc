@@ -45,8 +45,7 @@ class Asked {
       TerminalApprover approver(std::move(place));
       Tool tool;
       tool.name = "bash";
-      answer_ = approver.ask(
-          tool, {"c", "bash", ToolInput::make(R"({"command":"true"})").value_or({})}, {});
+      answer_ = approver.ask(tool, {"c", "bash", ToolInput::make(R"({"command":"true"})").value_or({})}, {});
       done_.store(true);
     });
   }
@@ -95,8 +94,7 @@ class Asked {
   const std::string& shown() const { return shown_; }
   int count(const std::string& text) const {
     int out = 0;
-    for (std::size_t at = 0; (at = shown_.find(text, at)) != std::string::npos; at += text.size())
-      ++out;
+    for (std::size_t at = 0; (at = shown_.find(text, at)) != std::string::npos; at += text.size()) ++out;
     return out;
   }
 
@@ -211,8 +209,7 @@ TEST(Keyboard, InputWithoutEndIsANo) {
   }
   ASSERT_TRUE(asked.is_done()) << asked.shown();
   EXPECT_FALSE(asked.answer().allowed);
-  EXPECT_NE(asked.answer().reason.find("without a pause"), std::string::npos)
-      << asked.answer().reason;
+  EXPECT_NE(asked.answer().reason.find("without a pause"), std::string::npos) << asked.answer().reason;
 }
 
 // ---- bursts of every form
@@ -225,8 +222,7 @@ struct Burst {
 
 Burst random_burst(std::mt19937& random) {
   const auto pick = [&](std::size_t n) { return random() % n; };
-  static constexpr const char* kLines[] = {"y", "yes", "a",      "Y",     "n",
-                                           "",  " y ", "always", "fix it"};
+  static constexpr const char* kLines[] = {"y", "yes", "a", "Y", "n", "", " y ", "always", "fix it"};
   static constexpr const char* kEnds[] = {"\n", "\r\n", "\r"};
   Burst out;
   const std::string end = kEnds[pick(3)];
@@ -251,8 +247,7 @@ Burst random_burst(std::mt19937& random) {
 
 std::string printable(std::string_view text) {
   std::string out;
-  for (const char c : text)
-    out += c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\x1b' ? "\\e" : std::string(1, c);
+  for (const char c : text) out += c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\x1b' ? "\\e" : std::string(1, c);
   return out;
 }
 
@@ -282,8 +277,7 @@ void play_bursts(int bursts, int at_once, unsigned seed) {
         EXPECT_TRUE(second) << "seed " << seed << ": " << printable(burst.text)
                             << (answered ? " answered" : " left a question that hangs");
         if (answered && second) {
-          EXPECT_EQ(asked.answer().allowed, yes)
-              << "seed " << seed << ": " << printable(burst.text);
+          EXPECT_EQ(asked.answer().allowed, yes) << "seed " << seed << ": " << printable(burst.text);
         }
       }
     });

@@ -17,8 +17,7 @@ namespace agentd::app {
 namespace {
 
 std::int64_t wall_of(int year, unsigned month, unsigned day) {
-  const std::chrono::sys_days date =
-      std::chrono::year(year) / std::chrono::month(month) / std::chrono::day(day);
+  const std::chrono::sys_days date = std::chrono::year(year) / std::chrono::month(month) / std::chrono::day(day);
   return std::chrono::duration_cast<std::chrono::milliseconds>(date.time_since_epoch()).count();
 }
 
@@ -47,17 +46,13 @@ TEST(ModelWarnings, AModelIsToldSixtyDaysBeforeItsLastDay) {
   EXPECT_EQ(warnings(old, wall_of(2027, 2, 1))[0],
             "the model claude-sonnet-4-5 was retired by its provider on 2026-11-30: choose another with "
             "--model, such as claude-sonnet-5-5");
-  EXPECT_EQ(warnings({{"model", "claude-sonnet-4-5"}, {"context_window", "5000"}},
-                     wall_of(2026, 11, 29))
-                .size(),
-            1u);
+  EXPECT_EQ(warnings({{"model", "claude-sonnet-4-5"}, {"context_window", "5000"}}, wall_of(2026, 11, 29)).size(), 1u);
 }
 
 TEST(ModelWarnings, TheSummarisersLastDayIsToldToo) {
   const auto told = warnings({{"compaction.model", "claude-sonnet-4-5"}}, wall_of(2026, 11, 20));
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_NE(told[0].find("(in 10 days): choose another with compaction.model"), std::string::npos)
-      << told[0];
+  EXPECT_NE(told[0].find("(in 10 days): choose another with compaction.model"), std::string::npos) << told[0];
 }
 
 TEST(ModelWarnings, AnUnknownNameOfAKnownProviderIsToldWithWhatIsAssumed) {
@@ -125,8 +120,7 @@ TEST(ProviderAddress, TheProvidersVariableCountsWhereNothingElseIsSet) {
   const std::string file = directory.file("config.yaml");
   ASSERT_TRUE(write_file_atomically(
       file, "providers: {anthropic: {base_url: https://file.example/x, api_key_env: MY_KEY}}\n", 0600));
-  const std::pair<const std::string, std::string> theirs{"ANTHROPIC_BASE_URL",
-                                                         " https://gateway.example:8443/llm/ \n"};
+  const std::pair<const std::string, std::string> theirs{"ANTHROPIC_BASE_URL", " https://gateway.example:8443/llm/ \n"};
   const std::pair<const std::string, std::string> key{"AGENTD_PROVIDERS_ANTHROPIC_API_KEY_ENV", "MY_KEY"};
   EXPECT_EQ(address(in_environment({})), "api.anthropic.com (default)");
   EXPECT_EQ(address(in_environment({theirs})), "gateway.example:8443 (ANTHROPIC_BASE_URL)");
@@ -134,8 +128,7 @@ TEST(ProviderAddress, TheProvidersVariableCountsWhereNothingElseIsSet) {
   EXPECT_EQ(address(in_environment({theirs}, file)), "file.example (" + file + ":1)");
   EXPECT_EQ(address(in_environment({theirs, key, {"AGENTD_PROVIDERS_ANTHROPIC_BASE_URL", "https://ours"}})),
             "ours (AGENTD_PROVIDERS_ANTHROPIC_BASE_URL)");
-  EXPECT_EQ(address(in_environment({theirs, key, {"AGENTD_BASE_URL", "https://all"}})),
-            "all (AGENTD_BASE_URL)");
+  EXPECT_EQ(address(in_environment({theirs, key, {"AGENTD_BASE_URL", "https://all"}})), "all (AGENTD_BASE_URL)");
   EXPECT_EQ(address(in_environment({{"OPENAI_BASE_URL", "https://gateway.example/v1"}}), "openai"),
             "gateway.example (OPENAI_BASE_URL)");
 }
@@ -236,12 +229,12 @@ TEST(ModelInForce, IsWhatProviderAndModelSayTogether) {
   EXPECT_EQ(of("", "openai"), "openai gpt-6.1-terra");
   EXPECT_EQ(of("openai/gpt-6-luna"), "openai gpt-6-luna");
   EXPECT_EQ(of("gemini-3.8-flash"), "google gemini-3.8-flash");
-  EXPECT_EQ(of("gpt-6-luna"), "openai gpt-6-luna");             // the table knows whose it is
-  EXPECT_EQ(of("gpt-6-luna", "groq"), "groq gpt-6-luna");       // the user says whose
+  EXPECT_EQ(of("gpt-6-luna"), "openai gpt-6-luna");        // the table knows whose it is
+  EXPECT_EQ(of("gpt-6-luna", "groq"), "groq gpt-6-luna");  // the user says whose
   EXPECT_EQ(of("openai/gpt-6-luna", "groq"), "openai gpt-6-luna");
   EXPECT_EQ(of("nobody-knows"), "anthropic nobody-knows");
   EXPECT_EQ(of("openrouter/anthropic/claude-opus-5-5"), "openrouter anthropic/claude-opus-5-5");
-  EXPECT_EQ(of("meta/llama", "ollama"), "ollama meta/llama");   // no provider's name
+  EXPECT_EQ(of("meta/llama", "ollama"), "ollama meta/llama");  // no provider's name
   EXPECT_EQ(of("", "scripted"), "scripted scripted");
   EXPECT_EQ(of("openai/gpt-6-luna", "scripted"), "scripted openai/gpt-6-luna");
   EXPECT_NE(of("", "ollama").find("'ollama' has no default: give --model NAME"), std::string::npos);
@@ -252,8 +245,10 @@ TEST(ModelInForce, AProviderOfTheConfigurationIsOneToo) {
   testing::TempDir directory;
   const std::string file = directory.file("config.yaml");
   ASSERT_TRUE(write_file_atomically(
-      file, "providers:\n  work: {base_url: https://llm.work.example/v1, api_key_env: WORK_KEY, max_retries: 5}\n"
-            "  gate: {kind: anthropic, base_url: https://gate.example}\n  lost: {max_retries: 1}\n", 0600));
+      file,
+      "providers:\n  work: {base_url: https://llm.work.example/v1, api_key_env: WORK_KEY, max_retries: 5}\n"
+      "  gate: {kind: anthropic, base_url: https://gate.example}\n  lost: {max_retries: 1}\n",
+      0600));
   const Config config = in_environment({{"AGENTD_MODEL", "work/some/model"}}, file);
   const auto route = model_in_force(config, ModelTable::embedded());
   ASSERT_TRUE(route) << route.error().message;
@@ -301,8 +296,7 @@ std::vector<std::string> past_on(const std::string& date) {
 TEST(ModelTableOnItsRelease, NothingThatIsBuiltInIsPastItsLastDay) {
   const std::string date = release_date();
   ASSERT_TRUE(is_date(date)) << date;
-  for (const std::string& past : past_on(date))
-    ADD_FAILURE() << "on " << date << ", core/tokens/models.json: " << past;
+  for (const std::string& past : past_on(date)) ADD_FAILURE() << "on " << date << ", core/tokens/models.json: " << past;
 }
 
 TEST(ModelTableOnItsRelease, ADayTooLateIsSeen) {

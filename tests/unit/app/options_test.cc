@@ -19,8 +19,7 @@ std::string error(const char* command, const std::vector<std::string>& words) {
 }
 
 TEST(Options, WordsAndOptionsMayBeMixed) {
-  const auto arguments =
-      parse("run", {"fix", "--model", "m", "the", "-f", "bug", "--allow=bash", "--allow", "grep"});
+  const auto arguments = parse("run", {"fix", "--model", "m", "the", "-f", "bug", "--allow=bash", "--allow", "grep"});
   ASSERT_TRUE(arguments) << arguments.error().message;
   EXPECT_EQ(arguments->words(), (std::vector<std::string>{"fix", "the", "bug"}));
   EXPECT_EQ(arguments->value("model"), "m");
@@ -40,10 +39,8 @@ TEST(Options, ADashIsAWordAndTwoDashesEndTheOptions) {
 
 TEST(Options, AnUnknownOptionNamesTheNearest) {
   EXPECT_EQ(error("run", {"--jsn"}), "'agentd run' has no option '--jsn': did you mean '--json'?");
-  EXPECT_EQ(error("run", {"--zebra"}),
-            "'agentd run' has no option '--zebra'; see 'agentd run --help'");
-  EXPECT_NE(error("run", {"-Q"}).find("has no option '-Q'"), std::string::npos)
-      << error("run", {"-Q"});
+  EXPECT_EQ(error("run", {"--zebra"}), "'agentd run' has no option '--zebra'; see 'agentd run --help'");
+  EXPECT_NE(error("run", {"-Q"}).find("has no option '-Q'"), std::string::npos) << error("run", {"-Q"});
 }
 
 TEST(Options, AbbreviationsAreNotGuessed) { EXPECT_NE(error("run", {"--foll", "x"}), "no error"); }
@@ -71,15 +68,13 @@ TEST(Options, TooManyAndTooFewWordsAreTold) {
 }
 
 TEST(Options, FlagsBecomeTheTopLayerOfTheConfiguration) {
-  const auto arguments =
-      parse("run", {"x", "--disable-auto-compact", "--script", "f", "--set", "a.b=c=d"});
+  const auto arguments = parse("run", {"x", "--disable-auto-compact", "--script", "f", "--set", "a.b=c=d"});
   ASSERT_TRUE(arguments) << arguments.error().message;
   std::set<std::string> said;
-  for (const auto& flag : arguments->flags())
-    said.insert(flag.key + "=" + flag.value + " by " + flag.flag);
-  EXPECT_EQ(said, (std::set<std::string>{"compaction.auto=false by --disable-auto-compact",
-                                         "scripted.file=f by --script",
-                                         "provider=scripted by --script", "a.b=c=d by --set"}));
+  for (const auto& flag : arguments->flags()) said.insert(flag.key + "=" + flag.value + " by " + flag.flag);
+  EXPECT_EQ(said,
+            (std::set<std::string>{"compaction.auto=false by --disable-auto-compact", "scripted.file=f by --script",
+                                   "provider=scripted by --script", "a.b=c=d by --set"}));
 }
 
 TEST(Options, SetWantsAnEqualsSign) {
@@ -107,10 +102,8 @@ TEST(Commands, NamesOptionsAndLettersAreUnique) {
     EXPECT_TRUE(names.insert(command.name).second) << command.name;
     std::set<std::string> options;
     for (const OptionSpec& option : command.options) {
-      EXPECT_TRUE(options.insert(std::string(option.name)).second)
-          << command.name << " " << option.name;
-      const bool new_letter =
-          option.letter == 0 || options.insert(std::string(1, option.letter)).second;
+      EXPECT_TRUE(options.insert(std::string(option.name)).second) << command.name << " " << option.name;
+      const bool new_letter = option.letter == 0 || options.insert(std::string(1, option.letter)).second;
       EXPECT_TRUE(new_letter) << option.name;
       EXPECT_TRUE(option.key.empty() || find_key(option.key) != nullptr) << option.key;
     }

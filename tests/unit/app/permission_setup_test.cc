@@ -37,14 +37,11 @@ TEST(PermissionSetup, RulesHoldInAnyCase) {
 }
 
 TEST(PermissionSetup, OnlyAGlobMayNameToolsThatAreNotThere) {
-  const auto problems =
-      rule_problems(config_of("permissions.deny", "jira_close, jira_*"), {}, true);
+  const auto problems = rule_problems(config_of("permissions.deny", "jira_close, jira_*"), {}, true);
   ASSERT_EQ(problems.size(), 2u);
   EXPECT_TRUE(problems[0].broken);
   EXPECT_FALSE(problems[1].broken);
-  EXPECT_TRUE(
-      rule_problems(config_of("permissions.deny", "jira_close, jira_*"), {"jira_close"}, true)
-          .empty());
+  EXPECT_TRUE(rule_problems(config_of("permissions.deny", "jira_close, jira_*"), {"jira_close"}, true).empty());
 }
 
 TEST(PermissionSetup, AGlobThatBeginsAsAMisspeltToolIsAnError) {

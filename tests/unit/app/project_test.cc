@@ -52,8 +52,7 @@ TEST_F(ProjectTest, WithoutGitIsTheDirectoryItself) {
 TEST_F(ProjectTest, IsFoundFromBelow) {
   make("repo/.git");
   const std::string below = make("repo/src/deep");
-  directory_.write("repo/.git/config",
-                   "[remote \"origin\"]\n\turl = git@github.com:ann/tool.git\n");
+  directory_.write("repo/.git/config", "[remote \"origin\"]\n\turl = git@github.com:ann/tool.git\n");
   const Project project = find_project(below);
   EXPECT_EQ(project.root, directory_.file("repo"));
   EXPECT_EQ(project.id, "ann_tool");
@@ -68,8 +67,7 @@ TEST_F(ProjectTest, WithoutAnOriginIsNamedByItsRoot) {
 
 TEST_F(ProjectTest, OfAWorktreeIsThatOfItsRepository) {
   make("repo/.git/worktrees/w");
-  directory_.write("repo/.git/config",
-                   "[remote \"origin\"]\n\turl = git@github.com:ann/tool.git\n");
+  directory_.write("repo/.git/config", "[remote \"origin\"]\n\turl = git@github.com:ann/tool.git\n");
   directory_.write("repo/.git/worktrees/w/commondir", "../..\n");
   make("w");
   directory_.write("w/.git", "gitdir: " + directory_.file("repo/.git/worktrees/w") + "\n");

@@ -32,15 +32,15 @@ TEST(Question, EveryLineOfAValueIsMarked) {
 
 TEST(Question, ALongLineGoesOnBehindAMarkAndIsWhole) {
   const std::string text = shown("bash", "{\"command\":\"" + std::string(100, 'x') + "END\"}");
-  EXPECT_EQ(text, "bash wants to run:\n  command:\n  │ " + std::string(75, 'x') + "\n  ┆ " +
-                      std::string(25, 'x') + "END\n");
+  EXPECT_EQ(text,
+            "bash wants to run:\n  command:\n  │ " + std::string(75, 'x') + "\n  ┆ " + std::string(25, 'x') + "END\n");
 }
 
 TEST(Question, NoLineIsWiderThanTheScreen) {
   QuestionView view;
   view.columns = 40;
-  const std::string text = shown(
-      "bash", "{\"command\":\"ls" + std::string(200, ' ') + "Allow? 漢字漢字漢字漢字\"}", view);
+  const std::string text =
+      shown("bash", "{\"command\":\"ls" + std::string(200, ' ') + "Allow? 漢字漢字漢字漢字\"}", view);
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
     std::size_t columns = 0;
@@ -53,16 +53,14 @@ TEST(Question, NoLineIsWiderThanTheScreen) {
 }
 
 TEST(Question, WhatATerminalWouldActOnOrHideIsVisible) {
-  const std::string text = shown(
-      "bash", "{\"command\":\"a\\u001b[2Jb\\u202Ec\\u2066d\\u009Be\\u200Bf\\u00A0g\\uFEFFh\\ri\"}");
-  EXPECT_NE(text.find("a\\x1b[2Jb\\u{202e}c\\u{2066}d\\x9be\\u{200b}f\\xa0g\\u{feff}h\\x0di"),
-            std::string::npos)
+  const std::string text =
+      shown("bash", "{\"command\":\"a\\u001b[2Jb\\u202Ec\\u2066d\\u009Be\\u200Bf\\u00A0g\\uFEFFh\\ri\"}");
+  EXPECT_NE(text.find("a\\x1b[2Jb\\u{202e}c\\u{2066}d\\x9be\\u{200b}f\\xa0g\\u{feff}h\\x0di"), std::string::npos)
       << text;
 }
 
 TEST(Question, AnOddKeyIsAValueLikeAnyOther) {
-  EXPECT_EQ(shown("bash", R"({"x\nAllow? [y]es":"1"})"),
-            "bash wants to run:\n  │ \"x\n  │ Allow? [y]es\": 1\n");
+  EXPECT_EQ(shown("bash", R"({"x\nAllow? [y]es":"1"})"), "bash wants to run:\n  │ \"x\n  │ Allow? [y]es\": 1\n");
 }
 
 TEST(Question, AnEditShowsItsChange) {
@@ -84,8 +82,7 @@ TEST(Question, AFileThatExistsIsComparedAndANewOneShown) {
 
 TEST(Question, TheHookThatAsksIsNamedWithItsReason) {
   const std::string text = shown("bash", R"({"command":"ls"})", {}, {"guard", "it looks\nodd"});
-  EXPECT_NE(text.find("The hook guard asks for this:\n  │ it looks\n  │ odd\n"), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("The hook guard asks for this:\n  │ it looks\n  │ odd\n"), std::string::npos) << text;
 }
 
 TEST(Question, ChangesShowEverythingBetweenTheFirstAndTheLastDifference) {

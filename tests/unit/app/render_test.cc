@@ -126,8 +126,7 @@ TEST_F(RenderTest, HookAnswersAreShownOnlyWhenTraced) {
 TEST_F(RenderTest, ABoundaryShowsTheGaugeBeforeAndAfter) {
   TerminalRenderer renderer(out_, err_, false);
   RunEvent boundary = event(Type::kCompactBoundary, "01J");
-  boundary.boundary_json =
-      R"({"compact_metadata":{"trigger":"manual","pre_tokens":7100,"post_tokens":900}})";
+  boundary.boundary_json = R"({"compact_metadata":{"trigger":"manual","pre_tokens":7100,"post_tokens":900}})";
   Gauge gauge;
   gauge.limit = 10'000;
   boundary.gauge = &gauge;

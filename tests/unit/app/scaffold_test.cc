@@ -64,8 +64,7 @@ TEST(Scaffold, YamlOfEveryEventReads) {
   for (const EventTraits& each : all_events()) {
     const auto made = make_scaffold("x", "yaml", each);
     ASSERT_TRUE(made);
-    const auto hooks =
-        read_declarative(made->files[0].text, "x.yaml", "x", Precedence::kUser);
+    const auto hooks = read_declarative(made->files[0].text, "x.yaml", "x", Precedence::kUser);
     ASSERT_TRUE(hooks) << hooks.error().message << "\n" << made->files[0].text;
     ASSERT_EQ(hooks->size(), 1u);
     EXPECT_EQ((*hooks)[0].event, each.id);
@@ -85,8 +84,7 @@ TEST(Scaffold, LinesStayBelowAHundredColumns) {
 TEST(Scaffold, OnlyScriptsAreExecutable) {
   for (const auto& [language, executable] :
        {std::pair<const char*, bool>{"bash", true}, {"python", true}, {"yaml", false}, {"c", false}})
-    EXPECT_EQ(make_scaffold("x", language, event("turn_end"))->files[0].executable, executable)
-        << language;
+    EXPECT_EQ(make_scaffold("x", language, event("turn_end"))->files[0].executable, executable) << language;
 }
 
 TEST(Scaffold, NamesThatCannotBeFilesOrIdsAreRefused) {

@@ -16,8 +16,7 @@ TEST(Table, ColumnsAreAsWideAsTheirWidestCell) {
 TEST(Table, TheLastColumnGivesWayBetweenWords) {
   EXPECT_EQ(table_lines({{"A"}, {"EVENTS"}}, {{"1", "agent_stop,turn_start,turn_end"}, {"2", "one"}}, 24),
             (Lines{"A  EVENTS", "1  agent_stop,…", "2  one"}));
-  EXPECT_EQ(table_lines({{"A"}, {"T"}}, {{"1", "世界世界世界世界世界世界"}}, 23)[1],
-            "1  世界世界世界世界世…");
+  EXPECT_EQ(table_lines({{"A"}, {"T"}}, {{"1", "世界世界世界世界世界世界"}}, 23)[1], "1  世界世界世界世界世…");
 }
 
 TEST(Table, ALastColumnOfNumbersIsNeverCut) {

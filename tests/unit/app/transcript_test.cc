@@ -12,12 +12,10 @@ Transcript sample() {
   Transcript out;
   out.info.id = "01JZ";
   out.info.title = "a talk";
-  out.records.push_back(
-      {2, 0, {}, write_message({Message::of_text(Role::kUser, "hi \x1b[2J"), {}, "user", {}})});
+  out.records.push_back({2, 0, {}, write_message({Message::of_text(Role::kUser, "hi \x1b[2J"), {}, "user", {}})});
   Message answer;
   answer.role = Role::kAssistant;
-  answer.blocks = {Block::of_text("Look:\n```\ncode\n```"),
-                   Block::tool_use("c1", "bash", R"({"command":"ls"})")};
+  answer.blocks = {Block::of_text("Look:\n```\ncode\n```"), Block::tool_use("c1", "bash", R"({"command":"ls"})")};
   out.records.push_back({3, 0, {}, write_message({answer, StopReason::kToolUse, {}, {}})});
   out.records.push_back({4, 0, {}, write_tool_result({"c1", "bash", "a ``` b", "ok", {}, 7, 1})});
   BoundaryRecord boundary;

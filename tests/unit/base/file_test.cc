@@ -87,8 +87,7 @@ TEST(WriteFile, WritersOfOneProcessNumberDoNotDisturbEachOther) {
   for (int i = 0; i < 4; ++i)
     writers.emplace_back([&, i] {
       for (int k = 0; k < 50; ++k) {
-        if (!write_file_atomically(path, std::string(20'000, static_cast<char>('a' + i)), 0600))
-          ++failed;
+        if (!write_file_atomically(path, std::string(20'000, static_cast<char>('a' + i)), 0600)) ++failed;
         const auto text = read_file(path, 1u << 20);
         if (!text || *text != std::string(20'000, text->empty() ? '?' : text->front())) ++torn;
       }

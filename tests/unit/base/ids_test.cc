@@ -57,7 +57,10 @@ TEST(Ulid, AnythingElseIsInvalid) {
   for (const char* const bad :
        {"", "01ARYZ6S41TSV4RRFFQ69G5FA", "01ARYZ6S41TSV4RRFFQ69G5FAVX", "81ARYZ6S41TSV4RRFFQ69G5FAV",
         "01ARYZ6S41TSV4RRFFQ69G5FAI", "01ARYZ6S41TSV4RRFFQ69G5FAL", "01ARYZ6S41TSV4RRFFQ69G5FAU",
-        "01ARYZ6S41TSV4RRFFQ69G5FA ", "\xFF" "1ARYZ6S41TSV4RRFFQ69G5FAV", "../../../../../../etc/pass"}) {
+        "01ARYZ6S41TSV4RRFFQ69G5FA ",
+        "\xFF"
+        "1ARYZ6S41TSV4RRFFQ69G5FAV",
+        "../../../../../../etc/pass"}) {
     const auto parsed = Ulid::parse(bad);
     ASSERT_FALSE(parsed) << bad;
     EXPECT_EQ(parsed.error().code, Code::kInvalid);

@@ -44,9 +44,9 @@ TEST(CheckLogFile, SaysWhyNothingCanBeWrittenAndMakesNothing) {
   EXPECT_FALSE(std::filesystem::exists(dir.file("not")));
   EXPECT_TRUE(check_log_file(dir.write("a.log", "x")));
   EXPECT_EQ(read_file(dir.file("a.log"), 10).value_or(""), "x");
-  for (const auto& [path, why] : {std::pair{dir.file("a.log/b.log"), "Not a directory"},
-                                  std::pair{dir.file("."), "Is a directory"},
-                                  std::pair{dir.file("a.log") + "/x/y", "Not a directory"}}) {
+  for (const auto& [path, why] :
+       {std::pair{dir.file("a.log/b.log"), "Not a directory"}, std::pair{dir.file("."), "Is a directory"},
+        std::pair{dir.file("a.log") + "/x/y", "Not a directory"}}) {
     const auto checked = check_log_file(path);
     ASSERT_FALSE(checked) << path;
     EXPECT_EQ(checked.error().message, "nothing is logged: " + path + " cannot be written (" + why +

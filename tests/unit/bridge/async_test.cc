@@ -23,9 +23,7 @@ class Async : public ::testing::Test {
  protected:
   using Fn = std::function<agentd_status(const agentd_call&)>;
 
-  Async() {
-    grants_.interfaces = {AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TOOLS_ID, AGENTD_TASKS_ID};
-  }
+  Async() { grants_.interfaces = {AGENTD_JSON_ID, AGENTD_FIELD_ID, AGENTD_TOOLS_ID, AGENTD_TASKS_ID}; }
   ~Async() override {
     for (std::thread& each : threads_) each.join();
   }
@@ -34,8 +32,7 @@ class Async : public ::testing::Test {
   static agentd_status AGENTD_CALL run(void* me, const agentd_call* call) noexcept {
     return (*static_cast<Fn*>(me))(*call);
   }
-  void hook(std::string name, Fn fn, FailurePolicy policy = FailurePolicy::kOpen,
-            std::uint16_t flags = 0) {
+  void hook(std::string name, Fn fn, FailurePolicy policy = FailurePolicy::kOpen, std::uint16_t flags = 0) {
     fns_.push_back(std::make_unique<Fn>(std::move(fn)));
     Subscription each;
     each.event = event_;
@@ -233,19 +230,16 @@ TEST_F(Async, StuckInstanceIsSwitchedOffAndItsGuardsFailClosed) {
   });
   const auto first = fire(Milliseconds(30));
   EXPECT_EQ(first->failures.at(0).status, AGENTD_E_DEADLINE);
-  EXPECT_NE(first->failures.at(0).text.find("switched off until agentd starts again"),
-            std::string::npos);
+  EXPECT_NE(first->failures.at(0).text.find("switched off until agentd starts again"), std::string::npos);
   EXPECT_EQ(context_->stopped()->load(), kHookStuck);
   EXPECT_EQ(fire(), nullptr);
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(live.load()->cancel, AGENTD_CANCEL_DEADLINE);
   EXPECT_EQ(core()->complete(core(), token, AGENTD_OK), AGENTD_E_NOT_FOUND);
   hook(
-      "guard", [](const agentd_call&) { return AGENTD_OK; }, FailurePolicy::kClosed,
-      AGENTD_HOOK_GATES);
+      "guard", [](const agentd_call&) { return AGENTD_OK; }, FailurePolicy::kClosed, AGENTD_HOOK_GATES);
   hook(
-      "watches", [](const agentd_call&) { return AGENTD_OK; }, FailurePolicy::kClosed,
-      AGENTD_HOOK_OBSERVES);
+      "watches", [](const agentd_call&) { return AGENTD_OK; }, FailurePolicy::kClosed, AGENTD_HOOK_OBSERVES);
   const auto guarded = fire();
   ASSERT_TRUE(guarded && guarded->blocked && guarded->blocked_by_failure);
   EXPECT_EQ(guarded->blocked_by.hook, "guard");
@@ -440,8 +434,7 @@ TEST_F(Async, AnswerLongAfterTheDeadlineIsNotUsed) {
   const auto outcome = fire(Milliseconds(30));
   EXPECT_FALSE(outcome->blocked);
   EXPECT_EQ(outcome->failures.at(0).status, AGENTD_E_DEADLINE);
-  EXPECT_NE(outcome->failures.at(0).text.find("after its deadline, which is too late"),
-            std::string::npos);
+  EXPECT_NE(outcome->failures.at(0).text.find("after its deadline, which is too late"), std::string::npos);
 }
 
 TEST_F(Async, WatchdogTellsNobodyWhoHasTimeOrHasEnded) {
@@ -463,9 +456,7 @@ TEST_F(Async, ScopeIsToldOfItsDeadline) {
   tokens_.watch(clock_);
   agentd_token token = 0;
   const agentd_live* live = nullptr;
-  ASSERT_EQ(
-      core()->scope_open(core(), 0, Deadline::after(clock_, Milliseconds(20)).at_ns, &token, &live),
-      AGENTD_OK);
+  ASSERT_EQ(core()->scope_open(core(), 0, Deadline::after(clock_, Milliseconds(20)).at_ns, &token, &live), AGENTD_OK);
   while (!is_told(live)) std::this_thread::sleep_for(Milliseconds(1));
   EXPECT_EQ(live->cancel, AGENTD_CANCEL_DEADLINE);
   core()->scope_close(core(), token);
@@ -500,16 +491,14 @@ TEST_F(Async, AbandonedInstanceIsAnsweredAndTouchesNothing) {
 }
 
 TEST_F(Async, PendingControlCallIsWaitedForAndMeetsItsDeadline) {
-  auto good = context_->control(
-      AGENTD_EVENT_CREATE, nullptr, Deadline::after(clock_, Milliseconds(5'000)),
-      [this](const agentd_call* call) {
-        later([this, token = call->token] { core()->complete(core(), token, AGENTD_OK); });
-        return AGENTD_PENDING;
-      });
+  auto good = context_->control(AGENTD_EVENT_CREATE, nullptr, Deadline::after(clock_, Milliseconds(5'000)),
+                                [this](const agentd_call* call) {
+                                  later([this, token = call->token] { core()->complete(core(), token, AGENTD_OK); });
+                                  return AGENTD_PENDING;
+                                });
   EXPECT_TRUE(good);
-  auto never =
-      context_->control(AGENTD_EVENT_CREATE, nullptr, Deadline::after(clock_, Milliseconds(10)),
-                        [](const agentd_call*) { return AGENTD_PENDING; });
+  auto never = context_->control(AGENTD_EVENT_CREATE, nullptr, Deadline::after(clock_, Milliseconds(10)),
+                                 [](const agentd_call*) { return AGENTD_PENDING; });
   ASSERT_FALSE(never);
   EXPECT_NE(never.error().message.find("did not answer before its deadline"), std::string::npos);
   EXPECT_TRUE(context_->gave_up());

@@ -20,9 +20,7 @@ namespace {
 class FakeServices final : public Services {
  public:
   std::uint64_t count_text(std::string_view, std::string_view text) override { return text.size(); }
-  std::uint64_t count_messages(std::string_view, const agentd_list& messages) override {
-    return messages.count;
-  }
+  std::uint64_t count_messages(std::string_view, const agentd_list& messages) override { return messages.count; }
   Result<std::string> compaction_prompt(const CompactOptions& options) override {
     return "prompt " + options.instructions;
   }
@@ -107,8 +105,8 @@ class Tables : public ::testing::Test {
   }
   PluginContext& context() {
     if (!context_)
-      context_ = std::make_unique<PluginContext>(PluginIdentity{"org.test.p", "1.0.0", "p", "00"}, grants_,
-                                                 tokens_, services_, clock_, log_);
+      context_ = std::make_unique<PluginContext>(PluginIdentity{"org.test.p", "1.0.0", "p", "00"}, grants_, tokens_,
+                                                 services_, clock_, log_);
     return *context_;
   }
   // Runs `fn` as a call of the event and gives what it emitted.
@@ -127,9 +125,9 @@ class Tables : public ::testing::Test {
     dispatch.payload = &payload;
     slot->live().deadline_ns = deadline_ns_;
     slot->announce(event, dispatch.conversation);
-    const agentd_call call{sizeof(agentd_call), event,          slot->open(&dispatch), 42,
-                           &slot->live(),       mine.core(),    mine.services(),       &envelope,
-                           &payload};
+    const agentd_call call{
+        sizeof(agentd_call), event,   slot->open(&dispatch), 42, &slot->live(), mine.core(), mine.services(),
+        &envelope,           &payload};
     last_token_ = call.token;
     fn(call);
     CallSlot::Answer answer = slot->take_answer();
@@ -431,15 +429,13 @@ TEST_F(Tables, AToolMarksItsPathsAndTheModelIsNotToldSo) {
   tool.input_schema_json = to_abi(std::string_view(
       R"({"type":"object","properties":{"a":{"type":"string","format":"path"},"n":{"type":"integer"},)"
       R"("b":{"format":"path","default":"."},"u":{"type":"string","format":"uri"}},"required":["a"]})"));
-  in_call(AGENTD_EVENT_AGENT_STOP, [&](const agentd_call& call) {
-    EXPECT_EQ(tools->add(tools, call.token, &tool), AGENTD_OK);
-  });
+  in_call(AGENTD_EVENT_AGENT_STOP,
+          [&](const agentd_call& call) { EXPECT_EQ(tools->add(tools, call.token, &tool), AGENTD_OK); });
   ASSERT_EQ(context().tools().size(), 1u);
   const Tool added = context().tools()[0].tool;
   EXPECT_EQ(added.path_keys, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(added.input_schema_json,
-            R"({"type":"object","properties":{"a":{"type":"string"},"n":{"type":"integer"},)"
-            R"("b":{"default":"."},"u":{"type":"string","format":"uri"}},"required":["a"]})");
+  EXPECT_EQ(added.input_schema_json, R"({"type":"object","properties":{"a":{"type":"string"},"n":{"type":"integer"},)"
+                                     R"("b":{"default":"."},"u":{"type":"string","format":"uri"}},"required":["a"]})");
 }
 
 TEST_F(Tables, ToolGivesPiecesAndAResult) {
@@ -530,8 +526,7 @@ TEST_F(Tables, ToolsAreNotMoreThanAPluginMayHave) {
 
 TEST_F(Tables, FieldsAreNotMoreThanAPluginMayHave) {
   const auto* const field = query<agentd_field>(AGENTD_FIELD_ID);
-  for (std::size_t i = 0; i < kFieldKeysMax; ++i)
-    ASSERT_EQ(field->key(field, to_abi("f" + std::to_string(i))), i + 1);
+  for (std::size_t i = 0; i < kFieldKeysMax; ++i) ASSERT_EQ(field->key(field, to_abi("f" + std::to_string(i))), i + 1);
   EXPECT_EQ(field->key(field, to_abi(std::string_view("more"))), 0u);
   EXPECT_EQ(field->key(field, to_abi(std::string_view("f17"))), 18u);
   EXPECT_TRUE(log_.mentions("it asked for keys of more than 4096 fields: further ones get none"));
@@ -644,8 +639,7 @@ TEST_F(Tables, TimeOfServicesAtOnceCountsOnce) {
     const agentd_compact_source source{sizeof source, 0, 42, 0, 0, {nullptr, 0, 0}};
     const auto compact = [&] {
       const agentd_compact_result* result = nullptr;
-      call.services->compactor->compact(call.services->compactor, call.token, &source, nullptr,
-                                        &result);
+      call.services->compactor->compact(call.services->compactor, call.token, &source, nullptr, &result);
     };
     int depth = 0;
     services_.during = [&] {

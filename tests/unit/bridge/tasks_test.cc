@@ -22,9 +22,7 @@
 namespace agentd {
 namespace {
 
-bool is_told(const agentd_live* live) {
-  return std::atomic_ref(const_cast<std::uint32_t&>(live->cancel)).load() != 0;
-}
+bool is_told(const agentd_live* live) { return std::atomic_ref(const_cast<std::uint32_t&>(live->cancel)).load() != 0; }
 
 void until_told(const agentd_live* live) {
   while (!is_told(live)) std::this_thread::sleep_for(Milliseconds(1));
@@ -33,15 +31,12 @@ void until_told(const agentd_live* live) {
 // A lambda as the body of a task; outlives it.
 struct Body {
   std::function<void(const agentd_live*)> fn;
-  static void AGENTD_CALL run(void* me, const agentd_live* live) noexcept {
-    static_cast<Body*>(me)->fn(live);
-  }
+  static void AGENTD_CALL run(void* me, const agentd_live* live) noexcept { static_cast<Body*>(me)->fn(live); }
 };
 
 class Tasks : public ::testing::Test {
  protected:
-  agentd_status start(std::string_view name, std::function<void(const agentd_live*)> fn,
-                      std::uint64_t* out) {
+  agentd_status start(std::string_view name, std::function<void(const agentd_live*)> fn, std::uint64_t* out) {
     bodies_.push_back(std::make_unique<Body>(Body{std::move(fn)}));
     return table_->start(table_, to_abi(name), Body::run, bodies_.back().get(), out);
   }

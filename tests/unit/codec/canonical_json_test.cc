@@ -22,38 +22,28 @@ TEST(CanonicalObject, HasOneSpelling) {
 }
 
 TEST(CanonicalObject, WritesANumberInOneWay) {
-  EXPECT_EQ(
-      canonical(
-          R"({"n":[0,-0,0.0,-0.0e5,1.0,1e3,-2.50,0.1,100e-2,9007199254740992,-9007199254740992]})"),
-      R"({"n":[0,0,0,0,1,1000,-2.5,0.1,1,9007199254740992,-9007199254740992]})");
+  EXPECT_EQ(canonical(R"({"n":[0,-0,0.0,-0.0e5,1.0,1e3,-2.50,0.1,100e-2,9007199254740992,-9007199254740992]})"),
+            R"({"n":[0,0,0,0,1,1000,-2.5,0.1,1,9007199254740992,-9007199254740992]})");
   EXPECT_EQ(canonical(R"({"n":[1e20,1.5e300,5e-324,0.30000000000000004,123456789012345678000.0]})"),
             R"({"n":[1e+20,1.5e+300,5e-324,0.30000000000000004,1.2345678901234568e+20]})");
 }
 
 TEST(CanonicalObject, RefusesNumbersThatProgramsReadDifferently) {
-  for (const std::string_view number :
-       {"9007199254740993", "-9007199254740993", "18446744073709551616",
-        "123456789012345678901234567890", "1e999", "-1e400", "1e-999"})
-    EXPECT_TRUE(canonical("{\"n\":" + std::string(number) + "}").starts_with("refused: "))
-        << number;
-  for (const std::string_view number :
-       {"NaN", "Infinity", "-Infinity", "01", "+1", ".5", "1.", "0x1"})
-    EXPECT_TRUE(canonical("{\"n\":" + std::string(number) + "}").starts_with("refused: is no JSON"))
-        << number;
+  for (const std::string_view number : {"9007199254740993", "-9007199254740993", "18446744073709551616",
+                                        "123456789012345678901234567890", "1e999", "-1e400", "1e-999"})
+    EXPECT_TRUE(canonical("{\"n\":" + std::string(number) + "}").starts_with("refused: ")) << number;
+  for (const std::string_view number : {"NaN", "Infinity", "-Infinity", "01", "+1", ".5", "1.", "0x1"})
+    EXPECT_TRUE(canonical("{\"n\":" + std::string(number) + "}").starts_with("refused: is no JSON")) << number;
 }
 
 TEST(CanonicalObject, RefusesAKeyTwiceAtAnyLevelAndNamesIt) {
-  EXPECT_EQ(canonical(R"({"command":"ls","command":"rm -rf /"})"),
-            "refused: has the key \"command\" twice");
-  EXPECT_EQ(canonical(R"({"a":[{"b":{"x":1,"y":2,"\u0078":3}}]})"),
-            "refused: has the key \"x\" twice");
-  EXPECT_EQ(canonical(R"({"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]})"),
-            R"({"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]})");
+  EXPECT_EQ(canonical(R"({"command":"ls","command":"rm -rf /"})"), "refused: has the key \"command\" twice");
+  EXPECT_EQ(canonical(R"({"a":[{"b":{"x":1,"y":2,"\u0078":3}}]})"), "refused: has the key \"x\" twice");
+  EXPECT_EQ(canonical(R"({"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]})"), R"({"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]})");
 }
 
 TEST(CanonicalObject, ReadsTheWholeText) {
-  for (const std::string_view text :
-       {"{}\0"sv, "{\"a\":1}\0{\"a\":2}"sv, "{} {}"sv, "{}x"sv, "\0{}"sv})
+  for (const std::string_view text : {"{}\0"sv, "{\"a\":1}\0{\"a\":2}"sv, "{} {}"sv, "{}x"sv, "\0{}"sv})
     EXPECT_TRUE(canonical(text).starts_with("refused: ")) << testing::PrintToString(text);
   EXPECT_EQ(canonical("\xEF\xBB\xBF{}"), "refused: begins with a byte order mark");
   EXPECT_EQ(canonical("{} \0"sv), "refused: has something behind its JSON object, at byte 3");
@@ -61,17 +51,16 @@ TEST(CanonicalObject, ReadsTheWholeText) {
 
 TEST(CanonicalObject, RefusesWhatIsNoObject) {
   for (const std::string_view text :
-       {"[{}]"sv, "1"sv, "\"{}\""sv, "null"sv, "true"sv, ""sv, " "sv, "{"sv, "{\"a\":1,}"sv,
-        "{'a':1}"sv, "{\"a\" 1}"sv, "{a:1}"sv, "{}//"sv, "/**/{}"sv, "{\"a\":\"\n\"}"sv,
-        "{\"a\":\"\\x41\"}"sv})
+       {"[{}]"sv, "1"sv, "\"{}\""sv, "null"sv, "true"sv, ""sv, " "sv, "{"sv, "{\"a\":1,}"sv, "{'a':1}"sv, "{\"a\" 1}"sv,
+        "{a:1}"sv, "{}//"sv, "/**/{}"sv, "{\"a\":\"\n\"}"sv, "{\"a\":\"\\x41\"}"sv})
     EXPECT_TRUE(canonical(text).starts_with("refused: ")) << text;
 }
 
 TEST(CanonicalObject, RefusesTextsThatAreNoCharacters) {
   for (const std::string_view text :
-       {R"({"a":"\ud800"})"sv, R"({"a":"\udc00"})"sv, R"({"a":"\ud83dx"})"sv,
-        R"({"a":"\udc00\ud800"})"sv, R"({"\ud800":1})"sv, R"({"\udfff":1})"sv, "{\"a\":\"\xff\"}"sv,
-        "{\"a\":\"\xED\xA0\x80\"}"sv, "{\"a\":\"\xC0\x80\"}"sv, "{\"a\xF5\":1}"sv})
+       {R"({"a":"\ud800"})"sv, R"({"a":"\udc00"})"sv, R"({"a":"\ud83dx"})"sv, R"({"a":"\udc00\ud800"})"sv,
+        R"({"\ud800":1})"sv, R"({"\udfff":1})"sv, "{\"a\":\"\xff\"}"sv, "{\"a\":\"\xED\xA0\x80\"}"sv,
+        "{\"a\":\"\xC0\x80\"}"sv, "{\"a\xF5\":1}"sv})
     EXPECT_TRUE(canonical(text).starts_with("refused: ")) << testing::PrintToString(text);
 }
 
@@ -92,10 +81,9 @@ TEST(CanonicalObject, HasALimitOfBytesBeforeAndAfter) {
 }
 
 TEST(CanonicalObject, LetsTheCallerChangeTheTextsOfTheObjectItself) {
-  const auto got = canonical_object(R"({"p":"a","q":{"p":"b"},"r":["c"],"p2":1})", {},
-                                    [](std::string_view key, std::string_view text) {
-                                      return std::string(key) + "=" + std::string(text);
-                                    });
+  const auto got = canonical_object(
+      R"({"p":"a","q":{"p":"b"},"r":["c"],"p2":1})", {},
+      [](std::string_view key, std::string_view text) { return std::string(key) + "=" + std::string(text); });
   ASSERT_TRUE(got);
   EXPECT_EQ(*got, R"({"p":"p=a","q":{"p":"b"},"r":["c"],"p2":1})");
 }

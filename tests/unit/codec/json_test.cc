@@ -64,20 +64,18 @@ TEST(JsonDocument, AZeroWithAnExponentIsZero) {
 }
 
 TEST(JsonDocument, RefusesWhatIsNotOneValue) {
-  for (const char* text : {"", " ", "{", "[1,]", "{} {}", "nul", "'x'", "{\"a\" 1}", "\"\x01\"", "01", "+1",
-                           "NaN", "[1]//", "\"\\x41\""})
+  for (const char* text :
+       {"", " ", "{", "[1,]", "{} {}", "nul", "'x'", "{\"a\" 1}", "\"\x01\"", "01", "+1", "NaN", "[1]//", "\"\\x41\""})
     EXPECT_FALSE(JsonDocument::parse(text)) << text;
 }
 
 TEST(JsonDocument, ReadsTheWholeTextAndRefusesAMarkBeforeIt) {
   using namespace std::string_view_literals;
-  for (const std::string_view text :
-       {"{}\0"sv, "{}\0{}"sv, "\0{}"sv, "{\0}"sv, "1\0"sv, "[1] \0 "sv, "\xef\xbb\xbf{}"sv,
-        " \xef\xbb\xbf{}"sv, "{}\xef\xbb\xbf"sv, "\xff\xfe{\0}\0"sv})
+  for (const std::string_view text : {"{}\0"sv, "{}\0{}"sv, "\0{}"sv, "{\0}"sv, "1\0"sv, "[1] \0 "sv,
+                                      "\xef\xbb\xbf{}"sv, " \xef\xbb\xbf{}"sv, "{}\xef\xbb\xbf"sv, "\xff\xfe{\0}\0"sv})
     EXPECT_FALSE(JsonDocument::parse(text)) << testing::PrintToString(text);
   EXPECT_TRUE(JsonDocument::parse(" \t\r\n{} \t\r\n"));
-  EXPECT_NE(JsonDocument::parse("\xef\xbb\xbf{}").error().message.find("byte order mark"),
-            std::string::npos);
+  EXPECT_NE(JsonDocument::parse("\xef\xbb\xbf{}").error().message.find("byte order mark"), std::string::npos);
 }
 
 TEST(JsonDocument, NamesTheByteOfTheMistake) {

@@ -21,8 +21,9 @@ class Random {
   }
 
   std::string value(int depth = 0) {
-    static const char* const kLeaves[] = {"0",    "1",     "-1",   "2.5",  "1.0",  "19.99", "9007199254740993", "1e300",
-                                          "null", "false", "true", "\"\"", "\"a\"", "\"ab\"", "\"\\u0000\\u00e9\""};
+    static const char* const kLeaves[] = {
+        "0",    "1",     "-1",   "2.5",  "1.0",   "19.99",  "9007199254740993",  "1e300",
+        "null", "false", "true", "\"\"", "\"a\"", "\"ab\"", "\"\\u0000\\u00e9\""};
     const int kind = depth < 3 ? below(10) : 9;
     if (kind > 4) return one_of(kLeaves);
     std::string out;
@@ -45,13 +46,37 @@ class Random {
  private:
   static constexpr int kKeywords = 31;
   static const char* name_of(int keyword) {
-    static const char* const kNames[kKeywords] = {
-        "type",        "enum",          "const",         "minimum",          "maximum",          "exclusiveMinimum",
-        "multipleOf",  "minLength",     "maxLength",     "pattern",          "minItems",         "maxItems",
-        "uniqueItems", "minProperties", "maxProperties", "required",         "dependentRequired", "items",
-        "contains",    "not",           "if",            "then",             "else",             "propertyNames",
-        "additionalProperties",         "prefixItems",   "allOf",            "anyOf",            "oneOf",
-        "properties",  "patternProperties"};
+    static const char* const kNames[kKeywords] = {"type",
+                                                  "enum",
+                                                  "const",
+                                                  "minimum",
+                                                  "maximum",
+                                                  "exclusiveMinimum",
+                                                  "multipleOf",
+                                                  "minLength",
+                                                  "maxLength",
+                                                  "pattern",
+                                                  "minItems",
+                                                  "maxItems",
+                                                  "uniqueItems",
+                                                  "minProperties",
+                                                  "maxProperties",
+                                                  "required",
+                                                  "dependentRequired",
+                                                  "items",
+                                                  "contains",
+                                                  "not",
+                                                  "if",
+                                                  "then",
+                                                  "else",
+                                                  "propertyNames",
+                                                  "additionalProperties",
+                                                  "prefixItems",
+                                                  "allOf",
+                                                  "anyOf",
+                                                  "oneOf",
+                                                  "properties",
+                                                  "patternProperties"};
     return kNames[keyword];
   }
   static bool holds(const std::string& out, int keyword) {
@@ -62,8 +87,8 @@ class Random {
     return one_of(kNames);
   }
   std::string keyword(int which, int depth) {
-    static const char* const kTypes[] = {"\"integer\"", "\"number\"", "\"string\"", "\"object\"", "\"array\"",
-                                         "[\"null\",\"boolean\"]"};
+    static const char* const kTypes[] = {"\"integer\"", "\"number\"", "\"string\"",
+                                         "\"object\"",  "\"array\"",  "[\"null\",\"boolean\"]"};
     static const char* const kNumbers[] = {"1", "0.5", "2", "1e-2"};
     static const char* const kPatterns[] = {"\"^a\"", "\"b$\"", "\"\""};
     const std::string head = "\"" + std::string(name_of(which)) + "\":";

@@ -39,12 +39,8 @@ TEST(JsonSchema, KeywordsOfLaterDraftsAreTranslated) {
   EXPECT_EQ(said(R"({"exclusiveMinimum":3})", "4"), "");
   EXPECT_NE(said(R"({"exclusiveMinimum":3})", "3"), "");
   EXPECT_NE(said(R"({"exclusiveMaximum":3})", "3"), "");
-  EXPECT_EQ(said(R"({"$defs":{"n":{"type":"number"}},"properties":{"a":{"$ref":"#/$defs/n"}}})",
-                 R"({"a":1})"),
-            "");
-  EXPECT_NE(said(R"({"$defs":{"n":{"type":"number"}},"properties":{"a":{"$ref":"#/$defs/n"}}})",
-                 R"({"a":"1"})"),
-            "");
+  EXPECT_EQ(said(R"({"$defs":{"n":{"type":"number"}},"properties":{"a":{"$ref":"#/$defs/n"}}})", R"({"a":1})"), "");
+  EXPECT_NE(said(R"({"$defs":{"n":{"type":"number"}},"properties":{"a":{"$ref":"#/$defs/n"}}})", R"({"a":"1"})"), "");
   EXPECT_EQ(said(R"({"properties":{"a":true}})", R"({"a":1})"), "");
   EXPECT_NE(said(R"({"properties":{"a":false}})", R"({"a":1})"), "");
 }
@@ -250,8 +246,8 @@ TEST(JsonSchema, WhatWouldBeSkippedInSilenceIsAnError) {
   const auto is_refused = [](const std::string& schema) {
     return said(schema, "{}").find("is not understood: ") != std::string::npos;
   };
-  for (const std::string bad : {"(", "^(a|b", "(a+", "a**",
-                                "[", "*", "a{2,1}", "\\\\", "\\\\u12", "\\\\c1", "\\\\p{Nope}"}) {
+  for (const std::string bad :
+       {"(", "^(a|b", "(a+", "a**", "[", "*", "a{2,1}", "\\\\", "\\\\u12", "\\\\c1", "\\\\p{Nope}"}) {
     EXPECT_TRUE(is_refused(R"({"pattern":")" + bad + "\"}")) << bad;
     EXPECT_TRUE(is_refused(R"({"patternProperties":{")" + bad + "\":{}}}")) << bad;
   }
@@ -263,14 +259,13 @@ TEST(JsonSchema, SchemaMayHoldItself) {
             {"kids":{"type":"array","items":{"$ref":"#/$defs/tree"}}}}},
           "properties":{"root":{"$ref":"#/$defs/tree"}}})";
   EXPECT_EQ(said(schema, R"({"root":{"kids":[{"kids":[]}]}})"), "");
-  EXPECT_EQ(said(schema, R"({"root":{"kids":[{"kids":[1]}]}})"),
-            R"(/root/kids/0/kids/0 breaks "type": "object")");
+  EXPECT_EQ(said(schema, R"({"root":{"kids":[{"kids":[1]}]}})"), R"(/root/kids/0/kids/0 breaks "type": "object")");
 }
 
 TEST(JsonSchema, PropertyMayBeCalledLikeAKeyword) {
-  EXPECT_EQ(said(R"({"properties":{"type":{"type":"string"},"pattern":{"type":"number"}}})",
-                 R"({"type":"x","pattern":3})"),
-            "");
+  EXPECT_EQ(
+      said(R"({"properties":{"type":{"type":"string"},"pattern":{"type":"number"}}})", R"({"type":"x","pattern":3})"),
+      "");
 }
 
 TEST(JsonSchema, CombinationsHold) {
@@ -292,8 +287,7 @@ TEST(JsonSchema, RecursionIsBounded) {
   EXPECT_EQ(said(list, nested(1000)), "");
   const std::string_view twice = R"({"anyOf":[{"type":"array","items":{"$ref":"#"}},{"type":"null"}]})";
   EXPECT_EQ(said(twice, nested(500)), "");
-  EXPECT_EQ(said(twice, nested(501)),
-            "the value is too deep to be checked: more than 1000 schemas within one another");
+  EXPECT_EQ(said(twice, nested(501)), "the value is too deep to be checked: more than 1000 schemas within one another");
   // Schemas behind one another for the same value.
   std::string chain = R"({"$ref":"#/$defs/0","$defs":{"70":{})";
   for (int i = 0; i < 70; ++i)

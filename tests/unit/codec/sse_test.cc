@@ -19,8 +19,7 @@ std::vector<std::string> events_of(const std::vector<std::string>& pieces) {
   std::vector<std::string> events;
   for (const std::string& piece : pieces) {
     const auto fed = parser.feed(piece, [&](const SseEvent& event) {
-      events.push_back(std::string(event.type) + "|" + std::string(event.data) + "|" +
-                       std::string(event.id));
+      events.push_back(std::string(event.type) + "|" + std::string(event.data) + "|" + std::string(event.id));
       return Result<void>();
     });
     EXPECT_TRUE(fed) << fed.error().message;
@@ -42,8 +41,7 @@ std::string torture() {
 }
 
 TEST(SseParser, ReadsFieldsLineEndsAndComments) {
-  const std::vector<std::string> expected = {
-      "a|one\ntwo|", "|{\"emoji\":\"\xF0\x9F\x98\x80\"}|7", "||7", "| spaced|7"};
+  const std::vector<std::string> expected = {"a|one\ntwo|", "|{\"emoji\":\"\xF0\x9F\x98\x80\"}|7", "||7", "| spaced|7"};
   EXPECT_EQ(events_of(torture()), expected);
 }
 
@@ -72,8 +70,7 @@ TEST(SseParser, GivesTheSameEventsForPairsOfCutsOfEveryFixtureAndLineEnd) {
         std::size_t one = random() % (stream.size() + 1);
         std::size_t two = random() % (stream.size() + 1);
         if (one > two) std::swap(one, two);
-        ASSERT_EQ(events_of(cut_at(stream, {one, two})), whole)
-            << fixture.name << " cut at " << one << " and " << two;
+        ASSERT_EQ(events_of(cut_at(stream, {one, two})), whole) << fixture.name << " cut at " << one << " and " << two;
       }
     }
   }

@@ -133,10 +133,9 @@ TEST(Yaml, AQuoteThatIsNotClosedIsAMistakeWhereItBegins) {
   EXPECT_EQ(mistake("a: \"one\n\n"), "f:1:4: " + open);
   EXPECT_NE(mistake("a: \"one"), "");
   EXPECT_NE(mistake("a: [1, \"one]\n"), "");
-  for (const char* const fine :
-       {"a: \"two\n  lines\"\n", "a: 'x' # it's\n", "a: \"x\\\\\"\n", "'a b': \"c\"\n", "a: it's\n",
-        "a: &x 'y'\nb: *x\n", "a: |\n  \"block\n", "a: ''\n", "- \"\"\n",
-        "a: {b: 'c', d: \"e\"}\n", "\xEF\xBB\xBFmodel: \"x\"\n"})
+  for (const char* const fine : {"a: \"two\n  lines\"\n", "a: 'x' # it's\n", "a: \"x\\\\\"\n", "'a b': \"c\"\n",
+                                 "a: it's\n", "a: &x 'y'\nb: *x\n", "a: |\n  \"block\n", "a: ''\n", "- \"\"\n",
+                                 "a: {b: 'c', d: \"e\"}\n", "\xEF\xBB\xBFmodel: \"x\"\n"})
     EXPECT_EQ(mistake(fine), "") << fine;
 }
 
@@ -152,8 +151,9 @@ TEST(Yaml, ASecondDocumentIsAMistake) {
   EXPECT_TRUE(parse_yaml("", "f"));
   const auto two = parse_yaml("a: 1\n---\nb: 2\n", "f");
   ASSERT_FALSE(two);
-  EXPECT_EQ(two.error().message, "f:3:1: a second document begins here, which nobody would read: "
-                                 "write one document, without '---' in it");
+  EXPECT_EQ(two.error().message,
+            "f:3:1: a second document begins here, which nobody would read: "
+            "write one document, without '---' in it");
 }
 
 TEST(FrontMatter, MayBeEmptyAndMayHaveNoBody) {

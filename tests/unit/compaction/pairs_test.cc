@@ -44,8 +44,7 @@ TEST(CheckPairs, ResultsAfterTheirCallsAreWhole) {
 
 TEST(CheckPairs, ResultWithoutACallIsNamed) {
   EXPECT_EQ(Script().results({"x"}).checked(), "the tool result x stands without its call");
-  EXPECT_EQ(Script().calls({"a"}).results({"a"}).results({"a"}).checked(),
-            "the tool result a stands without its call");
+  EXPECT_EQ(Script().calls({"a"}).results({"a"}).results({"a"}).checked(), "the tool result a stands without its call");
   EXPECT_EQ(Script().results({"a"}).calls({"a"}).checked(), "the tool result a stands without its call");
 }
 

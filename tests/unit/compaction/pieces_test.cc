@@ -44,9 +44,9 @@ TEST(Pieces, CarryRolesArgumentsResultsThinkingAndImages) {
   rows.append(answer, 4, 0);
   const auto pieces = pieces_of(rows, 1'000);
   ASSERT_EQ(pieces.size(), 1u);
-  for (const char* part : {"[summary of what was before]\nbefore that", "[user]\nplease", "I look", "hmm",
-                           R"((calls read_file) {"path":"src/a.cc"})", "(the tool failed) int main",
-                           "(an image) image/png"})
+  for (const char* part :
+       {"[summary of what was before]\nbefore that", "[user]\nplease", "I look", "hmm",
+        R"((calls read_file) {"path":"src/a.cc"})", "(the tool failed) int main", "(an image) image/png"})
     EXPECT_NE(pieces[0].find(part), std::string::npos) << part << "\n" << pieces[0];
 }
 
@@ -80,9 +80,9 @@ TEST(Pieces, OfALongMessageOverlapSoThatNothingIsTorn) {
     for (const std::string& piece : pieces) EXPECT_TRUE(is_utf8(piece));
     for (int i = 0; i < 4'000; ++i) {
       const std::string fact = "[fact " + std::to_string(i) + " 日本語]";
-      EXPECT_TRUE(std::any_of(pieces.begin(), pieces.end(), [&](const std::string& piece) {
-        return piece.find(fact) != std::string::npos;
-      })) << fact << " at " << tokens;
+      EXPECT_TRUE(std::any_of(pieces.begin(), pieces.end(),
+                              [&](const std::string& piece) { return piece.find(fact) != std::string::npos; }))
+          << fact << " at " << tokens;
     }
   }
 }

@@ -71,8 +71,7 @@ TEST(Plan, AutomaticDoorHasNothingToDoWhenEverythingFits) {
 }
 
 TEST(Plan, RequestForATailThatHoldsEverythingCompactsEverything) {
-  const CompactionPlan plan =
-      planned(hundreds(4), door(AGENTD_PHASE_STANDALONE, AGENTD_STRATEGY_TAIL));
+  const CompactionPlan plan = planned(hundreds(4), door(AGENTD_PHASE_STANDALONE, AGENTD_STRATEGY_TAIL));
   EXPECT_EQ(plan.split, 4u);
   EXPECT_TRUE(plan.kept.empty());
 }
@@ -107,8 +106,7 @@ TEST(Plan, UsersStrategyGivesHalfOfTheBudgetToUserTextsTheFirstAndTheNewest) {
 }
 
 TEST(Plan, UsersStrategyKeepsAllUserTextsThatFit) {
-  const CompactionPlan plan =
-      planned(hundreds(10), door(AGENTD_PHASE_STANDALONE, AGENTD_STRATEGY_USERS), 2'000);
+  const CompactionPlan plan = planned(hundreds(10), door(AGENTD_PHASE_STANDALONE, AGENTD_STRATEGY_USERS), 2'000);
   EXPECT_EQ(plan.kept, (std::vector<SeqRange>{{1, 1}, {3, 3}, {5, 5}, {7, 10}}));
 }
 

@@ -19,11 +19,11 @@ using testing::simple_count;
 constexpr std::string_view kId = "01J9ZQ2V8M4T0C7X5R3N6K1B2D";
 constexpr std::uint32_t kMessages = 500;
 
-using Planner = std::function<CompactionPlan(const Rows&, std::span<const SeqRange>,
-                                             const CompactionRequest&, const Gauge&)>;
+using Planner =
+    std::function<CompactionPlan(const Rows&, std::span<const SeqRange>, const CompactionRequest&, const Gauge&)>;
 
-CompactionPlan real_plan(const Rows& rows, std::span<const SeqRange> view,
-                         const CompactionRequest& request, const Gauge& gauge) {
+CompactionPlan real_plan(const Rows& rows, std::span<const SeqRange> view, const CompactionRequest& request,
+                         const Gauge& gauge) {
   return plan_compaction(rows, view, request, gauge, BudgetPolicy{});
 }
 
@@ -35,8 +35,8 @@ std::string compact_once(RandomLog& log, Conversation& conversation, const Compa
   boundary.base_seq = log.revision();
   boundary.kept = plan.kept;
   const std::uint64_t start = log.revision() + 1;
-  boundary.summary_seq = log.push(
-      write_message({Message::of_text(Role::kSummary, "summary"), StopReason::kEndTurn, {}, {}}));
+  boundary.summary_seq =
+      log.push(write_message({Message::of_text(Role::kSummary, "summary"), StopReason::kEndTurn, {}, {}}));
   log.push(write_boundary(boundary));
   if (auto applied = conversation.apply(log.from(start)); !applied) return applied.error().message;
   const Rows& after = conversation.rows();
@@ -49,8 +49,7 @@ std::string compact_once(RandomLog& log, Conversation& conversation, const Compa
       return row.seq >= range.first && row.seq <= range.last;
     });
     if (i < plan.split && named && !user_text) return "what is kept before the tail is no user text";
-    if (i >= plan.split || named)
-      expected.push_back(testing::fingerprint(row));
+    if (i >= plan.split || named) expected.push_back(testing::fingerprint(row));
   }
   auto rows = fingerprints(after);
   if (rows.empty() || after[0].role != AGENTD_ROLE_SUMMARY) return "the summary does not come first";
@@ -92,8 +91,7 @@ std::string run_history(std::uint32_t seed, const Planner& planner, std::uint32_
     if (messages < next && messages < kMessages) continue;
     next = messages + 1 + log.below(200);
     const Gauge gauge = make_gauge(BudgetPolicy{}, 1'000 + log.below(70'000), 16'384, 0, 0);
-    const CompactionPlan plan =
-        planner(conversation.rows(), conversation.state().ranges(), random_request(log), gauge);
+    const CompactionPlan plan = planner(conversation.rows(), conversation.state().ranges(), random_request(log), gauge);
     if (plan.nothing_to_do()) continue;
     ++compactions;
     if (std::string wrong = compact_once(log, conversation, plan); !wrong.empty()) return wrong;
@@ -111,8 +109,8 @@ TEST(CompactionProperty, NoSplitPartsAPairAndTheTailIsByteIdentical) {
 
 // The checker is worth something: a split by tokens alone parts pairs, and is found out.
 TEST(CompactionProperty, NaiveSplitFailsTheSameCheck) {
-  const Planner naive = [](const Rows& rows, std::span<const SeqRange> view,
-                           const CompactionRequest& request, const Gauge& gauge) {
+  const Planner naive = [](const Rows& rows, std::span<const SeqRange> view, const CompactionRequest& request,
+                           const Gauge& gauge) {
     CompactionPlan plan = plan_compaction(rows, view, request, gauge, BudgetPolicy{});
     if (plan.split == 0 || plan.split >= rows.size() || plan.strategy == AGENTD_STRATEGY_USERS) return plan;
     ++plan.split;
@@ -121,27 +119,24 @@ TEST(CompactionProperty, NaiveSplitFailsTheSameCheck) {
     return plan;
   };
   std::uint32_t found = 0, compactions = 0;
-  for (std::uint32_t seed = 1; seed <= 20; ++seed)
-    found += run_history(seed, naive, compactions).empty() ? 0u : 1u;
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) found += run_history(seed, naive, compactions).empty() ? 0u : 1u;
   EXPECT_GT(found, 10u);
 }
 
 // Ranges that are joined over what is hidden bring it back, and are found out.
 TEST(CompactionProperty, RangesThatSpanHiddenRowsFailTheSameCheck) {
-  const Planner joined = [](const Rows& rows, std::span<const SeqRange> view,
-                            const CompactionRequest& request, const Gauge& gauge) {
+  const Planner joined = [](const Rows& rows, std::span<const SeqRange> view, const CompactionRequest& request,
+                            const Gauge& gauge) {
     CompactionPlan plan = plan_compaction(rows, view, request, gauge, BudgetPolicy{});
     if (plan.kept.size() > 1) {
       SeqRange all = plan.kept[0];
-      for (const SeqRange& range : plan.kept)
-        all = {std::min(all.first, range.first), std::max(all.last, range.last)};
+      for (const SeqRange& range : plan.kept) all = {std::min(all.first, range.first), std::max(all.last, range.last)};
       plan.kept = {all};
     }
     return plan;
   };
   std::uint32_t found = 0, compactions = 0;
-  for (std::uint32_t seed = 1; seed <= 20; ++seed)
-    found += run_history(seed, joined, compactions).empty() ? 0u : 1u;
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) found += run_history(seed, joined, compactions).empty() ? 0u : 1u;
   EXPECT_GT(found, 5u);
 }
 

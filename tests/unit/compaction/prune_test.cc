@@ -93,8 +93,7 @@ TEST(Squeeze, WordsThatWaitForAnAnswerStayWhole) {
   // A question that never got one is history once there is another.
   rows.append(Message::of_text(Role::kUser, "short"), 4, 0);
   const std::vector<SeqRange> all{{1, 4}};
-  EXPECT_EQ(plan_squeeze(rows, all, {}, 1'000'000, kEstimator).prunes,
-            (std::vector<Prune>{{1, 0, 256}, {3, 0, 256}}));
+  EXPECT_EQ(plan_squeeze(rows, all, {}, 1'000'000, kEstimator).prunes, (std::vector<Prune>{{1, 0, 256}, {3, 0, 256}}));
 }
 
 TEST(Squeeze, LeavesAloneWhatIsNotKept) {
@@ -102,8 +101,7 @@ TEST(Squeeze, LeavesAloneWhatIsNotKept) {
   rows.append(result("a", std::string(400'000, 'a')), 1, 0);
   rows.append(result("b", std::string(1'000, 'b')), 2, 0);
   const std::vector<SeqRange> kept{{2, 2}};
-  for (const Prune& prune : plan_squeeze(rows, kept, {}, 90'000, kEstimator).prunes)
-    EXPECT_EQ(prune.seq, 2u);
+  for (const Prune& prune : plan_squeeze(rows, kept, {}, 90'000, kEstimator).prunes) EXPECT_EQ(prune.seq, 2u);
 }
 
 }  // namespace

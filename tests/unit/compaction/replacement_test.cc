@@ -95,8 +95,7 @@ TEST(Replacement, RangesOutOfOrderOrTwiceAreRefused) {
 TEST(Replacement, PartedPairIsRefused) {
   EXPECT_NE(refused({keep(1, 2), keep(4, 5)}).find("has no result"), std::string::npos);
   EXPECT_NE(refused({literal(Role::kUser, "x"), keep(3, 5)}).find("without its call"), std::string::npos);
-  EXPECT_NE(refused({keep(1, 2), literal(Role::kUser, "x"), keep(3, 5)}).find("has no result"),
-            std::string::npos);
+  EXPECT_NE(refused({keep(1, 2), literal(Role::kUser, "x"), keep(3, 5)}).find("has no result"), std::string::npos);
 }
 
 TEST(Replacement, AssistantFirstIsRefused) {
@@ -126,12 +125,12 @@ class AfterCompaction : public ::testing::Test {
  protected:
   AfterCompaction() {
     for (int i = 0; i < 12; ++i)
-      log_.push(write_message({Message::of_text(i % 2 == 0 ? Role::kUser : Role::kAssistant, "m"),
-                               StopReason::kEndTurn, {}, {}}));
+      log_.push(write_message(
+          {Message::of_text(i % 2 == 0 ? Role::kUser : Role::kAssistant, "m"), StopReason::kEndTurn, {}, {}}));
     BoundaryRecord boundary;
     boundary.base_seq = 13;
-    boundary.summary_seq = log_.push(
-        write_message({Message::of_text(Role::kSummary, "s"), StopReason::kEndTurn, {}, {}}));
+    boundary.summary_seq =
+        log_.push(write_message({Message::of_text(Role::kSummary, "s"), StopReason::kEndTurn, {}, {}}));
     boundary.kept = {{4, 5}, {10, 13}};
     log_.push(write_boundary(boundary));
     log_.push(write_message({Message::of_text(Role::kUser, "since"), StopReason::kEndTurn, {}, {}}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/conversation/receipt.h"
 #include "core/conversation/record.h"
+#include "core/conversation/receipt.h"
 
 #include <gtest/gtest.h>
 
@@ -234,8 +234,7 @@ TEST(Record, SmallRecordsReadAsTheyWereWritten) {
 TEST(Record, ChildAndTheGenesisOfASubagentReadAsTheyWereWritten) {
   const auto child = read_child(write_child({"id", "subagent", "scout", "c1"}));
   ASSERT_TRUE(child);
-  EXPECT_EQ(child->conversation_id + child->relation + child->agent_type + child->call_id,
-            "idsubagentscoutc1");
+  EXPECT_EQ(child->conversation_id + child->relation + child->agent_type + child->call_id, "idsubagentscoutc1");
   GenesisRecord from;
   from.conversation_id = "id";
   from.parent = "parent";
@@ -251,8 +250,7 @@ TEST(Record, ChildAndTheGenesisOfASubagentReadAsTheyWereWritten) {
 TEST(Receipt, GarbageIsCorrupt) {
   const std::string good = write_receipt(HookReceipt{});
   ASSERT_TRUE(read_receipt(good));
-  for (const char* const bad : {"", "{", "[]", "null", "{}", R"({"payload_digest":"12"})",
-                                R"({"payload_digest":7})"})
+  for (const char* const bad : {"", "{", "[]", "null", "{}", R"({"payload_digest":"12"})", R"({"payload_digest":7})"})
     EXPECT_EQ(read_receipt(bad).error().code, Code::kCorrupt) << bad;
   std::string upper = good;
   upper.replace(upper.find("payload_digest") + 17, 2, "zz");
@@ -268,26 +266,55 @@ TEST(Record, MetaTellsAnAbsentTitleFromAnEmptyOne) {
 // Reads any record by the function of its own type.
 Result<void> read_any(const Record& record) {
   switch (record.type) {
-    case RecordType::kGenesis: AGENTD_TRY_VOID(read_genesis(record)); break;
-    case RecordType::kSettings: AGENTD_TRY_VOID(read_settings(record)); break;
-    case RecordType::kRunBegin: AGENTD_TRY_VOID(read_run_begin(record)); break;
+    case RecordType::kGenesis:
+      AGENTD_TRY_VOID(read_genesis(record));
+      break;
+    case RecordType::kSettings:
+      AGENTD_TRY_VOID(read_settings(record));
+      break;
+    case RecordType::kRunBegin:
+      AGENTD_TRY_VOID(read_run_begin(record));
+      break;
     case RecordType::kUserMessage:
     case RecordType::kContext:
     case RecordType::kAssistantMessage:
     case RecordType::kSummary:
-    case RecordType::kToolResult: AGENTD_TRY_VOID(read_message(record)); break;
-    case RecordType::kUsage: AGENTD_TRY_VOID(read_usage(record)); break;
-    case RecordType::kToolIntent: AGENTD_TRY_VOID(read_tool_intent(record)); break;
-    case RecordType::kPermission: AGENTD_TRY_VOID(read_permission(record)); break;
-    case RecordType::kHookEffect: AGENTD_TRY_VOID(read_hook_effect(record)); break;
-    case RecordType::kBoundary: AGENTD_TRY_VOID(read_boundary(record)); break;
-    case RecordType::kCompactionAttempt: AGENTD_TRY_VOID(read_compaction_attempt(record)); break;
-    case RecordType::kRevert: AGENTD_TRY_VOID(read_revert(record)); break;
-    case RecordType::kMeta: AGENTD_TRY_VOID(read_meta(record)); break;
-    case RecordType::kRunEnd: AGENTD_TRY_VOID(read_run_end(record)); break;
-    case RecordType::kChild: AGENTD_TRY_VOID(read_child(record)); break;
+    case RecordType::kToolResult:
+      AGENTD_TRY_VOID(read_message(record));
+      break;
+    case RecordType::kUsage:
+      AGENTD_TRY_VOID(read_usage(record));
+      break;
+    case RecordType::kToolIntent:
+      AGENTD_TRY_VOID(read_tool_intent(record));
+      break;
+    case RecordType::kPermission:
+      AGENTD_TRY_VOID(read_permission(record));
+      break;
+    case RecordType::kHookEffect:
+      AGENTD_TRY_VOID(read_hook_effect(record));
+      break;
+    case RecordType::kBoundary:
+      AGENTD_TRY_VOID(read_boundary(record));
+      break;
+    case RecordType::kCompactionAttempt:
+      AGENTD_TRY_VOID(read_compaction_attempt(record));
+      break;
+    case RecordType::kRevert:
+      AGENTD_TRY_VOID(read_revert(record));
+      break;
+    case RecordType::kMeta:
+      AGENTD_TRY_VOID(read_meta(record));
+      break;
+    case RecordType::kRunEnd:
+      AGENTD_TRY_VOID(read_run_end(record));
+      break;
+    case RecordType::kChild:
+      AGENTD_TRY_VOID(read_child(record));
+      break;
     case RecordType::kCheckpoint:
-    case RecordType::kErase: break;
+    case RecordType::kErase:
+      break;
   }
   return {};
 }

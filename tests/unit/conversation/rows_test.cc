@@ -150,7 +150,12 @@ TEST(Rows, SliceNamesTheRowsAsked) {
 TEST(RowsDeathTest, SliceBeyondTheEndIsABug) {
   Rows rows;
   rows.append(said("x"), 1, 0);
-  EXPECT_DEATH({ auto list = rows.slice(1, 1); (void)list; }, "does not hold");
+  EXPECT_DEATH(
+      {
+        auto list = rows.slice(1, 1);
+        (void)list;
+      },
+      "does not hold");
 }
 
 TEST(Arena, MemoryIsAlignedAndApart) {

@@ -33,9 +33,8 @@ TEST(ToolInput, OfNoBytesIsAnEmptyObject) {
 
 TEST(ToolInput, GivesAPlaceOneSpelling) {
   for (const char* const path :
-       {"migrations/1.sql", "./migrations//1.sql", "src/../migrations/1.sql",
-        "/work/p/migrations/1.sql", "/work/./p/x/../migrations/1.sql", "../p/migrations/1.sql",
-        "migrations/1.sql/", "migrations/./1.sql"})
+       {"migrations/1.sql", "./migrations//1.sql", "src/../migrations/1.sql", "/work/p/migrations/1.sql",
+        "/work/./p/x/../migrations/1.sql", "../p/migrations/1.sql", "migrations/1.sql/", "migrations/./1.sql"})
     EXPECT_EQ(path_of(path), "migrations/1.sql") << path;
   for (const char* const path : {".", "./", "/work/p", "/work/p/", "a/..", "../p"})
     EXPECT_EQ(path_of(path), ".") << path;
@@ -47,10 +46,8 @@ TEST(ToolInput, GivesAPlaceOneSpelling) {
 
 TEST(ToolInput, FindsARootUnderItsOtherNames) {
   const testing::TempDir temp;
-  const std::string first = temp.file("first"), second = temp.file("second"),
-                    other = temp.file("other");
-  for (const std::string& folder : {first, second, other})
-    ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  const std::string first = temp.file("first"), second = temp.file("second"), other = temp.file("other");
+  for (const std::string& folder : {first, second, other}) ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
   ASSERT_EQ(::symlink(first.c_str(), temp.file("to_first").c_str()), 0);
   ASSERT_EQ(::symlink(second.c_str(), temp.file("to_second").c_str()), 0);
   ASSERT_EQ(::symlink("../second", (first + "/inner").c_str()), 0);
@@ -85,8 +82,7 @@ TEST(ToolInput, IsAbsoluteWhereToolsStartElsewhereThanTheSession) {
 }
 
 TEST(ToolInput, LeavesOtherMembersAlone) {
-  const auto input =
-      ToolInput::make(R"({"path":"./a","content":"./b","more":{"path":"./c"}})", kPaths);
+  const auto input = ToolInput::make(R"({"path":"./a","content":"./b","more":{"path":"./c"}})", kPaths);
   ASSERT_TRUE(input);
   EXPECT_EQ(input->text(), R"({"path":"a","content":"./b","more":{"path":"./c"}})");
   EXPECT_EQ(ToolInput::make(R"({"path":["./a"]})", kPaths)->text(), R"({"path":["./a"]})");
@@ -100,8 +96,7 @@ TEST(ToolInput, OfATextIsItselfAgain) {
 }
 
 TEST(ToolInput, StandInIsAnObjectWhateverWasWritten) {
-  for (const std::string_view text :
-       {"{\"a\":1,\"a\":2}"sv, "\xff\xfe"sv, "{}\0"sv, "\n\"\\"sv, ""sv}) {
+  for (const std::string_view text : {"{\"a\":1,\"a\":2}"sv, "\xff\xfe"sv, "{}\0"sv, "\n\"\\"sv, ""sv}) {
     const auto read = ToolInput::make(ToolInput::stand_in(text));
     ASSERT_TRUE(read) << ::testing::PrintToString(text);
     EXPECT_EQ(read->text(), ToolInput::stand_in(text));
@@ -118,8 +113,8 @@ TEST(ToolInput, OfAnOldLogIsReadableAndOtherwiseAsItWas) {
     const auto read = read_message(write_message(record));
     return read ? read->message.blocks.at(0).json : "unreadable";
   };
-  for (const char* const kept : {"", "{}", "{ \"a\" : 1,\n \"b\":[9007199254740993, 1.50] }",
-                                 "{\"a\":1,\"a\":2}", "{\"a\":\"\\ud83d\\ude00\"}"})
+  for (const char* const kept :
+       {"", "{}", "{ \"a\" : 1,\n \"b\":[9007199254740993, 1.50] }", "{\"a\":1,\"a\":2}", "{\"a\":\"\\ud83d\\ude00\"}"})
     EXPECT_EQ(reread(kept), kept);
   for (const std::string_view bad :
        {"{\"a\":\"\\ud800\"}"sv, "\xEF\xBB\xBF{}"sv, "{}\0"sv, "{\"a\":"sv, "[1]"sv, "nonsense"sv})

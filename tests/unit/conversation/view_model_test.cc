@@ -33,8 +33,7 @@ struct Model {
   std::vector<Hidden> hidden;
 
   void message(std::uint64_t seq) { list.push_back(seq); }
-  void boundary(std::uint64_t seq, std::vector<std::uint64_t> before, std::vector<std::uint64_t> after,
-                Cuts now) {
+  void boundary(std::uint64_t seq, std::vector<std::uint64_t> before, std::vector<std::uint64_t> after, Cuts now) {
     hidden.push_back({seq, std::move(before), cuts});
     list = std::move(after);
     cuts = std::move(now);
@@ -83,8 +82,8 @@ class Walk {
     made.base_seq = log.revision();
     std::vector<std::uint64_t> after;
     if (log.below(2) == 0) {
-      made.summary_seq = log.push(
-          write_message({Message::of_text(Role::kSummary, log.text()), StopReason::kEndTurn, {}, {}}));
+      made.summary_seq =
+          log.push(write_message({Message::of_text(Role::kSummary, log.text()), StopReason::kEndTurn, {}, {}}));
       after.push_back(made.summary_seq);
     }
     if (log.below(4) == 0) {

@@ -66,8 +66,8 @@ class TestLog {
     ends.push_back(records.size());
     for (const std::uint64_t end : ends) {
       if (end <= at) continue;
-      AGENTD_TRY_VOID(out.apply({records.begin() + static_cast<std::ptrdiff_t>(at),
-                                 records.begin() + static_cast<std::ptrdiff_t>(end)}));
+      AGENTD_TRY_VOID(out.apply(
+          {records.begin() + static_cast<std::ptrdiff_t>(at), records.begin() + static_cast<std::ptrdiff_t>(end)}));
       at = end;
     }
     return out;
@@ -368,8 +368,8 @@ void add_boundary(RandomLog& log, const Conversation& now) {
   made.base_seq = log.revision();
   const bool summarised = log.below(2) == 0;
   if (summarised)
-    made.summary_seq = log.push(
-        write_message({Message::of_text(Role::kSummary, log.text()), StopReason::kEndTurn, {}, {}}));
+    made.summary_seq =
+        log.push(write_message({Message::of_text(Role::kSummary, log.text()), StopReason::kEndTurn, {}, {}}));
   const std::uint32_t keep = log.below(rows.size() + 1);
   for (std::uint32_t i = rows.size() - keep; i < rows.size(); ++i) {
     if (log.below(8) == 0) {
@@ -400,8 +400,7 @@ void grow(RandomLog& log, bool reverts) {
       log.push(write_revert(log.below(3) == 0 ? RevertRecord{counting.back()} : now.revert_of_last()));
       counting.pop_back();
     } else if (dice == 2) {
-      log.push(
-          write_message({Message::of_text(Role::kSummary, "stored"), StopReason::kEndTurn, {}, {}}));
+      log.push(write_message({Message::of_text(Role::kSummary, "stored"), StopReason::kEndTurn, {}, {}}));
     } else {
       log.step();
     }

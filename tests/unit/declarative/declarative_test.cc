@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/codec/json.h"
-#include "core/hooks/event.h"
 #include "core/dialects/dialect.h"
+#include "core/hooks/event.h"
 
 namespace agentd {
 namespace {
@@ -34,9 +34,7 @@ std::string mistake(std::string_view text) {
 }
 
 // Of a hook that has these lines beside a good `on` and `command`.
-std::string mistake_beside_command(const std::string& lines) {
-  return mistake("on: agent_stop\ncommand: x\n" + lines);
-}
+std::string mistake_beside_command(const std::string& lines) { return mistake("on: agent_stop\ncommand: x\n" + lines); }
 
 constexpr std::string_view kSmartCompact = R"(on: agent_stop
 when: usage.current_context_window / usage.max_context_window > 0.7
@@ -56,10 +54,8 @@ TEST(Declarative, LoadsSmartCompact) {
   EXPECT_EQ(hook.runs, HookRuns::kAction);
   EXPECT_EQ(hook.action_json, R"({"action":"compact"})");
   EXPECT_TRUE(hook.matcher.matches_all());
-  const auto full =
-      JsonDocument::parse(R"({"usage":{"current_context_window":71,"max_context_window":100}})");
-  const auto empty =
-      JsonDocument::parse(R"({"usage":{"current_context_window":70,"max_context_window":100}})");
+  const auto full = JsonDocument::parse(R"({"usage":{"current_context_window":71,"max_context_window":100}})");
+  const auto empty = JsonDocument::parse(R"({"usage":{"current_context_window":70,"max_context_window":100}})");
   EXPECT_TRUE(*hook.when.holds(full->root()));
   EXPECT_FALSE(*hook.when.holds(empty->root()));
 }
@@ -91,8 +87,7 @@ enabled: true
   EXPECT_TRUE(hook.guard && hook.shadow && hook.strict_output);
   EXPECT_EQ(hook.priority, -5);
   EXPECT_EQ(only("on: agent_stop\nonce: conversation\ncommand: x").once, HookOnce::kConversation);
-  const std::vector<std::pair<std::string, std::string>> environment{{"LEVEL", "3"},
-                                                                     {"MODE", "strict"}};
+  const std::vector<std::pair<std::string, std::string>> environment{{"LEVEL", "3"}, {"MODE", "strict"}};
   EXPECT_EQ(hook.environment, environment);
   EXPECT_EQ(hook.working_directory, "/srv");
   EXPECT_FALSE(hook.async || hook.observes);
@@ -115,8 +110,7 @@ TEST(Declarative, RunsAListWithoutAShell) {
 }
 
 TEST(Declarative, KeepsAnExtensionAlive) {
-  const HookDefinition hook =
-      only("on: tool.call\nextension: [./ext, --stdio]\nenvironment: {A: b}");
+  const HookDefinition hook = only("on: tool.call\nextension: [./ext, --stdio]\nenvironment: {A: b}");
   EXPECT_EQ(hook.runs, HookRuns::kExtension);
   EXPECT_EQ(hook.dialect, Dialect::kKodelet);
   EXPECT_EQ(hook.event, AGENTD_EVENT_BEFORE_TOOL_CALL);
@@ -180,15 +174,12 @@ TEST(Declarative, MakesOneDefinitionOfEachEvent) {
 
 TEST(Declarative, LeavesOutWhatIsNotEnabledButReadsIt) {
   EXPECT_TRUE(read("on: agent_stop\ndo: compact\nenabled: false")->empty());
-  EXPECT_EQ(
-      mistake("on: agent_stop\ndo: compakt\nenabled: false").find("/h/x.yaml:2:5: 'do' must be"),
-      0u);
+  EXPECT_EQ(mistake("on: agent_stop\ndo: compakt\nenabled: false").find("/h/x.yaml:2:5: 'do' must be"), 0u);
 }
 
 TEST(Declarative, CountsAGuardAndAPolicyApart) {
   EXPECT_EQ(only("on: before_tool_call\ncommand: x\nguard: true").on_failure, std::nullopt);
-  EXPECT_EQ(only("on: before_tool_call\ncommand: x\non_failure: closed").on_failure,
-            FailurePolicy::kClosed);
+  EXPECT_EQ(only("on: before_tool_call\ncommand: x\non_failure: closed").on_failure, FailurePolicy::kClosed);
 }
 
 TEST(Declarative, ReadsOnce) {
@@ -197,8 +188,7 @@ TEST(Declarative, ReadsOnce) {
   EXPECT_EQ(only(hook + "run").once, HookOnce::kRun);
   EXPECT_EQ(only(hook + "false").once, HookOnce::kAlways);
   EXPECT_EQ(only(hook + "conversation").once, HookOnce::kConversation);
-  EXPECT_EQ(mistake(hook + "session"),
-            "/h/x.yaml:3:7: 'once' must be true, false, run or conversation, not 'session'");
+  EXPECT_EQ(mistake(hook + "session"), "/h/x.yaml:3:7: 'once' must be true, false, run or conversation, not 'session'");
 }
 
 TEST(Declarative, ReadsTimes) {
@@ -209,14 +199,11 @@ TEST(Declarative, ReadsTimes) {
   EXPECT_EQ(only(hook + "90").timeout, Milliseconds(90'000));
   EXPECT_EQ(only(hook + "0.5").timeout, Milliseconds(500));
   EXPECT_EQ(only(hook + "1.5m").timeout, Milliseconds(90'000));
-  EXPECT_EQ(only("on: BeforeTool\ndialect: gemini\ncommand: x\ntimeout: 500").timeout,
-            Milliseconds(500));
-  EXPECT_EQ(only("on: BeforeTool\ndialect: gemini\ncommand: x\ntimeout: 5s").timeout,
-            Milliseconds(5000));
-  for (const char* const time : {"0", "-5", "5h", "s", "''", "1 s", "25h", "1441m", "nan", "inf",
-                                 "1e99", "0.1ms", "[5]", "{s: 5}", "~", "5s5"})
-    EXPECT_EQ(mistake(hook + time).find("/h/x.yaml:3:"), 0u)
-        << time << ": " << mistake(hook + time);
+  EXPECT_EQ(only("on: BeforeTool\ndialect: gemini\ncommand: x\ntimeout: 500").timeout, Milliseconds(500));
+  EXPECT_EQ(only("on: BeforeTool\ndialect: gemini\ncommand: x\ntimeout: 5s").timeout, Milliseconds(5000));
+  for (const char* const time :
+       {"0", "-5", "5h", "s", "''", "1 s", "25h", "1441m", "nan", "inf", "1e99", "0.1ms", "[5]", "{s: 5}", "~", "5s5"})
+    EXPECT_EQ(mistake(hook + time).find("/h/x.yaml:3:"), 0u) << time << ": " << mistake(hook + time);
   EXPECT_EQ(mistake(hook + "5h"),
             "/h/x.yaml:3:10: 'timeout' must be a time like 500ms, 5s or 2m, from 1ms to 24 hours, "
             "not '5h'");
@@ -225,18 +212,14 @@ TEST(Declarative, ReadsTimes) {
 // ---- dialects
 
 TEST(Declarative, KnowsTheEventNamesOfADialect) {
-  const HookDefinition hook =
-      only("on: PreToolUse\ndialect: claude\nmatcher: Bash\nif: Bash(git *)\ncommand: x");
+  const HookDefinition hook = only("on: PreToolUse\ndialect: claude\nmatcher: Bash\nif: Bash(git *)\ncommand: x");
   EXPECT_EQ(hook.event, AGENTD_EVENT_BEFORE_TOOL_CALL);
   EXPECT_EQ(hook.foreign_event, "PreToolUse");
   EXPECT_EQ(hook.dialect, Dialect::kClaude);
   EXPECT_EQ(hook.if_rule, "Bash(git *)");
-  EXPECT_EQ(only("on: pre_tool_use\ndialect: docker\ncommand: x").event,
-            AGENTD_EVENT_BEFORE_TOOL_CALL);
-  EXPECT_EQ(only("on: BeforeTool\ndialect: gemini\ncommand: x").event,
-            AGENTD_EVENT_BEFORE_TOOL_CALL);
-  EXPECT_EQ(only("on: before_tool_call\ndialect: kodelet\ncommand: x").event,
-            AGENTD_EVENT_BEFORE_TOOL_CALL);
+  EXPECT_EQ(only("on: pre_tool_use\ndialect: docker\ncommand: x").event, AGENTD_EVENT_BEFORE_TOOL_CALL);
+  EXPECT_EQ(only("on: BeforeTool\ndialect: gemini\ncommand: x").event, AGENTD_EVENT_BEFORE_TOOL_CALL);
+  EXPECT_EQ(only("on: before_tool_call\ndialect: kodelet\ncommand: x").event, AGENTD_EVENT_BEFORE_TOOL_CALL);
 }
 
 TEST(Declarative, MakesEveryEventThatADialectsNameStandsFor) {
@@ -249,10 +232,8 @@ TEST(Declarative, MakesEveryEventThatADialectsNameStandsFor) {
 }
 
 TEST(Declarative, ReadsMatchersByTheRulesOfTheDialect) {
-  const auto matcher = [](const std::string& dialect, const std::string& event,
-                          const std::string& text) {
-    return only("on: " + event + "\ndialect: " + dialect + "\nmatcher: " + text + "\ncommand: x")
-        .matcher;
+  const auto matcher = [](const std::string& dialect, const std::string& event, const std::string& text) {
+    return only("on: " + event + "\ndialect: " + dialect + "\nmatcher: " + text + "\ncommand: x").matcher;
   };
   EXPECT_FALSE(matcher("claude", "PreToolUse", "Edit").matches("MultiEdit"));
   EXPECT_FALSE(matcher("docker", "pre_tool_use", "shell.*").matches("a shell"));
@@ -292,27 +273,22 @@ TEST(Declarative, WritesTheCanonicalAnswer) {
             R"({"input":{"command":"ls","n":5,"s":"5"}})");
   EXPECT_EQ(only("on: agent_stop\ndo: {action: continue, message: go on}").action_json,
             R"({"action":"continue","message":"go on"})");
-  EXPECT_EQ(
-      only(
-          "on: agent_stop\ndo: {action: compact, strategy: tail, keep_tokens: 5000, model: m, "
-          "custom_instructions: keep names, messages: [then this, {role: user, content: 2}], then: "
-          "continue}")
-          .action_json,
-      R"({"action":"compact","strategy":"tail","keep_tokens":5000,"model":"m","custom_)"
-      R"(instructions":"keep names","messages":[{"role":"user","content":"then this"},{"role":)"
-      R"("user","content":"2"}],"then":"continue"})");
-  EXPECT_EQ(
-      only("on: agent_stop\ndo: {action: callback, callback: {recipe: review, args: {depth: 2}}}")
-          .action_json,
-      R"({"action":"callback","callback":{"recipe":"review","args":{"depth":2}}})");
+  EXPECT_EQ(only("on: agent_stop\ndo: {action: compact, strategy: tail, keep_tokens: 5000, model: m, "
+                 "custom_instructions: keep names, messages: [then this, {role: user, content: 2}], then: "
+                 "continue}")
+                .action_json,
+            R"({"action":"compact","strategy":"tail","keep_tokens":5000,"model":"m","custom_)"
+            R"(instructions":"keep names","messages":[{"role":"user","content":"then this"},{"role":)"
+            R"("user","content":"2"}],"then":"continue"})");
+  EXPECT_EQ(only("on: agent_stop\ndo: {action: callback, callback: {recipe: review, args: {depth: 2}}}").action_json,
+            R"({"action":"callback","callback":{"recipe":"review","args":{"depth":2}}})");
   EXPECT_EQ(only("on: agent_stop\ndo: {action: replace, replace_messages: [hello, {role: "
                  "assistant, content: "
                  "'7'}, {keep: {first: 3, last: 9}}]}")
                 .action_json,
             R"({"action":"replace","replace_messages":[{"role":"user","content":"hello"},)"
             R"({"role":"assistant","content":"7"},{"keep":{"first":3,"last":9}}]})");
-  EXPECT_EQ(only("on: before_model_call\ndo: {tools: {disable: [bash, write_file], enable: grep}}")
-                .action_json,
+  EXPECT_EQ(only("on: before_model_call\ndo: {tools: {disable: [bash, write_file], enable: grep}}").action_json,
             R"({"tools":{"disable":["bash","write_file"],"enable":["grep"]}})");
 }
 
@@ -335,8 +311,7 @@ TEST(Declarative, RefusesAnActionThatTheEventDoesNotTake) {
             "/h/x.yaml:4:3: 'input' has no effect at turn_end");
   EXPECT_EQ(mistake("on: before_tool_call\ndo: {tools: {enable: [bash]}}"),
             "/h/x.yaml:2:6: 'tools' has no effect at before_tool_call");
-  EXPECT_EQ(mistake("on: turn_end\ndo: {permission: allow}"),
-            "/h/x.yaml:2:6: 'permission' has no effect at turn_end");
+  EXPECT_EQ(mistake("on: turn_end\ndo: {permission: allow}"), "/h/x.yaml:2:6: 'permission' has no effect at turn_end");
 }
 
 TEST(Declarative, RefusesAnAnswerThatSaysNothing) {
@@ -346,8 +321,7 @@ TEST(Declarative, RefusesAnAnswerThatSaysNothing) {
             "/h/x.yaml:2:5: 'continue' alone is not enough: write 'action: continue' below 'do', "
             "and 'message' beside "
             "it");
-  EXPECT_EQ(mistake("on: agent_stop\ndo: {action: continue}"),
-            "/h/x.yaml:2:14: 'action: continue' needs 'message'");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: {action: continue}"), "/h/x.yaml:2:14: 'action: continue' needs 'message'");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {action: replace, messages: [a]}"),
             "/h/x.yaml:2:14: 'action: replace' needs 'replace_messages'");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {message: go on}"),
@@ -368,33 +342,26 @@ TEST(Declarative, NamesWhatIsWrongInAnAnswer) {
             "did you mean 'compact'?");
   EXPECT_EQ(mistake("on: before_tool_call\ndo: deny"),
             "/h/x.yaml:2:5: 'deny' is a permission: write 'permission: deny' below 'do'");
-  EXPECT_EQ(mistake("on: agent_stop\ndo: [compact]"),
-            "/h/x.yaml:2:5: 'do' must be a mapping, not a list");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: [compact]"), "/h/x.yaml:2:5: 'do' must be a mapping, not a list");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {acton: compact}"),
             "/h/x.yaml:2:6: unknown key 'acton' in 'do': did you mean 'action'?");
   EXPECT_EQ(mistake("on: before_tool_call\ndo: {permission: maybe}"),
             "/h/x.yaml:2:18: 'do.permission' must be allow, deny or ask, not 'maybe'");
-  EXPECT_EQ(mistake("on: before_tool_call\ndo: {input: ls}"),
-            "/h/x.yaml:2:13: 'do.input' must be a mapping, not 'ls'");
+  EXPECT_EQ(mistake("on: before_tool_call\ndo: {input: ls}"), "/h/x.yaml:2:13: 'do.input' must be a mapping, not 'ls'");
   EXPECT_EQ(mistake("on: before_tool_call\ndo: {action: block, reason: [a]}"),
             "/h/x.yaml:2:29: 'do.reason' must be a text, not a list");
-  EXPECT_EQ(
-      mistake("on: agent_stop\ndo: {action: compact, keep_tokens: many}"),
-      "/h/x.yaml:2:36: 'do.keep_tokens' must be a whole number from 0 to 1000000000, not 'many'");
-  EXPECT_EQ(
-      mistake("on: agent_stop\ndo: {action: compact, messages: [{role: assistant, content: x}]}"),
-      "/h/x.yaml:2:41: 'do.messages.role' must be user, not 'assistant'");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: {action: compact, keep_tokens: many}"),
+            "/h/x.yaml:2:36: 'do.keep_tokens' must be a whole number from 0 to 1000000000, not 'many'");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: {action: compact, messages: [{role: assistant, content: x}]}"),
+            "/h/x.yaml:2:41: 'do.messages.role' must be user, not 'assistant'");
   EXPECT_EQ(mistake("on: before_model_call\ndo: {tools: {enabel: [a]}}"),
             "/h/x.yaml:2:14: unknown key 'enabel' in 'do.tools': did you mean 'enable'?");
   EXPECT_EQ(mistake("on: agent_stop\ndo: {action: callback, callback: {args: {}}}"),
             "/h/x.yaml:2:34: 'do.callback' needs 'recipe'");
-  EXPECT_EQ(
-      mistake(
-          "on: agent_stop\ndo: {action: replace, replace_messages: [{role: tool, content: x}]}"),
-      "/h/x.yaml:2:5: 'do': replace_messages[0]: the role 'tool' is not user, assistant or "
-      "summary");
-  EXPECT_EQ(mistake("on: before_compaction\ndo: {summary: ' '}"),
-            "/h/x.yaml:2:5: 'do': its summary is empty");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: {action: replace, replace_messages: [{role: tool, content: x}]}"),
+            "/h/x.yaml:2:5: 'do': replace_messages[0]: the role 'tool' is not user, assistant or "
+            "summary");
+  EXPECT_EQ(mistake("on: before_compaction\ndo: {summary: ' '}"), "/h/x.yaml:2:5: 'do': its summary is empty");
 }
 
 // Whatever loads is taken whole at every event; whatever the reader of answers would drop does not
@@ -410,8 +377,7 @@ TEST(Declarative, AgreesWithTheReaderOfAnswersOnWhatAnEventTakes) {
       {"{summary: a}", R"({"summary":"a"})"},
       {"{action: replace, replace_messages: [{role: user, content: a}]}",
        R"({"action":"replace","replace_messages":[{"role":"user","content":"a"}]})"},
-      {"{action: callback, callback: {recipe: a}}",
-       R"({"action":"callback","callback":{"recipe":"a"}})"},
+      {"{action: callback, callback: {recipe: a}}", R"({"action":"callback","callback":{"recipe":"a"}})"},
       {"{message: a}", R"({"message":"a"})"},
       {"{input: {a: b}}", R"({"input":{"a":"b"}})"},
       {"{output: a}", R"({"output":"a"})"},
@@ -432,8 +398,7 @@ TEST(Declarative, AgreesWithTheReaderOfAnswersOnWhatAnEventTakes) {
       const Verdict verdict = interpret_canonical(event.id, {}, document->root());
       const bool whole = !verdict.failed && verdict.warnings.empty() && !verdict.actions.empty();
       const auto hooks = read(text);
-      EXPECT_EQ(hooks.has_value(), whole) << text << "\n"
-                                          << (hooks ? "loaded" : hooks.error().message);
+      EXPECT_EQ(hooks.has_value(), whole) << text << "\n" << (hooks ? "loaded" : hooks.error().message);
       loaded += hooks ? 1 : 0;
     }
   EXPECT_GT(loaded, 60);
@@ -442,41 +407,32 @@ TEST(Declarative, AgreesWithTheReaderOfAnswersOnWhatAnEventTakes) {
 // ---- mistakes
 
 TEST(Declarative, NamesUnknownKeysWithTheNearestOne) {
-  EXPECT_EQ(mistake("on: agent_stop\ncomand: x"),
-            "/h/x.yaml:2:1: unknown key 'comand': did you mean 'command'?");
+  EXPECT_EQ(mistake("on: agent_stop\ncomand: x"), "/h/x.yaml:2:1: unknown key 'comand': did you mean 'command'?");
   EXPECT_EQ(mistake("hooks:\n  - on: agent_stop\n    command: x\n    timout: 5"),
             "/h/x.yaml:4:5: unknown key 'timout': did you mean 'timeout'?");
   EXPECT_EQ(mistake_beside_command("zzz: 1"), "/h/x.yaml:3:1: unknown key 'zzz'");
 }
 
 TEST(Declarative, NamesWrongTypes) {
-  EXPECT_EQ(mistake_beside_command("guard: yes"),
-            "/h/x.yaml:3:8: 'guard' must be true or false, not 'yes'");
-  EXPECT_EQ(mistake_beside_command("guard: 'true'"),
-            "/h/x.yaml:3:8: 'guard' must be true or false, not 'true'");
+  EXPECT_EQ(mistake_beside_command("guard: yes"), "/h/x.yaml:3:8: 'guard' must be true or false, not 'yes'");
+  EXPECT_EQ(mistake_beside_command("guard: 'true'"), "/h/x.yaml:3:8: 'guard' must be true or false, not 'true'");
   EXPECT_EQ(mistake_beside_command("priority: high"),
             "/h/x.yaml:3:11: 'priority' must be a whole number from -32768 to 32767, not 'high'");
-  EXPECT_EQ(mistake_beside_command("priority: 40000").find("/h/x.yaml:3:11: 'priority' must be"),
-            0u);
-  EXPECT_EQ(mistake_beside_command("matcher: [bash]"),
-            "/h/x.yaml:3:10: 'matcher' must be a text, not a list");
+  EXPECT_EQ(mistake_beside_command("priority: 40000").find("/h/x.yaml:3:11: 'priority' must be"), 0u);
+  EXPECT_EQ(mistake_beside_command("matcher: [bash]"), "/h/x.yaml:3:10: 'matcher' must be a text, not a list");
   EXPECT_EQ(mistake_beside_command("when:"), "/h/x.yaml:3:1: 'when' must be a text, not empty");
-  EXPECT_EQ(mistake_beside_command("environment: [A]"),
-            "/h/x.yaml:3:14: 'environment' must be a mapping, not a list");
+  EXPECT_EQ(mistake_beside_command("environment: [A]"), "/h/x.yaml:3:14: 'environment' must be a mapping, not a list");
   EXPECT_EQ(mistake_beside_command("environment: {A: [b]}"),
             "/h/x.yaml:3:18: 'environment.A' must be a text, not a list");
-  EXPECT_EQ(mistake_beside_command("environment: {A-B: c}"),
-            "/h/x.yaml:3:15: 'A-B' is no name of a variable");
-  EXPECT_EQ(
-      mistake_beside_command("on_failure: close"),
-      "/h/x.yaml:3:13: 'on_failure' must be open or closed, not 'close': did you mean 'closed'?");
+  EXPECT_EQ(mistake_beside_command("environment: {A-B: c}"), "/h/x.yaml:3:15: 'A-B' is no name of a variable");
+  EXPECT_EQ(mistake_beside_command("on_failure: close"),
+            "/h/x.yaml:3:13: 'on_failure' must be open or closed, not 'close': did you mean 'closed'?");
   EXPECT_EQ(mistake("on: agent_stop\ncommand: [a, [b]]"),
             "/h/x.yaml:2:14: an element of 'command' must be a text, not a list");
   EXPECT_EQ(mistake("on: agent_stop\ncommand: []"), "/h/x.yaml:2:10: 'command' is an empty list");
   EXPECT_EQ(mistake("on: agent_stop\ncommand: ' '"), "/h/x.yaml:2:10: 'command' is empty");
   EXPECT_EQ(mistake_beside_command("name: a/b").find("/h/x.yaml:3:7: 'name' takes letters"), 0u);
-  EXPECT_EQ(mistake_beside_command("working_directory: ''"),
-            "/h/x.yaml:3:20: 'working_directory' is empty");
+  EXPECT_EQ(mistake_beside_command("working_directory: ''"), "/h/x.yaml:3:20: 'working_directory' is empty");
 }
 
 TEST(Declarative, NamesUnknownEvents) {
@@ -485,27 +441,21 @@ TEST(Declarative, NamesUnknownEvents) {
   EXPECT_EQ(mistake("on: [agent_stop, nothing_like_it]\ncommand: x"),
             "/h/x.yaml:1:18: unknown event 'nothing_like_it'");
   EXPECT_EQ(mistake("on: []\ncommand: x"), "/h/x.yaml:1:5: 'on' is an empty list");
-  EXPECT_EQ(mistake("on: [turn_end, turn_end]\ncommand: x"),
-            "/h/x.yaml:1:16: 'turn_end' stands in 'on' twice");
+  EXPECT_EQ(mistake("on: [turn_end, turn_end]\ncommand: x"), "/h/x.yaml:1:16: 'turn_end' stands in 'on' twice");
   EXPECT_EQ(mistake("on: {a: b}\ncommand: x"), "/h/x.yaml:1:5: 'on' must be a text, not a mapping");
 }
 
 TEST(Declarative, WantsExactlyOneThingToDo) {
   EXPECT_EQ(mistake("on: agent_stop\ndo: compact\nurl: http://localhost/"),
             "/h/x.yaml:3:1: 'do' and 'url' exclude each other: a hook has one of them");
-  EXPECT_EQ(mistake("on: agent_stop"),
-            "/h/x.yaml:1:1: a hook needs one of 'do', 'command', 'url' and 'extension'");
-  EXPECT_EQ(mistake("do: compact"),
-            "/h/x.yaml:1:1: a hook needs 'on': the event, or a list of events");
+  EXPECT_EQ(mistake("on: agent_stop"), "/h/x.yaml:1:1: a hook needs one of 'do', 'command', 'url' and 'extension'");
+  EXPECT_EQ(mistake("do: compact"), "/h/x.yaml:1:1: a hook needs 'on': the event, or a list of events");
 }
 
 TEST(Declarative, RefusesKeysThatSayNothingBesideTheOthers) {
-  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\ntimeout: 5s"),
-            "/h/x.yaml:3:1: 'timeout' says nothing beside 'do'");
-  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\nasync: true"),
-            "/h/x.yaml:3:1: 'async' says nothing beside 'do'");
-  EXPECT_EQ(mistake_beside_command("headers: {A: b}"),
-            "/h/x.yaml:3:1: 'headers' says nothing beside 'command'");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\ntimeout: 5s"), "/h/x.yaml:3:1: 'timeout' says nothing beside 'do'");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\nasync: true"), "/h/x.yaml:3:1: 'async' says nothing beside 'do'");
+  EXPECT_EQ(mistake_beside_command("headers: {A: b}"), "/h/x.yaml:3:1: 'headers' says nothing beside 'command'");
   EXPECT_EQ(mistake_beside_command("guard: true\nasync: true"),
             "/h/x.yaml:4:1: the answer of an 'async' hook is not used: it cannot be a guard or "
             "fail closed");
@@ -528,9 +478,8 @@ TEST(Declarative, RefusesWebhooksThatCannotBeSent) {
             "/h/x.yaml:2:6: 'url' takes no ${NAME}: put what is secret into 'headers'");
   EXPECT_EQ(webhook("url: http://a\nheaders: {X: 'a ${TOKEN}'}\nallowed_environment: [OTHER]"),
             "/h/x.yaml:3:14: the header 'X' asks for TOKEN, which is not in allowed_environment");
-  EXPECT_EQ(
-      webhook("url: http://a\nheaders: {X: '${TOKEN'}"),
-      "/h/x.yaml:3:14: the header 'X': '${' must be followed by the name of a variable and '}'");
+  EXPECT_EQ(webhook("url: http://a\nheaders: {X: '${TOKEN'}"),
+            "/h/x.yaml:3:14: the header 'X': '${' must be followed by the name of a variable and '}'");
   EXPECT_EQ(webhook("url: http://a\nheaders: {X Y: a}"),
             "/h/x.yaml:3:11: the header 'X Y' has a name that no header may have");
   EXPECT_EQ(webhook("url: http://a\nheaders: {Host: a}"),
@@ -545,16 +494,13 @@ TEST(Declarative, RefusesFilesOfAnotherShape) {
   EXPECT_EQ(mistake("").find("/h/x.yaml:1:1: the file holds no hook"), 0u);
   EXPECT_EQ(mistake("# nothing\n").find("/h/x.yaml:"), 0u);
   EXPECT_EQ(mistake("- on: a").find("/h/x.yaml:1:1: a file of hooks is a mapping"), 0u);
-  EXPECT_EQ(
-      mistake("hooks: {PreToolUse: []}").find("/h/x.yaml:1:8: 'hooks' must be a list of hooks"),
-      0u);
+  EXPECT_EQ(mistake("hooks: {PreToolUse: []}").find("/h/x.yaml:1:8: 'hooks' must be a list of hooks"), 0u);
   EXPECT_EQ(mistake("hooks: []"), "/h/x.yaml:1:8: 'hooks' is an empty list");
   EXPECT_EQ(mistake("hooks: [compact]").find("/h/x.yaml:1:9: a hook is a mapping"), 0u);
   EXPECT_EQ(mistake("on: agent_stop\nhooks: [{on: agent_stop, do: compact}]"),
             "/h/x.yaml:1:1: 'on' cannot stand beside 'hooks': it belongs into one of them");
   EXPECT_EQ(mistake("a: [b").find("/h/x.yaml:"), 0u);
-  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\non: turn_end"),
-            "/h/x.yaml:3:1: 'on' stands here twice");
+  EXPECT_EQ(mistake("on: agent_stop\ndo: compact\non: turn_end"), "/h/x.yaml:3:1: 'on' stands here twice");
   EXPECT_EQ(mistake("hooks:\n  - {name: a, on: turn_end, command: x}\n  - {name: a, on: turn_end, "
                     "command: y}"),
             "/h/x.yaml:3:5: two hooks of this file have the name 'x.a'");
@@ -567,14 +513,11 @@ TEST(Declarative, DoesNotPassOverASecondDocument) {
             "/h/x.yaml:4:1: a second document begins here, which nobody would read: write one "
             "document, without '---' in it");
   EXPECT_EQ(only("# a comment\n---\non: agent_stop\ndo: compact\n").name, "x");
-  EXPECT_EQ(
-      only("on: before_tool_call\ndo:\n  action: block\n  reason: |\n    a\n    ---\n    b\n").name,
-      "x");
+  EXPECT_EQ(only("on: before_tool_call\ndo:\n  action: block\n  reason: |\n    a\n    ---\n    b\n").name, "x");
 }
 
 TEST(Declarative, UsesNothingOfAFileWithAMistake) {
-  EXPECT_FALSE(
-      read("hooks:\n  - {on: agent_stop, do: compact}\n  - {on: agent_stop, do: nothing}"));
+  EXPECT_FALSE(read("hooks:\n  - {on: agent_stop, do: compact}\n  - {on: agent_stop, do: nothing}"));
 }
 
 // ---- places inside of texts
@@ -582,11 +525,9 @@ TEST(Declarative, UsesNothingOfAFileWithAMistake) {
 // The place of the '?' that no expression has must be where it stands in the file.
 void expect_place(const std::string& text) {
   const std::size_t at = text.find('?');
-  const auto line =
-      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
   const std::size_t begin = text.rfind('\n', at) + 1;
-  const std::string place =
-      "/h/x.yaml:" + std::to_string(line) + ":" + std::to_string(at - begin + 1) + ": ";
+  const std::string place = "/h/x.yaml:" + std::to_string(line) + ":" + std::to_string(at - begin + 1) + ": ";
   EXPECT_EQ(mistake(text).substr(0, place.size()), place) << text << "\n" << mistake(text);
 }
 
@@ -621,8 +562,7 @@ TEST(Declarative, NamesAPathThatNoPayloadHas) {
   const auto at_stop = [](const std::string& when) {
     return mistake("on: agent_stop\nwhen: " + when + "\ndo: compact");
   };
-  EXPECT_EQ(at_stop("usge.input_tokens > 1"),
-            "/h/x.yaml:2:7: agent_stop has no 'usge': did you mean 'usage'?");
+  EXPECT_EQ(at_stop("usge.input_tokens > 1"), "/h/x.yaml:2:7: agent_stop has no 'usge': did you mean 'usage'?");
   EXPECT_EQ(at_stop("true and context.percnt > 1"),
             "/h/x.yaml:2:16: agent_stop has no 'context.percnt': did you mean 'context.percent'?");
   EXPECT_EQ(at_stop("messages[0].rol == 'x'"),
@@ -630,42 +570,34 @@ TEST(Declarative, NamesAPathThatNoPayloadHas) {
   EXPECT_EQ(at_stop("messages.role == 'x'"),
             "/h/x.yaml:2:7: agent_stop has a list in 'messages', whose elements are 'messages[0]' "
             "and so on");
-  EXPECT_EQ(at_stop("context[0] > 1"),
-            "/h/x.yaml:2:7: agent_stop has no list 'context' to count in");
-  EXPECT_EQ(
-      at_stop("conv_id.x > 1"),
-      "/h/x.yaml:2:7: agent_stop has no 'conv_id.x': 'agentd hooks contract agent_stop' lists "
-      "what it has");
+  EXPECT_EQ(at_stop("context[0] > 1"), "/h/x.yaml:2:7: agent_stop has no list 'context' to count in");
+  EXPECT_EQ(at_stop("conv_id.x > 1"),
+            "/h/x.yaml:2:7: agent_stop has no 'conv_id.x': 'agentd hooks contract agent_stop' lists "
+            "what it has");
   // What only the runtime adds to what a program reads.
   EXPECT_NE(at_stop("hook.attempt > 1"), "no mistake");
-  for (const char* const good :
-       {"context.percent > 1 and turn_number > 0", "messages[0].content contains 'x'",
-        "usage.max_context_window > 0", "agent.depth == 0 or project_id == 'x'"})
+  for (const char* const good : {"context.percent > 1 and turn_number > 0", "messages[0].content contains 'x'",
+                                 "usage.max_context_window > 0", "agent.depth == 0 or project_id == 'x'"})
     EXPECT_EQ(at_stop(good), "no mistake") << good;
-  EXPECT_EQ(mistake("on: [agent_stop, before_tool_call]\nwhen: tool.name == 'x'\ncommand: x"),
-            "no mistake");
-  EXPECT_EQ(mistake("on: before_tool_call\nwhen: tool.input.any.thing[3] == 'x'\ncommand: x"),
-            "no mistake");
+  EXPECT_EQ(mistake("on: [agent_stop, before_tool_call]\nwhen: tool.name == 'x'\ncommand: x"), "no mistake");
+  EXPECT_EQ(mistake("on: before_tool_call\nwhen: tool.input.any.thing[3] == 'x'\ncommand: x"), "no mistake");
 }
 
 TEST(Declarative, NamesThePlaceOfABadMatcher) {
-  EXPECT_EQ(mistake_beside_command("matcher: 'Bash('")
-                .find("/h/x.yaml:3:10: the matcher 'Bash(' is no regular"),
-            0u);
+  EXPECT_EQ(mistake_beside_command("matcher: 'Bash('").find("/h/x.yaml:3:10: the matcher 'Bash(' is no regular"), 0u);
 }
 
 // ---- properties
 
 TEST(Declarative, SurvivesRandomChangesOfGoodFiles) {
   std::mt19937 random(99);
-  const std::string good =
-      std::string(
-          "hooks:\n  - on: [before_tool_call, agent_stop]\n    when: |\n      messages[0].role "
-          "matches "
-          "'x'\n") +
-      "    command: [a, \"b\\u00e9\"]\n    timeout: 5s\n  - on: agent_stop\n    when: >-\n      "
-      "response\n\n      "
-      "> 'its'\n    do: {action: continue, messages: [a, {role: user, content: b}]}\n";
+  const std::string good = std::string(
+                               "hooks:\n  - on: [before_tool_call, agent_stop]\n    when: |\n      messages[0].role "
+                               "matches "
+                               "'x'\n") +
+                           "    command: [a, \"b\\u00e9\"]\n    timeout: 5s\n  - on: agent_stop\n    when: >-\n      "
+                           "response\n\n      "
+                           "> 'its'\n    do: {action: continue, messages: [a, {role: user, content: b}]}\n";
   ASSERT_TRUE(read(good)) << mistake(good);
   for (int i = 0; i < 4'000; ++i) {
     std::string text = good;

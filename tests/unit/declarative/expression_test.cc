@@ -52,30 +52,24 @@ TEST(Expression, IsTrueWhenItIsEmpty) {
 
 TEST(Expression, HoldsForWhatTheContractsShow) {
   EXPECT_EQ(outcome("usage.current_context_window / usage.max_context_window > 0.7"), "true");
-  EXPECT_EQ(
-      outcome(
-          "usage.current_context_window / usage.max_context_window > 0.7 and not stop_hook_active"),
-      "true");
+  EXPECT_EQ(outcome("usage.current_context_window / usage.max_context_window > 0.7 and not stop_hook_active"), "true");
   EXPECT_EQ(outcome(R"(tool.name == "bash" and tool.input.command matches "rm\s+-rf")"), "true");
   EXPECT_EQ(outcome(R"("deploy" in message or context.percent >= 80)"), "true");
   EXPECT_EQ(outcome(R"("destroy" in message or context.percent >= 82)"), "false");
 }
 
 TEST(Expression, TakesNullZeroEmptyTextAndFalseForFalse) {
-  for (const char* const text : {"null", "0", "-0", "''", "\"\"", "false", "nothing", "zero",
-                                 "empty", "stop_hook_active", "no.there", "list[2]", "list[99]"})
+  for (const char* const text : {"null", "0", "-0", "''", "\"\"", "false", "nothing", "zero", "empty",
+                                 "stop_hook_active", "no.there", "list[2]", "list[99]"})
     EXPECT_EQ(outcome(text), "false") << text;
-  for (const char* const text :
-       {"true", "1", "-1", "0.001", "'0'", "yes", "message", "list", "object", "hole"})
+  for (const char* const text : {"true", "1", "-1", "0.001", "'0'", "yes", "message", "list", "object", "hole"})
     EXPECT_EQ(outcome(text), "true") << text;
 }
 
 TEST(Expression, FollowsPathsByNameIndexAndQuotedKey) {
-  EXPECT_EQ(outcome("list[0] == 1 and list[1] == 'two' and list[4][0] == 5 and list[5].k == 6"),
-            "true");
+  EXPECT_EQ(outcome("list[0] == 1 and list[1] == 'two' and list[4][0] == 5 and list[5].k == 6"), "true");
   EXPECT_EQ(outcome("tool.input[\"file-path\"] == 'a.txt'"), "true");
-  EXPECT_EQ(outcome("tool['input'].in == 3"), "true")
-      << "a word of the language is a name behind a dot";
+  EXPECT_EQ(outcome("tool['input'].in == 3"), "true") << "a word of the language is a name behind a dot";
 }
 
 TEST(Expression, TakesAPathThatLeadsNowhereForNull) {
@@ -87,9 +81,7 @@ TEST(Expression, TakesAPathThatLeadsNowhereForNull) {
 }
 
 TEST(Expression, ReadsEscapesInTexts) {
-  EXPECT_EQ(
-      outcome(R"("a\"b" == 'a"b' and 'it\'s' == "it's" and "\\" contains '\\' and "\/" == "/")"),
-      "true");
+  EXPECT_EQ(outcome(R"("a\"b" == 'a"b' and 'it\'s' == "it's" and "\\" contains '\\' and "\/" == "/")"), "true");
   EXPECT_EQ(outcome("\"a\\tb\\nc\\rd\" == 'a\tb\nc\rd'"), "true");
 }
 
@@ -121,19 +113,17 @@ TEST(Expression, ComparesNumbersAndTextsAmongThemselves) {
   EXPECT_EQ(outcome("1 < 2 and 2 <= 2 and 3 > 2 and 3 >= 3 and 1 != 2 and 1 == 1.0"), "true");
   EXPECT_EQ(outcome("'a' < 'b' and 'b' >= 'a' and 'a' != 'b' and 'abc' < 'abd'"), "true");
   EXPECT_EQ(outcome("1 == '1' or true == 1 or null == 0 or null == false or '' == null"), "false");
-  EXPECT_EQ(outcome("null == null and nothing == missing and list != null and list != 'list'"),
-            "true");
+  EXPECT_EQ(outcome("null == null and nothing == missing and list != null and list != 'list'"), "true");
 }
 
 TEST(Expression, TakesAnOrderWithNullForFalse) {
-  for (const char* const text :
-       {"missing < 1", "missing > 1", "1 <= missing", "null >= null", "'a' < nothing"})
+  for (const char* const text : {"missing < 1", "missing > 1", "1 <= missing", "null >= null", "'a' < nothing"})
     EXPECT_EQ(outcome(text), "false") << text;
 }
 
 TEST(Expression, MakesArithmeticWithNullOrByZeroNull) {
-  for (const char* const text : {"1 + missing", "missing * 2", "-missing", "1 / 0", "1 % 0",
-                                 "0 / 0", "1 / zero", "1e308 * 10", "1 / 0 + 5"})
+  for (const char* const text :
+       {"1 + missing", "missing * 2", "-missing", "1 / 0", "1 % 0", "0 / 0", "1 / zero", "1e308 * 10", "1 / 0 + 5"})
     EXPECT_EQ(outcome("(" + std::string(text) + ") == null"), "true") << text;
 }
 
@@ -158,16 +148,13 @@ TEST(Expression, DoesNotLookAtWhatNoLongerDecides) {
 }
 
 TEST(Expression, SaysWhatAnOperatorCannotTake) {
-  EXPECT_EQ(outcome("yes and tool.name < 5"),
-            "'tool.name < 5': '<' cannot compare a text with a number");
+  EXPECT_EQ(outcome("yes and tool.name < 5"), "'tool.name < 5': '<' cannot compare a text with a number");
   EXPECT_EQ(outcome("1 + message"), "'1 + message': '+' needs numbers, not a text");
   EXPECT_EQ(outcome("-'x'"), "'-'x'': '-' needs a number, not a text");
-  EXPECT_EQ(outcome("context matches 'x'"),
-            "'context matches 'x'': 'matches' needs a text, not an object");
+  EXPECT_EQ(outcome("context matches 'x'"), "'context matches 'x'': 'matches' needs a text, not an object");
   EXPECT_EQ(outcome("list == hole"), "'list == hole': '==' cannot compare a list with a list");
   EXPECT_EQ(outcome("5 in message"), "'5 in message': 'in' cannot look for a number in a text");
-  EXPECT_EQ(outcome("zero contains 1"),
-            "'zero contains 1': 'contains' cannot look for a number in a number");
+  EXPECT_EQ(outcome("zero contains 1"), "'zero contains 1': 'contains' cannot look for a number in a number");
   EXPECT_EQ(evaluate("yes > 0").error().code, Code::kInvalid);
 }
 
@@ -178,28 +165,21 @@ TEST(Expression, NamesThePlaceOfAMistake) {
   EXPECT_EQ(mistake("a ? b"), "f.yaml:3:9: expected an operator or the end, not '?'");
   EXPECT_EQ(mistake("a and\n  b and ?"), "f.yaml:4:9: expected a value, not '?'");
   EXPECT_EQ(mistake("a = 1"), "f.yaml:3:9: '=' compares nothing: write '=='");
-  EXPECT_EQ(mistake("a AND b"),
-            "f.yaml:3:9: expected an operator or the end, not 'AND': did you mean 'and'?");
-  EXPECT_EQ(mistake("a & b"),
-            "f.yaml:3:9: expected an operator or the end, not '&': write 'and' or '&&'");
-  EXPECT_EQ(mistake("a | b"),
-            "f.yaml:3:9: expected an operator or the end, not '|': write 'or' or '||'");
+  EXPECT_EQ(mistake("a AND b"), "f.yaml:3:9: expected an operator or the end, not 'AND': did you mean 'and'?");
+  EXPECT_EQ(mistake("a & b"), "f.yaml:3:9: expected an operator or the end, not '&': write 'and' or '&&'");
+  EXPECT_EQ(mistake("a | b"), "f.yaml:3:9: expected an operator or the end, not '|': write 'or' or '||'");
   EXPECT_EQ(mistake("(a"), "f.yaml:3:9: an operator or ')' is missing at the end");
   EXPECT_EQ(mistake("a)"), "f.yaml:3:8: expected an operator or the end, not ')'");
   EXPECT_EQ(mistake("'a"), "f.yaml:3:7: the text has no closing quote");
   EXPECT_EQ(mistake("a == 'b\\'"), "f.yaml:3:12: the text has no closing quote");
-  EXPECT_EQ(mistake("'a\\sb'"),
-            "f.yaml:3:9: the text has an unknown escape: write '\\\\' for a backslash");
+  EXPECT_EQ(mistake("'a\\sb'"), "f.yaml:3:9: the text has an unknown escape: write '\\\\' for a backslash");
   EXPECT_EQ(mistake("1 < a < 3"), "f.yaml:3:13: comparisons do not chain: join them with 'and'");
   EXPECT_EQ(mistake("5s > 1"), "f.yaml:3:7: '5s' is no number");
   EXPECT_EQ(mistake("1e999"), "f.yaml:3:7: '1e999' is no number");
   EXPECT_EQ(mistake("percent > 70%"), "f.yaml:3:20: a value is missing at the end");
-  EXPECT_EQ(mistake("a.5"),
-            "f.yaml:3:9: a name must follow '.'; elements of a list are written [0]");
-  EXPECT_EQ(mistake("a[-1]"),
-            "f.yaml:3:9: a position in brackets is a whole number, or a key in quotes");
-  EXPECT_EQ(mistake("a[1.5]"),
-            "f.yaml:3:9: a position in brackets is a whole number, or a key in quotes");
+  EXPECT_EQ(mistake("a.5"), "f.yaml:3:9: a name must follow '.'; elements of a list are written [0]");
+  EXPECT_EQ(mistake("a[-1]"), "f.yaml:3:9: a position in brackets is a whole number, or a key in quotes");
+  EXPECT_EQ(mistake("a[1.5]"), "f.yaml:3:9: a position in brackets is a whole number, or a key in quotes");
   EXPECT_EQ(mistake("a[0"), "f.yaml:3:10: ']' is missing at the end");
   EXPECT_EQ(mistake("and"), "f.yaml:3:7: expected a value, not 'and'");
   EXPECT_EQ(mistake("a not in b"),
@@ -214,29 +194,23 @@ TEST(Expression, NamesThePlaceOfAMistake) {
 
 TEST(Expression, CompilesRegularExpressionsWhenItIsRead) {
   EXPECT_EQ(mistake("a matches b"), "f.yaml:3:17: 'matches' needs a text in quotes on its right");
-  EXPECT_NE(mistake("a matches '('").find("f.yaml:3:17: no regular expression: "),
-            std::string::npos);
-  EXPECT_NE(mistake("a matches '(?=x)'").find("no regular expression"), std::string::npos)
-      << "RE2 has none";
+  EXPECT_NE(mistake("a matches '('").find("f.yaml:3:17: no regular expression: "), std::string::npos);
+  EXPECT_NE(mistake("a matches '(?=x)'").find("no regular expression"), std::string::npos) << "RE2 has none";
 }
 
 TEST(Expression, BoundsTheMemoryOfARegularExpression) {
   const std::string greedy = "a matches '((((\\pL{1000}){1,1000}){1,1000}){1,1000})'";
   EXPECT_NE(mistake(greedy).find("no regular expression"), std::string::npos);
-  EXPECT_NE(mistake("a matches '(\\pL{500}){2}\\pN{900}\\pS{900}\\pL{900}(\\pL{900})\\pL{900}'")
-                .find("too large"),
+  EXPECT_NE(mistake("a matches '(\\pL{500}){2}\\pN{900}\\pS{900}\\pL{900}(\\pL{900})\\pL{900}'").find("too large"),
             std::string::npos);
 }
 
 TEST(Expression, BoundsItsSizeAndItsLevels) {
-  const auto nested = [](std::size_t levels) {
-    return std::string(levels, '(') + "1" + std::string(levels, ')');
-  };
+  const auto nested = [](std::size_t levels) { return std::string(levels, '(') + "1" + std::string(levels, ')'); };
   EXPECT_EQ(outcome(nested(64)), "true");
   EXPECT_EQ(mistake(nested(65)), "f.yaml:3:71: more than 64 levels of parentheses");
   EXPECT_EQ(outcome("1" + std::string(4095, ' ')), "true");
-  EXPECT_EQ(mistake("1" + std::string(4096, ' ')),
-            "f.yaml:3:7: the expression has more than 4,096 bytes");
+  EXPECT_EQ(mistake("1" + std::string(4096, ' ')), "f.yaml:3:7: the expression has more than 4,096 bytes");
 }
 
 TEST(Expression, TakesLongChainsWithoutDepth) {
@@ -264,16 +238,14 @@ TEST(Expression, IsSharedByItsCopies) {
 
 TEST(Expression, SurvivesRandomBytes) {
   std::mt19937 random(20240611);
-  const std::vector<std::string> tokens{
-      "a", ".", "b",    "[",     "0",    "]",  "'",    "\"",   "\\",        "(",
-      ")", "!", "not ", " and ", " or ", "==", "<",    "in ",  " matches ", "'x'",
-      "-", "+", "%",    "1e9",   " ",    "\n", "null", "\xff", "\x01",      "list"};
+  const std::vector<std::string> tokens{"a", ".", "b",    "[",     "0",    "]",  "'",    "\"",   "\\",        "(",
+                                        ")", "!", "not ", " and ", " or ", "==", "<",    "in ",  " matches ", "'x'",
+                                        "-", "+", "%",    "1e9",   " ",    "\n", "null", "\xff", "\x01",      "list"};
   for (int i = 0; i < 60'000; ++i) {
     std::string text;
     const std::size_t length = random() % 24;
     for (std::size_t j = 0; j < length; ++j)
-      text += i % 2 == 0 ? std::string(1, static_cast<char>(random()))
-                         : tokens[random() % tokens.size()];
+      text += i % 2 == 0 ? std::string(1, static_cast<char>(random())) : tokens[random() % tokens.size()];
     const auto expression = Expression::parse(text, "f", 1, 1);
     if (expression)
       (void)expression->holds(payload());
@@ -369,23 +341,19 @@ Meaning arithmetic(char op, const Meaning& a, const Meaning& b) {
     if (each.type != 'n' && each.type != '0') return {'!', 0, ""};
   if (a.type == '0' || b.type == '0') return {};
   if ((op == '/' || op == '%') && b.number == 0) return {};
-  const double value =
-      op == '+'   ? a.number + b.number
-      : op == '-' ? a.number - b.number
-      : op == '*' ? a.number * b.number
-      : op == '/'
-          ? a.number / b.number
-          : a.number - b.number * static_cast<double>(static_cast<long long>(a.number / b.number));
+  const double value = op == '+'   ? a.number + b.number
+                       : op == '-' ? a.number - b.number
+                       : op == '*' ? a.number * b.number
+                       : op == '/'
+                           ? a.number / b.number
+                           : a.number - b.number * static_cast<double>(static_cast<long long>(a.number / b.number));
   return {'n', value, ""};
 }
 
 Meaning order(const std::string& op, const Meaning& a, const Meaning& b) {
   if (a.type == '0' || b.type == '0') return boolean(false);
   if (a.type != b.type || (a.type != 'n' && a.type != 't')) return {'!', 0, ""};
-  const int sign = a.type == 't'         ? a.text.compare(b.text)
-                   : a.number < b.number ? -1
-                   : a.number > b.number ? 1
-                                         : 0;
+  const int sign = a.type == 't' ? a.text.compare(b.text) : a.number < b.number ? -1 : a.number > b.number ? 1 : 0;
   if (op == "<") return boolean(sign < 0);
   if (op == "<=") return boolean(sign <= 0);
   return boolean(op == ">" ? sign > 0 : sign >= 0);
@@ -400,8 +368,7 @@ Meaning meaning_of(const Tree& tree) {
   const Meaning a = meaning_of(tree.parts[0]);
   if (a.type == '!') return a;
   if (tree.op == "not") return boolean(!truth(a));
-  if (tree.op == "neg")
-    return a.type == '0' ? a : a.type == 'n' ? Meaning{'n', -a.number, ""} : Meaning{'!', 0, ""};
+  if (tree.op == "neg") return a.type == '0' ? a : a.type == 'n' ? Meaning{'n', -a.number, ""} : Meaning{'!', 0, ""};
   if ((tree.op == "or" && truth(a)) || (tree.op == "and" && !truth(a))) return boolean(truth(a));
   const Meaning b = meaning_of(tree.parts[1]);
   if (b.type == '!') return b;
@@ -411,8 +378,7 @@ Meaning meaning_of(const Tree& tree) {
     const bool same = a.type == b.type && a.number == b.number && a.text == b.text;
     return boolean(same == (tree.op == "=="));
   }
-  if (tree.op == "<" || tree.op == "<=" || tree.op == ">" || tree.op == ">=")
-    return order(tree.op, a, b);
+  if (tree.op == "<" || tree.op == "<=" || tree.op == ">" || tree.op == ">=") return order(tree.op, a, b);
   return arithmetic(tree.op[0], a, b);
 }
 

@@ -50,16 +50,14 @@ class Unreadable : public ::testing::Test {
 TEST_F(Unreadable, PayloadBlocksAtAGateWhateverItsPolicy) {
   const auto blocked = ask(AGENTD_EVENT_BEFORE_TOOL_CALL, too_deep(), false);
   ASSERT_TRUE(blocked && blocked->blocked);
-  EXPECT_TRUE(blocked->reason.starts_with("agentd could not make its payload: "))
-      << blocked->reason;
+  EXPECT_TRUE(blocked->reason.starts_with("agentd could not make its payload: ")) << blocked->reason;
   EXPECT_FALSE(ask(AGENTD_EVENT_BEFORE_TOOL_CALL, "{}", false));
 }
 
 TEST_F(Unreadable, PayloadIsAFailureWhereNothingCanBeBlocked) {
   for (const bool observes : {false, true}) {
     const auto outcome =
-        ask(observes ? AGENTD_EVENT_BEFORE_TOOL_CALL : AGENTD_EVENT_AFTER_TOOL_CALL, too_deep(),
-            observes);
+        ask(observes ? AGENTD_EVENT_BEFORE_TOOL_CALL : AGENTD_EVENT_AFTER_TOOL_CALL, too_deep(), observes);
     ASSERT_TRUE(outcome);
     EXPECT_FALSE(outcome->blocked);
     EXPECT_EQ(outcome->failures.size(), 1u);

@@ -9,8 +9,8 @@
 namespace agentd {
 namespace {
 
-constexpr MatcherRules kAll[] = {MatcherRules::kAgentd, MatcherRules::kDocker,
-                                 MatcherRules::kGeminiTool, MatcherRules::kExact};
+constexpr MatcherRules kAll[] = {MatcherRules::kAgentd, MatcherRules::kDocker, MatcherRules::kGeminiTool,
+                                 MatcherRules::kExact};
 
 bool matches(std::string_view text, MatcherRules rules, std::string_view subject) {
   const auto matcher = Matcher::parse(text, rules);
@@ -18,9 +18,7 @@ bool matches(std::string_view text, MatcherRules rules, std::string_view subject
   return matcher && matcher->matches(subject);
 }
 
-bool agentd(std::string_view text, std::string_view subject) {
-  return matches(text, MatcherRules::kAgentd, subject);
-}
+bool agentd(std::string_view text, std::string_view subject) { return matches(text, MatcherRules::kAgentd, subject); }
 
 TEST(Matcher, MatchesEverythingWhenItIsEmptyOrAStar) {
   EXPECT_TRUE(Matcher().matches("bash"));
@@ -44,8 +42,7 @@ TEST(Matcher, TakesAPlainNameForThatNameAlone) {
 }
 
 TEST(Matcher, TakesNamesInAListForAnyOfThem) {
-  for (const char* const text :
-       {"Edit|Write", "Edit,Write", "Edit, Write", "Edit | Write", "Edit|Write|"}) {
+  for (const char* const text : {"Edit|Write", "Edit,Write", "Edit, Write", "Edit | Write", "Edit|Write|"}) {
     EXPECT_TRUE(agentd(text, "Edit")) << text;
     EXPECT_TRUE(agentd(text, "Write")) << text;
     EXPECT_FALSE(agentd(text, "MultiEdit")) << text;
@@ -97,16 +94,14 @@ TEST(Matcher, SaysWhatIsWrongWithAnExpression) {
     EXPECT_EQ(matcher.error().code, Code::kInvalid);
     EXPECT_EQ(matcher.error().message.find("the matcher 'Bash(' is no regular expression: "), 0u);
   }
-  EXPECT_EQ(Matcher::parse(" | ,", MatcherRules::kAgentd).error().message,
-            "the matcher ' | ,' names nothing");
+  EXPECT_EQ(Matcher::parse(" | ,", MatcherRules::kAgentd).error().message, "the matcher ' | ,' names nothing");
 }
 
 TEST(Matcher, BoundsItsSizeAndItsMemory) {
   EXPECT_FALSE(Matcher::parse(std::string(4097, 'a'), MatcherRules::kAgentd));
   EXPECT_TRUE(Matcher::parse(std::string(4096, 'a'), MatcherRules::kAgentd));
   EXPECT_FALSE(Matcher::parse("(\\pL{900}){900}\\pL{900}", MatcherRules::kAgentd));
-  EXPECT_FALSE(Matcher::parse("\\pL{900}\\pN{900}\\pS{900}\\pL{900}\\pL{900}\\pL{900}",
-                              MatcherRules::kDocker));
+  EXPECT_FALSE(Matcher::parse("\\pL{900}\\pN{900}\\pS{900}\\pL{900}\\pL{900}\\pL{900}", MatcherRules::kDocker));
 }
 
 TEST(Matcher, IsSharedByItsCopies) {

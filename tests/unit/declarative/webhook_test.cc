@@ -21,8 +21,7 @@ constexpr const char* kSecret = "s3cr3t-value-0123456789";
 // A client that must not be asked.
 class NoClient final : public HttpClient {
  public:
-  Result<HttpResponse> send(const HttpRequest&, const OnBody&, const CancelToken&,
-                            Deadline) override {
+  Result<HttpResponse> send(const HttpRequest&, const OnBody&, const CancelToken&, Deadline) override {
     ++asked;
     return Error{Code::kUnavailable, "asked"};
   }
@@ -39,15 +38,13 @@ class WebhookTest : public ::testing::Test {
 
   RawAnswer post(const std::string& url, Deadline deadline = {}) {
     hook_.url = url;
-    return post_webhook(hook_, R"({"event":"agent_stop"})", *client_, rules_, lookup(), cancel_,
-                        deadline, clock_);
+    return post_webhook(hook_, R"({"event":"agent_stop"})", *client_, rules_, lookup(), cancel_, deadline, clock_);
   }
   // Asks nobody: only what comes before the request counts.
   RawAnswer refused(const std::string& url) {
     NoClient nobody;
     hook_.url = url;
-    const RawAnswer answer =
-        post_webhook(hook_, "{}", nobody, rules_, lookup(), cancel_, {}, clock_);
+    const RawAnswer answer = post_webhook(hook_, "{}", nobody, rules_, lookup(), cancel_, {}, clock_);
     EXPECT_EQ(nobody.asked, 0) << url;
     EXPECT_EQ(answer.end, End::kNotStarted) << url;
     return answer;
@@ -97,8 +94,7 @@ TEST_F(WebhookTest, TakesNoContentForNoOpinion) {
 }
 
 TEST_F(WebhookTest, TakesAnotherStatusForAFailureAndItsBodyForNothing) {
-  LoopbackServer server(
-      {Reply::http(503, {}, R"({"action":"block"})"), Reply::http(404, {}, "no")});
+  LoopbackServer server({Reply::http(503, {}, R"({"action":"block"})"), Reply::http(404, {}, "no")});
   const RawAnswer answer = post(server.url());
   EXPECT_EQ(answer.end, End::kExited);
   EXPECT_EQ(answer.code, 1);
@@ -110,8 +106,8 @@ TEST_F(WebhookTest, TakesAnotherStatusForAFailureAndItsBodyForNothing) {
 
 TEST_F(WebhookTest, FollowsNoRedirect) {
   LoopbackServer target({Reply::http(200, {}, R"({"action":"compact"})")});
-  LoopbackServer server({Reply::http(302, {{"Location", target.url()}}, ""),
-                         Reply::http(307, {{"Location", target.url()}}, "moved")});
+  LoopbackServer server(
+      {Reply::http(302, {{"Location", target.url()}}, ""), Reply::http(307, {{"Location", target.url()}}, "moved")});
   for (const int status : {302, 307}) {
     const RawAnswer answer = post(server.url());
     EXPECT_EQ(answer.code, 1);
@@ -135,8 +131,7 @@ TEST_F(WebhookTest, CutsAnAnswerThatIsTooLong) {
 }
 
 TEST_F(WebhookTest, DoesNotWaitForTheBodyOfAFailure) {
-  LoopbackServer server(
-      {Reply().send("HTTP/1.1 500 No\r\nContent-Length: 100000\r\n\r\nsome").stall()});
+  LoopbackServer server({Reply().send("HTTP/1.1 500 No\r\nContent-Length: 100000\r\n\r\nsome").stall()});
   EXPECT_EQ(post(server.url()).http_status, 500);
 }
 
@@ -150,8 +145,7 @@ TEST_F(WebhookTest, SaysThatNobodyIsThere) {
 }
 
 TEST_F(WebhookTest, SaysThatTheAnswerBroke) {
-  LoopbackServer server(
-      {Reply().send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{\"a").reset()});
+  LoopbackServer server({Reply().send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{\"a").reset()});
   const RawAnswer answer = post(server.url());
   EXPECT_EQ(answer.end, End::kNotStarted);
   EXPECT_FALSE(answer.problem.empty());
@@ -232,8 +226,8 @@ TEST_F(WebhookTest, LetsNoVariableMakeAHeaderOfItsOwn) {
 }
 
 TEST_F(WebhookTest, RefusesHeadersThatBelongToTheConnection) {
-  for (const char* const name : {"Host", "content-length", "Transfer-Encoding", "Connection",
-                                 "Expect", "", "a b", "a:", "a\r\nb", "\xc3\xa9"}) {
+  for (const char* const name :
+       {"Host", "content-length", "Transfer-Encoding", "Connection", "Expect", "", "a b", "a:", "a\r\nb", "\xc3\xa9"}) {
     hook_.headers = {{name, "x"}};
     EXPECT_FALSE(refused("http://127.0.0.1:1/").problem.empty()) << name;
   }
@@ -241,10 +235,9 @@ TEST_F(WebhookTest, RefusesHeadersThatBelongToTheConnection) {
 
 TEST_F(WebhookTest, TellsNobodyTheValueOfAVariable) {
   const std::string echo = std::string("{\"message\":\"") + kSecret + "\"}";
-  LoopbackServer server(
-      {Reply::http(200, {}, echo), Reply::http(500, {{"X-Echo", kSecret}}, echo),
-       Reply::http(302, {{"Location", std::string("http://") + kSecret}}, echo),
-       Reply().send("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + echo).reset()});
+  LoopbackServer server({Reply::http(200, {}, echo), Reply::http(500, {{"X-Echo", kSecret}}, echo),
+                         Reply::http(302, {{"Location", std::string("http://") + kSecret}}, echo),
+                         Reply().send("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + echo).reset()});
   environment_ = {{"TOKEN", kSecret}};
   hook_.allowed_environment = {"TOKEN"};
   hook_.headers = {{"X", "${TOKEN}"}};
@@ -258,9 +251,8 @@ TEST_F(WebhookTest, TellsNobodyTheValueOfAVariable) {
 // ---- where to
 
 TEST_F(WebhookTest, ReachesThisMachineAlways) {
-  for (const char* const url :
-       {"http://127.0.0.1/", "http://127.9.9.9:80", "http://localhost:8080/x", "http://[::1]:9/",
-        "https://LOCALHOST/", "https://127.0.0.1:8443"})
+  for (const char* const url : {"http://127.0.0.1/", "http://127.9.9.9:80", "http://localhost:8080/x",
+                                "http://[::1]:9/", "https://LOCALHOST/", "https://127.0.0.1:8443"})
     EXPECT_TRUE(check_webhook_url(url, {})) << url;
 }
 
@@ -269,26 +261,22 @@ TEST_F(WebhookTest, RefusesEverythingElseWithoutARule) {
             "a webhook may not reach hooks.example.com: it is not this machine; to allow it, add "
             "'hooks.example.com' to hooks.allow_hosts");
   for (const char* const url :
-       {"http://127.0.0.1.nip.io/", "http://localhost.example.com/", "http://0.0.0.0/",
-        "http://[::]/", "http://10.0.0.1", "http://169.254.169.254/latest",
-        "http://[::ffff:127.0.0.1]/", "http://127.0.0.1@example.com/",
-        "http://example.com#@127.0.0.1/", "http://example.com?@127.0.0.1/", "http://128.0.0.1/",
-        "http://127.1/", "http://2130706433/", "http://0x7f.0.0.1/", "http://localhost./",
+       {"http://127.0.0.1.nip.io/", "http://localhost.example.com/", "http://0.0.0.0/", "http://[::]/",
+        "http://10.0.0.1", "http://169.254.169.254/latest", "http://[::ffff:127.0.0.1]/",
+        "http://127.0.0.1@example.com/", "http://example.com#@127.0.0.1/", "http://example.com?@127.0.0.1/",
+        "http://128.0.0.1/", "http://127.1/", "http://2130706433/", "http://0x7f.0.0.1/", "http://localhost./",
         "http://127.0.0.1.5/"}) {
     const auto allowed = check_webhook_url(url, {});
     ASSERT_FALSE(allowed) << url;
     EXPECT_EQ(allowed.error().code, Code::kDenied) << url;
   }
-  for (const char* const url :
-       {"", "file:///etc/passwd", "ftp://127.0.0.1/", "127.0.0.1", "http://", "http:///x",
-        "http://a b/", "http://127.0.0.1\\@example.com/", "http://127.0.0.1:99999999/"})
+  for (const char* const url : {"", "file:///etc/passwd", "ftp://127.0.0.1/", "127.0.0.1", "http://", "http:///x",
+                                "http://a b/", "http://127.0.0.1\\@example.com/", "http://127.0.0.1:99999999/"})
     EXPECT_EQ(check_webhook_url(url, {}).error().code, Code::kInvalid) << url;
 }
 
 TEST_F(WebhookTest, ReachesTheHostsOfTheList) {
-  const auto reaches = [](const char* rule, const char* url) {
-    return check_webhook_url(url, {{rule}}).has_value();
-  };
+  const auto reaches = [](const char* rule, const char* url) { return check_webhook_url(url, {{rule}}).has_value(); };
   EXPECT_TRUE(reaches("example.com", "https://example.com/x"));
   EXPECT_TRUE(reaches("Example.COM", "https://EXAMPLE.com:8443/x"));
   EXPECT_TRUE(reaches("example.com", "http://example.com/"));

@@ -12,9 +12,7 @@ Verdict answer_at(std::uint32_t event, const std::string& json) {
   return interpret_canonical(event, any_payload(event).root(), parsed(json).root());
 }
 
-Verdict run_at(std::uint32_t event, const RawAnswer& answer) {
-  return verdict_of(Dialect::kAgentd, event, answer);
-}
+Verdict run_at(std::uint32_t event, const RawAnswer& answer) { return verdict_of(Dialect::kAgentd, event, answer); }
 
 // ---- the object
 
@@ -27,42 +25,32 @@ struct OneAction {
 
 TEST(Canonical, EachKeyIsItsAction) {
   const std::array<OneAction, 25> table{{
-      {R"({"action":"block","reason":"no"})", AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_ACT_BLOCK,
-       "no"},
+      {R"({"action":"block","reason":"no"})", AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_ACT_BLOCK, "no"},
       {R"({"blocked":true,"reason":"no"})", AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_ACT_BLOCK, "no"},
-      {R"({"action":"stop_run","reason":"no"})", AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_ACT_STOP_RUN,
-       "no"},
-      {R"({"action":"stop_run","reason":"no"})", AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_ACT_STOP_RUN,
-       "no"},
+      {R"({"action":"stop_run","reason":"no"})", AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_ACT_STOP_RUN, "no"},
+      {R"({"action":"stop_run","reason":"no"})", AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_ACT_STOP_RUN, "no"},
       {R"({"message":"new"})", AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_ACT_REPLACE_TEXT, "new"},
       {R"({"message":""})", AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_ACT_REPLACE_TEXT, ""},
-      {R"({"input":{"command":"ls"}})", AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_ACT_REPLACE_TEXT,
+      {R"({"input":{"command":"ls"}})", AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_ACT_REPLACE_TEXT, R"({"command":"ls"})"},
+      {R"({"input":"{ \"command\" : \"ls\" }"})", AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_ACT_REPLACE_TEXT,
        R"({"command":"ls"})"},
-      {R"({"input":"{ \"command\" : \"ls\" }"})", AGENTD_EVENT_BEFORE_TOOL_CALL,
-       AGENTD_ACT_REPLACE_TEXT, R"({"command":"ls"})"},
       {R"({"output":"clean"})", AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_ACT_REPLACE_TEXT, "clean"},
       {R"({"output":""})", AGENTD_EVENT_TOOL_CALL_FAILED, AGENTD_ACT_REPLACE_TEXT, ""},
-      {R"({"output":{"content":"clean","success":true}})", AGENTD_EVENT_AFTER_TOOL_CALL,
-       AGENTD_ACT_REPLACE_TEXT, "clean"},
+      {R"({"output":{"content":"clean","success":true}})", AGENTD_EVENT_AFTER_TOOL_CALL, AGENTD_ACT_REPLACE_TEXT,
+       "clean"},
       {R"({"output":"other"})", AGENTD_EVENT_AFTER_MODEL_CALL, AGENTD_ACT_REPLACE_TEXT, "other"},
-      {R"({"action":"continue","messages":["go"]})", AGENTD_EVENT_AGENT_STOP, AGENTD_ACT_CONTINUE,
-       "go"},
-      {R"({"action":"continue","message":"go"})", AGENTD_EVENT_SUBAGENT_STOP, AGENTD_ACT_CONTINUE,
-       "go"},
+      {R"({"action":"continue","messages":["go"]})", AGENTD_EVENT_AGENT_STOP, AGENTD_ACT_CONTINUE, "go"},
+      {R"({"action":"continue","message":"go"})", AGENTD_EVENT_SUBAGENT_STOP, AGENTD_ACT_CONTINUE, "go"},
       {R"({"follow_up_messages":["go"]})", AGENTD_EVENT_AGENT_STOP, AGENTD_ACT_CONTINUE, "go"},
       {R"({"action":"summary"})", AGENTD_EVENT_AGENT_STOP, AGENTD_ACT_SUMMARY, ""},
       {R"({"action":"summary","summary":"s"})", AGENTD_EVENT_AGENT_STOP, AGENTD_ACT_SUMMARY, "s"},
       {R"({"summary":"s"})", AGENTD_EVENT_BEFORE_COMPACTION, AGENTD_ACT_SUMMARY, "s"},
-      {R"({"action":"callback","callback":{"recipe":"tidy"}})", AGENTD_EVENT_AGENT_STOP,
-       AGENTD_ACT_CALLBACK, "tidy"},
+      {R"({"action":"callback","callback":{"recipe":"tidy"}})", AGENTD_EVENT_AGENT_STOP, AGENTD_ACT_CALLBACK, "tidy"},
       {R"({"additional_context":"c"})", AGENTD_EVENT_SESSION_START, AGENTD_ACT_INJECT_CONTEXT, "c"},
       {R"({"system_message":"m"})", AGENTD_EVENT_AFTER_CLEAR, AGENTD_ACT_SYSTEM_MESSAGE, "m"},
-      {R"({"permission":"ask","reason":"why"})", AGENTD_EVENT_BEFORE_TOOL_CALL,
-       AGENTD_ACT_PERMISSION, "why"},
-      {R"({"tools":{"enable":["bash","grep"]}})", AGENTD_EVENT_BEFORE_MODEL_CALL,
-       AGENTD_ACT_TOOLS_ENABLE, "bash,grep"},
-      {R"({"tools":{"disable":["bash"]}})", AGENTD_EVENT_BEFORE_MODEL_CALL,
-       AGENTD_ACT_TOOLS_DISABLE, "bash"},
+      {R"({"permission":"ask","reason":"why"})", AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_ACT_PERMISSION, "why"},
+      {R"({"tools":{"enable":["bash","grep"]}})", AGENTD_EVENT_BEFORE_MODEL_CALL, AGENTD_ACT_TOOLS_ENABLE, "bash,grep"},
+      {R"({"tools":{"disable":["bash"]}})", AGENTD_EVENT_BEFORE_MODEL_CALL, AGENTD_ACT_TOOLS_DISABLE, "bash"},
       {R"({"model":"small"})", AGENTD_EVENT_BEFORE_MODEL_CALL, AGENTD_ACT_SET, "small"},
   }};
   for (const OneAction& row : table) {
@@ -76,18 +64,15 @@ TEST(Canonical, EachKeyIsItsAction) {
 }
 
 TEST(Canonical, ARewriteNamesTheTextOfItsEvent) {
-  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"input":{}})")).target,
-            AGENTD_TEXT_TOOL_INPUT);
-  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_AFTER_TOOL_CALL, R"({"output":"x"})")).target,
-            AGENTD_TEXT_TOOL_OUTPUT);
-  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_AFTER_MODEL_CALL, R"({"output":"x"})")).target,
-            AGENTD_TEXT_RESPONSE);
+  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"input":{}})")).target, AGENTD_TEXT_TOOL_INPUT);
+  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_AFTER_TOOL_CALL, R"({"output":"x"})")).target, AGENTD_TEXT_TOOL_OUTPUT);
+  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_AFTER_MODEL_CALL, R"({"output":"x"})")).target, AGENTD_TEXT_RESPONSE);
 }
 
 TEST(Canonical, NothingAndNullAreNoOpinion) {
   for (const char* const json :
-       {"{}", R"({"action":"none"})", R"({"message":null,"additional_context":null})",
-        R"({"blocked":false})", R"({"follow_up_messages":[]})", R"({"additional_context":""})"}) {
+       {"{}", R"({"action":"none"})", R"({"message":null,"additional_context":null})", R"({"blocked":false})",
+        R"({"follow_up_messages":[]})", R"({"additional_context":""})"}) {
     const Verdict verdict = answer_at(AGENTD_EVENT_AGENT_STOP, json);
     EXPECT_TRUE(verdict.actions.empty()) << json;
     EXPECT_FALSE(verdict.failed) << json;
@@ -97,11 +82,10 @@ TEST(Canonical, NothingAndNullAreNoOpinion) {
 
 TEST(Canonical, CompactTakesItsOptionsAndThenTheMessages) {
   const Verdict verdict = answer_at(
-      AGENTD_EVENT_AGENT_STOP,
-      R"({"action":"compact","strategy":"users","keep_tokens":500,"model":"small",)"
-      R"("custom_instructions":"keep names","messages":["one","two"],"then":"continue"})");
-  EXPECT_EQ(kinds_of(verdict), (std::vector<std::uint32_t>{AGENTD_ACT_COMPACT, AGENTD_ACT_CONTINUE,
-                                                           AGENTD_ACT_CONTINUE, AGENTD_ACT_SET}));
+      AGENTD_EVENT_AGENT_STOP, R"({"action":"compact","strategy":"users","keep_tokens":500,"model":"small",)"
+                               R"("custom_instructions":"keep names","messages":["one","two"],"then":"continue"})");
+  EXPECT_EQ(kinds_of(verdict),
+            (std::vector<std::uint32_t>{AGENTD_ACT_COMPACT, AGENTD_ACT_CONTINUE, AGENTD_ACT_CONTINUE, AGENTD_ACT_SET}));
   EXPECT_EQ(verdict.actions[0].code, AGENTD_STRATEGY_USERS);
   EXPECT_EQ(verdict.actions[0].number, 500u);
   EXPECT_EQ(verdict.actions[0].model, "small");
@@ -113,10 +97,8 @@ TEST(Canonical, CompactTakesItsOptionsAndThenTheMessages) {
 }
 
 TEST(Canonical, CompactAloneDoesNotGoOn) {
-  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_AGENT_STOP, R"({"action":"compact"})")).kind,
-            AGENTD_ACT_COMPACT);
-  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_CONTEXT_THRESHOLD, R"({"action":"compact"})")).kind,
-            AGENTD_ACT_COMPACT);
+  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_AGENT_STOP, R"({"action":"compact"})")).kind, AGENTD_ACT_COMPACT);
+  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_CONTEXT_THRESHOLD, R"({"action":"compact"})")).kind, AGENTD_ACT_COMPACT);
 }
 
 TEST(Canonical, ContinueWithoutAMessageGoesOnAllTheSame) {
@@ -127,29 +109,22 @@ TEST(Canonical, ContinueWithoutAMessageGoesOnAllTheSame) {
 }
 
 TEST(Canonical, MessagesBeatFollowUpMessages) {
-  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_AGENT_STOP,
-                                  R"({"messages":["new"],"follow_up_messages":["old"]})"))
-                .text,
-            "new");
+  EXPECT_EQ(
+      only_action(answer_at(AGENTD_EVENT_AGENT_STOP, R"({"messages":["new"],"follow_up_messages":["old"]})")).text,
+      "new");
   // A list that is there and empty says "none", and the legacy key does not fill it.
-  EXPECT_TRUE(answer_at(AGENTD_EVENT_AGENT_STOP, R"({"messages":[],"follow_up_messages":["old"]})")
-                  .actions.empty());
+  EXPECT_TRUE(answer_at(AGENTD_EVENT_AGENT_STOP, R"({"messages":[],"follow_up_messages":["old"]})").actions.empty());
 }
 
 TEST(Canonical, MessagesMayBeObjects) {
-  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_AGENT_STOP,
-                                  R"({"messages":[{"role":"user","content":"go"}]})"))
-                .text,
+  EXPECT_EQ(only_action(answer_at(AGENTD_EVENT_AGENT_STOP, R"({"messages":[{"role":"user","content":"go"}]})")).text,
             "go");
-  EXPECT_TRUE(
-      answer_at(AGENTD_EVENT_AGENT_STOP, R"({"messages":[{"role":"assistant","content":"go"}]})")
-          .failed);
+  EXPECT_TRUE(answer_at(AGENTD_EVENT_AGENT_STOP, R"({"messages":[{"role":"assistant","content":"go"}]})").failed);
 }
 
 TEST(Canonical, SettingsOfACompactionAreOneSetEach) {
-  const Verdict verdict =
-      answer_at(AGENTD_EVENT_BEFORE_COMPACTION,
-                R"({"model":"m","custom_instructions":"i","strategy":"full","keep_tokens":9})");
+  const Verdict verdict = answer_at(AGENTD_EVENT_BEFORE_COMPACTION,
+                                    R"({"model":"m","custom_instructions":"i","strategy":"full","keep_tokens":9})");
   ASSERT_EQ(verdict.actions.size(), 4u);
   EXPECT_EQ(verdict.actions[0].target, AGENTD_KEY_MODEL);
   EXPECT_EQ(verdict.actions[1].text, "i");
@@ -158,9 +133,8 @@ TEST(Canonical, SettingsOfACompactionAreOneSetEach) {
 }
 
 TEST(Canonical, PermissionTakesAWordOrAnObject) {
-  const Action action = only_action(
-      answer_at(AGENTD_EVENT_PERMISSION_REQUEST,
-                R"({"permission":{"decision":"allow","reason":"ok","remember":true}})"));
+  const Action action = only_action(answer_at(AGENTD_EVENT_PERMISSION_REQUEST,
+                                              R"({"permission":{"decision":"allow","reason":"ok","remember":true}})"));
   EXPECT_EQ(action.code, AGENTD_PERMISSION_ALLOW);
   EXPECT_EQ(action.text, "ok");
   EXPECT_EQ(action.remember, 1u);
@@ -171,19 +145,18 @@ TEST(Canonical, PermissionTakesAWordOrAnObject) {
 // ---- replacements
 
 TEST(Canonical, ReplaceTakesMessagesBlocksAndRanges) {
-  const Verdict verdict = answer_at(
-      AGENTD_EVENT_AGENT_STOP,
-      R"({"action":"replace","replace_messages":[{"role":"user","content":"hi"},)"
-      R"({"role":"assistant","content":[{"type":"text","text":"look"},)"
-      R"({"type":"tool_use","id":"c1","name":"bash","input":{"command":"ls"}}]},)"
-      R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"a.txt"}]},)"
-      R"({"role":"user","summary":true,"content":"so far"},{"keep":{"first":4,"last":9}}]})");
+  const Verdict verdict =
+      answer_at(AGENTD_EVENT_AGENT_STOP,
+                R"({"action":"replace","replace_messages":[{"role":"user","content":"hi"},)"
+                R"({"role":"assistant","content":[{"type":"text","text":"look"},)"
+                R"({"type":"tool_use","id":"c1","name":"bash","input":{"command":"ls"}}]},)"
+                R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"a.txt"}]},)"
+                R"({"role":"user","summary":true,"content":"so far"},{"keep":{"first":4,"last":9}}]})");
   const Action action = only_action(verdict);
   ASSERT_EQ(action.parts.size(), 5u);
   EXPECT_EQ(action.parts[0].literal, Message::of_text(Role::kUser, "hi"));
   ASSERT_EQ(action.parts[1].literal.blocks.size(), 2u);
-  EXPECT_EQ(action.parts[1].literal.blocks[1],
-            Block::tool_use("c1", "bash", R"({"command":"ls"})"));
+  EXPECT_EQ(action.parts[1].literal.blocks[1], Block::tool_use("c1", "bash", R"({"command":"ls"})"));
   EXPECT_EQ(action.parts[2].literal.blocks[0], Block::tool_result("c1", "a.txt", false));
   EXPECT_EQ(action.parts[3].literal.role, Role::kSummary);
   EXPECT_FALSE(action.parts[4].is_literal());
@@ -191,11 +164,11 @@ TEST(Canonical, ReplaceTakesMessagesBlocksAndRanges) {
 }
 
 TEST(Canonical, ReplaceUnderstandsWhatThePayloadShowed) {
-  const Action action = only_action(answer_at(
-      AGENTD_EVENT_BEFORE_COMPACTION,
-      R"({"action":"replace","replace_messages":[{"role":"assistant","content":"x","seq":7,)"
-      R"("interrupted":true,"blocks":[{"type":"thinking","text":"hm","signature":"s"},)"
-      R"({"type":"tool_use","call_id":"c","name":"n","input":{}}]}]})"));
+  const Action action =
+      only_action(answer_at(AGENTD_EVENT_BEFORE_COMPACTION,
+                            R"({"action":"replace","replace_messages":[{"role":"assistant","content":"x","seq":7,)"
+                            R"("interrupted":true,"blocks":[{"type":"thinking","text":"hm","signature":"s"},)"
+                            R"({"type":"tool_use","call_id":"c","name":"n","input":{}}]}]})"));
   ASSERT_EQ(action.parts.size(), 1u);
   EXPECT_EQ(action.parts[0].literal.flags, AGENTD_MESSAGE_INTERRUPTED);
   EXPECT_EQ(action.parts[0].literal.blocks[0].kind, BlockKind::kThinking);
@@ -203,11 +176,9 @@ TEST(Canonical, ReplaceUnderstandsWhatThePayloadShowed) {
 }
 
 TEST(Canonical, ReplaceIsOfTheRevisionThatThePayloadNames) {
-  const std::string answer =
-      R"({"action":"replace","replace_messages":[{"role":"user","content":"hi"}]})";
+  const std::string answer = R"({"action":"replace","replace_messages":[{"role":"user","content":"hi"}]})";
   const auto revision = [&](const std::string& payload) {
-    return only_action(interpret_canonical(AGENTD_EVENT_AGENT_STOP, parsed(payload).root(),
-                                           parsed(answer).root()))
+    return only_action(interpret_canonical(AGENTD_EVENT_AGENT_STOP, parsed(payload).root(), parsed(answer).root()))
         .base_revision;
   };
   EXPECT_EQ(revision(R"({"revision":42})"), 42u);
@@ -223,14 +194,12 @@ TEST(Canonical, ABadReplacementIsNamedByItsPlace) {
       {R"([{"role":"user","content":[]}])", "no content"},
       {R"([{"role":"user","content":[{"type":"tool_use","name":"x","input":{}}]}])", "call_id"},
       {R"([{"role":"user","content":[{"type":"video"}]}])", "'video'"},
-      {R"([{"role":"user","content":"p","blocks":[{"type":"text","text":"p","elided":true}]}])",
-       "elided"},
+      {R"([{"role":"user","content":"p","blocks":[{"type":"text","text":"p","elided":true}]}])", "elided"},
       {R"([{"keep":{"first":9,"last":4}}])", "keep needs first and last"},
   }};
   for (const auto& [list, part] : table) {
     const Verdict verdict =
-        answer_at(AGENTD_EVENT_AGENT_STOP,
-                  std::string(R"({"action":"replace","replace_messages":)") + list + "}");
+        answer_at(AGENTD_EVENT_AGENT_STOP, std::string(R"({"action":"replace","replace_messages":)") + list + "}");
     EXPECT_TRUE(verdict.failed) << list;
     EXPECT_TRUE(contains(verdict.failure, part)) << verdict.failure;
     EXPECT_TRUE(verdict.actions.empty());
@@ -266,8 +235,8 @@ TEST(Canonical, AWrongTypeOrWordIsAFailure) {
 }
 
 TEST(Canonical, AnUnknownKeyIsBlamedWithTheNearestOne) {
-  const Verdict verdict = answer_at(AGENTD_EVENT_AGENT_STOP,
-                                    R"({"follow_up_mesages":["x"],"zzz":1,"tools":{"enabel":[]}})");
+  const Verdict verdict =
+      answer_at(AGENTD_EVENT_AGENT_STOP, R"({"follow_up_mesages":["x"],"zzz":1,"tools":{"enabel":[]}})");
   EXPECT_FALSE(verdict.failed);
   EXPECT_TRUE(any_contains(verdict.warnings,
                            "'follow_up_mesages' was ignored: did you mean "
@@ -310,14 +279,12 @@ TEST(Canonical, AnEmptySummaryReplacesNothing) {
 
 TEST(Canonical, EveryActionOfEveryEventIsLegal) {
   // All keys at once: whatever the event, what comes out is what the table of events allows.
-  const std::string all =
-      R"({"reason":"r","message":"m","messages":["n"],"permission":"ask","model":"x",)"
-      R"("custom_instructions":"i","strategy":"full","keep_tokens":1,"then":"stop",)"
-      R"("tools":{"enable":["a"],"disable":["b"]},"additional_context":"c","system_message":"s",)"
-      R"("callback":{"recipe":"r"},"summary":"u","action":")";
+  const std::string all = R"({"reason":"r","message":"m","messages":["n"],"permission":"ask","model":"x",)"
+                          R"("custom_instructions":"i","strategy":"full","keep_tokens":1,"then":"stop",)"
+                          R"("tools":{"enable":["a"],"disable":["b"]},"additional_context":"c","system_message":"s",)"
+                          R"("callback":{"recipe":"r"},"summary":"u","action":")";
   for (const EventTraits& event : all_events())
-    for (const char* const action :
-         {"none", "block", "continue", "compact", "summary", "callback"}) {
+    for (const char* const action : {"none", "block", "continue", "compact", "summary", "callback"}) {
       const Verdict verdict = answer_at(event.id, all + action + "\"}");
       for (const Action& each : verdict.actions)
         EXPECT_TRUE(is_legal(event.id, each.kind)) << event.name << " " << action_name(each.kind);
@@ -325,8 +292,7 @@ TEST(Canonical, EveryActionOfEveryEventIsLegal) {
 }
 
 TEST(Canonical, AnAnswerMustBeAnObject) {
-  EXPECT_EQ(answer_at(AGENTD_EVENT_AGENT_STOP, "[1]").failure,
-            "the answer must be an object, not a list");
+  EXPECT_EQ(answer_at(AGENTD_EVENT_AGENT_STOP, "[1]").failure, "the answer must be an object, not a list");
 }
 
 // ---- the protocol
@@ -414,9 +380,8 @@ TEST(Executable, GetsTheCanonicalObjectUnchanged) {
 
 // Programs that read JSON differ in which of two values they take.
 TEST(Executable, AKeyThatComesTwiceIsNoAnswer) {
-  for (const char* const text :
-       {R"({"action":"none","action":"block"})", R"({"action":"block","action":"none"})",
-        R"({"permission":"allow","input":{"command":"a","command":"b"}})"}) {
+  for (const char* const text : {R"({"action":"none","action":"block"})", R"({"action":"block","action":"none"})",
+                                 R"({"permission":"allow","input":{"command":"a","command":"b"}})"}) {
     const Verdict verdict = run_at(AGENTD_EVENT_BEFORE_TOOL_CALL, exited(0, text));
     EXPECT_TRUE(verdict.failed) << text;
     EXPECT_TRUE(verdict.actions.empty()) << text;
@@ -432,8 +397,7 @@ TEST(Executable, AGuardThatIsNotUnderstoodHasNotAgreed) {
   hook.on_failure = FailurePolicy::kClosed;
   const Verdict verdict = interpret(hook, payload.root(), answer);
   EXPECT_TRUE(verdict.failed);
-  EXPECT_NE(verdict.failure.find("its output was not understood: "), std::string::npos)
-      << verdict.failure;
+  EXPECT_NE(verdict.failure.find("its output was not understood: "), std::string::npos) << verdict.failure;
   EXPECT_FALSE(interpret(hook, payload.root(), exited(0, "{}")).failed);
 }
 
@@ -460,8 +424,7 @@ TEST(Webhook, OnlyA2xxAnswers) {
   EXPECT_FALSE(interpret(hook, payload.root(), answer).failed);
   answer.http_status = 503;
   answer.out = "overloaded\n";
-  EXPECT_EQ(interpret(hook, payload.root(), answer).failure,
-            "the webhook answered with status 503: overloaded");
+  EXPECT_EQ(interpret(hook, payload.root(), answer).failure, "the webhook answered with status 503: overloaded");
   answer.http_status = 0;
   EXPECT_EQ(interpret(hook, payload.root(), answer).failure, "the webhook did not answer");
 }

@@ -13,8 +13,7 @@ Verdict answered(std::uint32_t event, int code, std::string out, std::string err
   return verdict_of(kClaude, event, exited(code, std::move(out), std::move(err)));
 }
 
-JsonDocument sent(const JsonDocument& payload, std::uint32_t event,
-                  const DialectContext& context = {}) {
+JsonDocument sent(const JsonDocument& payload, std::uint32_t event, const DialectContext& context = {}) {
   return parsed(dialect_input(hook_for(kClaude, event), payload.root(), context));
 }
 
@@ -27,11 +26,9 @@ std::vector<std::string> keys_of(JsonView object) {
 // ---- out
 
 TEST(ClaudeInput, PreToolUseIsClaudesOwnObjectAndNothingElse) {
-  const JsonDocument json =
-      sent(bash_payload("git push"), AGENTD_EVENT_BEFORE_TOOL_CALL, {"/t.jsonl", "", "plan", ""});
-  const std::vector<std::string> expected{"session_id",      "transcript_path", "cwd",
-                                          "permission_mode", "hook_event_name", "tool_name",
-                                          "tool_input",      "tool_use_id"};
+  const JsonDocument json = sent(bash_payload("git push"), AGENTD_EVENT_BEFORE_TOOL_CALL, {"/t.jsonl", "", "plan", ""});
+  const std::vector<std::string> expected{"session_id",      "transcript_path", "cwd",        "permission_mode",
+                                          "hook_event_name", "tool_name",       "tool_input", "tool_use_id"};
   EXPECT_EQ(keys_of(json.root()), expected);
   EXPECT_EQ(json.root()["session_id"].string_or(""), "ses_1");
   EXPECT_EQ(json.root()["transcript_path"].string_or(""), "/t.jsonl");
@@ -44,9 +41,9 @@ TEST(ClaudeInput, PreToolUseIsClaudesOwnObjectAndNothingElse) {
 }
 
 TEST(ClaudeInput, AFileToolHasFilePath) {
-  const JsonDocument json = sent(
-      tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "write_file", R"({"path":"/a","content":"x"})"),
-      AGENTD_EVENT_BEFORE_TOOL_CALL);
+  const JsonDocument json =
+      sent(tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "write_file", R"({"path":"/a","content":"x"})"),
+           AGENTD_EVENT_BEFORE_TOOL_CALL);
   EXPECT_EQ(json.root()["tool_name"].string_or(""), "Write");
   EXPECT_EQ(json.root()["tool_input"]["file_path"].string_or(""), "/a");
   EXPECT_FALSE(json.root()["tool_input"]["path"].exists());
@@ -55,33 +52,29 @@ TEST(ClaudeInput, AFileToolHasFilePath) {
 
 TEST(ClaudeInput, PathsAreAbsoluteAndPlain) {
   const auto key = [](const char* tool, const char* input, const char* name) {
-    const JsonDocument json = sent(tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, tool, input),
-                                   AGENTD_EVENT_BEFORE_TOOL_CALL);
+    const JsonDocument json =
+        sent(tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, tool, input), AGENTD_EVENT_BEFORE_TOOL_CALL);
     return std::string(json.root()["tool_input"][name].string_or("none"));
   };
   for (const char* const tool : {"read_file", "write_file", "edit_file", "multi_edit"})
     EXPECT_EQ(key(tool, R"({"path":"src//../a.c"})", "file_path"), "/work/app/a.c") << tool;
   for (const char* const tool : {"glob", "grep", "ls"})
     EXPECT_EQ(key(tool, R"({"path":"."})", "path"), "/work/app") << tool;
-  EXPECT_EQ(key("notebook_edit", R"({"notebook_path":"n.ipynb"})", "notebook_path"),
-            "/work/app/n.ipynb");
+  EXPECT_EQ(key("notebook_edit", R"({"notebook_path":"n.ipynb"})", "notebook_path"), "/work/app/n.ipynb");
   EXPECT_EQ(key("glob", R"({"pattern":"*"})", "path"), "none");
   EXPECT_EQ(key("bash", R"({"command":"x","path":"a"})", "path"), "a");
-  const JsonDocument after = sent(
-      tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, "read_file", R"({"path":"a.c"})"),
-      AGENTD_EVENT_AFTER_TOOL_CALL);
+  const JsonDocument after =
+      sent(tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, "read_file", R"({"path":"a.c"})"), AGENTD_EVENT_AFTER_TOOL_CALL);
   EXPECT_EQ(after.root()["tool_response"]["file"]["filePath"].string_or(""), "/work/app/a.c");
 }
 
 TEST(ClaudeInput, PostToolUseHasAResponseObject) {
-  const JsonDocument bash =
-      sent(any_payload(AGENTD_EVENT_AFTER_TOOL_CALL), AGENTD_EVENT_AFTER_TOOL_CALL);
+  const JsonDocument bash = sent(any_payload(AGENTD_EVENT_AFTER_TOOL_CALL), AGENTD_EVENT_AFTER_TOOL_CALL);
   EXPECT_EQ(bash.root()["hook_event_name"].string_or(""), "PostToolUse");
   EXPECT_EQ(bash.root()["tool_response"]["stdout"].string_or(""), "done");
   EXPECT_EQ(bash.root()["duration_ms"].int_or(0), 5);
   const JsonDocument edit =
-      sent(tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, "edit_file", R"({"path":"/a"})"),
-           AGENTD_EVENT_AFTER_TOOL_CALL);
+      sent(tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, "edit_file", R"({"path":"/a"})"), AGENTD_EVENT_AFTER_TOOL_CALL);
   EXPECT_EQ(edit.root()["tool_response"]["filePath"].string_or(""), "/a");
   EXPECT_TRUE(edit.root()["tool_response"]["success"].bool_or(false));
 }
@@ -111,8 +104,8 @@ TEST(ClaudeInput, ResponsesOfSearchesHaveTheKeysOfClaudesOwn) {
 
 TEST(ClaudeInput, ResponsesOfFileToolsHaveTheKeysOfClaudesOwn) {
   const auto response = [](const char* tool, const char* input, const char* content) {
-    const JsonDocument json = sent(tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, tool, input, content),
-                                   AGENTD_EVENT_AFTER_TOOL_CALL);
+    const JsonDocument json =
+        sent(tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, tool, input, content), AGENTD_EVENT_AFTER_TOOL_CALL);
     return json.root()["tool_response"].text();
   };
   EXPECT_EQ(response("bash", R"({"command":"x"})", "a\nb\n\n"),
@@ -136,8 +129,8 @@ TEST(ClaudeInput, ResponsesOfFileToolsHaveTheKeysOfClaudesOwn) {
 
 TEST(ClaudeInput, AnExitCodeStandsBeforeWhatACommandSaid) {
   const auto error = [](const char* text) {
-    const JsonDocument json = sent(tool_payload(AGENTD_EVENT_TOOL_CALL_FAILED, "bash", "{}", "", false, text),
-                                   AGENTD_EVENT_TOOL_CALL_FAILED);
+    const JsonDocument json =
+        sent(tool_payload(AGENTD_EVENT_TOOL_CALL_FAILED, "bash", "{}", "", false, text), AGENTD_EVENT_TOOL_CALL_FAILED);
     return std::string(json.root()["error"].string_or("none"));
   };
   EXPECT_EQ(error("out\nerr\n[exit code 3]"), "Exit code 3\nout\nerr");
@@ -148,9 +141,8 @@ TEST(ClaudeInput, AnExitCodeStandsBeforeWhatACommandSaid) {
 }
 
 TEST(ClaudeInput, AFailureHasItsError) {
-  const JsonDocument json =
-      sent(tool_payload(AGENTD_EVENT_TOOL_CALL_FAILED, "bash", "{}", "out", false, "exit code 1"),
-           AGENTD_EVENT_TOOL_CALL_FAILED);
+  const JsonDocument json = sent(tool_payload(AGENTD_EVENT_TOOL_CALL_FAILED, "bash", "{}", "out", false, "exit code 1"),
+                                 AGENTD_EVENT_TOOL_CALL_FAILED);
   EXPECT_EQ(json.root()["hook_event_name"].string_or(""), "PostToolUseFailure");
   EXPECT_EQ(json.root()["error"].string_or(""), "exit code 1");
   EXPECT_FALSE(json.root()["tool_response"].exists());
@@ -169,8 +161,7 @@ TEST(ClaudeInput, LifecycleEventsHaveTheirKeys) {
   EXPECT_EQ(compact.root()["trigger"].string_or(""), "auto");
   EXPECT_TRUE(compact.root()["custom_instructions"].exists());
   EXPECT_TRUE(compact.root()["custom_instructions"].is_null());
-  const JsonDocument manual =
-      sent(compaction_payload(AGENTD_TRIGGER_MANUAL, "names"), AGENTD_EVENT_BEFORE_COMPACTION);
+  const JsonDocument manual = sent(compaction_payload(AGENTD_TRIGGER_MANUAL, "names"), AGENTD_EVENT_BEFORE_COMPACTION);
   EXPECT_EQ(manual.root()["custom_instructions"].string_or(""), "names");
 }
 
@@ -179,8 +170,7 @@ TEST(ClaudeInput, TheMatcherSeesClaudesNames) {
     return first_subject(hook_for(kClaude, event), payload.root());
   };
   EXPECT_EQ(subject(AGENTD_EVENT_BEFORE_TOOL_CALL, bash_payload()), "Bash");
-  EXPECT_EQ(subject(AGENTD_EVENT_BEFORE_TOOL_CALL,
-                    tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "mcp__git__log", "{}")),
+  EXPECT_EQ(subject(AGENTD_EVENT_BEFORE_TOOL_CALL, tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "mcp__git__log", "{}")),
             "mcp__git__log");
   EXPECT_EQ(subject(AGENTD_EVENT_SESSION_START, start_payload()), "startup");
   EXPECT_EQ(subject(AGENTD_EVENT_BEFORE_COMPACTION, compaction_payload()), "auto");
@@ -204,17 +194,15 @@ TEST(ClaudeInput, WhatScriptsLookForIsInTheEnvironment) {
 
 TEST(ClaudeExit, TwoBlocksWithStandardErrorAndIgnoresTheOutput) {
   for (const char* const out : {"", "{}", R"({"decision":"approve"})", "{\"broken", "text"}) {
-    const Action action =
-        only_action(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 2, out, "no pushing\nplease\n"));
+    const Action action = only_action(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 2, out, "no pushing\nplease\n"));
     EXPECT_EQ(action.kind, AGENTD_ACT_BLOCK) << out;
     EXPECT_EQ(action.text, "no pushing\nplease") << out;
   }
 }
 
 TEST(ClaudeExit, TwoWithNothingOnStandardErrorBlocks) {
-  for (const std::uint32_t event :
-       {AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_PERMISSION_REQUEST,
-        AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_EVENT_BEFORE_COMPACTION}) {
+  for (const std::uint32_t event : {AGENTD_EVENT_BEFORE_TOOL_CALL, AGENTD_EVENT_PERMISSION_REQUEST,
+                                    AGENTD_EVENT_USER_MESSAGE_SEND, AGENTD_EVENT_BEFORE_COMPACTION}) {
     const Action action = only_action(answered(event, 2, ""));
     EXPECT_EQ(action.kind, AGENTD_ACT_BLOCK);
     EXPECT_EQ(action.text, "the hook guard blocked it and gave no reason");
@@ -222,8 +210,7 @@ TEST(ClaudeExit, TwoWithNothingOnStandardErrorBlocks) {
 }
 
 TEST(ClaudeExit, TwoMeansWhatTheEventCanDo) {
-  EXPECT_EQ(only_action(answered(AGENTD_EVENT_AGENT_STOP, 2, "", "tests fail")).kind,
-            AGENTD_ACT_CONTINUE);
+  EXPECT_EQ(only_action(answered(AGENTD_EVENT_AGENT_STOP, 2, "", "tests fail")).kind, AGENTD_ACT_CONTINUE);
   EXPECT_EQ(only_action(answered(AGENTD_EVENT_SUBAGENT_STOP, 2, "")).kind, AGENTD_ACT_CONTINUE);
   const Action feedback = only_action(answered(AGENTD_EVENT_AFTER_TOOL_CALL, 2, "", "lint failed"));
   EXPECT_EQ(feedback.kind, AGENTD_ACT_INJECT_CONTEXT);
@@ -238,22 +225,21 @@ TEST(ClaudeExit, TwoMeansWhatTheEventCanDo) {
 
 // A session begins there whatever its hooks say: Claude Code takes their context alone.
 TEST(ClaudeAnswer, ContinueFalseEndsNoSessionAtItsStartAndIsTold) {
-  const Verdict start = answered(AGENTD_EVENT_SESSION_START, 0,
-                                 R"({"continue":false,"stopReason":"the budget is spent"})");
+  const Verdict start =
+      answered(AGENTD_EVENT_SESSION_START, 0, R"({"continue":false,"stopReason":"the budget is spent"})");
   const Action told = only_action(start);
   EXPECT_EQ(told.kind, AGENTD_ACT_SYSTEM_MESSAGE);
   EXPECT_EQ(told.text, "the budget is spent");
   EXPECT_TRUE(any_contains(start.warnings, "continue: false stops nothing at SessionStart"));
-  const Verdict message = answered(AGENTD_EVENT_USER_MESSAGE_SEND, 0,
-                                   R"({"continue":false,"stopReason":"the budget is spent"})");
+  const Verdict message =
+      answered(AGENTD_EVENT_USER_MESSAGE_SEND, 0, R"({"continue":false,"stopReason":"the budget is spent"})");
   EXPECT_EQ(only_action(message).kind, AGENTD_ACT_STOP_RUN) << "the next event ends the run";
 }
 
 TEST(ClaudeExit, AnotherCodeIsAFailureAndNeverAnAnswer) {
   for (const int code : {1, 3, 126, 127}) {
-    const Verdict verdict =
-        answered(AGENTD_EVENT_BEFORE_TOOL_CALL, code,
-                 R"({"hookSpecificOutput":{"permissionDecision":"allow"}})", "command not found");
+    const Verdict verdict = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, code,
+                                     R"({"hookSpecificOutput":{"permissionDecision":"allow"}})", "command not found");
     EXPECT_TRUE(verdict.failed);
     EXPECT_TRUE(verdict.actions.empty());
     EXPECT_TRUE(contains(verdict.failure, "command not found"));
@@ -262,17 +248,17 @@ TEST(ClaudeExit, AnotherCodeIsAFailureAndNeverAnAnswer) {
 
 // Seen of Claude Code itself: a hook that says no and then fails has said no.
 TEST(ClaudeExit, AnotherCodeTakesNothingBackThatWasRefused) {
-  const Verdict denied = answered(
-      AGENTD_EVENT_BEFORE_TOOL_CALL, 1,
-      R"({"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no",)"
-      R"("updatedInput":{"command":"x"}}})");
+  const Verdict denied =
+      answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 1,
+               R"({"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no",)"
+               R"("updatedInput":{"command":"x"}}})");
   EXPECT_FALSE(denied.failed);
   ASSERT_EQ(denied.actions.size(), 1u) << "what it changes does not stand";
   EXPECT_EQ(denied.actions[0].kind, AGENTD_ACT_BLOCK);
   EXPECT_EQ(denied.actions[0].text, "no");
   EXPECT_TRUE(any_contains(denied.warnings, "it exited with code 1"));
-  const Verdict asks = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 3,
-                                R"({"hookSpecificOutput":{"permissionDecision":"ask"}})");
+  const Verdict asks =
+      answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 3, R"({"hookSpecificOutput":{"permissionDecision":"ask"}})");
   EXPECT_EQ(only_action(asks).code, AGENTD_PERMISSION_ASK);
   const Verdict stop = answered(AGENTD_EVENT_AGENT_STOP, 1, R"({"decision":"block","reason":"more"})");
   EXPECT_EQ(only_action(stop).kind, AGENTD_ACT_CONTINUE);
@@ -296,8 +282,7 @@ TEST(ClaudeExit, ASignalIsAFailureWhateverWasWritten) {
   EXPECT_TRUE(verdict.failed && verdict.actions.empty());
   EXPECT_EQ(verdict.failure, "it was killed by signal 15");
   answer.code = 2;  // an interrupt is no exit code 2
-  EXPECT_EQ(verdict_of(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL, answer).failure,
-            "it was killed by signal 2");
+  EXPECT_EQ(verdict_of(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL, answer).failure, "it was killed by signal 2");
   answer.end = RawAnswer::End::kTimedOut;
   EXPECT_TRUE(verdict_of(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL, answer).timed_out);
 }
@@ -325,10 +310,8 @@ TEST(ClaudeOutput, TextElsewhereIsNothing) {
 }
 
 TEST(ClaudeOutput, ALogLineBeforeADenyIsNoAllow) {
-  const std::string deny =
-      R"({"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"}})";
-  const Verdict verdict =
-      answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, "checking policy...\n" + deny + "\n");
+  const std::string deny = R"({"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"}})";
+  const Verdict verdict = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, "checking policy...\n" + deny + "\n");
   EXPECT_TRUE(verdict.failed);
   EXPECT_TRUE(contains(verdict.failure, "text stands before the JSON object")) << verdict.failure;
 }
@@ -352,55 +335,42 @@ struct OneAnswer {
 
 TEST(ClaudeOutput, EachFieldIsItsAction) {
   const std::array<OneAnswer, 21> table{{
-      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"decision":"block","reason":"r"})", AGENTD_ACT_BLOCK,
-       "r"},
-      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"decision":"approve","reason":"r"})",
-       AGENTD_ACT_PERMISSION, "r"},
-      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"continue":false,"stopReason":"s"})", AGENTD_ACT_STOP_RUN,
-       "s"},
+      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"decision":"block","reason":"r"})", AGENTD_ACT_BLOCK, "r"},
+      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"decision":"approve","reason":"r"})", AGENTD_ACT_PERMISSION, "r"},
+      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"continue":false,"stopReason":"s"})", AGENTD_ACT_STOP_RUN, "s"},
       {AGENTD_EVENT_BEFORE_TOOL_CALL,
-       R"({"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"r"}})",
-       AGENTD_ACT_BLOCK, "r"},
+       R"({"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"r"}})", AGENTD_ACT_BLOCK, "r"},
       {AGENTD_EVENT_BEFORE_TOOL_CALL,
        R"({"hook_specific_output":{"permission_decision":"deny",)"
        R"("permission_decision_reason":"r"}})",
        AGENTD_ACT_BLOCK, "r"},
       {AGENTD_EVENT_BEFORE_TOOL_CALL,
-       R"({"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"r"}})",
-       AGENTD_ACT_PERMISSION, "r"},
-      {AGENTD_EVENT_BEFORE_TOOL_CALL,
-       R"({"hookSpecificOutput":{"updatedInput":{"command":"ls","timeout":9}}})",
+       R"({"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"r"}})", AGENTD_ACT_PERMISSION,
+       "r"},
+      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"hookSpecificOutput":{"updatedInput":{"command":"ls","timeout":9}}})",
        AGENTD_ACT_REPLACE_TEXT, R"({"command":"ls","timeout_ms":9})"},
-      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"hookSpecificOutput":{"additionalContext":"c"}})",
-       AGENTD_ACT_INJECT_CONTEXT, "c"},
-      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"systemMessage":"m","suppressOutput":true})",
-       AGENTD_ACT_SYSTEM_MESSAGE, "m"},
+      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"hookSpecificOutput":{"additionalContext":"c"}})", AGENTD_ACT_INJECT_CONTEXT,
+       "c"},
+      {AGENTD_EVENT_BEFORE_TOOL_CALL, R"({"systemMessage":"m","suppressOutput":true})", AGENTD_ACT_SYSTEM_MESSAGE, "m"},
       {AGENTD_EVENT_PERMISSION_REQUEST,
-       R"({"hookSpecificOutput":{"decision":{"behavior":"deny","message":"r","interrupt":true}}})",
-       AGENTD_ACT_STOP_RUN, "r"},
-      {AGENTD_EVENT_PERMISSION_REQUEST,
-       R"({"hookSpecificOutput":{"decision":{"behavior":"allow"}}})", AGENTD_ACT_PERMISSION, ""},
-      {AGENTD_EVENT_AFTER_TOOL_CALL, R"({"decision":"block","reason":"r"})",
-       AGENTD_ACT_INJECT_CONTEXT, "r"},
-      {AGENTD_EVENT_AFTER_TOOL_CALL, R"({"hookSpecificOutput":{"updatedToolOutput":"t"}})",
-       AGENTD_ACT_REPLACE_TEXT, "t"},
-      {AGENTD_EVENT_AFTER_TOOL_CALL,
-       R"({"hookSpecificOutput":{"updatedToolOutput":{"stdout":"a","stderr":"b"}}})",
-       AGENTD_ACT_REPLACE_TEXT, "a\nb"},
-      {AGENTD_EVENT_AFTER_TOOL_CALL,
-       R"({"hookSpecificOutput":{"updatedMCPToolOutput":[{"type":"text","text":"t"}]}})",
-       AGENTD_ACT_REPLACE_TEXT, "t"},
-      {AGENTD_EVENT_TOOL_CALL_FAILED, R"({"hookSpecificOutput":{"additionalContext":"c"}})",
-       AGENTD_ACT_INJECT_CONTEXT, "c"},
-      {AGENTD_EVENT_USER_MESSAGE_SEND, R"({"decision":"block","reason":"r"})", AGENTD_ACT_BLOCK,
+       R"({"hookSpecificOutput":{"decision":{"behavior":"deny","message":"r","interrupt":true}}})", AGENTD_ACT_STOP_RUN,
        "r"},
-      {AGENTD_EVENT_AGENT_STOP, R"({"decision":"block","reason":"r"})", AGENTD_ACT_CONTINUE, "r"},
-      {AGENTD_EVENT_SUBAGENT_STOP, R"({"decision":"block","reason":"r"})", AGENTD_ACT_CONTINUE,
-       "r"},
-      {AGENTD_EVENT_BEFORE_COMPACTION, R"({"decision":"block","reason":"r"})", AGENTD_ACT_BLOCK,
-       "r"},
-      {AGENTD_EVENT_SESSION_START, R"({"hookSpecificOutput":{"sessionTitle":"t"}})", AGENTD_ACT_SET,
+      {AGENTD_EVENT_PERMISSION_REQUEST, R"({"hookSpecificOutput":{"decision":{"behavior":"allow"}}})",
+       AGENTD_ACT_PERMISSION, ""},
+      {AGENTD_EVENT_AFTER_TOOL_CALL, R"({"decision":"block","reason":"r"})", AGENTD_ACT_INJECT_CONTEXT, "r"},
+      {AGENTD_EVENT_AFTER_TOOL_CALL, R"({"hookSpecificOutput":{"updatedToolOutput":"t"}})", AGENTD_ACT_REPLACE_TEXT,
        "t"},
+      {AGENTD_EVENT_AFTER_TOOL_CALL, R"({"hookSpecificOutput":{"updatedToolOutput":{"stdout":"a","stderr":"b"}}})",
+       AGENTD_ACT_REPLACE_TEXT, "a\nb"},
+      {AGENTD_EVENT_AFTER_TOOL_CALL, R"({"hookSpecificOutput":{"updatedMCPToolOutput":[{"type":"text","text":"t"}]}})",
+       AGENTD_ACT_REPLACE_TEXT, "t"},
+      {AGENTD_EVENT_TOOL_CALL_FAILED, R"({"hookSpecificOutput":{"additionalContext":"c"}})", AGENTD_ACT_INJECT_CONTEXT,
+       "c"},
+      {AGENTD_EVENT_USER_MESSAGE_SEND, R"({"decision":"block","reason":"r"})", AGENTD_ACT_BLOCK, "r"},
+      {AGENTD_EVENT_AGENT_STOP, R"({"decision":"block","reason":"r"})", AGENTD_ACT_CONTINUE, "r"},
+      {AGENTD_EVENT_SUBAGENT_STOP, R"({"decision":"block","reason":"r"})", AGENTD_ACT_CONTINUE, "r"},
+      {AGENTD_EVENT_BEFORE_COMPACTION, R"({"decision":"block","reason":"r"})", AGENTD_ACT_BLOCK, "r"},
+      {AGENTD_EVENT_SESSION_START, R"({"hookSpecificOutput":{"sessionTitle":"t"}})", AGENTD_ACT_SET, "t"},
   }};
   for (const OneAnswer& row : table) {
     SCOPED_TRACE(row.json);
@@ -413,9 +383,8 @@ TEST(ClaudeOutput, EachFieldIsItsAction) {
 }
 
 TEST(ClaudeOutput, NothingToSayIsNoOpinion) {
-  for (const char* const out :
-       {"", "{}", R"({"continue":true,"suppressOutput":true})", R"({"reason":"unused"})",
-        R"({"systemMessage":null})", R"({"async":true,"asyncTimeout":30})"}) {
+  for (const char* const out : {"", "{}", R"({"continue":true,"suppressOutput":true})", R"({"reason":"unused"})",
+                                R"({"systemMessage":null})", R"({"async":true,"asyncTimeout":30})"}) {
     const Verdict verdict = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, out);
     EXPECT_TRUE(verdict.actions.empty() && !verdict.failed) << out;
     EXPECT_TRUE(verdict.warnings.empty()) << out;
@@ -423,22 +392,21 @@ TEST(ClaudeOutput, NothingToSayIsNoOpinion) {
 }
 
 TEST(ClaudeOutput, ARewriteIsTheWholeInputInOurKeys) {
-  const JsonDocument payload = tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "edit_file",
-                                            R"({"path":"/a","old_string":"x","new_string":"y"})");
-  const Verdict verdict = interpret(
-      hook_for(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL), payload.root(),
-      exited(0, R"({"hookSpecificOutput":{"updatedInput":{"file_path":"/b","old_string":"x"}}})"));
+  const JsonDocument payload =
+      tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "edit_file", R"({"path":"/a","old_string":"x","new_string":"y"})");
+  const Verdict verdict =
+      interpret(hook_for(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL), payload.root(),
+                exited(0, R"({"hookSpecificOutput":{"updatedInput":{"file_path":"/b","old_string":"x"}}})"));
   EXPECT_EQ(only_action(verdict).text, R"({"path":"/b","old_string":"x"})");
 }
 
 TEST(ClaudeOutput, ContinueFalseBeatsTheDecision) {
-  const Verdict stop =
-      answered(AGENTD_EVENT_AGENT_STOP, 0,
-               R"({"continue":false,"stopReason":"enough","decision":"block","reason":"go on"})");
+  const Verdict stop = answered(AGENTD_EVENT_AGENT_STOP, 0,
+                                R"({"continue":false,"stopReason":"enough","decision":"block","reason":"go on"})");
   EXPECT_EQ(only_action(stop).kind, AGENTD_ACT_STOP_RUN);
   EXPECT_EQ(only_action(stop).text, "enough");
-  const Verdict tool = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0,
-                                R"({"continue":false,"decision":"approve","reason":"r"})");
+  const Verdict tool =
+      answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, R"({"continue":false,"decision":"approve","reason":"r"})");
   EXPECT_EQ(tool.actions[0].kind, AGENTD_ACT_STOP_RUN);
 }
 
@@ -456,17 +424,16 @@ TEST(ClaudeOutput, ContinueFalseEndsTheRunWhereverThereIsOne) {
 }
 
 TEST(ClaudeOutput, DeferAsksAndSaysSo) {
-  const Verdict verdict = answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0,
-                                   R"({"hookSpecificOutput":{"permissionDecision":"defer"}})");
+  const Verdict verdict =
+      answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, R"({"hookSpecificOutput":{"permissionDecision":"defer"}})");
   EXPECT_EQ(only_action(verdict).code, AGENTD_PERMISSION_ASK);
   EXPECT_TRUE(any_contains(verdict.warnings, "defer"));
 }
 
 TEST(ClaudeOutput, AnAllowOfAnotherInputIsNoAllow) {
-  const Verdict verdict = answered(
-      AGENTD_EVENT_PERMISSION_REQUEST, 0,
-      R"({"hookSpecificOutput":{"decision":{"behavior":"allow",)"
-      R"("updatedInput":{"command":"ls"}}}})");
+  const Verdict verdict = answered(AGENTD_EVENT_PERMISSION_REQUEST, 0,
+                                   R"({"hookSpecificOutput":{"decision":{"behavior":"allow",)"
+                                   R"("updatedInput":{"command":"ls"}}}})");
   EXPECT_TRUE(verdict.actions.empty());
   EXPECT_TRUE(any_contains(verdict.warnings, "allow of another input"));
 }
@@ -490,8 +457,7 @@ TEST(ClaudeOutput, AWrongWordOrTypeIsAFailure) {
 }
 
 TEST(ClaudeOutput, DenyIsUnderstoodAsBlock) {
-  EXPECT_EQ(only_action(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, R"({"decision":"deny"})")).kind,
-            AGENTD_ACT_BLOCK);
+  EXPECT_EQ(only_action(answered(AGENTD_EVENT_BEFORE_TOOL_CALL, 0, R"({"decision":"deny"})")).kind, AGENTD_ACT_BLOCK);
 }
 
 TEST(ClaudeOutput, WhatCannotBeHonouredIsAWarning) {
@@ -593,11 +559,11 @@ TEST(ClaudeIf, ACommandIsSeenHoweverTheShellIsToldToRunIt) {
   HookDefinition hook = hook_for(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL);
   hook.if_rule = "Bash(touch *)";
   for (const char* const command :
-       {"touch x", "touch\\tx", "if true; then touch x; fi", "time touch x", "nohup touch x",
-        "exec touch x", "command touch x", "env A=1 touch x", "\\\"touch\\\" x", ">y touch x",
-        "while :; do touch x; done", "sudo touch x", "a && 'touch' x", "bash -c 'touch x'"}) {
-    const JsonDocument payload = tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "bash",
-                                              R"({"command":")" + std::string(command) + "\"}");
+       {"touch x", "touch\\tx", "if true; then touch x; fi", "time touch x", "nohup touch x", "exec touch x",
+        "command touch x", "env A=1 touch x", "\\\"touch\\\" x", ">y touch x", "while :; do touch x; done",
+        "sudo touch x", "a && 'touch' x", "bash -c 'touch x'"}) {
+    const JsonDocument payload =
+        tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "bash", R"({"command":")" + std::string(command) + "\"}");
     const auto holds = if_rule_holds(hook, payload.root());
     ASSERT_TRUE(holds) << command;
     EXPECT_TRUE(*holds) << command;
@@ -612,8 +578,8 @@ TEST(ClaudeIf, ACommandIsSeenHoweverTheShellIsToldToRunIt) {
 TEST(ClaudeIf, AnotherDomainIsAnother) {
   HookDefinition hook = hook_for(kClaude, AGENTD_EVENT_BEFORE_TOOL_CALL);
   hook.if_rule = "WebFetch(domain:example.com)";
-  const JsonDocument payload = tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "web_fetch",
-                                            R"({"url":"https://notexample.com/example.com"})");
+  const JsonDocument payload =
+      tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "web_fetch", R"({"url":"https://notexample.com/example.com"})");
   EXPECT_FALSE(*if_rule_holds(hook, payload.root()));
 }
 

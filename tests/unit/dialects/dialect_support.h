@@ -15,8 +15,8 @@
 
 #include "core/codec/json.h"
 #include "core/conversation/rows.h"
-#include "core/hooks/payload_json.h"
 #include "core/dialects/dialect.h"
+#include "core/hooks/payload_json.h"
 
 namespace agentd {
 
@@ -57,8 +57,7 @@ inline JsonDocument payload_of(std::uint32_t event, const void* record) {
 }
 
 inline JsonDocument tool_payload(std::uint32_t event, std::string_view tool, std::string_view input,
-                                 std::string_view output = "done", bool success = true,
-                                 std::string_view error = {}) {
+                                 std::string_view output = "done", bool success = true, std::string_view error = {}) {
   auto result = sized<agentd_tool_result>();
   result.success = success ? 1 : 0;
   result.content = to_abi(output);
@@ -69,8 +68,7 @@ inline JsonDocument tool_payload(std::uint32_t event, std::string_view tool, std
   call.call_id = to_abi("call_1");
   call.input_json = to_abi(input);
   call.origin = to_abi("workspace_tools");
-  const bool after =
-      event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
+  const bool after = event == AGENTD_EVENT_AFTER_TOOL_CALL || event == AGENTD_EVENT_TOOL_CALL_FAILED;
   if (after) call.result = &result;
   return payload_of(event, &call);
 }
@@ -176,9 +174,7 @@ inline std::vector<std::uint32_t> kinds_of(const Verdict& verdict) {
   return kinds;
 }
 
-inline bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
+inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 inline bool any_contains(const std::vector<std::string>& texts, std::string_view part) {
   for (const std::string& text : texts)

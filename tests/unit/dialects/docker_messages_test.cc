@@ -85,8 +85,7 @@ TEST(DockerMessages, ARedactedResultIsALiteralAndTheRestIsKept) {
 }
 
 TEST(DockerMessages, AChangedCallHasOurNamesAgain) {
-  const Action action =
-      only_action(answer_with(replaced(sent(), R"({\"cmd\":\"env\"})", R"({\"cmd\":\"id\"})")));
+  const Action action = only_action(answer_with(replaced(sent(), R"({\"cmd\":\"env\"})", R"({\"cmd\":\"id\"})")));
   ASSERT_EQ(action.parts.size(), 4u);
   ASSERT_TRUE(action.parts[1].is_literal());
   const Message& message = action.parts[1].literal;
@@ -103,8 +102,8 @@ TEST(DockerMessages, ADroppedMessageIsAChange) {
 }
 
 TEST(DockerMessages, AKeyMayBeWrittenInAnyOrder) {
-  const Action action = only_action(answer_with(
-      R"([{"content":"list my secrets","role":"user"},{"role":"user","content":"new"}])"));
+  const Action action =
+      only_action(answer_with(R"([{"content":"list my secrets","role":"user"},{"role":"user","content":"new"}])"));
   ASSERT_EQ(action.parts.size(), 2u);
   EXPECT_EQ(action.parts[0].first, 3u);
   EXPECT_EQ(action.parts[1].literal.text(), "new");
@@ -134,10 +133,9 @@ TEST(DockerMessages, ElsewhereTheyAreIgnoredWithAWarning) {
   HookDefinition other = hook();
   other.foreign_event = "turn_start";
   const auto payload = parsed(std::string(kPayload));
-  const Verdict verdict = interpret(
-      other, payload.root(),
-      exited(0,
-             R"({"hook_specific_output":{"updated_messages":[{"role":"user","content":"x"}]}})"));
+  const Verdict verdict =
+      interpret(other, payload.root(),
+                exited(0, R"({"hook_specific_output":{"updated_messages":[{"role":"user","content":"x"}]}})"));
   EXPECT_TRUE(verdict.actions.empty());
   EXPECT_EQ(verdict.warnings.size(), 1u);
 }

@@ -65,8 +65,7 @@ hooks:
 
 TEST(DockerSettings, NamesSortInTheOrderOfTheFile) {
   std::string yaml = "hooks:\n  stop:\n";
-  for (int i = 0; i < 12; ++i)
-    yaml += "    - {type: command, command: c" + std::to_string(i) + "}\n";
+  for (int i = 0; i < 12; ++i) yaml += "    - {type: command, command: c" + std::to_string(i) + "}\n";
   const auto set = read(yaml);
   ASSERT_EQ(set.hooks.size(), 12u);
   for (std::size_t i = 1; i < 12; ++i) EXPECT_LT(set.hooks[i - 1].name, set.hooks[i].name);
@@ -130,8 +129,7 @@ hooks:
 }
 
 TEST(DockerSettings, EventsWithoutACounterpartAreNamed) {
-  const auto set = read(
-      "hooks:\n  worktree_create: [{type: command, command: c}]\n  pre_tool_us: []\n  on_error:\n");
+  const auto set = read("hooks:\n  worktree_create: [{type: command, command: c}]\n  pre_tool_us: []\n  on_error:\n");
   EXPECT_TRUE(set.hooks.empty());
   ASSERT_EQ(set.problems.size(), 2u);
   EXPECT_TRUE(contains(set.problems[0], "worktree"));
@@ -193,8 +191,7 @@ agents:
 }
 
 TEST(DockerSettings, TheOnlyAgentsHooksAreForAll) {
-  const auto set =
-      read("agents:\n  root:\n    hooks:\n      stop: [{type: command, command: s}]\n");
+  const auto set = read("agents:\n  root:\n    hooks:\n      stop: [{type: command, command: s}]\n");
   ASSERT_EQ(set.hooks.size(), 1u);
   EXPECT_TRUE(set.hooks[0].when.empty());
 }

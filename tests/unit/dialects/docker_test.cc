@@ -29,8 +29,7 @@ JsonDocument seen_by(std::string_view name, JsonView payload) {
 
 // The first definition of one handler below one event.
 HookDefinition defined(const std::string& event, const std::string& more) {
-  const std::string yaml =
-      "hooks:\n  " + event + ":\n    - type: command\n      command: guard\n" + more;
+  const std::string yaml = "hooks:\n  " + event + ":\n    - type: command\n      command: guard\n" + more;
   auto set = read_settings(Dialect::kDocker, yaml, "agent.yaml", "docker");
   EXPECT_TRUE(set) << (set ? "" : set.error().message);
   EXPECT_FALSE(set->hooks.empty());
@@ -57,17 +56,14 @@ std::vector<Break> breaks() {
           {"exit 127", exited(127, "", "guard: not found"), false},
           {"cut JSON", exited(0, R"({"decision":)"), false},
           {"bad decision", exited(0, R"({"decision":"blok"})"), false},
-          {"bad permission",
-           exited(0, R"({"hook_specific_output":{"permission_decision":"alow"}})"), false}};
+          {"bad permission", exited(0, R"({"hook_specific_output":{"permission_decision":"alow"}})"), false}};
 }
 
 TEST(DockerPolicy, EveryFailureFollowsTheEventAndOnError) {
-  for (const std::string event :
-       {"pre_tool_use", "tool_guard", "tool_input_transform", "before_llm_call"})
+  for (const std::string event : {"pre_tool_use", "tool_guard", "tool_input_transform", "before_llm_call"})
     for (const std::string policy : {"", "warn", "ignore", "block"})
       for (const Break& broken : breaks()) {
-        const HookDefinition hook =
-            defined(event, policy.empty() ? "" : "      on_error: " + policy + "\n");
+        const HookDefinition hook = defined(event, policy.empty() ? "" : "      on_error: " + policy + "\n");
         const Verdict verdict = interpret(hook, any_payload(hook.event).root(), broken.answer);
         const std::string what = event + "/" + policy + "/" + broken.name;
         EXPECT_TRUE(verdict.failed) << what;
@@ -93,16 +89,15 @@ TEST(DockerPolicy, BlockOnAnEventThatCannotBlockStaysOpen) {
 // ---- exit codes
 
 TEST(DockerExit, TwoBlocksWithTheReasonOfStandardError) {
-  const Action action = only_action(
-      docker_verdict("pre_tool_use", exited(2, R"({"decision":"approve"} rest)", " not here \n")));
+  const Action action =
+      only_action(docker_verdict("pre_tool_use", exited(2, R"({"decision":"approve"} rest)", " not here \n")));
   EXPECT_EQ(action.kind, static_cast<std::uint32_t>(AGENTD_ACT_BLOCK));
   EXPECT_EQ(action.text, "not here");
 }
 
 TEST(DockerExit, TwoWithNothingOnStandardErrorStillBlocks) {
-  for (const char* event :
-       {"tool_input_transform", "tool_guard", "pre_tool_use", "permission_request",
-        "user_prompt_submit", "before_llm_call", "pre_compact", "before_compaction"}) {
+  for (const char* event : {"tool_input_transform", "tool_guard", "pre_tool_use", "permission_request",
+                            "user_prompt_submit", "before_llm_call", "pre_compact", "before_compaction"}) {
     const Action action = only_action(docker_verdict(event, exited(2)));
     EXPECT_EQ(action.kind, static_cast<std::uint32_t>(AGENTD_ACT_BLOCK)) << event;
     EXPECT_FALSE(action.text.empty()) << event;
@@ -110,8 +105,8 @@ TEST(DockerExit, TwoWithNothingOnStandardErrorStillBlocks) {
 }
 
 TEST(DockerExit, TwoWhereNothingCanBeBlockedIsAWarning) {
-  for (const char* event : {"stop", "session_start", "turn_start", "tool_response_transform",
-                            "post_tool_use", "turn_end", "notification"}) {
+  for (const char* event : {"stop", "session_start", "turn_start", "tool_response_transform", "post_tool_use",
+                            "turn_end", "notification"}) {
     const Verdict verdict = docker_verdict(event, exited(2, "", "no more"));
     EXPECT_FALSE(verdict.failed) << event;
     EXPECT_TRUE(verdict.actions.empty()) << event;
@@ -147,8 +142,7 @@ TEST(DockerOutput, PlainTextIsContextWhereTheEventTakesIt) {
   EXPECT_EQ(only_action(says("session_start", "  be brief\n")).text, "be brief");
   EXPECT_EQ(only_action(says("user_prompt_submit", "be brief")).kind,
             static_cast<std::uint32_t>(AGENTD_ACT_INJECT_CONTEXT));
-  EXPECT_EQ(only_action(says("turn_start", "be brief")).kind,
-            static_cast<std::uint32_t>(AGENTD_ACT_INJECT_CONTEXT));
+  EXPECT_EQ(only_action(says("turn_start", "be brief")).kind, static_cast<std::uint32_t>(AGENTD_ACT_INJECT_CONTEXT));
   EXPECT_TRUE(says("stop", "be brief").actions.empty());
 }
 
@@ -172,9 +166,7 @@ TEST(DockerOutput, AnAnswerBehindALogLineIsAFailureAndNotNoOpinion) {
 
 TEST(DockerOutput, BlockAndContinueBlock) {
   EXPECT_EQ(only_action(says("pre_tool_use", R"({"decision":"block","reason":"no"})")).text, "no");
-  EXPECT_EQ(
-      only_action(says("before_llm_call", R"({"continue":false,"stop_reason":"spent"})")).text,
-      "spent");
+  EXPECT_EQ(only_action(says("before_llm_call", R"({"continue":false,"stop_reason":"spent"})")).text, "spent");
   EXPECT_EQ(only_action(says("before_compaction", R"({"continue":false})")).kind,
             static_cast<std::uint32_t>(AGENTD_ACT_BLOCK));
   EXPECT_TRUE(says("pre_tool_use", R"({"continue":true,"stop_reason":"unused"})").actions.empty());
@@ -211,26 +203,21 @@ TEST(DockerOutput, PermissionVerdicts) {
 }
 
 TEST(DockerOutput, BothSpellingsAreRead) {
-  EXPECT_EQ(
-      only_action(says("tool_guard", R"({"hookSpecificOutput":{"permissionDecision":"ask"}})"))
-          .code,
-      AGENTD_PERMISSION_ASK);
+  EXPECT_EQ(only_action(says("tool_guard", R"({"hookSpecificOutput":{"permissionDecision":"ask"}})")).code,
+            AGENTD_PERMISSION_ASK);
 }
 
 TEST(DockerOutput, AWrongTypeIsAFailure) {
-  for (const char* out :
-       {R"({"decision":1})", R"({"continue":"false"})", R"({"hook_specific_output":[]})",
-        R"({"hook_specific_output":{"updated_input":"x"}})"})
+  for (const char* out : {R"({"decision":1})", R"({"continue":"false"})", R"({"hook_specific_output":[]})",
+                          R"({"hook_specific_output":{"updated_input":"x"}})"})
     EXPECT_TRUE(says("pre_tool_use", out).failed) << out;
 }
 
 TEST(DockerOutput, UpdatedInputIsAPatchOverTheArguments) {
-  const auto payload = tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "bash",
-                                    R"({"command":"ls","description":"list"})");
+  const auto payload = tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "bash", R"({"command":"ls","description":"list"})");
   const HookDefinition hook = docker_hook("tool_input_transform");
   const Verdict verdict =
-      interpret(hook, payload.root(),
-                exited(0, R"({"hook_specific_output":{"updated_input":{"cmd":"ls -h"}}})"));
+      interpret(hook, payload.root(), exited(0, R"({"hook_specific_output":{"updated_input":{"cmd":"ls -h"}}})"));
   const auto made = parsed(only_action(verdict).text);
   EXPECT_EQ(made.root()["command"].string_or(""), "ls -h");
   EXPECT_EQ(made.root()["description"].string_or(""), "list");
@@ -241,9 +228,9 @@ TEST(DockerOutput, PatchesChain) {
   std::string input = R"({"command":"ls","description":"list"})";
   for (const char* patch : {R"({"cmd":"ls -l"})", R"({"cwd":"/tmp"})"}) {
     const auto payload = tool_payload(AGENTD_EVENT_BEFORE_TOOL_CALL, "bash", input);
-    const Verdict verdict = interpret(
-        docker_hook("tool_input_transform"), payload.root(),
-        exited(0, std::string(R"({"hook_specific_output":{"updated_input":)") + patch + "}}"));
+    const Verdict verdict =
+        interpret(docker_hook("tool_input_transform"), payload.root(),
+                  exited(0, std::string(R"({"hook_specific_output":{"updated_input":)") + patch + "}}"));
     input = only_action(verdict).text;
   }
   const auto made = parsed(input);
@@ -253,38 +240,33 @@ TEST(DockerOutput, PatchesChain) {
 }
 
 TEST(DockerOutput, AGuardCannotRewrite) {
-  const Verdict verdict =
-      says("tool_guard", R"({"hook_specific_output":{"updated_input":{"cmd":"x"}}})");
+  const Verdict verdict = says("tool_guard", R"({"hook_specific_output":{"updated_input":{"cmd":"x"}}})");
   EXPECT_TRUE(verdict.actions.empty());
   EXPECT_EQ(verdict.warnings.size(), 1u);
 }
 
 TEST(DockerOutput, TheResponseIsReplacedAndAnEmptyOneClearsIt) {
   for (const char* text : {"clean", ""}) {
-    const Action action = only_action(
-        says("tool_response_transform",
-             std::string(R"({"hook_specific_output":{"updated_tool_response":")") + text + "\"}}"));
+    const Action action =
+        only_action(says("tool_response_transform",
+                         std::string(R"({"hook_specific_output":{"updated_tool_response":")") + text + "\"}}"));
     EXPECT_EQ(action.kind, static_cast<std::uint32_t>(AGENTD_ACT_REPLACE_TEXT));
     EXPECT_EQ(action.text, text);
   }
   EXPECT_TRUE(
-      says("tool_response_transform", R"({"hook_specific_output":{"updated_tool_response":null}})")
-          .actions.empty());
+      says("tool_response_transform", R"({"hook_specific_output":{"updated_tool_response":null}})").actions.empty());
 }
 
 TEST(DockerOutput, SummaryIsTheCompactionsOwn) {
-  const Action action =
-      only_action(says("before_compaction", R"({"hook_specific_output":{"summary":"all of it"}})"));
+  const Action action = only_action(says("before_compaction", R"({"hook_specific_output":{"summary":"all of it"}})"));
   EXPECT_EQ(action.kind, static_cast<std::uint32_t>(AGENTD_ACT_SUMMARY));
   EXPECT_EQ(action.text, "all of it");
-  EXPECT_TRUE(
-      says("before_compaction", R"({"hook_specific_output":{"summary":""}})").actions.empty());
+  EXPECT_TRUE(says("before_compaction", R"({"hook_specific_output":{"summary":""}})").actions.empty());
   EXPECT_TRUE(says("pre_compact", R"({"hook_specific_output":{"summary":"s"}})").actions.empty());
 }
 
 TEST(DockerOutput, ContextsAndNoticesArriveTogether) {
-  const Verdict verdict =
-      says("session_start", R"({"system_message":"hello","hook_specific_output":{
+  const Verdict verdict = says("session_start", R"({"system_message":"hello","hook_specific_output":{
       "additional_context":"one","instruction_context":[{"key":"k","content":"two"},
       {"key":"gone","content":"three","removed":true}]}})");
   ASSERT_EQ(verdict.actions.size(), 3u);
@@ -295,8 +277,7 @@ TEST(DockerOutput, ContextsAndNoticesArriveTogether) {
 
 TEST(DockerOutput, MetadataIsIgnoredWithAWarning) {
   const Verdict verdict =
-      says("tool_guard",
-           R"({"hook_specific_output":{"permission_decision":"ask","metadata":{"a":"b"}}})");
+      says("tool_guard", R"({"hook_specific_output":{"permission_decision":"ask","metadata":{"a":"b"}}})");
   EXPECT_EQ(only_action(verdict).code, AGENTD_PERMISSION_ASK);
   EXPECT_TRUE(any_contains(verdict.warnings, "metadata"));
 }
@@ -337,16 +318,14 @@ TEST(DockerStrict, WhatTheEventCannotUseIsAFailure) {
       {"post_tool_use", R"({"hook_specific_output":{"additional_context":"c"}})", true},
       {"pre_compact", R"({"hook_specific_output":{"summary":"s"}})", true},
       {"before_compaction", R"({"hook_specific_output":{"summary":"s"}})", false},
-      {"tool_response_transform", R"({"hook_specific_output":{"updated_tool_response":""}})",
-       false},
+      {"tool_response_transform", R"({"hook_specific_output":{"updated_tool_response":""}})", false},
   }};
   for (const Strict& each : table)
     EXPECT_EQ(says(each.event, each.out, true).failed, each.fails) << each.event << " " << each.out;
 }
 
 TEST(DockerStrict, WithoutItTheEventNameMayDiffer) {
-  EXPECT_FALSE(
-      says("session_start", R"({"hook_specific_output":{"hook_event_name":"turn_start"}})").failed);
+  EXPECT_FALSE(says("session_start", R"({"hook_specific_output":{"hook_event_name":"turn_start"}})").failed);
 }
 
 // ---- standard input
@@ -367,18 +346,14 @@ TEST(DockerInput, AToolCallHasTheNamesOfDockerAgent) {
 }
 
 TEST(DockerInput, AToolsResultIsItsText) {
-  const auto seen = seen_by(
-      "post_tool_use",
-      tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, "bash", R"({"command":"ls"})", "a b").root());
+  const auto seen =
+      seen_by("post_tool_use", tool_payload(AGENTD_EVENT_AFTER_TOOL_CALL, "bash", R"({"command":"ls"})", "a b").root());
   EXPECT_EQ(seen.root()["tool_response"].string_or(""), "a b");
   EXPECT_FALSE(seen.root()["tool_error"].exists());
   HookDefinition failed = docker_hook("post_tool_use");
   failed.event = AGENTD_EVENT_TOOL_CALL_FAILED;
   const auto other = parsed(dialect_input(
-      failed,
-      tool_payload(AGENTD_EVENT_TOOL_CALL_FAILED, "bash", R"({"command":"ls"})", "no", false)
-          .root(),
-      {}));
+      failed, tool_payload(AGENTD_EVENT_TOOL_CALL_FAILED, "bash", R"({"command":"ls"})", "no", false).root(), {}));
   EXPECT_TRUE(other.root()["tool_error"].bool_or(false));
   EXPECT_EQ(other.root()["hook_event_name"].string_or(""), "post_tool_use");
 }
@@ -388,8 +363,7 @@ TEST(DockerInput, ACompactionHasCountsAndAReason) {
   EXPECT_EQ(seen.root()["input_tokens"].uint_or(0), 9000u);
   EXPECT_EQ(seen.root()["context_limit"].uint_or(0), 10000u);
   EXPECT_EQ(seen.root()["compaction_reason"].string_or(""), "threshold");
-  const auto manual =
-      seen_by("before_compaction", compaction_payload(AGENTD_TRIGGER_MANUAL).root());
+  const auto manual = seen_by("before_compaction", compaction_payload(AGENTD_TRIGGER_MANUAL).root());
   EXPECT_EQ(manual.root()["compaction_reason"].string_or(""), "manual");
   const auto early = seen_by("pre_compact", compaction_payload().root());
   EXPECT_EQ(early.root()["source"].string_or(""), "auto");
@@ -397,20 +371,14 @@ TEST(DockerInput, ACompactionHasCountsAndAReason) {
 }
 
 TEST(DockerInput, PromptAndStopHaveTheirTexts) {
-  EXPECT_EQ(
-      seen_by("user_prompt_submit", message_payload("hi").root()).root()["prompt"].string_or(""),
-      "hi");
-  EXPECT_EQ(seen_by("stop", stop_payload("bye").root()).root()["stop_response"].string_or(""),
-            "bye");
-  EXPECT_EQ(seen_by("session_start", start_payload(AGENTD_SOURCE_CLEAR).root())
-                .root()["source"]
-                .string_or(""),
+  EXPECT_EQ(seen_by("user_prompt_submit", message_payload("hi").root()).root()["prompt"].string_or(""), "hi");
+  EXPECT_EQ(seen_by("stop", stop_payload("bye").root()).root()["stop_response"].string_or(""), "bye");
+  EXPECT_EQ(seen_by("session_start", start_payload(AGENTD_SOURCE_CLEAR).root()).root()["source"].string_or(""),
             "clear");
 }
 
 TEST(DockerNames, EveryPhaseIsAnEventOfOurs) {
-  EXPECT_EQ(canonical_event(Dialect::kDocker, "tool_guard"),
-            static_cast<std::uint32_t>(AGENTD_EVENT_BEFORE_TOOL_CALL));
+  EXPECT_EQ(canonical_event(Dialect::kDocker, "tool_guard"), static_cast<std::uint32_t>(AGENTD_EVENT_BEFORE_TOOL_CALL));
   EXPECT_EQ(canonical_event(Dialect::kDocker, "pre_compact"),
             static_cast<std::uint32_t>(AGENTD_EVENT_BEFORE_COMPACTION));
   EXPECT_EQ(canonical_event(Dialect::kDocker, "turn_start"),

@@ -15,12 +15,9 @@ TEST(GuessDialect, ByTheFolder) {
 }
 
 TEST(GuessDialect, ByTheEvents) {
-  EXPECT_EQ(guess_dialect("hooks.json", R"({"hooks":{"PreToolUse":[],"Notification":[]}})"),
-            Dialect::kClaude);
-  EXPECT_EQ(guess_dialect("hooks.json", R"({"hooks":{"BeforeTool":[],"Notification":[]}})"),
-            Dialect::kGemini);
-  EXPECT_EQ(guess_dialect("team.yaml", "agents:\n  root:\n    hooks:\n      pre_tool_use: []\n"),
-            Dialect::kDocker);
+  EXPECT_EQ(guess_dialect("hooks.json", R"({"hooks":{"PreToolUse":[],"Notification":[]}})"), Dialect::kClaude);
+  EXPECT_EQ(guess_dialect("hooks.json", R"({"hooks":{"BeforeTool":[],"Notification":[]}})"), Dialect::kGemini);
+  EXPECT_EQ(guess_dialect("team.yaml", "agents:\n  root:\n    hooks:\n      pre_tool_use: []\n"), Dialect::kDocker);
   EXPECT_EQ(guess_dialect("team.yaml", "hooks:\n  tool_guard: []\n"), Dialect::kDocker);
   EXPECT_EQ(guess_dialect("team.json", R"({"hooks":{"tool_guard":[]}})"), Dialect::kDocker);
 }
@@ -189,8 +186,7 @@ TEST(WriteDeclarative, WhatIsLeftOutStandsAtTheTop) {
   EXPECT_EQ(yaml.find("hooks:\n"), std::string::npos);
   EXPECT_TRUE(contains(yaml, "claude/Lost.1 was left out"));
   EXPECT_TRUE(contains(yaml, "their.file:4: the second"));
-  for (std::size_t at = 0; at < yaml.size(); at = yaml.find('\n', at) + 1)
-    EXPECT_TRUE(yaml[at] == '#') << yaml;
+  for (std::size_t at = 0; at < yaml.size(); at = yaml.find('\n', at) + 1) EXPECT_TRUE(yaml[at] == '#') << yaml;
 }
 
 }  // namespace

@@ -95,17 +95,15 @@ class ExtensionTest : public ::testing::Test {
     return out;
   }
 
-  Verdict tool_call(KodeletExtension& extension, std::string_view command,
-                    Milliseconds limit = Milliseconds(60'000)) {
-    return extension.call(AGENTD_EVENT_BEFORE_TOOL_CALL, bash_payload(command).root(),
-                          CancelToken(), Deadline::after(clock_, limit));
+  Verdict tool_call(KodeletExtension& extension, std::string_view command, Milliseconds limit = Milliseconds(60'000)) {
+    return extension.call(AGENTD_EVENT_BEFORE_TOOL_CALL, bash_payload(command).root(), CancelToken(),
+                          Deadline::after(clock_, limit));
   }
 
   int times_heard(std::string_view what) const {
     const std::string all = dir_.read("heard");
     int count = 0;
-    for (std::size_t at = all.find(what); at != std::string::npos; at = all.find(what, at + 1))
-      ++count;
+    for (std::size_t at = all.find(what); at != std::string::npos; at = all.find(what, at + 1)) ++count;
     return count;
   }
 
@@ -131,8 +129,8 @@ TEST_F(ExtensionTest, OneProgramAnswersEveryEvent) {
   KodeletExtension extension(request("ok"), clock_);
   EXPECT_EQ(only_action(tool_call(extension, "ls")).text, "saw ls");
   EXPECT_EQ(only_action(tool_call(extension, "pwd")).text, "saw pwd");
-  const Verdict message = extension.call(AGENTD_EVENT_USER_MESSAGE_SEND,
-                                         message_payload("hi").root(), CancelToken(), Deadline{});
+  const Verdict message =
+      extension.call(AGENTD_EVENT_USER_MESSAGE_SEND, message_payload("hi").root(), CancelToken(), Deadline{});
   EXPECT_EQ(only_action(message).text, "HI");
   EXPECT_EQ(times_heard("started"), 1);
 }
@@ -184,8 +182,8 @@ TEST_F(ExtensionTest, ACancelledCallReturnsAndTheProgramStays) {
     while (times_heard("hang") == 0) std::this_thread::yield();
     cancel.cancel(AGENTD_CANCEL_USER);
   });
-  const Verdict verdict = extension.call(AGENTD_EVENT_BEFORE_TOOL_CALL, bash_payload("hang").root(),
-                                         cancel, Deadline{});
+  const Verdict verdict =
+      extension.call(AGENTD_EVENT_BEFORE_TOOL_CALL, bash_payload("hang").root(), cancel, Deadline{});
   canceller.join();
   EXPECT_TRUE(verdict.failed);
   EXPECT_FALSE(verdict.timed_out);
@@ -227,10 +225,8 @@ TEST_F(ExtensionTest, EndsOfLongAgoAreForgotten) {
   ManualClock clock;
   KodeletExtension extension(request("ok"), clock);
   for (int i = 0; i < 4; ++i) {
-    EXPECT_TRUE(extension
-                    .call(AGENTD_EVENT_BEFORE_TOOL_CALL, bash_payload("crash").root(),
-                          CancelToken(), Deadline{})
-                    .failed);
+    EXPECT_TRUE(
+        extension.call(AGENTD_EVENT_BEFORE_TOOL_CALL, bash_payload("crash").root(), CancelToken(), Deadline{}).failed);
     clock.advance(Milliseconds(31'000));
   }
   EXPECT_FALSE(extension.off());
@@ -261,8 +257,7 @@ TEST_F(ExtensionTest, AHandshakeWithoutAnAnswerIsAFailure) {
   KodeletExtension extension(mute, clock_);
   const auto started = extension.start(CancelToken());
   ASSERT_FALSE(started);
-  EXPECT_TRUE(contains(started.error().message, "handshake within 300 ms"))
-      << started.error().message;
+  EXPECT_TRUE(contains(started.error().message, "handshake within 300 ms")) << started.error().message;
 }
 
 // A start that takes longer than one event waits is not begun again by each event.
@@ -343,8 +338,7 @@ TEST_F(ExtensionTest, AgentInitIsAskedOncePerRunAndLasts) {
   KodeletExtension extension(request("ok"), clock_);
   for (const char* turn : {"1", "2", "3"}) {
     const auto payload = parsed(std::string(R"({"conv_id":"c","turn_number":)") + turn + "}");
-    const Verdict verdict =
-        extension.call(AGENTD_EVENT_BEFORE_MODEL_CALL, payload.root(), CancelToken(), Deadline{});
+    const Verdict verdict = extension.call(AGENTD_EVENT_BEFORE_MODEL_CALL, payload.root(), CancelToken(), Deadline{});
     EXPECT_EQ(only_action(verdict).text, "be brief") << turn;
   }
   EXPECT_EQ(times_heard("extension.event.handle"), 1);

@@ -20,8 +20,7 @@ TEST(RpcFrames, AreReadHoweverTheyAreCut) {
   std::vector<std::string> bodies;
   for (const char byte : bytes) {
     reader.feed({&byte, 1});
-    for (std::string body = next_of(reader); body != "(not yet)"; body = next_of(reader))
-      bodies.push_back(body);
+    for (std::string body = next_of(reader); body != "(not yet)"; body = next_of(reader)) bodies.push_back(body);
   }
   EXPECT_EQ(bodies, (std::vector<std::string>{"{\"a\":1}", "", "{}"}));
 }

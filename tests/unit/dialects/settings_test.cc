@@ -77,9 +77,9 @@ TEST(ClaudeSettings, SayWhatTheyLeaveOut) {
 }
 
 TEST(ClaudeSettings, EveryFieldOfACommandIsCarriedOver) {
-  const DefinitionSet set = claude_handler(
-      R"j({"type":"command","command":"x","timeout":1.5,"if":"Bash(git *)","onFailure":"block",)j"
-      R"("statusMessage":"Checking"})");
+  const DefinitionSet set =
+      claude_handler(R"j({"type":"command","command":"x","timeout":1.5,"if":"Bash(git *)","onFailure":"block",)j"
+                     R"("statusMessage":"Checking"})");
   ASSERT_EQ(set.hooks.size(), 1u);
   EXPECT_TRUE(set.problems.empty()) << set.problems[0];
   EXPECT_EQ(set.hooks[0].timeout, Milliseconds(1'500));
@@ -91,25 +91,22 @@ TEST(ClaudeSettings, EveryFieldOfACommandIsCarriedOver) {
 }
 
 TEST(ClaudeSettings, ArgumentsNeedNoShell) {
-  const DefinitionSet plain =
-      claude_handler(R"({"type":"command","command":"node","args":["a b.js","$x"]})");
+  const DefinitionSet plain = claude_handler(R"({"type":"command","command":"node","args":["a b.js","$x"]})");
   ASSERT_EQ(plain.hooks.size(), 1u);
   EXPECT_EQ(plain.hooks[0].runs, HookRuns::kArgv);
   EXPECT_EQ(plain.hooks[0].argv, (std::vector<std::string>{"node", "a b.js", "$x"}));
-  const DefinitionSet folder = claude_handler(
-      R"({"type":"command","command":"node","args":["${CLAUDE_PROJECT_DIR}/a b.js","it's $x"]})");
+  const DefinitionSet folder =
+      claude_handler(R"({"type":"command","command":"node","args":["${CLAUDE_PROJECT_DIR}/a b.js","it's $x"]})");
   EXPECT_EQ(folder.hooks[0].runs, HookRuns::kShell);
-  EXPECT_EQ(folder.hooks[0].command,
-            R"(exec 'node' ''"${CLAUDE_PROJECT_DIR}"'/a b.js' 'it'\''s $x')");
-  const DefinitionSet bash =
-      claude_handler(R"({"type":"command","command":"[[ a ]]","shell":"bash"})");
+  EXPECT_EQ(folder.hooks[0].command, R"(exec 'node' ''"${CLAUDE_PROJECT_DIR}"'/a b.js' 'it'\''s $x')");
+  const DefinitionSet bash = claude_handler(R"({"type":"command","command":"[[ a ]]","shell":"bash"})");
   EXPECT_EQ(bash.hooks[0].argv, (std::vector<std::string>{"bash", "-c", "[[ a ]]"}));
 }
 
 TEST(ClaudeSettings, AnHttpHandlerIsAWebhook) {
-  const DefinitionSet set = claude_handler(
-      R"({"type":"http","url":"http://localhost:1/h","headers":{"Authorization":"Bearer $TOKEN",)"
-      R"("X":"a ${Y} $ 5"},"allowedEnvVars":["TOKEN"]})");
+  const DefinitionSet set =
+      claude_handler(R"({"type":"http","url":"http://localhost:1/h","headers":{"Authorization":"Bearer $TOKEN",)"
+                     R"("X":"a ${Y} $ 5"},"allowedEnvVars":["TOKEN"]})");
   ASSERT_EQ(set.hooks.size(), 1u);
   EXPECT_EQ(set.hooks[0].runs, HookRuns::kWebhook);
   EXPECT_EQ(set.hooks[0].url, "http://localhost:1/h");
@@ -129,8 +126,7 @@ TEST(ClaudeSettings, WhatCannotBeCarriedOverIsSaid) {
       {R"({"type":"command","command":" "})", "needs a command"},
       {R"({"type":"command","command":7})", "'command' must be a text, not a number"},
       {R"({"type":"http"})", "needs a url"},
-      {R"({"type":"command","command":"x","shell":"powershell"})",
-       "'powershell' cannot be carried"},
+      {R"({"type":"command","command":"x","shell":"powershell"})", "'powershell' cannot be carried"},
       {R"("guard.sh")", "a handler must be an object, not a text"},
       {R"([])", "a handler must be an object, not a list"},
   }};
@@ -174,8 +170,7 @@ TEST(ClaudeSettings, MalformedShapesAreNamedAndTheRestIsRead) {
   for (const auto& [member, part] : table) {
     const DefinitionSet set = claude("{" + std::string(member) + "}");
     EXPECT_TRUE(set.hooks.empty()) << member;
-    EXPECT_TRUE(any_contains(set.problems, part))
-        << member << (set.problems.empty() ? "" : set.problems[0]);
+    EXPECT_TRUE(any_contains(set.problems, part)) << member << (set.problems.empty() ? "" : set.problems[0]);
   }
   const DefinitionSet both = claude(R"({"hooks":{"Stop":["x",{"hooks":[{"command":"y"}]}]}})");
   EXPECT_EQ(both.hooks.size(), 1u);
@@ -183,9 +178,8 @@ TEST(ClaudeSettings, MalformedShapesAreNamedAndTheRestIsRead) {
 }
 
 TEST(ClaudeSettings, WithoutHooksAreNone) {
-  for (const char* const text :
-       {"{}", R"({"hooks":{}})", R"({"hooks":null})",
-        R"({"disableAllHooks":true,"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}})"}) {
+  for (const char* const text : {"{}", R"({"hooks":{}})", R"({"hooks":null})",
+                                 R"({"disableAllHooks":true,"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}})"}) {
     const DefinitionSet set = claude(text);
     EXPECT_TRUE(set.hooks.empty() && set.problems.empty()) << text;
   }
@@ -211,24 +205,21 @@ TEST(GeminiSettings, TimeoutsAreMilliseconds) {
   EXPECT_TRUE(set.problems.empty()) << set.problems[0];
   EXPECT_EQ(set.hooks[0].timeout, Milliseconds(10'000));
   EXPECT_EQ(set.hooks[0].name, "gemini/BeforeTool.1");
-  EXPECT_EQ(set.hooks[0].environment,
-            (std::vector<std::pair<std::string, std::string>>{{"A", "b"}}));
+  EXPECT_EQ(set.hooks[0].environment, (std::vector<std::pair<std::string, std::string>>{{"A", "b"}}));
   EXPECT_TRUE(set.hooks[0].matcher.matches("replace"));
   EXPECT_TRUE(set.hooks[0].matcher.matches("my_write_file_tool")) << "found anywhere";
 }
 
 TEST(GeminiSettings, LifecycleMatchersAreExact) {
-  const DefinitionSet set = gemini(
-      R"({"hooks":{"SessionStart":[{"matcher":"start","hooks":)"
-      R"([{"type":"command","command":"x"}]}]}})");
+  const DefinitionSet set = gemini(R"({"hooks":{"SessionStart":[{"matcher":"start","hooks":)"
+                                   R"([{"type":"command","command":"x"}]}]}})");
   ASSERT_EQ(set.hooks.size(), 1u);
   EXPECT_FALSE(set.hooks[0].matcher.matches("startup"));
   EXPECT_TRUE(set.hooks[0].matcher.matches("start"));
 }
 
 TEST(GeminiSettings, AfterToolHearsOfFailedToolsAsWell) {
-  const DefinitionSet set =
-      gemini(R"({"hooks":{"AfterTool":[{"hooks":[{"type":"command","command":"x"}]}]}})");
+  const DefinitionSet set = gemini(R"({"hooks":{"AfterTool":[{"hooks":[{"type":"command","command":"x"}]}]}})");
   ASSERT_EQ(set.hooks.size(), 2u);
   EXPECT_EQ(set.hooks[0].event, AGENTD_EVENT_AFTER_TOOL_CALL);
   EXPECT_EQ(set.hooks[1].event, AGENTD_EVENT_TOOL_CALL_FAILED);
@@ -237,28 +228,23 @@ TEST(GeminiSettings, AfterToolHearsOfFailedToolsAsWell) {
 }
 
 TEST(GeminiSettings, SwitchedOffHooksStayOff) {
-  const std::string events =
-      R"("BeforeTool":[{"hooks":[{"type":"command","command":"a","name":"one"},)"
-      R"({"type":"command","command":"b"},{"type":"command","command":"c"}]}])";
-  const DefinitionSet old =
-      gemini(R"({"hooks":{"disabled":["one"],"enabled":true,)" + events + "}}");
+  const std::string events = R"("BeforeTool":[{"hooks":[{"type":"command","command":"a","name":"one"},)"
+                             R"({"type":"command","command":"b"},{"type":"command","command":"c"}]}])";
+  const DefinitionSet old = gemini(R"({"hooks":{"disabled":["one"],"enabled":true,)" + events + "}}");
   EXPECT_EQ(old.hooks.size(), 2u);
   EXPECT_TRUE(old.problems.empty());
-  const DefinitionSet config =
-      gemini(R"({"hooksConfig":{"disabled":["b","one"]},"hooks":{)" + events + "}}");
+  const DefinitionSet config = gemini(R"({"hooksConfig":{"disabled":["b","one"]},"hooks":{)" + events + "}}");
   ASSERT_EQ(config.hooks.size(), 1u);
   EXPECT_EQ(config.hooks[0].command, "c");
   EXPECT_EQ(config.hooks[0].name, "gemini/BeforeTool.3") << "names do not move";
-  EXPECT_TRUE(
-      gemini(R"({"hooksConfig":{"enabled":false},"hooks":{)" + events + "}}").hooks.empty());
+  EXPECT_TRUE(gemini(R"({"hooksConfig":{"enabled":false},"hooks":{)" + events + "}}").hooks.empty());
   EXPECT_TRUE(gemini(R"({"hooks":{"enabled":false,)" + events + "}}").hooks.empty());
 }
 
 TEST(GeminiSettings, FoldersInACommandAreQuoted) {
   const auto command = [](const std::string& text) {
-    const DefinitionSet set =
-        gemini(R"({"hooks":{"BeforeAgent":[{"hooks":[{"type":"command","command":)" +
-               std::string(JsonWriter().string(text).text()) + "}]}]}}");
+    const DefinitionSet set = gemini(R"({"hooks":{"BeforeAgent":[{"hooks":[{"type":"command","command":)" +
+                                     std::string(JsonWriter().string(text).text()) + "}]}]}}");
     return set.hooks.size() == 1 ? set.hooks[0].command : std::string();
   };
   EXPECT_EQ(command("$GEMINI_PROJECT_DIR/h.sh"), "\"$GEMINI_PROJECT_DIR\"/h.sh");
@@ -280,9 +266,8 @@ TEST(GeminiSettings, MayHaveComments) {
 }
 
 TEST(GeminiSettings, OnlyCommandsAreCarriedOver) {
-  const DefinitionSet set =
-      gemini(R"({"hooks":{"BeforeAgent":[{"hooks":[{"type":"plugin"},{"type":"command"},)"
-             R"({"type":"command","command":"x"}]}]}})");
+  const DefinitionSet set = gemini(R"({"hooks":{"BeforeAgent":[{"hooks":[{"type":"plugin"},{"type":"command"},)"
+                                   R"({"type":"command","command":"x"}]}]}})");
   EXPECT_EQ(set.hooks.size(), 1u);
   EXPECT_TRUE(any_contains(set.problems, "of the type 'plugin' cannot be carried over"));
   EXPECT_TRUE(any_contains(set.problems, "needs a command"));

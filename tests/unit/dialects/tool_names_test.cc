@@ -12,15 +12,13 @@
 namespace agentd {
 namespace {
 
-constexpr std::array<Dialect, 5> kDialects{Dialect::kAgentd, Dialect::kKodelet, Dialect::kClaude,
-                                           Dialect::kDocker, Dialect::kGemini};
-constexpr std::array<std::string_view, 6> kOurTools{"bash",      "read_file", "write_file",
-                                                    "edit_file", "glob",      "grep"};
+constexpr std::array<Dialect, 5> kDialects{Dialect::kAgentd, Dialect::kKodelet, Dialect::kClaude, Dialect::kDocker,
+                                           Dialect::kGemini};
+constexpr std::array<std::string_view, 6> kOurTools{"bash", "read_file", "write_file", "edit_file", "glob", "grep"};
 
 std::map<std::string, std::string> members_of(JsonView object) {
   std::map<std::string, std::string> members;
-  for (std::size_t i = 0; i < object.size(); ++i)
-    members[std::string(object.key_at(i))] = object.at(i).text();
+  for (std::size_t i = 0; i < object.size(); ++i) members[std::string(object.key_at(i))] = object.at(i).text();
   return members;
 }
 
@@ -86,11 +84,9 @@ TEST(ToolNames, AGuardFindsTheCommandAndThePathUnderItsOwnKeys) {
   EXPECT_EQ(input(Dialect::kClaude, "read_file", R"({"path":"/a"})"), R"({"file_path":"/a"})");
   EXPECT_EQ(input(Dialect::kGemini, "edit_file", R"({"path":"/a","replace_all":true})"),
             R"({"file_path":"/a","allow_multiple":true})");
-  EXPECT_EQ(
-      input(Dialect::kKodelet, "edit_file", R"({"path":"a","old_string":"x","new_string":"y"})"),
-      R"({"file_path":"a","old_text":"x","new_text":"y"})");
-  EXPECT_EQ(input(Dialect::kClaude, "grep",
-                  R"({"pattern":"x","ignore_case":true,"output_mode":"files"})"),
+  EXPECT_EQ(input(Dialect::kKodelet, "edit_file", R"({"path":"a","old_string":"x","new_string":"y"})"),
+            R"({"file_path":"a","old_text":"x","new_text":"y"})");
+  EXPECT_EQ(input(Dialect::kClaude, "grep", R"({"pattern":"x","ignore_case":true,"output_mode":"files"})"),
             R"({"pattern":"x","-i":true,"output_mode":"files_with_matches"})");
 }
 
@@ -140,16 +136,14 @@ TEST(ToolNames, EveryInputComesBackAsItWas) {
         keys.emplace_back(key.foreign);
       }
   std::mt19937 random(20260821);
-  const std::array<const char*, 7> values{
-      "\"files\"", "\"files_with_matches\"", "120001",         "7",
-      "true",      "{\"a\":[1,null]}",       "\"\\u00e9 \\n\""};
+  const std::array<const char*, 7> values{"\"files\"", "\"files_with_matches\"", "120001",         "7",
+                                          "true",      "{\"a\":[1,null]}",       "\"\\u00e9 \\n\""};
   for (int round = 0; round < 400; ++round) {
     std::map<std::string, std::string> members;
     for (std::size_t left = 1 + random() % 6; left > 0; --left)
       members[keys[random() % keys.size()]] = values[random() % values.size()];
     std::string json = "{";
-    for (const auto& [key, value] : members)
-      json += (json.size() > 1 ? ",\"" : "\"") + key + "\":" + value;
+    for (const auto& [key, value] : members) json += (json.size() > 1 ? ",\"" : "\"") + key + "\":" + value;
     json += "}";
     const JsonDocument input = parsed(json);
     for (const Dialect dialect : kDialects)

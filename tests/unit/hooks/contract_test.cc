@@ -30,8 +30,7 @@ std::set<std::string> paths_of(JsonView value, const std::string& prefix, int de
 
 bool has_key(std::uint32_t event, std::string_view path) {
   const auto keys = contract_keys(event);
-  return std::any_of(keys.begin(), keys.end(),
-                     [&](const ContractKey& key) { return key.path == path; });
+  return std::any_of(keys.begin(), keys.end(), [&](const ContractKey& key) { return key.path == path; });
 }
 
 TEST(Contract, ExampleOfEveryEventIsReadAndWrittenAgain) {
@@ -111,13 +110,11 @@ TEST(Contract, AnswersAreTheLegalActionsAndEachSaysHowItMerges) {
 TEST(Contract, TextTellsWhatAnEventPromises) {
   const std::string text = contract_text(AGENTD_EVENT_BEFORE_TOOL_CALL);
   for (const char* const part :
-       {"before_tool_call\n", "  blocking  yes", "a guard (on_failure: closed)",
-        "  rewrites  tool.input", "in JSON: action: block, reason", "rewrites chain",
-        "tool.call_id", "deny beats ask beats allow"})
+       {"before_tool_call\n", "  blocking  yes", "a guard (on_failure: closed)", "  rewrites  tool.input",
+        "in JSON: action: block, reason", "rewrites chain", "tool.call_id", "deny beats ask beats allow"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_EQ(text.find("tool_output"), std::string::npos);
-  EXPECT_NE(contract_text(AGENTD_EVENT_TURN_START).find("none: hooks only watch"),
-            std::string::npos);
+  EXPECT_NE(contract_text(AGENTD_EVENT_TURN_START).find("none: hooks only watch"), std::string::npos);
   EXPECT_EQ(contract_text(4711), "");
 }
 
@@ -162,14 +159,12 @@ TEST(Contract, StopReasonsHaveTheNamesOfTheLog) {
 }
 
 TEST(Documents, TheEventsPageIsTheTable) {
-  if (const char* const path = std::getenv("AGENTD_UPDATE_DOCS"))
-    std::ofstream(path) << events_reference();
+  if (const char* const path = std::getenv("AGENTD_UPDATE_DOCS")) std::ofstream(path) << events_reference();
   std::ifstream in(std::string(AGENTD_SOURCE_DIR) + "/docs/reference/events.md");
   std::ostringstream page;
   page << in.rdbuf();
-  EXPECT_EQ(page.str(), events_reference())
-      << "write it anew: AGENTD_UPDATE_DOCS=docs/reference/events.md unit_hooks "
-         "--gtest_filter=Documents.*";
+  EXPECT_EQ(page.str(), events_reference()) << "write it anew: AGENTD_UPDATE_DOCS=docs/reference/events.md unit_hooks "
+                                               "--gtest_filter=Documents.*";
 }
 
 }  // namespace

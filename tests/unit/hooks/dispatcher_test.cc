@@ -104,8 +104,7 @@ TEST_F(Dispatching, StopRunBeatsDenyBeatsAskBeatsAllow) {
 TEST_F(Dispatching, StopRunBehindAToolLeavesTheRedactorsTheirTurn) {
   answers("a", action(AGENTD_ACT_STOP_RUN, "enough"), AGENTD_EVENT_AFTER_TOOL_CALL);
   answers("b", action(AGENTD_ACT_REPLACE_TEXT, "clean"), AGENTD_EVENT_AFTER_TOOL_CALL);
-  answers("o", action(AGENTD_ACT_STOP_RUN, "ignored"), AGENTD_EVENT_AFTER_TOOL_CALL).what.flags =
-      AGENTD_HOOK_OBSERVES;
+  answers("o", action(AGENTD_ACT_STOP_RUN, "ignored"), AGENTD_EVENT_AFTER_TOOL_CALL).what.flags = AGENTD_HOOK_OBSERVES;
   publish();
   const auto outcome = fire(AGENTD_EVENT_AFTER_TOOL_CALL);
   ASSERT_TRUE(outcome && outcome->stop);
@@ -192,8 +191,7 @@ TEST_F(Dispatching, ContinuesAccumulateInOrder) {
 
 TEST_F(Dispatching, NoticesOfAHookBeyondTheFirstOnesAreCounted) {
   on(AGENTD_EVENT_USER_MESSAGE_SEND, "a", [](const TestCall& call) {
-    for (int i = 0; i < 5000; ++i)
-      call.emit(action(AGENTD_ACT_SYSTEM_MESSAGE, "notice " + std::to_string(i)));
+    for (int i = 0; i < 5000; ++i) call.emit(action(AGENTD_ACT_SYSTEM_MESSAGE, "notice " + std::to_string(i)));
     return AGENTD_OK;
   });
   answers("b", action(AGENTD_ACT_SYSTEM_MESSAGE, "mine"), AGENTD_EVENT_USER_MESSAGE_SEND);
@@ -201,8 +199,7 @@ TEST_F(Dispatching, NoticesOfAHookBeyondTheFirstOnesAreCounted) {
   const auto outcome = fire(AGENTD_EVENT_USER_MESSAGE_SEND);
   ASSERT_EQ(outcome->notices.size(), 66u);
   EXPECT_EQ(outcome->notices[63].action.text, "notice 63");
-  EXPECT_EQ(outcome->notices[64].action.text,
-            "4,936 more notices were dropped: a hook may give 64 at one event");
+  EXPECT_EQ(outcome->notices[64].action.text, "4,936 more notices were dropped: a hook may give 64 at one event");
   EXPECT_EQ(outcome->notices[65].action.text, "mine");
 }
 
@@ -215,9 +212,7 @@ TEST_F(Dispatching, LastValueOfAKeyCounts) {
   EXPECT_EQ(outcome->set_of(AGENTD_KEY_TITLE), nullptr);
 }
 
-std::uint32_t merged(const std::unique_ptr<Outcome>& outcome) {
-  return outcome ? outcome->permission : 0;
-}
+std::uint32_t merged(const std::unique_ptr<Outcome>& outcome) { return outcome ? outcome->permission : 0; }
 
 TEST_F(Dispatching, DenyBeatsAskBeatsAllow) {
   answers("a", permission_action(AGENTD_PERMISSION_ALLOW), AGENTD_EVENT_BEFORE_TOOL_CALL);
@@ -263,8 +258,8 @@ TEST_F(Dispatching, OpenHookThatFailsIsReportedAndTheChainGoesOn) {
 }
 
 TEST_F(Dispatching, ClosedHookThatFailsBlocks) {
-  on(AGENTD_EVENT_USER_MESSAGE_SEND, "guard", [](const TestCall&) { return AGENTD_E_INTERNAL; })
-      .what.on_failure = FailurePolicy::kClosed;
+  on(AGENTD_EVENT_USER_MESSAGE_SEND, "guard", [](const TestCall&) { return AGENTD_E_INTERNAL; }).what.on_failure =
+      FailurePolicy::kClosed;
   note("z");
   publish();
   const auto outcome = fire();
@@ -415,7 +410,7 @@ TEST_F(Dispatching, GuardThatIsPassedOverReadsNothingOfAFrameThatIsGone) {
   publish();
   const SlotLease slot(slots_);
   Sink sink(*slot);
-  const auto once = [&](TraceSink* trace) __attribute__((noinline)) {
+  const auto once = [&](TraceSink * trace) __attribute__((noinline)) {
     agentd_user_message message{};
     message.size = sizeof message;
     message.text = {"x", 1};
@@ -434,9 +429,8 @@ TEST_F(Dispatching, GuardThatIsPassedOverReadsNothingOfAFrameThatIsGone) {
 
 TEST_F(Dispatching, OnlyHooksThatWantMessagesGetThem) {
   std::string seen;
-  on(AGENTD_EVENT_AGENT_STOP, "a", [&](const TestCall& call) {
-    return seen += call.payload<std::string>() + " ", AGENTD_OK;
-  });
+  on(AGENTD_EVENT_AGENT_STOP, "a",
+     [&](const TestCall& call) { return seen += call.payload<std::string>() + " ", AGENTD_OK; });
   on(AGENTD_EVENT_AGENT_STOP, "b", [&](const TestCall& call) {
     return seen += call.payload<std::string>() + " ", AGENTD_OK;
   }).what.wants = 0;

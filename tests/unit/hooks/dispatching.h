@@ -40,17 +40,14 @@ class Dispatching : public ::testing::Test {
     for (const auto& hook : hooks_) all.push_back(hook->what);
     dispatcher_.publish(std::move(all), order);
   }
-  std::unique_ptr<Outcome> fire(std::uint32_t event = AGENTD_EVENT_USER_MESSAGE_SEND,
-                                TraceSink* trace = nullptr) {
+  std::unique_ptr<Outcome> fire(std::uint32_t event = AGENTD_EVENT_USER_MESSAGE_SEND, TraceSink* trace = nullptr) {
     Dispatch what;
     what.event = event;
     what.payload = &text_;
     what.payload_bare = &bare_;
     what.deadline_ns = deadline_ns_;
     what.context = this;
-    what.rewrite = [](void* me, std::uint32_t, std::string_view text) {
-      static_cast<Dispatching*>(me)->text_ = text;
-    };
+    what.rewrite = [](void* me, std::uint32_t, std::string_view text) { static_cast<Dispatching*>(me)->text_ = text; };
     const SlotLease slot(slots_);
     return dispatch(*dispatcher_.pin(), *slot, what, trace);
   }

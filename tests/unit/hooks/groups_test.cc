@@ -81,9 +81,7 @@ class Together : public ::testing::Test {
     what.except = except;
     return dispatch(*snapshot, *slot, what, &effects_);
   }
-  bool asked(std::string_view name) const {
-    return std::find(asked_.begin(), asked_.end(), name) != asked_.end();
-  }
+  bool asked(std::string_view name) const { return std::find(asked_.begin(), asked_.end(), name) != asked_.end(); }
 
   std::uint32_t event_ = AGENTD_EVENT_BEFORE_TOOL_CALL;
   bool with_slots_ = true;

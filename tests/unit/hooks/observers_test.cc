@@ -54,8 +54,8 @@ class Observing : public ::testing::Test {
     hook.what.waits = true;
     return hook;
   }
-  std::unique_ptr<Outcome> fire(TraceSink* trace = nullptr, bool slots = true,
-                                std::uint16_t only = 0, Milliseconds budget = {}) {
+  std::unique_ptr<Outcome> fire(TraceSink* trace = nullptr, bool slots = true, std::uint16_t only = 0,
+                                Milliseconds budget = {}) {
     std::vector<Subscription> all;
     for (const auto& hook : hooks_) all.push_back(hook->what);
     dispatcher_.publish(std::move(all));
@@ -109,14 +109,12 @@ TEST_F(Observing, TenWaitingObserversRunAtTheSameTime) {
 
 // Switched off by what it does here: that is told, and what its neighbours said is not lost.
 TEST_F(Observing, ObserverThatHangsBesideAWaitingOneIsTold) {
-  observer("a waits",
-           [](const TestCall& call) { return call.slot.note(call.raw.token, "done"), AGENTD_OK; });
+  observer("a waits", [](const TestCall& call) { return call.slot.note(call.raw.token, "done"), AGENTD_OK; });
   TestHook& hangs = observer("b hangs", [](const TestCall&) { return AGENTD_PENDING; });
   hangs.what.waits = false;
   hangs.what.stopped = std::make_shared<std::atomic<std::uint32_t>>(kHookInUse);
-  TestHook& same = observer("c same module", [](const TestCall& call) {
-    return call.slot.note(call.raw.token, "said"), AGENTD_OK;
-  });
+  TestHook& same =
+      observer("c same module", [](const TestCall& call) { return call.slot.note(call.raw.token, "said"), AGENTD_OK; });
   same.what.stopped = hangs.what.stopped;
   Lines lines;
   const auto outcome = fire(&lines, true, 0, Milliseconds(50));
@@ -129,8 +127,7 @@ TEST_F(Observing, ObserverThatHangsBesideAWaitingOneIsTold) {
 
 TEST_F(Observing, ObserversThatAreNotAskedForAreNotAskedTogetherEither) {
   std::atomic<int> asked{0};
-  for (const char* const name : {"a", "b"})
-    observer(name, [&](const TestCall&) { return ++asked, AGENTD_OK; });
+  for (const char* const name : {"a", "b"}) observer(name, [&](const TestCall&) { return ++asked, AGENTD_OK; });
   Lines lines;
   fire(&lines, true, AGENTD_HOOK_GATES);
   EXPECT_EQ(asked.load(), 0);
@@ -161,8 +158,7 @@ TEST_F(Observing, TheTraceHearsThemInOrderOnTheDispatchingThread) {
 }
 
 TEST_F(Observing, WhatAnObserverSaysIsIgnoredAndItsFailureIsReported) {
-  observer("says",
-           [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "x")); });
+  observer("says", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "x")); });
   observer("fails", [](const TestCall& call) {
     call.slot.fail(call.raw.token, AGENTD_E_IO, "no disk");
     return AGENTD_E_IO;
@@ -184,12 +180,10 @@ TEST_F(Observing, EightHooksWithRandomSleepsGiveTheSameResultTwoHundredTimes) {
     on("r" + std::to_string(i), [&, i](const TestCall& call) {
       std::this_thread::sleep_for(std::chrono::microseconds(sleep_us[static_cast<std::size_t>(i)]));
       const auto& response = call.payload<agentd_model_response>();
-      return call.answer(
-          action(AGENTD_ACT_REPLACE_TEXT, std::string(view_of(response.text)) + std::to_string(i)));
+      return call.answer(action(AGENTD_ACT_REPLACE_TEXT, std::string(view_of(response.text)) + std::to_string(i)));
     });
     observer("o" + std::to_string(i), [&, i](const TestCall& call) {
-      std::this_thread::sleep_for(
-          std::chrono::microseconds(sleep_us[static_cast<std::size_t>(4 + i)]));
+      std::this_thread::sleep_for(std::chrono::microseconds(sleep_us[static_cast<std::size_t>(4 + i)]));
       const auto& response = call.payload<agentd_model_response>();
       call.slot.note(call.raw.token, "saw " + std::string(view_of(response.text)));
       return AGENTD_OK;
@@ -211,9 +205,7 @@ TEST_F(Observing, EightHooksWithRandomSleepsGiveTheSameResultTwoHundredTimes) {
 }
 
 TEST_F(Observing, AShadowIsTracedAndNotUsed) {
-  TestHook& hook = on("shadow", [](const TestCall& call) {
-    return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "x"));
-  });
+  TestHook& hook = on("shadow", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "x")); });
   hook.what.shadow = true;
   Lines lines;
   const auto outcome = fire(&lines);
@@ -266,8 +258,7 @@ TEST_F(Observing, ThePayloadTextIsMadeOncePerDispatchAndAgainAfterARewrite) {
   };
   on("a", look);
   on("b", look);
-  on("c",
-     [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "new text")); });
+  on("c", [](const TestCall& call) { return call.answer(action(AGENTD_ACT_REPLACE_TEXT, "new text")); });
   on("d", look);
   fire();
   ASSERT_EQ(texts.size(), 3u);
@@ -299,8 +290,7 @@ TEST_F(Observing, ACancelledRunReachesObserversOnOtherThreads) {
   for (int i = 0; i < 2; ++i)
     observer("o" + std::to_string(i), [&](const TestCall& call) {
       cancel.cancel(AGENTD_CANCEL_USER);
-      while (std::atomic_ref(const_cast<agentd_live*>(call.raw.live)->cancel).load() == 0)
-        std::this_thread::yield();
+      while (std::atomic_ref(const_cast<agentd_live*>(call.raw.live)->cancel).load() == 0) std::this_thread::yield();
       saw.fetch_add(1);
       return AGENTD_OK;
     });
@@ -333,9 +323,7 @@ TEST_F(Observing, ObserversWhoseTurnComesTooLateAreNotAsked) {
   Lines lines;
   const auto outcome = dispatch(*dispatcher_.pin(), *slot, what, &lines);
   EXPECT_EQ(asked.load(), 0);
-  EXPECT_EQ(
-      lines.text,
-      "a:failed[there was no time left to ask it] b:failed[there was no time left to ask it] ");
+  EXPECT_EQ(lines.text, "a:failed[there was no time left to ask it] b:failed[there was no time left to ask it] ");
   EXPECT_TRUE(outcome && !outcome->blocked);
 }
 

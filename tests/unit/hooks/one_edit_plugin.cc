@@ -20,7 +20,6 @@ std::string test_event_name() { return std::string(name_of(agentd::event::test_e
 
 unsigned test_event_subscriptions() {
   const auto& rows = agentd::detail::rows<Watcher>;
-  return static_cast<unsigned>(std::count_if(rows.begin(), rows.end(), [](const agentd_hook& row) {
-    return row.event == AGENTD_EVENT_TEST_EVENT;
-  }));
+  return static_cast<unsigned>(std::count_if(
+      rows.begin(), rows.end(), [](const agentd_hook& row) { return row.event == AGENTD_EVENT_TEST_EVENT; }));
 }

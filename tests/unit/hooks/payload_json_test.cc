@@ -78,10 +78,9 @@ std::vector<std::string> keys_of(JsonView object) {
 TEST(PayloadJson, EnvelopeKeysComeFirstInTheDocumentedOrder) {
   const auto turn = sized<agentd_turn>();
   const JsonDocument json = payload_of(AGENTD_EVENT_TURN_START, &turn);
-  const std::vector<std::string> expected{
-      "v",           "id",       "event",    "conv_id",    "session_id", "run_id", "turn_id",
-      "turn_number", "revision", "cwd",      "project_id", "invoked_by", "agent",  "recipe_name",
-      "provider",    "model",    "context"};
+  const std::vector<std::string> expected{"v",       "id",          "event",    "conv_id", "session_id", "run_id",
+                                          "turn_id", "turn_number", "revision", "cwd",     "project_id", "invoked_by",
+                                          "agent",   "recipe_name", "provider", "model",   "context"};
   EXPECT_EQ(keys_of(json.root()), expected);
 }
 
@@ -254,10 +253,14 @@ TEST(PayloadJson, AfterToolCallCarriesTheOutputTwice) {
 
 TEST(PayloadJson, TextThatIsNotUtf8IsMended) {
   auto message = sized<agentd_user_message>();
-  message.text = to_abi("a\xff" "b");
+  message.text = to_abi(
+      "a\xff"
+      "b");
   message.source = AGENTD_MESSAGE_SOURCE_USER;
   const JsonDocument json = payload_of(AGENTD_EVENT_USER_MESSAGE_SEND, &message);
-  EXPECT_EQ(json.root()["message"].string_or(""), "a\xEF\xBF\xBD" "b");
+  EXPECT_EQ(json.root()["message"].string_or(""),
+            "a\xEF\xBF\xBD"
+            "b");
   EXPECT_EQ(json.root()["source"].string_or(""), "user");
 }
 

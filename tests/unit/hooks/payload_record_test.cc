@@ -22,8 +22,7 @@ std::string written(const PayloadRecord& record) {
 PayloadRecord read(std::string_view json, std::uint32_t event = 0) {
   auto record = PayloadRecord::from_json(json, event);
   EXPECT_TRUE(record) << (record ? "" : record.error().message) << "\n" << json;
-  return record ? std::move(*record)
-                : std::move(*PayloadRecord::from_json(R"({"event":"turn_start"})"));
+  return record ? std::move(*record) : std::move(*PayloadRecord::from_json(R"({"event":"turn_start"})"));
 }
 
 std::string refusal(std::string_view json, std::uint32_t event = 0) {
@@ -48,9 +47,7 @@ TEST(PayloadRecord, WhatWasWrittenIsReadAndWrittenAgainByteForByte) {
       const agentd_envelope* const envelope = random.envelope();
       const std::string first = payload_json(event.id, envelope, random.payload(event.id));
       const auto record = PayloadRecord::from_json(first);
-      ASSERT_TRUE(record) << event.name << ", seed " << seed << ": " << record.error().message
-                          << "\n"
-                          << first;
+      ASSERT_TRUE(record) << event.name << ", seed " << seed << ": " << record.error().message << "\n" << first;
       EXPECT_EQ(record->event(), event.id);
       ASSERT_EQ(written(*record), first) << event.name << ", seed " << seed;
     }
@@ -115,8 +112,7 @@ TEST(PayloadRecord, LivesOnWhenItsSourceIsGoneAndItIsMoved) {
   PayloadRecord first = read(*source);
   source.reset();
   const PayloadRecord second = std::move(first);
-  EXPECT_EQ(view_of(payload<agentd_user_message>(second).text),
-            "a text that is longer than any small string");
+  EXPECT_EQ(view_of(payload<agentd_user_message>(second).text), "a text that is longer than any small string");
 }
 
 // ---- written by hand
@@ -138,14 +134,12 @@ TEST(PayloadRecord, FlatKeysOfExecutablesStandForTheCall) {
   const auto& call = payload<agentd_tool_call>(record);
   EXPECT_EQ(view_of(call.name), "bash");
   EXPECT_EQ(view_of(call.input_json), R"({"command":"ls"})");
-  EXPECT_NE(written(record).find(R"("tool":{"name":"bash","call_id":"","input":{"command":"ls"})"),
-            std::string::npos);
+  EXPECT_NE(written(record).find(R"("tool":{"name":"bash","call_id":"","input":{"command":"ls"})"), std::string::npos);
 }
 
 TEST(PayloadRecord, FlatOutputStandsForTheOutput) {
-  const PayloadRecord record = read(
-      R"({"event":"after_tool_call",)"
-      R"("tool_output":{"toolName":"bash","content":"no","success":false}})");
+  const PayloadRecord record = read(R"({"event":"after_tool_call",)"
+                                    R"("tool_output":{"toolName":"bash","content":"no","success":false}})");
   const auto& call = payload<agentd_tool_call>(record);
   EXPECT_EQ(view_of(call.name), "bash");
   ASSERT_NE(call.result, nullptr);
@@ -162,8 +156,8 @@ TEST(PayloadRecord, ToolThatDidNotFailSucceeded) {
 }
 
 TEST(PayloadRecord, WindowThatIsUsedMakesAGauge) {
-  const PayloadRecord record = read(
-      R"({"event":"agent_stop","usage":{"current_context_window":150,"max_context_window":200}})");
+  const PayloadRecord record =
+      read(R"({"event":"agent_stop","usage":{"current_context_window":150,"max_context_window":200}})");
   ASSERT_NE(record.envelope()->context, nullptr);
   EXPECT_EQ(record.envelope()->context->used, 150u);
   EXPECT_EQ(record.envelope()->context->limit, 200u);
@@ -174,8 +168,7 @@ TEST(PayloadRecord, PercentAloneMakesAGauge) {
   const PayloadRecord record = read(R"({"event":"turn_start","context":{"percent":85}})");
   const agentd_gauge& gauge = *record.envelope()->context;
   EXPECT_EQ(gauge.used * 100, gauge.limit * 85);
-  const PayloadRecord limited =
-      read(R"({"event":"turn_start","context":{"limit":200,"percent":85}})");
+  const PayloadRecord limited = read(R"({"event":"turn_start","context":{"limit":200,"percent":85}})");
   EXPECT_EQ(limited.envelope()->context->used, 170u);
 }
 
@@ -189,11 +182,11 @@ TEST(PayloadRecord, HookIsReadAndItsAttemptKept) {
 }
 
 TEST(PayloadRecord, MessageOfTextIsOneBlockAndABlockListIsTheWholeMessage) {
-  const PayloadRecord record = read(
-      R"({"event":"agent_stop","messages":[{"content":"a"},{"summary":true,"content":"so far"},)"
-      R"({"role":"assistant","blocks":[{"text":"b"},{"type":"tool_use","name":"bash","input":{}},)"
-      R"({"type":"tool_result","text":"c","is_error":true,)"
-      R"("parts":[{"type":"image","data":"eA=="}]}]}]})");
+  const PayloadRecord record =
+      read(R"({"event":"agent_stop","messages":[{"content":"a"},{"summary":true,"content":"so far"},)"
+           R"({"role":"assistant","blocks":[{"text":"b"},{"type":"tool_use","name":"bash","input":{}},)"
+           R"({"type":"tool_result","text":"c","is_error":true,)"
+           R"("parts":[{"type":"image","data":"eA=="}]}]}]})");
   const auto& messages = payload<agentd_agent_stop>(record).messages;
   ASSERT_EQ(messages.count, 3u);
   const auto* const rows = static_cast<const agentd_message*>(messages.first);
@@ -220,10 +213,8 @@ TEST(PayloadRecord, UnknownKeysAreNamed) {
 }
 
 TEST(PayloadRecord, KeysOfOtherEventsAreUnknown) {
-  EXPECT_NE(refusal(R"({"event":"turn_start","response":"x"})").find("no key \"response\""),
-            std::string::npos);
-  EXPECT_NE(refusal(R"({"event":"before_tool_call","output":{}})").find("no key \"output\""),
-            std::string::npos);
+  EXPECT_NE(refusal(R"({"event":"turn_start","response":"x"})").find("no key \"response\""), std::string::npos);
+  EXPECT_NE(refusal(R"({"event":"before_tool_call","output":{}})").find("no key \"output\""), std::string::npos);
 }
 
 TEST(PayloadRecord, KeysOfOtherKindsOfBlocksAreUnknown) {
@@ -236,14 +227,10 @@ TEST(PayloadRecord, WrongTypesAreNamedWithWhatTheyShouldBe) {
   const std::vector<std::pair<std::string, std::string>> wrong{
       {R"("message":3)", "\"message\" must be a text, not 3"},
       {R"("message":null)", "\"message\" must be a text, not null"},
-      {R"("source":"users")",
-       "\"source\" must be one of user, hook, recipe, client, not \"users\""},
-      {R"("turn_number":-1)",
-       "\"turn_number\" must be a whole number from 0 to 4294967295, not -1"},
-      {R"("turn_number":1.5)",
-       "\"turn_number\" must be a whole number from 0 to 4294967295, not 1.5"},
-      {R"("revision":"9")",
-       "\"revision\" must be a whole number from 0 to 18446744073709551615, not \"9\""},
+      {R"("source":"users")", "\"source\" must be one of user, hook, recipe, client, not \"users\""},
+      {R"("turn_number":-1)", "\"turn_number\" must be a whole number from 0 to 4294967295, not -1"},
+      {R"("turn_number":1.5)", "\"turn_number\" must be a whole number from 0 to 4294967295, not 1.5"},
+      {R"("revision":"9")", "\"revision\" must be a whole number from 0 to 18446744073709551615, not \"9\""},
       {R"("agent":[])", "\"agent\" must be an object, not []"},
       {R"("context":3)", "\"context\" must be an object, not 3"},
       {R"("images":{})", "\"images\" must be a list, not {}"},
@@ -251,8 +238,7 @@ TEST(PayloadRecord, WrongTypesAreNamedWithWhatTheyShouldBe) {
       {R"("v":2)", "\"v\" must be 1, not 2"}};
   for (const auto& [member, told] : wrong)
     EXPECT_EQ(refusal("{" + member + "}", AGENTD_EVENT_USER_MESSAGE_SEND), "the payload's " + told);
-  EXPECT_EQ(refusal(R"({"final":1})", AGENTD_EVENT_TURN_END),
-            "the payload's \"final\" must be true or false, not 1");
+  EXPECT_EQ(refusal(R"({"final":1})", AGENTD_EVENT_TURN_END), "the payload's \"final\" must be true or false, not 1");
   EXPECT_EQ(refusal(R"({"text":["a",1]})", AGENTD_EVENT_MODEL_DELTA),
             "the payload's \"text\" must be a list of texts, not [\"a\",1]");
   EXPECT_EQ(refusal(R"({"duration_ms":18446744073710})", AGENTD_EVENT_AFTER_MODEL_CALL),
@@ -267,25 +253,21 @@ TEST(PayloadRecord, KeysThatRepeatEachOtherMustAgree) {
   };
   EXPECT_EQ(refusal(R"({"event":"before_tool_call","tool":{"name":"a"},"tool_name":"b"})"),
             contradict("tool_name", "tool.name"));
-  EXPECT_EQ(
-      refusal(R"({"event":"before_tool_call","tool":{"input":{"a":1}},"tool_input":{"a":2}})"),
-      contradict("tool_input", "tool.input"));
+  EXPECT_EQ(refusal(R"({"event":"before_tool_call","tool":{"input":{"a":1}},"tool_input":{"a":2}})"),
+            contradict("tool_input", "tool.input"));
   EXPECT_EQ(refusal(R"({"event":"turn_start","context":{"used":1,"limit":2,"percent":90}})"),
             contradict("context.percent", "context.used"));
   EXPECT_EQ(refusal(R"({"event":"agent_stop","context":{"used":1},)"
                     R"("usage":{"current_context_window":2}})"),
             contradict("usage.current_context_window", "context.used"));
-  EXPECT_EQ(
-      refusal(R"({"event":"agent_stop","messages":[{"content":"a","blocks":[{"text":"b"}]}]})"),
-      contradict("messages[0].content", "blocks"));
-  EXPECT_EQ(read(R"({"event":"before_tool_call","tool":{"input":{"a": 1}},"tool_input":{"a":1}})")
-                .event(),
+  EXPECT_EQ(refusal(R"({"event":"agent_stop","messages":[{"content":"a","blocks":[{"text":"b"}]}]})"),
+            contradict("messages[0].content", "blocks"));
+  EXPECT_EQ(read(R"({"event":"before_tool_call","tool":{"input":{"a": 1}},"tool_input":{"a":1}})").event(),
             AGENTD_EVENT_BEFORE_TOOL_CALL);
 }
 
 TEST(PayloadRecord, KeyThatIsThereTwiceIsAMistake) {
-  EXPECT_EQ(refusal(R"({"event":"notification","text":"a","text":"b"})"),
-            "notification has the key \"text\" twice");
+  EXPECT_EQ(refusal(R"({"event":"notification","text":"a","text":"b"})"), "notification has the key \"text\" twice");
 }
 
 TEST(PayloadRecord, EventMustBeKnownAndTheExpectedOne) {
@@ -299,8 +281,7 @@ TEST(PayloadRecord, EventMustBeKnownAndTheExpectedOne) {
 
 TEST(PayloadRecord, TextThatIsNoObjectIsAMistake) {
   EXPECT_EQ(refusal("[]", AGENTD_EVENT_TURN_START), "a payload is one JSON object");
-  EXPECT_NE(refusal("{", AGENTD_EVENT_TURN_START).find("reading a payload: bad JSON at byte"),
-            std::string::npos);
+  EXPECT_NE(refusal("{", AGENTD_EVENT_TURN_START).find("reading a payload: bad JSON at byte"), std::string::npos);
 }
 
 // ---- rewrites

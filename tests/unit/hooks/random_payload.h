@@ -27,9 +27,8 @@ class RandomPayload {
     if (rarely()) return nullptr;
     auto* const to = make<agentd_envelope>();
     to->turn_number = number32();
-    for (agentd_str* each :
-         {&to->event_id, &to->conversation_id, &to->session_id, &to->run_id, &to->turn_id, &to->cwd,
-          &to->project_id, &to->recipe, &to->provider, &to->model, &to->agent_id, &to->agent_type})
+    for (agentd_str* each : {&to->event_id, &to->conversation_id, &to->session_id, &to->run_id, &to->turn_id, &to->cwd,
+                             &to->project_id, &to->recipe, &to->provider, &to->model, &to->agent_id, &to->agent_type})
       *each = text();
     to->agent_depth = number32();
     to->invoked_by = below(4);
@@ -79,9 +78,7 @@ class RandomPayload {
     return coin() ? kEdges[below(4)] : random_() >> below(64);
   }
   std::uint32_t number32() { return static_cast<std::uint32_t>(number()); }
-  std::uint16_t name16(std::uint32_t names) {
-    return static_cast<std::uint16_t>(rarely() ? 0xFFFF : below(names + 2));
-  }
+  std::uint16_t name16(std::uint32_t names) { return static_cast<std::uint16_t>(rarely() ? 0xFFFF : below(names + 2)); }
   std::uint32_t name32(std::uint32_t names) { return rarely() ? UINT32_MAX : below(names + 2); }
 
   agentd_str text() {
@@ -105,25 +102,24 @@ class RandomPayload {
     return arena_.copy(made);
   }
   agentd_str json() {
-    static constexpr std::array<std::string_view, 18> kTexts{
-        "",
-        "{}",
-        "null",
-        "\"123\"",
-        "\"word\"",
-        "123",
-        "\"\\u0061\"",
-        " {} ",
-        "{\"n\": 1.50,\r\n \"deep\": [1, {\"a\": \"}]\\\"\"}]}",
-        "{\"broken\": ",
-        "\"\xff\"",
-        "\xff",
-        "[\"\\ud83d\\ude00\", \"\\ud800\"]",
-        "12345678901234567890",
-        "{\"a\":1,\"a\":2}",
-        "\t[ ]\n",
-        "\"a\\/b\"",
-        "not json"};
+    static constexpr std::array<std::string_view, 18> kTexts{"",
+                                                             "{}",
+                                                             "null",
+                                                             "\"123\"",
+                                                             "\"word\"",
+                                                             "123",
+                                                             "\"\\u0061\"",
+                                                             " {} ",
+                                                             "{\"n\": 1.50,\r\n \"deep\": [1, {\"a\": \"}]\\\"\"}]}",
+                                                             "{\"broken\": ",
+                                                             "\"\xff\"",
+                                                             "\xff",
+                                                             "[\"\\ud83d\\ude00\", \"\\ud800\"]",
+                                                             "12345678901234567890",
+                                                             "{\"a\":1,\"a\":2}",
+                                                             "\t[ ]\n",
+                                                             "\"a\\/b\"",
+                                                             "not json"};
     return arena_.copy(kTexts[below(kTexts.size())]);
   }
 
@@ -157,8 +153,7 @@ class RandomPayload {
     for (agentd_str* each : {&to.text, &to.name, &to.call_id, &to.opaque}) *each = text();
     to.json = json();
     to.full_len = number();
-    if (depth < 2 && rarely())
-      to.parts = list<agentd_block>([&](agentd_block& part) { fill(part, depth + 1); });
+    if (depth < 2 && rarely()) to.parts = list<agentd_block>([&](agentd_block& part) { fill(part, depth + 1); });
   }
   agentd_list blocks() {
     return list<agentd_block>([&](agentd_block& block) { fill(block); });
@@ -279,9 +274,8 @@ class RandomPayload {
     to.phase = name16(6);
     to.strategy = name16(4);
     to.vetoes = number32();
-    for (std::uint64_t* each :
-         {&to.tokens, &to.limit, &to.keep_tokens, &to.floor_tokens, &to.summarized_first,
-          &to.summarized_last, &to.kept_first, &to.kept_last})
+    for (std::uint64_t* each : {&to.tokens, &to.limit, &to.keep_tokens, &to.floor_tokens, &to.summarized_first,
+                                &to.summarized_last, &to.kept_first, &to.kept_last})
       *each = number();
     to.model = text();
     to.custom_instructions = text();
@@ -296,8 +290,7 @@ class RandomPayload {
       fill(*request, event);
       to.request = request;
     }
-    for (std::uint64_t* each :
-         {&to.pre_tokens, &to.post_tokens, &to.duration_ns, &to.boundary_seq, &to.revision})
+    for (std::uint64_t* each : {&to.pre_tokens, &to.post_tokens, &to.duration_ns, &to.boundary_seq, &to.revision})
       *each = number();
     to.usage_before = usage();
     to.usage_spent = usage();

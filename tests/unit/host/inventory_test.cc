@@ -17,8 +17,7 @@ namespace fs = std::filesystem;
 class Inventories : public ::testing::Test {
  protected:
   Inventories() {
-    for (const char* name : {"home/hooks", "etc/hooks", "repo/.agent/hooks"})
-      fs::create_directories(temp_.file(name));
+    for (const char* name : {"home/hooks", "etc/hooks", "repo/.agent/hooks"}) fs::create_directories(temp_.file(name));
     options_.native.directories = {{temp_.file("etc/hooks"), Precedence::kSystem},
                                    {temp_.file("repo/.agent/hooks"), Precedence::kProject},
                                    {temp_.file("home/hooks"), Precedence::kUser}};
@@ -30,8 +29,8 @@ class Inventories : public ::testing::Test {
     ::chmod(path.c_str(), mode);
     return path;
   }
-  void trust(const std::string& name, const std::string& path, const std::string& bytes,
-             bool guard = false, const std::string& repository = {}) {
+  void trust(const std::string& name, const std::string& path, const std::string& bytes, bool guard = false,
+             const std::string& repository = {}) {
     auto store = TrustStore::open(options_.trust_file, ::geteuid(), clock_);
     ASSERT_TRUE(store);
     TrustEntry entry;

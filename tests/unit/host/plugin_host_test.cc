@@ -147,8 +147,9 @@ TEST(PluginHost, UnknownCapabilityIsLogged) {
   fixture.put("no_manifest.hook.json",
               R"({"id":"org.agentd.test.no_manifest","version":"1.0.0","abi":"1.0","capabilities":["netwrok"]})");
   fixture.load();
-  EXPECT_TRUE(fixture.log.has("no_manifest.so asks for the unknown capability 'netwrok', which opens nothing: "
-                                   "there are gate, redact, network"));
+  EXPECT_TRUE(
+      fixture.log.has("no_manifest.so asks for the unknown capability 'netwrok', which opens nothing: "
+                      "there are gate, redact, network"));
 }
 
 TEST(PluginHost, ConfigThatIsNoMappingIsSaid) {
@@ -164,9 +165,9 @@ TEST(PluginHost, RequiredServicesThatTheUserWithholdsStopTheLoadAndAreNamedAtOnc
   fixture.install("asks");
   fixture.options.plugins["asks"].grants = {"agentd.store"};
   fixture.load();
-  EXPECT_NE(only_problem(fixture).find(
-                "requires what hooks.asks.grant does not grant: add agentd.compactor, agentd.threads"),
-            std::string::npos)
+  EXPECT_NE(
+      only_problem(fixture).find("requires what hooks.asks.grant does not grant: add agentd.compactor, agentd.threads"),
+      std::string::npos)
       << only_problem(fixture);
 }
 

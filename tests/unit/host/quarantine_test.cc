@@ -385,8 +385,8 @@ TEST_F(QuarantineTest, CorruptFilesAreOneSentenceEachAndTheRestHolds) {
   const auto quarantine = open();
   ASSERT_EQ(quarantine->problems().size(), 2u);
   for (const std::string& problem : quarantine->problems()) {
-    EXPECT_NE(problem.find("does not say which hook is set aside, and is ignored: remove it"),
-              std::string::npos) << problem;
+    EXPECT_NE(problem.find("does not say which hook is set aside, and is ignored: remove it"), std::string::npos)
+        << problem;
     EXPECT_EQ(problem.find('\n'), std::string::npos);
   }
   EXPECT_NE(quarantine->why_not(kDigest), "");
@@ -470,8 +470,10 @@ TEST_P(DeadlyHook, KillsOneProcessAndIsSetAsideInTheNext) {
   ASSERT_EQ(fixture.host->problems().size(), 1u);
   const std::string& says = fixture.host->problems()[0].message;
   EXPECT_TRUE(says.starts_with(path + " is set aside since ")) << says;
-  EXPECT_TRUE(says.ends_with(": it was being loaded when agentd ended; mend it, or run 'agentd hooks "
-                             "release deadly'")) << says;
+  EXPECT_TRUE(
+      says.ends_with(": it was being loaded when agentd ended; mend it, or run 'agentd hooks "
+                     "release deadly'"))
+      << says;
 }
 
 TEST_P(DeadlyHook, IsToldOfWhenOtherBytesAreThereNow) {
@@ -495,8 +497,7 @@ TEST_P(DeadlyHook, IsToldOfWhenOtherBytesAreThereNow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modules, DeadlyHook,
-                         ::testing::Values(Deadly{"dies_in_constructor", SIGABRT},
-                                           Deadly{"dies_in_create", SIGSEGV}),
+                         ::testing::Values(Deadly{"dies_in_constructor", SIGABRT}, Deadly{"dies_in_create", SIGSEGV}),
                          [](const auto& each) { return std::string(each.param.module); });
 
 TEST(QuarantinedGuard, BlocksAsABrokenOneDoes) {
@@ -505,8 +506,9 @@ TEST(QuarantinedGuard, BlocksAsABrokenOneDoes) {
   const std::string path = fixture.install("guard_throws");
   auto quarantine = Quarantine::open(fixture.options.quarantine_directory, fixture.clock);
   ASSERT_TRUE(quarantine);
-  ASSERT_TRUE((*quarantine)->set_aside({"guard_throws", path, hex(sha256(fixture.temp.read("hooks/guard_throws.so"))),
-                                        "crashed its worker", 0}));
+  ASSERT_TRUE((*quarantine)
+                  ->set_aside({"guard_throws", path, hex(sha256(fixture.temp.read("hooks/guard_throws.so"))),
+                               "crashed its worker", 0}));
   fixture.options.plugins["guard_throws"].on_failure = FailurePolicy::kClosed;
   fixture.load();
   EXPECT_TRUE(fixture.host->plugins().empty());

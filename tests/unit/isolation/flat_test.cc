@@ -18,8 +18,7 @@ std::vector<const Shape*> every_shape() {
   std::vector<const Shape*> out(all_shapes().begin(), all_shapes().end());
   for (std::uint32_t op = 0; op < 100; ++op)
     for (std::uint32_t kind = 0; kind <= AGENTD_ACT_STOP_RUN; ++kind)
-      if (args_shape(op, kind) != nullptr && (kind == 0 || op == 1))
-        out.push_back(args_shape(op, kind));
+      if (args_shape(op, kind) != nullptr && (kind == 0 || op == 1)) out.push_back(args_shape(op, kind));
   for (std::uint32_t op = 0; op < 100; ++op)
     if (reply_shape(op) != nullptr) out.push_back(reply_shape(op));
   out.push_back(&boot_args_shape());
@@ -179,8 +178,7 @@ TEST(Flat, RefusesAStrideThatCannotBe) {
   agentd_session_end end{};
   end.size = sizeof(end);
   end.tags = {&tag, 1, 8};  // a text is 16 bytes
-  expect_refused(*payload_shape(AGENTD_EVENT_SESSION_END), &end, Code::kInvalid,
-                 "impossible stride");
+  expect_refused(*payload_shape(AGENTD_EVENT_SESSION_END), &end, Code::kInvalid, "impossible stride");
 }
 
 TEST(Flat, RefusesARecordThatLiesInItself) {
@@ -207,12 +205,10 @@ TEST(Flat, RefusesMoreThanItsLimit) {
   agentd_session_end end{};
   end.size = sizeof(end);
   end.tags = {tags.data(), 65, sizeof(agentd_str)};
-  expect_refused(*payload_shape(AGENTD_EVENT_SESSION_END), &end, Code::kUnavailable,
-                 "over the limit");
+  expect_refused(*payload_shape(AGENTD_EVENT_SESSION_END), &end, Code::kUnavailable, "over the limit");
   end.reason = {big.data(), SIZE_MAX - 3};
   end.tags = {};
-  expect_refused(*payload_shape(AGENTD_EVENT_SESSION_END), &end, Code::kUnavailable,
-                 "over the limit");
+  expect_refused(*payload_shape(AGENTD_EVENT_SESSION_END), &end, Code::kUnavailable, "over the limit");
 }
 
 TEST(Flat, RefusesCountsThatNoMemoryHas) {
@@ -254,8 +250,7 @@ TEST(Relocate, StaysInsideWhateverIsMutated) {
   const auto below = [&](std::size_t limit) {
     return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random);
   };
-  const std::array<std::uint64_t, 8> nasty{0,          1, 8, 0xffffffff, UINT64_MAX, UINT64_MAX - 7,
-                                           1ull << 32, 64};
+  const std::array<std::uint64_t, 8> nasty{0, 1, 8, 0xffffffff, UINT64_MAX, UINT64_MAX - 7, 1ull << 32, 64};
   unsigned accepted = 0;
   for (const Shape* shape : every_shape()) {
     SampleRecords samples(seed);
@@ -263,8 +258,7 @@ TEST(Relocate, StaysInsideWhateverIsMutated) {
     for (int round = 0; round < 300; ++round) {
       std::string hostile = flat;
       for (std::size_t edits = 1 + below(3); edits > 0; --edits) {
-        const std::uint64_t word =
-            below(2) == 0 ? nasty[below(nasty.size())] : below(flat.size() + 16);
+        const std::uint64_t word = below(2) == 0 ? nasty[below(nasty.size())] : below(flat.size() + 16);
         if (below(3) == 0)
           hostile[below(hostile.size())] = static_cast<char>(below(256));
         else
@@ -312,8 +306,7 @@ TEST(Relocate, AcceptsWhatWasNotTouched) {
 
 TEST(Relocate, RefusesTwoTextsInOnePlace) {
   const FlatMessage message;
-  const auto first =
-      value_at<std::uint64_t>(message.flat.data(), kFirstBlock + offsetof(agentd_block, text));
+  const auto first = value_at<std::uint64_t>(message.flat.data(), kFirstBlock + offsetof(agentd_block, text));
   EXPECT_FALSE(message.opens_with(kSecondBlock + offsetof(agentd_block, text), first));
 }
 
@@ -327,10 +320,8 @@ TEST(Relocate, RefusesHugeCountsAndLengths) {
   const FlatMessage message;
   for (const std::uint32_t count : {3u, 0x7fffffffu, 0xffffffffu, 1u})
     EXPECT_FALSE(message.opens_with(kBlocks + offsetof(agentd_list, count), count)) << count;
-  for (const std::uint64_t length :
-       {std::uint64_t{17}, std::uint64_t{0}, UINT64_MAX, UINT64_MAX - 8})
-    EXPECT_FALSE(message.opens_with(kFirstBlock + offsetof(agentd_block, text) + 8, length))
-        << length;
+  for (const std::uint64_t length : {std::uint64_t{17}, std::uint64_t{0}, UINT64_MAX, UINT64_MAX - 8})
+    EXPECT_FALSE(message.opens_with(kFirstBlock + offsetof(agentd_block, text) + 8, length)) << length;
 }
 
 TEST(Relocate, RefusesAnotherStride) {
@@ -343,8 +334,7 @@ TEST(Relocate, RefusesAnotherStride) {
 TEST(Relocate, RefusesASizeThatReachesBeyondTheRecord) {
   const FlatMessage message;
   for (const std::uint32_t size : {56u, 4096u}) EXPECT_FALSE(message.opens_with(0, size)) << size;
-  for (const std::uint32_t size : {136u, 4096u})
-    EXPECT_FALSE(message.opens_with(kFirstBlock, size)) << size;
+  for (const std::uint32_t size : {136u, 4096u}) EXPECT_FALSE(message.opens_with(kFirstBlock, size)) << size;
   EXPECT_TRUE(message.opens_with(0, std::uint32_t{4097})) << "who reads it refuses that";
 }
 
@@ -397,8 +387,7 @@ TEST(ServiceArgs, BringAnActionOfItsKind) {
 
 // Otherwise a number would be read as an address.
 TEST(ServiceArgs, RefuseAnActionOfAnotherKindThanAnnounced) {
-  const agentd_act_set action{
-      {sizeof(action), AGENTD_ACT_BLOCK, 0}, 1, 0, 0x4141414141414141, {"x", 1}};
+  const agentd_act_set action{{sizeof(action), AGENTD_ACT_BLOCK, 0}, 1, 0, 0x4141414141414141, {"x", 1}};
   FlatBytes bytes(emitted(action.h, AGENTD_ACT_SET));
   const auto args = open_args({bytes.data(), bytes.size()});
   ASSERT_FALSE(args);
@@ -436,8 +425,7 @@ TEST(BootReply, BringsItsRows) {
   FlatBytes bytes(flat_of(boot_reply_shape(), &reply));
   const auto back = relocate(boot_reply_shape(), {bytes.data(), bytes.size()});
   ASSERT_TRUE(back);
-  const auto* const list =
-      static_cast<const RowInfo*>(static_cast<const BootReply*>(*back)->rows.first);
+  const auto* const list = static_cast<const RowInfo*>(static_cast<const BootReply*>(*back)->rows.first);
   EXPECT_EQ(list[0].priority, -5);
   EXPECT_EQ(list[1].event, 15u);
 }

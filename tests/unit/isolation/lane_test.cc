@@ -100,8 +100,7 @@ TEST(Lane, CarriesAConversationOfTwoProcesses) {
 
 TEST(Lane, CarriesEveryFieldOfAMessage) {
   const auto region = make_region();
-  Lane host = region->call_lane(0, Lane::Side::kHost),
-       worker = region->call_lane(0, Lane::Side::kWorker);
+  Lane host = region->call_lane(0, Lane::Side::kHost), worker = region->call_lane(0, Lane::Side::kWorker);
   LaneMessage sent;
   sent.op = 2;
   sent.status = -7;
@@ -146,8 +145,7 @@ TEST(Lane, WakesASideThatSleeps) {
 
 TEST(Lane, OfAServiceBeginsWithTheWorker) {
   const auto region = make_region();
-  Lane host = region->service_lane(3, Lane::Side::kHost),
-       worker = region->service_lane(3, Lane::Side::kWorker);
+  Lane host = region->service_lane(3, Lane::Side::kHost), worker = region->service_lane(3, Lane::Side::kWorker);
   EXPECT_EQ(host.send(message_of(LaneOp::kReply), {}, {}), LaneEnd::kBroken);
   ASSERT_EQ(worker.send(message_of(LaneOp::kService, 9), "args", {}), LaneEnd::kMessage);
   LaneMessage message;
@@ -163,14 +161,12 @@ TEST(Lane, OfAServiceBeginsWithTheWorker) {
 TEST(Lane, IsItsOwn) {
   const auto region = make_region(8);
   for (std::uint32_t i = 0; i < 8; ++i)
-    ASSERT_EQ(region->call_lane(i, Lane::Side::kHost)
-                  .send(message_of(LaneOp::kCall, i), std::to_string(i), {}),
+    ASSERT_EQ(region->call_lane(i, Lane::Side::kHost).send(message_of(LaneOp::kCall, i), std::to_string(i), {}),
               LaneEnd::kMessage);
   for (std::uint32_t i = 0; i < 8; ++i) {
     LaneMessage message;
     std::string body;
-    ASSERT_EQ(region->call_lane(i, Lane::Side::kWorker).receive(message, body, {}),
-              LaneEnd::kMessage);
+    ASSERT_EQ(region->call_lane(i, Lane::Side::kWorker).receive(message, body, {}), LaneEnd::kMessage);
     EXPECT_EQ(message.token, i);
     EXPECT_EQ(body, std::to_string(i));
   }
@@ -212,20 +208,17 @@ TEST(Lane, TellsWhenTheTimeIsOver) {
   std::string body;
   EXPECT_EQ(host.receive(message, body, wait), LaneEnd::kTimeout);
   EXPECT_GE(clock.monotonic_ns(), wait.until_ns);
-  EXPECT_EQ(host.receive(message, body, wait), LaneEnd::kTimeout)
-      << "a time that has passed already";
+  EXPECT_EQ(host.receive(message, body, wait), LaneEnd::kTimeout) << "a time that has passed already";
 }
 
 TEST(Lane, TakesAMessageThatIsThereAtADeadlineThatPassed) {
   const auto region = make_region();
-  ASSERT_EQ(region->call_lane(0, Lane::Side::kHost).send(message_of(LaneOp::kCall), {}, {}),
-            LaneEnd::kMessage);
+  ASSERT_EQ(region->call_lane(0, Lane::Side::kHost).send(message_of(LaneOp::kCall), {}, {}), LaneEnd::kMessage);
   LaneWait wait;
   wait.until_ns = 1;
   LaneMessage message;
   std::string body;
-  EXPECT_EQ(region->call_lane(0, Lane::Side::kWorker).receive(message, body, wait),
-            LaneEnd::kMessage);
+  EXPECT_EQ(region->call_lane(0, Lane::Side::kWorker).receive(message, body, wait), LaneEnd::kMessage);
 }
 
 TEST(Lane, SeesACancelThatNobodyWakesItFor) {
@@ -244,10 +237,8 @@ TEST(Lane, SeesACancelThatNobodyWakesItFor) {
   EXPECT_EQ(host.receive(message, body, wait), LaneEnd::kCancelled);
   canceller.join();
   // The call goes on: the answer comes when it comes.
-  ASSERT_EQ(region->call_lane(0, Lane::Side::kWorker).receive(message, body, {}),
-            LaneEnd::kMessage);
-  ASSERT_EQ(region->call_lane(0, Lane::Side::kWorker).send(message_of(LaneOp::kDone, 4), {}, {}),
-            LaneEnd::kMessage);
+  ASSERT_EQ(region->call_lane(0, Lane::Side::kWorker).receive(message, body, {}), LaneEnd::kMessage);
+  ASSERT_EQ(region->call_lane(0, Lane::Side::kWorker).send(message_of(LaneOp::kDone, 4), {}, {}), LaneEnd::kMessage);
   ASSERT_EQ(host.receive(message, body, wait), LaneEnd::kMessage);
   EXPECT_EQ(message.token, 4u);
 }
@@ -314,12 +305,10 @@ TEST(Lane, IsBrokenWhenAPieceIsNotAskedForWithMore) {
   const auto region = make_region();
   LaneEnd end = LaneEnd::kMessage;
   std::thread sender([&] {
-    end = region->call_lane(0, Lane::Side::kHost)
-              .send(message_of(LaneOp::kCall), std::string(2 * kPiece, 'x'), {});
+    end = region->call_lane(0, Lane::Side::kHost).send(message_of(LaneOp::kCall), std::string(2 * kPiece, 'x'), {});
   });
   Lane worker = region->call_lane(0, Lane::Side::kWorker);
-  while (worker.send(message_of(LaneOp::kDone), {}, {}) != LaneEnd::kMessage)
-    std::this_thread::yield();
+  while (worker.send(message_of(LaneOp::kDone), {}, {}) != LaneEnd::kMessage) std::this_thread::yield();
   sender.join();
   EXPECT_EQ(end, LaneEnd::kBroken);
 }
@@ -331,8 +320,7 @@ class RawRegion {
     struct stat info {};
     fstat(region.fd(), &info);
     bytes_ = static_cast<std::size_t>(info.st_size);
-    memory_ = static_cast<char*>(
-        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, region.fd(), 0));
+    memory_ = static_cast<char*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, region.fd(), 0));
   }
   ~RawRegion() { munmap(memory_, bytes_); }
   RawRegion(const RawRegion&) = delete;
@@ -358,8 +346,7 @@ LaneEnd received_with(std::size_t offset, std::uint64_t value) {
   RawRegion raw(*region);
   constexpr std::uint64_t kToken = 0x1122334455667788;
   Lane worker = region->service_lane(0, Lane::Side::kWorker);
-  EXPECT_EQ(worker.send(message_of(LaneOp::kService, kToken), "12345678901", {}),
-            LaneEnd::kMessage);
+  EXPECT_EQ(worker.send(message_of(LaneOp::kService, kToken), "12345678901", {}), LaneEnd::kMessage);
   std::memcpy(raw.at(raw.head_with(kToken) + offset), &value, 8);
   LaneMessage message;
   std::string body;
@@ -370,11 +357,9 @@ LaneEnd received_with(std::size_t offset, std::uint64_t value) {
 
 TEST(Lane, IsBrokenWhenLengthsAreNone) {
   EXPECT_EQ(received_with(kBodyBytes, 11), LaneEnd::kMessage);
-  for (const std::uint64_t body :
-       {std::uint64_t{12}, std::uint64_t{0}, Lane::kBodyBytesMax + 1, UINT64_MAX})
+  for (const std::uint64_t body : {std::uint64_t{12}, std::uint64_t{0}, Lane::kBodyBytesMax + 1, UINT64_MAX})
     EXPECT_EQ(received_with(kBodyBytes, body), LaneEnd::kBroken) << body;
-  for (const std::uint64_t piece :
-       {std::uint64_t{10}, std::uint64_t{12}, std::uint64_t{kPiece + 1}, UINT64_MAX})
+  for (const std::uint64_t piece : {std::uint64_t{10}, std::uint64_t{12}, std::uint64_t{kPiece + 1}, UINT64_MAX})
     EXPECT_EQ(received_with(kPieceBytes, piece), LaneEnd::kBroken) << piece;
 }
 
@@ -405,8 +390,7 @@ LaneEnd received_after(const LaneMessage& second, const std::string& body) {
 TEST(Lane, IsBrokenWhenTheNextPieceIsOfAnotherMessage) {
   EXPECT_EQ(received_after(message_of(LaneOp::kDone), "short"), LaneEnd::kBroken);
   EXPECT_EQ(received_after(message_of(LaneOp::kService), "short"), LaneEnd::kBroken);
-  EXPECT_EQ(received_after(message_of(LaneOp::kDone), std::string(2 * kPiece, 'x')),
-            LaneEnd::kBroken);
+  EXPECT_EQ(received_after(message_of(LaneOp::kDone), std::string(2 * kPiece, 'x')), LaneEnd::kBroken);
 }
 
 // A deadline does not cut a body in two.
@@ -414,8 +398,7 @@ TEST(Lane, TakesABodyThatHasBegunToItsEnd) {
   const auto region = make_region();
   std::thread sender([&] {
     Lane worker = region->service_lane(0, Lane::Side::kWorker);
-    EXPECT_EQ(worker.send(message_of(LaneOp::kService), bytes_of(3 * kPiece, 1), {}),
-              LaneEnd::kMessage);
+    EXPECT_EQ(worker.send(message_of(LaneOp::kService), bytes_of(3 * kPiece, 1), {}), LaneEnd::kMessage);
   });
   std::uint32_t cancel = 1;
   LaneWait wait;
@@ -487,8 +470,7 @@ TEST(Lane, GivesUpASideThatDoesNotTakeABodyWhenTheGraceIsOver) {
   LaneWait wait;
   wait.until_ns = 1;
   wait.body_grace_ns = 1;
-  EXPECT_EQ(host.send(message_of(LaneOp::kCall), std::string(2 * kPiece, 'x'), wait),
-            LaneEnd::kStuck);
+  EXPECT_EQ(host.send(message_of(LaneOp::kCall), std::string(2 * kPiece, 'x'), wait), LaneEnd::kStuck);
 }
 
 TEST(Lane, WaitsForTheFirstPieceToBeTakenAsLongAsItIsTold) {
@@ -496,15 +478,13 @@ TEST(Lane, WaitsForTheFirstPieceToBeTakenAsLongAsItIsTold) {
   Lane host = region->call_lane(0, Lane::Side::kHost);
   LaneWait wait;
   wait.until_ns = 1;
-  EXPECT_EQ(host.send(message_of(LaneOp::kCall), std::string(2 * kPiece, 'x'), wait),
-            LaneEnd::kTimeout);
+  EXPECT_EQ(host.send(message_of(LaneOp::kCall), std::string(2 * kPiece, 'x'), wait), LaneEnd::kTimeout);
 }
 
 TEST(Lane, CountsItsMovesBeyondTheLargestNumber) {
   const auto region = make_region();
   RawRegion raw(*region);
-  Lane host = region->call_lane(0, Lane::Side::kHost),
-       worker = region->call_lane(0, Lane::Side::kWorker);
+  Lane host = region->call_lane(0, Lane::Side::kHost), worker = region->call_lane(0, Lane::Side::kWorker);
   LaneMessage message;
   std::string body;
   ASSERT_EQ(host.send(message_of(LaneOp::kCall, 0x1122334455667788), {}, {}), LaneEnd::kMessage);
@@ -537,10 +517,8 @@ TEST(Lane, AsksForNoPieceOfABodyOverTheLimit) {
   std::memcpy(raw.at(raw.head_with(kToken) + kPieceBytes), &piece, 8);
   LaneMessage message;
   std::string body;
-  EXPECT_EQ(region->service_lane(0, Lane::Side::kHost).receive(message, body, {}),
-            LaneEnd::kBroken);
-  EXPECT_EQ(worker.send(message_of(LaneOp::kService), {}, {}), LaneEnd::kBroken)
-      << "the turn is not its own";
+  EXPECT_EQ(region->service_lane(0, Lane::Side::kHost).receive(message, body, {}), LaneEnd::kBroken);
+  EXPECT_EQ(worker.send(message_of(LaneOp::kService), {}, {}), LaneEnd::kBroken) << "the turn is not its own";
 }
 
 TEST(Lane, SurvivesAnythingInItsMemory) {
@@ -555,14 +533,13 @@ TEST(Lane, SurvivesAnythingInItsMemory) {
   for (int round = 0; round < 400; ++round) {
     // The words of all lanes, and of the header; the pieces matter to nobody.
     for (std::size_t at = 0; at + 4 <= raw.view().size(); at += at % 4096 == 256 ? 4096u - 256u : 4u) {
-      const std::uint32_t word = random() % 3 == 0 ? static_cast<std::uint32_t>(random() % 3)
-                                                   : static_cast<std::uint32_t>(random());
+      const std::uint32_t word =
+          random() % 3 == 0 ? static_cast<std::uint32_t>(random() % 3) : static_cast<std::uint32_t>(random());
       std::memcpy(raw.at(at), &word, 4);
     }
     LaneWait wait;
     wait.until_ns = clock.monotonic_ns() + 10'000;
-    for (Lane lane :
-         {region->call_lane(0, Lane::Side::kHost), region->service_lane(0, Lane::Side::kHost)}) {
+    for (Lane lane : {region->call_lane(0, Lane::Side::kHost), region->service_lane(0, Lane::Side::kHost)}) {
       lane.receive(message, body, wait);
       EXPECT_LE(body.size(), Lane::kBodyBytesMax);
       lane.send(message_of(LaneOp::kReply), "text", wait);
@@ -601,13 +578,11 @@ TEST(AnswerRegion, OpensAsItWasMade) {
 }
 
 TEST(AnswerRegion, RefusesWhatIsNone) {
-  EXPECT_EQ(AnswerRegion::open(UniqueFd(memfd_create("empty", MFD_CLOEXEC))).error().code,
-            Code::kInvalid);
+  EXPECT_EQ(AnswerRegion::open(UniqueFd(memfd_create("empty", MFD_CLOEXEC))).error().code, Code::kInvalid);
   UniqueFd zeros(memfd_create("zeros", MFD_CLOEXEC));
   ASSERT_EQ(ftruncate(zeros.get(), 8 << 20), 0);
   EXPECT_EQ(AnswerRegion::open(std::move(zeros)).error().code, Code::kInvalid);
-  EXPECT_EQ(AnswerRegion::open(UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC))).error().code,
-            Code::kInvalid);
+  EXPECT_EQ(AnswerRegion::open(UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC))).error().code, Code::kInvalid);
   EXPECT_FALSE(AnswerRegion::open(UniqueFd()));
 }
 
@@ -634,9 +609,7 @@ std::uint32_t rung_by(const std::shared_ptr<AnswerRegion>& region, std::uint64_t
   return lanes;
 }
 
-std::uint64_t in_seconds(std::uint64_t seconds) {
-  return SystemClock().monotonic_ns() + seconds * 1'000'000'000;
-}
+std::uint64_t in_seconds(std::uint64_t seconds) { return SystemClock().monotonic_ns() + seconds * 1'000'000'000; }
 
 TEST(Doorbell, TellsWhichLanesRang) {
   const std::shared_ptr<AnswerRegion> region = make_region();
@@ -721,9 +694,7 @@ class RequeuedHost : public ::testing::Test {
 };
 
 TEST_F(RequeuedHost, SeesItsTimeCome) {
-  while_requeued([&] {
-    EXPECT_EQ(rung_by(region_, SystemClock().monotonic_ns() + 400'000'000), 0u);
-  });
+  while_requeued([&] { EXPECT_EQ(rung_by(region_, SystemClock().monotonic_ns() + 400'000'000), 0u); });
 }
 
 TEST_F(RequeuedHost, HearsTheAlarm) {

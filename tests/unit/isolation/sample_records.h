@@ -36,12 +36,8 @@ class SampleRecords {
   }
 
  private:
-  void* memory(std::size_t bytes) {
-    return memory_.emplace_back((bytes + 7) / 8, 0x5a5a5a5a5a5a5a5a).data();
-  }
-  unsigned below(unsigned limit) {
-    return std::uniform_int_distribution<unsigned>(0, limit - 1)(random_);
-  }
+  void* memory(std::size_t bytes) { return memory_.emplace_back((bytes + 7) / 8, 0x5a5a5a5a5a5a5a5a).data(); }
+  unsigned below(unsigned limit) { return std::uniform_int_distribution<unsigned>(0, limit - 1)(random_); }
 
   void fill(const Shape& shape, char* record, bool full, int depth) {
     for (std::size_t i = 0; i < shape.bytes; ++i) record[i] = static_cast<char>(below(256));
@@ -110,8 +106,7 @@ inline void walk_members(const Shape& shape, const void* record, const SeeBytes&
       if (list.count == 0) continue;
       see(list.first, std::size_t{list.count} * list.stride);
       for (std::uint32_t i = 0; i < list.count; ++i)
-        walk_members(*member.of,
-                     static_cast<const char*>(list.first) + std::size_t{i} * list.stride, see);
+        walk_members(*member.of, static_cast<const char*>(list.first) + std::size_t{i} * list.stride, see);
     }
   }
 }
@@ -126,9 +121,8 @@ inline std::string difference(const Shape& shape, const void* a, const void* b);
 inline std::string list_difference(const Shape* of, const agentd_list& a, const agentd_list& b) {
   if (a.count != b.count) return "another count";
   for (std::uint32_t i = 0; i < a.count; ++i) {
-    const std::string inside =
-        difference(*of, static_cast<const char*>(a.first) + std::size_t{i} * a.stride,
-                   static_cast<const char*>(b.first) + std::size_t{i} * b.stride);
+    const std::string inside = difference(*of, static_cast<const char*>(a.first) + std::size_t{i} * a.stride,
+                                          static_cast<const char*>(b.first) + std::size_t{i} * b.stride);
     if (!inside.empty()) return "[" + std::to_string(i) + "]." + inside;
   }
   return {};
@@ -137,8 +131,7 @@ inline std::string list_difference(const Shape* of, const agentd_list& a, const 
 inline std::string member_difference(const Shape::Member& member, const void* a, const void* b) {
   switch (member.kind) {
     case Shape::Kind::kText: {
-      const auto x = value_at<agentd_str>(a, member.offset),
-                 y = value_at<agentd_str>(b, member.offset);
+      const auto x = value_at<agentd_str>(a, member.offset), y = value_at<agentd_str>(b, member.offset);
       if ((x.ptr == nullptr) != (y.ptr == nullptr) || x.len != y.len) return "another length";
       return x.len == 0 || std::memcmp(x.ptr, y.ptr, x.len) == 0 ? "" : "another text";
     }
@@ -161,8 +154,7 @@ inline std::string difference(const Shape& shape, const void* a, const void* b) 
     const std::size_t bytes = member.kind == Shape::Kind::kPointer ? 8 : 16;
     for (std::size_t i = 0; i < bytes; ++i) address[member.offset + i] = true;
     const std::string inside = member_difference(member, a, b);
-    if (!inside.empty())
-      return std::string(shape.name) + "+" + std::to_string(member.offset) + ": " + inside;
+    if (!inside.empty()) return std::string(shape.name) + "+" + std::to_string(member.offset) + ": " + inside;
   }
   for (std::size_t i = 0; i < shape.bytes; ++i)
     if (!address[i] && value_at<char>(a, i) != value_at<char>(b, i))

@@ -43,10 +43,9 @@ struct Width {
 
 std::optional<Width> width_of(const std::string& type) {
   static const std::map<std::string, Width> known{
-      {"uint16_t", {2, 2}},     {"uint32_t", {4, 4}},      {"int32_t", {4, 4}},
-      {"uint64_t", {8, 8}},     {"int64_t", {8, 8}},       {"agentd_token", {8, 8}},
-      {"agentd_conv", {8, 8}},  {"agentd_thread", {8, 8}}, {"agentd_str", {16, 8}},
-      {"agentd_list", {16, 8}}, {"agentd_action", {8, 4}}};
+      {"uint16_t", {2, 2}},    {"uint32_t", {4, 4}},     {"int32_t", {4, 4}},      {"uint64_t", {8, 8}},
+      {"int64_t", {8, 8}},     {"agentd_token", {8, 8}}, {"agentd_conv", {8, 8}},  {"agentd_thread", {8, 8}},
+      {"agentd_str", {16, 8}}, {"agentd_list", {16, 8}}, {"agentd_action", {8, 4}}};
   if (type.ends_with("*")) return Width{8, 8};
   const auto found = known.find(type);
   return found == known.end() ? std::nullopt : std::optional(found->second);
@@ -106,18 +105,16 @@ void parse_header(const std::string& text, std::map<std::string, ParsedRecord>& 
     const std::size_t brace = text.find('{', at);
     const std::string name = trimmed(text.substr(at, brace - at));
     const std::size_t end = text.find("\n}", brace);
-    if (!kStay.contains(name))
-      out[name] = parse_record(name, text.substr(brace + 1, end - brace - 1));
+    if (!kStay.contains(name)) out[name] = parse_record(name, text.substr(brace + 1, end - brace - 1));
   }
 }
 
 const std::map<std::string, ParsedRecord>& records() {
   static const std::map<std::string, ParsedRecord> all = [] {
     std::map<std::string, ParsedRecord> out;
-    for (const auto& each : std::filesystem::recursive_directory_iterator(
-             AGENTD_SOURCE_DIR "/plugin-api/include/agentd"))
-      if (each.path().extension() == ".h")
-        parse_header(read_file(each.path().string(), 1 << 20).value_or(""), out);
+    for (const auto& each :
+         std::filesystem::recursive_directory_iterator(AGENTD_SOURCE_DIR "/plugin-api/include/agentd"))
+      if (each.path().extension() == ".h") parse_header(read_file(each.path().string(), 1 << 20).value_or(""), out);
     return out;
   }();
   return all;
@@ -146,8 +143,7 @@ const Shape::Member* member_at(const Shape& shape, std::size_t offset) {
 std::string what_it_holds(const ParsedMember& member, const Shape& of) {
   const std::string name(of.name);
   if (member.type == "agentd_list")
-    return member.note.find("/* " + name) != std::string::npos ? ""
-                                                               : "the comment names another record";
+    return member.note.find("/* " + name) != std::string::npos ? "" : "the comment names another record";
   return member.type == name + "*" ? "" : "it points to another record";
 }
 
@@ -160,8 +156,7 @@ TEST(Shape, EveryRecordOfTheHeadersThatCrossesHasOne) {
 
 TEST(Shape, EveryShapeIsOfARecordOfTheHeaders) {
   for (const Shape* shape : all_shapes())
-    EXPECT_TRUE(shape == &text_shape() || records().contains(std::string(shape->name)))
-        << shape->name;
+    EXPECT_TRUE(shape == &text_shape() || records().contains(std::string(shape->name))) << shape->name;
 }
 
 TEST(Shape, HasEveryAddressOfItsRecordAndNoOther) {
@@ -194,8 +189,7 @@ TEST(Shape, OfASizedRecordBeginsWithItsSize) {
     const auto found = records().find(std::string(shape->name));
     ASSERT_NE(found, records().end());
     const ParsedMember& first = found->second.members.front();
-    EXPECT_TRUE(first.type == "agentd_action" || (first.name == "size" && first.type == "uint32_t"))
-        << shape->name;
+    EXPECT_TRUE(first.type == "agentd_action" || (first.name == "size" && first.type == "uint32_t")) << shape->name;
   }
 }
 
@@ -216,10 +210,9 @@ TEST(Shape, OfEveryPayloadIsThatOfItsRecord) {
 }
 
 TEST(Shape, IsNoneForEventsWithoutAPayload) {
-  for (const std::uint32_t event :
-       {0u, 63u, 64u, static_cast<std::uint32_t>(AGENTD_EVENT_DESTROY),
-        static_cast<std::uint32_t>(AGENTD_EVENT_SAVE_STATE),
-        static_cast<std::uint32_t>(AGENTD_EVENT_THIRD_PARTY), 0xffffffffu})
+  for (const std::uint32_t event : {0u, 63u, 64u, static_cast<std::uint32_t>(AGENTD_EVENT_DESTROY),
+                                    static_cast<std::uint32_t>(AGENTD_EVENT_SAVE_STATE),
+                                    static_cast<std::uint32_t>(AGENTD_EVENT_THIRD_PARTY), 0xffffffffu})
     EXPECT_EQ(payload_shape(event), nullptr) << event;
 }
 
@@ -244,12 +237,11 @@ TEST(Shape, OfEveryServiceHasAllAddressesOfItsRecords) {
     ++found;
     EXPECT_EQ(args->bytes, sizeof(ServiceArgs));
     EXPECT_EQ(reply->bytes, sizeof(ServiceReply));
-    for (std::size_t at : {offsetof(ServiceArgs, text), offsetof(ServiceArgs, text) + 16,
-                           offsetof(ServiceArgs, text) + 32, offsetof(ServiceArgs, list),
-                           offsetof(ServiceArgs, record), offsetof(ServiceArgs, record) + 8})
+    for (std::size_t at :
+         {offsetof(ServiceArgs, text), offsetof(ServiceArgs, text) + 16, offsetof(ServiceArgs, text) + 32,
+          offsetof(ServiceArgs, list), offsetof(ServiceArgs, record), offsetof(ServiceArgs, record) + 8})
       EXPECT_NE(member_at(*args, at), nullptr) << op << " " << at;
-    for (std::size_t at : {offsetof(ServiceReply, text), offsetof(ServiceReply, list),
-                           offsetof(ServiceReply, record)})
+    for (std::size_t at : {offsetof(ServiceReply, text), offsetof(ServiceReply, list), offsetof(ServiceReply, record)})
       EXPECT_NE(member_at(*reply, at), nullptr) << op << " " << at;
   }
   EXPECT_EQ(found, 31u);

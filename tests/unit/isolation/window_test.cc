@@ -54,8 +54,7 @@ agentd_agent_stop stop_with(const agentd_list& messages) {
 const Shape& stop_shape() { return *payload_shape(AGENTD_EVENT_AGENT_STOP); }
 
 // Places the list as an agent_stop with it; the list as the worker sees it.
-agentd_list placed(PayloadWindow& window, Frame& frame, const agentd_list& list,
-                   std::uint64_t lineage) {
+agentd_list placed(PayloadWindow& window, Frame& frame, const agentd_list& list, std::uint64_t lineage) {
   const agentd_agent_stop stop = stop_with(list);
   const auto at = window.place(frame, stop_shape(), &stop, lineage);
   EXPECT_TRUE(at) << at.error().message;
@@ -66,9 +65,8 @@ agentd_list placed(PayloadWindow& window, Frame& frame, const agentd_list& list,
 void expect_shown(const PayloadWindow& window, const agentd_list& rows, const agentd_list& shown) {
   const agentd_agent_stop a = stop_with(rows), b = stop_with(shown);
   EXPECT_EQ(difference(stop_shape(), &a, &b), "");
-  walk_members(stop_shape(), &b, [&](const void* from, std::size_t bytes) {
-    EXPECT_TRUE(lies_in(window, from, bytes));
-  });
+  walk_members(stop_shape(), &b,
+               [&](const void* from, std::size_t bytes) { EXPECT_TRUE(lies_in(window, from, bytes)); });
 }
 
 void add(Rows& rows, std::size_t bytes, char letter = 'x') {
@@ -91,9 +89,7 @@ TEST(PayloadWindow, HoldsADeepCopyOfEveryRecord) {
       const auto copy = window->place(frame, *shape, record);
       ASSERT_TRUE(copy) << copy.error().message;
       EXPECT_EQ(difference(*shape, record, *copy), "");
-      walk(*shape, *copy, [&](const void* from, std::size_t bytes) {
-        EXPECT_TRUE(lies_in(*window, from, bytes));
-      });
+      walk(*shape, *copy, [&](const void* from, std::size_t bytes) { EXPECT_TRUE(lies_in(*window, from, bytes)); });
     }
   }
 }
@@ -110,8 +106,7 @@ TEST(PayloadWindow, RefusesARecordThatIsBroken) {
   const auto window = make_window();
   Frame frame(*window);
   const agentd_notification text{sizeof(text), 0, {nullptr, 5}};
-  EXPECT_EQ(window->place(frame, *payload_shape(AGENTD_EVENT_NOTIFICATION), &text).error().code,
-            Code::kInvalid);
+  EXPECT_EQ(window->place(frame, *payload_shape(AGENTD_EVENT_NOTIFICATION), &text).error().code, Code::kInvalid);
   agentd_block block{};
   block.size = sizeof(block);
   block.parts = {&block, 1, sizeof(block)};
@@ -166,8 +161,7 @@ TEST(PayloadWindow, TakesTheNextAddressWhenOneIsTaken) {
   const auto third = PayloadWindow::create(8);
   ASSERT_TRUE(third);
   EXPECT_NE((*third)->base(), first->base());
-  EXPECT_EQ((*third)->base() % PayloadWindow::kBytes,
-            PayloadWindow::kFirstBase % PayloadWindow::kBytes);
+  EXPECT_EQ((*third)->base() % PayloadWindow::kBytes, PayloadWindow::kFirstBase % PayloadWindow::kBytes);
 }
 
 // ---- what a worker may do with it
@@ -190,14 +184,11 @@ TEST(PayloadWindow, CannotBeWrittenByAnotherProcess) {
   const auto window = make_window();
   Forked worker([&] {
     constexpr auto kBoth = PROT_READ | PROT_WRITE;
-    if (mmap(nullptr, 4096, kBoth, MAP_SHARED, window->fd(), 0) != MAP_FAILED || errno != EACCES)
-      return 1;
+    if (mmap(nullptr, 4096, kBoth, MAP_SHARED, window->fd(), 0) != MAP_FAILED || errno != EACCES) return 1;
     if (pwrite(window->fd(), "x", 1, 0) != -1 || errno != EBADF) return 2;
     if (!open_payload_window(window->fd(), window->base())) return 3;
-    if (mprotect(reinterpret_cast<void*>(window->base()), 4096, kBoth) != -1 || errno != EACCES)
-      return 4;
-    if (fallocate(window->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) != -1)
-      return 5;
+    if (mprotect(reinterpret_cast<void*>(window->base()), 4096, kBoth) != -1 || errno != EACCES) return 4;
+    if (fallocate(window->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) != -1) return 5;
     return madvise(reinterpret_cast<void*>(window->base()), 4096, MADV_REMOVE) == -1 ? 0 : 6;
   });
   EXPECT_EQ(worker.join(), 0);
@@ -206,8 +197,7 @@ TEST(PayloadWindow, CannotBeWrittenByAnotherProcess) {
 TEST(PayloadWindow, CannotBeGivenAnotherSize) {
   const auto window = make_window();
   Forked worker([&] {
-    for (const off_t size :
-         {off_t{0}, off_t{4096}, static_cast<off_t>(PayloadWindow::kBytes) + 4096})
+    for (const off_t size : {off_t{0}, off_t{4096}, static_cast<off_t>(PayloadWindow::kBytes) + 4096})
       if (ftruncate(window->fd(), size) != -1 || errno != EINVAL) return 1;
     return fallocate(window->fd(), 0, 0, 1 << 30) == -1 && errno == EBADF ? 0 : 2;
   });
@@ -325,8 +315,7 @@ TEST(OpenPayloadWindow, SaysWhenSomethingLiesThere) {
 TEST(OpenPayloadWindow, RefusesWhatIsNoWindow) {
   UniqueFd small(memfd_create("small", MFD_CLOEXEC));
   ASSERT_EQ(ftruncate(small.get(), 4096), 0);
-  EXPECT_EQ(open_payload_window(small.get(), PayloadWindow::kFirstBase).error().code,
-            Code::kInvalid);
+  EXPECT_EQ(open_payload_window(small.get(), PayloadWindow::kFirstBase).error().code, Code::kInvalid);
   EXPECT_FALSE(open_payload_window(-1, PayloadWindow::kFirstBase));
   const auto window = make_window();
   EXPECT_EQ(open_payload_window(window->fd(), window->base() + 1).error().code, Code::kUnavailable);
@@ -521,8 +510,7 @@ TEST(Mirror, DoesNotGrowByWhatIsLeftBehind) {
     Frame frame(*window);
     const agentd_list shown = placed(*window, frame, request.list(), request.lineage());
     ASSERT_EQ(shown.count, 11u);
-    ASSERT_EQ(static_cast<const agentd_block*>(messages_of(shown)[10].blocks.first)->text.ptr[0],
-              'a' + i % 26);
+    ASSERT_EQ(static_cast<const agentd_block*>(messages_of(shown)[10].blocks.first)->text.ptr[0], 'a' + i % 26);
   }
   EXPECT_LE(window->bytes_used(), 8u << 20);
 }

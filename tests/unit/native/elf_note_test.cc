@@ -20,8 +20,7 @@ void put(std::string& out, std::size_t at, std::uint64_t value, std::size_t byte
   for (std::size_t i = 0; i < bytes; ++i) out[at + i] = static_cast<char>(value >> (8 * i));
 }
 
-std::string note(const std::string& owner, std::uint32_t type, const std::string& text,
-                 std::size_t align = 4) {
+std::string note(const std::string& owner, std::uint32_t type, const std::string& text, std::size_t align = 4) {
   const auto pad = [&](std::string& to) { to.resize((to.size() + align - 1) & ~(align - 1), '\0'); };
   std::string out;
   put(out, 0, owner.size() + 1, 4);
@@ -42,23 +41,26 @@ constexpr unsigned kMachine64 = 62;
 
 // A 64-bit shared library with one header of each kind asked for; the notes lie at 0x100.
 std::string elf64(const std::string& notes, bool segment, bool section, std::uint64_t align = 4) {
-  std::string out("\x7f" "ELF\x02\x01\x01", 7);
-  put(out, 16, 3, 2);           // ET_DYN
+  std::string out(
+      "\x7f"
+      "ELF\x02\x01\x01",
+      7);
+  put(out, 16, 3, 2);  // ET_DYN
   put(out, 18, kMachine64, 2);
-  put(out, 32, 64, 8);          // phoff
+  put(out, 32, 64, 8);  // phoff
   put(out, 54, 56, 2);
   put(out, 56, segment ? 2 : 1, 2);
-  put(out, 64, 1, 4);           // PT_LOAD over everything
+  put(out, 64, 1, 4);  // PT_LOAD over everything
   put(out, 64 + 32, 0x100 + notes.size(), 8);
-  put(out, 120, 4, 4);          // PT_NOTE
+  put(out, 120, 4, 4);  // PT_NOTE
   put(out, 120 + 8, 0x100, 8);
   put(out, 120 + 32, notes.size(), 8);
   put(out, 120 + 48, align, 8);
   if (section) {
-    put(out, 40, 176, 8);       // shoff
+    put(out, 40, 176, 8);  // shoff
     put(out, 58, 64, 2);
     put(out, 60, 1, 2);
-    put(out, 176 + 4, 7, 4);    // SHT_NOTE
+    put(out, 176 + 4, 7, 4);  // SHT_NOTE
     put(out, 176 + 24, 0x100, 8);
     put(out, 176 + 32, notes.size(), 8);
     put(out, 176 + 48, align, 8);
@@ -68,7 +70,10 @@ std::string elf64(const std::string& notes, bool segment, bool section, std::uin
 }
 
 std::string elf32(const std::string& notes) {
-  std::string out("\x7f" "ELF\x01\x01\x01", 7);
+  std::string out(
+      "\x7f"
+      "ELF\x01\x01\x01",
+      7);
   put(out, 16, 3, 2);
   put(out, 18, 3, 2);
   put(out, 28, 52, 4);
@@ -107,8 +112,8 @@ TEST(ModuleScan, FindsTheManifestThroughTheSectionHeaders) {
 }
 
 TEST(ModuleScan, FindsTheManifestBehindOtherNotes) {
-  const std::string notes = note("GNU", 3, "abcde") + note("agentd", 2, "no") + note("agentx", 1, "no") +
-                            note("agentd", 1, "yes");
+  const std::string notes =
+      note("GNU", 3, "abcde") + note("agentd", 2, "no") + note("agentx", 1, "no") + note("agentd", 1, "yes");
   EXPECT_EQ(scan(elf64(notes, true, false)).manifest, "yes");
 }
 
@@ -123,9 +128,7 @@ TEST(ModuleScan, ReadsTheManifestOfA32BitModuleAndNamesItsMachine) {
   EXPECT_NE(found.obstacle.find("is built for x86 (32 bit)"), std::string::npos) << found.obstacle;
 }
 
-TEST(ModuleScan, ModuleWithoutANoteHasNoManifest) {
-  EXPECT_FALSE(scan(file_bytes("no_manifest.so")).manifest);
-}
+TEST(ModuleScan, ModuleWithoutANoteHasNoManifest) { EXPECT_FALSE(scan(file_bytes("no_manifest.so")).manifest); }
 
 TEST(ModuleScan, FileAndMemoryGiveTheSameManifest) {
   const std::string bytes = file_bytes("good.so");

@@ -25,8 +25,8 @@ class ExtTablesTest : public ::testing::Test {
     fixture_.load();
   }
   std::string root() const { return fixture_.temp.file("work"); }
-  Result<ToolOutcome> tool(const std::string& name, const std::string& input,
-                           const CancelToken& cancel = {}, Deadline deadline = {}) {
+  Result<ToolOutcome> tool(const std::string& name, const std::string& input, const CancelToken& cancel = {},
+                           Deadline deadline = {}) {
     JsonWriter text;
     text.begin_object().member("text", input).end_object();
     return fixture_.host->tools().call({"c", name, *ToolInput::make(text.text())}, 0, cancel, deadline);
@@ -104,8 +104,7 @@ TEST_F(ExtTablesTest, StaleTokenGetsNothing) {
   ASSERT_TRUE(workspace);
   const ExtTables tables(tokens, **workspace, fixture_.clock);
   agentd_str text{};
-  EXPECT_EQ(tables.workspace()->read(tables.workspace(), 12345, {"a", 1}, 0, 0, &text, nullptr),
-            AGENTD_E_NOT_FOUND);
+  EXPECT_EQ(tables.workspace()->read(tables.workspace(), 12345, {"a", 1}, 0, 0, &text, nullptr), AGENTD_E_NOT_FOUND);
   const agentd_process_result* result = nullptr;
   agentd_process_options options{};
   EXPECT_EQ(tables.process()->run(tables.process(), 12345, &options, &result), AGENTD_E_NOT_FOUND);

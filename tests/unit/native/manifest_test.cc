@@ -101,14 +101,12 @@ TEST(Verdict, NamesTheServiceThatNobodyOffers) {
 }
 
 TEST(Verdict, DraftsMustBeListedAsSuch) {
-  EXPECT_NE(verdict(with("1.0", R"(,"requires":["agentd.workspace/1"])")).find("under drafts"),
-            std::string::npos);
+  EXPECT_NE(verdict(with("1.0", R"(,"requires":["agentd.workspace/1"])")).find("under drafts"), std::string::npos);
 }
 
 TEST(Manifest, UnknownCapabilitiesAreNamedWithThoseThatThereAre) {
   const auto said = [](const std::string& list) {
-    const auto manifest =
-        parse_manifest(R"({"id":"org.x","version":"1","abi":"1.0","capabilities":[)" + list + "]}");
+    const auto manifest = parse_manifest(R"({"id":"org.x","version":"1","abi":"1.0","capabilities":[)" + list + "]}");
     EXPECT_TRUE(manifest) << list;
     return manifest ? capability_warning(*manifest) : "";
   };

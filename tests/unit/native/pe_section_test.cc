@@ -59,9 +59,7 @@ std::string refusal(const std::string& bytes) {
 TEST(PeSection, GivesTheManifestAndSaysWhatTheModuleIs) {
   const ModuleScan found = scan(pe(R"({"id":"w"})"));
   EXPECT_EQ(found.manifest, R"({"id":"w"})");
-  EXPECT_EQ(
-      found.obstacle,
-      "is a module for Windows (x86-64); this agentd loads ELF modules: rebuild it for Linux");
+  EXPECT_EQ(found.obstacle, "is a module for Windows (x86-64); this agentd loads ELF modules: rebuild it for Linux");
 }
 
 TEST(PeSection, NamesTheMachine) {
@@ -118,8 +116,7 @@ TEST(PeSection, SectionsBeyondTheLimitOfWindowsAreNotLookedAt) {
   put(bytes, kStart + 6, 0xffff, 2);
   EXPECT_EQ(scan(bytes).manifest, "{}");
   const std::string header = bytes.substr(kOwn, 40);
-  std::string many =
-      bytes.substr(0, kTable) + std::string(96 * 40, 's') + header + std::string(64, '\0');
+  std::string many = bytes.substr(0, kTable) + std::string(96 * 40, 's') + header + std::string(64, '\0');
   EXPECT_FALSE(scan(many).manifest);
 }
 
@@ -147,8 +144,7 @@ TEST(PeSection, EveryTruncationIsAnsweredAndOnlyTheWholeTextIsAManifest) {
   const std::string whole = pe(R"({"id":"w"})");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     // A copy of its own, so that a sanitizer sees a read beyond its end.
-    const std::vector<char> bytes(whole.begin(),
-                                  whole.begin() + static_cast<std::ptrdiff_t>(length));
+    const std::vector<char> bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
     const auto found = scan_module(MemoryBytes({bytes.data(), bytes.size()}));
     if (found && found->manifest) {
       EXPECT_EQ(*found->manifest, R"({"id":"w"})");
@@ -206,10 +202,9 @@ TEST_P(WindowsModule, IsListedWithItsIdAndAVerdict) {
   ASSERT_TRUE(hooks[0].manifest);
   EXPECT_EQ(hooks[0].manifest->id, "org.example.hello");
   EXPECT_EQ(hooks[0].manifest->version, "1.0.0");
-  EXPECT_EQ(hooks[0].verdict,
-            hooks[0].path +
-                " is a module for Windows (x86-64); this agentd loads ELF modules: "
-                "rebuild it for Linux");
+  EXPECT_EQ(hooks[0].verdict, hooks[0].path +
+                                  " is a module for Windows (x86-64); this agentd loads ELF modules: "
+                                  "rebuild it for Linux");
 }
 
 TEST_P(WindowsModule, IsAProblemForARunAndNothingIsLoaded) {

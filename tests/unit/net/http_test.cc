@@ -10,8 +10,8 @@
 #include <mutex>
 #include <thread>
 
-#include "core/net/curl_library.h"
 #include "core/codec/url.h"
+#include "core/net/curl_library.h"
 #include "tests/support/loopback_server.h"
 
 namespace agentd {
@@ -101,13 +101,12 @@ TEST_F(HttpTest, ServesSeveralThreadsAtOnce) {
         HttpRequest request;
         request.url = server.url();
         request.body = mine;
-        const auto sent = client_->send(
-            request,
-            [&](const HttpResponse&, std::string_view bytes) {
-              got += bytes;
-              return true;
-            },
-            {}, {});
+        const auto sent = client_->send(request,
+                                        [&](const HttpResponse&, std::string_view bytes) {
+                                          got += bytes;
+                                          return true;
+                                        },
+                                        {}, {});
         if (sent && got == mine) ++right;
       }
     });
@@ -203,8 +202,7 @@ TEST_F(HttpTest, EndsWhenTheReaderHasEnough) {
   LoopbackServer server({Reply::chunked({"one", "two"})});
   HttpRequest request;
   request.url = server.url();
-  const auto response =
-      client_->send(request, [](const HttpResponse&, std::string_view) { return false; }, {}, {});
+  const auto response = client_->send(request, [](const HttpResponse&, std::string_view) { return false; }, {}, {});
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().code, Code::kCancelled);
 }
@@ -249,8 +247,7 @@ TEST_F(HttpTest, EndsHeadersWithoutEnd) {
 // gzip of 1,000,000 zero bytes: 1,003 bytes, almost all of them zero.
 std::string gzip_bomb() {
   const unsigned char head[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xed, 0xc1, 0x01,
-                                0x01, 0x00, 0x00, 0x00, 0x82, 0x20, 0xff, 0xaf,
-                                0x6e, 0x48, 0x40, 0x01};
+                                0x01, 0x00, 0x00, 0x00, 0x82, 0x20, 0xff, 0xaf, 0x6e, 0x48, 0x40, 0x01};
   const unsigned char tail[] = {0xaf, 0x06, 0x9e, 0xcb, 0x79, 0x12, 0x40, 0x42, 0x0f, 0x00};
   return std::string(reinterpret_cast<const char*>(head), sizeof head) + std::string(968, '\0') +
          std::string(reinterpret_cast<const char*>(tail), sizeof tail);
@@ -305,8 +302,9 @@ TEST_F(HttpTest, RefusesWhatIsNoHttpUrl) {
 }
 
 TEST_F(HttpTest, SkipsInterimAnswers) {
-  LoopbackServer server({Reply().send("HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"
-                                      "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nlast: yes\r\n\r\nok")});
+  LoopbackServer server(
+      {Reply().send("HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"
+                    "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nlast: yes\r\n\r\nok")});
   const auto response = post(server.url());
   ASSERT_TRUE(response);
   EXPECT_EQ(response->status, 200);
@@ -353,15 +351,14 @@ TEST_F(HttpTest, HasOneThreadFromItsFirstRequestToItsEnd) {
     threads.emplace_back([&, i] {
       HttpRequest request;
       request.url = server.url();
-      const auto sent = client_->send(
-          request,
-          [&](const HttpResponse&, std::string_view) {
-            const std::lock_guard lock(mutex);
-            ++begun;
-            changed.notify_one();
-            return true;
-          },
-          {}, {});
+      const auto sent = client_->send(request,
+                                      [&](const HttpResponse&, std::string_view) {
+                                        const std::lock_guard lock(mutex);
+                                        ++begun;
+                                        changed.notify_one();
+                                        return true;
+                                      },
+                                      {}, {});
       if (!sent) ends[i] = sent.error().code;
     });
   std::unique_lock lock(mutex);
@@ -384,26 +381,25 @@ TEST_F(HttpTest, ReusesAConnectionForWhicheverThreadComesNext) {
 // The kernel's buffers are full after some megabytes; what is beyond them would be in this process.
 TEST_F(HttpTest, HoldsTheServerBackWhileItsReaderReadsNothing) {
   constexpr std::size_t kPiece = 1 << 20, kPieces = 48;
-  LoopbackServer server({Reply::chunked(std::vector<std::string>(kPieces, std::string(kPiece, 'x'))),
-                         Reply::http(200, {}, "meanwhile")});
+  LoopbackServer server(
+      {Reply::chunked(std::vector<std::string>(kPieces, std::string(kPiece, 'x'))), Reply::http(200, {}, "meanwhile")});
   HttpRequest request;
   request.url = server.url();
   request.idle_timeout = Milliseconds(100);  // the reader's time is not the server's
   std::uint64_t sent_when_held = 0;
   std::size_t got = 0, longest = 0;
-  const auto response = client_->send(
-      request,
-      [&](const HttpResponse&, std::string_view bytes) {
-        if (got == 0) {
-          std::this_thread::sleep_for(Milliseconds(400));
-          sent_when_held = server.bytes_sent();
-          EXPECT_TRUE(post(server.url())) << "others go on";
-        }
-        got += bytes.size();
-        longest = std::max(longest, bytes.size());
-        return true;
-      },
-      {}, {});
+  const auto response = client_->send(request,
+                                      [&](const HttpResponse&, std::string_view bytes) {
+                                        if (got == 0) {
+                                          std::this_thread::sleep_for(Milliseconds(400));
+                                          sent_when_held = server.bytes_sent();
+                                          EXPECT_TRUE(post(server.url())) << "others go on";
+                                        }
+                                        got += bytes.size();
+                                        longest = std::max(longest, bytes.size());
+                                        return true;
+                                      },
+                                      {}, {});
   ASSERT_TRUE(response) << response.error().message;
   EXPECT_EQ(got, kPiece * kPieces);
   EXPECT_LT(sent_when_held, 24u << 20);
@@ -416,15 +412,14 @@ TEST_F(HttpTest, CancelsAServerThatIsHeldBack) {
   HttpRequest request;
   request.url = server.url();
   int calls = 0;
-  const auto response = client_->send(
-      request,
-      [&](const HttpResponse&, std::string_view) {
-        ++calls;
-        std::this_thread::sleep_for(Milliseconds(100));
-        cancel_.cancel(1);
-        return true;
-      },
-      cancel_, {});
+  const auto response = client_->send(request,
+                                      [&](const HttpResponse&, std::string_view) {
+                                        ++calls;
+                                        std::this_thread::sleep_for(Milliseconds(100));
+                                        cancel_.cancel(1);
+                                        return true;
+                                      },
+                                      cancel_, {});
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().code, Code::kCancelled);
   EXPECT_EQ(calls, 1);
@@ -482,8 +477,7 @@ TEST(CurlLibrary, NamesThePackageWhenItIsMissing) {
 TEST(CurlLibrary, NamesTheFunctionThatALibraryLacks) {
   const auto other = CurlLibrary::load("libm.so.6");
   ASSERT_FALSE(other);
-  EXPECT_NE(other.error().message.find("it has no curl_global_init"), std::string::npos)
-      << other.error().message;
+  EXPECT_NE(other.error().message.find("it has no curl_global_init"), std::string::npos) << other.error().message;
 }
 
 TEST(CurlLibrary, TellsItsVersion) {

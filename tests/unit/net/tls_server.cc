@@ -75,8 +75,7 @@ struct TlsServer::Context {
   Owned<SSL_CTX> ssl{SSL_CTX_new(TLS_server_method())};
 };
 
-TlsServer::TlsServer(const TestCertificate& own, const std::string& client_ca)
-    : context_(std::make_unique<Context>()) {
+TlsServer::TlsServer(const TestCertificate& own, const std::string& client_ca) : context_(std::make_unique<Context>()) {
   SSL_CTX* const ssl = context_->ssl.get();
   AGENTD_ASSERT(SSL_CTX_use_certificate_file(ssl, own.cert_file.c_str(), SSL_FILETYPE_PEM) == 1);
   AGENTD_ASSERT(SSL_CTX_use_PrivateKey_file(ssl, own.key_file.c_str(), SSL_FILETYPE_PEM) == 1);

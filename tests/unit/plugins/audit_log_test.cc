@@ -47,8 +47,7 @@ TEST_F(AuditLog, WritesOneLineForEveryEvent) {
   AGENTD_EVENT_LIST(AGENTD_FIRE)
 #undef AGENTD_FIRE
   std::vector<std::string> written;
-  for (const std::string& line : lines())
-    written.emplace_back(parsed(line).root()["event"].string_or(""));
+  for (const std::string& line : lines()) written.emplace_back(parsed(line).root()["event"].string_or(""));
   EXPECT_EQ(written, fired);
 }
 
@@ -105,8 +104,7 @@ TEST_F(AuditLog, ShortensALongLineAndKeepsItValid) {
   EXPECT_LE(lines()[0].size(), 2048u);
   const JsonDocument document = parsed(lines()[0]);
   EXPECT_TRUE(document.root()["shortened"].bool_or(false));
-  EXPECT_NE(document.root()["message"].string_or("").find("bytes left out"),
-            std::string_view::npos);
+  EXPECT_NE(document.root()["message"].string_or("").find("bytes left out"), std::string_view::npos);
 }
 
 TEST_F(AuditLog, NeverWritesALineThatIsTooLongWhateverThePayload) {

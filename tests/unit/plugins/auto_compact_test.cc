@@ -63,9 +63,7 @@ TEST_F(AutoCompact, DoesNothingInARunThatAHookContinued) {
 }
 
 TEST_F(AutoCompact, TakesItsMarkAndItsWordsFromTheConfig) {
-  ASSERT_EQ(
-      host_.create(R"({"at_percent":12.5,"model":"small","instructions":"Keep names."})").status,
-      AGENTD_OK);
+  ASSERT_EQ(host_.create(R"({"at_percent":12.5,"model":"small","instructions":"Keep names."})").status, AGENTD_OK);
   EXPECT_TRUE(stop_at(125).actions.empty());
   EXPECT_TRUE(stop_at(126).has(AGENTD_ACT_REPLACE_MESSAGES));
   EXPECT_EQ(host_.compactor.compacted[0].model, "small");

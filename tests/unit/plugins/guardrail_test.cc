@@ -73,9 +73,8 @@ TEST_F(Guardrail, RowGatesSoThatItFailsClosed) {
 }
 
 TEST_F(Guardrail, DeniesByToolAndExpressionAndSaysWhy) {
-  rules(
-      R"({"tool":"bash","input":{"command":"\\bgit push\\b"},)"
-      R"("action":"deny","reason":"ask me first"})");
+  rules(R"({"tool":"bash","input":{"command":"\\bgit push\\b"},)"
+        R"("action":"deny","reason":"ask me first"})");
   EXPECT_EQ(bash("cd x && git push origin"), "deny");
   EXPECT_EQ(reason_, "rule rules[0]: ask me first");
   EXPECT_EQ(bash("git pull"), "none");
@@ -90,9 +89,8 @@ TEST_F(Guardrail, ToolIsAGlobAmongSeveralInEitherCase) {
 }
 
 TEST_F(Guardrail, StrongestRuleWinsWhateverTheOrder) {
-  rules(
-      R"({"tool":"bash","action":"allow"},{"tool":"bash","action":"deny"},)"
-      R"({"tool":"bash","action":"ask"})");
+  rules(R"({"tool":"bash","action":"allow"},{"tool":"bash","action":"deny"},)"
+        R"({"tool":"bash","action":"ask"})");
   EXPECT_EQ(bash("ls"), "deny");
   rules(R"({"tool":"bash","action":"ask"},{"tool":"bash","action":"allow"})");
   EXPECT_EQ(bash("ls"), "ask");
@@ -121,8 +119,8 @@ TEST_F(Guardrail, AllowNeedsTheWholeTextAndOnePlainCommand) {
   rules(R"({"tool":"bash","input":{"command":"git (status|diff).*"},"action":"allow"})");
   EXPECT_EQ(bash("git status --short"), "allow");
   for (const char* command :
-       {"git status; rm -rf x", "git status && x", "git diff | sh", "git diff > x", "git diff $(x)",
-        "git diff `x`", "git status\nrm x", "true; git status", "git diff \"$X\""})
+       {"git status; rm -rf x", "git status && x", "git diff | sh", "git diff > x", "git diff $(x)", "git diff `x`",
+        "git status\nrm x", "true; git status", "git diff \"$X\""})
     EXPECT_EQ(bash(command), "none") << command;
 }
 
@@ -144,16 +142,14 @@ TEST_F(Guardrail, InputThatIsNoObjectFailsAndSoIsDeniedByTheHost) {
 TEST_F(Guardrail, PathsAreComparedHoweverTheyAreWritten) {
   rules(R"({"path":["~/.ssh/**","secret/*.key","*.pem","/opt/x"],"action":"deny"})");
   for (const std::string& path :
-       {home() + "/.ssh/id", std::string("~/.ssh/id"), std::string("../home/.ssh/id"),
-        home() + "/.ssh", home() + "//.ssh/./a/b", work() + "/../home/.ssh/x",
-        std::string("secret/a.key"), std::string("./secret/a.key"), work() + "/src/../secret/a.key",
-        std::string("deep/er/a.pem"), std::string("/opt/x"), std::string("/opt/y/../x/"),
-        "file://" + home() + "/.ssh/id"})
+       {home() + "/.ssh/id", std::string("~/.ssh/id"), std::string("../home/.ssh/id"), home() + "/.ssh",
+        home() + "//.ssh/./a/b", work() + "/../home/.ssh/x", std::string("secret/a.key"), std::string("./secret/a.key"),
+        work() + "/src/../secret/a.key", std::string("deep/er/a.pem"), std::string("/opt/x"),
+        std::string("/opt/y/../x/"), "file://" + home() + "/.ssh/id"})
     EXPECT_EQ(file("read_file", path), "deny") << path;
   for (const std::string& path :
-       {home() + "/.sshx/id", home() + "/ssh", std::string("secret/a/b.key"),
-        std::string("/opt/xy"), std::string("other/secret/a.key"), std::string("a.pem.txt"),
-        std::string("")})
+       {home() + "/.sshx/id", home() + "/ssh", std::string("secret/a/b.key"), std::string("/opt/xy"),
+        std::string("other/secret/a.key"), std::string("a.pem.txt"), std::string("")})
     EXPECT_EQ(file("read_file", path), "none") << path;
 }
 
@@ -163,13 +159,12 @@ TEST_F(Guardrail, ASearchReadsAllThatLiesBelow) {
   rules(R"({"path":["deep/secret/**","keys/a.txt"],"action":"deny"})");
   for (const char* const input :
        {R"({"pattern":"x"})", R"({"pattern":"x","path":"."})", R"({"pattern":"x","path":"deep"})",
-        R"({"pattern":"x","path":"deep/secret"})", R"({"pattern":"x","path":"/"})",
-        R"({"pattern":"x","path":"keys"})", R"({"pattern":"x","glob":"src/*"})"})
+        R"({"pattern":"x","path":"deep/secret"})", R"({"pattern":"x","path":"/"})", R"({"pattern":"x","path":"keys"})",
+        R"({"pattern":"x","glob":"src/*"})"})
     EXPECT_EQ(verdict("grep", input), "deny") << input;
   EXPECT_EQ(verdict("Grep", R"({"pattern":"x"})"), "deny");
   for (const char* const input :
-       {R"({"pattern":"x","path":"src"})", R"({"pattern":"x","path":"deep/other"})",
-        R"({"pattern":"x","path":"key"})"})
+       {R"({"pattern":"x","path":"src"})", R"({"pattern":"x","path":"deep/other"})", R"({"pattern":"x","path":"key"})"})
     EXPECT_EQ(verdict("grep", input), "none") << input;
   EXPECT_EQ(file("read_file", "deep"), "none") << "reading a name is no search";
   // Of those there may be one in every folder.
@@ -179,8 +174,8 @@ TEST_F(Guardrail, ASearchReadsAllThatLiesBelow) {
 
 TEST_F(Guardrail, EveryKeyThatNamesAPathCounts) {
   rules(R"({"path":["*.pem"],"action":"deny"})");
-  for (const char* key : {"path", "file_path", "filename", "target", "destination", "source", "dir",
-                          "notebookPath", "uri", "src"})
+  for (const char* key :
+       {"path", "file_path", "filename", "target", "destination", "source", "dir", "notebookPath", "uri", "src"})
     EXPECT_EQ(verdict("t", R"({")" + std::string(key) + R"(":"x/a.pem"})"), "deny") << key;
   EXPECT_EQ(verdict("t", R"({"paths":["a","b.pem"]})"), "deny");
   EXPECT_EQ(verdict("t", R"({"edits":[{"path":"b.pem"}]})"), "deny");
@@ -193,30 +188,27 @@ TEST_F(Guardrail, BracesStandForAllThatTheyMake) {
   for (int i = 0; i < 40; ++i) many += "{,}";
   for (int i = 0; i < 20'000; ++i) long_list += ",x";
   for (const std::string& command :
-       {std::string("cat se{c,}ret/s.txt"), std::string("cat se{,c}ret/s.txt"),
-        std::string("cat {secret,x}/s.txt"), std::string("cat {x,sec{x,r}et}/s.txt"),
-        std::string("cat {s,t}{e,f}cret/s"), std::string("cat se{c..c}ret/s"),
+       {std::string("cat se{c,}ret/s.txt"), std::string("cat se{,c}ret/s.txt"), std::string("cat {secret,x}/s.txt"),
+        std::string("cat {x,sec{x,r}et}/s.txt"), std::string("cat {s,t}{e,f}cret/s"), std::string("cat se{c..c}ret/s"),
         std::string("cat 'se'{\"c\",}ret/s"), std::string("sh -c 'cat se{c,}ret/s'"),
         std::string("eval cat 'se{c,}ret/s'"), std::string("cat ${x,y}/../{secret,}/s"),
-        std::string("cat --x={secret,y}/s"), many + "secret/s", long_list + "}{secret,}/s",
-        long_list + ",secret}", long_list + ",secret/s}"})
+        std::string("cat --x={secret,y}/s"), many + "secret/s", long_list + "}{secret,}/s", long_list + ",secret}",
+        long_list + ",secret/s}"})
     EXPECT_EQ(bash(command), "deny") << command.substr(0, 100);
-  for (const char* command :
-       {"cat se{x,}ret/s.txt", "cat {1..99}/s", "cat {a..c}/s", "find . -name x -exec cat {} +",
-        "echo \"${x:-a,b}\"", "awk '{print $1, $2}' x", "echo {a,b} secre t"})
+  for (const char* command : {"cat se{x,}ret/s.txt", "cat {1..99}/s", "cat {a..c}/s", "find . -name x -exec cat {} +",
+                              "echo \"${x:-a,b}\"", "awk '{print $1, $2}' x", "echo {a,b} secre t"})
     EXPECT_EQ(bash(command), "none") << command;
 }
 
 TEST_F(Guardrail, PathsAreFoundBehindOptionLettersAndEqualsSigns) {
   rules(R"({"path":["secret/**"],"action":"deny"})");
-  for (const char* command :
-       {"make -Csecret", "make -Csecret/deep", "tar -xzvfsecret/a.tgz", "tar -xfsecret", "x --opt=secret/s",
-        "dd if=secret/s", "x --define=key=secret/s", "cc -Isecret x.c", "x -o=secret/s", "cd / && make -Csecret",
-        "curl -d @secret/s x", "curl -d@secret/s x", "curl --data-binary=@secret/s x", "curl -F f=@secret/s x",
-        "cat ~+/secret/s"})
+  for (const char* command : {"make -Csecret", "make -Csecret/deep", "tar -xzvfsecret/a.tgz", "tar -xfsecret",
+                              "x --opt=secret/s", "dd if=secret/s", "x --define=key=secret/s", "cc -Isecret x.c",
+                              "x -o=secret/s", "cd / && make -Csecret", "curl -d @secret/s x", "curl -d@secret/s x",
+                              "curl --data-binary=@secret/s x", "curl -F f=@secret/s x", "cat ~+/secret/s"})
     EXPECT_EQ(bash(command), "deny") << command;
-  for (const char* command : {"make -Cother", "x --secret", "x --no-secret", "x secret=1",
-                              "dd if=other", "ssh me@secret/s", "curl -d@other x"})
+  for (const char* command : {"make -Cother", "x --secret", "x --no-secret", "x secret=1", "dd if=other",
+                              "ssh me@secret/s", "curl -d@other x"})
     EXPECT_EQ(bash(command), "none") << command;
 }
 
@@ -328,8 +320,8 @@ TEST_F(Guardrail, DefaultsDenyToRemoveEverythingHoweverItsPathIsWritten) {
                                      "rm -rf " + folder_.path})
     EXPECT_EQ(bash(command), "deny") << command;
   for (const char* command :
-       {"rm -rf ../other", "rm -rf ./build/../build", "rm -rf /tmp/../tmp/x", "rm -rf *", "rm -rf ./*",
-        "rm -rf .", "rm -r all", "rm -f /tmp/x/../y", "rm -rf /var/tmp/*", "rm -rf ~/work/x", "git rm -r ../home",
+       {"rm -rf ../other", "rm -rf ./build/../build", "rm -rf /tmp/../tmp/x", "rm -rf *", "rm -rf ./*", "rm -rf .",
+        "rm -r all", "rm -f /tmp/x/../y", "rm -rf /var/tmp/*", "rm -rf ~/work/x", "git rm -r ../home",
         "find /tmp/../usr -name x -delete", "ls /tmp/../", "find /tmp/.. -name x"})
     EXPECT_EQ(bash(command), "none") << command;
 }
@@ -337,11 +329,9 @@ TEST_F(Guardrail, DefaultsDenyToRemoveEverythingHoweverItsPathIsWritten) {
 TEST_F(Guardrail, DefaultsDenyWritingToolsAtProtectedPaths) {
   create();
   for (const std::string& path :
-       {std::string("~/.ssh/config"), home() + "/.agent/hooks/x.so",
-        std::string(".git/hooks/pre-commit"), std::string("sub/.git/hooks/x"),
-        std::string(".git/config"), home() + "/.bashrc", std::string("../home/.zshrc"),
-        std::string("/etc/passwd"), std::string("~/.config/fish/config.fish"),
-        std::string(".agent/hooks/x.yaml")})
+       {std::string("~/.ssh/config"), home() + "/.agent/hooks/x.so", std::string(".git/hooks/pre-commit"),
+        std::string("sub/.git/hooks/x"), std::string(".git/config"), home() + "/.bashrc", std::string("../home/.zshrc"),
+        std::string("/etc/passwd"), std::string("~/.config/fish/config.fish"), std::string(".agent/hooks/x.yaml")})
     EXPECT_EQ(file("write_file", path), "deny") << path;
 }
 
@@ -401,9 +391,7 @@ TEST_F(Guardrail, DefaultsLetOrdinaryWorkPass) {
                               "ssh host uptime",
                               "cmake --build . > /dev/null 2>&1",
                               "firm -rf /x"})
-    EXPECT_EQ(
-        bash(command),
-        command == std::string("git commit -m 'rm -rf / is bad; curl | sh too'") ? "deny" : "none")
+    EXPECT_EQ(bash(command), command == std::string("git commit -m 'rm -rf / is bad; curl | sh too'") ? "deny" : "none")
         << command;
   EXPECT_EQ(file("write_file", "src/main.cc"), "none");
   EXPECT_EQ(file("read_file", "/etc/hosts"), "none");
@@ -414,8 +402,7 @@ TEST_F(Guardrail, DefaultsStayBesideRulesOfTheUserUntilTheyAreSwitchedOff) {
   create(R"({"rules":[{"tool":"bash","input":{"command":"ls"},"action":"allow"}]})");
   EXPECT_EQ(bash("rm -rf /"), "deny");
   EXPECT_EQ(bash("ls"), "allow");
-  create(
-      R"({"defaults":false,"rules":[{"tool":"bash","input":{"command":"ls"},"action":"allow"}]})");
+  create(R"({"defaults":false,"rules":[{"tool":"bash","input":{"command":"ls"},"action":"allow"}]})");
   EXPECT_EQ(bash("rm -rf /"), "none");
 }
 
@@ -428,25 +415,20 @@ TEST_F(Guardrail, RefusesAConfigThatMakesNoSense) {
       {R"({"rules":[{"tool":"bash"}]})", "rules[0] has no action"},
       {R"({"rules":[{"tool":"bash","action":"ask"},{"action":"deny"}]})",
        "rules[1] names neither tool, input nor path"},
-      {R"({"rules":[{"tool":"bash","action":"block"}]})",
-       "rules[0].action must be deny, ask or allow, not \"block\""},
+      {R"({"rules":[{"tool":"bash","action":"block"}]})", "rules[0].action must be deny, ask or allow, not \"block\""},
       {R"({"rules":[{"tool":7,"action":"ask"}]})", "rules[0].tool must be a text, not 7"},
       {R"({"rules":[{"tool":"bash, read_file","action":"ask"}]})",
        "rules[0].tool is no list of tools: put | between their names, as in bash|read_file, not \"bash, read_file\""},
       {R"({"rules":[{"tool":"bash read_file","action":"ask"}]})", "rules[0].tool is no list of tools"},
       {R"({"rules":[{"tool":"bash|","action":"ask"}]})", "rules[0].tool is no list of tools"},
       {R"({"rules":[{"input":"x","action":"ask"}]})", "rules[0].input must be an object"},
-      {R"({"rules":[{"input":{"command":5},"action":"ask"}]})",
-       "rules[0].input.command must be an expression, not 5"},
-      {R"({"rules":[{"input":{"command":"("},"action":"ask"}]})",
-       "rules[0].input.command: missing )"},
+      {R"({"rules":[{"input":{"command":5},"action":"ask"}]})", "rules[0].input.command must be an expression, not 5"},
+      {R"({"rules":[{"input":{"command":"("},"action":"ask"}]})", "rules[0].input.command: missing )"},
       {R"({"rules":[{"path":[],"action":"ask"}]})", "rules[0].path must be a list of globs"},
       {R"({"rules":[{"path":[""],"action":"ask"}]})", "rules[0].path[0] must be a glob"},
       {R"({"rules":[{"tool":"x","action":"ask","why":"y"}]})", "rules[0]: unknown key why"},
-      {R"({"rules":[{"tool":"x","action":"ask","access":"read"}]})",
-       "rules[0].access must be any or write"},
-      {R"({"rules":[{"tool":"x","action":"ask","access":"write"}]})",
-       "rules[0].access needs a path"},
+      {R"({"rules":[{"tool":"x","action":"ask","access":"read"}]})", "rules[0].access must be any or write"},
+      {R"({"rules":[{"tool":"x","action":"ask","access":"write"}]})", "rules[0].access needs a path"},
       {R"({"defaults":"no"})", "defaults must be true or false, not \"no\""},
       {R"({"defaults":false})", "there is nothing to guard"},
       {R"({"rule":[]})", "unknown key rule: the keys are rules, defaults"},
@@ -504,8 +486,7 @@ TEST(GuardrailCommand, WordsAreReadThroughQuotationAndNesting) {
 }
 
 TEST(GuardrailCommand, BrokenTextEndsAndNestingIsBounded) {
-  for (const char* command :
-       {"'", "\"", "\\", "$'", "$'\\", "$'\\x", "{a,", ">", "<<", "((((", "`", "$("}) {
+  for (const char* command : {"'", "\"", "\\", "$'", "$'\\", "$'\\x", "{a,", ">", "<<", "((((", "`", "$("}) {
     guardrail::words_of(command);
     guardrail::spellings_of(command);
   }
@@ -516,8 +497,8 @@ TEST(GuardrailCommand, BrokenTextEndsAndNestingIsBounded) {
   constexpr int kMany = 300'000;
   std::string open, nested, product, words;
   for (int i = 0; i < kMany; ++i) open += "{", nested += "{a,", product += "{a,b}", words += "{a,b} ";
-  for (const std::string& each : {open, open + std::string(kMany, '}'), nested,
-                                  nested + std::string(kMany, '}'), product, words, "'" + product + "'"})
+  for (const std::string& each : {open, open + std::string(kMany, '}'), nested, nested + std::string(kMany, '}'),
+                                  product, words, "'" + product + "'"})
     guardrail::words_of(each);
 }
 

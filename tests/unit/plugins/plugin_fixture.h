@@ -115,28 +115,25 @@ class RealServices {
   }
   static std::string text(agentd_str from) { return std::string(as_view(from)); }
 
-  static agentd_status read(const agentd_workspace* table, agentd_token, agentd_str path,
-                            std::uint64_t offset, std::uint64_t limit, agentd_str* out,
-                            std::uint64_t* total) noexcept {
+  static agentd_status read(const agentd_workspace* table, agentd_token, agentd_str path, std::uint64_t offset,
+                            std::uint64_t limit, agentd_str* out, std::uint64_t* total) noexcept {
     ++of(table).reads;
     auto got = of(table).workspace_->read(text(path), offset, limit, total);
     if (!got) return status_of(got.error().code);
     *out = of(table).memory_.text(*got);
     return AGENTD_OK;
   }
-  static agentd_status write(const agentd_workspace* table, agentd_token, agentd_str path,
-                             agentd_str bytes) noexcept {
+  static agentd_status write(const agentd_workspace* table, agentd_token, agentd_str path, agentd_str bytes) noexcept {
     const auto wrote = of(table).workspace_->write(text(path), as_view(bytes));
     return wrote ? AGENTD_OK : status_of(wrote.error().code);
   }
-  static agentd_status replace(const agentd_workspace* table, agentd_token, agentd_str path,
-                               agentd_str expected, agentd_str bytes) noexcept {
+  static agentd_status replace(const agentd_workspace* table, agentd_token, agentd_str path, agentd_str expected,
+                               agentd_str bytes) noexcept {
     const auto wrote = of(table).workspace_->replace(text(path), as_view(expected), as_view(bytes));
     return wrote ? AGENTD_OK : status_of(wrote.error().code);
   }
-  static agentd_status list(const agentd_workspace* table, agentd_token, agentd_str path,
-                            std::uint32_t depth, std::uint32_t limit, agentd_list* out,
-                            std::uint32_t* more) noexcept {
+  static agentd_status list(const agentd_workspace* table, agentd_token, agentd_str path, std::uint32_t depth,
+                            std::uint32_t limit, agentd_list* out, std::uint32_t* more) noexcept {
     auto got = of(table).workspace_->list(text(path), depth, limit);
     if (!got) return status_of(got.error().code);
     std::vector<agentd_file_entry> rows;
@@ -152,8 +149,7 @@ class RealServices {
     *more = got->more ? 1 : 0;
     return AGENTD_OK;
   }
-  static agentd_status run(const agentd_process* table, agentd_token,
-                           const agentd_process_options* options,
+  static agentd_status run(const agentd_process* table, agentd_token, const agentd_process_options* options,
                            const agentd_process_result** out) noexcept {
     RealServices& self = *reinterpret_cast<const Owned<agentd_process>*>(table)->owner;
     ProcessRequest request;
@@ -161,12 +157,11 @@ class RealServices {
     request.cwd = self.root_;
     request.output_bytes_max = options->output_bytes_max;
     request.grace = Milliseconds(100);
-    const auto got = run_process(request, self.clock_, self.cancel,
-                                 Deadline::after(self.clock_, Milliseconds(options->timeout_ms)));
+    const auto got =
+        run_process(request, self.clock_, self.cancel, Deadline::after(self.clock_, Milliseconds(options->timeout_ms)));
     if (!got) return status_of(got.error().code);
     auto made = sized<agentd_process_result>();
-    made.flags = (got->timed_out ? AGENTD_PROCESS_TIMED_OUT : 0u) |
-                 (got->cancelled ? AGENTD_PROCESS_CANCELLED : 0u) |
+    made.flags = (got->timed_out ? AGENTD_PROCESS_TIMED_OUT : 0u) | (got->cancelled ? AGENTD_PROCESS_CANCELLED : 0u) |
                  (got->truncated ? AGENTD_PROCESS_TRUNCATED : 0u);
     made.exit_code = got->exit_code;
     made.signal = got->signal;

@@ -50,8 +50,7 @@ TEST_F(Redact, FailedCallWithoutContentIsJudgedByItsError) {
   create();
   tool_event event;
   event.result = ran{.success = false, .error = "bad key " + secret()};
-  EXPECT_EQ(host_.tool_call_failed(event).text(AGENTD_ACT_REPLACE_TEXT),
-            "bad key [redacted:github-token]");
+  EXPECT_EQ(host_.tool_call_failed(event).text(AGENTD_ACT_REPLACE_TEXT), "bad key [redacted:github-token]");
 }
 
 TEST_F(Redact, HasNoOpinionOfATextWithoutSecrets) {
@@ -90,15 +89,14 @@ TEST_F(Redact, LeavesTheInputOfAToolUnlessAsked) {
   create();
   EXPECT_TRUE(host_.before_tool_call({.name = "write_file", .input_json = input}).actions.empty());
   create(R"({"targets":["tool_input"]})");
-  EXPECT_EQ(host_.before_tool_call({.name = "write_file", .input_json = input})
-                .text(AGENTD_ACT_REPLACE_TEXT),
+  EXPECT_EQ(host_.before_tool_call({.name = "write_file", .input_json = input}).text(AGENTD_ACT_REPLACE_TEXT),
             R"({"path":"a","content":"key [redacted:github-token]"})");
 }
 
 TEST_F(Redact, RewrittenInputStaysJson) {
   create(R"({"targets":["tool_input"],"extra":[{"id":"number","pattern":"4111[0-9]{12}"}]})");
-  const outcome got = host_.before_tool_call(
-      {.input_json = R"({"card":4111111111111111,"list":["4111111111111111",true,null]})"});
+  const outcome got =
+      host_.before_tool_call({.input_json = R"({"card":4111111111111111,"list":["4111111111111111",true,null]})"});
   const std::string text = got.text(AGENTD_ACT_REPLACE_TEXT);
   const auto parsed = JsonDocument::parse(text);
   ASSERT_TRUE(parsed) << text;
@@ -106,10 +104,8 @@ TEST_F(Redact, RewrittenInputStaysJson) {
 }
 
 TEST_F(Redact, FindsByRulesOfTheUserAndNotByDisabledOnes) {
-  create(
-      R"({"rules":{"disable":["github-token"]},"extra":[{"id":"acme","pattern":"ACME-\\d{6}"}]})");
-  EXPECT_EQ(host_.after_tool_call(after("ACME-123456 x")).text(AGENTD_ACT_REPLACE_TEXT),
-            "[redacted:acme] x");
+  create(R"({"rules":{"disable":["github-token"]},"extra":[{"id":"acme","pattern":"ACME-\\d{6}"}]})");
+  EXPECT_EQ(host_.after_tool_call(after("ACME-123456 x")).text(AGENTD_ACT_REPLACE_TEXT), "[redacted:acme] x");
   EXPECT_TRUE(host_.after_tool_call(after(secret())).actions.empty());
 }
 
@@ -167,8 +163,7 @@ TEST(PluginsPage, EveryExampleIsAConfigThatItsPluginTakes) {
 
 TEST(PluginsPage, NamesEveryRule) {
   const std::string text = page();
-  for (const std::string& id : Scrubber::rule_ids())
-    EXPECT_NE(text.find("`" + id + "`"), std::string::npos) << id;
+  for (const std::string& id : Scrubber::rule_ids()) EXPECT_NE(text.find("`" + id + "`"), std::string::npos) << id;
 }
 
 }  // namespace

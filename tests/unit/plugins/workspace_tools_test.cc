@@ -41,10 +41,9 @@ class Tools : public ::testing::Test {
     JsonWriter out;
     return std::string(out.string(text).text());
   }
-  std::string edit(const std::string& path, std::string_view from, std::string_view to,
-                   bool all = false) {
-    return R"({"path":")" + path + R"(","old_string":)" + quoted(from) + R"(,"new_string":)" +
-           quoted(to) + (all ? R"(,"replace_all":true})" : "}");
+  std::string edit(const std::string& path, std::string_view from, std::string_view to, bool all = false) {
+    return R"({"path":")" + path + R"(","old_string":)" + quoted(from) + R"(,"new_string":)" + quoted(to) +
+           (all ? R"(,"replace_all":true})" : "}");
   }
   static void set_time(const std::string& path, long seconds) {
     const timespec times[2] = {{seconds, 0}, {seconds, 0}};
@@ -67,12 +66,10 @@ TEST_F(Tools, AreContributedWithSchemasThatAreJson) {
     EXPECT_EQ(schema->root()["type"].string_or(""), "object");
     EXPECT_FALSE(schema->root()["additionalProperties"].bool_or(true));
     for (std::size_t i = 0; i < schema->root()["required"].size(); ++i)
-      EXPECT_TRUE(
-          schema->root()["properties"][schema->root()["required"].at(i).string_or("")].exists());
+      EXPECT_TRUE(schema->root()["properties"][schema->root()["required"].at(i).string_or("")].exists());
     EXPECT_GT(tool.description.size(), 100u);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"bash", "read_file", "write_file", "edit_file", "glob",
-                                             "grep"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"bash", "read_file", "write_file", "edit_file", "glob", "grep"}));
 }
 
 TEST_F(Tools, ThatOnlyReadSaySo) {
@@ -128,21 +125,17 @@ TEST_F(Tools, RefuseInputThatIsWrongAndNameTheKey) {
       {"bash", R"({})", "\"command\" is missing"},
       {"bash", R"({"command":""})", "\"command\" must be a text that is not empty"},
       {"bash", R"({"command":7})", "\"command\" must be a text"},
-      {"bash", R"({"command":"ls","timeout_ms":0})",
-       "\"timeout_ms\" must be a whole number from 1 to 600000"},
+      {"bash", R"({"command":"ls","timeout_ms":0})", "\"timeout_ms\" must be a whole number from 1 to 600000"},
       {"bash", R"({"command":"ls","timeout_ms":1.5})", "\"timeout_ms\" must be a whole number"},
       {"bash", R"({"command":"ls","timeout_ms":"9"})", "\"timeout_ms\" must be a whole number"},
       {"bash", R"({"command":"ls","timeout_ms":700000})", "\"timeout_ms\" must be a whole number"},
-      {"bash", R"({"cmd":"ls"})",
-       "unknown key \"cmd\": the keys are command, timeout_ms, description"},
+      {"bash", R"({"cmd":"ls"})", "unknown key \"cmd\": the keys are command, timeout_ms, description"},
       {"bash", R"({"command":"ls\u0000"})", "may not hold a NUL"},
       {"bash", R"(["ls"])", "must be a JSON object"},
       {"bash", R"({"command":)", "no valid JSON"},
-      {"read_file", R"({"file_path":"a.txt"})",
-       "unknown key \"file_path\": the keys are path, offset, limit"},
+      {"read_file", R"({"file_path":"a.txt"})", "unknown key \"file_path\": the keys are path, offset, limit"},
       {"read_file", R"({"path":"a.txt","offset":0})", "\"offset\" must be a whole number from 1"},
-      {"read_file", R"({"path":"a.txt","limit":2001})",
-       "\"limit\" must be a whole number from 1 to 2000"},
+      {"read_file", R"({"path":"a.txt","limit":2001})", "\"limit\" must be a whole number from 1 to 2000"},
       {"write_file", R"({"path":"b.txt"})", "\"content\" is missing"},
       {"write_file", R"({"path":"b.txt","content":null})", "\"content\" is missing"},
       {"edit_file", R"({"path":"a.txt","old_string":"","new_string":"y"})",
@@ -151,10 +144,8 @@ TEST_F(Tools, RefuseInputThatIsWrongAndNameTheKey) {
       {"edit_file", R"({"path":"a.txt","old_string":"x","new_string":"y","replace_all":"no"})",
        "\"replace_all\" must be true or false"},
       {"glob", R"({"pattern":"/etc/*"})", "relative to the folder"},
-      {"grep", R"({"pattern":"x","output_mode":"lines"})",
-       "\"output_mode\" must be one of files, content, count"},
-      {"grep", R"({"pattern":"x","context":51})",
-       "\"context\" must be a whole number from 0 to 50"},
+      {"grep", R"({"pattern":"x","output_mode":"lines"})", "\"output_mode\" must be one of files, content, count"},
+      {"grep", R"({"pattern":"x","context":51})", "\"context\" must be a whole number from 0 to 50"},
       {"grep", R"({"pattern":"(x"})", "no RE2 expression: missing )"}};
   for (const auto& [tool, input, sentence] : cases) {
     const std::string text = bad(tool, input);
@@ -166,15 +157,12 @@ TEST_F(Tools, RefuseInputThatIsWrongAndNameTheKey) {
 // ---- bash
 
 TEST_F(Tools, BashReturnsTheOutput) {
-  EXPECT_EQ(good("bash", R"({"command":"echo one; echo two >&2","description":"two words"})"),
-            "one\ntwo\n");
+  EXPECT_EQ(good("bash", R"({"command":"echo one; echo two >&2","description":"two words"})"), "one\ntwo\n");
   EXPECT_EQ(good("bash", R"({"command":"true"})"), "(no output)");
   EXPECT_EQ(good("bash", R"({"command":"pwd"})"), folder_.path + "\n");
 }
 
-TEST_F(Tools, BashIsBash) {
-  EXPECT_EQ(good("bash", R"({"command":"[[ ab == a* ]] && echo yes"})"), "yes\n");
-}
+TEST_F(Tools, BashIsBash) { EXPECT_EQ(good("bash", R"({"command":"[[ ab == a* ]] && echo yes"})"), "yes\n"); }
 
 TEST_F(Tools, BashReportsAFailure) {
   const outcome got = host_.invoke("bash", R"({"command":"printf partial; exit 3"})");
@@ -183,10 +171,8 @@ TEST_F(Tools, BashReportsAFailure) {
   const auto* end = got.find(AGENTD_ACT_TOOL_RESULT);
   ASSERT_NE(end, nullptr);
   EXPECT_EQ(JsonDocument::parse(end->structured_json)->root()["exit_code"].int_or(0), 3);
-  EXPECT_NE(bad("bash", R"({"command":"no-such-command-here"})").find("a command was not found"),
-            std::string::npos);
-  EXPECT_NE(bad("bash", R"({"command":"kill -9 $$"})").find("ended by signal 9"),
-            std::string::npos);
+  EXPECT_NE(bad("bash", R"({"command":"no-such-command-here"})").find("a command was not found"), std::string::npos);
+  EXPECT_NE(bad("bash", R"({"command":"kill -9 $$"})").find("ended by signal 9"), std::string::npos);
 }
 
 TEST_F(Tools, BashEndsACommandAtItsTimeout) {
@@ -218,8 +204,7 @@ TEST_F(Tools, BashEndsWithTheCallWhenItIsCancelled) {
 
 TEST_F(Tools, ReadFileNumbersTheLines) {
   folder_.put("a.txt", "one\ntwo\r\n\nlast");
-  EXPECT_EQ(good("read_file", R"({"path":"a.txt"})"),
-            "     1\tone\n     2\ttwo\n     3\t\n     4\tlast\n");
+  EXPECT_EQ(good("read_file", R"({"path":"a.txt"})"), "     1\tone\n     2\ttwo\n     3\t\n     4\tlast\n");
 }
 
 TEST_F(Tools, ReadFileReadsAPart) {
@@ -229,8 +214,7 @@ TEST_F(Tools, ReadFileReadsAPart) {
   EXPECT_EQ(good("read_file", R"({"path":"a.txt","offset":4,"limit":2})"),
             "     4\tline 4\n     5\tline 5\n[5 more lines of 10 lines: go on with offset 6]\n");
   EXPECT_EQ(good("read_file", R"({"path":"a.txt","offset":10})"), "    10\tline 10\n");
-  EXPECT_NE(bad("read_file", R"({"path":"a.txt","offset":11})").find("has 10 lines"),
-            std::string::npos);
+  EXPECT_NE(bad("read_file", R"({"path":"a.txt","offset":11})").find("has 10 lines"), std::string::npos);
 }
 
 TEST_F(Tools, ReadFileStopsAfterTwoThousandLines) {
@@ -238,8 +222,7 @@ TEST_F(Tools, ReadFileStopsAfterTwoThousandLines) {
   for (int i = 1; i <= 2'500; ++i) text += "x\n";
   folder_.put("a.txt", text);
   const std::string got = good("read_file", R"({"path":"a.txt"})");
-  EXPECT_NE(got.find("  2000\tx\n[500 more lines of 2,500 lines: go on with offset 2001]\n"),
-            std::string::npos);
+  EXPECT_NE(got.find("  2000\tx\n[500 more lines of 2,500 lines: go on with offset 2001]\n"), std::string::npos);
 }
 
 TEST_F(Tools, ReadFileBoundsWhatItReturns) {
@@ -257,15 +240,12 @@ TEST_F(Tools, ReadFileSaysWhatIsNoText) {
   folder_.put("binary", std::string("ELF\0\1\2", 6));
   folder_.put("empty", "");
   fs::create_directories(folder_.path + "/folder");
-  EXPECT_NE(bad("read_file", R"({"path":"binary"})").find("is a binary file of 6 bytes"),
-            std::string::npos);
+  EXPECT_NE(bad("read_file", R"({"path":"binary"})").find("is a binary file of 6 bytes"), std::string::npos);
   EXPECT_EQ(good("read_file", R"({"path":"empty"})"), "(the file is empty)");
   EXPECT_NE(bad("read_file", R"({"path":"folder"})").find("is a directory"), std::string::npos);
   EXPECT_EQ(bad("read_file", R"({"path":"missing"})"), "missing does not exist");
-  EXPECT_NE(bad("read_file", R"({"path":"../outside"})").find("outside of the workspace"),
-            std::string::npos);
-  EXPECT_NE(bad("read_file", R"({"path":"/etc/passwd"})").find("outside of the workspace"),
-            std::string::npos);
+  EXPECT_NE(bad("read_file", R"({"path":"../outside"})").find("outside of the workspace"), std::string::npos);
+  EXPECT_NE(bad("read_file", R"({"path":"/etc/passwd"})").find("outside of the workspace"), std::string::npos);
 }
 
 TEST_F(Tools, ReadFileRefusesWhatIsTooBig) {
@@ -285,18 +265,15 @@ TEST_F(Tools, WriteFileMakesAFileWithItsFolders) {
 TEST_F(Tools, WriteFileReplacesAFileAndKeepsItsMode) {
   folder_.put("run.sh", "old");
   ::chmod((folder_.path + "/run.sh").c_str(), 0755);
-  EXPECT_TRUE(good("write_file", R"({"path":"run.sh","content":""})")
-                  .starts_with("replaced run.sh: 0 bytes"));
+  EXPECT_TRUE(good("write_file", R"({"path":"run.sh","content":""})").starts_with("replaced run.sh: 0 bytes"));
   EXPECT_EQ(folder_.get("run.sh"), "");
   EXPECT_EQ(static_cast<unsigned>(fs::status(folder_.path + "/run.sh").permissions()), 0755u);
 }
 
 TEST_F(Tools, WriteFileStaysInTheWorkspace) {
-  EXPECT_NE(bad("write_file", R"({"path":"../x","content":"x"})").find("outside"),
-            std::string::npos);
+  EXPECT_NE(bad("write_file", R"({"path":"../x","content":"x"})").find("outside"), std::string::npos);
   fs::create_directories(folder_.path + "/folder");
-  EXPECT_NE(bad("write_file", R"({"path":"folder","content":"x"})").find("is a directory"),
-            std::string::npos);
+  EXPECT_NE(bad("write_file", R"({"path":"folder","content":"x"})").find("is a directory"), std::string::npos);
 }
 
 // ---- edit_file
@@ -328,8 +305,7 @@ TEST_F(Tools, EditFileRefusesAFileThatHasChangedSince) {
   folder_.put("a.txt", "one");
   good("read_file", R"({"path":"a.txt"})");
   folder_.put("a.txt", "one changed");
-  EXPECT_NE(bad("edit_file", edit("a.txt", "one", "two")).find("has changed since it was read"),
-            std::string::npos);
+  EXPECT_NE(bad("edit_file", edit("a.txt", "one", "two")).find("has changed since it was read"), std::string::npos);
   good("read_file", R"({"path":"a.txt"})");
   good("edit_file", edit("a.txt", "one", "two"));
   EXPECT_EQ(folder_.get("a.txt"), "two changed");
@@ -352,8 +328,7 @@ TEST_F(Tools, EditFileForgetsWhatWasReadBeforeACompaction) {
 TEST_F(Tools, EditFileSaysHowOftenTheTextIsThere) {
   folder_.put("a.txt", "x = 1\nx = 1\nx = 1\n");
   good("read_file", R"({"path":"a.txt"})");
-  EXPECT_NE(bad("edit_file", edit("a.txt", "x = 1", "y")).find("is 3 times in a.txt"),
-            std::string::npos);
+  EXPECT_NE(bad("edit_file", edit("a.txt", "x = 1", "y")).find("is 3 times in a.txt"), std::string::npos);
   EXPECT_TRUE(good("edit_file", edit("a.txt", "x", "y", true)).starts_with("replaced 3 places"));
   EXPECT_EQ(folder_.get("a.txt"), "y = 1\ny = 1\ny = 1\n");
 }
@@ -361,10 +336,8 @@ TEST_F(Tools, EditFileSaysHowOftenTheTextIsThere) {
 TEST_F(Tools, EditFileSaysThatTheTextIsNotThere) {
   folder_.put("a.txt", "    indented\n");
   good("read_file", R"({"path":"a.txt"})");
-  EXPECT_NE(bad("edit_file", edit("a.txt", "absent", "y")).find("is not in a.txt: copy it exactly"),
-            std::string::npos);
-  EXPECT_NE(bad("edit_file", edit("a.txt", "\tindented", "y")).find("copy the indentation"),
-            std::string::npos);
+  EXPECT_NE(bad("edit_file", edit("a.txt", "absent", "y")).find("is not in a.txt: copy it exactly"), std::string::npos);
+  EXPECT_NE(bad("edit_file", edit("a.txt", "\tindented", "y")).find("copy the indentation"), std::string::npos);
 }
 
 TEST_F(Tools, EditFileKeepsTheLineEndsOfTheFile) {
@@ -396,8 +369,7 @@ TEST_F(Tools, GlobFindsFilesNewestFirst) {
   EXPECT_EQ(good("glob", R"({"pattern":"src/*.{cc,h}","path":"."})").size(),
             std::string("src/new.cc\nsrc/other.h\n").size());
   EXPECT_EQ(good("glob", R"({"pattern":"*.h","path":"src"})"), "src/other.h\n");
-  EXPECT_EQ(good("glob", R"({"pattern":"*.h","path":")" + folder_.path + R"(/src"})"),
-            folder_.path + "/src/other.h\n");
+  EXPECT_EQ(good("glob", R"({"pattern":"*.h","path":")" + folder_.path + R"(/src"})"), folder_.path + "/src/other.h\n");
   EXPECT_EQ(good("glob", R"({"pattern":"*.rs"})"), "(no file matches)\n");
 }
 
@@ -409,10 +381,10 @@ TEST_F(Tools, GlobReturnsAHundredAndSaysThatThereAreMore) {
 }
 
 TEST_F(Tools, GlobLeavesOutWhatNobodyWantsToSee) {
-  for (const char* name : {"keep.txt", ".git/x.txt", "node_modules/m/x.txt", "cmake-out/x.txt",
-                           "cmake-out/CMakeCache.txt", "target/CACHEDIR.TAG", "target/x.txt",
-                           "ignored/x.txt", "notes.log.txt", "sub/only.txt", "sub/kept.log.txt",
-                           ".hidden/x.txt", "sub/anchored.txt", "anchored.txt"})
+  for (const char* name :
+       {"keep.txt", ".git/x.txt", "node_modules/m/x.txt", "cmake-out/x.txt", "cmake-out/CMakeCache.txt",
+        "target/CACHEDIR.TAG", "target/x.txt", "ignored/x.txt", "notes.log.txt", "sub/only.txt", "sub/kept.log.txt",
+        ".hidden/x.txt", "sub/anchored.txt", "anchored.txt"})
     folder_.put(name, "needle");
   folder_.put(".gitignore", "# comment\nignored/\n*.log.txt\n/anchored.txt\n");
   folder_.put("sub/.gitignore", "only.txt\n!kept.log.txt\n");
@@ -421,10 +393,8 @@ TEST_F(Tools, GlobLeavesOutWhatNobodyWantsToSee) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) found.push_back(line);
   std::sort(found.begin(), found.end());
-  EXPECT_EQ(found, (std::vector<std::string>{".hidden/x.txt", "keep.txt", "sub/anchored.txt",
-                                             "sub/kept.log.txt"}));
-  EXPECT_EQ(good("glob", R"({"pattern":"*.txt","path":"cmake-out"})"),
-            "cmake-out/CMakeCache.txt\ncmake-out/x.txt\n")
+  EXPECT_EQ(found, (std::vector<std::string>{".hidden/x.txt", "keep.txt", "sub/anchored.txt", "sub/kept.log.txt"}));
+  EXPECT_EQ(good("glob", R"({"pattern":"*.txt","path":"cmake-out"})"), "cmake-out/CMakeCache.txt\ncmake-out/x.txt\n")
       << "a folder that is named is searched";
   EXPECT_EQ(good("glob", R"({"pattern":"*.txt","path":"sub"})").find("only"), std::string::npos);
 }
@@ -460,10 +430,9 @@ TEST_F(Tools, GrepShowsLinesWithTheirContext) {
   EXPECT_EQ(good("grep", R"({"pattern":"needle","output_mode":"content","context":1})"),
             "a.txt-1-1\na.txt:2:needle 2\na.txt-3-3\n--\na.txt-6-6\na.txt:7:needle 7\na.txt:8:8 "
             "needle\na.txt-9-9\n");
-  EXPECT_EQ(
-      good("grep", R"({"pattern":"needle","output_mode":"content","context":50})"),
-      "a.txt-1-1\na.txt:2:needle 2\na.txt-3-3\na.txt-4-4\na.txt-5-5\na.txt-6-6\na.txt:7:needle 7\n"
-      "a.txt:8:8 needle\na.txt-9-9\n");
+  EXPECT_EQ(good("grep", R"({"pattern":"needle","output_mode":"content","context":50})"),
+            "a.txt-1-1\na.txt:2:needle 2\na.txt-3-3\na.txt-4-4\na.txt-5-5\na.txt-6-6\na.txt:7:needle 7\n"
+            "a.txt:8:8 needle\na.txt-9-9\n");
 }
 
 TEST_F(Tools, GrepCountsLines) {
@@ -474,15 +443,12 @@ TEST_F(Tools, GrepCountsLines) {
 
 TEST_F(Tools, GrepTakesAnExpressionLineByLine) {
   folder_.put("a.txt", "int main() {\n}\nINT x;\nlong int\n");
-  EXPECT_EQ(good("grep", R"({"pattern":"^int","output_mode":"content"})"),
-            "a.txt:1:int main() {\n");
+  EXPECT_EQ(good("grep", R"({"pattern":"^int","output_mode":"content"})"), "a.txt:1:int main() {\n");
   EXPECT_EQ(good("grep", R"({"pattern":"int$","output_mode":"content"})"), "a.txt:4:long int\n");
-  EXPECT_EQ(good("grep", R"({"pattern":"^int","ignore_case":true,"output_mode":"count"})"),
-            "a.txt:2\n");
+  EXPECT_EQ(good("grep", R"({"pattern":"^int","ignore_case":true,"output_mode":"count"})"), "a.txt:2\n");
   EXPECT_EQ(good("grep", R"({"pattern":"\\{\\s*\\}"})"), "(no match)\n")
       << "a match does not go over the end of its line";
-  EXPECT_EQ(good("grep", R"({"pattern":"z*","output_mode":"count"})"), "a.txt:4\n")
-      << "an empty match is one per line";
+  EXPECT_EQ(good("grep", R"({"pattern":"z*","output_mode":"count"})"), "a.txt:4\n") << "an empty match is one per line";
 }
 
 TEST_F(Tools, GrepIsNarrowedByPathAndGlob) {
@@ -491,8 +457,7 @@ TEST_F(Tools, GrepIsNarrowedByPathAndGlob) {
   folder_.put("b.cc", "needle");
   EXPECT_EQ(good("grep", R"({"pattern":"needle","path":"src","glob":"*.cc"})"), "src/a.cc\n");
   EXPECT_EQ(good("grep", R"({"pattern":"needle","glob":"src/*.h"})"), "src/a.h\n");
-  EXPECT_EQ(good("grep", R"({"pattern":"needle","path":"src/a.h","output_mode":"content"})"),
-            "src/a.h:1:needle\n");
+  EXPECT_EQ(good("grep", R"({"pattern":"needle","path":"src/a.h","output_mode":"content"})"), "src/a.h:1:needle\n");
   EXPECT_EQ(bad("grep", R"({"pattern":"needle","path":"missing"})"), "missing does not exist");
 }
 
@@ -510,16 +475,14 @@ TEST_F(Tools, GrepPassesOverBinaryAndHugeFiles) {
   folder_.put("binary", std::string("\0needle\n", 8));
   folder_.put("big.txt", "needle\n");
   fs::resize_file(folder_.path + "/big.txt", (16u << 20) + 1);
-  EXPECT_EQ(good("grep", R"({"pattern":"needle"})"),
-            "(no match)\n[1 file over 16 MiB not searched]\n");
+  EXPECT_EQ(good("grep", R"({"pattern":"needle"})"), "(no match)\n[1 file over 16 MiB not searched]\n");
 }
 
 TEST_F(Tools, GrepBoundsItsOutput) {
   std::string text;
   for (int i = 0; i < 3'000; ++i) text += "needle " + std::string(100, 'x') + "\n";
   folder_.put("a.txt", text);
-  const std::string got =
-      good("grep", R"({"pattern":"needle","output_mode":"content","limit":5000})");
+  const std::string got = good("grep", R"({"pattern":"needle","output_mode":"content","limit":5000})");
   EXPECT_LT(got.size(), 31'000u);
   EXPECT_TRUE(got.starts_with("a.txt:1:"));
   EXPECT_NE(got.find("a.txt:3000:"), std::string::npos);

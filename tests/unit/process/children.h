@@ -50,9 +50,7 @@ class Children : public ::testing::Test {
     }
     return "";
   }
-  pid_t pid_in(const std::string& name) const {
-    return static_cast<pid_t>(std::atoi(wait_for_file(name).c_str()));
-  }
+  pid_t pid_in(const std::string& name) const { return static_cast<pid_t>(std::atoi(wait_for_file(name).c_str())); }
   // Calls `work` with a clock and a deadline on it that passes as soon as the file `ready` is
   // there, however long that takes on a busy machine; the clock goes on until `work` is done.
   template <typename Work>
@@ -81,8 +79,7 @@ class Children : public ::testing::Test {
   }
   static int descriptors() {
     int count = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
-      ++count;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
     return count;
   }
   // Orphans come to this process until the test ends.

@@ -138,8 +138,7 @@ TEST_F(Duplex, EndsForItsReaderWhenAChildOfItHoldsThePipe) {
 }
 
 TEST_F(Duplex, MayComplainAtLengthBeforeItAnswers) {
-  const auto process = start(
-      "read -r line; echo FIRST >&2; head -c 1000000 /dev/zero >&2; echo LAST >&2; echo done");
+  const auto process = start("read -r line; echo FIRST >&2; head -c 1000000 /dev/zero >&2; echo LAST >&2; echo done");
   ASSERT_TRUE(process->write("go\n", cancel_, later()));
   EXPECT_EQ(*process->read(100, cancel_, later()), "done\n");
   const std::string error = process->error_text();

@@ -11,15 +11,13 @@ namespace {
 
 class FilterEnd : public Children {
  protected:
-  Result<FilterResult> shell_past_deadline(const std::string& line,
-                                           Milliseconds grace = Milliseconds(200)) {
+  Result<FilterResult> shell_past_deadline(const std::string& line, Milliseconds grace = Milliseconds(200)) {
     FilterRequest request;
     request.argv = {"sh", "-c", line};
     request.environment = environment();
     request.grace = grace;
-    return past_deadline("ready", [&](const Clock& clock, Deadline deadline) {
-      return run_filter(request, clock, cancel_, deadline);
-    });
+    return past_deadline(
+        "ready", [&](const Clock& clock, Deadline deadline) { return run_filter(request, clock, cancel_, deadline); });
   }
 };
 
@@ -99,8 +97,7 @@ class Staying : public FilterEnd, public ::testing::WithParamInterface<const cha
     FilterRequest request;
     request.argv = {"sh", "-c", std::string(GetParam()) + "; echo answer"};
     request.environment = environment();
-    const auto got =
-        run_filter(request, clock_, cancel_, Deadline::after(clock_, Milliseconds(60'000)));
+    const auto got = run_filter(request, clock_, cancel_, Deadline::after(clock_, Milliseconds(60'000)));
     ASSERT_TRUE(got);
     EXPECT_EQ(got->exit_code, 0);
     EXPECT_EQ(got->output, "answer\n");
@@ -125,8 +122,9 @@ INSTANTIATE_TEST_SUITE_P(Ways, Staying, ::testing::ValuesIn(kStaying));
 TEST_F(FilterEnd, SparesWhoIsOfAnotherCommand) {
   const Adopting adopting;
   ProcessRequest other;
-  other.argv = {"sh", "-c", "(setsid sh -c 'echo $$ >$F; exec sleep 600' </dev/null >/dev/null 2>&1 &);"
-                            "while ! test -s $F; do sleep 0.01; done"};
+  other.argv = {"sh", "-c",
+                "(setsid sh -c 'echo $$ >$F; exec sleep 600' </dev/null >/dev/null 2>&1 &);"
+                "while ! test -s $F; do sleep 0.01; done"};
   other.environment = environment("server");
   ASSERT_TRUE(run_process(other, clock_, cancel_, Deadline::after(clock_, Milliseconds(60'000))));
   const pid_t server = pid_in("server");

@@ -56,8 +56,7 @@ TEST_F(Filter, KeepsTheTextOfAProgramThatASignalEnded) {
 }
 
 TEST_F(Filter, SaysWhatIsMissing) {
-  EXPECT_EQ(failure({"no-such-program-here"}).message,
-            "there is no program no-such-program-here in PATH");
+  EXPECT_EQ(failure({"no-such-program-here"}).message, "there is no program no-such-program-here in PATH");
   EXPECT_EQ(failure({"/no/such/program"}).message, "/no/such/program does not exist");
   EXPECT_EQ(failure({"/no/such/program"}).code, Code::kNotFound);
   const std::string orphan = script("orphan", "#!/no/such/interpreter\n");
@@ -126,8 +125,7 @@ TEST_F(Filter, PassesEveryByteRaw) {
 
 TEST_F(Filter, IsNotHurtByAProgramThatNeverReadsItsInput) {
   const std::string input(std::size_t{10} << 20, 'x');
-  for (const char* line :
-       {"echo answer", "exec <&-; echo answer", "head -c 1 >/dev/null; echo answer"}) {
+  for (const char* line : {"echo answer", "exec <&-; echo answer", "head -c 1 >/dev/null; echo answer"}) {
     const auto got = shell(line, input);
     ASSERT_TRUE(got) << line;
     EXPECT_EQ(got->exit_code, 0) << line;
@@ -136,9 +134,8 @@ TEST_F(Filter, IsNotHurtByAProgramThatNeverReadsItsInput) {
 }
 
 TEST_F(Filter, FeedsAProgramThatReadsSlowly) {
-  const auto got =
-      shell("for i in 1 2 3 4 5 6 7 8; do head -c 1310720 | wc -c; sleep 0.01; done; cat | wc -c",
-            std::string(std::size_t{10} << 20, 'x'));
+  const auto got = shell("for i in 1 2 3 4 5 6 7 8; do head -c 1310720 | wc -c; sleep 0.01; done; cat | wc -c",
+                         std::string(std::size_t{10} << 20, 'x'));
   ASSERT_TRUE(got);
   std::istringstream counts(got->output);
   std::uint64_t sum = 0;
@@ -218,8 +215,7 @@ TEST_F(Filter, UsesTheAnswerWhileAChildHoldsThePipe) {
 }
 
 TEST_F(Filter, UsesTheAnswerWhileAChildKeepsWriting) {
-  const auto got =
-      shell("(while sleep 0.01; do echo drip; echo drop >&2; done) & echo $! >$F; echo answer");
+  const auto got = shell("(while sleep 0.01; do echo drip; echo drop >&2; done) & echo $! >$F; echo answer");
   ::kill(pid_in("ready"), SIGKILL);
   ASSERT_TRUE(got);
   EXPECT_EQ(got->exit_code, 0);
@@ -263,8 +259,7 @@ TEST_F(Filter, GivesDefaultSignalsAndASessionOfItsOwn) {
   sigset_t old_mask;
   ::sigfillset(&block);
   ::pthread_sigmask(SIG_BLOCK, &block, &old_mask);
-  const auto got =
-      shell("grep -E 'SigBlk|SigIgn' /proc/self/status; cut -d ' ' -f 5,6 /proc/$$/stat; echo $$");
+  const auto got = shell("grep -E 'SigBlk|SigIgn' /proc/self/status; cut -d ' ' -f 5,6 /proc/$$/stat; echo $$");
   ::pthread_sigmask(SIG_SETMASK, &old_mask, nullptr);
   ::sigaction(SIGPIPE, &before, nullptr);
   ASSERT_TRUE(got);
@@ -358,9 +353,7 @@ class Sealed : public Filter {
   FilterRequest request(const std::string& bytes) {
     memory_ = UniqueFd(::memfd_create("hook", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     EXPECT_TRUE(write_all(memory_.get(), bytes));
-    EXPECT_EQ(::fcntl(memory_.get(), F_ADD_SEALS,
-                      F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL),
-              0);
+    EXPECT_EQ(::fcntl(memory_.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
     FilterRequest out;
     out.program = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(memory_.get());
     out.argv = {"the-hook", "argument"};
@@ -396,8 +389,7 @@ TEST_F(Sealed, ProgramSeesNoDescriptorMore) {
 }
 
 TEST_F(Sealed, ScriptRunsByItsInterpreter) {
-  FilterRequest program =
-      request("#!/bin/sh -e\ncat; echo \"$#$1\"; ls /proc/self/fd; false; echo no\n");
+  FilterRequest program = request("#!/bin/sh -e\ncat; echo \"$#$1\"; ls /proc/self/fd; false; echo no\n");
   program.input = "input\n";
   const auto got = run(program);
   ASSERT_TRUE(got) << got.error().message;

@@ -28,9 +28,7 @@ class Forked : public Children {
     EXPECT_TRUE(end) << end.error().message;
     return end ? *std::move(end) : ForkEnd();
   }
-  static bool say(int fd, const std::string& text) {
-    return static_cast<bool>(write_all(fd, text));
-  }
+  static bool say(int fd, const std::string& text) { return static_cast<bool>(write_all(fd, text)); }
   // The child's own answers to questions about itself.
   std::string report(const std::function<std::string()>& question) {
     return run([&](int fd) { return say(fd, question()) ? 0 : 1; }).report;
@@ -96,8 +94,7 @@ TEST_F(Forked, HasASessionOfItsOwnReadsNothingAndMakesNoCore) {
               rlimit core{1, 1};
               ::getrlimit(RLIMIT_CORE, &core);
               return std::string(::getsid(0) == ::getpid() ? "session " : "") +
-                     (::read(STDIN_FILENO, &byte, 1) == 0 ? "no input " : "") +
-                     (core.rlim_cur == 0 ? "no core" : "");
+                     (::read(STDIN_FILENO, &byte, 1) == 0 ? "no input " : "") + (core.rlim_cur == 0 ? "no core" : "");
             }),
             "session no input no core");
   ::setrlimit(RLIMIT_CORE, &before);

@@ -40,8 +40,7 @@ TEST(BoundedOutput, NeverTearsACharacter) {
   for (std::uint64_t most = 2; most < 40; ++most) {
     BoundedOutput output(most);
     for (int i = 0; i < 50; ++i) output.append("ä€😀");
-    for (const char byte : output.text().substr(0, 1))
-      EXPECT_NE(static_cast<unsigned char>(byte) & 0xC0u, 0x80u);
+    for (const char byte : output.text().substr(0, 1)) EXPECT_NE(static_cast<unsigned char>(byte) & 0xC0u, 0x80u);
     std::string text = output.text();
     const std::size_t marker = text.find("[...");
     const std::string head = text.substr(0, marker);

@@ -82,8 +82,7 @@ class Process : public ::testing::Test {
     return line[name_end + 2] != 'Z' && line[name_end + 2] != 'X';
   }
   static bool ends_soon(pid_t pid) {
-    for (int tries = 0; tries < 1'000 && alive(pid); ++tries)
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    for (int tries = 0; tries < 1'000 && alive(pid); ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     return !alive(pid);
   }
 
@@ -358,8 +357,8 @@ TEST_F(Process, EndsACommandAtItsDeadline) {
 }
 
 TEST_F(Process, LetsACommandTidyUpWhenItIsTerminated) {
-  const auto got = shell_past_deadline(
-      "trap 'echo tidy; exit 3' TERM; echo >$F; while :; do sleep 0.01; done", "ready");
+  const auto got =
+      shell_past_deadline("trap 'echo tidy; exit 3' TERM; echo >$F; while :; do sleep 0.01; done", "ready");
   ASSERT_TRUE(got);
   EXPECT_TRUE(got->timed_out);
   EXPECT_EQ(got->exit_code, 3);
@@ -367,8 +366,7 @@ TEST_F(Process, LetsACommandTidyUpWhenItIsTerminated) {
 }
 
 TEST_F(Process, KillsACommandThatIgnoresTermination) {
-  const auto got =
-      shell_past_deadline("trap '' TERM; echo >$F; while :; do sleep 0.01; done", "ready");
+  const auto got = shell_past_deadline("trap '' TERM; echo >$F; while :; do sleep 0.01; done", "ready");
   ASSERT_TRUE(got);
   EXPECT_TRUE(got->timed_out);
   EXPECT_EQ(got->signal, SIGKILL);
@@ -394,30 +392,29 @@ TEST_P(Hidden, ProcessDiesAtTheDeadline) {
   ::kill(hidden, SIGKILL);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, Hidden,
-    ::testing::Values(
-        // a child in the background
-        "sh -c 'echo $$ >$F; exec sleep 600' & wait",
-        // ignoring SIGTERM, in the same group
-        "sh -c 'trap \"\" TERM; echo $$ >$F; while :; do sleep 0.01; done' & wait",
-        // a session of its own, parent alive
-        "setsid sh -c 'echo $$ >$F; exec sleep 600' & sleep 600",
-        // the same, ignoring SIGTERM, and the parent goes at SIGTERM
-        "setsid sh -c 'trap \"\" TERM; echo $$ >$F; while :; do sleep 0.01; done' & sleep 600",
-        // double fork and a session of its own, but the output held open
-        "(setsid sh -c 'echo $$ >$F; exec sleep 600' &) ; sleep 600",
-        // double fork within the session
-        "(sh -c 'echo $$ >$F; exec sleep 600 >/dev/null 2>&1' &) ; sleep 600",
-        // a group of its own within the session, parent gone, nothing of the output held
-        "bash -c 'set -m; sh -c \"echo \\$\\$ >$F; exec sleep 600\" >/dev/null 2>&1 &'; sleep 600",
-        // a session of its own, parents gone, nothing held, another environment
-        "(setsid env -i sh -c 'echo $$ >'$F'; exec /bin/sleep 600' </dev/null >/dev/null 2>&1 &); "
-        "sleep 600",
-        // a group of its own within the session
-        "bash -c 'set -m; sh -c \"echo \\$\\$ >$F; exec sleep 600\" & wait'",
-        // a session of its own, nothing of the output held, parent alive
-        "setsid sh -c 'echo $$ >$F; exec sleep 600' >/dev/null 2>&1 & sleep 600"));
+INSTANTIATE_TEST_SUITE_P(Ways, Hidden,
+                         ::testing::Values(
+                             // a child in the background
+                             "sh -c 'echo $$ >$F; exec sleep 600' & wait",
+                             // ignoring SIGTERM, in the same group
+                             "sh -c 'trap \"\" TERM; echo $$ >$F; while :; do sleep 0.01; done' & wait",
+                             // a session of its own, parent alive
+                             "setsid sh -c 'echo $$ >$F; exec sleep 600' & sleep 600",
+                             // the same, ignoring SIGTERM, and the parent goes at SIGTERM
+                             "setsid sh -c 'trap \"\" TERM; echo $$ >$F; while :; do sleep 0.01; done' & sleep 600",
+                             // double fork and a session of its own, but the output held open
+                             "(setsid sh -c 'echo $$ >$F; exec sleep 600' &) ; sleep 600",
+                             // double fork within the session
+                             "(sh -c 'echo $$ >$F; exec sleep 600 >/dev/null 2>&1' &) ; sleep 600",
+                             // a group of its own within the session, parent gone, nothing of the output held
+                             "bash -c 'set -m; sh -c \"echo \\$\\$ >$F; exec sleep 600\" >/dev/null 2>&1 &'; sleep 600",
+                             // a session of its own, parents gone, nothing held, another environment
+                             "(setsid env -i sh -c 'echo $$ >'$F'; exec /bin/sleep 600' </dev/null >/dev/null 2>&1 &); "
+                             "sleep 600",
+                             // a group of its own within the session
+                             "bash -c 'set -m; sh -c \"echo \\$\\$ >$F; exec sleep 600\" & wait'",
+                             // a session of its own, nothing of the output held, parent alive
+                             "setsid sh -c 'echo $$ >$F; exec sleep 600' >/dev/null 2>&1 & sleep 600"));
 
 TEST_F(Process, ReturnsTheAnswerWhileAGrandchildHoldsThePipe) {
   const auto got = shell("sleep 600 & echo $! >" + folder_ + "/pid; echo answer");
@@ -431,8 +428,7 @@ TEST_F(Process, ReturnsTheAnswerWhileAGrandchildHoldsThePipe) {
 }
 
 TEST_F(Process, ReturnsTheAnswerWhileAGrandchildKeepsWriting) {
-  const auto got =
-      shell("(while sleep 0.02; do echo drip; done) & echo $! >" + folder_ + "/pid; echo answer");
+  const auto got = shell("(while sleep 0.02; do echo drip; done) & echo $! >" + folder_ + "/pid; echo answer");
   const pid_t grandchild = static_cast<pid_t>(std::atoi(wait_for_file("pid").c_str()));
   ::kill(grandchild, SIGKILL);
   ASSERT_TRUE(got);
@@ -469,8 +465,7 @@ TEST_F(Process, MeasuresItsDeadlineOnTheGivenClock) {
   });
   ProcessRequest request;
   request.argv = {"sh", "-c", "echo >" + folder_ + "/ready; exec sleep 600"};
-  const auto got =
-      run_process(request, clock, cancel_, Deadline::after(clock, Milliseconds(30'000)));
+  const auto got = run_process(request, clock, cancel_, Deadline::after(clock, Milliseconds(30'000)));
   turner.join();
   ASSERT_TRUE(got);
   EXPECT_TRUE(got->timed_out);
@@ -480,8 +475,7 @@ TEST_F(Process, MeasuresItsDeadlineOnTheGivenClock) {
 TEST_F(Process, LeavesNoDescriptorsAndNoZombies) {
   const auto descriptors = [] {
     int count = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
-      ++count;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
     return count;
   };
   ASSERT_TRUE(shell("true"));

@@ -45,19 +45,15 @@ Ran run(const std::string& script, const std::vector<int>& pass) {
 }
 
 TEST(Spawn, PassesDescriptorsOnInTheirOrder) {
-  const UniqueFd first = memory_with("first"), second = memory_with("second"),
-                 third = memory_with("third");
-  EXPECT_EQ(run("cat <&3; cat <&4; cat <&5", {third.get(), first.get(), second.get()}).output,
-            "thirdfirstsecond");
+  const UniqueFd first = memory_with("first"), second = memory_with("second"), third = memory_with("third");
+  EXPECT_EQ(run("cat <&3; cat <&4; cat <&5", {third.get(), first.get(), second.get()}).output, "thirdfirstsecond");
 }
 
 TEST(Spawn, PassesDescriptorsThatLieWhereOthersGo) {
   // Whoever opens the lowest numbers has them at 3, 4 and 5, in another order.
   std::vector<UniqueFd> files;
   for (const char* text : {"a", "b", "c", "d", "e", "f"}) files.push_back(memory_with(text));
-  EXPECT_EQ(
-      run("cat <&3; cat <&4; cat <&5", {files[5].get(), files[0].get(), files[1].get()}).output,
-      "fab");
+  EXPECT_EQ(run("cat <&3; cat <&4; cat <&5", {files[5].get(), files[0].get(), files[1].get()}).output, "fab");
   EXPECT_EQ(run("cat <&3; cat <&4", {files[2].get(), files[2].get()}).output,
             "c");  // one offset, shared
 }
@@ -66,8 +62,7 @@ TEST(Spawn, PassesNothingElse) {
   const UniqueFd passed = memory_with("x"), other = memory_with("y");
   ::fcntl(other.get(), F_SETFD, 0);  // even one that is not close-on-exec
   const int far = ::fcntl(other.get(), F_DUPFD, 100);
-  const std::string script =
-      "fd=0; while [ $fd -lt 200 ]; do [ -e /proc/$$/fd/$fd ] && echo $fd; fd=$((fd + 1)); done";
+  const std::string script = "fd=0; while [ $fd -lt 200 ]; do [ -e /proc/$$/fd/$fd ] && echo $fd; fd=$((fd + 1)); done";
   EXPECT_EQ(run(script, {passed.get()}).output, "0\n1\n2\n3\n");
   ::close(far);
 }
@@ -86,8 +81,7 @@ TEST(Spawn, FailsOnADescriptorThatIsNotOpen) {
   request.pass = pass;
   const auto child = spawn(request);
   ASSERT_FALSE(child);
-  EXPECT_NE(child.error().message.find("passing on a descriptor"), std::string::npos)
-      << child.error().message;
+  EXPECT_NE(child.error().message.find("passing on a descriptor"), std::string::npos) << child.error().message;
 }
 
 TEST(ExitOf, TellsItBeforeTheChildIsReaped) {

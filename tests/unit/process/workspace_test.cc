@@ -51,9 +51,7 @@ class Files : public ::testing::Test {
     text << in.rdbuf();
     return text.str();
   }
-  Result<std::string> read(const std::string& path) const {
-    return workspace_->read(path, 0, 0, nullptr);
-  }
+  Result<std::string> read(const std::string& path) const { return workspace_->read(path, 0, 0, nullptr); }
   Code refusal(const std::string& path) const {
     const auto got = read(path);
     if (!got) return got.error().code;
@@ -91,11 +89,10 @@ TEST_F(Files, AreReadInParts) {
 
 TEST_F(Files, OutsideAreDenied) {
   for (const std::string& path : std::vector<std::string>{
-           "..", "../secret.txt", "inside/../../secret.txt", "./.././secret.txt", "/etc/passwd",
-           "/", base_, base_ + "/secret.txt", root_ + "/../secret.txt",
-           root_ + "/inside/../../secret.txt", "inside/deep/../../../secret.txt",
-           "/proc/self/root/etc/passwd", "/proc/self/cwd/../secret", "/proc/1/root/etc/passwd",
-           "//etc/passwd", "/../etc/passwd", "/dev/null", "/dev/stdin"})
+           "..", "../secret.txt", "inside/../../secret.txt", "./.././secret.txt", "/etc/passwd", "/", base_,
+           base_ + "/secret.txt", root_ + "/../secret.txt", root_ + "/inside/../../secret.txt",
+           "inside/deep/../../../secret.txt", "/proc/self/root/etc/passwd", "/proc/self/cwd/../secret",
+           "/proc/1/root/etc/passwd", "//etc/passwd", "/../etc/passwd", "/dev/null", "/dev/stdin"})
     EXPECT_EQ(refusal(path), Code::kDenied) << path;
 }
 
@@ -131,8 +128,7 @@ TEST_F(Files, BehindLinksThatLeadOutAreDenied) {
   fs::create_directory_symlink("/", root_ + "/slash");
   fs::create_symlink("/proc/self/root/etc/passwd", root_ + "/magic");
   fs::create_symlink("relative", root_ + "/chain");
-  for (const char* path :
-       {"relative", "absolute", "up/secret.txt", "slash/etc/passwd", "magic", "chain"})
+  for (const char* path : {"relative", "absolute", "up/secret.txt", "slash/etc/passwd", "magic", "chain"})
     EXPECT_EQ(refusal(path), Code::kDenied) << path;
 }
 
@@ -212,17 +208,15 @@ TEST_F(Files, OutsideAreNeverWritten) {
   fs::create_symlink("../created.txt", root_ + "/dangling");
   fs::create_directory_symlink("..", root_ + "/up");
   for (const std::string& path : std::vector<std::string>{
-           "../secret.txt", "relative", "absolute", "dangling", "up/secret.txt", "up/new/file",
-           base_ + "/new.txt", root_ + "-evil/x", "..", ".", "inside/..", "/tmp/../etc/x",
-           "../new/folder/file"}) {
+           "../secret.txt", "relative", "absolute", "dangling", "up/secret.txt", "up/new/file", base_ + "/new.txt",
+           root_ + "-evil/x", "..", ".", "inside/..", "/tmp/../etc/x", "../new/folder/file"}) {
     const auto wrote = workspace_->write(path, "overwritten");
     ASSERT_FALSE(wrote) << path;
     EXPECT_TRUE(wrote.error().code == Code::kDenied || wrote.error().code == Code::kInvalid)
         << path << ": " << wrote.error().message;
   }
   EXPECT_EQ(get(base_ + "/secret.txt"), "secret");
-  for (const char* name : {"/created.txt", "/new", "/new.txt"})
-    EXPECT_FALSE(fs::exists(base_ + name));
+  for (const char* name : {"/created.txt", "/new", "/new.txt"}) EXPECT_FALSE(fs::exists(base_ + name));
 }
 
 TEST_F(Files, AreReplacedWhenTheyAreWhatWasExpected) {
@@ -409,8 +403,14 @@ TEST_F(KeptFiles, ThatAreHiddenAreNotReadByAnyPath) {
   fs::create_symlink(".agent/keys", root_ + "/link");
   fs::create_hard_link(home_ + "/keys", root_ + "/hard");
   fs::create_directory_symlink(".agent", root_ + "/alias");
-  const std::vector<std::string> ways{".agent/keys", "link", "hard", "alias/keys", "inside/../.agent//keys",
-                                      home_ + "/keys", ".agent/keys.tmp.1.2", "alias/keys.tmp.1.2"};
+  const std::vector<std::string> ways{".agent/keys",
+                                      "link",
+                                      "hard",
+                                      "alias/keys",
+                                      "inside/../.agent//keys",
+                                      home_ + "/keys",
+                                      ".agent/keys.tmp.1.2",
+                                      "alias/keys.tmp.1.2"};
   for (const std::string& path : ways) EXPECT_TRUE(read(path)) << path;  // kept alone it is read
   auto opened = open_workspace({root_}, {home_}, {home_ + "/keys"});
   ASSERT_TRUE(opened) << opened.error().message;
@@ -436,8 +436,8 @@ TEST_F(Files, AreListedDepthFirstInByteOrder) {
   put(root_ + "/inside/deep/x", "12345");
   const auto got = workspace_->list(".", 0, 0);
   ASSERT_TRUE(got);
-  EXPECT_EQ(paths_of(*got), (std::vector<std::string>{"Z.txt", "a.txt", "inside", "inside/b.txt",
-                                                      "inside/deep", "inside/deep/x"}));
+  EXPECT_EQ(paths_of(*got),
+            (std::vector<std::string>{"Z.txt", "a.txt", "inside", "inside/b.txt", "inside/deep", "inside/deep/x"}));
   EXPECT_FALSE(got->more);
   EXPECT_EQ(got->entries[5].bytes, 5u);
   EXPECT_GT(got->entries[5].modified_ns, 1'000'000'000'000'000'000);
@@ -445,10 +445,8 @@ TEST_F(Files, AreListedDepthFirstInByteOrder) {
 }
 
 TEST_F(Files, AreListedToADepth) {
-  EXPECT_EQ(paths_of(*workspace_->list(root_, 1, 0)),
-            (std::vector<std::string>{"a.txt", "inside"}));
-  EXPECT_EQ(paths_of(*workspace_->list("inside", 1, 0)),
-            (std::vector<std::string>{"b.txt", "deep"}));
+  EXPECT_EQ(paths_of(*workspace_->list(root_, 1, 0)), (std::vector<std::string>{"a.txt", "inside"}));
+  EXPECT_EQ(paths_of(*workspace_->list("inside", 1, 0)), (std::vector<std::string>{"b.txt", "deep"}));
 }
 
 TEST_F(Files, AreListedToALimit) {
@@ -467,8 +465,7 @@ TEST_F(Files, AreListedWithoutFollowingLinks) {
   fs::create_directory_symlink("..", root_ + "/up");
   const auto got = workspace_->list(".", 0, 0);
   ASSERT_TRUE(got);
-  EXPECT_EQ(paths_of(*got), (std::vector<std::string>{"a.txt", "inside", "inside/b.txt",
-                                                      "inside/deep", "loop", "up"}));
+  EXPECT_EQ(paths_of(*got), (std::vector<std::string>{"a.txt", "inside", "inside/b.txt", "inside/deep", "loop", "up"}));
   EXPECT_EQ(got->entries[4].kind, FileEntry::Kind::kSymlink);
 }
 
@@ -514,8 +511,7 @@ void forbid_openat2(unsigned error_number) {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   sock_fprog program{sizeof filter / sizeof filter[0], filter};
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
     ::_exit(9);
 }
 

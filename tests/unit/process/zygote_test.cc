@@ -56,9 +56,8 @@ class ZygoteTest : public Children {
 };
 
 std::string told(int visits, const std::string& wish) {
-  return "session own, parent " + std::to_string(::getpid()) +
-         ", signals yes, descriptors 0123, visits " + std::to_string(visits) +
-         ", names the-hook behind, wish " + wish + "\n";
+  return "session own, parent " + std::to_string(::getpid()) + ", signals yes, descriptors 0123, visits " +
+         std::to_string(visits) + ", names the-hook behind, wish " + wish + "\n";
 }
 
 TEST_F(ZygoteTest, ForksChildrenOfItsParentWithWhatTheyAreGiven) {

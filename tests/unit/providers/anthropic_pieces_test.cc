@@ -52,8 +52,7 @@ std::vector<std::string> units_of(std::string_view text) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const std::size_t length = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
     unsigned point = length == 1 ? byte : byte & (0xFFu >> (length + 1));
-    for (std::size_t k = 1; k < length; ++k)
-      point = (point << 6) | (static_cast<unsigned char>(text[i + k]) & 0x3Fu);
+    for (std::size_t k = 1; k < length; ++k) point = (point << 6) | (static_cast<unsigned char>(text[i + k]) & 0x3Fu);
     if (point >= 0x10000) {
       unit(0xD800 + ((point - 0x10000) >> 10));
       unit(0xDC00 + ((point - 0x10000) & 0x3FF));
@@ -69,10 +68,8 @@ struct Kind {
   const char *start, *delta, *key;
 };
 constexpr Kind kText{R"({"type":"text","text":""})", "text_delta", "text"};
-constexpr Kind kThinking{R"({"type":"thinking","thinking":"","signature":"s"})", "thinking_delta",
-                         "thinking"};
-constexpr Kind kInput{R"({"type":"tool_use","id":"t1","name":"bash","input":{}})", "input_json_delta",
-                      "partial_json"};
+constexpr Kind kThinking{R"({"type":"thinking","thinking":"","signature":"s"})", "thinking_delta", "thinking"};
+constexpr Kind kInput{R"({"type":"tool_use","id":"t1","name":"bash","input":{}})", "input_json_delta", "partial_json"};
 
 // A block whose deltas are these pieces, which are JSON texts without their quotes.
 void add_block(AnthropicWire& wire, int index, const Kind& kind, const std::vector<std::string>& pieces) {
@@ -80,8 +77,8 @@ void add_block(AnthropicWire& wire, int index, const Kind& kind, const std::vect
   wire.event("content_block_start",
              R"({"type":"content_block_start")" + at + R"(,"content_block":)" + kind.start + "}");
   for (const std::string& piece : pieces)
-    wire.event("content_block_delta", R"({"type":"content_block_delta")" + at + R"(,"delta":{"type":")" +
-                                          kind.delta + R"(",")" + kind.key + R"(":")" + piece + "\"}}");
+    wire.event("content_block_delta", R"({"type":"content_block_delta")" + at + R"(,"delta":{"type":")" + kind.delta +
+                                          R"(",")" + kind.key + R"(":")" + piece + "\"}}");
   wire.event("content_block_stop", R"({"type":"content_block_stop")" + at + "}");
 }
 
@@ -94,8 +91,7 @@ class AnthropicPieces : public ::testing::Test {
     options.api_key = "sk-test";
     TestRequest request;
     request.user("hello");
-    const auto provider =
-        make_anthropic_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+    const auto provider = make_anthropic_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
     return provider->complete(request.value(), sink_, {}, {});
   }
   // One block of these pieces, and behind it a text.
@@ -125,8 +121,7 @@ void for_all_cuts(const std::vector<std::string>& units,
   };
   for (std::size_t i = 0; i <= units.size(); ++i) {
     check({piece(0, i), piece(i, units.size())});
-    for (std::size_t j = i; j <= units.size(); ++j)
-      check({piece(0, i), piece(i, j), piece(j, units.size())});
+    for (std::size_t j = i; j <= units.size(); ++j) check({piece(0, i), piece(i, j), piece(j, units.size())});
   }
 }
 

@@ -34,9 +34,8 @@ Message results(std::vector<Block> blocks) {
 TEST(AnthropicRequest, HoldsOnlyWhatWasAsked) {
   TestRequest request;
   request.user("hi");
-  EXPECT_EQ(body_of(request),
-            R"({"model":"claude-test","max_tokens":16384,"stream":true,)"
-            R"("messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]})");
+  EXPECT_EQ(body_of(request), R"({"model":"claude-test","max_tokens":16384,"stream":true,)"
+                              R"("messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]})");
 }
 
 TEST(AnthropicRequest, HasNoMoreMarksThanTheFourThatAreTaken) {
@@ -76,8 +75,7 @@ TEST(AnthropicRequest, HoldsTheAnswerToASchemaBesideTheEffort) {
   TestRequest request;
   request.user("one");
   request.value().output_schema = R"({"type":"object"})";
-  EXPECT_NE(body_of(request).find(
-                R"("output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}})"),
+  EXPECT_NE(body_of(request).find(R"("output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}})"),
             std::string::npos);
   request.value().thinking.effort = "low";
   EXPECT_NE(body_of(request).find(R"("output_config":{"effort":"low","format":{)"), std::string::npos);
@@ -123,9 +121,8 @@ TEST(AnthropicRequest, MarksTheClosingTextInsteadOfTheRowsBeforeIt) {
   TestRequest request;
   request.user("a");
   request.value().closing_text = "now";
-  EXPECT_EQ(messages_of(request, true),
-            R"([{"role":"user","content":[{"type":"text","text":"a"},)"
-            R"({"type":"text","text":"now","cache_control":{"type":"ephemeral"}}]}])");
+  EXPECT_EQ(messages_of(request, true), R"([{"role":"user","content":[{"type":"text","text":"a"},)"
+                                        R"({"type":"text","text":"now","cache_control":{"type":"ephemeral"}}]}])");
 }
 
 TEST(AnthropicRequest, SendsToolCallsWithTheirBytesAndResultsFirst) {
@@ -166,9 +163,9 @@ TEST(AnthropicRequest, SendsImagesOfTheUserAndOfTools) {
   TestRequest request;
   request.add(results({image})).add(results({result}));
   const std::string wire = R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}})";
-  EXPECT_EQ(messages_of(request),
-            R"([{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[)"
-            R"({"type":"text","text":"see"},)" + wire + "]}," + wire + "]}]");
+  EXPECT_EQ(messages_of(request), R"([{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[)"
+                                  R"({"type":"text","text":"see"},)" +
+                                      wire + "]}," + wire + "]}]");
 }
 
 TEST(AnthropicRequest, ReturnsThinkingOnlyWithItsSignature) {
@@ -184,9 +181,8 @@ TEST(AnthropicRequest, ReturnsThinkingOnlyWithItsSignature) {
   answer.blocks = {signed_one, unsigned_one, redacted, Block::of_text("so"), Block::of_text("")};
   TestRequest request;
   request.user("q").add(answer).user("next");
-  EXPECT_NE(messages_of(request).find(
-                R"("content":[{"type":"thinking","thinking":"hm","signature":"sig"},)"
-                R"({"type":"redacted_thinking","data":"enc"},{"type":"text","text":"so"}]})"),
+  EXPECT_NE(messages_of(request).find(R"("content":[{"type":"thinking","thinking":"hm","signature":"sig"},)"
+                                      R"({"type":"redacted_thinking","data":"enc"},{"type":"text","text":"so"}]})"),
             std::string::npos)
       << messages_of(request);
 }
@@ -206,15 +202,16 @@ TEST(AnthropicRequest, FindsRoomForTheAnswerBesideTheThinking) {
   request.value().thinking.budget_tokens = 5;
   request.value().thinking.room = 1024;
   request.value().max_output_tokens = 1000;
-  EXPECT_NE(body_of(request).find(
-                R"("max_tokens":2024,"thinking":{"type":"enabled","budget_tokens":1024})"),
+  EXPECT_NE(body_of(request).find(R"("max_tokens":2024,"thinking":{"type":"enabled","budget_tokens":1024})"),
             std::string::npos)
       << body_of(request);
 }
 
 TEST(AnthropicRequest, MakesBrokenTextValid) {
   TestRequest request;
-  request.user("a\xff\xfe" "b");
+  request.user(
+      "a\xff\xfe"
+      "b");
   EXPECT_NE(body_of(request).find("a\xEF\xBF\xBD"), std::string::npos);
 }
 

@@ -37,9 +37,10 @@ TEST(AnthropicRules, BlankTextsAndRolesThatDoNotAlternateAreSeen) {
   const std::string head = R"({"model":"claude-sonnet-5-5","max_tokens":9,"messages":[)";
   EXPECT_EQ(anthropic_refusal(head + R"({"role":"user","content":[{"type":"text","text":"\n\n"}]}]})"),
             "messages: text content blocks must contain non-whitespace text");
-  const std::string wide = R"({"role":"user","content":[{"type":"text","text":")" "\xC2\xA0" R"("}]}]})";
-  EXPECT_EQ(anthropic_refusal(head + wide),
-            "messages: text content blocks must contain non-whitespace text");
+  const std::string wide = R"({"role":"user","content":[{"type":"text","text":")"
+                           "\xC2\xA0"
+                           R"("}]}]})";
+  EXPECT_EQ(anthropic_refusal(head + wide), "messages: text content blocks must contain non-whitespace text");
   const std::string user = R"({"role":"user","content":[{"type":"text","text":"a"}]})";
   EXPECT_NE(anthropic_refusal(head + user + "," + user + "]}"), "");
   EXPECT_EQ(anthropic_refusal(head + user + "]}"), "");
@@ -77,11 +78,7 @@ Message thought(const std::string& signature) {
 
 TEST(AnthropicOrigins, ThinkingOfAnotherModelIsLeftOut) {
   TestRequest request;
-  request.user("a")
-      .add(thought("claude-opus-5-5/1"))
-      .user("b")
-      .add(thought("claude-sonnet-5-5/2"))
-      .user("c");
+  request.user("a").add(thought("claude-opus-5-5/1")).user("b").add(thought("claude-sonnet-5-5/2")).user("c");
   request.add(thought("nobody-knows/3")).user("d");
   Origins origins;
   origins.note(2, {"anthropic", "messages", "claude-opus-5-5"});

@@ -38,8 +38,7 @@ class AnthropicTest : public ::testing::Test {
   ModelResult ask(HttpClient& http, Deadline deadline = {}) {
     TestRequest request;
     request.user("hello");
-    const auto provider =
-        make_anthropic_provider(options_, http, clock_, std::make_unique<FakeSleeper>(waits_));
+    const auto provider = make_anthropic_provider(options_, http, clock_, std::make_unique<FakeSleeper>(waits_));
     return provider->complete(request.value(), sink_, cancel_, deadline);
   }
   ModelResult ask() { return ask(http_); }
@@ -131,8 +130,8 @@ TEST_F(AnthropicTest, ReadsUsageWithItsCacheFieldsAndLaterTotals) {
                     .bytes()});
   const auto result = ask();
   ASSERT_TRUE(result);
-  const Usage expected{.input = 22, .output = 393, .cache_read = 1086, .cache_write = 188, .reasoning = 40,
-                       .cost_nano_usd = 0};
+  const Usage expected{
+      .input = 22, .output = 393, .cache_read = 1086, .cache_write = 188, .reasoning = 40, .cost_nano_usd = 0};
   EXPECT_EQ(result->usage, expected);
 }
 
@@ -206,10 +205,14 @@ TEST_F(AnthropicTest, DropsACallThatTheTokenLimitMayHaveCut) {
 
 TEST_F(AnthropicTest, KnowsEveryStopReason) {
   const std::vector<std::pair<const char*, StopReason>> reasons = {
-      {"end_turn", StopReason::kEndTurn},        {"tool_use", StopReason::kToolUse},
-      {"max_tokens", StopReason::kMaxTokens},    {"stop_sequence", StopReason::kSequence},
-      {"refusal", StopReason::kRefusal},         {"pause_turn", StopReason::kPause},
-      {"model_context_window_exceeded", StopReason::kContextLength}, {"of_tomorrow", StopReason::kInterrupted}};
+      {"end_turn", StopReason::kEndTurn},
+      {"tool_use", StopReason::kToolUse},
+      {"max_tokens", StopReason::kMaxTokens},
+      {"stop_sequence", StopReason::kSequence},
+      {"refusal", StopReason::kRefusal},
+      {"pause_turn", StopReason::kPause},
+      {"model_context_window_exceeded", StopReason::kContextLength},
+      {"of_tomorrow", StopReason::kInterrupted}};
   for (const auto& [name, reason] : reasons) {
     http_.stream({AnthropicWire().start().text({"x"}).finish(name).bytes()});
     EXPECT_EQ(ask()->stop_reason, reason) << name;
@@ -256,9 +259,7 @@ TEST_F(AnthropicTest, SkipsBlocksAndDeltasOfANewerApi) {
 
 TEST_F(AnthropicTest, RefusesWhatIsNotTheFormat) {
   const std::string start = AnthropicWire().start().bytes();
-  const auto block = [](std::string_view json) {
-    return AnthropicWire().event("content_block_start", json).bytes();
-  };
+  const auto block = [](std::string_view json) { return AnthropicWire().event("content_block_start", json).bytes(); };
   const std::string text0 =
       block(R"({"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}})");
   const std::vector<std::string> broken = {
@@ -276,8 +277,9 @@ TEST_F(AnthropicTest, RefusesWhatIsNotTheFormat) {
       start + AnthropicWire().event("content_block_stop", R"({"type":"content_block_stop","index":3})").bytes(),
       start + block(R"({"type":"content_block_start","index":0,"content_block":{"type":"tool_use"}})"),
       start + AnthropicWire().event("message_stop", R"({"type":"message_stop"})").bytes(),
-      start + block(R"({"type":"content_block_start","index":0,"content_block":)"
-                    R"({"type":"tool_use","id":"t","name":"n","input":{}}})") +
+      start +
+          block(R"({"type":"content_block_start","index":0,"content_block":)"
+                R"({"type":"tool_use","id":"t","name":"n","input":{}}})") +
           AnthropicWire().finish("tool_use").bytes(),
   };
   for (const std::string& stream : broken) {
@@ -340,7 +342,8 @@ TEST_F(AnthropicTest, MapsEveryStatusAndRetriesOnlyWhatMayPass) {
   for (const StatusCase& one : cases) {
     http_.answers.clear();
     http_.bodies.clear();
-    const std::string body = *one.type == '\0' ? "<html>bad\ngateway</html>" : anthropic_error_body(one.type, one.message);
+    const std::string body =
+        *one.type == '\0' ? "<html>bad\ngateway</html>" : anthropic_error_body(one.type, one.message);
     for (int i = 0; i < 5; ++i) http_.status(one.status, body);
     const auto result = ask();
     ASSERT_FALSE(result);
@@ -389,9 +392,8 @@ TEST_F(AnthropicTest, TriesAgainWhenThereWasNoAnswerButNotWhenItBroke) {
 }
 
 TEST_F(AnthropicTest, TakesAWholeAnswerWhoseConnectionBrokeAfterIt) {
-  http_.answers.push_back({{200, {{"content-type", "text/event-stream"}}},
-                           {tool_stream()},
-                           Error{Code::kCorrupt, "reset"}});
+  http_.answers.push_back(
+      {{200, {{"content-type", "text/event-stream"}}}, {tool_stream()}, Error{Code::kCorrupt, "reset"}});
   const auto result = ask();
   ASSERT_TRUE(result);
   EXPECT_TRUE(has_call(result->message));
@@ -425,8 +427,7 @@ TEST_F(AnthropicTest, FollowsNoRedirectAndShowsTheTargetNoKey) {
   const auto result = ask(*http);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ModelErrorKind::kInvalid);
-  EXPECT_NE(result.error().message.find("redirects (307) to 127.0.0.1:"), std::string::npos)
-      << result.error().message;
+  EXPECT_NE(result.error().message.find("redirects (307) to 127.0.0.1:"), std::string::npos) << result.error().message;
   EXPECT_EQ(target.connections(), 0u);
   EXPECT_EQ(server.requests().size(), 1u);
 }
@@ -483,10 +484,8 @@ TEST_F(AnthropicTest, ARefusedSignatureIsAnsweredByOneRequestWithoutThinking) {
   block.opaque = "foreign-signature";
   answer.blocks.insert(answer.blocks.begin(), block);
   request.user("hello").add(answer).user("go on");
-  const auto provider =
-      make_anthropic_provider(options_, http_, clock_, std::make_unique<FakeSleeper>(waits_));
-  http_.status(400, anthropic_error_body("invalid_request_error", kForeign))
-      .stream({whole_answer()});
+  const auto provider = make_anthropic_provider(options_, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+  http_.status(400, anthropic_error_body("invalid_request_error", kForeign)).stream({whole_answer()});
   ASSERT_TRUE(provider->complete(request.value(), sink_, cancel_, {}));
   ASSERT_EQ(http_.bodies.size(), 2u);
   EXPECT_NE(http_.bodies[0].find("foreign-signature"), std::string::npos);
@@ -500,8 +499,7 @@ TEST_F(AnthropicTest, ARefusedSignatureIsAnsweredByOneRequestWithoutThinking) {
 }
 
 TEST_F(AnthropicTest, ASecondRefusalIsTheError) {
-  for (int i = 0; i < 2; ++i)
-    http_.status(400, anthropic_error_body("invalid_request_error", kForeign));
+  for (int i = 0; i < 2; ++i) http_.status(400, anthropic_error_body("invalid_request_error", kForeign));
   const auto result = ask();
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ModelErrorKind::kInvalid);

@@ -13,10 +13,9 @@ namespace {
 using testing::anthropic_refusal;
 using testing::TestRequest;
 
-constexpr const char* kModels[] = {
-    "claude-fable-5-1", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5",
-    "claude-opus-5",    "claude-sonnet-5", "claude-opus-4-8",   "claude-opus-4-7",
-    "claude-opus-4-6",  "claude-opus-4-5", "claude-haiku-4-5",  "claude-sonnet-4-5"};
+constexpr const char* kModels[] = {"claude-fable-5-1", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5",
+                                   "claude-opus-5",    "claude-sonnet-5", "claude-opus-4-8",   "claude-opus-4-7",
+                                   "claude-opus-4-6",  "claude-opus-4-5", "claude-haiku-4-5",  "claude-sonnet-4-5"};
 
 std::string body_of(const std::string& model, const Thinking& thinking, std::uint64_t answer) {
   TestRequest request;
@@ -33,9 +32,7 @@ std::string sent(const std::string& model, const ThinkingWish& wish, std::uint64
   return body_of(model, plan_thinking(info, wish, answer), answer);
 }
 
-bool says(const std::string& body, const std::string& part) {
-  return body.find(part) != std::string::npos;
-}
+bool says(const std::string& body, const std::string& part) { return body.find(part) != std::string::npos; }
 
 std::string note(const std::string& model, const ThinkingWish& wish) {
   return thinking_note(ModelTable::embedded().find(model), model, wish);
@@ -103,8 +100,7 @@ TEST(AnthropicThinking, ABudgetIsSentAsAnEffortAndTheUserIsTold) {
 
 TEST(AnthropicThinking, AnEffortThatAModelDoesNotHaveBecomesTheNextLowerOne) {
   EXPECT_TRUE(says(sent("claude-opus-4-6", {0, "xhigh"}), R"("effort":"high")"));
-  EXPECT_EQ(note("claude-opus-4-6", {0, "xhigh"}),
-            "claude-opus-4-6 has no effort xhigh: effort high is sent");
+  EXPECT_EQ(note("claude-opus-4-6", {0, "xhigh"}), "claude-opus-4-6 has no effort xhigh: effort high is sent");
 }
 
 TEST(AnthropicThinking, NoneIsAsLittleAsTheModelCan) {
@@ -113,8 +109,7 @@ TEST(AnthropicThinking, NoneIsAsLittleAsTheModelCan) {
   EXPECT_TRUE(says(sent("claude-haiku-5-5", none), R"("thinking":{"type":"disabled"})"));
   EXPECT_TRUE(says(sent("claude-opus-5-5", none), R"("output_config":{"effort":"low"})"));
   EXPECT_FALSE(says(sent("claude-opus-4-8", none), "thinking"));
-  EXPECT_EQ(note("claude-opus-5-5", none),
-            "claude-opus-5-5 always thinks: effort none is sent as effort low");
+  EXPECT_EQ(note("claude-opus-5-5", none), "claude-opus-5-5 always thinks: effort none is sent as effort low");
 }
 
 // Thinking counts in max_tokens: the answer keeps what was asked for it.

@@ -41,8 +41,7 @@ class GoogleTest : public ::testing::Test {
     options.api_key = "sk-test";
     options.limits.retry.retries = 0;
     sink_ = RecordingSink();
-    const auto provider =
-        make_google_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+    const auto provider = make_google_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
     TestRequest request;
     request.user("hello").tool("bash");
     return provider->complete(request.value(), sink_, {}, {});
@@ -55,15 +54,14 @@ class GoogleTest : public ::testing::Test {
 };
 
 TEST_F(GoogleTest, ReadsThoughtsTextsAndCallsWithTheirSignatures) {
-  const auto got =
-      ask({GoogleWire()
-               .thinking({"let me ", "see"})
-               .text({"Look", "ing."})
-               .call("c1", "bash", R"({"a":1})", "sig-1")
-               .call("", "bash", R"({"b":2})")
-               .finish("STOP", R"({"promptTokenCount":100,"cachedContentTokenCount":60,)"
-                               R"("candidatesTokenCount":9,"thoughtsTokenCount":4})")
-               .bytes()});
+  const auto got = ask({GoogleWire()
+                            .thinking({"let me ", "see"})
+                            .text({"Look", "ing."})
+                            .call("c1", "bash", R"({"a":1})", "sig-1")
+                            .call("", "bash", R"({"b":2})")
+                            .finish("STOP", R"({"promptTokenCount":100,"cachedContentTokenCount":60,)"
+                                            R"("candidatesTokenCount":9,"thoughtsTokenCount":4})")
+                            .bytes()});
   ASSERT_TRUE(got) << got.error().message;
   ASSERT_EQ(got->message.blocks.size(), 4u);
   EXPECT_EQ(got->message.blocks[0].kind, BlockKind::kThinking);
@@ -118,25 +116,20 @@ TEST_F(GoogleTest, AStreamReadsTheSameWhereverItIsCut) {
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
     const auto got = ask({bytes.substr(0, cut)});
     if (got) continue;  // the last line's end is no part of what it says
-    for (const Block& block : got.error().partial.blocks)
-      ASSERT_EQ(block.kind, BlockKind::kText) << cut;
+    for (const Block& block : got.error().partial.blocks) ASSERT_EQ(block.kind, BlockKind::kText) << cut;
     http_.answers.clear();
   }
 }
 
 TEST_F(GoogleTest, ErrorsAreUnderstoodAndTheTimeToWaitIsRead) {
-  http_.status(
-      429,
-      R"({"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED",)"
-      R"("details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1.5s"}]}})");
+  http_.status(429, R"({"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED",)"
+                    R"("details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1.5s"}]}})");
   const auto limited = complete();
   ASSERT_FALSE(limited);
   EXPECT_EQ(limited.error().kind, ModelErrorKind::kRateLimit);
   EXPECT_EQ(limited.error().retry_after, Milliseconds(1500));
-  http_.status(400, "[" +
-                        google_error_body(400, "INVALID_ARGUMENT",
-                                          "API key not valid. Please pass a valid API key.") +
-                        "]");
+  http_.status(
+      400, "[" + google_error_body(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.") + "]");
   const auto key = complete();
   ASSERT_FALSE(key);
   EXPECT_EQ(key.error().kind, ModelErrorKind::kAuth);

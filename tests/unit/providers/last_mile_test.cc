@@ -41,9 +41,9 @@ constexpr const char* kTable = R"({"models":[
   {"pattern":"house","provider":"work","window":12000,"max_output":3000,"thinking":"none","inputs":["image","pdf"]},
   {"pattern":"blind","provider":"work","window":12000,"max_output":3000,"thinking":"budget","inputs":[]}]})";
 
-constexpr const char* kModels[] = {
-    "anthropic/claude-haiku-1", "anthropic/claude-sonnet-1", "openai/gpt-1",        "google/gemini-3",
-    "google/gemini-2",          "work/house-1",              "mistral/blind-small", "deepseek/blind-reasoner"};
+constexpr const char* kModels[] = {"anthropic/claude-haiku-1", "anthropic/claude-sonnet-1", "openai/gpt-1",
+                                   "google/gemini-3",          "google/gemini-2",           "work/house-1",
+                                   "mistral/blind-small",      "deepseek/blind-reasoner"};
 
 // Of a history that ends the process: the seed is not lost with it.
 volatile std::uint32_t seed_of_history = 0;
@@ -128,8 +128,22 @@ class History {
     options.thinking.effort = chance_.of(kEfforts);
     if (chance_.once_in(2)) options.thinking.budget_tokens = static_cast<std::uint64_t>(chance_.below(6'000));
     if (chance_.once_in(3)) options.fallbacks = {chance_.of(kModels), chance_.of(kModels)};
-    agents_.push_back({make_services({store_, router_, models_, estimator_, dispatcher_, tools_, permissions_, nullptr,
-                                      prompts_, slots_, clock_, ids_, events_, log_, false, {}},
+    agents_.push_back({make_services({store_,
+                                      router_,
+                                      models_,
+                                      estimator_,
+                                      dispatcher_,
+                                      tools_,
+                                      permissions_,
+                                      nullptr,
+                                      prompts_,
+                                      slots_,
+                                      clock_,
+                                      ids_,
+                                      events_,
+                                      log_,
+                                      false,
+                                      {}},
                                      options),
                        nullptr});
     agents_.back().agent = make_agent(*agents_.back().services);
@@ -152,10 +166,15 @@ class History {
         return;
       }
       case 1:
-      case 5: undone += session_->undo(true, cancel_) ? 1 : 0; return;
-      case 2: return fork();
-      case 3: return open(id());
-      default: return say();
+      case 5:
+        undone += session_->undo(true, cancel_) ? 1 : 0;
+        return;
+      case 2:
+        return fork();
+      case 3:
+        return open(id());
+      default:
+        return say();
     }
   }
 
@@ -263,11 +282,11 @@ class History {
 
   void add_hooks() {
     std::vector<Subscription> all;
-    constexpr std::uint32_t kKinds[] = {
-        AGENTD_ACT_BLOCK,         AGENTD_ACT_CONTINUE,       AGENTD_ACT_COMPACT,        AGENTD_ACT_SUMMARY,
-        AGENTD_ACT_REPLACE_TEXT,  AGENTD_ACT_INJECT_CONTEXT, AGENTD_ACT_INJECT_CONTEXT, AGENTD_ACT_SET,
-        AGENTD_ACT_TOOLS_DISABLE, AGENTD_ACT_PERMISSION,     AGENTD_ACT_CALLBACK,       AGENTD_ACT_REPLACE_MESSAGES,
-        AGENTD_ACT_STOP_RUN};
+    constexpr std::uint32_t kKinds[] = {AGENTD_ACT_BLOCK,          AGENTD_ACT_CONTINUE,     AGENTD_ACT_COMPACT,
+                                        AGENTD_ACT_SUMMARY,        AGENTD_ACT_REPLACE_TEXT, AGENTD_ACT_INJECT_CONTEXT,
+                                        AGENTD_ACT_INJECT_CONTEXT, AGENTD_ACT_SET,          AGENTD_ACT_TOOLS_DISABLE,
+                                        AGENTD_ACT_PERMISSION,     AGENTD_ACT_CALLBACK,     AGENTD_ACT_REPLACE_MESSAGES,
+                                        AGENTD_ACT_STOP_RUN};
     for (const EventTraits& event : all_events())
       for (const std::uint32_t kind : kKinds) {
         if (!is_legal(event.id, kind)) continue;

@@ -37,8 +37,7 @@ TEST(OpenAiRules, NoHistoryBreaksThem) {
     const std::string chat = chat_body(request);
     ASSERT_EQ(chat_refusal(chat), "") << "seed " << seed << "\n" << chat;
     const std::string short_ids = chat_body(request, {.call_id_bytes = 9});
-    ASSERT_EQ(chat_refusal(short_ids, {.call_id_bytes = 9}), "") << "seed " << seed << "\n"
-                                                                 << short_ids;
+    ASSERT_EQ(chat_refusal(short_ids, {.call_id_bytes = 9}), "") << "seed " << seed << "\n" << short_ids;
     const std::string responses = responses_body(request);
     ASSERT_EQ(responses_refusal(responses), "") << "seed " << seed << "\n" << responses;
   }
@@ -52,8 +51,7 @@ Message thought(const std::string& seal, const std::string& text = "so") {
   Block block;
   block.kind = BlockKind::kThinking;
   block.text = "hm";
-  block.opaque =
-      R"({"type":"reasoning","id":"rs","summary":[],"encrypted_content":")" + seal + "\"}";
+  block.opaque = R"({"type":"reasoning","id":"rs","summary":[],"encrypted_content":")" + seal + "\"}";
   out.blocks.push_back(block);
   if (!text.empty()) out.blocks.push_back(Block::of_text(text));
   return out;
@@ -88,8 +86,7 @@ TEST(OpenAiOrigins, APhaseGoesBackToTheModelThatNamedIt) {
   Origins origins;
   origins.note(2, {"openai", "responses", "gpt-6-sol"});
   request.value().origins = &origins;
-  EXPECT_NE(responses_body(request).find(R"("content":"looking","phase":"commentary")"),
-            std::string::npos);
+  EXPECT_NE(responses_body(request).find(R"("content":"looking","phase":"commentary")"), std::string::npos);
   EXPECT_EQ(responses_refusal(responses_body(request)), "");
   origins.note(2, {"openai", "responses", "gpt-5.6"});
   EXPECT_EQ(responses_body(request).find("phase"), std::string::npos);
@@ -112,13 +109,9 @@ TEST(OpenAiOrigins, ReasoningOfTheToolLoopGoesBackWhereTheServerWantsIt) {
     return out;
   };
   request.user("a").add(looking("c1", "earlier")).add(result("c1"));
-  request.add(Message::of_text(Role::kAssistant, "well"))
-      .user("b")
-      .add(looking("c2", "now"))
-      .add(result("c2"));
+  request.add(Message::of_text(Role::kAssistant, "well")).user("b").add(looking("c2", "now")).add(result("c2"));
   Origins origins;
-  for (const std::uint64_t seq : {2u, 6u})
-    origins.note(seq, {"openai", "chat", "deepseek-reasoner"});
+  for (const std::uint64_t seq : {2u, 6u}) origins.note(seq, {"openai", "chat", "deepseek-reasoner"});
   request.value().origins = &origins;
   const std::string body = chat_body(request, {.reasoning = "reasoning_content"});
   EXPECT_NE(body.find(R"("reasoning_content":"now")"), std::string::npos) << body;

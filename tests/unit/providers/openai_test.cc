@@ -29,16 +29,14 @@ class OpenAi : public ::testing::Test {
   }
   ModelResult chat(const std::string& bytes) { return ask(OpenAiApi::kChat, {bytes}); }
   ModelResult responses(const std::string& bytes) { return ask(OpenAiApi::kResponses, {bytes}); }
-  ModelResult complete(OpenAiApi api, const std::string& key = "sk-test",
-                       const std::string& url = "http://h/v1") {
+  ModelResult complete(OpenAiApi api, const std::string& key = "sk-test", const std::string& url = "http://h/v1") {
     OpenAiOptions options;
     options.api_key = key;
     options.api = api;
     options.base_url = url;
     options.limits.retry.retries = 0;
     sink_ = RecordingSink();
-    const auto provider =
-        make_openai_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+    const auto provider = make_openai_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
     TestRequest request;
     request.user("hello").tool("bash");
     return provider->complete(request.value(), sink_, {}, {});
@@ -53,8 +51,7 @@ class OpenAi : public ::testing::Test {
 std::string calls_of(const ModelResponse& response) {
   std::string out;
   for (const Block& block : response.message.blocks)
-    if (block.kind == BlockKind::kToolUse)
-      out += block.call_id + " " + block.name + " " + block.json + ";";
+    if (block.kind == BlockKind::kToolUse) out += block.call_id + " " + block.name + " " + block.json + ";";
   return out;
 }
 
@@ -68,21 +65,15 @@ TEST_F(OpenAi, ReadsEachServersWayOfStreaming) {
     std::string bytes, text, thinking, calls;
     StopReason stop;
   } table[] = {
-      {"the vendor's", ChatWire().text({"Hel", "lo"}).finish("stop").bytes(), "Hello", "", "",
+      {"the vendor's", ChatWire().text({"Hel", "lo"}).finish("stop").bytes(), "Hello", "", "", StopReason::kEndTurn},
+      {"no finish_reason", ChatWire().text({"Hello"}).data("[DONE]").bytes(), "Hello", "", "", StopReason::kEndTurn},
+      {"no [DONE]", ChatWire().choice(R"("delta":{"content":"Hello"},"finish_reason":"stop")").bytes(), "Hello", "", "",
        StopReason::kEndTurn},
-      {"no finish_reason", ChatWire().text({"Hello"}).data("[DONE]").bytes(), "Hello", "", "",
-       StopReason::kEndTurn},
-      {"no [DONE]",
-       ChatWire().choice(R"("delta":{"content":"Hello"},"finish_reason":"stop")").bytes(), "Hello",
-       "", "", StopReason::kEndTurn},
       {"whole call at once",
-       ChatWire()
-           .choice(R"("delta":{"tool_calls":[)" + call + R"(]},"finish_reason":"tool_calls")")
-           .bytes(),
-       "", "", "c1 bash {\"a\":1};", StopReason::kToolUse},
-      {"stop beside a call",
-       ChatWire().choice(R"("delta":{"tool_calls":[)" + call + "]}").finish("stop").bytes(), "", "",
+       ChatWire().choice(R"("delta":{"tool_calls":[)" + call + R"(]},"finish_reason":"tool_calls")").bytes(), "", "",
        "c1 bash {\"a\":1};", StopReason::kToolUse},
+      {"stop beside a call", ChatWire().choice(R"("delta":{"tool_calls":[)" + call + "]}").finish("stop").bytes(), "",
+       "", "c1 bash {\"a\":1};", StopReason::kToolUse},
       {"calls without an index",
        ChatWire()
            .choice(R"("delta":{"tool_calls":[{"id":"c1","function":{"name":"a","arguments":"{}"}},)"
@@ -92,19 +83,14 @@ TEST_F(OpenAi, ReadsEachServersWayOfStreaming) {
        "", "", "c1 a {};c2 b {};", StopReason::kToolUse},
       {"calls without an id",
        ChatWire()
-           .choice(
-               R"("delta":{"tool_calls":[{"function":{"name":"a","arguments":{"x":1}}},)"
-               R"({"function":{"name":"b","arguments":"{}"}}]})")
+           .choice(R"("delta":{"tool_calls":[{"function":{"name":"a","arguments":{"x":1}}},)"
+                   R"({"function":{"name":"b","arguments":"{}"}}]})")
            .finish("tool_calls")
            .bytes(),
        "", "", "call_0 a {\"x\":1};call_1 b {};", StopReason::kToolUse},
       {"one index for all calls",
-       ChatWire()
-           .tool_call(0, "c1", "a", {"{}"})
-           .tool_call(0, "c2", "b", {"{}"})
-           .finish("tool_calls")
-           .bytes(),
-       "", "", "c1 a {};c2 b {};", StopReason::kToolUse},
+       ChatWire().tool_call(0, "c1", "a", {"{}"}).tool_call(0, "c2", "b", {"{}"}).finish("tool_calls").bytes(), "", "",
+       "c1 a {};c2 b {};", StopReason::kToolUse},
       {"calls in turns",
        ChatWire()
            .tool_call(0, "c1", "a", {"{\"x\""})
@@ -116,52 +102,38 @@ TEST_F(OpenAi, ReadsEachServersWayOfStreaming) {
        "", "", "c1 a {\"x\":1};c2 b {\"y\":2};", StopReason::kToolUse},
       {"name in every piece",
        ChatWire()
-           .choice(
-               R"("delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"a","arguments":"{"}}]})")
-           .choice(
-               R"("delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"a","arguments":"}"}}]})")
+           .choice(R"("delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"a","arguments":"{"}}]})")
+           .choice(R"("delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"a","arguments":"}"}}]})")
            .finish("tool_calls")
            .bytes(),
        "", "", "c1 a {};", StopReason::kToolUse},
-      {"reasoning_content", ChatWire().thinking({"h", "m"}).text({"x"}).finish("stop").bytes(), "x",
-       "hm", "", StopReason::kEndTurn},
-      {"reasoning", ChatWire().thinking({"hm"}, "reasoning").text({"x"}).finish("stop").bytes(),
-       "x", "hm", "", StopReason::kEndTurn},
+      {"reasoning_content", ChatWire().thinking({"h", "m"}).text({"x"}).finish("stop").bytes(), "x", "hm", "",
+       StopReason::kEndTurn},
+      {"reasoning", ChatWire().thinking({"hm"}, "reasoning").text({"x"}).finish("stop").bytes(), "x", "hm", "",
+       StopReason::kEndTurn},
       {"both of them",
-       ChatWire()
-           .choice(R"("delta":{"reasoning":"hm","reasoning_content":"hm"})")
-           .text({"x"})
-           .finish("stop")
-           .bytes(),
+       ChatWire().choice(R"("delta":{"reasoning":"hm","reasoning_content":"hm"})").text({"x"}).finish("stop").bytes(),
        "x", "hm", "", StopReason::kEndTurn},
       {"content as parts",
        ChatWire()
-           .choice(
-               R"("delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},)"
-               R"({"type":"text","text":"x"}]})")
+           .choice(R"("delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},)"
+                   R"({"type":"text","text":"x"}]})")
            .finish("stop")
            .bytes(),
        "x", "hm", "", StopReason::kEndTurn},
-      {"comments as signs of life",
-       ": OPENROUTER PROCESSING\n\n" + ChatWire().text({"x"}).finish("stop").bytes(), "x", "", "",
-       StopReason::kEndTurn},
-      {"a cut answer", ChatWire().text({"x"}).finish("length").bytes(), "x", "", "",
+      {"comments as signs of life", ": OPENROUTER PROCESSING\n\n" + ChatWire().text({"x"}).finish("stop").bytes(), "x",
+       "", "", StopReason::kEndTurn},
+      {"a cut answer", ChatWire().text({"x"}).finish("length").bytes(), "x", "", "", StopReason::kMaxTokens},
+      {"a cut call", ChatWire().tool_call(0, "c1", "a", {"{\"x"}).finish("length").bytes(), "", "", "",
        StopReason::kMaxTokens},
-      {"a cut call", ChatWire().tool_call(0, "c1", "a", {"{\"x"}).finish("length").bytes(), "", "",
-       "", StopReason::kMaxTokens},
-      {"a filter", ChatWire().text({"x"}).finish("content_filter").bytes(), "x", "", "",
+      {"a filter", ChatWire().text({"x"}).finish("content_filter").bytes(), "x", "", "", StopReason::kRefusal},
+      {"a refusal", ChatWire().choice(R"("delta":{"refusal":"No."})").finish("stop").bytes(), "No.", "", "",
        StopReason::kRefusal},
-      {"a refusal", ChatWire().choice(R"("delta":{"refusal":"No."})").finish("stop").bytes(), "No.",
-       "", "", StopReason::kRefusal},
       {"two choices",
-       ChatWire()
-           .data(R"({"choices":[{"index":1,"delta":{"content":"other"}}]})")
-           .text({"x"})
-           .finish("stop")
-           .bytes(),
+       ChatWire().data(R"({"choices":[{"index":1,"delta":{"content":"other"}}]})").text({"x"}).finish("stop").bytes(),
        "x", "", "", StopReason::kEndTurn},
-      {"calls announced and not made", ChatWire().text({"x"}).finish("tool_calls").bytes(), "x", "",
-       "", StopReason::kEndTurn},
+      {"calls announced and not made", ChatWire().text({"x"}).finish("tool_calls").bytes(), "x", "", "",
+       StopReason::kEndTurn},
   };
   for (const auto& row : table) {
     const ModelResult got = chat(row.bytes);
@@ -180,19 +152,15 @@ TEST_F(OpenAi, CountsUsageHoweverItComes) {
     EXPECT_TRUE(got && got->usage) << usage;
     return got && got->usage ? *got->usage : Usage{};
   };
-  EXPECT_EQ(
-      usage_of(
-          R"({"prompt_tokens":100,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":60},)"
-          R"("completion_tokens_details":{"reasoning_tokens":4}})"),
-      (Usage{.input = 40, .output = 9, .cache_read = 60, .reasoning = 4}));
+  EXPECT_EQ(usage_of(R"({"prompt_tokens":100,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":60},)"
+                     R"("completion_tokens_details":{"reasoning_tokens":4}})"),
+            (Usage{.input = 40, .output = 9, .cache_read = 60, .reasoning = 4}));
   EXPECT_EQ(
       usage_of(
           R"({"prompt_tokens":100,"completion_tokens":9,"prompt_cache_hit_tokens":70,"prompt_cache_miss_tokens":30})"),
       (Usage{.input = 30, .output = 9, .cache_read = 70}));
-  EXPECT_EQ(
-      usage_of(
-          R"({"prompt_tokens":10,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":60}})"),
-      (Usage{.input = 0, .output = 9, .cache_read = 10}));
+  EXPECT_EQ(usage_of(R"({"prompt_tokens":10,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":60}})"),
+            (Usage{.input = 0, .output = 9, .cache_read = 10}));
   EXPECT_FALSE(chat(ChatWire().text({"x"}).data("[DONE]").bytes())->usage);
 }
 
@@ -210,8 +178,7 @@ TEST_F(OpenAi, ReadsItemsOfResponsesInTheirOrder) {
   ASSERT_EQ(got->message.blocks.size(), 3u);
   EXPECT_EQ(got->message.blocks[0].kind, BlockKind::kThinking);
   EXPECT_EQ(got->message.blocks[0].text, "let me see");
-  EXPECT_NE(got->message.blocks[0].opaque.find(R"("encrypted_content":"seal-1")"),
-            std::string::npos);
+  EXPECT_NE(got->message.blocks[0].opaque.find(R"("encrypted_content":"seal-1")"), std::string::npos);
   EXPECT_EQ(got->message.blocks[1].text, "Looking.");
   EXPECT_EQ(got->message.blocks[1].opaque, R"({"phase":"commentary"})");
   EXPECT_EQ(calls_of(*got), "call_1 bash {\"a\":1};");
@@ -224,24 +191,17 @@ TEST_F(OpenAi, ReadsItemsOfResponsesInTheirOrder) {
 TEST_F(OpenAi, ReadsEachEndOfResponses) {
   const auto stop = [&](const std::string& bytes) { return responses(bytes)->stop_reason; };
   EXPECT_EQ(stop(ResponsesWire().start().text({"x"}).finish().bytes()), StopReason::kEndTurn);
-  EXPECT_EQ(stop(ResponsesWire().start().text({"x"}).incomplete("max_output_tokens").bytes()),
-            StopReason::kMaxTokens);
-  EXPECT_EQ(stop(ResponsesWire().start().text({"x"}).incomplete("content_filter").bytes()),
-            StopReason::kRefusal);
+  EXPECT_EQ(stop(ResponsesWire().start().text({"x"}).incomplete("max_output_tokens").bytes()), StopReason::kMaxTokens);
+  EXPECT_EQ(stop(ResponsesWire().start().text({"x"}).incomplete("content_filter").bytes()), StopReason::kRefusal);
   EXPECT_EQ(stop(ResponsesWire().start().refusal("No.").finish().bytes()), StopReason::kRefusal);
-  const auto odd =
-      responses(ResponsesWire().start().text({"x"}).incomplete("something_new").bytes());
+  const auto odd = responses(ResponsesWire().start().text({"x"}).incomplete("something_new").bytes());
   EXPECT_EQ(odd->stop_reason, StopReason::kInterrupted);
   EXPECT_NE(odd->note.find("something_new"), std::string::npos);
   // A call of an answer that was cut is not made.
-  const auto cut = responses(ResponsesWire()
-                                 .start()
-                                 .function_call("c", "bash", {"{}"})
-                                 .incomplete("max_output_tokens")
-                                 .bytes());
+  const auto cut =
+      responses(ResponsesWire().start().function_call("c", "bash", {"{}"}).incomplete("max_output_tokens").bytes());
   EXPECT_EQ(calls_of(*cut), "");
-  const auto failed =
-      responses(ResponsesWire().start().text({"x"}).failed("server_error", "oops").bytes());
+  const auto failed = responses(ResponsesWire().start().text({"x"}).failed("server_error", "oops").bytes());
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().kind, ModelErrorKind::kServer);
   EXPECT_NE(failed.error().message.find("oops"), std::string::npos);
@@ -254,11 +214,11 @@ TEST_F(OpenAi, ReadsEachEndOfResponses) {
 }
 
 TEST_F(OpenAi, ReadsItemsThatComeAtTheEndAlone) {
-  const auto got = responses(
-      R"(data: {"type":"response.completed","response":{"status":"completed","output":[)"
-      R"({"type":"message","role":"assistant","content":[{"type":"output_text","text":"whole"}]},)"
-      R"({"type":"function_call","call_id":"c1","name":"bash","arguments":"{}"}]}})"
-      "\n\n");
+  const auto got =
+      responses(R"(data: {"type":"response.completed","response":{"status":"completed","output":[)"
+                R"({"type":"message","role":"assistant","content":[{"type":"output_text","text":"whole"}]},)"
+                R"({"type":"function_call","call_id":"c1","name":"bash","arguments":"{}"}]}})"
+                "\n\n");
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(got->message.text(), "whole");
   EXPECT_EQ(sink_.text, "whole");
@@ -270,12 +230,10 @@ TEST_F(OpenAi, CountsWhatResponsesReports) {
       ResponsesWire()
           .start()
           .text({"x"})
-          .finish(
-              R"({"input_tokens":100,"input_tokens_details":{"cached_tokens":60,"cache_write_tokens":30},)"
-              R"("output_tokens":9,"output_tokens_details":{"reasoning_tokens":4},"total_tokens":109})")
+          .finish(R"({"input_tokens":100,"input_tokens_details":{"cached_tokens":60,"cache_write_tokens":30},)"
+                  R"("output_tokens":9,"output_tokens_details":{"reasoning_tokens":4},"total_tokens":109})")
           .bytes());
-  EXPECT_EQ(*got->usage,
-            (Usage{.input = 10, .output = 9, .cache_read = 60, .cache_write = 30, .reasoning = 4}));
+  EXPECT_EQ(*got->usage, (Usage{.input = 10, .output = 9, .cache_read = 60, .cache_write = 30, .reasoning = 4}));
 }
 
 TEST_F(OpenAi, AsksOnceMoreWithoutReasoningThatNobodyCanOpen) {
@@ -285,8 +243,7 @@ TEST_F(OpenAi, AsksOnceMoreWithoutReasoningThatNobodyCanOpen) {
   OpenAiOptions options;
   options.api_key = "k";
   options.api = OpenAiApi::kResponses;
-  const auto provider =
-      make_openai_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
+  const auto provider = make_openai_provider(options, http_, clock_, std::make_unique<FakeSleeper>(waits_));
   Message answer = Message::of_text(Role::kAssistant, "so");
   Block block;
   block.kind = BlockKind::kThinking;
@@ -341,8 +298,7 @@ TEST_F(OpenAi, AStreamReadsTheSameWhereverItIsCut) {
         ASSERT_TRUE(chat) << cut;
         continue;
       }
-      for (const Block& block : got.error().partial.blocks)
-        ASSERT_NE(block.kind, BlockKind::kToolUse) << cut;
+      for (const Block& block : got.error().partial.blocks) ASSERT_NE(block.kind, BlockKind::kToolUse) << cut;
       http_.answers.clear();
     }
   }
@@ -376,8 +332,7 @@ TEST_F(OpenAi, ErrorsOfEveryServerAreUnderstood) {
        R"({"error":{"message":"You exceeded your current quota",)"
        R"("type":"insufficient_quota","code":"insufficient_quota"}})",
        ModelErrorKind::kBilling},
-      {429,
-       R"({"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}})",
+      {429, R"({"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}})",
        ModelErrorKind::kRateLimit},
       {404, R"({"error":"model \"x\" not found, try pulling it first"})", ModelErrorKind::kInvalid},
       {422, R"({"detail":"Unprocessable"})", ModelErrorKind::kInvalid},
@@ -393,8 +348,7 @@ TEST_F(OpenAi, ErrorsOfEveryServerAreUnderstood) {
 }
 
 TEST_F(OpenAi, AnErrorWithinTheStreamIsOne) {
-  const auto got =
-      chat(": x\n\ndata: {\"error\":{\"code\":\"server_overloaded\",\"message\":\"busy\"}}\n\n");
+  const auto got = chat(": x\n\ndata: {\"error\":{\"code\":\"server_overloaded\",\"message\":\"busy\"}}\n\n");
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().kind, ModelErrorKind::kOverloaded) << got.error().message;
 }
@@ -405,8 +359,7 @@ TEST_F(OpenAi, AKeyIsNeededWhereTheServerWantsOneAndNeverShown) {
   EXPECT_EQ(none.error().kind, ModelErrorKind::kAuth);
   EXPECT_NE(none.error().message.find("OPENAI_API_KEY"), std::string::npos);
   EXPECT_TRUE(http_.bodies.empty());
-  http_.status(401,
-               openai_error_body("", "invalid_api_key", "Incorrect API key provided: sk-secret."));
+  http_.status(401, openai_error_body("", "invalid_api_key", "Incorrect API key provided: sk-secret."));
   const auto wrong = complete(OpenAiApi::kChat, " sk-secret\n");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message.find("sk-secret"), std::string::npos) << wrong.error().message;

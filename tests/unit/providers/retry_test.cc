@@ -67,7 +67,12 @@ TEST_F(RetrierTest, GivesTheTimeThatIsAskedForUpToTheLimit) {
 
 TEST_F(RetrierTest, MakesOneAttemptAndTwoRetriesAtMost) {
   int made = 0;
-  const auto result = retrier_.run([&] { ++made; return failing(true); }, sink_, {}, {});
+  const auto result = retrier_.run(
+      [&] {
+        ++made;
+        return failing(true);
+      },
+      sink_, {}, {});
   ASSERT_FALSE(result);
   EXPECT_EQ(made, 3);
   EXPECT_EQ(result.error().attempts, 3u);
@@ -77,7 +82,12 @@ TEST_F(RetrierTest, MakesOneAttemptAndTwoRetriesAtMost) {
 
 TEST_F(RetrierTest, DoesNotRepeatWhatMustNotBeRepeated) {
   int made = 0;
-  EXPECT_FALSE(retrier_.run([&] { ++made; return failing(false); }, sink_, {}, {}));
+  EXPECT_FALSE(retrier_.run(
+      [&] {
+        ++made;
+        return failing(false);
+      },
+      sink_, {}, {}));
   EXPECT_EQ(made, 1);
 }
 
@@ -90,7 +100,13 @@ TEST_F(RetrierTest, GivesUpWhenTheWaitWouldPassTheDeadline) {
 TEST_F(RetrierTest, DoesNotRepeatWhenCancelled) {
   CancelToken cancel;
   int made = 0;
-  EXPECT_FALSE(retrier_.run([&] { ++made; cancel.cancel(1); return failing(true); }, sink_, cancel, {}));
+  EXPECT_FALSE(retrier_.run(
+      [&] {
+        ++made;
+        cancel.cancel(1);
+        return failing(true);
+      },
+      sink_, cancel, {}));
   EXPECT_EQ(made, 1);
   EXPECT_TRUE(waits_.empty());
 }

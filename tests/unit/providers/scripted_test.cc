@@ -46,8 +46,9 @@ TEST_F(ScriptedTest, PlaysItsTurnsInOrderAndThenSaysThatItIsOver) {
   const auto result = ask(*provider);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ModelErrorKind::kScript);
-  EXPECT_EQ(result.error().message, dir_.file("s.yaml") + ": the script has no turn left for 'turn': it has 2 "
-                                                          "and this is request 3");
+  EXPECT_EQ(result.error().message, dir_.file("s.yaml") +
+                                        ": the script has no turn left for 'turn': it has 2 "
+                                        "and this is request 3");
 }
 
 TEST_F(ScriptedTest, KeepsAQueueForEachPurpose) {
@@ -131,7 +132,8 @@ TEST_F(ScriptedTest, ChecksWhatTheRequestMustAndMustNotHold) {
 
 TEST_F(ScriptedTest, FindsTextsOfEveryPartOfTheRequestUnescaped) {
   const auto provider = open(
-      "- text: a\n  expect:\n    contains: ['say \"hi\"', 'line\n\n      break', 'tool bash', 'call bash {\"x\":1}', out, "
+      "- text: a\n  expect:\n    contains: ['say \"hi\"', 'line\n\n      break', 'tool bash', 'call bash {\"x\":1}', "
+      "out, "
       "'[summary]', closing words, rules]\n");
   Message call, result;
   call.role = Role::kAssistant;

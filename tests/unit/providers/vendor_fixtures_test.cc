@@ -23,8 +23,7 @@ ModelResult read(const VendorFixture& fixture, ModelSink& sink) {
   TestRequest request;
   request.user("go");
   if (fixture.api == "generateContent")
-    return make_google_provider({.api_key = "k"}, http, clock)
-        ->complete(request.value(), sink, {}, {});
+    return make_google_provider({.api_key = "k"}, http, clock)->complete(request.value(), sink, {}, {});
   OpenAiOptions options;
   options.api_key = "k";
   options.api = fixture.api == "chat" ? OpenAiApi::kChat : OpenAiApi::kResponses;

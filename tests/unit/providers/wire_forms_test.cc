@@ -56,8 +56,8 @@ TEST_P(WireForms, ASchemaIsAnObjectWithNothingElseAtItsTop) {
   says(lists ? R"({"type":"object","properties":{}})" : R"({"type":"object"})");
   says(R"({"type":"object","properties":{"a":{"oneOf":[]}}})");
   says(R"({"type":"object","properties":{"b":{}},"required":["b"]})");
-  for (const char* const gone : {"anyOf", "\"not\"", R"("input_schema":{})", R"("parameters":{})",
-                                 R"("parametersJsonSchema":{})"})
+  for (const char* const gone :
+       {"anyOf", "\"not\"", R"("input_schema":{})", R"("parameters":{})", R"("parametersJsonSchema":{})"})
     is_silent_about(gone);
   if (lists) is_silent_about(R"("parameters":{"type":"object"})");
 }
@@ -108,9 +108,8 @@ TEST_P(WireForms, AnIdThatNamesTwoCallsIsAnotherOneForTheSecondAndItsResult) {
   for (const char* const output : {"first", "second"})
     call("call_0", "bash", Block::tool_result("call_0", output, false));
   request_.add({Role::kAssistant, 0, {Block::tool_use("call_0", "x", "{}"), Block::tool_use("call_0", "y", "{}")}});
-  request_.add({Role::kUser,
-                0,
-                {Block::tool_result("call_0", "third", false), Block::tool_result("call_0", "fourth", false)}});
+  request_.add(
+      {Role::kUser, 0, {Block::tool_result("call_0", "third", false), Block::tool_result("call_0", "fourth", false)}});
   const std::string all = body();
   for (const char* const id : {"\"call_0\"", "\"call_0_2\"", "\"call_0_3\"", "\"call_0_4\""}) {
     const std::size_t first = all.find(id), second = all.find(id, first + 1);

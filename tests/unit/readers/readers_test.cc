@@ -40,14 +40,11 @@ class NearJson {
   std::string pick(const std::vector<std::string>& from) { return from[below(from.size())]; }
 
   std::string blank() {
-    return one_in(5) ? pick({" ", "\n", "\t", "\r\n", "  \n\t", one_in(20) ? "\v" : "",
-                             one_in(20) ? "\f" : ""})
-                     : "";
+    return one_in(5) ? pick({" ", "\n", "\t", "\r\n", "  \n\t", one_in(20) ? "\v" : "", one_in(20) ? "\f" : ""}) : "";
   }
   std::string digits(std::size_t most) {
     std::string out;
-    for (std::size_t i = 0, n = 1 + below(most); i < n; ++i)
-      out += static_cast<char>('0' + below(10));
+    for (std::size_t i = 0, n = 1 + below(most); i < n; ++i) out += static_cast<char>('0' + below(10));
     return out;
   }
   std::string number() {
@@ -97,19 +94,16 @@ class NearJson {
   std::string piece() {
     switch (below(8)) {
       case 0:
-        return pick({"\\n", "\\t", "\\\"", "\\\\", "\\/", "\\b", "\\f", "\\r", "\\u0000", "\\u001f",
-                     "\\u007F"});
+        return pick({"\\n", "\\t", "\\\"", "\\\\", "\\/", "\\b", "\\f", "\\r", "\\u0000", "\\u001f", "\\u007F"});
       case 1:
-        return pick({"\\ud83d\\ude00", "\\uD800\\uDC00", "\\udbff\\udfff", "\\u00e9", "\\uFFFF",
-                     "\\ufeff"});
+        return pick({"\\ud83d\\ude00", "\\uD800\\uDC00", "\\udbff\\udfff", "\\u00e9", "\\uFFFF", "\\ufeff"});
       case 2:
-        return one_in(6) ? pick({"\\ud800", "\\udc00", "\\ud83d\\n", "\\udc00\\ud800", "\\x41",
-                                 "\\u12", "\\a", "\\", "\n", "\x01", std::string(1, '\0'), "\xff",
-                                 "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80"})
-                         : "z";
+        return one_in(6)
+                   ? pick({"\\ud800", "\\udc00", "\\ud83d\\n", "\\udc00\\ud800", "\\x41", "\\u12", "\\a", "\\", "\n",
+                           "\x01", std::string(1, '\0'), "\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80"})
+                   : "z";
       case 3:
-        return pick(
-            {"\xC3\xA9", "\xF0\x9F\x98\x80", "\xE2\x80\xA8", "\xC2\x85", "\x7F", "\xEF\xBB\xBF"});
+        return pick({"\xC3\xA9", "\xF0\x9F\x98\x80", "\xE2\x80\xA8", "\xC2\x85", "\x7F", "\xEF\xBB\xBF"});
       default:
         return pick({"a", "b", "path", "command", " ", "__proto__", "1", "rm -rf /", "'"});
     }
@@ -120,8 +114,7 @@ class NearJson {
     return out + "\"";
   }
   std::string key() {
-    return one_in(2) ? pick({"\"a\"", "\"b\"", "\"\"", "\"command\"", "\"c\\u006fmmand\"", "\"1\"",
-                             "\"__proto__\""})
+    return one_in(2) ? pick({"\"a\"", "\"b\"", "\"\"", "\"command\"", "\"c\\u006fmmand\"", "\"1\"", "\"__proto__\""})
                      : string();
   }
   std::string nested() {
@@ -137,8 +130,7 @@ class NearJson {
     if (one_in(200)) return nested();
     switch (depth > 5 ? below(4) : below(6)) {
       case 0:
-        return pick({"true", "false", "null", "null", one_in(10) ? "True" : "true",
-                     one_in(10) ? "undefined" : "1"});
+        return pick({"true", "false", "null", "null", one_in(10) ? "True" : "true", one_in(10) ? "undefined" : "1"});
       case 1:
         return number();
       case 2:
@@ -152,16 +144,14 @@ class NearJson {
   }
   std::string list(int depth) {
     std::string out = "[" + blank();
-    for (std::size_t i = 0, n = below(4); i < n; ++i)
-      out += (i == 0 ? "" : ",") + blank() + value(depth + 1) + blank();
+    for (std::size_t i = 0, n = below(4); i < n; ++i) out += (i == 0 ? "" : ",") + blank() + value(depth + 1) + blank();
     if (one_in(60)) out += ",";
     return out + "]";
   }
   std::string object(int depth) {
     std::string out = "{" + blank();
     for (std::size_t i = 0, n = below(4); i < n; ++i)
-      out += (i == 0 ? "" : ",") + blank() + key() + blank() + ":" + blank() + value(depth + 1) +
-             blank();
+      out += (i == 0 ? "" : ",") + blank() + key() + blank() + ":" + blank() + value(depth + 1) + blank();
     if (one_in(60)) out += pick({",", "//x", "/*x*/", "#x"});
     return out + "}" + blank();
   }
@@ -172,15 +162,13 @@ class NearJson {
         text.insert(0, pick({"\xEF\xBB\xBF", "\xFF\xFE", std::string(1, '\0'), "\x1E", "(", "a="}));
         break;
       case 1:
-        text += pick({std::string(1, '\0'), std::string("\0{}", 3), "{}", "x", ";", "\xEF\xBB\xBF",
-                      ",", "\x1A"});
+        text += pick({std::string(1, '\0'), std::string("\0{}", 3), "{}", "x", ";", "\xEF\xBB\xBF", ",", "\x1A"});
         break;
       case 2:
         text.erase(at, 1 + below(3));
         break;
       case 3:
-        text.insert(at,
-                    pick({"\"", "{", "}", "[", "]", ",", ":", "\\", "0", "-", "e", ".", "\x80"}));
+        text.insert(at, pick({"\"", "{", "}", "[", "]", ",", ":", "\\", "0", "-", "e", ".", "\x80"}));
         break;
       default:
         if (at < text.size()) text[at] = static_cast<char>(below(256));
@@ -276,8 +264,7 @@ class Readers : public ::testing::Test {
 
 TEST_F(Readers, ReadWhatIsAcceptedAndReadTheSame) {
   const char* const given = std::getenv("AGENTD_TEST_SEED");
-  const std::uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
   std::cout << "AGENTD_TEST_SEED=" << seed << "\n";
   NearJson texts(seed);
   std::vector<std::string> accepted, expected;
@@ -308,8 +295,7 @@ TEST_F(Readers, ReadWhatIsAcceptedAndReadTheSame) {
   const bool has_python = installed("python3");
   if (has_python) readers.emplace_back("Python", "python3 " + python + " hex < " + hex_file);
   if (installed("node")) readers.emplace_back("Node", "node " + node + " < " + hex_file);
-  if (installed("jq") && has_python)
-    readers.emplace_back("jq", "jq -c . " + file + " | python3 " + python + " json");
+  if (installed("jq") && has_python) readers.emplace_back("jq", "jq -c . " + file + " | python3 " + python + " json");
   for (const auto& [name, command] : readers) {
     const std::vector<std::string> got = lines_of(command);
     ASSERT_EQ(got.size(), expected.size()) << name;

@@ -17,9 +17,9 @@ std::string why(const std::string& command) {
 TEST(AllowedCommands, OneSimpleCommandIsCovered) {
   for (const char* const command :
        {"git status", "  git status  ", "make", R"~(git commit -m "fix: a; b & (c) > d # e")~",
-        R"~(git commit -m 'it costs $(5) `x`')~", R"(git log --format="%h $")",
-        "git diff -- 'a b.txt'", R"(git log --grep=a\;b)", "git show HEAD@{1}", "git show v1#2",
-        R"(git commit -m "a\"b")", "git log $BRANCH", "git commit -m 'a\nb'"})
+        R"~(git commit -m 'it costs $(5) `x`')~", R"(git log --format="%h $")", "git diff -- 'a b.txt'",
+        R"(git log --grep=a\;b)", "git show HEAD@{1}", "git show v1#2", R"(git commit -m "a\"b")", "git log $BRANCH",
+        "git commit -m 'a\nb'"})
     EXPECT_EQ(why(command), "") << command;
 }
 
@@ -52,8 +52,7 @@ TEST(AllowedCommands, WhatCarriesAnotherOneAlongIsNot) {
 }
 
 TEST(AllowedCommands, AnotherCommandIsNot) {
-  for (const char* const command :
-       {"", " ", "gitk", "make all", "sudo git status", "GIT_DIR=x git log"})
+  for (const char* const command : {"", " ", "gitk", "make all", "sudo git status", "GIT_DIR=x git log"})
     EXPECT_NE(why(command), "") << command;
 }
 
@@ -67,9 +66,7 @@ TEST(AllowedCommands, InputWithoutACommandIsRefused) {
     EXPECT_EQ(why_command_refused({"*"}, input), "its input has no command") << input;
 }
 
-TEST(AllowedCommands, ZeroByteIsRefused) {
-  EXPECT_NE(why(std::string("git status\0rm x", 15)), "");
-}
+TEST(AllowedCommands, ZeroByteIsRefused) { EXPECT_NE(why(std::string("git status\0rm x", 15)), ""); }
 
 }  // namespace
 }  // namespace agentd

@@ -22,18 +22,14 @@ class FakeServices final : public Services {
   std::uint64_t count_text(std::string_view, std::string_view) override { return 0; }
   std::uint64_t count_messages(std::string_view, const agentd_list&) override { return 0; }
   Result<std::string> compaction_prompt(const CompactOptions&) override { return none(); }
-  Result<CompactAnswer> compact(const ServiceCaller&, const CompactSource&,
-                                const CompactOptions&) override {
+  Result<CompactAnswer> compact(const ServiceCaller&, const CompactSource&, const CompactOptions&) override {
     return none();
   }
-  Result<void> request_compaction(const ServiceCaller&, std::string_view,
-                                  const CompactOptions&) override {
+  Result<void> request_compaction(const ServiceCaller&, std::string_view, const CompactOptions&) override {
     return none();
   }
   Result<agentd_thread> open_thread(const ServiceCaller&, ThreadOptions) override { return none(); }
-  Result<ThreadReply> send(const ServiceCaller&, agentd_thread, std::string_view) override {
-    return none();
-  }
+  Result<ThreadReply> send(const ServiceCaller&, agentd_thread, std::string_view) override { return none(); }
   Result<Usage> thread_usage(const ServiceCaller&, agentd_thread) override { return none(); }
   Result<void> close_thread(std::string_view, agentd_thread) override { return none(); }
   Result<PluginKey> get(const ServiceCaller&, std::string_view key) override {
@@ -51,9 +47,7 @@ class FakeServices final : public Services {
     for (const PluginKeyOp& op : ops) kept[op.key] = op.value;
     return std::uint64_t{1};
   }
-  Result<std::vector<ConversationInfo>> conversations(const agentd_conv_query&) override {
-    return none();
-  }
+  Result<std::vector<ConversationInfo>> conversations(const agentd_conv_query&) override { return none(); }
   Result<Rows> messages(std::string_view, std::uint32_t scope, std::uint64_t, std::uint64_t from,
                         std::uint32_t limit) override {
     if (broken) return none();
@@ -63,11 +57,8 @@ class FakeServices final : public Services {
       if (row.seq >= from && out.size() < limit) out.append_copy(row);
     return out;
   }
-  Result<std::string> read_blob(std::string_view, std::uint64_t, std::uint64_t) override {
-    return none();
-  }
-  Result<std::vector<ConversationInfo>> changes(std::uint64_t, std::uint32_t,
-                                                std::uint64_t*) override {
+  Result<std::string> read_blob(std::string_view, std::uint64_t, std::uint64_t) override { return none(); }
+  Result<std::vector<ConversationInfo>> changes(std::uint64_t, std::uint32_t, std::uint64_t*) override {
     return none();
   }
 
@@ -172,8 +163,7 @@ class Handlers : public ::testing::Test {
   std::uint32_t stop_reason_ = AGENTD_STOP_END_TURN;
 };
 
-const std::string kAppend =
-    "  turn_end: {handler: append_context, params: {text: 'in {{.conversation_id}}'}";
+const std::string kAppend = "  turn_end: {handler: append_context, params: {text: 'in {{.conversation_id}}'}";
 
 TEST_F(Handlers, AppendContextActsOnTheFinalTurnOnly) {
   load(kAppend + "}\n");
@@ -242,11 +232,10 @@ TEST_F(Handlers, SwapContextRefusesAnEmptyAnswer) {
 
 TEST_F(Handlers, SwapContextRefusesAnAnswerThatWasDeclinedOrCut) {
   load("  turn_end: {handler: swap_context, once: true}\n");
-  for (const auto& [reason, what] :
-       std::map<std::uint32_t, std::string>{{AGENTD_STOP_REFUSAL, "declined"},
-                                            {AGENTD_STOP_MAX_TOKENS, "cut short"},
-                                            {AGENTD_STOP_CONTEXT_LENGTH, "cut short"},
-                                            {AGENTD_STOP_INTERRUPTED, "cut short"}}) {
+  for (const auto& [reason, what] : std::map<std::uint32_t, std::string>{{AGENTD_STOP_REFUSAL, "declined"},
+                                                                         {AGENTD_STOP_MAX_TOKENS, "cut short"},
+                                                                         {AGENTD_STOP_CONTEXT_LENGTH, "cut short"},
+                                                                         {AGENTD_STOP_INTERRUPTED, "cut short"}}) {
     stop_reason_ = reason;
     const auto got = stop("half a summ");
     ASSERT_TRUE(got && got->failures.size() == 1);
@@ -255,8 +244,7 @@ TEST_F(Handlers, SwapContextRefusesAnAnswerThatWasDeclinedOrCut) {
   }
   stop_reason_ = AGENTD_STOP_END_TURN;
   const auto whole = stop("a summary");
-  EXPECT_TRUE(whole && whole->exclusive_action() != nullptr)
-      << "a refused answer does not use up `once`";
+  EXPECT_TRUE(whole && whole->exclusive_action() != nullptr) << "a refused answer does not use up `once`";
 }
 
 // ---- allowed_commands
@@ -264,8 +252,7 @@ TEST_F(Handlers, SwapContextRefusesAnAnswerThatWasDeclinedOrCut) {
 class Commands : public Handlers {
  protected:
   void load_commands(RecipeSource source) {
-    auto recipe =
-        parse_recipe("---\nname: r\nallowed_commands: ['git status', 'git log *']\n---\nx", "r.md");
+    auto recipe = parse_recipe("---\nname: r\nallowed_commands: ['git status', 'git log *']\n---\nx", "r.md");
     ASSERT_TRUE(recipe) << recipe.error().message;
     recipe->source = source;
     load_recipe(*recipe, {});
@@ -292,9 +279,7 @@ TEST_F(Commands, OthersAreDeniedWithWhatIsAllowed) {
   load_commands(RecipeSource::kUser);
   const auto got = ask("bash", R"({"command":"rm -rf /"})");
   ASSERT_TRUE(got && got->blocked);
-  EXPECT_EQ(
-      got->reason,
-      "the recipe r: 'rm -rf /' is none of its allowed commands (it allows git status, git log *)");
+  EXPECT_EQ(got->reason, "the recipe r: 'rm -rf /' is none of its allowed commands (it allows git status, git log *)");
   EXPECT_TRUE(ask("bash", R"({"command":"git log; rm -rf /"})")->blocked);
   EXPECT_TRUE(ask("bash", R"({"cmd":"git status"})")->blocked);
   EXPECT_TRUE(ask("bash", "nonsense")->blocked);
@@ -366,17 +351,15 @@ TEST_F(Handlers, WrongOutputGoesBackTwiceThenTheRunHasFailed) {
   EXPECT_NE(continue_of(stop("words")).find("the answer is no JSON"), std::string::npos);
   EXPECT_TRUE(handlers_->failure()) << "a run that ends before the next answer has failed, too";
   const std::string second = continue_of(stop("{}"));
-  EXPECT_NE(second.find("the answer breaks the schema: the value breaks \"required\": [\"a\"]"),
-            std::string::npos);
+  EXPECT_NE(second.find("the answer breaks the schema: the value breaks \"required\": [\"a\"]"), std::string::npos);
   EXPECT_NE(second.find(R"({"type":"object","required":["a"]})"), std::string::npos);
   const auto third = stop("{}");
   ASSERT_TRUE(third);
   EXPECT_TRUE(third->continues.empty());
   EXPECT_EQ(third->failures.size(), 1u);
   ASSERT_TRUE(handlers_->failure());
-  EXPECT_EQ(
-      *handlers_->failure(),
-      "the answer breaks the schema: the value breaks \"required\": [\"a\"], after 2 corrections");
+  EXPECT_EQ(*handlers_->failure(),
+            "the answer breaks the schema: the value breaks \"required\": [\"a\"], after 2 corrections");
 }
 
 TEST_F(Handlers, CorrectedOutputIsNoFailureAndTheNextRunBeginsAnew) {

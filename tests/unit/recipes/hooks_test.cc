@@ -11,9 +11,7 @@
 namespace agentd {
 namespace {
 
-std::string recipe_of(const std::string& hooks) {
-  return "---\nname: r\nhooks:\n" + hooks + "---\nDo it.\n";
-}
+std::string recipe_of(const std::string& hooks) { return "---\nname: r\nhooks:\n" + hooks + "---\nDo it.\n"; }
 std::vector<RecipeHook> hooks_of(const std::string& hooks) {
   const auto made = parse_recipe(recipe_of(hooks), "r.md");
   EXPECT_TRUE(made) << made.error().message;
@@ -25,8 +23,7 @@ std::string error_of(const std::string& hooks) {
 }
 
 TEST(RecipeHooks, OneHandlerWithItsParameters) {
-  const auto hooks = hooks_of(
-      "  turn_end:\n    handler: append_context\n    once: true\n    params: {text: hello}\n");
+  const auto hooks = hooks_of("  turn_end:\n    handler: append_context\n    once: true\n    params: {text: hello}\n");
   ASSERT_EQ(hooks.size(), 1u);
   EXPECT_EQ(hooks[0].event, static_cast<std::uint32_t>(AGENTD_EVENT_TURN_END));
   EXPECT_EQ(hooks[0].handler, RecipeHandler::kAppendContext);
@@ -70,8 +67,7 @@ TEST(RecipeHooks, SchemaMayBeJsonText) {
 
 TEST(RecipeHooks, MistakesAreToldWithTheirPlace) {
   const std::pair<const char*, const char*> cases[] = {
-      {"  turn_ent: {handler: swap_context}\n",
-       "r.md:4:3: there is no event 'turn_ent': did you mean 'turn_end'?"},
+      {"  turn_ent: {handler: swap_context}\n", "r.md:4:3: there is no event 'turn_ent': did you mean 'turn_end'?"},
       {"  turn_end: {handler: swap}\n",
        "r.md:4:14: there is no handler 'swap': the handlers are swap_context, append_context, "
        "export_markdown, "
@@ -81,28 +77,23 @@ TEST(RecipeHooks, MistakesAreToldWithTheirPlace) {
        "tool_call_failed"},
       {"  turn_start: {handler: append_context, params: {text: x}}\n",
        "append_context cannot act at turn_start, which takes no context"},
-      {"  turn_end: swap_context\n",
-       "r.md:4:3: hooks.turn_end must be a map with handler or handlers"},
+      {"  turn_end: swap_context\n", "r.md:4:3: hooks.turn_end must be a map with handler or handlers"},
       {"  turn_end: {once: true}\n", "hooks.turn_end needs one of handler and handlers"},
-      {"  turn_end: {handler: swap_context, handlers: [swap_context]}\n",
-       "needs one of handler and handlers"},
+      {"  turn_end: {handler: swap_context, handlers: [swap_context]}\n", "needs one of handler and handlers"},
       {"  turn_end: {handlers: swap_context}\n", "handlers must be a list of names"},
       {"  turn_end: {handlers: []}\n", "handlers must be a list of names"},
       {"  turn_end: {handlers: [external]}\n", "'external' alone is no handler"},
       {"  turn_end: {handlers: [swap_context, swap_context]}\n", "'swap_context' stands twice"},
       {"  turn_end: {handlers: [external, external, swap_context]}\n", "'external' stands twice"},
-      {"  turn_end: {handler: swap_context, once: sometimes}\n",
-       "once must be true, false, run or conversation"},
+      {"  turn_end: {handler: swap_context, once: sometimes}\n", "once must be true, false, run or conversation"},
       {"  turn_end: {handler: swap_context, when: x}\n", "unknown key 'when'"},
-      {"  turn_end: {handler: swap_context, params: {text: x}}\n",
-       "swap_context has no parameter 'text'"},
+      {"  turn_end: {handler: swap_context, params: {text: x}}\n", "swap_context has no parameter 'text'"},
       {"  turn_end: {handler: append_context}\n", "append_context needs params with text"},
       {"  turn_end: {handler: export_markdown, params: {file: x}}\n",
        "export_markdown has no parameter 'file': it takes path"},
       {"  turn_end: {handler: append_context, params: [x]}\n", "params must be a map"},
       {"  turn_end: {handler: append_context, params: {text: [x]}}\n", "text must be a text"},
-      {"  turn_end: {handler: validate_output, params: {schema: [x]}}\n",
-       "schema must be a JSON schema"},
+      {"  turn_end: {handler: validate_output, params: {schema: [x]}}\n", "schema must be a JSON schema"},
       {"  turn_end: {handler: validate_output, params: {schema: '{'}}\n", "the schema is no JSON"},
       {"  turn_end: {handler: validate_output, params: {schema: {type: strng}}}\n",
        "the schema: at /type: \"strng\" is none of"},
@@ -119,12 +110,10 @@ TEST(RecipeHooks, MistakesAreToldWithTheirPlace) {
 }
 
 TEST(RecipeHooks, ExampleOfTheReferenceIsARecipe) {
-  const auto page =
-      read_file(std::string(AGENTD_SOURCE_DIR) + "/docs/reference/recipe-hooks.md", 1u << 20);
+  const auto page = read_file(std::string(AGENTD_SOURCE_DIR) + "/docs/reference/recipe-hooks.md", 1u << 20);
   ASSERT_TRUE(page) << page.error().message;
   const std::size_t begin = page->find("```markdown\n") + 12;
-  const auto made =
-      parse_recipe(page->substr(begin, page->find("\n```", begin) + 1 - begin), "page.md");
+  const auto made = parse_recipe(page->substr(begin, page->find("\n```", begin) + 1 - begin), "page.md");
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->hooks.size(), 4u);
 }

@@ -96,33 +96,31 @@ TEST(Template, CommentsVanishAndBracesInTextsAreText) {
 TEST(Template, ErrorsNameThePlace) {
   EXPECT_EQ(rendered("a\nb {{.x"), "error: r.md:2:3: {{ has no }}");
   EXPECT_EQ(rendered("\n\n{{if .x}}a"), "error: r.md:3:1: {{if}} has no {{end}}");
-  EXPECT_EQ(rendered("{{if .a}}{{end}}\n {{if .x}}a{{if .y}}{{end}}"),
-            "error: r.md:2:2: {{if}} has no {{end}}");
+  EXPECT_EQ(rendered("{{if .a}}{{end}}\n {{if .x}}a{{if .y}}{{end}}"), "error: r.md:2:2: {{if}} has no {{end}}");
   EXPECT_EQ(rendered("{{end}}"), "error: r.md:1:1: {{end}} without {{if}}");
   EXPECT_EQ(rendered("{{else}}"), "error: r.md:1:1: {{else}} without {{if}}");
-  EXPECT_EQ(render_template("{{end}}", {}, "r.md", 7).error().message,
-            "r.md:7:1: {{end}} without {{if}}");
-  for (const auto& [body, what] : std::map<std::string, std::string>{
-           {"{{if .x}}{{else}}{{else}}{{end}}", "{{else}} without"},
-           {"{{if .x}}{{else}}{{else if .y}}{{end}}", "{{else}} without"},
-           {"{{range .x}}{{end}}", "'range .x' is not understood"},
-           {"{{bash \"ls\"}}", "'bash \"ls\"' is not understood"},
-           {"{{if}}{{end}}", "needs a .name"},
-           {"{{if x}}{{end}}", "'x' is not understood"},
-           {"{{default \"x\"}}", "{{default}} needs"},
-           {"{{default \"x\" \"y\"}}", "{{default}} needs"},
-           {"{{default x .y}}", "not understood"},
-           {"{{}}", "not understood"},
-           {"{{.}}", "not understood"},
-           {"{{.a.b}}", "not understood"},
-           {"{{.a .b}}", "not understood"},
-           {"{{.a | .b}}", "'|' needs a function"},
-           {"{{eq .a}}", "needs two"},
-           {"{{not .a .b}}", "needs one"},
-           {"{{(eq .a .b}}", "( has no )"},
-           {"{{default \"x .a}}", "no closing \""},
-           {"{{default `x .a}}", "no closing `"},
-           {"{{default \"\\q\" .a}}", "\\q is not understood"}})
+  EXPECT_EQ(render_template("{{end}}", {}, "r.md", 7).error().message, "r.md:7:1: {{end}} without {{if}}");
+  for (const auto& [body, what] :
+       std::map<std::string, std::string>{{"{{if .x}}{{else}}{{else}}{{end}}", "{{else}} without"},
+                                          {"{{if .x}}{{else}}{{else if .y}}{{end}}", "{{else}} without"},
+                                          {"{{range .x}}{{end}}", "'range .x' is not understood"},
+                                          {"{{bash \"ls\"}}", "'bash \"ls\"' is not understood"},
+                                          {"{{if}}{{end}}", "needs a .name"},
+                                          {"{{if x}}{{end}}", "'x' is not understood"},
+                                          {"{{default \"x\"}}", "{{default}} needs"},
+                                          {"{{default \"x\" \"y\"}}", "{{default}} needs"},
+                                          {"{{default x .y}}", "not understood"},
+                                          {"{{}}", "not understood"},
+                                          {"{{.}}", "not understood"},
+                                          {"{{.a.b}}", "not understood"},
+                                          {"{{.a .b}}", "not understood"},
+                                          {"{{.a | .b}}", "'|' needs a function"},
+                                          {"{{eq .a}}", "needs two"},
+                                          {"{{not .a .b}}", "needs one"},
+                                          {"{{(eq .a .b}}", "( has no )"},
+                                          {"{{default \"x .a}}", "no closing \""},
+                                          {"{{default `x .a}}", "no closing `"},
+                                          {"{{default \"\\q\" .a}}", "\\q is not understood"}})
     EXPECT_NE(rendered(body).find(what), std::string::npos) << body << " gives " << rendered(body);
 }
 
@@ -136,16 +134,14 @@ TEST(Template, DeepParenthesesAreRefused) {
 }
 
 TEST(Template, NamesAreThoseThatItUses) {
-  const auto names =
-      template_names(R"({{.b}}{{if eq .a "x"}}{{default "y" .c}}{{.b}}{{end}})", "r.md");
+  const auto names = template_names(R"({{.b}}{{if eq .a "x"}}{{default "y" .c}}{{.b}}{{end}})", "r.md");
   ASSERT_TRUE(names);
   EXPECT_EQ(*names, (std::vector<std::string>{"b", "a", "c"}));
 }
 
 TEST(Recipe, FrontMatterIsRead) {
   const auto recipe = parse_recipe(
-      "---\nname: review\ndescription: looks\nallowed_tools: [read_file, grep]\n---\nBody {{.x}}\n",
-      "r.md");
+      "---\nname: review\ndescription: looks\nallowed_tools: [read_file, grep]\n---\nBody {{.x}}\n", "r.md");
   ASSERT_TRUE(recipe) << recipe.error().message;
   EXPECT_EQ(recipe->name, "review");
   EXPECT_EQ(recipe->description, "looks");
@@ -189,8 +185,7 @@ std::string refused(std::string_view text) {
 TEST(Recipe, ErrorsNameThePlace) {
   EXPECT_TRUE(refused("---\nname: x\nnmae: y\n---\nbody").starts_with("dir/r.md:3:"))
       << refused("---\nname: x\nnmae: y\n---\nbody");
-  EXPECT_NE(refused("---\nname: x\nnmae: y\n---\nbody").find("unknown key 'nmae'"),
-            std::string::npos);
+  EXPECT_NE(refused("---\nname: x\nnmae: y\n---\nbody").find("unknown key 'nmae'"), std::string::npos);
   EXPECT_TRUE(refused("---\nallowed_tools: {a: b}\n---\nbody").starts_with("dir/r.md:2:"));
   EXPECT_TRUE(refused("---\n- a\n---\nbody").starts_with("dir/r.md:2:"));
   EXPECT_TRUE(refused("---\nname: [a\n---\nbody").starts_with("dir/r.md:"));
@@ -198,34 +193,31 @@ TEST(Recipe, ErrorsNameThePlace) {
   EXPECT_NE(refused("---\nname: x\n---\n \n").find("has no text"), std::string::npos);
   EXPECT_EQ(refused("---\nname: x\n---\nbody\n {{end}}\n"), "dir/r.md:5:2: {{end}} without {{if}}");
   EXPECT_EQ(refused("body {{.x"), "dir/r.md:1:6: {{ has no }}");
-  for (const auto& [head, what] : std::map<std::string, std::string>{
-           {"allowed_commands: {a: b}", "allowed_commands must be a list"},
-           {"allowed_commands: [[a]]", "a command's pattern must be text"},
-           {"arguments: [a]", "arguments must be a map"},
-           {"arguments: {a-b: x}", "'a-b' is no name of an argument"},
-           {"arguments: {conversation_id: x}", "is no argument"},
-           {"arguments: {a: [x]}", "must be a text that describes it"},
-           {"arguments: {a: {kind: x}}", "unknown key 'kind'"},
-           {"arguments: {a: {required: maybe}}", "required must be true or false"},
-           {"arguments: {a: {required: true, default: x}}", "one of them is too much"},
-           {"arguments: {a: {default: x, required: true}}", "one of them is too much"},
-           {"defaults: [a]", "defaults must be a map"},
-           {"defaults: {a: [x]}", "must be text"}}) {
+  for (const auto& [head, what] :
+       std::map<std::string, std::string>{{"allowed_commands: {a: b}", "allowed_commands must be a list"},
+                                          {"allowed_commands: [[a]]", "a command's pattern must be text"},
+                                          {"arguments: [a]", "arguments must be a map"},
+                                          {"arguments: {a-b: x}", "'a-b' is no name of an argument"},
+                                          {"arguments: {conversation_id: x}", "is no argument"},
+                                          {"arguments: {a: [x]}", "must be a text that describes it"},
+                                          {"arguments: {a: {kind: x}}", "unknown key 'kind'"},
+                                          {"arguments: {a: {required: maybe}}", "required must be true or false"},
+                                          {"arguments: {a: {required: true, default: x}}", "one of them is too much"},
+                                          {"arguments: {a: {default: x, required: true}}", "one of them is too much"},
+                                          {"defaults: [a]", "defaults must be a map"},
+                                          {"defaults: {a: [x]}", "must be text"}}) {
     const std::string why = refused("---\n" + head + "\n---\nbody");
     EXPECT_TRUE(why.starts_with("dir/r.md:2:")) << why;
     EXPECT_NE(why.find(what), std::string::npos) << why;
   }
-  EXPECT_NE(refused("---\narguments: {a: {default: x}}\ndefaults: {a: y}\n---\nbody")
-                .find("two defaults"),
+  EXPECT_NE(refused("---\narguments: {a: {default: x}}\ndefaults: {a: y}\n---\nbody").find("two defaults"),
             std::string::npos);
-  EXPECT_NE(refused("---\nallowed_tool: []\n---\nbody").find("did you mean 'allowed_tools'"),
-            std::string::npos);
+  EXPECT_NE(refused("---\nallowed_tool: []\n---\nbody").find("did you mean 'allowed_tools'"), std::string::npos);
 }
 
 TEST(Recipe, ATemplateInTheParamsOfAHandlerIsCheckedToo) {
   const auto with = [](const std::string& path) {
-    return refused("---\nhooks:\n  turn_end: {handler: export_markdown, params: {path: '" + path +
-                   "'}}\n---\nbody");
+    return refused("---\nhooks:\n  turn_end: {handler: export_markdown, params: {path: '" + path + "'}}\n---\nbody");
   };
   EXPECT_TRUE(with("a{{.x").starts_with("dir/r.md:3:")) << with("a{{.x");
   EXPECT_NE(with("{{.day}}.md").find("not {{.day}}"), std::string::npos);
@@ -255,8 +247,7 @@ TEST(RecipeArguments, AreThoseThatAreDeclaredHaveADefaultOrStandInTheText) {
 TEST(RecipeArguments, GivenOnesBeatDefaults) {
   const Recipe recipe = recipe_of(kReview);
   EXPECT_EQ(*render_recipe(recipe, {{"branch", "dev"}}, ""), "dev on main, deep");
-  EXPECT_EQ(*render_recipe(recipe, {{"branch", "dev"}, {"base", "old"}, {"extra", "e"}}, ""),
-            "dev on old, deep, e");
+  EXPECT_EQ(*render_recipe(recipe, {{"branch", "dev"}, {"base", "old"}, {"extra", "e"}}, ""), "dev on old, deep, e");
   EXPECT_EQ(*render_recipe(recipe, {{"branch", "dev"}, {"depth", ""}}, ""), "dev on main, ")
       << "what is given is empty, not missing";
 }
@@ -266,10 +257,9 @@ TEST(RecipeArguments, MissingAndUnknownOnesAreNamed) {
   EXPECT_EQ(recipe_values(recipe, {}).error().message,
             "the recipe 'review' needs a value for branch (what to look at)");
   EXPECT_EQ(recipe_values(recipe, {{"branch", ""}}).error().code, Code::kInvalid);
-  EXPECT_EQ(
-      recipe_values(recipe, {{"branch", "x"}, {"bases", "y"}}).error().message,
-      "the recipe 'review' has no argument 'bases': it takes branch, depth, base, extra: did you "
-      "mean 'base'?");
+  EXPECT_EQ(recipe_values(recipe, {{"branch", "x"}, {"bases", "y"}}).error().message,
+            "the recipe 'review' has no argument 'bases': it takes branch, depth, base, extra: did you "
+            "mean 'base'?");
   EXPECT_EQ(recipe_values(recipe_of("---\nname: r\n---\nx"), {{"a", "b"}}).error().message,
             "the recipe 'r' has no argument 'a': it takes none");
   EXPECT_EQ(recipe_values(recipe, {{"conversation_id", "x"}}).error().code, Code::kInvalid);
@@ -300,8 +290,7 @@ TEST_F(Book, CompactIsEmbedded) {
 TEST_F(Book, InstructionsAreAppendedInOrder) {
   const auto prompt = book().compaction_prompt("C", {"first", "", "second"});
   ASSERT_TRUE(prompt);
-  EXPECT_TRUE(
-      prompt->ends_with("\n\nAdditional instructions: first\n\nAdditional instructions: second"));
+  EXPECT_TRUE(prompt->ends_with("\n\nAdditional instructions: first\n\nAdditional instructions: second"));
 }
 
 TEST_F(Book, UsersCompactTakesThePlaceOfTheEmbeddedOne) {
@@ -328,8 +317,7 @@ TEST_F(Book, CompactThatCannotBeUsedIsNamedWithFileAndLine) {
     dir_.write("compact.md", broken);
     const auto usable = book().check_compaction_prompt();
     ASSERT_FALSE(usable) << broken;
-    EXPECT_NE(usable.error().message.find("compact.md"), std::string::npos)
-        << usable.error().message;
+    EXPECT_NE(usable.error().message.find("compact.md"), std::string::npos) << usable.error().message;
   }
 }
 
@@ -374,8 +362,7 @@ TEST_F(Book, FirstDirectoryWins) {
 TEST_F(Book, MissingRecipeSaysWhatThereIs) {
   dir_.write("review.md", "x");
   const std::string why = book().find("reviw").error().message;
-  EXPECT_NE(why.find("there are commit, compact, compact-brief, init, review"), std::string::npos)
-      << why;
+  EXPECT_NE(why.find("there are commit, compact, compact-brief, init, review"), std::string::npos) << why;
   EXPECT_NE(why.find("did you mean 'review'?"), std::string::npos) << why;
 }
 
@@ -390,8 +377,7 @@ TEST_F(Book, EveryEmbeddedRecipeIsWhole) {
     ASSERT_TRUE(text) << text.error().message;
     EXPECT_EQ(text->find("{{"), std::string::npos) << name;
   }
-  EXPECT_EQ(book().names(),
-            (std::vector<std::string>{"commit", "compact", "compact-brief", "init"}));
+  EXPECT_EQ(book().names(), (std::vector<std::string>{"commit", "compact", "compact-brief", "init"}));
 }
 
 TEST_F(Book, CompactionsAreOneAnswerWithoutToolsThatTakesTheConversationsPlace) {
@@ -444,8 +430,7 @@ RecipeDirectory refusing(const TempDir& directory, bool compact) {
   out.compact = compact;
   out.read = [&directory](const std::string& file) -> Result<RecipeDirectory::File> {
     if (!std::filesystem::exists(directory.file(file))) return Error{Code::kNotFound, "none"};
-    return RecipeDirectory::File{directory.read(file),
-                                 file == "good.md" ? "" : file + " waits for trust"};
+    return RecipeDirectory::File{directory.read(file), file == "good.md" ? "" : file + " waits for trust"};
   };
   return out;
 }
@@ -496,12 +481,10 @@ TEST_F(Book, ListTellsWhatTakesWhosePlaceAndWhatIsWrong) {
 }
 
 TEST(RecipeReference, ItsExamplesAreRecipes) {
-  const auto page =
-      read_file(std::string(AGENTD_SOURCE_DIR) + "/docs/reference/recipes.md", 1u << 20);
+  const auto page = read_file(std::string(AGENTD_SOURCE_DIR) + "/docs/reference/recipes.md", 1u << 20);
   ASSERT_TRUE(page) << page.error().message;
   std::vector<Recipe> examples;
-  for (std::size_t at = page->find("```markdown\n"); at != std::string::npos;
-       at = page->find("```markdown\n", at)) {
+  for (std::size_t at = page->find("```markdown\n"); at != std::string::npos; at = page->find("```markdown\n", at)) {
     const std::size_t begin = at + 12;
     at = page->find("\n```\n", begin);
     ASSERT_NE(at, std::string::npos);
@@ -513,10 +496,8 @@ TEST(RecipeReference, ItsExamplesAreRecipes) {
   EXPECT_EQ(*render_recipe(examples[0], {{"branch", "dev"}, {"focus", "tests"}}, ""),
             "Review what dev changes against main. Begin with `git diff main...dev`.\n\n"
             "Dwell on this: tests\n");
-  EXPECT_EQ(*render_recipe(examples[1], {}, ""),
-            "Explain this project to somebody who is new to it.\n");
-  EXPECT_EQ(*render_recipe(examples[1], {{"what", "RAII"}, {"level", "child"}}, ""),
-            "Explain RAII to a child.\n");
+  EXPECT_EQ(*render_recipe(examples[1], {}, ""), "Explain this project to somebody who is new to it.\n");
+  EXPECT_EQ(*render_recipe(examples[1], {{"what", "RAII"}, {"level", "child"}}, ""), "Explain RAII to a child.\n");
   EXPECT_TRUE(examples[2].swaps_context());
 }
 

@@ -38,8 +38,7 @@ struct Counter {
       from.refuse("not today");
       return;
     }
-    from.add_tool<&Counter::wait>(
-        {.name = "wait", .description = "Waits for the gate.", .input_schema = "{}"});
+    from.add_tool<&Counter::wait>({.name = "wait", .description = "Waits for the gate.", .input_schema = "{}"});
     write("created", count_);
     if (REVISION != 5) return;
     (*agentd::tasks(from).start("deaf", [this](agentd::task_view task) {
@@ -66,8 +65,7 @@ struct Counter {
 
   void write(const char* what, int number) const {
     if (log_.empty()) return;
-    const std::string line =
-        TEXT(REVISION) " " + std::string(what) + " " + std::to_string(number) + "\n";
+    const std::string line = TEXT(REVISION) " " + std::string(what) + " " + std::to_string(number) + "\n";
     const int fd = ::open(log_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (::write(fd, line.data(), line.size()) < 0) std::abort();
     ::close(fd);

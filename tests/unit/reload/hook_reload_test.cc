@@ -36,17 +36,16 @@ class HookReload : public ::testing::Test {
     options.project_root = fixture_.temp.path();
     options.consent.dev = dev;
     host_ = std::make_unique<HookHost>(
-        options,
-        ExternalEnvironment{fixture_.tokens,
-                            fixture_.services,
-                            fixture_.clock,
-                            fixture_.log,
-                            []() -> HttpClient& { std::abort(); },
-                            [](const std::string&) { return std::optional<std::string>(); },
-                            {},
-                            fixture_.temp.path(),
-                            fixture_.temp.file("transcripts"),
-                            "default"});
+        options, ExternalEnvironment{fixture_.tokens,
+                                     fixture_.services,
+                                     fixture_.clock,
+                                     fixture_.log,
+                                     []() -> HttpClient& { std::abort(); },
+                                     [](const std::string&) { return std::optional<std::string>(); },
+                                     {},
+                                     fixture_.temp.path(),
+                                     fixture_.temp.file("transcripts"),
+                                     "default"});
     host_->load_all();
     publish();
   }
@@ -82,8 +81,7 @@ TEST_F(HookReload, ChangedBytesWaitForTrustAndRunWhenItIsGiven) {
   const auto found = reload();
   EXPECT_FALSE(found.changed);
   ASSERT_EQ(found.warnings.size(), 1u);
-  EXPECT_NE(found.warnings[0].find("agentd hooks trust counter"), std::string::npos)
-      << found.warnings[0];
+  EXPECT_NE(found.warnings[0].find("agentd hooks trust counter"), std::string::npos) << found.warnings[0];
   EXPECT_NE(found.warnings[0].find("the one that was loaded before goes on"), std::string::npos);
   EXPECT_TRUE(reload().warnings.empty());
   EXPECT_EQ(version(), "1.0.1");

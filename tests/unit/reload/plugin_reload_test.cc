@@ -25,8 +25,7 @@ using testing::HostFixture;
 class Reload : public ::testing::Test {
  protected:
   Reload() {
-    fixture.options.plugins["counter"].config_json =
-        "{\"log\":\"" + log() + "\",\"gate\":\"" + gate() + "\"}";
+    fixture.options.plugins["counter"].config_json = "{\"log\":\"" + log() + "\",\"gate\":\"" + gate() + "\"}";
     fixture.options.isolation = Isolation::kInProcess;
   }
   std::string log() const { return fixture.temp.file("log"); }
@@ -34,8 +33,7 @@ class Reload : public ::testing::Test {
 
   // Puts a revision in the place of the one before, as a build does that renames.
   void put(int revision, const std::string& as = "counter") {
-    const std::string from =
-        std::string(AGENTD_COUNTERS) + "/counter_" + std::to_string(revision) + ".so";
+    const std::string from = std::string(AGENTD_COUNTERS) + "/counter_" + std::to_string(revision) + ".so";
     const std::string fresh = fixture.path(".fresh");
     std::filesystem::copy_file(from, fresh, std::filesystem::copy_options::overwrite_existing);
     ::chmod(fresh.c_str(), 0644);
@@ -55,9 +53,8 @@ class Reload : public ::testing::Test {
   }
   long count(const std::string& what) const {
     const auto all = lines();
-    return std::count_if(all.begin(), all.end(), [&](const std::string& line) {
-      return line.find(what) != std::string::npos;
-    });
+    return std::count_if(all.begin(), all.end(),
+                         [&](const std::string& line) { return line.find(what) != std::string::npos; });
   }
 
   HostFixture fixture{AGENTD_COUNTERS};
@@ -73,11 +70,10 @@ TEST_F(Reload, ChangedFileTakesOverWithTheStateOfTheOneBefore) {
   EXPECT_TRUE(found.changed);
   EXPECT_TRUE(found.problems.empty());
   ASSERT_EQ(found.notes.size(), 1u);
-  EXPECT_NE(found.notes[0].find("the hook counter was reloaded (1.0.1 to 1.0.2, sha256 "),
-            std::string::npos);
+  EXPECT_NE(found.notes[0].find("the hook counter was reloaded (1.0.1 to 1.0.2, sha256 "), std::string::npos);
   call();
-  EXPECT_EQ(lines(), (std::vector<std::string>{"1 created 0", "1 call 1", "1 call 2", "2 created 0",
-                                               "1 destroyed 2", "2 call 3"}));
+  EXPECT_EQ(lines(), (std::vector<std::string>{"1 created 0", "1 call 1", "1 call 2", "2 created 0", "1 destroyed 2",
+                                               "2 call 3"}));
 }
 
 TEST_F(Reload, PinnedSnapshotKeepsTheOldInstanceAndItEndsOnceWithTheLastPin) {
@@ -109,8 +105,7 @@ TEST_F(Reload, NothingHappensWhileNothingChanges) {
   put(1);
   fixture.load();
   EXPECT_FALSE(reload().changed);
-  std::filesystem::last_write_time(fixture.path("counter.so"),
-                                   std::filesystem::file_time_type::clock::now());
+  std::filesystem::last_write_time(fixture.path("counter.so"), std::filesystem::file_time_type::clock::now());
   EXPECT_FALSE(reload().changed);  // other times, the same bytes
   EXPECT_EQ(count("created"), 1);
 }
@@ -119,8 +114,7 @@ TEST_F(Reload, ChangedBytesWithoutConsentKeepTheOldOneAndAreToldOnce) {
   bool agrees = true;
   fixture.options.consent = [&](const HookFile& file, const std::string&) -> Result<void> {
     if (agrees) return {};
-    return Error{Code::kDenied,
-                 file.path + " does not run: its bytes changed: agentd hooks trust counter"};
+    return Error{Code::kDenied, file.path + " does not run: its bytes changed: agentd hooks trust counter"};
   };
   put(1);
   fixture.load();
@@ -129,10 +123,9 @@ TEST_F(Reload, ChangedBytesWithoutConsentKeepTheOldOneAndAreToldOnce) {
   auto found = reload();
   EXPECT_FALSE(found.changed);
   ASSERT_EQ(found.problems.size(), 1u);
-  EXPECT_EQ(found.problems[0].message,
-            fixture.path("counter.so") +
-                " does not run: its bytes changed: agentd hooks trust counter; "
-                "the one that was loaded before goes on");
+  EXPECT_EQ(found.problems[0].message, fixture.path("counter.so") +
+                                           " does not run: its bytes changed: agentd hooks trust counter; "
+                                           "the one that was loaded before goes on");
   call();
   EXPECT_EQ(count("1 call 1"), 1);
   EXPECT_TRUE(reload().problems.empty());
@@ -153,8 +146,7 @@ TEST_F(Reload, BrokenFileKeepsTheOldOneUntilItIsMended) {
   const auto found = reload();
   EXPECT_FALSE(found.changed);
   ASSERT_EQ(found.problems.size(), 1u);
-  EXPECT_NE(found.problems[0].message.find("; the one that was loaded before goes on"),
-            std::string::npos);
+  EXPECT_NE(found.problems[0].message.find("; the one that was loaded before goes on"), std::string::npos);
   EXPECT_TRUE(fixture.host->broken_guards().empty());
   call();
   EXPECT_EQ(count("1 call 1"), 1);
@@ -185,8 +177,7 @@ TEST_F(Reload, SuccessorThatRefusesTheStateStartsCleanAndThatIsTold) {
   const auto found = reload();
   EXPECT_TRUE(found.changed);
   ASSERT_EQ(found.problems.size(), 1u);
-  EXPECT_NE(found.problems[0].message.find("starts without the state of the one before"),
-            std::string::npos);
+  EXPECT_NE(found.problems[0].message.find("starts without the state of the one before"), std::string::npos);
   EXPECT_NE(found.problems[0].message.find("an unknown form"), std::string::npos);
   call();
   EXPECT_EQ(count("4 call 1"), 1);
@@ -272,8 +263,7 @@ TEST_F(Reload, ToolCallKeepsItsInstanceToItsEnd) {
     auto got = fixture.host->tools().call({"1", "wait", {}}, 0, CancelToken(), Deadline{});
     if (got) output = got->content;
   });
-  for (int i = 0; i < 10'000 && count("waiting") == 0; ++i)
-    std::this_thread::sleep_for(Milliseconds(1));
+  for (int i = 0; i < 10'000 && count("waiting") == 0; ++i) std::this_thread::sleep_for(Milliseconds(1));
   EXPECT_EQ(count("waiting"), 1);
   // save_state() has to wait for the call, so the gate opens meanwhile.
   std::thread opener([&] {
@@ -297,8 +287,7 @@ TEST_F(Reload, InstanceWhoseTaskDoesNotEndIsLeakedAndTheLogNamesTheTask) {
   EXPECT_TRUE(fixture.log.has("destroy() is not called"));
   EXPECT_EQ(count("destroyed"), 0);
   fixture.temp.write("gate", "");
-  for (int i = 0; i < 5'000 && count("told") == 0; ++i)
-    std::this_thread::sleep_for(Milliseconds(1));
+  for (int i = 0; i < 5'000 && count("told") == 0; ++i) std::this_thread::sleep_for(Milliseconds(1));
   EXPECT_EQ(count("5 told"), 1);  // its object and its context are still there
 }
 

@@ -26,8 +26,7 @@ inline constexpr CanaryForm kCanaryForms[] = {
     {"google-api-key", "AIza{w35}"},
     {"google-oauth", "GOCSPX-{w28}"},
     {"google-oauth", "ya29.{w60}"},
-    {"azure-storage-key",
-     "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=«{a86}==»;EndpointSuffix=x"},
+    {"azure-storage-key", "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=«{a86}==»;EndpointSuffix=x"},
     {"azure-storage-key", "Endpoint=sb://a.b/;SharedAccessKeyName=Root;SharedAccessKey=«{a43}=»"},
     {"azure-sas", "https://a.blob.core.windows.net/c?sv=2022&sp=r&sig=«{a20}%2B{a20}%3D»"},
     {"azure-client-secret", "{a3}8Q~{a34}"},
@@ -125,8 +124,7 @@ class Canaries {
       std::string piece(form.substr(0, 1));
       std::size_t used = 1;
       const std::size_t close = form.find('}');
-      if (form[0] == '{' && close != std::string_view::npos && close > 2 && form[2] >= '0' &&
-          form[2] <= '9') {
+      if (form[0] == '{' && close != std::string_view::npos && close > 2 && form[2] >= '0' && form[2] <= '9') {
         piece = run(form[1], std::stoul(std::string(form.substr(2, close - 2))));
         used = close + 1;
       }
@@ -170,8 +168,7 @@ class Canaries {
     std::string out;
     for (std::size_t i = 0; i < length; ++i) out += from[random_() % from.size()];
     // A real one has digits and letters, too.
-    if (length >= 12 && kind != 'd')
-      out[length / 2] = '4', out[length / 3] = kind == 'X' ? 'Q' : 'b';
+    if (length >= 12 && kind != 'd') out[length / 2] = '4', out[length / 3] = kind == 'X' ? 'Q' : 'b';
     return out;
   }
 

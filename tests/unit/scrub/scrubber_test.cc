@@ -43,8 +43,7 @@ Scrubbed scrubbed(std::string_view text) {
 bool is_gone(std::string_view secret, std::string text) {
   for (const std::string& id : Scrubber::rule_ids()) {
     const std::string mark = "[redacted:" + id + "]";
-    for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos;)
-      text.replace(at, mark.size(), "|");
+    for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos;) text.replace(at, mark.size(), "|");
   }
   for (std::size_t at = 0; at + 8 <= secret.size(); ++at)
     if (text.find(secret.substr(at, 8)) != std::string::npos) return false;
@@ -89,26 +88,17 @@ TEST(Scrubber, FindsEveryCanaryAndNamesItsRule) {
 }
 
 TEST(Scrubber, FindsEveryCanaryWhereverItStands) {
-  const std::pair<std::string_view, std::string_view> places[] = {{"", ""},
-                                                                  {"text ", " more"},
-                                                                  {"value: ", ","},
-                                                                  {"(", ")"},
-                                                                  {"| ", " |"},
-                                                                  {"äöü ", " ßß"},
-                                                                  {"x\\n", "\\nx"},
-                                                                  {"'", "'"},
-                                                                  {"   12\t", "\r\n"},
-                                                                  {"log: {\"m\":\"", "\"}"},
-                                                                  {"<b>", "</b>"},
-                                                                  {"a\\t", "\\t"}};
+  const std::pair<std::string_view, std::string_view> places[] = {
+      {"", ""},        {"text ", " more"}, {"value: ", ","}, {"(", ")"},          {"| ", " |"},
+      {"äöü ", " ßß"}, {"x\\n", "\\nx"},   {"'", "'"},       {"   12\t", "\r\n"}, {"log: {\"m\":\"", "\"}"},
+      {"<b>", "</b>"}, {"a\\t", "\\t"}};
   Canaries canaries(77);
   for (const CanaryForm& form : kCanaryForms) {
     for (const auto& [before, behind] : places) {
       const auto made = canaries.make(form.form);
       const std::string text = std::string(before) + made.text + std::string(behind);
       const Scrubbed got = scrubbed(text);
-      EXPECT_TRUE(is_gone(made.secret, got.text))
-          << form.rule << ": " << text << " -> " << got.text;
+      EXPECT_TRUE(is_gone(made.secret, got.text)) << form.rule << ": " << text << " -> " << got.text;
     }
   }
 }
@@ -151,13 +141,10 @@ TEST(Scrubber, PrivateKeysGoWholeInEveryForm) {
   const std::tuple<const char*, std::string, std::string> forms[] = {
       {"private-key", "-----BEGIN RSA PRIVATE KEY-----\n", "-----END RSA PRIVATE KEY-----"},
       {"private-key", "-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----"},
-      {"private-key",
-       "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0011\n\n",
+      {"private-key", "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0011\n\n",
        "-----END EC PRIVATE KEY-----"},
-      {"private-key", "-----BEGIN ENCRYPTED PRIVATE KEY-----\r\n",
-       "-----END ENCRYPTED PRIVATE KEY-----"},
-      {"ssh-private-key", "-----BEGIN OPENSSH PRIVATE KEY-----\n",
-       "-----END OPENSSH PRIVATE KEY-----"},
+      {"private-key", "-----BEGIN ENCRYPTED PRIVATE KEY-----\r\n", "-----END ENCRYPTED PRIVATE KEY-----"},
+      {"ssh-private-key", "-----BEGIN OPENSSH PRIVATE KEY-----\n", "-----END OPENSSH PRIVATE KEY-----"},
       {"ssh-private-key", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: \"x\"\n",
        "---- END SSH2 ENCRYPTED PRIVATE KEY ----"},
       {"pgp-private-key", "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2 - x\n\n",
@@ -175,31 +162,26 @@ TEST(Scrubber, PrivateKeysGoWholeInEveryForm) {
 TEST(Scrubber, PrivateKeyOnOneLineOfJsonGoesWhole) {
   Canaries canaries(11);
   const std::string body = canaries.key_lines(25, "\\n");
-  const Scrubbed account =
-      scrubbed(R"({"type":"service_account","private_key": "-----BEGIN PRIVATE KEY-----\n)" + body +
-               R"(-----END PRIVATE KEY-----\n","client_email":"a@b"})");
-  EXPECT_EQ(
-      account.text,
-      R"({"type":"service_account","private_key": "[redacted:gcp-service-account]",)"
-      R"("client_email":"a@b"})");
-  const Scrubbed other = scrubbed(R"({"k":"-----BEGIN EC PRIVATE KEY-----\n)" + body +
-                                  R"(-----END EC PRIVATE KEY-----"})");
+  const Scrubbed account = scrubbed(R"({"type":"service_account","private_key": "-----BEGIN PRIVATE KEY-----\n)" +
+                                    body + R"(-----END PRIVATE KEY-----\n","client_email":"a@b"})");
+  EXPECT_EQ(account.text, R"({"type":"service_account","private_key": "[redacted:gcp-service-account]",)"
+                          R"("client_email":"a@b"})");
+  const Scrubbed other =
+      scrubbed(R"({"k":"-----BEGIN EC PRIVATE KEY-----\n)" + body + R"(-----END EC PRIVATE KEY-----"})");
   EXPECT_EQ(other.text, R"({"k":"[redacted:private-key]"})");
 }
 
 TEST(Scrubber, PrivateKeyWhoseEndWasCutGoesAsFarAsItGoes) {
   Canaries canaries(12);
   const std::string body = canaries.key_lines(12);
-  const Scrubbed got = scrubbed("-----BEGIN RSA PRIVATE KEY-----\n" + body +
-                                "\nThe output was cut here, see below.\n");
+  const Scrubbed got = scrubbed("-----BEGIN RSA PRIVATE KEY-----\n" + body + "\nThe output was cut here, see below.\n");
   EXPECT_TRUE(is_gone(body, got.text)) << got.text;
   EXPECT_TRUE(got.text.ends_with("The output was cut here, see below.\n")) << got.text;
 }
 
 TEST(Scrubber, PrivateKeyWithLineNumbersOrQuotationMarksGoes) {
   Canaries canaries(13);
-  std::string numbered = "   1\t-----BEGIN RSA PRIVATE KEY-----\n",
-              quoted = "> -----BEGIN RSA PRIVATE KEY-----\n";
+  std::string numbered = "   1\t-----BEGIN RSA PRIVATE KEY-----\n", quoted = "> -----BEGIN RSA PRIVATE KEY-----\n";
   std::string bodies;
   for (int i = 0; i < 9; ++i) {
     const std::string line = canaries.key_lines(2);
@@ -224,44 +206,42 @@ TEST(Scrubber, ProgramThatNamesTheMarksOfAKeyIsLeftAlone) {
 TEST(Scrubber, PublicKeysAndCertificatesStay) {
   Canaries canaries(14);
   const std::string text = "-----BEGIN CERTIFICATE-----\n" + canaries.key_lines(9) +
-                           "-----END CERTIFICATE-----\n-----BEGIN PUBLIC KEY-----\n" +
-                           canaries.key_lines(3) + "-----END PUBLIC KEY-----\nssh-ed25519 " +
-                           canaries.key_lines(1);
+                           "-----END CERTIFICATE-----\n-----BEGIN PUBLIC KEY-----\n" + canaries.key_lines(3) +
+                           "-----END PUBLIC KEY-----\nssh-ed25519 " + canaries.key_lines(1);
   EXPECT_EQ(scrubbed(text).text, text);
 }
 
 // ---- what is no secret
 
 TEST(Scrubber, OrdinaryTextStaysAsItIs) {
-  const std::string_view texts[] = {
-      "",
-      "a",
-      "ab",
-      "The password is checked by the server; a token of 36 characters is made.",
-      "std::string token = next_token(stream);",
-      "const auto secret = config.get(\"client_secret_name\");",
-      "password: ${DB_PASSWORD}",
-      "password = os.environ[\"DB_PASSWORD1\"]",
-      "token = \"your_token_1234\"",
-      "api_key: <YOUR_API_KEY_1>",
-      "api_key = \"changeme123\"",
-      "secret_file = \"/run/secrets/db_password1\"",
-      "secretName: my-app-secret-1",
-      "std::uint64_t token: 64;",
-      "sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-      "commit 3f786850e387550fdab836ed7e6dc881de23001b",
-      "id: 550e8400-e29b-41d4-a716-446655440000",
-      "http://localhost:8080/foo@bar",
-      "git@github.com:owner/repo.git and https://host:8443/x?y=a@b",
-      "postgres://user:password@localhost/db",
-      "postgres://${USER}:${PASSWORD}@localhost/db",
-      "risk-assessment-of-a-very-long-title-with-many-words",
-      "Authorization: Bearer <token>",
-      "Bearer authentication is used",
-      "class=\"sk-fading-circle\"",
-      "AKIA is a prefix; ghp_ is another one, eyJ a third",
-      "[redacted:github-token]",
-      "password = \"[redacted:generic-secret]\""};
+  const std::string_view texts[] = {"",
+                                    "a",
+                                    "ab",
+                                    "The password is checked by the server; a token of 36 characters is made.",
+                                    "std::string token = next_token(stream);",
+                                    "const auto secret = config.get(\"client_secret_name\");",
+                                    "password: ${DB_PASSWORD}",
+                                    "password = os.environ[\"DB_PASSWORD1\"]",
+                                    "token = \"your_token_1234\"",
+                                    "api_key: <YOUR_API_KEY_1>",
+                                    "api_key = \"changeme123\"",
+                                    "secret_file = \"/run/secrets/db_password1\"",
+                                    "secretName: my-app-secret-1",
+                                    "std::uint64_t token: 64;",
+                                    "sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                                    "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+                                    "id: 550e8400-e29b-41d4-a716-446655440000",
+                                    "http://localhost:8080/foo@bar",
+                                    "git@github.com:owner/repo.git and https://host:8443/x?y=a@b",
+                                    "postgres://user:password@localhost/db",
+                                    "postgres://${USER}:${PASSWORD}@localhost/db",
+                                    "risk-assessment-of-a-very-long-title-with-many-words",
+                                    "Authorization: Bearer <token>",
+                                    "Bearer authentication is used",
+                                    "class=\"sk-fading-circle\"",
+                                    "AKIA is a prefix; ghp_ is another one, eyJ a third",
+                                    "[redacted:github-token]",
+                                    "password = \"[redacted:generic-secret]\""};
   for (const std::string_view text : texts) EXPECT_EQ(scrubbed(text).text, text);
 }
 
@@ -273,11 +253,9 @@ TEST(Scrubber, AngleBracketInsideAPasswordDoesNotMakeItAPlaceholder) {
 
 // What looks like a placeholder somewhere inside does not make the whole one.
 TEST(Scrubber, SecretWithAPlaceholderInsideIsASecret) {
-  for (const std::string secret :
-       {"Kq9example7Zt2", "aB3...xY9qLm", "pw***9aKd2", "environ7Qz4tB", "x9{{Kd83hQ", "a$(9Kd83hQ",
-        "{9Kd}83hQz", "%9Kd%83hQz"})
-    EXPECT_EQ(scrubbed("postgres://user:" + secret + "@host/db").text.find(secret), std::string::npos)
-        << secret;
+  for (const std::string secret : {"Kq9example7Zt2", "aB3...xY9qLm", "pw***9aKd2", "environ7Qz4tB", "x9{{Kd83hQ",
+                                   "a$(9Kd83hQ", "{9Kd}83hQz", "%9Kd%83hQz"})
+    EXPECT_EQ(scrubbed("postgres://user:" + secret + "@host/db").text.find(secret), std::string::npos) << secret;
 }
 
 TEST(Scrubber, HardlyALineOfThisSourceTreeIsTakenForASecret) {
@@ -354,8 +332,7 @@ TEST(ScrubOptions, DisabledRuleFindsNothing) {
 }
 
 TEST(ScrubOptions, RuleOfTheUserFindsItsGroupOrItsMatch) {
-  auto more = Scrubber::make(
-      {.disable = {}, .extra = {{"acme", "ACME-[0-9]{6}"}, {"badge", "badge ([0-9]+)"}}});
+  auto more = Scrubber::make({.disable = {}, .extra = {{"acme", "ACME-[0-9]{6}"}, {"badge", "badge ([0-9]+)"}}});
   ASSERT_TRUE(more) << more.error().message;
   const auto got = more->scrub("x ACME-123456 badge 77 badge 78");
   EXPECT_EQ(got->text, "x [redacted:acme] badge [redacted:badge] badge [redacted:badge]");
@@ -364,8 +341,7 @@ TEST(ScrubOptions, RuleOfTheUserFindsItsGroupOrItsMatch) {
 }
 
 TEST(ScrubOptions, OverlappingFindingsAreOneSoThatNoPartStays) {
-  auto more =
-      Scrubber::make({.disable = {}, .extra = {{"a", "ACME-[0-9]+X"}, {"b", "[0-9]+XYZ"}}});
+  auto more = Scrubber::make({.disable = {}, .extra = {{"a", "ACME-[0-9]+X"}, {"b", "[0-9]+XYZ"}}});
   ASSERT_TRUE(more);
   const auto got = more->scrub("<ACME-123XYZ>");
   EXPECT_EQ(got->text, "<[redacted:a]>");
@@ -406,13 +382,10 @@ TEST(ScrubOptions, MistakesAreTold) {
   EXPECT_EQ(error({.disable = {"nope"}, .extra = {}}), "there is no secret rule 'nope' to disable");
   EXPECT_EQ(error({.disable = {}, .extra = {{"a b", "x"}}}),
             "'a b' is no id of a secret rule: use letters, digits, '-', '_' and '.'");
-  EXPECT_EQ(error({.disable = {}, .extra = {{"jwt", "x"}}}),
-            "there is a secret rule 'jwt' already");
-  EXPECT_EQ(error({.disable = {}, .extra = {{"x", "a"}, {"x", "b"}}}),
-            "there is a secret rule 'x' already");
-  EXPECT_NE(
-      error({.disable = {}, .extra = {{"x", "("}}}).find("the pattern of the secret rule 'x': "),
-      std::string::npos);
+  EXPECT_EQ(error({.disable = {}, .extra = {{"jwt", "x"}}}), "there is a secret rule 'jwt' already");
+  EXPECT_EQ(error({.disable = {}, .extra = {{"x", "a"}, {"x", "b"}}}), "there is a secret rule 'x' already");
+  EXPECT_NE(error({.disable = {}, .extra = {{"x", "("}}}).find("the pattern of the secret rule 'x': "),
+            std::string::npos);
 }
 
 TEST(Scrubber, ManyThreadsShareOne) {

@@ -74,8 +74,7 @@ TEST_F(CallTest, ContinueCarriesTheNextMessage) {
 
 TEST_F(CallTest, CompactCarriesItsRequest) {
   const outcome got = at_stop([](call& c) {
-    c.compact(
-        {.strategy = AGENTD_STRATEGY_TAIL, .keep_tokens = 9, .model = "m", .instructions = "i"});
+    c.compact({.strategy = AGENTD_STRATEGY_TAIL, .keep_tokens = 9, .model = "m", .instructions = "i"});
   });
   const auto* act = got.find(AGENTD_ACT_COMPACT);
   ASSERT_NE(act, nullptr);
@@ -391,10 +390,8 @@ struct Tools {
         commands(from),
         window(from.field_key("usage.current_context_window")),
         second(from.field_key("edits.1.old")) {
-    from.add_tool<&Tools::cat>(
-        {.name = "cat", .description = "reads a file", .input_schema = "{}"});
-    from.add_tool<&Tools::big>(
-        {.name = "big", .input_schema = "{}", .flags = AGENTD_TOOL_READ_ONLY, .tag = 5});
+    from.add_tool<&Tools::cat>({.name = "cat", .description = "reads a file", .input_schema = "{}"});
+    from.add_tool<&Tools::big>({.name = "big", .input_schema = "{}", .flags = AGENTD_TOOL_READ_ONLY, .tag = 5});
     from.add_tool<&Tools::run>({.name = "run", .input_schema = "{}"});
     from.add_tool<&Tools::edit>({.name = "edit", .input_schema = "{}"});
   }
@@ -497,9 +494,7 @@ TEST_F(ToolsTest, RunCommands) {
   EXPECT_EQ(commands_->commands.back().argv.back(), "rm -rf /");
 }
 
-TEST_F(ToolsTest, UnknownToolIsNotFound) {
-  EXPECT_EQ(host_.invoke("nothing").status, AGENTD_E_NOT_FOUND);
-}
+TEST_F(ToolsTest, UnknownToolIsNotFound) { EXPECT_EQ(host_.invoke("nothing").status, AGENTD_E_NOT_FOUND); }
 
 TEST_F(ToolsTest, WithoutTheGrantThePluginRefusesToStart) {
   host_.deny(AGENTD_TOOLS_ID);

@@ -87,8 +87,7 @@ TEST_F(FakeHostTest, AnIllegalActionIsRefusedAndTold) {
     return AGENTD_OK;
   });
   EXPECT_TRUE(got.actions.empty());
-  EXPECT_EQ(breach(),
-            "action 1 is not legal for agent_stop | action 31 is not legal for agent_stop");
+  EXPECT_EQ(breach(), "action 1 is not legal for agent_stop | action 31 is not legal for agent_stop");
 }
 
 TEST_F(FakeHostTest, AKeyThatTheEventDoesNotKnowIsRefused) {
@@ -115,8 +114,7 @@ TEST_F(FakeHostTest, AStaleTokenIsHarmlessAndTold) {
     EXPECT_EQ(call->core->complete(call->core, kept, AGENTD_OK), AGENTD_E_NOT_FOUND);
     return AGENTD_OK;
   });
-  EXPECT_EQ(breach(),
-            "core->emit with a token that has ended | core->complete with a token that has ended");
+  EXPECT_EQ(breach(), "core->emit with a token that has ended | core->complete with a token that has ended");
 }
 
 TEST_F(FakeHostTest, AnActionTooSmallForItsKindIsRefused) {

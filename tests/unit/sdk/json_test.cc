@@ -69,7 +69,9 @@ TEST(SdkJson, WalksArraysObjectsAndPaths) {
 
 TEST(SdkJson, HalfAPairIsAReplacementCharacter) {
   EXPECT_EQ(json_view(R"("\ud800x")").text(), "\xEF\xBF\xBDx");
-  EXPECT_EQ(json_view(R"("\udc00\ud800\u0041")").text(), "\xEF\xBF\xBD\xEF\xBF\xBD""A");
+  EXPECT_EQ(json_view(R"("\udc00\ud800\u0041")").text(),
+            "\xEF\xBF\xBD\xEF\xBF\xBD"
+            "A");
   EXPECT_EQ(json_view(R"("\uZZ")").text(), "\xEF\xBF\xBDZZ");
 }
 
@@ -149,8 +151,8 @@ class RandomJson {
     return some[random_() % some.size()];
   }
   std::string text() {
-    const std::vector<std::string> some{"a",      "é",      "😀",           " ",          "\\n",  "\\\"", "\\\\",
-                                        "\\u0041", "\\u00e9", "\\ud83d\\ude00", "\\u0000", "\\/", "{",    "],"};
+    const std::vector<std::string> some{
+        "a", "é", "😀", " ", "\\n", "\\\"", "\\\\", "\\u0041", "\\u00e9", "\\ud83d\\ude00", "\\u0000", "\\/", "{", "],"};
     std::string made = "\"";
     const auto count = random_() % 5;
     for (std::size_t i = 0; i < count; ++i) made += some[random_() % some.size()];

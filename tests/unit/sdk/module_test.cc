@@ -65,8 +65,7 @@ TEST(Rows, MessagesAreWantedOnlyWhereThereAreAny) {
 }
 
 TEST(Manifest, SaysWhatTheClassSays) {
-  constexpr std::size_t size =
-      detail::write_manifest<Several>(nullptr, "a.b", "1.2.3", "\"license\":\"MIT\"");
+  constexpr std::size_t size = detail::write_manifest<Several>(nullptr, "a.b", "1.2.3", "\"license\":\"MIT\"");
   constexpr auto note = detail::make_note<Several, size + 1>("a.b", "1.2.3", "\"license\":\"MIT\"");
   EXPECT_STREQ(note.text, R"({"id":"a.b","version":"1.2.3","abi":"1.0",)"
                           R"("events":["turn_end","before_tool_call","agent_stop"],)"

@@ -110,8 +110,7 @@ TEST(Batch, LayoutOfFormatOneStaysAsItIs) {
             "00000006");
   EXPECT_EQ(bytes.size(), 68u + 48u + 2u);
   EXPECT_EQ(hex_of(bytes.substr(64, 4)), "fb8568d2");
-  EXPECT_EQ(hex(chain_of(batch)),
-            "b2c04a15cf713f3259193c152bd68c8f0449004ecc37924959f1c63caf3a212d");
+  EXPECT_EQ(hex(chain_of(batch)), "b2c04a15cf713f3259193c152bd68c8f0449004ecc37924959f1c63caf3a212d");
 }
 
 TEST(Batch, EveryFlippedBitIsFound) {
@@ -138,22 +137,18 @@ TEST(Batch, BytesAfterTheEndAreFound) {
             "the batch has 1 bytes after its last payload");
 }
 
-TEST(Batch, TooShortForAHeaderSaysSo) {
-  EXPECT_EQ(message_of("abc"), "the batch has 3 bytes, fewer than its header");
-}
+TEST(Batch, TooShortForAHeaderSaysSo) { EXPECT_EQ(message_of("abc"), "the batch has 3 bytes, fewer than its header"); }
 
 TEST(Batch, NewerFormatSaysWhoWroteIt) {
   std::string bytes = encode_batch(Sample().batch);
   bytes[1] = 2;
-  EXPECT_EQ(message_of(with_checksum(bytes)),
-            "the batch has format 2: it was written by a newer agentd");
+  EXPECT_EQ(message_of(with_checksum(bytes)), "the batch has format 2: it was written by a newer agentd");
 }
 
 TEST(Batch, UnknownCodecIsRefused) {
   std::string bytes = encode_batch(Sample().batch);
   bytes[2] = 1;
-  EXPECT_EQ(message_of(with_checksum(bytes)),
-            "the batch is coded in a way that only a newer agentd knows");
+  EXPECT_EQ(message_of(with_checksum(bytes)), "the batch is coded in a way that only a newer agentd knows");
 }
 
 TEST(Batch, CountsThatCannotBeAreRefusedWithoutAllocating) {
@@ -164,8 +159,7 @@ TEST(Batch, CountsThatCannotBeAreRefusedWithoutAllocating) {
   none.replace(4, 4, std::string(4, '\0'));
   first.replace(8, 8, std::string(8, '\0'));
   last.replace(8, 8, std::string(8, '\xff'));
-  for (const std::string& bad : {records, attached, none, first, last})
-    message_of(with_checksum(bad));
+  for (const std::string& bad : {records, attached, none, first, last}) message_of(with_checksum(bad));
 }
 
 TEST(Batch, PayloadLengthBeyondTheEndIsRefused) {

@@ -69,8 +69,7 @@ class DamagedStore : public testing::Test {
     ASSERT_FALSE(contents_.empty());
   }
   void TearDown() override {
-    if (HasFailure())
-      std::printf("seed: AGENTD_SEED=%llu\n", static_cast<unsigned long long>(seed_));
+    if (HasFailure()) std::printf("seed: AGENTD_SEED=%llu\n", static_cast<unsigned long long>(seed_));
   }
 
   std::string path() const { return dir_ / "store"; }
@@ -81,9 +80,7 @@ class DamagedStore : public testing::Test {
     out.read_only = read_only;
     return out;
   }
-  std::size_t below(std::size_t end) {
-    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_);
-  }
+  std::size_t below(std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(random_); }
 
   // Texts in pages of their own, in blobs and beside others; receipts, keys, and pages that were
   // freed.
@@ -98,24 +95,18 @@ class DamagedStore : public testing::Test {
     receipt.payload_digest = sha256(*receipt.payload);
     for (std::uint8_t number = 1; number <= kConversations; ++number) {
       const Ulid id = id_of(number);
-      ASSERT_OK(
-          store->append(id, 0, opening(id, "title " + std::to_string(number)), {{"a prompt"}}));
+      ASSERT_OK(store->append(id, 0, opening(id, "title " + std::to_string(number)), {{"a prompt"}}));
       std::uint64_t revision = 2;
       for (int i = 0; i < 12; ++i) {
-        const std::size_t size = i == 5       ? 70'000
-                                 : i % 3 == 0 ? 3'000
-                                              : 40 * (1 + static_cast<std::size_t>(number));
-        ASSERT_OK(store->append(id, revision,
-                                {{user_message(std::string(size, static_cast<char>('a' + i)))}}, {},
+        const std::size_t size = i == 5 ? 70'000 : i % 3 == 0 ? 3'000 : 40 * (1 + static_cast<std::size_t>(number));
+        ASSERT_OK(store->append(id, revision, {{user_message(std::string(size, static_cast<char>('a' + i)))}}, {},
                                 {{receipt}}));
         ++revision;
-        const std::vector<KeyOp> ops{
-            {KeyOp::Kind::kPut, "k" + std::to_string(i), std::string(100, 'v'), KeyOp::kAny}};
+        const std::vector<KeyOp> ops{{KeyOp::Kind::kPut, "k" + std::to_string(i), std::string(100, 'v'), KeyOp::kAny}};
         ASSERT_OK(store->commit_keys("space" + std::to_string(number % 3), ops));
       }
     }
-    for (const std::uint8_t number : {std::uint8_t{3}, std::uint8_t{7}})
-      ASSERT_OK(store->remove(id_of(number)));
+    for (const std::uint8_t number : {std::uint8_t{3}, std::uint8_t{7}}) ASSERT_OK(store->remove(id_of(number)));
   }
 
   void write(const std::string& bytes) const {
@@ -136,8 +127,7 @@ class DamagedStore : public testing::Test {
       const Ulid id = *Ulid::parse(info.id);
       bool read = true;
       const auto records = (*store)->read(id, 1, 0, [&](const StoredRecord& record) {
-        out += std::to_string(record.seq) + " " + std::to_string(record.time_ms) +
-               record.record.payload + "\n";
+        out += std::to_string(record.seq) + " " + std::to_string(record.time_ms) + record.record.payload + "\n";
         return true;
       });
       const auto receipts = (*store)->receipts(id, [&](const HookReceipt& receipt) {
@@ -189,8 +179,7 @@ class DamagedStore : public testing::Test {
     const auto same = [&](const Pages::Row& row) {
       const std::size_t at = static_cast<std::size_t>(row.page) * kPageBytes;
       const auto value = after ? after->value(row) : Result<std::string>(after.error());
-      return value && *value == values[row.key] &&
-             bytes.compare(at, kPageBytes, whole_, at, kPageBytes) == 0;
+      return value && *value == values[row.key] && bytes.compare(at, kPageBytes, whole_, at, kPageBytes) == 0;
     };
     const bool all_blobs = std::all_of(blobs.begin(), blobs.end(), same);
     for (const Pages::Row& row : rows) {
@@ -237,8 +226,7 @@ class DamagedStore : public testing::Test {
     const auto store = open_lmdb_store(there, clock_);
     ASSERT_OK(store);
     for (const std::string& id : expected) EXPECT_OK((*store)->verify(*Ulid::parse(id)));
-    for (const std::string& id : expected)
-      EXPECT_EQ((*store)->info(*Ulid::parse(id)).value_or({}).revision, 14u) << id;
+    for (const std::string& id : expected) EXPECT_EQ((*store)->info(*Ulid::parse(id)).value_or({}).revision, 14u) << id;
     std::filesystem::remove_all(to);
   }
 
@@ -305,8 +293,7 @@ TEST_F(DamagedStore, PagesThatAreOverwrittenOrExchangedAreReported) {
     } else {
       for (std::size_t at = a; at < a + kPageBytes; ++at) bytes[at] = static_cast<char>(below(256));
     }
-    expect_survived(bytes, "pages " + std::to_string(a / kPageBytes) + " and " +
-                               std::to_string(b / kPageBytes));
+    expect_survived(bytes, "pages " + std::to_string(a / kPageBytes) + " and " + std::to_string(b / kPageBytes));
   }
 }
 
@@ -323,8 +310,7 @@ TEST_F(DamagedStore, AnOlderMetaPageIsReported) {
   }
   const std::string newer = *read_file(path() + "/data.mdb", 1u << 30);
   for (const std::size_t page : {0u, 1u}) {
-    const std::string mixed = newer.substr(0, page * kPageBytes) +
-                              whole_.substr(page * kPageBytes, kPageBytes) +
+    const std::string mixed = newer.substr(0, page * kPageBytes) + whole_.substr(page * kPageBytes, kPageBytes) +
                               newer.substr((page + 1) * kPageBytes);
     write(mixed);
     const auto report = check_store(path());
@@ -352,8 +338,7 @@ TEST_F(DamagedStore, AMetaPageThatNamesPagesWithoutEndIsReportedAtOnce) {
 TEST_F(DamagedStore, OneMetaPageIsEnoughToSaveEverything) {
   constexpr std::size_t kMagicAt = 16, kMapBytesAt = 32, kLastPageAt = 136, kTransactionAt = 144;
   for (const std::size_t meta : {std::size_t{0}, std::size_t{1}}) {
-    for (const std::size_t at :
-         {kMagicAt, kMapBytesAt + 6, kLastPageAt + 5, kTransactionAt, kTransactionAt + 6}) {
+    for (const std::size_t at : {kMagicAt, kMapBytesAt + 6, kLastPageAt + 5, kTransactionAt, kTransactionAt + 6}) {
       std::string bytes = whole_;
       char& damaged = bytes[meta * kPageBytes + at];
       damaged = static_cast<char>(damaged ^ 1);
@@ -451,16 +436,13 @@ TEST_F(DamagedStore, ARawReaderDiesOfSomeDamage) {
       std::size_t sum = 0;
       if (mdb_env_create(&env) != 0 || mdb_env_set_maxdbs(env, 16) != 0 ||
           mdb_env_open(env, path().c_str(), MDB_RDONLY, 0600) != 0 ||
-          mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn) != 0 ||
-          mdb_dbi_open(txn, nullptr, 0, &names) != 0)
+          mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn) != 0 || mdb_dbi_open(txn, nullptr, 0, &names) != 0)
         return 1;
-      for (const char* table :
-           {"log", "head", "info", "changes", "blob", "mentions", "kv", "receipts"}) {
+      for (const char* table : {"log", "head", "info", "changes", "blob", "mentions", "kv", "receipts"}) {
         MDB_dbi dbi = 0;
         MDB_cursor* cursor = nullptr;
         MDB_val key{}, value{};
-        if (mdb_dbi_open(txn, table, 0, &dbi) != 0 || mdb_cursor_open(txn, dbi, &cursor) != 0)
-          return 1;
+        if (mdb_dbi_open(txn, table, 0, &dbi) != 0 || mdb_cursor_open(txn, dbi, &cursor) != 0) return 1;
         while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0)
           for (std::size_t at = 0; at < value.mv_size; ++at)
             sum += *(static_cast<volatile unsigned char*>(value.mv_data) + at);
@@ -472,8 +454,7 @@ TEST_F(DamagedStore, ARawReaderDiesOfSomeDamage) {
   for (int i = 0; i < 600 && died == 0; ++i) {
     std::string bytes = whole_;
     const std::size_t page = 2 + below(bytes.size() / kPageBytes - 2);
-    for (int byte = 0; byte < 16; ++byte)
-      bytes[page * kPageBytes + below(64)] = static_cast<char>(below(256));
+    for (int byte = 0; byte < 16; ++byte) bytes[page * kPageBytes + below(64)] = static_cast<char>(below(256));
     write(bytes);
     if (raw() >= 128) ++died;
     if (died == 0) continue;
@@ -531,9 +512,7 @@ TEST_F(DamagedStore, WhatAnotherProcessWritesMeanwhileIsNoDamage) {
   EXPECT_EQ(byte, '1');
   EXPECT_FALSE(is_marked_clean(path()));
   LmdbOptions never = options();
-  never.apart = [](const std::function<Result<void>()>&) -> Result<void> {
-    return Error{Code::kInternal, "looked"};
-  };
+  never.apart = [](const std::function<Result<void>()>&) -> Result<void> { return Error{Code::kInternal, "looked"}; };
   EXPECT_OK(open_lmdb_store(never, clock_));
   EXPECT_OK(check_store(path()));
   EXPECT_TRUE(check_store(path())->damage.empty());
@@ -565,8 +544,7 @@ TEST_F(DamagedStore, WhatIsLostIsNamedByConversationAndSequence) {
   auto pages = Pages::open(path() + "/data.mdb");
   ASSERT_OK(pages);
   for (const Pages::Row& row : pages->rows("log")) {
-    if (row.key.substr(0, 16) !=
-            std::string(reinterpret_cast<const char*>(id_of(5).bytes().data()), 16) ||
+    if (row.key.substr(0, 16) != std::string(reinterpret_cast<const char*>(id_of(5).bytes().data()), 16) ||
         get_be64(row.key.data() + 16) != 9)
       continue;
     const std::size_t at = bytes.find(*pages->value(row));
@@ -577,14 +555,13 @@ TEST_F(DamagedStore, WhatIsLostIsNamedByConversationAndSequence) {
   const auto report = check_store(path());
   ASSERT_OK(report);
   ASSERT_EQ(report->damage.size(), 1u);
-  EXPECT_EQ(text_of(report->damage[0]), "conversation " + id_of(5).text() +
-                                            ", sequence 9: the batch does not match its checksum");
+  EXPECT_EQ(text_of(report->damage[0]),
+            "conversation " + id_of(5).text() + ", sequence 9: the batch does not match its checksum");
   const auto salvaged = salvage_store(path(), dir_ / "new", clock_);
   ASSERT_OK(salvaged);
   ASSERT_EQ(salvaged->lost.size(), 1u);
-  EXPECT_EQ(text_of(salvaged->lost[0]),
-            "conversation " + id_of(5).text() +
-                ", sequences 9 to the end: lost, the batch does not match its checksum");
+  EXPECT_EQ(text_of(salvaged->lost[0]), "conversation " + id_of(5).text() +
+                                            ", sequences 9 to the end: lost, the batch does not match its checksum");
   LmdbOptions there = options();
   there.directory = dir_ / "new";
   const auto store = test::open_store(there, clock_);

@@ -35,9 +35,7 @@ class LmdbStoreTest : public testing::Test {
     return out;
   }
   std::unique_ptr<Store> open() const { return test::open_store(options(), clock_); }
-  Result<std::unique_ptr<Store>> try_open(const LmdbOptions& with) const {
-    return open_lmdb_store(with, clock_);
-  }
+  Result<std::unique_ptr<Store>> try_open(const LmdbOptions& with) const { return open_lmdb_store(with, clock_); }
   std::string message_of(const LmdbOptions& with, Code code) const {
     auto store = open_lmdb_store(with, clock_);
     EXPECT_CODE(code, store);
@@ -175,9 +173,8 @@ TEST_F(LmdbStoreTest, OpeningAStoreThatExistsWritesNothing) {
 
 TEST_F(LmdbStoreTest, IsOpenOnceInAProcess) {
   auto first = open();
-  EXPECT_EQ(
-      message_of(options(), Code::kBusy),
-      "the store " + options().directory + " is open in this process already: share that one");
+  EXPECT_EQ(message_of(options(), Code::kBusy),
+            "the store " + options().directory + " is open in this process already: share that one");
   ASSERT_OK(first->append(a_, 0, opening(a_)));
   first.reset();
   EXPECT_EQ(open()->info(a_)->revision, 2u);
@@ -251,9 +248,7 @@ TEST_F(LmdbStoreTest, RefusesAGarbageFileWithoutTouchingIt) {
     message_of(options(), Code::kCorrupt);
     EXPECT_EQ(*read_file(file, 1 << 30), std::string(size, 'g'));
     int files = 0;
-    for ([[maybe_unused]] const auto& entry :
-         std::filesystem::directory_iterator(options().directory))
-      ++files;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(options().directory)) ++files;
     EXPECT_EQ(files, 1);
   }
 }
@@ -268,8 +263,7 @@ TEST_F(LmdbStoreTest, RefusesADataFileThatIsNone) {
 
 TEST_F(LmdbStoreTest, RefusesAFileInPlaceOfItsDirectory) {
   write_file(options().directory, "x");
-  EXPECT_EQ(message_of(options(), Code::kInvalid),
-            "the store " + options().directory + " is not a directory");
+  EXPECT_EQ(message_of(options(), Code::kInvalid), "the store " + options().directory + " is not a directory");
   LmdbOptions below = options();
   below.directory += "/deeper";
   EXPECT_FALSE(try_open(below));
@@ -279,16 +273,14 @@ TEST_F(LmdbStoreTest, RefusesADirectoryThatEverybodyMayWrite) {
   open();
   ::chmod(options().directory.c_str(), 0777);
   EXPECT_EQ(message_of(options(), Code::kDenied),
-            "the store " + options().directory + " may be written by every user: run chmod 700 " +
-                options().directory);
+            "the store " + options().directory + " may be written by every user: run chmod 700 " + options().directory);
 }
 
 TEST_F(LmdbStoreTest, RefusesAFileThatWasCut) {
   {
     const auto store = open();
     ASSERT_OK(store->append(a_, 0, opening(a_)));
-    for (std::uint64_t i = 2; i < 60; ++i)
-      ASSERT_OK(store->append(a_, i, {{user_message(std::string(60'000, 'x'))}}));
+    for (std::uint64_t i = 2; i < 60; ++i) ASSERT_OK(store->append(a_, i, {{user_message(std::string(60'000, 'x'))}}));
   }
   const std::string file = options().directory + "/data.mdb";
   const auto size = std::filesystem::file_size(file);
@@ -315,13 +307,12 @@ TEST_F(LmdbStoreTest, AnUnwritableDirectoryIsDenied) {
   const pid_t child = ::fork();
   if (child == 0) {
     if (::geteuid() == 0) {
-      if (::chown(directory.c_str(), 65534, 65534) != 0 || ::setresuid(65534, 65534, 65534) != 0)
-        ::_exit(2);
+      if (::chown(directory.c_str(), 65534, 65534) != 0 || ::setresuid(65534, 65534, 65534) != 0) ::_exit(2);
     }
     ::chmod(directory.c_str(), 0500);
     const auto store = try_open(options());
-    const bool denied = !store && store.error().code == Code::kDenied &&
-                        store.error().message.find(directory) != std::string::npos;
+    const bool denied =
+        !store && store.error().code == Code::kDenied && store.error().message.find(directory) != std::string::npos;
     ::_exit(denied ? 0 : 1);
   }
   int status = -1;
@@ -339,10 +330,9 @@ TEST_F(LmdbStoreTest, OnlyLmdbVersionsWithASoundLockTableAreUsed) {
 
 TEST_F(LmdbStoreTest, ErrorsOfLmdbSayWhatToDo) {
   EXPECT_EQ(lmdb_error("writing the store /x", MDB_PANIC).code, Code::kUnavailable);
-  EXPECT_EQ(
-      lmdb_error("writing the store /x", MDB_PANIC).message,
-      "writing the store /x: an earlier write to its file failed: close the store and open it "
-      "again");
+  EXPECT_EQ(lmdb_error("writing the store /x", MDB_PANIC).message,
+            "writing the store /x: an earlier write to its file failed: close the store and open it "
+            "again");
   EXPECT_EQ(lmdb_error("writing the store /x", ENOSPC).code, Code::kUnavailable);
   EXPECT_EQ(lmdb_error("writing the store /x", EIO).code, Code::kUnavailable);
   EXPECT_EQ(lmdb_error("writing the store /x", EROFS).code, Code::kDenied);
@@ -489,8 +479,7 @@ TEST_F(LmdbStoreTest, TheMapGrowsByItself) {
   EXPECT_EQ(before, 256u * 1024);
   ASSERT_OK(store->append(a_, 0, opening(a_)));
   ASSERT_OK(store->append(a_, 2, {{user_message(std::string(3'000'000, 'x'))}}));
-  for (std::uint64_t i = 3; i < 60; ++i)
-    ASSERT_OK(store->append(a_, i, {{user_message(std::string(50'000, 'x'))}}));
+  for (std::uint64_t i = 3; i < 60; ++i) ASSERT_OK(store->append(a_, i, {{user_message(std::string(50'000, 'x'))}}));
   EXPECT_GT(store->stats()->map_bytes, before * 8);
   EXPECT_EQ(read_all(*store, a_).size(), 60u);
   EXPECT_OK(store->verify(a_));

@@ -96,8 +96,8 @@ class StoreProcesses : public testing::Test {
     return open_lmdb_store(options, clock_);
   }
   // Every line is the text of exactly one message of the log, and the log has no others.
-  static void expect_exactly(const Store& store, const Ulid& id,
-                             const std::vector<std::string>& acked, std::size_t unknown_max) {
+  static void expect_exactly(const Store& store, const Ulid& id, const std::vector<std::string>& acked,
+                             std::size_t unknown_max) {
     EXPECT_OK(store.verify(id));
     std::map<std::string, int> found;
     for (const StoredRecord& record : read_all(store, id, 3)) ++found[text_of(record)];
@@ -274,8 +274,7 @@ TEST_F(StoreProcesses, KillingTheOneWhoForksLeavesWholeForksOrNone) {
     ASSERT_OK(store);
     ASSERT_OK((*store)->append(a_, 0, opening(a_)));
     for (std::uint64_t at = 2; at < 120; at += 2)
-      ASSERT_OK((*store)->append(
-          a_, at, {{user_message(std::string(70'000, 'b')), user_message(std::to_string(at))}}));
+      ASSERT_OK((*store)->append(a_, at, {{user_message(std::string(70'000, 'b')), user_message(std::to_string(at))}}));
   }
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(seed);

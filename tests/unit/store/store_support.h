@@ -67,13 +67,12 @@ inline std::string text_of(const StoredRecord& record) {
 }
 
 // genesis and one message with the title.
-inline std::vector<Record> opening(const Ulid& id, std::string title = "hello",
-                                   std::string project = "p") {
+inline std::vector<Record> opening(const Ulid& id, std::string title = "hello", std::string project = "p") {
   return {genesis(id, std::move(project)), user_message(std::move(title))};
 }
 
-inline std::vector<StoredRecord> read_all(const Store& store, const Ulid& id,
-                                          std::uint64_t first = 1, std::uint64_t last = 0) {
+inline std::vector<StoredRecord> read_all(const Store& store, const Ulid& id, std::uint64_t first = 1,
+                                          std::uint64_t last = 0) {
   std::vector<StoredRecord> out;
   auto read = store.read(id, first, last, [&](const StoredRecord& record) {
     out.push_back(record);
@@ -99,10 +98,8 @@ testing::AssertionResult succeeded(const Result<T>& result) {
 template <typename T>
 testing::AssertionResult failed_with(Code code, const Result<T>& result) {
   if (result) return testing::AssertionFailure() << "succeeded";
-  if (result.error().code == code && !result.error().message.empty())
-    return testing::AssertionSuccess();
-  return testing::AssertionFailure()
-         << name_of(result.error().code) << ": " << result.error().message;
+  if (result.error().code == code && !result.error().message.empty()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << name_of(result.error().code) << ": " << result.error().message;
 }
 
 }  // namespace agentd::test

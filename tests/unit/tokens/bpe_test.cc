@@ -42,8 +42,7 @@ std::vector<std::string> split(const std::string& text, char at) {
 std::vector<TokenId> tokens_in(const std::string& list) {
   std::vector<TokenId> tokens;
   if (list.empty()) return tokens;
-  for (const std::string& each : split(list, ','))
-    tokens.push_back(static_cast<TokenId>(std::stoul(each)));
+  for (const std::string& each : split(list, ',')) tokens.push_back(static_cast<TokenId>(std::stoul(each)));
   return tokens;
 }
 
@@ -65,8 +64,7 @@ std::vector<Golden> read_golden() {
     const std::vector<std::string> fields = split(line, '|');
     if (fields.size() != 5) return {};
     Golden one{from_hex(fields[0]), {}};
-    for (std::size_t i = 0; i < 2; ++i)
-      one.by[i] = {tokens_in(fields[1 + 2 * i]), tokens_in(fields[2 + 2 * i])};
+    for (std::size_t i = 0; i < 2; ++i) one.by[i] = {tokens_in(fields[1 + 2 * i]), tokens_in(fields[2 + 2 * i])};
     all.push_back(std::move(one));
   }
   return all;
@@ -117,10 +115,9 @@ std::string utf8_of(char32_t code) {
   const auto byte = [](char32_t value) { return static_cast<char>(value); };
   if (code < 0x80) return {byte(code)};
   if (code < 0x800) return {byte(0xC0 | code >> 6), byte(0x80 | (code & 0x3F))};
-  if (code < 0x10000)
-    return {byte(0xE0 | code >> 12), byte(0x80 | (code >> 6 & 0x3F)), byte(0x80 | (code & 0x3F))};
-  return {byte(0xF0 | code >> 18), byte(0x80 | (code >> 12 & 0x3F)),
-          byte(0x80 | (code >> 6 & 0x3F)), byte(0x80 | (code & 0x3F))};
+  if (code < 0x10000) return {byte(0xE0 | code >> 12), byte(0x80 | (code >> 6 & 0x3F)), byte(0x80 | (code & 0x3F))};
+  return {byte(0xF0 | code >> 18), byte(0x80 | (code >> 12 & 0x3F)), byte(0x80 | (code >> 6 & 0x3F)),
+          byte(0x80 | (code & 0x3F))};
 }
 
 class Random {
@@ -249,8 +246,7 @@ TEST(Bpe, EachEncodingIsFoundByItsName) {
 }
 
 TEST(Bpe, AnUnknownNameFindsNothing) {
-  for (const char* name : {"", "bpe", "CL100K_BASE", "o200k", "p50k_base"})
-    EXPECT_EQ(Bpe::find(name), nullptr) << name;
+  for (const char* name : {"", "bpe", "CL100K_BASE", "o200k", "p50k_base"}) EXPECT_EQ(Bpe::find(name), nullptr) << name;
 }
 
 TEST(Bpe, AnUnknownTokenIsNamedByTheError) {
@@ -258,16 +254,13 @@ TEST(Bpe, AnUnknownTokenIsNamedByTheError) {
     const auto text = Bpe::cl100k_base().decode(std::array{TokenId{15339}, token});
     ASSERT_FALSE(text);
     EXPECT_EQ(text.error().code, Code::kInvalid);
-    EXPECT_EQ(text.error().message,
-              "the encoding cl100k_base has no token " + std::to_string(token));
+    EXPECT_EQ(text.error().message, "the encoding cl100k_base has no token " + std::to_string(token));
   }
 }
 
 TEST(Bpe, SpecialTokensDecodeToTheirText) {
-  EXPECT_EQ(*Bpe::cl100k_base().decode(std::array{100'257u, 100'276u}),
-            "<|endoftext|><|endofprompt|>");
-  EXPECT_EQ(*Bpe::o200k_base().decode(std::array{199'999u, 200'018u}),
-            "<|endoftext|><|endofprompt|>");
+  EXPECT_EQ(*Bpe::cl100k_base().decode(std::array{100'257u, 100'276u}), "<|endoftext|><|endofprompt|>");
+  EXPECT_EQ(*Bpe::o200k_base().decode(std::array{199'999u, 200'018u}), "<|endoftext|><|endofprompt|>");
 }
 
 TEST(Bpe, VocabulariesAreWhole) {
@@ -300,8 +293,7 @@ TEST(Bpe, AnyBytesCountAsTheirRepairedText) {
   for (int i = 0; i < 2'000; ++i) {
     std::string bytes = random.text(6);
     for (char32_t wrong = random.within(1, 5); wrong > 0 && !bytes.empty(); --wrong)
-      bytes[random.within(0, static_cast<char32_t>(bytes.size()) - 1)] =
-          static_cast<char>(random.within(0, 255));
+      bytes[random.within(0, static_cast<char32_t>(bytes.size()) - 1)] = static_cast<char>(random.within(0, 255));
     for (const Bpe* bpe : both()) EXPECT_EQ(bpe->encode(bytes), bpe->encode(to_utf8(bytes)));
   }
 }
@@ -312,8 +304,7 @@ std::string random_piece(Random& random, std::size_t i) {
       {{'a', 'z'}, {'a', 'c'}, {'a', 'h'}, {0x430, 0x44F}, {0x4E00, 0x4E80}, {0xAC00, 0xD7A3}}};
   const auto& [from, to] = kLetters[i % kLetters.size()];
   std::string piece;
-  for (char32_t left = random.within(1, 40); left > 0; --left)
-    piece += utf8_of(random.within(from, to));
+  for (char32_t left = random.within(1, 40); left > 0; --left) piece += utf8_of(random.within(from, to));
   return piece;
 }
 
@@ -391,8 +382,7 @@ TEST(BpeAtAMegabyte, IdeographsWithoutSpaces) {
 TEST(BpeAtAMegabyte, NewlinesMarksAndCapitals) {
   for (const char* unit : {"\n", " \n", "\xCC\x81", "A", "A\xCC\x81", "Aa", "'s", "<|", "\xFF"}) {
     const std::string text = megabyte_of([&] { return std::string(unit); });
-    for (const Bpe* bpe : both())
-      EXPECT_EQ(bpe->count(text, Bpe::Special::kRecognise), bpe->count(text)) << unit;
+    for (const Bpe* bpe : both()) EXPECT_EQ(bpe->count(text, Bpe::Special::kRecognise), bpe->count(text)) << unit;
   }
 }
 
@@ -402,8 +392,7 @@ TEST(Bpe, ThreadsCountAlike) {
     std::array<std::uint64_t, 4> counts{};
     {
       std::vector<std::jthread> threads;
-      for (std::uint64_t& count : counts)
-        threads.emplace_back([&text, &count, bpe] { count = bpe->count(text); });
+      for (std::uint64_t& count : counts) threads.emplace_back([&text, &count, bpe] { count = bpe->count(text); });
     }
     for (const std::uint64_t count : counts) EXPECT_EQ(count, bpe->encode(text).size());
   }

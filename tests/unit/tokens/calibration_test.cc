@@ -119,8 +119,7 @@ TEST(Calibration, MoreThanOnePercentCountsAsMoved) {
 TEST(Calibration, JsonThatIsNoneIsRefusedAndTakesNothing) {
   Calibration calibration("simple");
   calibration.learn("m", 3'000, 4'500);
-  for (const char* const json :
-       {"", "{", "[]", "{}", "null", R"({"v":2,"factors":[]})", R"({"v":1,"factors":{}})"})
+  for (const char* const json : {"", "{", "[]", "{}", "null", R"({"v":2,"factors":[]})", R"({"v":1,"factors":{}})"})
     EXPECT_FALSE(calibration.read(json)) << json;
   EXPECT_NEAR(calibration.factor("m"), 1.5, 1e-9);
 }

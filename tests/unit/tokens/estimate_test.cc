@@ -18,9 +18,8 @@ namespace agentd {
 namespace {
 
 constexpr double kTolerance = 0.20;
-constexpr const char* kKinds[] = {"english",    "german",   "french",        "russian",
-                                  "chinese",    "japanese", "cpp",           "python",
-                                  "typescript", "json",     "tool_arguments"};
+constexpr const char* kKinds[] = {"english", "german", "french",     "russian", "chinese",       "japanese",
+                                  "cpp",     "python", "typescript", "json",    "tool_arguments"};
 
 struct Halves {
   std::string first, second;
@@ -91,8 +90,8 @@ TEST(Estimate, CalibratedOnOneHalfTheOtherIsWithinAFifth) {
       const Halves halves = halves_of(kind);
       Calibration calibration("simple");
       calibration.learn("m", simple.count_text(halves.first), truth->count(halves.first));
-      const double error = error_of(calibration.factor("m"), simple.count_text(halves.second),
-                                    truth->count(halves.second));
+      const double error =
+          error_of(calibration.factor("m"), simple.count_text(halves.second), truth->count(halves.second));
       EXPECT_LE(std::abs(error), kTolerance) << kind << " by " << truth->name();
       RecordProperty(std::string(kind) + "_" + std::string(truth->name()),
                      std::to_string(calibration.factor("m")) + " " + std::to_string(error));
@@ -108,9 +107,7 @@ TEST(Estimate, SoAreWholeMessagesWithTheirOverhead) {
       const Rows first = rows_of(kind, halves.first), second = rows_of(kind, halves.second);
       Calibration calibration("simple");
       calibration.learn("m", count(simple, first), count(exact, first));
-      EXPECT_LE(
-          std::abs(error_of(calibration.factor("m"), count(simple, second), count(exact, second))),
-          kTolerance)
+      EXPECT_LE(std::abs(error_of(calibration.factor("m"), count(simple, second), count(exact, second))), kTolerance)
           << kind << " by " << truth->name();
     }
 }
@@ -133,8 +130,7 @@ TEST(Estimate, AFactorOfAnotherLanguageIsNoHelp) {
   const Bpe& truth = Bpe::cl100k_base();
   Calibration calibration("simple");
   calibration.learn("m", simple.count_text(corpus("chinese")), truth.count(corpus("chinese")));
-  EXPECT_GT(error_of(calibration.factor("m"), simple.count_text(corpus("english")),
-                     truth.count(corpus("english"))),
+  EXPECT_GT(error_of(calibration.factor("m"), simple.count_text(corpus("english")), truth.count(corpus("english"))),
             kTolerance);
 }
 
@@ -142,8 +138,8 @@ TEST(Estimate, TheFactorsOfRealTextsStayInsideTheBounds) {
   const SimpleEstimator simple;
   for (const Bpe* const truth : kTruths)
     for (const char* const kind : kKinds) {
-      const double ratio = static_cast<double>(truth->count(corpus(kind))) /
-                           static_cast<double>(simple.count_text(corpus(kind)));
+      const double ratio =
+          static_cast<double>(truth->count(corpus(kind))) / static_cast<double>(simple.count_text(corpus(kind)));
       EXPECT_GT(ratio, Calibration::kFactorMin * 1.1) << kind;
       EXPECT_LT(ratio, Calibration::kFactorMax / 1.5) << kind;
     }
@@ -157,8 +153,7 @@ TEST(Estimate, BytePairsNeedNoCalibration) {
       const Rows rows = rows_of(kind, corpus(kind));
       std::uint64_t tokens = 0;
       for (const std::string& line : lines_of(corpus(kind)))
-        tokens += truth->count(line) + 4 +
-                  (std::string(kind) == "tool_arguments" ? truth->count("edit_file") : 0);
+        tokens += truth->count(line) + 4 + (std::string(kind) == "tool_arguments" ? truth->count("edit_file") : 0);
       EXPECT_EQ(count(exact, rows), tokens) << kind;
     }
   }
@@ -207,8 +202,8 @@ TEST(Estimate, AMixedConversationIsWithinAFifthAsAWhole) {
 
 TEST(Estimate, AConversationThatChangesItsLanguageIsFollowedWithinAFewTurns) {
   for (const Bpe* const truth : kTruths) {
-    for (const auto& [before, after] : std::map<std::string, std::string>{
-             {"english", "chinese"}, {"russian", "json"}, {"cpp", "russian"}}) {
+    for (const auto& [before, after] :
+         std::map<std::string, std::string>{{"english", "chinese"}, {"russian", "json"}, {"cpp", "russian"}}) {
       Talk talk(*truth);
       const std::string old = corpus(before), fresh = corpus(after);
       for (int i = 0; i < 10; ++i) talk.turn(old);
@@ -216,8 +211,7 @@ TEST(Estimate, AConversationThatChangesItsLanguageIsFollowedWithinAFewTurns) {
       // Turns of about 2,000 bytes each.
       for (; turns < 12; ++turns) {
         const std::size_t at = static_cast<std::size_t>(turns % 3) * (fresh.size() / 3);
-        const std::string_view piece =
-            utf8_prefix(std::string_view(fresh).substr(at), fresh.size() / 3);
+        const std::string_view piece = utf8_prefix(std::string_view(fresh).substr(at), fresh.size() / 3);
         if (std::abs(talk.turn(to_utf8(piece))) <= kTolerance) break;
       }
       EXPECT_LE(turns, 6) << before << " to " << after << " by " << truth->name();

@@ -38,12 +38,9 @@ TEST(ModelNames, WhatGatewaysPutInFrontIsTakenOff) {
   EXPECT_EQ(bare_model_name("claude-sonnet-4-5"), "claude-sonnet-4-5");
   EXPECT_EQ(bare_model_name("anthropic/claude-sonnet-4.5"), "claude-sonnet-4.5");
   EXPECT_EQ(bare_model_name("models/gemini-2.5-pro"), "gemini-2.5-pro");
-  EXPECT_EQ(bare_model_name("us.anthropic.claude-3-haiku-20240307-v1:0"),
-            "claude-3-haiku-20240307-v1:0");
-  EXPECT_EQ(bare_model_name("us-gov.anthropic.claude-3-haiku-20240307-v1:0"),
-            "claude-3-haiku-20240307-v1:0");
-  EXPECT_EQ(bare_model_name(
-                "arn:aws:bedrock:us-east-1:12:inference-profile/eu.anthropic.claude-opus-4-1-v1:0"),
+  EXPECT_EQ(bare_model_name("us.anthropic.claude-3-haiku-20240307-v1:0"), "claude-3-haiku-20240307-v1:0");
+  EXPECT_EQ(bare_model_name("us-gov.anthropic.claude-3-haiku-20240307-v1:0"), "claude-3-haiku-20240307-v1:0");
+  EXPECT_EQ(bare_model_name("arn:aws:bedrock:us-east-1:12:inference-profile/eu.anthropic.claude-opus-4-1-v1:0"),
             "claude-opus-4-1-v1:0");
   EXPECT_EQ(bare_model_name("openai:gpt-4.1"), "gpt-4.1");
   EXPECT_EQ(bare_model_name("ft:gpt-4o-mini-2024-07-18:org::id"), "gpt-4o-mini-2024-07-18:org::id");
@@ -78,9 +75,8 @@ TEST(ModelTable, ANumberOfAPatternIsNotTheBeginningOfALongerOne) {
 // The next version may take other requests: it is not asked as the last one was.
 TEST(ModelTable, ABuiltInEntryIsNotAnotherVersions) {
   const ModelTable table = ModelTable::embedded();
-  for (const char* const name :
-       {"claude-opus-5-7", "claude-opus-5.9", "us.anthropic.claude-opus-5-7-v1:0", "claude-opus-6",
-        "claude-sonnet-4-50", "claude-fable-6-1"}) {
+  for (const char* const name : {"claude-opus-5-7", "claude-opus-5.9", "us.anthropic.claude-opus-5-7-v1:0",
+                                 "claude-opus-6", "claude-sonnet-4-50", "claude-fable-6-1"}) {
     EXPECT_EQ(table.find(name).pattern, "claude") << name;
     EXPECT_TRUE(table.find(name).assumed) << name;
   }
@@ -165,8 +161,7 @@ TEST(ModelTable, ABetaOpensTheWindowOfTheModelsThatHaveIt) {
   ModelTable table = ModelTable::embedded();
   EXPECT_EQ(table.find("claude-sonnet-4-5").window, 200'000u);
   table.activate({"interleaved-thinking-2025-05-14", kWide});
-  for (const char* const name :
-       {"claude-sonnet-4-5", "claude-sonnet-4-20250514", "anthropic/claude-sonnet-4"}) {
+  for (const char* const name : {"claude-sonnet-4-5", "claude-sonnet-4-20250514", "anthropic/claude-sonnet-4"}) {
     EXPECT_EQ(table.find(name).window, k1M) << name;
     EXPECT_EQ(table.find(name).base_window, 200'000u);
     EXPECT_EQ(table.find(name).beta, kWide);
@@ -179,8 +174,7 @@ TEST(ModelTable, ABetaOpensTheWindowOfTheModelsThatHaveIt) {
 }
 
 TEST(ModelTable, OfSeveralBetasTheWidestWindowCounts) {
-  ModelTable table =
-      overlaid("models: [{pattern: m, window: 100, betas: {small: 50, wide: 300, wider: 400}}]");
+  ModelTable table = overlaid("models: [{pattern: m, window: 100, betas: {small: 50, wide: 300, wider: 400}}]");
   table.activate({"small"});
   EXPECT_EQ(table.find("m").window, 100u);
   table.activate({"wide", "wider", "small"});
@@ -202,11 +196,9 @@ TEST(ModelTable, EveryEntryIsSound) {
     EXPECT_EQ(table.find(info.pattern).pattern, info.pattern) << "another entry hides it";
     EXPECT_FALSE(info.provider.empty()) << info.pattern;
     EXPECT_GE(info.window, info.pattern == "gpt-oss" ? info.max_output : 1) << info.pattern;
-    EXPECT_TRUE(info.encoding.empty() || info.encoding == "cl100k_base" ||
-                info.encoding == "o200k_base");
+    EXPECT_TRUE(info.encoding.empty() || info.encoding == "cl100k_base" || info.encoding == "o200k_base");
     EXPECT_EQ(info.encoding.empty(), info.provider != "openai") << info.pattern;
-    EXPECT_TRUE(info.summary_model.empty() || table.knows(info.summary_model))
-        << info.summary_model;
+    EXPECT_TRUE(info.summary_model.empty() || table.knows(info.summary_model)) << info.summary_model;
     for (const auto& [beta, window] : info.betas) EXPECT_GT(window, info.window) << beta;
     EXPECT_EQ(info.efforts.empty(), info.default_effort.empty()) << info.pattern;
     const bool listed = std::count(info.efforts.begin(), info.efforts.end(), info.default_effort) == 1;
@@ -222,8 +214,7 @@ TEST(ModelTable, EveryEntryIsSound) {
 // ---- the user's table
 
 TEST(ModelOverlay, AnEntryChangesOnlyWhatItNames) {
-  const ModelTable table =
-      overlaid("models:\n  - pattern: claude-sonnet-4-5\n    window: 500000\n");
+  const ModelTable table = overlaid("models:\n  - pattern: claude-sonnet-4-5\n    window: 500000\n");
   const ModelInfo info = table.find("claude-sonnet-4-5-20250929");
   EXPECT_EQ(info.window, 500'000u);
   EXPECT_EQ(info.max_output, 64'000u);
@@ -256,15 +247,12 @@ TEST(ModelOverlay, AnEntryForAGatewaysNameBeatsTheBareOne) {
 }
 
 TEST(ModelOverlay, APatternInAnotherSpellingIsTheSameEntry) {
-  EXPECT_EQ(overlaid("models: [{pattern: Claude-Sonnet-4.5, window: 90000}]")
-                .find("claude-sonnet-4-5")
-                .window,
+  EXPECT_EQ(overlaid("models: [{pattern: Claude-Sonnet-4.5, window: 90000}]").find("claude-sonnet-4-5").window,
             90'000u);
 }
 
 TEST(ModelOverlay, TheDefaultCanBeChanged) {
-  const ModelTable table =
-      overlaid("default: {window: 32000, max_output: 4000, summary_model: small}");
+  const ModelTable table = overlaid("default: {window: 32000, max_output: 4000, summary_model: small}");
   EXPECT_EQ(table.find("nobody-knows").window, 32'000u);
   EXPECT_EQ(table.find("nobody-knows").max_output, 4'000u);
   EXPECT_EQ(table.find("nobody-knows").summary_model, "small");
@@ -276,9 +264,10 @@ TEST(ModelOverlay, AnEncodingCanBeTakenAway) {
 }
 
 TEST(ModelOverlay, WhatAModelTakesCanBeSaid) {
-  const ModelInfo info = overlaid("models: [{pattern: m, thinking: adaptive, efforts: [low, high], "
-                                  "default_effort: low, thinking_off: disabled, sampling: false, "
-                                  "retires: 2031-01-31, successor: n}]")
+  const ModelInfo info = overlaid(
+                             "models: [{pattern: m, thinking: adaptive, efforts: [low, high], "
+                             "default_effort: low, thinking_off: disabled, sampling: false, "
+                             "retires: 2031-01-31, successor: n}]")
                              .find("m-1");
   EXPECT_EQ(info.thinking, ThinkingKind::kAdaptive);
   EXPECT_EQ(info.efforts, (std::vector<std::string>{"low", "high"}));
@@ -316,8 +305,7 @@ TEST(ModelOverlay, AnEmptyFileChangesNothing) {
 }
 
 TEST(ModelOverlay, MistakesAreToldWithTheirPlace) {
-  EXPECT_EQ(refusal("modells: []\n"),
-            "models.yaml:1:1: unknown key 'modells': did you mean 'models'?");
+  EXPECT_EQ(refusal("modells: []\n"), "models.yaml:1:1: unknown key 'modells': did you mean 'models'?");
   EXPECT_EQ(refusal("models:\n  - pattern: m\n    windw: 5\n"),
             "models.yaml:3:5: unknown key 'windw': did you mean 'window'?");
   EXPECT_EQ(refusal("models:\n  - pattern: m\n    window: -5\n"),
@@ -328,39 +316,33 @@ TEST(ModelOverlay, MistakesAreToldWithTheirPlace) {
             "models.yaml:3:5: max_output must be a whole number from 1 (tokens), not \"5\"");
   EXPECT_EQ(refusal("models:\n  - pattern: m\n    compact_at: 80\n"),
             "models.yaml:3:5: compact_at must be a number from 0.01 to 1, not '80'");
-  EXPECT_EQ(
-      refusal("models:\n  - pattern: m\n    encoding: p50k_base\n"),
-      "models.yaml:3:5: encoding must be one of cl100k_base, o200k_base, none, not 'p50k_base'");
+  EXPECT_EQ(refusal("models:\n  - pattern: m\n    encoding: p50k_base\n"),
+            "models.yaml:3:5: encoding must be one of cl100k_base, o200k_base, none, not 'p50k_base'");
   EXPECT_EQ(refusal("models:\n  - pattern: m\n    betas: [a]\n"),
             "models.yaml:3:5: betas must be a section of 'NAME: WINDOW' lines, not a list");
   EXPECT_EQ(refusal("models:\n  - pattern: m\n    betas:\n      b: wide\n"),
             "models.yaml:4:7: b must be a whole number from 1 (tokens), not 'wide'");
-  EXPECT_EQ(refusal("models:\n  - window: 5\n"),
-            "models.yaml:2:5: a model needs a 'pattern': how its name begins");
+  EXPECT_EQ(refusal("models:\n  - window: 5\n"), "models.yaml:2:5: a model needs a 'pattern': how its name begins");
   EXPECT_EQ(refusal("models: {m: 5}\n"),
             "models.yaml:1:1: models must be a list of entries that begin with '- pattern: NAME', "
             "not a section");
   EXPECT_EQ(refusal("models: [m]\n"), "models.yaml:1:10: a model must be a section, not 'm'");
   EXPECT_EQ(refusal("default: {pattern: m}\n"), "models.yaml:1:11: unknown key 'pattern'");
-  EXPECT_EQ(refusal("- m\n"),
-            "models.yaml:1:1: a model table must be a list of 'key: value' lines, not a list");
+  EXPECT_EQ(refusal("- m\n"), "models.yaml:1:1: a model table must be a list of 'key: value' lines, not a list");
   EXPECT_EQ(refusal("models:\n  - {pattern: m, compact_at: 0.9, force_at: 0.8}\n"),
             "models.yaml:2:5: force_at lies below compact_at");
 }
 
 TEST(ModelOverlay, NumbersThatAreNoneAreRefused) {
-  for (const char* const value : {"1e5", "5.5", "99999999999999999999999", "1000000000001", "0x10",
-                                  "nan", "true", "[]", "{}"})
-    EXPECT_NE(refusal("models: [{pattern: m, window: " + std::string(value) + "}]"), "accepted")
-        << value;
+  for (const char* const value :
+       {"1e5", "5.5", "99999999999999999999999", "1000000000001", "0x10", "nan", "true", "[]", "{}"})
+    EXPECT_NE(refusal("models: [{pattern: m, window: " + std::string(value) + "}]"), "accepted") << value;
   for (const char* const value : {"nan", "inf", "-1", "0", "1.01", "true"})
-    EXPECT_NE(refusal("models: [{pattern: m, force_at: " + std::string(value) + "}]"), "accepted")
-        << value;
+    EXPECT_NE(refusal("models: [{pattern: m, force_at: " + std::string(value) + "}]"), "accepted") << value;
 }
 
 TEST(ModelOverlay, TheSamePatternTwiceIsAMistake) {
-  EXPECT_NE(refusal("models: [{pattern: m}, {pattern: m}]").find("stands here twice"),
-            std::string::npos);
+  EXPECT_NE(refusal("models: [{pattern: m}, {pattern: m}]").find("stands here twice"), std::string::npos);
 }
 
 TEST(ModelOverlay, GarbageIsRefusedAndNothingChanges) {

@@ -55,8 +55,8 @@ class HookDirectories : public ::testing::Test {
 };
 
 TEST_F(HookDirectories, FilesAreToldByNameAndComeInItsOrder) {
-  for (const char* name : {"b.so", "a.so", "c.dll", "d.yaml", "e.yml", ".hidden.so", "f.so.disable",
-                           "a.hook.json", "README", "notes.txt"})
+  for (const char* name :
+       {"b.so", "a.so", "c.dll", "d.yaml", "e.yml", ".hidden.so", "f.so.disable", "a.hook.json", "README", "notes.txt"})
     put(name);
   put("script", 0755);
   const HookScan found = scan();
@@ -235,8 +235,7 @@ TEST_F(HookDirectories, EveryUnsafeCombinationIsRefused) {
         ::chmod(path.c_str(), file);
         const bool safe = ((parent | directory | file) & 022u) == 0;
         const HookScan found = scan();
-        EXPECT_EQ(found.files.size(), safe ? 1u : 0u)
-            << std::oct << parent << " " << directory << " " << file;
+        EXPECT_EQ(found.files.size(), safe ? 1u : 0u) << std::oct << parent << " " << directory << " " << file;
         EXPECT_EQ(found.problems.size(), safe ? 0u : 1u);
         ++cells;
       }

@@ -66,20 +66,17 @@ std::string opened(const Tree& tree, const std::string& directory, const std::st
   return file ? "" : file.error().message;
 }
 
-bool is_own(const Tree& tree, const Part& part) {
-  return part.owner == 0 || part.owner == tree.user();
-}
+bool is_own(const Tree& tree, const Part& part) { return part.owner == 0 || part.owner == tree.user(); }
 bool is_writable(const Part& part) { return (part.mode & 022u) != 0; }
 
 // The component that has to be named; empty when the cell is safe.
-std::string unsafe_part(const Tree& tree, const Part& parent, const Part& directory,
-                        const Part& file, Link link, const std::string& name) {
+std::string unsafe_part(const Tree& tree, const Part& parent, const Part& directory, const Part& file, Link link,
+                        const std::string& name) {
   const bool sticky = (parent.mode & 01000u) != 0 && parent.owner == 0;
   if (link == Link::kForeignDirectory && tree.can_give_away()) return tree.path("link");
   if (!is_own(tree, parent) || (is_writable(parent) && !sticky)) return tree.path("home");
   if (!is_own(tree, directory) || is_writable(directory)) return tree.path("home/hooks");
-  const std::string shown =
-      tree.path(link == Link::kNone || link == Link::kFile ? "home/hooks/" : "link/") + name;
+  const std::string shown = tree.path(link == Link::kNone || link == Link::kFile ? "home/hooks/" : "link/") + name;
   if (link == Link::kFile) return shown;
   return !is_own(tree, file) || is_writable(file) ? shown : "";
 }
@@ -107,19 +104,17 @@ TEST_P(PermissionMatrix, EveryUnsafeCellIsRefusedByName) {
     }
     const std::string bad = unsafe_part(tree, parent, directory, file, link, asked);
     const std::string error = opened(tree, by_link ? "link" : "home/hooks", asked);
-    EXPECT_EQ(error.empty(), bad.empty()) << error << std::oct << " " << parent.mode << " "
-                                          << directory.mode << " " << file.mode;
+    EXPECT_EQ(error.empty(), bad.empty())
+        << error << std::oct << " " << parent.mode << " " << directory.mode << " " << file.mode;
     EXPECT_EQ(error.rfind(bad + (bad.empty() ? "" : " "), 0), 0u) << error << "\nnot " << bad;
     ++cells;
     safe += bad.empty() ? 1 : 0;
   };
-  for (const Link link :
-       {Link::kNone, Link::kFile, Link::kOwnDirectory, Link::kForeignDirectory}) {
+  for (const Link link : {Link::kNone, Link::kFile, Link::kOwnDirectory, Link::kForeignDirectory}) {
     // Who owns what.
     for (const uid_t parent : owners)
       for (const uid_t directory : owners)
-        for (const uid_t file : owners)
-          check({parent, 0755}, {directory, 0755}, {file, 0755}, link);
+        for (const uid_t file : owners) check({parent, 0755}, {directory, 0755}, {file, 0755}, link);
     // Who may write what.
     for (const mode_t parent : {0711u, 0755u, 0775u, 0757u, 01777u})
       for (const mode_t directory : {0700u, 0755u, 0775u, 0757u, 01777u})
@@ -132,8 +127,7 @@ TEST_P(PermissionMatrix, EveryUnsafeCellIsRefusedByName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, PermissionMatrix,
-                         ::testing::Values("guard", "guard.so", "guard.yaml", "guard.hook.json",
-                                           "config.yaml"));
+                         ::testing::Values("guard", "guard.so", "guard.yaml", "guard.hook.json", "config.yaml"));
 
 TEST(Permissions, AStickyDirectoryOfSomebodyElseIsNoTmp) {
   const Tree tree;
@@ -151,8 +145,7 @@ TEST(Permissions, AnythingButARegularFileIsRefused) {
   tree.set(tree.path("home/hooks"), {own, 0755});
   std::filesystem::create_directory(tree.path("home/hooks/directory"));
   ASSERT_EQ(::mkfifo(tree.path("home/hooks/fifo").c_str(), 0600), 0);
-  EXPECT_NE(opened(tree, "home/hooks", "directory").find("is not a regular file"),
-            std::string::npos);
+  EXPECT_NE(opened(tree, "home/hooks", "directory").find("is not a regular file"), std::string::npos);
   EXPECT_NE(opened(tree, "home/hooks", "fifo").find("is not a regular file"), std::string::npos);
 }
 

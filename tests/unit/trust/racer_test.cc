@@ -164,8 +164,7 @@ TEST_F(Race, NoUnapprovedByteRunsWhateverIsSwapped) {
   EXPECT_GT(refused, 0u);
   std::printf("%llu swaps: %llu ran as approved, %llu refused, %llu unapproved\n",
               static_cast<unsigned long long>(swaps_.load()), static_cast<unsigned long long>(ran),
-              static_cast<unsigned long long>(refused),
-              static_cast<unsigned long long>(unapproved));
+              static_cast<unsigned long long>(refused), static_cast<unsigned long long>(unapproved));
 }
 
 // Who hashes by name and then runs by name is caught by the same racer: it does bite.

@@ -26,11 +26,11 @@ TEST(ScriptCopy, IsForInterpretersThatAskForTheRealPath) {
        {"#!/usr/bin/node\n", "#!/usr/bin/env node\n", "#! /usr/bin/env -S node --no-warnings\n",
         "#!/usr/bin/env -S A=1 bun run\n", "#!/opt/x/deno\n", "#!/usr/bin/nodejs"})
     EXPECT_TRUE(wants_real_file(line)) << line;
-  for (const char* const line : {"#!/bin/sh\n", "#!/usr/bin/env python3\n", "#!/usr/bin/env\n",
-                                 "#!\n", "", "node\n", "#!/bin/sh node\n",
-                                 "\x7f"
-                                 "ELF",
-                                 "#!/usr/bin/nodest\n"})
+  for (const char* const line :
+       {"#!/bin/sh\n", "#!/usr/bin/env python3\n", "#!/usr/bin/env\n", "#!\n", "", "node\n", "#!/bin/sh node\n",
+        "\x7f"
+        "ELF",
+        "#!/usr/bin/nodest\n"})
     EXPECT_FALSE(wants_real_file(line)) << line;
 }
 
@@ -61,14 +61,12 @@ TEST(ScriptCopy, KnowsTheKindOfModuleFromTheOriginalsPackage) {
   const std::string hooks = directory.file("p/hooks");
   ASSERT_TRUE(make_directories(hooks));
   const auto package_of = [&] {
-    const auto copy =
-        PrivateScript("#!/usr/bin/node\n", hooks + "/a.js", directory.file("own")).place();
+    const auto copy = PrivateScript("#!/usr/bin/node\n", hooks + "/a.js", directory.file("own")).place();
     return *read_file((fs::path(copy->path).parent_path() / "package.json").string(), 1000);
   };
   EXPECT_EQ(package_of(), "{}");
   const std::string package = directory.file("p/package.json");
-  ASSERT_TRUE(
-      write_file_atomically(package, R"({"type":"module","imports":{"#x":"./evil.js"}})", 0600));
+  ASSERT_TRUE(write_file_atomically(package, R"({"type":"module","imports":{"#x":"./evil.js"}})", 0600));
   EXPECT_EQ(package_of(), R"({"type":"module"})");
   ASSERT_TRUE(write_file_atomically(hooks + "/package.json", R"({"name":"h"})", 0600));
   EXPECT_EQ(package_of(), "{}");
@@ -77,8 +75,7 @@ TEST(ScriptCopy, KnowsTheKindOfModuleFromTheOriginalsPackage) {
 TEST(ScriptCopy, RemovesWhatADeadProcessLeftADayAgo) {
   const TempDir directory;
   const std::string own = directory.file("private");
-  for (const char* const name : {"/script-old", "/script-new", "/hook-old"})
-    ASSERT_TRUE(make_directories(own + name));
+  for (const char* const name : {"/script-old", "/script-new", "/hook-old"}) ASSERT_TRUE(make_directories(own + name));
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(48);
   fs::last_write_time(own + "/script-old", old);
   fs::last_write_time(own + "/hook-old", old);

@@ -35,8 +35,7 @@ class Trusting : public ::testing::Test {
     std::filesystem::create_directories(temp_.file("home"));
     temp_.write("home/trust.json", text);
   }
-  static TrustEntry entry(const std::string& name, const std::string& bytes,
-                          const std::string& definition = {}) {
+  static TrustEntry entry(const std::string& name, const std::string& bytes, const std::string& definition = {}) {
     TrustEntry out;
     out.name = name;
     out.path = "/hooks/" + name;
@@ -116,8 +115,7 @@ TEST_F(Trusting, ForgettingGoesByNameAndByPath) {
 
 TEST_F(Trusting, ForgettingWhatIsNotThereListsWhatIs) {
   TrustStore store = open();
-  EXPECT_EQ(store.forget("x").error().message,
-            "no hook \"x\" is trusted: nothing is trusted yet");
+  EXPECT_EQ(store.forget("x").error().message, "no hook \"x\" is trusted: nothing is trusted yet");
   EXPECT_FALSE(std::filesystem::exists(temp_.file("home")));
   ASSERT_TRUE(store.record(entry("a", "x")));
   const auto gone = store.forget("x");
@@ -154,11 +152,10 @@ TEST_F(Trusting, RecordRefusesWhatCannotBeFoundAgain) {
 
 TEST_F(Trusting, AFileOfGarbageIsCorruptAndSaysWhatToDo) {
   for (const char* text :
-       {"", "{", "[]", "{}", "null", R"({"trust":1})", R"({"trust":1,"hooks":{}})",
-        R"({"trust":"1","hooks":[]})", R"({"trust":1,"hooks":[7]})",
-        R"({"trust":1,"hooks":[{"name":"a","path":"/a"}]})",
-        R"({"trust":1,"hooks":[{"name":"a","path":"a","digest":"00"}]})",
-        R"({"trust":1,"hooks":[{"name":7}]})", "\x00\x01\x02"}) {
+       {"", "{", "[]", "{}", "null", R"({"trust":1})", R"({"trust":1,"hooks":{}})", R"({"trust":"1","hooks":[]})",
+        R"({"trust":1,"hooks":[7]})", R"({"trust":1,"hooks":[{"name":"a","path":"/a"}]})",
+        R"({"trust":1,"hooks":[{"name":"a","path":"a","digest":"00"}]})", R"({"trust":1,"hooks":[{"name":7}]})",
+        "\x00\x01\x02"}) {
     put(text);
     const Error error = refused();
     EXPECT_EQ(error.code, Code::kCorrupt) << text;
@@ -224,8 +221,7 @@ TEST_F(Trusting, ALinkInPlaceOfTheLockIsNotFollowed) {
 TEST_F(Trusting, AnotherUsersStoreIsRefused) {
   TrustStore store = open();
   ASSERT_TRUE(store.record(entry("a", "x")));
-  if (::chown(file().c_str(), 12345, static_cast<gid_t>(-1)) != 0)
-    GTEST_SKIP() << "needs root to give a file away";
+  if (::chown(file().c_str(), 12345, static_cast<gid_t>(-1)) != 0) GTEST_SKIP() << "needs root to give a file away";
   EXPECT_NE(refused().message.find("belongs to user 12345"), std::string::npos);
 }
 
@@ -251,8 +247,7 @@ void write_many(const std::string& file, const Clock& clock, int writer) {
 
 TEST_F(Trusting, ThreadsThatWriteAtOnceLoseNothing) {
   std::vector<std::thread> threads;
-  for (int i = 0; i < kWriters; ++i)
-    threads.emplace_back([this, i] { write_many(file(), clock_, i); });
+  for (int i = 0; i < kWriters; ++i) threads.emplace_back([this, i] { write_many(file(), clock_, i); });
   for (std::thread& each : threads) each.join();
   EXPECT_EQ(open().entries().size(), static_cast<std::size_t>(kWriters * kEach));
 }
@@ -293,9 +288,8 @@ TEST_F(Trusting, RepositoryKeyIsPathOwnerAndInode) {
   ASSERT_EQ(::stat(temp_.file("repo").c_str(), &info), 0);
   const auto key = TrustStore::repository_key(temp_.file("repo"));
   ASSERT_TRUE(key);
-  EXPECT_EQ(*key, std::filesystem::canonical(temp_.file("repo")).string() + " " +
-                      std::to_string(info.st_uid) + " " + std::to_string(info.st_dev) + " " +
-                      std::to_string(info.st_ino));
+  EXPECT_EQ(*key, std::filesystem::canonical(temp_.file("repo")).string() + " " + std::to_string(info.st_uid) + " " +
+                      std::to_string(info.st_dev) + " " + std::to_string(info.st_ino));
   EXPECT_EQ(TrustStore::repository_key(temp_.file("none")).error().code, Code::kNotFound);
 }
 
@@ -366,12 +360,10 @@ TEST_F(Consents, TheUsersChangedHookWaits) {
   ask(entry("a", "x"), Precedence::kUser);
   const Consent changed = ask(entry("a", "y"), Precedence::kUser);
   EXPECT_FALSE(changed.runs);
-  EXPECT_EQ(changed.why_not,
-            "its bytes changed since it was trusted: agentd hooks trust a");
+  EXPECT_EQ(changed.why_not, "its bytes changed since it was trusted: agentd hooks trust a");
   EXPECT_EQ(store_.judge(entry("a", "x")), Trust::kTrusted);  // the old one still counts
   const Consent definition = ask(entry("a", "x", "d"), Precedence::kUser);
-  EXPECT_EQ(definition.why_not,
-            "what it subscribes to changed since it was trusted: agentd hooks trust a");
+  EXPECT_EQ(definition.why_not, "what it subscribes to changed since it was trusted: agentd hooks trust a");
 }
 
 TEST_F(Consents, ForAuthorsAChangedHookOfTheirOwnRuns) {

@@ -6,14 +6,14 @@
 
 #include <set>
 
+#include "core/base/file.h"
+#include "core/hooks/event.h"
 #include "core/validate/fuzz_plan.h"
 #include "core/validate/guard_arena.h"
 #include "core/validate/lint.h"
 #include "core/validate/report.h"
 #include "core/validate/rules.h"
 #include "core/validate/samples.h"
-#include "core/base/file.h"
-#include "core/hooks/event.h"
 
 namespace agentd::validation {
 namespace {
@@ -48,7 +48,8 @@ TEST(Rules, AreNamedAloneAndByGroup) {
   EXPECT_EQ(rules_named("A401"), std::vector<std::uint16_t>{401});
   EXPECT_EQ(rules_named("a5xx"), (std::vector<std::uint16_t>{501, 502}));
   EXPECT_EQ(rules_named("A5"), (std::vector<std::uint16_t>{501, 502}));
-  for (const char* none : {"", "A", "Axx", "401", "B1", "A999", "A4011"}) EXPECT_TRUE(rules_named(none).empty()) << none;
+  for (const char* none : {"", "A", "Axx", "401", "B1", "A999", "A4011"})
+    EXPECT_TRUE(rules_named(none).empty()) << none;
 }
 
 ForkEnd end_of(std::string report, int code, int signal = 0) {
@@ -104,8 +105,8 @@ TEST(GuardArena, FrozenIsReadableAndNotWritable) {
 
 TEST(SampleEvents, AreMadeOfEveryEventInEveryVariant) {
   for (const EventTraits& event : all_events())
-    for (const Variant variant : {Variant::kPlain, Variant::kLonger, Variant::kEmpty, Variant::kUnknown,
-                                  Variant::kHuge, Variant::kBytes}) {
+    for (const Variant variant :
+         {Variant::kPlain, Variant::kLonger, Variant::kEmpty, Variant::kUnknown, Variant::kHuge, Variant::kBytes}) {
       const auto made = SampleEvent::make(event.id, variant);
       ASSERT_TRUE(made) << event.name << ": " << made.error().message;
       EXPECT_NE((*made)->payload(), nullptr);
@@ -115,9 +116,7 @@ TEST(SampleEvents, AreMadeOfEveryEventInEveryVariant) {
 }
 
 TEST(SampleEvents, VariantsAreWhatTheyAreCalled) {
-  const auto call_of = [](const SampleEvent& sample) {
-    return static_cast<const agentd_tool_call*>(sample.payload());
-  };
+  const auto call_of = [](const SampleEvent& sample) { return static_cast<const agentd_tool_call*>(sample.payload()); };
   const auto make = [](Variant variant) {
     return std::move(*SampleEvent::make(AGENTD_EVENT_BEFORE_TOOL_CALL, variant));
   };

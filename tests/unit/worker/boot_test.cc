@@ -38,8 +38,7 @@ FilterResult run_by_hand(const std::vector<std::string>& arguments) {
   request.argv.insert(request.argv.end(), arguments.begin(), arguments.end());
   request.environment = {"PATH=/usr/bin:/bin"};
   const SystemClock clock;
-  auto result =
-      run_filter(request, clock, CancelToken(), Deadline::after(clock, Milliseconds(20'000)));
+  auto result = run_filter(request, clock, CancelToken(), Deadline::after(clock, Milliseconds(20'000)));
   EXPECT_TRUE(result);
   return result.value_or({});
 }
@@ -82,11 +81,10 @@ TEST_P(BrokenModule, IsRefusedWithTheSentenceOfTheProcess) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modules, BrokenModule,
-                         ::testing::Values("bad_concurrency", "bad_stride", "declines",
-                                           "missing_symbol", "newer_tail", "null_fn",
-                                           "size_garbage", "size_odd", "size_three", "size_zero",
-                                           "undefined_symbol", "unknown_flag", "unknown_row",
-                                           "wrong_magic", "wrong_major"));
+                         ::testing::Values("bad_concurrency", "bad_stride", "declines", "missing_symbol", "newer_tail",
+                                           "null_fn", "size_garbage", "size_odd", "size_three", "size_zero",
+                                           "undefined_symbol", "unknown_flag", "unknown_row", "wrong_magic",
+                                           "wrong_major"));
 
 TEST(Boot, RefusesWhatIsNoModule) {
   WorkerStartOptions options;
@@ -152,15 +150,13 @@ TEST(Program, LinksTheCLibraryAlone) {
   request.argv = {"readelf", "-dW", AGENTD_WORKER_PROGRAM};
   request.environment = {"PATH=/usr/bin:/bin"};
   const SystemClock clock;
-  auto result =
-      run_filter(request, clock, CancelToken(), Deadline::after(clock, Milliseconds(20'000)));
+  auto result = run_filter(request, clock, CancelToken(), Deadline::after(clock, Milliseconds(20'000)));
   ASSERT_TRUE(result) << result.error().message;
   std::size_t needed = 0;
   for (std::size_t at = 0; (at = result->output.find("(NEEDED)", at)) != std::string::npos; ++at) {
     const std::size_t begin = result->output.find('[', at) + 1;
     const std::string library = result->output.substr(begin, result->output.find(']', at) - begin);
-    EXPECT_TRUE(library.starts_with("libc.so") || library.starts_with("libm.so") ||
-                library.starts_with("ld-linux"))
+    EXPECT_TRUE(library.starts_with("libc.so") || library.starts_with("libm.so") || library.starts_with("ld-linux"))
         << library;
     ++needed;
   }

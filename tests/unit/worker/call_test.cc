@@ -17,9 +17,8 @@ WorkerStartOptions puppet(std::uint32_t lanes = 1) {
   WorkerStartOptions options;
   options.module = AGENTD_WORKER_PLUGINS "/puppet.so";
   options.call_lanes = lanes;
-  options.interfaces = {"agentd.tools/1",       "agentd.json/1",      "agentd.field/1",
-                        "agentd.tasks/1",       "agentd.workspace/1", "agentd.process/1",
-                        "org.example.unknown/1"};
+  options.interfaces = {"agentd.tools/1",     "agentd.json/1",    "agentd.field/1",       "agentd.tasks/1",
+                        "agentd.workspace/1", "agentd.process/1", "org.example.unknown/1"};
   return options;
 }
 
@@ -55,9 +54,8 @@ TEST_F(Calls, HandOnTheStatusOfTheHook) {
 
 TEST_F(Calls, CarryActionsOfEveryKind) {
   ASSERT_EQ(worker_.say("emit_all"), AGENTD_OK);
-  EXPECT_EQ(worker_.take_emitted(),
-            (Texts{"1:text", "2:text", "4:text", "6:text", "7:text", "14:text", "3:how", "9:title",
-                   "12:why", "13:recipe", "5:2"}));
+  EXPECT_EQ(worker_.take_emitted(), (Texts{"1:text", "2:text", "4:text", "6:text", "7:text", "14:text", "3:how",
+                                           "9:title", "12:why", "13:recipe", "5:2"}));
 }
 
 TEST_F(Calls, RefuseActionsThatCannotCross) {
@@ -156,23 +154,21 @@ TEST_F(Calls, AddToolsUnderNumbers) {
   worker_.serve([&](const Asked& asked, ServiceReply&) {
     if (asked.op != ServiceOp::kToolsAdd) return AGENTD_OK;
     const auto* const schemas = static_cast<const agentd_str*>(asked.args->list.first);
-    seen.push_back(
-        asked.text(0) + " " + asked.text(1) + " " + asked.text(2) + " " +
-        std::string(schemas[0].ptr, schemas[0].len) + " " + std::to_string(asked.args->number[0]) +
-        " " + std::to_string(asked.args->number[1]) + " " + std::to_string(asked.args->number[2]));
+    seen.push_back(asked.text(0) + " " + asked.text(1) + " " + asked.text(2) + " " +
+                   std::string(schemas[0].ptr, schemas[0].len) + " " + std::to_string(asked.args->number[0]) + " " +
+                   std::to_string(asked.args->number[1]) + " " + std::to_string(asked.args->number[2]));
     return asked.text(0) == "taken" ? AGENTD_E_CONFLICT : AGENTD_OK;
   });
   EXPECT_EQ(worker_.ask("tools"), "0 -8 -1 -1 0");
   EXPECT_EQ(seen, (Texts{R"(echo Echo says it again {"type":"object"} 1 1500 1)",
                          R"(taken Echo says it again {"type":"object"} 1 1500 2)"}));
-  EXPECT_EQ(worker_.take_failures(), (Texts{"a tool needs a name of 1 to 64 bytes and a function",
-                                            "a tool record has an impossible size"}));
+  EXPECT_EQ(worker_.take_failures(),
+            (Texts{"a tool needs a name of 1 to 64 bytes and a function", "a tool record has an impossible size"}));
 }
 
 TEST_F(Calls, RunToolsWithTheirOwnTag) {
   worker_.serve([](const Asked& asked, ServiceReply&) {
-    return asked.op == ServiceOp::kToolsAdd && asked.text(0) == "taken" ? AGENTD_E_CONFLICT
-                                                                        : AGENTD_OK;
+    return asked.op == ServiceOp::kToolsAdd && asked.text(0) == "taken" ? AGENTD_E_CONFLICT : AGENTD_OK;
   });
   worker_.ask("tools");
   ASSERT_EQ(worker_.invoke_tool(1, R"({"b":2})"), AGENTD_OK);
@@ -186,18 +182,9 @@ TEST_F(Calls, RunToolsWithTheirOwnTag) {
 // Answers every op with something that its caller can tell from the others.
 agentd_status serve_all(const Asked& asked, ServiceReply& reply) {
   static const agentd_usage usage{sizeof usage, 0, 5, 6, 0, 0, 0, 0};
-  static const agentd_compact_result compacted{sizeof compacted,
-                                               AGENTD_RESULT_APPLIED,
-                                               AGENTD_METHOD_SUMMARY,
-                                               {"short", 5},
-                                               1,
-                                               2,
-                                               3,
-                                               4,
-                                               5,
-                                               &usage};
-  static const agentd_reply answer{
-      sizeof answer, AGENTD_STOP_END_TURN, {"answer", 6}, {nullptr, 0, 0}, &usage};
+  static const agentd_compact_result compacted{
+      sizeof compacted, AGENTD_RESULT_APPLIED, AGENTD_METHOD_SUMMARY, {"short", 5}, 1, 2, 3, 4, 5, &usage};
+  static const agentd_reply answer{sizeof answer, AGENTD_STOP_END_TURN, {"answer", 6}, {nullptr, 0, 0}, &usage};
   static const agentd_kv kv{sizeof kv, 0, {"key", 3}, {"value", 5}, 8};
   static const agentd_conv_info info{};
   static agentd_block block{};
@@ -298,9 +285,8 @@ TEST_F(Calls, ReachEveryService) {
 }
 
 TEST_F(Calls, GetTheErrorsOfServices) {
-  worker_.serve([](const Asked& asked, ServiceReply&) {
-    return asked.op == ServiceOp::kEmit ? AGENTD_OK : AGENTD_E_DENIED;
-  });
+  worker_.serve(
+      [](const Asked& asked, ServiceReply&) { return asked.op == ServiceOp::kEmit ? AGENTD_OK : AGENTD_E_DENIED; });
   const std::string got = worker_.ask("services");
   EXPECT_EQ(std::count(got.begin(), got.end(), ';'), 26);
   EXPECT_EQ(got.find("0="), std::string::npos) << got;

@@ -30,12 +30,10 @@ constexpr int kLandlockCreate = 444;
 bool take_away(std::initializer_list<int> calls, bool seccomp_too) {
   scmp_filter_ctx filter = ::seccomp_init(SCMP_ACT_ALLOW);
   bool good = filter != nullptr;
-  for (const int call : calls)
-    good = good && ::seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0) == 0;
+  for (const int call : calls) good = good && ::seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0) == 0;
   const scmp_arg_cmp sets_seccomp{0, SCMP_CMP_EQ, PR_SET_SECCOMP, 0};
   if (seccomp_too)
-    good = good && ::seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1,
-                                            &sets_seccomp) == 0;
+    good = good && ::seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1, &sets_seccomp) == 0;
   return good && ::seccomp_load(filter) == 0;
 }
 
@@ -122,8 +120,7 @@ TEST(DegradedSandbox, KeepsFilesFromBeingEmptiedWhereLandlockDoesNot) {
 TEST(DegradedSandbox, LeavesThatToLandlockWhereItDoes) {
   TempDir folder;
   const std::string path = folder.write("file", "text");
-  if (::syscall(kLandlockCreate, nullptr, 0, 1) < 3)
-    AGENTD_TEST_NEEDS_MORE("the Landlock of this kernel is too old");
+  if (::syscall(kLandlockCreate, nullptr, 0, 1) < 3) AGENTD_TEST_NEEDS_MORE("the Landlock of this kernel is too old");
   EXPECT_EQ(tries_under(reader_of(folder.path(), 0), path), "ok EACCES EACCES EACCES EACCES");
   EXPECT_EQ(folder.read("file"), "text");
 }

@@ -61,11 +61,10 @@ TEST_P(Ends, AreTheWorkersAloneWhenThePluginHasItsOwnLibrary) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, Ends,
-    ::testing::Values(
-        Way{"end abort", SIGABRT, 0, ""}, Way{"end exit", 0, 3, ""},
-        Way{"end segv", SIGSEGV, 0, ""}, Way{"write_payload", SIGSEGV, 0, ""},
-        Way{"end throw", SIGABRT, 0, "an exception crossed the border: over the border\n"},
-        Way{"end throw_int", SIGABRT, 0, "an exception crossed the border: of an unknown type\n"}));
+    ::testing::Values(Way{"end abort", SIGABRT, 0, ""}, Way{"end exit", 0, 3, ""}, Way{"end segv", SIGSEGV, 0, ""},
+                      Way{"write_payload", SIGSEGV, 0, ""},
+                      Way{"end throw", SIGABRT, 0, "an exception crossed the border: over the border\n"},
+                      Way{"end throw_int", SIGABRT, 0, "an exception crossed the border: of an unknown type\n"}));
 
 TEST(End, ComesWithTheSignalOfTheHostWhateverTheHookDoes) {
   TestWorker worker(puppet());

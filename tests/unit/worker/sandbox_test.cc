@@ -52,18 +52,15 @@ class Sandbox : public ::testing::TestWithParam<bool> {
   }
 
   std::string ask(const std::string& command) { return worker_->ask(command); }
-  std::string ask(const std::string& command, const std::string& path) {
-    return ask(command + " " + path);
-  }
+  std::string ask(const std::string& command, const std::string& path) { return ask(command + " " + path); }
   std::string parent() const { return std::to_string(::getpid()); }
 
   TempDir folder_;
   std::unique_ptr<TestWorker> worker_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Ways, Sandbox, ::testing::Bool(), [](const auto& way) {
-  return way.param ? "ForkedFromAZygote" : "Executed";
-});
+INSTANTIATE_TEST_SUITE_P(Ways, Sandbox, ::testing::Bool(),
+                         [](const auto& way) { return way.param ? "ForkedFromAZygote" : "Executed"; });
 
 TEST_P(Sandbox, WithoutCapabilitiesKeepsFilesClosed) {
   start({});
@@ -82,8 +79,7 @@ TEST_P(Sandbox, WithoutCapabilitiesKeepsFilesClosed) {
 
 TEST_P(Sandbox, LeavesOpenWhatAProgramNeeds) {
   start({});
-  for (const char* const path :
-       {"/usr/bin/env", "/proc/self/maps", "/proc/self/fd/3", "/dev/urandom"})
+  for (const char* const path : {"/usr/bin/env", "/proc/self/maps", "/proc/self/fd/3", "/dev/urandom"})
     EXPECT_EQ(ask("read", path), "ok") << path;
   EXPECT_EQ(ask("write /dev/null"), "ok");
   EXPECT_EQ(ask("kill_self"), "ok");
@@ -98,8 +94,7 @@ TEST_P(Sandbox, WithoutCapabilitiesKeepsSocketsAndProcessesClosed) {
 
 TEST_P(Sandbox, ClosesTheRestOfTheMachineWhateverTheCapabilities) {
   for (const std::vector<std::string>& capabilities :
-       {std::vector<std::string>{},
-        {"network", "processes", "files:read", "files:write", "gate"}}) {
+       {std::vector<std::string>{}, {"network", "processes", "files:read", "files:write", "gate"}}) {
     start(capabilities);
     for (const char* const command : {"raise_limit", "unbrand", "outlive", "unshare", "io_uring"})
       EXPECT_EQ(ask(command), "EPERM") << command;
@@ -111,9 +106,8 @@ TEST_P(Sandbox, ClosesTheRestOfTheMachineWhateverTheCapabilities) {
 }
 
 TEST_P(Sandbox, KeepsSignalsByDescriptorAndTheHostsMemoryClosed) {
-  const std::vector<std::string> ways{"owner F_SETOWN",  "owner F_SETOWN_EX", "owner F_SETSIG",
-                                      "owner FIOSETOWN", "owner SIOCSPGRP",   "owner FIOASYNC",
-                                      "remove_page"};
+  const std::vector<std::string> ways{"owner F_SETOWN",  "owner F_SETOWN_EX", "owner F_SETSIG", "owner FIOSETOWN",
+                                      "owner SIOCSPGRP", "owner FIOASYNC",    "remove_page"};
   for (const std::vector<std::string>& capabilities :
        {std::vector<std::string>{}, {"network", "processes", "files:read", "files:write"}}) {
     start(capabilities);
@@ -173,8 +167,7 @@ TEST_P(Sandbox, OpensSocketsAndNothingElseForTheNetwork) {
 // A datagram socket of this machine that somebody listens at, as journal and syslog do.
 class NamedSocket {
  public:
-  explicit NamedSocket(const std::string& path)
-      : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+  explicit NamedSocket(const std::string& path) : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     sockaddr_un at{};
     at.sun_family = AF_UNIX;
     EXPECT_LT(path.size(), sizeof at.sun_path);
@@ -210,8 +203,7 @@ TEST_P(Sandbox, LeavesNoPrivilegeOfRoots) {
        {std::vector<std::string>{}, {"network", "processes", "files:read", "files:write"}}) {
     start(capabilities);
     EXPECT_EQ(ask("privileges"), "0 0 0 0 0");
-    for (const char* const command : {"fanotify", "real_time"})
-      EXPECT_EQ(ask(command), "EPERM") << command;
+    for (const char* const command : {"fanotify", "real_time"}) EXPECT_EQ(ask(command), "EPERM") << command;
   }
   if (::geteuid() != 0) return;  // there was nothing to take away
   start({}, true);
@@ -239,11 +231,9 @@ TEST_P(Sandbox, OpensTheReadableDirectoriesForReading) {
 
 TEST_P(Sandbox, OpensTheWritableDirectoriesForWriting) {
   start({"files:write"});
-  for (const char* const command : {"make", "remove", "mkdir"})
-    EXPECT_EQ(ask(command, place("in", "new")), "ok");
+  for (const char* const command : {"make", "remove", "mkdir"}) EXPECT_EQ(ask(command, place("in", "new")), "ok");
   EXPECT_EQ(ask("chmod", place("in", "file")), "EPERM");  // by name nobody changes a mode
-  for (const char* const command : {"write", "truncate"})
-    EXPECT_EQ(ask(command, place("in", "file")), "ok") << command;
+  for (const char* const command : {"write", "truncate"}) EXPECT_EQ(ask(command, place("in", "file")), "ok") << command;
   EXPECT_EQ(ask("read", place("in", "file")), "EACCES");
   EXPECT_EQ(ask("make", place("out", "new")), "EACCES");
   EXPECT_EQ(ask("truncate", place("out", "file")), "EACCES");

@@ -64,8 +64,7 @@ bool put_the_test_below() {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   const sock_fprog all{4, program};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0;
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0;
 }
 
 // Two calls of x86-64 are no calls: the kernel looks for a probe of its own there, asks no filter,
@@ -93,8 +92,8 @@ UNWATCHED int error_of(const Call& call, std::uint64_t self) {
 // What each of the calls fails with in the sandbox; empty when there is none here.
 std::vector<int> errors_of(const std::vector<Call>& calls, const SandboxRules& rules) {
   const std::size_t bytes = (calls.size() + 1) * sizeof(int);
-  auto* const errors = static_cast<int*>(
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_SHARED, -1, 0));
+  auto* const errors =
+      static_cast<int*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_SHARED, -1, 0));
   const pid_t child = ::fork();
   if (child == 0) {
     const auto self = static_cast<std::uint64_t>(::getpid());
@@ -107,8 +106,7 @@ std::vector<int> errors_of(const std::vector<Call>& calls, const SandboxRules& r
       const auto missing = enter_sandbox(rules);
       entered = missing && missing->find("seccomp") == std::string::npos;
     }
-    for (std::size_t i = 0; entered && i < calls.size(); ++i)
-      errors[i + 1] = error_of(calls[i], self);
+    for (std::size_t i = 0; entered && i < calls.size(); ++i) errors[i + 1] = error_of(calls[i], self);
     errors[0] = entered ? 1 : 0;
     ::syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);  // the mark may lie in a register still
   }
@@ -130,13 +128,12 @@ SandboxRules rules_of(const std::set<std::string>& capabilities) {
   return rules;
 }
 
-const std::vector<std::set<std::string>> kCapabilities{
-    {},
-    {"network"},
-    {"processes"},
-    {"files:read"},
-    {"files:write"},
-    {"network", "processes", "files:read", "files:write"}};
+const std::vector<std::set<std::string>> kCapabilities{{},
+                                                       {"network"},
+                                                       {"processes"},
+                                                       {"files:read"},
+                                                       {"files:write"},
+                                                       {"network", "processes", "files:read", "files:write"}};
 
 std::string named(const std::set<std::string>& capabilities) {
   std::string out = "with";
@@ -172,29 +169,24 @@ Lists lists_of_the_page() {
 }
 
 void add(Lists& lists, const std::string& heading, std::span<const char* const> names) {
-  for (const char* const name : names)
-    EXPECT_TRUE(lists[heading].insert(name).second) << name << " is there twice";
+  for (const char* const name : names) EXPECT_TRUE(lists[heading].insert(name).second) << name << " is there twice";
 }
 
 Lists lists_of_the_code() {
   Lists out;
-  for (const CallGroup& group : open_calls())
-    add(out, std::string("Open: ") + group.opened_by, group.names);
+  for (const CallGroup& group : open_calls()) add(out, std::string("Open: ") + group.opened_by, group.names);
   for (const CallGroup& group : partly_open_calls())
     add(out, std::string("Open for some arguments: ") + group.opened_by, group.names);
   add(out, "Refused by ENOSYS", calls_with_an_older_way());
   return out;
 }
 
-TEST(SystemCalls, AreTheOnesThatTheDocumentationNames) {
-  EXPECT_EQ(lists_of_the_page(), lists_of_the_code());
-}
+TEST(SystemCalls, AreTheOnesThatTheDocumentationNames) { EXPECT_EQ(lists_of_the_page(), lists_of_the_code()); }
 
 bool opens(const std::string& heading, const std::set<std::string>& capabilities) {
   const std::string by = heading.substr(heading.find(": ") + 2);
-  return by == "always" ||
-         std::any_of(capabilities.begin(), capabilities.end(),
-                     [&](const std::string& each) { return by.find(each) != std::string::npos; });
+  return by == "always" || std::any_of(capabilities.begin(), capabilities.end(),
+                                       [&](const std::string& each) { return by.find(each) != std::string::npos; });
 }
 
 // ---- every number
@@ -228,12 +220,10 @@ TEST(SystemCalls, OfTheRunningKernelAreRefusedButForTheListed) {
       const bool is_open = errors[i] == kOpen;
       EXPECT_TRUE(is_open || errors[i] == EPERM || errors[i] == ENOSYS) << name << errors[i];
       if (!other_kind && some.contains(name)) continue;
-      EXPECT_EQ(is_open, !other_kind && open.contains(name))
-          << name << (other_kind ? " (x32)" : "");
+      EXPECT_EQ(is_open, !other_kind && open.contains(name)) << name << (other_kind ? " (x32)" : "");
       found += is_open ? 1u : 0u;
     }
-    for (const std::string& name : open)
-      known += ::seccomp_syscall_resolve_name(name.c_str()) >= 0 ? 1u : 0u;
+    for (const std::string& name : open) known += ::seccomp_syscall_resolve_name(name.c_str()) >= 0 ? 1u : 0u;
     EXPECT_EQ(found, known) << "every listed call was made";
   }
 }
@@ -287,14 +277,13 @@ std::vector<Case> futex_cases() {
   std::vector<Case> out;
   for (const int flags : {0, FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME})
     for (int command = 0; command < 16; ++command) {
-      const bool open = command == FUTEX_WAIT || command == FUTEX_WAKE ||
-                        command == FUTEX_WAIT_BITSET || command == FUTEX_WAKE_BITSET;
+      const bool open = command == FUTEX_WAIT || command == FUTEX_WAKE || command == FUTEX_WAIT_BITSET ||
+                        command == FUTEX_WAKE_BITSET;
       const bool older = command >= FUTEX_REQUEUE && command <= FUTEX_LOCK_PI2;
-      out.push_back({{"futex " + std::to_string(command | flags),
-                      SYS_futex,
-                      {0, static_cast<std::uint64_t>(command | flags)}},
-                     open ? "always" : "never",
-                     older ? ENOSYS : EPERM});
+      out.push_back(
+          {{"futex " + std::to_string(command | flags), SYS_futex, {0, static_cast<std::uint64_t>(command | flags)}},
+           open ? "always" : "never",
+           older ? ENOSYS : EPERM});
     }
   for (const long number : {449L, 454L, 455L, 456L})
     out.push_back({{"futex call " + std::to_string(number), number, {}}, "never", ENOSYS});
@@ -310,11 +299,9 @@ std::vector<Case> socket_cases() {
       out.push_back({{"socket " + what, SYS_socket, {domain, type}}, inet ? "network" : "never"});
       const bool pair = domain == AF_UNIX && type == SOCK_STREAM;
       for (const std::uint64_t flags : Words{0, SOCK_CLOEXEC, SOCK_CLOEXEC | SOCK_NONBLOCK})
-        out.push_back({{"socketpair " + what, SYS_socketpair, {domain, type | flags}},
-                       pair ? "always" : "never"});
+        out.push_back({{"socketpair " + what, SYS_socketpair, {domain, type | flags}}, pair ? "always" : "never"});
     }
-  out.push_back({{"socket netlink of another protocol", SYS_socket, {AF_NETLINK, 3, NETLINK_AUDIT}},
-                 "never"});
+  out.push_back({{"socket netlink of another protocol", SYS_socket, {AF_NETLINK, 3, NETLINK_AUDIT}}, "never"});
   out.push_back({{"send", SYS_sendto, {3, 1, 1, 0, 0}}, "always"});
   out.push_back({{"sendto an address", SYS_sendto, {3, 1, 1, 0, 4096}}, "network"});
   return out;
@@ -345,8 +332,8 @@ std::vector<Case> process_cases() {
       {{"utimensat by name", SYS_utimensat, {0, 4096}}, "never"},
       {{"utimensat by descriptor", SYS_utimensat, {3, 0}}, "files:write"},
   };
-  for (const std::uint64_t space : Words{CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
-                                         CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET})
+  for (const std::uint64_t space :
+       Words{CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET})
     for (const std::uint64_t more : {std::uint64_t{SIGCHLD}, kThread})
       out.push_back({{"a namespace " + std::to_string(space), SYS_clone, {space | more}}, "never"});
   for (const long number : {SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo})
@@ -358,8 +345,7 @@ std::vector<Case> descriptor_cases() {
   std::vector<Case> out;
   const std::set<std::uint64_t> always{F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD,    F_GETFL,
                                        F_SETFL, F_GETPIPE_SZ,    1027,    F_GET_SEALS};
-  const std::set<std::uint64_t> locks{F_GETLK,     F_SETLK,     F_SETLKW,
-                                      F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
+  const std::set<std::uint64_t> locks{F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
   for (std::uint64_t command = 0; command < 1100; ++command)
     out.push_back({{"fcntl " + std::to_string(command), SYS_fcntl, {3, command}},
                    always.contains(command)  ? "always"
@@ -383,8 +369,7 @@ TEST(SystemCalls, WithArgumentsThatAreNotListedAreRefused) {
     const std::vector<int> errors = errors_of(calls, rules_of(capabilities));
     if (errors.empty()) AGENTD_TEST_NEEDS_MORE("this kernel has no seccomp");
     for (std::size_t i = 0; i < cases.size(); ++i)
-      EXPECT_EQ(errors[i],
-                opens(": " + cases[i].opened_by, capabilities) ? kOpen : cases[i].refused)
+      EXPECT_EQ(errors[i], opens(": " + cases[i].opened_by, capabilities) ? kOpen : cases[i].refused)
           << cases[i].call.name;
   }
 }

@@ -58,8 +58,7 @@ std::string text_of_action(const agentd_action* action) {
     case AGENTD_ACT_CALLBACK:
       return kind + text_of(reinterpret_cast<const agentd_act_recipe*>(action)->name);
     case AGENTD_ACT_TOOL_RESULT:
-      return kind +
-             text_of(reinterpret_cast<const agentd_act_tool_result*>(action)->structured_json);
+      return kind + text_of(reinterpret_cast<const agentd_act_tool_result*>(action)->structured_json);
     default:
       return kind + text_of(reinterpret_cast<const agentd_act_text*>(action)->text);
   }
@@ -101,12 +100,10 @@ Result<Child> TestWorker::make_process(std::span<const int> pass) {
   for (const std::string& each : options_.capabilities) ground += "," + each;
   if (options_.unconfined) ground = "off";
   constexpr Milliseconds kTime{20'000};
-  AGENTD_TRY(Zygote zygote,
-             Zygote::start({AGENTD_WORKER_PROGRAM, "zygote", self + ":" + ground}, environment,
-                           Offspring::kAny, kTime));
+  AGENTD_TRY(Zygote zygote, Zygote::start({AGENTD_WORKER_PROGRAM, "zygote", self + ":" + ground}, environment,
+                                          Offspring::kAny, kTime));
   zygote_.emplace(zygote.take_process());
-  const Zygote::Wish wishes[] = {
-      {.arguments = {"puppet", self}, .pass = {pass.begin(), pass.end()}}};
+  const Zygote::Wish wishes[] = {{.arguments = {"puppet", self}, .pass = {pass.begin(), pass.end()}}};
   return std::move(zygote.fork(wishes, kTime).at(0));
 }
 
@@ -130,10 +127,8 @@ void TestWorker::start(int module_fd) {
 }
 
 void TestWorker::boot() {
-  const std::vector<agentd_str> interfaces = abi(options_.interfaces),
-                                capabilities = abi(options_.capabilities),
-                                readable = abi(options_.readable),
-                                writable = abi(options_.writable);
+  const std::vector<agentd_str> interfaces = abi(options_.interfaces), capabilities = abi(options_.capabilities),
+                                readable = abi(options_.readable), writable = abi(options_.writable);
   BootArgs args;
   args.protocol = options_.protocol;
   args.scan_only = options_.scan_only ? 1 : 0;
@@ -201,8 +196,7 @@ std::vector<std::string> TestWorker::take_logs() {
 
 std::size_t TestWorker::requests(ServiceOp op, bool over_service_lane) {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::size_t>(
-      std::count(requests_.begin(), requests_.end(), std::pair(op, over_service_lane)));
+  return static_cast<std::size_t>(std::count(requests_.begin(), requests_.end(), std::pair(op, over_service_lane)));
 }
 
 agentd_status TestWorker::answer(const Asked& asked, ServiceReply& reply) {
@@ -215,8 +209,7 @@ agentd_status TestWorker::answer(const Asked& asked, ServiceReply& reply) {
   return serve_ ? serve_(asked, reply) : AGENTD_OK;
 }
 
-bool TestWorker::serve_one(Lane& lane, const LaneMessage& request, const std::string& body,
-                           bool over_service_lane) {
+bool TestWorker::serve_one(Lane& lane, const LaneMessage& request, const std::string& body, bool over_service_lane) {
   FlatBytes bytes(body);
   auto args = open_args({bytes.data(), bytes.size()});
   EXPECT_TRUE(args) << args.error().message;
@@ -247,8 +240,7 @@ void TestWorker::listen() {
     for (std::uint32_t i = 0; i < AnswerRegion::kServiceLanes; ++i) {
       if ((rang & (1u << i)) == 0) continue;
       Lane lane = region_->service_lane(i, Lane::Side::kHost);
-      if (lane.receive(request, body, wait) == LaneEnd::kMessage)
-        serve_one(lane, request, body, true);
+      if (lane.receive(request, body, wait) == LaneEnd::kMessage) serve_one(lane, request, body, true);
     }
   }
 }
@@ -318,8 +310,7 @@ std::string TestWorker::ask(const std::string& text) {
   (void)take_emitted();
   const agentd_status status = say(text);
   std::string out;
-  for (const std::string& each : take_emitted())
-    out += (out.empty() ? "" : "|") + each.substr(each.find(':') + 1);
+  for (const std::string& each : take_emitted()) out += (out.empty() ? "" : "|") + each.substr(each.find(':') + 1);
   return status == AGENTD_OK ? out : "status " + std::to_string(status);
 }
 
@@ -347,8 +338,7 @@ int TestWorker::wait_end() {
 std::string TestWorker::output() {
   std::string out;
   char buffer[4096];
-  for (ssize_t got = 1; got > 0;
-       out.append(buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))))
+  for (ssize_t got = 1; got > 0; out.append(buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))))
     got = ::read(child_.output.get(), buffer, sizeof buffer);
   return out;
 }

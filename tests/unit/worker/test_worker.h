@@ -105,8 +105,7 @@ class TestWorker {
   Result<Child> make_process(std::span<const int> pass);
   void boot();
   agentd_status answer(const Asked& asked, ServiceReply& reply);
-  bool serve_one(Lane& lane, const LaneMessage& request, const std::string& body,
-                 bool over_service_lane);
+  bool serve_one(Lane& lane, const LaneMessage& request, const std::string& body, bool over_service_lane);
   void listen();
 
   const WorkerStartOptions options_;

@@ -92,8 +92,7 @@ TEST_F(RingListenerTest, TellsNothingToWhoWasRemovedOrHasLeft) {
 // The word of one region is waked, and set and taken back, without end.
 TEST_F(RingListenerTest, HearsTheOthersWhileOneWakesItForNothing) {
   constexpr std::size_t kPage = 4096, kWord = 64;
-  auto* const memory = static_cast<char*>(
-      ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, one_->fd(), 0));
+  auto* const memory = static_cast<char*>(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, one_->fd(), 0));
   ASSERT_NE(memory, MAP_FAILED);
   std::atomic_ref<std::uint32_t> word(*reinterpret_cast<std::uint32_t*>(memory + kWord));
   ASSERT_TRUE(listener_.add(one_, first_));

@@ -29,8 +29,7 @@ TEST(ConcurrentWorker, HasEightCallsInsideAtOnce) {
   fixture.install("moods_concurrent", "moods");
   fixture.load();
   std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i)
-    threads.emplace_back([&] { EXPECT_EQ(fixture.ask("meet").reason, "met"); });
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { EXPECT_EQ(fixture.ask("meet").reason, "met"); });
   for (std::thread& each : threads) each.join();
 }
 
@@ -38,9 +37,7 @@ TEST(ConcurrentWorker, ThatCrashesFailsAllCallsInItWithTheReason) {
   WorkerFixture fixture;
   fixture.install("moods_concurrent", "moods");
   fixture.load();
-  std::thread other([&] {
-    EXPECT_EQ(fixture.ask("obey").failure, "its worker was ended by signal 11 (SIGSEGV)");
-  });
+  std::thread other([&] { EXPECT_EQ(fixture.ask("obey").failure, "its worker was ended by signal 11 (SIGSEGV)"); });
   wait_for_another_call(fixture);
   (void)fixture.ask("crash");
   other.join();
@@ -53,8 +50,7 @@ TEST(ConcurrentWorker, ThatIsEndedForOneCallTellsTheOthers) {
   std::thread other([&] {
     const Said said = fixture.ask("obey");
     EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
-    EXPECT_EQ(said.failure,
-              "its worker was ended: a call of it did not answer before its deadline");
+    EXPECT_EQ(said.failure, "its worker was ended: a call of it did not answer before its deadline");
   });
   wait_for_another_call(fixture);
   EXPECT_EQ(fixture.ask("hang", {Milliseconds(50), 0, {}}).status, AGENTD_E_DEADLINE);
@@ -71,8 +67,7 @@ TEST(WorkerForEachConversation, KeepsThemApart) {
   for (const agentd_conv conversation : {0u, 1u, 2u, 1u, 2u})
     pids.insert(fixture.ask("pid", {Milliseconds(10'000), conversation, {}}).reason);
   EXPECT_EQ(pids.size(), 3u);
-  EXPECT_EQ(fixture.ask("isolation").reason,
-            std::to_string(AGENTD_ISOLATION_PROCESS_PER_CONVERSATION));
+  EXPECT_EQ(fixture.ask("isolation").reason, std::to_string(AGENTD_ISOLATION_PROCESS_PER_CONVERSATION));
   (void)fixture.ask("crash", {Milliseconds(10'000), 1, {}});
   EXPECT_TRUE(pids.contains(fixture.ask("pid", {Milliseconds(10'000), 2, {}}).reason));
   EXPECT_FALSE(pids.contains(fixture.ask("pid", {Milliseconds(10'000), 1, {}}).reason));

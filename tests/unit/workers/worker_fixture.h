@@ -30,9 +30,8 @@ struct Said {
 
   friend bool operator==(const Said&, const Said&) = default;
   friend std::ostream& operator<<(std::ostream& out, const Said& said) {
-    return out << (said.blocked ? "blocked" : "let through")
-               << (said.by_failure ? " by a failure" : "") << " '" << said.reason << "' "
-               << said.status << " '" << said.failure << "'";
+    return out << (said.blocked ? "blocked" : "let through") << (said.by_failure ? " by a failure" : "") << " '"
+               << said.reason << "' " << said.status << " '" << said.failure << "'";
   }
 };
 
@@ -44,8 +43,7 @@ struct How {
 
 class WorkerFixture : public HostFixture {
  public:
-  explicit WorkerFixture(Isolation isolation = Isolation::kProcess)
-      : HostFixture(AGENTD_MOODS_HOOKS) {
+  explicit WorkerFixture(Isolation isolation = Isolation::kProcess) : HostFixture(AGENTD_MOODS_HOOKS) {
     options.isolation = isolation;
     options.worker.program = AGENTD_HOOK_WORKER;
   }
@@ -83,9 +81,7 @@ class WorkerFixture : public HostFixture {
                               Deadline::after(clock, Milliseconds(10'000)));
   }
 
-  WorkerPlugin& worker(std::size_t index = 0) const {
-    return dynamic_cast<WorkerPlugin&>(*host->plugins().at(index));
-  }
+  WorkerPlugin& worker(std::size_t index = 0) const { return dynamic_cast<WorkerPlugin&>(*host->plugins().at(index)); }
   pid_t pid() const { return worker().pids().at(0); }
 };
 
@@ -123,9 +119,8 @@ inline std::string proc_file(pid_t pid, const std::string& name) {
 // Those among them that are no zygote of workers.
 inline std::vector<pid_t> workers() {
   std::vector<pid_t> out = children();
-  std::erase_if(out, [](pid_t pid) {
-    return proc_file(pid, "cmdline").find(std::string("\0zygote\0", 8)) != std::string::npos;
-  });
+  std::erase_if(
+      out, [](pid_t pid) { return proc_file(pid, "cmdline").find(std::string("\0zygote\0", 8)) != std::string::npos; });
   return out;
 }
 
@@ -138,8 +133,7 @@ inline bool alive(pid_t pid) {
 
 inline std::size_t open_descriptors() {
   std::size_t out = 0;
-  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd"))
-    ++out;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) ++out;
   return out;
 }
 

@@ -22,9 +22,7 @@ class HostileFixture : public WorkerFixture {
     path = install("moods", rule);
     load();
   }
-  std::string problem() const {
-    return host->problems().empty() ? "" : host->problems()[0].message;
-  }
+  std::string problem() const { return host->problems().empty() ? "" : host->problems()[0].message; }
   // Before a lane by itself gives up a body that has stopped, which is after 10 s.
   bool is_early() const { return clock.monotonic_ns() - start < 9'000'000'000u; }
   std::string path;
@@ -33,31 +31,27 @@ class HostileFixture : public WorkerFixture {
 
 TEST(HostileWorker, ThatDiesEarlyIsAProblem) {
   const HostileFixture fixture("dies_early");
-  EXPECT_EQ(fixture.problem(),
-            fixture.path + " could not start: its worker ended by itself with status 3");
+  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker ended by itself with status 3");
 }
 
 TEST(HostileWorker, ThatSaysNothingIsGivenUp) {
   HostileFixture fixture("silent");
-  EXPECT_EQ(fixture.problem(),
-            fixture.path + " could not start: its worker did not load it within 2000 ms");
+  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker did not load it within 2000 ms");
   fixture.host.reset();
   EXPECT_TRUE(children().empty());
 }
 
 TEST(HostileWorker, ThatStopsInTheMiddleOfItsStartIsGivenUpAtTheSameTime) {
   const HostileFixture fixture("stalls_at_start");
-  EXPECT_EQ(fixture.problem(),
-            fixture.path + " could not start: its worker did not load it within 2000 ms");
+  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker did not load it within 2000 ms");
   EXPECT_TRUE(fixture.is_early());
 }
 
 TEST(HostileWorker, ThatStartsWithGarbageIsRefused) {
   const HostileFixture fixture("garbage_boot");
-  EXPECT_EQ(fixture.problem(),
-            fixture.path +
-                " could not start: its worker was ended: it wrote what no worker "
-                "writes (its start)");
+  EXPECT_EQ(fixture.problem(), fixture.path +
+                                   " could not start: its worker was ended: it wrote what no worker "
+                                   "writes (its start)");
 }
 
 TEST(HostileWorker, ThatNeverFindsAPlaceForTheWindowIsGivenUp) {
@@ -67,8 +61,7 @@ TEST(HostileWorker, ThatNeverFindsAPlaceForTheWindowIsGivenUp) {
 
 TEST(HostileWorker, ThatFindsNoPlaceForTheWindowHasNoMoreTimeForIt) {
   const HostileFixture fixture("base_taken_slowly");
-  EXPECT_EQ(fixture.problem(),
-            fixture.path + " could not start: its worker did not load it within 2000 ms");
+  EXPECT_EQ(fixture.problem(), fixture.path + " could not start: its worker did not load it within 2000 ms");
 }
 
 class GarbageInACall : public ::testing::TestWithParam<const char*> {};
@@ -78,29 +71,25 @@ TEST_P(GarbageInACall, EndsTheWorkerAndFailsTheCall) {
   ASSERT_EQ(fixture.problem(), "");
   const Said said = fixture.ask("bash");
   EXPECT_EQ(said.status, AGENTD_E_INTERNAL);
-  EXPECT_EQ(said.failure,
-            "its worker was ended: it wrote what no worker writes (its answer to a call)");
+  EXPECT_EQ(said.failure, "its worker was ended: it wrote what no worker writes (its answer to a call)");
   EXPECT_TRUE(fixture.log.has("its worker is ended: it wrote what no worker writes"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, GarbageInACall,
-                         ::testing::Values("unknown_op", "garbage_service", "unknown_service"),
+INSTANTIATE_TEST_SUITE_P(Rules, GarbageInACall, ::testing::Values("unknown_op", "garbage_service", "unknown_service"),
                          [](const auto& each) { return std::string(each.param); });
 
 class TooMuchAtTheStart : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TooMuchAtTheStart, IsRefused) {
   const HostileFixture fixture(GetParam());
-  EXPECT_EQ(fixture.problem(),
-            fixture.path +
-                " could not start: its worker was ended: it wrote what no worker "
-                "writes (its start)");
+  EXPECT_EQ(fixture.problem(), fixture.path +
+                                   " could not start: its worker was ended: it wrote what no worker "
+                                   "writes (its start)");
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, TooMuchAtTheStart,
-                         ::testing::Values("boots_with_many_rows", "boots_with_no_event",
-                                           "boots_with_many_notes", "boots_with_no_concurrency",
-                                           "boots_with_a_long_id", "boots_with_two_lines"),
+                         ::testing::Values("boots_with_many_rows", "boots_with_no_event", "boots_with_many_notes",
+                                           "boots_with_no_concurrency", "boots_with_a_long_id", "boots_with_two_lines"),
                          [](const auto& each) { return std::string(each.param); });
 
 TEST(HostileWorker, ThatNeverStopsAskingIsEndedAtTheDeadline) {
@@ -132,8 +121,7 @@ TEST_P(GarbageInTheDoorbell, EndsTheWorkerAndFailsTheCall) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, GarbageInTheDoorbell,
-                         ::testing::Values("rings_for_no_lane", "rings_as_if_it_had_ended",
-                                           "rings_without_end"),
+                         ::testing::Values("rings_for_no_lane", "rings_as_if_it_had_ended", "rings_without_end"),
                          [](const auto& each) { return std::string(each.param); });
 
 TEST(HostileWorker, ThatStopsInTheMiddleOfAnAnswerIsEndedAtTheDeadline) {

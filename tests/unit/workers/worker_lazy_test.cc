@@ -23,13 +23,11 @@ class LazyWorker : public ::testing::Test {
   void load() {
     fixture_.host.reset();
     fixture_.load();
-    ASSERT_EQ(fixture_.host->plugins().size(), 1u)
-        << fixture_.host->problems().at(0).message;
+    ASSERT_EQ(fixture_.host->plugins().size(), 1u) << fixture_.host->problems().at(0).message;
   }
   bool has_worker() const { return !fixture_.worker().pids().empty(); }
   std::string record() const {
-    for (const auto& each : std::filesystem::directory_iterator(fixture_.temp.file("records")))
-      return each.path();
+    for (const auto& each : std::filesystem::directory_iterator(fixture_.temp.file("records"))) return each.path();
     return {};
   }
   void change_record(const std::string& from, const std::string& to) const {

@@ -14,12 +14,12 @@
 #include <thread>
 
 #include "core/external/external_hook.h"
+#include "core/process/family.h"
+#include "core/process/spawn.h"
 #include "core/workers/aside.h"
 #include "core/workers/line_log.h"
 #include "core/workers/supervisor.h"
 #include "core/workers/token_ledger.h"
-#include "core/process/family.h"
-#include "core/process/spawn.h"
 #include "tests/unit/workers/worker_fixture.h"
 
 namespace agentd {
@@ -48,8 +48,7 @@ TEST(LineLog, CountsWhatIsTooMuch) {
   RecordingLog log;
   ManualClock clock;
   LineLog lines(log, clock, "lint");
-  for (std::uint32_t i = 0; i < LineLog::kLinesPerSecond + 7; ++i)
-    lines.add("line " + std::to_string(i) + ".\n");
+  for (std::uint32_t i = 0; i < LineLog::kLinesPerSecond + 7; ++i) lines.add("line " + std::to_string(i) + ".\n");
   EXPECT_TRUE(log.has("line " + std::to_string(LineLog::kLinesPerSecond - 1) + "."));
   EXPECT_FALSE(log.has("line " + std::to_string(LineLog::kLinesPerSecond) + "."));
   clock.advance(Milliseconds(1'000));
@@ -143,8 +142,7 @@ TEST(TokenLedger, LimitsWhatOneTokenMakesItsHostKeep) {
   agentd_live mirror{0, 0, 0};
   ledger.add(5, live, &mirror, CancelToken());
   for (const auto& [kind, most] : {std::pair(Kept::kAnswers, TokenLedger::kAnswerBytesMax),
-                                   std::pair(Kept::kResults, TokenLedger::kBytesMax -
-                                                                 TokenLedger::kAnswerBytesMax)}) {
+                                   std::pair(Kept::kResults, TokenLedger::kBytesMax - TokenLedger::kAnswerBytesMax)}) {
     EXPECT_TRUE(ledger.spend(5, kind, most - 1));
     EXPECT_FALSE(ledger.spend(5, kind, 2));
     EXPECT_TRUE(ledger.spend(5, kind, 1));
@@ -157,8 +155,7 @@ TEST(TokenLedger, LimitsWhatAllTokensTogetherMakeTheirHostKeep) {
   TokenLedger ledger;
   const agentd_live live{0, 0, UINT64_MAX};
   agentd_live mirror{0, 0, 0};
-  for (agentd_token token = 1; token < 10; ++token)
-    ledger.add(token, live, &mirror, CancelToken());
+  for (agentd_token token = 1; token < 10; ++token) ledger.add(token, live, &mirror, CancelToken());
   std::uint64_t kept = 0;
   for (agentd_token token = 1; token < 10; ++token)
     while (ledger.spend(token, Kept::kAnswers, 13u << 20)) kept += 13u << 20;
@@ -211,8 +208,7 @@ TEST(WorkerSupervisor, TellsHowAProgramEnded) {
   WorkerSupervisor supervisor(log, clock);
   std::atomic<int> code{-2};
   // A shell that is given the name as a script.
-  auto id = supervisor.start({"/bin/sh", "no-such-script", {}},
-                             [&](const Exit& exit) { code.store(exit.code); });
+  auto id = supervisor.start({"/bin/sh", "no-such-script", {}}, [&](const Exit& exit) { code.store(exit.code); });
   ASSERT_TRUE(id) << id.error().message;
   EXPECT_TRUE(eventually([&] { return code.load() != -2; }));
   EXPECT_GT(code.load(), 0);
@@ -227,8 +223,7 @@ TEST(WorkerSupervisor, SaysThatThereIsNoSuchProgram) {
   WorkerSupervisor supervisor(log, clock);
   const auto id = supervisor.start({"/nowhere/worker", "lint", {}}, [](const Exit&) {});
   ASSERT_FALSE(id);
-  EXPECT_NE(id.error().message.find("/nowhere/worker does not exist"), std::string::npos)
-      << id.error().message;
+  EXPECT_NE(id.error().message.find("/nowhere/worker does not exist"), std::string::npos) << id.error().message;
 }
 
 TEST(WorkerSupervisor, LeavesNoProcessBehind) {
@@ -238,8 +233,7 @@ TEST(WorkerSupervisor, LeavesNoProcessBehind) {
   {
     WorkerSupervisor supervisor(log, clock);
     for (int i = 0; i < 3; ++i)
-      ASSERT_TRUE(
-          supervisor.start({"/bin/sleep", "1000", {}}, [&](const Exit&) { ended.fetch_add(1); }));
+      ASSERT_TRUE(supervisor.start({"/bin/sleep", "1000", {}}, [&](const Exit&) { ended.fetch_add(1); }));
   }
   EXPECT_TRUE(children().empty());
   EXPECT_EQ(ended.load(), 3);
@@ -299,8 +293,7 @@ TEST(WorkerSupervisor, EndsWhatAWorkerStarted) {
   SystemClock clock;
   WorkerSupervisor supervisor(log, clock);
   testing::TempDir temp;
-  const std::string script =
-      temp.write("s", "setsid sleep 1000 & echo $! > " + temp.file("pid") + "\nwait\n");
+  const std::string script = temp.write("s", "setsid sleep 1000 & echo $! > " + temp.file("pid") + "\nwait\n");
   auto id = supervisor.start({"/bin/sh", script, {}}, [](const Exit&) {});
   ASSERT_TRUE(id);
   std::string text;
@@ -320,11 +313,10 @@ TEST(WorkerSupervisor, EndsWhatAWorkerStarted) {
 }
 
 TEST(WorkerEnvironment, KeepsHomeLanguageAndTimeZoneAlone) {
-  const auto out =
-      worker_environment({"PATH=/x", "HOME=/h", "LANG=C", "LC_ALL=C", "TZ=UTC", "TMPDIR=/t",
-                          "USER=u", "ANTHROPIC_API_KEY=secret", "LD_PRELOAD=/evil.so"});
-  EXPECT_EQ(out, (std::vector<std::string>{"PATH=/usr/bin:/bin", "HOME=/h", "LANG=C", "LC_ALL=C",
-                                           "TZ=UTC", "TMPDIR=/t"}));
+  const auto out = worker_environment({"PATH=/x", "HOME=/h", "LANG=C", "LC_ALL=C", "TZ=UTC", "TMPDIR=/t", "USER=u",
+                                       "ANTHROPIC_API_KEY=secret", "LD_PRELOAD=/evil.so"});
+  EXPECT_EQ(out,
+            (std::vector<std::string>{"PATH=/usr/bin:/bin", "HOME=/h", "LANG=C", "LC_ALL=C", "TZ=UTC", "TMPDIR=/t"}));
 }
 
 }  // namespace

@@ -30,9 +30,8 @@ class SaysTheSame : public ::testing::TestWithParam<const char*> {};
 TEST_P(SaysTheSame, InTheProcessAndInAWorker) { testing::expect_same(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Moods, SaysTheSame,
-                         ::testing::Values("bash", "nothing", "fail", "later", "later nothing",
-                                           "scope", "json", "field", "store", "no store", "count",
-                                           "illegal", "input", "calls"));
+                         ::testing::Values("bash", "nothing", "fail", "later", "later nothing", "scope", "json",
+                                           "field", "store", "no store", "count", "illegal", "input", "calls"));
 
 TEST(WorkerPlugin, RunsInAnotherProcess) {
   WorkerFixture fixture;
@@ -228,8 +227,7 @@ TEST(WorkerThatAnswersMuch, HasOneBudgetForAllAnswersOfACall) {
   WorkerFixture fixture;
   fixture.install("moods");
   fixture.load();
-  for (int i = 0; i < 2; ++i)
-    EXPECT_EQ(fixture.ask("answer much").reason, "4 " + std::to_string(AGENTD_E_TOO_BIG));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(fixture.ask("answer much").reason, "4 " + std::to_string(AGENTD_E_TOO_BIG));
 }
 
 // ---- it ends
@@ -345,17 +343,13 @@ TEST_P(Daemon, OfAnotherWorkerIsLeftAlone) {
   EXPECT_TRUE(alive(pid_));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Daemon, ::testing::Values("daemon", "daemon exec"),
-                         [](const auto& each) {
-                           return std::string(each.param == std::string_view("daemon")
-                                                  ? "Forked"
-                                                  : "Executed");
-                         });
+INSTANTIATE_TEST_SUITE_P(Kinds, Daemon, ::testing::Values("daemon", "daemon exec"), [](const auto& each) {
+  return std::string(each.param == std::string_view("daemon") ? "Forked" : "Executed");
+});
 
 // ---- what a repository brings opens nothing by itself
 
-Said ask_for_a_process(Precedence precedence, const char* name,
-                       const std::optional<std::set<std::string>>& grants) {
+Said ask_for_a_process(Precedence precedence, const char* name, const std::optional<std::set<std::string>>& grants) {
   WorkerFixture fixture;
   fixture.options.directories = {{fixture.hooks(), precedence}};
   fixture.options.plugins[name].grants = grants;
@@ -374,8 +368,7 @@ TEST(CapabilitiesOfAHook, HoldForWhatTheUserPutThere) {
 TEST(CapabilitiesOfAHook, NeedAGrantWhenARepositoryBringsIt) {
   constexpr const char* kName = "project/moods_processes";
   EXPECT_EQ(ask_for_a_process(Precedence::kProject, kName, {}).reason, "EPERM");
-  EXPECT_EQ(ask_for_a_process(Precedence::kProject, kName, {{"network", "agentd.store"}}).reason,
-            "EPERM");
+  EXPECT_EQ(ask_for_a_process(Precedence::kProject, kName, {{"network", "agentd.store"}}).reason, "EPERM");
   EXPECT_EQ(ask_for_a_process(Precedence::kProject, kName, {{"processes"}}).reason, "a process");
 }
 
@@ -408,9 +401,7 @@ void expect_service_is_cancelled(const char* mood) {
 
 TEST(WorkerThatDies, EndsTheServiceThatItsCallWaitsFor) { expect_service_is_cancelled("compact"); }
 
-TEST(WorkerThatDies, EndsTheServiceThatAThreadOfItsCallWaitsFor) {
-  expect_service_is_cancelled("compact apart");
-}
+TEST(WorkerThatDies, EndsTheServiceThatAThreadOfItsCallWaitsFor) { expect_service_is_cancelled("compact apart"); }
 
 TEST(WorkerThatIsCancelled, EndsTheServiceThatItsCallWaitsFor) {
   WorkerFixture fixture;
@@ -439,8 +430,7 @@ TEST(WorkerThatCrashes, FiftyTimesLeavesNoDescriptorAndNoZombie) {
   EXPECT_EQ(fixture.ask("bash").reason, "no shell here");
   EXPECT_TRUE(eventually([&] { return workers().size() == 1; })) << workers().size();
   // Closed behind the end of each, while calls go on.
-  EXPECT_TRUE(eventually([&] { return open_descriptors() <= before; }))
-      << open_descriptors() << " were " << before;
+  EXPECT_TRUE(eventually([&] { return open_descriptors() <= before; })) << open_descriptors() << " were " << before;
 }
 
 // ---- which place

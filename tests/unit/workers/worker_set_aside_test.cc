@@ -39,8 +39,7 @@ TEST(WorkerThatKeepsCrashing, IsSetAsideAtTheThirdTime) {
   next.options.quarantine_directory = fixture.options.quarantine_directory;
   next.load();
   ASSERT_EQ(next.host->problems().size(), 1u);
-  EXPECT_NE(next.host->problems()[0].message.find("crashed its worker 3 times in 60 s (signal 11)"),
-            std::string::npos)
+  EXPECT_NE(next.host->problems()[0].message.find("crashed its worker 3 times in 60 s (signal 11)"), std::string::npos)
       << next.host->problems()[0].message;
 }
 
@@ -52,8 +51,7 @@ TEST(WorkerThatKeepsCrashing, WaitsLongerBeforeEachNewOne) {
   EXPECT_EQ(book.next_start_ns(), 0u);
   const std::uint64_t now = clock.monotonic_ns();
   const std::uint64_t ms = 1'000'000;
-  for (const std::uint64_t pause :
-       {std::uint64_t{0}, 100 * ms, 400 * ms, 1'600 * ms, 6'400 * ms, 10'000 * ms}) {
+  for (const std::uint64_t pause : {std::uint64_t{0}, 100 * ms, 400 * ms, 1'600 * ms, 6'400 * ms, 10'000 * ms}) {
     EXPECT_FALSE(book.note(now, EndKind::kCrash, "signal 11"));
     EXPECT_EQ(book.next_start_ns(), pause == 0 ? 0 : now + pause);
   }
@@ -65,8 +63,7 @@ TEST(WorkerThatKeepsHanging, WaitsLikeOneThatCrashes) {
   ManualClock clock;
   CrashBook book(options, clock);
   const std::uint64_t now = clock.monotonic_ns();
-  for (const EndKind kind : {EndKind::kHang, EndKind::kCutShort})
-    EXPECT_FALSE(book.note(now, kind, "no answer"));
+  for (const EndKind kind : {EndKind::kHang, EndKind::kCutShort}) EXPECT_FALSE(book.note(now, kind, "no answer"));
   EXPECT_EQ(book.next_start_ns(), now + 100'000'000u);
 }
 
@@ -75,11 +72,9 @@ TEST(WorkerThatKeepsBeingCutShort, IsNotSetAsideAndWhatItsHostEndedIsNoFault) {
   options.crashes_max = 1;
   ManualClock clock;
   CrashBook book(options, clock);
-  for (int i = 0; i < 5; ++i)
-    EXPECT_FALSE(book.note(clock.monotonic_ns(), EndKind::kWanted, "it was not needed"));
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(book.note(clock.monotonic_ns(), EndKind::kWanted, "it was not needed"));
   EXPECT_EQ(book.next_start_ns(), 0u);
-  for (int i = 0; i < 5; ++i)
-    EXPECT_FALSE(book.note(clock.monotonic_ns(), EndKind::kCutShort, "it was cancelled"));
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(book.note(clock.monotonic_ns(), EndKind::kCutShort, "it was cancelled"));
   EXPECT_EQ(book.set_aside(), "");
   EXPECT_TRUE(book.note(clock.monotonic_ns(), EndKind::kHang, "no answer"));
   EXPECT_EQ(book.set_aside(), "hung its worker 1 time in 60 s (no answer)");
@@ -186,8 +181,7 @@ TEST_F(WorkerProgram, ThatHangsInItsOnlyCallIsNotLoadedAgain) {
   fixture_.host->shutdown();
   fixture_.load();
   ASSERT_EQ(fixture_.host->problems().size(), 1u);
-  EXPECT_NE(fixture_.host->problems()[0].message.find("hung its worker 1 time in 60 s"),
-            std::string::npos)
+  EXPECT_NE(fixture_.host->problems()[0].message.find("hung its worker 1 time in 60 s"), std::string::npos)
       << fixture_.host->problems()[0].message;
 }
 
@@ -197,8 +191,7 @@ TEST_F(WorkerProgram, ThatCrashesAtItsEndIsNotLoadedAgain) {
   fixture_.host->shutdown();
   fixture_.load();
   ASSERT_EQ(fixture_.host->problems().size(), 1u);
-  EXPECT_NE(fixture_.host->problems()[0].message.find("crashed its worker 1 time in 60 s"),
-            std::string::npos)
+  EXPECT_NE(fixture_.host->problems()[0].message.find("crashed its worker 1 time in 60 s"), std::string::npos)
       << fixture_.host->problems()[0].message;
 }
 
@@ -211,8 +204,7 @@ TEST(WorkerForEachConversation, ThatIsSlowToMakeRoomHasNotHung) {
   fixture.options.worker.eviction_time = Milliseconds(100);
   fixture.options.worker.hang_time = Milliseconds(0);
   fixture.load();
-  for (const agentd_conv conversation : {1u, 2u})
-    (void)fixture.ask("bash", {Milliseconds(10'000), conversation, {}});
+  for (const agentd_conv conversation : {1u, 2u}) (void)fixture.ask("bash", {Milliseconds(10'000), conversation, {}});
   EXPECT_TRUE(eventually([&] { return fixture.log.has("making room for another conversation: "); }));
   EXPECT_FALSE(std::filesystem::exists(fixture.options.quarantine_directory));
   for (const pid_t pid : fixture.worker().pids()) (void)::kill(pid, SIGKILL);

@@ -38,8 +38,8 @@ class WorkerStart : public ::testing::Test {
   }
   // Each start leaves a line in the file `starts`.
   void make_starts_last(const std::string& seconds) {
-    fixture_.temp.write("slow", "#!/bin/sh\necho >> " + fixture_.temp.file("starts") + "\nsleep " +
-                                    seconds + "\nexec " + AGENTD_HOOK_WORKER + " \"$@\"\n");
+    fixture_.temp.write("slow", "#!/bin/sh\necho >> " + fixture_.temp.file("starts") + "\nsleep " + seconds +
+                                    "\nexec " + AGENTD_HOOK_WORKER + " \"$@\"\n");
     std::filesystem::permissions(fixture_.temp.file("slow"), std::filesystem::perms::owner_all);
     std::filesystem::remove(link_);
     std::filesystem::create_symlink(fixture_.temp.file("slow"), link_);

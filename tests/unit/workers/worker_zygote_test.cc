@@ -22,9 +22,7 @@ using testing::workers;
 std::vector<pid_t> zygotes() {
   std::vector<pid_t> out = children();
   const std::vector<pid_t> others = workers();
-  std::erase_if(out, [&](pid_t pid) {
-    return std::find(others.begin(), others.end(), pid) != others.end();
-  });
+  std::erase_if(out, [&](pid_t pid) { return std::find(others.begin(), others.end(), pid) != others.end(); });
   return out;
 }
 
@@ -68,8 +66,7 @@ TEST_F(WorkerZygote, IsTheSameForAWorkerAndThoseAfterIt) {
   }
   EXPECT_EQ(zygotes(), first);
   ASSERT_EQ(workers().size(), 1u);
-  EXPECT_EQ(arguments_of(fixture_.pid()),
-            std::string(AGENTD_HOOK_WORKER) + " moods " + std::to_string(::getpid()));
+  EXPECT_EQ(arguments_of(fixture_.pid()), std::string(AGENTD_HOOK_WORKER) + " moods " + std::to_string(::getpid()));
   EXPECT_EQ(::getsid(fixture_.pid()), fixture_.pid());
 }
 

@@ -51,36 +51,34 @@ concept carries_messages = requires(Record r) {
   r.messages;
 };
 
-#define AGENTD_SDK_HANDLER(NAME, name, id, record)                                              \
-  template <typename T>                                                                         \
-  struct handler<T, event::name> {                                                              \
-    using view = view_of<record>;                                                               \
-    static constexpr bool with_view = requires(T & t, call& c, view v) { t.on_##name(c, v); };  \
-    static constexpr bool bare = requires(T & t, call& c) { t.on_##name(c); };                  \
-    static constexpr bool named = requires { &T::on_##name; };                                  \
-    static_assert(with_view || bare || !named,                                                  \
-                  "on_" #name " must take (agentd::call&) or (agentd::call&, view of " #record  \
-                  ")");                                                                         \
-    static constexpr bool executes = executes_for<T, event::name>();                            \
-    static constexpr bool present = with_view || bare || executes;                              \
-    static consteval hook_options options() {                                                   \
-      if constexpr (requires { T::name##_options; }) {                                          \
-        return T::name##_options;                                                               \
-      } else {                                                                                  \
-        return plugin_options<T>();                                                             \
-      }                                                                                         \
-    }                                                                                           \
-    static constexpr bool has_messages = carries_messages<record>;                              \
-    static agentd_status call_it(T& t, call& c) {                                               \
-      if constexpr (with_view) {                                                                \
-        return status_of(                                                                       \
-            [&] { return t.on_##name(c, view(static_cast<const record*>(c.raw().payload))); }); \
-      } else if constexpr (bare) {                                                              \
-        return status_of([&] { return t.on_##name(c); });                                       \
-      } else {                                                                                  \
-        return execute(t, c);                                                                   \
-      }                                                                                         \
-    }                                                                                           \
+#define AGENTD_SDK_HANDLER(NAME, name, id, record)                                                           \
+  template <typename T>                                                                                      \
+  struct handler<T, event::name> {                                                                           \
+    using view = view_of<record>;                                                                            \
+    static constexpr bool with_view = requires(T & t, call& c, view v) { t.on_##name(c, v); };               \
+    static constexpr bool bare = requires(T & t, call& c) { t.on_##name(c); };                               \
+    static constexpr bool named = requires { &T::on_##name; };                                               \
+    static_assert(with_view || bare || !named,                                                               \
+                  "on_" #name " must take (agentd::call&) or (agentd::call&, view of " #record ")");         \
+    static constexpr bool executes = executes_for<T, event::name>();                                         \
+    static constexpr bool present = with_view || bare || executes;                                           \
+    static consteval hook_options options() {                                                                \
+      if constexpr (requires { T::name##_options; }) {                                                       \
+        return T::name##_options;                                                                            \
+      } else {                                                                                               \
+        return plugin_options<T>();                                                                          \
+      }                                                                                                      \
+    }                                                                                                        \
+    static constexpr bool has_messages = carries_messages<record>;                                           \
+    static agentd_status call_it(T& t, call& c) {                                                            \
+      if constexpr (with_view) {                                                                             \
+        return status_of([&] { return t.on_##name(c, view(static_cast<const record*>(c.raw().payload))); }); \
+      } else if constexpr (bare) {                                                                           \
+        return status_of([&] { return t.on_##name(c); });                                                    \
+      } else {                                                                                               \
+        return execute(t, c);                                                                                \
+      }                                                                                                      \
+    }                                                                                                        \
   };
 AGENTD_EVENT_LIST(AGENTD_SDK_HANDLER)
 #undef AGENTD_SDK_HANDLER
@@ -90,7 +88,8 @@ AGENTD_EVENT_LIST(AGENTD_SDK_HANDLER)
 template <typename T>
 consteval void check_handler_names() {
 #define AGENTD_SDK_NO_EVENT(wrong, name) \
-  static_assert(!requires { &T::on_##wrong; }, "on_" #wrong " is no event: did you mean on_" #name "?");
+  static_assert(                         \
+      !requires { &T::on_##wrong; }, "on_" #wrong " is no event: did you mean on_" #name "?");
 #define AGENTD_SDK_SLIPS(NAME, name, id, record) \
   AGENTD_SDK_NO_EVENT(name##s, name)             \
   AGENTD_SDK_NO_EVENT(name##ed, name)            \
@@ -171,8 +170,7 @@ const Table* interface_of(const agentd_core* core, std::string_view wanted) noex
 // The plugin's object behind the base that trampolines and init look at.
 template <typename T>
 struct instance : instance_base {
-  explicit instance(const agentd_call& raw)
-      : instance_base(base_of(raw)), object(make(raw, *this)) {}
+  explicit instance(const agentd_call& raw) : instance_base(base_of(raw)), object(make(raw, *this)) {}
 
   static instance_base base_of(const agentd_call& raw) noexcept {
     instance_base made;
@@ -272,8 +270,7 @@ template <typename T, event Event>
 agentd_status AGENTD_CALL run_hook(void* self, const agentd_call* raw) noexcept {
   auto* made = static_cast<instance<T>*>(self);
   call c(*raw, &made->extra);
-  const agentd_status status =
-      guarded(c, [&] { return handler<T, Event>::call_it(made->object, c); });
+  const agentd_status status = guarded(c, [&] { return handler<T, Event>::call_it(made->object, c); });
   return c.answer(status);
 }
 
@@ -286,13 +283,11 @@ inline constexpr std::size_t row_count =
 template <typename T, event Event>
 consteval agentd_hook row() {
   constexpr hook_options options = handler<T, Event>::options();
-  static_assert(options.priority >= INT16_MIN && options.priority <= INT16_MAX,
-                "hook_priority must fit in 16 bits");
+  static_assert(options.priority >= INT16_MIN && options.priority <= INT16_MAX, "hook_priority must fit in 16 bits");
   static_assert(options.flags <= UINT16_MAX, "hook_flags must be AGENTD_HOOK_ bits");
   constexpr bool messages = options.messages && handler<T, Event>::has_messages;
   return {static_cast<std::uint32_t>(Event), static_cast<std::uint16_t>(options.flags),
-          static_cast<std::int16_t>(options.priority), &run_hook<T, Event>,
-          messages ? AGENTD_WANTS_MESSAGES : 0u};
+          static_cast<std::int16_t>(options.priority), &run_hook<T, Event>, messages ? AGENTD_WANTS_MESSAGES : 0u};
 }
 
 template <typename T>
@@ -349,13 +344,11 @@ inline agentd_status enter(agentd_negotiate* io, const agentd_plugin& plugin) no
   io->magic = AGENTD_MAGIC;
   io->abi = AGENTD_ABI;
   if ((io->host_abi_max >> 16) > AGENTD_ABI_MAJOR) {
-    io->error = as_str(
-        "this hook is built for hook ABI 1, which this agentd has no more: rebuild the hook");
+    io->error = as_str("this hook is built for hook ABI 1, which this agentd has no more: rebuild the hook");
     return AGENTD_E_UNSUPPORTED;
   }
   if (io->host_abi_max < AGENTD_ABI) {
-    io->error =
-        as_str("this hook is built for a newer hook ABI than this agentd has: update agentd");
+    io->error = as_str("this hook is built for a newer hook ABI than this agentd has: update agentd");
     return AGENTD_E_UNSUPPORTED;
   }
   io->plugin = &plugin;
@@ -392,8 +385,7 @@ struct manifest_writer {
 consteval bool plain(std::string_view text) {
   for (char c : text) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (!letter && c != '.' && c != '_' && c != '-' && c != '+' && c != '/' && c != ':')
-      return false;
+    if (!letter && c != '.' && c != '_' && c != '-' && c != '+' && c != '/' && c != ':') return false;
   }
   return !text.empty();
 }
@@ -425,8 +417,7 @@ constexpr void write_events(manifest_writer& to) {
 }
 
 template <typename T>
-constexpr std::size_t write_manifest(char* out, std::string_view id, std::string_view version,
-                                     std::string_view extra) {
+constexpr std::size_t write_manifest(char* out, std::string_view id, std::string_view version, std::string_view extra) {
   constexpr std::string_view kNames[] = {"serial", "per-conversation", "concurrent"};
   manifest_writer to{out};
   to.raw("{");
@@ -436,8 +427,7 @@ constexpr std::size_t write_manifest(char* out, std::string_view id, std::string
   static_assert(AGENTD_TARGET_MINOR <= 1, "add the text of the minor version below");
   to.member("abi", AGENTD_TARGET_MINOR == 0 ? "1.0" : "1.1");
   write_events<T>(to);
-  if constexpr (requires { std::begin(T::hook_requires); })
-    write_ids(to, "requires", T::hook_requires);
+  if constexpr (requires { std::begin(T::hook_requires); }) write_ids(to, "requires", T::hook_requires);
   if constexpr (requires { std::begin(T::hook_wants); }) write_ids(to, "wants", T::hook_wants);
   if constexpr (requires { std::begin(T::hook_drafts); }) write_ids(to, "drafts", T::hook_drafts);
   to.quoted("concurrency");
@@ -460,8 +450,7 @@ struct manifest_note {
 };
 
 template <typename T, std::size_t TextBytes>
-consteval manifest_note<TextBytes> make_note(std::string_view id, std::string_view version,
-                                             std::string_view extra) {
+consteval manifest_note<TextBytes> make_note(std::string_view id, std::string_view version, std::string_view extra) {
   manifest_note<TextBytes> made;
   write_manifest<T>(made.text, id, version, extra);
   return made;
@@ -496,32 +485,27 @@ agentd_status AGENTD_CALL entry_for(agentd_negotiate* io) noexcept {
 }  // namespace agentd
 
 #if defined(_WIN32)
-#define AGENTD_SDK_NOTE(type, id, version, extra)                                         \
-  __attribute__((section(".agentd"), used)) static constexpr auto agentd_manifest_text =  \
-      ::agentd::detail::make_section<                                                     \
-          type, ::agentd::detail::write_manifest<type>(nullptr, id, version, extra) + 1>( \
+#define AGENTD_SDK_NOTE(type, id, version, extra)                                                                    \
+  __attribute__((section(".agentd"), used)) static constexpr auto agentd_manifest_text =                             \
+      ::agentd::detail::make_section<type, ::agentd::detail::write_manifest<type>(nullptr, id, version, extra) + 1>( \
           id, version, extra);
 #else
-#define AGENTD_SDK_NOTE(type, id, version, extra)                                         \
-  __attribute__((section(".note.agentd"), used,                                           \
-                 aligned(4))) static constexpr auto agentd_manifest_note =                \
-      ::agentd::detail::make_note<                                                        \
-          type, ::agentd::detail::write_manifest<type>(nullptr, id, version, extra) + 1>( \
+#define AGENTD_SDK_NOTE(type, id, version, extra)                                                                 \
+  __attribute__((section(".note.agentd"), used, aligned(4))) static constexpr auto agentd_manifest_note =         \
+      ::agentd::detail::make_note<type, ::agentd::detail::write_manifest<type>(nullptr, id, version, extra) + 1>( \
           id, version, extra);
 #endif
 
 // AGENTD_HOOK_MANIFEST(X, "org.example.x", "1.0.0", "\"license\":\"MIT\"") makes a module of class
 // X; the last argument is further members of the manifest's JSON object: capabilities,
 // config_schema, license, isolation. Once per module, at namespace scope, in one source.
-#define AGENTD_HOOK_MANIFEST(type, id, version, extra)                                        \
-  static_assert(::agentd::detail::plain(id), "the id has letters, digits, '.', '-' and '_'"); \
-  static_assert(::agentd::detail::plain(version), "the version is like 1.0.0");               \
-  AGENTD_SDK_NOTE(type, id, version, extra)                                                   \
-  static constexpr agentd_plugin agentd_plugin_record =                                       \
-      ::agentd::detail::make_plugin<type>(id, version);                                       \
-  extern "C" AGENTD_EXPORT agentd_status AGENTD_CALL agentd_hook_entry_v1(                    \
-      agentd_negotiate* io) noexcept {                                                        \
-    return ::agentd::detail::enter(io, agentd_plugin_record);                                 \
+#define AGENTD_HOOK_MANIFEST(type, id, version, extra)                                                     \
+  static_assert(::agentd::detail::plain(id), "the id has letters, digits, '.', '-' and '_'");              \
+  static_assert(::agentd::detail::plain(version), "the version is like 1.0.0");                            \
+  AGENTD_SDK_NOTE(type, id, version, extra)                                                                \
+  static constexpr agentd_plugin agentd_plugin_record = ::agentd::detail::make_plugin<type>(id, version);  \
+  extern "C" AGENTD_EXPORT agentd_status AGENTD_CALL agentd_hook_entry_v1(agentd_negotiate* io) noexcept { \
+    return ::agentd::detail::enter(io, agentd_plugin_record);                                              \
   }
 
 // AGENTD_HOOK(X, "org.example.x", "1.0.0") makes a module of class X.

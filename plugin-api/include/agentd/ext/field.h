@@ -20,8 +20,8 @@ typedef struct agentd_field {
   /* A number for a dotted path; the same path gives the same number. 0 = not a path. [init] */
   uint32_t(AGENTD_CALL* key)(const struct agentd_field*, agentd_str path) AGENTD_NOEXCEPT;
   /* The field: text as it is, anything else as JSON. AGENTD_E_NOT_FOUND when the payload has none. [any] */
-  agentd_status(AGENTD_CALL* get)(const struct agentd_field*, agentd_token, uint32_t key,
-                                  agentd_str* out) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* get)(const struct agentd_field*, agentd_token, uint32_t key, agentd_str* out)
+      AGENTD_NOEXCEPT;
 } agentd_field;
 
 AGENTD_LAYOUT(agentd_field, 24);

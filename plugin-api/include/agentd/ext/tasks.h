@@ -24,8 +24,8 @@ typedef struct agentd_tasks {
   /* Runs fn(context, live) on a thread of its own; `name` (at most 15 bytes are shown) is what debuggers and
    * the log call it; *out is never 0. AGENTD_E_BUSY when AGENTD_TASKS_MAX run already, AGENTD_E_NOMEM when the
    * system gives no thread, AGENTD_E_CANCELLED once destroy() has begun. [any] */
-  agentd_status(AGENTD_CALL* start)(const struct agentd_tasks*, agentd_str name, agentd_task_fn fn,
-                                    void* context, uint64_t* out) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* start)(const struct agentd_tasks*, agentd_str name, agentd_task_fn fn, void* context,
+                                    uint64_t* out) AGENTD_NOEXCEPT;
   /* Sets the task's cancel word and waits for its end; AGENTD_OK for one that has ended already.
    * AGENTD_E_NOT_FOUND for one that never was, AGENTD_E_THREAD when a task stops itself. [any] */
   agentd_status(AGENTD_CALL* stop)(const struct agentd_tasks*, uint64_t task) AGENTD_NOEXCEPT;

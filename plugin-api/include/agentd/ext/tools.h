@@ -29,8 +29,8 @@ typedef struct agentd_tool {
   agentd_str output_schema_json; /* absent = text                       */
   uint32_t timeout_ms;           /* 0 = the host's 10 minutes           */
   uint32_t reserved0;
-  agentd_fn fn;                  /* [call] */
-  uint64_t tag;                  /* comes back as agentd_tool_call.tool */
+  agentd_fn fn; /* [call] */
+  uint64_t tag; /* comes back as agentd_tool_call.tool */
 } agentd_tool;
 
 typedef struct agentd_tools {

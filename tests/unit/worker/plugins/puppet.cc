@@ -66,19 +66,16 @@ agentd_status run(Puppet& self, const agentd_call* call) {
       {"tables",
        [&] {
          const agentd_services& have = *call->services;
-         return std::string(have.compactor ? "c" : "-") + (have.threads ? "t" : "-") +
-                (have.store ? "s" : "-");
+         return std::string(have.compactor ? "c" : "-") + (have.threads ? "t" : "-") + (have.store ? "s" : "-");
        }},
       {"old_token",
        [&] {
          const std::string out = std::to_string(say(call->core, self.old_token, "too late"));
-         return out + " " +
-                std::to_string(call->core->complete(call->core, self.old_token, AGENTD_OK));
+         return out + " " + std::to_string(call->core->complete(call->core, self.old_token, AGENTD_OK));
        }},
       {"allocate",
        [&] {
-         void* const memory =
-             call->core->arena(call->core, call->token, std::stoul(argument) << 20, 8);
+         void* const memory = call->core->arena(call->core, call->token, std::stoul(argument) << 20, 8);
          return std::string(memory == nullptr ? "NULL" : "memory");
        }},
       {"write_payload",
@@ -87,21 +84,17 @@ agentd_status run(Puppet& self, const agentd_call* call) {
          return std::string("written");
        }},
   };
-  if (command == "pend" || command == "pend_early")
-    return pend(self, call, command == "pend_early");
+  if (command == "pend" || command == "pend_early") return pend(self, call, command == "pend_early");
   if (command == "status") return std::stoi(argument);
   if (command == "end") end_process(argument);
   const auto found = commands.find(command);
-  const std::string answer =
-      found == commands.end() ? do_system_call(command, argument) : found->second();
+  const std::string answer = found == commands.end() ? do_system_call(command, argument) : found->second();
   self.old_token = call->token;
   return answer.empty() ? AGENTD_OK : say(call->core, call->token, answer);
 }
 
 // The types promise that nothing is thrown; this one lies when it is told to.
-agentd_status AGENTD_CALL hook(void* self, const agentd_call* call) {
-  return run(*static_cast<Puppet*>(self), call);
-}
+agentd_status AGENTD_CALL hook(void* self, const agentd_call* call) { return run(*static_cast<Puppet*>(self), call); }
 
 agentd_status AGENTD_CALL second_hook(void*, const agentd_call* call) AGENTD_NOEXCEPT {
   return say(call->core, call->token, "second");
@@ -118,9 +111,7 @@ agentd_status AGENTD_CALL create(const agentd_call* call, void** self) AGENTD_NO
 agentd_status AGENTD_CALL destroy(void* self, const agentd_call* call) AGENTD_NOEXCEPT {
   auto* const puppet = static_cast<Puppet*>(self);
   if (puppet->thread.joinable()) puppet->thread.join();
-  const std::string text = !puppet->left_a_task ? "destroyed"
-                           : puppet->task_ended ? "after the task"
-                                                : "too early";
+  const std::string text = !puppet->left_a_task ? "destroyed" : puppet->task_ended ? "after the task" : "too early";
   call->core->log(call->core, call->token, AGENTD_LEVEL_INFO, abi(text));
   delete puppet;
   return AGENTD_OK;

@@ -24,8 +24,7 @@ namespace puppet {
 using namespace ways_out;
 
 std::string take_shared(std::size_t mib) {
-  void* const memory =
-      ::mmap(nullptr, mib << 20, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_SHARED, -1, 0);
+  void* const memory = ::mmap(nullptr, mib << 20, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_SHARED, -1, 0);
   if (memory == MAP_FAILED) return result(-1);
   for (std::size_t at = 0; at < mib; ++at) static_cast<volatile char*>(memory)[at << 20] = 1;
   return result(::munmap(memory, mib << 20));
@@ -37,8 +36,7 @@ std::string take_sealed(std::size_t mib) {
   std::vector<void*> pieces;
   std::string out = "ok";
   for (std::size_t taken = 0; taken < mib << 20 && out == "ok"; taken += kPiece) {
-    void* const piece =
-        ::mmap(nullptr, kPiece, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+    void* const piece = ::mmap(nullptr, kPiece, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
     if (piece == MAP_FAILED) {
       out = ::strerrorname_np(errno);
       break;

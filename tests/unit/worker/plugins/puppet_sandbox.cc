@@ -121,8 +121,7 @@ std::string descriptors() {
 std::string many_descriptors() {
   std::vector<int> open;
   int last = -1;
-  for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0 && open.size() < 5'000;
-       fd = ::open("/dev/null", O_RDONLY))
+  for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0 && open.size() < 5'000; fd = ::open("/dev/null", O_RDONLY))
     open.push_back(last = fd);
   const std::string why = errno == EMFILE ? "EMFILE" : std::to_string(errno);
   for (const int fd : open) ::close(fd);
@@ -171,8 +170,7 @@ std::string remove_shared_page() {
   unsigned long from = 0, to = 0;
   bool found = false;
   while (maps != nullptr && !found && std::fgets(line, sizeof line, maps) != nullptr)
-    found =
-        std::sscanf(line, "%lx-%lx %4s", &from, &to, mode) == 3 && std::string_view(mode) == "rw-s";
+    found = std::sscanf(line, "%lx-%lx %4s", &from, &to, mode) == 3 && std::string_view(mode) == "rw-s";
   if (maps != nullptr) std::fclose(maps);
   if (!found) return "no memory is shared";
   return result(::madvise(reinterpret_cast<void*>(to - 4096), 4096, MADV_REMOVE));
@@ -186,20 +184,15 @@ std::string try_priority(const std::string& way, pid_t pid) {
   cpu_set_t cpus;
   std::uint64_t attributes[8]{};
   (void)::sched_getparam(pid, &parameters);
-  if (way == "setpriority")
-    return result(::setpriority(PRIO_PROCESS, who, ::getpriority(PRIO_PROCESS, who)));
-  if (way == "setpriority_group")
-    return result(::setpriority(PRIO_PGRP, 0, ::getpriority(PRIO_PGRP, 0)));
-  if (way == "setpriority_user")
-    return result(::setpriority(PRIO_USER, 0, ::getpriority(PRIO_USER, 0)));
+  if (way == "setpriority") return result(::setpriority(PRIO_PROCESS, who, ::getpriority(PRIO_PROCESS, who)));
+  if (way == "setpriority_group") return result(::setpriority(PRIO_PGRP, 0, ::getpriority(PRIO_PGRP, 0)));
+  if (way == "setpriority_user") return result(::setpriority(PRIO_USER, 0, ::getpriority(PRIO_USER, 0)));
   if (way == "ioprio_set") return result(::syscall(SYS_ioprio_set, kOfProcess, pid, kBestEffort));
   if (way == "ioprio_set_group") return result(::syscall(SYS_ioprio_set, 2, 0, kBestEffort));
-  if (way == "sched_setscheduler")
-    return result(::sched_setscheduler(pid, ::sched_getscheduler(pid), &parameters));
+  if (way == "sched_setscheduler") return result(::sched_setscheduler(pid, ::sched_getscheduler(pid), &parameters));
   if (way == "sched_setparam") return result(::sched_setparam(pid, &parameters));
   if (way == "sched_setattr") {
-    if (::syscall(SYS_sched_getattr, pid, attributes, sizeof attributes, 0) != 0)
-      return "sched_getattr: " + result(-1);
+    if (::syscall(SYS_sched_getattr, pid, attributes, sizeof attributes, 0) != 0) return "sched_getattr: " + result(-1);
     return result(::syscall(SYS_sched_setattr, pid, attributes, 0));
   }
   if (way != "sched_setaffinity") return "?";
@@ -257,8 +250,7 @@ std::string do_system_call(const std::string& what, const std::string& argument)
   if (what == "socket") return result(::socket(AF_INET, SOCK_STREAM, 0));
   if (what == "unix") return result(::socket(AF_UNIX, SOCK_STREAM, 0));
   if (what == "connect") return try_connect();
-  if (what == "constructor")
-    return socket_of_constructor < 0 ? ::strerrorname_np(-socket_of_constructor) : "ok";
+  if (what == "constructor") return socket_of_constructor < 0 ? ::strerrorname_np(-socket_of_constructor) : "ok";
   if (what == "fork") return try_fork();
   if (what == "signal_in_children") return signal_in_children(std::stoi(argument));
   if (what == "spawn") return try_spawn();

@@ -22,34 +22,27 @@ std::string try_arena(const agentd_call* call) {
   if (memory == nullptr) return "no memory";
   std::memset(memory, 'x', 100'000);
   const bool aligned = reinterpret_cast<std::uintptr_t>(memory) % 64 == 0;
-  const bool refuses = core->arena(core, call->token, 8, 3) == nullptr &&
-                       core->arena(core, call->token, 8, 128) == nullptr &&
-                       core->arena(core, call->token, SIZE_MAX, 8) == nullptr &&
-                       core->arena(core, call->token + 1, 8, 8) == nullptr;
+  const bool refuses =
+      core->arena(core, call->token, 8, 3) == nullptr && core->arena(core, call->token, 8, 128) == nullptr &&
+      core->arena(core, call->token, SIZE_MAX, 8) == nullptr && core->arena(core, call->token + 1, 8, 8) == nullptr;
   const bool small = core->arena(core, call->token, 0, 1) != nullptr;
-  return std::string(aligned ? "aligned " : "") + (refuses ? "refuses " : "") +
-         (small ? "small" : "");
+  return std::string(aligned ? "aligned " : "") + (refuses ? "refuses " : "") + (small ? "small" : "");
 }
 
 std::string emit_all(const agentd_call* call) {
   const agentd_core* const core = call->core;
-  const auto emit = [&](const agentd_action& action) {
-    (void)core->emit(core, call->token, &action);
-  };
-  constexpr std::uint16_t kKinds[] = {AGENTD_ACT_BLOCK,          AGENTD_ACT_CONTINUE,
-                                      AGENTD_ACT_SUMMARY,        AGENTD_ACT_REPLACE_TEXT,
-                                      AGENTD_ACT_INJECT_CONTEXT, AGENTD_ACT_STATE};
+  const auto emit = [&](const agentd_action& action) { (void)core->emit(core, call->token, &action); };
+  constexpr std::uint16_t kKinds[] = {AGENTD_ACT_BLOCK,        AGENTD_ACT_CONTINUE,       AGENTD_ACT_SUMMARY,
+                                      AGENTD_ACT_REPLACE_TEXT, AGENTD_ACT_INJECT_CONTEXT, AGENTD_ACT_STATE};
   for (const std::uint16_t kind : kKinds) {
     const agentd_act_text act{{sizeof act, kind, 0}, 0, 0, abi("text")};
     emit(act.h);
   }
-  const agentd_act_compact compact{
-      {sizeof compact, AGENTD_ACT_COMPACT, 0}, 0, 0, 9, abi("m"), abi("how")};
+  const agentd_act_compact compact{{sizeof compact, AGENTD_ACT_COMPACT, 0}, 0, 0, 9, abi("m"), abi("how")};
   emit(compact.h);
   const agentd_act_set set{{sizeof set, AGENTD_ACT_SET, 0}, AGENTD_KEY_TITLE, 0, 1, abi("title")};
   emit(set.h);
-  const agentd_act_permission may{
-      {sizeof may, AGENTD_ACT_PERMISSION, 0}, AGENTD_PERMISSION_DENY, 0, abi("why")};
+  const agentd_act_permission may{{sizeof may, AGENTD_ACT_PERMISSION, 0}, AGENTD_PERMISSION_DENY, 0, abi("why")};
   emit(may.h);
   const agentd_act_recipe recipe{{sizeof recipe, AGENTD_ACT_CALLBACK, 0}, abi("recipe"), abi("{}")};
   emit(recipe.h);
@@ -63,8 +56,7 @@ std::string emit_all(const agentd_call* call) {
   message.blocks = {&block, 1, sizeof block};
   const agentd_part parts[] = {{sizeof parts[0], AGENTD_PART_KEEP, 1, 2, nullptr},
                                {sizeof parts[0], AGENTD_PART_LITERAL, 0, 0, &message}};
-  const agentd_act_replace replace{
-      {sizeof replace, AGENTD_ACT_REPLACE_MESSAGES, 0}, 3, {parts, 2, sizeof parts[0]}};
+  const agentd_act_replace replace{{sizeof replace, AGENTD_ACT_REPLACE_MESSAGES, 0}, 3, {parts, 2, sizeof parts[0]}};
   emit(replace.h);
   return "";
 }
@@ -102,8 +94,7 @@ std::string all_services(const agentd_call* call) {
   options.instructions = abi("please");
   const agentd_token token = call->token;
   if (const agentd_compactor* const me = have.compactor) {
-    add(me->count_text(me, token, abi("m"), abi("abc"), &number),
-        [&] { return std::to_string(number); });
+    add(me->count_text(me, token, abi("m"), abi("abc"), &number), [&] { return std::to_string(number); });
     add(me->count_messages(me, token, abi("m"), {&message, 1, sizeof message}, &number),
         [&] { return std::to_string(number); });
     add(me->prompt(me, token, &options, &text), [&] { return str(text); });
@@ -113,9 +104,8 @@ std::string all_services(const agentd_call* call) {
     const agentd_compact_result* result = nullptr;
     const agentd_status status = me->compact(me, token, &source, &options, &result);
     add(status, [&] {
-      return std::string(result == nullptr
-                             ? std::string()
-                             : str(result->summary) + std::to_string(result->usage->input));
+      return std::string(result == nullptr ? std::string()
+                                           : str(result->summary) + std::to_string(result->usage->input));
     });
     add(me->request(me, token, abi("01C"), nullptr), nothing);
   }
@@ -130,33 +120,27 @@ std::string all_services(const agentd_call* call) {
     add(status, [&] { return std::string(reply == nullptr ? std::string() : str(reply->text)); });
     const agentd_usage* usage = nullptr;
     const agentd_status used = me->usage(me, token, thread, &usage);
-    add(used, [&] {
-      return std::string(usage == nullptr ? std::string() : std::to_string(usage->output));
-    });
+    add(used, [&] { return std::string(usage == nullptr ? std::string() : std::to_string(usage->output)); });
     add(me->close(me, thread), nothing);
   }
   if (const agentd_store* const me = have.store) {
     const agentd_kv* kv = nullptr;
     const agentd_status got = me->get(me, token, abi("key"), &kv);
     add(got, [&] { return std::string(kv == nullptr ? std::string() : str(kv->value)); });
-    add(me->scan(me, token, abi("k"), abi(""), 3, &list),
-        [&] { return std::to_string(list.count); });
+    add(me->scan(me, token, abi("k"), abi(""), 3, &list), [&] { return std::to_string(list.count); });
     agentd_kv_op op{};
     op.size = sizeof op;
     op.kind = AGENTD_KV_PUT;
     op.key = abi("key");
     op.value = abi("value");
-    add(me->commit(me, token, {&op, 1, sizeof op}, &number),
-        [&] { return std::to_string(number); });
+    add(me->commit(me, token, {&op, 1, sizeof op}, &number), [&] { return std::to_string(number); });
     add(me->commit(me, token, {&op, 1, sizeof op}, nullptr), nothing);
     add(me->conversations(me, token, nullptr, &list), [&] { return std::to_string(list.count); });
-    const agentd_status read =
-        me->messages(me, token, abi("01C"), AGENTD_SCOPE_LOG, 5, 6, 7, &list);
+    const agentd_status read = me->messages(me, token, abi("01C"), AGENTD_SCOPE_LOG, 5, 6, 7, &list);
     const auto* const first = static_cast<const agentd_message*>(list.first);
     add(read, [&] {
-      return std::string(first == nullptr
-                             ? std::string()
-                             : str(static_cast<const agentd_block*>(first->blocks.first)->text));
+      return std::string(first == nullptr ? std::string()
+                                          : str(static_cast<const agentd_block*>(first->blocks.first)->text));
     });
     add(me->read_blob(me, token, abi("b"), 1, 2, &text), [&] { return str(text); });
     add(me->changes(me, token, 4, 5, &list, &next), [&] { return std::to_string(next); });
@@ -167,13 +151,11 @@ std::string all_services(const agentd_call* call) {
   }
   if (const auto* const me = find<agentd_field>(call, AGENTD_FIELD_ID)) {
     const std::uint32_t key = me->key(me, abi("a.b"));
-    add(me->get(me, token, key, &text),
-        [&] { return str(text) + std::to_string(me->key(me, abi("a.b")) - key); });
+    add(me->get(me, token, key, &text), [&] { return str(text) + std::to_string(me->key(me, abi("a.b")) - key); });
     add(me->get(me, token, 99, &text), [&] { return std::to_string(me->key(me, abi(".a"))); });
   }
   if (const auto* const me = find<agentd_workspace>(call, AGENTD_WORKSPACE_ID)) {
-    add(me->read(me, token, abi("f"), 1, 2, &text, &number),
-        [&] { return str(text) + std::to_string(number); });
+    add(me->read(me, token, abi("f"), 1, 2, &text, &number), [&] { return str(text) + std::to_string(number); });
     add(me->write(me, token, abi("f"), abi("new")), nothing);
     add(me->replace(me, token, abi("f"), abi("old"), abi("new")), nothing);
     add(me->list(me, token, abi("."), 1, 2, &list, &more),
@@ -187,9 +169,7 @@ std::string all_services(const agentd_call* call) {
     const agentd_process_result* result = nullptr;
     const agentd_status status = me->run(me, token, &run, &result);
     add(status, [&] {
-      return std::string(result == nullptr
-                             ? std::string()
-                             : str(result->output) + std::to_string(result->exit_code));
+      return std::string(result == nullptr ? std::string() : str(result->output) + std::to_string(result->exit_code));
     });
   }
   return out;

@@ -23,8 +23,7 @@ std::string use_scope(const agentd_call* call) {
     out += " " + std::to_string(live->deadline_ns);
     std::uint64_t number = 0;
     const std::string text(700'000, 'x');  // several pieces
-    out +=
-        " " + std::to_string(compactor->count_text(compactor, token, abi("m"), abi(text), &number));
+    out += " " + std::to_string(compactor->count_text(compactor, token, abi("m"), abi(text), &number));
     out += " " + std::to_string(number);
     out += " " + std::to_string(say(core, token, "nobody listens"));
     out += core->arena(core, token, 16, 8) != nullptr ? " memory" : " none";
@@ -60,8 +59,7 @@ agentd_status pend(Puppet& self, const agentd_call* call, bool early) {
     const agentd_status status = core->complete(core, token, AGENTD_OK);
     // The token ends when it is completed and its function has returned.
     while (!early && core->arena(core, token, 8, 8) != nullptr) ::usleep(1000);
-    const std::string text =
-        std::to_string(status) + " " + std::to_string(core->complete(core, token, AGENTD_OK));
+    const std::string text = std::to_string(status) + " " + std::to_string(core->complete(core, token, AGENTD_OK));
     core->log(core, 0, AGENTD_LEVEL_INFO,
               abi(text + (core->arena(core, token, 8, 8) == nullptr ? " none" : " memory")));
   });
@@ -79,9 +77,7 @@ std::string crowd(const agentd_call* call) {
     threads.emplace_back([&] {
       for (int round = 0; round < 20; ++round) {
         std::uint64_t number = 0;
-        if (compactor->count_text(compactor, call->token, abi(""), abi("abc"), &number) ==
-                AGENTD_OK &&
-            number == 3)
+        if (compactor->count_text(compactor, call->token, abi(""), abi("abc"), &number) == AGENTD_OK && number == 3)
           ++good;
       }
     });

@@ -39,8 +39,7 @@ inline std::string send_datagram(const std::string& path) {
   sockaddr_un to{};
   to.sun_family = AF_UNIX;
   path.copy(to.sun_path, sizeof to.sun_path - 1);
-  const std::string out =
-      result(::sendto(ends[0], "a line", 6, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to));
+  const std::string out = result(::sendto(ends[0], "a line", 6, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to));
   ::close(ends[0]);
   ::close(ends[1]);
   return out;
@@ -101,8 +100,7 @@ inline std::string read_window(std::size_t mib) {
   ::signal(SIGBUS, SIG_DFL);  // a sanitizer has a handler of its own
   const auto [from, to] = mapping_of("agentd-payload");
   if (to - from < mib << 20) return "no window";
-  for (std::size_t at = 0; at < mib << 20; at += 4096)
-    (void)reinterpret_cast<const volatile char*>(from)[at];
+  for (std::size_t at = 0; at < mib << 20; at += 4096) (void)reinterpret_cast<const volatile char*>(from)[at];
   return "ok";
 }
 
@@ -125,8 +123,7 @@ inline std::string take_larger_pipe() {
 inline std::string take_larger_buffer() {
   int ends[2] = {-1, -1}, bytes = 1 << 30;
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return result(-1);
-  const std::string out =
-      result(::setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes));
+  const std::string out = result(::setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes));
   ::close(ends[0]);
   ::close(ends[1]);
   return out;
@@ -151,8 +148,7 @@ inline std::string fill_pairs() {
   for (int ends[2]; ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0;)
     for (const int end : ends) {
       fds.push_back(end);
-      for (ssize_t sent = 0; (sent = ::send(end, piece, sizeof piece, 0)) > 0;)
-        held += static_cast<std::size_t>(sent);
+      for (ssize_t sent = 0; (sent = ::send(end, piece, sizeof piece, 0)) > 0;) held += static_cast<std::size_t>(sent);
     }
   for (const int fd : fds) ::close(fd);
   return std::to_string(held >> 20);

@@ -24,8 +24,7 @@ agentd_str text(std::string_view from) { return {from.data(), from.size()}; }
 
 // What it says of itself is too much in the way that the rule names.
 std::string booted(std::string_view rule) {
-  std::vector<RowInfo> rows(rule == "boots_with_many_rows" ? 1025 : 1,
-                            {AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 0, 0});
+  std::vector<RowInfo> rows(rule == "boots_with_many_rows" ? 1025 : 1, {AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 0, 0});
   if (rule == "boots_with_no_event") rows[0].event = 64;
   const std::vector<agentd_str> notes(rule == "boots_with_many_notes" ? 1025 : 0, text("note"));
   const std::string id(257, 'i');
@@ -64,8 +63,7 @@ class Hostile {
     if (rule_.starts_with("base_taken"))
       return tell(lane, message_of(LaneOp::kDone, AGENTD_E_CONFLICT), "its base is taken");
     if (rule_ == "stalls_at_start") stall(lane, LaneOp::kBooted);
-    if (rule_ == "garbage_boot")
-      return tell(lane, message_of(LaneOp::kBooted), std::string(1000, '\x7f'));
+    if (rule_ == "garbage_boot") return tell(lane, message_of(LaneOp::kBooted), std::string(1000, '\x7f'));
     tell(lane, message_of(LaneOp::kBooted), booted(rule_));
     for (;;) {
       if (lane.receive(message, body, {}) != LaneEnd::kMessage) return;
@@ -74,17 +72,13 @@ class Hostile {
   }
 
  private:
-  void tell(Lane& lane, const LaneMessage& message, std::string_view body) {
-    (void)lane.send(message, body, {});
-  }
+  void tell(Lane& lane, const LaneMessage& message, std::string_view body) { (void)lane.send(message, body, {}); }
 
   void answer(Lane& lane, const LaneMessage& call) {
-    if (call.event != AGENTD_EVENT_BEFORE_TOOL_CALL)
-      return tell(lane, message_of(LaneOp::kDone), {});
+    if (call.event != AGENTD_EVENT_BEFORE_TOOL_CALL) return tell(lane, message_of(LaneOp::kDone), {});
     if (rule_ == "unknown_op") return tell(lane, message_of(static_cast<LaneOp>(99)), "whatever");
     if (rule_ == "garbage_service") return (void)ask(lane, call.token, std::string(400, '\x55'));
-    if (rule_ == "unknown_service")
-      return (void)ask(lane, call.token, std::string(sizeof(ServiceArgs), '\x01'));
+    if (rule_ == "unknown_service") return (void)ask(lane, call.token, std::string(sizeof(ServiceArgs), '\x01'));
     if (rule_ == "scribbles") return scribble(lane);
     if (rule_ == "rings_for_no_lane") ring_for_no_lane(lane);
     if (rule_ == "rings_as_if_it_had_ended") ring_for_no_lane(lane, 1u << 31);
@@ -113,8 +107,7 @@ class Hostile {
     return emit_text(lane, token, AGENTD_ACT_BLOCK, why);
   }
 
-  agentd_status emit_text(Lane& lane, agentd_token token, std::uint16_t kind,
-                          std::string_view why) {
+  agentd_status emit_text(Lane& lane, agentd_token token, std::uint16_t kind, std::string_view why) {
     agentd_act_text action{};
     action.h = {sizeof action, kind, 0};
     action.text = text(why);
@@ -132,8 +125,7 @@ class Hostile {
     int taken = 0;
     const agentd_token generation = call.token >> 24;
     for (agentd_token index = 0; index < 16; ++index)
-      for (agentd_token other = generation < 8 ? 0 : generation - 8; other < generation + 8;
-           ++other) {
+      for (agentd_token other = generation < 8 ? 0 : generation - 8; other < generation + 8; ++other) {
         const agentd_token token = other << 24 | index;
         if (token != call.token && emit_block(lane, token, "forged") != AGENTD_E_NOT_FOUND) ++taken;
       }
@@ -201,8 +193,7 @@ class Hostile {
       (void)other.receive(more, none, {});  // "go on": the host has room for it
     }
     const agentd_status beside = emit_text(lane, call.token, AGENTD_ACT_SYSTEM_MESSAGE, much);
-    emit_text(lane, call.token, AGENTD_ACT_BLOCK,
-              std::to_string(before) + " " + std::to_string(beside));
+    emit_text(lane, call.token, AGENTD_ACT_BLOCK, std::to_string(before) + " " + std::to_string(beside));
     tell(lane, message_of(LaneOp::kDone), {});
   }
 

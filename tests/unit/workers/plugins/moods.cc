@@ -47,8 +47,7 @@ std::string_view view(const agentd_str& from) {
   return from.ptr == nullptr ? "" : std::string_view(from.ptr, from.len);
 }
 
-agentd_status emit_text(const agentd_core* core, agentd_token token, std::uint16_t kind,
-                        std::string_view what) {
+agentd_status emit_text(const agentd_core* core, agentd_token token, std::uint16_t kind, std::string_view what) {
   agentd_act_text action{};
   action.h = {sizeof action, kind, 0};
   action.text = text(what);
@@ -64,9 +63,7 @@ agentd_status fail(const agentd_call* call, agentd_status status, std::string_vi
   return status;
 }
 
-std::uint32_t cancel_of(const agentd_live* live) {
-  return __atomic_load_n(&live->cancel, __ATOMIC_ACQUIRE);
-}
+std::uint32_t cancel_of(const agentd_live* live) { return __atomic_load_n(&live->cancel, __ATOMIC_ACQUIRE); }
 
 [[noreturn]] void crash() {
   ::raise(SIGSEGV);
@@ -127,8 +124,7 @@ agentd_status answer_later(const agentd_call* call, std::string_view how) {
     if (mood == "later obey")
       while (cancel_of(live) == 0) nap(1);
     if (mood == "later") emit_text(core, token, AGENTD_ACT_BLOCK, "said later");
-    if (mood != "later never")
-      core->complete(core, token, mood == "later obey" ? AGENTD_E_CANCELLED : AGENTD_OK);
+    if (mood != "later never") core->complete(core, token, mood == "later obey" ? AGENTD_E_CANCELLED : AGENTD_OK);
   }).detach();
   return AGENTD_PENDING;
 }
@@ -162,8 +158,8 @@ agentd_status from_a_scope(const agentd_call* call) {
     core->scope_close(core, token);
     stale = compactor->count_text(compactor, token, text(""), text("12345678"), &count);
   }).join();
-  const std::string said = std::to_string(opened) + " " + std::to_string(counted) + " " +
-                           std::to_string(count) + " " + std::to_string(stale);
+  const std::string said = std::to_string(opened) + " " + std::to_string(counted) + " " + std::to_string(count) + " " +
+                           std::to_string(stale);
   return block(call, said);
 }
 
@@ -179,15 +175,13 @@ agentd_status ask(Instance& self, const agentd_call* call, std::string_view mood
   }
   if (mood == "store") {
     const agentd_kv* found = nullptr;
-    const agentd_status status =
-        call->services->store->get(call->services->store, call->token, text("colour"), &found);
+    const agentd_status status = call->services->store->get(call->services->store, call->token, text("colour"), &found);
     return status != AGENTD_OK ? status : block(call, view(found->value));
   }
-  if (mood == "no store")
-    return block(call, call->services->store == nullptr ? "none" : "there is one");
+  if (mood == "no store") return block(call, call->services->store == nullptr ? "none" : "there is one");
   std::uint64_t count = 0;
-  const agentd_status status = call->services->compactor->count_text(
-      call->services->compactor, call->token, text(""), text(std::string(4000, 'x')), &count);
+  const agentd_status status = call->services->compactor->count_text(call->services->compactor, call->token, text(""),
+                                                                     text(std::string(4000, 'x')), &count);
   return status != AGENTD_OK ? status : block(call, std::to_string(count));
 }
 
@@ -201,17 +195,16 @@ agentd_status meet(Instance& self, const agentd_call* call, int wanted) {
 // Threads of which only the kernel knows, each with a stack of its own: no library could count them.
 std::string start_bare_threads(std::size_t count) {
   constexpr std::size_t kStackBytes = 16384;
-  void* const stacks = ::mmap(nullptr, count * kStackBytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const stacks =
+      ::mmap(nullptr, count * kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (stacks == MAP_FAILED) return "no memory";
   const auto sleep = [](void*) -> int {
     for (;;) ::syscall(SYS_pause);
   };
   std::size_t made = 0;
-  while (made < count &&
-         ::clone(sleep, static_cast<char*>(stacks) + (made + 1) * kStackBytes,
-                 CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
-                 nullptr) > 0)
+  while (made<count&& ::clone(sleep, static_cast<char*>(stacks) + (made + 1) * kStackBytes,
+                              CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
+                              nullptr)> 0)
     ++made;
   return std::to_string(made);
 }
@@ -277,13 +270,11 @@ agentd_status AGENTD_CALL run_tool(void* raw, const agentd_call* call) noexcept 
   const auto* const payload = static_cast<const agentd_tool_call*>(call->payload);
   if (payload->tool == 22) crash();
   self.calls.fetch_add(1);
-  emit_text(call->core, call->token, AGENTD_ACT_TOOL_OUTPUT,
-            "tag " + std::to_string(payload->tool) + " ");
+  emit_text(call->core, call->token, AGENTD_ACT_TOOL_OUTPUT, "tag " + std::to_string(payload->tool) + " ");
   return emit_text(call->core, call->token, AGENTD_ACT_TOOL_OUTPUT, view(payload->input_json));
 }
 
-agentd_status add_tool(const agentd_tools* tools, const agentd_call* call, std::string_view name,
-                       std::uint64_t tag) {
+agentd_status add_tool(const agentd_tools* tools, const agentd_call* call, std::string_view name, std::uint64_t tag) {
   agentd_tool tool{};
   tool.size = sizeof tool;
   tool.name = text(name);
@@ -297,8 +288,7 @@ agentd_status add_tool(const agentd_tools* tools, const agentd_call* call, std::
 agentd_status AGENTD_CALL create(const agentd_call* call, void** out) noexcept {
   const auto* const info = static_cast<const agentd_create_info*>(call->payload);
   const std::string_view config = view(info->config_json);
-  if (config.find("no_start") != std::string_view::npos)
-    return fail(call, AGENTD_E_ARG, "not today");
+  if (config.find("no_start") != std::string_view::npos) return fail(call, AGENTD_E_ARG, "not today");
   if (config.find("crash_at_start") != std::string_view::npos) crash();
   auto* const self = new Instance;
   const agentd_core* const core = self->core = call->core;
@@ -307,13 +297,11 @@ agentd_status AGENTD_CALL create(const agentd_call* call, void** out) noexcept {
   self->crash_at_end = config.find("crash_at_end") != std::string_view::npos;
   self->hang_at_end = config.find("hang_at_end") != std::string_view::npos;
   saves_after_end.store(config.find("saves_after_end") != std::string_view::npos);
-  self->json =
-      static_cast<const agentd_json*>(core->query(core, text(AGENTD_JSON_ID), sizeof(agentd_json)));
-  self->field = static_cast<const agentd_field*>(
-      core->query(core, text(AGENTD_FIELD_ID), sizeof(agentd_field)));
+  self->json = static_cast<const agentd_json*>(core->query(core, text(AGENTD_JSON_ID), sizeof(agentd_json)));
+  self->field = static_cast<const agentd_field*>(core->query(core, text(AGENTD_FIELD_ID), sizeof(agentd_field)));
   if (self->field != nullptr) self->name_key = self->field->key(self->field, text("tool.name"));
-  const auto* const tools = static_cast<const agentd_tools*>(
-      core->query(core, text(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
+  const auto* const tools =
+      static_cast<const agentd_tools*>(core->query(core, text(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
   if (tools != nullptr) {
     add_tool(tools, call, "echo", 11);
     add_tool(tools, call, "boom", 22);
@@ -337,13 +325,12 @@ agentd_status AGENTD_CALL destroy(void* raw, const agentd_call* call) noexcept {
 
 // Still at work when destroy() has returned: adds a tool then, and says what became of it.
 agentd_status save_after_end(const agentd_call* call) {
-  const auto* const tools = static_cast<const agentd_tools*>(
-      call->core->query(call->core, text(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
+  const auto* const tools =
+      static_cast<const agentd_tools*>(call->core->query(call->core, text(AGENTD_TOOLS_ID), sizeof(agentd_tools)));
   call->core->log(call->core, call->token, AGENTD_LEVEL_WARNING, text("saves its state"));
   while (!has_ended.load()) nap(1);
   nap(100);
-  return emit_text(call->core, call->token, AGENTD_ACT_STATE,
-                   std::to_string(add_tool(tools, call, "late", 33)));
+  return emit_text(call->core, call->token, AGENTD_ACT_STATE, std::to_string(add_tool(tools, call, "late", 33)));
 }
 
 agentd_status AGENTD_CALL save_state(void* raw, const agentd_call* call) noexcept {
@@ -385,8 +372,7 @@ constexpr agentd_hook kRows[] = {{AGENTD_EVENT_BEFORE_TOOL_CALL, 0, 5, before_to
 #define MOODS_MANIFEST                                                                             \
   "{\"id\":\"test.moods\",\"version\":\"1.2.3\",\"abi\":\"1.0\",\"events\":[\"before_tool_call\"]" \
   ","                                                                                              \
-  "\"concurrency\":\"" MOODS_WORD                                                                  \
-  "\",\"wants\":[\"compactor\",\"store\"," MOODS_TOOLS                                            \
+  "\"concurrency\":\"" MOODS_WORD "\",\"wants\":[\"compactor\",\"store\"," MOODS_TOOLS             \
   "\"agentd.json/1\",\"agentd.field/1\"]" MOODS_ISOLATION MOODS_CAPABILITIES "}"
 
 AGENTD_MANIFEST(MOODS_MANIFEST);

@@ -16,10 +16,10 @@ extern "C" {
 
 typedef struct agentd_process_options {
   uint32_t size;
-  uint32_t timeout_ms;    /* 0 = 2 minutes; the call's deadline holds too                     */
-  agentd_list argv;       /* agentd_str; argv[0] is looked up in PATH                         */
-  agentd_str cwd;         /* empty = the call's                                               */
-  agentd_str input;       /* standard input                                                   */
+  uint32_t timeout_ms;       /* 0 = 2 minutes; the call's deadline holds too                     */
+  agentd_list argv;          /* agentd_str; argv[0] is looked up in PATH                         */
+  agentd_str cwd;            /* empty = the call's                                               */
+  agentd_str input;          /* standard input                                                   */
   uint64_t output_bytes_max; /* kept of stdout and stderr together; 0 = 1 MiB                 */
 } agentd_process_options;
 
@@ -29,10 +29,10 @@ typedef struct agentd_process_options {
 
 typedef struct agentd_process_result {
   uint32_t size;
-  uint32_t flags;       /* AGENTD_PROCESS_                                                    */
-  int32_t exit_code;    /* -1 when a signal ended it                                          */
-  int32_t signal;       /* 0 = none                                                           */
-  agentd_str output;    /* stdout and stderr as they came; with TRUNCATED its head and tail   */
+  uint32_t flags;        /* AGENTD_PROCESS_                                                    */
+  int32_t exit_code;     /* -1 when a signal ended it                                          */
+  int32_t signal;        /* 0 = none                                                           */
+  agentd_str output;     /* stdout and stderr as they came; with TRUNCATED its head and tail   */
   uint64_t output_bytes; /* bytes that the command wrote                                      */
   uint64_t duration_ns;
 } agentd_process_result;

@@ -22,7 +22,7 @@ extern "C" {
 
 typedef struct agentd_file_entry {
   uint32_t size;
-  uint32_t kind; /* AGENTD_FILE_ */
+  uint32_t kind;   /* AGENTD_FILE_ */
   agentd_str path; /* relative to the directory that was listed, '/' between parts */
   uint64_t bytes;
   int64_t modified_ns;
@@ -31,20 +31,18 @@ typedef struct agentd_file_entry {
 typedef struct agentd_workspace {
   uint32_t size, reserved0;
   /* Bytes offset..offset+limit of a regular file (limit 0 = 16 MiB); *total = its size. [any] */
-  agentd_status(AGENTD_CALL* read)(const struct agentd_workspace*, agentd_token, agentd_str path,
-                                   uint64_t offset, uint64_t limit, agentd_str* out,
-                                   uint64_t* total) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* read)(const struct agentd_workspace*, agentd_token, agentd_str path, uint64_t offset,
+                                   uint64_t limit, agentd_str* out, uint64_t* total) AGENTD_NOEXCEPT;
   /* Replaces or makes a file: written beside it, then renamed; parents are made. [any] */
-  agentd_status(AGENTD_CALL* write)(const struct agentd_workspace*, agentd_token, agentd_str path,
-                                    agentd_str bytes) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* write)(const struct agentd_workspace*, agentd_token, agentd_str path, agentd_str bytes)
+      AGENTD_NOEXCEPT;
   /* As write(), if the file is still byte for byte `expected`; AGENTD_E_CONFLICT otherwise. [any] */
   agentd_status(AGENTD_CALL* replace)(const struct agentd_workspace*, agentd_token, agentd_str path,
                                       agentd_str expected, agentd_str bytes) AGENTD_NOEXCEPT;
   /* agentd_file_entry below `path`, depth first, names in byte order; symbolic links are reported, not
    * followed; `depth` 0 = without limit; stops after `limit` entries (0 = 10000), then *more = 1. [any] */
-  agentd_status(AGENTD_CALL* list)(const struct agentd_workspace*, agentd_token, agentd_str path,
-                                   uint32_t depth, uint32_t limit, agentd_list* out,
-                                   uint32_t* more) AGENTD_NOEXCEPT;
+  agentd_status(AGENTD_CALL* list)(const struct agentd_workspace*, agentd_token, agentd_str path, uint32_t depth,
+                                   uint32_t limit, agentd_list* out, uint32_t* more) AGENTD_NOEXCEPT;
 } agentd_workspace;
 
 AGENTD_LAYOUT(agentd_file_entry, 40);
