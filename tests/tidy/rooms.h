@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// rules.h - the rules of the house that a machine can check, over any tree.
-//
-// They take the root of a tree, so that a test can show that each rule finds what breaks it.
+// rooms.h - which room may include which: cmake/rooms.txt, the rules that hold the tree to it, the pages that show it.
 //
 // Threading: pure functions over the files.
 
@@ -10,10 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace tidy {
+#include "tests/tidy/tree.h"
 
-// One finding, "path:line: sentence".
-using Findings = std::vector<std::string>;
+namespace tidy {
 
 // A row of cmake/rooms.txt.
 struct Room {
@@ -40,19 +37,5 @@ Findings room_cycles(const Rooms& rooms);
 // The table as ARCHITECTURE.md has it, and the lines of a README for the rooms below `top` ("core").
 std::string layers_page(const Rooms& rooms);
 std::string readme_page(const Rooms& rooms, const std::string& top);
-// First line without the SPDX identifier.
-Findings missing_licenses(const std::filesystem::path& root);
-// Headers of C++ without "#pragma once"; a header of C begins with "/*".
-Findings missing_guards(const std::filesystem::path& root);
-// Sources of more than 1,000 lines.
-Findings long_files(const std::filesystem::path& root);
-// Lines of more than 100 columns.
-Findings long_lines(const std::filesystem::path& root);
-// Notes to oneself.
-Findings leftovers(const std::filesystem::path& root);
-// Sources below tests that no CMakeLists.txt of their folder or one above names.
-Findings unregistered_tests(const std::filesystem::path& root);
-// First-level folders whose README.md does not have a line for each of their subfolders.
-Findings unlisted_folders(const std::filesystem::path& root);
 
 }  // namespace tidy
