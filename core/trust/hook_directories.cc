@@ -19,7 +19,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kSidecarBytesMax = 256 * 1024;
-constexpr std::size_t kFilesMax = 1024;  // of one directory
+constexpr std::size_t kFilesMax = 1024;  // per directory
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -38,7 +38,7 @@ bool matches(std::span<const std::string> globs, const std::string& name, const 
 // REQUIRES: an absolute path.
 std::string parent_of(const std::string& path) { return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)); }
 
-// The file, once its name and mode have said that it is a hook.
+// Opens a file whose name and mode say that it is a hook.
 Result<SafeFile> open_hook(int directory, const std::string& file, const std::string& path, uid_t user) {
   if (has_control_character(file))
     return Error{Code::kInvalid, path + " has a control character in its name and is not a hook: rename it"};
@@ -54,7 +54,7 @@ class DirectoryScan {
   void run() {
     auto opened = open_safe_directory(directory_.path, user_);
     if (!opened) {
-      // What is not there holds no hooks, however unsafe the way to it is.
+      // A missing directory holds no hooks, even if the path to it is unsafe.
       struct stat info {};
       const bool is_there =
           !directory_.path.starts_with('/') || ::stat(directory_.path.c_str(), &info) == 0 || errno != ENOENT;
@@ -65,7 +65,7 @@ class DirectoryScan {
         dangling();
       else if (!directory_.setting.empty())
         problem_of_directory(directory_.path +
-                             " does not exist, so no hook of it runs: make it, or take it out of the setting");
+                             " does not exist, so none of its hooks run: create it, or remove it from the setting");
       return;
     }
     fd_ = std::move(*opened);
@@ -84,21 +84,19 @@ class DirectoryScan {
     note_unreadable(AT_FDCWD, directory_.path);
   }
 
-  // Its hooks were there, and are not: as wrong as a directory that cannot be read.
+  // The directory's hooks existed and are gone: as serious as an unreadable directory.
   void dangling() {
-    problem_of_directory(directory_.path +
-                         " is a link to something that is not there: put that in its place, or "
-                         "remove the link");
+    problem_of_directory(directory_.path + " is a broken symbolic link: restore its target, or remove the link");
     out_.problems.back().unreadable = directory_.precedence != Precedence::kProject;
   }
 
-  // What its author relies on would decide nothing: no run begins.
+  // Its author relies on a hook that would decide nothing, so no run begins.
   void note_unreadable(int directory, const std::string& file) {
     if (directory_.precedence == Precedence::kProject || ::faccessat(directory, file.c_str(), R_OK, AT_EACCESS) == 0 ||
         errno != EACCES)
       return;
     out_.problems.back().unreadable = true;
-    out_.problems.back().message += ": make it readable for agentd (chmod u+r), or take it away";
+    out_.problems.back().message += ": make it readable (chmod u+r), or remove it";
   }
 
   std::vector<std::string> list() {
@@ -115,7 +113,7 @@ class DirectoryScan {
       if (names.size() == kFilesMax) {
         problem(directory_.path, "",
                 directory_.path + " has more than " + std::to_string(kFilesMax) +
-                    " files, the rest is ignored: keep hooks only in it");
+                    " files, the rest are ignored: keep only hooks in it");
         break;
       }
       names.emplace_back(entry->d_name);
@@ -161,7 +159,7 @@ class DirectoryScan {
     out_.files.push_back(std::move(hook));
   }
 
-  // A project's "lint" is not let in by a glob for the user's own.
+  // A glob for the user's own "lint" does not allow a project's "lint".
   bool is_allowed(const std::string& name) const {
     const auto& always = directory_.always_allowed;
     return allowed_.empty() || matches(allowed_, name, name) ||

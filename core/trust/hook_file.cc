@@ -15,7 +15,7 @@
 namespace agentd {
 namespace {
 
-constexpr std::size_t kHeadBytes = 18;  // as far as the type of an ELF file
+constexpr std::size_t kHeadBytes = 18;  // up to and including the type of an ELF file
 constexpr std::uint64_t kSettingsBytesMax = 256 * 1024;
 constexpr std::string_view kElf =
     "\x7f"
@@ -33,14 +33,13 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// What editors, and people who switch something off, leave behind.
+// Backup and switched-off files, as editors and users leave them.
 bool is_backup(std::string_view file) {
   return file.starts_with('#') ||
          ends_with_any(file, {"~", ".bak", ".old", ".orig", ".rej", ".save", ".swp", ".tmp", ".disabled", ".off"});
 }
 
-// The name that the file should have: "x.yaml" of "x.YAML" and of "x.yaml.txt"; empty = it is
-// another thing.
+// The name that was meant: "x.yaml" for "x.YAML" and "x.yaml.txt"; empty if the file is something else.
 std::string meant_name(std::string_view file) {
   std::string_view rest = file;
   if (lower(rest).ends_with(".txt")) rest.remove_suffix(4);
@@ -55,7 +54,7 @@ UniqueFd open_to_look(int directory, const std::string& file) {
   return UniqueFd(::openat(directory, file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
 }
 
-// How the file begins; empty also when it cannot be read.
+// The first bytes of the file; empty if it cannot be read.
 std::string head_of(int directory, const std::string& file) {
   const UniqueFd fd = open_to_look(directory, file);
   char head[kHeadBytes] = {};
@@ -69,8 +68,7 @@ bool has_hooks_key(int directory, const std::string& file, const std::string& pa
   return text && text->find("\"hooks\"") != std::string::npos;
 }
 
-// A program or a library, and no object file; a library with its version in its name is somebody's
-// support.
+// True for an ELF program or library. Object files and versioned libraries ("libx.so.1") do not count.
 bool is_program(std::string_view file, std::string_view head) {
   constexpr std::size_t kTypeAt = 16;
   if (!head.starts_with(kElf) || head.size() <= kTypeAt || file.find(".so.") != std::string_view::npos) return false;
@@ -78,36 +76,30 @@ bool is_program(std::string_view file, std::string_view head) {
 }
 
 std::string not_executable(const std::string& path, std::string_view what, std::string_view or_else) {
-  return path + " does not run: it " + std::string(what) + " and is not executable: chmod +x " + shell_word(path) +
+  return path + " is not used: it " + std::string(what) + " and is not executable: chmod +x " + shell_word(path) +
          ", or " + std::string(or_else);
 }
 
-// Why a file whose name and mode make it no hook should have been one; empty = nobody meant it.
+// Why a file that is not a hook was probably meant as one; empty = it was not meant as one.
 std::string slip_of(int directory, const std::string& file, const std::string& path) {
   if (is_backup(file)) return {};
   if (const std::string name = meant_name(file); !name.empty())
-    return path +
-           " does not run: a hook's name ends in .so, .dll, .yaml or .yml, in small letters: "
-           "rename it to " +
-           name;
+    return path + " is not used: a hook's name ends in .so, .dll, .yaml or .yml (lower case): rename it to " + name;
   const std::string head = head_of(directory, file);
   if (head.starts_with("#!"))
-    return not_executable(path, "begins with #!",
-                          "move it to a directory below this one when it is only read by other hooks");
+    return not_executable(path, "begins with #!", "move it to a subdirectory if only other hooks read it");
   if (is_program(file, head))
-    return not_executable(path, "is a program or a library", "let its name end in .so when it is a module");
+    return not_executable(path, "is a program or a library", "rename it to end in .so if it is a module");
   if (lower(file).ends_with(".json") && has_hooks_key(directory, file, path))
-    return path +
-           " does not run: settings of other tools are not read in a hooks directory: take them "
-           "over with " +
+    return path + " is not used: settings of other tools are not read from a hooks directory: import them with " +
            shell_command("agentd hooks import", path) + ", or name the file in hooks.adapt";
   return {};
 }
 
 std::string why_passed_over(std::string_view file, const std::string& path) {
-  if (file.starts_with('.')) return path + " is no hook: names that begin with '.' are passed over: rename it";
-  if (file.ends_with(".disable")) return path + " is no hook: .disable at the end of its name switches it off";
-  return path + " is no hook: it is the manifest of the module beside it";
+  if (file.starts_with('.')) return path + " is not a hook: names that begin with '.' are skipped: rename it";
+  if (file.ends_with(".disable")) return path + " is not a hook: .disable at the end of its name switches it off";
+  return path + " is not a hook: it is the manifest of the module beside it";
 }
 
 }  // namespace
@@ -143,7 +135,7 @@ HookFileLook look_at_hook_file(int directory, const std::string& file, const std
   if (is_file) out.why_not = slip_of(directory, file, path);
   out.is_meant = !out.why_not.empty();
   if (!name.empty()) out.stem = name.substr(0, name.rfind('.'));
-  if (!out.is_meant) out.why_not = path + " is no hook: " + std::string(kNeeds);
+  if (!out.is_meant) out.why_not = path + " is not a hook: " + std::string(kNeeds);
   return out;
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// hook_file.h - what a file of a hooks directory is, by its name and its mode.
+// hook_file.h - decides whether a file of a hooks directory is a hook, and of which kind.
 //
-// A file is told by its name first: .so and .dll are native, .yaml and .yml declarative; dotfiles,
-// *.disable and *.hook.json are passed over; only then does the executable bit count. Everything
-// that says whether a file is a hook asks here.
+// The name decides first: .so and .dll are native, .yaml and .yml declarative; dotfiles, *.disable and *.hook.json are
+// skipped. Any other file is a hook if it is executable. This is the only place that decides it.
 //
 // Threading: pure functions on the file system.
 
@@ -19,24 +18,23 @@ enum class HookKind : std::uint8_t { kNative, kDeclarative, kExecutable };
 
 inline constexpr std::string_view kSidecarSuffix = ".hook.json";  // the manifest beside a module
 
-// By the name alone; nothing for a file that only its executable bit could make a hook.
+// The kind by name alone; nothing for a file that would need the executable bit.
 std::optional<HookKind> kind_by_name(std::string_view file);
 
-// Dotfiles, *.disable and *.hook.json.
+// True for dotfiles, *.disable and *.hook.json.
 bool is_passed_over(std::string_view file);
 
 struct HookFileLook {
-  std::optional<HookKind> kind;  // nothing = no hook
-  std::string stem;              // of the hook's name: "lint" of "lint.yaml"
-  // Of what is no hook: why, and what to do about it; one sentence that begins with the path.
+  std::optional<HookKind> kind;  // nothing = not a hook
+  std::string stem;              // the hook's name without the ending: "lint" of "lint.yaml"
+  // Why the file is not a hook, and what to do; one sentence that begins with the path.
   std::string why_not;
-  // Whether somebody has meant it as a hook: it begins with #!, is a program, or has a hook's
-  // ending in capitals or with .txt behind it, or is the settings file of another tool. Backups are
-  // not meant.
+  // True if the author probably meant a hook: the file begins with #!, is a program, has a hook's ending in capitals or
+  // followed by .txt, or is another tool's settings file. Backups do not count.
   bool is_meant = false;
 };
-// The file of that name in the open directory; `path` is for the sentence. Looks into the file only
-// when neither its name nor its mode makes it a hook.
+// Judges the named file of the open directory; `path` is used in the sentence. Reads the file only if neither its name
+// nor its mode makes it a hook.
 HookFileLook look_at_hook_file(int directory, const std::string& file, const std::string& path);
 
 }  // namespace agentd

@@ -30,9 +30,9 @@ constexpr int kFormat = 1;
 constexpr std::time_t kLeftoverSeconds = 60;
 constexpr std::string_view kLoading = "loading-", kBeside = "new-", kSuffix = ".json";
 constexpr std::string_view kCrashes = ".crashes";
-constexpr std::size_t kCrashesMax = 1'000;          // that are kept of one module
-constexpr std::time_t kCrashesSeconds = 24 * 3600;  // and for how long, when nothing comes after them
-constexpr int kLockTries = 400;                     // two seconds, which only crashes and releases take
+constexpr std::size_t kCrashesMax = 1'000;          // kept per module
+constexpr std::time_t kCrashesSeconds = 24 * 3600;  // how long they are kept after the last one
+constexpr int kLockTries = 400;                     // two seconds; only crashes and releases wait
 constexpr Milliseconds kLockPause{5};
 
 struct CloseDirectory {
@@ -45,7 +45,7 @@ bool is_digest(std::string_view text) {
 
 std::string file_of(std::string_view digest) { return std::string(digest) + std::string(kSuffix); }
 
-// "" for a file that is no entry.
+// Empty for a file that is not an entry.
 std::string_view digest_of(std::string_view file) {
   if (!file.ends_with(kSuffix)) return {};
   file.remove_suffix(kSuffix.size());
@@ -70,10 +70,10 @@ Result<QuarantineEntry> parse(std::string_view text, const std::string& path) {
   out.why = one_line(root["why"].string_or(""), 1000);
   out.since_ms = root["since_ms"].int_or(0);
   if (root["quarantine"].int_or(0) == kFormat && !out.path.empty() && is_digest(out.digest)) return out;
-  return Error{Code::kCorrupt, path + " does not say which hook is set aside, and is ignored: remove it"};
+  return Error{Code::kCorrupt, path + " does not name a quarantined hook, and is ignored: remove it"};
 }
 
-// What agentd wrote there, and nobody else.
+// Reads an entry only if agentd's user owns it.
 Result<QuarantineEntry> read_at(int directory, const std::string& name, const std::string& path) {
   AGENTD_TRY(const SafeFile file, open_safe_file(directory, name, path, ::geteuid()));
   AGENTD_TRY(const std::string text, read_fd(file.fd.get(), kFileBytesMax, path));
@@ -85,7 +85,7 @@ struct NewFile {
   std::string name;
 };
 
-// A locked file beside the others, whole before anybody finds it under its own name.
+// Writes a locked temporary file; the caller renames it once it is complete.
 Result<NewFile> write_beside(int directory, const std::string& path, const std::string& id, std::string_view text) {
   NewFile out;
   out.name = std::string(kBeside) + id;
@@ -126,7 +126,7 @@ bool is_abandoned(int directory, const std::string& name) {
   return fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
-// One that was not renamed: its writer was ended in between.
+// Removes a temporary file whose writer died before the rename.
 void drop_leftover(int directory, const std::string& name) {
   struct stat info {};
   if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
@@ -136,7 +136,7 @@ void drop_leftover(int directory, const std::string& name) {
 
 std::string crashes_of(std::string_view digest) { return std::string(digest) + std::string(kCrashes); }
 
-// False when another file has that name by now, or none.
+// False if the name now belongs to another file, or to none.
 bool is_still(int directory, const std::string& name, int fd) {
   struct stat ours {
   }, there{};
@@ -144,7 +144,7 @@ bool is_still(int directory, const std::string& name, int fd) {
          ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-// Locked, and the file of that name: whoever had it before may have removed or replaced it.
+// Opens and locks the file of that name; retries if the previous holder removed or replaced it.
 Result<UniqueFd> open_crashes(int directory, const std::string& name, const std::string& path, int more_flags,
                               int tries) {
   const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | more_flags;
@@ -153,7 +153,7 @@ Result<UniqueFd> open_crashes(int directory, const std::string& name, const std:
     if (!fd.valid()) fd = UniqueFd(::openat(directory, name.c_str(), flags, 0600));
     struct stat info {};
     if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return errno_error("writing " + path, errno);
-    if (!S_ISREG(info.st_mode)) return Error{Code::kInvalid, path + " is no file: remove it"};
+    if (!S_ISREG(info.st_mode)) return Error{Code::kInvalid, path + " is not a regular file: remove it"};
     const bool locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
     if (locked && is_still(directory, name, fd.get())) return fd;
     if (locked)
@@ -164,15 +164,15 @@ Result<UniqueFd> open_crashes(int directory, const std::string& name, const std:
   return Error{Code::kBusy, path + " is locked by another process"};
 }
 
-// Who waits for it meanwhile looks again. One that stays locked goes nevertheless: the user's word
-// counts for more than a process that stands still.
+// Processes that wait for the lock look again. A file that stays locked is removed nevertheless: the user's release
+// counts for more than a hung process.
 void drop_crashes(int directory, std::string_view digest) {
   const std::string name = crashes_of(digest);
   const auto lock = open_crashes(directory, name, name, 0, kLockTries);
   ::unlinkat(directory, name.c_str(), 0);
 }
 
-// Of a module that has not crashed for long. One that is in use is not old.
+// Removes the crash times of a module that has not crashed for long. A locked file is in use and stays.
 void drop_old_crashes(int directory, const std::string& name) {
   const auto is_old = [&] {
     struct stat info {};
@@ -184,7 +184,7 @@ void drop_old_crashes(int directory, const std::string& name) {
   if (lock && is_old()) ::unlinkat(directory, name.c_str(), 0);
 }
 
-// The times of a file, a line each, that lie within the window before `now`; what is no time is none.
+// The times in `text`, one per line, within the window before `now`; malformed lines are skipped.
 std::vector<std::int64_t> recent_times(std::string_view text, std::int64_t now, Milliseconds window) {
   std::vector<std::int64_t> out;
   while (!text.empty()) {
@@ -204,7 +204,7 @@ std::string when(std::int64_t since_ms) {
   return whole.substr(0, 10) + " " + whole.substr(11, 5) + " UTC";
 }
 
-// "nothing is", "only 'lint' is", "only 'lint', 'stamp' are".
+// "nothing is", "only 'lint' is", "only 'lint', 'stamp' are": what is quarantined.
 std::string what_is(const std::vector<QuarantineEntry>& entries) {
   std::set<std::string> names;
   for (const QuarantineEntry& entry : entries) names.insert("'" + entry.name + "'");
@@ -216,7 +216,7 @@ std::string what_is(const std::vector<QuarantineEntry>& entries) {
 }  // namespace
 
 std::string sentence_of(const QuarantineEntry& entry) {
-  return entry.path + " is set aside since " + when(entry.since_ms) + ": it " + entry.why + "; mend it, or run " +
+  return entry.path + " is quarantined since " + when(entry.since_ms) + ": it " + entry.why + "; fix it, or run " +
          shell_command("agentd hooks release", entry.name);
 }
 
@@ -230,7 +230,7 @@ struct Quarantine::State {
   std::vector<QuarantineEntry> crashed, unsaved;  // guarded by mutex
   std::vector<std::string> problems;              // guarded by mutex
 
-  // Not valid when there is none yet.
+  // Not valid if the directory does not exist yet.
   Result<UniqueFd> look() const {
     auto fd = open_safe_directory(directory, ::geteuid());
     if (!fd && fd.error().code == Code::kNotFound) return UniqueFd();
@@ -246,13 +246,13 @@ struct Quarantine::State {
     if (!fd || !fd->valid()) return out;
     for (const std::string& name : names_in(fd->get())) {
       if (name.ends_with(kSuffix) && digest_of(name).empty() && !name.starts_with(kLoading) && broken != nullptr)
-        broken->push_back(directory + "/" + name + " is no entry of agentd's, and is ignored: remove it");
+        broken->push_back(directory + "/" + name + " is not a quarantine entry, and is ignored: remove it");
       if (digest_of(name).empty()) continue;
       auto entry = read_at(fd->get(), name, directory + "/" + name);
       if (entry && entry->digest == digest_of(name))
         out.push_back(std::move(*entry));
       else if (broken != nullptr && (entry || entry.error().code != Code::kNotFound))
-        broken->push_back(entry ? directory + "/" + name + " speaks of another file, and is ignored: remove it"
+        broken->push_back(entry ? directory + "/" + name + " names another module, and is ignored: remove it"
                                 : entry.error().message);
     }
     return out;
@@ -269,7 +269,7 @@ void Quarantine::State::judge_markers(int fd, bool record) {
   }
 }
 
-// The entry first and then the marker away: whoever dies in between leaves both.
+// Writes the entry before it removes the marker: a crash in between leaves both.
 void Quarantine::State::judge_marker(int fd, const std::string& name, bool record) {
   auto entry = read_at(fd, name, directory + "/" + name);
   if (!entry) {
@@ -306,7 +306,8 @@ std::string Quarantine::why_not(std::string_view digest) const {
       if (entry.digest == digest) return sentence_of(entry);
   }
   if (!is_digest(digest)) return {};
-  // What another process released or set aside meanwhile counts. Mostly there is nothing, wherever the way leads.
+  // Another process may have released or quarantined it meanwhile. Usually there is no entry, and access() is all it
+  // costs.
   const std::string name = file_of(digest);
   if (::access((state_->directory + "/" + name).c_str(), F_OK) != 0 && errno == ENOENT) return {};
   const auto fd = state_->look();
@@ -345,13 +346,13 @@ Result<std::size_t> Quarantine::note_crash(std::string_view digest, Milliseconds
   const std::string name = crashes_of(digest), path = state_->directory + "/" + name;
   AGENTD_TRY(const UniqueFd fd, open_crashes(directory.get(), name, path, O_CREAT, kLockTries));
   const std::int64_t now = state_->clock.wall_ms();
-  // One that is longer is not ours, and begins anew.
+  // A longer file was not written by agentd and starts anew.
   const auto before = read_fd(fd.get(), kFileBytesMax, path);
   std::vector<std::int64_t> times = recent_times(before ? *before : "", now, window);
   times.push_back(now);
   std::string text;
   for (const std::int64_t time : times) text += std::to_string(time) + "\n";
-  // Whole or not at all: who is ended in between loses none of those before.
+  // The file is replaced as a whole: a crash in between loses no earlier time.
   AGENTD_TRY(const UniqueFd written,
              write_as(directory.get(), state_->directory, name, state_->ids.next().text(), text));
   return times.size();
@@ -359,13 +360,13 @@ Result<std::size_t> Quarantine::note_crash(std::string_view digest, Milliseconds
 
 Result<void> Quarantine::set_aside(QuarantineEntry entry) {
   if (!is_digest(entry.digest))
-    return Error{Code::kInvalid, entry.path + " cannot be set aside: its bytes have no digest"};
+    return Error{Code::kInvalid, entry.path + " cannot be quarantined: its bytes have no digest"};
   if (entry.since_ms == 0) entry.since_ms = state_->clock.wall_ms();
   const auto save = [&]() -> Result<void> {
     AGENTD_TRY(const UniqueFd fd, state_->make());
     AGENTD_TRY(const UniqueFd file,
                write_as(fd.get(), state_->directory, file_of(entry.digest), state_->ids.next().text(), text_of(entry)));
-    // One that is released starts afresh.
+    // A released module starts afresh.
     drop_crashes(fd.get(), entry.digest);
     return ::fsync(file.get()) == 0 ? Result<void>() : errno_error("writing " + state_->directory, errno);
   };
@@ -373,7 +374,7 @@ Result<void> Quarantine::set_aside(QuarantineEntry entry) {
   if (saved) return {};
   const std::lock_guard lock(state_->mutex);
   state_->unsaved.push_back(entry);  // holds for this process at least
-  return saved.error().with_context("setting " + entry.path + " aside for good");
+  return saved.error().with_context("quarantining " + entry.path + " permanently");
 }
 
 Result<QuarantineEntry> Quarantine::release(std::string_view which) {
@@ -382,10 +383,10 @@ Result<QuarantineEntry> Quarantine::release(std::string_view which) {
     if (entry.name == which || entry.path == which || entry.digest == which) found.push_back(entry);
   const std::string shown = "'" + one_line(which, 200) + "'";
   if (found.empty())
-    return Error{Code::kNotFound, "no hook " + shown + " is set aside: " + one_line(what_is(entries()), 2000)};
+    return Error{Code::kNotFound, "no hook " + shown + " is quarantined: " + one_line(what_is(entries()), 2000)};
   for (const QuarantineEntry& entry : found)
     if (entry.path != found[0].path)
-      return Error{Code::kConflict, "more than one hook called " + shown + " is set aside, such as " + found[0].path +
+      return Error{Code::kConflict, "more than one hook called " + shown + " is quarantined, such as " + found[0].path +
                                         " and " + entry.path + ": give the path"};
   AGENTD_TRY(const UniqueFd fd, state_->look());
   const std::lock_guard lock(state_->mutex);

@@ -16,7 +16,7 @@ namespace agentd {
 namespace {
 
 constexpr std::uint64_t kRecipeBytesMax = 1u << 20;
-constexpr std::size_t kFilesMax = 1024;  // of one directory
+constexpr std::size_t kFilesMax = 1024;  // per directory
 
 }  // namespace
 
@@ -38,10 +38,10 @@ Result<std::string> read_recipe_file(const std::string& directory, const std::st
   if (has_control_character(file))
     return Error{Code::kInvalid, path + " has a control character in its name and is not a recipe: rename it"};
   struct stat info {};
-  // What is not there is no recipe, however unsafe the way to it is.
+  // A missing file is kNotFound, even if the path to it is unsafe.
   if (::lstat(path.c_str(), &info) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return Error{Code::kNotFound, "there is no file " + path};
-    return Error{Code::kDenied, path + " cannot be looked at: " + std::string(std::strerror(errno))};
+    return Error{Code::kDenied, path + " cannot be read: " + std::string(std::strerror(errno))};
   }
   AGENTD_TRY(const UniqueFd opened, open_safe_directory(directory, user));
   AGENTD_TRY(const SafeFile safe, open_safe_file(opened.get(), file, path, user));

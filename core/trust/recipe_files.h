@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// recipe_files.h - files of recipes, read as safely as hooks are, and what trust says of a
-// project's.
+// recipe_files.h - reads recipe files as safely as hooks, and checks that a project's recipe is trusted.
 //
 // Threading: pure functions on the file system.
 
@@ -17,19 +16,17 @@
 
 namespace agentd {
 
-// The names of the files NAME.md of a directory, sorted; none where there is no directory.
+// Names of the files NAME.md in the directory, sorted; empty if there is no directory.
 std::vector<std::string> recipe_files(const std::string& directory);
 
-// The bytes of one. kNotFound; kDenied when somebody else may write the file or the way to it, as
-// for hooks; kInvalid when it is no regular file, larger than 1 MiB, or has a control character in
-// its name.
+// The bytes of one recipe. kNotFound; kDenied if another user may write the file or a directory above it, as for hooks;
+// kInvalid if it is not a regular file, exceeds 1 MiB, or has a control character in its name.
 Result<std::string> read_recipe_file(const std::string& directory, const std::string& file, uid_t user);
 
-// "project/recipes/NAME", under which trust knows a project's NAME.md.
+// "project/recipes/NAME", the name of a project's NAME.md in the trust store.
 std::string project_recipe_name(std::string_view file);
 
-// Why the bytes of a project's recipe may not be used yet, and what to do; empty when they are
-// trusted.
+// Why a project's recipe may not be used yet, and what to do; empty if its bytes are trusted.
 struct Untrusted {
   std::string why_not{};
   bool changed = false;  // other bytes were trusted before

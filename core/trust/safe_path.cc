@@ -23,10 +23,10 @@ bool is_own(const struct stat& info, uid_t user) { return info.st_uid == 0 || in
 Error denied(const std::string& path, const std::string& what) { return {Code::kDenied, path + " " + what}; }
 
 Error not_own(const std::string& path, const struct stat& info) {
-  return denied(path, "belongs to user " + std::to_string(info.st_uid) + ", ignored: it must belong to you or to root");
+  return denied(path, "belongs to uid " + std::to_string(info.st_uid) + ", ignored: chown it to yourself or to root");
 }
 
-// Empty when nobody but the owner may write.
+// Empty if only the owner may write.
 std::string writable_by(const struct stat& info) {
   if ((info.st_mode & S_IWOTH) != 0) return "world-writable";
   return (info.st_mode & S_IWGRP) != 0 ? "group-writable" : "";
@@ -47,7 +47,7 @@ void push_components(std::deque<std::string>& todo, std::string_view path) {
   todo.insert(todo.begin(), parts.begin(), parts.end());
 }
 
-// A walk from the root; `at` are the directories that were passed, so that ".." is a step back.
+// A walk from the root; the stack of passed directories makes ".." a step back.
 class Walk {
  public:
   Walk(const std::string& path, uid_t user) : user_(user) { push_components(todo_, path); }
@@ -99,7 +99,7 @@ class Walk {
   }
 
   Result<void> follow(const Passed& link) {
-    if (++links_ > kLinksMax) return denied(link.path, "is a symbolic link that leads in circles");
+    if (++links_ > kLinksMax) return denied(link.path, "is a symbolic link that leads in a circle");
     char target[PATH_MAX];
     const ssize_t length = ::readlinkat(link.fd.get(), "", target, sizeof(target));
     if (length <= 0) return errno_error("reading the link " + link.path, errno);
@@ -125,7 +125,7 @@ Result<UniqueFd> open_safe_directory(const std::string& path, uid_t user) {
 
 Result<SafeFile> open_safe_file(int directory, const std::string& name, const std::string& path, uid_t user) {
   if (name.empty() || name.find('/') != std::string::npos)
-    return Error{Code::kInvalid, path + " is not a name in its directory"};
+    return Error{Code::kInvalid, path + " is not a plain file name"};
   // O_NONBLOCK: a FIFO of that name must not stop the scan.
   UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid() && errno == ELOOP) return denied(path, "is a symbolic link, ignored: put the file itself there");
@@ -143,7 +143,7 @@ Result<void> make_private_directory(const std::string& path) {
   AGENTD_TRY_VOID(make_directories(path));
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return errno_error("looking at " + path, errno);
-  if (!S_ISDIR(info.st_mode)) return Error{Code::kDenied, path + " must be a directory and no link: take it away"};
+  if (!S_ISDIR(info.st_mode)) return Error{Code::kDenied, path + " must be a directory, not a link: remove it"};
   if ((info.st_mode & 0777) == 0700 || ::chmod(path.c_str(), 0700) == 0) return {};
   return errno_error("protecting " + path, errno);
 }

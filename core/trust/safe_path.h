@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// safe_path.h - opening what nobody else could have put there.
+// safe_path.h - opens only files that no other user could have put there.
 //
-// A directory is walked from "/", one component after the other, and every component must belong to the
-// user or to root and be writable by nobody else; a sticky directory of root's such as /tmp may be
-// passed through. What is opened is what was checked: the walk holds descriptors, not names.
+// The path is walked from "/", and every component must belong to the user or to root and be writable by nobody else; a
+// sticky directory of root's such as /tmp may be passed through. The walk holds descriptors, not names, so what is
+// opened is what was checked.
 //
 // Threading: pure functions.
 
@@ -19,8 +19,8 @@
 
 namespace agentd {
 
-// kNotFound; kDenied names the component that is unsafe and what to do about it. Symbolic links on the
-// way are followed when they belong to the user or to root.
+// kNotFound; kDenied names the unsafe component and the fix. Symbolic links on the way are followed if they belong to
+// the user or to root.
 Result<UniqueFd> open_safe_directory(const std::string& path, uid_t user);
 
 struct SafeFile {
@@ -28,11 +28,11 @@ struct SafeFile {
   struct stat info {};
 };
 
-// A regular file of an open directory, `path` for messages. kDenied as above and for symbolic links;
-// kInvalid for anything that is no regular file, and for a `name` with a slash, whose way is not checked.
+// Opens a regular file of an open directory; `path` is for messages. kDenied as above and for symbolic links; kInvalid
+// for anything but a regular file, and for a `name` with a slash, whose path would not be checked.
 Result<SafeFile> open_safe_file(int directory, const std::string& name, const std::string& path, uid_t user);
 
-// A directory of mode 0700, made where it is missing. kDenied for a link: the mode is nobody else's to change.
+// Makes the directory with mode 0700 if it is missing. kDenied for a link, since chmod would change its target.
 Result<void> make_private_directory(const std::string& path);
 
 }  // namespace agentd

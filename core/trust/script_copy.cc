@@ -30,7 +30,7 @@ constexpr std::chrono::hours kLeftoverAge{24};
 
 constexpr std::array<const char*, 3> kTemporary{"/tmp", "/var/tmp", "/dev/shm"};
 
-// A directory of root's where others cannot take away what one has made, on a file system that runs programs.
+// True for a sticky directory of root's, where others cannot remove files, on a file system mounted with exec.
 bool can_hold_programs(const char* directory) {
   struct stat info {};
   struct statvfs system {};
@@ -49,7 +49,7 @@ std::string_view next_word(std::string_view& line) {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The package.json of the copy: what the nearest one above the original says of the files' kind.
+// The package.json of the copy: the "type" that the nearest package.json above the original states.
 std::string package_of(const std::string& original) {
   for (fs::path folder = fs::path(original).parent_path();; folder = folder.parent_path()) {
     std::error_code failed;
@@ -135,7 +135,7 @@ Result<ScriptCopy> PrivateScript::place_in(const std::string& parent) const {
   ScriptCopy copy(directory);
   copy.path = directory + "/" + std::string(base_name(original_));
   AGENTD_TRY_VOID(write_once(copy.path, bytes_, 0500));
-  // Always one: else the interpreter would go on looking above.
+  // Always written: otherwise the interpreter would go on looking in the directories above.
   AGENTD_TRY_VOID(write_once(directory + "/package.json", kind_, 0400));
   return copy;
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// script_copy.h - a script whose interpreter wants a real file, run from approved bytes all the
-// same.
+// script_copy.h - runs approved bytes of a script whose interpreter needs a real file.
 //
-// Node, Bun and Deno ask for the real path of what they run, and a sealed memory file has none.
-// Such a script gets a file of its own for the length of one run: under a name that is made up for
-// the run, in a directory that only the user can enter, with the file's own name, so that its
-// ending still says what it is. Where agentd's home cannot be written, that directory lies among the
-// temporary files. Only the file itself was approved: what lies beside the original
-// cannot be imported from the copy.
+// Node, Bun and Deno resolve the real path of their script, and a sealed memory file has none. Such a script gets a
+// private file for one run, in a fresh directory that only the user can enter, under the original's name, so that its
+// ending still tells its type. Where agentd's home cannot be written, the directory is among the temporary files.
+// Only the file itself was approved: the copy cannot import what is beside the original.
 //
 // Threading: place() is thread-safe; ScriptCopy is thread-compatible.
 
@@ -20,10 +17,10 @@
 
 namespace agentd {
 
-// Whether the first line names one of those interpreters, itself or by env.
+// True if the first line names one of those interpreters, directly or through env.
 bool wants_real_file(std::string_view script);
 
-// The file of one run; removed with its directory when the run is over.
+// The file of one run; the destructor removes it and its directory.
 class ScriptCopy {
  public:
   explicit ScriptCopy(std::string directory) : directory_(std::move(directory)) {}
@@ -40,12 +37,13 @@ class ScriptCopy {
 
 class PrivateScript {
  public:
-  // `original` is the file's path: its name is kept, and so is what the nearest package.json above
-  // it says of its kind ("type": "module"). `private_directory` is made with mode 0700. What
-  // earlier processes left there for more than a day is removed.
+  // `original` is the path whose name the copy keeps, and whose nearest package.json gives its "type" ("module").
+  // `private_directory` is made with mode 0700. Copies that earlier processes left there for more than a day are
+  // removed.
   PrivateScript(std::string bytes, std::string original, std::string private_directory);
 
-  // The error is that of the private directory: neither there nor among the temporary files was a place.
+  // On error neither the private directory nor the temporary files had a place; the error is that of the private
+  // directory.
   Result<ScriptCopy> place() const;
 
  private:

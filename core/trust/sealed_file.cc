@@ -30,8 +30,7 @@ UniqueFd memory_file(const std::string& name) {
   return UniqueFd(fd);
 }
 
-// What dlopen() will do with it: find it by its name under /proc and map it executable. Where that goes for one of
-// them, it goes for all.
+// Tries what dlopen() does: find the file by its name under /proc and map it executable. One success speaks for all.
 bool can_run(const SealedFile& file) {
   static std::atomic<bool> went{false};
   if (went) return true;

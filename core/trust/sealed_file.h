@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// sealed_file.h - the bytes that were looked at, where nobody can change them any more.
+// sealed_file.h - a module's bytes, fixed between check and load.
 //
-// A module is read once; its digest is taken over the very bytes that will be mapped: they lie in a
-// memory file that is sealed against every change. Where the kernel refuses to run memory files
-// (vm.memfd_noexec, a mount without /proc) they lie in a private copy instead, and the log says so.
+// A module is read once, and its digest is taken over the very bytes that will be mapped: they lie in a memory file
+// sealed against every change. Where the kernel refuses to run memory files (vm.memfd_noexec, no /proc) they lie in a
+// private copy instead, with a warning in the log.
 //
 // Threading: pure functions.
 
@@ -25,15 +25,15 @@ struct SealedFile {
   bool private_copy = false;
 };
 
-// `name` is for people. `private_directory` is made with mode 0700 when it is needed; empty = no copies,
-// so that such a kernel is an error. kDenied: neither way is open.
+// `name` is for messages. `private_directory` is made with mode 0700 when needed; empty = no copies, so a kernel
+// without runnable memory files is an error. kDenied: neither way works.
 Result<SealedFile> seal(std::string_view bytes, const std::string& name, const std::string& private_directory,
                         Log& log);
 
-// Removes the private copy, if there is one, of a module that is not going to be opened.
+// Removes the private copy, if any, of a module that will not be opened.
 void discard(const SealedFile& file);
 
-// The second way alone.
+// Makes the private copy without trying a memory file.
 Result<SealedFile> make_private_copy(std::string_view bytes, const std::string& name,
                                      const std::string& private_directory);
 

@@ -40,8 +40,8 @@ Result<Place> place_of(const std::string& file) {
 }
 
 Error corrupt(const std::string& file, const std::string& what) {
-  return {Code::kCorrupt, file + " is not a trust store (" + one_line(what, 200) +
-                              "): move it away; what was trusted is then asked about again"};
+  return {Code::kCorrupt,
+          file + " is not a trust store (" + one_line(what, 200) + "): move it away, then trust your hooks again"};
 }
 
 // ---- text
@@ -70,11 +70,11 @@ bool is_digest(std::string_view text) {
 
 bool is_text(JsonView value) { return !value.exists() || value.is_string(); }
 
-// Empty when the entry is whole; otherwise what is wrong with it.
+// Empty if the entry is valid; otherwise what is wrong with it.
 std::string read_entry(JsonView json, TrustEntry& out) {
-  if (!json.is_object()) return "an entry is no object";
+  if (!json.is_object()) return "an entry is not an object";
   for (const char* key : {"name", "path", "digest", "definition", "repository"})
-    if (!is_text(json[key])) return std::string(key) + " is no text";
+    if (!is_text(json[key])) return std::string(key) + " is not a string";
   out.name = json["name"].string_or("");
   out.path = json["path"].string_or("");
   out.digest = json["digest"].string_or("");
@@ -85,7 +85,7 @@ std::string read_entry(JsonView json, TrustEntry& out) {
   const JsonView events = json["events"];
   for (std::size_t i = 0; i < events.size(); ++i) out.events.emplace_back(events.at(i).string_or(""));
   if (out.name.empty() || out.path.empty() || out.path[0] != '/') return "an entry has no path";
-  if (!is_digest(out.digest)) return "the digest of " + out.path + " is none";
+  if (!is_digest(out.digest)) return "the digest of " + out.path + " is not a SHA-256";
   return {};
 }
 
@@ -106,7 +106,7 @@ Result<std::vector<TrustEntry>> parse(const std::string& text, const std::string
     return corrupt(file, "it has no list of hooks");
   if (root["trust"].int_or(0) != kFormat)
     return Error{Code::kCorrupt,
-                 file + " is of format " + root["trust"].text() + ", which this version does not know: update agentd"};
+                 file + " has format " + root["trust"].text() + ", which this version does not know: update agentd"};
   std::vector<TrustEntry> entries;
   for (std::size_t i = 0; i < root["hooks"].size(); ++i) {
     TrustEntry entry;
@@ -119,7 +119,7 @@ Result<std::vector<TrustEntry>> parse(const std::string& text, const std::string
 
 // ---- file
 
-// No file is no entries.
+// A missing file has no entries.
 Result<std::vector<TrustEntry>> read_at(int directory, const Place& place, const std::string& file, uid_t user) {
   auto opened = open_safe_file(directory, place.name, file, user);
   if (!opened && opened.error().code == Code::kNotFound) return std::vector<TrustEntry>{};
@@ -128,7 +128,7 @@ Result<std::vector<TrustEntry>> read_at(int directory, const Place& place, const
   return parse(text, file);
 }
 
-// Held until the descriptor is closed. One for each caller, so that threads exclude each other too.
+// The lock holds until the descriptor is closed. Each caller opens its own, so threads exclude each other too.
 Result<UniqueFd> lock(int directory, const Place& place, const std::string& file, uid_t user) {
   const std::string name = place.name + ".lock", path = file + ".lock";
   constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -140,7 +140,8 @@ Result<UniqueFd> lock(int directory, const Place& place, const std::string& file
     return Error{Code::kDenied, path + " is not a file of yours: remove it"};
   for (int tries = 0; ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
     if (errno != EWOULDBLOCK && errno != EINTR) return errno_error("locking " + path, errno);
-    if (tries == kLockTries) return Error{Code::kBusy, path + " is locked by another process: end it, or try again"};
+    if (tries == kLockTries)
+      return Error{Code::kBusy, path + " is locked by another process: try again, or end that process"};
     const timespec pause{0, kLockPauseNs};
     ::nanosleep(&pause, nullptr);
   }
@@ -166,7 +167,7 @@ Result<void> replace_at(int directory, const Place& place, const std::string& fi
   return {};
 }
 
-// Changes the file under its lock: what others wrote meanwhile stays.
+// Changes the file under its lock, so that entries written by other processes stay.
 template <typename Change>
 Result<std::vector<TrustEntry>> update(const std::string& file, uid_t user, Change change) {
   AGENTD_TRY(const Place place, place_of(file));
@@ -182,7 +183,7 @@ Result<std::vector<TrustEntry>> update(const std::string& file, uid_t user, Chan
 std::string names_of(const std::vector<TrustEntry>& entries) {
   std::string out;
   for (const TrustEntry& entry : entries) out += (out.empty() ? "" : ", ") + entry.name;
-  return out.empty() ? "nothing is trusted yet" : "there are " + out;
+  return out.empty() ? "nothing is trusted yet" : "trusted are " + out;
 }
 
 Result<std::size_t> find_one(const std::vector<TrustEntry>& entries, std::string_view what) {
@@ -226,7 +227,7 @@ const TrustEntry* TrustStore::find(std::string_view path) const {
 
 Trust TrustStore::judge(const TrustEntry& asked) const {
   const TrustEntry* const known = find(asked.path);
-  // Another repository at the same place has nothing to do with the one that was trusted.
+  // Another repository at the same path does not inherit trust.
   if (known == nullptr || known->repository != asked.repository) return Trust::kNew;
   const bool same = known->digest == asked.digest && known->definition == asked.definition;
   return same ? Trust::kTrusted : Trust::kChanged;
@@ -235,7 +236,7 @@ Trust TrustStore::judge(const TrustEntry& asked) const {
 Result<void> TrustStore::record(TrustEntry entry) {
   if (entry.name.empty() || entry.path.empty() || entry.path[0] != '/' || !is_digest(entry.digest))
     return Error{Code::kInvalid, "trust needs a name, an absolute path and a digest"};
-  // The file is JSON: another path would come back than went in.
+  // The file is JSON, which would not keep such a path.
   for (const std::string& text : {entry.name, entry.path, entry.repository})
     if (!is_utf8(text))
       return Error{Code::kInvalid, one_line(text, 1000) + " is not valid UTF-8 and cannot be trusted: rename it"};
@@ -244,7 +245,7 @@ Result<void> TrustStore::record(TrustEntry entry) {
     put(all, entry);
     if (all.size() <= kEntriesMax) return {};
     return Error{Code::kInvalid, file_ + " holds " + std::to_string(kEntriesMax) +
-                                     " hooks, more are not taken: 'agentd hooks untrust' some"};
+                                     " hooks, the most it can: remove some with 'agentd hooks untrust'"};
   });
   if (!entries) return entries.error();
   entries_ = std::move(*entries);
@@ -252,7 +253,7 @@ Result<void> TrustStore::record(TrustEntry entry) {
 }
 
 Result<TrustEntry> TrustStore::forget(std::string_view name_or_path) {
-  // Asked before anything is made or locked: a wrong name leaves no trace.
+  // Checked before anything is created or locked: a wrong name leaves no trace.
   AGENTD_TRY_VOID(find_one(entries_, name_or_path));
   TrustEntry gone;
   auto entries = update(file_, user_, [&](std::vector<TrustEntry>& all) -> Result<void> {
@@ -285,12 +286,12 @@ std::string what_changed(const TrustStore& store, const TrustEntry& asked) {
          " changed since it was trusted: agentd hooks trust " + shell_word(asked.name);
 }
 
-// The user has put the file there: that is consent to the bytes that it has now.
+// The user put the file there, which is consent to its present bytes.
 Consent first_sight(TrustStore& store, const TrustEntry& asked, const ConsentRules& rules) {
   if (!rules.record) return {true, true, ""};
   const Result<void> recorded = store.record(asked);
   if (recorded) return {true, true, ""};
-  return {false, false, "its bytes could not be recorded: " + recorded.error().message};
+  return {false, false, "its digest could not be recorded: " + recorded.error().message};
 }
 
 Consent judged(TrustStore& store, const TrustEntry& asked, bool own, const ConsentRules& rules) {
@@ -299,7 +300,7 @@ Consent judged(TrustStore& store, const TrustEntry& asked, bool own, const Conse
       return {true, false, ""};
     case Trust::kNew:
       if (own) return first_sight(store, asked, rules);
-      return {false, false, "it waits for your trust: agentd hooks trust " + shell_word(asked.name)};
+      return {false, false, "you have not trusted it yet: agentd hooks trust " + shell_word(asked.name)};
     case Trust::kChanged:
       if (own && rules.dev) return {true, false, ""};
       return {false, false, what_changed(store, asked)};
@@ -313,7 +314,7 @@ Consent consent(TrustStore* store, const TrustEntry& asked, Precedence precedenc
   const bool of_repository = precedence == Precedence::kProject || !asked.repository.empty();
   const bool given = precedence == Precedence::kSystem || precedence == Precedence::kRecipe;
   if (given && !of_repository) return {true, false, ""};
-  if (store == nullptr) return {false, false, "the trust store cannot be used, 'agentd doctor' says why"};
+  if (store == nullptr) return {false, false, "the trust store cannot be used: run 'agentd doctor'"};
   return judged(*store, asked, !of_repository, rules);
 }
 
